@@ -1,0 +1,123 @@
+// Package fault is Rookery's one vocabulary of failure (CONTRACT §2).
+//
+// A Fault says what happened (its Code), what a caller can do about it (its Status), and how to put
+// it right. Everything that is not a Fault is internal: Of turns it into one that says nothing of
+// what it was, and keeps the cause for the log.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+)
+
+// A Fault is a failure that a caller can read and act on. It never holds the text of a note, a
+// token, or an absolute path.
+type Fault struct {
+	Code       Code
+	Message    string         // what was wrong, and what would be right
+	Details    map[string]any // for programs; the keys are those of the document that asks for them
+	Location   *Location      // where in the vault, if the fault is about a text
+	Errors     []*Fault       // the single problems, where a call had several
+	Fixes      []string       // each one thing to do: a command that runs, or a sentence
+	RetryAfter time.Duration  // how long to wait before the same call may succeed; 0: not known
+
+	// BodyTooLarge says that the body of the call, not a thing in it, is over its limit. Over HTTP
+	// it is 413 where the code alone would be 400.
+	BodyTooLarge bool
+
+	cause error
+}
+
+// A Location is a place in a file of the vault.
+type Location struct {
+	File string `json:"file"`           // relative to the vault
+	Line int    `json:"line,omitempty"` // counted from 1; 0: the file as a whole
+}
+
+// New makes a fault of any code. The functions named for a code are shorter where there is one.
+func New(code Code, format string, args ...any) *Fault {
+	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Error is the code and the message. It is what a log line shows; callers get the JSON form.
+func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
+
+// Unwrap is the internal cause, nil for most faults.
+func (f *Fault) Unwrap() error { return f.cause }
+
+// Status says what a caller can do about the fault.
+func (f *Fault) Status() Status { return f.Code.Status() }
+
+// With returns a copy of the fault with one more detail.
+func (f *Fault) With(key string, value any) *Fault {
+	g := *f
+	g.Details = maps.Clone(f.Details)
+	if g.Details == nil {
+		g.Details = map[string]any{}
+	}
+	g.Details[key] = value
+	return &g
+}
+
+// At returns a copy of the fault that says where in the vault it is. Line 0 is the whole file.
+func (f *Fault) At(file string, line int) *Fault {
+	g := *f
+	g.Location = &Location{File: file, Line: line}
+	return &g
+}
+
+// Fix returns a copy of the fault with one more thing that would put it right.
+func (f *Fault) Fix(format string, args ...any) *Fault {
+	g := *f
+	g.Fixes = append(append([]string(nil), f.Fixes...), fmt.Sprintf(format, args...))
+	return &g
+}
+
+// After returns a copy of the fault that says when to try again.
+func (f *Fault) After(d time.Duration) *Fault {
+	g := *f
+	g.RetryAfter = d
+	return &g
+}
+
+// Because returns a copy of the fault with an internal cause. Only the log shows it.
+func (f *Fault) Because(err error) *Fault {
+	g := *f
+	g.cause = err
+	return &g
+}
+
+// Is reports whether err is, or wraps, a fault of this code.
+func Is(err error, code Code) bool {
+	var f *Fault
+	return errors.As(err, &f) && f.Code == code
+}
+
+// Of is the fault in err. An error that holds none is INTERNAL: its text stays inside.
+func Of(err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return New(Internal, "something went wrong on our side; the request id names it in the log").
+		Because(err)
+}
+
+// Join makes one fault of several problems of one call: the problem itself if there is one, else a
+// fault of the given code that holds them all. It is nil for no problems.
+func Join(code Code, problems []*Fault) *Fault {
+	switch len(problems) {
+	case 0:
+		return nil
+	case 1:
+		return problems[0]
+	}
+	f := New(code, "%d problems found", len(problems))
+	if code == ValidationFailed {
+		f.Message = fmt.Sprintf("%d validation errors found", len(problems))
+	}
+	f.Errors = problems
+	return f
+}

@@ -1,0 +1,40 @@
+package fault
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+)
+
+// wire is the `error` of an envelope (CONTRACT §1), and one entry of its `errors`.
+type wire struct {
+	Code       Code           `json:"code"`
+	Status     Status         `json:"status"`
+	Message    string         `json:"message"`
+	Details    map[string]any `json:"details,omitempty"`
+	Location   *Location      `json:"location,omitempty"`
+	Errors     []*Fault       `json:"errors,omitempty"`
+	Fixes      []string       `json:"fixes,omitempty"`
+	RetryAfter int            `json:"retry_after,omitempty"`
+}
+
+// MarshalJSON writes the form that callers see. RetryAfter is in whole seconds, rounded up.
+func (f *Fault) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wire{
+		f.Code, f.Status(), f.Message, f.Details, f.Location, f.Errors, f.Fixes,
+		int(math.Ceil(f.RetryAfter.Seconds())),
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The status follows from the code.
+func (f *Fault) UnmarshalJSON(data []byte) error {
+	var w wire
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*f = Fault{
+		Code: w.Code, Message: w.Message, Details: w.Details, Location: w.Location,
+		Errors: w.Errors, Fixes: w.Fixes, RetryAfter: time.Duration(w.RetryAfter) * time.Second,
+	}
+	return nil
+}
