@@ -23,6 +23,9 @@ type Fault struct {
 	Fixes      []string       // each one thing to do: a command that runs, or a sentence
 	RetryAfter time.Duration  // how long to wait before the same call may succeed; 0: not known
 
+	// RequestID names the call in the log. The catalogue sets it on the fault that it answers.
+	RequestID string
+
 	// BodyTooLarge says that the body of the call, not a thing in it, is over its limit. Over HTTP
 	// it is 413 where the code alone would be 400.
 	BodyTooLarge bool

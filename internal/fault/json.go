@@ -16,13 +16,14 @@ type wire struct {
 	Errors     []*Fault       `json:"errors,omitempty"`
 	Fixes      []string       `json:"fixes,omitempty"`
 	RetryAfter int            `json:"retry_after,omitempty"`
+	RequestID  string         `json:"request_id,omitempty"`
 }
 
 // MarshalJSON writes the form that callers see. RetryAfter is in whole seconds, rounded up.
 func (f *Fault) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
 		f.Code, f.Status(), f.Message, f.Details, f.Location, f.Errors, f.Fixes,
-		int(math.Ceil(f.RetryAfter.Seconds())),
+		int(math.Ceil(f.RetryAfter.Seconds())), f.RequestID,
 	})
 }
 
@@ -34,7 +35,8 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	}
 	*f = Fault{
 		Code: w.Code, Message: w.Message, Details: w.Details, Location: w.Location,
-		Errors: w.Errors, Fixes: w.Fixes, RetryAfter: time.Duration(w.RetryAfter) * time.Second,
+		Errors: w.Errors, Fixes: w.Fixes, RequestID: w.RequestID,
+		RetryAfter: time.Duration(w.RetryAfter) * time.Second,
 	}
 	return nil
 }

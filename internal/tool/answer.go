@@ -1,0 +1,107 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"rookery/internal/fault"
+)
+
+// answer puts what a call came to in its final form.
+func (c *Catalogue) answer(
+	ctx context.Context, ask *request, r Reply, err error,
+) (json.RawMessage, error) {
+	var f *fault.Fault
+	if err != nil {
+		f = c.failure(ctx, ask, err)
+		r = carried(r)
+	} else {
+		r.Meta = maps.Clone(r.Meta)
+		if r.Meta == nil {
+			r.Meta = Meta{}
+		}
+		r.Meta["query_time_ms"] = c.opt.Now().Sub(ask.start).Milliseconds()
+	}
+	data, jsonErr := ask.form(r, f)
+	if jsonErr != nil {
+		f = c.failure(ctx, ask, jsonErr)
+		data, jsonErr = ask.form(Reply{}, f)
+	}
+	if f != nil {
+		return data, f
+	}
+	return data, jsonErr
+}
+
+// form is the answer as the caller asked for it.
+func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
+	if f == nil && len(ask.how.Only) > 0 {
+		if err := only(&r, ask.how.Only); err != nil {
+			return nil, err
+		}
+	}
+	if ask.how.Envelope != nil && !*ask.how.Envelope {
+		if f != nil {
+			return Marshal(f)
+		}
+		return Marshal(r.Data)
+	}
+	return Marshal(wrap(r, f))
+}
+
+// carried is what a failure takes along. A tool that fails answers its zero output, which says
+// nothing, unless it has set a meta to say that the data counts.
+func carried(r Reply) Reply {
+	if r.Meta == nil {
+		return Reply{Warnings: r.Warnings}
+	}
+	return r
+}
+
+// failure classifies an error, and logs it if it is ours.
+func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault.Fault {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		err = fault.New(fault.Unavailable, "the call did not end in time").Because(err)
+	}
+	f := *fault.Of(err)
+	f.RequestID = ask.caller.RequestID
+	if f.Status() == fault.StatusInternal {
+		c.opt.Log.ErrorContext(ctx, "call failed", slog.String("tool", ask.name),
+			slog.String("request_id", f.RequestID), slog.String("code", string(f.Code)),
+			slog.Any("cause", errors.Unwrap(&f)))
+	}
+	return &f
+}
+
+// only keeps these fields of each item of the answer's `items`; of an answer without items, of the
+// data itself.
+func only(r *Reply, fields []string) error {
+	raw, err := Marshal(r.Data)
+	if err != nil {
+		return err
+	}
+	var data map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &data); err != nil {
+		return err
+	}
+	var items []map[string]json.RawMessage
+	if raw, ok := data["items"]; !ok || json.Unmarshal(raw, &items) != nil {
+		keep(data, fields)
+		r.Data = data
+		return nil
+	}
+	for _, item := range items {
+		keep(item, fields)
+	}
+	data["items"], err = Marshal(items)
+	r.Data = data
+	return err
+}
+
+func keep(m map[string]json.RawMessage, fields []string) {
+	maps.DeleteFunc(m, func(k string, _ json.RawMessage) bool { return !slices.Contains(fields, k) })
+}

@@ -1,0 +1,105 @@
+package tool
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Vault is embedded in the input of every tool that works on one vault.
+type Vault struct {
+	Vault string `json:"vault,omitempty" jsonschema:"name of the vault; may be left out if you can see exactly one"`
+}
+
+// Page is embedded in the input of every tool that answers a list.
+type Page struct {
+	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"at most this many items"`
+	PageToken string `json:"page_token,omitempty" jsonschema:"meta.next_page_token of the page before"`
+}
+
+// Mutation is embedded in the input of every tool that changes a vault or the tenant.
+type Mutation struct {
+	IfVersion      string `json:"if_version,omitempty" jsonschema:"a version (v42) that the change builds on: refused with CONFLICT if what it touches changed after it"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" max:"255" jsonschema:"any text of yours: a repeated call with the same key within 24 h has one effect and gets the first answer"`
+	DryRun         bool   `json:"dry_run,omitempty" jsonschema:"say what would be done, and do nothing"`
+
+	tool   string
+	digest Digest
+}
+
+// A Digest is the sha256 of a request: of the tool's name and of all arguments but those that only
+// say how to carry it out.
+type Digest [sha256.Size]byte
+
+// Operation is the name of the tool whose input this is.
+func (m *Mutation) Operation() string { return m.tool }
+
+// Request is the digest of the call. Two calls with the same idempotency key must have the same.
+func (m *Mutation) Request() Digest { return m.digest }
+
+// mark is called once the input is decoded.
+func (m *Mutation) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
+
+// marked is implemented by every input that embeds a Mutation.
+type marked interface{ mark(string, Digest) }
+
+// digest is the same for the same arguments, in whatever order and spelling of names they came.
+func digest(tool string, args map[string]json.RawMessage) Digest {
+	rest := map[string]any{}
+	for name, raw := range args {
+		if name == "idempotency_key" {
+			continue
+		}
+		var v any
+		if json.Unmarshal(raw, &v) == nil {
+			rest[name] = v
+		}
+	}
+	canonical, err := json.Marshal(rest)
+	if err != nil {
+		panic(fmt.Sprintf("tool: arguments of %s do not marshal again: %v", tool, err))
+	}
+	return sha256.Sum256(append([]byte(tool+"\x00"), canonical...))
+}
+
+// shared are the arguments that every tool takes (CONTRACT §3). They are no business of the tool.
+type shared struct {
+	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"who acts under the principal"`
+	Session  string   `json:"session,omitempty" max:"128" jsonschema:"whose view state is meant"`
+	Only     []string `json:"only,omitempty" jsonschema:"only these fields of each item"`
+	Envelope *bool    `json:"envelope,omitempty" default:"true" jsonschema:"false: answer the bare data"`
+}
+
+// Fields is an argument that gives named values: a JSON object, whose values have their JSON types,
+// or "name=value" strings, one or a list of them, whose values are Text.
+type Fields map[string]any
+
+// Text is a value as a person typed it: what it means depends on the field that it is for.
+type Text string
+
+// UnmarshalJSON reads either form.
+func (f *Fields) UnmarshalJSON(data []byte) error {
+	var object map[string]any
+	if json.Unmarshal(data, &object) == nil {
+		*f = object
+		return nil
+	}
+	var pairs []string
+	if json.Unmarshal(data, &pairs) != nil {
+		var one string
+		if err := json.Unmarshal(data, &one); err != nil {
+			return fmt.Errorf("neither an object nor name=value: %w", err)
+		}
+		pairs = []string{one}
+	}
+	*f = Fields{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return fmt.Errorf("not of the form name=value")
+		}
+		(*f)[strings.TrimSpace(name)] = Text(value)
+	}
+	return nil
+}

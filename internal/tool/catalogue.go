@@ -1,0 +1,226 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+)
+
+// An Invoker calls a tool by name. The catalogue in process implements it, and the clients that
+// reach one over HTTP or MCP (DESIGN §1.5).
+type Invoker interface {
+	// Invoke answers the envelope, or the bare data where the call asked for that. On failure the
+	// answer is there too, if there was one, and the error is its *fault.Fault.
+	Invoke(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
+}
+
+// A Call is one call on its way through the interceptors. Its arguments are read, but not checked.
+type Call struct {
+	Tool   *Tool
+	Caller auth.Caller
+	Args   map[string]json.RawMessage
+}
+
+// Text is an argument that is a text, by its name; empty if it is not given or not a text.
+func (c *Call) Text(name string) string {
+	var s string
+	if json.Unmarshal(c.Args[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// A Handler answers a call.
+type Handler func(ctx context.Context, c *Call) (Reply, error)
+
+// An Interceptor does what every call needs, around the next handler.
+type Interceptor func(next Handler) Handler
+
+// Options are what a catalogue is made with, beside its tools.
+type Options struct {
+	Interceptors []Interceptor // the first is outermost
+	Now          func() time.Time
+	Log          *slog.Logger  // internal faults, and nothing that is private
+	Deadline     time.Duration // of one call; 0: 25 s
+}
+
+// A Catalogue holds tools and calls them.
+type Catalogue struct {
+	tools  []*Tool
+	byName map[string]*Tool // also by alias
+	handle Handler
+	opt    Options
+}
+
+var _ Invoker = (*Catalogue)(nil)
+
+// NewCatalogue makes a catalogue. Two tools that share a name, a route or a command are an error.
+func NewCatalogue(tools []*Tool, o Options) (*Catalogue, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Deadline = cmp.Or(o.Deadline, 25*time.Second)
+	c := &Catalogue{tools: slices.Clone(tools), byName: map[string]*Tool{}, opt: o}
+	slices.SortFunc(c.tools, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
+	if err := c.register(); err != nil {
+		return nil, err
+	}
+	c.handle = dispatch
+	for _, i := range slices.Backward(o.Interceptors) {
+		c.handle = i(c.handle)
+	}
+	return c, nil
+}
+
+func (c *Catalogue) register() error {
+	taken := map[string]string{}
+	take := func(kind, what, name string) error {
+		if other, ok := taken[kind+what]; ok && what != "" {
+			return fmt.Errorf("tools %s and %s share the %s %s", other, name, kind, what)
+		}
+		taken[kind+what] = name
+		return nil
+	}
+	for _, t := range c.tools {
+		for _, name := range append([]string{t.Name}, t.Aliases...) {
+			if err := take("name ", name, t.Name); err != nil {
+				return err
+			}
+			c.byName[name] = t
+		}
+		if p := t.Path(); p != "" {
+			if err := take("route ", t.Route.Method+" "+shapeOf(p), t.Name); err != nil {
+				return err
+			}
+		}
+		for _, cmd := range t.Commands {
+			if err := take("command ", cmd.Words, t.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shapeOf is a path without the names of its parameters: two paths of one shape cannot be told
+// apart.
+func shapeOf(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		if strings.HasPrefix(s, "{") {
+			segments[i] = "{}"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// Tools are the tools, by name.
+func (c *Catalogue) Tools() []*Tool { return c.tools }
+
+// Find is the tool of a name or alias.
+func (c *Catalogue) Find(name string) (*Tool, bool) {
+	t, ok := c.byName[name]
+	return t, ok
+}
+
+// Invoke calls a tool for the caller of the context.
+func (c *Catalogue) Invoke(
+	ctx context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	start := c.opt.Now()
+	ctx, cancel := context.WithTimeout(ctx, c.opt.Deadline)
+	defer cancel()
+	caller := auth.CallerOf(ctx)
+	if caller.RequestID == "" {
+		caller.RequestID = rand.Text()
+	}
+	ask := request{name: name, caller: caller, start: start}
+	r, err := c.call(ctx, &ask, args)
+	return c.answer(ctx, &ask, r, err)
+}
+
+// A request is one Invoke: what the answer needs to know of it.
+type request struct {
+	name   string
+	caller auth.Caller
+	start  time.Time
+	how    shared
+}
+
+// call runs one request through the interceptors. A panic in a tool is an internal fault.
+func (c *Catalogue) call(
+	ctx context.Context, ask *request, raw json.RawMessage,
+) (r Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in %s: %T\n%s", ask.name, p, debug.Stack())
+		}
+	}()
+	t, ok := c.byName[ask.name]
+	if !ok {
+		return Reply{}, c.noTool(ask.name)
+	}
+	args, err := parse(t.Family, raw)
+	if err != nil {
+		return Reply{}, err
+	}
+	if err := ask.read(t, args); err != nil {
+		return Reply{}, err
+	}
+	return c.handle(auth.WithCaller(ctx, ask.caller), &Call{t, ask.caller, args})
+}
+
+// read takes the shared arguments out of the call and applies them to the request.
+func (ask *request) read(t *Tool, args map[string]json.RawMessage) error {
+	own := map[string]json.RawMessage{}
+	for _, a := range t.Args {
+		if raw, ok := args[a.Name]; ok && a.Shared {
+			if f := t.checkArg(a, raw); f != nil {
+				return f
+			}
+			own[a.Name] = raw
+			delete(args, a.Name)
+		}
+	}
+	if err := json.Unmarshal(mustMarshal(own), &ask.how); err != nil {
+		return fmt.Errorf("read shared arguments: %w", err)
+	}
+	ask.caller.Agent = cmp.Or(ask.how.AgentID, ask.caller.Agent)
+	ask.caller.Session = cmp.Or(ask.how.Session, ask.caller.Session)
+	return nil
+}
+
+// noTool is the fault of a name that no tool has.
+func (c *Catalogue) noTool(name string) error {
+	var known []string
+	for _, t := range c.tools {
+		known = append(known, t.Name)
+	}
+	f := fault.New(fault.NotFound, "there is no such tool")
+	if near := fault.Nearest(name, known); near != "" {
+		f = f.Fix("use %s", near)
+	}
+	return f
+}
+
+// dispatch is the innermost handler: the check of the arguments, and the tool.
+func dispatch(ctx context.Context, c *Call) (Reply, error) {
+	args, err := c.Tool.canonical(c.Args)
+	if err != nil {
+		return Reply{}, err
+	}
+	return c.Tool.call(ctx, c.Caller, mustMarshal(args), digest(c.Tool.Name, args))
+}

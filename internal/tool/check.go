@@ -1,0 +1,174 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"rookery/internal/fault"
+)
+
+// parse reads the arguments of a call: a JSON object in UTF-8. Nothing at all is an empty one.
+func parse(f *Family, args json.RawMessage) (map[string]json.RawMessage, error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		return map[string]json.RawMessage{}, nil
+	}
+	if !utf8.Valid(args) || loneSurrogate(args) {
+		return nil, fault.New(f.Malformed, "the arguments are not valid UTF-8")
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(args, &all); err != nil || all == nil {
+		return nil, fault.New(f.Malformed, "the arguments must be one JSON object").
+			Fix(`send an object: {"name": "value"}`)
+	}
+	maps.DeleteFunc(all, func(_ string, raw json.RawMessage) bool { return string(raw) == "null" })
+	return all, nil
+}
+
+// loneSurrogate reports whether the JSON has an escaped half of a surrogate pair. Go would read it
+// as U+FFFD, and what was sent would be lost without a word.
+func loneSurrogate(data []byte) bool {
+	for i := 0; i+5 < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		if data[i+1] != 'u' {
+			i++ // the escaped byte begins nothing
+			continue
+		}
+		switch half := hex4(data[i+2:]); {
+		case half >= 0xD800 && half < 0xDC00:
+			paired := i+11 < len(data) && data[i+6] == '\\' && data[i+7] == 'u'
+			if !paired || hex4(data[i+8:])&0xFC00 != 0xDC00 {
+				return true
+			}
+			i += 11
+		case half >= 0xDC00 && half < 0xE000:
+			return true
+		}
+	}
+	return false
+}
+
+// hex4 reads four hexadecimal digits; 0 where they are none.
+func hex4(b []byte) int {
+	var n int
+	if _, err := fmt.Sscanf(string(b[:4]), "%04x", &n); err != nil {
+		return 0
+	}
+	return n
+}
+
+// canonical checks all arguments against the tool's schema and gives them their proper names. All
+// problems come together.
+func (t *Tool) canonical(
+	args map[string]json.RawMessage,
+) (map[string]json.RawMessage, error) {
+	out := map[string]json.RawMessage{}
+	var problems []*fault.Fault
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		a, ok := t.Arg(name)
+		if !ok {
+			problems = append(problems, t.unknown(name))
+			continue
+		}
+		if _, twice := out[a.Name]; twice {
+			problems = append(problems, fault.New(t.Family.Malformed,
+				"argument %q is given twice, also as an alias", a.Name).With("argument", a.Name))
+			continue
+		}
+		if f := t.checkArg(a, args[name]); f != nil {
+			problems = append(problems, f)
+		}
+		out[a.Name] = args[name]
+	}
+	for _, a := range t.Args {
+		if _, ok := out[a.Name]; a.Required && !ok {
+			problems = append(problems, fault.New(t.Family.Missing,
+				"argument %q is missing: %s", a.Name, a.Doc).With("argument", a.Name))
+		}
+	}
+	if f := fault.Join(t.Family.Several, problems); f != nil {
+		return nil, f
+	}
+	return out, nil
+}
+
+// checkArg is nil if the value is allowed.
+func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
+	var v any
+	if err := json.Unmarshal(raw, &v); err == nil && a.resolved.Validate(v) == nil {
+		return nil
+	}
+	code := t.Family.Malformed
+	if v == "" && a.Required {
+		code = t.Family.Missing
+	}
+	f := fault.New(code, "argument %q must be %s", a.Name, describe(a.Schema)).
+		With("argument", a.Name)
+	if len(a.Schema.Enum) > 0 {
+		f = f.With("allowed", a.Schema.Enum)
+	}
+	return f
+}
+
+// unknown is the fault of an argument that the tool does not have. It echoes no long name.
+func (t *Tool) unknown(name string) *fault.Fault {
+	var known []string
+	for _, a := range t.Args {
+		known = append(known, a.Name)
+	}
+	if len(name) > 64 || !utf8.ValidString(name) {
+		return fault.New(t.Family.Malformed, "an argument has an unreadable name").
+			With("available", known)
+	}
+	f := fault.New(t.Family.Malformed, "%s has no argument %q", t.Name, name).
+		With("argument", name).With("available", known)
+	if near := fault.Nearest(name, known); near != "" {
+		f.Message += fmt.Sprintf("; did you mean %q?", near)
+		f = f.Fix("use %q", near)
+	}
+	return f
+}
+
+// describe says in words what a schema allows.
+func describe(s *jsonschema.Schema) string {
+	if len(s.Enum) > 0 {
+		var options []string
+		for _, o := range s.Enum {
+			options = append(options, fmt.Sprint(o))
+		}
+		return "one of " + strings.Join(options, ", ")
+	}
+	if len(s.Types) > 0 {
+		var all []string
+		for _, kind := range s.Types {
+			all = append(all, nouns[kind])
+		}
+		return strings.Join(all, " or ")
+	}
+	noun := nouns[s.Type]
+	switch {
+	case s.Type == "array" && s.Items != nil:
+		return "a list, each entry " + describe(s.Items)
+	case s.Minimum != nil && s.Maximum != nil:
+		return fmt.Sprintf("%s from %v to %v", noun, *s.Minimum, *s.Maximum)
+	case s.MaxLength != nil:
+		return fmt.Sprintf("%s of at most %d characters", noun, *s.MaxLength)
+	case s.MinLength != nil && *s.MinLength > 0:
+		return noun + " that is not empty"
+	}
+	return noun
+}
+
+var nouns = map[string]string{
+	"string": "a text", "integer": "a whole number", "number": "a number",
+	"boolean": "true or false", "array": "a list", "object": "an object",
+	"null": "null", "": "any value",
+}

@@ -1,0 +1,41 @@
+package tool
+
+import "strings"
+
+// Prose is a tool's Doc, taken apart. The text is Markdown: a first paragraph that sums the tool
+// up, then sections under "## " headings, among them Example with fenced blocks: `sh` for command
+// lines, `json` for inputs and answers.
+type Prose struct {
+	Summary  string   // the first paragraph, on one line
+	Text     string   // everything
+	Commands []string // the command lines of its `sh` blocks, one a line
+}
+
+// Prose takes the Doc apart.
+func (s *Spec) Prose() Prose {
+	text := strings.TrimSpace(s.Doc)
+	first, _, _ := strings.Cut(text, "\n\n")
+	return Prose{
+		Summary:  strings.Join(strings.Fields(first), " "),
+		Text:     text,
+		Commands: fenced(text, "sh"),
+	}
+}
+
+// fenced returns the lines of the fenced blocks of one language.
+func fenced(text, lang string) []string {
+	var lines []string
+	inside := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case inside && strings.HasPrefix(line, "```"):
+			inside = false
+		case inside && line != "":
+			lines = append(lines, line)
+		case line == "```"+lang:
+			inside = true
+		}
+	}
+	return lines
+}

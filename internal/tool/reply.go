@@ -1,0 +1,124 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"rookery/internal/fault"
+)
+
+// Aside is embedded in the output of every tool, as `json:"-"`. It holds what an answer carries
+// beside its data: warnings and meta.
+type Aside struct {
+	Warnings []Warning
+	Meta     Meta
+}
+
+// Warn adds a warning. Fields are the keys beside code and message.
+func (a *Aside) Warn(code, message string, fields map[string]any) {
+	a.Warnings = append(a.Warnings, Warning{code, message, fields})
+}
+
+// Note sets one key of the meta.
+func (a *Aside) Note(key string, value any) {
+	if a.Meta == nil {
+		a.Meta = Meta{}
+	}
+	a.Meta[key] = value
+}
+
+// aside lets the catalogue reach the Aside that an output embeds.
+func (a *Aside) aside() *Aside { return a }
+
+// hasAside is implemented by a pointer to every output that embeds an Aside.
+type hasAside interface{ aside() *Aside }
+
+// Meta is the `meta` of an envelope: version, count, total, has_more, next_page_token and others.
+type Meta map[string]any
+
+// A Warning is one entry of an envelope's `warnings`. Fields stand beside code and message.
+type Warning struct {
+	Code    string
+	Message string
+	Fields  map[string]any
+}
+
+// MarshalJSON writes code and message first, then the fields by name.
+func (w Warning) MarshalJSON() ([]byte, error) {
+	head, err := Marshal(struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{w.Code, w.Message})
+	if err != nil || len(w.Fields) == 0 {
+		return head, err
+	}
+	rest, err := Marshal(w.Fields)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head[:len(head)-1], ','), rest[1:]...), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (w *Warning) UnmarshalJSON(data []byte) error {
+	all := map[string]any{}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	w.Code, _ = all["code"].(string)
+	w.Message, _ = all["message"].(string)
+	delete(all, "code")
+	delete(all, "message")
+	w.Fields = nil
+	if len(all) > 0 {
+		w.Fields = all
+	}
+	return nil
+}
+
+// A Reply is the answer of one call, before it is put in its envelope.
+type Reply struct {
+	Data     any
+	Warnings []Warning
+	Meta     Meta
+}
+
+// maxWarnings is the number of warnings in one answer (CONTRACT §1).
+const maxWarnings = 100
+
+// envelope is the one shape of every answer (CONTRACT §1).
+type envelope struct {
+	OK       bool         `json:"ok"`
+	Data     any          `json:"data,omitempty"`
+	Error    *fault.Fault `json:"error,omitempty"`
+	Warnings []Warning    `json:"warnings"`
+	Meta     Meta         `json:"meta,omitempty"`
+}
+
+// wrap puts a reply, or a failure with what it carries, in the envelope.
+func wrap(r Reply, f *fault.Fault) envelope {
+	e := envelope{OK: f == nil, Data: r.Data, Error: f, Warnings: r.Warnings, Meta: r.Meta}
+	if n := len(e.Warnings); n > maxWarnings {
+		e.Warnings = append(e.Warnings[:maxWarnings-1:maxWarnings-1], Warning{
+			Code:    "WARNINGS_TRUNCATED",
+			Message: fmt.Sprintf("only the first %d of %d warnings are listed", maxWarnings-1, n),
+			Fields:  map[string]any{"total": n},
+		})
+	}
+	if e.Warnings == nil {
+		e.Warnings = []Warning{}
+	}
+	return e
+}
+
+// Marshal is JSON as every answer is written: compact, and with <, > and & as they are.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

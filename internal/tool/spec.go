@@ -1,0 +1,127 @@
+// Package tool is the model of a tool, from which every projection is derived: the HTTP route, the
+// MCP tool, the command, the OpenAPI operation and the page of documentation (DESIGN §1.4).
+//
+// A tool is a typed function and a Spec. The Spec says all that a projection must know, and the
+// function what the tool does. Two laws: no projection knows a tool by name, and no tool knows how
+// it was called.
+package tool
+
+import (
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+)
+
+// A Spec says what a tool is called and how it is reached. Only Name, Family, Title, Doc and Role
+// are always required.
+type Spec struct {
+	Name   string  // the long name, unique in the catalogue: raven_object_get
+	Short  string  // the name on its family's own MCP endpoint; empty: Name
+	Family *Family // what it has in common with its family
+	Title  string  // a few words for a person
+	Doc    string  // Markdown: a paragraph that sums it up, then sections; see Prose
+	Role   auth.Role
+	Kind   Kind
+
+	// Idempotent says that the same call twice leaves what the first one left, even without a key.
+	Idempotent bool
+
+	Route    Route
+	Commands []Command // the first one is shown in help and documentation
+	Aliases  []string  // other long names; accepted everywhere, never listed
+
+	// Flags gives arguments another name on the command line.
+	Flags map[string]string
+
+	// Input and Output say that the command line reads files into an argument, or writes files
+	// from a list in the answer.
+	Input, Output *Files
+}
+
+// Kind says what a tool does to what is remembered. View state is not remembered.
+type Kind int
+
+// The kinds of tool.
+const (
+	Read    Kind = iota // changes nothing
+	View                // changes only what one session sees
+	Write               // changes the vault, and takes nothing away
+	Destroy             // may take something away
+)
+
+// Mutates reports whether a tool of this kind changes what is remembered.
+func (k Kind) Mutates() bool { return k == Write || k == Destroy }
+
+// A Family is what its tools have in common (CONTRACT §4).
+type Family struct {
+	Name string // also its MCP set and its package
+	Base string // in front of its tools' routes: /v1/vaults/{vault}
+
+	// The codes for an argument that is missing, one that is malformed, and several problems at
+	// once (CONTRACT §2).
+	Missing, Malformed, Several fault.Code
+}
+
+// A Route is a method and a path behind the family's Base. One path parameter, {name}, may be its
+// last segment; it is the argument of that name.
+type Route struct {
+	Method string
+	Path   string
+}
+
+// A Command is one way to call a tool from the command line.
+type Command struct {
+	Words string // "object get"
+
+	// Args are the arguments that are given without a flag, in order. A "?" behind a name says that
+	// it may be left out, "..." that it takes all the words that follow, as a list.
+	Args []string
+
+	// Pairs is the argument that takes every word of the form name=value.
+	Pairs string
+}
+
+// Files ties a folder or an archive on the caller's side to a list of {path, text} in a call. The
+// command line walks, splits and pages; the tool sees calls of a bounded size.
+type Files struct {
+	Arg      string // the list: an argument for Input, a key of the answer's data for Output
+	MaxFiles int    // in one call
+	MaxBytes int    // of text in one call
+
+	// Before, for Input: a flag that calls another tool first, whose DUPLICATE_ID is no error.
+	Before *Before
+}
+
+// Before is a flag of a command, and the tool that it calls beforehand.
+type Before struct {
+	Flag, Doc string
+	Tool      string
+	Args      map[string]string // argument of that tool → argument of this one
+}
+
+// LocalName is the name of the tool on its family's own MCP endpoint.
+func (s *Spec) LocalName() string {
+	if s.Short != "" {
+		return s.Short
+	}
+	return s.Name
+}
+
+// Path is the whole path of the tool's route, empty if it has none of its own.
+func (s *Spec) Path() string {
+	if s.Route.Path == "" {
+		return ""
+	}
+	return s.Family.Base + s.Route.Path
+}
+
+// PathArg is the argument that is the last segment of the route, empty if there is none. The
+// {vault} of a family's Base is not meant.
+func (s *Spec) PathArg() string {
+	i := strings.LastIndex(s.Route.Path, "/{")
+	if i < 0 || !strings.HasSuffix(s.Route.Path, "}") {
+		return ""
+	}
+	return s.Route.Path[i+2 : len(s.Route.Path)-1]
+}

@@ -1,0 +1,137 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+)
+
+// A Tool is a Spec with the function behind it. The function's types are known only inside.
+type Tool struct {
+	Spec
+	Args   []Arg              // in the order of the input's fields, then the shared ones
+	Output *jsonschema.Schema // of the data of an answer
+
+	call func(context.Context, auth.Caller, json.RawMessage, Digest) (Reply, error)
+}
+
+// New makes a tool of a function. In is a struct whose fields are the arguments: `json` gives the
+// name, and omitempty makes one optional; `jsonschema` says what it means, to a model that has seen
+// nothing else; `enum`, `default`, `min`, `max` (of a number, or of the length of a text) and
+// `alias` (other names, by commas) say the rest. Out is a struct that is the data of the answer and
+// may embed an Aside; it is part of the answer also when the function returns an error.
+//
+// New panics if the types or the Spec cannot be served: the program is malformed.
+func New[In, Out any](
+	spec Spec, fn func(context.Context, auth.Caller, In) (Out, error),
+) *Tool {
+	t := &Tool{Spec: spec}
+	t.Args = append(argsOf[In](), sharedArgs(spec.Kind)...)
+	t.Output = schemaOf[Out]()
+	for i, a := range t.Args {
+		if flag := spec.Flags[a.Name]; flag != "" {
+			t.Args[i].Flag = flag
+		}
+	}
+	if err := t.check(); err != nil {
+		panic(fmt.Sprintf("tool %s: %v", spec.Name, err))
+	}
+	t.call = func(
+		ctx context.Context, c auth.Caller, args json.RawMessage, d Digest,
+	) (Reply, error) {
+		var in In
+		if err := json.Unmarshal(args, &in); err != nil {
+			return Reply{}, fault.New(spec.Family.Malformed,
+				"the arguments of %s are not of the right form", spec.Name).Because(err)
+		}
+		if m, ok := any(&in).(marked); ok {
+			m.mark(spec.Name, d)
+		}
+		out, err := fn(ctx, c, in)
+		return reply(&out), err
+	}
+	return t
+}
+
+// reply takes an output apart into data and what stands beside it.
+func reply[Out any](out *Out) Reply {
+	r := Reply{Data: out}
+	if a, ok := any(out).(hasAside); ok {
+		r.Warnings, r.Meta = a.aside().Warnings, a.aside().Meta
+	}
+	return r
+}
+
+// Arg finds an argument by its name or one of its aliases.
+func (t *Tool) Arg(name string) (Arg, bool) {
+	for _, a := range t.Args {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	for _, a := range t.Args {
+		for _, alias := range a.Aliases {
+			if alias == name {
+				return a, true
+			}
+		}
+	}
+	return Arg{}, false
+}
+
+// check finds what no projection could serve.
+func (t *Tool) check() error {
+	switch {
+	case t.Name == "" || t.Family == nil || t.Title == "" || t.Prose().Summary == "":
+		return fmt.Errorf("a tool has a name, a family, a title and a doc")
+	case t.Role == auth.Nobody:
+		return fmt.Errorf("a tool names the role that it needs")
+	case t.Kind.Mutates() && !t.Role.Allows(auth.Editor):
+		return fmt.Errorf("a mutation needs editor at least")
+	}
+	named := []string{}
+	for _, c := range t.Commands {
+		named = append(named, c.positionals()...)
+		if c.Pairs != "" {
+			named = append(named, c.Pairs)
+		}
+	}
+	if p := t.PathArg(); p != "" {
+		named = append(named, p)
+	}
+	for flagged := range t.Flags {
+		named = append(named, flagged)
+	}
+	for _, name := range named {
+		if a, ok := t.Arg(name); !ok || a.Name != name {
+			return fmt.Errorf("the spec names %q, which is no argument", name)
+		}
+	}
+	return nil
+}
+
+// Positional takes one entry of Args apart.
+func Positional(entry string) (name string, optional, rest bool) {
+	if n := len(entry); n > 3 && entry[n-3:] == "..." {
+		return entry[:n-3], true, true
+	}
+	if n := len(entry); n > 1 && entry[n-1] == '?' {
+		return entry[:n-1], true, false
+	}
+	return entry, false, false
+}
+
+// positionals are the names of the arguments in Args.
+func (c Command) positionals() []string {
+	var names []string
+	for _, entry := range c.Args {
+		name, _, _ := Positional(entry)
+		names = append(names, name)
+	}
+	return names
+}
