@@ -13,29 +13,31 @@ import (
 
 // A Bucket keeps whole objects by key. It is safe for concurrent use.
 //
-// A key is 1 to 1,024 bytes of UTF-8: segments joined by "/", none of them empty, "." or "..", and
-// no control character anywhere; any other key is ErrKey, and nothing is done. A key and one that
-// goes on behind it ("a" and "a/b") are not both used: a folder cannot hold them.
+// A key is what CheckKey accepts; any other is ErrKey, and nothing is done. A key and one that goes
+// on behind it ("a" and "a/b") are not both used: a folder cannot hold them.
 //
-// An error other than those named here leaves the outcome of a Put or Delete unknown: it may have
+// When the context is done before a call begins, its error is the answer and nothing is done. Every
+// other error that is not named here leaves the outcome of a Put or Delete unknown: it may have
 // happened, or happen later.
 type Bucket interface {
 	// Put stores an object and returns its new tag. When it returns, the object is durable. A
-	// condition that does not hold is ErrCondition, and nothing was written.
+	// condition that does not hold is ErrCondition, and nothing was written; of several writers
+	// whose conditions cannot all hold, one wins.
 	Put(ctx context.Context, key string, data []byte, c Cond) (Tag, error)
 
 	// Get returns n bytes from off on, fewer where the object ends before, and the tag of the whole
-	// object. n < 0 means to the end. No such object is ErrNotExist; an off beyond the end gives
-	// no bytes.
+	// object. n < 0 means to the end. No such object is ErrNotExist; an off beyond the end, and an n
+	// of 0, give no bytes and the tag. The bytes are those of one Put, and never nil.
 	Get(ctx context.Context, key string, off, n int64) ([]byte, Tag, error)
 
 	// Delete removes an object; to remove what is not there is no error. There is no condition: no
 	// emulator of S3 can be trusted with one.
 	Delete(ctx context.Context, key string) error
 
-	// List yields the objects whose keys begin with prefix, in bytewise order of their keys. What is
-	// put or deleted meanwhile may or may not be seen. It ends with the first error. It yields no
-	// tags that would cost a read: Tag may be empty.
+	// List yields the objects whose keys begin with prefix, in bytewise order of their keys; a
+	// prefix that no key begins with yields none. What is put or deleted meanwhile, also by the
+	// consumer, may or may not be seen. It ends with the first error. It yields no tags that would
+	// cost a read: Tag may be empty.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 }
 
@@ -64,8 +66,17 @@ var (
 )
 
 // IfTag is the condition that the object still has this tag. An object that is gone does not hold
-// it: that is ErrCondition, not ErrNotExist.
-func IfTag(t Tag) Cond { return Cond{tag: t} }
+// it: that is ErrCondition, not ErrNotExist. The empty tag, which a List may yield, is that of no
+// object: the condition never holds.
+func IfTag(t Tag) Cond {
+	if t == "" {
+		t = noTag
+	}
+	return Cond{tag: t}
+}
+
+// noTag is the tag of no object on any engine.
+const noTag Tag = "none"
 
 // Absent reports whether the condition is that there is no such object.
 func (c Cond) Absent() bool { return c.absent }
@@ -78,6 +89,11 @@ var (
 	ErrNotExist  = errors.New("no such object")
 	ErrCondition = errors.New("the condition does not hold")
 	ErrKey       = errors.New("not a key")
+
+	// ErrForeign is given only by folders, which others write to as well: at the key, or on the way
+	// to it, lies what is neither a plain file nor a folder of ours to pass, such as a symbolic
+	// link. It is not followed, read or replaced, and nothing was done.
+	ErrForeign = errors.New("not a plain file")
 )
 
 // An Exchanger is a Bucket whose objects are files that others edit too: people, with any editor.
@@ -85,12 +101,16 @@ var (
 // Sync.
 type Exchanger interface {
 	// Exchange puts data at key if what is there is want, to the byte; a nil want means that nothing
-	// is there. Otherwise nothing changes and the error is a *Found. What it displaces is compared
-	// after the exchange, so that a save of an editor in the very moment of it is found and put back.
+	// is there, an empty one that an empty file is. Otherwise nothing changes and the error is a
+	// *Found. What it displaces is compared after the exchange, so that a save of an editor in the
+	// very moment of it is found and put back; a reader may see data for that moment.
+	//
+	// An editor may hold the displaced file open and write into it later. So it is kept for a while
+	// out of sight; how to come by what was written is the engine's to say.
 	Exchange(ctx context.Context, key string, data, want []byte) error
 
 	// Remove takes the file away if it is want, to the byte; otherwise as Exchange. Folders that
-	// become empty by it are removed as well.
+	// become empty by it are removed as well, also that of a Sub: the next write makes it anew.
 	Remove(ctx context.Context, key string, want []byte) error
 
 	// Sync makes what was exchanged and removed at these keys durable.
@@ -99,14 +119,18 @@ type Exchanger interface {
 
 // Found says that an Exchange or Remove met something else than it was told to expect.
 type Found struct {
-	Absent bool   // there was nothing
-	Data   []byte // what there was
+	Absent  bool   // there was nothing
+	Foreign bool   // there was, or on the way to it, what is no plain file: see ErrForeign
+	Data    []byte // what there was, if it was a file; not nil then
 }
 
 // Error says only that something else was there: what it was is nobody's business but the caller's.
 func (f *Found) Error() string {
-	if f.Absent {
+	switch {
+	case f.Absent:
 		return "the file is not there"
+	case f.Foreign:
+		return "something that is no plain file is in the way"
 	}
 	return "the file is not as expected"
 }

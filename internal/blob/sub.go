@@ -1,0 +1,119 @@
+package blob
+
+import (
+	"context"
+	"iter"
+	"strings"
+)
+
+// Sub is the part of a bucket whose keys begin with prefix + "/", under keys without it: a value
+// that cannot name anything outside. Keys are checked before they are prefixed, so a "../" leads
+// nowhere; with a prefix that is no key itself, every call is ErrKey. A Sub of a Sub is one with
+// both prefixes.
+//
+// It is an Exchanger if, and only if, b is one.
+func Sub(b Bucket, prefix string) Bucket {
+	s := sub{b, prefix + "/", CheckKey(prefix)}
+	if x, ok := b.(Exchanger); ok {
+		return subExchanger{s, x}
+	}
+	return s
+}
+
+type sub struct {
+	bucket Bucket
+	prefix string // ends with "/"
+	err    error  // why the prefix is none
+}
+
+var _ Bucket = sub{}
+
+// key is the key in the whole bucket.
+func (s sub) key(key string) (string, error) {
+	if s.err != nil {
+		return "", s.err
+	}
+	if err := CheckKey(key); err != nil {
+		return "", err
+	}
+	return s.prefix + key, nil
+}
+
+func (s sub) Put(ctx context.Context, key string, data []byte, c Cond) (Tag, error) {
+	key, err := s.key(key)
+	if err != nil {
+		return "", err
+	}
+	return s.bucket.Put(ctx, key, data, c)
+}
+
+func (s sub) Get(ctx context.Context, key string, off, n int64) ([]byte, Tag, error) {
+	key, err := s.key(key)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.bucket.Get(ctx, key, off, n)
+}
+
+func (s sub) Delete(ctx context.Context, key string) error {
+	key, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	return s.bucket.Delete(ctx, key)
+}
+
+func (s sub) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		if s.err != nil {
+			yield(Object{}, s.err)
+			return
+		}
+		for o, err := range s.bucket.List(ctx, s.prefix+prefix) {
+			// An engine that yielded another key would be wrong; it must not matter here.
+			key, inside := strings.CutPrefix(o.Key, s.prefix)
+			if err == nil && !inside {
+				continue
+			}
+			o.Key = key
+			if !yield(o, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// subExchanger is a sub of a folder.
+type subExchanger struct {
+	sub
+	exchanger Exchanger
+}
+
+var _ Exchanger = subExchanger{}
+
+func (s subExchanger) Exchange(ctx context.Context, key string, data, want []byte) error {
+	key, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	return s.exchanger.Exchange(ctx, key, data, want)
+}
+
+func (s subExchanger) Remove(ctx context.Context, key string, want []byte) error {
+	key, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	return s.exchanger.Remove(ctx, key, want)
+}
+
+func (s subExchanger) Sync(ctx context.Context, keys ...string) error {
+	whole := make([]string, len(keys))
+	for i, key := range keys {
+		var err error
+		if whole[i], err = s.key(key); err != nil {
+			return err
+		}
+	}
+	return s.exchanger.Sync(ctx, whole...)
+}
