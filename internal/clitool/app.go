@@ -1,0 +1,130 @@
+// Package clitool is the command line: one command, with its flags, arguments, completion and help,
+// for each way that a tool's Spec says it is called from a shell (CONTRACT §7).
+//
+// It is handed an Invoker and cannot tell which one it is: the catalogue in process, or a client
+// that reaches one over HTTP. Nothing here knows a tool by name; how an answer is shown follows
+// from the shape of its JSON.
+package clitool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// An App is the command line of a catalogue. Tools, Connect, In, Out and Err are required.
+type App struct {
+	Tools []*tool.Tool
+
+	// Connect reaches the tools at a target. It is called once a command is read and is sure to
+	// call a tool; the Closer, which may be nil, is closed at its end. Its error is shown as the
+	// fault that it is, or as INTERNAL.
+	Connect func(ctx context.Context, t Target) (tool.Invoker, io.Closer, error)
+
+	// Extra are commands that call no tool, such as one that serves. A RunE answers a fault, or a
+	// usage error made by Usage.
+	Extra []*cobra.Command
+
+	In       io.Reader
+	Out, Err io.Writer
+	Env      func(name string) string // nil: the environment is empty
+
+	Terminal bool // a person reads Out: tables, colour and indented JSON
+	Progress bool // a person reads Err: a progress bar on long work
+	Width    int  // columns of the terminal; 0: 100
+
+	// Wait pauses before a call that was refused for now is made again; nil: for that long.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// exitUsage is the exit code of a command line that cannot be read (CONTRACT §2).
+const exitUsage = 1
+
+// Run reads a command line, without the program's name, does what it says, and answers the exit
+// code (CONTRACT §2). It never panics over what was typed.
+func (a *App) Run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if usage := (*usageError)(nil); errors.As(err, &usage) {
+		a.refuse(usage, asksJSON(args))
+		return exitUsage
+	}
+	if failed := (*failure)(nil); errors.As(err, &failed) {
+		a.fail(failed)
+		return failed.fault.Code.Exit()
+	}
+	failed := newFailure(nil, err)
+	failed.form = formOf(asksJSON(args))
+	a.fail(failed)
+	return failed.fault.Code.Exit()
+}
+
+// root is the whole tree of commands.
+func (a *App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "rookery",
+		Short:         "Team memory for agents and people: vaults of Markdown notes",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          runGroup,
+	}
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetGlobalNormalizationFunc(dashed)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(help)
+	root.SetHelpCommand(helpCommand())
+	addGlobals(root.PersistentFlags())
+	for _, t := range a.Tools {
+		for _, way := range t.Commands {
+			a.add(root, t, way)
+		}
+	}
+	root.AddCommand(a.Extra...)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		finish(c)
+	}
+	return root
+}
+
+func (a *App) env(name string) string {
+	if a.Env == nil {
+		return ""
+	}
+	return a.Env(name)
+}
+
+func (a *App) width() int {
+	if a.Width > 0 {
+		return a.Width
+	}
+	return 100
+}
+
+// wait pauses, or ends early with the context.
+func (a *App) wait(ctx context.Context, d time.Duration) error {
+	if a.Wait != nil {
+		return a.Wait(ctx, d)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fault.New(fault.Unavailable, "interrupted").Because(ctx.Err())
+	}
+}

@@ -1,0 +1,214 @@
+package clitool
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// An importing is one run of bringing files in: as many calls as they need.
+type importing struct {
+	*command
+	inv   tool.Invoker
+	r     *request
+	src   *source
+	files []string
+	left  []leftOut
+	key   string // what the idempotency keys of the calls are made of
+
+	sum  answer // of the calls so far
+	done int    // files of the calls so far
+}
+
+// bringIn sends the files of a folder or archive. Every file is checked before the first call.
+func (c *command) bringIn(
+	cmd *cobra.Command, inv tool.Invoker, r *request,
+) (*answer, error) {
+	src, err := openSource(r.path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.closer.Close()
+	in := &importing{command: c, inv: inv, r: r, src: src, sum: answer{ok: true}}
+	if in.files, in.left, err = src.list(); err != nil {
+		return nil, err
+	}
+	if len(in.files) == 0 {
+		return nil, fault.New(c.tool.Family.Malformed, "there is no note in %q", r.path)
+	}
+	calls, err := in.split()
+	if err != nil {
+		return nil, err
+	}
+	in.key = in.baseKey()
+	ctx := cmd.Context()
+	planned, err := in.before(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if planned {
+		in.sum.data.set("dry_run", value{kind: boolKind, text: "true"})
+		in.sum.data.set("files", numberValue(len(in.files)))
+	} else if err := in.sendAll(ctx, calls); err != nil {
+		return nil, in.partly(err)
+	}
+	in.nameLeftOut()
+	return &in.sum, nil
+}
+
+// split reads every file once, for all problems at once, and shares the files out to calls.
+func (in *importing) split() ([][]string, error) {
+	var calls [][]string
+	var problems []*fault.Fault
+	room, limit := 0, in.tool.Input
+	for _, name := range in.files {
+		f, err := in.src.read(name)
+		if err != nil {
+			problems = append(problems, fault.Of(err))
+			continue
+		}
+		entry, err := tool.Marshal(f)
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", name, err)
+		}
+		n := len(calls) - 1
+		if n < 0 || len(calls[n]) == limit.MaxFiles || len(entry) > room {
+			calls, room = append(calls, nil), limit.MaxBytes
+			n++
+		}
+		calls[n] = append(calls[n], name)
+		room -= len(entry)
+	}
+	if f := fault.Join(in.tool.Family.Several, problems); f != nil {
+		return nil, f
+	}
+	return calls, nil
+}
+
+// sendAll makes the calls in order and adds up their answers.
+func (in *importing) sendAll(ctx context.Context, calls [][]string) error {
+	bar := in.bar()
+	for i, names := range calls {
+		args, err := in.argsOf(i, names)
+		if err != nil {
+			return err
+		}
+		ans, err := in.patiently(ctx, in.inv, &request{args: args})
+		if err != nil {
+			return errors.Join(err, bar.Exit())
+		}
+		in.sum.add(ans)
+		in.done += len(names)
+		if err := bar.Add(len(names)); err != nil {
+			return fmt.Errorf("show the progress: %w", err)
+		}
+	}
+	return nil
+}
+
+// bar shows how many files are in, to a person.
+func (in *importing) bar() *progressbar.ProgressBar {
+	return progressbar.NewOptions(len(in.files),
+		progressbar.OptionSetWriter(in.app.Err),
+		progressbar.OptionSetVisibility(in.app.Progress),
+		progressbar.OptionSetDescription(in.tool.Title),
+		progressbar.OptionShowCount(),
+		progressbar.OptionClearOnFinish(),
+	)
+}
+
+// argsOf are the arguments of one call. Its idempotency key is its own, so that the call may be
+// made again when its outcome is unknown.
+func (in *importing) argsOf(i int, names []string) (map[string]json.RawMessage, error) {
+	var files []file
+	for _, name := range names {
+		f, err := in.src.read(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	list, err := tool.Marshal(files)
+	if err != nil {
+		return nil, fmt.Errorf("write a list of files: %w", err)
+	}
+	args := maps.Clone(in.r.args)
+	args[in.tool.Input.Arg] = list
+	if a, ok := in.tool.Arg("idempotency_key"); ok {
+		digest := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", in.key, i))
+		args[a.Name] = json.RawMessage(`"` + hex.EncodeToString(digest[:16]) + `"`)
+	}
+	return args, nil
+}
+
+// baseKey is the caller's idempotency key, else one of this run alone: the same files may be
+// brought in again on purpose, after they were changed or removed.
+func (in *importing) baseKey() string {
+	if raw, ok := in.r.args["idempotency_key"]; ok {
+		return string(raw)
+	}
+	return rand.Text()
+}
+
+// before calls the tool that a flag asks for first. It is fine if that was done before. In a dry
+// run it may find that there is nothing yet to plan the calls on: then they are not made.
+func (in *importing) before(ctx context.Context, cmd *cobra.Command) (planned bool, err error) {
+	b := in.tool.Input.Before
+	if b == nil || cmd.Flags().Lookup(b.Flag).Value.String() != "true" {
+		return false, nil
+	}
+	args := map[string]json.RawMessage{}
+	for theirs, ours := range b.Args {
+		if raw, ok := in.r.args[ours]; ok {
+			args[theirs] = raw
+		}
+	}
+	dry := string(in.r.args["dry_run"]) == "true"
+	if dry {
+		args["dry_run"] = in.r.args["dry_run"]
+	}
+	_, err = invoke(ctx, in.inv, b.Tool, args)
+	failed := (*failure)(nil)
+	if errors.As(err, &failed) && failed.fault.Code == fault.DuplicateID {
+		return false, nil
+	}
+	return dry && err == nil, err
+}
+
+// partly is the failure of a run whose first calls succeeded: what is in, and what to do.
+func (in *importing) partly(err error) error {
+	failed := (*failure)(nil)
+	if !errors.As(err, &failed) {
+		failed = newFailure(nil, err)
+	}
+	failed.fault = failed.fault.With("files_in", in.done).With("files", len(in.files)).
+		Fix("run the same command again: what is in already is not changed")
+	in.nameLeftOut()
+	in.sum.add(failed.answer)
+	in.sum.ok, in.sum.fault = false, failed.fault
+	failed.answer = &in.sum
+	return failed
+}
+
+// nameLeftOut adds to the answer what was left out.
+func (in *importing) nameLeftOut() {
+	names := value{kind: listKind}
+	for _, left := range in.left {
+		entry := value{}
+		entry.set("path", textValue(left.path))
+		entry.set("reason", textValue(left.reason))
+		names.items = append(names.items, entry)
+	}
+	in.sum.data.set("left_out", names)
+}

@@ -1,0 +1,189 @@
+package clitool
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/tool"
+)
+
+// A command is one way to call a tool.
+type command struct {
+	app   *App
+	tool  *tool.Tool
+	slots []slot
+	pairs string // the argument that takes the words of the form name=value
+	flags map[string][]*texts
+}
+
+// A slot is one place for a word on the command line.
+type slot struct {
+	name     string // of the argument; empty for the path of files
+	optional bool
+	rest     bool // it takes all the words that are left
+}
+
+// slotsOf are the places for words. Where files go in or out, one of them is for a path: the place
+// of the argument that the files are for, else one behind the others.
+func slotsOf(t *tool.Tool, way tool.Command) []slot {
+	var slots []slot
+	files := t.Input != nil || t.Spec.Output != nil
+	for _, entry := range way.Args {
+		name, optional, rest := tool.Positional(entry)
+		if t.Input != nil && name == t.Input.Arg {
+			slots, files = append(slots, slot{}), false
+			continue
+		}
+		slots = append(slots, slot{name, optional, rest})
+	}
+	if files {
+		slots = append(slots, slot{})
+	}
+	return slots
+}
+
+// label is how help names the place.
+func (s slot) label() string {
+	if s.name == "" {
+		return "DIR|ZIP"
+	}
+	label := strings.ToUpper(strings.ReplaceAll(s.name, "_", "-"))
+	switch {
+	case s.rest:
+		return "[" + label + "]..."
+	case s.optional:
+		return "[" + label + "]"
+	}
+	return label
+}
+
+// A request is a command line that has been read.
+type request struct {
+	args map[string]json.RawMessage
+	path string // of files that go in or out; empty for a plain call
+	form form
+}
+
+// read makes a request of a command line: the words, the flags, then the input for what neither of
+// them says, and the environment for the vault.
+func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
+	how, err := formFor(cmd)
+	if err != nil {
+		return nil, err
+	}
+	words, err := c.sort(cmd, line)
+	if err != nil {
+		return nil, err
+	}
+	r := &request{form: how}
+	if r.path, err = c.takePath(words); err != nil {
+		return nil, err
+	}
+	if r.args, err = c.typed(words); err != nil {
+		return nil, err
+	}
+	if err := c.addInput(cmd, r); err != nil {
+		return nil, err
+	}
+	if err := c.addVault(cmd, r); err != nil {
+		return nil, err
+	}
+	r.takeEnvelope()
+	return r, c.needPath(r)
+}
+
+// pair is a word of the form name=value. The name of a field holds no slash, space, ? or #, which
+// the paths and ids beside it may.
+var pair = regexp.MustCompile(`^[^=/#?\s]+=`)
+
+// sort gives each word of the line to its argument; the path of files is under "".
+func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, error) {
+	words, next := map[string][]string{}, 0
+	for _, word := range line {
+		if c.pairs != "" && pair.MatchString(word) {
+			words[c.pairs] = append(words[c.pairs], word)
+			continue
+		}
+		if next == len(c.slots) {
+			return nil, c.tooMany(cmd, word)
+		}
+		s := c.slots[next]
+		words[s.name] = append(words[s.name], word)
+		if !s.rest {
+			next++
+		}
+	}
+	return words, nil
+}
+
+func (c *command) tooMany(cmd *cobra.Command, word string) error {
+	if len(c.slots) == 0 && cmd.HasSubCommands() {
+		return unknownCommand(cmd, word)
+	}
+	e := usagef("%q is one word too many for %q", word, cmd.CommandPath())
+	if c.pairs != "" {
+		return e.fix("write name=value to set a field")
+	}
+	if len(c.slots) > 0 {
+		e = e.fix("put quotes around a text with spaces")
+	}
+	return e.fix("%s --help", cmd.CommandPath())
+}
+
+// takePath is the path of files: the word in its place, or the flag of the argument that the files
+// are for. A flag that holds a JSON list is the argument itself.
+func (c *command) takePath(words map[string][]string) (string, error) {
+	path := strings.Join(words[""], "")
+	if c.tool.Input == nil {
+		return path, nil
+	}
+	for _, flag := range c.flags[c.tool.Input.Arg] {
+		if len(flag.values) == 0 || strings.HasPrefix(flag.last(), "[") {
+			continue
+		}
+		if path != "" {
+			return "", usagef("the path of the files is given twice")
+		}
+		path, flag.values = flag.last(), nil
+	}
+	return path, nil
+}
+
+// needPath refuses to show files to a person who has not said where they go.
+func (c *command) needPath(r *request) error {
+	in := c.tool.Input
+	if r.path != "" || r.form != forPeople || c.tool.Spec.Output == nil && in == nil {
+		return nil
+	}
+	if in != nil && r.args[in.Arg] != nil {
+		return nil
+	}
+	return usagef("a folder or a .zip file is missing").fix("name a folder or a .zip file")
+}
+
+// addVault fills the vault: the global flag beats the input, and the environment does not.
+func (c *command) addVault(cmd *cobra.Command, r *request) error {
+	const vault = "vault"
+	t, err := c.app.Target(cmd)
+	if _, takes := c.tool.Arg(vault); err != nil || !takes || t.Vault == "" {
+		return err
+	}
+	if _, given := r.args[vault]; given && !cmd.Root().PersistentFlags().Changed(vault) {
+		return nil
+	}
+	raw, err := tool.Marshal(t.Vault)
+	r.args[vault] = raw
+	return err
+}
+
+// takeEnvelope obeys an input that asks for the bare form. The answer always comes in its envelope,
+// and is taken out here.
+func (r *request) takeEnvelope() {
+	if string(r.args["envelope"]) == "false" {
+		r.form = asBare
+	}
+	delete(r.args, "envelope")
+}

@@ -1,0 +1,68 @@
+package clitool
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"rookery/internal/fault"
+)
+
+// fault prints a fault for people: what was wrong, the details that help, and what to do. The
+// single problems of a call that had several are indented below it.
+func (p *printer) fault(f *fault.Fault, indent string) {
+	label := indent + "error: "
+	if indent != "" {
+		label = indent + "- "
+	}
+	p.line(label, text.FgRed, fmt.Sprintf("%s%s (%s)", place(f.Location), f.Message, f.Code))
+	for _, key := range slices.Sorted(maps.Keys(f.Details)) {
+		if detail := detailOf(f.Details[key]); detail != "" {
+			fmt.Fprintf(p.err, "%s  %s: %s\n", indent, harmless(key), harmless(detail))
+		}
+	}
+	for _, one := range f.Errors {
+		p.fault(one, indent+"  ")
+	}
+	if f.RetryAfter > 0 {
+		fmt.Fprintf(p.err, "%s  again in: %s\n", indent, f.RetryAfter)
+	}
+	if f.Status() == fault.StatusInternal && f.RequestID != "" {
+		fmt.Fprintf(p.err, "%s  request id: %s\n", indent, harmless(f.RequestID))
+	}
+	p.fixes(f.Fixes)
+}
+
+func (p *printer) fixes(fixes []string) {
+	for _, fix := range fixes {
+		p.line("try: ", text.FgCyan, fix)
+	}
+}
+
+// place is where in the vault a fault is, in front of its message.
+func place(at *fault.Location) string {
+	switch {
+	case at == nil:
+		return ""
+	case at.Line == 0:
+		return at.File + ": "
+	}
+	return fmt.Sprintf("%s:%d: ", at.File, at.Line)
+}
+
+// detailOf shows a detail on one line.
+func detailOf(detail any) string {
+	raw, err := json.Marshal(detail)
+	if err != nil {
+		return ""
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(v.inline(), "\n", " ")
+}

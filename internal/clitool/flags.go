@@ -1,0 +1,186 @@
+package clitool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rookery/internal/tool"
+)
+
+// texts is the value of a flag: every text that it was given, as it is.
+type texts struct {
+	kind   string // what help shows in the place of the value
+	check  func(text string) error
+	values []string
+}
+
+var _ pflag.Value = (*texts)(nil)
+
+// Set adds one text.
+func (t *texts) Set(text string) error {
+	if t.check != nil {
+		if err := t.check(text); err != nil {
+			return err
+		}
+	}
+	t.values = append(t.values, text)
+	return nil
+}
+
+// String is empty, so that help shows no default: the doc has it.
+func (t *texts) String() string { return "" }
+
+// Type is what help shows in the place of the value; of "bool", nothing.
+func (t *texts) Type() string { return t.kind }
+
+func (t *texts) last() string { return t.values[len(t.values)-1] }
+
+func isNumber(text string) error {
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return fmt.Errorf("it must be a number")
+	}
+	return nil
+}
+
+func isBool(text string) error {
+	if text != "true" && text != "false" {
+		return fmt.Errorf("it must be true or false")
+	}
+	return nil
+}
+
+// textsOf is an empty value for a flag of the argument.
+func textsOf(a tool.Arg) *texts {
+	switch kind := a.Schema.Type; {
+	case a.Bool():
+		return &texts{kind: "bool", check: isBool}
+	case kind == "integer" || kind == "number":
+		return &texts{kind: "number", check: isNumber}
+	case isFields(a):
+		return &texts{kind: "name=value"}
+	case kind == "object", kind == "array" && a.Schema.Items != nil && a.Schema.Items.Type == "object":
+		return &texts{kind: "JSON"}
+	}
+	return &texts{kind: "text"}
+}
+
+// isFields reports whether the argument takes name=value as well as an object.
+func isFields(a tool.Arg) bool {
+	return a.List() && slices.Contains(a.Schema.Types, "object")
+}
+
+// addFlags gives the command a flag for each argument, hidden ones for the other names of the
+// argument, and those that all commands have beside.
+func (c *command) addFlags(cmd *cobra.Command) {
+	c.flags = map[string][]*texts{}
+	for _, a := range c.tool.Args {
+		if !isGlobal(a) {
+			c.addFlag(cmd.Flags(), a, a.Flag)
+		}
+	}
+	for _, a := range c.tool.Args {
+		for _, name := range append([]string{a.Name}, a.Aliases...) {
+			if !isGlobal(a) && cmd.Flags().Lookup(name) == nil {
+				c.addFlag(cmd.Flags(), a, name).Hidden = true
+			}
+		}
+	}
+	if in := c.tool.Input; in != nil && in.Before != nil {
+		cmd.Flags().Bool(in.Before.Flag, false, in.Before.Doc)
+	}
+	addInputFlags(cmd.Flags())
+	c.completeFlags(cmd)
+}
+
+// isGlobal reports whether a global flag stands for the argument: the vault, and what every tool
+// takes.
+func isGlobal(a tool.Arg) bool {
+	if a.Name == "vault" {
+		return true
+	}
+	return a.Shared && slices.ContainsFunc(globals, func(g global) bool { return g.name == a.Flag })
+}
+
+func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.Flag {
+	value := textsOf(a)
+	if in := c.tool.Input; in != nil && a.Name == in.Arg {
+		value.kind = "DIR|ZIP"
+	}
+	c.flags[a.Name] = append(c.flags[a.Name], value)
+	f := flags.VarPF(value, name, "", docOf(a))
+	f.Hidden = a.Shared
+	if a.Bool() {
+		f.NoOptDefVal = "true"
+	}
+	return f
+}
+
+// docOf is the argument's doc with what its schema says beyond it, on one line.
+func docOf(a tool.Arg) string {
+	doc := strings.ReplaceAll(a.Doc, "`", "")
+	if n := len(a.Schema.Enum); n > 0 {
+		doc += " (one of " + strings.Join(options(a), ", ") + ")"
+	}
+	if d := a.Schema.Default; len(d) > 0 {
+		doc += " (default " + strings.Trim(string(d), `"`) + ")"
+	}
+	if a.List() {
+		doc += " (repeatable)"
+	}
+	return strings.TrimSpace(doc)
+}
+
+// options are the values that the argument may have, if they are few.
+func options(a tool.Arg) []string {
+	var all []string
+	for _, option := range a.Schema.Enum {
+		all = append(all, fmt.Sprint(option))
+	}
+	return all
+}
+
+// typed are the arguments that stand on the command line, as words or flags.
+func (c *command) typed(words map[string][]string) (map[string]json.RawMessage, error) {
+	args := map[string]json.RawMessage{}
+	for _, a := range c.tool.Args {
+		values, err := c.values(a, words[a.Name])
+		if err != nil {
+			return nil, err
+		}
+		if len(values) > 0 {
+			args[a.Name] = a.FromText(values)
+		}
+	}
+	return args, nil
+}
+
+// values are the texts of one argument. One that takes a list gets all of them; of any other flag
+// the last one counts, as everywhere.
+func (c *command) values(a tool.Arg, words []string) ([]string, error) {
+	ways, values := 0, slices.Clone(words)
+	for _, flag := range c.flags[a.Name] {
+		if len(flag.values) > 0 {
+			ways++
+			values = append(values, flag.values...)
+		}
+	}
+	switch {
+	case len(words) > 0 && ways > 0 && a.Name != c.pairs:
+		return nil, usagef("%s is given as a word and as a flag", a.Name)
+	case ways > 1 && !a.List():
+		return nil, usagef("--%s is given twice, also under another name", a.Flag)
+	case a.List() && len(values) > 1 && isFields(a) && slices.ContainsFunc(values, isObject):
+		return nil, usagef("--%s is one object, or name=value any number of times", a.Flag)
+	case a.List() || len(values) == 0:
+		return values, nil
+	}
+	return values[len(values)-1:], nil
+}
+
+func isObject(text string) bool { return strings.HasPrefix(text, "{") }

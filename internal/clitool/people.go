@@ -1,0 +1,156 @@
+package clitool
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// data prints the data of an answer for people. What it looks like follows from its shape alone: a
+// text with its path is printed as it is, lists are tables, and the rest is name: value.
+func (p *printer) data(v value) {
+	switch path, content := v.get("path"), v.get("content"); {
+	case v.isEmpty():
+	case path.kind == textKind && content.kind == textKind && v.get("action").kind == nullKind:
+		p.text(content.text)
+	case v.get("dry_run").text == "true":
+		v.remove("dry_run")
+		fmt.Fprintln(p.out, "dry run: nothing was changed")
+		p.members(v.shown(), "")
+	default:
+		p.whole(v)
+	}
+}
+
+// text prints a text as it is; on a terminal it steers nothing, and ends with its line.
+func (p *printer) text(s string) {
+	if p.terminal {
+		s = harmless(s)
+		if s != "" && !strings.HasSuffix(s, "\n") {
+			s += "\n"
+		}
+	}
+	io.WriteString(p.out, s)
+}
+
+// whole prints data that is not a text: what is in it, if it holds one thing, else one after the
+// other.
+func (p *printer) whole(v value) {
+	for v.kind == objectKind {
+		shown := v.shown()
+		if len(shown) != 1 || shown[0].isScalar() {
+			break
+		}
+		v = shown[0].value
+	}
+	switch {
+	case v.isRows():
+		p.table(v.items)
+	case v.kind == listKind:
+		for _, item := range v.items {
+			p.printf("%s\n", item.inline())
+		}
+	case v.kind == objectKind:
+		p.parts(v.shown())
+	default:
+		p.printf("%s\n", v.inline())
+	}
+}
+
+// parts prints the members of the data: lists of objects as tables.
+func (p *printer) parts(members []member) {
+	for _, m := range members {
+		if m.isRows() {
+			p.printf("%s:\n", m.name)
+			p.table(m.items)
+			continue
+		}
+		p.member(m, "")
+	}
+}
+
+func (p *printer) members(members []member, indent string) {
+	for _, m := range members {
+		p.member(m, indent)
+	}
+}
+
+// member prints one name and its value. What does not fit on the line is indented below.
+func (p *printer) member(m member, indent string) {
+	inner := indent + "  "
+	switch {
+	case m.isScalar() && strings.Contains(m.text, "\n"):
+		p.printf("%s%s:\n", indent, m.name)
+		for line := range strings.Lines(m.text) {
+			p.printf("%s| %s\n", inner, strings.TrimSuffix(line, "\n"))
+		}
+	case m.isRows():
+		p.printf("%s%s:\n", indent, m.name)
+		for _, item := range m.items {
+			p.item(item, inner)
+		}
+	case m.kind == objectKind:
+		p.printf("%s%s:\n", indent, m.name)
+		p.members(m.shown(), inner)
+	default:
+		p.printf("%s%s: %s\n", indent, m.name, m.inline())
+	}
+}
+
+// item prints an object in a list: its first member behind a dash, the others below that.
+func (p *printer) item(v value, indent string) {
+	dash := indent + "- "
+	for _, m := range v.shown() {
+		if dash != "" && m.isScalar() && !strings.Contains(m.text, "\n") {
+			p.printf("%s%s: %s\n", dash, m.name, m.inline())
+			dash = ""
+			continue
+		}
+		if dash != "" {
+			p.printf("%s\n", strings.TrimRight(dash, " "))
+			dash = ""
+		}
+		p.member(m, indent+"  ")
+	}
+}
+
+// printf prints on Out what steers no terminal.
+func (p *printer) printf(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	if p.terminal {
+		s = harmless(s)
+	}
+	io.WriteString(p.out, s)
+}
+
+// shown are the members worth showing: those that say something, and not one that is, whole, the
+// thing whose parts stand beside it, which has the same id.
+func (v value) shown() []member {
+	id := v.get("id")
+	var members []member
+	for _, m := range v.members {
+		whole := m.kind == objectKind && id.kind == textKind && m.get("id").text == id.text
+		if !m.isEmpty() && !whole {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// inline is the value on one line, as people write it.
+func (v value) inline() string {
+	var parts []string
+	switch v.kind {
+	case listKind:
+		for _, item := range v.items {
+			parts = append(parts, item.inline())
+		}
+	case objectKind:
+		for _, m := range v.shown() {
+			parts = append(parts, m.name+"="+m.inline())
+		}
+	default:
+		return v.text
+	}
+	return strings.Join(parts, ", ")
+}

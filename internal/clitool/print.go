@@ -1,0 +1,133 @@
+package clitool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// A printer shows answers, on Out and Err, in one form.
+type printer struct {
+	out, err io.Writer
+	form     form
+	terminal bool // of out: tables and no control characters
+	colour   bool
+	width    int
+}
+
+func (a *App) printer(f form) *printer {
+	plain := a.env("NO_COLOR") != "" || a.env("TERM") == "dumb"
+	return &printer{a.Out, a.Err, f, a.Terminal, a.Terminal && !plain, a.width()}
+}
+
+// success prints an answer. More is the flag that continues a list, empty at its end.
+func (p *printer) success(ans *answer, more string) error {
+	switch p.form {
+	case asEnvelope:
+		raw, err := ans.json()
+		return p.json(raw, err)
+	case asBare:
+		p.warnings(ans)
+		raw, err := ans.data.MarshalJSON()
+		return p.json(raw, err)
+	}
+	p.data(ans.data)
+	p.warnings(ans)
+	p.counts(ans.meta, more)
+	return nil
+}
+
+// json prints JSON: on one line, or indented on a terminal.
+func (p *printer) json(raw json.RawMessage, err error) error {
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	var b bytes.Buffer
+	b.Write(raw)
+	if p.terminal {
+		b.Reset()
+		if err := json.Indent(&b, raw, "", "  "); err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	fmt.Fprintf(p.out, "%s\n", b.Bytes())
+	return nil
+}
+
+// fail prints a failure: JSON on Out, or text on Err for people, who see on Out what it carries.
+func (a *App) fail(f *failure) {
+	p := a.printer(f.form)
+	var raw json.RawMessage
+	var err error
+	switch f.form {
+	case asEnvelope:
+		raw, err = f.answer.json()
+	case asBare:
+		p.warnings(f.answer)
+		raw, err = f.fault.MarshalJSON()
+	default:
+		p.data(f.answer.data)
+		p.warnings(f.answer)
+		p.fault(f.fault, "")
+		return
+	}
+	if err = p.json(raw, err); err != nil {
+		p.fault(newFailure(nil, err).fault, "")
+	}
+}
+
+// refuse prints what is wrong with a command line. Who asks for JSON gets an envelope too.
+func (a *App) refuse(e *usageError, wantsJSON bool) {
+	p := a.printer(forPeople)
+	p.line("error: ", text.FgRed, e.message)
+	p.fixes(e.fixes)
+	if wantsJSON {
+		raw, err := (&answer{fault: e.fault()}).json()
+		if err = p.json(raw, err); err != nil {
+			p.fault(newFailure(nil, err).fault, "")
+		}
+	}
+}
+
+// warnings prints the warnings on Err, a line each.
+func (p *printer) warnings(ans *answer) {
+	for _, w := range ans.warnings {
+		p.line("warning: ", text.FgYellow, w.Code+" "+w.Message)
+	}
+}
+
+// line prints a line on Err that begins with a label.
+func (p *printer) line(label string, c text.Color, message string) {
+	if p.colour {
+		label = c.Sprint(label)
+	}
+	fmt.Fprintf(p.err, "%s%s\n", label, harmless(message))
+}
+
+// counts says on Err how much of a list was shown, if that was not all of it.
+func (p *printer) counts(meta value, more string) {
+	if more == "" {
+		return
+	}
+	shown := "there is more"
+	if count, total := meta.get("count"), meta.get("total"); count.text != "" && total.text != "" {
+		shown = count.text + " of " + total.text + " shown"
+	}
+	fmt.Fprintf(p.err, "%s; the next page: %s\n", shown, harmless(more))
+}
+
+// harmless is text without the control characters that would steer a terminal. Only line feeds and
+// tabs stay.
+func harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}

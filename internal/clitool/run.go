@@ -1,0 +1,96 @@
+package clitool
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/tool"
+)
+
+// run does what a command line says, and prints the answer. A failure is printed at the end of Run,
+// in the form that the line asks for.
+func (c *command) run(cmd *cobra.Command, line []string) error {
+	r, err := c.read(cmd, line)
+	if err != nil {
+		return c.inForm(cmd, err)
+	}
+	ans, err := c.call(cmd, r)
+	if err != nil {
+		return c.inForm(cmd, err)
+	}
+	p := c.app.printer(r.form)
+	if r.form == forPeople && r.path != "" {
+		p.summary(ans.data)
+		p.warnings(ans)
+		return nil
+	}
+	return p.success(ans, c.nextPage(ans))
+}
+
+// inForm makes a failure of any error but one of usage, and gives it the form that is asked for.
+func (c *command) inForm(cmd *cobra.Command, err error) error {
+	if usage := (*usageError)(nil); errors.As(err, &usage) {
+		return err
+	}
+	failed := (*failure)(nil)
+	if !errors.As(err, &failed) {
+		failed = newFailure(nil, err)
+	}
+	if form, err := formFor(cmd); err == nil {
+		failed.form = form
+	}
+	return failed
+}
+
+// call connects and calls the tool: once, or as often as files need it.
+func (c *command) call(cmd *cobra.Command, r *request) (ans *answer, err error) {
+	ctx := cmd.Context()
+	target, err := c.app.Target(cmd)
+	if err != nil {
+		return nil, err
+	}
+	inv, closer, err := c.app.Connect(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	if closer != nil {
+		defer func() { err = errors.Join(err, closer.Close()) }()
+	}
+	switch {
+	case r.path == "":
+		return invoke(ctx, inv, c.tool.Name, r.args)
+	case c.tool.Input != nil:
+		return c.bringIn(cmd, inv, r)
+	}
+	return c.takeOut(ctx, inv, r)
+}
+
+// nextPage is the flag that continues a list which has more; empty if there is none.
+func (c *command) nextPage(ans *answer) string {
+	token := ans.meta.get("next_page_token")
+	a, ok := c.tool.Arg("page_token")
+	if !ok || token.kind != textKind || token.text == "" {
+		return ""
+	}
+	return "--" + a.Flag + " " + token.text
+}
+
+// patiently is invoke, again after a pause where the fault says that the same call may then
+// succeed. Calls that change something carry an idempotency key.
+func (c *command) patiently(
+	ctx context.Context, inv tool.Invoker, r *request,
+) (*answer, error) {
+	const tries = 5
+	for try := 1; ; try++ {
+		ans, err := invoke(ctx, inv, c.tool.Name, r.args)
+		failed := (*failure)(nil)
+		if !errors.As(err, &failed) || failed.fault.RetryAfter == 0 || try == tries {
+			return ans, err
+		}
+		if wait := c.app.wait(ctx, failed.fault.RetryAfter); wait != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package clitool
+
+import (
+	"archive/zip"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"rookery/internal/fault"
+)
+
+// maxFile is the most bytes of one file that come in (CONTRACT §9).
+const maxFile = 1 << 20
+
+// The files beside notes that belong to a vault.
+const auditLog = ".raven/audit.log"
+
+var configuration = []string{"schema.yaml", "raven.yaml", "rookery.yaml"}
+
+// A source is a folder or an archive that files come from. A folder is read through an os.Root, so
+// no link leads out of it.
+type source struct {
+	fsys   fs.FS
+	closer io.Closer
+}
+
+// openSource opens what a path names. The path is the caller's own, so an error may name it.
+func openSource(name string) (*source, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault.New(fault.InvalidParameter, "there is no folder or .zip file %q", name)
+	case err != nil:
+		return nil, unreadable(name, err)
+	case info.IsDir():
+		root, err := os.OpenRoot(name)
+		if err != nil {
+			return nil, unreadable(name, err)
+		}
+		return &source{root.FS(), root}, nil
+	case !isZip(name):
+		return nil, fault.New(fault.InvalidParameter, "%q is neither a folder nor a .zip file", name)
+	}
+	return openZip(name)
+}
+
+func openZip(name string) (*source, error) {
+	archive, err := zip.OpenReader(name)
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	var problems []*fault.Fault
+	for _, f := range archive.File {
+		if !fs.ValidPath(strings.TrimSuffix(f.Name, "/")) {
+			problems = append(problems, fault.New(fault.InvalidPath,
+				"the archive holds %q, which is no path inside a folder", f.Name))
+		}
+	}
+	if f := fault.Join(fault.InvalidPath, problems); f != nil {
+		archive.Close()
+		return nil, f
+	}
+	return &source{archive, archive}, nil
+}
+
+func isZip(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }
+
+// A leftOut is a file or folder that does not come in, and why.
+type leftOut struct{ path, reason string }
+
+// The reasons to leave something out.
+const (
+	noNote     = "no note"
+	dotfile    = "its name begins with a dot"
+	reserved   = "a reserved name"
+	noRegular  = "a link or a device"
+	largeAudit = "larger than 1 MiB"
+)
+
+// list walks the source: the files that come in, configuration first and then bytewise by path, and
+// what is left out. It follows no links.
+func (s *source) list() (files []string, left []leftOut, err error) {
+	err = fs.WalkDir(s.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return unreadable(name, err)
+		}
+		if name == "." {
+			return nil
+		}
+		reason := reasonFor(name, d)
+		switch {
+		case reason == "" && !d.IsDir():
+			files = append(files, name)
+		case reason != "" && d.IsDir():
+			left = append(left, leftOut{name + "/", reason})
+			return fs.SkipDir
+		case reason != "":
+			left = append(left, leftOut{name, reason})
+		}
+		return nil
+	})
+	slices.SortFunc(files, byRank)
+	return files, left, err
+}
+
+// reasonFor says why a file or folder is left out; empty if it is not.
+func reasonFor(name string, d fs.DirEntry) string {
+	switch {
+	case d.IsDir():
+		return reasonForFolder(name)
+	case !d.Type().IsRegular():
+		return noRegular
+	case name == auditLog:
+		if info, err := d.Info(); err == nil && info.Size() > maxFile {
+			return largeAudit
+		}
+		return ""
+	}
+	return reasonForFile(name)
+}
+
+func reasonForFolder(name string) string {
+	if name != path.Dir(auditLog) && strings.HasPrefix(path.Base(name), ".") {
+		return dotfile
+	}
+	if strings.HasPrefix(name, ".") && strings.Contains(name, "/") {
+		return dotfile
+	}
+	return ""
+}
+
+func reasonForFile(name string) string {
+	base := path.Base(name)
+	switch {
+	case slices.Contains(configuration, name) || name == auditLog:
+		return ""
+	case strings.HasPrefix(name, ".") || strings.HasPrefix(base, "."):
+		return dotfile
+	case base == "_folder.md":
+		return reserved
+	case path.Ext(base) != ".md":
+		return noNote
+	}
+	return ""
+}
+
+// byRank puts configuration first: what it says holds for the notes that follow.
+func byRank(a, b string) int {
+	first, second := slices.Contains(configuration, a), slices.Contains(configuration, b)
+	switch {
+	case first && !second:
+		return -1
+	case second && !first:
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// A file is one entry of the list that a call takes or answers.
+type file struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
+	Part int    `json:"part,omitempty"` // of a file that comes in several entries, from 1
+}
+
+// read reads one file. Its path is in NFC, which a file system may not keep.
+func (s *source) read(name string) (file, error) {
+	f, err := s.fsys.Open(name)
+	if err != nil {
+		return file{}, unreadable(name, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return file{}, unreadable(name, err)
+	case len(data) > maxFile:
+		return file{}, fault.New(fault.NoteTooLarge, "%q is larger than 1 MiB", name).At(name, 0)
+	case !utf8.ValidString(name):
+		return file{}, fault.New(fault.InvalidPath, "the name %q is not valid UTF-8", name)
+	case !utf8.Valid(data):
+		return file{}, fault.New(fault.InvalidValue, "%q is not valid UTF-8", name).At(name, 0)
+	}
+	return file{Path: norm.NFC.String(name), Text: string(data)}, nil
+}
+
+// unreadable is the fault of a file that the system does not give. The name is one that the caller
+// typed, or relative to it.
+func unreadable(name string, err error) error {
+	return fault.New(fault.FileError, "%q cannot be read%s", name, why(err)).Because(err)
+}
+
+// why is what the system says, without the path, which may be absolute.
+func why(err error) string {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	for _, known := range []error{
+		fs.ErrPermission, fs.ErrExist, fs.ErrNotExist, zip.ErrFormat, zip.ErrChecksum,
+	} {
+		if errors.Is(err, known) {
+			return ": " + known.Error()
+		}
+	}
+	return ""
+}

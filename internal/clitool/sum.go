@@ -1,0 +1,99 @@
+package clitool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/tool"
+)
+
+// add adds the answer of one more call: numbers are summed, lists joined, and of anything else the
+// last one counts.
+func (ans *answer) add(more *answer) {
+	ans.data = sum(ans.data, more.data)
+	ans.meta = sum(ans.meta, more.meta)
+	ans.warnings = slices.Concat(ans.warnings, more.warnings)
+	const most = 100 // in one answer (CONTRACT §1)
+	if n := len(ans.warnings); n > most {
+		ans.warnings = append(ans.warnings[:most-1], tool.Warning{
+			Code:    "WARNINGS_TRUNCATED",
+			Message: fmt.Sprintf("only the first %d warnings are listed", most-1),
+		})
+	}
+}
+
+func sum(a, b value) value {
+	switch {
+	case b.kind == nullKind:
+		return a
+	case a.kind != b.kind:
+		return b
+	case b.kind == numberKind:
+		return sumNumbers(a, b)
+	case b.kind == listKind:
+		return value{kind: listKind, items: slices.Concat(a.items, b.items)}
+	case b.kind == objectKind:
+		all := value{kind: objectKind, members: slices.Clone(a.members)}
+		for _, m := range b.members {
+			all.set(m.name, sum(a.get(m.name), m.value))
+		}
+		return all
+	}
+	return b
+}
+
+func sumNumbers(a, b value) value {
+	x, errX := strconv.ParseInt(a.text, 10, 64)
+	y, errY := strconv.ParseInt(b.text, 10, 64)
+	if errX == nil && errY == nil {
+		return value{kind: numberKind, text: strconv.FormatInt(x+y, 10)}
+	}
+	f, errF := strconv.ParseFloat(a.text, 64)
+	g, errG := strconv.ParseFloat(b.text, 64)
+	if errF != nil || errG != nil {
+		return b
+	}
+	return value{kind: numberKind, text: strconv.FormatFloat(f+g, 'g', -1, 64)}
+}
+
+// summary prints on one line what came of files that went in or out, and on Err what was left out.
+func (p *printer) summary(data value) {
+	left := data.get("left_out")
+	data.remove("left_out")
+	var parts []string
+	for _, m := range data.members {
+		switch {
+		case m.kind == listKind:
+			parts = append(parts, fmt.Sprintf("%d %s", len(m.items), m.name))
+		case m.kind == numberKind:
+			parts = append(parts, m.text+" "+m.name)
+		case m.kind == boolKind && m.text == "true":
+			parts = append(parts, strings.ReplaceAll(m.name, "_", " "))
+		case m.kind == textKind:
+			parts = append(parts, m.name+" "+m.text)
+		}
+	}
+	p.printf("%s\n", strings.Join(parts, ", "))
+	p.leftOut(left.items)
+}
+
+// leftOut names what was left out, the first of each reason, and counts the rest.
+func (p *printer) leftOut(items []value) {
+	const most = 20
+	byReason := map[string][]string{}
+	for _, item := range items {
+		reason := item.get("reason").text
+		byReason[reason] = append(byReason[reason], item.get("path").text)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		names := byReason[reason]
+		line := strings.Join(names[:min(most, len(names))], ", ")
+		if n := len(names) - most; n > 0 {
+			line += fmt.Sprintf(" and %d more", n)
+		}
+		fmt.Fprintf(p.err, "left out (%s): %s\n", reason, harmless(line))
+	}
+}

@@ -1,0 +1,121 @@
+package clitool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A sink is where the files of an answer go.
+type sink interface {
+	// put writes one entry. One that is not the first part of its file follows the part before.
+	put(f file) error
+	// finish makes the last file whole, and the archive if it is one.
+	finish() error
+	// drop gives up what is not whole. It does nothing after finish.
+	drop()
+}
+
+// takeOut writes the files that a tool answers, page by page. A folder keeps the files that the
+// tool does not answer.
+func (c *command) takeOut(
+	ctx context.Context, inv tool.Invoker, r *request,
+) (*answer, error) {
+	to, err := openSink(r.path)
+	if err != nil {
+		return nil, err
+	}
+	defer to.drop()
+	out := &exporting{command: c, inv: inv, to: to, args: maps.Clone(r.args)}
+	for more := true; more; {
+		if more, err = out.page(ctx); err != nil {
+			return nil, out.partly(err)
+		}
+	}
+	if err := to.finish(); err != nil {
+		return nil, out.partly(err)
+	}
+	out.sum.raw = nil
+	out.sum.data.remove(c.tool.Spec.Output.Arg)
+	out.sum.data.set("files", numberValue(out.files))
+	out.sum.data.set("path", textValue(r.path))
+	return out.sum, nil
+}
+
+// An exporting is one run of writing files: as many calls as there are pages.
+type exporting struct {
+	*command
+	inv   tool.Invoker
+	to    sink
+	args  map[string]json.RawMessage
+	sum   *answer // the last page
+	files int     // written, the last one perhaps not whole
+}
+
+// page makes one call and writes its files.
+func (out *exporting) page(ctx context.Context) (more bool, err error) {
+	ans, err := out.patiently(ctx, out.inv, &request{args: out.args})
+	if err != nil {
+		return false, err
+	}
+	out.sum = ans
+	list, err := tool.Marshal(ans.data.get(out.tool.Spec.Output.Arg))
+	if err != nil {
+		return false, fmt.Errorf("read a list of files: %w", err)
+	}
+	var files []file
+	if err := json.Unmarshal(list, &files); err != nil {
+		return false, fmt.Errorf("read a list of files: %w", err)
+	}
+	for _, f := range files {
+		if err := out.to.put(f); err != nil {
+			return false, err
+		}
+		if f.Part <= 1 {
+			out.files++
+		}
+	}
+	return out.turn(ans.meta.get("next_page_token"))
+}
+
+// turn goes to the next page, if there is one. A page that names itself would never end.
+func (out *exporting) turn(next value) (more bool, err error) {
+	if next.text == "" {
+		return false, nil
+	}
+	token, err := tool.Marshal(next)
+	if err != nil {
+		return false, fmt.Errorf("read a page token: %w", err)
+	}
+	if string(token) == string(out.args["page_token"]) {
+		return false, errors.New("read a list of files: a page names itself as the next")
+	}
+	out.args["page_token"] = token
+	return true, nil
+}
+
+// partly is the failure of a run that has written files.
+func (out *exporting) partly(err error) error {
+	failed := (*failure)(nil)
+	if !errors.As(err, &failed) {
+		failed = newFailure(nil, err)
+	}
+	failed.fault = failed.fault.With("files_written", out.files).
+		Fix("run the same command again: it writes every file anew")
+	failed.answer = &answer{fault: failed.fault}
+	return failed
+}
+
+// checkPath refuses what is no path of a vault: whatever leads out of a folder, and names that begin
+// with a dot, which other programs may act on.
+func checkPath(name string) error {
+	if reason := reasonForFile(name); !validPath(name) || reason == dotfile {
+		return fault.New(fault.InvalidPath, "the answer holds %q, which is not written", name)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package clitool
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A Target says where the tools are and who calls them: the global flags, and behind them the
+// environment. An empty field was not given.
+type Target struct {
+	Server string // address of a server
+	Token  string // proves who calls; it is never shown
+	Data   string // a local data directory
+	Vault  string // name of a vault
+	Folder string // a directory that is itself the vault; Vault is empty then
+
+	Agent    string // who acts under the principal
+	Session  string // whose view state is meant
+	ReadOnly bool   // every mutation is refused
+}
+
+// global is a flag that every command has.
+type global struct {
+	name, doc string
+	env       []string // where its value comes from if the flag is not given; the first that is set
+	boolean   bool
+}
+
+// globals are the flags that say where the tools are, and how to show what they answer.
+var globals = []global{
+	{"server", "address of the server", []string{"ROOKERY_SERVER"}, false},
+	{"token", "token for the server; the environment keeps it out of the list of processes",
+		[]string{"ROOKERY_TOKEN"}, false},
+	{"data", "local data directory", []string{"ROOKERY_DATA"}, false},
+	{"vault", "name of the vault; with a path separator or a dot: a folder that is one",
+		[]string{"ROOKERY_VAULT", "RAVEN_VAULT"}, false},
+	{"agent", "who acts under the principal", []string{"ROOKERY_AGENT"}, false},
+	{"session", "whose view state is meant", []string{"ROOKERY_SESSION"}, false},
+	{"readonly", "refuse every mutation", []string{"ROOKERY_READONLY"}, true},
+	{"json", "print the answer as JSON", nil, true},
+	{"bare", "print only the data of the answer, as JSON", nil, true},
+	{"envelope", "print the whole answer as JSON; --envelope=false is --bare", nil, true},
+}
+
+func addGlobals(flags *pflag.FlagSet) {
+	for _, g := range globals {
+		doc := g.doc
+		if len(g.env) > 0 {
+			doc += " ($" + strings.Join(g.env, ", $") + ")"
+		}
+		if g.boolean {
+			flags.Bool(g.name, false, doc)
+		} else {
+			flags.String(g.name, "", doc)
+		}
+	}
+}
+
+// Target is where a command line points: what its global flags say, else the environment. The
+// command is one that is being run.
+func (a *App) Target(c *cobra.Command) (Target, error) {
+	t := Target{
+		Server: a.global(c, "server"), Token: a.global(c, "token"), Data: a.global(c, "data"),
+		Agent: a.global(c, "agent"), Session: a.global(c, "session"),
+	}
+	if v := a.global(c, "vault"); strings.ContainsAny(v, `/\.`) {
+		t.Folder = v
+	} else {
+		t.Vault = v
+	}
+	if text := a.global(c, "readonly"); text != "" {
+		readonly, err := strconv.ParseBool(text)
+		if err != nil {
+			return Target{}, usagef("ROOKERY_READONLY must be true or false")
+		}
+		t.ReadOnly = readonly
+	}
+	return t, nil
+}
+
+// global is the text of a global flag, else of its environment variables.
+func (a *App) global(c *cobra.Command, name string) string {
+	if text := given(c, name); text != "" {
+		return text
+	}
+	for _, g := range globals {
+		if g.name != name {
+			continue
+		}
+		var text string
+		for _, variable := range g.env {
+			text = cmp.Or(text, a.env(variable))
+		}
+		return text
+	}
+	return ""
+}
+
+// given is the text of a global flag, empty if it is not on the command line. An argument of a tool
+// may hide a global flag of its name; then that one is asked, and was not given.
+func given(c *cobra.Command, name string) string {
+	f := c.Root().PersistentFlags().Lookup(name)
+	if f == nil || !f.Changed {
+		return ""
+	}
+	return f.Value.String()
+}
+
+// A form is how an answer is printed.
+type form int
+
+const (
+	forPeople form = iota
+	asEnvelope
+	asBare
+)
+
+func formOf(json bool) form {
+	if json {
+		return asEnvelope
+	}
+	return forPeople
+}
+
+// formFor is the form that a command line asks for.
+func formFor(c *cobra.Command) (form, error) {
+	bare, envelope := given(c, "bare") == "true", given(c, "envelope")
+	switch {
+	case bare && envelope == "true":
+		return 0, usagef("--bare and --envelope exclude each other")
+	case bare || envelope == "false":
+		return asBare, nil
+	}
+	return formOf(envelope == "true" || given(c, "json") == "true"), nil
+}

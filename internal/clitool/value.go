@@ -1,0 +1,189 @@
+package clitool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"rookery/internal/tool"
+)
+
+// A value is JSON as it was received: an object keeps the order of its members, and a number its
+// digits.
+type value struct {
+	kind    kind
+	text    string // of a text, number or boolean
+	items   []value
+	members []member
+}
+
+type member struct {
+	name string
+	value
+}
+
+type kind int
+
+const (
+	nullKind kind = iota
+	boolKind
+	numberKind
+	textKind
+	listKind
+	objectKind
+)
+
+// decode reads one JSON value.
+func decode(data []byte) (value, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return next(dec)
+}
+
+func next(dec *json.Decoder) (value, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return value{}, fmt.Errorf("read an answer: %w", err)
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '[' {
+			return nextList(dec)
+		}
+		return nextObject(dec)
+	case string:
+		return value{kind: textKind, text: t}, nil
+	case json.Number:
+		return value{kind: numberKind, text: t.String()}, nil
+	case bool:
+		return value{kind: boolKind, text: fmt.Sprint(t)}, nil
+	}
+	return value{}, nil
+}
+
+func nextList(dec *json.Decoder) (value, error) {
+	v := value{kind: listKind}
+	for dec.More() {
+		item, err := next(dec)
+		if err != nil {
+			return v, err
+		}
+		v.items = append(v.items, item)
+	}
+	_, err := dec.Token()
+	return v, err
+}
+
+func nextObject(dec *json.Decoder) (value, error) {
+	v := value{kind: objectKind}
+	for dec.More() {
+		name, err := next(dec)
+		if err != nil {
+			return v, err
+		}
+		item, err := next(dec)
+		if err != nil {
+			return v, err
+		}
+		v.members = append(v.members, member{name.text, item})
+	}
+	_, err := dec.Token()
+	return v, err
+}
+
+// MarshalJSON writes the value as it was read.
+func (v value) MarshalJSON() ([]byte, error) {
+	switch v.kind {
+	case nullKind:
+		return []byte("null"), nil
+	case textKind:
+		return tool.Marshal(v.text)
+	case listKind:
+		return tool.Marshal(append([]value{}, v.items...))
+	case objectKind:
+		return v.marshalObject()
+	}
+	return []byte(v.text), nil
+}
+
+func (v value) marshalObject() ([]byte, error) {
+	b := []byte{'{'}
+	for i, m := range v.members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := tool.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := tool.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, name...), ':'), data...)
+	}
+	return append(b, '}'), nil
+}
+
+// get is the member of that name; null if there is none.
+func (v value) get(name string) value {
+	for _, m := range v.members {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return value{}
+}
+
+// set replaces the member of that name, or adds it.
+func (v *value) set(name string, to value) {
+	for i, m := range v.members {
+		if m.name == name {
+			v.members[i].value = to
+			return
+		}
+	}
+	v.kind = objectKind
+	v.members = append(v.members, member{name, to})
+}
+
+// remove takes the member of that name away.
+func (v *value) remove(name string) {
+	var rest []member
+	for _, m := range v.members {
+		if m.name != name {
+			rest = append(rest, m)
+		}
+	}
+	v.members = rest
+}
+
+// isScalar reports whether the value is neither a list nor an object.
+func (v value) isScalar() bool { return v.kind != listKind && v.kind != objectKind }
+
+// isRows reports whether the value is a list of objects, not empty.
+func (v value) isRows() bool {
+	for _, item := range v.items {
+		if item.kind != objectKind {
+			return false
+		}
+	}
+	return v.kind == listKind && len(v.items) > 0
+}
+
+// isEmpty reports whether there is nothing in the value to show.
+func (v value) isEmpty() bool {
+	switch v.kind {
+	case nullKind:
+		return true
+	case listKind:
+		return len(v.items) == 0
+	case objectKind:
+		return len(v.members) == 0
+	}
+	return false
+}
+
+func textValue(s string) value { return value{kind: textKind, text: s} }
+
+func numberValue(n int) value { return value{kind: numberKind, text: fmt.Sprint(n)} }
