@@ -32,28 +32,41 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 
 // argsOf reads the arguments off the fields of an input.
 func argsOf[In any]() []Arg {
-	whole := schemaOf[In]()
 	var args []Arg
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[In]()) {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if field.Anonymous || !field.IsExported() || name == "" || name == "-" {
+	for _, field := range fieldsOf(reflect.TypeFor[In]()) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "" || name == "-" {
 			continue
 		}
-		args = append(args, argOf(field, name, whole))
+		args = append(args, argOf(field, name, !strings.Contains(options, "omit")))
 	}
 	return args
 }
 
-func argOf(field reflect.StructField, name string, whole *jsonschema.Schema) Arg {
+// fieldsOf are the fields of a struct and of those that it embeds, in order. They are the ones that
+// JSON has; reflect.VisibleFields would leave out a field that is called as the type it comes from.
+func fieldsOf(t reflect.Type) []reflect.StructField {
+	var all []reflect.StructField
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if field.Anonymous && field.Type.Kind() == reflect.Struct && field.Tag.Get("json") == "" {
+			all = append(all, fieldsOf(field.Type)...)
+			continue
+		}
+		all = append(all, field)
+	}
+	return all
+}
+
+func argOf(field reflect.StructField, name string, required bool) Arg {
 	a := Arg{
-		Name:   name,
-		Flag:   strings.ReplaceAll(name, "_", "-"),
-		Doc:    field.Tag.Get("jsonschema"),
-		Schema: whole.Properties[name],
+		Name:     name,
+		Flag:     strings.ReplaceAll(name, "_", "-"),
+		Doc:      field.Tag.Get("jsonschema"),
+		Required: required,
+		Schema:   schemaFor(field.Type),
 	}
-	for _, required := range whole.Required {
-		a.Required = a.Required || required == name
-	}
+	a.Schema.Description = a.Doc
 	if alias := field.Tag.Get("alias"); alias != "" {
 		a.Aliases = strings.Split(alias, ",")
 	}
@@ -115,10 +128,12 @@ func whole(f *float64) *int {
 	return &n
 }
 
-func schemaOf[T any]() *jsonschema.Schema {
-	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: schemaTypes})
+func schemaOf[T any]() *jsonschema.Schema { return schemaFor(reflect.TypeFor[T]()) }
+
+func schemaFor(t reflect.Type) *jsonschema.Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: schemaTypes})
 	if err != nil {
-		panic(fmt.Sprintf("tool: %s has no schema: %v", reflect.TypeFor[T](), err))
+		panic(fmt.Sprintf("tool: %s has no schema: %v", t, err))
 	}
 	return s
 }
