@@ -1,0 +1,94 @@
+package bolttable
+
+import (
+	"bytes"
+	"context"
+	"iter"
+
+	bolt "go.etcd.io/bbolt"
+
+	"rookery/internal/table"
+)
+
+// The size of a page of a Query: it is read, copied and let go before its first item is yielded.
+// A transaction that stayed open meanwhile would keep every page that is replaced from being used
+// again, and would stop a Commit that has to grow the file.
+const (
+	pageItems = 256 // that are looked at, expired ones too
+	pageBytes = 1 << 20
+)
+
+// A page is a part of the answer to a Query.
+type page struct {
+	items []table.Item
+	next  []byte // where the next page begins; nil where this is the last
+}
+
+// Query implements table.Table.
+func (t *Table) Query(ctx context.Context, part, from, to string) iter.Seq2[table.Item, error] {
+	return func(yield func(table.Item, error) bool) {
+		if err := table.CheckRange(part, from, to); err != nil {
+			yield(table.Item{}, err)
+			return
+		}
+		last := encodeKey(table.Key{Part: part, Sort: to})
+		next := encodeKey(table.Key{Part: part, Sort: from})
+		for next != nil {
+			p, err := t.page(ctx, next, last)
+			if err != nil {
+				yield(table.Item{}, err)
+				return
+			}
+			if !yieldAll(p.items, yield) {
+				return
+			}
+			next = p.next
+		}
+	}
+}
+
+func yieldAll(items []table.Item, yield func(table.Item, error) bool) bool {
+	for _, it := range items {
+		if !yield(it, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// page reads what is stored from one key on, and not beyond another of the same partition.
+func (t *Table) page(ctx context.Context, from, last []byte) (p page, err error) {
+	if err := ctx.Err(); err != nil {
+		return page{}, err
+	}
+	err = t.view(func(tx *bolt.Tx) (err error) {
+		p, err = t.state(tx).page(from, last)
+		return err
+	})
+	return p, err
+}
+
+func (s state) page(from, last []byte) (page, error) {
+	var p page
+	looked, size := 0, 0
+	cursor := s.tx.Bucket(itemBucket).Cursor()
+	for k, v := cursor.Seek(from); k != nil; k, v = cursor.Next() {
+		if bytes.Compare(k, last) > 0 {
+			return p, nil
+		}
+		if looked == pageItems || size >= pageBytes {
+			p.next = bytes.Clone(k)
+			return p, nil
+		}
+		r, err := decode(v)
+		if err != nil {
+			return page{}, err
+		}
+		looked++
+		if r.live(s.now) {
+			p.items = append(p.items, r.item(decodeKey(k)))
+			size += len(k) + len(v)
+		}
+	}
+	return p, nil
+}
