@@ -1,0 +1,159 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A Client calls the tools of an endpoint. It connects with the first call, and again after the
+// connection was lost. It is safe for concurrent use.
+type Client struct {
+	url  string
+	http *http.Client
+
+	mu      sync.Mutex
+	session *mcp.ClientSession // nil: not connected
+}
+
+var _ tool.Invoker = (*Client)(nil)
+
+// NewClient makes a client of the endpoint at a URL. It goes through h, which also sets the headers
+// that say who calls; nil: http.DefaultClient.
+func NewClient(url string, h *http.Client) *Client { return &Client{url: url, http: h} }
+
+// Invoke calls a tool. The answer is the one that the catalogue behind the endpoint gave, to the
+// byte; of a call that the endpoint itself refused, it is the refusal's envelope. If nothing was
+// heard there is none.
+func (c *Client) Invoke(
+	ctx context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	session, err := c.connected(ctx)
+	if err != nil {
+		return refusal(err)
+	}
+	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: sendable(args)})
+	if err != nil {
+		return c.failed(ctx, session, err)
+	}
+	if len(r.Content) != 1 {
+		return nil, fmt.Errorf("call %s: %d contents in the answer, not one", name, len(r.Content))
+	}
+	text, ok := r.Content[0].(*mcp.TextContent)
+	if !ok {
+		return nil, fmt.Errorf("call %s: the answer is no text", name)
+	}
+	data := json.RawMessage(text.Text)
+	if r.IsError {
+		return data, faultIn(data)
+	}
+	return data, nil
+}
+
+// Close ends the connection, if there is one.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil {
+		return nil
+	}
+	session := c.session
+	c.session = nil
+	return session.Close()
+}
+
+// connected is the connection. The tools are listed once, because the SDK reads off the list which
+// arguments it has to repeat in headers.
+func (c *Client) connected(ctx context.Context) (*mcp.ClientSession, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != nil {
+		return c.session, nil
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "rookery"}, nil).Connect(ctx,
+		&mcp.StreamableClientTransport{
+			Endpoint: c.url, HTTPClient: c.http, DisableStandaloneSSE: true, MaxRetries: -1,
+		}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	if _, err := session.ListTools(ctx, nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("list tools: %w", err), session.Close())
+	}
+	c.session = session
+	return session, nil
+}
+
+// failed is what a call came to that no tool answered. A connection that an answer came over still
+// stands; any other is given up, unless it was the caller who gave up.
+func (c *Client) failed(
+	ctx context.Context, session *mcp.ClientSession, err error,
+) (json.RawMessage, error) {
+	var refused *jsonrpc.Error
+	if !errors.As(err, &refused) && ctx.Err() == nil {
+		c.mu.Lock()
+		if c.session == session {
+			c.session = nil
+		}
+		c.mu.Unlock()
+		_ = session.Close() // it is broken already
+	}
+	return refusal(err)
+}
+
+// refusal is the fault that an endpoint refused a call with, and its envelope. Without one nothing
+// was heard, and there is no answer.
+func refusal(err error) (json.RawMessage, error) {
+	var refused *jsonrpc.Error
+	if !errors.As(err, &refused) {
+		return nil, fault.New(fault.Unavailable, "the MCP server cannot be reached").Because(err)
+	}
+	f := &fault.Fault{}
+	if json.Unmarshal(refused.Data, f) != nil || f.Code == "" {
+		f = fault.New(fault.InvalidParameter, "the MCP server refused the call: %s", refused.Message)
+	}
+	f = f.Because(err)
+	data, err := tool.Marshal(struct {
+		OK       bool           `json:"ok"`
+		Error    *fault.Fault   `json:"error"`
+		Warnings []tool.Warning `json:"warnings"`
+	}{false, f, []tool.Warning{}})
+	if err != nil {
+		return nil, fmt.Errorf("write a refusal: %w", err)
+	}
+	return data, f
+}
+
+// sendable is what can stand in a message for the arguments. What is no JSON goes as a text, which
+// the tool refuses as it would have refused the original.
+func sendable(args json.RawMessage) any {
+	switch {
+	case len(args) == 0:
+		return nil
+	case json.Valid(args):
+		return args
+	}
+	return string(args)
+}
+
+// faultIn is the fault of a failure's answer, in its envelope or bare.
+func faultIn(data json.RawMessage) error {
+	var envelope struct{ Error *fault.Fault }
+	if json.Unmarshal(data, &envelope) == nil && envelope.Error != nil {
+		return envelope.Error
+	}
+	var bare fault.Fault
+	if err := json.Unmarshal(data, &bare); err != nil || bare.Code == "" {
+		return fmt.Errorf("the answer of a failed call holds no fault")
+	}
+	return &bare
+}

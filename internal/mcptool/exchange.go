@@ -1,0 +1,176 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// listTTL is how long a client may keep a list, or what the server says of itself: five minutes. It
+// changes with a role, a header, or a new release.
+const listTTL = 5 * 60 * 1000
+
+// An exchange is one request, or one stdio session: a view of the tools for a caller.
+type exchange struct {
+	*endpoint
+	view   *view
+	caller auth.Caller
+}
+
+// server makes an MCP server whose tools are ours to list and to call. The capabilities are stated
+// because the SDK would infer that lists announce their changes, and keep a `subscriptions/listen`
+// open for as long as the client likes.
+func (x *exchange) server() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "rookery", Title: "Rookery", Version: x.opt.Version},
+		&mcp.ServerOptions{
+			Instructions: x.opt.Instructions,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			SetCacheable: private,
+		})
+	s.AddReceivingMiddleware(x.receive)
+	return s
+}
+
+// private says of every answer that can be cached that it is the caller's alone.
+func private(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
+	c.CacheScope, c.TTLMs = "private", listTTL
+	if _, ok := r.(*mcp.ReadResourceRequest); ok {
+		c.TTLMs = 0
+	}
+}
+
+// receive answers what concerns tools, and leaves the rest of the protocol to the SDK.
+func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		switch r := r.(type) {
+		case *mcp.ListToolsRequest:
+			return x.list(ctx, r)
+		case *mcp.CallToolRequest:
+			return x.call(auth.WithCaller(ctx, x.caller), r)
+		}
+		return next(ctx, method, r)
+	}
+}
+
+// list answers all tools that the caller may see, on one page.
+func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Result, error) {
+	if r.Params != nil && r.Params.Cursor != "" {
+		return nil, protocolError(jsonrpc.CodeInvalidParams,
+			fault.New(fault.InvalidParameter, "the list of tools has one page, and no cursor"))
+	}
+	out := &mcp.ListToolsResult{Tools: []*mcp.Tool{}}
+	for _, t := range x.view.listed(x.caller) {
+		p := *x.pages[t]
+		p.Name = x.view.nameOf(t)
+		out.Tools = append(out.Tools, &p)
+	}
+	private(ctx, r, &out.Cacheable)
+	return out, nil
+}
+
+// call calls a tool. The answer's only content is the envelope, whether the call succeeded or not.
+func (x *exchange) call(ctx context.Context, r *mcp.CallToolRequest) (mcp.Result, error) {
+	t, several := x.view.find(r.Params.Name)
+	if t == nil {
+		f := x.notServed(r.Params.Name, several)
+		f.RequestID = x.caller.RequestID
+		return nil, protocolError(jsonrpc.CodeInvalidParams, f)
+	}
+	if r.Extra != nil && !agree(r.Extra.Header, t, r.Params.Arguments) {
+		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(t.Family.Malformed,
+			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
+	}
+	data, err := x.cat.Invoke(ctx, t.Name, r.Params.Arguments)
+	if data == nil {
+		return nil, protocolError(jsonrpc.CodeInternalError, fault.Of(err))
+	}
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: string(data)}},
+		IsError: err != nil,
+	}, nil
+}
+
+// notServed is the fault of a name that means no tool here, or several.
+func (x *exchange) notServed(name string, several []*tool.Tool) *fault.Fault {
+	names := []string{}
+	for _, t := range several {
+		names = append(names, t.Name)
+	}
+	if len(names) > 1 {
+		return fault.New(fault.InvalidParameter, "the tool's name is ambiguous: it may be %s",
+			strings.Join(names, " or ")).With("matches", names)
+	}
+	if t, ok := x.cat.Find(name); ok {
+		return fault.New(fault.NotFound, "tool %s is not served at this path", t.Name).
+			Fix("use %s/x/%s", Path, t.Family.Name)
+	}
+	for _, t := range x.view.listed(x.caller) {
+		names = append(names, x.view.nameOf(t))
+	}
+	f := fault.New(fault.NotFound, "there is no such tool")
+	if near := fault.Nearest(name, names); near != "" {
+		f = f.Fix("use %s", near)
+	}
+	return f
+}
+
+// protocolError is a fault as the error of a JSON-RPC answer, which carries it as its data.
+func protocolError(code int64, f *fault.Fault) *jsonrpc.Error {
+	data, err := tool.Marshal(f)
+	if err != nil {
+		data = nil // the message says enough
+	}
+	return &jsonrpc.Error{Code: code, Message: f.Message, Data: data}
+}
+
+// expectHeaders makes the SDK demand the header of the vault argument, as the protocol wants since
+// 2026-07-28, in calls of tools by the names under which they are listed. Someone who calls a tool
+// by another name cannot know that it wants a header.
+func (x *exchange) expectHeaders(s *mcp.Server, names []string) {
+	for _, name := range names {
+		t, _ := x.view.find(name)
+		if t == nil || x.view.nameOf(t) != name || !takesVault(t) {
+			continue
+		}
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: headerSchema}, nil) // receive answers the call
+	}
+}
+
+// headerSchema is of a schema only what says that there is a header.
+var headerSchema = json.RawMessage(`{"type":"object","properties":{"` + vaultArg +
+	`":{"type":"string","x-mcp-header":"` + vaultMark + `"}}}`)
+
+func takesVault(t *tool.Tool) bool {
+	_, ok := t.Arg(vaultArg)
+	return ok
+}
+
+// agree reports whether the header, where it is sent, names the vault of the arguments. The SDK
+// sees to it only in the newest protocol; whoever routes by the header does not know which is
+// spoken.
+func agree(h http.Header, t *tool.Tool, args json.RawMessage) bool {
+	sent := h.Get(vaultHeader)
+	if sent == "" || !takesVault(t) {
+		return true
+	}
+	if coded, ok := strings.CutPrefix(sent, "=?base64?"); ok {
+		plain, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(coded, "?="))
+		if err != nil {
+			return false
+		}
+		sent = string(plain)
+	}
+	var given map[string]json.RawMessage
+	var vault string
+	return json.Unmarshal(args, &given) == nil &&
+		json.Unmarshal(given[vaultArg], &vault) == nil && vault == sent
+}

@@ -1,0 +1,116 @@
+package mcptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// idOf is the id of the JSON-RPC message that a body begins with, "null" if there is none to be
+// seen. The body may be cut off behind it.
+func idOf(body []byte) json.RawMessage {
+	null := json.RawMessage("null")
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return null
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return null
+		}
+		if key == "id" && (value[0] == '"' || value[0] == '-' || '0' <= value[0] && value[0] <= '9') {
+			return value
+		}
+	}
+	return null
+}
+
+// calledIn are the names of the tools that the message of a body, or any of its batch, calls.
+func calledIn(body []byte) []string {
+	type message struct {
+		Method string
+		Params struct{ Name string }
+	}
+	var batch []message
+	if json.Unmarshal(body, &batch) != nil {
+		var one message
+		_ = json.Unmarshal(body, &one) // what is no call names no tool; the SDK says what it is
+		batch = []message{one}
+	}
+	var names []string
+	for _, m := range batch {
+		if m.Method == "tools/call" {
+			names = append(names, m.Params.Name)
+		}
+	}
+	return names
+}
+
+// An answer is a response whose refusals, ours and those that the SDK writes as plain text, are
+// JSON-RPC errors that answer the message of the request.
+type answer struct {
+	http.ResponseWriter
+	id json.RawMessage
+
+	refused int // the status of a plain refusal
+	text    strings.Builder
+}
+
+// Unwrap lets the SDK flush a stream.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// WriteHeader keeps a refusal in plain text back.
+func (a *answer) WriteHeader(status int) {
+	if status >= 400 && strings.HasPrefix(a.Header().Get("Content-Type"), "text/plain") {
+		a.refused = status
+		return
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(data []byte) (int, error) {
+	if a.refused != 0 {
+		return a.text.Write(data)
+	}
+	return a.ResponseWriter.Write(data)
+}
+
+// finish writes the refusal that was kept back.
+func (a *answer) finish() {
+	if status := a.refused; status != 0 {
+		a.refused = 0
+		a.refuse(status, fault.New(fault.InvalidParameter, "%s", strings.TrimSpace(a.text.String())))
+	}
+}
+
+// refuse answers with a fault, as the data of a JSON-RPC error.
+func (a *answer) refuse(status int, f *fault.Fault) {
+	if a.id == nil {
+		a.id = json.RawMessage("null")
+	}
+	code := int64(jsonrpc.CodeInvalidRequest)
+	if status >= 500 {
+		code = jsonrpc.CodeInternalError
+	}
+	body, err := tool.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *jsonrpc.Error  `json:"error"`
+	}{"2.0", a.id, protocolError(code, f)})
+	if err != nil {
+		http.Error(a.ResponseWriter, "", http.StatusInternalServerError)
+		return
+	}
+	a.Header().Set("Content-Type", "application/json")
+	a.Header().Del("Content-Length")
+	a.ResponseWriter.WriteHeader(status)
+	_, _ = a.ResponseWriter.Write(body) // the client is gone if this fails
+}

@@ -1,0 +1,62 @@
+package mcptool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"rookery/internal/tool"
+)
+
+// vaultArg is the argument that clients repeat in the header Mcp-Param-Vault, so that whoever is in
+// front of us can route and limit by vault without reading bodies (CONTRACT §6).
+const (
+	vaultArg    = "vault"
+	vaultMark   = "Vault"
+	vaultHeader = "Mcp-Param-" + vaultMark
+)
+
+// page is how a tool is listed. It is made once: a list is only a choice of pages.
+func page(t *tool.Tool) *mcp.Tool {
+	destructive, openWorld := t.Kind == tool.Destroy, false
+	return &mcp.Tool{
+		Name:        t.Name,
+		Title:       t.Title,
+		Description: t.Prose().Summary,
+		InputSchema: inputSchema(t),
+		Annotations: &mcp.ToolAnnotations{
+			Title:           t.Title,
+			ReadOnlyHint:    !t.Kind.Mutates(),
+			DestructiveHint: &destructive,
+			IdempotentHint:  t.Idempotent || !t.Kind.Mutates(),
+			OpenWorldHint:   &openWorld,
+		},
+	}
+}
+
+// inputSchema is the schema of the arguments as a model sees it. `envelope` is accepted, but not
+// shown: the form of the answer is no choice that a model should spend thought on.
+func inputSchema(t *tool.Tool) json.RawMessage {
+	s := t.InputSchema()
+	delete(s.Properties, "envelope")
+	s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder,
+		func(name string) bool { return name == "envelope" })
+	if plain, ok := s.Properties[vaultArg]; ok {
+		s.Properties[vaultArg] = marked(plain)
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("mcptool: the schema of %s does not marshal: %v", t.Name, err))
+	}
+	return data
+}
+
+// marked is a copy of the schema of the vault argument that asks for the header.
+func marked(plain *jsonschema.Schema) *jsonschema.Schema {
+	s := *plain
+	s.Extra = map[string]any{"x-mcp-header": vaultMark}
+	return &s
+}

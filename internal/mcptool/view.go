@@ -1,0 +1,237 @@
+package mcptool
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// allSets stands for every set, in a path and in a header.
+const allSets = "all"
+
+// A view is the tools that a request sees, in the order in which they are listed.
+type view struct {
+	tools    []*tool.Tool
+	sets     []string // those that are addressed by name; none: no set is
+	readOnly bool     // mutations are not listed, and refused when called
+}
+
+// atPath is the view of a path: Path itself, its x/{set}[,{set}…] and x/all, and each of them behind
+// Path/readonly.
+func (e *endpoint) atPath(path string) (*view, *fault.Fault) {
+	rest := strings.TrimSuffix(strings.TrimPrefix(path, Path), "/")
+	rest, readOnly := cutSegment(rest, "readonly")
+	sets, bySet := cutSegment(rest, "x")
+	v := &view{tools: e.first, readOnly: readOnly}
+	if !bySet && rest != "" {
+		return nil, e.unknownPath()
+	}
+	if !bySet {
+		return v, nil
+	}
+	f := v.address(e, strings.Split(strings.TrimPrefix(sets, "/"), ","), e.cat.Tools())
+	if f != nil {
+		return nil, f
+	}
+	return v, nil
+}
+
+// cutSegment cuts a first segment off a path, if it is the one that is meant.
+func cutSegment(path, segment string) (rest string, found bool) {
+	rest, found = strings.CutPrefix(path, "/"+segment)
+	if !found || rest != "" && rest[0] != '/' {
+		return path, false
+	}
+	return rest, true
+}
+
+// address leaves those of the tools that belong to the sets.
+func (v *view) address(e *endpoint, sets []string, of []*tool.Tool) *fault.Fault {
+	v.tools = of
+	if slices.Contains(sets, allSets) {
+		return nil
+	}
+	known := e.sets()
+	for _, set := range sets {
+		if !slices.Contains(known, set) {
+			return e.unknownSet(set)
+		}
+		if !slices.Contains(v.sets, set) {
+			v.sets = append(v.sets, set)
+		}
+	}
+	v.keep(func(t *tool.Tool) bool { return slices.Contains(sets, t.Family.Name) })
+	return nil
+}
+
+// narrow applies the headers, which can only take away.
+func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
+	readOnly, f := flag(h, "X-MCP-Readonly")
+	if f != nil {
+		return f
+	}
+	v.readOnly = v.readOnly || readOnly
+	if sets := list(h, "X-MCP-Toolsets"); sets != nil {
+		before := v.sets
+		v.sets = nil
+		if f := v.address(e, sets, v.tools); f != nil {
+			f.Code = fault.InvalidParameter
+			return f
+		}
+		v.sets = common(before, v.sets)
+	}
+	names := list(h, "X-MCP-Tools")
+	for _, name := range names {
+		if !e.known(name) {
+			return e.unknownTool(name)
+		}
+	}
+	if names != nil {
+		v.keep(func(t *tool.Tool) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return answersTo(t, name) })
+		})
+	}
+	return nil
+}
+
+// common are the sets that both the path and the header address. One that addresses none by name
+// leaves it to the other.
+func common(path, header []string) []string {
+	if path == nil || header == nil {
+		return append(path, header...)
+	}
+	return slices.DeleteFunc(header, func(set string) bool { return !slices.Contains(path, set) })
+}
+
+// keep leaves the tools for which ok holds. It does not touch the slice that the view was given.
+func (v *view) keep(ok func(*tool.Tool) bool) {
+	var kept []*tool.Tool
+	for _, t := range v.tools {
+		if ok(t) {
+			kept = append(kept, t)
+		}
+	}
+	v.tools = kept
+}
+
+// listed are the tools that a caller of this role is shown.
+func (v *view) listed(c auth.Caller) []*tool.Tool {
+	var shown []*tool.Tool
+	for _, t := range v.tools {
+		hidden := c.ReadOnly && t.Kind.Mutates()
+		if c.Role("").Allows(t.Role) && !hidden {
+			shown = append(shown, t)
+		}
+	}
+	return shown
+}
+
+// find is the tool of the view that a name means: by its long name, an alias, or its short name
+// where only one has it. Of a short name that several have they all are returned.
+func (v *view) find(name string) (found *tool.Tool, several []*tool.Tool) {
+	for _, t := range v.tools {
+		if t.Name == name || slices.Contains(t.Aliases, name) {
+			return t, nil
+		}
+		if t.LocalName() == name {
+			several = append(several, t)
+		}
+	}
+	if len(several) == 1 {
+		return several[0], nil
+	}
+	return nil, several
+}
+
+// nameOf is the name under which a tool is listed: the short one if exactly one set is addressed
+// and the name means this tool there, else the long one.
+func (v *view) nameOf(t *tool.Tool) string {
+	if len(v.sets) != 1 {
+		return t.Name
+	}
+	if found, _ := v.find(t.LocalName()); found != t {
+		return t.Name
+	}
+	return t.LocalName()
+}
+
+// answersTo reports whether a tool may be meant by a name.
+func answersTo(t *tool.Tool, name string) bool {
+	return t.Name == name || t.LocalName() == name || slices.Contains(t.Aliases, name)
+}
+
+// known reports whether a name may mean any tool at all.
+func (e *endpoint) known(name string) bool {
+	return slices.ContainsFunc(e.cat.Tools(), func(t *tool.Tool) bool { return answersTo(t, name) })
+}
+
+// sets are the names of all sets, sorted.
+func (e *endpoint) sets() []string {
+	var names []string
+	for _, t := range e.cat.Tools() {
+		names = append(names, t.Family.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (e *endpoint) unknownSet(name string) *fault.Fault {
+	f := fault.New(fault.NotFound, "there is no such set of tools; the sets are %s, and %s",
+		strings.Join(e.sets(), ", "), allSets).With("sets", e.sets())
+	if near := fault.Nearest(name, e.sets()); near != "" {
+		f = f.Fix("use %s/x/%s", Path, near)
+	}
+	return f
+}
+
+func (e *endpoint) unknownPath() *fault.Fault {
+	return fault.New(fault.NotFound,
+		"there is no such MCP endpoint; there are %s, %s/x/{set}[,{set}…], %s/x/%s, and the same "+
+			"behind %s/readonly", Path, Path, Path, allSets, Path).With("sets", e.sets())
+}
+
+// unknownTool is the fault of a header that names a tool that does not exist.
+func (e *endpoint) unknownTool(name string) *fault.Fault {
+	var names []string
+	for _, t := range e.cat.Tools() {
+		names = append(names, t.Name)
+	}
+	f := fault.New(fault.InvalidParameter, "X-MCP-Tools names a tool that does not exist")
+	if near := fault.Nearest(name, names); near != "" {
+		f = f.Fix("use %s", near)
+	}
+	return f
+}
+
+// list reads a header of names separated by commas; nil if it is not there.
+func list(h http.Header, name string) []string {
+	if len(h.Values(name)) == 0 {
+		return nil
+	}
+	names := []string{}
+	for _, entry := range strings.Split(strings.Join(h.Values(name), ","), ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			names = append(names, entry)
+		}
+	}
+	return names
+}
+
+// flag reads a header that is true or false. One that is neither is refused: it was sent to make
+// something safe.
+func flag(h http.Header, name string) (bool, *fault.Fault) {
+	text := h.Get(name)
+	if text == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fault.New(fault.InvalidParameter, "header %s must be true or false", name)
+	}
+	return on, nil
+}
