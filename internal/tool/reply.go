@@ -112,6 +112,9 @@ func wrap(r Reply, f *fault.Fault) envelope {
 	return e
 }
 
+// Refusal is the answer of a call that a projection refuses before any tool sees it.
+func Refusal(f *fault.Fault) json.RawMessage { return mustMarshal(wrap(Reply{}, f)) }
+
 // Marshal is JSON as every answer is written: compact, and with <, > and & as they are.
 func Marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
