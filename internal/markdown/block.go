@@ -1,0 +1,83 @@
+package markdown
+
+import (
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// maxDepth is how deep block quotes and lists open in one another. A deeper marker is text. Without
+// a bound the time to parse is the square of the depth.
+const maxDepth = 100
+
+// blockParser finds the blocks of a note, and leaves what is in them alone.
+var blockParser = parser.NewParser(
+	parser.WithBlockParsers(
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	),
+	parser.WithParagraphTransformers(
+		util.Prioritized(parser.LinkReferenceParagraphTransformer, 100),
+	),
+)
+
+// parseBlocks is the tree of the blocks of a body. The context holds its link definitions.
+func parseBlocks(body []byte) (ast.Node, parser.Context) {
+	pc := parser.NewContext()
+	r := &blankSkipper{Reader: text.NewReader(body)}
+	return blockParser.Parse(r, parser.WithContext(pc)), pc
+}
+
+// A shallow parser opens containers only down to maxDepth.
+type shallow struct{ parser.BlockParser }
+
+// Open opens a container unless its parent is as deep as one may be. A list is asked even then,
+// because the list parser takes its note that a further item follows only when it is asked.
+func (s shallow) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	if p.Kind() != ast.KindList && depth(p) >= maxDepth {
+		return nil, parser.NoChildren
+	}
+	return s.BlockParser.Open(p, r, pc)
+}
+
+// depth counts the quotes and lists that a node stands in, itself included.
+func depth(n ast.Node) int {
+	d := 0
+	for ; n != nil; n = n.Parent() {
+		if k := n.Kind(); k == ast.KindBlockquote || k == ast.KindList {
+			d++
+		}
+	}
+	return d
+}
+
+// A blankSkipper shows at most two blank lines of a run. More mean nothing to the block structure,
+// and each costs time and memory for every list that is open.
+type blankSkipper struct {
+	text.Reader
+	blank int
+}
+
+// AdvanceLine goes to the next line that counts.
+func (r *blankSkipper) AdvanceLine() {
+	for {
+		r.Reader.AdvanceLine()
+		line, _ := r.PeekLine()
+		if line == nil || !util.IsBlank(line) {
+			r.blank = 0
+			return
+		}
+		if r.blank++; r.blank <= 2 {
+			return
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package markdown
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// A Heading opens a section of a note. Headings stand wherever Markdown has them, in list items and
+// block quotes too; one without text of its own is none.
+type Heading struct {
+	Level  int    // 1 to 6
+	Text   string // without what stands in emphasis, code and links
+	Slug   string // unique in the note
+	Parent int    // the index of the heading that it stands under, -1 for the note itself
+
+	// Title says that this is the note's only heading of level 1 and its first block. It is another
+	// name of the note: what stands under it stands under the note.
+	Title bool
+
+	Line           int // where the heading begins
+	LineEnd        int // the last line before the next heading; 0: the section ends with the note
+	SubtreeLineEnd int // the last line before the next heading of its level or higher; 0: as above
+
+	Own     Span // from the start of the heading's line to the next heading
+	Subtree Span // from there to the next heading of its level or higher
+	Content int  // where the text after the heading begins
+
+	setext bool // underlined
+}
+
+// Section finds a heading by its slug.
+func (d *Doc) Section(slug string) (Heading, bool) {
+	for _, h := range d.Headings {
+		if h.Slug == slug {
+			return h, true
+		}
+	}
+	return Heading{}, false
+}
+
+// OwnEnd is where the note's own text ends: at its first heading that is not its title.
+func (d *Doc) OwnEnd() int {
+	for _, h := range d.Headings {
+		if !h.Title {
+			return h.Own.Start
+		}
+	}
+	return d.size
+}
+
+// findHeadings finds the headings of the text from the offset body on, which is in the given line.
+func findHeadings(text []byte, body, line int) []Heading {
+	root, pc := parseBlocks(text[body:])
+	reader := inlineReader{text[body:], pc}
+	slugs := slugger{}
+	var all []Heading
+	at := body
+	walkHeadings(root, func(n *ast.Heading) {
+		title := reader.text(n.Lines())
+		if title == "" {
+			return
+		}
+		first, last := n.Lines().At(0), n.Lines().At(n.Lines().Len()-1)
+		start := lineStart(text, body+first.Start)
+		line += bytes.Count(text[at:start], []byte{'\n'})
+		at = start
+		h := Heading{
+			Level: n.Level, Text: title, Slug: slugs.next(title), Line: line,
+			Own: Span{start, len(text)}, Subtree: Span{start, len(text)},
+			Content: lineNext(text, body+last.Start),
+			setext:  isSetext(text, body+first.Start),
+		}
+		if h.setext {
+			h.Content = lineNext(text, h.Content)
+		}
+		all = append(all, h)
+	})
+	nest(all)
+	markTitle(all, root, body)
+	return all
+}
+
+// walkHeadings calls f for each heading that has text, in text order.
+func walkHeadings(root ast.Node, f func(*ast.Heading)) {
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok && h.Lines().Len() > 0 {
+			f(h)
+			continue
+		}
+		walkHeadings(n, f)
+	}
+}
+
+// isSetext tells a heading that is underlined from one that begins with #. Its text begins at the
+// offset: before the text of the latter stand # and blanks.
+func isSetext(text []byte, at int) bool {
+	before := bytes.TrimRight(text[lineStart(text, at):at], " \t")
+	return !bytes.HasSuffix(before, []byte{'#'})
+}
+
+// nest fills in what a heading says about the headings around it.
+func nest(all []Heading) {
+	var open []int
+	for i := range all {
+		h := &all[i]
+		if i > 0 {
+			all[i-1].Own.End, all[i-1].LineEnd = h.Own.Start, h.Line-1
+		}
+		for len(open) > 0 && all[open[len(open)-1]].Level >= h.Level {
+			above := &all[open[len(open)-1]]
+			above.Subtree.End, above.SubtreeLineEnd = h.Own.Start, h.Line-1
+			open = open[:len(open)-1]
+		}
+		h.Parent = -1
+		if len(open) > 0 {
+			h.Parent = open[len(open)-1]
+		}
+		open = append(open, i)
+	}
+}
+
+// markTitle finds the heading that is the note's title, and gives its sections to the note.
+func markTitle(all []Heading, root ast.Node, body int) {
+	first, ok := root.FirstChild().(*ast.Heading)
+	if !ok || first.Level != 1 || len(all) == 0 || all[0].Level != 1 {
+		return
+	}
+	if first.Lines().Len() == 0 || body+first.Lines().At(0).Start < all[0].Own.Start {
+		return // the first block is a heading without text of its own
+	}
+	for _, h := range all[1:] {
+		if h.Level == 1 {
+			return
+		}
+	}
+	all[0].Title = true
+	for i := range all {
+		if all[i].Parent == 0 {
+			all[i].Parent = -1
+		}
+	}
+}
+
+// trimTitle is the text of a heading as it is shown: valid UTF-8 without blanks around it.
+func trimTitle(s string) string {
+	return strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd"))
+}

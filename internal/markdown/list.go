@@ -1,0 +1,67 @@
+package markdown
+
+import (
+	"bytes"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A lineList is a list whose items begin on lines of their own, each behind the margin and a dash.
+type lineList struct {
+	margin string
+	items  []item
+}
+
+type item struct {
+	node  *yaml.Node
+	lines Span
+}
+
+// lines finds the items of the old value. It is not ok if one does not begin right behind its dash.
+func (c change) lines() (lineList, bool) {
+	x := newExtent(c.text, c.inner)
+	nodes := c.entry.node.Content
+	list := lineList{items: make([]item, len(nodes))}
+	for i, n := range nodes {
+		at := x.offset(n)
+		start := lineStart(c.text, at)
+		before := c.text[start:at]
+		dash := bytes.TrimLeft(before, " ")
+		if len(dash) == 0 || dash[0] != '-' || len(bytes.Trim(dash[1:], " ")) > 0 {
+			return list, false
+		}
+		list.margin = string(before[:len(before)-len(dash)])
+		list.items[i] = item{n, Span{Start: start}}
+	}
+	for i := range list.items {
+		limit := c.entry.Lines.End
+		if i+1 < len(list.items) {
+			limit = list.items[i+1].lines.Start
+		}
+		end := x.end(nodes[i], bound{len(list.margin), limit})
+		list.items[i].lines.End = lineNext(c.text, end)
+	}
+	return list, true
+}
+
+// replaceItems changes the items that differ. Those before and behind them keep their lines.
+func (w writer) replaceItems(text []byte, old lineList, list []any) []byte {
+	items := old.items
+	first := 0
+	for first < min(len(items), len(list)) && same(list[first], items[first].node) {
+		first++
+	}
+	last := 0 // counted from the end
+	for last < min(len(items), len(list))-first &&
+		same(list[len(list)-1-last], items[len(items)-1-last].node) {
+		last++
+	}
+	at := Span{items[0].lines.Start, items[0].lines.Start}
+	if first > 0 {
+		at = Span{items[first-1].lines.End, items[first-1].lines.End}
+	}
+	if gone := items[first : len(items)-last]; len(gone) > 0 {
+		at = Span{gone[0].lines.Start, gone[len(gone)-1].lines.End}
+	}
+	return splice(text, at, []byte(w.items(list[first:len(list)-last], old.margin)))
+}

@@ -1,0 +1,135 @@
+package markdown
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"rookery/internal/fault"
+)
+
+// checkKey says why a key cannot be one of the frontmatter.
+func checkKey(key string) error {
+	if key == "" || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+		return fault.New(fault.InvalidField, "a field has a key that frontmatter cannot hold; "+
+			"a key is one line of text, and not empty")
+	}
+	return nil
+}
+
+// normal is the value of the field as one of the types that decode gives.
+func normal(f Field) (any, error) {
+	v, why := normalise(f.Value)
+	if why != "" {
+		return nil, fault.New(fault.InvalidValue, "the value of the field %q %s", f.Key, why).
+			With("field", f.Key)
+	}
+	return v, nil
+}
+
+// normalise returns the value, or why frontmatter cannot hold it.
+func normalise(value any) (any, string) {
+	switch v := value.(type) {
+	case nil, bool:
+		return v, ""
+	case string:
+		return v, checkString(v)
+	case Ref:
+		if read, ok := refOf(v.link()); !ok || read != v || !utf8.ValidString(string(v)) {
+			return nil, "is a reference with characters that a reference cannot have: [ ] | or a " +
+				"line break"
+		}
+		return v, ""
+	case float64:
+		return v, checkFloat(v)
+	case int:
+		return normaliseDigits(strconv.Itoa(v))
+	case int64:
+		return normaliseDigits(strconv.FormatInt(v, 10))
+	case json.Number:
+		return normaliseNumber(v)
+	case []any:
+		return normaliseList(v)
+	case []string:
+		list := make([]any, len(v))
+		for i, s := range v {
+			list[i] = s
+		}
+		return normaliseList(list)
+	}
+	return nil, "is of a kind that a field cannot hold; it can be text, a number, true or false, " +
+		"null, a reference, or a list of these"
+}
+
+func checkString(s string) string {
+	if !utf8.ValidString(s) {
+		return "is not valid UTF-8"
+	}
+	return ""
+}
+
+func checkFloat(f float64) string {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return "is not a finite number"
+	}
+	return ""
+}
+
+func normaliseNumber(n json.Number) (any, string) {
+	if _, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+		return normaliseDigits(n.String())
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, "is not a number that can be kept"
+	}
+	return f, checkFloat(f)
+}
+
+// normaliseDigits is the number that the digits spell, or the digits themselves as a text if a
+// float64 would change the number. It is what decode does.
+func normaliseDigits(digits string) (any, string) {
+	return decode(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: digits}), ""
+}
+
+func normaliseList(list []any) (any, string) {
+	out := make([]any, len(list))
+	for i, item := range list {
+		v, why := normalise(item)
+		if why != "" {
+			return nil, why
+		}
+		out[i] = v
+	}
+	return out, ""
+}
+
+// link is the reference as text.
+func (r Ref) link() string { return "[[" + string(r) + "]]" }
+
+// same reports whether the node reads as the value. A text that is a wikilink is the same as the
+// text that is written, so that a change of what is shown is a change.
+func same(value any, n *yaml.Node) bool {
+	switch v := value.(type) {
+	case []any:
+		if n.Kind != yaml.SequenceNode || len(n.Content) != len(v) {
+			return false
+		}
+		for i, item := range v {
+			if !same(item, n.Content[i]) {
+				return false
+			}
+		}
+		return true
+	case string:
+		if ref, ok := decode(n).(Ref); ok && ref != "" {
+			return n.Value == v
+		}
+	}
+	return n.Kind == yaml.ScalarNode && decode(n) == value
+}

@@ -1,0 +1,79 @@
+package markdown
+
+import (
+	"bytes"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A change replaces the value of one field.
+type change struct {
+	text  []byte
+	inner Span // the frontmatter
+	entry Entry
+	key   int // the end of the line that the key stands in
+	rest  int // the end of the line that the value ends in
+}
+
+func newChange(text []byte, fm *Frontmatter, entry Entry) change {
+	return change{
+		text, fm.Inner, entry, lineEnd(text, entry.colon), lineEnd(text, entry.Text.End),
+	}
+}
+
+// replace is the text with the field at its new value.
+func (w writer) replace(c change, value any) []byte {
+	old := c.entry.node
+	list, ok := value.([]any)
+	if !ok || len(list) == 0 || old.Style&yaml.FlowStyle != 0 {
+		return w.replaceInline(c, value)
+	}
+	if old.Kind == yaml.SequenceNode {
+		if lines, ok := c.lines(); ok {
+			return w.replaceItems(c.text, lines, list)
+		}
+	}
+	return w.replaceByList(c, list)
+}
+
+// below reports whether the old value begins on a later line than its key.
+func (c change) below() bool { return c.entry.Text.Start > c.key }
+
+// replaceInline writes a value behind the key. A comment there stays.
+func (w writer) replaceInline(c change, value any) []byte {
+	at, s := c.entry.Text, style{Style: c.entry.node.Style}
+	if c.entry.node.Kind == yaml.SequenceNode {
+		s.Style = 0
+	}
+	if c.below() {
+		s.oneLine = c.entry.colon < c.key || at.End < c.rest
+		spelled := w.behindKey(value, s)
+		comment := c.text[c.entry.colon:c.key]
+		return splice(c.text, Span{c.entry.colon, at.End}, append(spelled, comment...))
+	}
+	s.oneLine = at.End < c.rest
+	if at.Start == at.End || value == nil {
+		return splice(c.text, Span{c.entry.colon, at.End}, w.behindKey(value, s))
+	}
+	return splice(c.text, at, []byte(w.inline(value, s)))
+}
+
+// behindKey is a value with the blank before it; nothing for null.
+func (w writer) behindKey(value any, s style) []byte {
+	if value == nil {
+		return nil
+	}
+	return []byte(" " + w.inline(value, s))
+}
+
+// replaceByList writes a list below the key, in place of a value that is none.
+func (w writer) replaceByList(c change, list []any) []byte {
+	margin := string(bytes.Repeat([]byte{' '}, w.indent+2))
+	lines := []byte(w.eol + w.items(list, margin))
+	lines = lines[:len(lines)-len(w.eol)]
+	if c.below() {
+		return splice(c.text, Span{c.key, c.entry.Text.End}, lines)
+	}
+	comment := bytes.TrimRight(c.text[c.entry.Text.End:c.rest], " \t")
+	return splice(c.text, Span{c.entry.colon, c.rest}, append(bytes.Clone(comment), lines...))
+}

@@ -1,0 +1,46 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Slug is the name of a section made from its heading: lower case, letters and digits kept, one dash
+// for blanks, dashes, underscores and colons, everything else dropped; `section` if nothing is left.
+func Slug(heading string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if dash && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			dash = false
+			b.WriteRune(r)
+		case r == ' ' || r == '-' || r == '_' || r == ':':
+			dash = true
+		}
+	}
+	if b.Len() == 0 {
+		return "section"
+	}
+	return b.String()
+}
+
+// A slugger makes the slugs of one note unique. It knows of each slug that is taken the next number
+// to try behind it.
+type slugger map[string]int
+
+// next is the slug of the heading, or that slug with the first number from 2 on that makes it new.
+func (s slugger) next(heading string) string {
+	base := Slug(heading)
+	slug := base
+	for n := max(2, s[base]); s[slug] > 0; n++ {
+		slug = base + "-" + strconv.Itoa(n)
+		s[base] = n + 1
+	}
+	s[slug] = max(2, s[slug])
+	return slug
+}

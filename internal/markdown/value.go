@@ -1,0 +1,107 @@
+package markdown
+
+import (
+	"math"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A Ref is the value of a field that is nothing but a reference: the target of `[[target]]` or
+// `[[target|shown]]`, as it is written there.
+type Ref string
+
+// wikilink is a whole text that is a reference.
+var wikilink = regexp.MustCompile(`^\[\[([^\[\]|\n]+)(\|[^\]\n]+)?\]\]$`)
+
+// refOf is the reference that a whole text is.
+func refOf(s string) (Ref, bool) {
+	m := wikilink.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return "", false
+	}
+	target := strings.TrimSpace(m[1])
+	return Ref(target), target != ""
+}
+
+// decode is the value of a YAML node: a string, float64, bool, nil, Ref, or a list of these.
+// A date is a string, `YYYY-MM-DD`, with `THH:MM` or `THH:MM:SS` behind it unless it is midnight. A
+// number that a float64 cannot hold as it is written is the string that is written.
+func decode(n *yaml.Node) any {
+	if n.Kind == yaml.SequenceNode {
+		list := make([]any, 0, len(n.Content))
+		for _, c := range n.Content {
+			list = append(list, decode(c))
+		}
+		return list
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return nil
+	case "!!bool":
+		return decodeBool(n)
+	case "!!int", "!!float":
+		return decodeNumber(n)
+	case "!!timestamp":
+		return decodeTime(n)
+	}
+	if ref, ok := refOf(n.Value); ok {
+		return ref
+	}
+	return n.Value
+}
+
+func decodeBool(n *yaml.Node) any {
+	var b bool
+	if n.Decode(&b) != nil {
+		return n.Value
+	}
+	return b
+}
+
+func decodeNumber(n *yaml.Node) any {
+	if i, ok := new(big.Int).SetString(n.Value, 10); ok && n.ShortTag() == "!!float" {
+		return decodeBig(n, i)
+	}
+	var v any
+	if n.Decode(&v) != nil {
+		return n.Value
+	}
+	switch v := v.(type) {
+	case int:
+		return decodeBig(n, big.NewInt(int64(v)))
+	case int64:
+		return decodeBig(n, big.NewInt(v))
+	case uint64:
+		return decodeBig(n, new(big.Int).SetUint64(v))
+	case float64:
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return v
+		}
+	}
+	return n.Value
+}
+
+func decodeBig(n *yaml.Node, i *big.Int) any {
+	if f, exact := new(big.Float).SetInt(i).Float64(); exact == big.Exact {
+		return f
+	}
+	return n.Value
+}
+
+func decodeTime(n *yaml.Node) any {
+	var t time.Time
+	if n.Decode(&t) != nil {
+		return n.Value
+	}
+	switch {
+	case t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0:
+		return t.Format("2006-01-02")
+	case t.Second() == 0:
+		return t.Format("2006-01-02T15:04")
+	}
+	return t.Format("2006-01-02T15:04:05")
+}
