@@ -28,7 +28,8 @@ type App struct {
 	Connect func(ctx context.Context, t Target) (tool.Invoker, io.Closer, error)
 
 	// Extra are commands that call no tool, such as one that serves. A RunE answers a fault, or a
-	// usage error made by Usage.
+	// usage error made by Usage. A command keeps what it has parsed: an App with such commands runs
+	// once.
 	Extra []*cobra.Command
 
 	In       io.Reader

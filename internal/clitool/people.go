@@ -36,11 +36,7 @@ func (p *printer) text(s string) {
 // whole prints data that is not a text: what is in it, if it holds one thing, else one after the
 // other.
 func (p *printer) whole(v value) {
-	for v.kind == objectKind {
-		shown := v.shown()
-		if len(shown) != 1 || shown[0].isScalar() {
-			break
-		}
+	if shown := v.shown(); len(shown) == 1 && shown[0].isThing() {
 		v = shown[0].value
 	}
 	switch {

@@ -59,7 +59,8 @@ func (p *printer) json(raw json.RawMessage, err error) error {
 	return nil
 }
 
-// fail prints a failure: JSON on Out, or text on Err for people, who see on Out what it carries.
+// fail prints a failure: JSON on Out, or text on Err for people, who see on Out what there is to
+// count of its data: the results of single steps, or how far it came.
 func (a *App) fail(f *failure) {
 	p := a.printer(f.form)
 	var raw json.RawMessage
@@ -71,7 +72,9 @@ func (a *App) fail(f *failure) {
 		p.warnings(f.answer)
 		raw, err = f.fault.MarshalJSON()
 	default:
-		p.data(f.answer.data)
+		if f.answer.data.counts() {
+			p.data(f.answer.data)
+		}
 		p.warnings(f.answer)
 		p.fault(f.fault, "")
 		return

@@ -45,7 +45,7 @@ func (c *command) inForm(cmd *cobra.Command, err error) error {
 }
 
 // call connects and calls the tool: once, or as often as files need it.
-func (c *command) call(cmd *cobra.Command, r *request) (ans *answer, err error) {
+func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	ctx := cmd.Context()
 	target, err := c.app.Target(cmd)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *command) call(cmd *cobra.Command, r *request) (ans *answer, err error) 
 		return nil, err
 	}
 	if closer != nil {
-		defer func() { err = errors.Join(err, closer.Close()) }()
+		defer closer.Close() // the answer stands, whatever comes of this
 	}
 	switch {
 	case r.path == "":

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"rookery/internal/fault"
 )
@@ -31,7 +32,7 @@ func openSink(name string) (sink, error) {
 	if err != nil {
 		return nil, unwritable(name, err)
 	}
-	return &folderSink{root: root}, nil
+	return &folderSink{root: root, written: map[string]bool{}}, nil
 }
 
 // validPath reports whether a path, with slashes, names a file inside a folder on this system, and
@@ -44,7 +45,9 @@ func validPath(name string) bool {
 // A folderSink writes into a folder, through an os.Root: no link leads out of it. Each file takes
 // its place when it is whole, and no other file is touched.
 type folderSink struct {
-	root *os.Root
+	root    *os.Root
+	written map[string]bool
+
 	file *os.File // the file that is being written, under a name of its own
 	temp string
 	path string // the name that it will have
@@ -95,11 +98,25 @@ func (s *folderSink) end() error {
 	if err := s.root.Rename(s.temp, s.path); err != nil {
 		return unwritable(s.path, err)
 	}
-	s.file = nil
+	s.file, s.written[s.path] = nil, true
 	return nil
 }
 
-func (s *folderSink) finish() error { return s.end() }
+func (s *folderSink) finish() (others int, err error) {
+	if err := s.end(); err != nil {
+		return 0, err
+	}
+	err = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fs.SkipDir // what cannot be listed was not written by us
+		}
+		if !d.IsDir() && !s.written[name] {
+			others++
+		}
+		return nil
+	})
+	return others, err
+}
 
 func (s *folderSink) drop() {
 	if s.file != nil {
@@ -109,6 +126,10 @@ func (s *folderSink) drop() {
 	}
 	s.root.Close()
 }
+
+// epoch is the time of every file in an archive, so that the same files make the same archive: the
+// first that the format knows.
+var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A zipSink writes an archive, which takes its place when it is whole.
 type zipSink struct {
@@ -134,7 +155,8 @@ func (s *zipSink) put(f file) (err error) {
 	switch {
 	case f.Part <= 1:
 		s.path = f.Path
-		if s.entry, err = s.archive.Create(f.Path); err != nil {
+		header := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: epoch}
+		if s.entry, err = s.archive.CreateHeader(header); err != nil {
 			return unwritable(f.Path, err)
 		}
 	case s.path != f.Path:
@@ -146,16 +168,16 @@ func (s *zipSink) put(f file) (err error) {
 	return nil
 }
 
-func (s *zipSink) finish() error {
-	err := errors.Join(s.archive.Close(), s.file.Chmod(0o644), s.file.Close())
+func (s *zipSink) finish() (others int, err error) {
+	err = errors.Join(s.archive.Close(), s.file.Chmod(0o644), s.file.Close())
 	if err == nil {
 		err = os.Rename(s.file.Name(), s.name)
 	}
 	if err != nil {
-		return unwritable(s.name, err)
+		return 0, unwritable(s.name, err)
 	}
 	s.file = nil
-	return nil
+	return 0, nil
 }
 
 func (s *zipSink) drop() {

@@ -15,9 +15,14 @@ import (
 func (ans *answer) add(more *answer) {
 	ans.data = sum(ans.data, more.data)
 	ans.meta = sum(ans.meta, more.meta)
-	ans.warnings = slices.Concat(ans.warnings, more.warnings)
-	const most = 100 // in one answer (CONTRACT §1)
-	if n := len(ans.warnings); n > most {
+	ans.warn(more.warnings)
+}
+
+// warn adds warnings, up to the most that an answer has (CONTRACT §1).
+func (ans *answer) warn(more []tool.Warning) {
+	const most = 100
+	ans.warnings = slices.Concat(ans.warnings, more)
+	if len(ans.warnings) > most {
 		ans.warnings = append(ans.warnings[:most-1], tool.Warning{
 			Code:    "WARNINGS_TRUNCATED",
 			Message: fmt.Sprintf("only the first %d warnings are listed", most-1),
@@ -67,18 +72,21 @@ func (p *printer) summary(data value) {
 	for _, m := range data.members {
 		switch {
 		case m.kind == listKind:
-			parts = append(parts, fmt.Sprintf("%d %s", len(m.items), m.name))
+			parts = append(parts, fmt.Sprintf("%d %s", len(m.items), words(m.name)))
 		case m.kind == numberKind:
-			parts = append(parts, m.text+" "+m.name)
+			parts = append(parts, m.text+" "+words(m.name))
 		case m.kind == boolKind && m.text == "true":
-			parts = append(parts, strings.ReplaceAll(m.name, "_", " "))
+			parts = append(parts, words(m.name))
 		case m.kind == textKind:
-			parts = append(parts, m.name+" "+m.text)
+			parts = append(parts, words(m.name)+" "+m.text)
 		}
 	}
 	p.printf("%s\n", strings.Join(parts, ", "))
 	p.leftOut(left.items)
 }
+
+// words are the name of a member as people write it.
+func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // leftOut names what was left out, the first of each reason, and counts the rest.
 func (p *printer) leftOut(items []value) {

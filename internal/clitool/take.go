@@ -15,8 +15,9 @@ import (
 type sink interface {
 	// put writes one entry. One that is not the first part of its file follows the part before.
 	put(f file) error
-	// finish makes the last file whole, and the archive if it is one.
-	finish() error
+	// finish makes the last file whole, and the archive if it is one. It counts the files that are
+	// there beside those that were put.
+	finish() (others int, err error)
 	// drop gives up what is not whole. It does nothing after finish.
 	drop()
 }
@@ -37,13 +38,17 @@ func (c *command) takeOut(
 			return nil, out.partly(err)
 		}
 	}
-	if err := to.finish(); err != nil {
+	others, err := to.finish()
+	if err != nil {
 		return nil, out.partly(err)
 	}
 	out.sum.raw = nil
 	out.sum.data.remove(c.tool.Spec.Output.Arg)
 	out.sum.data.set("files", numberValue(out.files))
 	out.sum.data.set("path", textValue(r.path))
+	if others > 0 {
+		out.sum.data.set("other_files_kept", numberValue(others))
+	}
 	return out.sum, nil
 }
 
@@ -62,6 +67,11 @@ func (out *exporting) page(ctx context.Context) (more bool, err error) {
 	ans, err := out.patiently(ctx, out.inv, &request{args: out.args})
 	if err != nil {
 		return false, err
+	}
+	if out.sum != nil {
+		earlier := answer{warnings: out.sum.warnings}
+		earlier.warn(ans.warnings)
+		ans.warnings = earlier.warnings
 	}
 	out.sum = ans
 	list, err := tool.Marshal(ans.data.get(out.tool.Spec.Output.Arg))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"rookery/internal/tool"
 )
@@ -169,6 +170,21 @@ func (v value) isRows() bool {
 		}
 	}
 	return v.kind == listKind && len(v.items) > 0
+}
+
+// isThing reports whether the value says by itself what it is: a list, or an object that holds more
+// than named objects, whose names would not say what they name.
+func (v value) isThing() bool {
+	return v.kind == listKind || slices.ContainsFunc(v.members, func(m member) bool {
+		return m.isScalar()
+	})
+}
+
+// counts reports whether the value holds a number, or a list that is not empty.
+func (v value) counts() bool {
+	return slices.ContainsFunc(v.members, func(m member) bool {
+		return m.kind == numberKind || len(m.items) > 0
+	})
 }
 
 // isEmpty reports whether there is nothing in the value to show.
