@@ -1,0 +1,245 @@
+// Package blobtest holds what the blob port promises, as a suite that every engine must pass.
+//
+// It asks for what AWS promises and for nothing more, and runs everything again through blob.Sub.
+package blobtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+)
+
+// Run runs the suite. Each call of open gives an empty bucket, which it closes with t.
+func Run(t *testing.T, open func(t *testing.T) blob.Bucket) {
+	t.Run("bucket", func(t *testing.T) { runCases(t, open) })
+	t.Run("sub", func(t *testing.T) {
+		runCases(t, func(t *testing.T) blob.Bucket { return blob.Sub(open(t), "tenants/a") })
+	})
+	t.Run("sub of a sub", func(t *testing.T) {
+		runCases(t, func(t *testing.T) blob.Bucket {
+			return blob.Sub(blob.Sub(open(t), "tenants/a"), "vaults/b")
+		})
+	})
+	t.Run("isolation", func(t *testing.T) { testIsolation(t, open(t)) })
+	t.Run("a sub of no key", func(t *testing.T) { testBadSub(t, open(t)) })
+}
+
+func runCases(t *testing.T, open func(t *testing.T) blob.Bucket) {
+	for _, c := range []struct {
+		name string
+		run  func(k kit)
+	}{
+		{"put and get", testPutGet},
+		{"ranges", testRanges},
+		{"empty object", testEmpty},
+		{"large object", testLarge},
+		{"delete", testDelete},
+		{"if absent", testIfAbsent},
+		{"if tag", testIfTag},
+		{"racing creators", testRacingCreators},
+		{"racing writers", testRacingWriters},
+		{"counting", testCounting},
+		{"whole objects", testWhole},
+		{"unicode", testUnicode},
+		{"bad keys", testBadKeys},
+		{"list order", testListOrder},
+		{"list prefix", testListPrefix},
+		{"list pages", testListPages},
+		{"list and delete", testListDelete},
+		{"cancelled", testCancelled},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(kit{t, open(t)}) })
+	}
+}
+
+// A kit is a bucket with a test; its methods end the test when something fails.
+type kit struct {
+	*testing.T
+	b blob.Bucket
+}
+
+func (k kit) put(key, data string, c blob.Cond) blob.Tag {
+	k.Helper()
+	tag, err := k.b.Put(k.Context(), key, []byte(data), c)
+	require.NoError(k, err, key)
+	require.NotEmpty(k, tag, key)
+	return tag
+}
+
+func (k kit) get(key string) (string, blob.Tag) {
+	k.Helper()
+	data, tag, err := k.b.Get(k.Context(), key, 0, -1)
+	require.NoError(k, err, key)
+	return string(data), tag
+}
+
+func (k kit) text(key string) string {
+	k.Helper()
+	data, _ := k.get(key)
+	return data
+}
+
+func (k kit) gone(key string) {
+	k.Helper()
+	_, _, err := k.b.Get(k.Context(), key, 0, -1)
+	require.ErrorIs(k, err, blob.ErrNotExist, key)
+}
+
+func (k kit) list(prefix string) []string {
+	k.Helper()
+	keys := []string{}
+	for o, err := range k.b.List(k.Context(), prefix) {
+		require.NoError(k, err)
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+func testPutGet(k kit) {
+	k.gone("a")
+	one := k.put("a", "one", blob.Always)
+	data, tag := k.get("a")
+	require.Equal(k, "one", data)
+	require.Equal(k, one, tag)
+
+	two := k.put("a", "two", blob.Always)
+	require.NotEqual(k, one, two)
+	data, tag = k.get("a")
+	require.Equal(k, "two", data)
+	require.Equal(k, two, tag)
+
+	k.put("deep/er/and/deeper", "three", blob.Always)
+	require.Equal(k, "three", k.text("deep/er/and/deeper"))
+	k.gone("deep/er")
+	k.gone("deep/er/and/other")
+	k.gone("nowhere/at/all")
+
+	kept := []byte("mine")
+	_, err := k.b.Put(k.Context(), "b", kept, blob.Always)
+	require.NoError(k, err)
+	copy(kept, "your")
+	require.Equal(k, "mine", k.text("b"), "the caller's slice is not kept")
+}
+
+func testRanges(k kit) {
+	want := k.put("a", "0123456789", blob.Always)
+	for _, c := range []struct {
+		off, n int64
+		data   string
+	}{
+		{0, -1, "0123456789"},
+		{0, 10, "0123456789"},
+		{0, 4, "0123"},
+		{3, 4, "3456"},
+		{3, -1, "3456789"},
+		{8, 100, "89"},
+		{9, 1, "9"},
+		{0, 100, "0123456789"},
+		{0, 0, ""},
+		{5, 0, ""},
+		{10, 5, ""},
+		{10, -1, ""},
+		{4000, 5, ""},
+		{4000, -1, ""},
+	} {
+		data, tag, err := k.b.Get(k.Context(), "a", c.off, c.n)
+		require.NoError(k, err, "%+v", c)
+		require.NotNil(k, data, "%+v", c)
+		require.Equal(k, c.data, string(data), "%+v", c)
+		require.Equal(k, want, tag, "%+v", c)
+	}
+	_, _, err := k.b.Get(k.Context(), "none", 3, 4)
+	require.ErrorIs(k, err, blob.ErrNotExist)
+	_, _, err = k.b.Get(k.Context(), "none", 0, 0)
+	require.ErrorIs(k, err, blob.ErrNotExist)
+}
+
+func testEmpty(k kit) {
+	want := k.put("empty", "", blob.IfAbsent)
+	for _, n := range []int64{-1, 0, 1} {
+		data, tag, err := k.b.Get(k.Context(), "empty", 0, n)
+		require.NoError(k, err)
+		require.NotNil(k, data, "an empty object is not an absent one")
+		require.Empty(k, data)
+		require.Equal(k, want, tag)
+	}
+	_, err := k.b.Put(k.Context(), "empty", []byte("x"), blob.IfAbsent)
+	require.ErrorIs(k, err, blob.ErrCondition, "an empty object is one")
+	k.put("empty", "full", blob.IfTag(want))
+	require.Equal(k, "full", k.text("empty"))
+}
+
+func testLarge(k kit) {
+	data := make([]byte, 4<<20)
+	for i := range data {
+		data[i] = byte(i>>16) ^ byte(i*7)
+	}
+	want := k.put("large", string(data), blob.Always)
+	got, tag, err := k.b.Get(k.Context(), "large", 0, -1)
+	require.NoError(k, err)
+	require.True(k, string(data) == string(got), "4 MiB are the same bytes")
+	require.Equal(k, want, tag)
+	got, tag, err = k.b.Get(k.Context(), "large", 3<<20-5, 10)
+	require.NoError(k, err)
+	require.Equal(k, data[3<<20-5:3<<20+5], got)
+	require.Equal(k, want, tag)
+}
+
+func testDelete(k kit) {
+	require.NoError(k, k.b.Delete(k.Context(), "none"))
+	require.NoError(k, k.b.Delete(k.Context(), "no/such/thing"))
+	k.put("f/a", "one", blob.Always)
+	k.put("f/b", "two", blob.Always)
+	require.NoError(k, k.b.Delete(k.Context(), "f/a"))
+	k.gone("f/a")
+	require.Equal(k, "two", k.text("f/b"))
+	require.NoError(k, k.b.Delete(k.Context(), "f/a"))
+	require.NoError(k, k.b.Delete(k.Context(), "f"), "what others begin with is no object")
+	require.NoError(k, k.b.Delete(k.Context(), "f/b"))
+	require.Empty(k, k.list(""))
+	k.put("f/a", "three", blob.IfAbsent)
+	require.Equal(k, []string{"f/a"}, k.list(""))
+}
+
+func testUnicode(k kit) {
+	keys := []string{
+		"notes/Ærøskøbing.md", "notes/日本語/メモ.md", "notes/עברית.md", "notes/🐦.md", "notes/a b.md",
+		"notes/100% & more?.md", "notes/a+b=c;d,e@f$g#h.md", "notes/it's \"quoted\".md", ".hidden/x",
+		"...", "notes/..md", "a~/b!(c)[d]{e}^`", "café.md",
+	}
+	for _, key := range keys {
+		k.put(key, key, blob.IfAbsent)
+	}
+	for _, key := range keys {
+		require.Equal(k, key, k.text(key))
+	}
+	require.ElementsMatch(k, keys, k.list(""))
+	for _, key := range keys {
+		require.NoError(k, k.b.Delete(k.Context(), key))
+	}
+	require.Empty(k, k.list(""))
+}
+
+func testCancelled(k kit) {
+	k.put("a", "one", blob.Always)
+	ctx, cancel := context.WithCancel(k.Context())
+	cancel()
+	_, err := k.b.Put(ctx, "a", []byte("two"), blob.Always)
+	require.ErrorIs(k, err, context.Canceled)
+	_, err = k.b.Put(ctx, "b", []byte("two"), blob.IfAbsent)
+	require.ErrorIs(k, err, context.Canceled)
+	_, _, err = k.b.Get(ctx, "a", 0, -1)
+	require.ErrorIs(k, err, context.Canceled)
+	require.ErrorIs(k, k.b.Delete(ctx, "a"), context.Canceled)
+	rows := 0
+	for _, err := range k.b.List(ctx, "") {
+		require.ErrorIs(k, err, context.Canceled)
+		rows++
+	}
+	require.Equal(k, 1, rows, "the error is the last row")
+	require.Equal(k, "one", k.text("a"))
+	k.gone("b")
+}

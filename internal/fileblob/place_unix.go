@@ -1,0 +1,89 @@
+//go:build linux || darwin
+
+package fileblob
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// move renames a file over what is at the other spot.
+func move(from, to spot) error {
+	return between(from, to, func(a, b int) error {
+		return unix.Renameat(a, from.name, b, to.name)
+	})
+}
+
+// moveNew renames a file to a spot where nothing is; else fs.ErrExist. Of several that try at once
+// one succeeds.
+func moveNew(from, to spot) error {
+	err := between(from, to, func(a, b int) error {
+		return renameNew(a, from.name, b, to.name)
+	})
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) &&
+		!errors.Is(err, unix.ENOSYS) {
+		return err
+	}
+	err = between(from, to, func(a, b int) error {
+		return unix.Linkat(a, from.name, b, to.name, 0)
+	})
+	if err != nil {
+		return err
+	}
+	return from.folder.root.Remove(from.name)
+}
+
+// swap exchanges what is at two spots, in one step.
+func swap(one, two spot) error {
+	return between(one, two, func(a, b int) error {
+		return renameSwap(a, one.name, b, two.name)
+	})
+}
+
+// removeFolder removes an empty folder, and nothing else.
+func removeFolder(s spot) error {
+	return between(s, s, func(fd, _ int) error {
+		return unix.Unlinkat(fd, s.name, unix.AT_REMOVEDIR)
+	})
+}
+
+// between calls with the descriptors of the folders of two spots.
+func between(one, two spot, call func(a, b int) error) error {
+	a, err := one.folder.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	b, err := two.folder.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner, called error
+	err = a.Control(func(fd uintptr) {
+		inner = b.Control(func(other uintptr) { called = retried(fd, other, call) })
+	})
+	return errors.Join(err, inner, called)
+}
+
+func retried(a, b uintptr, call func(a, b int) error) error {
+	for {
+		err := call(int(a), int(b))
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// inode is the number of a file, which it keeps as long as it exists.
+func inode(info fs.FileInfo) string {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return strconv.FormatUint(stat.Ino, 16)
+	}
+	return ""
+}
+
+func syncEntries(folder *os.File) error { return folder.Sync() }

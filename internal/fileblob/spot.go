@@ -1,0 +1,115 @@
+package fileblob
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"rookery/internal/blob"
+)
+
+// A spot is a name in an open folder, whatever there is under it.
+type spot struct {
+	folder *folder
+	name   string
+}
+
+// errFolder is blob.ErrForeign where the thing is a folder.
+var errFolder = fmt.Errorf("%w: a folder", blob.ErrForeign)
+
+func (s spot) stat() (fs.FileInfo, error) { return s.folder.root.Lstat(s.name) }
+
+// plain is stat where anything but a plain file is an error.
+func (s spot) plain() (fs.FileInfo, error) {
+	info, err := s.stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errFolder
+	case !info.Mode().IsRegular():
+		return nil, blob.ErrForeign
+	}
+	return info, nil
+}
+
+// openFile opens a plain file; fs.ErrNotExist, errFolder and blob.ErrForeign say what else there is.
+func (s spot) openFile() (*os.File, fs.FileInfo, error) {
+	for {
+		want, err := s.plain()
+		if err != nil {
+			return nil, nil, err
+		}
+		file, err := s.folder.root.Open(s.name)
+		if err != nil {
+			return nil, nil, err
+		}
+		got, err := file.Stat()
+		if err == nil && os.SameFile(want, got) {
+			return file, got, nil
+		}
+		file.Close()
+		if err != nil {
+			return nil, nil, err
+		}
+		// It was replaced between the two looks, perhaps by a link. Look again.
+	}
+}
+
+// read returns n bytes from off on, to the end if n < 0, and the tag of the whole file.
+func (s spot) read(off, n int64) ([]byte, blob.Tag, error) {
+	file, info, err := s.openFile()
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close()
+	digest := sha256.New()
+	in := io.TeeReader(file, digest)
+	if _, err := io.CopyN(io.Discard, in, off); err != nil && !errors.Is(err, io.EOF) {
+		return nil, "", err
+	}
+	size := max(info.Size()-off, 0)
+	part := in
+	if n >= 0 {
+		size, part = min(n, size), io.LimitReader(in, n)
+	}
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := data.ReadFrom(part); err != nil {
+		return nil, "", err
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return nil, "", err
+	}
+	return data.Bytes(), blob.Tag(hex.EncodeToString(digest.Sum(nil))), nil
+}
+
+// sync makes the contents of a plain file durable. What is not there needs nothing.
+func (s spot) sync() error {
+	file, _, err := s.openFile()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
+}
+
+// remove removes a plain file, and nothing else.
+func (s spot) remove() error {
+	if _, err := s.plain(); err != nil {
+		return err
+	}
+	return s.folder.root.Remove(s.name)
+}
+
+func tagOf(data []byte) blob.Tag {
+	sum := sha256.Sum256(data)
+	return blob.Tag(hex.EncodeToString(sum[:]))
+}

@@ -1,0 +1,104 @@
+package fileblob
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"rookery/internal/blob"
+)
+
+// A staged file has its contents and waits in tmp for its place.
+type staged struct {
+	spot
+	tag  blob.Tag
+	info fs.FileInfo
+	gone bool // it has been moved from tmp
+}
+
+// stage writes a file to tmp, and to the disk if it has to be durable.
+func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
+	s := &staged{spot: spot{b.tmp, rand.Text()}, tag: tagOf(data)}
+	const flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY
+	file, err := b.tmp.root.OpenFile(s.name, flags, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(data)
+	if err == nil && durable {
+		err = file.Sync()
+	}
+	if err == nil {
+		s.info, err = file.Stat()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		s.drop()
+		return nil, fmt.Errorf("write a temporary file: %w", err)
+	}
+	return s, nil
+}
+
+// drop removes the file, if it is still staged. If that does not succeed, the next Open does it.
+func (s *staged) drop() {
+	if !s.gone {
+		_ = s.folder.root.Remove(s.name)
+	}
+}
+
+// create moves the file to a spot where nothing is; else fs.ErrExist.
+func (s *staged) create(to spot) error { return s.moved(moveNew(s.spot, to)) }
+
+// replace moves the file to a spot, over a plain file or nothing.
+func (s *staged) replace(to spot) error {
+	if _, err := to.plain(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return s.moved(move(s.spot, to))
+}
+
+func (s *staged) moved(err error) error {
+	s.gone = err == nil
+	return err
+}
+
+// like gives the file the permissions of the one that it will replace.
+func (s *staged) like(info fs.FileInfo) error {
+	if s.info.Mode().Perm() == info.Mode().Perm() {
+		return nil
+	}
+	return s.folder.root.Chmod(s.name, info.Mode().Perm())
+}
+
+// clearTmp removes what a killed process left in tmp: files that never had a place.
+func (b *Bucket) clearTmp() error {
+	names, err := b.tmp.file.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := (spot{b.tmp, name}).remove(); err != nil && !errors.Is(err, blob.ErrForeign) {
+			return err
+		}
+	}
+	return nil
+}
+
+// canSwap tries whether two files can be exchanged here.
+func (b *Bucket) canSwap() (bool, error) {
+	one, err := b.stage(nil, false)
+	if err != nil {
+		return false, err
+	}
+	defer one.drop()
+	two, err := b.stage(nil, false)
+	if err != nil {
+		return false, err
+	}
+	defer two.drop()
+	return swap(one.spot, two.spot) == nil, nil
+}
