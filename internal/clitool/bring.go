@@ -124,6 +124,7 @@ func (in *importing) bar() *progressbar.ProgressBar {
 		progressbar.OptionSetVisibility(in.app.Progress),
 		progressbar.OptionSetDescription(in.tool.Title),
 		progressbar.OptionShowCount(),
+		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionClearOnFinish(),
 	)
 }

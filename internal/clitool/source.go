@@ -127,13 +127,15 @@ func reasonFor(name string, d fs.DirEntry) string {
 }
 
 func reasonForFolder(name string) string {
-	if name != path.Dir(auditLog) && strings.HasPrefix(path.Base(name), ".") {
-		return dotfile
-	}
-	if strings.HasPrefix(name, ".") && strings.Contains(name, "/") {
+	if isHidden(name) && name != path.Dir(auditLog) {
 		return dotfile
 	}
 	return ""
+}
+
+// isHidden reports whether the name of the file, or of a folder above it, begins with a dot.
+func isHidden(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
 func reasonForFile(name string) string {
@@ -141,7 +143,7 @@ func reasonForFile(name string) string {
 	switch {
 	case slices.Contains(configuration, name) || name == auditLog:
 		return ""
-	case strings.HasPrefix(name, ".") || strings.HasPrefix(base, "."):
+	case isHidden(name):
 		return dotfile
 	case base == "_folder.md":
 		return reserved
