@@ -83,8 +83,8 @@ func Open(path string, o Options) (*Table, error) {
 
 // settings are the options of bbolt.
 //
-// The list of free pages is a map, for the default, a sorted array, is rewritten from the start for
-// every page that a large database takes. It is also stored with each transaction: without it, every
+// The list of free pages is a map, for the default, a sorted array, is worked through from the
+// start for every page that is taken. It is also stored with each transaction: without it, every
 // Open would have to read the whole file, and every command of a shell is an Open. The mapping
 // starts small and doubles: to grow it waits for readers, and ours are short.
 func settings(o Options) *bolt.Options {

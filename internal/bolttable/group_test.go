@@ -1,9 +1,11 @@
 package bolttable_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,19 +16,27 @@ import (
 	"rookery/internal/table"
 )
 
-// A gate is a clock that can be held. The writer looks at it once in each transaction, so that a
-// test can let Commits queue up behind one.
+// A gate is a clock that holds the writer, which looks at it once in each transaction. So a test
+// can let Commits queue up behind one.
 type gate struct {
-	held   atomic.Bool
+	looks  atomic.Int64
 	looked chan struct{}
 	open   chan struct{}
 }
 
-func newGate() *gate { return &gate{looked: make(chan struct{}), open: make(chan struct{})} }
+// holdFirst is an open table whose first transaction has begun and waits at the gate.
+func holdFirst(t *testing.T) (b *bolttable.Table, g *gate, first <-chan error) {
+	t.Helper()
+	g = &gate{looked: make(chan struct{}), open: make(chan struct{})}
+	b = open(t, filepath.Join(t.TempDir(), "table.db"), bolttable.Options{Now: g.now})
+	first = commit(t.Context(), b, table.Create(item("first", "x")))
+	<-g.looked
+	return b, g, first
+}
 
 func (g *gate) now() time.Time {
-	if g.held.Load() {
-		g.looked <- struct{}{}
+	if g.looks.Add(1) == 1 {
+		close(g.looked)
 		<-g.open
 	}
 	return time.Unix(1_800_000_000, 0)
@@ -39,72 +49,80 @@ func commit(ctx context.Context, b table.Table, ops ...table.Op) <-chan error {
 	return answer
 }
 
-// TestGroup holds that what queues up behind a transaction is written in one, or at most two where
-// the first began before the last had come, and that each is judged for itself.
-func TestGroup(t *testing.T) {
-	g := newGate()
-	b := open(t, filepath.Join(t.TempDir(), "table.db"), bolttable.Options{Now: g.now})
-	g.held.Store(true)
-	first := commit(t.Context(), b, table.Create(item("first", "x")))
-	<-g.looked
+// watched is a context that tells when somebody begins to wait for its end, as a Commit does when
+// it is queued.
+type watched struct {
+	context.Context
+	waits chan struct{}
+}
 
+func (w watched) Done() <-chan struct{} {
+	w.waits <- struct{}{}
+	return w.Context.Done()
+}
+
+// queue begins a Commit and returns when it is queued.
+func queue(ctx context.Context, b table.Table, ops ...table.Op) <-chan error {
+	w := watched{ctx, make(chan struct{}, 1)}
+	answer := commit(w, b, ops...)
+	<-w.waits
+	return answer
+}
+
+// TestGroup holds that what queues up behind a transaction is written in one, and that each Commit
+// in it is judged for itself, in its turn.
+func TestGroup(t *testing.T) {
+	b, g, first := holdFirst(t)
 	var own, prize []<-chan error
 	for i := range 10 {
 		sort := fmt.Sprint(i)
-		own = append(own, commit(t.Context(), b, table.Create(item(sort, "x"))))
-		prize = append(prize, commit(t.Context(), b, table.Create(item("prize", sort)),
-			table.Create(item("won-"+sort, "x"))))
+		own = append(own, queue(t.Context(), b, table.Create(item(sort, "x"))))
+		prize = append(prize, queue(t.Context(), b,
+			table.Create(item("won-"+sort, "x")), table.Create(item("prize", sort))))
 	}
-	g.open <- struct{}{}
+	close(g.open)
 	require.NoError(t, <-first)
-	g.held.Store(false)
-	select {
-	case <-g.looked:
-		g.open <- struct{}{}
-	case err := <-own[0]:
-		require.NoError(t, err)
-		own = own[1:]
-	}
-
 	for _, answer := range own {
 		require.NoError(t, <-answer)
 	}
-	won := 0
-	for i, answer := range prize {
-		err := <-answer
-		it, getErr := b.Get(t.Context(), item("prize", "").Key)
-		require.NoError(t, getErr)
-		if err == nil {
-			won++
-			require.Equal(t, fmt.Sprint(i), string(it.Data))
-			continue
-		}
+	require.NoError(t, <-prize[0])
+	for _, answer := range prize[1:] {
 		var c *table.Conflict
-		require.ErrorAs(t, err, &c)
-		require.Equal(t, it, c.Item)
+		require.ErrorAs(t, <-answer, &c)
+		require.Equal(t, item("prize", "0"), c.Item)
 	}
-	require.Equal(t, 1, won)
+	require.Equal(t, int64(2), g.looks.Load(), "transactions")
 	require.Len(t, collect(t, b, "part"), 1+10+2)
+}
+
+// TestGroupIsBounded holds that however much is queued, one transaction stays of a sane size.
+func TestGroupIsBounded(t *testing.T) {
+	b, g, first := holdFirst(t)
+	var answers []<-chan error
+	for i := range 100 {
+		it := item(fmt.Sprint(i), string(make([]byte, 390<<10)))
+		answers = append(answers, queue(t.Context(), b, table.Create(it)))
+	}
+	close(g.open)
+	require.NoError(t, <-first)
+	for _, answer := range answers {
+		require.NoError(t, <-answer)
+	}
+	require.Equal(t, int64(1+3), g.looks.Load(), "39 MB, at most 16 a transaction")
 }
 
 // TestContextEndsWhileWaiting holds that a Commit whose ctx ends does not wait for the writer, and
 // that the others are not disturbed.
 func TestContextEndsWhileWaiting(t *testing.T) {
-	g := newGate()
-	b := open(t, filepath.Join(t.TempDir(), "table.db"), bolttable.Options{Now: g.now})
-	g.held.Store(true)
-	first := commit(t.Context(), b, table.Create(item("first", "x")))
-	<-g.looked
-	g.held.Store(false)
-
+	b, g, first := holdFirst(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	data := []byte("whole")
-	left := commit(ctx, b, table.Create(table.Item{Key: item("left", "").Key, Data: data}))
-	stays := commit(t.Context(), b, table.Create(item("stays", "x")))
+	left := queue(ctx, b, table.Create(table.Item{Key: item("left", "").Key, Data: data}))
+	stays := queue(t.Context(), b, table.Create(item("stays", "x")))
 	cancel()
 	require.ErrorIs(t, <-left, context.Canceled)
 	copy(data, "WRONG")
-	g.open <- struct{}{}
+	close(g.open)
 	require.NoError(t, <-first)
 	require.NoError(t, <-stays)
 
@@ -113,6 +131,33 @@ func TestContextEndsWhileWaiting(t *testing.T) {
 		require.Equal(t, "whole", string(it.Data))
 	} else {
 		require.ErrorIs(t, err, table.ErrNotFound)
+	}
+}
+
+// TestDataOfWhoLeft holds that a caller who left may use its data again at once, also while the
+// Commit is being written. The race detector looks on.
+func TestDataOfWhoLeft(t *testing.T) {
+	b := open(t, filepath.Join(t.TempDir(), "table.db"), bolttable.Options{})
+	before := bytes.Repeat([]byte("before"), 50_000)
+	for i := range 50 {
+		var ops []table.Op
+		for j := range 5 {
+			k := table.Key{Part: "part", Sort: fmt.Sprint(j)}
+			ops = append(ops, table.Set(table.Item{Key: k, Data: bytes.Clone(before)}))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		left := queue(ctx, b, ops...)
+		for range i * 20 {
+			runtime.Gosched()
+		}
+		cancel()
+		<-left
+		for _, op := range ops {
+			copy(op.Item.Data[len(before)-6:], "AFTER!")
+		}
+	}
+	for _, it := range collect(t, b, "part") {
+		require.True(t, bytes.Equal(before, it.Data))
 	}
 }
 

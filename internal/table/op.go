@@ -8,7 +8,7 @@ import (
 // An Op is one operation of a Commit, made by one of the functions below.
 type Op struct {
 	Kind  Kind
-	Item  Item  // what is to be there; for OpRemove and OpAdd only its key (and, for OpAdd, Expires)
+	Item  Item  // what is to be there; of OpRemove only the key, of OpAdd also Expires
 	Old   Item  // for OpReplace, OpCheck: what must be there
 	Delta int64 // for OpAdd
 	Max   int64 // for OpAdd: the result must not be greater

@@ -22,12 +22,12 @@ type sub struct {
 var _ Table = sub{}
 
 // Sub is the part of a table under a prefix, and cannot name anything outside it: Part "" is the
-// partition prefix, Part "x" is prefix + "/" + "x". Items and conflicts come back with the Part that
-// they have in the Sub. The prefix counts for the limits.
+// partition prefix, Part "x" is prefix + "/" + "x". Items and conflicts come back with the Part
+// that they have in the Sub. The prefix counts for the limits.
 //
-// A prefix is a lower-case letter or digit, then any of those and "-". Any other gives a table whose
-// every call is ErrLimit: prefixes are names of tenants, which come with requests, and a name that
-// slipped through unchecked must reach nothing, and must not end the program.
+// A prefix is a lower-case letter or digit, then any of those and "-". Any other gives a table
+// whose every call is ErrLimit: prefixes are names of tenants, which come with requests, and a name
+// that slipped through unchecked must reach nothing, and must not end the program.
 func Sub(t Table, prefix string) Table {
 	if !name.MatchString(prefix) {
 		return refusing{}

@@ -34,8 +34,8 @@ type Item struct {
 	Expires time.Time // an item is absent from then on; zero: never. Whole seconds, rounded up
 }
 
-// A Table keeps items. It is safe for concurrent use. A key that breaks a limit is ErrLimit in every
-// method; CheckOps, CheckKey and CheckRange say it for all engines.
+// A Table keeps items. It is safe for concurrent use. A key that breaks a limit is ErrLimit in
+// every method; CheckOps, CheckKey and CheckRange say it for all engines.
 type Table interface {
 	// Get returns an item; one that is absent or expired is ErrNotFound. It sees every Commit that
 	// returned before.

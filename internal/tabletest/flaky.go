@@ -48,7 +48,7 @@ type Call struct {
 // Counts are how often a table was asked, in what AWS counts.
 type Counts struct {
 	Gets, Queries, Commits int
-	Pages                  int // requests that the Queries cost: one, and one more for each full 1 MB
+	Pages                  int // requests of the Queries: one, and one more for each full 1 MB
 	Ops                    int // operations of all Commits
 }
 

@@ -89,6 +89,11 @@ func limitKeys(t *testing.T, s *suite) {
 	s.must(t, table.Set(table.Item{Key: fits}))
 	s.get(t, fits)
 	require.Len(t, s.query(t, fits.Part, "", long), 1)
+	if s.prefix == 0 {
+		_, err := s.Get(t.Context(), table.Key{Sort: "a"})
+		require.ErrorIs(t, err, table.ErrLimit, "an empty Part is for a Sub")
+		s.refused(t, table.Set(table.Item{Key: table.Key{Sort: "a"}}))
+	}
 	for _, k := range []table.Key{
 		{Part: "part"},
 		{Part: long + "k", Sort: "a"},

@@ -2,6 +2,7 @@ package tabletest
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -330,12 +331,17 @@ func everyKind(t *testing.T, s *suite) {
 	require.Equal(t, want, s.query(t, "part", "a", "z"))
 }
 
+// dataNotShared uses more data than an engine would copy by chance.
 func dataNotShared(t *testing.T, s *suite) {
-	data := []byte("before")
+	before := strings.Repeat("before", 10_000)
+	data := []byte(before)
 	s.must(t, table.Create(table.Item{Key: at("a"), Data: data}))
 	copy(data, "AFTER!")
 	got := s.get(t, at("a"))
-	require.Equal(t, "before", string(got.Data))
+	require.Equal(t, before, string(got.Data))
 	copy(got.Data, "AFTER!")
-	require.Equal(t, "before", string(s.get(t, at("a")).Data))
+	got = s.query(t, "part", "a", "a")[0]
+	require.Equal(t, before, string(got.Data))
+	copy(got.Data, "AFTER!")
+	require.Equal(t, before, string(s.get(t, at("a")).Data))
 }

@@ -34,7 +34,9 @@ func subIsolation(t *testing.T, s *suite) {
 	parts := []string{"", "a", "b", "-b", "/", "/b", "../ab", "\x00", "ab/a"}
 	for _, name := range names {
 		for _, part := range parts {
-			it := table.Item{Key: table.Key{Part: part, Sort: "s"}, Data: []byte(name + " " + part)}
+			it := table.Item{
+				Key: table.Key{Part: part, Sort: "s"}, Data: []byte(name + " " + part),
+			}
 			require.NoError(t, table.Sub(s, name).Commit(t.Context(), table.Create(it)),
 				"%q under %q is somebody else's", part, name)
 		}
@@ -50,7 +52,8 @@ func subIsolation(t *testing.T, s *suite) {
 		}
 	}
 	require.NoError(t, table.Sub(s, "a").Commit(t.Context(),
-		table.Remove(table.Key{Part: "", Sort: "s"}), table.Remove(table.Key{Part: "b", Sort: "s"})))
+		table.Remove(table.Key{Part: "", Sort: "s"}),
+		table.Remove(table.Key{Part: "b", Sort: "s"})))
 	ab := suite{Table: table.Sub(s, "ab")}
 	ab.get(t, table.Key{Part: "", Sort: "s"})
 	ab.get(t, table.Key{Part: "b", Sort: "s"})
