@@ -47,10 +47,10 @@ type Bucket struct {
 	swaps bool // the file system can exchange two files
 
 	seed    maphash.Seed
-	keys    [256]sync.Mutex // held by who changes a key, by the hash of the key
-	folders sync.RWMutex    // held for writing while folders are removed
-	durable sync.Map        // paths of folders whose entries are known to be on disk
-	later   queue           // displaced files that are to be looked at again
+	keys    [256]sync.RWMutex // held by who changes or reads a key, by the hash of the key
+	folders sync.RWMutex      // held for writing while folders are removed
+	durable sync.Map          // paths of folders whose entries are known to be on disk
+	later   queue             // displaced files that are to be looked at again
 }
 
 var (
@@ -183,6 +183,9 @@ func (b *Bucket) Get(
 	if err := begin(ctx, key); err != nil {
 		return nil, "", err
 	}
+	m := b.mutex(key)
+	m.RLock()
+	defer m.RUnlock()
 	err = b.in(key, walk{}, func(from spot) error {
 		data, tag, err = from.read(off, n)
 		return err
@@ -238,9 +241,14 @@ func checkKey(key string) error {
 	return nil
 }
 
-// lock keeps others of this process from changing the key until the result is called.
+// lock keeps others of this process from reading and changing the key until the result is called:
+// so they do not see a file that an exchange puts in place and takes away again.
 func (b *Bucket) lock(key string) (unlock func()) {
-	m := &b.keys[maphash.String(b.seed, key)%uint64(len(b.keys))]
+	m := b.mutex(key)
 	m.Lock()
 	return m.Unlock
+}
+
+func (b *Bucket) mutex(key string) *sync.RWMutex {
+	return &b.keys[maphash.String(b.seed, key)%uint64(len(b.keys))]
 }

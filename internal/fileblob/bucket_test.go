@@ -10,14 +10,50 @@ import (
 	"rookery/internal/fileblob"
 )
 
-func open(t *testing.T, dir string) *fileblob.Bucket {
+func open(t *testing.T, dir string) *fileblob.Bucket { return openWith(t, dir, fileblob.Open) }
+
+func openWith(
+	t *testing.T, dir string, opener func(string) (*fileblob.Bucket, error),
+) *fileblob.Bucket {
 	t.Helper()
-	b, err := fileblob.Open(dir)
+	b, err := opener(dir)
 	require.NoError(t, err)
-	t.Cleanup(func() { b.Close() })
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b
 }
 
 func TestConformance(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blob.Bucket { return open(t, t.TempDir()) })
+}
+
+// TestConformanceWithoutSwap is TestConformance on a file system that cannot exchange two files.
+func TestConformanceWithoutSwap(t *testing.T) {
+	blobtest.Run(t, func(t *testing.T) blob.Bucket {
+		return openWith(t, t.TempDir(), fileblob.OpenWithoutSwap)
+	})
+}
+
+func TestExchanger(t *testing.T) { runExchanger(t, fileblob.Open) }
+
+// TestExchangerWithoutSwap is TestExchanger on a file system that cannot exchange two files.
+func TestExchangerWithoutSwap(t *testing.T) { runExchanger(t, fileblob.OpenWithoutSwap) }
+
+func runExchanger(t *testing.T, opener func(string) (*fileblob.Bucket, error)) {
+	blobtest.RunExchanger(t, func(t *testing.T) blobtest.Opened {
+		dir := t.TempDir()
+		b := openWith(t, dir, opener)
+		return blobtest.Opened{
+			Folder: b, Dir: dir,
+			Displaced: func() ([]string, error) {
+				var texts []string
+				for d, err := range b.Displaced(t.Context()) {
+					if err != nil {
+						return nil, err
+					}
+					texts = append(texts, string(d.Data))
+				}
+				return texts, nil
+			},
+		}
+	})
 }
