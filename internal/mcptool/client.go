@@ -37,13 +37,9 @@ func NewClient(url string, h *http.Client) *Client { return &Client{url: url, ht
 func (c *Client) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
-	session, err := c.connected(ctx)
+	r, err := c.call(ctx, &mcp.CallToolParams{Name: name, Arguments: sendable(args)})
 	if err != nil {
 		return refusal(err)
-	}
-	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: sendable(args)})
-	if err != nil {
-		return c.failed(ctx, session, err)
 	}
 	if len(r.Content) != 1 {
 		return nil, fmt.Errorf("call %s: %d contents in the answer, not one", name, len(r.Content))
@@ -93,28 +89,46 @@ func (c *Client) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	return session, nil
 }
 
-// failed is what a call came to that no tool answered. A connection that an answer came over still
-// stands; any other is given up, unless it was the caller who gave up.
-func (c *Client) failed(
-	ctx context.Context, session *mcp.ClientSession, err error,
-) (json.RawMessage, error) {
-	var refused *jsonrpc.Error
-	if !errors.As(err, &refused) && ctx.Err() == nil {
-		c.mu.Lock()
-		if c.session == session {
-			c.session = nil
+// call calls a tool. If the server misses a header, its tools are not those that were listed; the
+// call was refused before it did anything, and is made again over a new connection.
+func (c *Client) call(
+	ctx context.Context, p *mcp.CallToolParams,
+) (r *mcp.CallToolResult, err error) {
+	for range 2 {
+		var session *mcp.ClientSession
+		if session, err = c.connected(ctx); err != nil {
+			return nil, err
 		}
-		c.mu.Unlock()
-		_ = session.Close() // it is broken already
+		if r, err = session.CallTool(ctx, p); err == nil {
+			return r, nil
+		}
+		refused := refusedWith(err)
+		outdated := refused != nil && refused.Code == mcp.CodeHeaderMismatch
+		if outdated || refused == nil && ctx.Err() == nil {
+			c.drop(session)
+		}
+		if !outdated {
+			break
+		}
 	}
-	return refusal(err)
+	return nil, err
+}
+
+// drop gives a connection up, so that the next call makes another.
+func (c *Client) drop(session *mcp.ClientSession) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == session {
+		c.session = nil
+		go func() { _ = session.Close() }() // it waits for calls that others still make over it
+	}
 }
 
 // refusal is the fault that an endpoint refused a call with, and its envelope. Without one nothing
 // was heard, and there is no answer.
 func refusal(err error) (json.RawMessage, error) {
-	var refused *jsonrpc.Error
-	if !errors.As(err, &refused) {
+	refused := refusedWith(err)
+	if refused == nil {
 		return nil, fault.New(fault.Unavailable, "the MCP server cannot be reached").Because(err)
 	}
 	f := &fault.Fault{}
@@ -131,6 +145,19 @@ func refusal(err error) (json.RawMessage, error) {
 		return nil, fmt.Errorf("write a refusal: %w", err)
 	}
 	return data, f
+}
+
+// notDelivered is the code under which the SDK reports that a message did not reach the server. It
+// is the one code that no server sends.
+const notDelivered = -32005
+
+// refusedWith is the error that the server answered with, nil if it did not answer.
+func refusedWith(err error) *jsonrpc.Error {
+	var refused *jsonrpc.Error
+	if !errors.As(err, &refused) || refused.Code == notDelivered {
+		return nil
+	}
+	return refused
 }
 
 // sendable is what can stand in a message for the arguments. What is no JSON goes as a text, which

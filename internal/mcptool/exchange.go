@@ -48,16 +48,45 @@ func private(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// receive answers what concerns tools, and leaves the rest of the protocol to the SDK.
+// offer makes tools callable by these names. The SDK wants to know a tool only to call it, and of
+// its schema only which arguments have headers; what is listed is up to list.
+//
+// The header of the vault argument is demanded, as the protocol wants since 2026-07-28, where a tool
+// is called by the name under which it is listed. Someone who calls it by another name cannot know
+// that it wants a header.
+func (x *exchange) offer(s *mcp.Server, names []string) {
+	for _, name := range names {
+		t, _ := x.view.find(name)
+		if t == nil {
+			continue
+		}
+		schema := anyArguments
+		if takesVault(t) && x.view.nameOf(t) == name {
+			schema = vaultInHeader
+		}
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: schema}, x.call)
+	}
+}
+
+// The schemas that offer tells the SDK.
+var (
+	anyArguments  = json.RawMessage(`{"type":"object"}`)
+	vaultInHeader = json.RawMessage(`{"type":"object","properties":{"` + vaultArg +
+		`":{"type":"string","x-mcp-header":"` + vaultMark + `"}}}`)
+)
+
+// receive lists the tools, refuses calls of others, and leaves the rest to the SDK.
 func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		switch r := r.(type) {
 		case *mcp.ListToolsRequest:
 			return x.list(ctx, r)
 		case *mcp.CallToolRequest:
-			return x.call(auth.WithCaller(ctx, x.caller), r)
+			if f := x.notServed(r.Params.Name); f != nil {
+				return nil, protocolError(jsonrpc.CodeInvalidParams, f)
+			}
 		}
-		return next(ctx, method, r)
+		return next(auth.WithCaller(ctx, x.caller), method, r)
 	}
 }
 
@@ -78,13 +107,10 @@ func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Resul
 }
 
 // call calls a tool. The answer's only content is the envelope, whether the call succeeded or not.
-func (x *exchange) call(ctx context.Context, r *mcp.CallToolRequest) (mcp.Result, error) {
-	t, several := x.view.find(r.Params.Name)
-	if t == nil {
-		f := x.notServed(r.Params.Name, several)
-		f.RequestID = x.caller.RequestID
-		return nil, protocolError(jsonrpc.CodeInvalidParams, f)
-	}
+func (x *exchange) call(
+	ctx context.Context, r *mcp.CallToolRequest,
+) (*mcp.CallToolResult, error) {
+	t, _ := x.view.find(r.Params.Name)
 	if r.Extra != nil && !agree(r.Extra.Header, t, r.Params.Arguments) {
 		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(t.Family.Malformed,
 			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
@@ -99,20 +125,38 @@ func (x *exchange) call(ctx context.Context, r *mcp.CallToolRequest) (mcp.Result
 	}, nil
 }
 
-// notServed is the fault of a name that means no tool here, or several.
-func (x *exchange) notServed(name string, several []*tool.Tool) *fault.Fault {
-	names := []string{}
+// notServed is the fault of a name that means no tool here, or several; nil if it means one.
+func (x *exchange) notServed(name string) *fault.Fault {
+	found, several := x.view.find(name)
+	if found != nil {
+		return nil
+	}
+	var f *fault.Fault
+	if t, ok := x.cat.Find(name); len(several) > 0 {
+		f = ambiguous(several)
+	} else if ok {
+		f = fault.New(fault.NotFound, "tool %s is not served at this path", t.Name).
+			Fix("use %s/x/%s", Path, t.Family.Name)
+	} else {
+		f = x.unknown(name)
+	}
+	f.RequestID = x.caller.RequestID
+	return f
+}
+
+// ambiguous is the fault of a short name that several tools have.
+func ambiguous(several []*tool.Tool) *fault.Fault {
+	var names []string
 	for _, t := range several {
 		names = append(names, t.Name)
 	}
-	if len(names) > 1 {
-		return fault.New(fault.InvalidParameter, "the tool's name is ambiguous: it may be %s",
-			strings.Join(names, " or ")).With("matches", names)
-	}
-	if t, ok := x.cat.Find(name); ok {
-		return fault.New(fault.NotFound, "tool %s is not served at this path", t.Name).
-			Fix("use %s/x/%s", Path, t.Family.Name)
-	}
+	return fault.New(fault.InvalidParameter, "the tool's name is ambiguous: it may be %s",
+		strings.Join(names, " or ")).With("matches", names)
+}
+
+// unknown is the fault of a name that no tool has.
+func (x *exchange) unknown(name string) *fault.Fault {
+	var names []string
 	for _, t := range x.view.listed(x.caller) {
 		names = append(names, x.view.nameOf(t))
 	}
@@ -131,23 +175,6 @@ func protocolError(code int64, f *fault.Fault) *jsonrpc.Error {
 	}
 	return &jsonrpc.Error{Code: code, Message: f.Message, Data: data}
 }
-
-// expectHeaders makes the SDK demand the header of the vault argument, as the protocol wants since
-// 2026-07-28, in calls of tools by the names under which they are listed. Someone who calls a tool
-// by another name cannot know that it wants a header.
-func (x *exchange) expectHeaders(s *mcp.Server, names []string) {
-	for _, name := range names {
-		t, _ := x.view.find(name)
-		if t == nil || x.view.nameOf(t) != name || !takesVault(t) {
-			continue
-		}
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: headerSchema}, nil) // receive answers the call
-	}
-}
-
-// headerSchema is of a schema only what says that there is a header.
-var headerSchema = json.RawMessage(`{"type":"object","properties":{"` + vaultArg +
-	`":{"type":"string","x-mcp-header":"` + vaultMark + `"}}}`)
 
 func takesVault(t *tool.Tool) bool {
 	_, ok := t.Arg(vaultArg)

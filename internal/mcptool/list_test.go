@@ -147,8 +147,11 @@ func TestListedTool(t *testing.T) {
 	require.NotContains(t, get.InputSchema.Properties, "envelope")
 	require.Equal(t, []string{"id"}, get.InputSchema.Required)
 	require.NotContains(t, page["desk_whoami"], "x-mcp-header")
+	require.Contains(t, page["books_book_new"],
+		`"fields":{"type":"object","description":"what else is known of it"}`)
 	for _, raw := range page {
 		require.NotContains(t, raw, "books_book_create", "an alias is never listed")
+		require.NotContains(t, raw, `"type":[`, "there are clients that cannot read a list of types")
 	}
 }
 

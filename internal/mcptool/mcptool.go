@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -90,7 +91,8 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 // refusal bears the id of the message that it answers: a client that cannot tell which of its calls
 // was refused gives up the connection.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := &answer{ResponseWriter: w}
+	out := &answer{ResponseWriter: w, request: requestID(w.Header().Get("X-Request-Id"), r)}
+	w.Header().Set("X-Request-Id", out.request)
 	defer out.finish()
 	v, f := e.atPath(r.URL.Path)
 	if f == nil && r.Method != http.MethodPost {
@@ -118,10 +120,10 @@ func (e *endpoint) serve(out *answer, r *http.Request, v *view, body []byte) {
 		e.refuse(out, r, err)
 		return
 	}
-	out.Header().Set("X-Request-Id", caller.RequestID)
+	caller.RequestID = out.request
 	x := &exchange{endpoint: e, view: v, caller: caller}
 	server := x.server()
-	x.expectHeaders(server, calledIn(body))
+	x.offer(server, calledIn(body))
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Del("Last-Event-ID") // nothing can be resumed; a client may send it all the same
@@ -156,14 +158,13 @@ func (e *endpoint) admit(r *http.Request, v *view) (auth.Caller, error) {
 		*field = cmp.Or(h.Get(name), *field)
 	}
 	caller.ReadOnly = caller.ReadOnly || readOnly || v.readOnly
-	caller.RequestID = requestID(h, caller.RequestID)
 	return caller, nil
 }
 
-// requestID is the one that the client or whoever is in front of us gave, if it can stand in a log
-// line; else a new one.
-func requestID(h http.Header, known string) string {
-	id := cmp.Or(h.Get("X-Request-Id"), known)
+// requestID is the id that the server around us has given the request; else the client's, if it can
+// stand in a log line; else a new one.
+func requestID(given string, r *http.Request) string {
+	id := cmp.Or(given, r.Header.Get("X-Request-Id"))
 	plain := !strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' })
 	if id == "" || len(id) > maxName || !plain {
 		return rand.Text()
@@ -181,7 +182,7 @@ func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 		out.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	if f.RetryAfter > 0 {
-		out.Header().Set("Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()+0.5)))
+		out.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
 	out.refuse(f.HTTP(), f)
 }
@@ -192,7 +193,8 @@ func read(r *http.Request) ([]byte, *fault.Fault) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if len(body) > maxBody {
 		_, _ = io.CopyN(io.Discard, r.Body, 4*maxBody) // what fails here is the client's loss
-		f := fault.New(fault.BatchTooLarge, "the body is larger than %d bytes", maxBody)
+		f := fault.New(fault.BatchTooLarge, "the body of a request has at most %d bytes", maxBody).
+			With("limit", maxBody).Fix("send it in several calls")
 		f.BodyTooLarge = true
 		return body, f
 	}

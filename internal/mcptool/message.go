@@ -58,7 +58,8 @@ func calledIn(body []byte) []string {
 // JSON-RPC errors that answer the message of the request.
 type answer struct {
 	http.ResponseWriter
-	id json.RawMessage
+	request string          // the id of the request, for logs
+	id      json.RawMessage // of the message; nil: not known
 
 	refused int // the status of a plain refusal
 	text    strings.Builder
@@ -93,6 +94,8 @@ func (a *answer) finish() {
 
 // refuse answers with a fault, as the data of a JSON-RPC error.
 func (a *answer) refuse(status int, f *fault.Fault) {
+	named := *f
+	named.RequestID = a.request
 	if a.id == nil {
 		a.id = json.RawMessage("null")
 	}
@@ -104,7 +107,7 @@ func (a *answer) refuse(status int, f *fault.Fault) {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   *jsonrpc.Error  `json:"error"`
-	}{"2.0", a.id, protocolError(code, f)})
+	}{"2.0", a.id, protocolError(code, &named)})
 	if err != nil {
 		http.Error(a.ResponseWriter, "", http.StatusInternalServerError)
 		return

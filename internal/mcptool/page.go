@@ -44,8 +44,11 @@ func inputSchema(t *tool.Tool) json.RawMessage {
 	delete(s.Properties, "envelope")
 	s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder,
 		func(name string) bool { return name == "envelope" })
-	if plain, ok := s.Properties[vaultArg]; ok {
-		s.Properties[vaultArg] = marked(plain)
+	for name, arg := range s.Properties {
+		s.Properties[name] = plain(arg)
+	}
+	if vault, ok := s.Properties[vaultArg]; ok {
+		vault.Extra = map[string]any{"x-mcp-header": vaultMark}
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -54,9 +57,25 @@ func inputSchema(t *tool.Tool) json.RawMessage {
 	return data
 }
 
-// marked is a copy of the schema of the vault argument that asks for the header.
-func marked(plain *jsonschema.Schema) *jsonschema.Schema {
-	s := *plain
-	s.Extra = map[string]any{"x-mcp-header": vaultMark}
-	return &s
+// plain is a copy of a schema in which everything has one type, the first that is not null. The
+// others are accepted, as aliases are, but a model needs one way to say a thing; and there are
+// clients, the SDK's among them, that cannot read a list of types, and then send no headers.
+func plain(s *jsonschema.Schema) *jsonschema.Schema {
+	s = s.CloneSchemas()
+	for _, t := range s.Types {
+		if t != "null" {
+			s.Type, s.Types = t, nil
+			break
+		}
+	}
+	if s.Type != "array" {
+		s.Items = nil
+	}
+	if s.Items != nil {
+		s.Items = plain(s.Items)
+	}
+	for name, inner := range s.Properties {
+		s.Properties[name] = plain(inner)
+	}
+	return s
 }

@@ -32,7 +32,9 @@ func ServeStdio(
 	}
 	caller.ReadOnly = caller.ReadOnly || v.readOnly
 	x := &exchange{endpoint: e, view: v, caller: caller}
-	err := x.server().Run(ctx, &mcp.IOTransport{
+	server := x.server()
+	x.offer(server, v.names())
+	err := server.Run(ctx, &mcp.IOTransport{
 		Reader: io.NopCloser(in), Writer: keptOpen{out},
 	})
 	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {

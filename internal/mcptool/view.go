@@ -148,6 +148,16 @@ func (v *view) find(name string) (found *tool.Tool, several []*tool.Tool) {
 	return nil, several
 }
 
+// names are all names by which the tools of the view may be called, some of them perhaps twice, or
+// ambiguous.
+func (v *view) names() []string {
+	var all []string
+	for _, t := range v.tools {
+		all = append(append(all, t.Name, t.LocalName()), t.Aliases...)
+	}
+	return all
+}
+
 // nameOf is the name under which a tool is listed: the short one if exactly one set is addressed
 // and the name means this tool there, else the long one.
 func (v *view) nameOf(t *tool.Tool) string {
