@@ -26,7 +26,7 @@ var blockParser = parser.NewParser(
 		util.Prioritized(parser.NewParagraphParser(), 1000),
 	),
 	parser.WithParagraphTransformers(
-		util.Prioritized(parser.LinkReferenceParagraphTransformer, 100),
+		util.Prioritized(definitions{}, 100),
 	),
 )
 
@@ -35,6 +35,20 @@ func parseBlocks(body []byte) (ast.Node, parser.Context) {
 	pc := parser.NewContext()
 	r := &blankSkipper{Reader: text.NewReader(body)}
 	return blockParser.Parse(r, parser.WithContext(pc)), pc
+}
+
+// maxDefinitionLines is the longest paragraph, in lines, in which link definitions are found. The time
+// to find them is the square of its length.
+const maxDefinitionLines = 1000
+
+// A definitions transformer takes the link definitions out of the start of a paragraph.
+type definitions struct{}
+
+// Transform leaves a paragraph as it is that is too long.
+func (definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
+	if p.Lines().Len() <= maxDefinitionLines {
+		parser.LinkReferenceParagraphTransformer.Transform(p, r, pc)
+	}
 }
 
 // A shallow parser opens containers only down to maxDepth.

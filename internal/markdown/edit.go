@@ -138,13 +138,29 @@ func (e *editor) unset(key string) error {
 	if !ok {
 		return nil
 	}
-	head := splice(e.head, entry.Lines, nil)
+	if entry.colon > 0 && (e.cut(key, entry.Lines) || e.cut(key, e.withBlank(entry.Lines))) {
+		return nil
+	}
+	return cannotEdit(key, entry.Line)
+}
+
+// cut removes the lines of a field, unless that would change another one.
+func (e *editor) cut(key string, lines Span) bool {
+	head := splice(e.head, lines, nil)
 	h := readHead(head)
-	if entry.colon == 0 || !e.agrees(h, head, key) || len(h.fm.Entries) != len(e.fm.Entries)-1 {
-		return cannotEdit(key, entry.Line)
+	if !e.agrees(h, head, key) || len(h.fm.Entries) != len(e.fm.Entries)-1 {
+		return false
 	}
 	e.head, e.fm = head, h.fm
-	return nil
+	return true
+}
+
+// withBlank is the lines with the blank ones behind them. A text above the field that keeps its last
+// line breaks would take them for its own.
+func (e *editor) withBlank(lines Span) Span {
+	rest := e.head[lines.End:e.fm.Inner.End]
+	blank := len(rest) - len(bytes.TrimLeft(rest, " \t\r\n"))
+	return Span{lines.Start, lineStart(e.head, lines.End+blank)}
 }
 
 // accept takes a new head if it reads as the old one with the field at its new value.

@@ -133,6 +133,8 @@ func TestUnsetFields(t *testing.T) {
 		{"literal", "a: |+\n  x\n\nb: 1\n", "a", "b: 1\n"},
 		{"flow", "a: [x,\n y]\nb: 1\n", "a", "b: 1\n"},
 		{"null", "b: 1\na:\n", "a", "b: 1\n"},
+		{"blank lines that a text above would take", "b: |+\n  x\n\na: 1\n\n  \n# c\n\nd: 1\n", "a",
+			"b: |+\n  x\n\n# c\n\nd: 1\n"},
 		{"not there", "a: 1\n", "b", "a: 1\n"},
 	}
 	for _, c := range cases {

@@ -14,6 +14,9 @@ import (
 // is read as plain text: the time to find them can be the square of the length.
 const maxInline = 1024
 
+// markup is the bytes that emphasis, code, links and HTML begin with. A text without them is plain.
+const markup = "*_`[]!<"
+
 // inlineParser reads one paragraph, and what stands in it.
 var inlineParser = parser.NewParser(
 	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 100)),
@@ -30,6 +33,9 @@ type inlineReader struct {
 // left out. Lines are joined without a blank, as Raven joins them, because slugs come from it.
 func (r inlineReader) text(lines *text.Segments) string {
 	source := lines.Value(r.body)
+	if lines.Len() == 1 && !bytes.ContainsAny(source, markup) {
+		return trimTitle(string(source))
+	}
 	if len(source) > maxInline {
 		return trimTitle(string(bytes.ReplaceAll(source, []byte{'\n'}, nil)))
 	}

@@ -78,8 +78,8 @@ func (x *extent) blockEnd(at int, b bound) int {
 	explicit := bytes.IndexAny(header, "123456789") >= 0
 	for at = lineNext(x.text, at); at < b.limit; at = lineNext(x.text, at) {
 		line := x.text[at:lineEnd(x.text, at)]
-		blank := len(bytes.Trim(line, " \t")) == 0
 		columns := len(line) - len(bytes.TrimLeft(line, " "))
+		blank := columns == len(line) && (columns <= indent || !explicit)
 		if !blank && columns < indent {
 			break
 		}

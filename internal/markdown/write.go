@@ -94,21 +94,27 @@ const (
 
 // text is a text: spelled as the old one was, if that can be, else in the plainest way.
 func (w writer) text(v string, s style) string {
-	double, block := doubleQuoted(v), !s.oneLine && strings.Contains(v, "\n")
+	double := doubleQuoted(v)
 	switch {
 	case s.Style&yaml.DoubleQuotedStyle != 0:
 		return double
 	case s.Style&yaml.SingleQuotedStyle != 0:
 		return w.firstThatReads(v, s, singleQuoted(v), double)
-	case s.Style&yaml.FoldedStyle != 0 && !s.oneLine:
+	case s.Style&yaml.FoldedStyle != 0 && !s.oneLine && visible(v):
 		return w.firstThatReads(v, s, w.block('>', v), w.block('|', v), double)
-	case s.Style&yaml.LiteralStyle != 0 && !s.oneLine, block:
+	case (s.Style&yaml.LiteralStyle != 0 || strings.Contains(v, "\n")) && !s.oneLine && visible(v):
 		return w.firstThatReads(v, s, w.block('|', v), double)
 	case plainEnough(v):
 		return w.firstThatReads(v, s, v, double)
 	}
 	return double
 }
+
+// blankEnd is a line with blanks at its end, or a blank line at the end of a text.
+var blankEnd = regexp.MustCompile(`(?m)[ \t]$|\n\n\z|\A\n?\z`)
+
+// visible reports whether everything in a text shows where it is written without quotes.
+func visible(v string) bool { return !blankEnd.MatchString(v) }
 
 // firstThatReads is the first spelling that reads back as the value, or the last.
 func (w writer) firstThatReads(value any, s style, spellings ...string) string {
@@ -200,32 +206,26 @@ func doubleQuoted(v string) string {
 	return b.String()
 }
 
-// block spells a text in indented lines below its key, whose breaks are kept (|) or folded (>). The
-// last line has no break behind it.
+// block spells a text in indented lines below its key, whose breaks are kept (|) or folded (>). It
+// may have one line break at its end, not more: the form for more would take blank lines that follow.
+// The last line of the spelling has no break behind it.
 func (w writer) block(kind byte, v string) string {
-	body := strings.TrimRight(v, "\n")
-	chomp := "+"
-	switch len(v) - len(body) {
-	case 0:
-		chomp = "-"
-	case 1:
-		chomp = ""
-	}
-	if chomp == "+" {
-		body = strings.TrimSuffix(v, "\n")
+	body, broken := strings.CutSuffix(v, "\n")
+	header := string(kind)
+	if !broken {
+		header += "-"
 	}
 	if kind == '>' {
 		body = strings.ReplaceAll(body, "\n", "\n\n")
 	}
-	margin := w.eol + strings.Repeat(" ", w.indent+2)
+	margin := strings.Repeat(" ", w.indent+2)
 	var b strings.Builder
-	b.WriteString(string(kind) + chomp)
+	b.WriteString(header)
 	for _, line := range strings.Split(body, "\n") {
-		if line == "" {
-			b.WriteString(w.eol)
-			continue
+		b.WriteString(w.eol)
+		if line != "" {
+			b.WriteString(margin + line)
 		}
-		b.WriteString(margin + line)
 	}
 	return b.String()
 }

@@ -1,0 +1,70 @@
+package markdown_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"rookery/internal/markdown"
+)
+
+// patterns are texts that a careless parser takes quadratic time for when they are repeated.
+var patterns = []string{
+	">", "> ", ">\n", "- ", "-\n", "* ", "1. ", "+\t", "#", "# ", "#\n", "[", "[a", "](", "![", "`", "``\n", "*", "*a",
+	"_", "~", "~\n", "---\n", "=\n", "a\n", "<", "<a", "<!", "\n", " ", "\t", "\r", "\\", "&", ":", "|\n", "\x00", "\xff",
+	"[a]: /b\n", "[a]: /b '\n", "# *a_ **b* [c](d\n", "\n\n- a\n\n  b\n", "> > > > a\n\n",
+}
+
+// BenchmarkParseRepeated parses 64 KiB and 1 MiB of a pattern. The rates of the two are about the
+// same where the time is linear.
+func BenchmarkParseRepeated(b *testing.B) {
+	for _, pattern := range patterns {
+		for _, size := range []int{1 << 16, 1 << 20} {
+			text := []byte(strings.Repeat(pattern, size/len(pattern)))
+			b.Run(fmt.Sprintf("%q/%dKiB", pattern, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					markdown.Parse(text)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkFrontmatterRepeated does the same inside a frontmatter.
+func BenchmarkFrontmatterRepeated(b *testing.B) {
+	for _, pattern := range []string{"[", "- ", "? ", "a\n", "\"", "'", "# \n", "|\n", "&a ", "*a ", "[[", ": "} {
+		for _, size := range []int{1 << 16, 1 << 20} {
+			text := []byte("---\na: " + strings.Repeat(pattern, size/len(pattern)) + "\n---\n")
+			b.Run(fmt.Sprintf("%q/%dKiB", pattern, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					markdown.Parse(text)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkNote parses, and edits, a note of an ordinary size.
+func BenchmarkNote(b *testing.B) {
+	var note strings.Builder
+	note.WriteString("---\ntype: project\nstatus: active\ntags: [a, b]\nowner: \"[[people/freya]]\"\n---\n# Title\n")
+	for i := range 10 {
+		fmt.Fprintf(&note, "\n## Section %d\n\nSome *text* with a [[link/%d]] in it.\n\n- an item\n- another\n", i, i)
+	}
+	text := []byte(note.String())
+	b.Run("Parse", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			markdown.Parse(text)
+		}
+	})
+	b.Run("SetFields", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := markdown.SetFields(text, pairs("status", "done")); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
