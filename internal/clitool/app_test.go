@@ -83,7 +83,7 @@ func (s *shell) run(args ...string) (code int, out, err string) {
 func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 	everything := map[string]string{
 		"ROOKERY_SERVER": "http://env", "ROOKERY_TOKEN": "rk_env", "ROOKERY_DATA": "/env",
-		"RAVEN_VAULT": "raven", "ROOKERY_AGENT": "robin", "ROOKERY_SESSION": "one",
+		"RAVEN_VAULT": "old", "ROOKERY_AGENT": "robin", "ROOKERY_SESSION": "one",
 		"ROOKERY_READONLY": "1",
 	}
 	for name, c := range map[string]struct {
@@ -93,7 +93,7 @@ func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 	}{
 		"nothing": {nil, nil, clitool.Target{}},
 		"environment": {everything, nil, clitool.Target{
-			Server: "http://env", Token: "rk_env", Data: "/env", Vault: "raven",
+			Server: "http://env", Token: "rk_env", Data: "/env", Vault: "old",
 			Agent: "robin", Session: "one", ReadOnly: true,
 		}},
 		"flags beat it": {
@@ -108,7 +108,7 @@ func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 			},
 		},
 		"our vault before Raven's": {
-			map[string]string{"ROOKERY_VAULT": "ours", "RAVEN_VAULT": "raven"}, nil,
+			map[string]string{"ROOKERY_VAULT": "ours", "RAVEN_VAULT": "old"}, nil,
 			clitool.Target{Vault: "ours"},
 		},
 		"a vault that is a folder": {nil, []string{"--vault", "./notes"}, clitool.Target{Folder: "./notes"}},

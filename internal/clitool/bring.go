@@ -52,15 +52,14 @@ func (c *command) bringIn(
 		return nil, err
 	}
 	in.key = in.baseKey()
-	ctx := cmd.Context()
-	planned, err := in.before(ctx, cmd)
+	planned, err := c.before(cmd, inv, r)
 	if err != nil {
 		return nil, err
 	}
 	if planned {
-		in.sum.data.set("dry_run", value{kind: boolKind, text: "true"})
+		in.sum = *plannedOnly()
 		in.sum.data.set("files", numberValue(len(in.files)))
-	} else if err := in.sendAll(ctx, calls); err != nil {
+	} else if err := in.sendAll(cmd.Context(), calls); err != nil {
 		return nil, in.partly(err)
 	}
 	in.nameLeftOut()
@@ -160,31 +159,6 @@ func (in *importing) baseKey() string {
 		return string(raw)
 	}
 	return rand.Text()
-}
-
-// before calls the tool that a flag asks for first. It is fine if that was done before. In a dry
-// run it may find that there is nothing yet to plan the calls on: then they are not made.
-func (in *importing) before(ctx context.Context, cmd *cobra.Command) (planned bool, err error) {
-	b := in.tool.Input.Before
-	if b == nil || cmd.Flags().Lookup(b.Flag).Value.String() != "true" {
-		return false, nil
-	}
-	args := map[string]json.RawMessage{}
-	for theirs, ours := range b.Args {
-		if raw, ok := in.r.args[ours]; ok {
-			args[theirs] = raw
-		}
-	}
-	dry := string(in.r.args["dry_run"]) == "true"
-	if dry {
-		args["dry_run"] = in.r.args["dry_run"]
-	}
-	_, err = invoke(ctx, in.inv, b.Tool, args)
-	failed := (*failure)(nil)
-	if errors.As(err, &failed) && failed.fault.Code == fault.DuplicateID {
-		return false, nil
-	}
-	return dry && err == nil, err
 }
 
 // partly is the failure of a run whose first calls succeeded: what is in, and what to do.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"rookery/internal/fault"
 )
 
@@ -19,7 +17,7 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 	if indent != "" {
 		label = indent + "- "
 	}
-	p.line(label, text.FgRed, fmt.Sprintf("%s%s (%s)", place(f.Location), f.Message, f.Code))
+	p.line(label, red, fmt.Sprintf("%s%s (%s)", place(f.Location), f.Message, f.Code))
 	for _, key := range slices.Sorted(maps.Keys(f.Details)) {
 		if detail := detailOf(f.Details[key]); detail != "" {
 			fmt.Fprintf(p.err, "%s  %s: %s\n", indent, harmless(key), harmless(detail))
@@ -39,7 +37,7 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 
 func (p *printer) fixes(fixes []string) {
 	for _, fix := range fixes {
-		p.line("try: ", text.FgCyan, fix)
+		p.line("try: ", cyan, fix)
 	}
 }
 

@@ -117,7 +117,7 @@ func (c *cabinet) take(_ context.Context, _ auth.Caller, in takeIn) (out takeOut
 func (c *cabinet) tools() []*tool.Tool {
 	spec := func(name string, kind tool.Kind, way tool.Command) tool.Spec {
 		return tool.Spec{
-			Name: name, Family: raven, Title: name, Doc: "Says " + name + ".",
+			Name: name, Family: papers, Title: name, Doc: "Says " + name + ".",
 			Role: auth.Admin, Kind: kind, Commands: []tool.Command{way},
 		}
 	}
@@ -337,7 +337,7 @@ func TestPathThatHoldsNoNotesIsRefused(t *testing.T) {
 		dir:                              "there is no note in",
 		filepath.Join(dir, "nowhere"):    "there is no folder or .zip file",
 		filepath.Join(dir, "y.txt"):      "is neither a folder nor a .zip file",
-		filepath.Join(dir, "broken.zip"): "cannot be read: zip: not a valid zip file",
+		filepath.Join(dir, "broken.zip"): "cannot be read: it is no whole .zip file",
 	} {
 		_, s := newCabinet(t)
 		code, _, errs := s.run("vault", "import", path)
@@ -358,6 +358,10 @@ func TestFilesMayStandInTheInput(t *testing.T) {
 	c, s := newCabinet(t)
 	code, _, errs := s.run("vault", "import", "--input", `{"notes":[{"path":"a.md","text":"x"}]}`)
 	require.Zero(t, code, errs)
+	code, _, errs = s.run("vault", "import", "--vault", "w", "--create",
+		"--input", `{"notes":[{"path":"a.md","text":"x"}]}`)
+	require.Zero(t, code, errs)
+	require.Equal(t, map[string]string{"a.md": "x"}, c.vaults["w"])
 	code, _, errs = s.run("vault", "import", "--notes", `[{"path":"b.md","text":"y"}]`)
 	require.Zero(t, code, errs)
 	require.Equal(t, map[string]string{"a.md": "x", "b.md": "y"}, c.vaults["v"])

@@ -15,10 +15,10 @@ import (
 	"rookery/internal/tool"
 )
 
-// raven is a family whose tools have the arguments and the words of the Raven document. They answer
+// papers is a family whose tools have the arguments and the words of the Raven document. They answer
 // nothing: the tests look at what they are called with.
-var raven = &tool.Family{
-	Name: "raven", Base: "/v1/vaults/{vault}",
+var papers = &tool.Family{
+	Name: "papers", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue, Several: fault.ValidationFailed,
 }
 
@@ -134,7 +134,7 @@ func word(words string, args ...string) tool.Command {
 
 func mute[In any](name string, kind tool.Kind, ways ...tool.Command) *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: name, Family: raven, Title: name, Doc: "Says " + name + ".", Kind: kind,
+		Name: name, Family: papers, Title: name, Doc: "Says " + name + ".", Kind: kind,
 		Role: auth.Editor, Commands: ways,
 	}, func(context.Context, auth.Caller, In) (struct{}, error) { return struct{}{}, nil })
 }

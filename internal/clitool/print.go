@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 	"unicode"
-
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // A printer shows answers, on Out and Err, in one form.
@@ -21,8 +19,26 @@ type printer struct {
 }
 
 func (a *App) printer(f form) *printer {
-	plain := a.env("NO_COLOR") != "" || a.env("TERM") == "dumb"
-	return &printer{a.Out, a.Err, f, a.Terminal, a.Terminal && !plain, a.width()}
+	colour := a.Terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
+	return &printer{a.Out, a.Err, f, a.Terminal, colour, a.width()}
+}
+
+// The colours of a terminal (ECMA-48, SGR). The environment that counts is the App's, so no package
+// that reads another one decides on them.
+const (
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	cyan   = "\x1b[36m"
+	bold   = "\x1b[1m"
+	plain  = "\x1b[0m"
+)
+
+// paint is text in a colour, where there are colours.
+func (p *printer) paint(colour, s string) string {
+	if !p.colour {
+		return s
+	}
+	return colour + s + plain
 }
 
 // success prints an answer. More is the flag that continues a list, empty at its end.
@@ -87,7 +103,7 @@ func (a *App) fail(f *failure) {
 // refuse prints what is wrong with a command line. Who asks for JSON gets an envelope too.
 func (a *App) refuse(e *usageError, wantsJSON bool) {
 	p := a.printer(forPeople)
-	p.line("error: ", text.FgRed, e.message)
+	p.line("error: ", red, e.message)
 	p.fixes(e.fixes)
 	if wantsJSON {
 		raw, err := (&answer{fault: e.fault()}).json()
@@ -100,16 +116,13 @@ func (a *App) refuse(e *usageError, wantsJSON bool) {
 // warnings prints the warnings on Err, a line each.
 func (p *printer) warnings(ans *answer) {
 	for _, w := range ans.warnings {
-		p.line("warning: ", text.FgYellow, w.Code+" "+w.Message)
+		p.line("warning: ", yellow, w.Code+" "+w.Message)
 	}
 }
 
 // line prints a line on Err that begins with a label.
-func (p *printer) line(label string, c text.Color, message string) {
-	if p.colour {
-		label = c.Sprint(label)
-	}
-	fmt.Fprintf(p.err, "%s%s\n", label, harmless(message))
+func (p *printer) line(label, colour, message string) {
+	fmt.Fprintf(p.err, "%s%s\n", p.paint(colour, label), harmless(message))
 }
 
 // counts says on Err how much of a list was shown, if that was not all of it.

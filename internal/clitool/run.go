@@ -60,11 +60,23 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	}
 	switch {
 	case r.path == "":
-		return invoke(ctx, inv, c.tool.Name, r.args)
+		return c.callOnce(cmd, inv, r)
 	case c.tool.Input != nil:
 		return c.bringIn(cmd, inv, r)
 	}
 	return c.takeOut(ctx, inv, r)
+}
+
+func (c *command) callOnce(
+	cmd *cobra.Command, inv tool.Invoker, r *request,
+) (*answer, error) {
+	switch planned, err := c.before(cmd, inv, r); {
+	case err != nil:
+		return nil, err
+	case planned:
+		return plannedOnly(), nil
+	}
+	return invoke(cmd.Context(), inv, c.tool.Name, r.args)
 }
 
 // nextPage is the flag that continues a list which has more; empty if there is none.

@@ -199,7 +199,7 @@ func TestTerminalsGetTables(t *testing.T) {
 
 	s.env["NO_COLOR"] = ""
 	_, out, _ = s.run("object", "list")
-	require.Contains(t, out, "\x1b[1m id")
+	require.Contains(t, out, "\x1b[1mid\x1b[0m")
 }
 
 func TestTextSteersNoTerminal(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -201,15 +202,12 @@ func unreadable(name string, err error) error {
 
 // why is what the system says, without the path, which may be absolute.
 func why(err error) string {
-	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		err = inner
-	}
-	for _, known := range []error{
-		fs.ErrPermission, fs.ErrExist, fs.ErrNotExist, zip.ErrFormat, zip.ErrChecksum,
-	} {
-		if errors.Is(err, known) {
-			return ": " + known.Error()
-		}
+	var number syscall.Errno
+	switch {
+	case errors.As(err, &number):
+		return ": " + number.Error()
+	case errors.Is(err, zip.ErrFormat), errors.Is(err, zip.ErrChecksum):
+		return ": it is no whole .zip file"
 	}
 	return ""
 }

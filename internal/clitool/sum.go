@@ -81,7 +81,9 @@ func (p *printer) summary(data value) {
 			parts = append(parts, words(m.name)+" "+m.text)
 		}
 	}
-	p.printf("%s\n", strings.Join(parts, ", "))
+	if len(parts) > 0 {
+		p.printf("%s\n", strings.Join(parts, ", "))
+	}
 	p.leftOut(left.items)
 }
 

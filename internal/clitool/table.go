@@ -17,7 +17,7 @@ func (p *printer) table(items []value) {
 	}
 	t := table.NewWriter()
 	t.SetStyle(p.style())
-	t.AppendHeader(row(columns))
+	t.AppendHeader(row(p.titles(columns)))
 	t.SetColumnConfigs(p.configs(columns))
 	for _, item := range items {
 		t.AppendRow(row(cells(columns, item)))
@@ -46,10 +46,16 @@ func (p *printer) style() table.Style {
 	s.Options = table.OptionsNoBorders
 	s.Format.Header = text.FormatDefault
 	s.Size.WidthMax = p.width
-	if p.colour {
-		s.Color.Header = text.Colors{text.Bold}
-	}
 	return s
+}
+
+// titles are the names of the columns, in bold where there are colours.
+func (p *printer) titles(columns []string) []string {
+	var titles []string
+	for _, name := range columns {
+		titles = append(titles, p.paint(bold, harmless(name)))
+	}
+	return titles
 }
 
 // configs bound each column, so that one long text leaves room for the others.
