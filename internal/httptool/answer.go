@@ -1,0 +1,161 @@
+package httptool
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// An answer is what a call came to.
+type answer struct {
+	data json.RawMessage // the envelope
+	err  error           // nil, or a fault
+	bare bool            // the caller wants what is in the envelope, without it
+}
+
+// sealed is an envelope as it is read here.
+type sealed struct {
+	Data     json.RawMessage `json:"data"`
+	Error    json.RawMessage `json:"error"`
+	Warnings []tool.Warning  `json:"warnings"`
+	Meta     struct {
+		Version string `json:"version"`
+	} `json:"meta"`
+}
+
+// write answers a request.
+func write(w http.ResponseWriter, r *http.Request, a answer) {
+	var f *fault.Fault
+	if a.err != nil {
+		f = fault.Of(a.err)
+	}
+	if f != nil && len(a.data) == 0 {
+		refuse(w, r, f)
+		return
+	}
+	var e sealed
+	if err := json.Unmarshal(a.data, &e); err != nil {
+		refuse(w, r, fault.Of(fmt.Errorf("read the envelope: %w", err)))
+		return
+	}
+	if e.Meta.Version != "" {
+		w.Header().Set("ETag", `"`+e.Meta.Version+`"`)
+	}
+	if a.bare {
+		a.data = e.Data
+		if f != nil {
+			a.data = e.Error
+		}
+		if text := warningsHeader(e.Warnings); text != "" {
+			w.Header().Set("X-Warnings", text)
+		}
+	}
+	send(w, r, f, a.data)
+}
+
+// refuse answers a request that no tool sees.
+func refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	g := *f
+	g.RequestID = noteOf(r).id
+	send(w, r, &g, tool.Refusal(&g))
+}
+
+// notAllowed answers a request to a path that has other methods.
+func notAllowed(w http.ResponseWriter, r *http.Request, allowed []string) {
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	f := fault.New(fault.InvalidParameter, "this path takes no such method").
+		With("allowed", allowed).Fix("use %s", list)
+	f.RequestID = noteOf(r).id
+	noteOf(r).code = f.Code
+	body(w, http.StatusMethodNotAllowed, tool.Refusal(f))
+}
+
+// send writes an answer with the status and the headers that its fault asks for.
+func send(w http.ResponseWriter, r *http.Request, f *fault.Fault, data json.RawMessage) {
+	if f == nil {
+		body(w, http.StatusOK, data)
+		return
+	}
+	noteOf(r).code = f.Code
+	if wait := waitOf(f); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+	if f.Status() == fault.StatusUnauthenticated {
+		challenge := `Bearer realm="rookery"`
+		if r.Header.Get("Authorization") != "" {
+			challenge += `, error="invalid_token"`
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	body(w, f.HTTP(), data)
+}
+
+// waitOf is how long to wait before the same call. What is unavailable, or refused for its rate, is
+// worth a second if nobody knows better.
+func waitOf(f *fault.Fault) time.Duration {
+	again := f.Status() == fault.StatusUnavailable || f.Status() == fault.StatusRateLimited
+	if f.RetryAfter == 0 && again {
+		return time.Second
+	}
+	return f.RetryAfter
+}
+
+func body(w http.ResponseWriter, status int, data []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // the caller has gone: there is nobody left to tell
+}
+
+// maxWarnings is the number of bytes that the warnings of a bare answer may take in its header.
+const maxWarnings = 4 << 10
+
+// warningsHeader is as many of the warnings as a header can hold, as a list in ASCII; empty if there
+// are none.
+func warningsHeader(all []tool.Warning) string {
+	var entries []string
+	room := maxWarnings
+	for i, warning := range all {
+		entry := ascii(warning)
+		if room -= len(entry) + 1; room < 0 {
+			cut := tool.Warning{Code: "WARNINGS_TRUNCATED",
+				Message: fmt.Sprintf("only the first %d of %d warnings are listed", i, len(all)),
+				Fields:  map[string]any{"total": len(all)}}
+			entries = append(entries, ascii(cut))
+			break
+		}
+		entries = append(entries, entry)
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(entries, ",") + "]"
+}
+
+// ascii is a warning as JSON in which all other letters are escaped, as a header needs it.
+func ascii(w tool.Warning) string {
+	data, err := tool.Marshal(w)
+	if err != nil {
+		return "{}"
+	}
+	var b strings.Builder
+	for _, c := range string(data) {
+		switch {
+		case c < 0x7F:
+			b.WriteRune(c)
+		case c > 0xFFFF:
+			c -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xD800+c>>10, 0xDC00+c&0x3FF)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
+}

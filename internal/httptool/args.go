@@ -1,0 +1,175 @@
+package httptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// headers are the headers that give an argument. A header that has no argument in a tool is refused
+// if leaving it out could do harm.
+var headers = []struct {
+	name, arg string
+	read      func(string) (string, bool)
+	harmless  bool
+	example   string
+}{
+	{"If-Match", "if_version", unquote, false, `"v42"`},
+	{"Idempotency-Key", "idempotency_key", verbatim, true, "any text of yours"},
+	{"X-Agent-Id", "agent_id", verbatim, false, "planner"},
+	{"X-Session-Id", "session", verbatim, false, "default"},
+}
+
+func verbatim(value string) (string, bool) { return value, value != "" }
+
+// unquote reads an entity tag: "v42". A weak one is taken too: what compresses an answer on its way
+// may have weakened it.
+func unquote(value string) (string, bool) {
+	value = strings.TrimPrefix(value, "W/")
+	n := len(value)
+	if n < 3 || value[0] != '"' || value[n-1] != '"' || strings.Contains(value[1:n-1], `"`) {
+		return "", false
+	}
+	return value[1 : n-1], true
+}
+
+// A gathering puts the arguments of one call together from everywhere that a request has some.
+type gathering struct {
+	tool *tool.Tool
+	args map[string]json.RawMessage
+}
+
+// arguments are those of a request: of its body, its path, its query and its headers. A body that is
+// no object is passed on alone, for the catalogue says what is wrong with it.
+func (c *call) arguments(r *http.Request) (json.RawMessage, error) {
+	if c.tool == nil {
+		return nil, nil
+	}
+	body, err := c.body(r)
+	if err != nil {
+		return nil, err
+	}
+	g := gathering{c.tool, map[string]json.RawMessage{}}
+	if len(bytes.TrimSpace(body)) > 0 {
+		if !utf8.Valid(body) || json.Unmarshal(body, &g.args) != nil || g.args == nil {
+			return body, nil
+		}
+	}
+	for name, value := range c.path {
+		if err := g.addText(name, []string{value}); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.addQuery(r.URL.RawQuery); err != nil {
+		return nil, err
+	}
+	if err := g.addHeaders(r.Header); err != nil {
+		return nil, err
+	}
+	return tool.Marshal(g.args)
+}
+
+// addQuery adds what the query says. A parameter that is repeated is a list.
+func (g *gathering) addQuery(raw string) error {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return fault.New(g.tool.Family.Malformed, "the query is not of the form name=value&…").
+			Fix("escape %% as %%25, & as %%26 and ; as %%3B")
+	}
+	for name, values := range query {
+		if !utf8.ValidString(name) {
+			return fault.New(g.tool.Family.Malformed, "the query is not escaped UTF-8")
+		}
+		if err := g.addText(name, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addHeaders adds the arguments that headers give.
+func (g *gathering) addHeaders(h http.Header) error {
+	for _, header := range headers {
+		values := h.Values(header.name)
+		if len(values) == 0 {
+			continue
+		}
+		if _, ok := g.tool.Arg(header.arg); !ok {
+			if header.harmless {
+				continue
+			}
+			return fault.New(g.tool.Family.Malformed, "%s takes no header %s", g.tool.Name, header.name)
+		}
+		value, ok := header.read(values[0])
+		if !ok || len(values) > 1 {
+			return fault.New(g.tool.Family.Malformed, "header %s must be one value", header.name).
+				Fix("%s: %s", header.name, header.example)
+		}
+		if err := g.addText(header.arg, []string{value}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addText adds an argument that came as text. One that the tool does not have is added too: the
+// catalogue says so, together with all else that is wrong.
+func (g *gathering) addText(name string, values []string) error {
+	for _, v := range values {
+		if !utf8.ValidString(v) {
+			return fault.New(g.tool.Family.Malformed, "a value in the request is not UTF-8")
+		}
+	}
+	a, known := g.tool.Arg(name)
+	if !known {
+		if _, there := g.args[name]; !there {
+			raw, err := tool.Marshal(values)
+			g.args[name] = raw
+			return err
+		}
+		return nil
+	}
+	raw := a.FromText(values)
+	for _, other := range append([]string{a.Name}, a.Aliases...) {
+		was, there := g.args[other]
+		if there && string(was) != "null" && !same(was, raw) {
+			return fault.New(g.tool.Family.Malformed,
+				"argument %q is given twice, with different values", a.Name).With("argument", a.Name)
+		}
+		delete(g.args, other)
+	}
+	g.args[a.Name] = raw
+	return nil
+}
+
+// same reports whether two values are equal, however they are written.
+func same(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	one, _ := json.Marshal(x) // what was read can be written
+	other, _ := json.Marshal(y)
+	return bytes.Equal(one, other)
+}
+
+// splitEnvelope takes the argument that asks for the bare form out of the call. The envelope is
+// needed here, for its meta and warnings; what is bare is taken out of it afterwards.
+func splitEnvelope(args json.RawMessage) (bare bool, rest json.RawMessage) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(args, &all) != nil || string(all["envelope"]) != "false" {
+		return false, args
+	}
+	delete(all, "envelope")
+	rest, err := tool.Marshal(all)
+	if err != nil {
+		return false, args
+	}
+	return true, rest
+}

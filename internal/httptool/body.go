@@ -1,0 +1,60 @@
+package httptool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// body reads the arguments that a request has in its body. A method that only reads or deletes has
+// none.
+func (c *call) body(r *http.Request) ([]byte, error) {
+	malformed := c.tool.Family.Malformed
+	if r.ContentLength > MaxBody {
+		return nil, tooLarge()
+	}
+	data, err := io.ReadAll(r.Body)
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		return nil, tooLarge()
+	}
+	if err != nil {
+		return nil, fault.New(malformed, "the body of the request ended before it was whole").
+			Because(fmt.Errorf("read body: %w", err))
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	if reads(r.Method) || r.Method == http.MethodDelete {
+		return nil, fault.New(malformed, "a %s takes its arguments from the query, not from a body",
+			r.Method).Fix("POST /v1/tools/%s", c.tool.Name)
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return nil, fault.New(malformed, "a body must not be compressed").
+			Fix("send it without Content-Encoding")
+	}
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return nil, fault.New(malformed, "the body must be JSON, and say so").
+			Fix("Content-Type: application/json")
+	}
+	return data, nil
+}
+
+// isJSON reports whether a media type is that of JSON in UTF-8.
+func isJSON(contentType string) bool {
+	media, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	return err == nil && media == "application/json" &&
+		(charset == "" || strings.EqualFold(charset, "utf-8"))
+}
+
+func tooLarge() *fault.Fault {
+	f := fault.New(fault.BatchTooLarge, "the body of a request has at most %d bytes", MaxBody).
+		With("limit", MaxBody).Fix("send it in several calls")
+	f.BodyTooLarge = true
+	return f
+}

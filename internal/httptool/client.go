@@ -1,0 +1,171 @@
+package httptool
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A Client calls the tools of a server over HTTP. Only Base is required. It is safe for concurrent
+// use.
+type Client struct {
+	Base     string       // of the server: http://127.0.0.1:7780
+	Token    string       // sent as bearer token
+	HTTP     *http.Client // nil: one of its own. Redirects are never followed
+	Agent    string       // for calls that name none
+	Session  string       // for calls that name none
+	ReadOnly bool         // every mutation is to be refused
+}
+
+var _ tool.Invoker = (*Client)(nil)
+
+// maxAnswer is the number of bytes that are read of an answer. It is well over what a server sends
+// (CONTRACT §9).
+const maxAnswer = 64 << 20
+
+// Invoke calls a tool by its name. Where no answer of a server came, the fault is UNAVAILABLE, and
+// says whether the call may have had an effect.
+func (c *Client) Invoke(
+	ctx context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	if len(args) > MaxBody {
+		f := tooLarge()
+		return tool.Refusal(f), f
+	}
+	r, err := c.request(ctx, name, args)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{}
+	if c.HTTP != nil {
+		client = *c.HTTP
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, c.unreached(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, c.unreached(err)
+	}
+	return c.read(resp.StatusCode, data)
+}
+
+// request is the request of a call.
+func (c *Client) request(
+	ctx context.Context, name string, args json.RawMessage,
+) (*http.Request, error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage("{}")
+	}
+	target := strings.TrimSuffix(c.Base, "/") + "/v1/tools/" + url.PathEscape(name)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(args))
+	if err != nil || r.URL.Host == "" {
+		return nil, fault.New(fault.InvalidParameter, "the address of the server is no URL").
+			Fix("http://127.0.0.1:7780").Because(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	set := func(header, value string) {
+		if value != "" {
+			r.Header.Set(header, value)
+		}
+	}
+	if c.Token != "" {
+		set("Authorization", "Bearer "+c.Token)
+	}
+	if c.ReadOnly {
+		set("X-Readonly", "1")
+	}
+	set(requestID, auth.CallerOf(ctx).RequestID)
+	var own struct {
+		AgentID json.RawMessage `json:"agent_id"`
+		Session json.RawMessage `json:"session"`
+	}
+	_ = json.Unmarshal(args, &own) // what is no object, the server refuses
+	if own.AgentID == nil {
+		set("X-Agent-Id", c.Agent)
+	}
+	if own.Session == nil {
+		set("X-Session-Id", c.Session)
+	}
+	return r, nil
+}
+
+// unreached is the fault of a call that no answer came to.
+func (c *Client) unreached(err error) error {
+	dial := (*net.OpError)(nil)
+	if errors.As(err, &dial) && dial.Op == "dial" && !errors.Is(err, context.Canceled) {
+		return fault.New(fault.Unavailable, "no server answers at %s", c.host()).
+			Fix("rookery serve").Because(err)
+	}
+	return fault.New(fault.Unavailable,
+		"the connection to %s ended before the answer: outcome unknown", c.host()).
+		Fix("repeat with the same idempotency key").Because(err)
+}
+
+// host is the server without what a URL may hold beside it.
+func (c *Client) host() string {
+	u, err := url.Parse(c.Base)
+	if err != nil {
+		return "the given address"
+	}
+	return cmp.Or(u.Host, "the given address")
+}
+
+// read takes an answer for what its status says that it is. The answer to a failure may be bare.
+func (c *Client) read(status int, data []byte) (json.RawMessage, error) {
+	if !json.Valid(data) || len(data) > maxAnswer {
+		return nil, c.strange(status)
+	}
+	if status >= 200 && status < 300 {
+		return data, nil
+	}
+	f := faultIn(data)
+	if f == nil {
+		return nil, c.strange(status)
+	}
+	f.BodyTooLarge = status == http.StatusRequestEntityTooLarge
+	return data, f
+}
+
+// faultIn is the fault in the answer of a failure: the `error` of an envelope or, where that is
+// missing or a text, what stands at the top. It is nil if there is none.
+func faultIn(data []byte) *fault.Fault {
+	var answer struct{ Error json.RawMessage }
+	if json.Unmarshal(data, &answer) != nil {
+		return nil
+	}
+	var f fault.Fault
+	if json.Unmarshal(answer.Error, &f) == nil && f.Code != "" {
+		return &f
+	}
+	if json.Unmarshal(data, &f) != nil || f.Code == "" {
+		return nil
+	}
+	var text string
+	if json.Unmarshal(answer.Error, &text) == nil {
+		f.Message = text
+	}
+	return &f
+}
+
+// strange is the fault of an answer that no server of ours gives.
+func (c *Client) strange(status int) error {
+	return fault.New(fault.Unavailable, "%s answered with status %d, and not as Rookery does",
+		c.host(), status).Fix("check the address of the server").
+		Because(fmt.Errorf("answer of status %d", status))
+}

@@ -1,0 +1,189 @@
+package httptool_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/httptool"
+	"rookery/internal/tooltest"
+)
+
+func TestHostAndOrigin(t *testing.T) {
+	local := serve(t, httptool.Options{})
+	named := serve(t, httptool.Options{Hosts: []string{"memory.example.test"}})
+	_, port, _ := strings.Cut(local.Listener.Addr().String(), ":")
+	for name, c := range map[string]struct {
+		named  bool
+		header map[string]string
+		status int
+	}{
+		"address":           {false, nil, 200},
+		"localhost":         {false, map[string]string{"Host": "localhost:" + port}, 200},
+		"IPv6":              {false, map[string]string{"Host": "[::1]:" + port}, 200},
+		"case":              {false, map[string]string{"Host": "LocalHost:" + port}, 200},
+		"other port":        {false, map[string]string{"Host": "localhost:1"}, 403},
+		"no port":           {false, map[string]string{"Host": "localhost"}, 403},
+		"rebound name":      {false, map[string]string{"Host": "evil.test:" + port}, 403},
+		"name within":       {false, map[string]string{"Host": "localhost.evil.test:" + port}, 403},
+		"own origin":        {false, map[string]string{"Origin": "http://localhost:" + port}, 200},
+		"other origin":      {false, map[string]string{"Origin": "http://evil.test"}, 403},
+		"origin, port":      {false, map[string]string{"Origin": "http://localhost:1"}, 403},
+		"null origin":       {false, map[string]string{"Origin": "null"}, 403},
+		"scheme of origin":  {false, map[string]string{"Origin": "file://localhost:" + port}, 403},
+		"its name":          {true, map[string]string{"Host": "memory.example.test"}, 200},
+		"its name, not IP":  {true, nil, 403},
+		"its origin":        {true, map[string]string{"Host": "memory.example.test", "Origin": "https://memory.example.test"}, 200},
+		"not its own":       {true, map[string]string{"Host": "memory.example.test", "Origin": "https://example.test"}, 403},
+		"preflight refused": {true, map[string]string{"Host": "memory.example.test", "Origin": "https://evil.test", "Access-Control-Request-Method": "POST"}, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := local
+			if c.named {
+				s = named
+			}
+			for _, line := range []string{"GET /v1/whoami", "GET /docs"} {
+				g := send(t, s, ask{line: line, header: c.header})
+				require.Equal(t, c.status, g.status, g.body)
+				if c.status == 403 {
+					require.Equal(t, fault.PermissionDenied, g.envelope(t).Error.Code)
+				}
+				require.Empty(t, g.header.Get("Access-Control-Allow-Origin"))
+			}
+		})
+	}
+	require.Equal(t, 200, send(t, named, ask{line: "GET /healthz"}).status, "a probe knows no name")
+}
+
+func TestProbes(t *testing.T) {
+	for line, status := range map[string]int{"GET /healthz": 200, "GET /readyz": 503} {
+		s := serve(t, httptool.Options{Ready: func(context.Context) error { return errors.New(tooltest.Secret) }})
+		g := send(t, s, ask{line: line})
+		require.Equal(t, status, g.status)
+		require.Equal(t, status == 200, g.envelope(t).OK)
+		require.Equal(t, status == 503, g.header.Get("Retry-After") == "1")
+		require.NotContains(t, g.body, tooltest.Secret)
+	}
+	g := send(t, serve(t, httptool.Options{}), ask{line: "GET /readyz"})
+	require.Equal(t, `{"ok":true,"data":{"status":"ready"},"warnings":[]}`, g.body)
+}
+
+func TestDocument(t *testing.T) {
+	s := serve(t, httptool.Options{Document: []byte(`{"openapi":"3.1.0"}`)})
+	require.Equal(t, `{"openapi":"3.1.0"}`, send(t, s, ask{line: "GET /openapi.json"}).body)
+	require.Equal(t, 404, send(t, serve(t, httptool.Options{}), ask{line: "GET /openapi.json"}).status)
+}
+
+func TestDocs(t *testing.T) {
+	g := send(t, serve(t, httptool.Options{Version: "1.2.3"}), ask{line: "GET /docs"})
+	require.Equal(t, 200, g.status)
+	require.Equal(t, "text/html; charset=utf-8", g.header.Get("Content-Type"))
+	for _, c := range tooltest.SampleTools() {
+		require.Contains(t, g.body, `<section id="`+c.Name+`">`)
+	}
+	require.Contains(t, g.body, "GET /v1/vaults/{vault}/books/{id}")
+	require.Contains(t, g.body, "rookery book get people/freya")
+	require.Contains(t, g.body, "Version 1.2.3")
+
+	_, rest, _ := strings.Cut(g.body, "<style>")
+	style, _, _ := strings.Cut(rest, "</style>")
+	digest := sha256.Sum256([]byte(style))
+	policy := g.header.Get("Content-Security-Policy")
+	require.Contains(t, policy, "default-src 'none'")
+	require.Contains(t, policy, "'sha256-"+base64.StdEncoding.EncodeToString(digest[:])+"'")
+	for _, outside := range []string{"<script", " src=", "http://", "https://", "@import"} {
+		require.NotContains(t, g.body, outside)
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	s := serve(t, httptool.Options{})
+	for _, line := range []string{"GET /v1/whoami", "GET /nowhere", "GET /docs", "GET /healthz"} {
+		h := send(t, s, ask{line: line}).header
+		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), line)
+		require.Equal(t, "DENY", h.Get("X-Frame-Options"), line)
+		require.Equal(t, "no-store", h.Get("Cache-Control"), line)
+		require.NotEmpty(t, h.Get("X-Request-Id"), line)
+	}
+}
+
+func TestMount(t *testing.T) {
+	var log lines
+	s := serve(t, httptool.Options{Log: log.log(), Mount: map[string]http.Handler{
+		"/mcp": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			data, err := io.ReadAll(r.Body)
+			if err != nil {
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				return
+			}
+			w.(http.Flusher).Flush()
+			_, _ = io.WriteString(w, r.URL.Path+" "+string(data))
+		}),
+	}})
+	require.Equal(t, "/mcp x", send(t, s, ask{line: "POST /mcp", body: "x"}).body)
+	require.Equal(t, "/mcp/x/all x", send(t, s, ask{line: "POST /mcp/x/all", body: "x"}).body)
+	require.Equal(t, 404, send(t, s, ask{line: "POST /mcpx", body: "x"}).status)
+	require.Equal(t, 403, send(t, s, ask{line: "POST /mcp", header: map[string]string{"Host": "evil.test"}}).status)
+	large := strings.Repeat("x", httptool.MaxBody+1)
+	require.Equal(t, 413, send(t, s, ask{line: "POST /mcp", body: large}).status)
+	require.Contains(t, log.String(), `"route":"/mcp"`)
+}
+
+func TestPanics(t *testing.T) {
+	var log lines
+	s := serve(t, httptool.Options{Log: log.log(), Mount: map[string]http.Handler{
+		"/early": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(tooltest.Secret) }),
+		"/late": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(200)
+			w.(http.Flusher).Flush()
+			panic(tooltest.Secret)
+		}),
+	}})
+	g := send(t, s, ask{line: "GET /early"})
+	require.Equal(t, 500, g.status)
+	f := g.envelope(t).Error
+	require.Equal(t, fault.Internal, f.Code)
+	require.Equal(t, g.header.Get("X-Request-Id"), f.RequestID)
+	require.NotContains(t, g.body, tooltest.Secret)
+
+	resp, err := s.Client().Get(s.URL + "/late")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	_, err = io.ReadAll(resp.Body)
+	require.Error(t, err, "an answer that breaks off must not look whole")
+	require.NotContains(t, log.String(), tooltest.Secret)
+}
+
+// TestLog covers that a call is one line, and that nothing private is in it.
+func TestLog(t *testing.T) {
+	var log lines
+	s := serve(t, httptool.Options{Log: log.log()})
+	send(t, s, ask{line: "GET /v1/vaults/main/books/swordfish?envelope=true",
+		header: map[string]string{"X-Request-Id": "r-1", "Authorization": "Bearer swordfish", "X-Agent-Id": "swordfish"}})
+	send(t, s, ask{line: "POST /v1/vaults/spare/books", body: `{"title":"swordfish"}`})
+	send(t, s, ask{line: "POST /v1/tools/swordfish", body: `{}`})
+	send(t, s, ask{line: "SWORDFISH /swordfish?swordfish"})
+	s.Close() // which waits until all is logged
+
+	text := strings.TrimSpace(log.String())
+	require.NotContains(t, strings.ToLower(text), "swordfish")
+	all := strings.Split(text, "\n")
+	require.Len(t, all, 4)
+	var first map[string]any
+	require.NoError(t, json.Unmarshal([]byte(all[0]), &first))
+	delete(first, "time")
+	delete(first, "ms")
+	require.Equal(t, map[string]any{
+		"level": "INFO", "msg": "request", "method": "GET", "status": 404.0, "code": "NOT_FOUND",
+		"route": "/v1/vaults/{vault}/books/{id}", "tool": "books_book_get", "request_id": "r-1",
+	}, first)
+}

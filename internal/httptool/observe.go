@@ -1,0 +1,126 @@
+package httptool
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// requestID is the header that names a request in logs and answers.
+const requestID = "X-Request-Id"
+
+// A note is what the log line of a request says. It holds nothing that the request itself says, but
+// its id and its method, if that is one we know.
+type note struct {
+	id    string
+	route string // the pattern
+	tool  *tool.Tool
+	code  fault.Code
+}
+
+type noteKey struct{}
+
+// noteOf is the note of a request, which observed has put there.
+func noteOf(r *http.Request) *note { return r.Context().Value(noteKey{}).(*note) }
+
+// observed names every request, catches panics, and writes the log.
+func (s *server) observed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		n := &note{id: idOf(r)}
+		w.Header().Set(requestID, n.id)
+		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
+		out := &recorder{ResponseWriter: w}
+		defer s.log(r, out, start)
+		defer s.rescue(out, r)
+		next.ServeHTTP(out, r)
+	})
+}
+
+// idOf is the id that a request brings along, if it can stand in a log; else a new one.
+func idOf(r *http.Request) string {
+	const longest = 128
+	id := r.Header.Get(requestID)
+	strange := func(c rune) bool { return c <= ' ' || c > '~' }
+	if id == "" || len(id) > longest || strings.ContainsFunc(id, strange) {
+		return rand.Text()
+	}
+	return id
+}
+
+// rescue answers for a handler that has panicked. An answer that has begun is broken off.
+func (s *server) rescue(w *recorder, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler { //nolint:errorlint // it is thrown as it is
+		panic(p)
+	}
+	noteOf(r).code = fault.Internal
+	s.opt.Log.ErrorContext(r.Context(), "request panicked", slog.String("request_id", noteOf(r).id),
+		slog.String("panic", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	refuse(w, r, fault.Of(fmt.Errorf("panic in a handler: %T", p)))
+}
+
+func (s *server) log(r *http.Request, w *recorder, start time.Time) {
+	n := noteOf(r)
+	method := r.Method
+	if !slices.Contains(methods, method) {
+		method = "other"
+	}
+	attrs := []slog.Attr{
+		slog.String("method", method), slog.String("route", n.route), slog.Int("status", w.status),
+		slog.Int64("ms", time.Since(start).Milliseconds()), slog.String("request_id", n.id),
+	}
+	if n.tool != nil {
+		attrs = append(attrs, slog.String("tool", n.tool.Name))
+	}
+	if n.code != "" {
+		attrs = append(attrs, slog.String("code", string(n.code)))
+	}
+	s.opt.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+// A recorder remembers with which status an answer began.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader notes the status of the answer; one that only informs is not the answer.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(data []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(data)
+}
+
+// Flush sends what is written so far, as handlers that stream want it.
+func (w *recorder) Flush() {
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // without it, it comes with the end
+}
+
+// Unwrap is the writer underneath, for http.ResponseController.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,232 @@
+package httptool
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A route is a method and a path that lead to a tool.
+type route struct {
+	method   string
+	pattern  string // /v1/vaults/{vault}/objects/{id}
+	segments []string
+	tool     *tool.Tool // nil: the tool is the last segment
+}
+
+// byName is the path under which every tool is called by its name.
+const byName = "/v1/tools/{name}"
+
+// routesOf are the routes of all tools. Where two match one path, the one comes first whose segments
+// are literal further on: "{" sorts behind every letter.
+func routesOf(tools []*tool.Tool) []*route {
+	all := []*route{newRoute(http.MethodPost, byName, nil)}
+	for _, t := range tools {
+		if t.Path() != "" {
+			all = append(all, newRoute(t.Route.Method, t.Path(), t))
+		}
+	}
+	slices.SortFunc(all, func(a, b *route) int {
+		return cmp.Or(strings.Compare(a.pattern, b.pattern), strings.Compare(a.method, b.method))
+	})
+	return all
+}
+
+func newRoute(method, pattern string, t *tool.Tool) *route {
+	r := &route{method, pattern, strings.Split(pattern, "/"), t}
+	for _, segment := range r.segments {
+		name, ok := parameter(segment)
+		if !ok || t == nil {
+			continue
+		}
+		if _, known := t.Arg(name); !known {
+			panic(fmt.Sprintf("httptool: the path of %s names %q, which is no argument", t.Name, name))
+		}
+	}
+	return r
+}
+
+// parameter is the name in a segment of a pattern that stands for an argument.
+func parameter(segment string) (name string, ok bool) {
+	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+		return segment[1 : len(segment)-1], true
+	}
+	return "", false
+}
+
+// match is the arguments that the segments of a path give, if the pattern leads there.
+func match(pattern, segments []string) (args map[string]string, ok bool) {
+	if len(segments) != len(pattern) {
+		return nil, false
+	}
+	args = map[string]string{}
+	for i, want := range pattern {
+		if name, is := parameter(want); is {
+			args[name] = segments[i]
+		} else if want != segments[i] {
+			return nil, false
+		}
+	}
+	return args, true
+}
+
+// A call is a request whose tool is known.
+type call struct {
+	name    string
+	tool    *tool.Tool // nil: no tool has the name
+	pattern string     // for the log
+	path    map[string]string
+}
+
+// otherMethod says that a path leads somewhere by other methods only.
+type otherMethod struct{ allowed []string }
+
+func (o *otherMethod) Error() string { return "another method is meant" }
+
+// find is the call that a request makes. The error is a fault, or an *otherMethod.
+func (s *server) find(r *http.Request) (*call, error) {
+	segments, err := split(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	at, allowed := s.at(method, segments)
+	item := s.itemAt(method, segments, r.URL.Query())
+	switch {
+	case item != nil && (at == nil || !at.takes(item.tool.PathArg())):
+		return s.called(item, item.segments[:len(item.segments)-1], segments), nil
+	case at != nil:
+		return s.called(at, at.segments, segments), nil
+	case len(allowed) > 0:
+		return nil, &otherMethod{allowed}
+	}
+	return nil, s.unknown(segments)
+}
+
+// at is the route of a method and path, nil if there is none, and the methods that the path has.
+func (s *server) at(method string, segments []string) (found *route, allowed []string) {
+	for _, r := range s.routes {
+		if _, ok := match(r.segments, segments); !ok {
+			continue
+		}
+		allowed = append(allowed, r.method)
+		if found == nil && r.method == method {
+			found = r
+		}
+	}
+	slices.Sort(allowed)
+	return found, slices.Compact(allowed)
+}
+
+// itemAt is the route to one item of the collection that a path names, where the query says which
+// item is meant: /objects?id=x is /objects/x.
+func (s *server) itemAt(method string, segments []string, query url.Values) *route {
+	for _, r := range s.routes {
+		if r.method != method || r.tool == nil || r.tool.PathArg() == "" {
+			continue
+		}
+		if _, ok := match(r.segments[:len(r.segments)-1], segments); !ok {
+			continue
+		}
+		a, _ := r.tool.Arg(r.tool.PathArg())
+		if query.Has(a.Name) || slices.ContainsFunc(a.Aliases, query.Has) {
+			return r
+		}
+	}
+	return nil
+}
+
+// takes reports whether the route's tool has an argument of the name.
+func (r *route) takes(name string) bool {
+	if r.tool == nil {
+		return true
+	}
+	_, ok := r.tool.Arg(name)
+	return ok
+}
+
+// called is a call over a route, by a path that matches this pattern.
+func (s *server) called(r *route, pattern, segments []string) *call {
+	path, _ := match(pattern, segments)
+	if r.tool != nil {
+		return &call{r.tool.Name, r.tool, r.pattern, path}
+	}
+	t, _ := s.cat.Find(path["name"])
+	return &call{path["name"], t, r.pattern, nil}
+}
+
+// split takes a path apart into its segments, each unescaped. What could be read in two ways is
+// refused: a proxy in front may have read it in the other.
+func split(u *url.URL) ([]string, error) {
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, escaped := range segments {
+		segment, err := url.PathUnescape(escaped)
+		switch {
+		case err != nil || !utf8.ValidString(segment):
+			return nil, fault.New(fault.InvalidPath, "the path of the request is not escaped UTF-8")
+		case i > 0 && segment == "":
+			return nil, fault.New(fault.InvalidPath, "the path of the request has an empty segment")
+		case segment == "." || segment == "..":
+			return nil, fault.New(fault.InvalidPath, "the path of the request has a segment %q",
+				segment)
+		}
+		segments[i] = segment
+	}
+	return segments, nil
+}
+
+// unknown is the fault of a path that leads nowhere. It says which route was probably meant.
+func (s *server) unknown(segments []string) error {
+	f := fault.New(fault.NotFound, "no route has this path")
+	for _, r := range s.routes {
+		n := len(r.segments)
+		if _, ends := parameter(r.segments[n-1]); !ends || len(segments) <= n {
+			continue
+		}
+		if _, ok := match(r.segments, segments[:n]); ok {
+			return f.Fix("%s: an id is one segment, with / written as %%2F", r.pattern)
+		}
+	}
+	if r := s.nearest(segments); r != nil {
+		return f.Fix("%s", r.pattern)
+	}
+	return f.Fix("GET /docs lists all routes")
+}
+
+// nearest is the route whose path is almost this one; nil if none is.
+func (s *server) nearest(segments []string) *route {
+	path := strings.Join(segments, "/")
+	const long = 512 // longer paths cost too much to compare
+	if len(path) > long {
+		return nil
+	}
+	var paths []string
+	byPath := map[string]*route{}
+	for _, r := range s.routes {
+		if len(r.segments) != len(segments) {
+			continue
+		}
+		filled := slices.Clone(r.segments)
+		for i, segment := range filled {
+			if _, is := parameter(segment); is {
+				filled[i] = segments[i]
+			}
+		}
+		like := strings.Join(filled, "/")
+		if byPath[like] == nil {
+			byPath[like] = r
+			paths = append(paths, like)
+		}
+	}
+	return byPath[fault.Nearest(path, paths)]
+}
