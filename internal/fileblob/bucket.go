@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"rookery/internal/blob"
 )
@@ -44,7 +45,8 @@ const (
 type Bucket struct {
 	root  *os.Root
 	tmp   *folder
-	swaps bool // the file system can exchange two files
+	swaps bool          // the file system can exchange two files
+	grace time.Duration // keepFor
 
 	seed    maphash.Seed
 	keys    [256]sync.RWMutex // held by who changes or reads a key, by the hash of the key
@@ -69,7 +71,7 @@ func Open(dir string) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	b := &Bucket{root: root, seed: maphash.MakeSeed()}
+	b := &Bucket{root: root, grace: keepFor, seed: maphash.MakeSeed()}
 	if err := b.prepare(); err != nil {
 		b.Close()
 		return nil, fmt.Errorf("prepare the folder: %w", err)

@@ -22,6 +22,13 @@ func openWith(
 	return b
 }
 
+// openers open a folder in each way that a file system may need.
+func openers() map[string]func(string) (*fileblob.Bucket, error) {
+	return map[string]func(string) (*fileblob.Bucket, error){
+		"swap": fileblob.Open, "without swap": fileblob.OpenWithoutSwap,
+	}
+}
+
 func TestConformance(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blob.Bucket { return open(t, t.TempDir()) })
 }

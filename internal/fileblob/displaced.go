@@ -29,8 +29,8 @@ type Displaced struct {
 	name asideName
 }
 
-// grace is how long a displaced file is kept for an editor that may still write into it.
-const grace = time.Minute
+// keepFor is how long a displaced file is kept for an editor that may still write into it.
+const keepFor = time.Minute
 
 // Displaced yields the displaced texts that are still to be settled, in no order. It ends with the
 // first error.
@@ -151,7 +151,7 @@ func (b *Bucket) putBackNow(n asideName) error {
 // another has put away. One that cannot be removed now is left to the next Open.
 func (b *Bucket) tidy() {
 	for range 2 {
-		name, ok := b.later.due(time.Now())
+		name, ok := b.later.due(time.Now().Add(-b.grace))
 		if !ok {
 			return
 		}
@@ -189,11 +189,11 @@ func (q *queue) add(n asideName) {
 	q.waiting = append(q.waiting, waiting{n, time.Now()})
 }
 
-// due takes the first name, if it has waited long enough.
-func (q *queue) due(now time.Time) (asideName, bool) {
+// due takes the first name, if it was added before a time.
+func (q *queue) due(before time.Time) (asideName, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) == 0 || now.Sub(q.waiting[0].since) < grace {
+	if len(q.waiting) == 0 || !q.waiting[0].since.Before(before) {
 		return asideName{}, false
 	}
 	first := q.waiting[0].name
