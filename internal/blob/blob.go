@@ -113,7 +113,12 @@ type Exchanger interface {
 	// become empty by it are removed as well, also that of a Sub: the next write makes it anew.
 	Remove(ctx context.Context, key string, want []byte) error
 
-	// Sync makes what was exchanged and removed at these keys durable.
+	// Append writes data behind the first n bytes of a file, which only we append to, and cuts off
+	// what stood there. With n = 0 the file is made where there is none. A shorter file, or none, is
+	// ErrCondition. It is atomic for nobody, and durable after Sync.
+	Append(ctx context.Context, key string, n int64, data []byte) error
+
+	// Sync makes what was exchanged, removed and appended at these keys durable.
 	Sync(ctx context.Context, keys ...string) error
 }
 

@@ -107,6 +107,14 @@ func (s subExchanger) Remove(ctx context.Context, key string, want []byte) error
 	return s.exchanger.Remove(ctx, key, want)
 }
 
+func (s subExchanger) Append(ctx context.Context, key string, n int64, data []byte) error {
+	key, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	return s.exchanger.Append(ctx, key, n, data)
+}
+
 func (s subExchanger) Sync(ctx context.Context, keys ...string) error {
 	whole := make([]string, len(keys))
 	for i, key := range keys {

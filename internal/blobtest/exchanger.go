@@ -52,6 +52,7 @@ func runExchanger(t *testing.T, open func(t *testing.T) Opened) {
 		{"remove", testRemove},
 		{"empty folders", testEmptyFolders},
 		{"foreign things", testForeign},
+		{"append", testAppend},
 		{"sync", testSync},
 		{"bad keys", testExchangeBadKeys},
 		{"cancelled", testExchangeCancelled},

@@ -124,3 +124,13 @@ func Join(code Code, problems []*Fault) *Fault {
 	f.Errors = problems
 	return f
 }
+
+// NoVault is the fault of a vault that does not exist, and, byte for byte, of one that the caller
+// may not see.
+func NoVault(name string) *Fault {
+	f := New(NotFound, "no vault of that name")
+	if len(name) <= 63 {
+		f = New(NotFound, "no vault %q", name)
+	}
+	return f.Fix("list the vaults: rookery vault list")
+}

@@ -9,20 +9,20 @@ import (
 
 // Vault is embedded in the input of every tool that works on one vault.
 type Vault struct {
-	Vault string `json:"vault,omitempty" jsonschema:"name of the vault; may be left out if you can see exactly one"`
+	Vault string `json:"vault,omitempty" jsonschema:"name of the vault; optional if you see exactly one"`
 }
 
 // Page is embedded in the input of every tool that answers a list.
 type Page struct {
-	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"at most this many items"`
+	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"items of a page"`
 	PageToken string `json:"page_token,omitempty" jsonschema:"meta.next_page_token of the page before"`
 }
 
 // Mutation is embedded in the input of every tool that changes a vault or the tenant.
 type Mutation struct {
-	IfVersion      string `json:"if_version,omitempty" jsonschema:"a version (v42) that the change builds on: refused with CONFLICT if what it touches changed after it"`
-	IdempotencyKey string `json:"idempotency_key,omitempty" max:"255" jsonschema:"any text of yours: a repeated call with the same key within 24 h has one effect and gets the first answer"`
-	DryRun         bool   `json:"dry_run,omitempty" jsonschema:"say what would be done, and do nothing"`
+	IfVersion      string `json:"if_version,omitempty" jsonschema:"CONFLICT if what is touched changed after this version (v42)"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" max:"255" jsonschema:"any text; a repeated call has one effect"`
+	DryRun         bool   `json:"dry_run,omitempty" jsonschema:"show the plan, change nothing"`
 
 	tool   string
 	digest Digest
@@ -65,9 +65,9 @@ func digest(tool string, args map[string]json.RawMessage) Digest {
 
 // shared are the arguments that every tool takes (CONTRACT §3). They are no business of the tool.
 type shared struct {
-	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"who acts under the principal"`
-	Session  string   `json:"session,omitempty" max:"128" jsonschema:"whose view state is meant"`
-	Only     []string `json:"only,omitempty" jsonschema:"only these fields of each item"`
+	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"which agent acts"`
+	Session  string   `json:"session,omitempty" max:"128" jsonschema:"of view state"`
+	Only     []string `json:"only,omitempty" jsonschema:"fields of each item to keep"`
 	Envelope *bool    `json:"envelope,omitempty" default:"true" jsonschema:"false: answer the bare data"`
 }
 

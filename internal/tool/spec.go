@@ -24,6 +24,10 @@ type Spec struct {
 	Role   auth.Role
 	Kind   Kind
 
+	// Subject is the argument that names the vault in which the role is needed. Empty: `vault`, if
+	// the tool has such an argument; else a role in any vault will do.
+	Subject string
+
 	// Idempotent says that the same call twice leaves what the first one left, even without a key.
 	Idempotent bool
 

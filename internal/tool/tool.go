@@ -104,6 +104,9 @@ func (t *Tool) check() error {
 	if p := t.PathArg(); p != "" {
 		named = append(named, p)
 	}
+	if t.Subject != "" {
+		named = append(named, t.Subject)
+	}
 	for flagged := range t.Flags {
 		named = append(named, flagged)
 	}

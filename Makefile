@@ -1,0 +1,57 @@
+# Rookery: every target says what it does; `make help` lists them.
+# The Go toolchain is the only thing that has to be there: modules are fetched by it.
+
+GO ?= go
+BIN := bin/rookery
+DATA ?= ./data
+# A proxy's certificate bundle slows every TLS set-up down, and no test needs one.
+unexport AWS_CA_BUNDLE
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build the binary into bin/
+	@echo "building $(BIN) (the first time Go fetches its modules)"
+	@$(GO) build -o $(BIN) ./cmd/cli
+
+.PHONY: run
+run: build ## build, and serve ./data on 127.0.0.1:7780 with a demo vault
+	@$(BIN) serve --data $(DATA) --demo
+
+.PHONY: test
+test: ## run all tests, with the race detector
+	$(GO) test -race -timeout 20m ./...
+
+.PHONY: check
+check: fmt vet lint test ## what CI runs: formatting, vet, linters, tests
+
+.PHONY: fmt
+fmt: ## fail if a file is not formatted
+	@files=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$files" ]; then echo "not formatted: $$files"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## staticcheck and golangci-lint, from the pinned tools module
+	$(GO) tool -modfile=tools/go.mod golangci-lint run
+
+.PHONY: bench
+bench: ## measure, and write docs/benchmarks.md
+	$(GO) run ./bench -out docs/benchmarks.md
+
+.PHONY: soak
+soak: ## the long form of the hard tests; note the result in docs/testing.md
+	ROOKERY_SOAK=1 $(GO) test -race -timeout 120m -count=1 ./...
+
+.PHONY: docs
+docs: ## write the generated files anew: openapi/openapi.json and docs/tools
+	$(GO) test ./internal/localapp -run TestGenerated -update
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,69 @@
+// Rookery is the command line, the local server, and MCP over stdio.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"rookery/internal/clitool"
+	"rookery/internal/localapp"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code := newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv).Run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// newApp is the whole command line over these streams and this environment.
+func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool.App {
+	a := &clitool.App{
+		Tools: localapp.Tools(nil), In: in, Out: out, Err: errs, Env: env,
+		Terminal: isTerminal(out), Progress: isTerminal(errs), Width: width(out),
+	}
+	a.Connect = connector{env}.connect
+	s := &server{app: a, in: in, out: out, errs: errs, env: env}
+	a.Extra = append(a.Extra, s.command(), versionCommand())
+	return a
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is how many columns a terminal has, 0 if the stream is none.
+func width(stream any) int {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+// version is that of the module, or of the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
+			v = s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return v
+}

@@ -1,0 +1,237 @@
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// layers are the packages from the bottom up (DESIGN §2). A package imports only what stands in a
+// line above its own, or, where the line says so, in its own.
+var layers = [][]string{
+	{"fault"},
+	{"auth", "blob", "table"},
+	{"markdown"},
+	{"vault"},
+	{"index"},
+	{"fileblob", "blobtest", "bolttable", "tabletest"},
+	{"repo"},
+	{"checkout"},
+	{"team"},
+	{"tool"},
+	{"access"},
+	{"openapi"},
+	{"httptool", "mcptool", "clitool"},
+	{"tooltest"},
+	{"tools/mutate"},
+	{"tools/raven", "tools/team"},
+	{"localapp"},
+}
+
+// modules are the modules that the product and its tests import, and the packages that may: a
+// dependency is a decision (STYLE 22). A package ending in "_test" stands for tests only.
+var modules = map[string][]string{
+	"github.com/agnivade/levenshtein":        {"internal/fault"},
+	"github.com/anishathalye/porcupine":      {"_test"},
+	"github.com/aymanbagabas/go-udiff":       {"internal/index"},
+	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
+	"github.com/gosimple/slug":               {"internal/vault"},
+	"github.com/hashicorp/golang-lru/v2":     {"internal/repo"},
+	"github.com/jedib0t/go-pretty/v6":        {"internal/clitool"},
+	"github.com/klauspost/compress":          {"internal/repo", "internal/httptool"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/mcptool"},
+	"github.com/rogpeppe/go-internal":        {"_test"},
+	"github.com/schollz/progressbar/v3":      {"internal/clitool"},
+	"github.com/spf13/cobra":                 {"internal/clitool", "cmd/cli"},
+	"github.com/spf13/pflag":                 {"internal/clitool", "cmd/cli"},
+	"github.com/stretchr/testify":            {"_test", "internal/blobtest", "internal/tabletest", "internal/tooltest"},
+	"github.com/tidwall/btree":               {"internal/index"},
+	"github.com/yuin/goldmark":               {"internal/markdown", "internal/httptool"},
+	"go.etcd.io/bbolt":                       {"internal/bolttable"},
+	"go.yaml.in/yaml/v4":                     {"internal/markdown", "internal/vault"},
+	"golang.org/x/sys":                       {"internal/fileblob"},
+	"golang.org/x/term":                      {"cmd/cli"},
+	"golang.org/x/text":                      {"internal/vault"},
+	"pgregory.net/rapid":                     {"_test"},
+}
+
+// forbidden are standard packages that a folder must not import: the laws of DESIGN §1.4, and the
+// purity of the domain.
+var forbidden = map[string][]string{
+	"internal/tools":    {"net/http", "github.com/spf13/cobra", "github.com/modelcontextprotocol/go-sdk"},
+	"internal/markdown": {"os", "net", "time", "math/rand", "crypto/rand", "io/fs"},
+	"internal/vault":    {"os", "net", "math/rand", "crypto/rand", "io/fs"},
+	"internal/index":    {"os", "net", "math/rand", "crypto/rand", "io/fs"},
+}
+
+// A source is one Go file: its package's folder, and what it imports.
+type source struct {
+	file, folder string
+	imports      []string
+}
+
+func TestImportsPointDown(t *testing.T) {
+	rank := map[string]int{}
+	for i, layer := range layers {
+		for _, p := range layer {
+			rank["internal/"+p] = i
+		}
+	}
+	for _, s := range sources(t) {
+		own, ok := rank[s.folder]
+		if !ok || strings.HasSuffix(s.file, "_test.go") {
+			continue
+		}
+		for _, path := range s.imports {
+			other, ok := rank[strings.TrimPrefix(path, "rookery/")]
+			require.False(t, ok && other >= own, "%s imports %s, which is not below it", s.file, path)
+		}
+	}
+}
+
+func TestEveryPackageHasALayer(t *testing.T) {
+	var known []string
+	for _, layer := range layers {
+		known = append(known, layer...)
+	}
+	for _, s := range sources(t) {
+		name, inside := strings.CutPrefix(s.folder, "internal/")
+		require.True(t, !inside || slices.Contains(known, name), "%s has no line in layers", s.folder)
+	}
+}
+
+func TestModulesAreDecisions(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, path := range s.imports {
+			module := moduleOf(path)
+			if module == "" {
+				continue
+			}
+			used[module] = true
+			require.True(t, mayImport(s, modules[module]), "%s imports %s", s.file, module)
+		}
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(modules)), slices.Collect(maps.Keys(used)))
+}
+
+func mayImport(s source, allowed []string) bool {
+	return slices.Contains(allowed, s.folder) ||
+		strings.HasSuffix(s.file, "_test.go") && slices.Contains(allowed, "_test") ||
+		strings.HasSuffix(s.file, "_test.go") && slices.ContainsFunc(allowed, func(p string) bool {
+			return p != "_test"
+		})
+}
+
+// moduleOf is the module of a third party that an import path belongs to.
+func moduleOf(path string) string {
+	for module := range modules {
+		if path == module || strings.HasPrefix(path, module+"/") {
+			return module
+		}
+	}
+	first, _, _ := strings.Cut(path, "/")
+	if strings.Contains(first, ".") {
+		return path
+	}
+	return ""
+}
+
+func TestLaws(t *testing.T) {
+	for _, s := range sources(t) {
+		for folder, never := range forbidden {
+			if !strings.HasPrefix(s.folder, folder) || strings.HasSuffix(s.file, "_test.go") {
+				continue
+			}
+			for _, path := range s.imports {
+				for _, p := range never {
+					require.False(t, path == p || strings.HasPrefix(path, p+"/"),
+						"%s imports %s", s.file, path)
+				}
+			}
+		}
+	}
+}
+
+// projections are the packages that must not know a tool by name.
+var projections = []string{
+	"internal/tool", "internal/httptool", "internal/mcptool", "internal/clitool", "internal/openapi",
+}
+
+func TestNoProjectionKnowsATool(t *testing.T) {
+	names := toolNames(t)
+	require.NotEmpty(t, names)
+	for _, s := range sources(t) {
+		if !slices.Contains(projections, s.folder) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", s.file))
+		require.NoError(t, err)
+		for _, name := range names {
+			require.NotContains(t, string(text), strconv.Quote(name), "%s names a tool", s.file)
+		}
+	}
+}
+
+// toolNames are the names in the Specs of internal/tools.
+func toolNames(t *testing.T) []string {
+	var names []string
+	for _, s := range sources(t) {
+		if !strings.HasPrefix(s.folder, "internal/tools/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", s.file))
+		require.NoError(t, err)
+		for _, after := range strings.Split(string(text), "Name: \"")[1:] {
+			name, _, _ := strings.Cut(after, "\"")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// sources are the Go files of the module.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"testdata", "data", "tools", "bin"}, d.Name()) &&
+				filepath.Dir(path) == "..") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		all = append(all, read(t, path))
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return all
+}
+
+func read(t *testing.T, path string) source {
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	require.NoError(t, err)
+	file := strings.TrimPrefix(filepath.ToSlash(path), "../")
+	s := source{file: file, folder: filepath.ToSlash(filepath.Dir(file))}
+	for _, i := range f.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		require.NoError(t, err)
+		s.imports = append(s.imports, p)
+	}
+	return s
+}

@@ -1,0 +1,352 @@
+// Package checkout keeps the notes of a vault as plain files, for people and every other tool.
+//
+// The files follow the log: a write is in its file before it is answered, and what was written but
+// not synced when a process died is written again at the start. There is no manifest: what the
+// checkout wrote is the log's text at its cursor (reference/log.md §4). A file that somebody else
+// changed is never overwritten: it is left as it is, reported, and a write to that note is refused.
+package checkout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// Names of the cursors in the control item.
+const (
+	filesCursor = "checkout"
+	auditCursor = "audit"
+)
+
+// Files are where a checkout lies: a folder.
+type Files interface {
+	blob.Bucket
+	blob.Exchanger
+}
+
+// A Checkout is the folder of one vault, kept in step with its log. It is a repo.Follower.
+type Checkout struct {
+	vault *repo.Vault
+	files Files
+	log   *slog.Logger
+	now   func() time.Time
+
+	// mu orders what is done to the files.
+	mu      sync.Mutex
+	waiting map[string]*change // commits that are not in the files yet, by path
+	unsaved map[string]bool    // paths that were written and not synced
+	written uint64             // the files hold the commits up to here
+	saved   uint64             // and durably up to here, as far as the cursor says
+	from    uint64             // what was durable at the start
+	edited  map[string]bool    // paths whose file somebody else changed
+	audit   audit
+
+	// applied is what Applied told since mu was last held: Applied must not wait for files.
+	inbox inbox
+
+	stop chan struct{}
+	done chan struct{}
+}
+
+var _ repo.Follower = (*Checkout)(nil)
+
+// A change is what the log made of one file since it was last written.
+type change struct {
+	before *index.File // as the file should be now; nil: absent
+	after  *index.File
+}
+
+// An inbox holds commits that were applied, until the files are written.
+type inbox struct {
+	mu      sync.Mutex
+	entries []entry
+}
+
+type entry struct {
+	before, after *index.Index
+	commit        *repo.Commit
+}
+
+// Open brings the folder of a vault in step with its log and keeps it so until Close. The vault must
+// not have been read yet.
+func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
+	c := &Checkout{
+		vault: v, files: o.Files, log: o.Log, now: o.Now,
+		waiting: map[string]*change{}, unsaved: map[string]bool{}, edited: map[string]bool{},
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	control, err := v.Control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Follow(c)
+	c.written = control.Cursors[filesCursor].Seq
+	c.audit.cursor = control.Cursors[auditCursor]
+	c.from = min(c.written, c.audit.cursor.Seq)
+	c.saved = c.written
+	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	c.redo(ctx)
+	go c.keep()
+	return c, nil
+}
+
+// Options are what a checkout is made with. All are required.
+type Options struct {
+	Files Files // the folder of the notes
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// Applied notes a commit down.
+func (c *Checkout) Applied(before, after *index.Index, commit *repo.Commit) {
+	if commit.Seq <= c.from {
+		return
+	}
+	c.inbox.mu.Lock()
+	defer c.inbox.mu.Unlock()
+	c.inbox.entries = append(c.inbox.entries, entry{before, after, commit})
+}
+
+// Settled writes the files of the commits that were applied.
+func (c *Checkout) Settled(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.collect()
+	c.write(ctx)
+}
+
+// collect empties the inbox. The caller holds mu.
+func (c *Checkout) collect() {
+	c.inbox.mu.Lock()
+	entries := c.inbox.entries
+	c.inbox.entries = nil
+	c.inbox.mu.Unlock()
+	for _, e := range entries {
+		c.audit.add(e.commit)
+		if e.commit.Seq <= c.written {
+			continue
+		}
+		for _, n := range e.commit.Notes {
+			if n.Path == vault.AuditLog {
+				continue // its lines are part of the folder's own
+			}
+			c.await(n.Path, e)
+		}
+		c.written = e.commit.Seq
+	}
+}
+
+// await notes that a file is behind the log.
+func (c *Checkout) await(path string, e entry) {
+	after, _ := e.after.File(path)
+	if w, ok := c.waiting[path]; ok {
+		w.after = after
+		return
+	}
+	before, _ := e.before.File(path)
+	c.waiting[path] = &change{before, after}
+}
+
+// write writes every file that is behind. One that cannot be written stays behind and is tried
+// again. The caller holds mu.
+func (c *Checkout) write(ctx context.Context) {
+	for path, w := range c.waiting {
+		err := c.exchange(ctx, path, w)
+		var found *blob.Found
+		switch {
+		case errors.As(err, &found):
+			c.left(path)
+		case err != nil:
+			c.log.ErrorContext(ctx, "a note could not be written to its file",
+				slog.String("vault", c.vault.Name), slog.Any("cause", err))
+			continue
+		default:
+			c.unsaved[path] = true
+			delete(c.edited, path)
+		}
+		delete(c.waiting, path)
+	}
+}
+
+// exchange brings one file from what it should be to what the log says now.
+func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
+	old, err := c.text(ctx, w.before)
+	if err != nil {
+		return err
+	}
+	if w.after == nil {
+		if w.before == nil {
+			return nil
+		}
+		return c.files.Remove(ctx, path, old)
+	}
+	text, err := c.text(ctx, w.after)
+	if err != nil {
+		return err
+	}
+	return c.files.Exchange(ctx, path, text, old)
+}
+
+// text is the text of a file in the log; nil for none.
+func (c *Checkout) text(ctx context.Context, f *index.File) ([]byte, error) {
+	if f == nil {
+		return nil, nil
+	}
+	text, err := c.vault.Text(ctx, f.Body)
+	if text == nil {
+		text = []byte{}
+	}
+	return text, err
+}
+
+// left notes that somebody else changed a file. The caller holds mu.
+func (c *Checkout) left(path string) {
+	if c.edited[path] {
+		return
+	}
+	c.edited[path] = true
+	c.log.Warn("a file was changed outside; it is left as it is",
+		slog.String("vault", c.vault.Name), slog.Int("edited", len(c.edited)))
+}
+
+// Guard is CONFLICT if the file is not what the log says: somebody else changed it.
+func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.File) error {
+	if path == vault.AuditLog {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, behind := c.waiting[string(path)]; behind {
+		if c.write(ctx); c.waiting[string(path)] != nil {
+			return fault.New(fault.StorageError, "the file of %s cannot be written just now", path).
+				After(time.Second)
+		}
+	}
+	same, err := c.same(ctx, string(path), durable)
+	if err != nil {
+		return err
+	}
+	if same {
+		delete(c.edited, string(path))
+		return nil
+	}
+	c.left(string(path))
+	return fault.New(fault.Conflict, "the file of %s was changed outside Rookery; it is left as it is",
+		path).At(string(path), 0).
+		Fix("put the file back as it was, or move it away and run raven_reindex")
+}
+
+// same reports whether a file is as the log says. A file that the log does not have must not be
+// there.
+func (c *Checkout) same(ctx context.Context, path string, f *index.File) (bool, error) {
+	found, _, err := c.files.Get(ctx, path, 0, -1)
+	switch {
+	case errors.Is(err, blob.ErrNotExist):
+		return f == nil, nil
+	case err != nil:
+		return false, fault.New(fault.FileError, "the file of %s cannot be read", path).Because(err)
+	}
+	return f != nil && f.Digest == index.DigestOf(found), nil
+}
+
+// redo writes again what a process that died may not have synced. What is there is known: the text
+// at the cursor, or a later one; else a torn write; else somebody's edit, which stays.
+func (c *Checkout) redo(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	steps := c.steps()
+	c.collect()
+	for path := range c.waiting {
+		if err := c.heal(ctx, path, steps[path]); err != nil {
+			c.log.ErrorContext(ctx, "a file could not be compared with the log",
+				slog.String("vault", c.vault.Name), slog.Any("cause", err))
+		}
+	}
+	c.write(ctx)
+}
+
+// steps are, by path, the files that the commits behind the cursor made one after the other.
+func (c *Checkout) steps() map[string][]*index.File {
+	all := map[string][]*index.File{}
+	for _, e := range c.inbox.entries {
+		if e.commit.Seq <= c.written {
+			continue
+		}
+		for _, n := range e.commit.Notes {
+			if f, ok := e.after.File(n.Path); ok {
+				all[n.Path] = append(all[n.Path], f)
+			}
+		}
+	}
+	return all
+}
+
+// heal makes what is in a file the text that the next exchange expects, if the file is one of the
+// steps, or torn. The caller holds mu.
+func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) error {
+	w := c.waiting[path]
+	found, _, err := c.files.Get(ctx, path, 0, -1)
+	if errors.Is(err, blob.ErrNotExist) {
+		if w.before != nil && w.after == nil {
+			delete(c.waiting, path) // it was removed already
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range steps {
+		if f.Digest == index.DigestOf(found) {
+			w.before = f
+			return nil
+		}
+	}
+	for _, f := range append(steps, w.before) {
+		text, err := c.text(ctx, f)
+		if err != nil {
+			return err
+		}
+		if f != nil && torn(found, text) {
+			return c.mend(ctx, path, w, found)
+		}
+	}
+	return nil
+}
+
+// torn reports whether found is what a write of text leaves when the power goes: nothing, or a
+// beginning of it, padded with NUL.
+func torn(found, text []byte) bool {
+	if bytes.Equal(found, text) {
+		return false
+	}
+	return bytes.HasPrefix(text, bytes.TrimRight(found, "\x00"))
+}
+
+// mend puts the log's text in the place of a torn one.
+func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byte) error {
+	text, err := c.text(ctx, w.after)
+	if err != nil {
+		return err
+	}
+	if w.after == nil {
+		err = c.files.Remove(ctx, path, found)
+	} else {
+		err = c.files.Exchange(ctx, path, text, found)
+	}
+	if err == nil {
+		delete(c.waiting, path)
+		c.unsaved[path] = true
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"rookery/internal/blob"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// maxNamed is how many files a sweep names.
+const maxNamed = 100
+
+// Sweep compares every file with the log, writes those that are missing if it is told to, and keeps
+// what it found in the control item, where every answer can read it.
+func (c *Checkout) Sweep(ctx context.Context, restore bool) (repo.Sweep, error) {
+	idx, err := c.vault.Read(ctx)
+	if err != nil {
+		return repo.Sweep{}, err
+	}
+	found := repo.Sweep{At: c.now().UTC(), Version: idx.Version()}
+	for f := range idx.Files() {
+		if err := ctx.Err(); err != nil {
+			return found, err
+		}
+		if f.Path != vault.AuditLog {
+			if err := c.compare(ctx, f, restore, &found); err != nil {
+				return found, err
+			}
+		}
+	}
+	found.Edited, found.Missing = head(found.Edited), head(found.Missing)
+	return found, c.vault.Change(ctx, func(control *repo.Control) bool {
+		old := control.Sweep
+		control.Sweep = &found
+		return old == nil || old.Version != found.Version || old.Count != found.Count ||
+			!slices.Equal(old.Edited, found.Edited) || !slices.Equal(old.Missing, found.Missing)
+	})
+}
+
+func head(paths []string) []string { return paths[:min(len(paths), maxNamed)] }
+
+// compare looks at one file. A difference is looked at again with nobody writing, for the log may
+// have moved on.
+func (c *Checkout) compare(
+	ctx context.Context, f *index.File, restore bool, found *repo.Sweep,
+) error {
+	if same, err := c.same(ctx, f.Path, f); err != nil || same {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.collect()
+	c.write(ctx)
+	now, ok := c.vault.Known().File(f.Path)
+	if !ok {
+		return nil
+	}
+	same, err := c.same(ctx, f.Path, now)
+	if err != nil || same {
+		return err
+	}
+	_, _, err = c.files.Get(ctx, f.Path, 0, 0)
+	switch {
+	case !errors.Is(err, blob.ErrNotExist):
+		c.left(f.Path)
+		found.Edited = append(found.Edited, f.Path)
+	case restore:
+		return c.restore(ctx, now)
+	default:
+		found.Missing = append(found.Missing, f.Path)
+	}
+	found.Count++
+	return nil
+}
+
+// restore writes a file that is missing. The caller holds mu.
+func (c *Checkout) restore(ctx context.Context, f *index.File) error {
+	text, err := c.text(ctx, f)
+	if err != nil {
+		return err
+	}
+	if err := c.files.Exchange(ctx, f.Path, text, nil); err != nil {
+		return err
+	}
+	c.unsaved[f.Path] = true
+	delete(c.edited, f.Path)
+	return nil
+}

@@ -1,0 +1,73 @@
+package fileblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"rookery/internal/blob"
+)
+
+// Append is blob.Exchanger's.
+func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) error {
+	if err := begin(ctx, key); err != nil {
+		return err
+	}
+	defer b.lock(key)()
+	w := walk{make: n == 0}
+	err := b.at(key, w, func(to spot) error { return to.append(n, data) })
+	if errors.Is(err, fs.ErrNotExist) {
+		err = blob.ErrCondition
+	}
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", key, err)
+	}
+	return nil
+}
+
+// append writes data behind the first n bytes of a plain file.
+func (s spot) append(n int64, data []byte) error {
+	file, size, err := s.openToWrite(n == 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if size < n {
+		return blob.ErrCondition
+	}
+	if err := file.Truncate(n); err != nil {
+		return err
+	}
+	if _, err := file.WriteAt(data, n); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// openToWrite opens a plain file and tells its size. Where there is nothing, it is made if that is
+// wanted. A link is never followed: what was opened is compared with what had been looked at.
+func (s spot) openToWrite(create bool) (*os.File, int64, error) {
+	want, err := s.plain()
+	if errors.Is(err, fs.ErrNotExist) && create {
+		file, err := s.folder.root.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		return file, 0, err
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	file, err := s.folder.root.OpenFile(s.name, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	got, err := file.Stat()
+	if err == nil && !os.SameFile(want, got) {
+		err = errMoved
+	}
+	if err != nil {
+		file.Close()
+		return nil, 0, err
+	}
+	return file, got.Size(), nil
+}

@@ -1,0 +1,67 @@
+package localapp
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"rookery/internal/fault"
+)
+
+// addressFile, beside the database, says where the server of the directory listens.
+const addressFile = "serve.json"
+
+// An Address is where a server that holds a data directory can be called.
+type Address struct {
+	URL string `json:"url"`
+	PID int    `json:"pid"`
+}
+
+// InUse says that another process holds the data directory.
+type InUse struct {
+	Server string // the URL of its server; empty if it is none, or has not begun to listen
+}
+
+// Error says what to do.
+func (e *InUse) Error() string { return e.Fault().Message }
+
+// Fault is UNAVAILABLE, with what to do.
+func (e *InUse) Fault() *fault.Fault {
+	if e.Server != "" {
+		return fault.New(fault.Unavailable, "the data directory is served at %s", e.Server).
+			Fix("use that server: --server %s", e.Server)
+	}
+	return fault.New(fault.Unavailable, "another process is using the data directory").
+		Fix("wait until it has ended, or serve the directory: rookery serve --data DIR")
+}
+
+// inUse is the error for a directory that another process holds.
+func inUse(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, addressFile))
+	var at Address
+	if err != nil || json.Unmarshal(data, &at) != nil {
+		return &InUse{}
+	}
+	return &InUse{Server: at.URL}
+}
+
+// announce leaves the address for other processes. The function takes it away.
+func (a *App) announce(url string) (func(), error) {
+	data, err := json.Marshal(Address{URL: url, PID: os.Getpid()})
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(a.dir, addressFile)
+	temp := path + ".new"
+	if err := os.WriteFile(temp, data, 0o600); err != nil {
+		return nil, fmt.Errorf("leave the address of the server: %w", err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return nil, fmt.Errorf("leave the address of the server: %w", err)
+	}
+	return func() { _ = os.Remove(path) }, nil // a stale one does no harm: the lock decides
+}
+
+// Unwrap lets every caller see the fault.
+func (e *InUse) Unwrap() error { return e.Fault() }

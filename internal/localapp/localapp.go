@@ -1,0 +1,146 @@
+// Package localapp is the composition root of one process that holds a data directory: the embedded
+// engine, the catalogue over it, and the server on loopback.
+package localapp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rookery/internal/access"
+	"rookery/internal/auth"
+	"rookery/internal/bolttable"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/raven"
+	teamtools "rookery/internal/tools/team"
+)
+
+// Config says where the data is. Only Data is required.
+type Config struct {
+	Data       string       // the data directory; it is made where there is none
+	CacheBytes int64        // of texts held in memory; 0: 64 MiB
+	Log        *slog.Logger // nil: nothing is logged
+	Now        func() time.Time
+	ReadOnly   bool // every mutation is refused
+}
+
+// database is the file of the table in the data directory.
+const database = "rookery.db"
+
+// lockPatience is how long to wait for another process to let the data directory go (DESIGN §5).
+const lockPatience = 100 * time.Millisecond
+
+// An App is an open data directory.
+type App struct {
+	Catalogue *tool.Catalogue
+
+	dir   string
+	log   *slog.Logger
+	table *bolttable.Table
+	teams *team.Teams
+}
+
+// Open opens a data directory. While another process has it the error is an *InUse.
+func Open(ctx context.Context, cfg Config) (*App, error) {
+	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, 64<<20)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	table, err := bolttable.Open(filepath.Join(cfg.Data, database),
+		bolttable.Options{Now: cfg.Now, LockTimeout: lockPatience})
+	if errors.Is(err, bolttable.ErrLocked) {
+		return nil, inUse(cfg.Data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	a := &App{dir: cfg.Data, log: cfg.Log, table: table}
+	if err := a.compose(ctx, cfg); err != nil {
+		_ = table.Close() // the first error is the one to tell
+		return nil, err
+	}
+	return a, nil
+}
+
+// compose puts the parts together.
+func (a *App) compose(ctx context.Context, cfg Config) error {
+	bucket, err := fileblob.Open(cfg.Data)
+	if err != nil {
+		return fmt.Errorf("open the folder: %w", err)
+	}
+	a.teams = team.NewTeams(team.Options{
+		Table: a.table, Bucket: bucket, Texts: repo.NewTexts(cfg.CacheBytes),
+		Log: cfg.Log, Now: cfg.Now, Folders: true,
+	})
+	if err := a.teams.Make(ctx, auth.Local); err != nil {
+		return err
+	}
+	if _, err := a.teams.Team(ctx, auth.Local); err != nil {
+		return err
+	}
+	a.Catalogue, err = tool.NewCatalogue(Tools(a.teams), tool.Options{
+		Now: cfg.Now, Log: cfg.Log,
+		Interceptors: []tool.Interceptor{readOnly(cfg.ReadOnly), access.Check(a.vaults)},
+	})
+	return err
+}
+
+// Tools are all tools of the product, over these tenants. Nil will do to read what they are.
+func Tools(t *team.Teams) []*tool.Tool {
+	return append(raven.Tools(t), teamtools.Tools(t)...)
+}
+
+// vaults lists the vaults of the caller's tenant for the check of access.
+func (a *App) vaults(ctx context.Context, c auth.Caller) ([]string, error) {
+	t, err := a.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := t.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range s.Vaults() {
+		if e.Status == repo.Active {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
+
+// readOnly makes every call a read-only one, if the deployment is.
+func readOnly(on bool) tool.Interceptor {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+			c.Caller.ReadOnly = c.Caller.ReadOnly || on
+			return next(ctx, c)
+		}
+	}
+}
+
+// Ready is an error while the data cannot be read.
+func (a *App) Ready(ctx context.Context) error {
+	_, err := a.vaults(ctx, auth.LocalCaller())
+	return err
+}
+
+// Close makes everything durable and lets the data directory go.
+func (a *App) Close() error {
+	a.teams.Close()
+	return a.table.Close()
+}

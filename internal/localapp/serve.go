@@ -1,0 +1,112 @@
+package localapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/httptool"
+	"rookery/internal/mcptool"
+)
+
+// DefaultListen is where a server listens if it is not told.
+const DefaultListen = "127.0.0.1:7780"
+
+// first are the tools of /mcp, in order: those that an agent needs first (CONTRACT §6). Those that
+// the catalogue does not have are left out.
+var first = []string{
+	"raven_stats", "raven_search", "raven_read", "raven_new", "raven_object_list",
+	"raven_trait_list", "raven_add", "raven_object_get", "raven_set", "raven_edit",
+	"raven_backlinks", "team_vault_list",
+}
+
+// Listen opens a listener on a loopback address. Any other is refused: nobody is authenticated.
+func Listen(addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParameter, "--listen must be HOST:PORT").
+			Fix("--listen %s", DefaultListen)
+	}
+	ip := net.ParseIP(host)
+	if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fault.New(fault.InvalidParameter,
+			"without authentication Rookery listens on loopback only").
+			Fix("--listen %s", DefaultListen)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "%s cannot be listened on", addr).
+			Fix("choose another port: --listen 127.0.0.1:0").Because(err)
+	}
+	return l, nil
+}
+
+// Handler is everything that the server answers. hosts are the names that it is called by.
+func (a *App) Handler(version string, hosts []string) http.Handler {
+	mcp := mcptool.New(a.Catalogue, a.mcp(version))
+	return httptool.New(a.Catalogue, httptool.Options{
+		Hosts: hosts, Ready: a.Ready, Log: a.log, Version: version,
+		Mount: map[string]http.Handler{"/mcp": mcp},
+	})
+}
+
+func (a *App) mcp(version string) mcptool.Options {
+	return mcptool.Options{
+		First: first, Version: version, Instructions: instructions, Log: a.log,
+	}
+}
+
+// instructions are what an MCP client is told of the server.
+const instructions = "Rookery keeps a team's notes: Markdown with typed objects, in vaults. " +
+	"Find things with raven_object_list, read them with raven_read, write with raven_new, " +
+	"raven_set, raven_add and raven_edit. Every answer is an envelope: ok, data or error, " +
+	"warnings, meta. An error says what would be right."
+
+// hostsOf are the names under which a listener on loopback is called.
+func hostsOf(l net.Listener) []string {
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
+}
+
+// grace is how long calls in flight have when the server stops.
+const grace = 30 * time.Second
+
+// Serve answers on the listener until the context ends, then finishes the calls in flight.
+func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
+	leave, err := a.announce("http://" + l.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s := &http.Server{
+		Handler:           a.Handler(version, hostsOf(l)),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := s.Shutdown(last); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("stop serving: %w", err)
+	}
+	return nil
+}
+
+// ServeStdio speaks MCP over a pair of streams until the first ends.
+func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, version string) error {
+	return mcptool.ServeStdio(ctx, a.Catalogue, a.mcp(version), in, out)
+}

@@ -1,0 +1,198 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"rookery/internal/fault"
+)
+
+// A batch is the writers of one run, and what their functions came to on the state before it.
+type batch[S any] struct {
+	head     *head[S]
+	batch    []*writer[S] // in order
+	rest     []*writer[S] // those that found no room
+	outcomes []outcome
+	drafts   []*Draft[S] // those that are to be written
+	at       Place       // of the next draft
+	size     int
+}
+
+// An outcome is what a writer is told if the run is written.
+type outcome struct {
+	receipt Receipt
+	err     error
+	commits bool // it is told so only because the run is written
+}
+
+// compose runs the functions of the batch one after the other, each on the state that the ones
+// before it would leave.
+func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batch[S] {
+	m := &batch[S]{head: h, at: Place{Run: h.seq + 1}}
+	for i, w := range ws {
+		if m.size > maxRunSize {
+			m.rest = ws[i:]
+			break
+		}
+		m.batch = append(m.batch, w)
+		m.outcomes = append(m.outcomes, l.attempt(ctx, m, w))
+	}
+	return m
+}
+
+// attempt runs one function. A panic in it is that call's failure, and nobody else's.
+func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = outcome{err: fmt.Errorf("panic in %s: %T\n%s", w.call.Tool, p, debug.Stack())}
+		}
+	}()
+	if err := w.ctx.Err(); err != nil {
+		return outcome{err: err}
+	}
+	if o, known := l.known(m, w); known {
+		return o
+	}
+	d := l.draft(m, w)
+	if m.status() != Active && !w.call.Revives {
+		return outcome{err: trashed()}
+	}
+	answer, err := w.fn(w.ctx, d)
+	if err != nil {
+		return outcome{err: err}
+	}
+	receipt := Receipt{Seq: m.last().Seq}
+	if w.call.DryRun || d.empty() && w.key == nil {
+		return outcome{receipt: receipt}
+	}
+	receipt = Receipt{Seq: d.commit.Seq, Changed: !d.empty()}
+	if err := l.keep(d, w, answer); err != nil {
+		return outcome{err: err}
+	}
+	m.add(d)
+	return outcome{receipt: receipt, commits: true}
+}
+
+// known answers a writer whose idempotency key was used before: in the log, or by a twin in front of
+// it in the same batch.
+func (l *Log[S]) known(m *batch[S], w *writer[S]) (outcome, bool) {
+	if w.key == nil || w.call.DryRun {
+		return outcome{}, false
+	}
+	for _, d := range m.drafts {
+		if d.sameKey(w.key) {
+			k := d.commit.Key
+			err := sameRequest(k.Request, w.call.Request)
+			return outcome{Receipt{Seq: d.commit.Seq, Replayed: k.Answer}, err, true}, true
+		}
+	}
+	u, ok := l.keys.find(w.key, l.opt.Now())
+	if !ok {
+		return outcome{}, false
+	}
+	if err := sameRequest(u.request, w.call.Request); err != nil {
+		return outcome{err: err}, true
+	}
+	answer, err := l.part(w.ctx, u.answer)
+	if err != nil {
+		return outcome{err: err}, true
+	}
+	return outcome{receipt: Receipt{Seq: u.seq, Replayed: answer[1:]}}, true
+}
+
+// draft is an empty draft that follows what the batch holds so far.
+func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
+	before, last := m.head.state, m.last()
+	if n := len(m.drafts); n > 0 {
+		before = m.drafts[n-1].State()
+	}
+	now := l.opt.Now().UTC()
+	if now.Before(last.Time) {
+		now = last.Time
+	}
+	return &Draft[S]{
+		call: w.call, at: m.at, durable: m.head.state, before: before, after: before,
+		latest: last.Seq, status: m.status(), fold: l.opt.Fold,
+		earlier: m.drafts[:len(m.drafts):len(m.drafts)],
+		commit: Commit{
+			Seq: last.Seq + 1, Call: w.id, Time: now.Truncate(time.Millisecond),
+			Who: w.call.Who, Tool: w.call.Tool,
+		},
+	}
+}
+
+// keep adds the key and the answer to a draft. What was refused, failed or only tried uses no key.
+func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
+	if w.key == nil {
+		return nil
+	}
+	if err := l.keys.room(); err != nil {
+		return err
+	}
+	data, err := encode(answer)
+	if err != nil {
+		return fmt.Errorf("encode the answer of %s: %w", w.call.Tool, err)
+	}
+	d.commit.Key = &Key{Hash: w.key, Request: w.call.Request, Answer: data}
+	return nil
+}
+
+// add makes a draft part of the run.
+func (m *batch[S]) add(d *Draft[S]) {
+	m.drafts = append(m.drafts, d)
+	m.size += d.size()
+	m.at.Part += d.commit.answerPart()
+	if d.commit.Key != nil {
+		m.at.Part++
+	}
+}
+
+// last is the commit that the next one follows; of it only Seq and Time are set.
+func (m *batch[S]) last() Commit {
+	if n := len(m.drafts); n > 0 {
+		return m.drafts[n-1].commit
+	}
+	return Commit{Seq: m.head.seq, Time: m.head.time}
+}
+
+// status is the status of the log after what the batch holds so far.
+func (m *batch[S]) status() Status {
+	s := m.head.status
+	for _, d := range m.drafts {
+		s = cmp.Or(d.commit.Status, s)
+	}
+	return s
+}
+
+func (m *batch[S]) commits() []*Commit {
+	var all []*Commit
+	for _, d := range m.drafts {
+		all = append(all, &d.commit)
+	}
+	return all
+}
+
+// send marks the writers whose commits go out; it reports false if nobody waits for any of them.
+func (m *batch[S]) send() bool {
+	waiting := false
+	for _, w := range m.batch {
+		waiting = w.send() || waiting
+	}
+	return waiting
+}
+
+// settle tells every writer of the batch its outcome. With an error the run was not written, or may
+// not have been: nobody is told what it would have come to, for even a refusal may rest on a draft
+// of the same run.
+func (m *batch[S]) settle(err error) {
+	for i, w := range m.batch {
+		o := m.outcomes[i]
+		if err != nil && (len(m.drafts) > 0) {
+			o = outcome{err: err}
+		}
+		w.finish(o.receipt, o.err)
+	}
+}

@@ -1,0 +1,110 @@
+package repo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxPayload bounds what one payload may unpack to: a run of calls, none of which is over 4 MiB,
+// closes at 8 MiB.
+const maxPayload = 64 << 20
+
+// A codec packs payloads with zstd. It is safe for concurrent use.
+type codec struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+func newCodec() (*codec, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(2), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("make a zstd encoder: %w", err)
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2),
+		zstd.WithDecoderMaxMemory(maxPayload))
+	if err != nil {
+		return nil, fmt.Errorf("make a zstd decoder: %w", err)
+	}
+	return &codec{enc, dec}, nil
+}
+
+// pack writes parts one behind the other, each as salt, length and data, and compresses the whole.
+func (c *codec) pack(parts []part) (packed []byte, size int) {
+	var raw []byte
+	for _, p := range parts {
+		raw = append(raw, p.salt[:]...)
+		raw = binary.AppendUvarint(raw, uint64(len(p.data)))
+		raw = append(raw, p.data...)
+	}
+	return c.enc.EncodeAll(raw, nil), len(raw)
+}
+
+// unpack reads what pack wrote.
+func (c *codec) unpack(packed []byte) ([]part, error) {
+	raw, err := c.dec.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("unpack a payload: %w", err)
+	}
+	var parts []part
+	for len(raw) > 0 {
+		var p part
+		size, n := uint64(0), 0
+		if len(raw) > len(p.salt) {
+			copy(p.salt[:], raw)
+			size, n = binary.Uvarint(raw[len(p.salt):])
+		}
+		begin := len(p.salt) + n
+		if n <= 0 || size > uint64(len(raw)-begin) {
+			return nil, fmt.Errorf("a payload is cut off")
+		}
+		p.data = raw[begin : begin+int(size) : begin+int(size)]
+		raw = raw[begin+int(size):]
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// item is the data of the run's item: the length of the header, the header, and the payload unless
+// that is an object.
+func (r *run) item(packed []byte) ([]byte, error) {
+	var err error
+	if r.raw, err = json.Marshal(r.header); err != nil {
+		return nil, fmt.Errorf("encode a header: %w", err)
+	}
+	data := binary.AppendUvarint(nil, uint64(len(r.raw)))
+	data = append(data, r.raw...)
+	if r.Object == "" {
+		data = append(data, packed...)
+	}
+	return data, nil
+}
+
+// readItem reads what item wrote; inline is the payload, if it is there.
+func readItem(data []byte) (r *run, inline []byte, err error) {
+	size, n := binary.Uvarint(data)
+	if n <= 0 || size > uint64(len(data)-n) {
+		return nil, nil, fmt.Errorf("a run is cut off")
+	}
+	r = &run{raw: data[n : n+int(size)]}
+	if err := json.Unmarshal(r.raw, &r.header); err != nil {
+		return nil, nil, fmt.Errorf("decode a header: %w", err)
+	}
+	if r.Format != format {
+		return nil, nil, errFormat
+	}
+	return r, data[n+int(size):], nil
+}
+
+// encode is the JSON of an answer, with <, > and & as they are.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

@@ -1,0 +1,76 @@
+package repo
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Commit is the effect of one call.
+type Commit struct {
+	Seq  uint64
+	Call string // names the call, so that its author knows the commit again
+	Time time.Time
+	Who  Who
+	Tool string // the operation: the tool's name
+
+	Key *Key // where the call had an idempotency key
+
+	Notes   []Note
+	Records []Record
+	Status  Status // what the commit makes of the log as a whole; empty: nothing
+}
+
+// Who made a commit.
+type Who struct {
+	Principal string `json:"principal"`
+	Agent     string `json:"agent,omitempty"`
+	Request   string `json:"request_id,omitempty"`
+}
+
+// A Note is one file of a vault that a commit changed.
+type Note struct {
+	Path    string
+	Text    []byte // nil if Deleted
+	Deleted bool
+	Prev    uint64          // the commit that changed it before; 0: none
+	Events  json.RawMessage // the audit events, a JSON list, without time and author
+}
+
+// A Record is a small thing that is kept whole in the log: an entry of a tenant, for instance.
+type Record struct {
+	Kind  string          `json:"kind"`
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value,omitempty"` // absent: the thing is gone
+}
+
+// A Key is the use of an idempotency key (log.md §2.6).
+type Key struct {
+	Hash    []byte          // of principal and key
+	Request []byte          // digest of the request that it is bound to
+	Answer  json.RawMessage // what the call was answered
+}
+
+// Status is what a log as a whole is. An append that was made before a change of status loses the
+// race to it, for the change is a commit (log.md §2.8).
+type Status string
+
+// The statuses of a log.
+const (
+	Active  Status = "active"
+	Trashed Status = "trashed" // nothing is written until it is active again
+)
+
+// Version is the name of a seq as callers see it.
+func Version(seq uint64) string { return "v" + strconv.FormatUint(seq, 10) }
+
+// ParseVersion reads what Version wrote.
+func ParseVersion(s string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(s, "v")
+	if !ok || digits == "" || digits[0] == '+' || (digits[0] == '0' && len(digits) > 1) {
+		return 0, false
+	}
+	seq, err := strconv.ParseUint(digits, 10, 63)
+	return seq, err == nil
+}

@@ -1,0 +1,137 @@
+package repo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+// controlFormat is the version of a log as a whole: of its keys and items.
+const controlFormat = 1
+
+// A Control is the control item of a log: what is known of the log beside its commits. It is made
+// with the log and changed only by Replace; its cursors only grow (log.md §1).
+type Control struct {
+	Format  int               `json:"format"`
+	Rev     uint64            `json:"rev"` // counts the changes of this item
+	Made    time.Time         `json:"made"`
+	Low     uint64            `json:"low,omitempty"` // log items up to here may be gone
+	Cursors map[string]Cursor `json:"cursors,omitempty"`
+	Sweep   *Sweep            `json:"sweep,omitempty"` // the result of the last one
+}
+
+// A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is
+// durable.
+type Cursor struct {
+	Seq  uint64 `json:"seq"`
+	Size int64  `json:"size,omitempty"` // of the file that the consumer appends to
+}
+
+// A Sweep is what a comparison of the checkout with the log found.
+type Sweep struct {
+	At      time.Time `json:"at"`
+	Version uint64    `json:"version"`
+	Edited  []string  `json:"edited,omitempty"`  // notes that somebody else changed; at most 100
+	Missing []string  `json:"missing,omitempty"` // notes whose file is gone; at most 100
+	Count   int       `json:"count,omitempty"`   // of all of both
+}
+
+func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }
+
+func readControl(it table.Item) (Control, error) {
+	var c Control
+	if err := json.Unmarshal(it.Data, &c); err != nil {
+		return c, fmt.Errorf("decode the control item: %w", err)
+	}
+	if c.Format > controlFormat {
+		return c, errFormat
+	}
+	return c, nil
+}
+
+// Create makes the log: its control item. A log that is there already is ErrLogExists.
+func (l *Log[S]) Create(ctx context.Context) error {
+	data, err := json.Marshal(Control{Format: controlFormat, Rev: 1, Made: l.opt.Now().UTC()})
+	if err != nil {
+		return fmt.Errorf("encode the control item: %w", err)
+	}
+	err = l.opt.Table.Commit(ctx, table.Create(table.Item{
+		Key: table.Key{Part: l.opt.Part, Sort: controlKey}, Data: data,
+	}))
+	var conflict *table.Conflict
+	if errors.As(err, &conflict) {
+		return ErrLogExists
+	}
+	return err
+}
+
+// ErrLogExists says that a log was to be made where there is one.
+var ErrLogExists = errors.New("the log exists")
+
+// Control is the control item as it is now.
+func (l *Log[S]) Control(ctx context.Context) (Control, error) {
+	c, _, err := l.controlItem(ctx)
+	return c, err
+}
+
+func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
+	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: controlKey})
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return Control{}, it, ErrNoLog
+	case err != nil:
+		return Control{}, it, unreadable(err)
+	}
+	c, err := readControl(it)
+	return c, it, err
+}
+
+// Change changes the control item. The function may run again, on a newer item; if it returns false
+// nothing is written: no progress, no write.
+func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
+	for {
+		c, old, err := l.controlItem(ctx)
+		if err != nil {
+			return err
+		}
+		if !change(&c) {
+			return nil
+		}
+		c.Rev++
+		data, err := json.Marshal(c)
+		if err != nil {
+			return fmt.Errorf("encode the control item: %w", err)
+		}
+		next := table.Item{Key: old.Key, Data: data}
+		err = l.opt.Table.Commit(ctx, table.Replace(old, next))
+		var conflict *table.Conflict
+		if errors.As(err, &conflict) {
+			continue
+		}
+		if err != nil {
+			return fault.New(fault.Unavailable, "the state of the log cannot be written just now").
+				After(time.Second).Because(err)
+		}
+		l.withControl(c)
+		return nil
+	}
+}
+
+// Advance moves a cursor forward, never back.
+func (l *Log[S]) Advance(ctx context.Context, consumer string, to Cursor) error {
+	return l.Change(ctx, func(c *Control) bool {
+		if c.Cursors[consumer].Seq >= to.Seq {
+			return false
+		}
+		if c.Cursors == nil {
+			c.Cursors = map[string]Cursor{}
+		}
+		c.Cursors[consumer] = to
+		return true
+	})
+}

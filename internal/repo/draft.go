@@ -1,0 +1,152 @@
+package repo
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"rookery/internal/fault"
+)
+
+// A Call is what a log needs to know of a call that writes to it.
+type Call struct {
+	Who       Who
+	Tool      string
+	Key       string // its idempotency key; empty: none
+	Request   []byte // the digest of the request, which the key is bound to
+	IfVersion uint64 // what it touches must not have changed after; 0: whatever
+	DryRun    bool   // run the function, and write nothing
+	Revives   bool   // may write to a log that is not active
+}
+
+// A Draft is a commit in the making. The function of an Update fills it; ids, times and the state
+// come from here, so that the function is pure and may run again (log.md §2.5).
+type Draft[S any] struct {
+	call    Call
+	commit  Commit
+	at      Place
+	durable S // as it is in the log
+	before  S // with the drafts of the same run that come before
+	after   S
+	stale   bool // after lacks what was staged last
+	latest  uint64
+	status  Status
+	earlier []*Draft[S] // of the same run
+	fold    func(S, *Commit, Place) S
+}
+
+// Seq is the number that the commit will have.
+func (d *Draft[S]) Seq() uint64 { return d.commit.Seq }
+
+// Now is the time of the commit. It never goes back from one commit to the next.
+func (d *Draft[S]) Now() time.Time { return d.commit.Time }
+
+// DryRun reports whether nothing will be written.
+func (d *Draft[S]) DryRun() bool { return d.call.DryRun }
+
+// State is the state as it will be, with what the draft holds so far.
+func (d *Draft[S]) State() S {
+	if d.stale {
+		d.after, d.stale = d.fold(d.before, &d.commit, d.at), false
+	}
+	return d.after
+}
+
+// Before is the state that the commit builds on.
+func (d *Draft[S]) Before() S { return d.before }
+
+// Durable is the state that is in the log; Before may hold drafts that are not yet.
+func (d *Draft[S]) Durable() S { return d.durable }
+
+// Record stages a record. A nil value takes the thing away.
+func (d *Draft[S]) Record(kind, id string, value any) error {
+	r := Record{Kind: kind, ID: id}
+	if value != nil {
+		var err error
+		if r.Value, err = json.Marshal(value); err != nil {
+			return err
+		}
+	}
+	d.commit.Records = append(d.commit.Records, r)
+	d.stale = true
+	return nil
+}
+
+// SetStatus stages a change of the log's status.
+func (d *Draft[S]) SetStatus(s Status) { d.commit.Status, d.stale = s, true }
+
+// Touch says that the call changes something that the commit `changed` changed last. It is CONFLICT
+// if the call builds on an older version.
+func (d *Draft[S]) Touch(changed uint64) error {
+	v := d.call.IfVersion
+	if v == 0 || changed <= v && v <= d.latest {
+		return nil
+	}
+	latest := changed
+	if v > d.latest {
+		latest = d.latest
+	}
+	return fault.New(fault.Conflict, "it changed after %s: the latest version is %s",
+		Version(v), Version(latest)).
+		With("latest_version", Version(latest)).
+		Fix("read it again and repeat the call with if_version %q", Version(latest))
+}
+
+// empty reports whether the draft changes nothing.
+func (d *Draft[S]) empty() bool {
+	c := &d.commit
+	return len(c.Notes) == 0 && len(c.Records) == 0 && c.Status == ""
+}
+
+// put stages a note in place of what was staged for the same path before.
+func (d *Draft[S]) put(n Note) {
+	d.stale = true
+	for i := range d.commit.Notes {
+		if d.commit.Notes[i].Path == n.Path {
+			d.commit.Notes[i] = n
+			return
+		}
+	}
+	d.commit.Notes = append(d.commit.Notes, n)
+}
+
+// staged is the text that the draft holds for a path, if it holds one.
+func (d *Draft[S]) staged(path string) (n Note, ok bool) {
+	for _, n := range d.commit.Notes {
+		if n.Path == path {
+			return n, true
+		}
+	}
+	return Note{}, false
+}
+
+// pending is the text of a note that an earlier draft of the same run holds.
+func (d *Draft[S]) pending(at Place) ([]byte, bool) {
+	for _, e := range append(d.earlier, d) {
+		i := at.Part - e.at.Part
+		if at.Run == e.at.Run && i >= 0 && i < len(e.commit.Notes) {
+			return e.commit.Notes[i].Text, true
+		}
+	}
+	return nil, false
+}
+
+// size is about how many bytes the draft adds to a run.
+func (d *Draft[S]) size() int {
+	n := 0
+	for _, note := range d.commit.Notes {
+		n += len(note.Text) + len(note.Events) + len(note.Path)
+	}
+	for _, r := range d.commit.Records {
+		n += len(r.Value)
+	}
+	if d.commit.Key != nil {
+		n += len(d.commit.Key.Answer)
+	}
+	return n
+}
+
+// sameKey reports whether the draft's commit used this idempotency key.
+func (d *Draft[S]) sameKey(hash []byte) bool {
+	return d.commit.Key != nil && bytes.Equal(d.commit.Key.Hash, hash)
+}

@@ -1,0 +1,284 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+// A Log is the log of a vault or of a tenant, and the state that follows from it.
+type Log[S any] struct {
+	opt  LogOptions[S]
+	code *codec
+
+	// head is what is known to be durable. It only goes forward.
+	head atomic.Pointer[head[S]]
+	// advancing is held while head is made anew.
+	advancing sync.Mutex
+
+	keys  keyring
+	queue queue[S]
+}
+
+// LogOptions are what a Log is made with. All but Applied are required.
+type LogOptions[S any] struct {
+	Table  table.Table
+	Bucket blob.Bucket // for payloads over 16 KB; its keys are the log's own
+	Part   string      // the partition of the log
+
+	// Fold is the state after a commit. It is pure: the state before stays as it is. The commit is
+	// not kept, but for what Fold takes from it; run is the seq of the first commit of its run, and
+	// part the number in the run of the commit's first part.
+	Fold func(before S, c *Commit, at Place) S
+
+	// Applied is told of each commit that becomes known, in order, once, whoever made it, and
+	// before a call that made it is answered.
+	Applied func(before, after S, c *Commit, at Place)
+
+	// Settled is called after the commits of a write have been Applied, before its calls are
+	// answered.
+	Settled func(ctx context.Context)
+
+	Now func() time.Time
+}
+
+// A Place says where in the log a commit's parts are.
+type Place struct {
+	Run  uint64 // the first seq of its run
+	Part int    // the number of the commit's first part in the run
+}
+
+// A head is the state at one point of the log.
+type head[S any] struct {
+	state   S
+	seq     uint64
+	time    time.Time // of the last commit
+	hash    []byte    // of the last header
+	status  Status
+	control Control
+}
+
+// errFormat says that a run was written by a later release than ours.
+var errFormat = fault.New(fault.IndexIncompatible,
+	"the stored log is of a newer format than this release reads").
+	Fix("run the release that wrote it, or a newer one")
+
+// ErrNoLog says that there is no log in the partition.
+var ErrNoLog = errors.New("there is no such log")
+
+// NewLog makes a Log; start is the state of an empty one. Nothing is read yet.
+func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
+	code, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	if o.Applied == nil {
+		o.Applied = func(S, S, *Commit, Place) {}
+	}
+	if o.Settled == nil {
+		o.Settled = func(context.Context) {}
+	}
+	l := &Log[S]{opt: o, code: code}
+	l.head.Store(&head[S]{state: start, status: Active})
+	return l, nil
+}
+
+// A Snapshot is the state of a log at one version.
+type Snapshot[S any] struct {
+	State  S
+	Seq    uint64
+	Time   time.Time // of the commit Seq
+	Status Status
+}
+
+// Read is the state at the head of the log. It costs one Query. When the tail cannot be read it is
+// UNAVAILABLE, never an old state (log.md §3).
+func (l *Log[S]) Read(ctx context.Context) (Snapshot[S], error) {
+	h, err := l.catchUp(ctx)
+	if err != nil {
+		return Snapshot[S]{}, err
+	}
+	return h.snapshot(), nil
+}
+
+// Known is the newest state that this process knows; it may be behind the log.
+func (l *Log[S]) Known() Snapshot[S] { return l.head.Load().snapshot() }
+
+func (h *head[S]) snapshot() Snapshot[S] {
+	return Snapshot[S]{h.state, h.seq, h.time, h.status}
+}
+
+// catchUp brings the head to the end of the log.
+func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
+	t, err := l.tail(ctx, l.head.Load().seq)
+	if err != nil {
+		return nil, err
+	}
+	return l.advance(ctx, t)
+}
+
+// advance takes a tail into the head. Runs that it has already are passed over: several readers may
+// bring the same ones.
+func (l *Log[S]) advance(ctx context.Context, t *tail) (*head[S], error) {
+	if len(t.runs) == 0 {
+		return l.withControl(t.control), nil
+	}
+	l.advancing.Lock()
+	defer l.advancing.Unlock()
+	h := *l.head.Load()
+	for _, r := range t.runs {
+		if r.Last <= h.seq {
+			continue
+		}
+		next, err := l.replay(ctx, h, r)
+		if err != nil {
+			return nil, err
+		}
+		h = next
+	}
+	if t.control.newerThan(h.control) {
+		h.control = t.control
+	}
+	l.head.Store(&h)
+	return &h, nil
+}
+
+// withControl is the head, with the control item if that is newer.
+func (l *Log[S]) withControl(c Control) *head[S] {
+	h := l.head.Load()
+	if !c.newerThan(h.control) {
+		return h
+	}
+	l.advancing.Lock()
+	defer l.advancing.Unlock()
+	next := *l.head.Load()
+	if c.newerThan(next.control) {
+		next.control = c
+		l.head.Store(&next)
+	}
+	return &next
+}
+
+// replay is the head after one more run. The caller holds advancing.
+func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error) {
+	if r.First != h.seq+1 || string(r.Prev) != string(h.hash) {
+		return h, fault.New(fault.IndexError, "the log does not join at %s", Version(r.First)).
+			Fix("rookery doctor")
+	}
+	if err := l.load(ctx, r); err != nil {
+		return h, err
+	}
+	commits, err := r.commits()
+	if err != nil {
+		return h, fault.New(fault.IndexError, "the log cannot be read at %s",
+			Version(r.First)).Because(err)
+	}
+	at := Place{Run: r.First}
+	for i, c := range commits {
+		after := l.opt.Fold(h.state, c, at)
+		l.take(h.state, after, c, at)
+		h.state, h.seq, h.time = after, c.Seq, c.Time
+		h.status = cmp.Or(c.Status, h.status)
+		at.Part += len(r.Commits[i].Parts)
+	}
+	h.hash = r.hash()
+	return h, nil
+}
+
+// take makes a commit known: its key, and whoever follows the log.
+func (l *Log[S]) take(before, after S, c *Commit, at Place) {
+	if c.Key != nil {
+		l.keys.add(c, at)
+	}
+	l.opt.Applied(before, after, c, at)
+}
+
+// load fetches the payload of a run, if it has none yet.
+func (l *Log[S]) load(ctx context.Context, r *run) error {
+	if r.parts != nil || r.Size == 0 {
+		return nil
+	}
+	packed, _, err := l.opt.Bucket.Get(ctx, r.Object, 0, -1)
+	if err != nil {
+		return fault.New(fault.Unavailable, "a payload of the log cannot be read").
+			After(time.Second).Because(fmt.Errorf("read payload of run %d: %w", r.First, err))
+	}
+	r.parts, err = l.code.unpack(packed)
+	return err
+}
+
+// part reads one part of a run, by its place. Its first byte is its kind.
+func (l *Log[S]) part(ctx context.Context, at Place) ([]byte, error) {
+	r, err := l.runAt(ctx, at.Run)
+	if err != nil {
+		return nil, err
+	}
+	if at.Part >= len(r.parts) {
+		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
+	}
+	return r.parts[at.Part].data, nil
+}
+
+// runAt reads the run that begins with this commit, with its payload.
+func (l *Log[S]) runAt(ctx context.Context, first uint64) (*run, error) {
+	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	r, err := l.read(it)
+	if err != nil {
+		return nil, err
+	}
+	return r, l.load(ctx, r)
+}
+
+// Commits yields the commits from one seq on, oldest first. It reads the whole
+// log from there, a page at a time, and ends with the first error.
+func (l *Log[S]) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+	return func(yield func(*Commit, error) bool) {
+		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(maxSeq)) {
+			if err != nil {
+				yield(nil, unreadable(err))
+				return
+			}
+			if !l.each(ctx, it, from, yield) {
+				return
+			}
+		}
+	}
+}
+
+// each yields the commits of one item that are not before from.
+func (l *Log[S]) each(
+	ctx context.Context, it table.Item, from uint64, yield func(*Commit, error) bool,
+) bool {
+	r, err := l.read(it)
+	if err != nil {
+		return yield(nil, err)
+	}
+	if r.Last < from {
+		return true
+	}
+	if err := l.load(ctx, r); err != nil {
+		return yield(nil, err)
+	}
+	commits, err := r.commits()
+	if err != nil {
+		return yield(nil, err)
+	}
+	for _, c := range commits {
+		if c.Seq >= from && !yield(c, nil) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,233 @@
+package repo
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// format is the version of the item of a run.
+const format = 1
+
+// A run is one or more commits as one item of the table: a header and a payload.
+//
+// The header is chained: it holds the hash of the header before. Texts, old and new values, records
+// and answers do not enter it, only their salted digests; they lie in the payload, each with its
+// salt. So what one part says can be erased, salt included, and the chain still verifies
+// (log.md §2.7).
+type run struct {
+	header
+	raw   []byte // the header as it is stored; its hash is the next header's Prev
+	parts []part
+}
+
+type header struct {
+	Format  int          `json:"format"`
+	First   uint64       `json:"first"`
+	Last    uint64       `json:"last"`
+	Prev    []byte       `json:"prev"` // sha256 of the header before; empty in the first run
+	Commits []commitHead `json:"commits"`
+	Object  string       `json:"object,omitempty"` // key of the payload, if it is not in the item
+	Size    int          `json:"size"`             // of the payload, not compressed
+}
+
+// commitHead is what the header says of one commit.
+type commitHead struct {
+	Call    string    `json:"call"`
+	Time    time.Time `json:"time"`
+	Who     Who       `json:"who"`
+	Tool    string    `json:"tool"`
+	Status  Status    `json:"status,omitempty"`
+	KeyHash []byte    `json:"key,omitempty"`
+	KeyReq  []byte    `json:"key_request,omitempty"`
+	Parts   []digest  `json:"parts"`
+}
+
+type digest []byte
+
+// A part is the smallest thing in a payload that can be erased alone: one note of a commit, its
+// records, or its answer.
+type part struct {
+	salt [16]byte
+	data []byte // first byte: the kind
+}
+
+// The kinds of part.
+const (
+	partNote    = 'n'
+	partRecords = 'r'
+	partAnswer  = 'a'
+)
+
+func newPart(kind byte, chunks ...[]byte) part {
+	p := part{data: []byte{kind}}
+	if _, err := rand.Read(p.salt[:]); err != nil {
+		panic(err) // never: crypto/rand does not fail
+	}
+	for _, c := range chunks {
+		p.data = append(p.data, c...)
+	}
+	return p
+}
+
+func (p part) digest() digest {
+	h := sha256.New()
+	h.Write(p.salt[:])
+	h.Write(p.data)
+	return h.Sum(nil)
+}
+
+// noteHead is what a note's part holds before its text.
+type noteHead struct {
+	Path    string          `json:"path"`
+	Deleted bool            `json:"deleted,omitempty"`
+	Prev    uint64          `json:"prev,omitempty"`
+	Events  json.RawMessage `json:"events,omitempty"`
+}
+
+// partsOf takes a commit apart. Its notes come first, so that note i of a commit is its part i.
+func partsOf(c *Commit) ([]part, error) {
+	var parts []part
+	for _, n := range c.Notes {
+		head, err := json.Marshal(noteHead{n.Path, n.Deleted, n.Prev, n.Events})
+		if err != nil {
+			return nil, fmt.Errorf("encode a note's head: %w", err)
+		}
+		size := binary.AppendUvarint(nil, uint64(len(head)))
+		parts = append(parts, newPart(partNote, size, head, n.Text))
+	}
+	if len(c.Records) > 0 {
+		records, err := json.Marshal(c.Records)
+		if err != nil {
+			return nil, fmt.Errorf("encode records: %w", err)
+		}
+		parts = append(parts, newPart(partRecords, records))
+	}
+	if c.Key != nil {
+		parts = append(parts, newPart(partAnswer, c.Key.Answer))
+	}
+	return parts, nil
+}
+
+// answerPart is the number, within its commit, of the part that holds the answer.
+func (c *Commit) answerPart() int {
+	n := len(c.Notes)
+	if len(c.Records) > 0 {
+		n++
+	}
+	return n
+}
+
+// newRun makes the run of these commits, which follow the header whose hash is prev. The payload is
+// not placed yet.
+func newRun(commits []*Commit, prev []byte) (*run, error) {
+	r := &run{header: header{
+		Format: format, First: commits[0].Seq, Last: commits[len(commits)-1].Seq, Prev: prev,
+	}}
+	for _, c := range commits {
+		parts, err := partsOf(c)
+		if err != nil {
+			return nil, err
+		}
+		h := commitHead{
+			Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status,
+			Parts: []digest{},
+		}
+		if c.Key != nil {
+			h.KeyHash, h.KeyReq = c.Key.Hash, c.Key.Request
+		}
+		for _, p := range parts {
+			h.Parts = append(h.Parts, p.digest())
+		}
+		r.Commits = append(r.Commits, h)
+		r.parts = append(r.parts, parts...)
+	}
+	return r, nil
+}
+
+// commits puts the commits together again.
+func (r *run) commits() ([]*Commit, error) {
+	var all []*Commit
+	rest := r.parts
+	for i, h := range r.Commits {
+		if len(h.Parts) > len(rest) {
+			return nil, fmt.Errorf("run %d: its payload lacks parts", r.First)
+		}
+		c := &Commit{
+			Seq: r.First + uint64(i), Call: h.Call, Time: h.Time, Who: h.Who, Tool: h.Tool,
+			Status: h.Status,
+		}
+		if h.KeyHash != nil {
+			c.Key = &Key{Hash: h.KeyHash, Request: h.KeyReq}
+		}
+		for _, p := range rest[:len(h.Parts)] {
+			if err := c.take(p); err != nil {
+				return nil, fmt.Errorf("run %d: %w", r.First, err)
+			}
+		}
+		rest = rest[len(h.Parts):]
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// take reads one part into the commit.
+func (c *Commit) take(p part) error {
+	if len(p.data) == 0 {
+		return fmt.Errorf("an empty part")
+	}
+	body := p.data[1:]
+	switch p.data[0] {
+	case partNote:
+		n, err := readNote(body)
+		c.Notes = append(c.Notes, n)
+		return err
+	case partRecords:
+		return json.Unmarshal(body, &c.Records)
+	case partAnswer:
+		if c.Key != nil {
+			c.Key.Answer = body
+		}
+		return nil
+	}
+	return fmt.Errorf("a part of unknown kind %q", p.data[0])
+}
+
+func readNote(body []byte) (Note, error) {
+	size, n := binary.Uvarint(body)
+	if n <= 0 || size > uint64(len(body)-n) {
+		return Note{}, fmt.Errorf("a note's part is cut off")
+	}
+	var h noteHead
+	if err := json.Unmarshal(body[n:n+int(size)], &h); err != nil {
+		return Note{}, fmt.Errorf("decode a note's head: %w", err)
+	}
+	note := Note{Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Events: h.Events}
+	if !h.Deleted {
+		note.Text = body[n+int(size):]
+	}
+	return note, nil
+}
+
+// verify reports whether the parts are those that the header names.
+func (r *run) verify() error {
+	i := 0
+	for _, h := range r.Commits {
+		for _, want := range h.Parts {
+			if i >= len(r.parts) || string(r.parts[i].digest()) != string(want) {
+				return fmt.Errorf("run %d: part %d is not what its header says", r.First, i)
+			}
+			i++
+		}
+	}
+	return nil
+}
+
+// hash is what the next header's Prev is.
+func (r *run) hash() []byte {
+	sum := sha256.Sum256(r.raw)
+	return sum[:]
+}

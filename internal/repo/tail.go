@@ -1,0 +1,77 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+// Sort keys of a log (log.md §1). The control item sorts last, so that every Query of a tail
+// returns it.
+const (
+	runPrefix  = "log/"
+	controlKey = "log/~"
+)
+
+// maxSeq is the last number that a run's key can hold.
+const maxSeq = 999_999_999_999
+
+// runKey is the sort key of the run that begins with this commit.
+func runKey(seq uint64) string { return fmt.Sprintf("%s%012d", runPrefix, seq) }
+
+// A tail is what a Query found behind a version, and the control item that was read after it.
+type tail struct {
+	runs    []*run
+	control Control
+}
+
+// tail reads what comes after this commit. It costs one Query; the payloads that are objects are
+// not loaded yet.
+func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
+	t, found := &tail{}, false
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(after+1), controlKey) {
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		if it.Sort == controlKey {
+			c, err := readControl(it)
+			if err != nil {
+				return nil, err
+			}
+			t.control, found = c, true
+			continue
+		}
+		r, err := l.read(it)
+		if err != nil {
+			return nil, err
+		}
+		t.runs = append(t.runs, r)
+	}
+	if !found {
+		return nil, ErrNoLog
+	}
+	return t, nil
+}
+
+// read decodes the item of a run, with its payload if that is in it.
+func (l *Log[S]) read(it table.Item) (*run, error) {
+	r, inline, err := readItem(it.Data)
+	if err != nil {
+		return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+	}
+	if r.Object == "" && r.Size > 0 {
+		if r.parts, err = l.code.unpack(inline); err != nil {
+			return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+		}
+	}
+	return r, nil
+}
+
+// unreadable is the fault of a tail that cannot be read.
+func unreadable(err error) error {
+	return fault.New(fault.Unavailable, "the newest state cannot be read just now").
+		After(time.Second).Because(fmt.Errorf("read the tail: %w", err))
+}

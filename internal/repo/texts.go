@@ -1,0 +1,59 @@
+package repo
+
+import (
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// Texts caches texts of notes. A text in the log never changes, so it is never invalidated; the one
+// that was used longest ago goes first. It is shared by the vaults of a process and bounded by
+// bytes.
+type Texts struct {
+	mu   sync.Mutex
+	lru  *simplelru.LRU[textKey, []byte]
+	held int64
+	most int64
+}
+
+// textKey is the place of a text in one log.
+type textKey struct {
+	part string
+	at   Place
+}
+
+// textOverhead is about what an entry costs beside its text.
+const textOverhead = 128
+
+// NewTexts makes a cache of at most so many bytes.
+func NewTexts(most int64) *Texts {
+	t := &Texts{most: most}
+	lru, err := simplelru.NewLRU(1<<30, func(_ textKey, text []byte) {
+		t.held -= int64(len(text)) + textOverhead
+	})
+	if err != nil {
+		panic(err) // never: the size is positive
+	}
+	t.lru = lru
+	return t
+}
+
+// add takes a text, which must not be changed any more.
+func (t *Texts) add(k textKey, text []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lru.Contains(k) {
+		return
+	}
+	t.lru.Add(k, text)
+	t.held += int64(len(text)) + textOverhead
+	for t.held > t.most && t.lru.Len() > 1 {
+		t.lru.RemoveOldest()
+	}
+}
+
+func (t *Texts) get(k textKey) ([]byte, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lru.Get(k)
+}

@@ -1,0 +1,192 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/vault"
+)
+
+// Limits of a vault (CONTRACT §9).
+const (
+	MaxNote  = 1 << 20 // bytes of one note
+	MaxNotes = 100_000
+	MaxVault = 1 << 30 // bytes of all notes
+)
+
+// A Tx is a draft of a commit to a vault. Notes that it puts are checked for what holds for every
+// note: size, collision of names, the version that the call builds on, and what is in the folder.
+type Tx struct {
+	*Draft[*index.Index]
+	v      *Vault
+	folded map[string]string // names of the files that it adds, by what they collide under
+}
+
+// Update runs the function on a Tx that follows the log, and appends what it drafts; see Log.Update.
+func (v *Vault) Update(
+	ctx context.Context, c Call, fn func(context.Context, *Tx) (any, error),
+) (Receipt, error) {
+	r, err := v.log.Update(ctx, c,
+		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
+			tx := &Tx{Draft: d, v: v, folded: map[string]string{}}
+			answer, err := fn(ctx, tx)
+			if err != nil {
+				return nil, err
+			}
+			return answer, tx.log(ctx)
+		})
+	if errors.Is(err, ErrNoLog) {
+		err = fault.NoVault(v.Name)
+	}
+	return r, err
+}
+
+// Index is the index as it will be, with what the Tx holds so far.
+func (tx *Tx) Index() *index.Index { return tx.State() }
+
+// Text is the text of a file as it will be, and whether there is one.
+func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
+	if n, ok := tx.staged(string(path)); ok {
+		return n.Text, !n.Deleted, nil
+	}
+	f, ok := tx.Before().File(string(path))
+	if !ok {
+		return nil, false, nil
+	}
+	text, err := tx.text(ctx, f.Body)
+	return text, err == nil, err
+}
+
+// text is a text of the log, or of a draft of the same run that comes before.
+func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
+	if text, ok := tx.pending(Place(b)); ok {
+		return text, nil
+	}
+	return tx.v.Text(ctx, b)
+}
+
+// Put stages the text of a file, new or not. What is there already with the same text stays
+// untouched.
+func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
+	if len(text) > MaxNote {
+		return fault.New(fault.NoteTooLarge, "%s would have %d bytes; a note has at most %d",
+			path, len(text), MaxNote)
+	}
+	old, exists, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	if exists && bytes.Equal(old, text) {
+		return nil
+	}
+	if !exists {
+		if err := tx.room(path, len(text)); err != nil {
+			return err
+		}
+	}
+	return tx.stage(ctx, path, Note{Text: text})
+}
+
+// Remove stages that a file goes.
+func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
+	if _, exists, err := tx.Text(ctx, path); err != nil || !exists {
+		return err
+	}
+	return tx.stage(ctx, path, Note{Deleted: true})
+}
+
+// stage stages a change after the checks that every change passes.
+func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
+	n.Path = string(path)
+	if f, ok := tx.Before().File(n.Path); ok {
+		n.Prev = f.Version
+		if err := tx.Touch(f.Version); err != nil {
+			return err
+		}
+	}
+	durable, _ := tx.Durable().File(n.Path)
+	if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
+		return err
+	}
+	tx.put(n)
+	return nil
+}
+
+// room is a fault if no note of this name and size may be added.
+func (tx *Tx) room(path vault.Path, size int) error {
+	idx := tx.Before()
+	other, ok := idx.Folded(string(path))
+	if !ok {
+		other, ok = tx.folded[vault.Fold(string(path))]
+	}
+	if ok && other != string(path) {
+		return fault.New(fault.DuplicateID,
+			"%s differs only by case or normalization from %s, which exists", path, other).
+			With("id", vault.Path(other).ID()).Fix("use the name %s", other)
+	}
+	notes, bytes := idx.Totals().Notes, idx.Totals().Bytes
+	for _, n := range tx.commit.Notes {
+		if n.Prev == 0 {
+			notes++
+			bytes += int64(len(n.Text))
+		}
+	}
+	if notes >= MaxNotes || bytes+int64(size) > MaxVault {
+		return fault.New(fault.QuotaExceeded, "a vault has at most %d notes and %d bytes",
+			MaxNotes, MaxVault)
+	}
+	tx.folded[vault.Fold(string(path))] = string(path)
+	return nil
+}
+
+// log adds the audit events to what the Tx holds.
+func (tx *Tx) log(ctx context.Context) error {
+	if len(tx.commit.Notes) == 0 {
+		return nil
+	}
+	before, after := tx.Before(), tx.Index()
+	for i := range tx.commit.Notes {
+		n := &tx.commit.Notes[i]
+		c := index.Texts{New: n.Text}
+		if f, ok := before.File(n.Path); ok {
+			old, err := tx.text(ctx, f.Body)
+			if err != nil {
+				return err
+			}
+			c.Old = old
+		}
+		events := index.Events(before, after, n.Path, c)
+		data, err := encode(events)
+		if err != nil {
+			return err
+		}
+		n.Events = data
+	}
+	return nil
+}
+
+// A Staged file is one that a Tx changes.
+type Staged struct {
+	Path     vault.Path
+	Old, New []byte // nil: there was none, there will be none
+}
+
+// Staged are the files that the Tx changes so far, in the order in which it did.
+func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
+	var all []Staged
+	for _, n := range tx.commit.Notes {
+		s := Staged{Path: vault.Path(n.Path), New: n.Text}
+		if f, ok := tx.Before().File(n.Path); ok {
+			old, err := tx.text(ctx, f.Body)
+			if err != nil {
+				return nil, err
+			}
+			s.Old = old
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}

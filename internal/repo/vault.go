@@ -1,0 +1,257 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/table"
+	"rookery/internal/vault"
+)
+
+// A Vault is one incarnation of a vault: a log of notes, and the index that follows from it.
+type Vault struct {
+	Name string
+
+	log    *Log[*index.Index]
+	texts  *Texts
+	part   string
+	follow Follower
+	now    func() time.Time
+}
+
+// VaultOptions are what a Vault is made with. All are required.
+type VaultOptions struct {
+	Name  string
+	Part  string      // the partition of its log
+	Table table.Table // of the tenant
+	// Bucket is where payloads lie: under the incarnation.
+	Bucket blob.Bucket
+	Texts  *Texts
+	Now    func() time.Time
+}
+
+// A Follower keeps something beside the log in step with it: the files of a checkout. It is told of
+// every commit once, in order.
+type Follower interface {
+	// Guard is a fault if the call must not write this path: what is there is not what the log
+	// says. durable is the log's own note, nil if there is none.
+	Guard(ctx context.Context, path vault.Path, durable *index.File) error
+	// Applied tells of a commit that is durable. It must be quick.
+	Applied(before, after *index.Index, c *Commit)
+	// Settled is called after a write's commits were Applied, and before its callers are answered.
+	Settled(ctx context.Context)
+}
+
+// alone follows nothing.
+type alone struct{}
+
+func (alone) Guard(context.Context, vault.Path, *index.File) error { return nil }
+func (alone) Applied(_, _ *index.Index, _ *Commit)                 {}
+func (alone) Settled(context.Context)                              {}
+
+// NewVault makes a Vault. Nothing is read yet.
+func NewVault(o VaultOptions) (*Vault, error) {
+	v := &Vault{Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, now: o.Now}
+	var err error
+	v.log, err = NewLog(LogOptions[*index.Index]{
+		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,
+		Applied: func(before, after *index.Index, c *Commit, at Place) {
+			v.remember(c, at)
+			v.follow.Applied(before, after, c)
+		},
+		Settled: func(ctx context.Context) { v.follow.Settled(ctx) },
+	}, index.Empty())
+	return v, err
+}
+
+// Follow tells the vault who follows it, before anything is read.
+func (v *Vault) Follow(f Follower) { v.follow = f }
+
+// foldNotes is the index after a commit.
+func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
+	changes := make([]index.Change, 0, len(c.Notes))
+	for i, n := range c.Notes {
+		changes = append(changes, index.Change{
+			Path: n.Path, Text: n.Text, Deleted: n.Deleted,
+			Body: index.Body{Run: at.Run, Part: at.Part + i},
+		})
+	}
+	return before.With(index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes})
+}
+
+// remember keeps the texts of a commit at hand.
+func (v *Vault) remember(c *Commit, at Place) {
+	for i, n := range c.Notes {
+		if !n.Deleted {
+			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, bytes.Clone(n.Text))
+		}
+	}
+}
+
+// Create makes the vault's log: its control item and first commit, which names it. A repetition of
+// the same call finishes what a crash left, and is no error; a log that another call began is
+// ErrLogExists.
+func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
+	if err := v.log.Create(ctx); err != nil && !errors.Is(err, ErrLogExists) {
+		return err
+	}
+	for first, err := range v.log.Commits(ctx, 1) {
+		switch {
+		case err != nil:
+			return err
+		case first.Key == nil || !bytes.Equal(first.Key.Request, c.Request):
+			return ErrLogExists
+		}
+		return nil
+	}
+	c.Key, c.IfVersion = "create "+v.part, 0
+	_, err := v.Update(ctx, c, func(ctx context.Context, tx *Tx) (any, error) {
+		for _, f := range files {
+			if err := tx.Put(ctx, vault.Path(f.Path), f.Text); err != nil {
+				return nil, err
+			}
+		}
+		return nil, tx.Record("vault", v.Name, map[string]string{"name": v.Name})
+	})
+	return err
+}
+
+// SetStatus makes the vault active or trashed. Where it is so already nothing is written.
+func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
+	c.Key, c.IfVersion, c.Revives = "", 0, true
+	_, err := v.log.Update(ctx, c,
+		func(_ context.Context, d *Draft[*index.Index]) (any, error) {
+			if d.status != s {
+				d.SetStatus(s)
+			}
+			return nil, nil
+		})
+	return err
+}
+
+// Read is the index at the head of the log.
+func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
+	s, err := v.log.Read(ctx)
+	switch {
+	case errors.Is(err, ErrNoLog):
+		return nil, fault.NoVault(v.Name)
+	case err != nil:
+		return nil, err
+	case s.Status != Active:
+		return nil, trashed()
+	}
+	return s.State, nil
+}
+
+// Known is the newest index that this process knows. It may be behind the log.
+func (v *Vault) Known() *index.Index { return v.log.Known().State }
+
+// trashed is the fault of a vault whose log is not active.
+func trashed() error {
+	return fault.New(fault.NotFound, "the vault is in the trash").
+		Fix("an admin can restore it: rookery vault restore NAME")
+}
+
+// Text is a text that the index names. It is not to be changed.
+func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
+	at := Place(b)
+	if text, ok := v.texts.get(textKey{v.part, at}); ok {
+		return text, nil
+	}
+	data, err := v.log.part(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 || data[0] != partNote {
+		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
+	}
+	n, err := readNote(data[1:])
+	if err != nil {
+		return nil, err
+	}
+	text := bytes.Clone(n.Text)
+	v.texts.add(textKey{v.part, at}, text)
+	return text, nil
+}
+
+// Control is the control item of the vault's log.
+func (v *Vault) Control(ctx context.Context) (Control, error) { return v.log.Control(ctx) }
+
+// Change changes the control item of the vault's log; see Log.Change.
+func (v *Vault) Change(ctx context.Context, change func(*Control) bool) error {
+	return v.log.Change(ctx, change)
+}
+
+// Advance moves a cursor of the vault's log forward.
+func (v *Vault) Advance(ctx context.Context, consumer string, to Cursor) error {
+	return v.log.Advance(ctx, consumer, to)
+}
+
+// Commits yields the vault's commits from one seq on, oldest first.
+func (v *Vault) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+	return v.log.Commits(ctx, from)
+}
+
+// AuditLog is the audit log of the vault as it stands in `.raven/audit.log`, from the beginning:
+// a piece for each commit, in order.
+func (v *Vault) AuditLog(ctx context.Context) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for c, err := range v.Commits(ctx, 1) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if lines := AuditLines(c); len(lines) > 0 && !yield(lines, nil) {
+				return
+			}
+		}
+	}
+}
+
+// AuditLines are the lines that a commit adds to the audit log: those of an audit log that it
+// brought in, then one for each event (reference/raven.md §6.9).
+func AuditLines(c *Commit) []byte {
+	var b bytes.Buffer
+	for _, n := range c.Notes {
+		if n.Path == vault.AuditLog && !n.Deleted {
+			b.Write(bytes.TrimRight(n.Text, "\n"))
+			b.WriteByte('\n')
+		}
+	}
+	for _, n := range c.Notes {
+		var events []map[string]any
+		if json.Unmarshal(n.Events, &events) != nil {
+			continue
+		}
+		for _, e := range events {
+			writeEvent(&b, c, e)
+		}
+	}
+	return b.Bytes()
+}
+
+// writeEvent writes one line: when, what and on what first, as the document's examples do.
+func writeEvent(b *bytes.Buffer, c *Commit, e map[string]any) {
+	e["principal"], e["agent"] = c.Who.Principal, c.Who.Agent
+	e["request_id"], e["version"] = c.Who.Request, Version(c.Seq)
+	fmt.Fprintf(b, `{"ts":%q`, c.Time.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+	for _, first := range []string{"op", "entity", "id"} {
+		if v, ok := e[first]; ok {
+			value, _ := encode(v) // it came from JSON
+			fmt.Fprintf(b, `,%q:%s`, first, value)
+			delete(e, first)
+		}
+	}
+	rest, _ := encode(e) // it came from JSON
+	b.WriteByte(',')
+	b.Write(rest[1:])
+	b.WriteByte('\n')
+}

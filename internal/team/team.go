@@ -1,0 +1,313 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/vault"
+)
+
+// A Team is one tenant, and the vaults of it that this process has open.
+type Team struct {
+	opt Options
+	log *repo.Log[*State]
+
+	mu     sync.Mutex
+	open   map[string]*opened // by partition
+	closed bool
+	read   time.Time // when the state was last read from the log
+}
+
+// Options are what a Team is made with. All are required but Folders.
+type Options struct {
+	Table  table.Table // the tenant's own
+	Bucket blob.Bucket // the tenant's own
+	Texts  *repo.Texts
+	Log    *slog.Logger
+	Now    func() time.Time
+
+	// Folders says that Bucket is a folder in which people see the notes of each vault.
+	Folders bool
+}
+
+// opened is a vault that is open, or being opened.
+type opened struct {
+	once   sync.Once
+	vault  *repo.Vault
+	folder *checkout.Checkout // nil where there are no folders
+	err    error
+}
+
+// yesLife is how long a yes may be old. A no is always decided on the newest state (log.md §6).
+const yesLife = time.Minute
+
+// Open opens a tenant, and makes it where there is none.
+func Open(ctx context.Context, o Options) (*Team, error) {
+	t := &Team{opt: o, open: map[string]*opened{}}
+	var err error
+	t.log, err = repo.NewLog(repo.LogOptions[*State]{
+		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
+	}, &State{vaults: map[string]Entry{}})
+	if err != nil {
+		return nil, err
+	}
+	if err := t.log.Create(ctx); err != nil && !errors.Is(err, repo.ErrLogExists) {
+		return nil, fmt.Errorf("make the tenant: %w", err)
+	}
+	return t, t.refresh(ctx)
+}
+
+// refresh reads the newest state.
+func (t *Team) refresh(ctx context.Context) error {
+	asked := t.opt.Now()
+	if _, err := t.log.Read(ctx); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = asked
+	return nil
+}
+
+// State is the newest state of the tenant, and its version.
+func (t *Team) State(ctx context.Context) (*State, uint64, error) {
+	s, err := t.log.Read(ctx)
+	return s.State, s.Seq, err
+}
+
+// Vault opens a vault by its name. One that does not exist, or is in the trash, is NOT_FOUND.
+func (t *Team) Vault(ctx context.Context, name string) (*repo.Vault, error) {
+	o, err := t.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return o.vault, nil
+}
+
+// Folder is the folder of a vault; nil where there are no folders.
+func (t *Team) Folder(ctx context.Context, name string) (*checkout.Checkout, error) {
+	o, err := t.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return o.folder, nil
+}
+
+func (t *Team) find(ctx context.Context, name string) (*opened, error) {
+	e, err := t.entry(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return t.opened(ctx, e)
+}
+
+// entry is the entry of an active vault.
+func (t *Team) entry(ctx context.Context, name string) (Entry, error) {
+	e, ok := t.log.Known().State.Vault(name)
+	t.mu.Lock()
+	fresh := t.opt.Now().Sub(t.read) < yesLife
+	t.mu.Unlock()
+	if !fresh || !ok || e.Status != repo.Active {
+		if err := t.refresh(ctx); err != nil {
+			return Entry{}, err
+		}
+		e, ok = t.log.Known().State.Vault(name)
+	}
+	if !ok || e.Status != repo.Active {
+		return Entry{}, fault.NoVault(name)
+	}
+	return e, nil
+}
+
+// partOf is the partition of a vault's log, and where under the bucket its payloads lie.
+func partOf(name string, incarnation int) string {
+	return fmt.Sprintf("%s/%d", name, incarnation)
+}
+
+// opened is the vault of an entry, open. It is opened once, however many ask.
+func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
+	part := partOf(e.Name, e.Incarnation)
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return nil, fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
+	}
+	o := t.open[part]
+	if o == nil {
+		o = &opened{}
+		t.open[part] = o
+	}
+	t.mu.Unlock()
+	o.once.Do(func() { o.err = t.start(context.WithoutCancel(ctx), e, o) })
+	if o.err != nil {
+		t.mu.Lock()
+		if t.open[part] == o {
+			delete(t.open, part) // the next one tries again
+		}
+		t.mu.Unlock()
+	}
+	return o, o.err
+}
+
+// start opens the vault of an entry, and its folder.
+func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
+	v, err := t.vaultOf(e.Name, e.Incarnation)
+	if err != nil {
+		return err
+	}
+	o.vault = v
+	if !t.opt.Folders {
+		return nil
+	}
+	files, ok := blob.Sub(t.opt.Bucket, "vaults/"+e.Name+"/notes").(checkout.Files)
+	if !ok {
+		return fmt.Errorf("the bucket is no folder")
+	}
+	o.folder, err = checkout.Open(ctx, v, checkout.Options{
+		Files: files, Log: t.opt.Log, Now: t.opt.Now,
+	})
+	return err
+}
+
+func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
+	part := partOf(name, incarnation)
+	return repo.NewVault(repo.VaultOptions{
+		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Now: t.opt.Now,
+		Bucket: blob.Sub(t.opt.Bucket, "vaults/"+part),
+	})
+}
+
+// Close finishes what the open vaults do in the background. Nothing may be called after it.
+func (t *Team) Close() {
+	t.mu.Lock()
+	t.closed = true
+	open := t.open
+	t.mu.Unlock()
+	for _, o := range open {
+		if o.folder != nil {
+			o.folder.Close()
+		}
+	}
+}
+
+// Create makes a vault. The name must be free; answer is what the call is answered.
+//
+// First comes the vault's own log, then the tenant's commit that names it; a call that is repeated
+// after a crash between the two finds what there is and goes on (log.md §6).
+func (t *Team) Create(
+	ctx context.Context, c repo.Call, v NewVault, answer func(Entry) any,
+) (repo.Receipt, error) {
+	if err := vault.CheckName(v.Name); err != nil {
+		return repo.Receipt{}, err
+	}
+	return t.log.Update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+		old, taken := d.State().Vault(v.Name)
+		if taken && !old.Gone(d.Now()) {
+			return nil, nameTaken(old)
+		}
+		if !taken && len(d.State().vaults) >= MaxVaults {
+			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d vaults", MaxVaults)
+		}
+		if err := d.Touch(old.Changed); err != nil {
+			return nil, err
+		}
+		e := Entry{
+			Name: v.Name, Incarnation: old.Incarnation + 1, Status: repo.Active, Created: d.Now(),
+		}
+		if !d.DryRun() {
+			n, err := t.make(ctx, c, v, e.Incarnation)
+			if err != nil {
+				return nil, err
+			}
+			e.Incarnation = n
+		}
+		return answer(e), d.Record(kindVault, v.Name, e)
+	})
+}
+
+// NewVault is what a vault is made with.
+type NewVault struct {
+	Name  string
+	Files []repo.Note // its first files
+}
+
+// MaxVaults is how many vaults a tenant has at most (CONTRACT §9).
+const MaxVaults = 100
+
+func nameTaken(old Entry) error {
+	f := fault.New(fault.DuplicateID, "there is a vault %q already", old.Name).
+		With("id", old.Name)
+	if old.Status == repo.Trashed {
+		return f.Fix("rookery vault restore %s", old.Name)
+	}
+	return f
+}
+
+// make makes the log of a vault, at the incarnation or the next one whose log nobody else began.
+func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation int) (int, error) {
+	for ; ; incarnation++ {
+		made, err := t.vaultOf(v.Name, incarnation)
+		if err != nil {
+			return 0, err
+		}
+		err = made.Create(ctx, c, v.Files)
+		if !errors.Is(err, repo.ErrLogExists) {
+			return incarnation, err
+		}
+	}
+}
+
+// Trash puts a vault in the trash: nothing reads or writes it until it is restored.
+func (t *Team) Trash(
+	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
+) (repo.Receipt, error) {
+	return t.turn(ctx, c, name, repo.Trashed, answer)
+}
+
+// Restore takes a vault out of the trash.
+func (t *Team) Restore(
+	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
+) (repo.Receipt, error) {
+	return t.turn(ctx, c, name, repo.Active, answer)
+}
+
+// turn changes the status of a vault: of its own log first, so that no write can come after it.
+func (t *Team) turn(
+	ctx context.Context, c repo.Call, name string, to repo.Status, answer func(Entry) any,
+) (repo.Receipt, error) {
+	return t.log.Update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+		e, ok := d.State().Vault(name)
+		if !ok || e.Gone(d.Now()) || e.Status == repo.Trashed && to == repo.Trashed {
+			return nil, fault.NoVault(name)
+		}
+		if e.Status == to {
+			return answer(e), nil
+		}
+		if err := d.Touch(e.Changed); err != nil {
+			return nil, err
+		}
+		if !d.DryRun() {
+			o, err := t.opened(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			if err := o.vault.SetStatus(ctx, c, to); err != nil {
+				return nil, err
+			}
+		}
+		e.Status, e.Trashed = to, time.Time{}
+		if to == repo.Trashed {
+			e.Trashed = d.Now()
+		}
+		return answer(e), d.Record(kindVault, name, e)
+	})
+}

@@ -1,0 +1,71 @@
+// Package mutate carries out what the mutations of every family have in common: the version that
+// they build on, the idempotency key, and the answer that a repetition gets.
+package mutate
+
+import (
+	"context"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+// Call is what the log needs to know of a call. A malformed if_version is a fault of the family.
+func Call(c auth.Caller, m *tool.Mutation, f *tool.Family) (repo.Call, error) {
+	digest := m.Request()
+	call := repo.Call{
+		Who:  repo.Who{Principal: c.Principal, Agent: c.Agent, Request: c.RequestID},
+		Tool: m.Operation(), Key: m.IdempotencyKey, Request: digest[:], DryRun: m.DryRun,
+	}
+	if m.IfVersion == "" {
+		return call, nil
+	}
+	v, ok := repo.ParseVersion(m.IfVersion)
+	if !ok {
+		return call, fault.New(f.Malformed, "if_version must be a version such as %q", "v42").
+			With("argument", "if_version")
+	}
+	call.IfVersion = v
+	if v == 0 {
+		call.IfVersion = 1 // v0 is the version before the first commit: nothing is that old
+	}
+	return call, nil
+}
+
+// Vault runs a function that drafts a change of a vault and fills its output. The function may run
+// several times, each time with an empty output.
+func Vault[Out any](
+	ctx context.Context, v *repo.Vault, call repo.Call,
+	fn func(context.Context, *repo.Tx, *Out) error,
+) (Out, error) {
+	var out Out
+	r, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
+		var fresh Out
+		if err := fn(ctx, tx, &fresh); err != nil {
+			return nil, err
+		}
+		out = fresh
+		return tool.Keep(&out), nil
+	})
+	return Finish(r, out, err)
+}
+
+// Finish is the output of a call, from the receipt: the first answer of its key, if this is a
+// repetition. Its meta says the version that it made, or saw.
+func Finish[Out any](r repo.Receipt, out Out, err error) (Out, error) {
+	var none Out
+	if err != nil {
+		return none, err
+	}
+	if r.Replayed != nil {
+		out = none
+		if err := tool.Recall(r.Replayed, &out); err != nil {
+			return none, err
+		}
+	}
+	if a, ok := any(&out).(interface{ Note(string, any) }); ok {
+		a.Note("version", repo.Version(r.Seq))
+	}
+	return out, nil
+}

@@ -1,0 +1,88 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed vault_create.md
+var vaultCreateDoc string
+
+type vaultCreateIn struct {
+	Name   string       `json:"name" max:"63" jsonschema:"a to z, 0 to 9 and -, beginning with no -"`
+	Config *vaultConfig `json:"config,omitempty" jsonschema:"settings of the vault"`
+	tool.Mutation
+}
+
+// vaultConfig is what `rookery.yaml` holds: what Raven has no word for.
+type vaultConfig struct {
+	Timezone  string `json:"timezone,omitempty" jsonschema:"an IANA name such as Europe/Oslo; default UTC"`
+	WeekStart string `json:"week_start,omitempty" jsonschema:"monday or sunday; default monday"`
+}
+
+// vaultOut is the answer of the tools that change a vault as a whole.
+type vaultOut struct {
+	tool.Aside  `json:"-"`
+	Action      string    `json:"action,omitempty" jsonschema:"created, deleted, restored or unchanged"`
+	Vault       *vaultRow `json:"vault,omitempty"`
+	DryRun      bool      `json:"dry_run,omitempty"`
+	WouldCreate *vaultRow `json:"would_create,omitempty"`
+	WouldDelete *vaultRow `json:"would_delete,omitempty"`
+	WouldUpdate *vaultRow `json:"would_update,omitempty"`
+}
+
+func (f tools) vaultCreate() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_vault_create", Family: Family, Title: "Create a vault", Doc: vaultCreateDoc,
+		Role: auth.Admin, Kind: tool.Write, Subject: "name",
+		Route:    tool.Route{Method: "POST", Path: "/vaults"},
+		Commands: []tool.Command{{Words: "vault create", Args: []string{"name"}}},
+	}, f.createVault)
+}
+
+func (f tools) createVault(
+	ctx context.Context, c auth.Caller, in vaultCreateIn,
+) (vaultOut, error) {
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return vaultOut{}, err
+	}
+	files, err := in.Config.files()
+	if err != nil {
+		return vaultOut{}, err
+	}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return vaultOut{}, err
+	}
+	var out vaultOut
+	r, err := t.Create(ctx, call, team.NewVault{Name: in.Name, Files: files},
+		func(e team.Entry) any {
+			row := &vaultRow{Name: e.Name, State: e.Status, Version: repo.Version(1)}
+			out = vaultOut{Action: "created", Vault: row}
+			if in.DryRun {
+				out = vaultOut{DryRun: true, WouldCreate: row}
+			}
+			return tool.Keep(&out)
+		})
+	return mutate.Finish(r, out, err)
+}
+
+// files are the first files of a vault with these settings.
+func (c *vaultConfig) files() ([]repo.Note, error) {
+	if c == nil || *c == (vaultConfig{}) {
+		return nil, nil
+	}
+	text := vault.ConfigText(c.Timezone, c.WeekStart)
+	if _, err := vault.ParseConfig(nil, text); err != nil {
+		return nil, err
+	}
+	return []repo.Note{{Path: vault.ConfigRookery, Text: text}}, nil
+}

@@ -1,0 +1,88 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed vault_delete.md
+var vaultDeleteDoc string
+
+//go:embed vault_restore.md
+var vaultRestoreDoc string
+
+type vaultNameIn struct {
+	Name string `json:"name" max:"63" jsonschema:"name of the vault"`
+	tool.Mutation
+}
+
+func (f tools) vaultDelete() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_vault_delete", Family: Family, Title: "Delete a vault", Doc: vaultDeleteDoc,
+		Role: auth.Admin, Kind: tool.Destroy, Subject: "name",
+		Route:    tool.Route{Method: "DELETE", Path: "/vaults/{name}"},
+		Commands: []tool.Command{{Words: "vault delete", Args: []string{"name"}}},
+	}, f.deleteVault)
+}
+
+func (f tools) deleteVault(
+	ctx context.Context, c auth.Caller, in vaultNameIn,
+) (vaultOut, error) {
+	return f.turn(ctx, c, in, (*team.Team).Trash, func(row *vaultRow) vaultOut {
+		if in.DryRun {
+			return vaultOut{DryRun: true, WouldDelete: row}
+		}
+		return vaultOut{Action: "deleted", Vault: row}
+	})
+}
+
+func (f tools) vaultRestore() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_vault_restore", Family: Family, Title: "Restore a vault", Doc: vaultRestoreDoc,
+		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Subject: "name",
+		Route:    tool.Route{Method: "POST", Path: "/vaults/restore"},
+		Commands: []tool.Command{{Words: "vault restore", Args: []string{"name"}}},
+	}, f.restoreVault)
+}
+
+func (f tools) restoreVault(
+	ctx context.Context, c auth.Caller, in vaultNameIn,
+) (vaultOut, error) {
+	return f.turn(ctx, c, in, (*team.Team).Restore, func(row *vaultRow) vaultOut {
+		if in.DryRun {
+			return vaultOut{DryRun: true, WouldUpdate: row}
+		}
+		return vaultOut{Action: "restored", Vault: row}
+	})
+}
+
+// A turning puts a vault in the trash, or takes it out.
+type turning func(
+	*team.Team, context.Context, repo.Call, string, func(team.Entry) any,
+) (repo.Receipt, error)
+
+func (f tools) turn(
+	ctx context.Context, c auth.Caller, in vaultNameIn, turn turning,
+	shape func(*vaultRow) vaultOut,
+) (vaultOut, error) {
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return vaultOut{}, err
+	}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return vaultOut{}, err
+	}
+	var out vaultOut
+	r, err := turn(t, ctx, call, in.Name, func(e team.Entry) any {
+		out = shape(&vaultRow{Name: e.Name, State: e.Status})
+		return tool.Keep(&out)
+	})
+	return mutate.Finish(r, out, err)
+}

@@ -1,0 +1,246 @@
+package team
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"unicode/utf8"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed vault_import.md
+var vaultImportDoc string
+
+// maxImport is how many notes one call may bring (CONTRACT §4, team).
+const maxImport = 1000
+
+type vaultImportIn struct {
+	tool.Vault
+	Notes []importNote `json:"notes" jsonschema:"the files: path relative to the vault, and text"`
+	Mode  string       `json:"mode,omitempty" enum:"create,replace,skip" default:"create" jsonschema:"what to do with a note that is there with another text: create refuses, replace writes, skip leaves it"`
+	tool.Mutation
+}
+
+// An importNote is one file that is brought in.
+type importNote struct {
+	Path      string `json:"path"`
+	Text      string `json:"text"`
+	IfVersion string `json:"if_version,omitempty"`
+}
+
+type vaultImportOut struct {
+	tool.Aside `json:"-"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+	Created    int    `json:"created"`
+	Replaced   int    `json:"replaced"`
+	Skipped    int    `json:"skipped"`
+	Version    string `json:"version"`
+}
+
+func (f tools) vaultImport() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_vault_import", Family: Family, Title: "Import notes", Doc: vaultImportDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
+		Route:    tool.Route{Method: "POST", Path: "/vaults/{vault}/contents"},
+		Commands: []tool.Command{{Words: "vault import"}},
+		Input: &tool.Files{
+			Arg: "notes", MaxFiles: maxImport, MaxBytes: tool.MaxBody - 256<<10,
+			Before: &tool.Before{
+				Flag: "create", Doc: "make the vault if there is none of this name",
+				Tool: "team_vault_create", Args: map[string]string{"name": "vault"},
+			},
+		},
+	}, f.importVault)
+}
+
+func (f tools) importVault(
+	ctx context.Context, c auth.Caller, in vaultImportIn,
+) (vaultImportOut, error) {
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return vaultImportOut{}, err
+	}
+	files, err := in.files()
+	if err != nil {
+		return vaultImportOut{}, err
+	}
+	v, err := f.vault(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return vaultImportOut{}, err
+	}
+	job := importJob{vault: v, mode: in.Mode, files: files}
+	return mutate.Vault(ctx, v, call, job.run)
+}
+
+// An importFile is a file whose path and text were checked.
+type importFile struct {
+	path vault.Path
+	text []byte
+	base uint64 // the version that it builds on; 0: none given
+}
+
+// files checks what was brought. All problems come together.
+func (in *vaultImportIn) files() ([]importFile, error) {
+	if len(in.Notes) == 0 {
+		return nil, fault.New(fault.InvalidParameter, "notes must name one file at least").
+			With("argument", "notes")
+	}
+	if len(in.Notes) > maxImport {
+		return nil, fault.New(fault.BatchTooLarge, "one call brings at most %d notes, not %d",
+			maxImport, len(in.Notes)).Fix("split them over several calls")
+	}
+	var files []importFile
+	var problems []*fault.Fault
+	seen := map[string]string{}
+	for _, n := range in.Notes {
+		f, err := n.check()
+		if err != nil {
+			problems = append(problems, fault.Of(err))
+			continue
+		}
+		if other, twice := seen[vault.Fold(string(f.path))]; twice {
+			problems = append(problems, fault.New(fault.DuplicateID,
+				"%s is brought twice, or differs only by case or normalization from %s",
+				f.path, other))
+		}
+		seen[vault.Fold(string(f.path))] = string(f.path)
+		files = append(files, f)
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return nil, f
+	}
+	return files, nil
+}
+
+func (n importNote) check() (importFile, error) {
+	path, err := vault.ParseFile(n.Path)
+	if err != nil {
+		return importFile{}, err
+	}
+	if !utf8.ValidString(n.Text) {
+		return importFile{}, fault.New(fault.InvalidValue, "%s is not UTF-8", path)
+	}
+	if len(n.Text) > repo.MaxNote {
+		return importFile{}, fault.New(fault.NoteTooLarge,
+			"%s has %d bytes; a note has at most %d", path, len(n.Text), repo.MaxNote)
+	}
+	f := importFile{path: path, text: []byte(n.Text)}
+	if n.IfVersion != "" {
+		var ok bool
+		if f.base, ok = repo.ParseVersion(n.IfVersion); !ok {
+			return f, fault.New(fault.InvalidParameter,
+				"if_version of %s must be a version such as %q", path, "v42")
+		}
+	}
+	return f, nil
+}
+
+// An importJob brings files into a vault: all of them, or none.
+type importJob struct {
+	vault *repo.Vault
+	mode  string
+	files []importFile
+}
+
+func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) error {
+	var problems []*fault.Fault
+	for _, f := range j.files {
+		if err := j.bring(ctx, tx, f, out); err != nil {
+			problems = append(problems, fault.Of(err))
+		}
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		if len(problems) > 1 && fault.Is(problems[0], fault.DuplicateID) {
+			f.Code = fault.DuplicateID
+		}
+		return f
+	}
+	quarantined(tx, j.files, out)
+	out.DryRun = tx.DryRun()
+	out.Version = repo.Version(tx.Seq())
+	if out.Created+out.Replaced == 0 || out.DryRun {
+		out.Version = repo.Version(tx.Before().Version())
+	}
+	return nil
+}
+
+// bring stages one file.
+func (j importJob) bring(
+	ctx context.Context, tx *repo.Tx, f importFile, out *vaultImportOut,
+) error {
+	old, exists, err := tx.Text(ctx, f.path)
+	if err != nil {
+		return err
+	}
+	same := exists && bytes.Equal(old, f.text)
+	if !same && f.path == vault.AuditLog {
+		if same, err = j.told(ctx, f.text); err != nil {
+			return err
+		}
+	}
+	switch {
+	case same, exists && j.mode == "skip":
+		out.Skipped++
+		return nil
+	case exists && j.mode != "replace":
+		return fault.New(fault.DuplicateID, "%s is there with another text", f.path).
+			With("id", f.path.ID()).Fix("use mode replace or skip")
+	case exists:
+		out.Replaced++
+	default:
+		out.Created++
+	}
+	if err := unchangedSince(tx, f); err != nil {
+		return err
+	}
+	return tx.Put(ctx, f.path, f.text)
+}
+
+// unchangedSince is CONFLICT if the file changed after the version that it was said to build on.
+func unchangedSince(tx *repo.Tx, f importFile) error {
+	now, ok := tx.Before().File(string(f.path))
+	if f.base == 0 || !ok || now.Version <= f.base {
+		return nil
+	}
+	return fault.New(fault.Conflict, "%s changed after %s: its latest version is %s",
+		f.path, repo.Version(f.base), repo.Version(now.Version)).
+		With("latest_version", repo.Version(now.Version))
+}
+
+// told reports whether an audit log tells nothing new: the vault's own begins with it.
+func (j importJob) told(ctx context.Context, text []byte) (bool, error) {
+	rest := text
+	for piece, err := range j.vault.AuditLog(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if len(rest) <= len(piece) {
+			return bytes.HasPrefix(piece, rest), nil
+		}
+		if !bytes.HasPrefix(rest, piece) {
+			return false, nil
+		}
+		rest = rest[len(piece):]
+	}
+	return len(rest) == 0, nil
+}
+
+// quarantined warns of each file that does not parse: it is kept and can be read.
+func quarantined(tx *repo.Tx, files []importFile, out *vaultImportOut) {
+	for _, f := range files {
+		n, ok := tx.Index().Note(string(f.path))
+		if !ok || n.Quarantine == nil {
+			continue
+		}
+		out.Warn("NOTE_QUARANTINED",
+			fmt.Sprintf("%s does not parse; it is kept as text", f.path),
+			map[string]any{"path": f.path, "line": n.Quarantine.Line})
+	}
+}

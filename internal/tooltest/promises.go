@@ -1,0 +1,201 @@
+package tooltest
+
+// A Promise is one tool that the documents and CONTRACT §4 name, with its own arguments; those that
+// every tool, every page or every mutation has are not repeated.
+type Promise struct {
+	Tool  string
+	Args  []string
+	Later map[string]string // arguments that are not here yet, and why
+	Why   string            // why the tool as a whole is not here yet; empty: it is here
+}
+
+// Reasons for what is not here yet. Each is a step of the product that brings it whole.
+const (
+	inDepth    = "traits, references and search come with the whole syntax of notes"
+	withTime   = "history, undo and reading as of a time come with folding"
+	withPlans  = "queries, batches and plans come with the query language"
+	withSchema = "editing the schema comes with checks of what is in use"
+	withFolder = "merging outside edits comes with folders that people edit"
+	withAuth   = "members, tokens, issuers and audit come with authentication"
+	withCloud  = "erasing, jobs and webhooks come with hosting"
+	notesYet   = "the notes family comes after the syntax of notes"
+	orientYet  = "orientation comes after the syntax of notes"
+	treeYet    = "the tree family comes after the syntax of notes"
+	memoryYet  = "the memory family comes after retrieval"
+)
+
+// timeFilters are the filters of objects and traits by when they were made and changed.
+var timeFilters = []string{
+	"created_today", "created_this_week", "created_after", "created_before", "created_since",
+	"modified_today", "modified_this_week", "modified_after", "modified_before", "modified_since",
+}
+
+// Promises are all tools, family by family. A test requires each one that is here with each of its
+// arguments, and requires that none of the others is.
+var Promises = []Promise{
+	// raven: spec/raven-agent-improvements.md, CONTRACT §4.
+	{Tool: "raven_schema"},
+	{Tool: "raven_schema_types"},
+	{Tool: "raven_schema_type", Args: []string{"name"}},
+	{Tool: "raven_schema_commands"},
+	{Tool: "raven_schema_traits", Why: inDepth},
+	{Tool: "raven_schema_trait", Args: []string{"name"}, Why: inDepth},
+	{Tool: "raven_schema_validate", Why: inDepth},
+	{Tool: "raven_schema_add", Args: schemaArgs, Why: withSchema},
+	{Tool: "raven_schema_update", Args: schemaArgs, Why: withSchema},
+	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"}, Why: withSchema},
+	{Tool: "raven_object_list", Args: []string{"type", "field"},
+		Later: later(inDepth, append(timeFilters, "as_of", "depth", "slim")...)},
+	{Tool: "raven_object_get", Args: []string{"id"}, Later: later(inDepth, "depth", "slim", "as_of")},
+	{Tool: "raven_read", Args: []string{"path", "lines"},
+		Later: later(inDepth, "references", "backlinks", "as_of")},
+	{Tool: "raven_new", Args: []string{"type", "title", "path", "fields", "content", "template"}},
+	{Tool: "raven_set", Args: []string{"id", "set", "unset"},
+		Later: later(withPlans, "query", "plan_token")},
+	{Tool: "raven_unset", Args: []string{"id", "unset"},
+		Later: later(withPlans, "query", "plan_token")},
+	{Tool: "raven_delete", Args: []string{"id", "force"},
+		Later: later(withPlans, "query", "plan_token", "erase")},
+	{Tool: "raven_add", Args: []string{"text", "to", "timestamp"}},
+	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"}},
+	{Tool: "raven_stats", Later: later(withTime, "as_of")},
+	{Tool: "raven_reindex", Args: []string{"full"}, Later: later(withFolder, "pending")},
+	{Tool: "raven_upsert", Args: []string{"type", "title", "fields", "content"}, Why: withPlans},
+	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs"}, Why: inDepth},
+	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Why: inDepth},
+	{Tool: "raven_section", Args: []string{"op", "id"}, Why: inDepth},
+	{Tool: "raven_trait_list", Args: []string{"trait_type", "value", "parent_type", "path"},
+		Why: inDepth},
+	{Tool: "raven_trait_get", Args: []string{"id"}, Why: inDepth},
+	{Tool: "raven_trait_create", Args: []string{
+		"trait_type", "value", "parent_id", "content", "other_traits"}, Why: inDepth},
+	{Tool: "raven_trait_update", Args: []string{"id", "set", "unset"}, Why: inDepth},
+	{Tool: "raven_trait_delete", Args: []string{"id"}, Why: inDepth},
+	{Tool: "raven_query", Args: []string{"name", "query", "inputs", "ids", "count_only"},
+		Why: withPlans},
+	{Tool: "raven_query_list", Why: withPlans},
+	{Tool: "raven_query_save", Args: []string{
+		"name", "query", "types", "traits", "filters", "tags", "args", "description"}, Why: withPlans},
+	{Tool: "raven_query_remove", Args: []string{"name"}, Why: withPlans},
+	{Tool: "raven_backlinks", Args: []string{"target"}, Why: inDepth},
+	{Tool: "raven_outlinks", Args: []string{"target"}, Why: inDepth},
+	{Tool: "raven_resolve", Args: []string{"reference"}, Why: inDepth},
+	{Tool: "raven_type", Args: []string{"name", "list"}, Why: inDepth},
+	{Tool: "raven_tag", Args: []string{"tag", "list"}, Why: inDepth},
+	{Tool: "raven_date", Args: []string{"date"}, Why: inDepth},
+	{Tool: "raven_untyped", Why: inDepth},
+	{Tool: "raven_search", Args: []string{"query", "type", "limit"}, Why: inDepth},
+	{Tool: "raven_log", Args: []string{
+		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
+	{Tool: "raven_history", Args: []string{"id"}, Why: withTime},
+	{Tool: "raven_undo", Args: []string{"version"}, Why: withTime},
+	{Tool: "raven_batch", Args: []string{"operations", "options"}, Why: withPlans},
+	{Tool: "raven_validate", Args: []string{"type", "input"}, Why: withPlans},
+	{Tool: "raven_check", Args: []string{
+		"id", "type", "trait", "issues", "strict", "create_missing"}, Why: inDepth},
+	{Tool: "raven_check_fix", Why: inDepth},
+	{Tool: "raven_trash_list", Why: withPlans},
+	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Why: withPlans},
+
+	// notes: spec/knowtation-cli-json.md.
+	{Tool: "notes_search", Why: notesYet},
+	{Tool: "notes_list", Why: notesYet},
+	{Tool: "notes_get", Why: notesYet},
+	{Tool: "notes_outline", Why: notesYet},
+	{Tool: "notes_document_tree", Why: notesYet},
+	{Tool: "notes_metadata_facets", Why: notesYet},
+	{Tool: "notes_write", Why: notesYet},
+	{Tool: "notes_export", Why: notesYet},
+	{Tool: "notes_import", Why: notesYet},
+
+	// orient: spec/vault-orientation.md.
+	{Tool: "vault_overview", Why: orientYet},
+	{Tool: "vault_tree", Why: orientYet},
+	{Tool: "vault_tags", Why: orientYet},
+	{Tool: "vault_facets", Why: orientYet},
+	{Tool: "vault_status", Why: orientYet},
+
+	// team: CONTRACT §4.
+	{Tool: "team_whoami"},
+	{Tool: "team_vault_list"},
+	{Tool: "team_vault_create", Args: []string{"name", "config"}},
+	{Tool: "team_vault_delete", Args: []string{"name"}},
+	{Tool: "team_vault_restore", Args: []string{"name"}},
+	{Tool: "team_vault_import", Args: []string{"notes", "mode"}},
+	{Tool: "team_vault_export"},
+	{Tool: "team_vault_erase", Args: []string{"name", "confirm"}, Why: withCloud},
+	{Tool: "team_vault_set", Args: []string{"name", "readonly", "secrets"}, Why: withAuth},
+	{Tool: "team_token_create", Args: []string{
+		"name", "role", "vaults", "tools", "prefix", "readonly", "expires_in"}, Why: withAuth},
+	{Tool: "team_token_list", Why: withAuth},
+	{Tool: "team_token_revoke", Args: []string{"id"}, Why: withAuth},
+	{Tool: "team_member_set", Args: []string{
+		"subject", "issuer", "role", "vaults", "prefix"}, Why: withAuth},
+	{Tool: "team_member_list", Why: withAuth},
+	{Tool: "team_member_remove", Args: []string{"subject"}, Why: withAuth},
+	{Tool: "team_issuer_set", Args: []string{
+		"issuer", "name", "audience", "jwks_url", "claims", "role", "vaults", "roles_claim",
+		"client_id"}, Why: withAuth},
+	{Tool: "team_issuer_list", Why: withAuth},
+	{Tool: "team_issuer_remove", Args: []string{"name"}, Why: withAuth},
+	{Tool: "team_audit", Args: []string{
+		"since", "until", "agent", "principal", "tool", "target", "outcome"}, Why: withAuth},
+	{Tool: "team_usage", Why: withAuth},
+	{Tool: "team_job_list", Why: withCloud},
+	{Tool: "team_job_get", Why: withCloud},
+	{Tool: "team_job_cancel", Why: withCloud},
+	{Tool: "team_webhook_set", Why: withCloud},
+	{Tool: "team_webhook_list", Why: withCloud},
+	{Tool: "team_webhook_remove", Why: withCloud},
+	{Tool: "team_tenant_export", Why: withCloud},
+	{Tool: "team_tenant_erase", Args: []string{"confirm"}, Why: withCloud},
+}
+
+var schemaArgs = []string{
+	"kind", "type", "name", "value_type", "default_path", "name_field", "description", "fields",
+	"traits", "values", "default", "required", "target", "min", "max",
+}
+
+// later gives several arguments one reason.
+func later(why string, args ...string) map[string]string {
+	all := map[string]string{}
+	for _, a := range args {
+		all[a] = why
+	}
+	return all
+}
+
+// Families are the tools whose names are a prefix and a word of their document: tree's 47 and
+// memory's 18. None is here yet.
+var Families = []struct {
+	Prefix, Why string
+	Words       []string
+}{
+	{"tree_", treeYet, []string{
+		"get_node", "get_view", "search", "list_children", "expand_node", "collapse_node",
+		"toggle_node", "expand_all", "collapse_all", "add_child", "update_payload_property",
+		"remove_node", "move_node", "export_view", "import_view", "get_path", "get_subtree",
+		"get_common_ancestor", "search_advanced", "select_nodes", "copy_subtree", "clone_node",
+		"move_before", "move_after", "sort_children", "update_payload", "update_nodes",
+		"set_expansion_recursive", "set_filters", "tag_node", "query_by_tag", "bookmark",
+		"list_bookmarks", "remove_bookmark", "validate_tree", "lint_payload", "snapshot_create",
+		"snapshot_list", "snapshot_restore", "snapshot_diff", "diff_subtree", "export_subtree",
+		"import_merge", "untag_node", "get_tags", "snapshot_get", "snapshot_delete",
+	}},
+	{"memory_", memoryYet, []string{
+		"store", "update_memory", "recall", "trace", "list", "link", "identity", "create_chapter",
+		"list_chapters", "synthesize", "recall_wisdom", "check_file", "delete_memory",
+		"delete_chapter", "delete_wisdom", "history", "export", "import",
+	}},
+}
+
+// Warnings are the codes of CONTRACT §1, and whether a tool that is here can warn with it.
+var Warnings = map[string]string{
+	"UNKNOWN_FIELD": "", "NOTE_QUARANTINED": "", "WARNINGS_TRUNCATED": "", "NO_RESULTS": "",
+	"REF_NOT_FOUND": inDepth, "HAS_BACKLINKS": inDepth,
+	"TOP_LEVEL_FOLDERS_TRUNCATED": orientYet, "TOP_TAGS_TRUNCATED": orientYet,
+	"FRONTMATTER_FIELDS_TRUNCATED": orientYet, "TREE_LIMIT_EXCEEDED": orientYet,
+	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,
+	"INDEX_STALE": orientYet, "INDEX_PENDING": orientYet, "INDEX_UPDATING": orientYet,
+	"INDEX_UNKNOWN": orientYet, "SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
+}
