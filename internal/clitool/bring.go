@@ -15,6 +15,7 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/tool"
+	"rookery/internal/vault"
 )
 
 // An importing is one run of bringing files in: as many calls as they need.
@@ -71,23 +72,20 @@ func (in *importing) split() ([][]string, error) {
 	var calls [][]string
 	var problems []*fault.Fault
 	room, limit := 0, in.tool.Input
+	folded := map[string]string{}
 	for _, name := range in.files {
-		f, err := in.src.read(name)
+		size, err := in.sizeOf(name, folded)
 		if err != nil {
 			problems = append(problems, fault.Of(err))
 			continue
 		}
-		entry, err := tool.Marshal(f)
-		if err != nil {
-			return nil, fmt.Errorf("write %s: %w", name, err)
-		}
 		n := len(calls) - 1
-		if n < 0 || len(calls[n]) == limit.MaxFiles || len(entry) > room {
+		if n < 0 || len(calls[n]) == limit.MaxFiles || size > room {
 			calls, room = append(calls, nil), limit.MaxBytes
 			n++
 		}
 		calls[n] = append(calls[n], name)
-		room -= len(entry)
+		room -= size
 	}
 	if f := fault.Join(in.tool.Family.Several, problems); f != nil {
 		return nil, f
@@ -95,24 +93,49 @@ func (in *importing) split() ([][]string, error) {
 	return calls, nil
 }
 
-// sendAll makes the calls in order and adds up their answers.
+// sizeOf is how many bytes a file is in a call. Folded holds the names of the files before it, under
+// the keys by which a file system may take two names for one.
+func (in *importing) sizeOf(name string, folded map[string]string) (int, error) {
+	f, err := in.src.read(name)
+	if err != nil {
+		return 0, err
+	}
+	key := vault.Fold(f.Path)
+	if other, taken := folded[key]; taken {
+		return 0, fault.New(fault.DuplicateID,
+			"it differs only by case or normalization from %s", other).At(name, 0)
+	}
+	folded[key] = f.Path
+	entry, err := tool.Marshal(f)
+	return len(entry), err
+}
+
+// sendAll makes the calls in order.
 func (in *importing) sendAll(ctx context.Context, calls [][]string) error {
 	bar := in.bar()
 	for i, names := range calls {
-		args, err := in.argsOf(i, names)
-		if err != nil {
-			return err
+		if err := in.send(ctx, i, names); err != nil {
+			return errors.Join(err, bar.Clear())
 		}
-		ans, err := in.patiently(ctx, in.inv, &request{args: args})
-		if err != nil {
-			return errors.Join(err, bar.Exit())
-		}
-		in.sum.add(ans)
-		in.done += len(names)
 		if err := bar.Add(len(names)); err != nil {
 			return fmt.Errorf("show the progress: %w", err)
 		}
 	}
+	return nil
+}
+
+// send makes one call and adds up its answer.
+func (in *importing) send(ctx context.Context, i int, names []string) error {
+	args, err := in.argsOf(i, names)
+	if err != nil {
+		return err
+	}
+	ans, err := in.patiently(ctx, in.inv, &request{args: args})
+	if err != nil {
+		return err
+	}
+	in.sum.add(ans)
+	in.done += len(names)
 	return nil
 }
 
@@ -167,8 +190,11 @@ func (in *importing) partly(err error) error {
 	if !errors.As(err, &failed) {
 		failed = newFailure(nil, err)
 	}
-	failed.fault = failed.fault.With("files_in", in.done).With("files", len(in.files)).
-		Fix("run the same command again: what is in already is not changed")
+	failed.fault = failed.fault.With("files_in", in.done).With("files", len(in.files))
+	if in.done > 0 {
+		failed.fault = failed.fault.Fix(
+			"then run the same command again: what is in already is skipped")
+	}
 	in.nameLeftOut()
 	in.sum.add(failed.answer)
 	in.sum.ok, in.sum.fault = false, failed.fault

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
+	"rookery/internal/clitool"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
@@ -176,11 +177,11 @@ func contents(t *testing.T, dir string) map[string]string {
 
 func unzip(t *testing.T, name string) map[string]string {
 	t.Helper()
-	archive, err := zip.OpenReader(name)
+	r, err := zip.OpenReader(name)
 	require.NoError(t, err)
-	defer archive.Close()
+	defer r.Close()
 	files := map[string]string{}
-	for _, f := range archive.File {
+	for _, f := range r.File {
 		r, err := f.Open()
 		require.NoError(t, err)
 		data, err := io.ReadAll(r)
@@ -188,6 +189,22 @@ func unzip(t *testing.T, name string) map[string]string {
 		files[f.Name] = string(data)
 	}
 	return files
+}
+
+// archive makes an archive of empty files.
+func archive(t *testing.T, names ...string) string {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), "in.zip")
+	f, err := os.Create(at)
+	require.NoError(t, err)
+	w := zip.NewWriter(f)
+	for _, name := range names {
+		_, err = w.Create(name)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+	return at
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -210,13 +227,13 @@ func TestRoundTrip(t *testing.T) {
 	require.Equal(t, "9 files, path "+to+"\n", out)
 	require.Equal(t, notes, contents(t, to))
 
-	archive := filepath.Join(t.TempDir(), "out.zip")
-	code, _, errs = s.run("vault", "export", archive)
+	zipped := filepath.Join(t.TempDir(), "out.zip")
+	code, _, errs = s.run("vault", "export", zipped)
 	require.Zero(t, code, errs)
-	require.Equal(t, notes, unzip(t, archive))
+	require.Equal(t, notes, unzip(t, zipped))
 
 	c.vaults["w"] = map[string]string{}
-	code, _, errs = s.run("vault", "import", archive, "--vault", "w")
+	code, _, errs = s.run("vault", "import", zipped, "--vault", "w")
 	require.Zero(t, code, errs)
 	require.Equal(t, notes, c.vaults["w"])
 }
@@ -236,7 +253,7 @@ func TestSameExportMakesTheSameArchive(t *testing.T) {
 
 func TestImportIsSplitInOrder(t *testing.T) {
 	_, s := newCabinet(t)
-	files := map[string]string{"schema.yaml": "s", "B.md": "", "a.md": "", "b.md": "", "c.md": ""}
+	files := map[string]string{"schema.yaml": "s", "Z.md": "", "a.md": "", "b.md": "", "c.md": ""}
 	files["d.md"] = strings.Repeat("d", 300) // alone, for it is larger than a call
 	files["e.md"] = strings.Repeat(`"`, 60)  // 120 bytes as JSON
 	files["f.md"] = strings.Repeat(`"`, 60)
@@ -258,7 +275,7 @@ func TestImportIsSplitInOrder(t *testing.T) {
 		keys[args.Key] = true
 	}
 	require.Equal(t, [][]string{
-		{"schema.yaml", "B.md", "a.md"}, {"b.md", "c.md"}, {"d.md"}, {"e.md"}, {"f.md"},
+		{"schema.yaml", "Z.md", "a.md"}, {"b.md", "c.md"}, {"d.md"}, {"e.md"}, {"f.md"},
 	}, sent)
 	require.Len(t, keys, 5)
 	require.NotContains(t, keys, "")
@@ -291,13 +308,12 @@ func TestWhatIsNoNoteIsNamed(t *testing.T) {
 	c, s := newCabinet(t)
 	code, out, errs := s.run("vault", "import", dir)
 	require.Zero(t, code, errs)
-	require.Equal(t, "1 created, 0 skipped, version v1\n", out)
+	require.Equal(t, "2 created, 0 skipped, version v2\n", out)
 	require.Equal(t, `left out (a link or a device): loop, up.md
-left out (a reserved name): _folder.md
 left out (its name begins with a dot): .hidden.md, .obsidian/, .raven/index.db, .raven/x/, sub/.trash/
 left out (no note): img.png, sub/schema.yaml, sub/x.canvas
 `, errs)
-	require.Equal(t, map[string]string{"a.md": "a"}, c.vaults["v"])
+	require.Equal(t, map[string]string{"a.md": "a", "_folder.md": "f"}, c.vaults["v"])
 
 	_, out, errs = s.run("vault", "import", dir, "--json")
 	require.Empty(t, errs)
@@ -325,8 +341,8 @@ func TestBadFilesAreRefusedTogetherBeforeAnyCall(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Empty(t, out)
 	require.Equal(t, `error: 2 validation errors found (VALIDATION_FAILED)
-  - big.md: "big.md" is larger than 1 MiB (NOTE_TOO_LARGE)
-  - latin.md: "latin.md" is not valid UTF-8 (INVALID_VALUE)
+  - big.md: a note has at most 1 MiB (NOTE_TOO_LARGE)
+  - latin.md: the text is not valid UTF-8 (INVALID_VALUE)
 `, errs)
 	require.Empty(t, s.calls)
 }
@@ -375,16 +391,8 @@ func TestFilesMayStandInTheInput(t *testing.T) {
 
 func TestArchiveThatLeadsOutIsRefused(t *testing.T) {
 	for _, name := range []string{"../x.md", "/etc/x.md", "a/../../x.md", "a//b.md"} {
-		at := filepath.Join(t.TempDir(), "in.zip")
-		f, err := os.Create(at)
-		require.NoError(t, err)
-		w := zip.NewWriter(f)
-		_, err = w.Create(name)
-		require.NoError(t, err)
-		require.NoError(t, w.Close())
-		require.NoError(t, f.Close())
 		_, s := newCabinet(t)
-		code, _, errs := s.run("vault", "import", at)
+		code, _, errs := s.run("vault", "import", archive(t, name))
 		require.Equal(t, 2, code)
 		require.Contains(t, errs, "(INVALID_PATH)")
 		require.Contains(t, errs, name)
@@ -431,7 +439,7 @@ func TestInterruptedImportIsRepeated(t *testing.T) {
 	require.Equal(t, `error: the vault is full (QUOTA_EXCEEDED)
   files: 8
   files_in: 3
-try: run the same command again: what is in already is not changed
+try: then run the same command again: what is in already is skipped
 `, errs)
 
 	s.fails[len(s.calls)+1] = s.fails[1]
@@ -456,6 +464,11 @@ func TestImportWaitsWhereItIsToldTo(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Equal(t, []time.Duration{3 * time.Second, 3 * time.Second}, s.waits)
 	require.Equal(t, s.calls[0], s.calls[2], "the same call, with the same key")
+
+	s.fails[len(s.calls)] = fault.New(fault.QuotaExceeded, "tomorrow").After(time.Hour)
+	code, _, _ = s.run("vault", "import", dir)
+	require.Equal(t, 8, code)
+	require.Len(t, s.waits, 2, "not for an hour")
 
 	for i := range 10 {
 		s.fails[len(s.calls)+i] = busy
@@ -488,10 +501,10 @@ func TestPartsAreJoined(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Contains(t, out, `"data":{"files":3,"path":`)
 	require.Equal(t, want, contents(t, dir))
-	archive := filepath.Join(dir, "x.zip")
-	code, _, errs = s.run("vault", "export", archive)
+	zipped := filepath.Join(dir, "x.zip")
+	code, _, errs = s.run("vault", "export", zipped)
 	require.Zero(t, code, errs)
-	require.Equal(t, want, unzip(t, archive))
+	require.Equal(t, want, unzip(t, zipped))
 
 	c.parts = []entry{{"a.md", "a", 1}, {"b.md", "b", 2}}
 	for _, to := range []string{filepath.Join(t.TempDir(), "x.zip"), t.TempDir()} {
@@ -565,11 +578,11 @@ func TestInterruptedExportLeavesWholeFiles(t *testing.T) {
 	}
 
 	s.fails[len(s.calls)+1] = s.fails[1]
-	archive := filepath.Join(t.TempDir(), "x.zip")
-	require.NoError(t, os.WriteFile(archive, []byte("before"), 0o600))
-	code, _, _ = s.run("vault", "export", archive)
+	zipped := filepath.Join(t.TempDir(), "x.zip")
+	require.NoError(t, os.WriteFile(zipped, []byte("before"), 0o600))
+	code, _, _ = s.run("vault", "export", zipped)
 	require.Equal(t, 6, code)
-	require.Equal(t, map[string]string{"x.zip": "before"}, contents(t, filepath.Dir(archive)))
+	require.Equal(t, map[string]string{"x.zip": "before"}, contents(t, filepath.Dir(zipped)))
 }
 
 func TestExportThatPagesForEverEnds(t *testing.T) {
@@ -579,6 +592,30 @@ func TestExportThatPagesForEverEnds(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "(INTERNAL)")
 	require.Len(t, s.calls, 2)
+}
+
+func TestRefusedExportMakesNothing(t *testing.T) {
+	_, s := newCabinet(t)
+	above := t.TempDir()
+	for _, name := range []string{"out", "out.zip"} {
+		s.fails[len(s.calls)] = fault.New(fault.NotFound, "there is no vault")
+		code, _, errs := s.run("vault", "export", filepath.Join(above, name))
+		require.Equal(t, 4, code)
+		require.Equal(t, "error: there is no vault (NOT_FOUND)\n", errs)
+	}
+	entries, err := os.ReadDir(above)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+func TestNamesThatNoVaultHasAreRefusedTogether(t *testing.T) {
+	_, s := newCabinet(t)
+	code, _, errs := s.run("vault", "import", archive(t, "a:b.md", "con.md", "Same.md", "same.md"))
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "a:b.md: ")
+	require.Contains(t, errs, "con.md: ")
+	require.Contains(t, errs, "same.md: it differs only by case or normalization from Same.md (DUPLICATE_ID)")
+	require.Empty(t, s.calls)
 }
 
 func TestExportIntoAFileIsRefused(t *testing.T) {
@@ -602,4 +639,42 @@ func TestNamesComeInComposed(t *testing.T) {
 	code, _, errs := s.run("vault", "import", folder(t, map[string]string{"cafe\u0301.md": "x"}))
 	require.Zero(t, code, errs)
 	require.Equal(t, map[string]string{"caf\u00e9.md": "x"}, c.vaults["v"])
+}
+
+func TestAnswersOfCallsAreAddedUp(t *testing.T) {
+	files := map[string]string{}
+	for i := range 6 { // three a call: two calls
+		files[fmt.Sprintf("%d.md", i)] = "x"
+	}
+	_, s := newCabinet(t)
+	var warnings []string
+	for range 60 {
+		warnings = append(warnings, `{"code":"NOTE_QUARANTINED","message":"odd"}`)
+	}
+	s.inner = canned(`{"ok":true,"data":{"n":2,"f":0.5,"of":{"a":1},"l":[1],"v":"v1"},
+		"warnings":[` + strings.Join(warnings, ",") + `],"meta":{"version":"v1"}}`)
+	code, out, _ := s.run("vault", "import", folder(t, files), "--json")
+	require.Zero(t, code)
+	var sum struct {
+		Data     json.RawMessage
+		Warnings []tool.Warning
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &sum))
+	require.JSONEq(t, `{"n":4,"f":1,"of":{"a":2},"l":[1,1],"v":"v1","left_out":[]}`, string(sum.Data))
+	require.Len(t, sum.Warnings, 100)
+	require.Equal(t, "WARNINGS_TRUNCATED", sum.Warnings[99].Code)
+}
+
+func TestWaitEndsWithTheContext(t *testing.T) {
+	_, s := newCabinet(t)
+	s.app.Wait = nil
+	s.fails[0] = fault.New(fault.RateLimited, "too many calls").After(time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	connect := s.app.Connect
+	s.app.Connect = func(c context.Context, at clitool.Target) (tool.Invoker, io.Closer, error) {
+		cancel()
+		return connect(c, at)
+	}
+	require.Equal(t, 8, s.app.Run(ctx, []string{"vault", "import", folder(t, map[string]string{"a.md": ""})}))
+	require.Len(t, s.calls, 1)
 }

@@ -3,6 +3,7 @@ package clitool
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -89,8 +90,8 @@ func (c *command) nextPage(ans *answer) string {
 	return "--" + a.Flag + " " + token.text
 }
 
-// patiently is invoke, again after a pause where the fault says that the same call may then
-// succeed. Calls that change something carry an idempotency key.
+// patiently is invoke, again after a pause where the fault says that the same call may succeed
+// within a minute. Calls that change something carry an idempotency key.
 func (c *command) patiently(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -98,10 +99,14 @@ func (c *command) patiently(
 	for try := 1; ; try++ {
 		ans, err := invoke(ctx, inv, c.tool.Name, r.args)
 		failed := (*failure)(nil)
-		if !errors.As(err, &failed) || failed.fault.RetryAfter == 0 || try == tries {
+		if !errors.As(err, &failed) || try == tries {
 			return ans, err
 		}
-		if wait := c.app.wait(ctx, failed.fault.RetryAfter); wait != nil {
+		pause := failed.fault.RetryAfter
+		if pause == 0 || pause > time.Minute {
+			return ans, err
+		}
+		if wait := c.app.wait(ctx, pause); wait != nil {
 			return nil, err
 		}
 	}

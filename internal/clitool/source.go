@@ -12,18 +12,12 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"rookery/internal/fault"
+	"rookery/internal/vault"
 )
 
 // maxFile is the most bytes of one file that come in (CONTRACT §9).
 const maxFile = 1 << 20
-
-// The files beside notes that belong to a vault.
-const auditLog = ".raven/audit.log"
-
-var configuration = []string{"schema.yaml", "raven.yaml", "rookery.yaml"}
 
 // A source is a folder or an archive that files come from. A folder is read through an os.Root, so
 // no link leads out of it.
@@ -80,7 +74,6 @@ type leftOut struct{ path, reason string }
 const (
 	noNote     = "no note"
 	dotfile    = "its name begins with a dot"
-	reserved   = "a reserved name"
 	noRegular  = "a link or a device"
 	largeAudit = "larger than 1 MiB"
 )
@@ -118,7 +111,7 @@ func reasonFor(name string, d fs.DirEntry) string {
 		return reasonForFolder(name)
 	case !d.Type().IsRegular():
 		return noRegular
-	case name == auditLog:
+	case name == vault.AuditLog:
 		if info, err := d.Info(); err == nil && info.Size() > maxFile {
 			return largeAudit
 		}
@@ -128,7 +121,7 @@ func reasonFor(name string, d fs.DirEntry) string {
 }
 
 func reasonForFolder(name string) string {
-	if isHidden(name) && name != path.Dir(auditLog) {
+	if isHidden(name) && name != path.Dir(vault.AuditLog) {
 		return dotfile
 	}
 	return ""
@@ -140,30 +133,31 @@ func isHidden(name string) bool {
 }
 
 func reasonForFile(name string) string {
-	base := path.Base(name)
-	switch {
-	case slices.Contains(configuration, name) || name == auditLog:
+	switch kind := vault.Path(name).Kind(); {
+	case kind == vault.KindAudit:
 		return ""
 	case isHidden(name):
 		return dotfile
-	case base == "_folder.md":
-		return reserved
-	case path.Ext(base) != ".md":
+	case kind == vault.KindNone:
 		return noNote
 	}
 	return ""
 }
 
-// byRank puts configuration first: what it says holds for the notes that follow.
+// byRank puts the schema and the configuration first: what they say holds for the notes that follow.
 func byRank(a, b string) int {
-	first, second := slices.Contains(configuration, a), slices.Contains(configuration, b)
-	switch {
-	case first && !second:
-		return -1
-	case second && !first:
+	if first, second := leads(a), leads(b); first != second {
+		if first {
+			return -1
+		}
 		return 1
 	}
 	return strings.Compare(a, b)
+}
+
+func leads(name string) bool {
+	kind := vault.Path(name).Kind()
+	return kind == vault.KindSchema || kind == vault.KindConfig
 }
 
 // A file is one entry of the list that a call takes or answers.
@@ -173,8 +167,12 @@ type file struct {
 	Part int    `json:"part,omitempty"` // of a file that comes in several entries, from 1
 }
 
-// read reads one file. Its path is in NFC, which a file system may not keep.
+// read reads one file. Its path is composed (NFC), which a file system may not keep.
 func (s *source) read(name string) (file, error) {
+	composed := vault.CleanPath(name)
+	if _, err := vault.ParseFile(composed); err != nil {
+		return file{}, fault.Of(err).At(strings.ToValidUTF8(name, "\ufffd"), 0)
+	}
 	f, err := s.fsys.Open(name)
 	if err != nil {
 		return file{}, unreadable(name, err)
@@ -185,13 +183,11 @@ func (s *source) read(name string) (file, error) {
 	case err != nil:
 		return file{}, unreadable(name, err)
 	case len(data) > maxFile:
-		return file{}, fault.New(fault.NoteTooLarge, "%q is larger than 1 MiB", name).At(name, 0)
-	case !utf8.ValidString(name):
-		return file{}, fault.New(fault.InvalidPath, "the name %q is not valid UTF-8", name)
+		return file{}, fault.New(fault.NoteTooLarge, "a note has at most 1 MiB").At(name, 0)
 	case !utf8.Valid(data):
-		return file{}, fault.New(fault.InvalidValue, "%q is not valid UTF-8", name).At(name, 0)
+		return file{}, fault.New(fault.InvalidValue, "the text is not valid UTF-8").At(name, 0)
 	}
-	return file{Path: norm.NFC.String(name), Text: string(data)}, nil
+	return file{Path: composed, Text: string(data)}, nil
 }
 
 // unreadable is the fault of a file that the system does not give. The name is one that the caller

@@ -27,22 +27,12 @@ type sink interface {
 func (c *command) takeOut(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {
-	to, err := openSink(r.path)
-	if err != nil {
-		return nil, err
-	}
-	defer to.drop()
-	out := &exporting{command: c, inv: inv, to: to, args: maps.Clone(r.args)}
-	for more := true; more; {
-		if more, err = out.page(ctx); err != nil {
-			return nil, out.partly(err)
-		}
-	}
-	others, err := to.finish()
+	out := &exporting{command: c, inv: inv, path: r.path, args: maps.Clone(r.args)}
+	defer out.drop()
+	others, err := out.run(ctx)
 	if err != nil {
 		return nil, out.partly(err)
 	}
-	out.sum.raw = nil
 	out.sum.data.remove(c.tool.Spec.Output.Arg)
 	out.sum.data.set("files", numberValue(out.files))
 	out.sum.data.set("path", textValue(r.path))
@@ -56,10 +46,26 @@ func (c *command) takeOut(
 type exporting struct {
 	*command
 	inv   tool.Invoker
-	to    sink
+	path  string
+	to    sink // nil until there is an answer to write
 	args  map[string]json.RawMessage
-	sum   *answer // the last page
+	sum   *answer // data and meta of the last page, warnings of all
 	files int     // written, the last one perhaps not whole
+}
+
+func (out *exporting) run(ctx context.Context) (others int, err error) {
+	for more := true; more; {
+		if more, err = out.page(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return out.to.finish()
+}
+
+func (out *exporting) drop() {
+	if out.to != nil {
+		out.to.drop()
+	}
 }
 
 // page makes one call and writes its files.
@@ -68,29 +74,41 @@ func (out *exporting) page(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if out.sum != nil {
-		earlier := answer{warnings: out.sum.warnings}
-		earlier.warn(ans.warnings)
-		ans.warnings = earlier.warnings
+	if out.sum == nil {
+		out.sum = &answer{ok: true}
 	}
-	out.sum = ans
-	list, err := tool.Marshal(ans.data.get(out.tool.Spec.Output.Arg))
-	if err != nil {
-		return false, fmt.Errorf("read a list of files: %w", err)
+	out.sum.data, out.sum.meta = ans.data, ans.meta
+	out.sum.warn(ans.warnings)
+	if err := out.write(ans.data.get(out.tool.Spec.Output.Arg)); err != nil {
+		return false, err
 	}
+	return out.turn(ans.meta.get("next_page_token"))
+}
+
+// write writes the files of one page.
+func (out *exporting) write(list value) error {
 	var files []file
-	if err := json.Unmarshal(list, &files); err != nil {
-		return false, fmt.Errorf("read a list of files: %w", err)
+	data, err := tool.Marshal(list)
+	if err == nil {
+		err = json.Unmarshal(data, &files)
+	}
+	if err != nil {
+		return fmt.Errorf("read a list of files: %w", err)
+	}
+	if out.to == nil {
+		if out.to, err = openSink(out.path); err != nil {
+			return err
+		}
 	}
 	for _, f := range files {
 		if err := out.to.put(f); err != nil {
-			return false, err
+			return err
 		}
 		if f.Part <= 1 {
 			out.files++
 		}
 	}
-	return out.turn(ans.meta.get("next_page_token"))
+	return nil
 }
 
 // turn goes to the next page, if there is one. A page that names itself would never end.
@@ -115,8 +133,10 @@ func (out *exporting) partly(err error) error {
 	if !errors.As(err, &failed) {
 		failed = newFailure(nil, err)
 	}
-	failed.fault = failed.fault.With("files_written", out.files).
-		Fix("run the same command again: it writes every file anew")
+	if out.files > 0 {
+		failed.fault = failed.fault.With("files_written", out.files).
+			Fix("then run the same command again: it writes every file anew")
+	}
 	failed.answer = &answer{fault: failed.fault}
 	return failed
 }
