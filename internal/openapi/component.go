@@ -1,0 +1,187 @@
+package openapi
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// ref is a reference to a component.
+func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
+
+func inJSON(schema any) object { return object{"application/json": object{"schema": schema}} }
+
+// answerOf is the schema of the envelope around data of a schema.
+func answerOf(data any) object {
+	return object{
+		"type":     "object",
+		"required": []string{"ok", "data", "warnings"},
+		"properties": object{
+			"ok":       object{"const": true},
+			"data":     data,
+			"warnings": ref("schemas", "Warnings"),
+			"meta":     ref("schemas", "Meta"),
+		},
+	}
+}
+
+// responses are the answer of a success, and what the failures of these statuses have in common.
+func responses(answer object, statuses []string) object {
+	all := object{"200": object{
+		"description": "What was asked for.", "content": inJSON(answer),
+		"headers": object{"ETag": ref("headers", "ETag"), "X-Request-Id": ref("headers", "RequestId")},
+	}}
+	for _, status := range statuses {
+		all[status] = ref("responses", "Status"+status)
+	}
+	return all
+}
+
+// components is what the operations refer to.
+func components() object {
+	return object{
+		"securitySchemes": object{"bearer": object{
+			"type": "http", "scheme": "bearer",
+			"description": "A token. On loopback none is needed where no issuer is configured.",
+		}},
+		"parameters": parameters(),
+		"headers":    headers(),
+		"responses":  failures(),
+		"schemas": object{
+			"Warnings": warnings(), "Meta": meta(), "Failure": failure(), "Error": errorSchema(),
+		},
+	}
+}
+
+func parameters() object {
+	header := func(name, doc string, schema object) object {
+		return object{"name": name, "in": "header", "description": doc, "schema": schema}
+	}
+	text := func(longest int) object {
+		return object{"type": "string", "minLength": 1, "maxLength": longest}
+	}
+	return object{
+		"IfMatch": header("If-Match",
+			"The version that the change builds on: the ETag of an answer.",
+			object{"type": "string", "pattern": `^(W/)?"[^"]+"$`, "examples": []string{`"v42"`}}),
+		"IdempotencyKey": header("Idempotency-Key",
+			"Any text of yours: a repeated call with the same key has one effect, and the first answer.",
+			text(255)),
+		"AgentId":   header("X-Agent-Id", "Who acts under the principal.", text(128)),
+		"SessionId": header("X-Session-Id", "Whose view state is meant.", text(128)),
+		"Readonly": header("X-Readonly", "1: refuse the call if it would change anything.",
+			object{"type": "string", "enum": []string{"0", "1"}}),
+		"RequestId": header("X-Request-Id",
+			"Names the call in logs and answers. Without one the server makes one up.",
+			object{"type": "string", "pattern": "^[!-~]{1,128}$"}),
+	}
+}
+
+func headers() object {
+	header := func(doc, kind string) object {
+		return object{"description": doc, "schema": object{"type": kind}}
+	}
+	return object{
+		"ETag":            header("The version that the answer is true of.", "string"),
+		"RequestId":       header("Names the call in the log.", "string"),
+		"RetryAfter":      header("After how many seconds the same call may succeed.", "integer"),
+		"WWWAuthenticate": header("How to say who you are.", "string"),
+	}
+}
+
+// failures are the answers of each status that is not a success, with the codes that lead to it.
+func failures() object {
+	codes := map[string][]string{}
+	for _, code := range fault.Codes() {
+		status := strconv.Itoa(fault.New(code, "").HTTP())
+		codes[status] = append(codes[status], string(code))
+	}
+	codes["413"] = []string{string(fault.BatchTooLarge)}
+	all := object{}
+	for status, list := range codes {
+		with := object{"X-Request-Id": ref("headers", "RequestId")}
+		if slices.Contains([]string{"429", "503"}, status) {
+			with["Retry-After"] = ref("headers", "RetryAfter")
+		}
+		if status == "401" {
+			with["WWW-Authenticate"] = ref("headers", "WWWAuthenticate")
+		}
+		n, _ := strconv.Atoi(status) // it was made of a number
+		all["Status"+status] = object{
+			"description": http.StatusText(n) + ": " + strings.Join(list, ", ") + ".",
+			"headers":     with, "content": inJSON(ref("schemas", "Failure")),
+		}
+	}
+	return all
+}
+
+func warnings() object {
+	return object{
+		"type": "array", "maxItems": 100, "items": object{
+			"type": "object", "required": []string{"code", "message"}, "properties": object{
+				"code": object{"type": "string"}, "message": object{"type": "string"},
+			},
+		},
+	}
+}
+
+func meta() object {
+	return object{
+		"type":        "object",
+		"description": "What is known of the answer. Other keys may stand beside these.",
+		"properties": object{
+			"version":         object{"type": "string", "description": "what the answer is true of"},
+			"count":           object{"type": "integer", "description": "items in this answer"},
+			"total":           object{"type": "integer", "description": "items in all"},
+			"has_more":        object{"type": "boolean"},
+			"next_page_token": object{"type": "string", "description": "page_token of the next page"},
+			"query_time_ms":   object{"type": "integer"},
+		},
+	}
+}
+
+func failure() object {
+	return object{
+		"type":     "object",
+		"required": []string{"ok", "error", "warnings"},
+		"properties": object{
+			"ok":       object{"const": false},
+			"error":    ref("schemas", "Error"),
+			"data":     object{"description": "what there is to say in spite of it"},
+			"warnings": ref("schemas", "Warnings"),
+			"meta":     ref("schemas", "Meta"),
+		},
+	}
+}
+
+func errorSchema() object {
+	var statuses []fault.Status
+	for _, code := range fault.Codes() {
+		if s := code.Status(); !slices.Contains(statuses, s) {
+			statuses = append(statuses, s)
+		}
+	}
+	text := func(doc string) object { return object{"type": "string", "description": doc} }
+	return object{
+		"type":     "object",
+		"required": []string{"code", "status", "message"},
+		"properties": object{
+			"code":    object{"type": "string", "enum": fault.Codes(), "description": "what happened"},
+			"status":  object{"type": "string", "enum": statuses, "description": "what to do about it"},
+			"message": text("what was wrong, and what would be right"),
+			"details": object{"type": "object", "description": "for programs"},
+			"location": object{"type": "object", "required": []string{"file"}, "properties": object{
+				"file": object{"type": "string"}, "line": object{"type": "integer"},
+			}},
+			"errors": object{"type": "array", "items": ref("schemas", "Error"),
+				"description": "the single problems, where there are several"},
+			"fixes": object{"type": "array", "items": object{"type": "string"},
+				"description": "each one thing that would put it right"},
+			"retry_after": object{"type": "integer", "description": "seconds to wait"},
+			"request_id":  text("names the call in the log"),
+		},
+	}
+}

@@ -1,0 +1,160 @@
+package openapi
+
+import (
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"rookery/internal/tool"
+)
+
+// kinds are the words for what a tool does.
+var kinds = map[tool.Kind]string{
+	tool.Read: "read", tool.View: "view", tool.Write: "write", tool.Destroy: "destroy",
+}
+
+// argumentHeaders are the headers that stand for an argument, by its name.
+var argumentHeaders = []struct{ argument, header string }{
+	{"if_version", "IfMatch"},
+	{"idempotency_key", "IdempotencyKey"},
+}
+
+// An operation is a method of a path.
+type operation struct {
+	OperationID string   `json:"operationId"`
+	Tags        []string `json:"tags"`
+	Summary     string   `json:"summary"`
+	Description string   `json:"description"`
+	Role        string   `json:"x-role,omitempty"`
+	Kind        string   `json:"x-kind,omitempty"`
+	Security    []object `json:"security,omitempty"`
+	Parameters  []object `json:"parameters,omitempty"`
+	RequestBody object   `json:"requestBody,omitempty"`
+	Responses   object   `json:"responses"`
+}
+
+// operationOf describes the route of one tool.
+func operationOf(t *tool.Tool, method, path string) *operation {
+	op := &operation{
+		OperationID: t.Name, Tags: []string{t.Family.Name},
+		Summary: t.Title, Description: t.Prose().Text, Role: string(t.Role), Kind: kinds[t.Kind],
+	}
+	rest := op.takePath(t, path)
+	rest = op.takeHeaders(t, rest)
+	statuses := []string{"400", "401", "403", "404", "409", "429", "500", "503"}
+	if method == "get" || method == "delete" {
+		op.takeQuery(rest)
+	} else {
+		op.RequestBody = bodyOf(rest)
+		statuses = append(statuses, "413")
+	}
+	op.Responses = responses(answerOf(t.Output), statuses)
+	return op
+}
+
+// takePath describes the arguments that the path gives, and returns the others. The shared ones are
+// left out.
+func (op *operation) takePath(t *tool.Tool, path string) (rest []tool.Arg) {
+	for _, a := range t.Args {
+		switch {
+		case a.Shared:
+		case strings.Contains(path, "{"+a.Name+"}"):
+			op.Parameters = append(op.Parameters, object{
+				"name": a.Name, "in": "path", "required": true, "description": a.Doc,
+				"schema": a.Schema,
+			})
+		default:
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
+
+// takeHeaders describes the headers of a call, and returns the arguments that none of them gives.
+func (op *operation) takeHeaders(t *tool.Tool, args []tool.Arg) (rest []tool.Arg) {
+	byHeader := map[string]bool{}
+	for _, h := range argumentHeaders {
+		if a, ok := t.Arg(h.argument); ok {
+			byHeader[a.Name] = true
+			op.Parameters = append(op.Parameters, ref("parameters", h.header))
+		}
+	}
+	for _, name := range []string{"AgentId", "SessionId", "Readonly", "RequestId"} {
+		op.Parameters = append(op.Parameters, ref("parameters", name))
+	}
+	for _, a := range args {
+		if !byHeader[a.Name] {
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
+
+// takeQuery describes arguments that stand in the query. What has parts of its own is JSON there.
+func (op *operation) takeQuery(args []tool.Arg) {
+	for _, a := range args {
+		p := object{"name": a.Name, "in": "query", "description": a.Doc}
+		if a.Required {
+			p["required"] = true
+		}
+		items := a.Schema.Items
+		if a.Schema.Type == "object" || items != nil && items.Type == "object" {
+			p["content"] = object{"application/json": object{"schema": a.Schema}}
+		} else {
+			p["schema"] = a.Schema
+		}
+		op.Parameters = append(op.Parameters, p)
+	}
+}
+
+// bodyOf describes arguments that stand in the body.
+func bodyOf(args []tool.Arg) object {
+	s := &jsonschema.Schema{
+		Type: "object", Properties: map[string]*jsonschema.Schema{},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+	for _, a := range args {
+		s.Properties[a.Name] = a.Schema
+		s.PropertyOrder = append(s.PropertyOrder, a.Name)
+		if a.Required {
+			s.Required = append(s.Required, a.Name)
+		}
+	}
+	return object{"required": len(s.Required) > 0, "content": inJSON(s)}
+}
+
+// callByName describes the one path that every tool is reached by.
+func callByName(tools []*tool.Tool) *operation {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	op := &operation{
+		OperationID: "call_tool", Tags: []string{serverTag}, Summary: "Call a tool by its name",
+		Description: "Every tool, with all its arguments in the body. They are described where the " +
+			"tool has its own route, and so is the answer.",
+		Parameters: []object{{
+			"name": "name", "in": "path", "required": true, "description": "the tool's name",
+			"schema": object{"type": "string", "enum": names},
+		}},
+		RequestBody: object{"content": inJSON(object{"type": "object"})},
+		Responses: responses(answerOf(object{"type": "object"}),
+			[]string{"400", "401", "403", "404", "409", "413", "429", "500", "503"}),
+	}
+	for _, name := range []string{"IfMatch", "IdempotencyKey", "AgentId", "SessionId", "Readonly", "RequestId"} {
+		op.Parameters = append(op.Parameters, ref("parameters", name))
+	}
+	return op
+}
+
+// probe describes a page that says how the server is. It needs no token.
+func probe(id, summary string) *operation {
+	state := object{"type": "object", "properties": object{"status": object{"type": "string"}},
+		"required": []string{"status"}}
+	return &operation{
+		OperationID: id, Tags: []string{serverTag}, Summary: summary,
+		Description: "Needs no token, and says nothing about tenants.", Security: []object{{}},
+		Parameters: []object{ref("parameters", "RequestId")},
+		Responses:  responses(answerOf(state), []string{"403", "500", "503"}),
+	}
+}
