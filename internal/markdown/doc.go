@@ -14,6 +14,9 @@ import (
 // bom is the UTF-8 byte order mark, which may stand before the first line.
 const bom = "\ufeff"
 
+// notUTF8 is the message of the Problem of a note in another encoding.
+const notUTF8 = "the note is not valid UTF-8; save it as UTF-8"
+
 // A Span is a range of bytes of a note: from Start up to, not including, End.
 type Span struct{ Start, End int }
 
@@ -50,7 +53,7 @@ func Parse(text []byte) *Doc {
 	}
 	if line := invalidLine(text); line > 0 {
 		d.Frontmatter = nil
-		d.Problem = &Problem{line, "the note is not valid UTF-8; save it as UTF-8"}
+		d.Problem = &Problem{line, notUTF8}
 	}
 	d.Headings = findHeadings(text, d.Body, d.BodyLine)
 	return d

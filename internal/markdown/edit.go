@@ -3,7 +3,6 @@ package markdown
 import (
 	"bytes"
 	"reflect"
-	"unicode/utf8"
 
 	"rookery/internal/fault"
 )
@@ -65,8 +64,8 @@ type editor struct {
 
 func newEditor(text []byte) (*editor, error) {
 	h := readHead(text)
-	if !utf8.Valid(text) {
-		h.problem = &Problem{invalidLine(text), "the note is not valid UTF-8"}
+	if line := invalidLine(text); line > 0 {
+		h.problem = &Problem{line, notUTF8}
 	}
 	if h.problem != nil {
 		return nil, fault.New(fault.FileError, "the fields of the note cannot be changed, because of "+

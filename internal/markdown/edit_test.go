@@ -45,6 +45,8 @@ func TestSetFields(t *testing.T) {
 		{"null", "a: x # c\n", "a", nil, "a: # c\n"},
 		{"null of a list", "a: # c\n  - x\nb: 1\n", "a", nil, "a: # c\nb: 1\n"},
 		{"from null", "a:\nb: 1\n", "a", "x", "a: x\nb: 1\n"},
+		{"from null with blanks", "a: \t\nb: 1\n", "a", "x", "a: x\nb: 1\n"},
+		{"text of lines from null", "a:\nb: 1\n", "a", "p\nq", "a: |-\n  p\n  q\nb: 1\n"},
 		{"from null with comment", "a:   # c\n", "a", "x", "a: x   # c\n"},
 		{"from tilde", "a: ~\n", "a", 3, "a: 3\n"},
 		{"several plain lines", "a: x\n  y\n\n  z # c\nb: 1\n", "a", "w", "a: w # c\nb: 1\n"},

@@ -23,9 +23,8 @@ type Entry struct {
 	Value any // string, float64, bool, nil, Ref, or []any of these
 
 	Line  int  // of the key
-	Lines Span // the whole lines of the field: from its key to the end of its value
-	Text  Span // the value as it is written, without a comment behind it; empty for none
-	// Lines and Text are empty where the whole mapping is written in braces.
+	Lines Span // the whole lines of the field; empty in a mapping that is written in braces
+	Text  Span // the value as it is written, without a comment behind it; empty likewise
 
 	node  *yaml.Node
 	colon int // the offset after the colon behind the key; 0: the key is not followed by one

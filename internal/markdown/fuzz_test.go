@@ -114,25 +114,27 @@ func FuzzAppend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, block, slug string) {
 		out, line, err := markdown.Append(text, block)
 		if err == nil {
-			checkAdded(t, text, out, line)
+			checkAdded(t, text, out, block, line)
 		}
 		out, line, err = markdown.AppendToSection(text, slug, block)
 		if err == nil {
-			checkAdded(t, text, out, line)
+			checkAdded(t, text, out, block, line)
 		}
 	})
 }
 
-// checkAdded requires that out is the text with something added in one place, before the end of the
-// line that is answered.
-func checkAdded(t *testing.T, text, out []byte, line int) {
+// checkAdded requires that out is the text with something added in one place, and that the block
+// begins in the line that is answered.
+func checkAdded(t *testing.T, text, out []byte, block string, line int) {
 	n := 0
 	for n < len(text) && n < len(out) && text[n] == out[n] {
 		n++
 	}
 	require.Greater(t, len(out), len(text))
 	require.True(t, bytes.HasSuffix(out, text[n:]), "the rest follows what was added")
-	lines := strings.SplitAfter(string(out), "\n")
+	lines := strings.Split(string(out), "\n")
 	require.LessOrEqual(t, line, len(lines))
-	require.GreaterOrEqual(t, len(strings.Join(lines[:line], "")), n)
+	begin, _, _ := strings.Cut(strings.TrimRight(block, "\r\n"), "\n")
+	got, first := strings.TrimRight(lines[line-1], "\r"), strings.TrimRight(begin, "\r")
+	require.True(t, strings.HasSuffix(got, first), "%q begins with %q", got, first)
 }

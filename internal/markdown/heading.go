@@ -63,7 +63,7 @@ func findHeadings(text []byte, body, line int) []Heading {
 			return
 		}
 		first, last := n.Lines().At(0), n.Lines().At(n.Lines().Len()-1)
-		start := lineStart(text, body+first.Start)
+		start := max(body, lineStart(text, body+first.Start))
 		line += bytes.Count(text[at:start], []byte{'\n'})
 		at = start
 		h := Heading{

@@ -3,6 +3,7 @@ package markdown_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,6 +113,8 @@ func TestHeadingRows(t *testing.T) {
 			"heading-in-list-a L1-2/eof\nheading-in-quote L3-eof/eof < heading-in-list-a"},
 		{"emphasis only", "## **bold**\n\n## b", "b L3-eof/eof"}, // as C: no text of its own
 		{"two H1", "# A\n\n# B", "a L1-2/2\nb L3-eof/eof"},
+		{"byte order mark", "\ufeff# A\n\ufeff# B", "a L1-eof/eof title"},
+		{"byte order mark, underlined", "\ufeffA\n-", "a L1-eof/eof"},
 		{"text before", "x\n\n# A", "a L3-eof/eof"},
 		{"comment before", "<!-- x -->\n\n# A", "a L3-eof/eof"},
 		{"empty H1 before", "#\n# A", "a L2-eof/eof"},
@@ -176,4 +179,19 @@ func TestDeepNesting(t *testing.T) {
 func TestManyBlankLines(t *testing.T) {
 	text := "- a\n" + strings.Repeat("\n", 50) + "  # in\n\n\n\n\n# out\n"
 	require.Equal(t, "in L52-56/56\nout L57-eof/eof", sections(markdown.Parse([]byte(text))))
+}
+
+// TestParseAtOnce is for the race detector: the parsers are shared.
+func TestParseAtOnce(t *testing.T) {
+	text := []byte("# T\n\n## *a* [b] c\n\n[b]: /u\n\nTwo\n---\n")
+	want := sections(markdown.Parse(text))
+	var all sync.WaitGroup
+	got := make([]string, 8)
+	for i := range got {
+		all.Go(func() { got[i] = sections(markdown.Parse(text)) })
+	}
+	all.Wait()
+	for _, g := range got {
+		require.Equal(t, want, g)
+	}
 }

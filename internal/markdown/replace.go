@@ -51,8 +51,11 @@ func (w writer) replaceInline(c change, value any) []byte {
 		comment := c.text[c.entry.colon:c.key]
 		return splice(c.text, Span{c.entry.colon, at.End}, append(spelled, comment...))
 	}
+	if len(bytes.Trim(c.text[at.End:c.rest], " \t")) == 0 && at.Start == at.End {
+		at.End = c.rest // blanks behind the colon of an empty field
+	}
 	s.oneLine = at.End < c.rest
-	if at.Start == at.End || value == nil {
+	if at.Start == c.entry.colon || value == nil {
 		return splice(c.text, Span{c.entry.colon, at.End}, w.behindKey(value, s))
 	}
 	return splice(c.text, at, []byte(w.inline(value, s)))

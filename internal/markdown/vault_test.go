@@ -37,6 +37,10 @@ func TestRealNotes(t *testing.T) {
 	notes, quarantined := realNotes(t), 0
 	for path, text := range notes {
 		d := markdown.Parse(text)
+		checkDoc(t, d, text)
+		out, line, err := markdown.Append(text, "- an item")
+		require.NoError(t, err, path)
+		checkAdded(t, text, out, "- an item", line)
 		if d.Problem != nil { // as in a template, where a value is {{date}}
 			_, err := markdown.SetFields(text, pairs("a", "b"))
 			require.True(t, fault.Is(err, fault.FileError), path)
