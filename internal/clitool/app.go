@@ -101,6 +101,7 @@ func (a *App) root() *cobra.Command {
 	return root
 }
 
+// env is a variable of the environment; empty without one.
 func (a *App) env(name string) string {
 	if a.Env == nil {
 		return ""
@@ -108,6 +109,7 @@ func (a *App) env(name string) string {
 	return a.Env(name)
 }
 
+// width is the number of columns that tables have.
 func (a *App) width() int {
 	if a.Width > 0 {
 		return a.Width

@@ -93,8 +93,8 @@ func (in *importing) split() ([][]string, error) {
 	return calls, nil
 }
 
-// sizeOf is how many bytes a file is in a call. Folded holds the names of the files before it, under
-// the keys by which a file system may take two names for one.
+// sizeOf is how many bytes a file is in a call. Folded holds the names of the files before it,
+// under the keys by which a file system may take two names for one.
 func (in *importing) sizeOf(name string, folded map[string]string) (int, error) {
 	f, err := in.src.read(name)
 	if err != nil {

@@ -119,6 +119,7 @@ func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, 
 	return words, nil
 }
 
+// tooMany says why a word has no place: most often a text lacks its quotes.
 func (c *command) tooMany(cmd *cobra.Command, word string) error {
 	if len(c.slots) == 0 && cmd.HasSubCommands() {
 		return unknownCommand(cmd, word)

@@ -35,6 +35,7 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 	p.fixes(f.Fixes)
 }
 
+// fixes prints what to do, a line each.
 func (p *printer) fixes(fixes []string) {
 	for _, fix := range fixes {
 		p.line("try: ", cyan, fix)

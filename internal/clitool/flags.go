@@ -39,8 +39,10 @@ func (t *texts) String() string { return "" }
 // Type is what help shows in the place of the value; of "bool", nothing.
 func (t *texts) Type() string { return t.kind }
 
+// last is the text that counts where only one may. There must be one.
 func (t *texts) last() string { return t.values[len(t.values)-1] }
 
+// isNumber lets through any number; whether it is a whole one, and in range, the tool says.
 func isNumber(text string) error {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return fmt.Errorf("it must be a number")
@@ -107,6 +109,7 @@ func isGlobal(a tool.Arg) bool {
 	return a.Shared && slices.ContainsFunc(globals, func(g global) bool { return g.name == a.Flag })
 }
 
+// addFlag gives the command a flag of this name for an argument.
 func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.Flag {
 	value := textsOf(a)
 	if in := c.tool.Input; in != nil && a.Name == in.Arg {

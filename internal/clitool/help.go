@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"rookery/internal/tool"
 )
 
 // describe gives a command its usage line and help: what the tool's Doc says, the words that it
@@ -81,12 +79,14 @@ func help(cmd *cobra.Command, _ []string) {
 // helpWidth is the number of columns of help texts.
 const helpWidth = 100
 
+// block writes a titled part of the help, unless it is empty.
 func block(w io.Writer, title, text string) {
 	if strings.TrimSpace(text) != "" {
 		fmt.Fprintf(w, "\n%s:\n%s\n", title, strings.TrimRight(text, "\n"))
 	}
 }
 
+// usageLines are the ways to write a command: with its own words, and with a command below it.
 func usageLines(cmd *cobra.Command) string {
 	var lines []string
 	if _, calls := cmd.Annotations[argumentsKey]; calls || !cmd.HasAvailableSubCommands() {
@@ -134,17 +134,7 @@ func helpCommand() *cobra.Command {
 			at.InitDefaultHelpFlag()
 			return at.Help()
 		},
-		ValidArgsFunction: func(
-			c *cobra.Command, words []string, _ string,
-		) ([]string, cobra.ShellCompDirective) {
-			at := c.Root()
-			for _, word := range words {
-				if at = find(at, word); at == nil {
-					return nil, cobra.ShellCompDirectiveNoFileComp
-				}
-			}
-			return names(at), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeHelp,
 	}
 }
 
@@ -166,40 +156,4 @@ func find(c *cobra.Command, name string) *cobra.Command {
 		}
 	}
 	return nil
-}
-
-// complete offers the values of the argument that the next word is for, if they are few.
-func (c *command) complete(
-	_ *cobra.Command, words []string, _ string,
-) ([]string, cobra.ShellCompDirective) {
-	if len(c.slots) == 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	at := min(len(words), len(c.slots)-1)
-	s := c.slots[at]
-	switch {
-	case len(words) > at && !s.rest:
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	case s.name == "":
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	a, _ := c.tool.Arg(s.name)
-	return options(a), cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeFlags offers the values of flags whose values are few; cobra offers files for others.
-func (c *command) completeFlags(cmd *cobra.Command) {
-	for _, a := range c.tool.Args {
-		if isGlobal(a) || c.tool.Input != nil && a.Name == c.tool.Input.Arg {
-			continue
-		}
-		values := fixedCompletion(a)
-		if err := cmd.RegisterFlagCompletionFunc(a.Flag, values); err != nil {
-			panic("clitool: " + err.Error())
-		}
-	}
-}
-
-func fixedCompletion(a tool.Arg) cobra.CompletionFunc {
-	return cobra.FixedCompletions(options(a), cobra.ShellCompDirectiveNoFileComp)
 }

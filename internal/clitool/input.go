@@ -25,6 +25,7 @@ var inputFlags = []struct{ name, kind, doc string }{
 // inputText is the value of such a flag: a text that is told apart from an argument of a tool.
 type inputText struct{ texts }
 
+// addInputFlags gives a command the flags of the input that no argument of its tool is called.
 func addInputFlags(flags *pflag.FlagSet) {
 	for _, in := range inputFlags {
 		if flags.Lookup(in.name) != nil {
@@ -94,6 +95,7 @@ func (c *command) readAll() ([]byte, error) {
 	return append([]byte{}, data...), nil
 }
 
+// readFile reads a file that the caller named, so a fault may name it too.
 func (c *command) readFile(name string) ([]byte, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

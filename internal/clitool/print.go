@@ -18,6 +18,8 @@ type printer struct {
 	width    int
 }
 
+// printer is the printer for a form. Without a terminal, or where colours are unwanted
+// (no-color.org), there are none.
 func (a *App) printer(f form) *printer {
 	colour := a.Terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 	return &printer{a.Out, a.Err, f, a.Terminal, colour, a.width()}

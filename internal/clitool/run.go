@@ -15,11 +15,12 @@ import (
 func (c *command) run(cmd *cobra.Command, line []string) error {
 	r, err := c.read(cmd, line)
 	if err != nil {
-		return c.inForm(cmd, err)
+		asked, _ := formFor(cmd) // an error of it is the one that read has returned
+		return inForm(asked, err)
 	}
 	ans, err := c.call(cmd, r)
 	if err != nil {
-		return c.inForm(cmd, err)
+		return inForm(r.form, err)
 	}
 	p := c.app.printer(r.form)
 	if r.form == forPeople && r.path != "" {
@@ -30,8 +31,8 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	return p.success(ans, c.nextPage(ans))
 }
 
-// inForm makes a failure of any error but one of usage, and gives it the form that is asked for.
-func (c *command) inForm(cmd *cobra.Command, err error) error {
+// inForm makes a failure, to be shown in this form, of any error but one of usage.
+func inForm(f form, err error) error {
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		return err
 	}
@@ -39,9 +40,7 @@ func (c *command) inForm(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &failed) {
 		failed = newFailure(nil, err)
 	}
-	if form, err := formFor(cmd); err == nil {
-		failed.form = form
-	}
+	failed.form = f
 	return failed
 }
 
@@ -68,6 +67,7 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	return c.takeOut(ctx, inv, r)
 }
 
+// callOnce makes a plain call, behind the one that a flag may ask for first.
 func (c *command) callOnce(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {

@@ -164,6 +164,9 @@ try: rookery schema type person
 	require.Equal(t, 2, code)
 	require.True(t, strings.HasPrefix(out, `{"code":"VALIDATION_FAILED","status":"invalid_argument",`), out)
 	require.Equal(t, "warning: UNKNOWN_FIELD odd\n", errs)
+
+	_, bare, _ := show(t, refusal, false, "--input", `{"envelope":false}`)
+	require.Equal(t, out, bare)
 }
 
 func TestExitCodesFollowTheCode(t *testing.T) {

@@ -140,6 +140,7 @@ type zipSink struct {
 	path    string // of the entry
 }
 
+// newZipSink makes the archive beside its place, so that it can be moved there in one step.
 func newZipSink(name string) (sink, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), ".rookery-*")
 	if err != nil {

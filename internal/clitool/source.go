@@ -46,6 +46,7 @@ func openSource(name string) (*source, error) {
 	return openZip(name)
 }
 
+// openZip opens an archive. One that names anything outside itself is refused as a whole.
 func openZip(name string) (*source, error) {
 	archive, err := zip.OpenReader(name)
 	if err != nil {
@@ -120,6 +121,7 @@ func reasonFor(name string, d fs.DirEntry) string {
 	return reasonForFile(name)
 }
 
+// reasonForFolder says why a folder is not entered. That of the audit log is, for that file alone.
 func reasonForFolder(name string) string {
 	if isHidden(name) && name != path.Dir(vault.AuditLog) {
 		return dotfile
@@ -132,6 +134,7 @@ func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
+// reasonForFile says by its name why a file is left out.
 func reasonForFile(name string) string {
 	switch kind := vault.Path(name).Kind(); {
 	case kind == vault.KindAudit:
@@ -144,7 +147,7 @@ func reasonForFile(name string) string {
 	return ""
 }
 
-// byRank puts the schema and the configuration first: what they say holds for the notes that follow.
+// byRank puts the schema and the configuration first: what they say holds for the notes behind.
 func byRank(a, b string) int {
 	if first, second := leads(a), leads(b); first != second {
 		if first {

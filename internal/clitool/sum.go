@@ -30,6 +30,7 @@ func (ans *answer) warn(more []tool.Warning) {
 	}
 }
 
+// sum is b added to a. What is not in b stays, and what is of another kind in b is replaced.
 func sum(a, b value) value {
 	switch {
 	case b.kind == nullKind:
@@ -50,6 +51,7 @@ func sum(a, b value) value {
 	return b
 }
 
+// sumNumbers is exact for whole numbers of 64 bits.
 func sumNumbers(a, b value) value {
 	x, errX := strconv.ParseInt(a.text, 10, 64)
 	y, errY := strconv.ParseInt(b.text, 10, 64)

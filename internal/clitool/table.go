@@ -72,6 +72,7 @@ func (p *printer) configs(columns []string) []table.ColumnConfig {
 
 func snip(cell string, width int) string { return text.Snip(cell, width, "…") }
 
+// columnsOf are the names that any of the objects has something to show under.
 func columnsOf(items []value) []string {
 	var columns []string
 	seen := map[string]bool{}

@@ -53,6 +53,7 @@ type exporting struct {
 	files int     // written, the last one perhaps not whole
 }
 
+// run turns the pages to the last one.
 func (out *exporting) run(ctx context.Context) (others int, err error) {
 	for more := true; more; {
 		if more, err = out.page(ctx); err != nil {
@@ -141,8 +142,8 @@ func (out *exporting) partly(err error) error {
 	return failed
 }
 
-// checkPath refuses what is no path of a vault: whatever leads out of a folder, and names that begin
-// with a dot, which other programs may act on.
+// checkPath refuses what is not written for anybody: whatever leads out of a folder, and names that
+// begin with a dot, which other programs may act on.
 func checkPath(name string) error {
 	if reason := reasonForFile(name); !validPath(name) || reason == dotfile {
 		return fault.New(fault.InvalidPath, "the answer holds %q, which is not written", name)

@@ -46,6 +46,7 @@ var globals = []global{
 	{"envelope", "print the whole answer as JSON; --envelope=false is --bare", nil, true},
 }
 
+// addGlobals makes the global flags, whose help names the environment behind them.
 func addGlobals(flags *pflag.FlagSet) {
 	for _, g := range globals {
 		doc := g.doc

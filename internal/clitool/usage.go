@@ -69,6 +69,7 @@ func runGroup(c *cobra.Command, args []string) error {
 	return unknownCommand(c, args[0])
 }
 
+// unknownCommand is the error of a word that is no command below c.
 func unknownCommand(c *cobra.Command, word string) error {
 	path := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()) + " " + word)
 	e := usagef("there is no command %q", path)

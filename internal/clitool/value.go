@@ -41,6 +41,7 @@ func decode(data []byte) (value, error) {
 	return next(dec)
 }
 
+// next reads the value that begins at the next token.
 func next(dec *json.Decoder) (value, error) {
 	token, err := dec.Token()
 	if err != nil {
