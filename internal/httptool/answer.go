@@ -117,8 +117,8 @@ func body(w http.ResponseWriter, status int, data []byte) {
 // maxWarnings is the number of bytes that the warnings of a bare answer may take in its header.
 const maxWarnings = 4 << 10
 
-// warningsHeader is as many of the warnings as a header can hold, as a list in ASCII; empty if there
-// are none.
+// warningsHeader is as many of the warnings as a header can hold, as a list in ASCII; empty if
+// there are none.
 func warningsHeader(all []tool.Warning) string {
 	var entries []string
 	room := maxWarnings

@@ -45,34 +45,47 @@ type gathering struct {
 	args map[string]json.RawMessage
 }
 
-// arguments are those of a request: of its body, its path, its query and its headers. A body that is
-// no object is passed on alone, for the catalogue says what is wrong with it.
-func (c *call) arguments(r *http.Request) (json.RawMessage, error) {
+// arguments are those of a request: of its body, its path, its query and its headers. A body that
+// is no object is passed on alone, for the catalogue says what is wrong with it.
+//
+// The call is always made for an envelope, whose meta and warnings are needed here. bare says that
+// the caller wants what is in it.
+func (c *call) arguments(r *http.Request) (args json.RawMessage, bare bool, err error) {
 	if c.tool == nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	body, err := c.body(r)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	g := gathering{c.tool, map[string]json.RawMessage{}}
 	if len(bytes.TrimSpace(body)) > 0 {
 		if !utf8.Valid(body) || json.Unmarshal(body, &g.args) != nil || g.args == nil {
-			return body, nil
+			return body, false, nil
 		}
 	}
-	for name, value := range c.path {
+	if err := g.addAll(c.path, r); err != nil {
+		return nil, false, err
+	}
+	if string(g.args["envelope"]) == "false" {
+		delete(g.args, "envelope")
+		bare = true
+	}
+	args, err = tool.Marshal(g.args)
+	return args, bare, err
+}
+
+// addAll adds all that stands beside the body.
+func (g *gathering) addAll(path map[string]string, r *http.Request) error {
+	for name, value := range path {
 		if err := g.addText(name, []string{value}); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := g.addQuery(r.URL.RawQuery); err != nil {
-		return nil, err
+		return err
 	}
-	if err := g.addHeaders(r.Header); err != nil {
-		return nil, err
-	}
-	return tool.Marshal(g.args)
+	return g.addHeaders(r.Header)
 }
 
 // addQuery adds what the query says. A parameter that is repeated is a list.
@@ -157,19 +170,4 @@ func same(a, b json.RawMessage) bool {
 	one, _ := json.Marshal(x) // what was read can be written
 	other, _ := json.Marshal(y)
 	return bytes.Equal(one, other)
-}
-
-// splitEnvelope takes the argument that asks for the bare form out of the call. The envelope is
-// needed here, for its meta and warnings; what is bare is taken out of it afterwards.
-func splitEnvelope(args json.RawMessage) (bare bool, rest json.RawMessage) {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(args, &all) != nil || string(all["envelope"]) != "false" {
-		return false, args
-	}
-	delete(all, "envelope")
-	rest, err := tool.Marshal(all)
-	if err != nil {
-		return false, args
-	}
-	return true, rest
 }

@@ -2,6 +2,7 @@ package httptool
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"rookery/internal/auth"
@@ -51,7 +52,8 @@ func (s *server) healthy(w http.ResponseWriter, r *http.Request) { s.is(w, r, "h
 func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.opt.Ready != nil {
 		if err := s.opt.Ready(r.Context()); err != nil {
-			refuse(w, r, fault.New(fault.Unavailable, "the server cannot take calls now").Because(err))
+			s.opt.Log.WarnContext(r.Context(), "not ready", slog.Any("cause", err))
+			refuse(w, r, fault.New(fault.Unavailable, "the server cannot take calls now"))
 			return
 		}
 	}

@@ -52,7 +52,9 @@ func (c *Client) Invoke(
 	if c.HTTP != nil {
 		client = *c.HTTP
 	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	resp, err := client.Do(r)
 	if err != nil {
 		return nil, c.unreached(err)

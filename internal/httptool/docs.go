@@ -30,11 +30,12 @@ type chapter struct {
 
 // kinds are the words for what a tool does.
 var kinds = map[tool.Kind]string{
-	tool.Read: "reads", tool.View: "changes the view", tool.Write: "writes", tool.Destroy: "may destroy",
+	tool.Read: "reads", tool.View: "changes the view",
+	tool.Write: "writes", tool.Destroy: "may destroy",
 }
 
-// docs makes the page that describes all tools. It needs nothing from elsewhere, and its headers let
-// it run nothing. It panics if a tool's prose cannot be rendered.
+// docs makes the page that describes all tools. It needs nothing from elsewhere, and its headers
+// let it run nothing. It panics if a tool's prose cannot be rendered.
 func (s *server) docs() http.HandlerFunc {
 	page := template.Must(template.New("docs").Parse(docsPage))
 	var out bytes.Buffer

@@ -10,9 +10,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// guarded lets through what was sent to us and by us: not what a page of another site sends with its
-// visitor's browser, also if its own name has come to lead here. Whether the server is alive anybody
-// may ask, for who asks that often has only its address.
+// guarded lets through what was sent to us and by us: not what a page of another site sends with
+// its visitor's browser, also if its own name has come to lead here. Whether the server is alive
+// anybody may ask, for who asks that often has only its address.
 func (s *server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

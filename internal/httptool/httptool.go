@@ -25,14 +25,15 @@ const MaxBody = 4 << 20
 // loopback.
 type Options struct {
 	// Hosts are the names that the server is called by, each host:port, or host alone for the
-	// default port. A request for another name, or from a page of another origin, is refused. Empty:
-	// the names of loopback, with the port of the listener.
+	// default port. A request for another name, or from a page of another origin, is refused.
+	// Empty: the names of loopback, with the port of the listener.
 	Hosts []string
 
 	// Authenticate says who sent a request. Nil: everybody is auth.LocalCaller.
 	Authenticate func(*http.Request) (auth.Caller, error)
 
-	// Ready is nil-valued while calls can be served; /readyz asks it. Nil: always.
+	// Ready is nil while calls can be served, and else says why not; only the log shows the reason.
+	// /readyz asks it. Without one they always can.
 	Ready func(context.Context) error
 
 	// Document is what /openapi.json answers. Empty: there is no such page.
@@ -119,12 +120,11 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 		refuse(w, r, fault.Of(err))
 		return
 	}
-	args, err := c.arguments(r)
+	args, bare, err := c.arguments(r)
 	if err != nil {
 		refuse(w, r, fault.Of(err))
 		return
 	}
-	bare, args := splitEnvelope(args)
 	data, err := s.cat.Invoke(auth.WithCaller(r.Context(), caller), c.name, args)
 	write(w, r, answer{data: data, err: err, bare: bare})
 }

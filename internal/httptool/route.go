@@ -24,8 +24,8 @@ type route struct {
 // byName is the path under which every tool is called by its name.
 const byName = "/v1/tools/{name}"
 
-// routesOf are the routes of all tools. Where two match one path, the one comes first whose segments
-// are literal further on: "{" sorts behind every letter.
+// routesOf are the routes of all tools. Where two match one path, the one comes first whose
+// segments are literal further on: "{" sorts behind every letter.
 func routesOf(tools []*tool.Tool) []*route {
 	all := []*route{newRoute(http.MethodPost, byName, nil)}
 	for _, t := range tools {

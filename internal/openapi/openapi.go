@@ -1,8 +1,8 @@
-// Package openapi describes the routes of tools as an OpenAPI 3.1 document (CONTRACT §5). All of it is
-// derived from the tools' Specs.
+// Package openapi describes the routes of tools as an OpenAPI 3.1 document (CONTRACT §5). All of
+// it is derived from the tools' Specs.
 //
-// The arguments that every tool takes do not stand in it: the agent and the session are headers, and
-// `envelope` and `only` change the form of the answer, which the document gives in full.
+// The arguments that every tool takes do not stand in it: the agent and the session are headers,
+// and `envelope` and `only` change the form of the answer, which the document gives in full.
 package openapi
 
 import (
@@ -27,8 +27,8 @@ type Info struct {
 // An object is one object of the document. Its keys are written in their order.
 type object = map[string]any
 
-// Document is the description of the tools, indented. The same tools in whatever order give the same
-// bytes. Each operation has the name of its tool as its id.
+// Document is the description of the tools, indented. The same tools in whatever order give the
+// same bytes. Each operation has the name of its tool as its id.
 func Document(tools []*tool.Tool, info Info) ([]byte, error) {
 	tools = slices.SortedFunc(slices.Values(tools), func(a, b *tool.Tool) int {
 		return strings.Compare(a.Name, b.Name)
@@ -87,7 +87,9 @@ func tagsOf(tools []*tool.Tool) []object {
 	for _, name := range seen {
 		tags = append(tags, object{"name": name, "description": "The tools of the family " + name + "."})
 	}
-	return append(tags, object{"name": serverTag, "description": "All tools by name, and the state of the server."})
+	return append(tags, object{
+		"name": serverTag, "description": "All tools by name, and the state of the server.",
+	})
 }
 
 // serverTag is the tag of what belongs to no family.

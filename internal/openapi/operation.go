@@ -79,15 +79,20 @@ func (op *operation) takeHeaders(t *tool.Tool, args []tool.Arg) (rest []tool.Arg
 			op.Parameters = append(op.Parameters, ref("parameters", h.header))
 		}
 	}
-	for _, name := range []string{"AgentId", "SessionId", "Readonly", "RequestId"} {
-		op.Parameters = append(op.Parameters, ref("parameters", name))
-	}
+	op.addHeaders()
 	for _, a := range args {
 		if !byHeader[a.Name] {
 			rest = append(rest, a)
 		}
 	}
 	return rest
+}
+
+// addHeaders describes the headers that every call may have.
+func (op *operation) addHeaders() {
+	for _, name := range []string{"AgentId", "SessionId", "Readonly", "RequestId"} {
+		op.Parameters = append(op.Parameters, ref("parameters", name))
+	}
 }
 
 // takeQuery describes arguments that stand in the query. What has parts of its own is JSON there.
@@ -141,9 +146,10 @@ func callByName(tools []*tool.Tool) *operation {
 		Responses: responses(answerOf(object{"type": "object"}),
 			[]string{"400", "401", "403", "404", "409", "413", "429", "500", "503"}),
 	}
-	for _, name := range []string{"IfMatch", "IdempotencyKey", "AgentId", "SessionId", "Readonly", "RequestId"} {
-		op.Parameters = append(op.Parameters, ref("parameters", name))
+	for _, h := range argumentHeaders {
+		op.Parameters = append(op.Parameters, ref("parameters", h.header))
 	}
+	op.addHeaders()
 	return op
 }
 

@@ -221,6 +221,7 @@ func (l *library) change(
 	return out, err
 }
 
+// failIn says in which way to fail; `late` waits until the call's time is over.
 type failIn struct {
 	How string `json:"how" enum:"fault,several,busy,limited,unauthenticated,denied,error,panic,late" jsonschema:"in which way to fail"`
 }

@@ -1,7 +1,7 @@
 // Package tooltest holds what the tests of every projection share.
 //
-// Sample is a catalogue of small tools over shelves of books in memory. Between them they have every
-// feature of a Spec, so that a projection is tested without knowing a tool of the product.
+// Sample is a catalogue of small tools over shelves of books in memory. Between them they have
+// every feature of a Spec, so that a projection is tested without knowing a tool of the product.
 package tooltest
 
 import (
@@ -91,7 +91,8 @@ var (
 		Doc:  "Puts a new book on a shelf.\n\n## Example\n```sh\nrookery book new Edda pages=120\n```",
 		Kind: tool.Write, Route: tool.Route{Method: "POST", Path: "/books"},
 		Commands: []tool.Command{
-			{Words: "book new", Args: []string{"title"}, Pairs: "fields"}, {Words: "new", Args: []string{"title"}},
+			{Words: "book new", Args: []string{"title"}, Pairs: "fields"},
+			{Words: "new", Args: []string{"title"}},
 		},
 		Aliases: []string{"books_book_create"}, Flags: map[string]string{"fields": "field"},
 	}
