@@ -11,12 +11,12 @@ import (
 func (p *printer) data(v value) {
 	switch path, content := v.get("path"), v.get("content"); {
 	case v.isEmpty():
-	case path.kind == textKind && content.kind == textKind && v.get("action").kind == nullKind:
-		p.text(content.text)
 	case v.get("dry_run").text == "true":
 		v.remove("dry_run")
 		fmt.Fprintln(p.out, "dry run: nothing was changed")
 		p.members(v.shown(), "")
+	case path.kind == textKind && content.kind == textKind && v.get("action").kind == nullKind:
+		p.text(content.text)
 	default:
 		p.whole(v)
 	}

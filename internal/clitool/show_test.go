@@ -58,6 +58,7 @@ func TestPipesGetPlainText(t *testing.T) {
 		},
 		"content":                 {`{"path":"a.md","content":"# A\n\nno end","line_count":3}`, "# A\n\nno end"},
 		"content of a change":     {`{"action":"created","path":"a.md","content":"x"}`, "action: created\npath: a.md\ncontent: x\n"},
+		"content of a plan":       {`{"dry_run":true,"path":"a.md","content":"x"}`, "dry run: nothing was changed\npath: a.md\ncontent: x\n"},
 		"big numbers stay":        {`{"n":12345678901234567890,"f":1.50}`, "n: 12345678901234567890\nf: 1.50\n"},
 		"a text of several lines": {`{"a":"x\n\ny"}`, "a:\n  | x\n  | \n  | y\n"},
 	} {
