@@ -30,20 +30,28 @@ func openers() map[string]func(string) (*fileblob.Bucket, error) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	blobtest.Run(t, func(t *testing.T) blob.Bucket { return open(t, t.TempDir()) })
 }
 
 // TestConformanceWithoutSwap is TestConformance on a file system that cannot exchange two files.
 func TestConformanceWithoutSwap(t *testing.T) {
+	t.Parallel()
 	blobtest.Run(t, func(t *testing.T) blob.Bucket {
 		return openWith(t, t.TempDir(), fileblob.OpenWithoutSwap)
 	})
 }
 
-func TestExchanger(t *testing.T) { runExchanger(t, fileblob.Open) }
+func TestExchanger(t *testing.T) {
+	t.Parallel()
+	runExchanger(t, fileblob.Open)
+}
 
 // TestExchangerWithoutSwap is TestExchanger on a file system that cannot exchange two files.
-func TestExchangerWithoutSwap(t *testing.T) { runExchanger(t, fileblob.OpenWithoutSwap) }
+func TestExchangerWithoutSwap(t *testing.T) {
+	t.Parallel()
+	runExchanger(t, fileblob.OpenWithoutSwap)
+}
 
 func runExchanger(t *testing.T, opener func(string) (*fileblob.Bucket, error)) {
 	blobtest.RunExchanger(t, func(t *testing.T) blobtest.Opened {

@@ -29,6 +29,7 @@ func files(t *testing.T, dir string) []string {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	b := open(t, dir)
 	info, err := os.Stat(dir)
@@ -45,6 +46,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestReservedKeys(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := open(t, dir)
 	for _, key := range []string{".rookery", ".rookery/tmp/x", ".Rookery/x", ".rooKery/x"} {
@@ -77,6 +79,7 @@ func TestReservedKeys(t *testing.T) {
 
 // TestTags: tags are those of the contents, on any key and after any time.
 func TestTags(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := open(t, dir)
 	one, err := b.Put(t.Context(), "a", []byte("same"), blob.Always)
@@ -95,6 +98,7 @@ func TestTags(t *testing.T) {
 
 // TestListStrangers: what cannot be a key is not listed.
 func TestListStrangers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := open(t, dir)
 	for _, name := range []string{"ok", "new\nline", "bad\xff", "tab\there"} {
@@ -134,6 +138,7 @@ func lateEdit(t *testing.T, b *fileblob.Bucket, dir, key string) {
 }
 
 func TestDisplaced(t *testing.T) {
+	t.Parallel()
 	for name, opener := range openers() {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -167,6 +172,7 @@ func TestDisplaced(t *testing.T) {
 
 // TestTidy: displaced files go when their time is over, but for those that were written into.
 func TestTidy(t *testing.T) {
+	t.Parallel()
 	for name, opener := range openers() {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
