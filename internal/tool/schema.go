@@ -15,6 +15,7 @@ type Arg struct {
 	Name     string
 	Flag     string // its name on the command line, without dashes
 	Doc      string
+	Target   string // in words, what is meant where it is left out
 	Required bool
 	Shared   bool     // every tool takes it, and none of them sees it
 	Aliases  []string // accepted everywhere, never listed
@@ -28,6 +29,7 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Fields](): {Types: []string{"object", "array", "string"},
 		Items: &jsonschema.Schema{Type: "string"}},
 	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[Aside]():           {Type: "object"}, // none of it is in the data
 }
 
 // argsOf reads the arguments off the fields of an input.
@@ -70,6 +72,7 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	if alias := field.Tag.Get("alias"); alias != "" {
 		a.Aliases = strings.Split(alias, ",")
 	}
+	a.Target = field.Tag.Get("absent")
 	a.narrow(field.Tag)
 	resolved, err := a.Schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil {

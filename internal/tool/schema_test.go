@@ -2,6 +2,8 @@ package tool_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +38,22 @@ func TestArgs(t *testing.T) {
 	require.Equal(t, []string{
 		"vault", "limit", "page_token", "id", "set", "old", "agent_id", "session", "only", "envelope",
 	}, names)
+}
+
+type shelfOut struct {
+	tool.Aside `json:"-"`
+	ID         string   `json:"id" jsonschema:"which one"`
+	Tags       []string `json:"tags,omitempty"`
+}
+
+// TestOutput covers that the schema of an answer's data has what the data has, and nothing that
+// stands beside it.
+func TestOutput(t *testing.T) {
+	made := tool.New(tool.Spec{
+		Name: "shelf", Title: "Shelf", Doc: "A shelf.", Role: auth.Reader,
+		Family: &tool.Family{Name: "f"},
+	}, func(context.Context, auth.Caller, struct{}) (shelfOut, error) { return shelfOut{}, nil })
+
+	require.Equal(t, []string{"id", "tags"}, slices.Sorted(maps.Keys(made.Output.Properties)))
+	require.Equal(t, []string{"id"}, made.Output.Required)
 }
