@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/blob"
-	"rookery/internal/fileblob"
 )
 
 func TestCheckKey(t *testing.T) {
@@ -33,28 +32,4 @@ func TestCond(t *testing.T) {
 	require.Equal(t, blob.Tag("x"), blob.IfTag("x").Tag())
 	require.NotEqual(t, blob.Always, blob.IfTag(""), "the empty tag is a condition")
 	require.NotEmpty(t, blob.IfTag("").Tag())
-}
-
-// plain hides that a bucket is an Exchanger.
-type plain struct{ blob.Bucket }
-
-func TestSubExchanges(t *testing.T) {
-	b, err := fileblob.Open(t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.Close()) })
-
-	_, ok := blob.Sub(plain{b}, "a").(blob.Exchanger)
-	require.False(t, ok, "what cannot exchange does not seem to")
-	sub, ok := blob.Sub(blob.Sub(b, "a"), "b").(blob.Exchanger)
-	require.True(t, ok)
-	require.NoError(t, sub.Exchange(t.Context(), "c", []byte("one"), nil))
-	require.NoError(t, sub.Sync(t.Context(), "c"))
-	data, _, err := b.Get(t.Context(), "a/b/c", 0, -1)
-	require.NoError(t, err)
-	require.Equal(t, "one", string(data))
-
-	wrong := blob.Sub(b, "../a").(blob.Exchanger)
-	require.ErrorIs(t, wrong.Exchange(t.Context(), "c", nil, nil), blob.ErrKey)
-	require.ErrorIs(t, wrong.Remove(t.Context(), "c", nil), blob.ErrKey)
-	require.ErrorIs(t, wrong.Sync(t.Context(), "c"), blob.ErrKey)
 }

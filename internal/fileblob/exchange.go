@@ -36,7 +36,7 @@ func (b *Bucket) exchangeFile(key string, data, want []byte) error {
 	return b.at(key, walk{}, func(to spot) error { return b.exchange(key, to, s, tagOf(want)) })
 }
 
-// createAt puts a staged file where nothing is.
+// createAt puts a staged file where nothing is; a *Found says what is there instead.
 func createAt(s *staged, to spot) error {
 	for {
 		err := s.create(to)
@@ -141,14 +141,10 @@ func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) e
 		return err
 	}
 	defer a.close()
-	err = s.create(to)
-	if err == nil {
-		return a.rename(settled, "")
+	if err := createAt(s, to); err != nil {
+		return undone(err, a.putBack(to))
 	}
-	if errors.Is(err, fs.ErrExist) {
-		_, err = to.expect("")
-	}
-	return undone(err, a.putBack(to))
+	return a.rename(settled, "")
 }
 
 // Remove is blob.Exchanger's. The file stays out of sight for a minute, as with Exchange.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"strings"
@@ -69,12 +70,12 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 }
 
 // steps yields each folder on the way to dir: its path and its name.
-func steps(dir string) func(yield func(string, string) bool) {
+func steps(dir string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		here := ""
 		if dir == "." {
 			return
 		}
+		here := ""
 		for segment := range strings.SplitSeq(dir, "/") {
 			here = path.Join(here, segment)
 			if !yield(here, segment) {
