@@ -75,8 +75,9 @@ func parameters() object {
 		"Readonly": header("X-Readonly", "1: refuse the call if it would change anything.",
 			object{"type": "string", "enum": []string{"0", "1"}}),
 		"RequestId": header("X-Request-Id",
-			"Names the call in logs and answers. Without one the server makes one up.",
-			object{"type": "string", "pattern": "^[!-~]{1,128}$"}),
+			"Names the call in logs and answers: up to 128 printable ASCII characters, without spaces. "+
+				"For any other, and without one, the server makes one up.",
+			object{"type": "string"}),
 	}
 }
 

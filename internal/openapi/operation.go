@@ -146,9 +146,6 @@ func callByName(tools []*tool.Tool) *operation {
 		Responses: responses(answerOf(object{"type": "object"}),
 			[]string{"400", "401", "403", "404", "409", "413", "429", "500", "503"}),
 	}
-	for _, h := range argumentHeaders {
-		op.Parameters = append(op.Parameters, ref("parameters", h.header))
-	}
 	op.addHeaders()
 	return op
 }

@@ -151,6 +151,9 @@ func describe(s *jsonschema.Schema) string {
 		for _, kind := range s.Types {
 			all = append(all, nouns[kind])
 		}
+		if s.Pattern == pair {
+			return strings.Join(all, " or ") + ", where each text is name=value"
+		}
 		return strings.Join(all, " or ")
 	}
 	noun := nouns[s.Type]

@@ -24,10 +24,13 @@ type Arg struct {
 	resolved *jsonschema.Resolved
 }
 
+// pair is how a text of Fields looks: name=value.
+const pair = `^\s*[^=\s][^=]*=`
+
 // schemaTypes are the types whose schema is not read off their Go form.
 var schemaTypes = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[Fields](): {Types: []string{"object", "array", "string"},
-		Items: &jsonschema.Schema{Type: "string"}},
+	reflect.TypeFor[Fields](): {Types: []string{"object", "array", "string"}, Pattern: pair,
+		Items: &jsonschema.Schema{Type: "string", Pattern: pair}},
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[Aside]():           {Type: "object"}, // none of it is in the data
 }

@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
@@ -56,4 +57,25 @@ func TestOutput(t *testing.T) {
 
 	require.Equal(t, []string{"id", "tags"}, slices.Sorted(maps.Keys(made.Output.Properties)))
 	require.Equal(t, []string{"id"}, made.Output.Required)
+}
+
+// TestFieldsForm covers that what is no field is refused with what would be right.
+func TestFieldsForm(t *testing.T) {
+	made := tool.New(tool.Spec{
+		Name: "shelf", Title: "Shelf", Doc: "A shelf.", Role: auth.Reader,
+		Family: &tool.Family{Name: "f", Malformed: fault.InvalidValue},
+	}, func(context.Context, auth.Caller, shelfIn) (struct{}, error) { return struct{}{}, nil })
+	cat, err := tool.NewCatalogue([]*tool.Tool{made}, tool.Options{})
+	require.NoError(t, err)
+	for set, ok := range map[string]bool{
+		`"a=b"`: true, `["a=b", " c =d=e"]`: true, `{"a": 1}`: true, `"a="`: true, `"größe=x\ny"`: true,
+		`"a"`: false, `["a=b", "c"]`: false, `"=b"`: false, `" =b"`: false, `""`: false, `[1]`: false,
+	} {
+		_, err := cat.Invoke(t.Context(), "shelf", json.RawMessage(`{"id": "x", "set": `+set+`}`))
+		require.Equal(t, ok, err == nil, set)
+		if !ok {
+			require.True(t, fault.Is(err, fault.InvalidValue))
+			require.Contains(t, err.Error(), "where each text is name=value")
+		}
+	}
 }
