@@ -188,19 +188,44 @@ func split(u *url.URL) ([]string, error) {
 // unknown is the fault of a path that leads nowhere. It says which route was probably meant.
 func (s *server) unknown(segments []string) error {
 	f := fault.New(fault.NotFound, "no route has this path")
-	for _, r := range s.routes {
-		n := len(r.segments)
-		if _, ends := parameter(r.segments[n-1]); !ends || len(segments) <= n {
-			continue
-		}
-		if _, ok := match(r.segments, segments[:n]); ok {
-			return f.Fix("%s: an id is one segment, with / written as %%2F", r.pattern)
-		}
-	}
 	if r := s.nearest(segments); r != nil {
 		return f.Fix("%s", r.pattern)
 	}
+	if r := s.overrun(segments); r != nil {
+		return f.Fix("%s: an id is one segment, with / written as %%2F", r.pattern)
+	}
 	return f.Fix("GET /docs lists all routes")
+}
+
+// overrun is the route to an item that a path leads to and past, as it does if the item's id has
+// slashes that are not escaped; nil if there is none. Of a route below which others begin, nobody
+// knows what was meant.
+func (s *server) overrun(segments []string) *route {
+	for _, r := range s.routes {
+		n := len(r.segments)
+		if len(segments) <= n {
+			continue
+		}
+		if _, ok := match(r.segments, segments[:n]); !ok {
+			continue
+		}
+		if _, ends := parameter(r.segments[n-1]); ends && !s.goesOn(segments[:n]) {
+			return r
+		}
+	}
+	return nil
+}
+
+// goesOn reports whether a path is the beginning of a longer route.
+func (s *server) goesOn(segments []string) bool {
+	n := len(segments)
+	return slices.ContainsFunc(s.routes, func(r *route) bool {
+		if len(r.segments) <= n {
+			return false
+		}
+		_, ok := match(r.segments[:n], segments)
+		return ok
+	})
 }
 
 // nearest is the route whose path is almost this one; nil if none is.

@@ -112,6 +112,35 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestPastARoute covers that a path which runs past a route gets no wrong advice where longer routes
+// begin with it.
+func TestPastARoute(t *testing.T) {
+	type in struct {
+		Thing string `json:"thing" jsonschema:"which"`
+		Part  string `json:"part,omitempty" jsonschema:"which part"`
+	}
+	var tools []*tool.Tool
+	for name, r := range map[string][2]string{
+		"thing": {"/v1", "/things/{thing}"}, "part": {"/v1/things/{thing}", "/parts/{part}"},
+	} {
+		tools = append(tools, tool.New(tool.Spec{
+			Name: name, Title: name, Doc: name, Role: auth.Reader,
+			Family: &tool.Family{Name: "f", Base: r[0]}, Route: tool.Route{Method: "GET", Path: r[1]},
+		}, func(context.Context, auth.Caller, in) (struct{}, error) { return struct{}{}, nil }))
+	}
+	cat, err := tool.NewCatalogue(tools, tool.Options{})
+	require.NoError(t, err)
+	for path, fix := range map[string]string{
+		"/v1/things/a/part/b":    "/v1/things/{thing}/parts/{part}",
+		"/v1/things/a/parts/b/c": "/v1/things/{thing}/parts/{part}: an id is one segment, with / written as %2F",
+		"/v1/things/a/other/b":   "GET /docs lists all routes",
+		"/v1/things/a/b":         "GET /docs lists all routes",
+	} {
+		g := serveAndSend(t, cat, ask{line: "GET " + path})
+		require.Equal(t, []string{fix}, g.envelope(t).Error.Fixes, path)
+	}
+}
+
 // TestLiteralFirst covers that a literal segment is meant before a parameter, and that a collection
 // whose tool has the item's argument keeps it.
 func TestLiteralFirst(t *testing.T) {

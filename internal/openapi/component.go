@@ -73,7 +73,7 @@ func parameters() object {
 		"AgentId":   header("X-Agent-Id", "Who acts under the principal.", text(128)),
 		"SessionId": header("X-Session-Id", "Whose view state is meant.", text(128)),
 		"Readonly": header("X-Readonly", "1: refuse the call if it would change anything.",
-			object{"type": "string", "enum": []string{"0", "1"}}),
+			object{"type": "string", "enum": []string{"0", "1", "false", "true"}}),
 		"RequestId": header("X-Request-Id",
 			"Names the call in logs and answers: up to 128 printable ASCII characters, without spaces. "+
 				"For any other, and without one, the server makes one up.",
