@@ -1,0 +1,266 @@
+package vault
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	_ "time/tzdata" // so that a zone means the same where the system has no database
+
+	"go.yaml.in/yaml/v4"
+
+	"rookery/internal/fault"
+)
+
+// settingWord is a text that YAML reads as itself.
+var settingWord = regexp.MustCompile(`^[A-Za-z][A-Za-z_+/-]*[A-Za-z0-9]$`)
+
+// DefaultDaily is the folder of the daily notes where the vault names none.
+const DefaultDaily = "daily"
+
+// A Config is how a vault is set up: its raven.yaml and its rookery.yaml. The zero Config is not one;
+// ParseConfig of nothing is that of a vault without these files.
+type Config struct {
+	DailyDirectory string // without a slash at the end
+	DailyTemplate  string // older: the text that daily notes begin with, or its path
+	Capture        Capture
+	Deletion       Deletion
+	Exclude        []string // patterns of paths that are not the vault's
+	Protected      []string // beginnings of paths that are read only
+	Queries        []Query  // as in the file
+
+	Timezone  string // an IANA name
+	Zone      *time.Location
+	WeekStart time.Weekday
+}
+
+// Capture says where quick notes go.
+type Capture struct {
+	Destination string // "daily", or a path
+	Heading     string
+	Timestamp   bool
+}
+
+// Deletion says what happens to deleted notes.
+type Deletion struct {
+	Behavior string // "trash" or "permanent"
+	TrashDir string
+}
+
+// A Query is a saved query: a text of the query language, or the document's lists.
+type Query struct {
+	Name        string
+	Description string
+	Query       string
+	Args        []string
+
+	Types   []string
+	Traits  []string
+	Filters map[string]string // trait → value
+	Tags    []string
+}
+
+// Clock is the clock of the vault.
+func (c Config) Clock(now time.Time) Clock { return Clock{now, c.Zone, c.WeekStart} }
+
+// ParseConfig reads a raven.yaml of any Raven and a rookery.yaml; either may be nil. Keys that are
+// Raven's own are passed over. What cannot be used is SCHEMA_ERROR with file, line and cause; the
+// Config then has the defaults in its place.
+func ParseConfig(raven, rookery []byte) (Config, error) {
+	c := Config{
+		DailyDirectory: DefaultDaily, Capture: Capture{Destination: DefaultDaily},
+		Deletion: Deletion{Behavior: "trash", TrashDir: ".trash"},
+		Timezone: "UTC", Zone: time.UTC, WeekStart: time.Monday,
+	}
+	p := &configParser{reader{file: ConfigRaven}, &c}
+	for _, e := range p.entries(p.root(raven), "the file") {
+		p.raven(e)
+	}
+	p.file = ConfigRookery
+	for _, e := range p.entries(p.root(rookery), "the file") {
+		p.rookery(e)
+	}
+	return c, p.err()
+}
+
+// A configParser reads the files into a Config.
+type configParser struct {
+	reader
+	c *Config
+}
+
+func (p *configParser) raven(e pair) {
+	switch e.key {
+	case "daily_directory":
+		p.daily(e)
+	case "directories":
+		for _, d := range p.entries(e.value, e.key) {
+			if d.key == "daily" {
+				p.daily(d)
+			}
+		}
+	case "daily_template":
+		p.c.DailyTemplate = p.text(e)
+	case "capture":
+		p.capture(e)
+	case "deletion":
+		p.deletion(e)
+	case "exclude":
+		p.c.Exclude = p.list(e)
+	case "protected_prefixes":
+		p.c.Protected = p.list(e)
+	case "queries":
+		for _, q := range p.entries(e.value, e.key) {
+			p.c.Queries = append(p.c.Queries, p.query(q))
+		}
+	}
+}
+
+func (p *configParser) rookery(e pair) {
+	switch e.key {
+	case "timezone":
+		p.zone(e)
+	case "week_start":
+		if day, ok := parseWeekday(p.text(e)); ok {
+			p.c.WeekStart = day
+			return
+		}
+		p.report(e.line, "%s", badWeekStart)
+	}
+}
+
+// daily reads the folder of the daily notes.
+func (p *configParser) daily(e pair) {
+	if dir := strings.TrimSuffix(p.folder(e), "/"); dir != "" {
+		p.c.DailyDirectory = dir
+	}
+}
+
+func (p *configParser) capture(e pair) {
+	for _, d := range p.entries(e.value, e.key) {
+		switch d.key {
+		case "destination":
+			if s := p.text(d); s != "" {
+				p.c.Capture.Destination = s
+			}
+		case "heading":
+			p.c.Capture.Heading = p.text(d)
+		case "timestamp":
+			p.c.Capture.Timestamp = p.flag(d)
+		}
+	}
+}
+
+func (p *configParser) deletion(e pair) {
+	for _, d := range p.entries(e.value, e.key) {
+		s := p.text(d)
+		switch {
+		case d.key == "trash_dir" && s != "":
+			p.c.Deletion.TrashDir = s
+		case d.key == "behavior" && (s == "trash" || s == "permanent"):
+			p.c.Deletion.Behavior = s
+		case d.key == "behavior":
+			p.report(d.line, "deletion behavior must be trash or permanent")
+		}
+	}
+}
+
+// query reads a saved query. A text alone is one of the query language.
+func (p *configParser) query(e pair) Query {
+	q := Query{Name: e.key}
+	if e.value.Kind == yaml.ScalarNode && e.value.ShortTag() != "!!null" {
+		q.Query = e.value.Value
+		return q
+	}
+	for _, d := range p.entries(e.value, "query "+e.key) {
+		switch d.key {
+		case "description":
+			q.Description = p.text(d)
+		case "query":
+			q.Query = p.text(d)
+		case "args":
+			q.Args = p.list(d)
+		case "types":
+			q.Types = p.list(d)
+		case "traits":
+			q.Traits = p.list(d)
+		case "tags":
+			q.Tags = p.list(d)
+		case "filters":
+			q.Filters = p.filters(d)
+		}
+	}
+	return q
+}
+
+func (p *configParser) filters(e pair) map[string]string {
+	filters := map[string]string{}
+	for _, d := range p.entries(e.value, e.key) {
+		filters[d.key] = p.text(d)
+	}
+	return filters
+}
+
+func (p *configParser) zone(e pair) {
+	s := p.text(e)
+	zone, ok := loadZone(s)
+	if !ok {
+		p.report(e.line, "%s", badZone)
+		return
+	}
+	p.c.Timezone, p.c.Zone = s, zone
+}
+
+const (
+	badZone      = "timezone must be an IANA name, such as UTC or Europe/Vienna"
+	badWeekStart = "week_start must be the English name of a day, such as monday or sunday"
+)
+
+// loadZone finds a time zone. That of the machine is none: an answer must be the same everywhere.
+func loadZone(s string) (*time.Location, bool) {
+	if s == "" || s == "Local" {
+		return nil, false
+	}
+	zone, err := time.LoadLocation(s)
+	return zone, err == nil
+}
+
+func parseWeekday(s string) (time.Weekday, bool) {
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if strings.EqualFold(day.String(), s) {
+			return day, true
+		}
+	}
+	return 0, false
+}
+
+// CheckSettings is INVALID_PARAMETER for a time zone or a week start that a vault cannot have; "" is
+// the default of either.
+func CheckSettings(timezone, weekStart string) error {
+	if _, ok := loadZone(timezone); !ok && timezone != "" {
+		return fault.New(fault.InvalidParameter, badZone).With("argument", "timezone")
+	}
+	if _, ok := parseWeekday(weekStart); !ok && weekStart != "" {
+		return fault.New(fault.InvalidParameter, badWeekStart).With("argument", "week_start")
+	}
+	return nil
+}
+
+// ConfigText is a rookery.yaml with these settings; "" leaves one at its default. CheckSettings says
+// whether they can be.
+func ConfigText(timezone, weekStart string) []byte {
+	var b strings.Builder
+	for _, e := range [][2]string{{"timezone", timezone}, {"week_start", weekStart}} {
+		if e[1] != "" {
+			b.WriteString(e[0] + ": " + yamlText(e[1]) + "\n")
+		}
+	}
+	return []byte(b.String())
+}
+
+// yamlText spells a text so that YAML reads it back.
+func yamlText(s string) string {
+	if settingWord.MatchString(s) {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(s) + `"`
+}

@@ -1,0 +1,147 @@
+package vault_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/vault"
+)
+
+func TestConfigDefaults(t *testing.T) {
+	for _, text := range []string{"", "# none\n", "auto_reindex: true\nworkflows: {a: {b: c}}\n"} {
+		c, err := vault.ParseConfig([]byte(text), nil)
+		require.NoError(t, err)
+		require.Equal(t, vault.Config{
+			DailyDirectory: "daily", Capture: vault.Capture{Destination: "daily"},
+			Deletion: vault.Deletion{Behavior: "trash", TrashDir: ".trash"},
+			Timezone: "UTC", Zone: time.UTC, WeekStart: time.Monday,
+		}, c)
+	}
+}
+
+func TestConfigErasOfDailyDirectory(t *testing.T) {
+	for _, text := range []string{
+		"daily_directory: journal/days\n",
+		"daily_directory: journal/days/\n",
+		"directories:\n  objects: x\n  pages: y\n  daily: journal/days\n",
+		"directories: {daily: journal/days/, type: type, page: page}\n",
+	} {
+		c, err := vault.ParseConfig([]byte(text), nil)
+		require.NoError(t, err)
+		require.Equal(t, "journal/days", c.DailyDirectory)
+		require.Equal(t, vault.Path("journal/days/2026-03-02.md"), c.DailyPath("2026-03-02"))
+		day, ok := c.IsDaily("journal/days/2026-03-02.md")
+		require.True(t, ok)
+		require.Equal(t, vault.Date("2026-03-02"), day)
+		for _, id := range []string{"2026-03-02", "daily/2026-03-02"} {
+			to, ok := c.DailyID(id)
+			require.True(t, ok)
+			require.Equal(t, "journal/days/2026-03-02", to)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	c, err := vault.ParseConfig([]byte(`capture:
+  destination: inbox.md
+  heading: "## Captured"
+  timestamp: true
+  reindex: false
+deletion: {behavior: permanent, trash_dir: .bin}
+daily_template: templates/day.md
+exclude: [node_modules/, "*.tmp.md"]
+protected_prefixes:
+  - templates/
+queries:
+  tasks:
+    types: [project]
+    traits: [due, status]
+    filters: {status: todo, due: past}
+    tags: [work]
+    description: Open tasks
+  open: {query: "trait:status .value==todo", args: [who]}
+  short: type:person
+`), []byte("timezone: Europe/Vienna\nweek_start: Sunday\n"))
+	require.NoError(t, err)
+	require.Equal(t, vault.Capture{Destination: "inbox.md", Heading: "## Captured", Timestamp: true},
+		c.Capture)
+	require.Equal(t, vault.Deletion{Behavior: "permanent", TrashDir: ".bin"}, c.Deletion)
+	require.Equal(t, "templates/day.md", c.DailyTemplate)
+	require.Equal(t, []string{"node_modules/", "*.tmp.md"}, c.Exclude)
+	require.Equal(t, []string{"templates/"}, c.Protected)
+	require.Equal(t, []vault.Query{
+		{
+			Name: "tasks", Description: "Open tasks", Types: []string{"project"},
+			Traits:  []string{"due", "status"},
+			Filters: map[string]string{"status": "todo", "due": "past"}, Tags: []string{"work"},
+		},
+		{Name: "open", Query: "trait:status .value==todo", Args: []string{"who"}},
+		{Name: "short", Query: "type:person"},
+	}, c.Queries)
+	require.Equal(t, "Europe/Vienna", c.Zone.String())
+	require.Equal(t, time.Sunday, c.Clock(time.Time{}).WeekStart)
+}
+
+func TestConfigProblems(t *testing.T) {
+	rows := []struct{ raven, rookery, file, says string }{
+		{"a: [\n", "", "raven.yaml", "not valid YAML"},
+		{"- a\n", "", "raven.yaml", "mapping"},
+		{"daily_directory: ../x\n", "", "raven.yaml", "folder of the vault"},
+		{"capture: {timestamp: soon}\n", "", "raven.yaml", "true or false"},
+		{"deletion: {behavior: shred}\n", "", "raven.yaml", "trash or permanent"},
+		{"exclude: {a: b}\n", "", "raven.yaml", "list"},
+		{"", "timezone: Mars/Base\n", "rookery.yaml", "IANA"},
+		{"", "timezone: Local\n", "rookery.yaml", "IANA"},
+		{"", "timezone: ../../etc/passwd\n", "rookery.yaml", "IANA"},
+		{"", "timezone:\n", "rookery.yaml", "IANA"},
+		{"", "week_start: someday\n", "rookery.yaml", "monday"},
+	}
+	for _, r := range rows {
+		c, err := vault.ParseConfig([]byte(r.raven), []byte(r.rookery))
+		require.True(t, fault.Is(err, fault.SchemaError), "%q %q", r.raven, r.rookery)
+		require.Equal(t, r.file, fault.Of(err).Location.File)
+		require.Positive(t, fault.Of(err).Location.Line)
+		require.Contains(t, fault.Of(err).Message, r.says)
+		require.Equal(t, "daily", c.DailyDirectory, "the rest has its defaults")
+		require.Equal(t, time.UTC, c.Zone)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	require.NoError(t, vault.CheckSettings("", ""))
+	require.NoError(t, vault.CheckSettings("America/Argentina/Buenos_Aires", "saturday"))
+	for _, r := range [][2]string{{"Nowhere", ""}, {"", "Mon"}, {"Local", ""}, {"a\nb: c", ""}} {
+		err := vault.CheckSettings(r[0], r[1])
+		require.True(t, fault.Is(err, fault.InvalidParameter), "%v", r)
+	}
+	for _, name := range []string{"Europe/Vienna", "Etc/GMT+5", "UTC", ""} {
+		c, err := vault.ParseConfig(nil, vault.ConfigText(name, "sunday"))
+		require.NoError(t, err)
+		require.Equal(t, time.Sunday, c.WeekStart)
+		if name != "" {
+			require.Equal(t, name, c.Timezone)
+		}
+	}
+	_, err := vault.ParseConfig(nil, vault.ConfigText("a\nweek_start: \"b", ""))
+	require.Len(t, fault.Of(err).Errors, 0, "a setting cannot bring another one with it")
+	require.Contains(t, err.Error(), "IANA")
+	require.Empty(t, vault.ConfigText("", ""))
+}
+
+func TestDailyNote(t *testing.T) {
+	require.Equal(t, "---\ntype: date\n---\n\n# Monday, March 2, 2026\n", vault.DailyText("2026-03-02"))
+	c, err := vault.ParseConfig(nil, nil)
+	require.NoError(t, err)
+	for _, p := range []vault.Path{
+		"daily/2026-02-30.md", "daily/notes.md", "2026-03-02.md", "x/daily/2026-03-02.md",
+		"daily/2026-03-02/a.md", "daily/2026-03-02",
+	} {
+		_, ok := c.IsDaily(p)
+		require.False(t, ok, p)
+	}
+	_, ok := c.DailyID("people/freya")
+	require.False(t, ok)
+}

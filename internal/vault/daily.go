@@ -1,0 +1,38 @@
+package vault
+
+import "strings"
+
+// DailyPath is where the daily note of a date is.
+func (c Config) DailyPath(d Date) Path {
+	return Path(c.dailyPrefix() + string(d) + ".md")
+}
+
+// DailyText is the text of a new daily note: its frontmatter and its title
+// (reference/raven.md §6.5). Every Raven reads it.
+func DailyText(d Date) string {
+	return "---\ntype: date\n---\n\n# " + d.noon().Format("Monday, January 2, 2006") + "\n"
+}
+
+// IsDaily reports whether the path is that of a daily note, and of which date.
+func (c Config) IsDaily(p Path) (Date, bool) {
+	day, ok := strings.CutPrefix(p.ID(), c.dailyPrefix())
+	if !ok || p.Kind() != KindNote {
+		return "", false
+	}
+	return ParseDate(day)
+}
+
+// DailyID is the id of the daily note that the id is another name of: `2026-03-02`, or
+// `daily/2026-03-02` where daily notes are kept in another folder.
+func (c Config) DailyID(id string) (string, bool) {
+	d, ok := ParseDate(strings.TrimPrefix(id, "daily/"))
+	return c.dailyPrefix() + string(d), ok
+}
+
+// dailyPrefix is what stands before the date in the id of a daily note.
+func (c Config) dailyPrefix() string {
+	if c.DailyDirectory == "" {
+		return DefaultDaily + "/"
+	}
+	return c.DailyDirectory + "/"
+}

@@ -1,0 +1,249 @@
+package vault
+
+import (
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// A Schema says which types of objects and which traits a vault has. It does not change after it was
+// made.
+type Schema struct {
+	Version   int         // as the file says; 0 if it does not
+	Types     []*Type     // as in the file, then the built-in ones by name
+	Traits    []*Trait    // as in the file
+	Templates []*Template // as in the file
+}
+
+// A Type is a type of objects.
+type Type struct {
+	Name        string
+	Description string
+	Builtin     bool
+	DefaultPath string // the folder of new notes of the type, with a slash at the end; "" for none
+	Fields      []*Field
+	Traits      []*TraitUse
+
+	Templates       []string // ids of the templates that it may use
+	DefaultTemplate string   // the id of the one that it uses
+	Template        string   // older: the path of the one that it uses
+
+	nameField string // as the file says
+}
+
+// A Field is what a type says about one of its fields.
+type Field struct {
+	Name        string
+	Type        string // one of ValueTypes
+	Required    bool
+	Default     any // as markdown gives values; only if HasDefault
+	HasDefault  bool
+	Values      []string // of an enum
+	Target      string   // of a reference: the type that it leads to
+	Min, Max    *float64 // of a number
+	Description string
+}
+
+// A Trait is what the schema says about a trait.
+type Trait struct {
+	Field
+	Written string // its type as the file spells it; "boolean" if it says none
+}
+
+// A TraitUse says that a type has a trait, which may stand in the frontmatter of its notes.
+type TraitUse struct {
+	Name       string
+	Required   bool
+	Default    any
+	HasDefault bool
+	Trait      *Trait // nil: the schema does not define it
+}
+
+// A Template is a text that new notes begin with.
+type Template struct {
+	ID          string
+	File        string // its path in the vault
+	Description string
+}
+
+// The built-in types. Daily is written `date` in files.
+const (
+	Daily   = "daily"
+	Page    = "page"
+	Section = "section"
+
+	dateType = "date"
+)
+
+// ValueTypes are the types of values, each of which also exists as a list: `string[]`.
+func ValueTypes() []string {
+	return []string{"string", "number", "bool", "date", "datetime", "enum", "ref", "url"}
+}
+
+// NewSchema is the schema of a vault without schema.yaml.
+func NewSchema() *Schema {
+	s := &Schema{}
+	s.addBuiltins()
+	return s
+}
+
+// builtins are the types that every vault has, by name.
+func builtins() []*Type {
+	title := &Field{Name: "title", Type: "string"}
+	return []*Type{
+		{
+			Name: Daily, Builtin: true, DefaultPath: DefaultDaily + "/",
+			Fields: []*Field{{Name: "date", Type: "date"}},
+		},
+		{Name: Page, Builtin: true},
+		{
+			Name: Section, Builtin: true,
+			Fields: []*Field{title, {Name: "level", Type: "number"}},
+		},
+	}
+}
+
+// addBuiltins puts the built-in types behind those of the file. What the file says of a built-in
+// type is added to it.
+func (s *Schema) addBuiltins() {
+	for _, b := range builtins() {
+		i := slices.IndexFunc(s.Types, func(t *Type) bool { return t.Name == b.Name })
+		if i >= 0 {
+			b.extend(s.Types[i])
+			s.Types = slices.Delete(s.Types, i, i+1)
+		}
+		s.Types = append(s.Types, b)
+	}
+}
+
+// extend adds to a built-in type what the file says of it.
+func (t *Type) extend(by *Type) {
+	own := t.Fields
+	fields := slices.DeleteFunc(slices.Clone(by.Fields), func(f *Field) bool {
+		return slices.ContainsFunc(own, func(o *Field) bool { return o.Name == f.Name })
+	})
+	merged := *by
+	merged.Name, merged.Builtin, merged.Fields = t.Name, true, append(own, fields...)
+	if merged.DefaultPath == "" {
+		merged.DefaultPath = t.DefaultPath
+	}
+	*t = merged
+}
+
+// WithDaily is the schema with the folder of the daily notes in it.
+func (s *Schema) WithDaily(c Config) *Schema {
+	next := *s
+	next.Types = slices.Clone(s.Types)
+	for i, t := range next.Types {
+		if t.Name == Daily {
+			daily := *t
+			daily.DefaultPath = c.dailyPrefix()
+			next.Types[i] = &daily
+		}
+	}
+	return &next
+}
+
+// TypeName is the name of a type as answers give it: `date`, as files spell it, is `daily`.
+func TypeName(name string) string {
+	if name == dateType {
+		return Daily
+	}
+	return name
+}
+
+// Type finds a type by its name.
+func (s *Schema) Type(name string) (*Type, bool) {
+	name = TypeName(name)
+	for _, t := range s.Types {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// Trait finds a trait by its name.
+func (s *Schema) Trait(name string) (*Trait, bool) {
+	for _, t := range s.Traits {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// TypeNames are the names of all types, in the order of the schema.
+func (s *Schema) TypeNames() []string {
+	names := make([]string, len(s.Types))
+	for i, t := range s.Types {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// TraitNames are the names of all traits, in the order of the schema.
+func (s *Schema) TraitNames() []string {
+	names := make([]string, len(s.Traits))
+	for i, t := range s.Traits {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// NoType is the fault of a type that the schema does not have. It lists those that it has.
+func (s *Schema) NoType(name string) *fault.Fault {
+	f := fault.New(fault.InvalidType, "Type %s not found in schema; it has: %s",
+		quote(name), strings.Join(s.TypeNames(), ", ")).With("available_types", s.TypeNames())
+	return suggest(f, name, s.TypeNames())
+}
+
+// NoTrait is the fault of a trait that the schema does not have. It lists those that it has.
+func (s *Schema) NoTrait(name string) *fault.Fault {
+	have := strings.Join(s.TraitNames(), ", ")
+	if have == "" {
+		have = "none"
+	}
+	f := fault.New(fault.InvalidTrait, "Trait %s not found in schema; it has: %s",
+		quote(name), have).With("available_traits", s.TraitNames())
+	return suggest(f, name, s.TraitNames())
+}
+
+// suggest adds the nearest of the names to a fault, if one is near.
+func suggest(f *fault.Fault, name string, names []string) *fault.Fault {
+	if near := fault.Nearest(name, names); near != "" {
+		return f.Fix("did you mean %s?", near)
+	}
+	return f
+}
+
+// quote is a name in single quotes, shortened if it cannot be one.
+func quote(name string) string {
+	const most = 64
+	if len(name) > most {
+		name = cut(name, most) + "…"
+	}
+	return "'" + name + "'"
+}
+
+// UsedBy are the names of the types that have the trait.
+func (s *Schema) UsedBy(trait string) []string {
+	names := []string{}
+	for _, t := range s.Types {
+		if slices.ContainsFunc(t.Traits, func(u *TraitUse) bool { return u.Name == trait }) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// Template finds a template by its id.
+func (s *Schema) Template(id string) (*Template, bool) {
+	for _, t := range s.Templates {
+		if t.ID == id {
+			return t, true
+		}
+	}
+	return nil, false
+}

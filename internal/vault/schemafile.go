@@ -1,0 +1,205 @@
+package vault
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"rookery/internal/fault"
+)
+
+// ParseSchema reads a schema.yaml of any Raven. What no Raven knows is passed over. One that cannot
+// be used is SCHEMA_ERROR with file, line and cause; all problems come together.
+func ParseSchema(text []byte) (*Schema, error) {
+	p := &schemaParser{reader: reader{file: SchemaFile}, s: &Schema{}}
+	for _, e := range p.entries(p.root(text), "the schema") {
+		switch e.key {
+		case "version":
+			if v, ok := decode(e.value, 0).(float64); ok {
+				p.s.Version = int(v)
+			}
+		case "types":
+			p.types(e.value)
+		case "traits":
+			p.traits(e.value)
+		case "templates":
+			p.templates(e.value)
+		case "core":
+			p.core(e.value)
+		}
+	}
+	p.link()
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	p.s.addBuiltins()
+	return p.s, nil
+}
+
+// A schemaParser reads one schema.yaml.
+type schemaParser struct {
+	reader
+	s *Schema
+}
+
+// types reads the types.
+func (p *schemaParser) types(n *yaml.Node) {
+	for _, e := range p.entries(n, "types") {
+		t := p.aType(e)
+		if _, twice := p.s.Type(t.Name); twice {
+			p.report(e.line, "%s and %s are one type; keep one of them", Daily, dateType)
+			continue
+		}
+		p.s.Types = append(p.s.Types, t)
+	}
+}
+
+// aType reads one type.
+func (p *schemaParser) aType(e pair) *Type {
+	t := &Type{Name: TypeName(e.key)}
+	if e.key == "" {
+		p.report(e.line, "a type must have a name")
+	}
+	for _, d := range p.entries(e.value, "type "+e.key) {
+		switch d.key {
+		case "description":
+			t.Description = p.text(d)
+		case "default_path":
+			t.DefaultPath = p.folder(d)
+		case "name_field":
+			t.nameField = p.text(d)
+		case "fields":
+			t.Fields = p.fields(d)
+		case "traits":
+			t.Traits = p.uses(d)
+		default:
+			p.typeTemplate(t, d)
+		}
+	}
+	p.checkNameField(t, e.line)
+	return t
+}
+
+// typeTemplate reads what a type says about templates.
+func (p *schemaParser) typeTemplate(t *Type, d pair) {
+	switch d.key {
+	case "templates":
+		t.Templates = p.list(d)
+	case "default_template":
+		t.DefaultTemplate = p.text(d)
+	case "template":
+		t.Template = p.text(d)
+	}
+}
+
+// core reads what the file says of built-in types apart from the types.
+func (p *schemaParser) core(n *yaml.Node) {
+	for _, e := range p.entries(n, "core") {
+		said := &Type{Name: TypeName(e.key)}
+		for _, d := range p.entries(e.value, "core "+e.key) {
+			p.typeTemplate(said, d)
+		}
+		t, ok := p.s.Type(said.Name)
+		if !ok {
+			p.s.Types = append(p.s.Types, said)
+			continue
+		}
+		t.Templates, t.DefaultTemplate = said.Templates, said.DefaultTemplate
+	}
+}
+
+// folder reads the path of a folder, and gives it a slash at the end.
+func (r *reader) folder(d pair) string {
+	s := strings.TrimSuffix(r.text(d), "/")
+	if s == "" || s == "." {
+		return ""
+	}
+	if _, err := ParsePath(s + "/x.md"); err != nil {
+		r.report(d.line, "%q must be a folder of the vault: %s", d.key, fault.Of(err).Message)
+		return ""
+	}
+	return s + "/"
+}
+
+// checkNameField reports a name field that cannot hold a name.
+func (p *schemaParser) checkNameField(t *Type, line int) {
+	if t.nameField == "" {
+		return
+	}
+	if t.Name == Page && t.nameField == "title" {
+		return
+	}
+	i := slices.IndexFunc(t.Fields, func(f *Field) bool { return f.Name == t.nameField })
+	if i < 0 || t.Fields[i].Type != "string" {
+		p.report(line, "type %s: name_field must name a field of type string", t.Name)
+	}
+}
+
+// uses reads the traits of a type: a list of names, or names with what holds for them.
+func (p *schemaParser) uses(d pair) []*TraitUse {
+	var all []*TraitUse
+	if d.value.Kind != yaml.MappingNode {
+		for _, name := range p.list(d) {
+			all = append(all, &TraitUse{Name: name})
+		}
+		return all
+	}
+	for _, e := range p.entries(d.value, d.key) {
+		u := &TraitUse{Name: e.key}
+		for _, a := range p.entries(e.value, "trait "+e.key) {
+			switch a.key {
+			case "required":
+				u.Required = p.flag(a)
+			case "default":
+				u.Default, u.HasDefault = p.value(a), a.value.ShortTag() != "!!null"
+			}
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+// traits reads the traits.
+func (p *schemaParser) traits(n *yaml.Node) {
+	for _, e := range p.entries(n, "traits") {
+		t := &Trait{Written: "boolean"}
+		t.Name = e.key
+		p.define(&t.Field, e, func(d pair) {
+			if s := p.text(d); s != "" {
+				t.Written = s
+			}
+		})
+		if t.Type == "" {
+			t.Type = "bool"
+		}
+		p.s.Traits = append(p.s.Traits, t)
+	}
+}
+
+// templates reads the templates.
+func (p *schemaParser) templates(n *yaml.Node) {
+	for _, e := range p.entries(n, "templates") {
+		t := &Template{ID: e.key}
+		for _, d := range p.entries(e.value, "template "+e.key) {
+			switch d.key {
+			case "file":
+				t.File = p.text(d)
+			case "description":
+				t.Description = p.text(d)
+			}
+		}
+		p.s.Templates = append(p.s.Templates, t)
+	}
+}
+
+// link tells each type of the traits that it has.
+func (p *schemaParser) link() {
+	for _, t := range p.s.Types {
+		for _, u := range t.Traits {
+			if trait, ok := p.s.Trait(u.Name); ok {
+				u.Trait = trait
+			}
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package vault
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"rookery/internal/fault"
+)
+
+var (
+	drive = regexp.MustCompile(`^[A-Za-z]:`)
+
+	// device is what Windows takes for a device, whatever ending follows.
+	device = regexp.MustCompile(`^(?i:con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])$`)
+)
+
+// separators are characters of a path that would mean something else: on Windows, which cannot have
+// `< > : " | ? *` in a name (Obsidian refuses them there too), and in an id, whose part behind # is
+// a section.
+const separators = `\:*?"<>|#`
+
+// checkCharacters is a fault if the path holds a character that no name may have.
+func checkCharacters(s string) *fault.Fault {
+	for _, r := range s {
+		switch {
+		case r == 0:
+			return refuse("a path holds no NUL")
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return refuse("a path holds no control characters and no line breaks")
+		case r == '\\':
+			return refuse("the folders of a path are parted by /, not by \\").
+				Fix("use the path %s", strings.ReplaceAll(s, `\`, "/"))
+		case strings.ContainsRune(separators, r):
+			return refuse("a path holds none of the characters %s, because not every system can "+
+				"have them in a name, and # begins a section", separators).
+				Fix("use a name without %c", r)
+		}
+	}
+	return nil
+}
+
+// checkSegment is a fault if a folder, or the file at the end, cannot be called that.
+func checkSegment(s string, last bool) *fault.Fault {
+	stem, _, _ := strings.Cut(s, ".")
+	switch {
+	case s == "":
+		return refuse("a path has no empty folder: no // and no / at its end")
+	case s == "." || s == "..":
+		return refuse("a path has no folder %s", s)
+	case s[0] == '.':
+		return refuse("a file or folder whose name begins with a dot is no part of a vault")
+	case len(s) > MaxSegment:
+		return refuse("a name in a path has at most %d bytes, not %d", MaxSegment, len(s))
+	case strings.HasSuffix(s, ".") || strings.HasSuffix(s, " "):
+		return refuse("a name in a path does not end in a dot or a blank")
+	case device.MatchString(strings.TrimRight(stem, " ")):
+		return refuse("%s is the name of a device on Windows", strings.ToUpper(stem)).
+			Fix("use another name")
+	case !last && strings.HasSuffix(strings.ToLower(s), ".md"):
+		return refuse("the name of a folder does not end in .md")
+	case last && s != strings.TrimSuffix(s, ".md")+".md" &&
+		strings.HasSuffix(strings.ToLower(s), ".md"):
+		return refuse("the path of a note ends in .md, in lower case")
+	case last && isBlank(strings.TrimSuffix(s, ".md")):
+		return refuse("a note has a name before .md")
+	}
+	return nil
+}
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

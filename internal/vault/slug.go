@@ -1,0 +1,48 @@
+package vault
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gosimple/slug"
+)
+
+// Slug is the name of a new note made from its title: lower-case ASCII, other letters transliterated
+// (reference/raven.md §1.2). It can be a segment of a path, and is never longer than one may be. A
+// title without letters and digits keeps the signs that a path may hold; it is "" if there are none.
+func Slug(title string) string {
+	title = strings.TrimSuffix(title, ".md")
+	s := slug.Make(strings.NewReplacer("/", "-", `\`, "-").Replace(title))
+	if s == "" {
+		s = signs(title)
+	}
+	if most := MaxSegment - len(".md"); len(s) > most {
+		s = strings.TrimRight(cut(s, most), "-_")
+	}
+	if device.MatchString(s) {
+		s += "-note"
+	}
+	return s
+}
+
+// signs is the slug of a title without letters and digits.
+func signs(title string) string {
+	return CleanPath(strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune(` /\`, r):
+			return '-'
+		case r == '.', r == utf8.RuneError, checkCharacters(string(r)) != nil, unicode.IsSpace(r):
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, title))
+}
+
+// cut is the beginning of a text that has at most n bytes and ends with a whole character.
+func cut(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

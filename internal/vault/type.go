@@ -1,0 +1,84 @@
+package vault
+
+// Field finds a field of the type. A trait of the type is one too: its notes may hold it in their
+// frontmatter.
+func (t *Type) Field(name string) (*Field, bool) {
+	for _, f := range t.Fields {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	for _, u := range t.Traits {
+		if u.Name == name && u.Trait != nil {
+			return u.field(), true
+		}
+	}
+	return nil, false
+}
+
+// field is the trait as a field of the type that uses it.
+func (u *TraitUse) field() *Field {
+	f := u.Trait.Field
+	f.Required = u.Required
+	if u.HasDefault {
+		f.Default, f.HasDefault = u.Default, true
+	}
+	return &f
+}
+
+// all are the fields of the type, and its traits as fields.
+func (t *Type) all() []*Field {
+	fields := append([]*Field(nil), t.Fields...)
+	for _, u := range t.Traits {
+		if u.Trait != nil {
+			fields = append(fields, u.field())
+		}
+	}
+	return fields
+}
+
+// FieldNames are the names of the fields, in the order of the schema.
+func (t *Type) FieldNames() []string {
+	names := []string{}
+	for _, f := range t.Fields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// TraitNames are the names of the traits that the type has, in the order of the schema.
+func (t *Type) TraitNames() []string {
+	names := []string{}
+	for _, u := range t.Traits {
+		names = append(names, u.Name)
+	}
+	return names
+}
+
+// RequiredFields are the names of the fields that every object of the type must have, in the order
+// of the schema.
+func (t *Type) RequiredFields() []string {
+	names := []string{}
+	for _, f := range t.Fields {
+		if f.Required {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// NameField is the field that says what an object is called: the one that the schema names, else
+// `name` or `title`, if it is a text. It is "" if there is none.
+func (t *Type) NameField() string {
+	if t.nameField != "" {
+		return t.nameField
+	}
+	for _, name := range []string{"name", "title"} {
+		for _, f := range t.Fields {
+			if f.Name == name && f.Type == "string" {
+				return name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,232 @@
+package vault
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+)
+
+// Read checks a value for the field and returns it as it is to be written: a reference as
+// markdown.Ref, a date word as the date that it names, a Text as what it says. Null is good for every
+// field. A value of another type, an enum value that does not exist or a date that is none is
+// INVALID_VALUE; a number out of bounds is INVALID_FIELD.
+func (f *Field) Read(v any, c Clock) (any, error) {
+	if t, ok := v.(Text); ok {
+		if v, ok = t.value(f.Type); !ok {
+			return nil, f.wrong()
+		}
+	}
+	switch {
+	case v == nil:
+		return nil, nil
+	case isList(f.Type):
+		return f.readList(v, c)
+	}
+	return f.readOne(v, c)
+}
+
+func (f *Field) readList(v any, c Clock) (any, error) {
+	list, ok := asList(v)
+	if !ok {
+		return nil, f.wrong()
+	}
+	one := *f
+	one.Type = element(f.Type)
+	out := make([]any, len(list))
+	for i, v := range list {
+		if one.Type == "ref" && v == nil {
+			return nil, f.wrong()
+		}
+		read, err := one.Read(v, c)
+		if problem := fault.Of(err); err != nil && problem.Code == fault.InvalidField {
+			return nil, err
+		}
+		if err != nil {
+			return nil, f.wrong()
+		}
+		out[i] = read
+	}
+	return out, nil
+}
+
+// asList is a list of any kind.
+func asList(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case []any:
+		return v, true
+	case []string:
+		list := make([]any, len(v))
+		for i, s := range v {
+			list[i] = s
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+// readOne reads a value that is not null for a field that is no list.
+func (f *Field) readOne(v any, c Clock) (any, error) {
+	switch f.Type {
+	case "number":
+		return f.readNumber(v)
+	case "bool":
+		if _, ok := v.(bool); ok {
+			return v, nil
+		}
+	case "enum":
+		return f.readEnum(v)
+	case "ref":
+		return f.readRef(v, c)
+	case "string":
+		switch v.(type) {
+		case string, markdown.Ref:
+			return v, nil
+		}
+	default:
+		if s, ok := v.(string); ok {
+			return f.readText(s, c)
+		}
+	}
+	return nil, f.wrong()
+}
+
+// readText reads a value that has a form of its own.
+func (f *Field) readText(s string, c Clock) (any, error) {
+	switch f.Type {
+	case "date":
+		if d, ok := c.Day(s); ok {
+			return string(d), nil
+		}
+	case "datetime":
+		_, isDay := ParseDate(s)
+		if _, ok := parseDateTime(s, time.UTC); ok || isDay {
+			return s, nil
+		}
+	case "url":
+		if u, err := url.Parse(s); err == nil && u.Scheme != "" && u.Host+u.Opaque+u.Path != "" {
+			return s, nil
+		}
+	}
+	return nil, f.wrong()
+}
+
+func (f *Field) readNumber(v any) (any, error) {
+	n, ok := number(v)
+	if !ok {
+		return nil, f.wrong()
+	}
+	if f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max {
+		return nil, f.outOfBounds(n)
+	}
+	return v, nil
+}
+
+// number is a value that is a number of any kind.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case json.Number:
+		n, err := v.Float64()
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// readEnum compares a value with those of the schema as they are written.
+func (f *Field) readEnum(v any) (any, error) {
+	written := ""
+	switch v := v.(type) {
+	case string:
+		written = v
+	case bool:
+		written = strconv.FormatBool(v)
+	default:
+		n, ok := number(v)
+		if !ok {
+			return nil, f.wrong()
+		}
+		written = strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	if !slices.Contains(f.Values, written) {
+		return nil, f.wrong()
+	}
+	return v, nil
+}
+
+// readRef reads a reference. Unquoted, YAML takes `[[people/freya]]` for a list in a list.
+func (f *Field) readRef(v any, c Clock) (any, error) {
+	if outer, ok := v.([]any); ok && len(outer) == 1 {
+		if inner, ok := outer[0].([]any); ok && len(inner) == 1 {
+			v = inner[0]
+		}
+	}
+	switch v := v.(type) {
+	case markdown.Ref:
+		return v, nil
+	case string:
+		if d, ok := c.Day(v); ok && f.Target == Daily {
+			return markdown.Ref(d), nil
+		}
+		if ref, ok := ParseRef(v); ok {
+			return ref, nil
+		}
+	}
+	return nil, f.wrong()
+}
+
+// wants says what values the field takes.
+func (f *Field) wants() string {
+	what := map[string]string{
+		"string": "a text", "number": "a number", "bool": "true or false",
+		"date":     "a date, YYYY-MM-DD or one of " + strings.Join(DayWords(), ", "),
+		"datetime": "a time, YYYY-MM-DDTHH:MM or as in RFC 3339",
+		"url":      "a URL with its scheme, such as https://example.test/",
+		"ref":      "a reference, such as people/freya",
+		"enum":     "one of " + strings.Join(f.Values, ", "),
+	}[element(f.Type)]
+	if isList(f.Type) {
+		return "a list; each of its elements is " + what
+	}
+	return what
+}
+
+// wrong is the fault of a value that the field does not take.
+func (f *Field) wrong() error {
+	problem := fault.New(fault.InvalidValue, "Field %s must be %s", quote(f.Name), f.wants()).
+		With("field", f.Name)
+	switch element(f.Type) {
+	case "enum":
+		problem = problem.With("allowed", f.Values)
+	case "bool":
+		problem = problem.With("allowed", []bool{true, false})
+	case "date":
+		problem = problem.With("allowed", append([]string{"YYYY-MM-DD"}, DayWords()...))
+	}
+	return problem
+}
+
+// outOfBounds is the fault of a number under the min or over the max.
+func (f *Field) outOfBounds(n float64) error {
+	constraint, bounds := map[string]any{}, ""
+	if f.Min != nil {
+		constraint["min"], bounds = *f.Min, fmt.Sprintf("at least %v", *f.Min)
+	}
+	if f.Max != nil {
+		constraint["max"], bounds = *f.Max, fmt.Sprintf("at most %v", *f.Max)
+	}
+	if len(constraint) == 2 {
+		bounds = fmt.Sprintf("between %v and %v", *f.Min, *f.Max)
+	}
+	return fault.New(fault.InvalidField, "Field %s must be %s", quote(f.Name), bounds).
+		With("field", f.Name).With("value", n).With("constraint", constraint)
+}
