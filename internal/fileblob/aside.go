@@ -15,9 +15,9 @@ import (
 //
 //	<stage>-<want>-<mark>-<random>-<key>
 //
-// want is the short digest of the text that was expected, empty for none; mark depends on the
-// stage. The key is escaped, so that its slashes are none, and cut into names that are short enough,
-// each the folder of the next.
+// want is the short digest of the text that was expected; mark depends on the stage. The key is
+// escaped, so that its slashes are none, and cut into names that are short enough, each the folder
+// of the next.
 type aside struct {
 	spot
 	asideName

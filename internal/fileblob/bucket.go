@@ -6,13 +6,13 @@
 //   - An acknowledged Put or Delete survives a killed process, and a loss of power as far as fsync
 //     can tell. No object is ever seen half written.
 //   - It follows no symbolic link below the folder, neither as a file nor on the way to one.
-//   - It destroys no text that it was not told to expect, but for Put with blob.Always and Delete. An
-//     Exchange displaces what is there, compares, and puts back what is not the text that it was
-//     to replace; what cannot be put back is kept, and told by Displaced.
+//   - It destroys no text that it was not told to expect, but for Delete and for Put with
+//     blob.Always. An Exchange displaces what is there, compares, and puts back what is not the text
+//     that it was to replace; what cannot be put back is kept, and told by Displaced.
 //
-// Its own files lie in ".rookery" in the folder, which therefore begins no key: "tmp" has files that
-// are being written, "displaced" those that an Exchange or Remove took away within the last minute,
-// and those that hold a text which somebody still has to look at.
+// Its own files lie in ".rookery" in the folder, which therefore begins no key: "tmp" has files
+// that are being written; "displaced" has those that were taken away for another text, for at least
+// a minute and until later calls remove them, and those that somebody still has to look at.
 package fileblob
 
 import (

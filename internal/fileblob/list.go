@@ -14,8 +14,8 @@ import (
 	"rookery/internal/blob"
 )
 
-// List is blob.Bucket's. It holds the names of one folder, and of those that it is in, at a time. It
-// passes over what is no plain file, and files whose name is no key.
+// List is blob.Bucket's. It holds the names of one folder, and of those that it is in, at a time.
+// It passes over what is no plain file, and files whose name is no key.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
 		if err := ctx.Err(); err != nil {

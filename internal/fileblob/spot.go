@@ -38,7 +38,8 @@ func (s spot) plain() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// openFile opens a plain file; fs.ErrNotExist, errFolder and blob.ErrForeign say what else there is.
+// openFile opens a plain file; fs.ErrNotExist, errFolder and blob.ErrForeign say what else there
+// is.
 func (s spot) openFile() (*os.File, fs.FileInfo, error) {
 	for {
 		want, err := s.plain()
