@@ -31,7 +31,8 @@ func Check(vaults Vaults) tool.Interceptor {
 
 func check(ctx context.Context, c *tool.Call, vaults Vaults) error {
 	name := c.Text(c.Tool.Subject)
-	if a, ok := c.Tool.Arg("vault"); ok && !a.Shared {
+	_, named := c.Args["vault"]
+	if a, ok := c.Tool.Arg("vault"); ok && !a.Shared && (named || !c.Tool.Anywhere) {
 		var err error
 		if name, err = vaultOf(ctx, c, vaults); err != nil {
 			return err

@@ -37,7 +37,7 @@ func (c *Checkout) Sweep(ctx context.Context, restore bool) (repo.Sweep, error) 
 		old := control.Sweep
 		control.Sweep = &found
 		return old == nil || old.Version != found.Version || old.Count != found.Count ||
-			!slices.Equal(old.Edited, found.Edited) || !slices.Equal(old.Missing, found.Missing)
+			old.Missed != found.Missed || !slices.Equal(old.Edited, found.Edited) || !slices.Equal(old.Missing, found.Missing)
 	})
 }
 
@@ -67,13 +67,15 @@ func (c *Checkout) compare(
 	switch {
 	case !errors.Is(err, blob.ErrNotExist):
 		c.left(f.Path)
+		found.Count++
 		found.Edited = append(found.Edited, f.Path)
 	case restore:
+		found.Restored++
 		return c.restore(ctx, now)
 	default:
+		found.Missed++
 		found.Missing = append(found.Missing, f.Path)
 	}
-	found.Count++
 	return nil
 }
 

@@ -173,7 +173,7 @@ func typeKey(typ, path string) string { return typ + "\x00" + path }
 
 // Count is the number of notes of a type; for the type section, of sections.
 func (x *Index) Count(typ string) int {
-	if typ == vault.TypeSection {
+	if typ == vault.Section {
 		return x.totals.Sections
 	}
 	n, _ := x.types.Get(typ)

@@ -136,17 +136,15 @@ func (n *Note) readSections(headings []markdown.Heading) {
 func (x *Index) typeOf(n *Note) string {
 	switch n.DeclaredType {
 	case "":
-		if _, daily := x.config.DailyDate(n.Path); daily {
-			return vault.TypeDaily
+		if _, daily := x.config.IsDaily(vault.Path(n.Path)); daily {
+			return vault.Daily
 		}
-		return vault.TypePage
-	case "date", vault.TypeDaily:
-		return vault.TypeDaily
-	case vault.TypeSection:
-		return vault.TypePage
+		return vault.Page
+	case vault.Section:
+		return vault.Page // a heading is one, a note never
 	}
-	if _, ok := x.schema.Type(n.DeclaredType); ok {
-		return n.DeclaredType
+	if t, ok := x.schema.Type(n.DeclaredType); ok {
+		return t.Name
 	}
-	return vault.TypePage
+	return vault.Page
 }

@@ -17,7 +17,7 @@ func (x *Index) With(c Commit) *Index {
 	settings := false
 	for _, ch := range c.Changes {
 		y.change(c, ch)
-		settings = settings || y.setting(ch)
+		settings = y.setting(ch) || settings
 	}
 	if settings {
 		y.classify()
@@ -128,13 +128,15 @@ func (x *Index) setting(ch Change) bool {
 func (x *Index) readSchema(text []byte) {
 	x.schema, x.schemaErr = vault.ParseSchema(text)
 	if x.schemaErr != nil {
-		x.schema, _ = vault.ParseSchema(nil) // the built-in types always load
+		x.schema = vault.NewSchema()
 	}
+	x.schema = x.schema.WithDaily(x.config)
 }
 
 func (x *Index) readConfig(raven, rookery []byte) {
 	x.raven, x.rookery = raven, rookery
 	x.config, x.configErr = vault.ParseConfig(raven, rookery)
+	x.schema = x.schema.WithDaily(x.config)
 }
 
 // classify gives every note the type and the times that the settings say now.

@@ -101,7 +101,9 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 
 // Tools are all tools of the product, over these tenants. Nil will do to read what they are.
 func Tools(t *team.Teams) []*tool.Tool {
-	return append(raven.Tools(t), teamtools.Tools(t)...)
+	var all []*tool.Tool
+	all = append(raven.Tools(t, func() []*tool.Tool { return all }), teamtools.Tools(t)...)
+	return all
 }
 
 // vaults lists the vaults of the caller's tenant for the check of access.

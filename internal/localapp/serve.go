@@ -12,6 +12,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
+	"rookery/internal/openapi"
 )
 
 // DefaultListen is where a server listens if it is not told.
@@ -47,12 +48,15 @@ func Listen(addr string) (net.Listener, error) {
 }
 
 // Handler is everything that the server answers. hosts are the names that it is called by.
-func (a *App) Handler(version string, hosts []string) http.Handler {
-	mcp := mcptool.New(a.Catalogue, a.mcp(version))
+func (a *App) Handler(version string, hosts []string) (http.Handler, error) {
+	document, err := openapi.Document(a.Catalogue.Tools(), openapi.Info{Version: version})
+	if err != nil {
+		return nil, fmt.Errorf("describe the tools: %w", err)
+	}
 	return httptool.New(a.Catalogue, httptool.Options{
-		Hosts: hosts, Ready: a.Ready, Log: a.log, Version: version,
-		Mount: map[string]http.Handler{"/mcp": mcp},
-	})
+		Hosts: hosts, Ready: a.Ready, Log: a.log, Version: version, Document: document,
+		Mount: map[string]http.Handler{mcptool.Path: mcptool.New(a.Catalogue, a.mcp(version))},
+	}), nil
 }
 
 func (a *App) mcp(version string) mcptool.Options {
@@ -83,8 +87,12 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		return err
 	}
 	defer leave()
+	handler, err := a.Handler(version, hostsOf(l))
+	if err != nil {
+		return err
+	}
 	s := &http.Server{
-		Handler:           a.Handler(version, hostsOf(l)),
+		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      time.Minute,

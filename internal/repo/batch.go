@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
-
-	"rookery/internal/fault"
 )
 
 // A batch is the writers of one run, and what their functions came to on the state before it.

@@ -38,7 +38,10 @@ type Sweep struct {
 	Version uint64    `json:"version"`
 	Edited  []string  `json:"edited,omitempty"`  // notes that somebody else changed; at most 100
 	Missing []string  `json:"missing,omitempty"` // notes whose file is gone; at most 100
-	Count   int       `json:"count,omitempty"`   // of all of both
+	Count   int       `json:"count,omitempty"`   // of all that were edited
+	Missed  int       `json:"missed,omitempty"`  // of all that are missing
+
+	Restored int `json:"-"` // files that the sweep wrote again
 }
 
 func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }

@@ -177,6 +177,13 @@ func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error)
 	if err := l.load(ctx, r); err != nil {
 		return h, err
 	}
+	return l.fold(h, r, l.take)
+}
+
+// fold is the head after one more run, whose payload is loaded. told is told of each commit.
+func (l *Log[S]) fold(
+	h head[S], r *run, told func(before, after S, c *Commit, at Place),
+) (head[S], error) {
 	commits, err := r.commits()
 	if err != nil {
 		return h, fault.New(fault.IndexError, "the log cannot be read at %s",
@@ -185,7 +192,9 @@ func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error)
 	at := Place{Run: r.First}
 	for i, c := range commits {
 		after := l.opt.Fold(h.state, c, at)
-		l.take(h.state, after, c, at)
+		if told != nil {
+			told(h.state, after, c, at)
+		}
 		h.state, h.seq, h.time = after, c.Seq, c.Time
 		h.status = cmp.Or(c.Status, h.status)
 		at.Part += len(r.Commits[i].Parts)

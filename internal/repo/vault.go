@@ -182,6 +182,14 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	return text, nil
 }
 
+// Rebuild makes the index anew from the first commit on, and uses it from then on. With verify it
+// also checks every header against the chain and every part against its header: what does not agree
+// is INDEX_ERROR.
+func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) {
+	s, err := v.log.Replay(ctx, index.Empty(), verify)
+	return s.State, err
+}
+
 // Control is the control item of the vault's log.
 func (v *Vault) Control(ctx context.Context) (Control, error) { return v.log.Control(ctx) }
 

@@ -65,8 +65,8 @@ func hex4(b []byte) int {
 	return n
 }
 
-// canonical checks all arguments against the tool's schema and gives them their proper names. All
-// problems come together.
+// canonical checks all arguments against the tool's schema, gives them their proper names, and fills
+// in the defaults. All problems come together.
 func (t *Tool) canonical(
 	args map[string]json.RawMessage,
 ) (map[string]json.RawMessage, error) {
@@ -89,9 +89,14 @@ func (t *Tool) canonical(
 		out[a.Name] = args[name]
 	}
 	for _, a := range t.Args {
-		if _, ok := out[a.Name]; a.Required && !ok {
+		_, given := out[a.Name]
+		switch {
+		case given, a.Shared:
+		case a.Required:
 			problems = append(problems, fault.New(t.Family.Missing,
 				"argument %q is missing: %s", a.Name, a.Doc).With("argument", a.Name))
+		case a.Schema.Default != nil:
+			out[a.Name] = a.Schema.Default
 		}
 	}
 	if f := fault.Join(t.Family.Several, problems); f != nil {

@@ -22,6 +22,22 @@ func (s *Spec) Prose() Prose {
 	}
 }
 
+// List is the items of the list that stands under a heading, without their markers.
+func (p Prose) List(heading string) []string {
+	_, rest, found := strings.Cut(p.Text, "\n## "+heading+"\n")
+	if !found {
+		return nil
+	}
+	section, _, _ := strings.Cut(rest, "\n## ")
+	var items []string
+	for line := range strings.Lines(section) {
+		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
 // fenced returns the lines of the fenced blocks of one language.
 func fenced(text, lang string) []string {
 	var lines []string

@@ -28,6 +28,10 @@ type Spec struct {
 	// the tool has such an argument; else a role in any vault will do.
 	Subject string
 
+	// Anywhere says that the tool has an argument `vault` only to be reached under one: its answer is
+	// the same in all, and none has to be named.
+	Anywhere bool
+
 	// Idempotent says that the same call twice leaves what the first one left, even without a key.
 	Idempotent bool
 

@@ -58,3 +58,14 @@ func mustMarshal(v any) json.RawMessage {
 	}
 	return data
 }
+
+// Kind is what a value of the argument is, in one word: string, integer, boolean, array, object.
+func (a Arg) Kind() string {
+	if a.Schema.Type != "" {
+		return a.Schema.Type
+	}
+	if len(a.Schema.Types) > 0 {
+		return a.Schema.Types[0]
+	}
+	return "any"
+}

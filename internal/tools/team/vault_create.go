@@ -80,9 +80,9 @@ func (c *vaultConfig) files() ([]repo.Note, error) {
 	if c == nil || *c == (vaultConfig{}) {
 		return nil, nil
 	}
-	text := vault.ConfigText(c.Timezone, c.WeekStart)
-	if _, err := vault.ParseConfig(nil, text); err != nil {
+	if err := vault.CheckSettings(c.Timezone, c.WeekStart); err != nil {
 		return nil, err
 	}
+	text := vault.ConfigText(c.Timezone, c.WeekStart)
 	return []repo.Note{{Path: vault.ConfigRookery, Text: text}}, nil
 }

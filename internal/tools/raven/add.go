@@ -1,0 +1,213 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"regexp"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed add.md
+var addDoc string
+
+type addIn struct {
+	tool.Vault
+	Text      string `json:"text" jsonschema:"one line, or several; a list marker is put before it"`
+	To        string `json:"to,omitempty" absent:"Today's daily note" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
+	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before the text"`
+	tool.Mutation
+}
+
+func (f tools) add() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_add", Family: Family, Title: "Add a line", Doc: addDoc,
+		Role: auth.Editor, Kind: tool.Write,
+		Route:    tool.Route{Method: "POST", Path: "/files/add"},
+		Commands: []tool.Command{{Words: "add", Args: []string{"text"}}},
+	}, func(ctx context.Context, c auth.Caller, in addIn) (mutated, error) {
+		call, err := mutate.Call(c, &in.Mutation, Family)
+		if err != nil {
+			return mutated{}, err
+		}
+		v, err := f.vault(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return mutated{}, err
+		}
+		return mutate.Vault(ctx, v, call, in.run)
+	})
+}
+
+// A spot is where lines are added: a note, which may still have to be made, and a section of it.
+type spot struct {
+	path vault.Path
+	slug string // empty: the end of the note
+	text []byte
+	made bool
+}
+
+// run drafts the addition.
+func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
+	s, err := in.spot(ctx, tx)
+	if err != nil {
+		return err
+	}
+	block, err := in.block(tx)
+	if err != nil {
+		return err
+	}
+	var before object
+	if n, ok := tx.Before().Note(string(s.path)); ok {
+		before = noteObject(tx.Before(), n)
+	}
+	text, line, err := s.append(block)
+	if err != nil {
+		return at(err, string(s.path))
+	}
+	if err := tx.Put(ctx, s.path, text); err != nil {
+		return err
+	}
+	out.Line, out.Content = line, block
+	if s.made {
+		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
+		return out.created(ctx, tx, s.path)
+	}
+	return out.updated(ctx, tx, before)
+}
+
+// append puts the block where it belongs, and tells its first line.
+func (s spot) append(block string) ([]byte, int, error) {
+	if s.slug == "" {
+		return markdown.Append(s.text, block)
+	}
+	return markdown.AppendToSection(s.text, s.slug, block)
+}
+
+// spot finds what is meant by `to`. Only a daily note is made where it is missing.
+func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
+	idx := tx.Index()
+	day, isDay := in.day(tx)
+	if !isDay {
+		p, err := locate(idx, in.To)
+		if err != nil {
+			return spot{}, err
+		}
+		return in.inside(ctx, tx, p)
+	}
+	path := idx.Config().DailyPath(day)
+	if n, ok := idx.Note(string(path)); ok {
+		return in.inside(ctx, tx, place{note: n})
+	}
+	s := spot{path: path, text: []byte(vault.DailyText(day)), made: true}
+	if heading := idx.Config().Capture.Heading; heading != "" {
+		return s.under(heading)
+	}
+	return s, nil
+}
+
+// day is the day whose note is meant, if one is.
+func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
+	now := clock(tx.Index(), tx.Now())
+	if in.To == "" {
+		return now.Today(), true
+	}
+	id := strings.TrimSuffix(strings.TrimSpace(in.To), ".md")
+	if path, ok := tx.Index().Config().DailyID(id); ok {
+		date, isDaily := tx.Index().Config().IsDaily(vault.Path(path + ".md"))
+		return date, isDaily
+	}
+	if date, ok := tx.Index().Config().IsDaily(vault.Path(id + ".md")); ok {
+		return date, true
+	}
+	return now.Day(id)
+}
+
+// inside is a spot in a note that is there. A heading that the vault wants its captures under
+// applies to daily notes.
+func (in addIn) inside(ctx context.Context, tx *repo.Tx, p place) (spot, error) {
+	text, _, err := tx.Text(ctx, vault.Path(p.note.Path))
+	if err != nil {
+		return spot{}, err
+	}
+	s := spot{path: vault.Path(p.note.Path), text: text}
+	if p.section != nil {
+		s.slug = p.section.Slug
+		return s, nil
+	}
+	heading := tx.Index().Config().Capture.Heading
+	if heading != "" && p.note.Type == vault.Daily {
+		return s.under(heading)
+	}
+	return s, nil
+}
+
+// under is the spot below a heading of the note, which is made where it is missing.
+func (s spot) under(heading string) (spot, error) {
+	title := strings.TrimSpace(strings.TrimLeft(heading, "# "))
+	for _, h := range markdown.Parse(s.text).Headings {
+		if strings.EqualFold(strings.TrimSpace(h.Text), title) && !h.Title {
+			s.slug = h.Slug
+			return s, nil
+		}
+	}
+	marks := "## "
+	if strings.HasPrefix(heading, "#") {
+		marks = heading[:len(heading)-len(strings.TrimLeft(heading, "#"))] + " "
+	}
+	text, _, err := markdown.Append(s.text, marks+title)
+	if err != nil {
+		return s, err
+	}
+	s.text, s.slug = text, lastSlug(text)
+	return s, nil
+}
+
+func lastSlug(text []byte) string {
+	headings := markdown.Parse(text).Headings
+	if len(headings) == 0 {
+		return ""
+	}
+	return headings[len(headings)-1].Slug
+}
+
+var (
+	listMarker = regexp.MustCompile(`^\s*([-*+]|\d{1,9}[.)])(\s|$)`)
+	heading    = regexp.MustCompile(`^ {0,3}#{1,6}(\s|$)`)
+)
+
+// block is the text as it is written: an item of a list, its further lines indented.
+func (in addIn) block(tx *repo.Tx) (string, error) {
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(in.Text, "\r\n", "\n"), "\n"), "\n")
+	if strings.TrimSpace(strings.Join(lines, "")) == "" {
+		return "", fault.New(fault.MissingRequired, "the text must not be empty").
+			With("argument", "text")
+	}
+	for _, line := range lines {
+		if heading.MatchString(line) {
+			return "", fault.New(fault.InvalidValue,
+				"add writes lines of a list; a heading is none").With("argument", "text").
+				Fix("use edit to add a heading")
+		}
+	}
+	config := tx.Index().Config()
+	switch {
+	case in.Timestamp || config.Capture.Timestamp:
+		lines[0] = "- " + local(clock(tx.Index(), tx.Now())).Format("15:04") + " " +
+			listMarker.ReplaceAllString(lines[0], "")
+	case !listMarker.MatchString(lines[0]):
+		lines[0] = "- " + strings.TrimLeft(lines[0], " \t")
+	}
+	for i, line := range lines[1:] {
+		if line != "" {
+			lines[i+1] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n"), nil
+}

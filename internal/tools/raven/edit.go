@@ -1,0 +1,183 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed edit.md
+var editDoc string
+
+type editIn struct {
+	tool.Vault
+	ID     string  `json:"id" jsonschema:"people/freya, or people/freya#notes: then the text must be in that section" alias:"reference,path"`
+	OldStr *string `json:"old_str,omitempty" jsonschema:"text that is there exactly once"`
+	NewStr *string `json:"new_str,omitempty" jsonschema:"what takes its place; may be empty"`
+	Edits  []swap  `json:"edits,omitempty" jsonschema:"several replacements, one after the other: all of them or none"`
+	tool.Mutation
+}
+
+// A swap is one replacement.
+type swap struct {
+	OldStr string `json:"old_str"`
+	NewStr string `json:"new_str"`
+}
+
+// edited is the answer of an edit.
+type edited struct {
+	mutated
+	Status string   `json:"status,omitempty" jsonschema:"applied, preview or unchanged"`
+	Path   string   `json:"path,omitempty"`
+	Count  int      `json:"count,omitempty"`
+	Edits  []change `json:"edits,omitempty"`
+}
+
+// A change is one replacement that was made.
+type change struct {
+	Index   int    `json:"index"`
+	Line    int    `json:"line"`
+	OldStr  string `json:"old_str"`
+	NewStr  string `json:"new_str"`
+	Context string `json:"context" jsonschema:"the lines that hold the new text"`
+}
+
+func (f tools) edit() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_edit", Family: Family, Title: "Edit a note", Doc: editDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Route:    tool.Route{Method: "POST", Path: "/files/edit"},
+		Commands: []tool.Command{{Words: "edit", Args: []string{"id", "old_str?", "new_str?"}}},
+	}, func(ctx context.Context, c auth.Caller, in editIn) (edited, error) {
+		swaps, err := in.swaps()
+		if err != nil {
+			return edited{}, err
+		}
+		call, err := mutate.Call(c, &in.Mutation, Family)
+		if err != nil {
+			return edited{}, err
+		}
+		v, err := f.vault(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return edited{}, err
+		}
+		return mutate.Vault(ctx, v, call, func(
+			ctx context.Context, tx *repo.Tx, out *edited,
+		) error {
+			return in.run(ctx, tx, swaps, out)
+		})
+	})
+}
+
+// swaps are the replacements of a call, given as one or as a list.
+func (in editIn) swaps() ([]swap, error) {
+	swaps := in.Edits
+	switch one := in.OldStr != nil || in.NewStr != nil; {
+	case one && len(in.Edits) > 0:
+		return nil, fault.New(fault.InvalidValue, "give old_str and new_str, or edits, not both").
+			With("argument", "edits")
+	case one && (in.OldStr == nil || in.NewStr == nil), !one && len(in.Edits) == 0:
+		return nil, fault.New(fault.MissingRequired, "give old_str and new_str, or edits").
+			With("argument", "old_str")
+	case one:
+		swaps = []swap{{*in.OldStr, *in.NewStr}}
+	}
+	for _, s := range swaps {
+		if s.OldStr == "" {
+			return nil, fault.New(fault.MissingRequired, "old_str must not be empty").
+				With("argument", "old_str").Fix("use add to append text")
+		}
+	}
+	return swaps, nil
+}
+
+// run drafts the replacements.
+func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited) error {
+	p, err := locate(tx.Index(), in.ID)
+	if err != nil {
+		return err
+	}
+	before := noteObject(tx.Index(), p.note)
+	path := vault.Path(p.note.Path)
+	text, _, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	for i, s := range swaps {
+		var made change
+		text, made, err = replace(text, p.section, s)
+		if err != nil {
+			return in.refused(err, p, i)
+		}
+		made.Index = i
+		out.Edits = append(out.Edits, made)
+	}
+	if err := tx.Put(ctx, path, text); err != nil {
+		return err
+	}
+	out.Path, out.Count, out.Line = p.note.Path, len(swaps), out.Edits[0].Line
+	if err := out.updated(ctx, tx, before); err != nil {
+		return err
+	}
+	out.Status = map[string]string{"updated": "applied", "unchanged": "unchanged"}[out.Action]
+	if tx.DryRun() {
+		out.Status = "preview"
+	}
+	return nil
+}
+
+// replace makes one replacement, in the whole text or in the subtree of a section.
+func replace(text []byte, s *index.Section, w swap) ([]byte, change, error) {
+	from, to, skipped := 0, len(text), 0
+	if s != nil {
+		h, ok := markdown.Parse(text).Section(s.Slug)
+		if !ok {
+			return nil, change{}, fault.New(fault.NotFound, "an edit took the section away")
+		}
+		from, to, skipped = h.Subtree.Start, h.Subtree.End, h.Line-1
+	}
+	part, line, err := markdown.ReplaceOnce(text[from:to:to], w.OldStr, w.NewStr)
+	if err != nil {
+		return nil, change{}, err
+	}
+	whole := append(append(append([]byte{}, text[:from]...), part...), text[to:]...)
+	line += skipped
+	return whole, change{
+		Line: line, OldStr: w.OldStr, NewStr: w.NewStr,
+		Context: linesAt(whole, line, strings.Count(w.NewStr, "\n")+1),
+	}, nil
+}
+
+// linesAt are n lines of a text from a line on.
+func linesAt(text []byte, line, n int) string {
+	lines := strings.Split(string(text), "\n")
+	from := min(line-1, len(lines))
+	return strings.Join(lines[from:min(from+n, len(lines))], "\n")
+}
+
+// refused says why a replacement cannot be made. It does not repeat the text.
+func (in editIn) refused(err error, p place, i int) error {
+	var m *markdown.Matches
+	if !errors.As(err, &m) {
+		return at(err, p.note.Path)
+	}
+	f := fault.New(fault.InvalidValue, "old_str is in %s %d times, not once", p.id(), m.N).
+		With("argument", "old_str").With("matches", m.N).At(p.note.Path, 0)
+	if len(in.Edits) > 0 {
+		f = f.With("index", i)
+	}
+	if m.N == 0 {
+		return f.Fix("rookery read %s", p.id())
+	}
+	return f.Fix("include more of the text around it in old_str")
+}

@@ -1,0 +1,200 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"maps"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed new.md
+var newDoc string
+
+type newIn struct {
+	tool.Vault
+	Type     string      `json:"type" jsonschema:"type of the object; the schema lists them"`
+	Title    string      `json:"title,omitempty" jsonschema:"what it is called; fills the type's name field and names the file"`
+	Path     string      `json:"path,omitempty" jsonschema:"where it goes, without .md; default: the type's folder and the title"`
+	Fields   tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter" alias:"field"`
+	Content  string      `json:"content,omitempty" jsonschema:"Markdown after the frontmatter; default: the template, else a heading"`
+	Template string      `json:"template,omitempty" jsonschema:"id of a template of the schema"`
+	tool.Mutation
+}
+
+func (f tools) create() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_new", Family: Family, Title: "Create an object", Doc: newDoc,
+		Role: auth.Editor, Kind: tool.Write, Aliases: []string{"raven_object_create"},
+		Route: tool.Route{Method: "POST", Path: "/objects"},
+		Flags: map[string]string{"fields": "field"},
+		Commands: []tool.Command{
+			{Words: "new", Args: []string{"type", "title?"}},
+			{Words: "object create", Args: []string{"type?", "title?"}},
+		},
+	}, func(ctx context.Context, c auth.Caller, in newIn) (mutated, error) {
+		call, err := mutate.Call(c, &in.Mutation, Family)
+		if err != nil {
+			return mutated{}, err
+		}
+		v, err := f.vault(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return mutated{}, err
+		}
+		return mutate.Vault(ctx, v, call, in.run)
+	})
+}
+
+// run drafts the new object.
+func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
+	s, err := schemaOf(tx.Index())
+	if err != nil {
+		return err
+	}
+	t, ok := s.Type(in.Type)
+	if !ok || t.Name == vault.Section {
+		return s.NoType(in.Type)
+	}
+	n, err := in.plan(tx, t)
+	if err != nil {
+		return err
+	}
+	body, err := in.body(ctx, tx, t, n)
+	if err != nil {
+		return err
+	}
+	text, err := markdown.Compose(n.frontmatter(t), body)
+	if err != nil {
+		return err
+	}
+	if err := tx.Put(ctx, n.path, text); err != nil {
+		return err
+	}
+	unknownFields(&out.Aside, t, n.unknown)
+	return out.created(ctx, tx, n.path)
+}
+
+// A newNote is an object that is to be made, checked.
+type newNote struct {
+	path    vault.Path
+	title   string
+	fields  map[string]any
+	unknown []string
+}
+
+// plan checks everything that the call says. All problems come together.
+func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
+	fields := typed(in.Fields)
+	var problems []*fault.Fault
+	if f := noType(fields); f != nil {
+		problems = append(problems, f)
+	}
+	name := t.NameField()
+	if _, given := fields[name]; name != "" && !given && in.Title != "" {
+		fields[name] = in.Title
+	}
+	checked := t.Check(fields, clock(tx.Index(), tx.Now()))
+	problems = append(problems, checked.Problems...)
+	problems = append(problems, t.Missing(fields)...)
+	n := newNote{fields: checked.Fields, unknown: checked.Unknown}
+	n.title = in.title(checked.Fields[name])
+	path, err := in.path(tx, t, n.title)
+	if err != nil && !nameAsked(problems, name) {
+		problems = append(problems, fault.Of(err))
+	}
+	n.path = path
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return n, f
+	}
+	return n, nil
+}
+
+// nameAsked reports whether the missing name is a problem already: a title and the field that it
+// would fill are one (CONTRACT §2).
+func nameAsked(problems []*fault.Fault, name string) bool {
+	for _, p := range problems {
+		if p.Code == fault.MissingRequired && p.Details["field"] == name {
+			return true
+		}
+	}
+	return false
+}
+
+// title is what the object is called: the title of the call, else its name field.
+func (in newIn) title(name any) string {
+	if s, ok := name.(string); ok && in.Title == "" {
+		return s
+	}
+	return in.Title
+}
+
+// path is where the object goes, which must be free.
+func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, error) {
+	id := strings.TrimSuffix(in.Path, ".md")
+	if in.Path == "" {
+		slug := vault.Slug(title)
+		if slug == "" {
+			return "", fault.New(fault.MissingRequired,
+				"say what it is called: argument \"title\"").With("argument", "title")
+		}
+		id = t.DefaultPath + slug
+	}
+	path, err := vault.NotePath(id)
+	if err != nil {
+		return "", err
+	}
+	if _, taken := tx.Index().Note(string(path)); taken {
+		return "", fault.New(fault.DuplicateID, "there is an object %q already", path.ID()).
+			With("id", path.ID()).Fix("rookery set %s FIELD=VALUE", path.ID())
+	}
+	return path, nil
+}
+
+// frontmatter is the type, then the fields in alphabetical order. A page and a daily note say no
+// type that every Raven would not read.
+func (n newNote) frontmatter(t *vault.Type) []markdown.Field {
+	typ := t.Name
+	if typ == vault.Daily {
+		typ = "date"
+	}
+	fields := n.fields
+	if t.Name == vault.Daily {
+		fields = maps.Clone(fields)
+		delete(fields, "date") // the name of the file says it
+	}
+	return append([]markdown.Field{{Key: "type", Value: typ}}, sorted(fields)...)
+}
+
+// body is the text after the frontmatter: the content of the call, else the template, else a
+// heading.
+func (in newIn) body(
+	ctx context.Context, tx *repo.Tx, t *vault.Type, n newNote,
+) (string, error) {
+	switch {
+	case in.Content != "":
+		return in.Content, nil
+	case in.Template != "" || t.DefaultTemplate != "" || t.Template != "":
+		return in.template(ctx, tx, t, n)
+	case n.title == "":
+		return "", nil
+	}
+	return "# " + strings.Join(strings.Fields(n.title), " ") + "\n", nil
+}
+
+// created fills the answer of a call that made a note.
+func (m *mutated) created(ctx context.Context, tx *repo.Tx, path vault.Path) error {
+	n, ok := tx.Index().Note(string(path))
+	if !ok {
+		return notFound("no object %q", path.ID())
+	}
+	o := noteObject(tx.Index(), n)
+	m.Action, m.ID, m.Type, m.File, m.Object = "created", n.ID, n.Type, n.Path, &o
+	return m.planned(ctx, tx, nil)
+}

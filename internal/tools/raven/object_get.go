@@ -1,0 +1,43 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed object_get.md
+var objectGetDoc string
+
+type objectGetIn struct {
+	tool.Vault
+	ID string `json:"id" jsonschema:"people/freya, or daily/2026-03-02#standup for a section" alias:"object_id,reference"`
+}
+
+type objectGetOut struct {
+	tool.Aside `json:"-"`
+	Object     object `json:"object"`
+}
+
+func (f tools) objectGet() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_object_get", Family: Family, Title: "Get an object", Doc: objectGetDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/objects/{id}"},
+		Commands: []tool.Command{{Words: "object get", Args: []string{"id"}}},
+	}, func(ctx context.Context, c auth.Caller, in objectGetIn) (objectGetOut, error) {
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return objectGetOut{}, err
+		}
+		p, err := locate(v.idx, in.ID)
+		if err != nil {
+			return objectGetOut{}, err
+		}
+		out := objectGetOut{Object: objectAt(v.idx, p)}
+		out.Note("version", v.version())
+		return out, nil
+	})
+}

@@ -1,0 +1,100 @@
+// Package raven has the tools of the raven family: typed objects in Markdown notes, as
+// spec/raven-agent-improvements.md promises them and reference/raven.md §6 settles them.
+package raven
+
+import (
+	"context"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+// Family is what the tools have in common.
+var Family = &tool.Family{
+	Name: "raven", Base: "/v1/vaults/{vault}",
+	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
+	Several: fault.ValidationFailed,
+}
+
+// Tools are the tools of the family, over these tenants. all lists every tool of the product, for
+// the one that tells what commands there are.
+func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
+	f := tools{t, all}
+	return []*tool.Tool{
+		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaCommands(),
+		f.objectList(), f.objectGet(), f.read(),
+		f.create(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
+		f.stats(), f.reindex(),
+	}
+}
+
+type tools struct {
+	teams *team.Teams
+	all   func() []*tool.Tool
+}
+
+// vault is the vault of a call.
+func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return t.Vault(ctx, name)
+}
+
+// folder is the folder of a vault; nil where there are none.
+func (f tools) folder(
+	ctx context.Context, c auth.Caller, name string,
+) (*checkout.Checkout, error) {
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return t.Folder(ctx, name)
+}
+
+// A view is a vault at its newest version, for a call that reads.
+type view struct {
+	vault *repo.Vault
+	idx   *index.Index
+}
+
+// view is the newest state of the vault of a call.
+func (f tools) view(ctx context.Context, c auth.Caller, name string) (view, error) {
+	v, err := f.vault(ctx, c, name)
+	if err != nil {
+		return view{}, err
+	}
+	idx, err := v.Read(ctx)
+	return view{v, idx}, err
+}
+
+// version is the version that an answer is true of.
+func (v view) version() string { return repo.Version(v.idx.Version()) }
+
+// clock is the time of a commit as the vault's people see it.
+func clock(idx *index.Index, now time.Time) vault.Clock { return idx.Config().Clock(now) }
+
+// schemaOf is the schema of the vault. A schema.yaml that does not load fails every call that needs
+// to know what a type is.
+func schemaOf(idx *index.Index) (*vault.Schema, error) {
+	if err := idx.SchemaErr(); err != nil {
+		return nil, err
+	}
+	return idx.Schema(), nil
+}
+
+// local is the time of a clock in its own zone.
+func local(c vault.Clock) time.Time {
+	if c.Zone == nil {
+		return c.Now.UTC()
+	}
+	return c.Now.In(c.Zone)
+}

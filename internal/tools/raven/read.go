@@ -1,0 +1,124 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed read.md
+var readDoc string
+
+type readIn struct {
+	tool.Vault
+	Path  string `json:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
+	Lines string `json:"lines,omitempty" jsonschema:"only these lines: 10-25, 7, 10-"`
+}
+
+type readOut struct {
+	tool.Aside `json:"-"`
+	Path       string `json:"path"`
+	Content    string `json:"content"`
+	LineCount  int    `json:"line_count" jsonschema:"of the whole file"`
+	LineStart  int    `json:"line_start,omitempty"`
+	LineEnd    int    `json:"line_end,omitempty"`
+}
+
+func (f tools) read() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_read", Family: Family, Title: "Read a note", Doc: readDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/files/{path}"},
+		Commands: []tool.Command{{Words: "read", Args: []string{"path"}}},
+	}, f.readNote)
+}
+
+func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut, error) {
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return readOut{}, err
+	}
+	file, section, err := readable(v.idx, in.Path)
+	if err != nil {
+		return readOut{}, err
+	}
+	text, err := v.vault.Text(ctx, file.Body)
+	if err != nil {
+		return readOut{}, err
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	out := readOut{Path: file.Path, Content: string(text), LineCount: len(lines)}
+	out.Note("version", v.version())
+	span, err := spanOf(in.Lines, section, len(lines))
+	if err != nil || span == nil {
+		return out, err
+	}
+	out.LineStart, out.LineEnd = span[0], span[1]
+	out.Content = strings.Join(lines[span[0]-1:span[1]], "")
+	return out, nil
+}
+
+// readable is the file that a path names, and the section of it if it names one. The files that say
+// how the vault behaves can be read too.
+func readable(idx *index.Index, path string) (*index.File, *index.Section, error) {
+	switch path {
+	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
+		if f, ok := idx.File(path); ok {
+			return f, nil, nil
+		}
+		return nil, nil, fault.New(fault.NotFound, "the vault has no %s", path)
+	}
+	p, err := locate(idx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.note.File, p.section, nil
+}
+
+var lineRange = regexp.MustCompile(`^\s*(\d{1,9})\s*(-\s*(\d{1,9})?)?\s*$`)
+
+// spanOf are the first and last line that are wanted of a text of n lines: those of the section,
+// or those that the call names, as far as there are any. Nil is the whole text.
+func spanOf(lines string, s *index.Section, n int) ([]int, error) {
+	if lines == "" && s == nil {
+		return nil, nil
+	}
+	if lines == "" {
+		end := s.SubtreeEnd
+		if end == 0 {
+			end = n
+		}
+		return []int{s.Line, max(end, s.Line)}, nil
+	}
+	m := lineRange.FindStringSubmatch(lines)
+	if m == nil {
+		return nil, badLines("lines must be such as 10-25, 7 or 10-")
+	}
+	first, _ := strconv.Atoi(m[1])
+	last := first
+	switch {
+	case m[3] != "":
+		last, _ = strconv.Atoi(m[3])
+	case m[2] != "":
+		last = n
+	}
+	if first < 1 || first > n || last < first {
+		return nil, badLines("the file has lines 1 to " + strconv.Itoa(n))
+	}
+	return []int{first, min(last, n)}, nil
+}
+
+func badLines(message string) error {
+	return fault.New(fault.InvalidValue, "%s", message).With("argument", "lines")
+}

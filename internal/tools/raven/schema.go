@@ -1,0 +1,279 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed schema.md
+var schemaDoc string
+
+//go:embed schema_types.md
+var schemaTypesDoc string
+
+//go:embed schema_type.md
+var schemaTypeDoc string
+
+type schemaIn struct{ tool.Vault }
+
+type schemaOut struct {
+	tool.Aside `json:"-"`
+	Version    int        `json:"version"`
+	Types      []typeFull `json:"types"`
+	Traits     []trait    `json:"traits"`
+	Queries    []query    `json:"queries" jsonschema:"the saved queries of raven.yaml"`
+	Config     config     `json:"config"`
+}
+
+// config is the configuration as the schema dump shows it.
+type config struct {
+	DailyDirectory string   `json:"daily_directory"`
+	Capture        capture  `json:"capture"`
+	Deletion       deletion `json:"deletion"`
+	Exclude        []string `json:"exclude"`
+	Timezone       string   `json:"timezone"`
+	WeekStart      string   `json:"week_start"`
+}
+
+type capture struct {
+	Destination string `json:"destination"`
+	Heading     string `json:"heading,omitempty"`
+	Timestamp   bool   `json:"timestamp"`
+}
+
+type deletion struct {
+	Behavior string `json:"behavior"`
+	TrashDir string `json:"trash_dir"`
+}
+
+// A query is a saved query, in either of its forms.
+type query struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description,omitempty"`
+	Query       string            `json:"query,omitempty"`
+	Args        []string          `json:"args,omitempty"`
+	Types       []string          `json:"types,omitempty"`
+	Traits      []string          `json:"traits,omitempty"`
+	Filters     map[string]string `json:"filters,omitempty"`
+	Tags        []string          `json:"tags,omitempty"`
+}
+
+func (f tools) schema() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema", Family: Family, Title: "Show the schema", Doc: schemaDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/schema"},
+		Commands: []tool.Command{{Words: "schema"}},
+	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaOut, error) {
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return schemaOut{}, err
+		}
+		return fullSchema(v)
+	})
+}
+
+func fullSchema(v view) (schemaOut, error) {
+	s, err := schemaOf(v.idx)
+	if err != nil {
+		return schemaOut{}, err
+	}
+	if err := v.idx.ConfigErr(); err != nil {
+		return schemaOut{}, err
+	}
+	out := schemaOut{
+		Version: s.Version, Types: []typeFull{}, Traits: []trait{}, Queries: []query{},
+		Config: configOf(v.idx.Config()),
+	}
+	for _, t := range s.Types {
+		out.Types = append(out.Types, fullType(t))
+	}
+	for _, t := range s.Traits {
+		out.Traits = append(out.Traits, traitOf(s, t))
+	}
+	for _, q := range v.idx.Config().Queries {
+		out.Queries = append(out.Queries, queryOf(q))
+	}
+	out.Note("version", v.version())
+	return out, nil
+}
+
+// A typeFull is a type with everything that the schema says of it.
+type typeFull struct {
+	Name        string              `json:"name"`
+	Builtin     bool                `json:"builtin"`
+	DefaultPath *string             `json:"default_path"`
+	NameField   *string             `json:"name_field"`
+	Description *string             `json:"description"`
+	Fields      map[string]field    `json:"fields"`
+	Traits      map[string]traitUse `json:"traits"`
+}
+
+// A field is what the schema says of one field.
+type field struct {
+	Type        string   `json:"type"`
+	Required    bool     `json:"required"`
+	Default     any      `json:"default,omitempty"`
+	Values      []string `json:"values,omitempty"`
+	Target      string   `json:"target,omitempty"`
+	Min         *float64 `json:"min,omitempty"`
+	Max         *float64 `json:"max,omitempty"`
+	Description string   `json:"description,omitempty"`
+}
+
+type traitUse struct {
+	Required bool `json:"required"`
+	Default  any  `json:"default"`
+}
+
+// A trait is what the schema says of one trait.
+type trait struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	Values      []string `json:"values,omitempty"`
+	Target      string   `json:"target,omitempty"`
+	Default     any      `json:"default"`
+	UsedByTypes []string `json:"used_by_types"`
+	Description *string  `json:"description"`
+}
+
+func fullType(t *vault.Type) typeFull {
+	full := typeFull{
+		Name: t.Name, Builtin: t.Builtin, DefaultPath: text(t.DefaultPath),
+		NameField: text(t.NameField()), Description: text(t.Description),
+		Fields: map[string]field{}, Traits: map[string]traitUse{},
+	}
+	for _, f := range t.Fields {
+		full.Fields[f.Name] = fieldOf(f)
+	}
+	for _, u := range t.Traits {
+		full.Traits[u.Name] = traitUse{Required: u.Required, Default: shown(u.Default)}
+	}
+	return full
+}
+
+func fieldOf(f *vault.Field) field {
+	return field{
+		Type: f.Type, Required: f.Required, Default: shown(f.Default), Values: f.Values,
+		Target: f.Target, Min: f.Min, Max: f.Max, Description: f.Description,
+	}
+}
+
+func traitOf(s *vault.Schema, t *vault.Trait) trait {
+	one := trait{
+		Name: t.Name, Type: t.Written, Values: t.Values, Target: t.Target,
+		Default: shown(t.Default), UsedByTypes: s.UsedBy(t.Name), Description: text(t.Description),
+	}
+	if t.Type == "bool" && !t.HasDefault {
+		one.Default = false
+	}
+	return one
+}
+
+// text is a text, or null for an empty one.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+type schemaTypesOut struct {
+	tool.Aside `json:"-"`
+	Types      []typeRow `json:"types"`
+}
+
+// A typeRow is a type in a list: the names of what it has.
+type typeRow struct {
+	Name           string   `json:"name"`
+	Builtin        bool     `json:"builtin"`
+	DefaultPath    *string  `json:"default_path"`
+	Fields         []string `json:"fields"`
+	Traits         []string `json:"traits"`
+	RequiredFields []string `json:"required_fields"`
+}
+
+func (f tools) schemaTypes() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema_types", Family: Family, Title: "List types", Doc: schemaTypesDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/schema/types"},
+		Commands: []tool.Command{{Words: "schema types"}},
+	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaTypesOut, error) {
+		out := schemaTypesOut{Types: []typeRow{}}
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return out, err
+		}
+		s, err := schemaOf(v.idx)
+		if err != nil {
+			return out, err
+		}
+		for _, t := range s.Types {
+			out.Types = append(out.Types, typeRow{
+				Name: t.Name, Builtin: t.Builtin, DefaultPath: text(t.DefaultPath),
+				Fields: t.FieldNames(), Traits: t.TraitNames(), RequiredFields: t.RequiredFields(),
+			})
+		}
+		out.Note("count", len(out.Types))
+		out.Note("version", v.version())
+		return out, nil
+	})
+}
+
+type schemaTypeIn struct {
+	tool.Vault
+	Name string `json:"name" jsonschema:"name of the type"`
+}
+
+type schemaTypeOut struct {
+	tool.Aside `json:"-"`
+	Type       typeFull `json:"type"`
+}
+
+func (f tools) schemaType() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema_type", Family: Family, Title: "Show a type", Doc: schemaTypeDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/schema/types/{name}"},
+		Commands: []tool.Command{{Words: "schema type", Args: []string{"name"}}},
+	}, func(ctx context.Context, c auth.Caller, in schemaTypeIn) (schemaTypeOut, error) {
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return schemaTypeOut{}, err
+		}
+		s, err := schemaOf(v.idx)
+		if err != nil {
+			return schemaTypeOut{}, err
+		}
+		t, ok := s.Type(in.Name)
+		if !ok {
+			return schemaTypeOut{}, s.NoType(in.Name)
+		}
+		out := schemaTypeOut{Type: fullType(t)}
+		out.Note("version", v.version())
+		return out, nil
+	})
+}
+
+func configOf(c vault.Config) config {
+	return config{
+		DailyDirectory: c.DailyDirectory,
+		Capture:        capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
+		Deletion:       deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
+		Exclude:        append([]string{}, c.Exclude...), Timezone: c.Timezone,
+		WeekStart: strings.ToLower(c.WeekStart.String()),
+	}
+}
+
+func queryOf(q vault.Query) query {
+	return query{
+		Name: q.Name, Description: q.Description, Query: q.Query, Args: q.Args,
+		Types: q.Types, Traits: q.Traits, Filters: q.Filters, Tags: q.Tags,
+	}
+}

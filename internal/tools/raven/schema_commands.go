@@ -1,0 +1,108 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed schema_commands.md
+var schemaCommandsDoc string
+
+type schemaCommandsIn struct{ tool.Vault }
+
+type schemaCommandsOut struct {
+	tool.Aside `json:"-"`
+	Commands   map[string]command `json:"commands"`
+}
+
+// A command is the first word of a command line: a command of its own, a group of them, or both.
+type command struct {
+	subcommand
+	Subcommands []string              `json:"subcommands,omitempty"`
+	Commands    map[string]subcommand `json:"commands,omitempty"`
+}
+
+// A subcommand is one way to call a tool.
+type subcommand struct {
+	Description   string          `json:"description"`
+	Args          []string        `json:"args,omitempty"`
+	Flags         map[string]flag `json:"flags,omitempty"`
+	DefaultTarget string          `json:"default_target,omitempty"`
+	UseCases      []string        `json:"use_cases,omitempty"`
+	Examples      []string        `json:"examples,omitempty"`
+}
+
+type flag struct {
+	Type        string `json:"type"`
+	Description string `json:"description"`
+	Values      []any  `json:"values,omitempty"`
+}
+
+func (f tools) schemaCommands() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema_commands", Family: Family, Title: "List commands",
+		Doc: schemaCommandsDoc, Role: auth.Reader, Kind: tool.Read, Anywhere: true,
+		Route:    tool.Route{Method: "GET", Path: "/schema/commands"},
+		Commands: []tool.Command{{Words: "schema commands"}},
+	}, func(context.Context, auth.Caller, schemaCommandsIn) (schemaCommandsOut, error) {
+		out := schemaCommandsOut{Commands: map[string]command{}}
+		for _, t := range f.all() {
+			for _, way := range t.Commands {
+				enter(out.Commands, way.Words, describe(t, way))
+			}
+		}
+		out.Note("count", len(out.Commands))
+		return out, nil
+	})
+}
+
+// enter puts a command under its first word.
+func enter(all map[string]command, words string, c subcommand) {
+	first, rest, deeper := strings.Cut(words, " ")
+	at := all[first]
+	switch {
+	case !deeper:
+		at.subcommand = c
+	case at.Commands == nil:
+		at.Commands = map[string]subcommand{}
+		fallthrough
+	default:
+		at.Commands[rest] = c
+		at.Subcommands = append(at.Subcommands, rest)
+	}
+	if at.Description == "" {
+		at.Description = "Commands on a " + first
+	}
+	all[first] = at
+}
+
+// describe is a command as its Spec says it.
+func describe(t *tool.Tool, way tool.Command) subcommand {
+	prose := t.Prose()
+	c := subcommand{
+		Description: prose.Summary, Flags: map[string]flag{}, Examples: prose.Commands,
+		UseCases: prose.List("When"),
+	}
+	positional := map[string]bool{}
+	for _, entry := range way.Args {
+		name, _, _ := tool.Positional(entry)
+		c.Args = append(c.Args, name)
+		positional[name] = true
+	}
+	for _, a := range t.Args {
+		if a.Shared || positional[a.Name] || t.Input != nil && a.Name == t.Input.Arg {
+			continue
+		}
+		c.Flags["--"+a.Flag] = flag{
+			Type: a.Kind(), Description: a.Doc, Values: a.Schema.Enum,
+		}
+		if a.Target != "" {
+			c.DefaultTarget = a.Target
+		}
+	}
+	return c
+}

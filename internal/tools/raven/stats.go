@@ -1,0 +1,54 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed stats.md
+var statsDoc string
+
+type statsIn struct{ tool.Vault }
+
+type statsOut struct {
+	tool.Aside  `json:"-"`
+	Files       int      `json:"file_count" jsonschema:"notes"`
+	Objects     int      `json:"object_count" jsonschema:"notes and their sections"`
+	Quarantined int      `json:"quarantined_count" jsonschema:"notes that do not parse"`
+	Bytes       int64    `json:"byte_count" jsonschema:"of all notes"`
+	Edited      int      `json:"edited_outside_count" jsonschema:"files that differ from what Rookery wrote, at the last comparison"`
+	EditedFiles []string `json:"edited_outside,omitempty" jsonschema:"the first of them"`
+	Missing     []string `json:"missing_files,omitempty" jsonschema:"files that were taken away; raven_reindex writes them again"`
+}
+
+func (f tools) stats() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_stats", Family: Family, Title: "Count", Doc: statsDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/stats"},
+		Commands: []tool.Command{{Words: "stats"}},
+	}, func(ctx context.Context, c auth.Caller, in statsIn) (statsOut, error) {
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return statsOut{}, err
+		}
+		control, err := v.vault.Control(ctx)
+		if err != nil {
+			return statsOut{}, err
+		}
+		t := v.idx.Totals()
+		out := statsOut{
+			Files: t.Notes, Objects: t.Notes + t.Sections, Quarantined: t.Quarantined,
+			Bytes: t.Bytes,
+		}
+		if s := control.Sweep; s != nil {
+			out.Edited = s.Count
+			out.EditedFiles, out.Missing = s.Edited, s.Missing
+		}
+		out.Note("version", v.version())
+		return out, nil
+	})
+}
