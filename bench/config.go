@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A config says what is measured.
+type config struct {
+	sizes   []int  // of vaults, in notes
+	seed    uint64 // of the vaults
+	clients []int  // that write at once
+	ops     int    // of one load, at most
+	limit   time.Duration
+	out     string // the page; empty: standard output
+	dir     string // that the data directories are made in; empty: that of the system
+	profile string // the folder for profiles of the server; empty: none
+	args    []string
+}
+
+// parse reads the command line.
+func parse(args []string) (config, error) {
+	cfg := config{args: args}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	sizes := flags.String("sizes", "1000,10000", "`numbers` of notes of the vaults")
+	clients := flags.String("clients", "1,16,64", "`numbers` of clients that write at once")
+	flags.Uint64Var(&cfg.seed, "seed", 1, "seed of the vaults")
+	flags.IntVar(&cfg.ops, "ops", 3000, "operations of one load, at most")
+	flags.DurationVar(&cfg.limit, "limit", 6*time.Second, "time of one load, at most")
+	flags.StringVar(&cfg.out, "out", "", "`file` of the page; none: standard output")
+	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
+	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
+	if err := flags.Parse(args); err != nil {
+		return cfg, err
+	}
+	if flags.NArg() > 0 {
+		return cfg, fmt.Errorf("there are flags only, not %q", flags.Arg(0))
+	}
+	var err error
+	if cfg.sizes, err = numbers(*sizes); err != nil {
+		return cfg, fmt.Errorf("-sizes: %w", err)
+	}
+	if cfg.clients, err = numbers(*clients); err != nil {
+		return cfg, fmt.Errorf("-clients: %w", err)
+	}
+	if cfg.ops < 1 || cfg.limit <= 0 {
+		return cfg, errors.New("-ops and -limit must be above 0")
+	}
+	return cfg, nil
+}
+
+// numbers reads a list such as 1,16,64.
+func numbers(list string) ([]int, error) {
+	var all []int
+	for word := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is no list of numbers above 0, such as 1,16,64", list)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// command is how this run was started, as one would type it.
+func (c config) command() string {
+	return strings.Join(append([]string{"go run ./bench"}, c.args...), " ")
+}
+
+// progress tells whoever waits what is being done.
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)},
+		args...)...)
+}

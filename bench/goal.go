@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// goalSize is the number of notes that the goals are set for.
+const goalSize = 10_000
+
+// A goal is a number that was promised, beside the one that was measured.
+type goal struct {
+	What       string
+	Want, Got  float64
+	Unit       string
+	MoreIsGood bool
+}
+
+// goalsOf are the goals of a vault's size, as far as their loads were measured.
+func goalsOf(r result) []goal {
+	var all []goal
+	wait := func(what, load string, clients, percent int, want time.Duration) {
+		if s, ok := r.load(load, clients); ok {
+			all = append(all, goal{what, millis(want), millis(s.P(percent)), "ms", false})
+		}
+	}
+	if s, ok := r.load(setField, 64); ok {
+		all = append(all, goal{"commits a second at 64 clients", 500, s.Rate(), "commits/s", true})
+	}
+	wait("set, p50 at one client", setField, 1, 50, 15*time.Millisecond)
+	wait("set, p95 at 64 clients", setField, 64, 95, 250*time.Millisecond)
+	wait("read, p50", readNote, 1, 50, 3*time.Millisecond)
+	wait("get, p50", getObject, 1, 50, 3*time.Millisecond)
+	return all
+}
+
+// load is the sample of a load with this many clients.
+func (r result) load(name string, clients int) (sample, bool) {
+	for _, s := range r.Loads {
+		if s.Name == name && s.Clients == clients {
+			return s, true
+		}
+	}
+	return sample{}, false
+}
+
+// Promise is the goal in words.
+func (g goal) Promise() string {
+	if g.MoreIsGood {
+		return fmt.Sprintf("≥ %g %s", g.Want, g.Unit)
+	}
+	return fmt.Sprintf("≤ %g %s", g.Want, g.Unit)
+}
+
+// Measured is what was measured, in the unit of the goal.
+func (g goal) Measured() string { return fmt.Sprintf("%.3g %s", g.Got, g.Unit) }
+
+// Outcome says whether the goal is met, and if not, by how much it is missed.
+func (g goal) Outcome() string {
+	short := g.Got - g.Want
+	if g.MoreIsGood {
+		short = -short
+	}
+	if short <= 0 {
+		return "met"
+	}
+	return fmt.Sprintf("missed by %.3g %s (%.0f %%)", short, g.Unit, 100*short/g.Want)
+}
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A machine is what the numbers depend on. What cannot be found out is empty or 0.
+type machine struct {
+	Cores      int
+	CPU        string
+	Memory     int64 // bytes
+	OS, Arch   string
+	Kernel     string
+	Go         string
+	FileSystem string        // of the data directories
+	Sync       time.Duration // what it takes to append 4 KiB to a file and sync it, at p50
+}
+
+// thisMachine looks at the machine and at the file system of a folder.
+func thisMachine(dir string) (machine, error) {
+	wait, err := syncTime(dir)
+	return machine{
+		Cores: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(),
+		CPU:    valueIn("/proc/cpuinfo", "model name"),
+		Memory: bytesOf(valueIn("/proc/meminfo", "MemTotal")),
+		Kernel: firstLine("/proc/sys/kernel/osrelease"), FileSystem: fileSystem(dir),
+		Sync: wait,
+	}, err
+}
+
+// syncTime is how long a synced append takes, which bounds every durable write from below.
+func syncTime(dir string) (time.Duration, error) {
+	const times, size = 200, 4096
+	f, err := os.CreateTemp(dir, "sync-")
+	if err != nil {
+		return 0, fmt.Errorf("make a file to sync: %w", err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	var waits []time.Duration
+	for range times {
+		begun := time.Now()
+		if _, err := f.Write(make([]byte, size)); err != nil {
+			return 0, fmt.Errorf("append to a file: %w", err)
+		}
+		if err := f.Sync(); err != nil {
+			return 0, fmt.Errorf("sync a file: %w", err)
+		}
+		waits = append(waits, time.Since(begun))
+	}
+	slices.Sort(waits)
+	return percentile(waits, 50), nil
+}
+
+// memory is how much of it a process has.
+type memory struct {
+	When           string
+	Resident, Peak int64 // bytes; 0: the system does not tell
+}
+
+// memoryOf reads the memory of a process where Linux tells it. Elsewhere nothing is known, which is
+// no error.
+func memoryOf(pid int) (memory, error) {
+	path := fmt.Sprintf("/proc/%d/status", pid)
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		return memory{}, nil
+	}
+	m := memory{
+		Resident: bytesOf(valueIn(path, "VmRSS")), Peak: bytesOf(valueIn(path, "VmHWM")),
+	}
+	if m.Resident == 0 {
+		return m, fmt.Errorf("the server has ended: %s tells no memory", path)
+	}
+	return m, nil
+}
+
+// valueIn is what stands behind `key:` in a file of such lines; empty if nothing does.
+func valueIn(path, key string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		k, v, _ := strings.Cut(lines.Text(), ":")
+		if strings.TrimSpace(k) == key {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// bytesOf reads a size such as `1234 kB`.
+func bytesOf(size string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSuffix(size, " kB"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
+}
+
+func firstLine(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return line
+}
+
+// fileSystem is the type of the file system that a folder is on: that of the longest mount point
+// above it.
+func fileSystem(dir string) string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	data, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		return ""
+	}
+	return mountedAt(string(data), real)
+}
+
+// mountedAt finds the type in a list of mounts: device, mount point, type, options.
+func mountedAt(mounts, dir string) string {
+	best, found := "", ""
+	for line := range strings.Lines(mounts) {
+		words := strings.Fields(line)
+		if len(words) < 3 {
+			continue
+		}
+		above := strings.TrimSuffix(words[1], "/") + "/"
+		if strings.HasPrefix(dir+"/", above) && len(above) >= len(best) {
+			best, found = above, words[2]
+		}
+	}
+	return found
+}

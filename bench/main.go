@@ -1,0 +1,61 @@
+// Bench measures Rookery as its callers meet it, and writes a page about it.
+//
+// It builds the real binary, starts it as a process of its own on generated vaults (package corpus),
+// and calls it over HTTP. Every number of the page is measured by the run that wrote it; the page
+// says on which machine, when, and with which command. See docs/benchmarks.md.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves a data directory under the profiler if it was started for that; else it measures.
+func run(ctx context.Context, args []string) error {
+	if len(args) == 3 && args[0] == profiledCommand {
+		return serveProfiled(ctx, args[1], args[2])
+	}
+	cfg, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return bench(ctx, cfg)
+}
+
+// bench measures, and writes the page.
+func bench(ctx context.Context, cfg config) error {
+	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
+	if err != nil {
+		return fmt.Errorf("make a folder to measure in: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	p, err := newPage(cfg, dir)
+	if err != nil {
+		return err
+	}
+	launch, err := cfg.launcher(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, n := range cfg.sizes {
+		s := &suite{cfg: cfg, dir: dir, launch: launch, result: result{Notes: n}}
+		if err := s.run(ctx); err != nil {
+			return fmt.Errorf("measure %d notes: %w", n, err)
+		}
+		p.Results = append(p.Results, s.result)
+	}
+	return p.write(cfg.out)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+)
+
+//go:embed page.md.tmpl
+var pageText string
+
+// A page is what is written of a run.
+type page struct {
+	Machine machine
+	Command string
+	Date    string
+	Seed    uint64
+	Ops     int
+	Limit   time.Duration
+	Results []result
+}
+
+// newPage is the page of a run that begins now, with its data below a folder.
+func newPage(cfg config, dir string) (*page, error) {
+	m, err := thisMachine(dir)
+	return &page{
+		Machine: m, Command: cfg.command(), Date: time.Now().UTC().Format(time.DateOnly),
+		Seed: cfg.seed, Ops: cfg.ops, Limit: cfg.limit,
+	}, err
+}
+
+// write writes the page to a file, or to standard output if none is named.
+func (p *page) write(path string) error {
+	var b bytes.Buffer
+	if err := p.render(&b); err != nil {
+		return err
+	}
+	if path == "" {
+		_, err := os.Stdout.Write(b.Bytes())
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	progress("wrote %s", path)
+	return nil
+}
+
+func (p *page) render(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"ms": showMillis, "mb": showBytes, "rate": showRate, "count": showCount, "known": orUnknown,
+		"goals": goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
+	}).Parse(pageText)
+	if err != nil {
+		panic(err) // the program is malformed
+	}
+	return t.Execute(w, p)
+}
+
+// showMillis is a time in milliseconds, with as many digits as it deserves.
+func showMillis(d time.Duration) string {
+	ms := millis(d)
+	switch {
+	case ms < 1:
+		return fmt.Sprintf("%.3f ms", ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return showCount(int(ms+0.5)) + " ms"
+}
+
+func showBytes(n int64) string {
+	if n == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+func showRate(perSecond float64) string { return showCount(int(perSecond + 0.5)) }
+
+// showCount is a number with a comma before each three digits.
+func showCount(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+// showRefused lists how many operations were refused, by code.
+func showRefused(codes map[string]int) string {
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		parts = append(parts, fmt.Sprintf("%d %s", codes[code], code))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+
+	"rookery/internal/localapp"
+)
+
+// profiledCommand is the word by which this program is told to be the server under the profiler.
+const profiledCommand = "serve-profiled"
+
+// profiled serves with this program in place of the binary, so that the product needs no profiler.
+// Every start leaves a profile in the folder.
+func profiled(folder string) (launcher, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for profiles: %w", err)
+	}
+	starts := map[string]int{}
+	return func(data string) []string {
+		starts[data]++
+		name := fmt.Sprintf("%s-start%d.pprof", filepath.Base(data), starts[data])
+		return []string{self, profiledCommand, data, filepath.Join(folder, name)}
+	}, nil
+}
+
+// serveProfiled serves a data directory as the binary does, and leaves a CPU profile.
+func serveProfiled(ctx context.Context, data, profile string) (err error) {
+	f, err := os.Create(profile)
+	if err != nil {
+		return fmt.Errorf("make the profile: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return fmt.Errorf("begin the profile: %w", err)
+	}
+	defer pprof.StopCPUProfile()
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	app, err := localapp.Open(ctx, localapp.Config{Data: data, Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, app.Close()) }()
+	l, err := localapp.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Rookery is profiled at http://%s\n", l.Addr())
+	return app.Serve(ctx, l, "profiled")
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A launcher is the command line that serves a data directory on a free port of loopback.
+type launcher func(data string) []string
+
+// launcher builds what is measured: the binary, or this program with the profiler in it.
+func (c config) launcher(ctx context.Context, dir string) (launcher, error) {
+	if c.profile != "" {
+		return profiled(c.profile)
+	}
+	bin := filepath.Join(dir, "rookery")
+	progress("build the binary")
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "rookery/cmd/cli")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the binary: %w\n%s", err, out)
+	}
+	return func(data string) []string {
+		return []string{bin, "serve", "--data", data, "--listen", "127.0.0.1:0"}
+	}, nil
+}
+
+// A server is a process that serves a data directory.
+type server struct {
+	cmd     *exec.Cmd
+	url     string
+	begun   time.Time // when it was executed
+	drained chan struct{}
+}
+
+// start executes a server and waits for the line that says where it listens. Its log goes to a
+// file beside the data directory.
+func start(ctx context.Context, launch launcher, data string) (*server, error) {
+	log, err := os.OpenFile(data+".log", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of the server: %w", err)
+	}
+	defer log.Close()
+	line := launch(data)
+	s := &server{
+		cmd: exec.CommandContext(ctx, line[0], line[1:]...), drained: make(chan struct{}),
+	}
+	s.cmd.Env, s.cmd.Stderr = environment(), log
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
+	s.cmd.WaitDelay = time.Minute
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.begun = time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	if err := s.listen(out); err != nil {
+		_ = s.cmd.Process.Kill() // it may have ended by itself
+		return nil, errors.Join(err, s.cmd.Wait(), tail(log.Name()))
+	}
+	return s, nil
+}
+
+// environment is that of this process without what configures Rookery.
+func environment() []string {
+	var kept []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "ROOKERY_") {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// listen takes the address from the first line of the server's output, and passes over the rest.
+func (s *server) listen(out io.Reader) error {
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("the server said nothing: %w", err)
+	}
+	words := strings.Fields(first)
+	if len(words) == 0 || !strings.HasPrefix(words[len(words)-1], "http://") {
+		return fmt.Errorf("the first line of the server ends in no address: %q", first)
+	}
+	s.url = words[len(words)-1]
+	go func() {
+		defer close(s.drained)
+		_, _ = io.Copy(io.Discard, lines) // what follows is for people
+	}()
+	return nil
+}
+
+// tail is the end of a log, as an error to go with another one.
+func tail(path string) error {
+	const most = 2000
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) == 0 {
+		return err
+	}
+	return fmt.Errorf("the log of the server ends: %s", data[max(0, len(data)-most):])
+}
+
+// ready waits until the server says that it can serve calls, and is how long after its execution
+// that was.
+func (s *server) ready(ctx context.Context) (time.Duration, error) {
+	for {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/readyz", nil)
+		if err != nil {
+			return 0, err
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0, fmt.Errorf("ask whether the server is ready: %w", err)
+		}
+		_ = resp.Body.Close() // nothing in it is read
+		if resp.StatusCode == http.StatusOK {
+			return time.Since(s.begun), nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// stop ends the server as a service manager would, and waits until it has ended.
+func (s *server) stop() error {
+	err := s.cmd.Process.Signal(syscall.SIGTERM)
+	<-s.drained
+	if err := errors.Join(err, s.cmd.Wait()); err != nil {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"rookery/bench/corpus"
+)
+
+// The names of the loads, as the page and the goals call them.
+const (
+	readNote  = "read a note"
+	getObject = "get an object"
+	setField  = "set a field, of many notes"
+	addLine   = "add a line, to one note"
+)
+
+// stride leads through the notes in an order that is no neighbourhood; it is a prime, so that no
+// vault of a usual size has notes that are passed over.
+const stride = 7919
+
+// reads measures the two ways to read one thing.
+func (s *suite) reads(ctx context.Context) error {
+	notes := s.files[1:] // the first is the schema
+	err := s.measure(ctx, load{name: readNote, clients: 1, op: func(ctx context.Context, i int) error {
+		return s.client.get(ctx, "files", notes[i*stride%len(notes)].Path)
+	}})
+	if err != nil {
+		return err
+	}
+	return s.measure(ctx, load{name: getObject, clients: 1, op: func(ctx context.Context, i int) error {
+		return s.client.get(ctx, "objects", s.ids[i*stride%len(s.ids)])
+	}})
+}
+
+// sets measures a field that is set in one note after another, to a value that is new each time.
+func (s *suite) sets(ctx context.Context) error {
+	for _, clients := range s.cfg.clients {
+		before := s.writes
+		err := s.mutate(ctx, load{
+			name: setField, clients: clients, ops: s.cfg.ops,
+			op: func(ctx context.Context, i int) error {
+				return s.client.tool(ctx, "raven_set", map[string]any{
+					"id":  s.ids[i*stride%len(s.ids)],
+					"set": map[string]any{"revision": before + i},
+				})
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adds measures lines that all go to one note. Each number of clients has a note of its own, which
+// nobody has written to before, and so many lines less than there are sets that it stays one that a
+// person could have written.
+func (s *suite) adds(ctx context.Context) error {
+	for round, clients := range s.cfg.clients {
+		note := s.ids[round%len(s.ids)]
+		err := s.mutate(ctx, load{
+			name: addLine, clients: clients, ops: (s.cfg.ops + 3) / 4,
+			op: func(ctx context.Context, i int) error {
+				return s.client.tool(ctx, "raven_add", map[string]any{
+					"to": note, "text": fmt.Sprintf("line %d, [[%s]]", i, corpus.Hot),
+				})
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mutate measures a load that writes, and requires that each acknowledged operation is one commit.
+func (s *suite) mutate(ctx context.Context, l load) error {
+	before, err := s.client.version(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.measure(ctx, l); err != nil {
+		return err
+	}
+	after, err := s.client.version(ctx)
+	if err != nil {
+		return err
+	}
+	got := s.result.Loads[len(s.result.Loads)-1]
+	s.writes += l.ops
+	if after-before != got.Ops() {
+		return fmt.Errorf("%s with %d clients: %d operations were acknowledged, and %d commits made",
+			l.name, l.clients, got.Ops(), after-before)
+	}
+	return nil
+}
+
+// measure measures a load and keeps what it came to.
+func (s *suite) measure(ctx context.Context, l load) error {
+	progress("%d notes: %s, %d clients", s.result.Notes, l.name, l.clients)
+	l.limit = s.cfg.limit
+	if l.ops == 0 {
+		l.ops = s.cfg.ops
+	}
+	got, err := l.run(ctx)
+	if err != nil {
+		return err
+	}
+	s.result.Loads = append(s.result.Loads, got)
+	return nil
+}
