@@ -23,7 +23,8 @@ var layers = [][]string{
 	{"markdown"},
 	{"vault"},
 	{"index"},
-	{"fileblob", "blobtest", "bolttable", "tabletest"},
+	{"blobtest", "tabletest"},
+	{"fileblob", "bolttable"},
 	{"repo"},
 	{"checkout"},
 	{"team"},
@@ -42,7 +43,6 @@ var layers = [][]string{
 var modules = map[string][]string{
 	"github.com/agnivade/levenshtein":        {"internal/fault"},
 	"github.com/anishathalye/porcupine":      {"_test"},
-	"github.com/aymanbagabas/go-udiff":       {"internal/index"},
 	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
 	"github.com/hashicorp/golang-lru/v2":     {"internal/repo"},
@@ -68,9 +68,9 @@ var modules = map[string][]string{
 // purity of the domain.
 var forbidden = map[string][]string{
 	"internal/tools":    {"net/http", "github.com/spf13/cobra", "github.com/modelcontextprotocol/go-sdk"},
-	"internal/markdown": {"os", "net", "time", "math/rand", "crypto/rand", "io/fs"},
-	"internal/vault":    {"os", "net", "math/rand", "crypto/rand", "io/fs"},
-	"internal/index":    {"os", "net", "math/rand", "crypto/rand", "io/fs"},
+	"internal/markdown": {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
+	"internal/vault":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
+	"internal/index":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 }
 
 // A source is one Go file: its package's folder, and what it imports.
@@ -154,7 +154,8 @@ func TestLaws(t *testing.T) {
 			}
 			for _, path := range s.imports {
 				for _, p := range never {
-					require.False(t, path == p || strings.HasPrefix(path, p+"/"),
+					within := strings.Contains(p, ".") && strings.HasPrefix(path, p+"/")
+					require.False(t, path == p || within,
 						"%s imports %s", s.file, path)
 				}
 			}

@@ -15,12 +15,13 @@ import (
 	"rookery/internal/localapp"
 )
 
-func main() {
+func main() { os.Exit(run()) }
+
+// run is the program, until it is done or told to stop.
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	code := newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv).Run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	return newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv).Run(ctx, os.Args[1:])
 }
 
 // newApp is the whole command line over these streams and this environment.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rookery/internal/blob"
+	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
 )
@@ -20,6 +21,8 @@ const every = time.Second
 // keep syncs and folds in the background until Close.
 func (c *Checkout) keep() {
 	defer close(c.done)
+	swept := c.sweepOnce()
+	defer func() { <-swept }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -31,6 +34,25 @@ func (c *Checkout) keep() {
 			return
 		}
 	}
+}
+
+// sweepOnce compares the folder with the log once, so that edits made while nobody served it are
+// told of. It stops with Close; the channel is closed when it has.
+func (c *Checkout) sweepOnce() <-chan struct{} {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		<-c.stop
+		cancel()
+	}()
+	go func() {
+		defer close(done)
+		_, err := c.Sweep(ctx, false)
+		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+			c.complain(ctx, err)
+		}
+	}()
+	return done
 }
 
 // Close makes everything durable and stops. The vault must not be written to any more.

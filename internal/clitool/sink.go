@@ -121,7 +121,7 @@ func (s *folderSink) finish() (others int, err error) {
 func (s *folderSink) drop() {
 	if s.file != nil {
 		s.file.Close()
-		s.root.Remove(s.temp)
+		_ = s.root.Remove(s.temp) // a leftover with a hidden name does no harm
 		s.file = nil
 	}
 	s.root.Close()
@@ -184,7 +184,7 @@ func (s *zipSink) finish() (others int, err error) {
 func (s *zipSink) drop() {
 	if s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name())
+		_ = os.Remove(s.file.Name()) // a leftover with a hidden name does no harm
 	}
 }
 

@@ -60,7 +60,7 @@ func openZip(name string) (*source, error) {
 		}
 	}
 	if f := fault.Join(fault.InvalidPath, problems); f != nil {
-		archive.Close()
+		_ = archive.Close() // it was only read
 		return nil, f
 	}
 	return &source{archive, archive}, nil

@@ -73,7 +73,7 @@ func Open(dir string) (*Bucket, error) {
 	}
 	b := &Bucket{root: root, grace: keepFor, seed: maphash.MakeSeed()}
 	if err := b.prepare(); err != nil {
-		b.Close()
+		_ = b.Close() // the first error is the one to tell
 		return nil, fmt.Errorf("prepare the folder: %w", err)
 	}
 	return b, nil

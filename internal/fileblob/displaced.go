@@ -74,7 +74,7 @@ func (b *Bucket) settle(d Displaced) error {
 	}
 	defer a.close()
 	if d.Foreign {
-		return a.folder.root.Remove(a.spot.name)
+		return a.folder.root.Remove(a.name)
 	}
 	if _, err := a.expect(tagOf(d.Data)); err != nil {
 		return err

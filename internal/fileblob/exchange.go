@@ -104,6 +104,7 @@ func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) e
 // undone is why an exchange was taken back, unless that did not succeed.
 func undone(why, undo error) error {
 	if undo != nil {
+		//nolint:errorlint // not wrapped: a *Found in it would say that nothing changed
 		return fmt.Errorf("take back an exchange: %v", undo)
 	}
 	return why

@@ -75,7 +75,7 @@ func (x *extent) blockEnd(at int, b bound) int {
 		header = header[:i]
 	}
 	keep := bytes.IndexByte(header, '+') >= 0
-	explicit := bytes.IndexAny(header, "123456789") >= 0
+	explicit := bytes.ContainsAny(header, "123456789")
 	for at = lineNext(x.text, at); at < b.limit; at = lineNext(x.text, at) {
 		line := x.text[at:lineEnd(x.text, at)]
 		columns := len(line) - len(bytes.TrimLeft(line, " "))

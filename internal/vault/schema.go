@@ -124,7 +124,8 @@ func (t *Type) extend(by *Type) {
 		return slices.ContainsFunc(own, func(o *Field) bool { return o.Name == f.Name })
 	})
 	merged := *by
-	merged.Name, merged.Builtin, merged.Fields = t.Name, true, append(own, fields...)
+	merged.Name, merged.Builtin = t.Name, true
+	merged.Fields = slices.Concat(own, fields)
 	if merged.DefaultPath == "" {
 		merged.DefaultPath = t.DefaultPath
 	}
