@@ -1,13 +1,14 @@
 // Package index is the index of a vault, as a value (DESIGN §1.3).
 //
 // An Index never changes; With is the next one. Whatever somebody holds is some true state of the
-// vault, and costs no lock. It holds no texts: only what queries need, and where each text is kept.
-// Every lookup is one in a tree; none goes through the vault.
+// vault, costs no lock, and may be used from many goroutines. It holds no texts: only what queries
+// need, and where each text is kept. Every lookup is one in a tree; none goes through the vault.
+// The package is pure: times and texts come with the commits.
 package index
 
 import (
 	"iter"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -20,20 +21,16 @@ type Index struct {
 	version uint64
 	time    time.Time
 
-	files  btree.Map[string, *File]  // by path
-	folded btree.Map[string, string] // path of a note, by what it collides under
-	byType btree.Map[string, *Note]  // by type, NUL, path
-	types  btree.Map[string, int]    // numbers of objects
-	broken btree.Map[string, *Note]  // quarantined notes, by path
-	totals Totals
+	files    btree.Map[string, *File]    // by path
+	folded   btree.Map[string, struct{}] // what a path collides under, NUL, the path
+	byType   btree.Map[string, *Note]    // type, NUL, path
+	declared btree.Map[string, *Note]    // the type that the note says, NUL, path
+	counts   btree.Map[string, int]      // of notes, by type
+	broken   btree.Map[string, *Note]    // quarantined notes, by path
+	seeds    btree.Map[string, span]     // times that an audit log tells, by id
+	totals   Totals
 
-	schema    *vault.Schema
-	schemaErr error
-	config    vault.Config
-	configErr error
-	raven     []byte // the text of raven.yaml, for it and rookery.yaml are read together
-	rookery   []byte
-	seeds     seeds
+	settings
 }
 
 // Totals are sums over the vault.
@@ -59,7 +56,8 @@ type Change struct {
 	Body    Body // where the text is kept
 }
 
-// A Body names the place of a text in the log: the run, and the part of it.
+// A Body names the place of a text in the log: the run, and the part of it. To the index it is
+// opaque.
 type Body struct {
 	Run  uint64
 	Part int
@@ -67,32 +65,16 @@ type Body struct {
 
 // Empty is the index of a vault without files, at version 0.
 func Empty() *Index {
-	x := &Index{}
-	x.readSchema(nil)
-	x.readConfig(nil, nil)
-	return x
+	return &Index{settings: settings{}.read(settingTexts{})}
 }
 
-// Build is the index after these commits.
+// Build is the index after these commits: the same as With makes of Empty, one after the other.
 func Build(commits iter.Seq[Commit]) *Index {
 	x := Empty()
 	for c := range commits {
-		x = x.With(c)
+		x.apply(c)
 	}
 	return x
-}
-
-// next is a copy that may be changed until it is handed out. The trees are copied on write: what
-// the old index holds stays as it is.
-func (x *Index) next(c Commit) *Index {
-	y := *x
-	y.version, y.time = c.Seq, c.Time
-	y.files = *y.files.Copy()
-	y.folded = *y.folded.Copy()
-	y.byType = *y.byType.Copy()
-	y.types = *y.types.Copy()
-	y.broken = *y.broken.Copy()
-	return &y
 }
 
 // Version is the number of the last commit.
@@ -103,18 +85,6 @@ func (x *Index) Time() time.Time { return x.time }
 
 // Totals are the sums over the vault.
 func (x *Index) Totals() Totals { return x.totals }
-
-// Schema is the schema of the vault; of one whose schema.yaml does not load, the built-in types.
-func (x *Index) Schema() *vault.Schema { return x.schema }
-
-// SchemaErr is why schema.yaml does not load, nil if it does.
-func (x *Index) SchemaErr() error { return x.schemaErr }
-
-// Config is the configuration of the vault; of one whose files do not load, the default.
-func (x *Index) Config() vault.Config { return x.config }
-
-// ConfigErr is why raven.yaml or rookery.yaml does not load, nil if they do.
-func (x *Index) ConfigErr() error { return x.configErr }
 
 // File is the file at a path, a note or another.
 func (x *Index) File(path string) (*File, bool) { return x.files.Get(path) }
@@ -131,13 +101,59 @@ func (x *Index) Note(path string) (*Note, bool) {
 // ByID is the note of an id: its path without `.md`.
 func (x *Index) ByID(id string) (*Note, bool) { return x.Note(id + ".md") }
 
-// Folded is the path of the note that differs from this one by case or normalization at most.
-func (x *Index) Folded(path string) (string, bool) { return x.folded.Get(vault.Fold(path)) }
+// An Object is a note or a section of one.
+type Object struct {
+	Note    *Note
+	Section *Section // nil: the note as a whole
+}
+
+// ID is the object's own id.
+func (o Object) ID() string {
+	if o.Section == nil {
+		return o.Note.ID
+	}
+	return o.Note.ID + "#" + o.Section.Slug
+}
+
+// Find is the object that an id names. `.md` may stand behind the note's id, a daily note goes by
+// its date too, and a note by the slug of its title (reference/raven.md §6.2, §6.5).
+func (x *Index) Find(id string) (Object, bool) {
+	name, slug, inside := strings.Cut(id, "#")
+	name = strings.TrimSuffix(name, ".md")
+	n, ok := x.ByID(name)
+	if daily, alias := x.config.DailyID(name); !ok && alias {
+		n, ok = x.ByID(daily)
+	}
+	switch {
+	case !ok:
+		return Object{}, false
+	case !inside, slug != "" && slug == n.TitleSlug:
+		return Object{Note: n}, true
+	}
+	s, ok := n.Section(slug)
+	return Object{n, s}, ok
+}
+
+// Folded is the path of a file that differs from this one by case or normalization at most: the
+// same path, if there is such a file, else the first of them.
+func (x *Index) Folded(path string) (string, bool) {
+	if _, ok := x.files.Get(path); ok {
+		return path, true
+	}
+	prefix, found := key(vault.Fold(path), ""), ""
+	x.folded.Ascend(prefix, func(k string, _ struct{}) bool {
+		if strings.HasPrefix(k, prefix) {
+			found = k[len(prefix):]
+		}
+		return false
+	})
+	return found, found != ""
+}
 
 // Files yields all files by path, bytewise.
 func (x *Index) Files() iter.Seq[*File] { return x.FilesAfter("") }
 
-// FilesAfter yields the files behind a path.
+// FilesAfter yields the files behind a path, by path.
 func (x *Index) FilesAfter(path string) iter.Seq[*File] {
 	return func(yield func(*File) bool) {
 		x.files.Ascend(path, func(p string, f *File) bool { return p == path || yield(f) })
@@ -157,26 +173,23 @@ func (x *Index) Notes(after string) iter.Seq[*Note] {
 
 // OfType yields the notes of a type behind a path, by path.
 func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
+	first, prefix := key(typ, after), key(typ, "")
 	return func(yield func(*Note) bool) {
-		first := typeKey(typ, after)
-		x.byType.Ascend(first, func(key string, n *Note) bool {
-			if n.Type != typ {
-				return false
-			}
-			return key == first || yield(n)
+		x.byType.Ascend(first, func(k string, n *Note) bool {
+			return strings.HasPrefix(k, prefix) && (k == first || yield(n))
 		})
 	}
 }
 
-// typeKey is the key of byType. No path holds NUL.
-func typeKey(typ, path string) string { return typ + "\x00" + path }
+// key joins two parts of which neither holds NUL. It sorts by the first, then the second.
+func key(first, second string) string { return first + "\x00" + second }
 
 // Count is the number of notes of a type; for the type section, of sections.
 func (x *Index) Count(typ string) int {
 	if typ == vault.Section {
 		return x.totals.Sections
 	}
-	n, _ := x.types.Get(typ)
+	n, _ := x.counts.Get(typ)
 	return n
 }
 
@@ -185,13 +198,4 @@ func (x *Index) Quarantined() iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		x.broken.Scan(func(_ string, n *Note) bool { return yield(n) })
 	}
-}
-
-// Section finds a section of a note by its slug.
-func (n *Note) Section(slug string) (*Section, bool) {
-	i := slices.IndexFunc(n.Sections, func(s Section) bool { return s.Slug == slug })
-	if i < 0 {
-		return nil, false
-	}
-	return &n.Sections[i], true
 }

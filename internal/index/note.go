@@ -2,8 +2,10 @@ package index
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"rookery/internal/markdown"
 	"rookery/internal/vault"
@@ -36,6 +38,7 @@ type Note struct {
 	DeclaredType string // as the frontmatter says it; empty if it does not
 	Type         string // what that means in the vault's schema
 	Title        string // of the title heading; empty if there is none
+	TitleSlug    string // by which the note goes too: `people/freya#freya`
 	Fields       []Field
 	Sections     []Section // in text order; a title heading is none
 	LineCount    int
@@ -73,6 +76,15 @@ func (n *Note) Field(name string) (Field, bool) {
 	return Field{}, false
 }
 
+// Section finds a section of the note by its slug.
+func (n *Note) Section(slug string) (*Section, bool) {
+	i := slices.IndexFunc(n.Sections, func(s Section) bool { return s.Slug == slug })
+	if i < 0 {
+		return nil, false
+	}
+	return &n.Sections[i], true
+}
+
 // Values are the fields as a map.
 func (n *Note) Values() map[string]any {
 	m := make(map[string]any, len(n.Fields))
@@ -106,8 +118,18 @@ func (n *Note) readFields(fm *markdown.Frontmatter) {
 			n.Fields = append(n.Fields, Field{e.Key, e.Value, e.Line})
 			continue
 		}
-		n.DeclaredType, _ = e.Value.(string) // anything else reads as a page (raven.md §1.3)
+		n.DeclaredType = declared(e.Value)
 	}
+}
+
+// declared is the type that a note says with this value. What is no text reads as a page
+// (reference/raven.md §1.3), and so does what cannot be the name of a type.
+func declared(v any) string {
+	s, ok := v.(string)
+	if v != nil && (!ok || strings.ContainsFunc(s, unicode.IsControl)) {
+		return vault.Page
+	}
+	return s
 }
 
 // readSections takes the headings. A title heading is another name of the note, and no section.
@@ -116,7 +138,7 @@ func (n *Note) readSections(headings []markdown.Heading) {
 	for i, h := range headings {
 		number[i] = -1
 		if h.Title {
-			n.Title = h.Text
+			n.Title, n.TitleSlug = h.Text, h.Slug
 			continue
 		}
 		s := Section{
@@ -129,22 +151,4 @@ func (n *Note) readSections(headings []markdown.Heading) {
 		number[i] = len(n.Sections)
 		n.Sections = append(n.Sections, s)
 	}
-}
-
-// typeOf is what a declared type means: a daily note has one type under two names, and what the
-// schema does not know is a page (raven.md §1.3, §6.5).
-func (x *Index) typeOf(n *Note) string {
-	switch n.DeclaredType {
-	case "":
-		if _, daily := x.config.IsDaily(vault.Path(n.Path)); daily {
-			return vault.Daily
-		}
-		return vault.Page
-	case vault.Section:
-		return vault.Page // a heading is one, a note never
-	}
-	if t, ok := x.schema.Type(n.DeclaredType); ok {
-		return t.Name
-	}
-	return vault.Page
 }

@@ -1,219 +1,144 @@
 package index
 
 import (
-	"bytes"
-	"encoding/json"
-	"strings"
 	"time"
 
 	"rookery/internal/vault"
 )
 
 // With is the index after one more commit. The old one stays as it is. It takes time in proportion
-// to what the commit changes; only a change of the schema or of the daily folder looks at all notes
-// again, and reads no text for it.
+// to what the commit changes; a change of the settings looks only at the notes whose type has
+// another meaning now, and reads no text for it.
 func (x *Index) With(c Commit) *Index {
-	y := x.next(c)
-	settings := false
-	for _, ch := range c.Changes {
-		y.change(c, ch)
-		settings = y.setting(ch) || settings
-	}
-	if settings {
-		y.classify()
-	}
+	y := x.clone()
+	y.apply(c)
 	return y
 }
 
+// clone is a copy whose trees may be changed: they are copied on write. Copy marks the tree that it
+// is called on, so it is called on the clone's, and x can be cloned by many at once.
+func (x *Index) clone() *Index {
+	y := *x
+	y.files = *y.files.Copy()
+	y.folded = *y.folded.Copy()
+	y.byType = *y.byType.Copy()
+	y.declared = *y.declared.Copy()
+	y.counts = *y.counts.Copy()
+	y.broken = *y.broken.Copy()
+	y.seeds = *y.seeds.Copy()
+	return &y
+}
+
+// apply takes a commit in. Only With and Build call it, on an index that nobody else has.
+func (x *Index) apply(c Commit) {
+	x.version, x.time = c.Seq, c.Time.UTC()
+	before, texts := x.settings, x.texts
+	var audit []byte
+	for _, ch := range c.Changes {
+		x.change(ch)
+		texts = texts.with(ch)
+		if ch.Path == vault.AuditLog {
+			audit = ch.Text
+		}
+	}
+	if texts != before.texts {
+		x.settings = before.read(texts)
+		x.retype(before)
+	}
+	if audit != nil {
+		x.seed(audit)
+	}
+}
+
 // change takes one file in.
-func (x *Index) change(c Commit, ch Change) {
+func (x *Index) change(ch Change) {
 	old, existed := x.files.Get(ch.Path)
 	if existed {
 		x.drop(old)
 	}
 	if ch.Deleted {
+		x.seeds.Delete(vault.Path(ch.Path).ID()) // who comes next under this name is another
 		return
 	}
 	f := &File{
 		Path: ch.Path, Size: len(ch.Text), Digest: DigestOf(ch.Text), Body: ch.Body,
-		Version: c.Seq,
+		Version: x.version,
 	}
-	x.files.Set(f.Path, f)
-	if !isNote(f.Path) {
-		return
+	if isNote(f.Path) {
+		f.Note = newNote(f, ch.Text)
+		f.Note.Type = x.typeOf(f.Note)
+		f.Note.Created, f.Note.Modified = x.times(f.Note.ID, old)
 	}
-	n := newNote(f, ch.Text)
-	n.Type = x.typeOf(n)
-	n.Created, n.Modified = c.Time, c.Time
-	if existed && old.Note != nil {
-		n.Created = old.Note.Created
-	} else if seen, ok := x.seeds[n.ID]; ok {
-		n.Created, n.Modified = seen.first, seen.last
+	x.enter(f)
+}
+
+// times are when a note was made and changed, if this commit changes it.
+func (x *Index) times(id string, old *File) (created, modified time.Time) {
+	if old != nil && old.Note != nil {
+		return old.Note.Created, x.time
 	}
-	f.Note = n
-	x.add(n)
+	if told, ok := x.seeds.Get(id); ok {
+		return told.before(x.time, x.time)
+	}
+	return x.time, x.time
 }
 
 // isNote reports whether the file of a path is a note.
 func isNote(path string) bool {
-	return vault.Path(path).Kind() == vault.KindNote && !strings.HasPrefix(path, vault.Trash)
+	return vault.Path(path).Kind() == vault.KindNote && path[0] != '.'
 }
 
-// add enters a note into the lookups.
-func (x *Index) add(n *Note) {
-	x.folded.Set(vault.Fold(n.Path), n.Path)
-	x.byType.Set(typeKey(n.Type, n.Path), n)
-	x.count(n.Type, 1)
-	x.totals.Notes++
-	x.totals.Sections += len(n.Sections)
-	x.totals.Bytes += int64(n.Size)
+// enter enters a file into the lookups.
+func (x *Index) enter(f *File) {
+	x.files.Set(f.Path, f)
+	x.folded.Set(key(vault.Fold(f.Path), f.Path), struct{}{})
+	n := f.Note
+	if n == nil {
+		return
+	}
+	x.byType.Set(key(n.Type, n.Path), n)
+	if n.DeclaredType != "" {
+		x.declared.Set(key(n.DeclaredType, n.Path), n)
+	}
 	if n.Quarantine != nil {
 		x.broken.Set(n.Path, n)
-		x.totals.Quarantined++
 	}
+	x.count(n, 1)
 }
 
 // drop takes a file out of the lookups.
 func (x *Index) drop(f *File) {
 	x.files.Delete(f.Path)
+	x.folded.Delete(key(vault.Fold(f.Path), f.Path))
 	n := f.Note
 	if n == nil {
 		return
 	}
-	x.folded.Delete(vault.Fold(n.Path))
-	x.byType.Delete(typeKey(n.Type, n.Path))
-	x.count(n.Type, -1)
-	x.totals.Notes--
-	x.totals.Sections -= len(n.Sections)
-	x.totals.Bytes -= int64(n.Size)
-	if n.Quarantine != nil {
-		x.broken.Delete(n.Path)
-		x.totals.Quarantined--
-	}
+	x.byType.Delete(key(n.Type, n.Path))
+	x.declared.Delete(key(n.DeclaredType, n.Path))
+	x.broken.Delete(n.Path)
+	x.count(n, -1)
 }
 
-func (x *Index) count(typ string, by int) {
-	n, _ := x.types.Get(typ)
-	if n += by; n == 0 {
-		x.types.Delete(typ)
+// replace puts a note that differs in what the index says of it in the place of the old one.
+func (x *Index) replace(old *Note, by Note) {
+	f := *old.File
+	by.File, f.Note = &f, &by
+	x.drop(old.File)
+	x.enter(&f)
+}
+
+// count adds a note to the sums, or takes it off.
+func (x *Index) count(n *Note, by int) {
+	x.totals.Notes += by
+	x.totals.Sections += by * len(n.Sections)
+	x.totals.Bytes += int64(by * n.Size)
+	if n.Quarantine != nil {
+		x.totals.Quarantined += by
+	}
+	if sum, _ := x.counts.Get(n.Type); sum+by > 0 {
+		x.counts.Set(n.Type, sum+by)
 		return
 	}
-	x.types.Set(typ, n)
-}
-
-// setting takes a file that says how the others are read. It reports whether the notes must be
-// looked at again.
-func (x *Index) setting(ch Change) bool {
-	text := ch.Text
-	if ch.Deleted {
-		text = nil
-	}
-	switch ch.Path {
-	case vault.SchemaFile:
-		x.readSchema(text)
-		return true
-	case vault.ConfigRaven:
-		x.readConfig(text, x.rookery)
-		return true
-	case vault.ConfigRookery:
-		x.readConfig(x.raven, text)
-		return false
-	case vault.AuditLog:
-		x.seeds = readSeeds(text)
-		return true
-	}
-	return false
-}
-
-func (x *Index) readSchema(text []byte) {
-	x.schema, x.schemaErr = vault.ParseSchema(text)
-	if x.schemaErr != nil {
-		x.schema = vault.NewSchema()
-	}
-	x.schema = x.schema.WithDaily(x.config)
-}
-
-func (x *Index) readConfig(raven, rookery []byte) {
-	x.raven, x.rookery = raven, rookery
-	x.config, x.configErr = vault.ParseConfig(raven, rookery)
-	x.schema = x.schema.WithDaily(x.config)
-}
-
-// classify gives every note the type and the times that the settings say now.
-func (x *Index) classify() {
-	var all []*Note
-	for n := range x.Notes("") {
-		all = append(all, n)
-	}
-	for _, n := range all {
-		again := *n
-		again.Type = x.typeOf(n)
-		if seen, ok := x.seeds[n.ID]; ok && seen.first.Before(n.Created) {
-			if n.Modified.Equal(n.Created) {
-				again.Modified = seen.last
-			}
-			again.Created = seen.first
-		}
-		if again.Type == n.Type && again.Created.Equal(n.Created) {
-			continue
-		}
-		f := *n.File
-		f.Note, again.File = &again, &f
-		x.drop(n.File)
-		x.files.Set(f.Path, &f)
-		x.add(&again)
-	}
-}
-
-// seeds are when objects were first and last seen, by id, as an audit log that was brought in tells
-// it (raven.md §6.9).
-type seeds map[string]seen
-
-type seen struct{ first, last time.Time }
-
-// auditEntry is what seeds need of a line of an audit log.
-type auditEntry struct {
-	TS         time.Time `json:"ts"`
-	Op         string    `json:"op"`
-	Entity     string    `json:"entity"`
-	ID         string    `json:"id"`
-	Discovered []string  `json:"discovered"`
-	Modified   []string  `json:"modified"`
-}
-
-// readSeeds reads an audit log. A line that cannot be read is passed over: other programs wrote it.
-func readSeeds(text []byte) seeds {
-	s := seeds{}
-	for line := range bytes.Lines(text) {
-		var e auditEntry
-		if json.Unmarshal(line, &e) != nil || e.TS.IsZero() {
-			continue
-		}
-		switch e.Op {
-		case "create", "update":
-			if e.Entity == "object" {
-				s.see(e.ID, e.TS)
-			}
-		case "delete":
-			delete(s, e.ID)
-		case "reindex":
-			for _, name := range append(e.Discovered, e.Modified...) {
-				if id, ok := cutObject(name); ok {
-					s.see(id, e.TS)
-				}
-			}
-		}
-	}
-	return s
-}
-
-func (s seeds) see(id string, at time.Time) {
-	old, ok := s[id]
-	if !ok || at.Before(old.first) {
-		old.first = at
-	}
-	if at.After(old.last) {
-		old.last = at
-	}
-	s[id] = old
+	x.counts.Delete(n.Type)
 }

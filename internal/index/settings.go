@@ -1,0 +1,147 @@
+package index
+
+import (
+	"strings"
+
+	"rookery/internal/vault"
+)
+
+// settings are what the vault's own files say about the others.
+type settings struct {
+	schema    *vault.Schema
+	schemaErr error
+	config    vault.Config
+	configErr error
+	texts     settingTexts
+}
+
+// settingTexts are the texts of the files that hold the settings. They are small, and raven.yaml and
+// rookery.yaml are read together.
+type settingTexts struct{ schema, raven, rookery string }
+
+// with is the texts after a change of a file.
+func (t settingTexts) with(ch Change) settingTexts {
+	text := string(ch.Text)
+	if ch.Deleted {
+		text = ""
+	}
+	switch ch.Path {
+	case vault.SchemaFile:
+		t.schema = text
+	case vault.ConfigRaven:
+		t.raven = text
+	case vault.ConfigRookery:
+		t.rookery = text
+	}
+	return t
+}
+
+// read is the settings that the texts say. What does not load has its defaults, and the error is
+// kept.
+func (s settings) read(t settingTexts) settings {
+	s.texts = t
+	s.config, s.configErr = vault.ParseConfig([]byte(t.raven), []byte(t.rookery))
+	s.schema, s.schemaErr = vault.ParseSchema([]byte(t.schema))
+	if s.schemaErr != nil {
+		s.schema = vault.NewSchema()
+	}
+	s.schema = s.schema.WithDaily(s.config)
+	return s
+}
+
+// Schema is the schema of the vault; of one whose schema.yaml does not load, the built-in types.
+func (x *Index) Schema() *vault.Schema { return x.schema }
+
+// SchemaErr is why schema.yaml does not load, nil if it does.
+func (x *Index) SchemaErr() error { return x.schemaErr }
+
+// Config is how the vault is set up; what does not load has its default.
+func (x *Index) Config() vault.Config { return x.config }
+
+// ConfigErr is why raven.yaml or rookery.yaml does not load, nil if they do.
+func (x *Index) ConfigErr() error { return x.configErr }
+
+// typeOf is what the type that a note says means: a daily note has one type under two names, and
+// what the schema does not know is a page (reference/raven.md §1.3, §6.5).
+func (s settings) typeOf(n *Note) string {
+	if n.DeclaredType != "" {
+		return s.meaning(n.DeclaredType)
+	}
+	if _, daily := s.config.IsDaily(vault.Path(n.Path)); daily && n.Quarantine == nil {
+		return vault.Daily
+	}
+	return vault.Page
+}
+
+// meaning is the type of the schema that a note of the declared type has. Section is none: headings
+// are sections, notes never.
+func (s settings) meaning(declared string) string {
+	if t, ok := s.schema.Type(declared); ok && t.Name != vault.Section {
+		return t.Name
+	}
+	return vault.Page
+}
+
+// retype gives each note the type that it has by the new settings.
+func (x *Index) retype(before settings) {
+	var notes []*Note
+	for declared := range x.declaredTypes {
+		if before.meaning(declared) != x.meaning(declared) {
+			notes = x.collect(notes, declared)
+		}
+	}
+	for _, dir := range []string{before.config.DailyDirectory, x.config.DailyDirectory} {
+		if before.config.DailyDirectory != x.config.DailyDirectory {
+			notes = x.collectFolder(notes, dir+"/")
+		}
+	}
+	for _, n := range notes {
+		now := *n
+		if now.Type = x.typeOf(n); now.Type != n.Type {
+			x.replace(n, now)
+		}
+	}
+}
+
+// declaredTypes yields each type that some note declares, once. It hops from one to the next.
+func (x *Index) declaredTypes(yield func(string) bool) {
+	it := x.declared.Iter()
+	for ok := it.First(); ok; {
+		declared := it.Value().DeclaredType
+		if !yield(declared) {
+			return
+		}
+		ok = it.Seek(declared + "\x01")
+	}
+}
+
+// collect adds the notes that declare a type.
+func (x *Index) collect(notes []*Note, declared string) []*Note {
+	prefix := key(declared, "")
+	x.declared.Ascend(prefix, func(k string, n *Note) bool {
+		if !strings.HasPrefix(k, prefix) {
+			return false
+		}
+		notes = append(notes, n)
+		return true
+	})
+	return notes
+}
+
+// collectFolder adds the notes of a folder that declare no type. It passes over one that is there
+// already, for one daily folder may lie in the other.
+func (x *Index) collectFolder(notes []*Note, folder string) []*Note {
+	seen := map[*Note]bool{}
+	for _, n := range notes {
+		seen[n] = true
+	}
+	for f := range x.FilesAfter(folder) {
+		if !strings.HasPrefix(f.Path, folder) {
+			break
+		}
+		if f.Note != nil && f.Note.DeclaredType == "" && !seen[f.Note] {
+			notes = append(notes, f.Note)
+		}
+	}
+	return notes
+}
