@@ -1,0 +1,192 @@
+package search
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A requirement is what a note must have, or must not.
+type requirement struct {
+	parts  [][]form // each in one of its forms, all in one slot
+	phrase []atom   // what the text of that slot must hold; nil: the parts say all
+	lists  [][]uint32
+}
+
+// requirements are several of them.
+type requirements []*requirement
+
+// and adds one, unless nothing can be searched of it.
+func (rs requirements) and(r *requirement) requirements {
+	if len(r.parts) == 0 {
+		return rs
+	}
+	return append(rs, r)
+}
+
+// phrase is the requirement of a phrase.
+func (p *planner) phrase(text string) *requirement {
+	r := &requirement{}
+	for run := range p.scan.runs([]byte(text)) {
+		r.add(run)
+	}
+	if len(r.phrase) == 1 && len(r.parts) == 1 {
+		r.phrase = nil // one posting says it all
+	}
+	p.locate(r)
+	return r
+}
+
+// add adds the atoms of a run, and the terms that a slot has which holds them.
+func (r *requirement) add(run *run) {
+	for i, a := range run.atoms {
+		a.text = bytes.Clone(a.text)
+		r.phrase = append(r.phrase, a)
+		switch {
+		case a.spaceless:
+			for _, term := range queryGrams(a.text) {
+				r.parts = append(r.parts, []form{{term: term}})
+			}
+		case run.whole == nil:
+			r.parts = append(r.parts, []form{written(a.text)})
+		case i == 0: // what is one word here may be two in the text, and the other way round
+			r.parts = append(r.parts, []form{written(a.text), written(run.whole)})
+		}
+	}
+}
+
+func written(word []byte) form { return form{term: asWritten + shorten(string(word))} }
+
+// exclusion is the requirement of a clause with Not. One word stands for all its forms, like a word
+// that is looked for; several words that nothing but a sign parts are a phrase.
+func (p *planner) exclusion(c Clause) *requirement {
+	r := p.phrase(c.Text)
+	var forms []form
+	switch {
+	case c.Kind == Prefix:
+		forms = p.prefixForms(c.Text)
+	case c.Kind == Word && len(r.parts) == 1 && r.phrase == nil:
+		forms = p.excluded(r.parts[0][0].term)
+	}
+	if forms != nil {
+		r.parts, r.phrase = [][]form{forms}, nil
+		p.locate(r)
+	}
+	return r
+}
+
+// excluded are the forms of a word, given as it is written; nil if the term is none, or a stop word.
+func (p *planner) excluded(term string) []form {
+	word, ok := strings.CutPrefix(term, asWritten)
+	if !ok || p.x.analyzer.stops[word] {
+		return nil
+	}
+	return append(p.x.analyzer.wordForms(word), form{term: term, weight: 1})
+}
+
+// locate finds the slots that have all parts.
+func (p *planner) locate(r *requirement) {
+	r.lists = make([][]uint32, len(p.x.layers))
+	for i := range p.x.layers {
+		r.lists[i] = p.x.slotsWith(&p.x.layers[i], r.parts)
+	}
+}
+
+func (x *Index) slotsWith(l *layer, parts [][]form) []uint32 {
+	var slots []uint32
+	for i, forms := range parts {
+		var own []uint32
+		for _, w := range x.listOf(l, forms) {
+			own = append(own, w.slot)
+		}
+		if i == 0 {
+			slots = own
+			continue
+		}
+		slots = slices.DeleteFunc(slots, func(s uint32) bool {
+			_, ok := slices.BinarySearch(own, s)
+			return !ok
+		})
+	}
+	return slots
+}
+
+// within are the slots of a note that have all parts.
+func (r *requirement) within(layer int, head, end uint32) []uint32 {
+	list := r.lists[layer]
+	from, _ := slices.BinarySearch(list, head)
+	to, _ := slices.BinarySearch(list, end)
+	return list[from:to]
+}
+
+// holds reports whether a text holds a phrase: the same letters, beginning and ending with words. A
+// word of one may be several of the other only inside an identifier: "github actions" stands in
+// GitHub Actions, "the rapist" not in therapist.
+func (s *scanner) holds(text []byte, phrase []atom) bool {
+	atoms, phrase := characters(s.all(text)), characters(phrase)
+	for i := range atoms {
+		if begins(atoms[i:], phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// all are the atoms of a text.
+func (s *scanner) all(text []byte) []atom {
+	var atoms []atom
+	var kept []byte // where it has to grow, what points to the old one stays good
+	for r := range s.runs(text) {
+		for _, a := range r.atoms {
+			kept = append(kept, a.text...)
+			a.text = kept[len(kept)-len(a.text):]
+			atoms = append(atoms, a)
+		}
+	}
+	return atoms
+}
+
+// characters parts what is spaceless into its characters, so that a phrase is found inside it.
+func characters(atoms []atom) []atom {
+	var list []atom
+	for _, a := range atoms {
+		for a.spaceless && utf8.RuneCount(a.text) > 1 {
+			first := a
+			_, n := utf8.DecodeRune(a.text)
+			first.text, a.text = a.text[:n], a.text[n:]
+			a.soft = false
+			list = append(list, first)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// begins reports whether a text begins with a phrase. Both have atoms.
+func begins(text, phrase []atom) bool {
+	t, p := text[0].text, phrase[0].text // what is left of the atoms that are compared
+	text, phrase = text[1:], phrase[1:]
+	for {
+		n := min(len(t), len(p))
+		if !bytes.Equal(t[:n], p[:n]) {
+			return false
+		}
+		t, p = t[n:], p[n:]
+		if len(p) == 0 && len(phrase) == 0 {
+			return len(t) == 0
+		}
+		if len(t) > 0 && !phrase[0].soft || len(p) > 0 && (len(text) == 0 || !text[0].soft) {
+			return false
+		}
+		if len(p) == 0 {
+			p, phrase = phrase[0].text, phrase[1:]
+		}
+		if len(t) == 0 {
+			if len(text) == 0 {
+				return false
+			}
+			t, text = text[0].text, text[1:]
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a query may ask for. What a person types is far below; of a page that somebody pastes the
+// first words count.
+const (
+	mostWords   = 128
+	mostRepairs = 8 // words that are not in the vault, for which similar ones are looked for
+)
+
+// The weights of what a word is found by, beside its stem.
+const (
+	writtenWeight = .3 // as written, which counts on top
+	bareWeight    = .5 // without its accents
+	prefixWeight  = .5 // another word that begins so
+)
+
+// A form is a term that stands for a word, and how much of an occurrence one of it is worth.
+type form struct {
+	term   string
+	prefix bool // all terms that begin so
+	weight float64
+}
+
+// A concept is what is scored as one: in whichever form it stands, it counts once.
+type concept struct {
+	forms  []form
+	weight float64
+	lists  [][]weighted // by layer
+	docs   int          // notes that have it
+	idf    float64      // with the weight
+}
+
+// A wanted is a word of the query.
+type wanted struct {
+	text       string
+	stop       bool
+	repairable bool
+	concepts   []*concept
+}
+
+// A plan is a query as the index answers it.
+type plan struct {
+	concepts []*concept
+	must     requirements
+	never    requirements
+}
+
+// A planner makes a plan.
+type planner struct {
+	x     *Index
+	scan  *scanner
+	words []wanted
+	seen  map[string]bool
+	plan
+}
+
+func (x *Index) plan(q Query) plan {
+	p := &planner{x: x, scan: x.analyzer.scanner(), seen: map[string]bool{}}
+	for _, c := range q.Clauses {
+		switch {
+		case c.Not:
+			p.never = p.never.and(p.exclusion(c))
+		case c.Kind == Phrase:
+			p.must = p.must.and(p.phrase(c.Text))
+			p.text(c.Text)
+		case c.Kind == Prefix:
+			p.prefix(c.Text)
+		default:
+			p.text(c.Text)
+		}
+	}
+	p.choose()
+	return p.plan
+}
+
+// want adds a word, unless it is there or there are enough.
+func (p *planner) want(w wanted) {
+	if p.seen[w.text] || len(p.words) == mostWords {
+		return
+	}
+	p.seen[w.text] = true
+	p.words = append(p.words, w)
+}
+
+// text adds the words of a text.
+func (p *planner) text(text string) {
+	for r := range p.scan.runs([]byte(text)) {
+		for _, a := range r.atoms {
+			p.atom(r, a)
+		}
+		if r.whole != nil {
+			p.word(string(r.whole), false)
+		}
+	}
+}
+
+// atom adds an atom: but for a single letter of an identifier, which says nothing.
+func (p *planner) atom(r *run, a atom) {
+	switch {
+	case a.spaceless:
+		for _, term := range queryGrams(a.text) {
+			f := form{term: term, weight: 1}
+			p.want(wanted{text: term, concepts: []*concept{{forms: []form{f}, weight: 1}}})
+		}
+	case r.whole == nil || utf8.RuneCount(a.text) > 1:
+		p.word(string(a.text), true)
+	}
+}
+
+// queryGrams are the terms of a spaceless stretch that a query asks for: the pairs of neighbours,
+// and of a single character itself.
+func queryGrams(text []byte) []string {
+	single := utf8.RuneCount(text) == 1
+	var terms []string
+	for _, term := range grams(text) {
+		if single || utf8.RuneCount(term) == 2 {
+			terms = append(terms, string(term))
+		}
+	}
+	return terms
+}
+
+func (p *planner) word(word string, repairable bool) {
+	a := p.x.analyzer
+	key := shorten(word)
+	w := wanted{text: word, stop: a.stops[word], repairable: repairable && lettersOnly(word)}
+	if w.stop {
+		forms := append([]form{{term: asWritten + key, weight: 1}}, bareForms(key, key)...)
+		w.concepts = []*concept{{forms: forms, weight: 1}}
+	} else {
+		w.concepts = []*concept{
+			{forms: a.wordForms(key), weight: 1},
+			{forms: []form{{term: asWritten + key, weight: 1}}, weight: writtenWeight},
+		}
+	}
+	p.want(w)
+}
+
+// wordForms are the forms of a word, but for the one that it is written in.
+func (a *analyzer) wordForms(word string) []form {
+	stem := a.stemOf(word)
+	return append([]form{{term: stem, weight: 1}}, bareForms(word, stem)...)
+}
+
+// bareForms find a word whose accents the query or the note leaves out.
+func bareForms(word, stem string) []form {
+	bare, bareStem := bareOf(word), bareOf(stem)
+	forms := []form{{term: unaccented + bare, weight: bareWeight}}
+	if bareStem != bare {
+		forms = append(forms, form{term: unaccented + bareStem, weight: bareWeight})
+	}
+	if bare != word {
+		forms = append(forms, form{term: asWritten + bare, weight: bareWeight})
+	}
+	return forms
+}
+
+// prefix adds a word that is typed in part. In a script without spaces it is text like other text.
+func (p *planner) prefix(text string) {
+	forms := p.prefixForms(text)
+	if forms == nil {
+		p.text(text)
+		return
+	}
+	p.want(wanted{text: text + "*", concepts: []*concept{{forms: forms, weight: 1}}})
+}
+
+// prefixForms are the forms of a word that is typed in part; nil if the text is not one word.
+func (p *planner) prefixForms(text string) []form {
+	word, runs := "", 0
+	for r := range p.scan.runs([]byte(text)) {
+		runs++
+		word = string(r.whole)
+		if len(r.atoms) == 1 && !r.atoms[0].spaceless {
+			word = string(r.atoms[0].text)
+		}
+	}
+	if runs != 1 || word == "" {
+		return nil
+	}
+	if len(word) > longestTerm-16 {
+		word = strings.ToValidUTF8(word[:longestTerm-19], "")
+	}
+	return []form{
+		{term: asWritten + word, weight: 1 - prefixWeight},
+		{term: asWritten + word, prefix: true, weight: prefixWeight},
+		{term: unaccented + bareOf(word), prefix: true, weight: prefixWeight * bareWeight},
+	}
+}
+
+// choose takes the words that count: all but stop words, unless there are no others.
+func (p *planner) choose() {
+	stopsOnly := true
+	for _, w := range p.words {
+		stopsOnly = stopsOnly && w.stop
+	}
+	repairs := 0
+	for _, w := range p.words {
+		if w.stop && !stopsOnly {
+			continue
+		}
+		if p.measure(w.concepts) == 0 && w.repairable && repairs < mostRepairs {
+			repairs++
+			w.concepts = p.repair(w.text)
+			p.measure(w.concepts)
+		}
+		p.concepts = append(p.concepts, w.concepts...)
+	}
+}
+
+// measure reads the postings of some concepts, and returns how many notes have the first.
+func (p *planner) measure(concepts []*concept) int {
+	for _, c := range concepts {
+		p.x.gather(c)
+	}
+	if len(concepts) == 0 {
+		return 0
+	}
+	return concepts[0].docs
+}
+
+func lettersOnly(word string) bool {
+	return strings.IndexFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r)
+	}) < 0
+}
