@@ -59,7 +59,7 @@ func (b *builder) add(path string, n *Note) {
 // slot adds a slot to the last note, or the head of the next one.
 func (b *builder) slot(s slot) int {
 	doc := len(b.seg.docs)
-	if s.end > 0 || s.line > 0 {
+	if !s.isHead() {
 		doc--
 	}
 	b.seg.slots = append(b.seg.slots, s)

@@ -42,7 +42,7 @@ func (p *planner) phrase(text string) *requirement {
 func (r *requirement) add(run *run) {
 	for i, a := range run.atoms {
 		a.text = bytes.Clone(a.text)
-		r.phrase = append(r.phrase, a)
+		r.phrase = characters(r.phrase, a)
 		switch {
 		case a.spaceless:
 			for _, term := range queryGrams(a.text) {
@@ -124,43 +124,36 @@ func (r *requirement) within(layer int, head, end uint32) []uint32 {
 // word of one may be several of the other only inside an identifier: "github actions" stands in
 // GitHub Actions, "the rapist" not in therapist.
 func (s *scanner) holds(text []byte, phrase []atom) bool {
-	atoms, phrase := characters(s.all(text)), characters(phrase)
-	for i := range atoms {
-		if begins(atoms[i:], phrase) {
+	s.found, s.kept = s.found[:0], s.kept[:0]
+	for r := range s.runs(text) {
+		for _, a := range r.atoms {
+			s.kept = append(s.kept, a.text...) // if it has to grow, what shows the old one stays good
+			a.text = s.kept[len(s.kept)-len(a.text):]
+			s.found = characters(s.found, a)
+		}
+	}
+	for i := range s.found {
+		if begins(s.found[i:], phrase) {
 			return true
 		}
 	}
 	return false
 }
 
-// all are the atoms of a text.
-func (s *scanner) all(text []byte) []atom {
-	var atoms []atom
-	var kept []byte // where it has to grow, what points to the old one stays good
-	for r := range s.runs(text) {
-		for _, a := range r.atoms {
-			kept = append(kept, a.text...)
-			a.text = kept[len(kept)-len(a.text):]
-			atoms = append(atoms, a)
+// characters appends an atom, parted into its characters if it is spaceless: so a phrase is found
+// inside it.
+func characters(list []atom, a atom) []atom {
+	for a.spaceless {
+		first := a
+		_, n := utf8.DecodeRune(a.text)
+		if n == len(a.text) {
+			break
 		}
+		first.text, a.text = a.text[:n], a.text[n:]
+		a.soft = false
+		list = append(list, first)
 	}
-	return atoms
-}
-
-// characters parts what is spaceless into its characters, so that a phrase is found inside it.
-func characters(atoms []atom) []atom {
-	var list []atom
-	for _, a := range atoms {
-		for a.spaceless && utf8.RuneCount(a.text) > 1 {
-			first := a
-			_, n := utf8.DecodeRune(a.text)
-			first.text, a.text = a.text[:n], a.text[n:]
-			a.soft = false
-			list = append(list, first)
-		}
-		list = append(list, a)
-	}
-	return list
+	return append(list, a)
 }
 
 // begins reports whether a text begins with a phrase. Both have atoms.

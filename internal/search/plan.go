@@ -130,13 +130,13 @@ func (p *planner) word(word string, repairable bool) {
 	a := p.x.analyzer
 	key := shorten(word)
 	w := wanted{text: word, stop: a.stops[word], repairable: repairable && lettersOnly(word)}
+	asIs := form{term: asWritten + key, weight: 1}
 	if w.stop {
-		forms := append([]form{{term: asWritten + key, weight: 1}}, bareForms(key, key)...)
-		w.concepts = []*concept{{forms: forms, weight: 1}}
+		w.concepts = []*concept{{forms: append(a.bareForms(key), asIs), weight: 1}}
 	} else {
 		w.concepts = []*concept{
 			{forms: a.wordForms(key), weight: 1},
-			{forms: []form{{term: asWritten + key, weight: 1}}, weight: writtenWeight},
+			{forms: []form{asIs}, weight: writtenWeight},
 		}
 	}
 	p.want(w)
@@ -144,19 +144,22 @@ func (p *planner) word(word string, repairable bool) {
 
 // wordForms are the forms of a word, but for the one that it is written in.
 func (a *analyzer) wordForms(word string) []form {
-	stem := a.stemOf(word)
-	return append([]form{{term: stem, weight: 1}}, bareForms(word, stem)...)
+	return append(a.bareForms(word), form{term: a.stemOf(word), weight: 1})
 }
 
 // bareForms find a word whose accents the query or the note leaves out.
-func bareForms(word, stem string) []form {
-	bare, bareStem := bareOf(word), bareOf(stem)
+func (a *analyzer) bareForms(word string) []form {
+	stem, bare := a.stemOf(word), bareOf(word)
+	bareStem := bareOf(stem)
 	forms := []form{{term: unaccented + bare, weight: bareWeight}}
 	if bareStem != bare {
 		forms = append(forms, form{term: unaccented + bareStem, weight: bareWeight})
 	}
 	if bare != word {
 		forms = append(forms, form{term: asWritten + bare, weight: bareWeight})
+	}
+	if other := a.stemOf(bare); other != stem {
+		forms = append(forms, form{term: other, weight: bareWeight})
 	}
 	return forms
 }

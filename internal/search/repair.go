@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"unicode/utf8"
 )
@@ -55,7 +56,7 @@ func (a *analyzer) mainTerm(word string) string {
 // similar are the words of the vault that some slips make of another, the best first.
 func (x *Index) similar(letters []rune, slips int) []similar {
 	found := map[string]similar{}
-	d := distance{from: letters, most: slips}
+	d := distance{from: letters, most: slips, bag: bagOf(string(letters))}
 	for i := range x.layers {
 		l := &x.layers[i]
 		first, end := l.prefixed(asWritten)
@@ -87,23 +88,33 @@ func (x *Index) similar(letters []rune, slips int) []similar {
 type distance struct {
 	from []rune
 	most int // beyond which it does not matter how many
+	bag  uint64
 	word []rune
 	rows [3][]int // of the table: the last, the one before, the new one
 }
 
 // to is the distance to a word; more than d.most if it is more than that.
 func (d *distance) to(word string) int {
-	if len(word)-len(d.from)*utf8.UTFMax > d.most || len(d.from)-len(word) > d.most {
+	if n := utf8.RuneCountInString(word) - len(d.from); n > d.most || -n > d.most {
+		return d.most + 1
+	}
+	bag := bagOf(word)
+	if bits.OnesCount64(bag&^d.bag) > d.most || bits.OnesCount64(d.bag&^bag) > d.most {
 		return d.most + 1
 	}
 	d.word = d.word[:0]
 	for _, r := range word {
 		d.word = append(d.word, r)
 	}
-	if n := len(d.word) - len(d.from); n > d.most || -n > d.most {
-		return d.most + 1
-	}
 	return d.align()
+}
+
+// bagOf are the letters of a word, as bits. One slip adds one at most, and takes one away.
+func bagOf(word string) (bag uint64) {
+	for _, r := range word {
+		bag |= 1 << (r % 64)
+	}
+	return bag
 }
 
 // align fills the table row by row, and stops when no way through it is short enough.

@@ -32,6 +32,9 @@ type scanner struct {
 	raw     []byte // what is normalized
 	buf     []byte // what the atoms of a run are slices of
 	whole   []byte
+
+	found []atom // of a text in which a phrase is looked for
+	kept  []byte // what these are slices of
 }
 
 // runs yields the runs of a text. Invalid UTF-8 parts words.

@@ -24,7 +24,7 @@ const (
 // A weighted says how often something stands in a slot: occurrences in an average body.
 type weighted struct {
 	slot  uint32
-	count float64
+	count float32
 }
 
 // gather reads the postings of a concept, counts the notes that have it, and weighs it.
@@ -76,34 +76,36 @@ func (s *segment) termsOf(f form) (first, end int) {
 // appendTerm appends the occurrences of a term in the notes that are there.
 func (x *Index) appendTerm(list []weighted, l *layer, term int, weight float64) []weighted {
 	r := l.list(term)
+	list = slices.Grow(list, len(r.data)) // a posting takes a byte at least
 	for r.read() {
-		doc := l.docOf[r.slot]
-		if !l.has(int(doc)) {
+		if !l.has(int(l.docOf[r.slot])) {
 			continue
 		}
-		count := x.bodyCount(l, r.posting)
-		if l.docs[doc].head == r.slot {
-			count = x.headCount(l, r.posting)
+		count := 0.0
+		if l.slots[r.slot].isHead() {
+			count = x.headCount(l, r.counts, r.slot)
+		} else {
+			count = x.bodyCount(l, r.counts, r.slot)
 		}
-		list = append(list, weighted{r.slot, weight * count})
+		list = append(list, weighted{r.slot, float32(weight * count)})
 	}
 	return list
 }
 
 // headCount weighs a posting of a head.
-func (x *Index) headCount(l *layer, p posting) float64 {
-	n, t := l.slots[p.slot].lengths, x.totals
-	title := normal(p.counts[fieldTitle], titleSlope, n[0], t.title, t.notes)
-	also := normal(p.counts[fieldAlso], alsoSlope, n[1], t.also, t.notes)
-	return float64(titleWeight*title) + float64(pathWeight*float64(p.counts[fieldPath])) +
+func (x *Index) headCount(l *layer, counts [fields]uint32, slot uint32) float64 {
+	n, t := l.slots[slot].lengths, &x.totals
+	title := normal(counts[fieldTitle], titleSlope, n[0], t.title, t.notes)
+	also := normal(counts[fieldAlso], alsoSlope, n[1], t.also, t.notes)
+	return float64(titleWeight*title) + float64(pathWeight*float64(counts[fieldPath])) +
 		float64(alsoWeight*also)
 }
 
 // bodyCount weighs a posting of a unit.
-func (x *Index) bodyCount(l *layer, p posting) float64 {
-	n, t := l.slots[p.slot].lengths, x.totals
-	body := normal(p.counts[fieldBody], bodySlope, n[0], t.body, t.units)
-	heading := normal(p.counts[fieldHeading], headingSlope, n[1], t.heading, t.units)
+func (x *Index) bodyCount(l *layer, counts [fields]uint32, slot uint32) float64 {
+	n, t := l.slots[slot].lengths, &x.totals
+	body := normal(counts[fieldBody], bodySlope, n[0], t.body, t.units)
+	heading := normal(counts[fieldHeading], headingSlope, n[1], t.heading, t.units)
 	return body + float64(headingWeight*heading)
 }
 
@@ -219,7 +221,7 @@ func (w *walker) score(doc int) scored {
 func (w *walker) read(i int, head, end uint32) float64 {
 	list, c, inHead := w.rest[i], w.concepts[i], 0.0
 	if len(list) > 0 && list[0].slot == head {
-		inHead, list = list[0].count, list[1:]
+		inHead, list = float64(list[0].count), list[1:]
 	}
 	alone := 0.0
 	if inHead > 0 {
@@ -230,7 +232,7 @@ func (w *walker) read(i int, head, end uint32) float64 {
 		if w.gains[at] == 0 {
 			w.touched = append(w.touched, list[0].slot)
 		}
-		w.gains[at] += c.gain(inHead+list[0].count) - alone
+		w.gains[at] += c.gain(inHead+float64(list[0].count)) - alone
 	}
 	w.rest[i] = list
 	return alone

@@ -32,6 +32,9 @@ type slot struct {
 	lengths [2]uint32 // words: of a head its title and what else, of a unit its body and heading
 }
 
+// isHead reports whether a slot is a head. Units begin in a line.
+func (s *slot) isHead() bool { return s.line == 0 }
+
 // terms is the number of terms.
 func (s *segment) terms() int { return len(s.nameEnds) }
 
