@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pin is the name of the annotation that gives a trait its id. It is no trait.
-const pin = "id"
+// pinName is the name of the annotation that gives a trait its id. It is no trait.
+const pinName = "id"
 
 // A Trait is an annotation `@name` or `@name(value)` in the text of a note. They stand in paragraphs,
 // list items and quotes; those in headings, code, HTML and the frontmatter are text, but for a heading
@@ -31,6 +31,7 @@ type Trait struct {
 	Text  Span // of the value between its parentheses; empty where there are none
 
 	lone bool // the whole line can go if nothing else is on it
+	pin  Span // of the annotation that gives the id; empty if there is none
 }
 
 // A Kind is the form of a trait's value. The schema says what it means.
@@ -111,21 +112,21 @@ func (b *bodyReader) traits(r *rendered, l blockLine) {
 	if len(b.found) == 0 {
 		return
 	}
+	t := Trait{
+		Scope: b.scope(), Line: l.number, lone: l.lone,
+		Content: valid(bytes.TrimSpace(b.prose.src[l.Start:l.End])),
+	}
 	var spans []Span
-	id := ""
 	for _, a := range b.found {
 		spans = append(spans, a.whole)
-		if a.name == pin && id == "" {
-			id = b.pinned(a)
+		if a.name == pinName && t.Pin == "" {
+			t.Pin = b.pinned(a)
+			t.pin = Span{a.src.Start + l.shift, a.src.End + l.shift}
 		}
 	}
-	t := Trait{
-		Pin: id, Scope: b.scope(), Line: l.number, lone: l.lone,
-		Content:     valid(bytes.TrimSpace(b.prose.src[l.Start:l.End])),
-		ContentText: r.without(spans),
-	}
+	t.ContentText = r.without(spans)
 	for _, a := range b.found {
-		if a.name != pin {
+		if a.name != pinName {
 			b.doc.Traits = append(b.doc.Traits, b.trait(t, a, l))
 		}
 	}
