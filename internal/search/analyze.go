@@ -31,6 +31,7 @@ type analyzer struct {
 	stem    func(*snowballstem.Env) bool // nil: not stemmed
 	stops   map[string]bool
 	forms   map[string]string // a word to the one that it counts as
+	stems   map[string]string // a stem to the one that it counts as
 }
 
 func newAnalyzer(name string) *analyzer {
@@ -42,13 +43,29 @@ func newAnalyzer(name string) *analyzer {
 	for word := range strings.FieldsSeq(l.stops) {
 		a.stops[word] = true
 	}
-	for line := range strings.Lines(l.forms) {
-		words := strings.Fields(line)
-		for i := 1; i < len(words); i++ {
-			a.forms[words[i]] = words[0]
+	for base, word := range pairs(l.forms) {
+		a.forms[word] = base
+	}
+	stems := map[string]string{}
+	for base, word := range pairs(l.other) {
+		stems[a.stemOf(word)] = a.stemOf(base)
+	}
+	a.stems = stems
+	return a
+}
+
+// pairs yields the first word of each line with each of the others.
+func pairs(lines string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for line := range strings.Lines(lines) {
+			words := strings.Fields(line)
+			for i := 1; i < len(words); i++ {
+				if !yield(words[0], words[i]) {
+					return
+				}
+			}
 		}
 	}
-	return a
 }
 
 // scanner is a scanner for this analyzer's texts.
@@ -58,15 +75,16 @@ func (a *analyzer) scanner() *scanner { return &scanner{classes: a.classes} }
 func (a *analyzer) terms(word string) []string {
 	word = shorten(word)
 	list := []string{asWritten + word}
-	stem := a.stemOf(word)
 	if !a.stops[word] {
-		list = append(list, stem)
+		list = append(list, a.stemOf(word))
 	}
-	if bare := bareOf(word); bare != word {
-		list = append(list, unaccented+bare)
-		if other := bareOf(stem); other != bare && !a.stops[word] {
-			list = append(list, unaccented+other)
-		}
+	bare := bareOf(word)
+	if bare == word {
+		return list
+	}
+	list = append(list, unaccented+bare)
+	if stem := a.stemOf(bare); stem != bare && !a.stops[word] {
+		list = append(list, unaccented+stem)
 	}
 	return list
 }
@@ -81,10 +99,14 @@ func (a *analyzer) stemOf(word string) string {
 	}
 	env := snowballstem.NewEnv(word)
 	a.stem(env)
-	if env.Current() == "" {
+	stem := env.Current()
+	if stem == "" {
 		return word
 	}
-	return env.Current()
+	if base, ok := a.stems[stem]; ok {
+		return base
+	}
+	return stem
 }
 
 // shorten is a word that is no longer than a term may be. What is cut off stands in it as a digest,
@@ -134,8 +156,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isAccent reports whether a mark may be left out: accents of Latin, Greek and Cyrillic letters, the
-// points of Hebrew, the short vowels of Arabic, and the stroke that stretches an Arabic word.
+// isAccent reports whether a mark may be left out: accents of Latin, Greek and Cyrillic letters,
+// the points of Hebrew, the short vowels of Arabic, the stroke that stretches an Arabic word.
 func isAccent(r rune) bool {
 	return r >= 0x0300 && r <= 0x036F || r >= 0x0591 && r <= 0x05C7 || r == 0x0640 ||
 		r >= 0x064B && r <= 0x0652 || r == 0x0670

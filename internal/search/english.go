@@ -1,7 +1,7 @@
 package search
 
-// englishForms are words that Snowball keeps apart from the ones they belong to: on each line the
-// word that the others count as. First irregular forms, then what people write for the same thing.
+// englishForms are irregular forms: on each line the word that the others count as. Forms that are
+// words of their own more often than not (ground, wound) are left out.
 const englishForms = `
 arise arose arisen
 awake awoke awoken
@@ -50,7 +50,6 @@ freeze froze frozen
 get got gotten
 give gave given
 go went gone
-grind ground
 grow grew grown
 hang hung
 hear heard
@@ -65,7 +64,7 @@ leap leapt
 learn learnt
 leave left
 lend lent
-lie lay lain
+lie lain
 light lit
 lose lost
 make made
@@ -134,7 +133,6 @@ wear wore worn
 weave wove woven
 weep wept
 win won
-wind wound
 withdraw withdrew withdrawn
 write wrote written
 analysis analyses
@@ -165,8 +163,12 @@ wife wives
 wolf wolves
 woman women
 bad worse worst
-good better best well
+good better best
 far farther farthest
+`
+
+// englishVariants are what people write for the same thing, with its plurals and the like.
+const englishVariants = `
 january jan
 february feb
 april apr
@@ -181,16 +183,26 @@ wednesday wed
 thursday thu thur thurs
 friday fri
 0 zero
-1 one first 1st
-2 two second 2nd
-3 three third 3rd
-4 four fourth 4th
-5 five fifth 5th
-6 six sixth 6th
-7 seven seventh 7th
-8 eight eighth 8th
-9 nine ninth 9th
-10 ten tenth 10th
+1 one
+first 1st
+2 two
+second 2nd
+3 three
+third 3rd
+4 four
+fourth 4th
+5 five
+fifth 5th
+6 six
+sixth 6th
+7 seven
+seventh 7th
+8 eight
+eighth 8th
+9 nine
+ninth 9th
+10 ten
+tenth 10th
 11 eleven
 12 twelve
 20 twenty

@@ -243,6 +243,7 @@ type ranking struct {
 	after *Cursor
 	total int // notes, before the place too
 	kept  []scored
+	last  *scored // of the best so far, when there are enough: what is behind it is not kept
 }
 
 func (r *ranking) add(f scored) {
@@ -250,9 +251,13 @@ func (r *ranking) add(f scored) {
 	if r.after != nil && better(f, scored{score: r.after.Score, path: r.after.Doc}) <= 0 {
 		return
 	}
+	if r.last != nil && better(*r.last, f) < 0 {
+		return
+	}
 	r.kept = append(r.kept, f)
 	if len(r.kept) >= 2*r.most+64 {
 		r.kept = r.list()
+		r.last = &r.kept[len(r.kept)-1]
 	}
 }
 

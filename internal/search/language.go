@@ -29,30 +29,31 @@ type language struct {
 	names string // the English name and the codes
 	stem  func(*snowballstem.Env) bool
 	stops string // words that say nothing about what a note is of
-	forms string // lines of words that count as the first of them
+	forms string // lines of words of which the others count as the first
+	other string // likewise, in all their forms
 }
 
 // languages are the languages that Snowball stems.
 func languages() []language {
 	return []language{
-		{"english en eng", english.Stem, englishStops, englishForms},
-		{"arabic ar ara", arabic.Stem, "", ""},
-		{"danish da dan", danish.Stem, danishStops, ""},
-		{"dutch nl nld dut", dutch.Stem, dutchStops, ""},
-		{"finnish fi fin", finnish.Stem, finnishStops, ""},
-		{"french fr fra fre", french.Stem, frenchStops, ""},
-		{"german de deu ger", german.Stem, germanStops, ""},
-		{"hungarian hu hun", hungarian.Stem, hungarianStops, ""},
-		{"irish ga gle", irish.Stem, "", ""},
-		{"italian it ita", italian.Stem, italianStops, ""},
-		{"norwegian no nb nn nor", norwegian.Stem, norwegianStops, ""},
-		{"portuguese pt por", portuguese.Stem, portugueseStops, ""},
-		{"romanian ro ron rum", romanian.Stem, romanianStops, ""},
-		{"russian ru rus", russian.Stem, russianStops, ""},
-		{"spanish es spa", spanish.Stem, spanishStops, ""},
-		{"swedish sv swe", swedish.Stem, swedishStops, ""},
-		{"tamil ta tam", tamil.Stem, "", ""},
-		{"turkish tr tur", turkish.Stem, turkishStops, ""},
+		{"english en eng", english.Stem, englishStops, englishForms, englishVariants},
+		{"arabic ar ara", arabic.Stem, "", "", ""},
+		{"danish da dan", danish.Stem, danishStops, "", ""},
+		{"dutch nl nld dut", dutch.Stem, dutchStops, "", ""},
+		{"finnish fi fin", finnish.Stem, finnishStops, "", ""},
+		{"french fr fra fre", french.Stem, frenchStops, "", ""},
+		{"german de deu ger", german.Stem, germanStops, "", ""},
+		{"hungarian hu hun", hungarian.Stem, hungarianStops, "", ""},
+		{"irish ga gle", irish.Stem, "", "", ""},
+		{"italian it ita", italian.Stem, italianStops, "", ""},
+		{"norwegian no nb nn nor", norwegian.Stem, norwegianStops, "", ""},
+		{"portuguese pt por", portuguese.Stem, portugueseStops, "", ""},
+		{"romanian ro ron rum", romanian.Stem, romanianStops, "", ""},
+		{"russian ru rus", russian.Stem, russianStops, "", ""},
+		{"spanish es spa", spanish.Stem, spanishStops, "", ""},
+		{"swedish sv swe", swedish.Stem, swedishStops, "", ""},
+		{"tamil ta tam", tamil.Stem, "", "", ""},
+		{"turkish tr tur", turkish.Stem, turkishStops, "", ""},
 	}
 }
 

@@ -14,16 +14,8 @@ type requirement struct {
 	lists  [][]uint32
 }
 
-// requirements are several of them.
-type requirements []*requirement
-
-// and adds one, unless nothing can be searched of it.
-func (rs requirements) and(r *requirement) requirements {
-	if len(r.parts) == 0 {
-		return rs
-	}
-	return append(rs, r)
-}
+// mostParts is how many words of a phrase are looked up; the text says the rest.
+const mostParts = 64
 
 // phrase is the requirement of a phrase.
 func (p *planner) phrase(text string) *requirement {
@@ -34,8 +26,20 @@ func (p *planner) phrase(text string) *requirement {
 	if len(r.phrase) == 1 && len(r.parts) == 1 {
 		r.phrase = nil // one posting says it all
 	}
-	p.locate(r)
+	r.parts = r.parts[:min(mostParts, len(r.parts))]
 	return r
+}
+
+// require adds a requirement to others, unless nothing can be searched of it.
+func (p *planner) require(list *[]*requirement, r *requirement) {
+	if len(r.parts) == 0 {
+		return
+	}
+	r.lists = make([][]uint32, len(p.x.layers))
+	for i := range p.x.layers {
+		r.lists[i] = p.x.slotsWith(&p.x.layers[i], r.parts)
+	}
+	*list = append(*list, r)
 }
 
 // add adds the atoms of a run, and the terms that a slot has which holds them.
@@ -58,41 +62,35 @@ func (r *requirement) add(run *run) {
 
 func written(word []byte) form { return form{term: asWritten + shorten(string(word))} }
 
-// exclusion is the requirement of a clause with Not. One word stands for all its forms, like a word
-// that is looked for; several words that nothing but a sign parts are a phrase.
-func (p *planner) exclusion(c Clause) *requirement {
+// exclude adds what a clause with Not excludes. One word stands for all its forms, like a word that
+// is looked for; several words that nothing but a sign parts are a phrase.
+func (p *planner) exclude(c Clause) {
 	r := p.phrase(c.Text)
 	var forms []form
 	switch {
 	case c.Kind == Prefix:
 		forms = p.prefixForms(c.Text)
-	case c.Kind == Word && len(r.parts) == 1 && r.phrase == nil:
-		forms = p.excluded(r.parts[0][0].term)
+	case len(r.parts) == 1 && r.phrase == nil:
+		forms = p.excludedForms(r.parts[0][0], c.Kind)
 	}
-	if forms != nil {
-		r.parts, r.phrase = [][]form{forms}, nil
-		p.locate(r)
+	if forms == nil {
+		p.require(&p.never, r)
+		return
 	}
-	return r
+	p.excluded = append(p.excluded, forms...)
 }
 
-// excluded are the forms of a word, given as it is written; nil if the term is none, or a stop word.
-func (p *planner) excluded(term string) []form {
-	word, ok := strings.CutPrefix(term, asWritten)
-	if !ok || p.x.analyzer.stops[word] {
-		return nil
+// excludedForms are the forms of a word, given as it is written. A stop word and one in quotes have
+// this one only.
+func (p *planner) excludedForms(asIs form, k Kind) []form {
+	word, ok := strings.CutPrefix(asIs.term, asWritten)
+	if !ok || k == Phrase || p.x.analyzer.stops[word] {
+		return []form{asIs}
 	}
-	return append(p.x.analyzer.wordForms(word), form{term: term, weight: 1})
+	return append(p.x.analyzer.wordForms(word), asIs)
 }
 
-// locate finds the slots that have all parts.
-func (p *planner) locate(r *requirement) {
-	r.lists = make([][]uint32, len(p.x.layers))
-	for i := range p.x.layers {
-		r.lists[i] = p.x.slotsWith(&p.x.layers[i], r.parts)
-	}
-}
-
+// slotsWith are the slots of a layer that have one form of each part.
 func (x *Index) slotsWith(l *layer, parts [][]form) []uint32 {
 	var slots []uint32
 	for i, forms := range parts {
@@ -127,7 +125,7 @@ func (s *scanner) holds(text []byte, phrase []atom) bool {
 	s.found, s.kept = s.found[:0], s.kept[:0]
 	for r := range s.runs(text) {
 		for _, a := range r.atoms {
-			s.kept = append(s.kept, a.text...) // if it has to grow, what shows the old one stays good
+			s.kept = append(s.kept, a.text...) // when it grows, slices of the old one stay good
 			a.text = s.kept[len(s.kept)-len(a.text):]
 			s.found = characters(s.found, a)
 		}

@@ -47,8 +47,8 @@ type wanted struct {
 // A plan is a query as the index answers it.
 type plan struct {
 	concepts []*concept
-	must     requirements
-	never    requirements
+	must     []*requirement
+	never    []*requirement
 }
 
 // A planner makes a plan.
@@ -57,26 +57,39 @@ type planner struct {
 	scan  *scanner
 	words []wanted
 	seen  map[string]bool
+
+	excluded []form // of all words that are excluded
 	plan
 }
 
 func (x *Index) plan(q Query) plan {
 	p := &planner{x: x, scan: x.analyzer.scanner(), seen: map[string]bool{}}
+	seen := map[Clause]bool{}
 	for _, c := range q.Clauses {
-		switch {
-		case c.Not:
-			p.never = p.never.and(p.exclusion(c))
-		case c.Kind == Phrase:
-			p.must = p.must.and(p.phrase(c.Text))
-			p.text(c.Text)
-		case c.Kind == Prefix:
-			p.prefix(c.Text)
-		default:
-			p.text(c.Text)
+		if !seen[c] {
+			seen[c] = true
+			p.clause(c)
 		}
+	}
+	if p.excluded != nil {
+		p.require(&p.never, &requirement{parts: [][]form{p.excluded}})
 	}
 	p.choose()
 	return p.plan
+}
+
+func (p *planner) clause(c Clause) {
+	switch {
+	case c.Not:
+		p.exclude(c)
+	case c.Kind == Phrase:
+		p.require(&p.must, p.phrase(c.Text))
+		p.text(c.Text)
+	case c.Kind == Prefix:
+		p.prefix(c.Text)
+	default:
+		p.text(c.Text)
+	}
 }
 
 // want adds a word, unless it is there or there are enough.
@@ -149,17 +162,17 @@ func (a *analyzer) wordForms(word string) []form {
 
 // bareForms find a word whose accents the query or the note leaves out.
 func (a *analyzer) bareForms(word string) []form {
-	stem, bare := a.stemOf(word), bareOf(word)
-	bareStem := bareOf(stem)
+	bare := bareOf(word)
+	stem := a.stemOf(bare)
 	forms := []form{{term: unaccented + bare, weight: bareWeight}}
-	if bareStem != bare {
-		forms = append(forms, form{term: unaccented + bareStem, weight: bareWeight})
+	if stem != bare {
+		forms = append(forms, form{term: unaccented + stem, weight: bareWeight})
 	}
 	if bare != word {
 		forms = append(forms, form{term: asWritten + bare, weight: bareWeight})
 	}
-	if other := a.stemOf(bare); other != stem {
-		forms = append(forms, form{term: other, weight: bareWeight})
+	if stem != a.stemOf(word) {
+		forms = append(forms, form{term: stem, weight: bareWeight})
 	}
 	return forms
 }

@@ -6,8 +6,8 @@
 //
 // A note is searched by its title, its path, what else it is called, its headings and all of its
 // text, which is cut into units: sections, and parts of long ones. Every word of every note finds
-// it, whatever its language. Scoring is BM25F. An Index keeps no texts and no positions: phrases and
-// snippets are read from the text again, which the caller of Search hands over.
+// it, whatever its language. Scoring is BM25F. An Index keeps no texts and no positions: phrases
+// and snippets are read from the text again, which the caller of Search hands over.
 package search
 
 import (
