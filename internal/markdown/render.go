@@ -9,13 +9,14 @@ import (
 
 // A rendered line is one line of a block as Raven shows it: without markup.
 type rendered struct {
-	text []byte
-	from []int // the offset in the block that each byte comes from
+	text   []byte
+	from   []int // the offset in the block that each byte comes from
+	closed int   // where the last search for a closing parenthesis ended
 }
 
 // render shows a line of the text. The line ends before its line break.
 func (p *prose) render(r *rendered, at Span) {
-	r.text, r.from = r.text[:0], r.from[:0]
+	r.text, r.from, r.closed = r.text[:0], r.from[:0], 0
 	next := sort.Search(len(p.atoms), func(i int) bool { return p.atoms[i].Start >= at.Start })
 	for i := at.Start; i < at.End; {
 		for next < len(p.atoms) && p.atoms[next].Start < i {
@@ -66,6 +67,18 @@ func (p *prose) renderCode(r *rendered, a atom) {
 func (r *rendered) add(c byte, from int) {
 	r.text = append(r.text, c)
 	r.from = append(r.from, from)
+}
+
+// closing is the first closing parenthesis from the offset on, the length of the text if there is
+// none. Asked for later and later places, it searches every byte once.
+func (r *rendered) closing(at int) int {
+	if r.closed < at || r.closed < len(r.text) && r.text[r.closed] != ')' {
+		r.closed = len(r.text)
+		if n := bytes.IndexByte(r.text[at:], ')'); n >= 0 {
+			r.closed = at + n
+		}
+	}
+	return r.closed
 }
 
 // without is the text but for the spans, which are in order, its blanks collapsed.

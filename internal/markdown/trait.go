@@ -98,9 +98,9 @@ func (p *prose) annotation(r *rendered, at int) (annotation, bool) {
 	if open == len(r.text) || r.text[open] != '(' || r.from[open]-r.from[end-1] != open-end+1 {
 		return a, name != ""
 	}
-	if n := bytes.IndexByte(r.text[open:], ')'); n >= 0 {
-		a.whole.End = open + n + 1
-		a.value = Span{r.from[open] + 1, r.from[open+n]}
+	if end = r.closing(open); end < len(r.text) {
+		a.whole.End = end + 1
+		a.value = Span{r.from[open] + 1, r.from[end]}
 		a.src.End = a.value.End + 1
 	}
 	return a, name != ""

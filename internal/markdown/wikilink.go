@@ -27,8 +27,8 @@ func wikiAt(src []byte, at int) (wiki, bool) {
 	w.target.End = end
 	if end < len(window) && window[end] == '|' {
 		w.display.Start = end + 1
-		n := bytes.IndexAny(window[end+1:], "]\n")
-		if n < 1 {
+		n := bytes.IndexByte(window[end+1:], ']')
+		if n < 1 || bytes.IndexByte(window[end+1:end+1+n], '\n') >= 0 {
 			return w, false
 		}
 		end += 1 + n
