@@ -42,12 +42,9 @@ func (b *builder) add(path string, n *Note) {
 	for _, words := range n.Also {
 		b.seg.slots[head].lengths[1] += b.text(fieldAlso, words)
 	}
-	heading := uint32(0)
 	for i, u := range units(n) {
 		at := b.slot(slot{unit: u})
-		if u.heading != "" {
-			heading = b.text(fieldHeading, u.heading)
-		}
+		heading := b.text(fieldHeading, u.heading)
 		body := b.read(fieldBody, n.Text[u.start:u.end])
 		b.seg.slots[at].lengths = [2]uint32{body, heading}
 		if i > 0 && int(u.start) >= n.Body && int(b.seg.slots[at-1].start) < n.Body {

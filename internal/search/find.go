@@ -110,11 +110,8 @@ func (s *searcher) each(f func(scored)) {
 // next is the note of a layer behind one: with any of the words, or, where the query only excludes,
 // any at all.
 func (s *searcher) next(w *walker, doc int) (int, bool) {
-	if len(s.concepts) > 0 {
+	if !s.all {
 		return w.next()
-	}
-	if len(s.never) == 0 {
-		return 0, false
 	}
 	for doc++; doc < len(w.docs); doc++ {
 		if w.has(doc) {

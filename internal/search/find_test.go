@@ -69,6 +69,7 @@ func TestQueries(t *testing.T) {
 		{"แม่น้ำ", []string{"thai.md"}},
 		{"น", []string{"thai.md"}},
 		{"-pump -garden -灯塔 -therapist", []string{"github.md", "thai.md"}},
+		{"nosuchwordatall -pump", []string{}},
 		{"terapist", []string{"rape.md"}},
 		{"therapsit", []string{"rape.md"}},
 		{"tpist", []string{}},
@@ -124,7 +125,7 @@ func TestLongNotesAreFoundInEveryPart(t *testing.T) {
 }
 
 func TestPagesAreWhole(t *testing.T) {
-	v := generated(3, 300)
+	v := generated(3, 200)
 	x := v.index("english")
 	for _, query := range []string{"freya", "quietly harbour", `"freya-holm"`, "-freya"} {
 		q := search.ParseQuery(query)

@@ -49,6 +49,7 @@ type plan struct {
 	concepts []*concept
 	must     []*requirement
 	never    []*requirement
+	all      bool // nothing is looked for, only excluded: all other notes are found
 }
 
 // A planner makes a plan.
@@ -74,6 +75,7 @@ func (x *Index) plan(q Query) plan {
 	if p.excluded != nil {
 		p.require(&p.never, &requirement{parts: [][]form{p.excluded}})
 	}
+	p.all = len(p.words) == 0 && len(p.must) == 0 && len(p.never) > 0
 	p.choose()
 	return p.plan
 }
