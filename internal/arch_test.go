@@ -44,7 +44,7 @@ var layers = [][]string{
 var modules = map[string][]string{
 	"github.com/agnivade/levenshtein":        {"internal/fault"},
 	"github.com/anishathalye/porcupine":      {"_test"},
-	"github.com/blevesearch/snowballstem":   {"internal/search"},
+	"github.com/blevesearch/snowballstem":    {"internal/search"},
 	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
 	"github.com/hashicorp/golang-lru/v2":     {"internal/repo"},
