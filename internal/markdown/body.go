@@ -18,7 +18,7 @@ type bodyReader struct {
 	at, line int // an offset, and the line of the file that it is in
 	joined   []byte
 	lines    []blockLine
-	prose    prose
+	prose    *prose
 	rendered rendered
 	found    []annotation
 }
@@ -36,7 +36,7 @@ func (d *Doc) readBody(text []byte) {
 	root, defs := parseBlocks(text[d.Body:])
 	b := &bodyReader{
 		doc: d, text: text, title: inlineReader{text[d.Body:], defs}, slugs: slugger{},
-		at: d.Body, line: d.BodyLine, prose: prose{defs: defs},
+		at: d.Body, line: d.BodyLine, prose: newProse(defs),
 	}
 	b.walk(root)
 	nest(d.Headings)
@@ -136,7 +136,7 @@ func (b *bodyReader) block(n ast.Node, annotated bool) {
 	if !b.join(n) {
 		return
 	}
-	p := &b.prose
+	p := b.prose
 	p.read()
 	for i, l := range b.lines {
 		l.number = b.lineOf(l.Start + l.shift)

@@ -64,7 +64,7 @@ func (r *tagReader) tag(at int) int {
 		return r.behind(at+len("<?"), "?>")
 	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
 		return r.behind(at+len("<![CDATA["), "]]>")
-	case len(rest) > 2 && rest[1] == '!' && isLetter(rest[2]):
+	case len(rest) > 2 && rest[1] == '!' && rest[2] >= 'A' && rest[2] <= 'Z':
 		return r.behind(at+2, ">")
 	case len(rest) > 2 && rest[1] == '/' && isLetter(rest[2]):
 		return r.close(r.skip(at+2, isName), false)

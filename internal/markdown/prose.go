@@ -48,6 +48,13 @@ type inlineLink struct {
 	image         bool
 }
 
+// newProse makes a reader for the blocks of a note with these link definitions.
+func newProse(defs parser.Context) *prose {
+	p := &prose{defs: defs}
+	p.emphasis.hide = p.hide
+	return p
+}
+
 // read finds everything in the text.
 func (p *prose) read() {
 	p.marks = slices.Grow(p.marks[:0], len(p.src))[:len(p.src)]
@@ -55,7 +62,7 @@ func (p *prose) read() {
 	p.wikis, p.links, p.brackets = p.wikis[:0], p.links[:0], p.brackets[:0]
 	p.floor = 0
 	p.atoms = findAtoms(p.src, p.atoms[:0], false)
-	p.emphasis = emphasizer{all: p.emphasis.all[:0], open: p.emphasis.open[:0], hide: p.hide}
+	p.emphasis.all = p.emphasis.all[:0]
 	for i, next := 0, 0; i < len(p.src); {
 		for next < len(p.atoms) && p.atoms[next].Start < i {
 			next++
@@ -67,7 +74,7 @@ func (p *prose) read() {
 		i = p.step(i)
 	}
 	p.emphasis.pair(0)
-	sort.Slice(p.links, func(i, j int) bool { return p.links[i].Start < p.links[j].Start })
+	slices.SortFunc(p.links, func(a, b inlineLink) int { return a.Start - b.Start })
 }
 
 // step reads what begins at the offset, and says where it ends.

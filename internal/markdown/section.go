@@ -110,7 +110,7 @@ func (s section) written(text []byte) Span {
 // withBlank is the offset behind the blank lines at the offset.
 func (s section) withBlank(text []byte, at int) int {
 	rest := text[at:s.to]
-	return lineStart(text, at+len(rest)-len(bytes.TrimLeft(rest, " \t\r\n")))
+	return max(at, lineStart(text, at+len(rest)-len(bytes.TrimLeft(rest, " \t\r\n"))))
 }
 
 // apart is the blank line that a text needs before it to be no part of the declaration above it.

@@ -1,9 +1,11 @@
 package markdown_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"rookery/internal/fault"
 	"rookery/internal/markdown"
@@ -72,4 +74,38 @@ func TestReplaceSection(t *testing.T) {
 	}
 	_, err := markdown.ReplaceSection([]byte("## A\n"), "b", "x")
 	require.True(t, fault.Is(err, fault.NotFound))
+}
+
+// TestSectionEditsTouchNothingElse edits one section of a note and requires that everything before
+// and behind it keeps its bytes, and that the new text is in it.
+func TestSectionEditsTouchNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(of ...string) string { return rapid.SampledFrom(of).Draw(t, "part") }
+		before := pick("", "\ufeff", "# T\n", "---\na: 1\n---\nx\n\n") + pick("## A\n", "A\n---\n") +
+			pick("", "\n", "::t\n\n", "\n::t(a=1)\n\n\n", "::t\na: 1\n\n")
+		own := pick("", "text\n", "- x\n\n  y\n", "```\nz\n```\n", "> q\n\n\n")
+		after := pick("", "\n## B\nb\n", "\nB\n---\n@x\n", "\n### C\n::t\n")
+		block := pick("new", "- new", "new\n\nnew")
+		text := before + own + after
+		out, err := markdown.ReplaceSection([]byte(text), "a", block)
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(string(out), strings.TrimRight(before, "\n")))
+		require.True(t, strings.HasSuffix(string(out), after))
+		requireSections(t, text, string(out), block)
+		out, _, err = markdown.InsertUnder([]byte(text), "a", block)
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(string(out), strings.TrimRight(before, "\n")))
+		require.True(t, strings.HasSuffix(string(out), own+after))
+		requireSections(t, text, string(out), block)
+	})
+}
+
+// requireSections requires that two notes have the same headings, and that the block is in the text
+// of section a.
+func requireSections(t *rapid.T, before, after, block string) {
+	was, is := markdown.Parse([]byte(before)), markdown.Parse([]byte(after))
+	require.Equal(t, objects(was), objects(is))
+	h, ok := is.Section("a")
+	require.True(t, ok)
+	require.Contains(t, after[h.Content:h.Own.End], block)
 }
