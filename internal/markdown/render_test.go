@@ -1,10 +1,13 @@
 package markdown_test
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -56,5 +59,28 @@ func TestShownAsByGoldmark(t *testing.T) {
 		want := byGoldmark(source)
 		require.Len(t, traits, 1)
 		require.Equal(t, want, traits[0].ContentText+" @x", "%q", source)
+	})
+}
+
+// TestBlocksAsByGoldmark requires that the headings are where goldmark has them, though we show it
+// fewer blank lines.
+func TestBlocksAsByGoldmark(t *testing.T) {
+	parts := rapid.SampledFrom([]string{
+		"\n", "\n\n", "\n\n\n", "# a\n", "b\n", "---\n", "===\n", "- ", "  ", "    ", "> ", "1. ", "```\n", "c\n", "\t", "* * *\n", "<d>\n",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		source := []byte("x\n" + strings.Join(rapid.SliceOfN(parts, 1, 16).Draw(t, "parts"), ""))
+		var want, got []string
+		root := goldmark.DefaultParser().Parse(text.NewReader(source))
+		_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			if h, ok := n.(*ast.Heading); ok && entering && h.FirstChild() != nil && h.Lines().Len() > 0 {
+				want = append(want, fmt.Sprint(h.Level, " ", bytes.Count(source[:h.Lines().At(0).Start], []byte("\n"))+1))
+			}
+			return ast.WalkContinue, nil
+		})
+		for _, h := range markdown.Parse(source).Headings {
+			got = append(got, fmt.Sprint(h.Level, " ", h.Line))
+		}
+		require.Equal(t, want, got, "%q", source)
 	})
 }
