@@ -198,7 +198,8 @@ func lone(n ast.Node) bool {
 
 // lineAt is the line of the block that an offset is in.
 func (b *bodyReader) lineAt(at int) blockLine {
-	i, found := slices.BinarySearchFunc(b.lines, at, func(l blockLine, at int) int { return l.Start - at })
+	from := func(l blockLine, at int) int { return l.Start - at }
+	i, found := slices.BinarySearchFunc(b.lines, at, from)
 	if !found {
 		i--
 	}

@@ -1,10 +1,10 @@
 // Package markdown reads the text of a note and edits it.
 //
-// Parse finds the frontmatter of a note, its headings and sections, the declarations that make objects
-// of sections, traits, references, links and tags. It never fails: what does not parse is a Problem of
-// the Doc, and the rest is read. The syntax is reference/raven.md §1 and §3. The edits are splices of bytes: what an
-// edit does not touch stays as it was, comments, quotes, line breaks and byte order mark included.
-// The package is pure: no I/O, no clock, no state.
+// Parse finds the frontmatter of a note, its headings and sections, the declarations that make
+// objects of sections, traits, references, links and tags; the syntax is reference/raven.md §1 and
+// §3. It never fails: what does not parse is a Problem of the Doc, and the rest is read. The edits are
+// splices of bytes: what an edit does not touch stays as it was, comments, quotes, line breaks and
+// byte order mark included. The package is pure: no I/O, no clock, no state.
 package markdown
 
 import (

@@ -114,11 +114,10 @@ func (r *tagReader) value(at int) int {
 	if c := r.src[at]; c == '"' || c == '\'' {
 		return r.behind(at+1, string(c))
 	}
-	end := r.skip(at, func(c byte) bool { return c > ' ' && !strings.ContainsRune("\"'=<>`", rune(c)) })
-	if end == at {
-		return 0
+	if end := r.skip(at, isUnquoted); end > at {
+		return end
 	}
-	return end
+	return 0
 }
 
 // close is the end of a tag of which blanks, a slash if it may have one, and > are left.
@@ -153,5 +152,8 @@ func isName(c byte) bool { return isLetter(c) || isDigit(c) || c == '-' }
 func isAttributeStart(c byte) bool { return isLetter(c) || c == '_' || c == ':' }
 
 func isAttribute(c byte) bool { return isAttributeStart(c) || isDigit(c) || c == '.' || c == '-' }
+
+// isUnquoted reports whether the value of an attribute without quotes can have the byte.
+func isUnquoted(c byte) bool { return c > ' ' && strings.IndexByte("\"'=<>`", c) < 0 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
