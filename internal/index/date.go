@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,21 +16,13 @@ type Dated struct {
 	Object Object
 	Field  string // of the object; of a trait, its type
 	Trait  *Trait // nil: it is a field
+	Line   int
 }
 
-// A dating is a Dated as its note keeps it.
-type dating struct {
-	day     vault.Date
-	section int
-	field   string
-	trait   int // position among the annotations; -1: it is a field
-	line    int
-}
-
-// datings are the days that the fields and the traits of a note name. A field that is a trait counts
-// once, as a trait.
-func (x *Index) datings(n *Note) []dating {
-	var all []dating
+// datings are the days that the fields and the traits of a note name, by line. A field that is a trait
+// counts once, as a trait.
+func (x *Index) datings(n *Note) []Dated {
+	var all []Dated
 	for i := -1; i < len(n.Sections); i++ {
 		o := n.Object(i)
 		t, ok := x.schema.Type(o.Type())
@@ -39,20 +32,31 @@ func (x *Index) datings(n *Note) []dating {
 		for _, f := range o.Fields() {
 			if def, ok := t.Field(f.Name); ok && def.IsTime() && !isTrait(n, f, i) {
 				for _, day := range daysOf(f.Value) {
-					all = append(all, dating{day, i, f.Name, -1, f.Line})
+					all = append(all, Dated{day, o, f.Name, nil, f.Line})
 				}
 			}
 		}
 	}
-	for i, t := range n.Annotations {
+	for t := range n.Traits() {
 		if def, ok := x.schema.Trait(t.Type); ok && def.IsTime() {
-			value, _ := def.Typed(t.Value)
+			value, _ := def.Typed(t.Value())
 			for _, day := range daysOf(value) {
-				all = append(all, dating{day, t.Scope, t.Type, i, t.Line})
+				all = append(all, Dated{day, t.Parent(), t.Type, t, t.Line})
 			}
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Dated) int { return a.Line - b.Line })
 	return all
+}
+
+// daysIn are the days that are named, each once.
+func daysIn(all []Dated) []vault.Date {
+	var days []vault.Date
+	for _, d := range all {
+		days = append(days, d.Day)
+	}
+	slices.Sort(days)
+	return slices.Clip(slices.Compact(days))
 }
 
 // isTrait reports whether a field of the note is one of its traits.
@@ -83,24 +87,21 @@ func daysOf(v any) []vault.Date {
 	return days
 }
 
-// dated is a dating for everybody.
-func (n *Note) dated(d dating) Dated {
-	out := Dated{Day: d.day, Object: n.Object(d.section), Field: d.field}
-	if d.trait >= 0 {
-		out.Trait = n.Annotations[d.trait]
-	}
-	return out
-}
-
-// key is the place of the i-th dating of a note.
-func (d dating) key(path string, i int) string {
-	return key(string(d.day), Spot{path, d.line, i}.key())
-}
-
 // Dates yields where the days from one to another are named, both included, by day, path and line.
 func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
 	return func(yield func(Dated) bool) {
-		x.dates.Ascend(string(from), func(_ string, d Dated) bool { return d.Day <= to && yield(d) })
+		x.dates.Ascend(string(from), func(k string, n *Note) bool {
+			day, _, _ := strings.Cut(k, "\x00")
+			if day > string(to) {
+				return false
+			}
+			for _, d := range x.datings(n) {
+				if string(d.Day) == day && !yield(d) {
+					return false
+				}
+			}
+			return true
+		})
 	}
 }
 

@@ -91,26 +91,54 @@ func (n *Note) declared(yield func(string) bool) {
 
 func (d *draft) enterTraits(n *Note) {
 	for _, t := range n.Annotations {
-		spot := t.Spot().key()
-		d.traits.Set(key(t.Type, spot), t)
-		d.traitValues.Set(key(t.Type, key(t.value, spot)), t)
 		d.traitIDs.Set(t.ID, t)
 	}
-	for i, date := range n.dates {
-		d.dates.Set(date.key(n.Path, i), n.dated(date))
+	types, values := n.traitKeys()
+	for k := range types {
+		d.traits.Set(k, n)
+	}
+	for k := range values {
+		d.traitValues.Set(k, n)
+	}
+	for _, day := range n.days {
+		d.dates.Set(key(string(day), n.Path), n)
 	}
 }
 
 func (d *draft) dropTraits(n *Note) {
 	for _, t := range n.Annotations {
-		spot := t.Spot().key()
-		d.traits.Delete(key(t.Type, spot))
-		d.traitValues.Delete(key(t.Type, key(t.value, spot)))
 		d.release(t)
 	}
-	for i, date := range n.dates {
-		d.dates.Delete(date.key(n.Path, i))
+	types, values := n.traitKeys()
+	for k := range types {
+		d.traits.Delete(k)
 	}
+	for k := range values {
+		d.traitValues.Delete(k)
+	}
+	for _, day := range n.days {
+		d.dates.Delete(key(string(day), n.Path))
+	}
+}
+
+// traitKeys are the keys of the note among the traits, by type and by value.
+func (n *Note) traitKeys() (types, values map[string]bool) {
+	if len(n.Annotations) == 0 {
+		return nil, nil
+	}
+	type kind struct{ typ, by string }
+	seen := map[kind]bool{}
+	types, values = map[string]bool{}, map[string]bool{}
+	for _, t := range n.Annotations {
+		k := kind{t.Type, t.key()}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		types[key(t.Type, n.Path)] = true
+		values[key(t.Type, key(k.by, n.Path))] = true
+	}
+	return types, values
 }
 
 func (d *draft) enterTags(n *Note) {

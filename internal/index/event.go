@@ -269,7 +269,7 @@ func (c *change) traits(was, is *Note) {
 func (c *change) trait(was, is *Trait) {
 	old, now := describeTrait("update", c.before, was), describeTrait("update", c.after, is)
 	changes := map[string]any{}
-	if !reflect.DeepEqual(was.Value, is.Value) {
+	if !reflect.DeepEqual(was.Value(), is.Value()) {
 		changes["value"] = OldNew{old.Value, now.Value}
 	}
 	if old.Content != now.Content {

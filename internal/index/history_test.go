@@ -294,11 +294,11 @@ func timeless(m image) image {
 		n.Created, n.Modified = start, start
 		n.Sections = slices.Clone(n.Sections)
 		for j := range n.Sections {
-			n.Sections[j].Created, n.Sections[j].Modified = start, start
+			n.Sections[j].Times = nil
 		}
 	}
 	for i := range m.Traits {
-		m.Traits[i].ID, m.Traits[i].Created, m.Traits[i].Modified = "", start, start
+		m.Traits[i].ID, m.Traits[i].Times = "", nil
 	}
 	for name, ids := range m.ByTrait {
 		m.ByTrait[name] = make([]string, len(ids))

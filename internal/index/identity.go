@@ -2,7 +2,6 @@ package index
 
 import (
 	"strconv"
-	"time"
 
 	"rookery/internal/vault"
 )
@@ -16,7 +15,7 @@ type former struct {
 	path                  string // of its note; empty if an audit log tells of it
 	line                  int    // 0: not known
 	raw, content          string
-	created, modified     time.Time
+	times                 *Times
 }
 
 // formerOf are the traits of a note as they are.
@@ -26,7 +25,7 @@ func formerOf(n *Note) []*former {
 		all[i] = &former{
 			id: t.ID, typ: t.Type, parent: t.fragment(), text: vault.TraitText(t.ContentText),
 			path: n.Path, line: t.Line, raw: t.Raw, content: t.ContentText,
-			created: t.Created, modified: t.Modified,
+			times: t.Times,
 		}
 		if t.Field {
 			all[i].text = fieldText
@@ -42,8 +41,9 @@ const fieldText = "\x00"
 // identify gives the annotations of a note, which is not entered yet, their ids and times.
 func (d *draft) identify(n *Note, old []*former, given []string) {
 	met := meet(n, old)
+	now := &Times{d.time, d.time}
 	for i, t := range n.Annotations {
-		t.date(met[i], d.time)
+		t.date(met[i], now)
 		t.ID = ""
 		d.claim(t)
 	}
@@ -57,15 +57,13 @@ func (d *draft) identify(n *Note, old []*former, given []string) {
 }
 
 // date gives a trait its times.
-func (t *Trait) date(was *former, now time.Time) {
-	t.Created, t.Modified = now, now
-	if was == nil {
+func (t *Trait) date(was *former, now *Times) {
+	if t.Times = now; was == nil {
 		return
 	}
-	t.Created = was.created
 	same := was.raw == t.Raw && was.parent == t.fragment() && (t.Field || was.content == t.ContentText)
-	if was.path == "" || same {
-		t.Modified = was.modified
+	if t.Times = was.times; was.path != "" && !same {
+		t.Times = &Times{was.times.Created, now.Modified}
 	}
 }
 
@@ -162,7 +160,7 @@ func (d *draft) name(n *Note, met []*former) {
 	}
 	for _, t := range n.Annotations {
 		if t.claims && d.rightful(t) {
-			take(t, t.Pin)
+			take(t, t.Pin())
 		}
 	}
 	for i, t := range n.Annotations {
@@ -181,7 +179,7 @@ func (d *draft) name(n *Note, met []*former) {
 // keeps reports whether a trait may have the id that it had: not if that was from a pin that now is
 // another's, nor if somebody else has it.
 func (d *draft) keeps(t *Trait, was *former) bool {
-	if was.id == t.Pin {
+	if was.id == t.Pin() {
 		return false
 	}
 	holder, held := d.traitIDs.Get(was.id)

@@ -33,15 +33,15 @@ type Index struct {
 	seeds    tree[seed]     // what an audit log tells, by the id of the note
 	names    tree[Object]   // a kind of name, the name, NUL, spot
 
-	traits      tree[*Trait]   // type, NUL, spot; those too that the schema does not know
-	traitValues tree[*Trait]   // type, NUL, value, NUL, spot
+	traits      tree[*Note]    // type, NUL, path; those too that the schema does not know
+	traitValues tree[*Note]    // type, NUL, value, NUL, path
 	traitIDs    tree[*Trait]   // by id
 	pins        tree[*Trait]   // what claims an id, NUL, spot
 	traitCounts tree[int]      // of traits, by type
 	refs        tree[[]int32]  // bucket, NUL, path: positions among the note's references
 	tags        tree[TaggedIn] // tag, NUL, path
 	tagCounts   tree[int]      // of notes, by tag
-	dates       tree[Dated]    // day, NUL, spot, number
+	dates       tree[*Note]    // day, NUL, path
 
 	totals Totals
 

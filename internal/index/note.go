@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rookery/internal/markdown"
+	"rookery/internal/vault"
 )
 
 // A File is one file of a vault. It never changes.
@@ -48,8 +49,8 @@ type Note struct {
 	Modified     time.Time
 	Quarantine   *markdown.Problem // nil: it parsed
 
-	callings []calling // the names that its fields give
-	dates    []dating  // the days that its fields and traits name
+	callings []calling    // the names that its fields give
+	days     []vault.Date // that its fields and traits name, each once
 }
 
 // A Field is one field of the frontmatter or of a declaration, but for `type`.
@@ -71,8 +72,7 @@ type Section struct {
 	Line         int
 	LineEnd      int // 0: the end of the note
 	SubtreeEnd   int // likewise
-	Created      time.Time
-	Modified     time.Time // when its own text last changed
+	*Times           // of its own text
 
 	number  int    // its position in the note
 	own     Digest // of its own text

@@ -13,8 +13,8 @@ const pinRounds = 3
 // claim enters what a trait claims by the pin on its line.
 func (d *draft) claim(t *Trait) {
 	if t.claims {
-		d.pins.Set(key(clean(t.Pin), t.Spot().key()), t)
-		d.contested[t.Pin] = true
+		d.pins.Set(key(clean(t.Pin()), t.Spot().key()), t)
+		d.contested[t.Pin()] = true
 	}
 }
 
@@ -24,8 +24,8 @@ func (d *draft) release(t *Trait) {
 		d.traitIDs.Delete(t.ID)
 	}
 	if t.claims {
-		d.pins.Delete(key(clean(t.Pin), t.Spot().key()))
-		d.contested[t.Pin] = true
+		d.pins.Delete(key(clean(t.Pin()), t.Spot().key()))
+		d.contested[t.Pin()] = true
 	}
 	if d.pins.Len() > 0 {
 		d.contested[t.ID] = true
@@ -51,14 +51,14 @@ func (x *Index) claims(pin string) []*Trait {
 func (x *Index) heir(pin string) *Trait {
 	all := x.claims(pin)
 	holder, held := x.traitIDs.Get(pin)
-	if len(all) == 0 || held && !(holder.claims && holder.Pin == pin) {
+	if len(all) == 0 || held && !(holder.claims && holder.Pin() == pin) {
 		return nil
 	}
 	return all[0]
 }
 
 // rightful reports whether the trait may have the id that it claims.
-func (d *draft) rightful(t *Trait) bool { return d.heir(t.Pin) == t }
+func (d *draft) rightful(t *Trait) bool { return d.heir(t.Pin()) == t }
 
 // settlePins gives each pin that was touched to its heir.
 func (d *draft) settlePins() {

@@ -96,12 +96,18 @@ func (s *Section) declared(e *markdown.Embedded, text []byte) {
 
 // readTraits takes the annotations of a text.
 func (n *Note) readTraits(traits []markdown.Trait, section func(int) int) {
-	for _, t := range traits {
-		n.Annotations = append(n.Annotations, &Trait{
-			Note: n, Type: t.Name, Value: t.Value, Raw: t.Raw, Line: t.Line,
-			Position: t.Span.Start, Scope: section(t.Scope),
-			Content: t.Content, ContentText: t.ContentText, Pin: t.Pin,
-		})
+	all := make([]Trait, len(traits))
+	for i, t := range traits {
+		all[i] = Trait{
+			Note: n, Type: t.Name, Raw: t.Raw, Line: t.Line, Position: t.Span.Start,
+			Scope: section(t.Scope), Content: t.Content, ContentText: t.ContentText,
+		}
+		r := rare{pin: t.Pin}
+		if t.Value != nil && t.Value != any(t.Raw) {
+			r.value = t.Value
+		}
+		all[i].keep(r)
+		n.Annotations = append(n.Annotations, &all[i])
 	}
 }
 

@@ -21,7 +21,7 @@ func (d *draft) resettle(before settings) {
 		collect(paths, &d.byType, typ, func(o Object) string { return o.Note.Path })
 	}
 	for trait := range changed(traitMeanings(before.schema), traitMeanings(d.schema)) {
-		collect(paths, &d.traits, trait, func(t *Trait) string { return t.Note.Path })
+		collect(paths, &d.traits, trait, func(n *Note) string { return n.Path })
 	}
 	if before.config.DailyDirectory != d.config.DailyDirectory {
 		d.collectFolder(paths, before.config.DailyDirectory+"/")

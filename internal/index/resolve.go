@@ -56,13 +56,13 @@ func (x *Index) Resolve(ref string) Resolution {
 		return Resolution{}
 	}
 	s := &search{x: x, ref: ref}
+	s.byDate()
 	s.byNames(ref)
 	if strings.ContainsAny(ref, "/#") {
 		s.byPath()
 	} else {
 		s.byShort(ref)
 	}
-	s.byDate()
 	return s.decide()
 }
 

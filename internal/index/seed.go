@@ -31,7 +31,7 @@ func (s seed) formers(now time.Time) []*former {
 		created, modified := t.before(now, now)
 		all = append(all, &former{
 			id: t.id, typ: t.typ, parent: t.parent, text: vault.TraitText(t.text), line: t.line,
-			created: created, modified: modified,
+			times: &Times{created, modified},
 		})
 	}
 	return all
@@ -39,11 +39,13 @@ func (s seed) formers(now time.Time) []*former {
 
 // dateSections gives the sections of a note that comes now their times.
 func (s seed) dateSections(n *Note, now time.Time) {
+	fresh := &Times{now, now}
 	for i := range n.Sections {
 		section := &n.Sections[i]
-		section.Created, section.Modified = now, now
+		section.Times = fresh
 		if t, ok := s.sections[section.Slug]; ok {
-			section.Created, section.Modified = t.before(now, now)
+			created, modified := t.before(now, now)
+			section.Times = &Times{created, modified}
 		}
 	}
 }

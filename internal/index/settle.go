@@ -23,7 +23,7 @@ func (x *Index) settle(n *Note) {
 	x.define(n.Annotations)
 	n.bareRefs(x.schema)
 	n.callings = x.callings(n)
-	n.dates = x.datings(n)
+	n.days = daysIn(x.datings(n))
 }
 
 // fieldTraits puts the fields that are traits before the annotations of the text.
@@ -38,14 +38,18 @@ func (x *Index) fieldTraits(n *Note) {
 			}
 		}
 	}
-	n.Annotations = slices.Clip(append(fields, body...))
+	if n.Annotations = nil; len(fields)+len(body) > 0 {
+		n.Annotations = slices.Concat(fields, body)
+	}
 }
 
 func (n *Note) fieldTrait(f Field, i int) *Trait {
-	return &Trait{
-		Note: n, Type: f.Name, Value: f.Value, Raw: rawOf(f.Value), Line: f.Line, Position: i,
+	t := &Trait{
+		Note: n, Type: f.Name, Raw: rawOf(f.Value), Line: f.Line, Position: i,
 		Scope: -1, Content: n.ID, ContentText: n.ID, Field: true,
 	}
+	t.keep(rare{value: f.Value})
+	return t
 }
 
 // rawOf is the value of a field as an annotation would have it.
@@ -71,11 +75,18 @@ func (x *Index) define(all []*Trait) {
 	for _, t := range all {
 		def, ok := x.schema.Trait(t.Type)
 		t.Defined, t.claims = ok, false
-		if t.value = t.Raw; ok {
-			t.value = valueKey(def, t.Value)
+		r := rare{}
+		if t.rare != nil {
+			r = rare{value: t.rare.value, pin: t.rare.pin}
 		}
-		t.value = clean(t.value)
-		if ok && t.Pin != "" && t.Line != pinned {
+		if ok {
+			t.Type = def.Name // one text for all
+			if by := clean(valueKey(def, t.Value())); by != t.Raw {
+				r.key = by
+			}
+		}
+		t.keep(r)
+		if ok && r.pin != "" && t.Line != pinned {
 			t.claims, pinned = true, t.Line
 		}
 	}
@@ -106,10 +117,11 @@ func (n *Note) renewed() *Note {
 	c.File, f.Note = &f, &c
 	c.Sections = slices.Clone(n.Sections)
 	c.Annotations = make([]*Trait, len(n.Annotations))
+	copies := make([]Trait, len(n.Annotations))
 	for i, t := range n.Annotations {
-		now := *t
-		now.Note = &c
-		c.Annotations[i] = &now
+		copies[i] = *t
+		copies[i].Note = &c
+		c.Annotations[i] = &copies[i]
 	}
 	return &c
 }

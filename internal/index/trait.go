@@ -12,24 +12,68 @@ import (
 // A Trait is an annotation of a note, or a field of it that its type lists among its traits
 // (reference/raven.md §6.3). It never changes.
 type Trait struct {
+	*Times
 	Note        *Note
 	ID          string // unique in the vault (§6.4)
 	Type        string
-	Value       any    // by its form: nil, a string, markdown.Ref, or a list; a field's is typed
-	Raw         string // as it is written
+	Raw         string // the value as it is written; "" for a bare annotation
 	Line        int
 	Position    int    // the offset of the annotation; of a field, its number
 	Scope       int    // position of the section that it stands in; -1: the note
 	Content     string // the line without the markers of lists and quotes; of a field, the note's id
 	ContentText string // and without annotations
-	Pin         string // what `@id(…)` on its line says
 	Field       bool   // it is a field of the frontmatter
 	Defined     bool   // the schema has it: otherwise it is only text
-	Created     time.Time
-	Modified    time.Time
 
-	claims bool   // it is the one that the pin of its line is meant for
-	value  string // what it is found by
+	claims bool  // it is the one that the pin of its line is meant for
+	rare   *rare // nil for most
+}
+
+// Times are when something was first seen, and when it last changed.
+type Times struct{ Created, Modified time.Time }
+
+// rare is what few traits have.
+type rare struct {
+	value any    // where it is not the text as it is written
+	pin   string // what `@id(…)` on the line says
+	key   string // what the trait is found by, where that is not the text as it is written
+}
+
+// without reports whether there is nothing rare.
+func (r rare) nothing() bool { return r.value == nil && r.pin == "" && r.key == "" }
+
+// Value is the value by its form: nil, a string, markdown.Ref, or a list; a field's is typed.
+func (t *Trait) Value() any {
+	switch {
+	case t.rare != nil && t.rare.value != nil:
+		return t.rare.value
+	case t.Raw == "":
+		return nil
+	}
+	return t.Raw
+}
+
+// Pin is what `@id(…)` on the line of the trait says, "" if there is none.
+func (t *Trait) Pin() string {
+	if t.rare == nil {
+		return ""
+	}
+	return t.rare.pin
+}
+
+// key is what the trait is found by.
+func (t *Trait) key() string {
+	if t.rare == nil || t.rare.key == "" {
+		return clean(t.Raw)
+	}
+	return t.rare.key
+}
+
+// keep sets what is rare.
+func (t *Trait) keep(r rare) {
+	if t.rare = nil; !r.nothing() {
+		t.rare = &r
+	}
 }
 
 // Parent is the object that the trait stands in.
@@ -39,7 +83,7 @@ func (t *Trait) Parent() Object { return t.Note.Object(t.Scope) }
 func (t *Trait) Spot() Spot { return Spot{t.Note.Path, t.Line, t.Position} }
 
 // Pinned reports whether the trait has its id from an `@id(…)` on its line.
-func (t *Trait) Pinned() bool { return t.claims && t.ID == t.Pin }
+func (t *Trait) Pinned() bool { return t.claims && t.ID == t.Pin() }
 
 // fragment is the part of the parent's id that names the section, "" for the note.
 func (t *Trait) fragment() string {
@@ -108,7 +152,7 @@ func (x *Index) Traits(typ string, after Spot) iter.Seq[*Trait] {
 	if typ == "" {
 		return x.allTraits(after)
 	}
-	return traitsIn(&x.traits, key(typ, ""), after)
+	return traitsIn(&x.traits, key(typ, ""), after, func(t *Trait) bool { return t.Type == typ })
 }
 
 // allTraits goes through the notes.
@@ -124,12 +168,21 @@ func (x *Index) allTraits(after Spot) iter.Seq[*Trait] {
 	}
 }
 
-// traitsIn yields the traits under a prefix, behind a spot.
-func traitsIn(t *tree[*Trait], prefix string, after Spot) iter.Seq[*Trait] {
-	first := prefix + after.key()
+// traitsIn yields the traits that hold, of the notes under a prefix, behind a spot.
+func traitsIn(
+	t *tree[*Note], prefix string, after Spot, holds func(*Trait) bool,
+) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
-		t.Ascend(first, func(k string, t *Trait) bool {
-			return strings.HasPrefix(k, prefix) && (k == first || !t.Defined || yield(t))
+		t.Ascend(prefix+after.Path, func(k string, n *Note) bool {
+			if !strings.HasPrefix(k, prefix) {
+				return false
+			}
+			for t := range n.Traits() {
+				if holds(t) && t.Spot().after(after) && !yield(t) {
+					return false
+				}
+			}
+			return true
 		})
 	}
 }
@@ -148,7 +201,14 @@ func (x *Index) TraitsWith(typ, value string, after Spot) iter.Seq[*Trait] {
 	if ok && def.Type == "ref" {
 		return x.traitsTo(typ, value, after)
 	}
-	return traitsIn(&x.traitValues, key(typ, key(clean(value), "")), after)
+	return x.traitsBy(typ, clean(value), after)
+}
+
+// traitsBy yields the traits of a type that are found by a key.
+func (x *Index) traitsBy(typ, by string, after Spot) iter.Seq[*Trait] {
+	return traitsIn(&x.traitValues, key(typ, key(by, "")), after, func(t *Trait) bool {
+		return t.Type == typ && t.key() == by
+	})
 }
 
 // TraitsBetween yields the traits of a type whose values lie between two texts, both included, by
@@ -156,11 +216,18 @@ func (x *Index) TraitsWith(typ, value string, after Spot) iter.Seq[*Trait] {
 func (x *Index) TraitsBetween(typ, from, to string) iter.Seq[*Trait] {
 	prefix := key(typ, "")
 	return func(yield func(*Trait) bool) {
-		x.traitValues.Ascend(prefix+clean(from), func(k string, t *Trait) bool {
-			if !strings.HasPrefix(k, prefix) || to != "" && t.value > to {
+		x.traitValues.Ascend(prefix+clean(from), func(k string, n *Note) bool {
+			rest, ok := strings.CutPrefix(k, prefix)
+			value, _, _ := strings.Cut(rest, "\x00")
+			if !ok || to != "" && value > to {
 				return false
 			}
-			return !t.Defined || yield(t)
+			for t := range n.Traits() {
+				if t.Type == typ && t.key() == value && !yield(t) {
+					return false
+				}
+			}
+			return true
 		})
 	}
 }
@@ -176,7 +243,7 @@ func (x *Index) traitsTo(typ, value string, after Spot) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		var lists []iter.Seq[*Trait]
 		for _, b := range buckets {
-			lists = append(lists, traitsIn(&x.traitValues, key(typ, key(b, "")), after))
+			lists = append(lists, x.traitsBy(typ, b, after))
 		}
 		for t := range merge(lists, (*Trait).Spot) {
 			same := t.target() == value
@@ -192,10 +259,10 @@ func (x *Index) traitsTo(typ, value string, after Spot) iter.Seq[*Trait] {
 
 // target is what the trait refers to, as it is written.
 func (t *Trait) target() string {
-	if ref, ok := t.Value.(markdown.Ref); ok {
+	if ref, ok := t.Value().(markdown.Ref); ok {
 		return string(ref)
 	}
-	ref, _ := vault.ParseRef(textOf(t.Value))
+	ref, _ := vault.ParseRef(textOf(t.Value()))
 	return string(ref)
 }
 
@@ -205,9 +272,9 @@ func (t *Trait) target() string {
 func (x *Index) TraitValue(t *Trait) (value any, fromDefault bool) {
 	def, ok := x.schema.Trait(t.Type)
 	if !ok {
-		return t.Value, false
+		return t.Value(), false
 	}
-	value, fromDefault = def.Typed(t.Value)
+	value, fromDefault = def.Typed(t.Value())
 	return x.plain(value), fromDefault
 }
 

@@ -130,14 +130,17 @@ func (n *Note) dateSections(was *Note, now time.Time) {
 	for i := range was.Sections {
 		old[was.Sections[i].Slug] = &was.Sections[i]
 	}
+	fresh := &Times{now, now}
 	for i := range n.Sections {
 		s := &n.Sections[i]
-		s.Created, s.Modified = now, now
-		if w := old[s.Slug]; w != nil {
-			s.Created = w.Created
-			if w.own == s.own {
-				s.Modified = w.Modified
-			}
+		w := old[s.Slug]
+		switch {
+		case w == nil:
+			s.Times = fresh
+		case w.own == s.own:
+			s.Times = w.Times
+		default:
+			s.Times = &Times{w.Created, now}
 		}
 	}
 }
