@@ -129,6 +129,9 @@ func describeObject(op string, o Object) Event {
 func deleted(o Object) Event {
 	e := describeObject("delete", o)
 	e.Fields = o.Values()
+	if o.Type() == vault.Section {
+		e.Fields["title"], e.Fields["level"] = o.Section.Title, o.Section.Level
+	}
 	return e
 }
 
