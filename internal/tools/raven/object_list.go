@@ -69,7 +69,7 @@ func (f tools) listObjects(
 			last = sortKey(p)
 		}
 		if more && len(q.fields) == 0 {
-			total = v.idx.Count(q.typ)
+			total = q.count()
 			break
 		}
 	}
@@ -137,6 +137,14 @@ func askable(t *vault.Type, name string, v any) error {
 			strings.Join(f.Values, ", ")).With("field", name).With("allowed", f.Values)
 	}
 	return nil
+}
+
+// count is the number of the objects of the type, whatever their fields.
+func (q selection) count() int {
+	if q.typ == "" {
+		return q.idx.Totals().Notes
+	}
+	return q.idx.Count(q.typ)
 }
 
 // places are the objects of the type, by path and line.
