@@ -117,13 +117,19 @@ func (h *head[S]) snapshot() Snapshot[S] {
 	return Snapshot[S]{h.state, h.seq, h.time, h.status}
 }
 
-// catchUp brings the head to the end of the log.
+// catchUp brings the head to the end of the log. A long tail is taken in pieces, so that what is
+// read is not all in memory at once.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
-	t, err := l.tail(ctx, l.head.Load().seq)
-	if err != nil {
-		return nil, err
+	for {
+		t, err := l.tail(ctx, l.head.Load().seq)
+		if err != nil {
+			return nil, err
+		}
+		h, err := l.advance(ctx, t)
+		if err != nil || t.ended {
+			return h, err
+		}
 	}
-	return l.advance(ctx, t)
 }
 
 // advance takes a tail into the head. Runs that it has already are passed over: several readers may
@@ -143,7 +149,7 @@ func (l *Log[S]) advance(ctx context.Context, t *tail) (*head[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		h = next
+		h, r.parts = next, nil
 	}
 	if t.control.newerThan(h.control) {
 		h.control = t.control

@@ -25,13 +25,17 @@ func runKey(seq uint64) string { return fmt.Sprintf("%s%012d", runPrefix, seq) }
 // A tail is what a Query found behind a version, and the control item that was read after it.
 type tail struct {
 	runs    []*run
+	ended   bool // the control item was reached: there is no more
 	control Control
 }
+
+// maxTail is how many runs one tail holds.
+const maxTail = 128
 
 // tail reads what comes after this commit. It costs one Query; the payloads that are objects are
 // not loaded yet.
 func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
-	t, found := &tail{}, false
+	t := &tail{}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(after+1), controlKey) {
 		if err != nil {
 			return nil, unreadable(err)
@@ -41,19 +45,18 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.control, found = c, true
-			continue
+			t.control, t.ended = c, true
+			return t, nil
 		}
 		r, err := l.read(it)
 		if err != nil {
 			return nil, err
 		}
-		t.runs = append(t.runs, r)
+		if t.runs = append(t.runs, r); len(t.runs) == maxTail {
+			return t, nil
+		}
 	}
-	if !found {
-		return nil, ErrNoLog
-	}
-	return t, nil
+	return nil, ErrNoLog
 }
 
 // read decodes the item of a run, with its payload if that is in it.
