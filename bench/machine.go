@@ -65,6 +65,7 @@ func syncTime(dir string) (time.Duration, error) {
 type memory struct {
 	When           string
 	Resident, Peak int64 // bytes; 0: the system does not tell
+	Own            int64 // of the resident, what is no file that is mapped
 }
 
 // memoryOf reads the memory of a process where Linux tells it. Elsewhere nothing is known, which is
@@ -76,6 +77,7 @@ func memoryOf(pid int) (memory, error) {
 	}
 	m := memory{
 		Resident: bytesOf(valueIn(path, "VmRSS")), Peak: bytesOf(valueIn(path, "VmHWM")),
+		Own: bytesOf(valueIn(path, "RssAnon")),
 	}
 	if m.Resident == 0 {
 		return m, fmt.Errorf("the server has ended: %s tells no memory", path)

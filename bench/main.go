@@ -46,7 +46,7 @@ func bench(ctx context.Context, cfg config) error {
 	if err != nil {
 		return err
 	}
-	launch, err := cfg.launcher(ctx, dir)
+	launch, err := cfg.build(ctx, dir)
 	if err != nil {
 		return err
 	}

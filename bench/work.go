@@ -98,7 +98,7 @@ func (s *suite) mutate(ctx context.Context, l load) error {
 
 // measure measures a load and keeps what it came to.
 func (s *suite) measure(ctx context.Context, l load) error {
-	progress("%d notes: %s, %d clients", s.result.Notes, l.name, l.clients)
+	progress("%d notes: %s; clients: %d", s.result.Notes, l.name, l.clients)
 	l.limit = s.cfg.limit
 	if l.ops == 0 {
 		l.ops = s.cfg.ops
