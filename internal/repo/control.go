@@ -70,7 +70,10 @@ func (l *Log[S]) Create(ctx context.Context) error {
 	if errors.As(err, &conflict) {
 		return ErrLogExists
 	}
-	return err
+	if err != nil {
+		return unknown(err)
+	}
+	return nil
 }
 
 // ErrLogExists says that a log was to be made where there is one.

@@ -10,7 +10,7 @@ import (
 )
 
 // keyLife is how long an idempotency key is remembered, and maxKeys how many there may be in a log
-// in that time (log.md §2.6).
+// in that time where its options say nothing else (log.md §2.6).
 const (
 	keyLife = 24 * time.Hour
 	maxKeys = 1_000_000
@@ -75,15 +75,17 @@ func (k *keyring) find(hash []byte, now time.Time) (usedKey, bool) {
 	return u, ok && now.Sub(u.time) < keyLife
 }
 
-// room is a fault if no more keys may be used today.
-func (k *keyring) room() error {
+// room is a fault if there are as many keys as may be used in a day.
+func (k *keyring) room(now time.Time, most int) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.byHash) < maxKeys {
+	k.forget(now.Add(-keyLife))
+	if len(k.byHash) < most {
 		return nil
 	}
 	return fault.New(fault.QuotaExceeded,
-		"over %d idempotency keys were used here within 24 h", maxKeys).After(time.Hour)
+		"%d idempotency keys were used here within 24 h: there may be no more", most).
+		After(time.Hour)
 }
 
 // sameRequest is a fault if a key that is bound to one request comes with another.

@@ -2,7 +2,10 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"rookery/internal/fault"
@@ -59,16 +62,32 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 	return nil, ErrNoLog
 }
 
+// gap is the first commit after this one that the tail lacks, if it has later ones.
+func (t *tail) gap(after uint64) (missing uint64, ok bool) {
+	for _, r := range t.runs {
+		if r.First > after+1 {
+			return after + 1, true
+		}
+		after = max(after, r.Last)
+	}
+	return 0, false
+}
+
 // read decodes the item of a run, with its payload if that is in it.
 func (l *Log[S]) read(it table.Item) (*run, error) {
 	r, inline, err := readItem(it.Data)
-	if err != nil {
-		return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+	if err == nil && it.Sort != runKey(r.First) {
+		err = fmt.Errorf("the run of another place")
 	}
-	if r.Object == "" && r.Size > 0 {
-		if r.parts, err = l.code.unpack(inline); err != nil {
-			return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
-		}
+	if err == nil && r.Object == "" && r.Size > 0 {
+		r.parts, err = l.code.unpack(inline)
+	}
+	switch {
+	case errors.Is(err, errFormat):
+		return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+	case err != nil:
+		first, _ := strconv.ParseUint(strings.TrimPrefix(it.Sort, runPrefix), 10, 64)
+		return nil, damaged(first, err)
 	}
 	return r, nil
 }
