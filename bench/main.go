@@ -1,8 +1,8 @@
 // Bench measures Rookery as its callers meet it, and writes a page about it.
 //
-// It builds the real binary, starts it as a process of its own on generated vaults (package corpus),
-// and calls it over HTTP. Every number of the page is measured by the run that wrote it; the page
-// says on which machine, when, and with which command. See docs/benchmarks.md.
+// It builds the real binary, starts it as a process of its own on generated vaults (package
+// corpus), and calls it over HTTP. Every number of the page is measured by the run that wrote it;
+// the page says on which machine, when, and with which command. See docs/benchmarks.md.
 package main
 
 import (

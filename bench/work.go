@@ -22,15 +22,16 @@ const stride = 7919
 // reads measures the two ways to read one thing.
 func (s *suite) reads(ctx context.Context) error {
 	notes := s.files[1:] // the first is the schema
-	err := s.measure(ctx, load{name: readNote, clients: 1, op: func(ctx context.Context, i int) error {
+	read := func(ctx context.Context, i int) error {
 		return s.client.get(ctx, "files", notes[i*stride%len(notes)].Path)
-	}})
-	if err != nil {
+	}
+	if err := s.measure(ctx, load{name: readNote, clients: 1, op: read}); err != nil {
 		return err
 	}
-	return s.measure(ctx, load{name: getObject, clients: 1, op: func(ctx context.Context, i int) error {
+	get := func(ctx context.Context, i int) error {
 		return s.client.get(ctx, "objects", s.ids[i*stride%len(s.ids)])
-	}})
+	}
+	return s.measure(ctx, load{name: getObject, clients: 1, op: get})
 }
 
 // sets measures a field that is set in one note after another, to a value that is new each time.
