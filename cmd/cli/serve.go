@@ -34,7 +34,7 @@ func (s *server) command() *cobra.Command {
 		Long: "Serve the local data directory over HTTP and MCP, on loopback: nobody is asked who " +
 			"they are.\nWith --mcp, speak MCP over stdin and stdout instead, unless an address is " +
 			"given as well.",
-		Example: "  rookery serve --data ./data\n  rookery serve --data ./data --mcp",
+		Example: "rookery serve --data ./data\nrookery serve --data ./data --mcp",
 		Args:    cobra.NoArgs,
 		RunE:    s.run,
 	}
