@@ -70,7 +70,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	text, err := markdown.Compose(n.frontmatter(t), body)
+	text, err := markdown.Compose(n.frontmatter(t), apart(body))
 	if err != nil {
 		return err
 	}
@@ -186,6 +186,18 @@ func (in newIn) body(
 		return "", nil
 	}
 	return "# " + strings.Join(strings.Fields(n.title), " ") + "\n", nil
+}
+
+// apart is a body with a blank line before it, which sets it apart from the frontmatter.
+func apart(body string) string {
+	first, _, _ := strings.Cut(body, "\n")
+	switch {
+	case strings.TrimSpace(first) == "":
+		return body
+	case strings.HasSuffix(first, "\r"):
+		return "\r\n" + body
+	}
+	return "\n" + body
 }
 
 // created fills the answer of a call that made a note.

@@ -75,7 +75,7 @@ func enter(all map[string]command, words string, c subcommand) {
 		at.Subcommands = append(at.Subcommands, rest)
 	}
 	if at.Description == "" {
-		at.Description = "Commands on a " + first
+		at.Description = "Commands that begin with " + first
 	}
 	all[first] = at
 }
