@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"blobtest", "tabletest"},
 	{"fileblob", "bolttable"},
 	{"repo"},
-	{"checkout"},
+	{"checkout", "repotest"},
 	{"team"},
 	{"tool"},
 	{"access"},
@@ -42,7 +42,7 @@ var layers = [][]string{
 // dependency is a decision (STYLE 22). A package ending in "_test" stands for tests only.
 var modules = map[string][]string{
 	"github.com/agnivade/levenshtein":        {"internal/fault"},
-	"github.com/anishathalye/porcupine":      {"_test"},
+	"github.com/anishathalye/porcupine":      {"_test", "internal/repotest"},
 	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
 	"github.com/hashicorp/golang-lru/v2":     {"internal/repo"},
@@ -53,7 +53,7 @@ var modules = map[string][]string{
 	"github.com/schollz/progressbar/v3":      {"internal/clitool"},
 	"github.com/spf13/cobra":                 {"internal/clitool", "cmd/cli"},
 	"github.com/spf13/pflag":                 {"internal/clitool", "cmd/cli"},
-	"github.com/stretchr/testify":            {"_test", "internal/blobtest", "internal/tabletest", "internal/tooltest"},
+	"github.com/stretchr/testify":            {"_test", "internal/blobtest", "internal/repotest", "internal/tabletest", "internal/tooltest"},
 	"github.com/tidwall/btree":               {"internal/index"},
 	"github.com/yuin/goldmark":               {"internal/markdown", "internal/httptool"},
 	"go.etcd.io/bbolt":                       {"internal/bolttable"},
