@@ -53,8 +53,11 @@ type Checkout struct {
 	// applied is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
 
-	stop chan struct{}
-	done chan struct{}
+	sweeping sync.Mutex // held by who sweeps, so that the newest result is the last
+
+	closing sync.Once
+	stop    chan struct{}
+	done    chan struct{}
 }
 
 var _ repo.Follower = (*Checkout)(nil)
@@ -227,6 +230,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.collect() // a commit whose outcome was unknown may have come to be known since
 	if _, behind := c.waiting[string(path)]; behind {
 		if c.write(ctx); c.waiting[string(path)] != nil {
 			return fault.New(fault.StorageError, "the file of %s cannot be written just now", path).
@@ -247,17 +251,36 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		Fix("put the file back as it was, or move it away and run raven_reindex")
 }
 
-// same reports whether a file is as the log says. A file that the log does not have must not be
-// there.
+// same reports whether a file is as the log says. Where the log has none, nothing must be there.
 func (c *Checkout) same(ctx context.Context, path string, f *index.File) (bool, error) {
+	if f == nil {
+		return c.free(ctx, path)
+	}
 	found, _, err := c.files.Get(ctx, path, 0, -1)
 	switch {
-	case errors.Is(err, blob.ErrNotExist):
-		return f == nil, nil
+	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
+		return false, nil
 	case err != nil:
-		return false, fault.New(fault.FileError, "the file of %s cannot be read", path).Because(err)
+		return false, unreadable(path, err)
 	}
-	return f != nil && f.Digest == index.DigestOf(found), nil
+	return f.Digest == index.DigestOf(found), nil
+}
+
+// free reports whether there is nothing at a path: no file, and nothing else either.
+func (c *Checkout) free(ctx context.Context, path string) (bool, error) {
+	err := c.files.Remove(ctx, path, nil)
+	var found *blob.Found
+	switch {
+	case errors.As(err, &found):
+		return false, nil
+	case err != nil:
+		return false, unreadable(path, err)
+	}
+	return true, nil
+}
+
+func unreadable(path string, err error) error {
+	return fault.New(fault.FileError, "the file of %s cannot be read", path).Because(err)
 }
 
 // redo writes again what a process that died may not have synced. What is there is known: the text
@@ -300,6 +323,7 @@ func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) e
 	if errors.Is(err, blob.ErrNotExist) {
 		if w.before != nil && w.after == nil {
 			delete(c.waiting, path) // it was removed already
+			c.unsaved[path] = true
 		}
 		return nil
 	}
@@ -312,12 +336,12 @@ func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) e
 			return nil
 		}
 	}
-	for _, f := range append(steps, w.before) {
+	for _, f := range steps {
 		text, err := c.text(ctx, f)
 		if err != nil {
 			return err
 		}
-		if f != nil && torn(found, text) {
+		if torn(found, text) {
 			return c.mend(ctx, path, w, found)
 		}
 	}
