@@ -148,8 +148,8 @@ func put(t testing.TB, i tool.Invoker, files map[string]string) answer {
 // listOf are files as an import takes them.
 func listOf(files map[string]string) []args {
 	var notes []args
-	for path, text := range files {
-		notes = append(notes, args{"path": path, "text": text})
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		notes = append(notes, args{"path": path, "text": files[path]})
 	}
 	return notes
 }
