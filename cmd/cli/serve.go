@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -103,10 +104,10 @@ func (s *server) greet(l net.Listener) error {
 	_, err := fmt.Fprintf(s.out, `Rookery serves at %[1]s
 
   curl -s %[1]s/v1/vaults/%[2]s/objects
-  rookery --server %[1]s --vault %[2]s object list
+  %[3]s --server %[1]s --vault %[2]s object list
   MCP endpoint: %[1]s/mcp     documentation: %[1]s/docs
 
 Stop with Ctrl-C.
-`, url, vault)
+`, url, vault, os.Args[0])
 	return err
 }
