@@ -110,6 +110,11 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 		problems = append(problems, fault.Of(err))
 	}
 	n.path = path
+	for i, p := range problems {
+		if path != "" && p.Details["field"] != nil {
+			problems[i] = p.At(string(path), 1)
+		}
+	}
 	if f := fault.Join(Family.Several, problems); f != nil {
 		return n, f
 	}
