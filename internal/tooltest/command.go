@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
@@ -70,26 +71,45 @@ func Inputs(tools []*tool.Tool, connect Connect) Way {
 // Run runs a command line that prints JSON, and checks that its exit code is that of the answer.
 func Run(t testing.TB, tools []*tool.Tool, connect Connect, argv ...string) json.RawMessage {
 	t.Helper()
-	var out, errs bytes.Buffer
-	exit := appOf(tools, connect, &out, &errs).Run(t.Context(), argv)
-	answer := json.RawMessage(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
-	require.NotEmpty(t, answer, "%q: exit %d: %s", argv, exit, &errs)
+	p := Shell{Tools: tools, Connect: connect}.Run(t, argv...)
+	answer := json.RawMessage(strings.TrimSuffix(p.Out, "\n"))
+	require.NotEmpty(t, answer, "%q: exit %d: %s", argv, p.Exit, p.Err)
 	want := 0
 	if code := CodeOf(t, answer); code != "" {
 		want = code.Exit()
 	}
-	require.Equal(t, want, exit, "%q: %s%s", argv, answer, &errs)
+	require.Equal(t, want, p.Exit, "%q: %s%s", argv, answer, p.Err)
 	return answer
 }
 
-// appOf is the command line of these tools, without a terminal.
-func appOf(tools []*tool.Tool, connect Connect, out, errs io.Writer) *clitool.App {
-	return &clitool.App{
-		Tools: tools, In: bytes.NewReader(nil), Out: out, Err: errs,
+// A Shell runs command lines of these tools, without a terminal.
+type Shell struct {
+	Tools   []*tool.Tool
+	Connect Connect
+	Extra   []*cobra.Command // those that call no tool
+	Env     map[string]string
+	Stdin   string
+}
+
+// Printed is what a command line came to.
+type Printed struct {
+	Exit     int
+	Out, Err string
+}
+
+// Run runs a command line, without the name of the program.
+func (s Shell) Run(t testing.TB, argv ...string) Printed {
+	t.Helper()
+	var out, errs bytes.Buffer
+	app := &clitool.App{
+		Tools: s.Tools, Extra: s.Extra, In: strings.NewReader(s.Stdin), Out: &out, Err: &errs,
+		Env: func(name string) string { return s.Env[name] },
 		Connect: func(_ context.Context, t clitool.Target) (tool.Invoker, io.Closer, error) {
-			return connect(t), nil, nil
+			return s.Connect(t), nil, nil
 		},
 	}
+	exit := app.Run(t.Context(), argv)
+	return Printed{exit, out.String(), errs.String()}
 }
 
 // Argv is the command line of a call, if one can say it.
