@@ -94,6 +94,9 @@ func (s spot) append(block string) ([]byte, int, error) {
 // spot finds what is meant by `to`. Only a daily note is made where it is missing.
 func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	idx := tx.Index()
+	if dest := idx.Config().Capture.Destination; in.To == "" && dest != vault.DefaultDaily {
+		in.To = dest
+	}
 	day, isDay := in.day(tx)
 	if !isDay {
 		p, err := locate(idx, in.To)
@@ -106,7 +109,11 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	if n, ok := idx.Note(string(path)); ok {
 		return in.inside(ctx, tx, index.Object{Note: n})
 	}
-	s := spot{path: path, text: []byte(vault.DailyText(day)), made: true}
+	text, err := dailyText(ctx, tx, day)
+	if err != nil {
+		return spot{}, err
+	}
+	s := spot{path: path, text: text, made: true}
 	if heading := idx.Config().Capture.Heading; heading != "" {
 		return s.under(heading)
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"maps"
 	"strings"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -87,6 +88,7 @@ type newNote struct {
 	title   string
 	fields  map[string]any
 	unknown []string
+	at      time.Time // what a template takes for now; zero: the time of the commit
 }
 
 // plan checks everything that the call says. All problems come together.
