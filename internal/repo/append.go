@@ -16,7 +16,8 @@ import (
 const (
 	maxRun     = 64        // commits in one run
 	maxRunSize = 8 << 20   // bytes of payload at which a run is closed
-	maxHeader  = 160 << 10 // likewise of its header, which is part of an item
+	maxHeader  = 80 << 10  // likewise of its header, which is part of an item
+	oneHeader  = 280 << 10 // bytes that one commit may add to a header
 	inItem     = 16 << 10  // bytes of packed payload that go into the item
 
 	// appendLife is how long an append may be sent after the Query that it builds on: a log item may

@@ -133,7 +133,7 @@ func (d *Draft[S]) pending(at Place) ([]byte, bool) {
 
 // fits is a fault if no run can hold the draft.
 func (d *Draft[S]) fits() error {
-	if d.size() <= maxPayload/2 && d.header() <= maxHeader {
+	if d.size() <= maxPayload/2 && d.header() <= oneHeader {
 		return nil
 	}
 	return fault.New(fault.BatchTooLarge, "the call changes too much at once: %d notes, %d bytes",
