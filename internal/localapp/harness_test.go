@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -214,4 +216,27 @@ func requireInStep(t testing.TB, dir string) {
 	for path, text := range told {
 		require.True(t, text == found[path], "%s is not what the log says", path)
 	}
+}
+
+// A clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock {
+	return &clock{now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+}
+
+func (c *clock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// pass moves the clock by so many hours.
+func (c *clock) pass(hours int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(time.Duration(hours) * time.Hour)
 }
