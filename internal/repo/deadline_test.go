@@ -206,3 +206,29 @@ func TestSleepBeforeTheAppend(t *testing.T) {
 	require.Equal(t, 1, f.Counts().Commits)
 	require.Equal(t, [][]string{{"t"}}, runs(t, e))
 }
+
+// TestGivesUpAfterALostRace holds that a call whose append lost the race knows that nothing of it
+// was written, though it was sent.
+func TestGivesUpAfterALostRace(t *testing.T) {
+	q := newLine(t)
+	q.gate.through <- nil
+	<-q.first.done
+	ctx, cancel := context.WithCancel(t.Context())
+	var quits *pending
+	ran := 0
+	quits = q.start(ctx, repo.Call{Tool: "quits"}, func(_ context.Context, d *draft) (any, error) {
+		if ran++; ran == 2 {
+			cancel()
+			<-quits.done
+		}
+		return nil, d.Record("text", "quits", "quits")
+	})
+	<-q.gate.entered
+	store(t, q.fresh(), "other", "other")
+	q.gate.open()
+	<-quits.done
+	require.ErrorIs(t, quits.err, context.Canceled)
+	require.False(t, fault.Is(quits.err, fault.Unavailable), "%v", quits.err)
+	store(t, q.log, "next", "next")
+	require.Equal(t, [][]string{{"first"}, {"store"}, {"store"}}, runs(t, q.e))
+}
