@@ -112,7 +112,7 @@ func (x *exchange) call(
 ) (*mcp.CallToolResult, error) {
 	t, _ := x.view.find(r.Params.Name)
 	if r.Extra != nil && !agree(r.Extra.Header, t, r.Params.Arguments) {
-		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(t.Family.Malformed,
+		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(fault.InvalidParameter,
 			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
 	}
 	data, err := x.cat.Invoke(ctx, t.Name, r.Params.Arguments)
