@@ -94,12 +94,12 @@ func TestEveryWayPages(t *testing.T) {
 		t.Run(c.tool+c.args, func(t *testing.T) {
 			for _, in := range waysIn() {
 				t.Run(in.name, func(t *testing.T) {
-					way, other := in.open(t)
-					setUp, _ := other.Call(t, tooltest.NewCall(t, "team_vault_create", `{"name":"two"}`))
+					e := in.open(t)
+					setUp := e.call(t, tooltest.NewCall(t, "team_vault_create", `{"name":"two"}`))
 					require.Empty(t, tooltest.CodeOf(t, setUp))
-					whole := pageOf(t, way, other, tooltest.NewCall(t, c.tool, c.args))
-					require.Equal(t, whole.keys(t, c.list, c.key),
-						pages(t, way, other, c.tool, c.args, c.list, c.key))
+					all := tooltest.NewCall(t, c.tool, c.args)
+					require.Equal(t, e.page(t, all).keys(t, c.list, c.key),
+						e.pages(t, all, c.list, c.key))
 				})
 			}
 		})
@@ -116,12 +116,10 @@ type page struct {
 	}
 }
 
-func pageOf(t testing.TB, way, other tooltest.Way, c tooltest.Call) page {
+// page reads one page.
+func (e *entrance) page(t testing.TB, c tooltest.Call) page {
 	t.Helper()
-	answer, carried := way.Call(t, c)
-	if !carried {
-		answer, _ = other.Call(t, c)
-	}
+	answer := e.call(t, c)
 	var p page
 	require.NoError(t, json.Unmarshal(answer, &p))
 	require.Empty(t, tooltest.CodeOf(t, answer), "%s", answer)
@@ -143,15 +141,12 @@ func (p page) keys(t testing.TB, list, key string) []string {
 }
 
 // pages name the entries of a list that is read one entry at a time.
-func pages(
-	t testing.TB, way, other tooltest.Way, name, args, list, key string,
-) []string {
+func (e *entrance) pages(t testing.TB, c tooltest.Call, list, key string) []string {
 	t.Helper()
 	var all []string
-	c := tooltest.NewCall(t, name, args)
 	c.Args["limit"] = json.RawMessage("1")
 	for {
-		p := pageOf(t, way, other, c)
+		p := e.page(t, c)
 		all = append(all, p.keys(t, list, key)...)
 		if !p.Meta.More {
 			require.Len(t, all, p.Meta.Total)
@@ -170,11 +165,11 @@ func pages(
 func TestEveryWayExports(t *testing.T) {
 	for _, in := range waysIn() {
 		t.Run(in.name, func(t *testing.T) {
-			way, other := in.open(t)
+			e := in.open(t)
 			files := map[string]string{}
 			c := tooltest.NewCall(t, "team_vault_export", `{"vault":"main"}`)
 			for {
-				p := pageOf(t, way, other, c)
+				p := e.page(t, c)
 				var notes []struct{ Path, Text string }
 				require.NoError(t, json.Unmarshal(p.Data["notes"], &notes))
 				for _, n := range notes {

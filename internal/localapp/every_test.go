@@ -181,15 +181,43 @@ func done(t testing.TB, inv tool.Invoker, name string, in map[string]any) json.R
 // A wayIn is one way in, at a place that it makes when it is needed.
 type wayIn struct {
 	name string
-	open func(t testing.TB) (tooltest.Way, tooltest.Way) // the way, and one that carries every call
+	open func(t testing.TB) *entrance
+}
+
+// An entrance is a way in to a place of its own.
+type entrance struct {
+	way   tooltest.Way
+	other tooltest.Way // carries every call
+	dir   string
+	logs  *lockedBuffer
+}
+
+// call makes a call over the way or, where that cannot carry it, over the other.
+func (e *entrance) call(t testing.TB, c tooltest.Call) json.RawMessage {
+	t.Helper()
+	answer, carried := e.way.Call(t, c)
+	if !carried {
+		answer, carried = e.other.Call(t, c)
+		require.True(t, carried)
+	}
+	return answer
+}
+
+// state is the versions of the tenant and its vaults, and all files of the vaults.
+func (e *entrance) state(t testing.TB) (string, map[string]string) {
+	t.Helper()
+	versions, _ := e.other.Call(t, tooltest.NewCall(t, "team_vault_list", ""))
+	require.Empty(t, tooltest.CodeOf(t, versions))
+	return tooltest.Comparable(versions), filesIn(t, e.dir)
 }
 
 // waysIn are all ways in to the product. The first one carries every call.
 func waysIn() []wayIn {
 	over := func(name string, way func(t testing.TB, p *place) tooltest.Way) wayIn {
-		return wayIn{name, func(t testing.TB) (tooltest.Way, tooltest.Way) {
+		return wayIn{name, func(t testing.TB) *entrance {
 			p := newPlace(t)
-			return way(t, p), tooltest.Invoking("catalogue", p.catalogue())
+			other := tooltest.Invoking("catalogue", p.catalogue())
+			return &entrance{way(t, p), other, p.dir, p.logs}
 		}}
 	}
 	return []wayIn{
@@ -222,13 +250,16 @@ func waysIn() []wayIn {
 }
 
 // openPackage is the way through the package that other modules link.
-func openPackage(t testing.TB) (tooltest.Way, tooltest.Way) {
-	r, err := rookery.Open(t.Context(), rookery.Config{Data: t.TempDir(), Now: atNoon})
+func openPackage(t testing.TB) *entrance {
+	dir, logs := t.TempDir(), &lockedBuffer{}
+	r, err := rookery.Open(t.Context(), rookery.Config{
+		Data: dir, Now: atNoon, Log: slog.New(slog.NewJSONHandler(logs, nil)),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	furnish(t, r)
 	way := tooltest.Invoking("package", r)
-	return way, way
+	return &entrance{way, way, dir, logs}
 }
 
 // everyWay tells stories over every way in, each on data of its own, and requires the same answers.
@@ -238,8 +269,8 @@ func everyWay(t *testing.T, stories []tooltest.Story) {
 			var first []string
 			for i, in := range waysIn() {
 				t.Run(in.name, func(t *testing.T) {
-					way, other := in.open(t)
-					answers := s.Tell(t, way, other)
+					e := in.open(t)
+					answers := s.Tell(t, e.way, e.other)
 					if i == 0 {
 						s.Check(t, answers)
 						first = answers
@@ -263,19 +294,24 @@ func requireSame(t *testing.T, s tooltest.Story, first, answers []string) {
 	}
 }
 
-// notes are the files of the vaults of a place, without what is folded from the log later on.
+// notes are the files of the vaults of a place.
 func (p *place) notes(t testing.TB) map[string]string {
 	t.Helper()
-	root := filepath.Join(p.dir, "tenants")
+	return filesIn(t, p.dir)
+}
+
+// filesIn are the files of the vaults in a data directory, without what is folded from the log later
+// on.
+func filesIn(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	root := filepath.Join(dir, "tenants")
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, "/.raven/audit.log") {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		name, relErr := filepath.Rel(root, path)
-		require.NoError(t, relErr)
-		files[name] = string(text)
+		files[strings.TrimPrefix(path, root+"/")] = string(text)
 		return err
 	}))
 	return files

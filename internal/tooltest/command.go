@@ -123,6 +123,9 @@ func Argv(tools []*tool.Tool, c Call) ([]string, bool) {
 		return nil, false
 	}
 	l := line{way: made.Commands[0], words: map[string][]string{}}
+	if in := made.Input; in != nil && len(c.Args[in.Arg]) > 0 && c.Args[in.Arg][0] != '[' {
+		return nil, false // it would be the path of files
+	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if !l.add(args[name], name, c.Args[name]) {
 			return nil, false
@@ -148,17 +151,27 @@ func (l *line) add(a tool.Arg, name string, raw json.RawMessage) bool {
 		if raw[0] == '"' {
 			return false // what is no number, the command line itself refuses
 		}
-	case a.Name == "vault":
-		if strings.ContainsAny(values[0], `/\.`) {
-			return false // it would be a folder
-		}
+	case a.Name == "vault" && strings.ContainsAny(values[0], `/\.`):
+		return false // it would be a folder
+	case a.Shared && len(values[0]) > 128:
+		return false // the command line refuses it in its own words
 	}
-	if slices.Contains(l.places(), a.Name) && name == a.Name && raw[0] != '{' {
+	if slices.Contains(l.places(), a.Name) && name == a.Name && l.areWords(a, values) {
 		l.words[a.Name] = values
 		return true
 	}
 	l.flag(a, values)
 	return true
+}
+
+// areWords reports whether the values can stand without a flag: as words that are taken for what
+// they are.
+func (l *line) areWords(a tool.Arg, values []string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool {
+		name, _, pair := strings.Cut(v, "=")
+		isPair := pair && name != "" && !strings.ContainsAny(name, "/#? ")
+		return l.way.Pairs != "" && isPair != (a.Name == l.way.Pairs)
+	})
 }
 
 func (l *line) flag(a tool.Arg, values []string) {
