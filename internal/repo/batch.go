@@ -132,7 +132,7 @@ func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 	if w.key == nil {
 		return nil
 	}
-	if err := l.keys.room(d.commit.Time, l.opt.MaxKeys); err != nil {
+	if err := l.keys.room(l.opt.Now(), l.opt.MaxKeys); err != nil {
 		return err
 	}
 	data, err := encode(answer)

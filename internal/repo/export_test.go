@@ -1,5 +1,7 @@
 package repo
 
+import "bytes"
+
 // Waiting is how many calls wait in the queue of a log.
 func (l *Log[S]) Waiting() int {
 	l.queue.mu.Lock()
@@ -10,7 +12,8 @@ func (l *Log[S]) Waiting() int {
 // Waiting is how many calls wait in the queue of a vault.
 func (v *Vault) Waiting() int { return v.log.Waiting() }
 
-// Repack changes the parts of a stored run, whose payload is in the item, and leaves its header.
+// Repack changes the parts of a stored run, whose payload is in the item, and leaves its header. A
+// part that is changed, or new, has a new salt.
 func Repack(item []byte, change func(parts [][]byte) [][]byte) ([]byte, error) {
 	c, err := newCodec()
 	if err != nil {
@@ -26,12 +29,15 @@ func Repack(item []byte, change func(parts [][]byte) [][]byte) ([]byte, error) {
 	}
 	var texts [][]byte
 	for _, p := range parts {
-		texts = append(texts, p.data)
+		texts = append(texts, bytes.Clone(p.data))
 	}
 	var changed []part
-	for _, data := range change(texts) {
+	for i, data := range change(texts) {
 		p := newPart(0)
 		p.data = data
+		if i < len(parts) && bytes.Equal(data, parts[i].data) {
+			p = parts[i]
+		}
 		changed = append(changed, p)
 	}
 	packed, _ := c.pack(changed)

@@ -42,8 +42,9 @@ type usedKey struct {
 	answer  Place // of the answer's own part
 }
 
-// add takes the key of a commit, which has one.
-func (k *keyring) add(c *Commit, at Place) {
+// add takes the key of a commit, which has one. What is forgotten then is forgotten by our clock, if
+// that is behind the log's time: a process whose clock is a day ahead must not undo the keys of all.
+func (k *keyring) add(c *Commit, at Place, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.byHash == nil {
@@ -53,7 +54,10 @@ func (k *keyring) add(c *Commit, at Place) {
 	hash := string(c.Key.Hash)
 	k.byHash[hash] = usedKey{c.Seq, c.Time, c.Key.Request, at}
 	k.order = append(k.order, keyTime{hash, c.Time})
-	k.forget(c.Time.Add(-keyLife))
+	if c.Time.Before(now) {
+		now = c.Time
+	}
+	k.forget(now.Add(-keyLife))
 }
 
 // forget drops what was used before this time. The caller holds mu.

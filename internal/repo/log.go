@@ -221,7 +221,7 @@ func (l *Log[S]) fold(
 // take makes a commit known: its key, and whoever follows the log.
 func (l *Log[S]) take(before, after S, c *Commit, at Place) {
 	if c.Key != nil {
-		l.keys.add(c, at)
+		l.keys.add(c, at, l.opt.Now())
 	}
 	l.opt.Applied(before, after, c, at)
 }

@@ -101,6 +101,40 @@ func TestFateOfARun(t *testing.T) {
 	requireSame(t, q.log, q.fresh())
 }
 
+// TestTwinsInOneRun holds that calls with one key in one run have one effect and one answer, which
+// nobody is told before it is durable.
+func TestTwinsInOneRun(t *testing.T) {
+	q := newLine(t)
+	twin := func(request, text string) *pending {
+		p := q.start(t.Context(), repo.Call{Tool: text, Key: "key", Request: []byte(request)},
+			put(text, text))
+		q.queue++
+		queued(t, q.log, q.queue)
+		return p
+	}
+	one, two, other := twin("r", "one"), twin("r", "two"), twin("s", "three")
+	q.gate.through <- nil
+	<-q.gate.entered
+	for _, p := range []*pending{one, two, other} {
+		select {
+		case <-p.done:
+			t.Fatal("a twin was answered before the first was durable")
+		default:
+		}
+	}
+	q.gate.open()
+	<-one.done
+	<-two.done
+	<-other.done
+	require.NoError(t, one.err)
+	require.Equal(t, repo.Receipt{Seq: 2, Changed: true}, one.receipt)
+	require.NoError(t, two.err)
+	require.Equal(t, repo.Receipt{Seq: 2, Replayed: []byte(`"one"`)}, two.receipt)
+	require.True(t, fault.Is(other.err, fault.KeyReused), "%v", other.err)
+	require.Equal(t, [][]string{{"first"}, {"one"}}, runs(t, q.e))
+	requireSame(t, q.log, q.fresh())
+}
+
 // TestRunCloses holds that a run has at most 64 commits and is closed at 8 MiB.
 func TestRunCloses(t *testing.T) {
 	big := noise(1 << 20)

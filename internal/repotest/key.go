@@ -22,6 +22,7 @@ func idempotency(t *testing.T, e Engine) {
 		{"what uses no key", keyUnused},
 		{"a day", keyExpires},
 		{"quota", keyQuota},
+		{"a clock a day ahead", keySkew},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, newPlace(e, "key "+c.name, nil)) })
 	}
@@ -186,4 +187,23 @@ func keyQuota(t *testing.T, p *place) {
 	require.NoError(t, err)
 	_, err = store(t, l, "ann", "key 4", "an hour too early")
 	require.True(t, fault.Is(err, fault.QuotaExceeded), "%v", err)
+}
+
+// keySkew holds that a process whose clock is a day ahead does not make the others forget a key.
+func keySkew(t *testing.T, p *place) {
+	l, ahead := p.newLog(t), *p
+	_, err := store(t, l, "ann", "key", "one")
+	require.NoError(t, err)
+	ahead.clock = NewClock()
+	ahead.clock.Move(30 * time.Hour)
+	_, err = store(t, ahead.log(t, p.Engine), "bob", "other", "two")
+	require.NoError(t, err)
+	for _, process := range []*repo.Log[*State]{l, p.log(t, p.Engine)} {
+		r, err := store(t, process, "ann", "key", "one")
+		require.NoError(t, err)
+		require.NotNil(t, r.Replayed)
+		r, err = store(t, process, "bob", "other", "two")
+		require.NoError(t, err)
+		require.NotNil(t, r.Replayed)
+	}
 }
