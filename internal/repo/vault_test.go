@@ -16,6 +16,7 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/repotest"
+	"rookery/internal/table"
 	"rookery/internal/vault"
 )
 
@@ -563,4 +564,41 @@ func TestFollower(t *testing.T) {
 	_, err = v.Rebuild(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 0>1", "2 1>2", "settled", "3 2>3", "4 3>4", "settled"}, f.told)
+}
+
+// A hooked table does something when a commit is there, before its answer.
+type hooked struct {
+	table.Table
+	after func()
+}
+
+func (h *hooked) Commit(ctx context.Context, ops ...table.Op) error {
+	err := h.Table.Commit(ctx, ops...)
+	if after := h.after; after != nil {
+		h.after = nil
+		after()
+	}
+	return err
+}
+
+// TestReaderIsFaster holds that a reader which finds a run before its writer is answered, and a
+// later one, neither makes time go back nor tells a follower twice.
+func TestReaderIsFaster(t *testing.T) {
+	e := engine(t)
+	other, h := newVault(t, e), &hooked{Table: e.Table}
+	v := openVault(t, repotest.Engine{Table: h, Bucket: e.Bucket}, repo.Limits{})
+	f := &follower{}
+	v.Follow(f)
+	h.after = func() {
+		_, wrote := other.Update(t.Context(), caller(), edits(edit{"b.md", "b"}))
+		_, read := v.Read(t.Context())
+		if err := errors.Join(wrote, read); err != nil {
+			t.Error(err)
+		}
+	}
+	require.EqualValues(t, 2, change(t, v, edit{"a.md", "a"}).Seq)
+	require.EqualValues(t, 3, v.Known().Version())
+	change(t, v, edit{"c.md", "c"})
+	require.Equal(t, []string{"1 0>1", "2 1>2", "3 2>3", "settled", "4 3>4", "settled"}, f.told)
+	require.Equal(t, map[string]string{"a.md": "a", "b.md": "b", "c.md": "c"}, files(t, e))
 }

@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
@@ -29,8 +30,8 @@ func control(t *testing.T, e Engine) {
 	together(consumers, func(i int) {
 		l := p.log(t, p.flakyEngine())
 		for to := uint64(1); to <= steps; to++ {
-			advance(t, l, name("consumer %d", i), to)
-			if err := l.Advance(t.Context(), name("consumer %d", i), repo.Cursor{Seq: to - 1}); err != nil {
+			advance(t, l, fmt.Sprintf("consumer %d", i), to)
+			if err := l.Advance(t.Context(), fmt.Sprintf("consumer %d", i), repo.Cursor{Seq: to - 1}); err != nil {
 				t.Errorf("no progress is no write: %v", err)
 			}
 		}

@@ -2,6 +2,7 @@ package repotest
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,7 +41,7 @@ func exactlyOneEffect(t *testing.T, e Engine) {
 	for _, k := range []kind{logKind, vaultKind} {
 		for fault, f := range faults {
 			for _, gaveUp := range []bool{false, true} {
-				how := name("%s/%s/gave up %v", k.name, fault, gaveUp)
+				how := fmt.Sprintf("%s/%s/gave up %v", k.name, fault, gaveUp)
 				t.Run(how, func(t *testing.T) {
 					t.Parallel()
 					everyTableCall(t, e, trial{k, f, gaveUp, how})
@@ -66,7 +67,7 @@ type trial struct {
 func everyTableCall(t *testing.T, e Engine, tr trial) {
 	for n := 1; ; n++ {
 		r := &runner{trial: tr}
-		r.place = newPlace(e, name("%s %d", tr.name, n), func(c tabletest.Call) tabletest.Fault {
+		r.place = newPlace(e, fmt.Sprintf("%s %d", tr.name, n), func(c tabletest.Call) tabletest.Fault {
 			return r.plan(c, n)
 		})
 		r.run(t)
@@ -80,7 +81,7 @@ func everyTableCall(t *testing.T, e Engine, tr trial) {
 // everyBucketCall does the same with the calls of the bucket.
 func everyBucketCall(t *testing.T, e Engine, tr trial) {
 	for n := 1; ; n++ {
-		r := &runner{trial: tr, place: newPlace(e, name("%s bucket %d", tr.name, n), nil)}
+		r := &runner{trial: tr, place: newPlace(e, fmt.Sprintf("%s bucket %d", tr.name, n), nil)}
 		r.place.bucket.plan = func(call int) tabletest.Fault {
 			if call != n || r.over.Load() {
 				return tabletest.None

@@ -2,6 +2,7 @@ package repotest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func keyTwins(t *testing.T, p *place) {
 	together(twins, func(i int) {
 		text := "same"
 		if i%4 == 3 {
-			text = name("another %d", i)
+			text = fmt.Sprintf("another %d", i)
 		}
 		receipts[i], failures[i] = store(t, logs[i%3], "ann", "key", text)
 	})
@@ -90,7 +91,7 @@ func keyTwins(t *testing.T, p *place) {
 	_, same := s.State.Texts["same"]
 	changed := 0
 	for i := range twins {
-		_, won := s.State.Texts[name("another %d", i)]
+		_, won := s.State.Texts[fmt.Sprintf("another %d", i)]
 		if won || same && i%4 != 3 {
 			require.NoError(t, failures[i])
 			require.EqualValues(t, 1, receipts[i].Seq)
@@ -171,7 +172,7 @@ func keyQuota(t *testing.T, p *place) {
 	l, err := repo.NewLog(o, &State{})
 	require.NoError(t, err)
 	for i := range 3 {
-		_, err = store(t, l, "ann", name("key %d", i), name("text %d", i))
+		_, err = store(t, l, "ann", fmt.Sprintf("key %d", i), fmt.Sprintf("text %d", i))
 		require.NoError(t, err)
 		p.clock.Move(time.Hour)
 	}

@@ -128,5 +128,3 @@ func together(n int, fn func(i int)) {
 	}
 	all.Wait()
 }
-
-func name(format string, args ...any) string { return fmt.Sprintf(format, args...) }
