@@ -27,12 +27,17 @@ func control(t *testing.T, e Engine) {
 	require.NoError(t, p.log(t, p.Engine).Create(t.Context()))
 	require.ErrorIs(t, p.log(t, p.Engine).Create(t.Context()), repo.ErrLogExists)
 	const consumers, steps = 6, 10
+	logs := make([]*repo.Log[*State], consumers)
+	for i := range logs {
+		logs[i] = p.log(t, p.flakyEngine())
+	}
 	together(consumers, func(i int) {
-		l := p.log(t, p.flakyEngine())
+		consumer := fmt.Sprintf("consumer %d", i)
 		for to := uint64(1); to <= steps; to++ {
-			advance(t, l, fmt.Sprintf("consumer %d", i), to)
-			if err := l.Advance(t.Context(), fmt.Sprintf("consumer %d", i), repo.Cursor{Seq: to - 1}); err != nil {
-				t.Errorf("no progress is no write: %v", err)
+			advance(t, logs[i], consumer, to)
+			back := repo.Cursor{Seq: to - 1}
+			if err := logs[i].Advance(t.Context(), consumer, back); err != nil {
+				t.Errorf("what is no progress is no write: %v", err)
 			}
 		}
 	})

@@ -6,7 +6,6 @@
 package repotest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
