@@ -284,6 +284,7 @@ func (s *soaker) answered(ctx context.Context, o op) (outcome, error) {
 // edit is in the text, in the log and in the index; every refused one is nowhere; and what each
 // note's clients saw is linearizable.
 func TestNothingLost(t *testing.T) {
+	t.Parallel()
 	for name, notes := range map[string][]string{
 		"one note":   {"items/one"},
 		"many notes": {"items/a", "items/b", "items/c", "items/d", "items/e", "items/f", "items/g"},
