@@ -24,7 +24,7 @@ var unsetDoc string
 
 type setIn struct {
 	tool.Vault
-	ID    string      `json:"id" jsonschema:"people/freya" alias:"object_id,reference"`
+	ID    string      `json:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
 	Set   tool.Fields `json:"set,omitempty" jsonschema:"fields and their new values" alias:"fields"`
 	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
 	tool.Mutation
