@@ -25,9 +25,9 @@ type Step struct {
 	Want string     // JSON that the answer must contain, as Missing has it; empty: nothing more
 }
 
-// Tell makes the calls of a story over one way, and returns what is Comparable of the answers. A call
-// that the way cannot carry is made over the other, so that the story goes on as it should; its
-// answer is empty.
+// Tell makes the calls of a story over one way, and returns what is Comparable of the answers. A
+// call that the way cannot carry is made over the other, so that the story goes on as it should;
+// its answer is empty.
 func (s Story) Tell(t testing.TB, over, other Way) []string {
 	t.Helper()
 	var answers []string
