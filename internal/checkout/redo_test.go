@@ -117,7 +117,7 @@ const audit = ".raven/audit.log"
 
 // TestAuditLog holds that the file has each line once, whatever became of it while nobody looked.
 func TestAuditLog(t *testing.T) {
-	const lost = "{\"op\":\"create\",\"entity\":\"object\",\"id\":\"lo"
+	const lost = `{"op":"create","entity":"object","id":"lo`
 	for name, found := range map[string]func(synced, all string) string{
 		"as it was synced":    func(synced, _ string) string { return synced },
 		"ahead of its cursor": func(_, all string) string { return all },
@@ -166,7 +166,7 @@ func TestAuditLogThatIsGone(t *testing.T) {
 func TestAuditLogThatWasBroughtIn(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
-	const earlier = "{\"ts\":\"2024-01-01T00:00:00Z\",\"op\":\"create\",\"entity\":\"object\",\"id\":\"a\"}"
+	const earlier = `{"ts":"2024-01-01T00:00:00Z","op":"create","entity":"object","id":"a"}`
 	write(t, v, audit, earlier)
 	write(t, v, "a.md", "one\n")
 	found, err := folder.Sweep(t.Context(), true)

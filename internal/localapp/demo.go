@@ -19,8 +19,8 @@ var demo embed.FS
 // demoVault is its name.
 const demoVault = "demo"
 
-// Demo makes the vault `demo`, if the tenant has no vault at all. One that was made, and whose notes
-// a crash kept from coming in, gets them now.
+// Demo makes the vault `demo`, if the tenant has no vault at all. One that was made, and whose
+// notes a crash kept from coming in, gets them now.
 func (a *App) Demo(ctx context.Context) error {
 	ctx = auth.WithCaller(ctx, auth.LocalCaller())
 	empty, err := a.emptyDemo(ctx)

@@ -50,7 +50,8 @@ func command(t *testing.T, app *localapp.App, line ...string) (out, errs string,
 func TestRealNotes(t *testing.T) {
 	source := realVault(t)
 	app, dir := openVault(t)
-	out, errs, code := command(t, app, "vault", "import", source, "--vault", "real", "--create", "--json")
+	out, errs, code := command(t, app,
+		"vault", "import", source, "--vault", "real", "--create", "--json")
 	require.Zero(t, code, errs)
 	original := folder(t, source)
 	notes := map[string]string{}

@@ -73,8 +73,8 @@ func TestServesOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestStopFinishesCalls holds that a call that the server has begun is answered, and durable, though
-// the server is told to stop.
+// TestStopFinishesCalls holds that a call that the server has begun is answered, and durable,
+// though the server is told to stop.
 func TestStopFinishesCalls(t *testing.T) {
 	app, dir := openVault(t)
 	put(t, local{app}, map[string]string{"a.md": "one\n"})

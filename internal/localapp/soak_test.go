@@ -55,8 +55,8 @@ type noteState struct {
 
 // text is the whole file of a note in this state.
 func (s noteState) text() string {
-	return fmt.Sprintf("---\ntype: item\ntitle: Item\nvalue: %s\n---\n\n# Item\n\ntoken=%s.\n\n- begin\n%s",
-		s.value, s.token, strings.Join(s.lines, ""))
+	return "---\ntype: item\ntitle: Item\nvalue: " + s.value + "\n---\n\n# Item\n\ntoken=" +
+		s.token + ".\n\n- begin\n" + strings.Join(s.lines, "")
 }
 
 // The kinds of calls of the soak.
@@ -226,8 +226,8 @@ func (s *soaker) run(ctx context.Context, n int) error {
 	return nil
 }
 
-// do makes a call and records it. One with a key is made again, at once or by a twin: however often,
-// it has one effect and one answer.
+// do makes a call and records it. One with a key is made again, at once or by a twin: however
+// often, it has one effect and one answer.
 func (s *soaker) do(ctx context.Context, o op) error {
 	called := time.Since(s.rec.start)
 	out, err := s.answered(ctx, o)

@@ -86,8 +86,8 @@ func TestRestoredUntilTheEnd(t *testing.T) {
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 }
 
-// TestFilesOfTheVaultBefore holds that a new vault of an old name neither takes the files of the one
-// before for its own, nor loses what somebody changed in them.
+// TestFilesOfTheVaultBefore holds that a new vault of an old name neither takes the files of the
+// one before for its own, nor loses what somebody changed in them.
 func TestFilesOfTheVaultBefore(t *testing.T) {
 	for name, restarted := range map[string]bool{"same process": false, "another process": true} {
 		t.Run(name, func(t *testing.T) {
