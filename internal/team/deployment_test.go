@@ -98,7 +98,10 @@ func create(ctx context.Context, a *team.Team, c repo.Call, name string) (team.E
 		made = e
 		return "made"
 	})
-	return made, err
+	if err != nil {
+		return team.Entry{}, err // a call that gave up may still be worked on
+	}
+	return made, nil
 }
 
 func told(team.Entry) any { return "done" }

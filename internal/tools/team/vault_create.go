@@ -73,7 +73,10 @@ func (f tools) createVault(
 			}
 			return tool.Keep(&out)
 		})
-	return mutate.Finish(r, out, err)
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return vaultOut{}, err
+	}
+	return mutate.Finish(r, out, nil)
 }
 
 // files are the first files of a vault with these settings.
