@@ -268,6 +268,16 @@ func TestSwappedRuns(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
+// TestForgedHeader holds that a header which the next one does not name is found by whoever reads.
+func TestForgedHeader(t *testing.T) {
+	e, items, _ := stored(t)
+	p := &patched{Table: e.Table, Bucket: e.Bucket, key: "log/000000000004"}
+	p.data = bytes.Replace(items[p.key], []byte(`"principal":"ann"`), []byte(`"principal":"bob"`), 1)
+	require.NotEqual(t, items[p.key], p.data)
+	_, err := reopened(t, p.engine()).Read(t.Context())
+	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
+}
+
 // TestNewerFormat holds that what a later release wrote is not touched: neither read nor written.
 func TestNewerFormat(t *testing.T) {
 	e, items, _ := stored(t)

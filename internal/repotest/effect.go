@@ -19,7 +19,7 @@ import (
 // replay, change nothing, are refused, only tried, or build on an old version.
 func scenario() []step {
 	return []step{
-		{tool: "first", put: map[string]string{"a": "one"}},
+		{tool: "first", put: map[string]string{"a": "one"}, grow: "g"},
 		{tool: "keyed", key: "k1", put: map[string]string{"b": "one"}},
 		{tool: "refused", put: map[string]string{"c": "never"}, refused: true},
 		{tool: "big", key: "k2", put: map[string]string{"c": noise(21<<10, 1), "a": "two"}},
@@ -28,7 +28,8 @@ func scenario() []step {
 		{tool: "tried", put: map[string]string{"d": "never"}, dryRun: true},
 		{tool: "stale", put: map[string]string{"a": "never"}, ifVersion: 1},
 		{tool: "gone", key: "k4", remove: "a", put: map[string]string{"e": noise(21<<10, 2)}},
-		{tool: "last", put: map[string]string{"a": "three"}},
+		{tool: "more", key: "k5", grow: "g"},
+		{tool: "last", put: map[string]string{"a": "three"}, grow: "g"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type step struct {
 	key       string
 	put       map[string]string
 	remove    string
+	grow      string // the name of a text that gets longer: done twice, it shows
 	ifVersion uint64
 	dryRun    bool
 	refused   bool
@@ -72,6 +74,12 @@ func (l logSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
 				return nil, err
 			}
 		}
+		if s.grow != "" {
+			text := d.State().Texts[s.grow].Text + "+"
+			if err := d.Record("text", s.grow, text); err != nil {
+				return nil, err
+			}
+		}
 		if s.refused {
 			return nil, errRefused
 		}
@@ -109,11 +117,25 @@ func (v vaultSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
 				return nil, err
 			}
 		}
+		if s.grow != "" {
+			if err := grow(ctx, tx, vault.Path(s.grow+".md")); err != nil {
+				return nil, err
+			}
+		}
 		if s.refused {
 			return nil, errRefused
 		}
 		return s.tool, nil
 	})
+}
+
+// grow makes a note longer.
+func grow(ctx context.Context, tx *repo.Tx, path vault.Path) error {
+	old, _, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	return tx.Put(ctx, path, append(bytes.Clone(old), '+'))
 }
 
 func (v vaultSubject) state(ctx context.Context) (string, error) {
