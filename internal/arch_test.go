@@ -172,13 +172,14 @@ func TestNoProjectionKnowsATool(t *testing.T) {
 	names := toolNames(t)
 	require.NotEmpty(t, names)
 	for _, s := range sources(t) {
-		if !slices.Contains(projections, s.folder) {
+		if !slices.Contains(projections, s.folder) || strings.HasSuffix(s.file, "_test.go") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("..", s.file))
 		require.NoError(t, err)
 		for _, name := range names {
-			require.NotContains(t, string(text), strconv.Quote(name), "%s names a tool", s.file)
+			named := strings.Contains(string(text), strconv.Quote(name))
+			require.False(t, named, "%s names the tool %s", s.file, name)
 		}
 	}
 }
@@ -187,7 +188,7 @@ func TestNoProjectionKnowsATool(t *testing.T) {
 func toolNames(t *testing.T) []string {
 	var names []string
 	for _, s := range sources(t) {
-		if !strings.HasPrefix(s.folder, "internal/tools/") {
+		if !strings.HasPrefix(s.folder, "internal/tools/") || strings.HasSuffix(s.file, "_test.go") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("..", s.file))
