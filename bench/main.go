@@ -41,7 +41,7 @@ func bench(ctx context.Context, cfg config) error {
 	if err != nil {
 		return fmt.Errorf("make a folder to measure in: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 	p, err := newPage(cfg, dir)
 	if err != nil {
 		return err

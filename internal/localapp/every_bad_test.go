@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
-	"rookery/internal/localapp"
 	"rookery/internal/tool"
 	"rookery/internal/tooltest"
 )
@@ -99,7 +98,7 @@ func (e *entrance) requireNoLeak(t testing.TB, text string) {
 // generatedBad are the bad calls that follow from the schemas of the tools.
 func generatedBad(t testing.TB) []badCall {
 	var all []badCall
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		for _, a := range made.Args {
 			all = append(all, badValues(t, made, a)...)
 			all = append(all, badName(t, made, a))

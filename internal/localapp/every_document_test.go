@@ -254,7 +254,7 @@ func TestDocumentInputs(t *testing.T) {
 // shell is the command line over the place, for a vault.
 func (p *place) shell(vault string) tooltest.Shell {
 	return tooltest.Shell{
-		Tools:   localapp.Tools(nil),
+		Tools:   allTools(),
 		Connect: tooltest.InProcess(p.app.Catalogue, auth.LocalCaller()),
 		Env:     map[string]string{"ROOKERY_VAULT": vault},
 	}
@@ -278,7 +278,7 @@ func TestDocumentSchemas(t *testing.T) {
 
 func toolOf(t testing.TB, name string) *tool.Tool {
 	t.Helper()
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		if made.Name == name {
 			return made
 		}

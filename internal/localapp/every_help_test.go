@@ -33,7 +33,7 @@ func newDemo(t testing.TB) *place {
 // and an example.
 func TestHelp(t *testing.T) {
 	s := newDemo(t).shell("demo")
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		require.NotEmpty(t, made.Commands, "%s is no command", made.Name)
 		require.NotEmpty(t, made.Prose().Commands, "%s has no example", made.Name)
 		for _, way := range made.Commands {
@@ -60,7 +60,7 @@ func TestHelp(t *testing.T) {
 // TestExamplesRun covers that every command line of the tools' documents runs on the demo vault, each
 // tool's on a fresh one. Two of them need the vault that the one before makes.
 func TestExamplesRun(t *testing.T) {
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		t.Run(made.Name, func(t *testing.T) {
 			p := newDemo(t)
 			t.Chdir(t.TempDir())
@@ -95,7 +95,7 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 // the demo vault.
 func TestExampleInputs(t *testing.T) {
 	examples := 0
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		for _, input := range jsonBlocks(made.Prose().Text) {
 			examples++
 			p := newDemo(t)
@@ -128,7 +128,7 @@ func TestSchemaCommandsRun(t *testing.T) {
 		Data struct{ Commands map[string]json.RawMessage }
 	}
 	require.NoError(t, json.Unmarshal(answer, &listed))
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		for _, way := range made.Commands {
 			first, _, _ := strings.Cut(way.Words, " ")
 			entry := string(listed.Data.Commands[first])

@@ -127,6 +127,9 @@ func (b *lockedBuffer) String() string {
 
 func atNoon() time.Time { return noon }
 
+// allTools are the tools of the product, over nothing: what they are, but not what they do.
+var allTools = sync.OnceValue(func() []*tool.Tool { return localapp.Tools(nil) })
+
 // newPlace opens a place.
 func newPlace(t testing.TB) *place {
 	t.Helper()
@@ -240,11 +243,11 @@ func waysIn() []wayIn {
 			return tooltest.Set(t, p.app.Catalogue, p.base)
 		}),
 		over("cli", func(_ testing.TB, p *place) tooltest.Way {
-			return tooltest.Commands(localapp.Tools(nil),
+			return tooltest.Commands(allTools(),
 				tooltest.InProcess(p.app.Catalogue, auth.LocalCaller()))
 		}),
 		over("cli --input", func(_ testing.TB, p *place) tooltest.Way {
-			return tooltest.Inputs(localapp.Tools(nil), tooltest.Served(p.base))
+			return tooltest.Inputs(allTools(), tooltest.Served(p.base))
 		}),
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
-	"rookery/internal/localapp"
 	"rookery/internal/tool"
 	"rookery/internal/tooltest"
 )
@@ -60,14 +59,14 @@ func TestPromises(t *testing.T) {
 		require.ElementsMatch(t, p.Names, made.Aliases, p.Tool)
 		require.ElementsMatch(t, p.Words, wordsOf(made), p.Tool)
 	}
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		require.True(t, promised[made.Name], "%s stands in no document", made.Name)
 	}
 }
 
 // known is the tool of a name or alias, if there is one.
 func known(name string) *tool.Tool {
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		if made.Name == name || slices.Contains(made.Aliases, name) {
 			return made
 		}
@@ -86,7 +85,7 @@ func wordsOf(made *tool.Tool) []string {
 // TestSharedArguments covers the arguments of CONTRACT §3 that many tools take.
 func TestSharedArguments(t *testing.T) {
 	paged := []string{"raven_object_list", "team_vault_list", "team_vault_export"}
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
 			require.True(t, has(name), "%s takes %s", made.Name, name)
@@ -118,7 +117,7 @@ func TestLaterFamilies(t *testing.T) {
 func TestLaterCommands(t *testing.T) {
 	for words, why := range tooltest.LaterCommands {
 		require.NotEmpty(t, why)
-		for _, made := range localapp.Tools(nil) {
+		for _, made := range allTools() {
 			for _, there := range wordsOf(made) {
 				require.False(t, there == words || strings.HasPrefix(there, words+" "), there)
 			}
@@ -149,7 +148,7 @@ func TestCodes(t *testing.T) {
 // gives none that CONTRACT §1 does not have.
 func TestWarnings(t *testing.T) {
 	prose := ""
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		prose += made.Prose().Text
 	}
 	for code, why := range tooltest.Warnings {
@@ -170,7 +169,7 @@ var resources = map[string]string{
 // DELETE, and any other verb POST on a word of its own.
 func TestRoutes(t *testing.T) {
 	bases := map[string]string{"raven": "/v1/vaults/{vault}", "team": "/v1"}
-	for _, made := range localapp.Tools(nil) {
+	for _, made := range allTools() {
 		family := made.Family.Name
 		require.Equal(t, bases[family], made.Family.Base)
 		segments := strings.Split(strings.TrimPrefix(made.Route.Path, "/"), "/")

@@ -153,7 +153,7 @@ func (tx *Tx) free(path vault.Path) error {
 	if !ok {
 		other, ok = tx.Before().Folded(string(path))
 		n, staged := tx.staged(other)
-		ok = ok && !(staged && n.Deleted)
+		ok = ok && (!staged || !n.Deleted)
 	}
 	if !ok || other == string(path) {
 		return nil

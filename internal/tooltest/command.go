@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
@@ -86,7 +85,6 @@ func Run(t testing.TB, tools []*tool.Tool, connect Connect, argv ...string) json
 type Shell struct {
 	Tools   []*tool.Tool
 	Connect Connect
-	Extra   []*cobra.Command // those that call no tool
 	Env     map[string]string
 	Stdin   string
 }
@@ -102,7 +100,7 @@ func (s Shell) Run(t testing.TB, argv ...string) Printed {
 	t.Helper()
 	var out, errs bytes.Buffer
 	app := &clitool.App{
-		Tools: s.Tools, Extra: s.Extra, In: strings.NewReader(s.Stdin), Out: &out, Err: &errs,
+		Tools: s.Tools, In: strings.NewReader(s.Stdin), Out: &out, Err: &errs,
 		Env: func(name string) string { return s.Env[name] },
 		Connect: func(_ context.Context, t clitool.Target) (tool.Invoker, io.Closer, error) {
 			return s.Connect(t), nil, nil
