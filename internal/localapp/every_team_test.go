@@ -85,22 +85,21 @@ func manyNotes(n int) string {
 
 // TestEveryWayPages covers that a list is the same in pages of one entry, over every way in.
 func TestEveryWayPages(t *testing.T) {
-	for _, c := range []struct{ tool, args, list, key string }{
+	lists := []struct{ tool, args, list, key string }{
 		{"raven_object_list", `{"vault":"main"}`, "items", "id"},
 		{"raven_object_list", `{"vault":"main","type":"section"}`, "items", "id"},
 		{"raven_object_list", `{"vault":"main","type":"person","field":["name=Bob"]}`, "items", "id"},
 		{"team_vault_list", `{}`, "items", "name"},
-	} {
-		t.Run(c.tool+c.args, func(t *testing.T) {
-			for _, in := range waysIn() {
-				t.Run(in.name, func(t *testing.T) {
-					e := in.open(t)
-					setUp := e.call(t, tooltest.NewCall(t, "team_vault_create", `{"name":"two"}`))
-					require.Empty(t, tooltest.CodeOf(t, setUp))
-					all := tooltest.NewCall(t, c.tool, c.args)
-					require.Equal(t, e.page(t, all).keys(t, c.list, c.key),
-						e.pages(t, all, c.list, c.key))
-				})
+	}
+	for _, in := range waysIn() {
+		t.Run(in.name, func(t *testing.T) {
+			e := in.open(t)
+			setUp := e.call(t, tooltest.NewCall(t, "team_vault_create", `{"name":"two"}`))
+			require.Empty(t, tooltest.CodeOf(t, setUp))
+			for _, c := range lists {
+				all := tooltest.NewCall(t, c.tool, c.args)
+				require.Equal(t, e.page(t, all).keys(t, c.list, c.key),
+					e.pages(t, all, c.list, c.key), "%s %s", c.tool, c.args)
 			}
 		})
 	}
