@@ -268,6 +268,17 @@ func writtenBad(t testing.TB) []badCall {
 			map[string]any{"notes": []any{map[string]any{"path": name + ".md", "text": "x"}}})
 		add(fault.InvalidParameter, "team_vault_create", map[string]any{"name": name})
 	}
+	// Refusals that are about the text of a note, which holds what must not leak.
+	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "absent", "new_str": "x"})
+	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "twice", "new_str": "x"})
+	add(fault.FileError, "raven_set", map[string]any{"id": "broken", "set": map[string]any{"a": 1}})
+	add(fault.FileError, "raven_unset", map[string]any{"id": "broken", "unset": []string{"a"}})
+	add(fault.MissingRequired, "raven_unset", map[string]any{"id": "people/alice", "unset": []string{"name"}})
+	add(fault.InvalidValue, "raven_set", map[string]any{"id": "people/alice", "set": map[string]any{"email": 5}})
+	add(fault.DuplicateID, "raven_new", map[string]any{"type": "person", "title": "Alice"})
+	add(fault.Conflict, "raven_delete", map[string]any{"id": "people/alice", "if_version": "v1"})
+	add(fault.DuplicateID, "team_vault_import",
+		map[string]any{"notes": []any{map[string]any{"path": "people/alice.md", "text": "x"}}})
 	large := strings.Repeat("x", 1<<20+1)
 	add(fault.NoteTooLarge, "raven_new", map[string]any{"type": "page", "title": "x", "content": large})
 	add(fault.NoteTooLarge, "raven_add", map[string]any{"text": large, "to": "inbox"})
