@@ -20,8 +20,13 @@ build: ## build the binary into bin/
 run: build ## build, and serve ./data on 127.0.0.1:7780 with a demo vault
 	@$(BIN) serve --data $(DATA) --demo
 
+.PHONY: cc
+cc: # the race detector needs a C compiler
+	@command -v cc >/dev/null || { echo "installing a C compiler, for the race detector"; \
+	apt-get update -q && apt-get install -yq gcc libc6-dev; }
+
 .PHONY: test
-test: ## run all tests, with the race detector
+test: cc ## run all tests, with the race detector
 	$(GO) test -race -timeout 20m ./...
 
 .PHONY: check
@@ -39,6 +44,10 @@ vet: ## go vet
 .PHONY: lint
 lint: ## staticcheck and golangci-lint, from the pinned tools module
 	$(GO) tool -modfile=tools/go.mod golangci-lint run
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities; it needs their database, from the network
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
 .PHONY: bench
 bench: ## measure, and write docs/benchmarks.md

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"iter"
 	"log/slog"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/localapp"
@@ -24,6 +25,8 @@ type Config struct {
 	CacheBytes int64        // of texts held in memory; 0: 64 MiB
 	Log        *slog.Logger // internal failures, and nothing that is private; nil: nothing
 	ReadOnly   bool         // every mutation is refused
+
+	Now func() time.Time // the clock that notes are dated by; nil: time.Now
 }
 
 // A Rookery is an open data directory. Its methods are safe for concurrent use.
@@ -33,7 +36,7 @@ type Rookery struct{ app *localapp.App }
 // the error.
 func Open(ctx context.Context, cfg Config) (*Rookery, error) {
 	app, err := localapp.Open(ctx, localapp.Config{
-		Data: cfg.Data, CacheBytes: cfg.CacheBytes, Log: cfg.Log, ReadOnly: cfg.ReadOnly,
+		Data: cfg.Data, CacheBytes: cfg.CacheBytes, Log: cfg.Log, ReadOnly: cfg.ReadOnly, Now: cfg.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -69,7 +69,14 @@ func numbers(list string) ([]int, error) {
 
 // command is how this run was started, as one would type it.
 func (c config) command() string {
-	return strings.Join(append([]string{"go run ./bench"}, c.args...), " ")
+	words := []string{"go run ./bench"}
+	for _, arg := range c.args {
+		if strings.Contains(arg, " ") {
+			arg = strconv.Quote(arg)
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
 }
 
 // progress tells whoever waits what is being done.

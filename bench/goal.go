@@ -53,7 +53,7 @@ func (g goal) Promise() string {
 }
 
 // Measured is what was measured, in the unit of the goal.
-func (g goal) Measured() string { return fmt.Sprintf("%.3g %s", g.Got, g.Unit) }
+func (g goal) Measured() string { return showNumber(g.Got) + " " + g.Unit }
 
 // Outcome says whether the goal is met, and if not, by how much it is missed.
 func (g goal) Outcome() string {
@@ -64,7 +64,7 @@ func (g goal) Outcome() string {
 	if short <= 0 {
 		return "met"
 	}
-	return fmt.Sprintf("missed by %.3g %s (%.0f %%)", short, g.Unit, 100*short/g.Want)
+	return fmt.Sprintf("missed by %s %s (%.0f %%)", showNumber(short), g.Unit, 100*short/g.Want)
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -29,8 +29,8 @@ type sample struct {
 	Refused map[string]int  // operations that were refused, by code
 }
 
-// run measures the load. An operation that gets no answer ends it with an error; one that is refused
-// is counted.
+// run measures the load. An operation that gets no answer ends it with an error; one that is
+// refused is counted.
 func (l load) run(ctx context.Context) (sample, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -44,7 +44,7 @@ func syncTime(dir string) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("make a file to sync: %w", err)
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // the system clears what is left
 	defer f.Close()
 	var waits []time.Duration
 	for range times {
@@ -65,6 +65,7 @@ func syncTime(dir string) (time.Duration, error) {
 type memory struct {
 	When           string
 	Resident, Peak int64 // bytes; 0: the system does not tell
+	Own            int64 // of the resident, what is no file that is mapped
 }
 
 // memoryOf reads the memory of a process where Linux tells it. Elsewhere nothing is known, which is
@@ -76,6 +77,7 @@ func memoryOf(pid int) (memory, error) {
 	}
 	m := memory{
 		Resident: bytesOf(valueIn(path, "VmRSS")), Peak: bytesOf(valueIn(path, "VmHWM")),
+		Own: bytesOf(valueIn(path, "RssAnon")),
 	}
 	if m.Resident == 0 {
 		return m, fmt.Errorf("the server has ended: %s tells no memory", path)

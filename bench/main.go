@@ -1,8 +1,8 @@
 // Bench measures Rookery as its callers meet it, and writes a page about it.
 //
-// It builds the real binary, starts it as a process of its own on generated vaults (package corpus),
-// and calls it over HTTP. Every number of the page is measured by the run that wrote it; the page
-// says on which machine, when, and with which command. See docs/benchmarks.md.
+// It builds the real binary, starts it as a process of its own on generated vaults (package
+// corpus), and calls it over HTTP. Every number of the page is measured by the run that wrote it;
+// the page says on which machine, when, and with which command. See docs/benchmarks.md.
 package main
 
 import (
@@ -41,12 +41,12 @@ func bench(ctx context.Context, cfg config) error {
 	if err != nil {
 		return fmt.Errorf("make a folder to measure in: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 	p, err := newPage(cfg, dir)
 	if err != nil {
 		return err
 	}
-	launch, err := cfg.launcher(ctx, dir)
+	launch, err := cfg.build(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (p *page) write(path string) error {
 
 func (p *page) render(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"ms": showMillis, "mb": showBytes, "rate": showRate, "count": showCount, "known": orUnknown,
+		"ms": showMillis, "mb": showBytes, "number": showNumber, "count": showCount, "known": orUnknown,
 		"goals": goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
 	}).Parse(pageText)
 	if err != nil {
@@ -64,26 +64,29 @@ func (p *page) render(w io.Writer) error {
 	return t.Execute(w, p)
 }
 
-// showMillis is a time in milliseconds, with as many digits as it deserves.
-func showMillis(d time.Duration) string {
-	ms := millis(d)
+// showMillis is a time in milliseconds.
+func showMillis(d time.Duration) string { return showNumber(millis(d)) + " ms" }
+
+// showNumber is a number with as many digits as it deserves.
+func showNumber(v float64) string {
 	switch {
-	case ms < 1:
-		return fmt.Sprintf("%.3f ms", ms)
-	case ms < 100:
-		return fmt.Sprintf("%.1f ms", ms)
+	case v < 1:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
 	}
-	return showCount(int(ms+0.5)) + " ms"
+	return showCount(int(v + 0.5))
 }
 
 func showBytes(n int64) string {
 	if n == 0 {
 		return "unknown"
 	}
+	if n >= 1<<30 {
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
-
-func showRate(perSecond float64) string { return showCount(int(perSecond + 0.5)) }
 
 // showCount is a number with a comma before each three digits.
 func showCount(n int) string {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 
 	"rookery/internal/localapp"
@@ -16,7 +17,7 @@ import (
 const profiledCommand = "serve-profiled"
 
 // profiled serves with this program in place of the binary, so that the product needs no profiler.
-// Every start leaves a profile in the folder.
+// Every start leaves its profiles in the folder.
 func profiled(folder string) (launcher, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -33,7 +34,8 @@ func profiled(folder string) (launcher, error) {
 	}, nil
 }
 
-// serveProfiled serves a data directory as the binary does, and leaves a CPU profile.
+// serveProfiled serves a data directory as the binary does, and leaves two profiles: of the time
+// that it took, and of the memory that it held in the end, in a file beside that.
 func serveProfiled(ctx context.Context, data, profile string) (err error) {
 	f, err := os.Create(profile)
 	if err != nil {
@@ -44,6 +46,21 @@ func serveProfiled(ctx context.Context, data, profile string) (err error) {
 		return fmt.Errorf("begin the profile: %w", err)
 	}
 	defer pprof.StopCPUProfile()
+	return serve(ctx, data, func() error { return heapProfile(profile + ".heap") })
+}
+
+// heapProfile leaves a profile of what is on the heap now, garbage not counted.
+func heapProfile(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("make the profile of the heap: %w", err)
+	}
+	runtime.GC()
+	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
+}
+
+// serve serves a data directory until the context ends, and calls last before it lets go of it.
+func serve(ctx context.Context, data string, last func() error) (err error) {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	app, err := localapp.Open(ctx, localapp.Config{Data: data, Log: log})
 	if err != nil {
@@ -55,5 +72,5 @@ func serveProfiled(ctx context.Context, data, profile string) (err error) {
 		return err
 	}
 	fmt.Printf("Rookery is profiled at http://%s\n", l.Addr())
-	return app.Serve(ctx, l, "profiled")
+	return errors.Join(app.Serve(ctx, l, "profiled"), last())
 }

@@ -18,15 +18,15 @@ import (
 // A launcher is the command line that serves a data directory on a free port of loopback.
 type launcher func(data string) []string
 
-// launcher builds what is measured: the binary, or this program with the profiler in it.
-func (c config) launcher(ctx context.Context, dir string) (launcher, error) {
+// build makes what is measured: the binary, or this program with the profiler in it.
+func (c config) build(ctx context.Context, dir string) (launcher, error) {
 	if c.profile != "" {
 		return profiled(c.profile)
 	}
 	bin := filepath.Join(dir, "rookery")
 	progress("build the binary")
-	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "rookery/cmd/cli")
-	if out, err := build.CombinedOutput(); err != nil {
+	compile := exec.CommandContext(ctx, "go", "build", "-o", bin, "rookery/cmd/cli")
+	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the binary: %w\n%s", err, out)
 	}
 	return func(data string) []string {

@@ -160,7 +160,7 @@ func (s *suite) restart(when string) func(context.Context) error {
 		if err := s.down(); err != nil {
 			return err
 		}
-		progress("%d notes: start %s", s.result.Notes, when)
+		progress("%d notes: start, %s", s.result.Notes, when)
 		ready, err := s.up(ctx)
 		if err != nil {
 			return err

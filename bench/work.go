@@ -22,15 +22,16 @@ const stride = 7919
 // reads measures the two ways to read one thing.
 func (s *suite) reads(ctx context.Context) error {
 	notes := s.files[1:] // the first is the schema
-	err := s.measure(ctx, load{name: readNote, clients: 1, op: func(ctx context.Context, i int) error {
+	read := func(ctx context.Context, i int) error {
 		return s.client.get(ctx, "files", notes[i*stride%len(notes)].Path)
-	}})
-	if err != nil {
+	}
+	if err := s.measure(ctx, load{name: readNote, clients: 1, op: read}); err != nil {
 		return err
 	}
-	return s.measure(ctx, load{name: getObject, clients: 1, op: func(ctx context.Context, i int) error {
+	get := func(ctx context.Context, i int) error {
 		return s.client.get(ctx, "objects", s.ids[i*stride%len(s.ids)])
-	}})
+	}
+	return s.measure(ctx, load{name: getObject, clients: 1, op: get})
 }
 
 // sets measures a field that is set in one note after another, to a value that is new each time.
@@ -98,7 +99,7 @@ func (s *suite) mutate(ctx context.Context, l load) error {
 
 // measure measures a load and keeps what it came to.
 func (s *suite) measure(ctx context.Context, l load) error {
-	progress("%d notes: %s, %d clients", s.result.Notes, l.name, l.clients)
+	progress("%d notes: %s; clients: %d", s.result.Notes, l.name, l.clients)
 	l.limit = s.cfg.limit
 	if l.ops == 0 {
 		l.ops = s.cfg.ops

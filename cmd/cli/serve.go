@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,7 @@ func (s *server) command() *cobra.Command {
 		Long: "Serve the local data directory over HTTP and MCP, on loopback: nobody is asked who " +
 			"they are.\nWith --mcp, speak MCP over stdin and stdout instead, unless an address is " +
 			"given as well.",
-		Example: "  rookery serve --data ./data\n  rookery serve --data ./data --mcp",
+		Example: "rookery serve --data ./data\nrookery serve --data ./data --mcp",
 		Args:    cobra.NoArgs,
 		RunE:    s.run,
 	}
@@ -103,10 +104,10 @@ func (s *server) greet(l net.Listener) error {
 	_, err := fmt.Fprintf(s.out, `Rookery serves at %[1]s
 
   curl -s %[1]s/v1/vaults/%[2]s/objects
-  rookery --server %[1]s --vault %[2]s object list
+  %[3]s --server %[1]s --vault %[2]s object list
   MCP endpoint: %[1]s/mcp     documentation: %[1]s/docs
 
 Stop with Ctrl-C.
-`, url, vault)
+`, url, vault, os.Args[0])
 	return err
 }

@@ -7,7 +7,6 @@
 package checkout
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -53,8 +52,11 @@ type Checkout struct {
 	// applied is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
 
-	stop chan struct{}
-	done chan struct{}
+	sweeping sync.Mutex // held by who sweeps, so that the newest result is the last
+
+	closing sync.Once
+	stop    chan struct{}
+	done    chan struct{}
 }
 
 var _ repo.Follower = (*Checkout)(nil)
@@ -227,6 +229,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.collect() // a commit whose outcome was unknown may have come to be known since
 	if _, behind := c.waiting[string(path)]; behind {
 		if c.write(ctx); c.waiting[string(path)] != nil {
 			return fault.New(fault.StorageError, "the file of %s cannot be written just now", path).
@@ -247,106 +250,34 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		Fix("put the file back as it was, or move it away and run raven_reindex")
 }
 
-// same reports whether a file is as the log says. A file that the log does not have must not be
-// there.
+// same reports whether a file is as the log says. Where the log has none, nothing must be there.
 func (c *Checkout) same(ctx context.Context, path string, f *index.File) (bool, error) {
+	if f == nil {
+		return c.free(ctx, path)
+	}
 	found, _, err := c.files.Get(ctx, path, 0, -1)
 	switch {
-	case errors.Is(err, blob.ErrNotExist):
-		return f == nil, nil
+	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
+		return false, nil
 	case err != nil:
-		return false, fault.New(fault.FileError, "the file of %s cannot be read", path).Because(err)
+		return false, unreadable(path, err)
 	}
-	return f != nil && f.Digest == index.DigestOf(found), nil
+	return f.Digest == index.DigestOf(found), nil
 }
 
-// redo writes again what a process that died may not have synced. What is there is known: the text
-// at the cursor, or a later one; else a torn write; else somebody's edit, which stays.
-func (c *Checkout) redo(ctx context.Context) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	steps := c.steps()
-	c.collect()
-	for path := range c.waiting {
-		if err := c.heal(ctx, path, steps[path]); err != nil {
-			c.log.ErrorContext(ctx, "a file could not be compared with the log",
-				slog.String("vault", c.vault.Name), slog.Any("cause", err))
-		}
+// free reports whether there is nothing at a path: no file, and nothing else either.
+func (c *Checkout) free(ctx context.Context, path string) (bool, error) {
+	err := c.files.Remove(ctx, path, nil)
+	var found *blob.Found
+	switch {
+	case errors.As(err, &found):
+		return false, nil
+	case err != nil:
+		return false, unreadable(path, err)
 	}
-	c.write(ctx)
+	return true, nil
 }
 
-// steps are, by path, the files that the commits behind the cursor made one after the other.
-func (c *Checkout) steps() map[string][]*index.File {
-	all := map[string][]*index.File{}
-	for _, e := range c.inbox.entries {
-		if e.commit.Seq <= c.written {
-			continue
-		}
-		for _, n := range e.commit.Notes {
-			if f, ok := e.after.File(n.Path); ok {
-				all[n.Path] = append(all[n.Path], f)
-			}
-		}
-	}
-	return all
-}
-
-// heal makes what is in a file the text that the next exchange expects, if the file is one of the
-// steps, or torn. The caller holds mu.
-func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) error {
-	w := c.waiting[path]
-	found, _, err := c.files.Get(ctx, path, 0, -1)
-	if errors.Is(err, blob.ErrNotExist) {
-		if w.before != nil && w.after == nil {
-			delete(c.waiting, path) // it was removed already
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, f := range steps {
-		if f.Digest == index.DigestOf(found) {
-			w.before = f
-			return nil
-		}
-	}
-	for _, f := range append(steps, w.before) {
-		text, err := c.text(ctx, f)
-		if err != nil {
-			return err
-		}
-		if f != nil && torn(found, text) {
-			return c.mend(ctx, path, w, found)
-		}
-	}
-	return nil
-}
-
-// torn reports whether found is what a write of text leaves when the power goes: nothing, or a
-// beginning of it, padded with NUL.
-func torn(found, text []byte) bool {
-	if bytes.Equal(found, text) {
-		return false
-	}
-	return bytes.HasPrefix(text, bytes.TrimRight(found, "\x00"))
-}
-
-// mend puts the log's text in the place of a torn one.
-func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byte) error {
-	text, err := c.text(ctx, w.after)
-	if err != nil {
-		return err
-	}
-	if w.after == nil {
-		err = c.files.Remove(ctx, path, found)
-	} else {
-		err = c.files.Exchange(ctx, path, text, found)
-	}
-	if err == nil {
-		delete(c.waiting, path)
-		c.unsaved[path] = true
-	}
-	return err
+func unreadable(path string, err error) error {
+	return fault.New(fault.FileError, "the file of %s cannot be read", path).Because(err)
 }

@@ -55,9 +55,10 @@ func (c *Checkout) sweepOnce() <-chan struct{} {
 	return done
 }
 
-// Close makes everything durable and stops. The vault must not be written to any more.
+// Close makes everything durable and stops. The vault must not be written to any more. A second
+// Close does nothing.
 func (c *Checkout) Close() {
-	close(c.stop)
+	c.closing.Do(func() { close(c.stop) })
 	<-c.done
 }
 

@@ -17,6 +17,8 @@ const maxNamed = 100
 // Sweep compares every file with the log, writes those that are missing if it is told to, and keeps
 // what it found in the control item, where every answer can read it.
 func (c *Checkout) Sweep(ctx context.Context, restore bool) (repo.Sweep, error) {
+	c.sweeping.Lock()
+	defer c.sweeping.Unlock()
 	idx, err := c.vault.Read(ctx)
 	if err != nil {
 		return repo.Sweep{}, err
@@ -37,7 +39,8 @@ func (c *Checkout) Sweep(ctx context.Context, restore bool) (repo.Sweep, error) 
 		old := control.Sweep
 		control.Sweep = &found
 		return old == nil || old.Version != found.Version || old.Count != found.Count ||
-			old.Missed != found.Missed || !slices.Equal(old.Edited, found.Edited) || !slices.Equal(old.Missing, found.Missing)
+			old.Missed != found.Missed || !slices.Equal(old.Edited, found.Edited) ||
+			!slices.Equal(old.Missing, found.Missing)
 	})
 }
 
@@ -63,19 +66,38 @@ func (c *Checkout) compare(
 	if err != nil || same {
 		return err
 	}
-	_, _, err = c.files.Get(ctx, f.Path, 0, 0)
-	switch {
-	case !errors.Is(err, blob.ErrNotExist):
-		c.left(f.Path)
-		found.Count++
-		found.Edited = append(found.Edited, f.Path)
-	case restore:
-		found.Restored++
-		return c.restore(ctx, now)
-	default:
+	return c.differs(ctx, now, restore, found)
+}
+
+// differs tells of a file that is not as the log says: somebody changed it, or took it away. One
+// that is missing is written again, if it is to be. The caller holds mu.
+func (c *Checkout) differs(
+	ctx context.Context, f *index.File, restore bool, found *repo.Sweep,
+) error {
+	missing, err := c.free(ctx, f.Path)
+	if err != nil {
+		return err
+	}
+	if missing && restore {
+		var other *blob.Found
+		err := c.restore(ctx, f)
+		if err == nil {
+			found.Restored++
+			return nil
+		}
+		if !errors.As(err, &other) {
+			return err
+		}
+		missing = false // somebody was quicker, or something is in the way to it
+	}
+	if missing {
 		found.Missed++
 		found.Missing = append(found.Missing, f.Path)
+		return nil
 	}
+	c.left(f.Path)
+	found.Count++
+	found.Edited = append(found.Edited, f.Path)
 	return nil
 }
 

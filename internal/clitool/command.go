@@ -181,10 +181,13 @@ func (c *command) addVault(cmd *cobra.Command, r *request) error {
 }
 
 // takeEnvelope obeys an input that asks for the bare form. The answer always comes in its envelope,
-// and is taken out here.
+// and is taken out here. What is neither true nor false stays, for the tool to refuse.
 func (r *request) takeEnvelope() {
-	if string(r.args["envelope"]) == "false" {
+	switch string(r.args["envelope"]) {
+	case "false":
 		r.form = asBare
+		delete(r.args, "envelope")
+	case "true":
+		delete(r.args, "envelope")
 	}
-	delete(r.args, "envelope")
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"rookery/internal/fault"
 )
 
 // A Target says where the tools are and who calls them: the global flags, and behind them the
@@ -80,7 +83,20 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 		}
 		t.ReadOnly = readonly
 	}
-	return t, nil
+	return t, t.check()
+}
+
+// maxName is how many characters the name of an agent or a session has at most (CONTRACT §3).
+const maxName = 128
+
+// check refuses names that no server takes.
+func (t Target) check() error {
+	for flag, name := range map[string]string{"agent": t.Agent, "session": t.Session} {
+		if utf8.RuneCountInString(name) > maxName {
+			return fault.New(fault.InvalidParameter, "--%s has at most %d characters", flag, maxName)
+		}
+	}
+	return nil
 }
 
 // global is the text of a global flag, else of its environment variables.

@@ -2,7 +2,9 @@ package localapp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -60,7 +62,17 @@ func (a *App) announce(url string) (func(), error) {
 	if err := os.Rename(temp, path); err != nil {
 		return nil, fmt.Errorf("leave the address of the server: %w", err)
 	}
-	return func() { _ = os.Remove(path) }, nil // a stale one does no harm: the lock decides
+	return func() { _ = os.Remove(path) }, nil // a stale one is forgotten by the next process
+}
+
+// forget takes away the address that a killed server left. Who has the lock knows that nobody
+// serves.
+func (a *App) forget() error {
+	err := os.Remove(filepath.Join(a.dir, addressFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget the address of an earlier server: %w", err)
+	}
+	return nil
 }
 
 // Unwrap lets every caller see the fault.

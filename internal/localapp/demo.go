@@ -16,30 +16,57 @@ import (
 //go:embed demo
 var demo embed.FS
 
-// Demo makes the vault `demo`, if the tenant has no vault at all.
+// demoVault is its name.
+const demoVault = "demo"
+
+// Demo makes the vault `demo`, if the tenant has no vault at all. One that was made, and whose
+// notes a crash kept from coming in, gets them now.
 func (a *App) Demo(ctx context.Context) error {
 	ctx = auth.WithCaller(ctx, auth.LocalCaller())
-	names, err := a.vaults(ctx, auth.LocalCaller())
-	if err != nil || len(names) > 0 {
+	empty, err := a.emptyDemo(ctx)
+	if err != nil || !empty {
 		return err
 	}
 	notes, err := demoNotes()
 	if err != nil {
 		return err
 	}
-	_, err = a.Catalogue.Invoke(ctx, "team_vault_create", json.RawMessage(`{"name":"demo"}`))
-	if fault.Is(err, fault.DuplicateID) {
-		return nil // it is in the trash: somebody has seen enough of it
-	}
-	if err != nil {
-		return err
-	}
-	args, err := json.Marshal(map[string]any{"vault": "demo", "mode": "skip", "notes": notes})
+	args, err := json.Marshal(map[string]any{"vault": demoVault, "mode": "skip", "notes": notes})
 	if err != nil {
 		return err
 	}
 	_, err = a.Catalogue.Invoke(ctx, "team_vault_import", args)
 	return err
+}
+
+// emptyDemo reports whether there is a demo vault that nobody ever wrote to, and makes it where
+// there is no vault. One that is in the trash stays there: somebody has seen enough of it.
+func (a *App) emptyDemo(ctx context.Context) (bool, error) {
+	names, err := a.vaults(ctx, auth.LocalCaller())
+	if err != nil {
+		return false, err
+	}
+	if len(names) == 0 {
+		args := json.RawMessage(`{"name":"` + demoVault + `"}`)
+		_, err = a.Catalogue.Invoke(ctx, "team_vault_create", args)
+		if fault.Is(err, fault.DuplicateID) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if len(names) > 1 || names[0] != demoVault {
+		return false, nil
+	}
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return false, err
+	}
+	v, err := t.Vault(ctx, demoVault)
+	if err != nil {
+		return false, err
+	}
+	idx, err := v.Read(ctx)
+	return err == nil && idx.Version() <= 1, err
 }
 
 // demoNotes are the files of the demo vault, as an import takes them.

@@ -42,10 +42,11 @@ const lockPatience = 100 * time.Millisecond
 type App struct {
 	Catalogue *tool.Catalogue
 
-	dir   string
-	log   *slog.Logger
-	table *bolttable.Table
-	teams *team.Teams
+	dir    string
+	log    *slog.Logger
+	table  *bolttable.Table
+	bucket *fileblob.Bucket
+	teams  *team.Teams
 }
 
 // Open opens a data directory. While another process has it the error is an *InUse.
@@ -70,7 +71,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	}
 	a := &App{dir: cfg.Data, log: cfg.Log, table: table}
 	if err := a.compose(ctx, cfg); err != nil {
-		_ = table.Close() // the first error is the one to tell
+		_ = a.Close() // the first error is the one to tell
 		return nil, err
 	}
 	return a, nil
@@ -78,12 +79,15 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 
 // compose puts the parts together.
 func (a *App) compose(ctx context.Context, cfg Config) error {
-	bucket, err := fileblob.Open(cfg.Data)
-	if err != nil {
+	if err := a.forget(); err != nil {
+		return err
+	}
+	var err error
+	if a.bucket, err = fileblob.Open(cfg.Data); err != nil {
 		return fmt.Errorf("open the folder: %w", err)
 	}
 	a.teams = team.NewTeams(team.Options{
-		Table: a.table, Bucket: bucket, Texts: repo.NewTexts(cfg.CacheBytes),
+		Table: a.table, Bucket: a.bucket, Texts: repo.NewTexts(cfg.CacheBytes),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 	})
 	if err := a.teams.Make(ctx, auth.Local); err != nil {
@@ -143,6 +147,12 @@ func (a *App) Ready(ctx context.Context) error {
 
 // Close makes everything durable and lets the data directory go.
 func (a *App) Close() error {
-	a.teams.Close()
-	return a.table.Close()
+	var err error
+	if a.teams != nil {
+		a.teams.Close()
+	}
+	if a.bucket != nil {
+		err = a.bucket.Close()
+	}
+	return errors.Join(err, a.table.Close())
 }

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -32,8 +33,14 @@ func normal(f Field) (any, error) {
 	return v, nil
 }
 
+// maxNesting is how many lists may stand in each other. A parser gives up on far more of them.
+const maxNesting = 16
+
 // normalise returns the value, or why frontmatter cannot hold it.
-func normalise(value any) (any, string) {
+func normalise(value any) (any, string) { return normaliseAt(value, 0) }
+
+// normaliseAt is normalise for a value that stands in that many lists.
+func normaliseAt(value any, depth int) (any, string) {
 	switch v := value.(type) {
 	case nil, bool:
 		return v, ""
@@ -54,13 +61,13 @@ func normalise(value any) (any, string) {
 	case json.Number:
 		return normaliseNumber(v)
 	case []any:
-		return normaliseList(v)
+		return normaliseList(v, depth+1)
 	case []string:
 		list := make([]any, len(v))
 		for i, s := range v {
 			list[i] = s
 		}
-		return normaliseList(list)
+		return normaliseList(list, depth+1)
 	}
 	return nil, "is of a kind that a field cannot hold; it can be text, a number, true or false, " +
 		"null, a reference, or a list of these"
@@ -97,10 +104,13 @@ func normaliseDigits(digits string) (any, string) {
 	return decode(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: digits}), ""
 }
 
-func normaliseList(list []any) (any, string) {
+func normaliseList(list []any, depth int) (any, string) {
+	if depth > maxNesting {
+		return nil, fmt.Sprintf("has lists in lists, deeper than %d", maxNesting)
+	}
 	out := make([]any, len(list))
 	for i, item := range list {
-		v, why := normalise(item)
+		v, why := normaliseAt(item, depth)
 		if why != "" {
 			return nil, why
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -52,16 +53,17 @@ func private(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
 // its schema only which arguments have headers; what is listed is up to list.
 //
 // The header of the vault argument is demanded, as the protocol wants since 2026-07-28, where a tool
-// is called by the name under which it is listed. Someone who calls it by another name cannot know
-// that it wants a header.
+// is called by the name under which it is listed. Someone who calls it by another name, or is not
+// shown it at all, cannot know that it wants a header.
 func (x *exchange) offer(s *mcp.Server, names []string) {
+	listed := x.view.listed(x.caller)
 	for _, name := range names {
 		t, _ := x.view.find(name)
 		if t == nil {
 			continue
 		}
 		schema := anyArguments
-		if takesVault(t) && x.view.nameOf(t) == name {
+		if takesVault(t) && x.view.nameOf(t) == name && slices.Contains(listed, t) {
 			schema = vaultInHeader
 		}
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: schema}, x.call)
@@ -112,7 +114,7 @@ func (x *exchange) call(
 ) (*mcp.CallToolResult, error) {
 	t, _ := x.view.find(r.Params.Name)
 	if r.Extra != nil && !agree(r.Extra.Header, t, r.Params.Arguments) {
-		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(t.Family.Malformed,
+		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(fault.InvalidParameter,
 			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
 	}
 	data, err := x.cat.Invoke(ctx, t.Name, r.Params.Arguments)

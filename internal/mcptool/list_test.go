@@ -117,10 +117,10 @@ func TestListedTool(t *testing.T) {
 			"idempotentHint": true, "openWorldHint": false},
 		"inputSchema": {"type": "object", "additionalProperties": false, "properties": {
 			"text": {"type": "string", "description": "anything"},
-			"agent_id": {"type": "string", "maxLength": 128, "description": "who acts under the principal"},
-			"session": {"type": "string", "maxLength": 128, "description": "whose view state is meant"},
+			"agent_id": {"type": "string", "maxLength": 128, "description": "which agent acts"},
+			"session": {"type": "string", "maxLength": 128, "description": "of view state"},
 			"only": {"type": "array", "items": {"type": "string"},
-				"description": "only these fields of each item"}}}
+				"description": "fields of each item to keep"}}}
 	}`, page["desk_book_get"])
 	for name, want := range map[string]string{
 		"books_book_new": `{"title":"Add a book","readOnlyHint":false,"destructiveHint":false,

@@ -71,6 +71,9 @@ func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Type != "array" {
 		s.Items = nil
 	}
+	if s.Type != "string" {
+		s.Pattern = ""
+	}
 	if s.Items != nil {
 		s.Items = plain(s.Items)
 	}

@@ -193,7 +193,7 @@ func TestHeadersMustAgree(t *testing.T) {
 		if refused {
 			rpc, code := r.rpcError(t)
 			require.EqualValues(t, -32020, rpc)
-			require.Equal(t, "INVALID_VALUE", code)
+			require.Equal(t, "INVALID_PARAMETER", code)
 		}
 	}
 }

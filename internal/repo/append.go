@@ -14,17 +14,20 @@ import (
 )
 
 const (
-	maxRun     = 64       // commits in one run
-	maxRunSize = 8 << 20  // bytes of payload at which a run is closed
-	inItem     = 16 << 10 // bytes of packed payload that go into the item
+	maxRun     = 64        // commits in one run
+	maxRunSize = 8 << 20   // bytes of payload at which a run is closed
+	maxHeader  = 80 << 10  // likewise of its header, which is part of an item
+	oneHeader  = 280 << 10 // bytes that one commit may add to a header
+	inItem     = 16 << 10  // bytes of packed payload that go into the item
 
 	// appendLife is how long an append may be sent after the Query that it builds on: a log item may
 	// leave the table, and AWS honours a signed request for a quarter of an hour (log.md §2.4).
 	appendLife = 5 * time.Minute
 )
 
-// errLost says that another's run took the place of ours.
-var errLost = errors.New("another run has this number")
+// errAgain says that a run certainly was not written, and that what it holds is to be drafted
+// again: another's has its number, it became too old to be sent, or one of its calls gave up.
+var errAgain = errors.New("the run was not written")
 
 // work serves the queue until it is empty. There is one worker, so a process has one append in
 // flight per log (log.md §2.1).
@@ -44,17 +47,18 @@ func (l *Log[S]) work() {
 	}
 }
 
-// pause waits after lost races, longer the more were lost in a row.
+// pause waits after lost races and failed writes, longer the more there were in a row.
 func pause(lost int) {
 	most := min(time.Second, 5*time.Millisecond<<min(lost, 10))
 	time.Sleep(rand.N(most))
 }
 
-// round makes one run of the batch. It reports false if the race was lost: the writers are then in
-// the queue again.
+// round makes one run of the batch. It reports false if that has to be done again: the writers are
+// then back in the queue.
 func (l *Log[S]) round(batch []*writer[S]) bool {
 	ctx, cancel := patience(batch)
 	defer cancel()
+	start := l.opt.Now()
 	h, err := l.catchUp(ctx)
 	if err != nil {
 		finishAll(batch, err)
@@ -66,9 +70,9 @@ func (l *Log[S]) round(batch []*writer[S]) bool {
 		m.settle(nil)
 		return true
 	}
-	r, err := l.append(ctx, m)
+	r, err := l.append(ctx, m, start)
 	switch {
-	case errors.Is(err, errLost):
+	case errors.Is(err, errAgain):
 		for _, w := range m.batch {
 			w.unsend()
 		}
@@ -105,9 +109,8 @@ func finishAll[S any](ws []*writer[S], err error) {
 	}
 }
 
-// append writes the run of a batch. errLost means that it certainly is not there.
-func (l *Log[S]) append(ctx context.Context, m *batch[S]) (*run, error) {
-	start := l.opt.Now()
+// append writes the run of a batch, which builds on a Query that began at start.
+func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run, error) {
 	r, err := newRun(m.commits(), m.head.hash)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,7 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S]) (*run, error) {
 		return nil, err
 	}
 	if !m.send() {
-		return nil, context.Canceled
+		return nil, errAgain
 	}
 	it := table.Item{Key: table.Key{Part: l.opt.Part, Sort: runKey(r.First)}, Data: data}
 	return r, l.insist(ctx, r, it, start)
@@ -140,6 +143,9 @@ func notWritten(err error) error {
 // insist sends the same bytes until the item is known to exist, as ours or another's (log.md §2.2).
 func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.Time) error {
 	var conflict *table.Conflict
+	if l.opt.Now().Sub(start) > appendLife {
+		return errAgain
+	}
 	for tries := 1; ; tries++ {
 		err := l.opt.Table.Commit(ctx, table.Create(it))
 		switch {
@@ -149,13 +155,14 @@ func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.T
 			if l.ours(r, conflict.Item) {
 				return nil
 			}
-			return errLost
+			return errAgain
 		case errors.Is(err, table.ErrLimit):
 			return fmt.Errorf("append a run: %w", err)
-		case ctx.Err() != nil || l.opt.Now().Sub(start) > appendLife:
-			return unknown(err)
 		}
 		pause(tries)
+		if ctx.Err() != nil || l.opt.Now().Sub(start) > appendLife {
+			return unknown(err)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ type batch[S any] struct {
 	drafts   []*Draft[S] // those that are to be written
 	at       Place       // of the next draft
 	size     int
+	header   int
 }
 
 // An outcome is what a writer is told if the run is written.
@@ -31,7 +32,7 @@ type outcome struct {
 func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batch[S] {
 	m := &batch[S]{head: h, at: Place{Run: h.seq + 1}}
 	for i, w := range ws {
-		if m.size > maxRunSize {
+		if m.size > maxRunSize || m.header > maxHeader {
 			m.rest = ws[i:]
 			break
 		}
@@ -70,6 +71,10 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	if err := l.keep(d, w, answer); err != nil {
 		return outcome{err: err}
 	}
+	if err := d.fits(); err != nil {
+		return outcome{err: err}
+	}
+	d.State() // if it cannot be folded, the call fails, and nothing is written
 	m.add(d)
 	return outcome{receipt: receipt, commits: true}
 }
@@ -127,7 +132,7 @@ func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 	if w.key == nil {
 		return nil
 	}
-	if err := l.keys.room(); err != nil {
+	if err := l.keys.room(l.opt.Now(), l.opt.MaxKeys); err != nil {
 		return err
 	}
 	data, err := encode(answer)
@@ -135,6 +140,7 @@ func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 		return fmt.Errorf("encode the answer of %s: %w", w.call.Tool, err)
 	}
 	d.commit.Key = &Key{Hash: w.key, Request: w.call.Request, Answer: data}
+	d.stale = true // a commit of the key alone is a commit to the state too
 	return nil
 }
 
@@ -142,6 +148,7 @@ func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 func (m *batch[S]) add(d *Draft[S]) {
 	m.drafts = append(m.drafts, d)
 	m.size += d.size()
+	m.header += d.header()
 	m.at.Part += d.commit.answerPart()
 	if d.commit.Key != nil {
 		m.at.Part++
@@ -173,13 +180,15 @@ func (m *batch[S]) commits() []*Commit {
 	return all
 }
 
-// send marks the writers whose commits go out; it reports false if nobody waits for any of them.
+// send marks the writers whose commits go out. It reports false if one of them has given up: it is
+// told that nothing was written, so its commit must not go out with the others.
 func (m *batch[S]) send() bool {
-	waiting := false
-	for _, w := range m.batch {
-		waiting = w.send() || waiting
+	for i, w := range m.batch {
+		if m.outcomes[i].commits && !w.send() {
+			return false
+		}
 	}
-	return waiting
+	return true
 }
 
 // settle tells every writer of the batch its outcome. With an error the run was not written, or may

@@ -97,6 +97,9 @@ func readItem(data []byte) (r *run, inline []byte, err error) {
 	if r.Format != format {
 		return nil, nil, errFormat
 	}
+	if n := uint64(len(r.Commits)); n == 0 || r.First == 0 || r.Last-r.First != n-1 {
+		return nil, nil, fmt.Errorf("a header counts its commits wrongly")
+	}
 	return r, data[n+int(size):], nil
 }
 

@@ -67,10 +67,15 @@ func (l *Log[S]) Create(ctx context.Context) error {
 		Key: table.Key{Part: l.opt.Part, Sort: controlKey}, Data: data,
 	}))
 	var conflict *table.Conflict
-	if errors.As(err, &conflict) {
+	switch {
+	case errors.As(err, &conflict):
 		return ErrLogExists
+	case errors.Is(err, table.ErrLimit):
+		return fmt.Errorf("make a log: %w", err)
+	case err != nil:
+		return unknown(err)
 	}
-	return err
+	return nil
 }
 
 // ErrLogExists says that a log was to be made where there is one.

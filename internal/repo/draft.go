@@ -131,6 +131,22 @@ func (d *Draft[S]) pending(at Place) ([]byte, bool) {
 	return nil, false
 }
 
+// fits is a fault if no run can hold the draft.
+func (d *Draft[S]) fits() error {
+	if d.size() <= maxPayload/2 && d.header() <= oneHeader {
+		return nil
+	}
+	return fault.New(fault.BatchTooLarge, "the call changes too much at once: %d notes, %d bytes",
+		len(d.commit.Notes), d.size()).Fix("change less in one call")
+}
+
+// header is about how many bytes the draft adds to the header of a run.
+func (d *Draft[S]) header() int {
+	c := &d.commit
+	n := 256 + 48*(len(c.Notes)+2)
+	return n + len(c.Tool) + len(c.Who.Principal) + len(c.Who.Agent) + len(c.Who.Request)
+}
+
 // size is about how many bytes the draft adds to a run.
 func (d *Draft[S]) size() int {
 	n := 0

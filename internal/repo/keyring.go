@@ -10,7 +10,7 @@ import (
 )
 
 // keyLife is how long an idempotency key is remembered, and maxKeys how many there may be in a log
-// in that time (log.md §2.6).
+// in that time where its options say nothing else (log.md §2.6).
 const (
 	keyLife = 24 * time.Hour
 	maxKeys = 1_000_000
@@ -42,8 +42,9 @@ type usedKey struct {
 	answer  Place // of the answer's own part
 }
 
-// add takes the key of a commit, which has one.
-func (k *keyring) add(c *Commit, at Place) {
+// add takes the key of a commit, which has one. What is forgotten then is forgotten by our clock, if
+// that is behind the log's time: a process whose clock is a day ahead must not undo the keys of all.
+func (k *keyring) add(c *Commit, at Place, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.byHash == nil {
@@ -53,7 +54,10 @@ func (k *keyring) add(c *Commit, at Place) {
 	hash := string(c.Key.Hash)
 	k.byHash[hash] = usedKey{c.Seq, c.Time, c.Key.Request, at}
 	k.order = append(k.order, keyTime{hash, c.Time})
-	k.forget(c.Time.Add(-keyLife))
+	if c.Time.Before(now) {
+		now = c.Time
+	}
+	k.forget(now.Add(-keyLife))
 }
 
 // forget drops what was used before this time. The caller holds mu.
@@ -75,15 +79,17 @@ func (k *keyring) find(hash []byte, now time.Time) (usedKey, bool) {
 	return u, ok && now.Sub(u.time) < keyLife
 }
 
-// room is a fault if no more keys may be used today.
-func (k *keyring) room() error {
+// room is a fault if there are as many keys as may be used in a day.
+func (k *keyring) room(now time.Time, most int) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.byHash) < maxKeys {
+	k.forget(now.Add(-keyLife))
+	if len(k.byHash) < most {
 		return nil
 	}
 	return fault.New(fault.QuotaExceeded,
-		"over %d idempotency keys were used here within 24 h", maxKeys).After(time.Hour)
+		"%d idempotency keys were used here within 24 h: there may be no more", most).
+		After(time.Hour)
 }
 
 // sameRequest is a fault if a key that is bound to one request comes with another.

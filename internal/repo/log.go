@@ -29,7 +29,7 @@ type Log[S any] struct {
 	queue queue[S]
 }
 
-// LogOptions are what a Log is made with. All but Applied are required.
+// LogOptions are what a Log is made with. All but Applied, Settled and MaxKeys are required.
 type LogOptions[S any] struct {
 	Table  table.Table
 	Bucket blob.Bucket // for payloads over 16 KB; its keys are the log's own
@@ -49,6 +49,8 @@ type LogOptions[S any] struct {
 	Settled func(ctx context.Context)
 
 	Now func() time.Time
+
+	MaxKeys int // idempotency keys that may be used within a day; 0: 1,000,000
 }
 
 // A Place says where in the log a commit's parts are.
@@ -87,6 +89,7 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 	if o.Settled == nil {
 		o.Settled = func(context.Context) {}
 	}
+	o.MaxKeys = cmp.Or(o.MaxKeys, maxKeys)
 	l := &Log[S]{opt: o, code: code}
 	l.head.Store(&head[S]{state: start, status: Active})
 	return l, nil
@@ -117,13 +120,26 @@ func (h *head[S]) snapshot() Snapshot[S] {
 	return Snapshot[S]{h.state, h.seq, h.time, h.status}
 }
 
-// catchUp brings the head to the end of the log.
+// catchUp brings the head to the end of the log. A long tail is taken in pieces, so that what is
+// read is not all in memory at once. A Query is not one moment in time: it may miss a run and see
+// the next one. Who asks again then sees both; a gap that stays is one of the log.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
-	t, err := l.tail(ctx, l.head.Load().seq)
-	if err != nil {
-		return nil, err
+	missed := uint64(0)
+	for {
+		after := l.head.Load().seq
+		t, err := l.tail(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		if gap, ok := t.gap(after); ok && gap != missed {
+			missed = gap
+			continue
+		}
+		h, err := l.advance(ctx, t)
+		if err != nil || t.ended {
+			return h, err
+		}
 	}
-	return l.advance(ctx, t)
 }
 
 // advance takes a tail into the head. Runs that it has already are passed over: several readers may
@@ -143,7 +159,7 @@ func (l *Log[S]) advance(ctx context.Context, t *tail) (*head[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		h = next
+		h, r.parts = next, nil
 	}
 	if t.control.newerThan(h.control) {
 		h.control = t.control
@@ -186,8 +202,7 @@ func (l *Log[S]) fold(
 ) (head[S], error) {
 	commits, err := r.commits()
 	if err != nil {
-		return h, fault.New(fault.IndexError, "the log cannot be read at %s",
-			Version(r.First)).Because(err)
+		return h, damaged(r.First, err)
 	}
 	at := Place{Run: r.First}
 	for i, c := range commits {
@@ -206,7 +221,7 @@ func (l *Log[S]) fold(
 // take makes a commit known: its key, and whoever follows the log.
 func (l *Log[S]) take(before, after S, c *Commit, at Place) {
 	if c.Key != nil {
-		l.keys.add(c, at)
+		l.keys.add(c, at, l.opt.Now())
 	}
 	l.opt.Applied(before, after, c, at)
 }
@@ -217,12 +232,23 @@ func (l *Log[S]) load(ctx context.Context, r *run) error {
 		return nil
 	}
 	packed, _, err := l.opt.Bucket.Get(ctx, r.Object, 0, -1)
-	if err != nil {
+	switch {
+	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrKey):
+		return damaged(r.First, err)
+	case err != nil:
 		return fault.New(fault.Unavailable, "a payload of the log cannot be read").
 			After(time.Second).Because(fmt.Errorf("read payload of run %d: %w", r.First, err))
 	}
-	r.parts, err = l.code.unpack(packed)
-	return err
+	if r.parts, err = l.code.unpack(packed); err != nil {
+		return damaged(r.First, err)
+	}
+	return nil
+}
+
+// damaged is the fault of a run that is not what was written.
+func damaged(first uint64, err error) error {
+	return fault.New(fault.IndexError, "the log cannot be read at %s", Version(first)).
+		Fix("rookery doctor").Because(err)
 }
 
 // part reads one part of a run, by its place. Its first byte is its kind.
@@ -231,7 +257,7 @@ func (l *Log[S]) part(ctx context.Context, at Place) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Part >= len(r.parts) {
+	if at.Part < 0 || at.Part >= len(r.parts) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
 	return r.parts[at.Part].data, nil
@@ -250,11 +276,12 @@ func (l *Log[S]) runAt(ctx context.Context, first uint64) (*run, error) {
 	return r, l.load(ctx, r)
 }
 
-// Commits yields the commits from one seq on, oldest first. It reads the whole
-// log from there, a page at a time, and ends with the first error.
+// Commits yields the commits from one seq on, oldest first. It reads the log from there, a page at a
+// time, and ends with the first error.
 func (l *Log[S]) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+	first := runKey(from - min(from, maxRun-1)) // the run that holds it begins there or later
 	return func(yield func(*Commit, error) bool) {
-		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(maxSeq)) {
+		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, first, runKey(maxSeq)) {
 			if err != nil {
 				yield(nil, unreadable(err))
 				return
@@ -282,7 +309,7 @@ func (l *Log[S]) each(
 	}
 	commits, err := r.commits()
 	if err != nil {
-		return yield(nil, err)
+		return yield(nil, damaged(r.First, err))
 	}
 	for _, c := range commits {
 		if c.Seq >= from && !yield(c, nil) {

@@ -83,7 +83,7 @@ func unknown(cause error) error {
 		After(time.Second).Because(cause)
 }
 
-// send marks that the commit of the writer goes out; it reports false if nobody waits any more.
+// send marks that the commit of the writer goes out; it reports false if the writer has given up.
 func (w *writer[S]) send() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +91,7 @@ func (w *writer[S]) send() bool {
 	return w.sent
 }
 
-// unsend marks that the commit of the writer certainly did not happen: another's took its place.
+// unsend marks that the commit of the writer certainly did not happen.
 func (w *writer[S]) unsend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

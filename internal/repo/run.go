@@ -223,6 +223,9 @@ func (r *run) verify() error {
 			i++
 		}
 	}
+	if i != len(r.parts) {
+		return fmt.Errorf("run %d: it has parts that its header does not name", r.First)
+	}
 	return nil
 }
 

@@ -2,7 +2,10 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"rookery/internal/fault"
@@ -25,13 +28,17 @@ func runKey(seq uint64) string { return fmt.Sprintf("%s%012d", runPrefix, seq) }
 // A tail is what a Query found behind a version, and the control item that was read after it.
 type tail struct {
 	runs    []*run
+	ended   bool // the control item was reached: there is no more
 	control Control
 }
+
+// maxTail is how many runs one tail holds.
+const maxTail = 128
 
 // tail reads what comes after this commit. It costs one Query; the payloads that are objects are
 // not loaded yet.
 func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
-	t, found := &tail{}, false
+	t := &tail{}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(after+1), controlKey) {
 		if err != nil {
 			return nil, unreadable(err)
@@ -41,31 +48,46 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.control, found = c, true
-			continue
+			t.control, t.ended = c, true
+			return t, nil
 		}
 		r, err := l.read(it)
 		if err != nil {
 			return nil, err
 		}
-		t.runs = append(t.runs, r)
+		if t.runs = append(t.runs, r); len(t.runs) == maxTail {
+			return t, nil
+		}
 	}
-	if !found {
-		return nil, ErrNoLog
+	return nil, ErrNoLog
+}
+
+// gap is the first commit after this one that the tail lacks, if it has later ones.
+func (t *tail) gap(after uint64) (missing uint64, ok bool) {
+	for _, r := range t.runs {
+		if r.First > after+1 {
+			return after + 1, true
+		}
+		after = max(after, r.Last)
 	}
-	return t, nil
+	return 0, false
 }
 
 // read decodes the item of a run, with its payload if that is in it.
 func (l *Log[S]) read(it table.Item) (*run, error) {
 	r, inline, err := readItem(it.Data)
-	if err != nil {
-		return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+	if err == nil && it.Sort != runKey(r.First) {
+		err = fmt.Errorf("the run of another place")
 	}
-	if r.Object == "" && r.Size > 0 {
-		if r.parts, err = l.code.unpack(inline); err != nil {
-			return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
-		}
+	if err == nil && r.Object == "" && r.Size > 0 {
+		r.parts, err = l.code.unpack(inline)
+	}
+	switch {
+	case errors.Is(err, errFormat):
+		return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+	case err != nil:
+		first, _ := strconv.ParseUint(strings.TrimPrefix(it.Sort, runPrefix), 10, 64)
+		return nil, damaged(first, err)
 	}
 	return r, nil
 }

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,12 +18,24 @@ const (
 	MaxVault = 1 << 30 // bytes of all notes
 )
 
+// Limits are how much one vault holds at most. Zero stands for MaxNotes and MaxVault.
+type Limits struct {
+	Notes int
+	Bytes int64
+}
+
+func (l Limits) orDefault() Limits {
+	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault)}
+}
+
 // A Tx is a draft of a commit to a vault. Notes that it puts are checked for what holds for every
 // note: size, collision of names, the version that the call builds on, and what is in the folder.
 type Tx struct {
 	*Draft[*index.Index]
-	v      *Vault
-	folded map[string]string // names of the files that it adds, by what they collide under
+	v     *Vault
+	names map[string]string // of the files that it adds, by what they collide under
+	notes int               // by how many the vault's notes grow
+	bytes int64             // likewise
 }
 
 // Update runs the function on a Tx that follows the log, and appends what it drafts; see Log.Update.
@@ -31,7 +44,7 @@ func (v *Vault) Update(
 ) (Receipt, error) {
 	r, err := v.log.Update(ctx, c,
 		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
-			tx := &Tx{Draft: d, v: v, folded: map[string]string{}}
+			tx := &Tx{Draft: d, v: v, names: map[string]string{}}
 			answer, err := fn(ctx, tx)
 			if err != nil {
 				return nil, err
@@ -83,19 +96,37 @@ func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
 		return nil
 	}
 	if !exists {
-		if err := tx.room(path, len(text)); err != nil {
+		if err := tx.free(path); err != nil {
 			return err
 		}
 	}
-	return tx.stage(ctx, path, Note{Text: text})
+	more := size{notes: 1, bytes: len(text)}
+	if exists {
+		more = size{bytes: len(text) - len(old)}
+	}
+	if err := tx.room(path, more); err != nil {
+		return err
+	}
+	if err := tx.stage(ctx, path, Note{Text: text}); err != nil {
+		return err
+	}
+	tx.grow(path, more)
+	tx.names[vault.Fold(string(path))] = string(path)
+	return nil
 }
 
 // Remove stages that a file goes.
 func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
-	if _, exists, err := tx.Text(ctx, path); err != nil || !exists {
+	old, exists, err := tx.Text(ctx, path)
+	if err != nil || !exists {
 		return err
 	}
-	return tx.stage(ctx, path, Note{Deleted: true})
+	if err := tx.stage(ctx, path, Note{Deleted: true}); err != nil {
+		return err
+	}
+	tx.grow(path, size{notes: -1, bytes: -len(old)})
+	delete(tx.names, vault.Fold(string(path)))
+	return nil
 }
 
 // stage stages a change after the checks that every change passes.
@@ -103,9 +134,9 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	n.Path = string(path)
 	if f, ok := tx.Before().File(n.Path); ok {
 		n.Prev = f.Version
-		if err := tx.Touch(f.Version); err != nil {
-			return err
-		}
+	}
+	if err := tx.Touch(n.Prev); err != nil {
+		return err
 	}
 	durable, _ := tx.Durable().File(n.Path)
 	if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
@@ -115,31 +146,53 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	return nil
 }
 
-// room is a fault if no note of this name and size may be added.
-func (tx *Tx) room(path vault.Path, size int) error {
-	idx := tx.Before()
-	other, ok := idx.Folded(string(path))
+// free is a fault if the name of a new file collides with that of another, which the Tx does not
+// remove.
+func (tx *Tx) free(path vault.Path) error {
+	other, ok := tx.names[vault.Fold(string(path))]
 	if !ok {
-		other, ok = tx.folded[vault.Fold(string(path))]
+		other, ok = tx.Before().Folded(string(path))
+		n, staged := tx.staged(other)
+		ok = ok && (!staged || !n.Deleted)
 	}
-	if ok && other != string(path) {
-		return fault.New(fault.DuplicateID,
-			"%s differs only by case or normalization from %s, which exists", path, other).
-			With("id", vault.Path(other).ID()).Fix("use the name %s", other)
+	if !ok || other == string(path) {
+		return nil
 	}
-	notes, bytes := idx.Totals().Notes, idx.Totals().Bytes
-	for _, n := range tx.commit.Notes {
-		if n.Prev == 0 {
-			notes++
-			bytes += int64(len(n.Text))
-		}
+	return fault.New(fault.DuplicateID,
+		"%s differs only by case or normalization from %s, which exists", path, other).
+		With("id", vault.Path(other).ID()).Fix("use the name %s", other)
+}
+
+// size is how much a change adds to a vault.
+type size struct{ notes, bytes int }
+
+// room is a fault if the vault is too full for a change that makes it grow.
+func (tx *Tx) room(path vault.Path, more size) error {
+	if !counted(path) {
+		return nil
 	}
-	if notes >= MaxNotes || bytes+int64(size) > MaxVault {
-		return fault.New(fault.QuotaExceeded, "a vault has at most %d notes and %d bytes",
-			MaxNotes, MaxVault)
+	most, now := tx.v.limits, tx.Before().Totals()
+	fits := more.notes <= 0 || now.Notes+tx.notes+more.notes <= most.Notes
+	fits = fits && (more.bytes <= 0 || now.Bytes+tx.bytes+int64(more.bytes) <= most.Bytes)
+	if fits {
+		return nil
 	}
-	tx.folded[vault.Fold(string(path))] = string(path)
-	return nil
+	return fault.New(fault.QuotaExceeded, "a vault has at most %d notes and %d bytes",
+		most.Notes, most.Bytes)
+}
+
+// grow counts a change that is staged.
+func (tx *Tx) grow(path vault.Path, more size) {
+	if counted(path) {
+		tx.notes += more.notes
+		tx.bytes += int64(more.bytes)
+	}
+}
+
+// counted reports whether a file counts against the limits of a vault: whether it is a note, as the
+// index's totals have it.
+func counted(path vault.Path) bool {
+	return path.Kind() == vault.KindNote && path[0] != '.'
 }
 
 // log adds the audit events to what the Tx holds.

@@ -24,10 +24,10 @@ type Vault struct {
 	texts  *Texts
 	part   string
 	follow Follower
-	now    func() time.Time
+	limits Limits
 }
 
-// VaultOptions are what a Vault is made with. All are required.
+// VaultOptions are what a Vault is made with. All but Limits are required.
 type VaultOptions struct {
 	Name  string
 	Part  string      // the partition of its log
@@ -36,6 +36,7 @@ type VaultOptions struct {
 	Bucket blob.Bucket
 	Texts  *Texts
 	Now    func() time.Time
+	Limits Limits
 }
 
 // A Follower keeps something beside the log in step with it: the files of a checkout. It is told of
@@ -59,7 +60,8 @@ func (alone) Settled(context.Context)                              {}
 
 // NewVault makes a Vault. Nothing is read yet.
 func NewVault(o VaultOptions) (*Vault, error) {
-	v := &Vault{Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, now: o.Now}
+	v := &Vault{Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}}
+	v.limits = o.Limits.orDefault()
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,
@@ -114,6 +116,9 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	}
 	c.Key, c.IfVersion = "create "+v.part, 0
 	_, err := v.Update(ctx, c, func(ctx context.Context, tx *Tx) (any, error) {
+		if tx.Seq() != 1 {
+			return nil, ErrLogExists
+		}
 		for _, f := range files {
 			if err := tx.Put(ctx, vault.Path(f.Path), f.Text); err != nil {
 				return nil, err
@@ -121,6 +126,9 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 		}
 		return nil, tx.Record("vault", v.Name, map[string]string{"name": v.Name})
 	})
+	if fault.Is(err, fault.KeyReused) { // another call of the same principal was faster
+		return ErrLogExists
+	}
 	return err
 }
 
@@ -236,7 +244,9 @@ func AuditLines(c *Commit) []byte {
 	}
 	for _, n := range c.Notes {
 		var events []map[string]any
-		if json.Unmarshal(n.Events, &events) != nil {
+		numbers := json.NewDecoder(bytes.NewReader(n.Events))
+		numbers.UseNumber() // a float64 would not hold every number that a field may have
+		if numbers.Decode(&events) != nil {
 			continue
 		}
 		for _, e := range events {

@@ -28,6 +28,10 @@ type Entry struct {
 	Trashed     time.Time   `json:"trashed,omitzero"`
 
 	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
+
+	// Left are files in the folder of a vault that was just made: an earlier vault of the name had
+	// them, and somebody changed them since. They stay as they are, and are no notes.
+	Left []string `json:"-"`
 }
 
 // TrashLife is how long a vault stays in the trash, and its name taken (CONTRACT §4, team).

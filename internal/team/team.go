@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -190,9 +191,10 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 func (t *Team) Close() {
 	t.mu.Lock()
 	t.closed = true
-	open := t.open
+	open := maps.Clone(t.open)
 	t.mu.Unlock()
 	for _, o := range open {
+		o.once.Do(func() {}) // one that is just being opened is closed as well
 		if o.folder != nil {
 			o.folder.Close()
 		}
@@ -224,11 +226,13 @@ func (t *Team) Create(
 			Name: v.Name, Incarnation: old.Incarnation + 1, Status: repo.Active, Created: d.Now(),
 		}
 		if !d.DryRun() {
-			n, err := t.make(ctx, c, v, e.Incarnation)
-			if err != nil {
+			var err error
+			if e.Left, err = t.clear(ctx, old); err != nil {
 				return nil, err
 			}
-			e.Incarnation = n
+			if e.Incarnation, err = t.make(ctx, c, v, e.Incarnation); err != nil {
+				return nil, err
+			}
 		}
 		return answer(e), d.Record(kindVault, v.Name, e)
 	})
@@ -250,6 +254,27 @@ func nameTaken(old Entry) error {
 		return f.Fix("rookery vault restore %s", old.Name)
 	}
 	return f
+}
+
+// clear takes away the files of the vault that had a name before, if one had: they are not those of
+// the next one. Its log says which they are. What somebody changed in them stays, and is told.
+func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
+	if old.Name == "" || !t.opt.Folders {
+		return nil, nil
+	}
+	o, err := t.opened(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	o.folder.Close()
+	left, err := o.folder.Clear(ctx)
+	t.mu.Lock()
+	delete(t.open, partOf(old.Name, old.Incarnation))
+	t.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("clear the folder of the vault before: %w", err)
+	}
+	return left, nil
 }
 
 // make makes the log of a vault, at the incarnation or the next one whose log nobody else began.
@@ -289,9 +314,6 @@ func (t *Team) turn(
 		if !ok || e.Gone(d.Now()) || e.Status == repo.Trashed && to == repo.Trashed {
 			return nil, fault.NoVault(name)
 		}
-		if e.Status == to {
-			return answer(e), nil
-		}
 		if err := d.Touch(e.Changed); err != nil {
 			return nil, err
 		}
@@ -303,6 +325,9 @@ func (t *Team) turn(
 			if err := o.vault.SetStatus(ctx, c, to); err != nil {
 				return nil, err
 			}
+		}
+		if e.Status == to {
+			return answer(e), nil // its own log may not have been, after a crash
 		}
 		e.Status, e.Trashed = to, time.Time{}
 		if to == repo.Trashed {

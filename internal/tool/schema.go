@@ -16,6 +16,8 @@ type Arg struct {
 	Flag     string // its name on the command line, without dashes
 	Doc      string
 	Target   string // in words, what is meant where it is left out
+	What     string // a finer word than Kind for what it is, such as path; may be empty
+	Examples []string
 	Required bool
 	Shared   bool     // every tool takes it, and none of them sees it
 	Aliases  []string // accepted everywhere, never listed
@@ -75,7 +77,10 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	if alias := field.Tag.Get("alias"); alias != "" {
 		a.Aliases = strings.Split(alias, ",")
 	}
-	a.Target = field.Tag.Get("absent")
+	a.Target, a.What = field.Tag.Get("absent"), field.Tag.Get("what")
+	if examples := field.Tag.Get("examples"); examples != "" {
+		a.Examples = strings.Split(examples, ",")
+	}
 	a.narrow(field.Tag)
 	resolved, err := a.Schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil {
@@ -144,14 +149,12 @@ func schemaFor(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// sharedArgs are the shared arguments that a tool of this kind takes.
-func sharedArgs(k Kind) []Arg {
+// sharedArgs are the arguments that every tool takes.
+func sharedArgs() []Arg {
 	var args []Arg
 	for _, a := range argsOf[shared]() {
 		a.Shared = true
-		if a.Name != "only" || !k.Mutates() {
-			args = append(args, a)
-		}
+		args = append(args, a)
 	}
 	return args
 }

@@ -23,15 +23,17 @@ type Tool struct {
 // New makes a tool of a function. In is a struct whose fields are the arguments: `json` gives the
 // name, and omitempty makes one optional; `jsonschema` says what it means, to a model that has seen
 // nothing else; `enum`, `default`, `min`, `max` (of a number, or of the length of a text) and
-// `alias` (other names, by commas) say the rest. Out is a struct that is the data of the answer and
-// may embed an Aside; it is part of the answer also when the function returns an error.
+// `alias` (other names, by commas) say the rest. For the list of commands, `absent` says in words
+// what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
+// Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
+// also when the function returns an error.
 //
 // New panics if the types or the Spec cannot be served: the program is malformed.
 func New[In, Out any](
 	spec Spec, fn func(context.Context, auth.Caller, In) (Out, error),
 ) *Tool {
 	t := &Tool{Spec: spec}
-	t.Args = append(argsOf[In](), sharedArgs(spec.Kind)...)
+	t.Args = append(argsOf[In](), sharedArgs()...)
 	t.Output = schemaOf[Out]()
 	for i, a := range t.Args {
 		if flag := spec.Flags[a.Name]; flag != "" {

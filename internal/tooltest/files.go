@@ -63,9 +63,6 @@ type exportOut struct {
 func (l *library) takeOut(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (exportOut, error) {
-	if in.Limit == 0 {
-		in.Limit = bookExport.Output.MaxFiles
-	}
 	page, err := l.list(ctx, c, listIn{Vault: in.Vault, Page: in.Page})
 	out := exportOut{Aside: page.Aside, Files: []File{}}
 	for _, b := range page.Items {

@@ -1,12 +1,17 @@
 package tooltest
 
-// A Promise is one tool that the documents and CONTRACT §4 name, with its own arguments; those that
-// every tool, every page or every mutation has are not repeated.
+import "maps"
+
+// A Promise is one tool that the documents and CONTRACT §4 name, with its own arguments; those
+// that every tool, every page or every mutation has are not repeated.
 type Promise struct {
-	Tool  string
-	Args  []string
-	Later map[string]string // arguments that are not here yet, and why
-	Why   string            // why the tool as a whole is not here yet; empty: it is here
+	Tool    string
+	Args    []string
+	Aliases map[string][]string // other names of arguments
+	Names   []string            // other names of the tool
+	Words   []string            // how the command line calls it
+	Later   map[string]string   // arguments that are not here yet, and why
+	Why     string              // why the tool as a whole is not here yet; empty: it is here
 }
 
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
@@ -34,42 +39,56 @@ var timeFilters = []string{
 // arguments, and requires that none of the others is.
 var Promises = []Promise{
 	// raven: spec/raven-agent-improvements.md, CONTRACT §4.
-	{Tool: "raven_schema"},
-	{Tool: "raven_schema_types"},
-	{Tool: "raven_schema_type", Args: []string{"name"}},
-	{Tool: "raven_schema_commands"},
+	{Tool: "raven_schema", Words: []string{"schema"}, Later: later(withTime, "as_of")},
+	{Tool: "raven_schema_types", Words: []string{"schema types"}, Later: later(withTime, "as_of")},
+	{Tool: "raven_schema_type", Args: []string{"name"}, Words: []string{"schema type"},
+		Later: later(withTime, "as_of")},
+	{Tool: "raven_schema_commands", Words: []string{"schema commands"}},
 	{Tool: "raven_schema_traits", Why: inDepth},
 	{Tool: "raven_schema_trait", Args: []string{"name"}, Why: inDepth},
 	{Tool: "raven_schema_validate", Why: inDepth},
 	{Tool: "raven_schema_add", Args: schemaArgs, Why: withSchema},
 	{Tool: "raven_schema_update", Args: schemaArgs, Why: withSchema},
 	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"}, Why: withSchema},
-	{Tool: "raven_object_list", Args: []string{"type", "field"},
-		Later: later(inDepth, append(timeFilters, "as_of", "depth", "slim")...)},
-	{Tool: "raven_object_get", Args: []string{"id"}, Later: later(inDepth, "depth", "slim", "as_of")},
-	{Tool: "raven_read", Args: []string{"path", "lines"},
-		Later: later(inDepth, "references", "backlinks", "as_of")},
-	{Tool: "raven_new", Args: []string{"type", "title", "path", "fields", "content", "template"}},
-	{Tool: "raven_set", Args: []string{"id", "set", "unset"},
-		Later: later(withPlans, "query", "plan_token")},
-	{Tool: "raven_unset", Args: []string{"id", "unset"},
-		Later: later(withPlans, "query", "plan_token")},
-	{Tool: "raven_delete", Args: []string{"id", "force"},
-		Later: later(withPlans, "query", "plan_token", "erase")},
-	{Tool: "raven_add", Args: []string{"text", "to", "timestamp"}},
-	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"}},
-	{Tool: "raven_stats", Later: later(withTime, "as_of")},
-	{Tool: "raven_reindex", Args: []string{"full"}, Later: later(withFolder, "pending")},
+	{Tool: "raven_object_list", Args: []string{"type", "field"}, Words: []string{"object list"},
+		Later: all(later(withTime, append(timeFilters, "as_of")...), later(inDepth, "depth", "slim"))},
+	{Tool: "raven_object_get", Args: []string{"id"}, Words: []string{"object get"},
+		Later: all(later(withTime, "as_of"), later(inDepth, "depth", "slim"))},
+	{Tool: "raven_read", Args: []string{"path", "lines"}, Words: []string{"read"},
+		Later: all(later(withTime, "as_of"), later(inDepth, "references", "backlinks"))},
+	{Tool: "raven_new", Args: []string{"type", "title", "path", "fields", "content", "template"},
+		Aliases: map[string][]string{"fields": {"field"}}, Names: []string{"raven_object_create"},
+		Words: []string{"new", "object create"}},
+	{Tool: "raven_set", Args: []string{"id", "set", "unset"}, Names: []string{"raven_object_update"},
+		Aliases: map[string][]string{"id": {"object_id", "reference", "trait_id"}, "set": {"fields"}},
+		Words:   []string{"set", "object update"}, Later: later(withPlans, "query", "plan_token")},
+	{Tool: "raven_unset", Args: []string{"id", "unset"}, Words: []string{"unset"},
+		Aliases: map[string][]string{"unset": {"fields"}},
+		Later:   later(withPlans, "query", "plan_token")},
+	{Tool: "raven_delete", Args: []string{"id", "force"}, Names: []string{"raven_object_delete"},
+		Aliases: map[string][]string{"id": {"object_id", "reference"}},
+		Words:   []string{"delete", "object delete"},
+		Later:   all(later(withPlans, "query", "plan_token"), later(withCloud, "erase"))},
+	{Tool: "raven_add", Args: []string{"text", "to", "timestamp"}, Words: []string{"add"}},
+	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"},
+		Aliases: map[string][]string{"id": {"reference"}}, Words: []string{"edit"}},
+	{Tool: "raven_stats", Words: []string{"stats"}, Later: later(withTime, "as_of")},
+	{Tool: "raven_reindex", Args: []string{"full"}, Words: []string{"reindex"},
+		Later: later(withFolder, "pending")},
 	{Tool: "raven_upsert", Args: []string{"type", "title", "fields", "content"}, Why: withPlans},
-	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs"}, Why: inDepth},
+	{Tool: "raven_move", Args: []string{
+		"source", "destination", "update_refs", "query", "plan_token"}, Why: inDepth},
 	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Why: inDepth},
-	{Tool: "raven_section", Args: []string{"op", "id"}, Why: inDepth},
-	{Tool: "raven_trait_list", Args: []string{"trait_type", "value", "parent_type", "path"},
-		Why: inDepth},
+	{Tool: "raven_section", Args: []string{
+		"op", "id", "file", "title", "level", "after", "before", "under"}, Why: inDepth},
+	{Tool: "raven_trait_list", Args: append([]string{
+		"trait_type", "value", "parent_type", "path", "depth", "slim"}, timeFilters...),
+		Names: []string{"raven_trait"}, Why: inDepth},
 	{Tool: "raven_trait_get", Args: []string{"id"}, Why: inDepth},
 	{Tool: "raven_trait_create", Args: []string{
 		"trait_type", "value", "parent_id", "content", "other_traits"}, Why: inDepth},
-	{Tool: "raven_trait_update", Args: []string{"id", "set", "unset"}, Why: inDepth},
+	{Tool: "raven_trait_update", Args: []string{"id", "set", "unset", "query", "plan_token"},
+		Why: inDepth},
 	{Tool: "raven_trait_delete", Args: []string{"id"}, Why: inDepth},
 	{Tool: "raven_query", Args: []string{"name", "query", "inputs", "ids", "count_only"},
 		Why: withPlans},
@@ -84,7 +103,7 @@ var Promises = []Promise{
 	{Tool: "raven_tag", Args: []string{"tag", "list"}, Why: inDepth},
 	{Tool: "raven_date", Args: []string{"date"}, Why: inDepth},
 	{Tool: "raven_untyped", Why: inDepth},
-	{Tool: "raven_search", Args: []string{"query", "type", "limit"}, Why: inDepth},
+	{Tool: "raven_search", Args: []string{"query", "type"}, Why: inDepth},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
 	{Tool: "raven_history", Args: []string{"id"}, Why: withTime},
@@ -93,7 +112,7 @@ var Promises = []Promise{
 	{Tool: "raven_validate", Args: []string{"type", "input"}, Why: withPlans},
 	{Tool: "raven_check", Args: []string{
 		"id", "type", "trait", "issues", "strict", "create_missing"}, Why: inDepth},
-	{Tool: "raven_check_fix", Why: inDepth},
+	{Tool: "raven_check_fix", Args: []string{"id", "type", "trait", "issues", "strict"}, Why: inDepth},
 	{Tool: "raven_trash_list", Why: withPlans},
 	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Why: withPlans},
 
@@ -116,13 +135,13 @@ var Promises = []Promise{
 	{Tool: "vault_status", Why: orientYet},
 
 	// team: CONTRACT §4.
-	{Tool: "team_whoami"},
-	{Tool: "team_vault_list"},
-	{Tool: "team_vault_create", Args: []string{"name", "config"}},
-	{Tool: "team_vault_delete", Args: []string{"name"}},
-	{Tool: "team_vault_restore", Args: []string{"name"}},
-	{Tool: "team_vault_import", Args: []string{"notes", "mode"}},
-	{Tool: "team_vault_export"},
+	{Tool: "team_whoami", Words: []string{"whoami"}},
+	{Tool: "team_vault_list", Words: []string{"vault list"}},
+	{Tool: "team_vault_create", Args: []string{"name", "config"}, Words: []string{"vault create"}},
+	{Tool: "team_vault_delete", Args: []string{"name"}, Words: []string{"vault delete"}},
+	{Tool: "team_vault_restore", Args: []string{"name"}, Words: []string{"vault restore"}},
+	{Tool: "team_vault_import", Args: []string{"notes", "mode"}, Words: []string{"vault import"}},
+	{Tool: "team_vault_export", Words: []string{"vault export"}},
 	{Tool: "team_vault_erase", Args: []string{"name", "confirm"}, Why: withCloud},
 	{Tool: "team_vault_set", Args: []string{"name", "readonly", "secrets"}, Why: withAuth},
 	{Tool: "team_token_create", Args: []string{
@@ -156,13 +175,22 @@ var schemaArgs = []string{
 	"traits", "values", "default", "required", "target", "min", "max",
 }
 
+// all puts lists of later arguments together.
+func all(lists ...map[string]string) map[string]string {
+	one := map[string]string{}
+	for _, l := range lists {
+		maps.Copy(one, l)
+	}
+	return one
+}
+
 // later gives several arguments one reason.
 func later(why string, args ...string) map[string]string {
-	all := map[string]string{}
+	one := map[string]string{}
 	for _, a := range args {
-		all[a] = why
+		one[a] = why
 	}
-	return all
+	return one
 }
 
 // Families are the tools whose names are a prefix and a word of their document: tree's 47 and
@@ -198,4 +226,46 @@ var Warnings = map[string]string{
 	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,
 	"INDEX_STALE": orientYet, "INDEX_PENDING": orientYet, "INDEX_UPDATING": orientYet,
 	"INDEX_UNKNOWN": orientYet, "SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
+}
+
+// LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
+// name and that no tool of today stands behind, and why they are not here yet.
+var LaterCommands = map[string]string{
+	"trait": inDepth, "backlinks": inDepth, "outlinks": inDepth, "resolve": inDepth, "type": inDepth,
+	"tag": inDepth, "date": inDepth, "untyped": inDepth, "check": inDepth, "move": inDepth,
+	"query": withPlans, "batch": withPlans, "validate": withPlans, "upsert": withPlans,
+	"log": withTime, "history": withTime, "undo": withTime, "restore": withPlans,
+	"schema traits": inDepth, "schema trait": inDepth, "schema add": withSchema,
+	"schema update": withSchema, "schema remove": withSchema, "object search": inDepth,
+	"search": notesYet, "get-note": notesYet, "get-note-outline": notesYet,
+	"get-document-tree": notesYet, "get-metadata-facets": notesYet, "list-notes": notesYet,
+	"write": notesYet, "export": notesYet, "import": notesYet,
+	"overview": orientYet, "tree": orientYet, "tags": orientYet, "facets": orientYet,
+	"status": orientYet, "node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
+	"ci": memoryYet, "login": withAuth, "logout": withAuth, "doctor": withCloud,
+	"audit": withAuth, "dead-letters": withCloud,
+}
+
+// Codes are the codes of CONTRACT §2, row by row, with the HTTP status and the exit code of each.
+var Codes = []struct {
+	Status     string
+	HTTP, Exit int
+	Codes      []string
+}{
+	{"invalid_argument", 400, 2, []string{
+		"INVALID_TYPE", "INVALID_TRAIT", "INVALID_FIELD", "INVALID_VALUE", "INVALID_REF",
+		"AMBIGUOUS_REF", "MISSING_REQUIRED", "VALIDATION_FAILED", "INVALID_QUERY",
+		"INVALID_PARAMETER", "INVALID_LIMIT", "INVALID_PATH", "BATCH_FAILED", "BATCH_TOO_LARGE",
+		"NOTE_TOO_LARGE", "IDEMPOTENCY_KEY_REUSED",
+	}},
+	{"unauthenticated", 401, 3, []string{"UNAUTHENTICATED", "TOKEN_EXPIRED"}},
+	{"forbidden", 403, 3, []string{"PERMISSION_DENIED", "READ_ONLY"}},
+	{"not_found", 404, 4, []string{"NOT_FOUND"}},
+	{"conflict", 409, 5, []string{"CONFLICT", "DUPLICATE_ID", "INDEX_BUSY", "IN_PROGRESS"}},
+	{"conflict", 409, 4, []string{"INDEX_NOT_FOUND"}},
+	{"conflict", 409, 7, []string{"INDEX_INCOMPATIBLE"}},
+	{"rate_limited", 429, 8, []string{"RATE_LIMITED", "QUOTA_EXCEEDED"}},
+	{"internal", 500, 2, []string{"INTERNAL", "SCHEMA_ERROR", "INDEX_ERROR", "FILE_ERROR"}},
+	{"unavailable", 503, 6, []string{"UNAVAILABLE", "STORAGE_ERROR", "EMBEDDING_UNAVAILABLE"}},
 }

@@ -18,7 +18,7 @@ func TestSampleAnswers(t *testing.T) {
 		"set":    {"books_book_set", `{"vault":"main","id":"people/freya","set":"pages=7"}`, `"pages":"7"`},
 		"delete": {"books_book_delete", `{"vault":"main","id":"people/freya"}`, `"action":"deleted"`},
 		"import": {"books_import", `{"vault":"spare","files":[{"path":"p","text":"t"}]}`, `"created":1`},
-		"export": {"books_export", `{"vault":"main"}`, `"next_page_token"`},
+		"export": {"books_export", `{"vault":"main","limit":1}`, `"next_page_token"`},
 		"create": {"desk_shelf_create", `{"name":"third"}`, `"name":"third"`},
 		"whoami": {"desk_whoami", `{"agent_id":"a"}`, `"agent":"a"`},
 	} {

@@ -10,8 +10,11 @@ func (c Config) DailyPath(d Date) Path {
 // DailyText is the text of a new daily note: its frontmatter and its title
 // (reference/raven.md §6.5). Every Raven reads it.
 func DailyText(d Date) string {
-	return "---\ntype: date\n---\n\n# " + d.noon().Format("Monday, January 2, 2006") + "\n"
+	return "---\ntype: date\n---\n\n# " + DailyTitle(d) + "\n"
 }
+
+// DailyTitle is the title of a daily note: Monday, March 2, 2026.
+func DailyTitle(d Date) string { return d.noon().Format("Monday, January 2, 2006") }
 
 // IsDaily reports whether the path is that of a daily note, and of which date.
 func (c Config) IsDaily(p Path) (Date, bool) {

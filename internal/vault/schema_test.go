@@ -1,6 +1,8 @@
 package vault_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -187,7 +189,12 @@ func TestSchemaProblems(t *testing.T) {
 		{"types:\n  a:\n    fields:\n      x: {default: {a: b}}\n", "must be a text, a number", 4},
 		{"types:\n  a:\n    fields:\n      x: {values: {a: b}}\n", "must be a list", 4},
 		{"types:\n  ? [a]\n  : b\n", "plain word", 2},
+		{"types:\n  \"a\\0b\": {}\n", "one line of text", 2},
+		{"types:\n  \"\": {}\n", "one line of text", 2},
+		{"traits:\n  \"\":\n", "one line of text", 2},
+		{"types:\n  a:\n    fields:\n      \"x\\ny\": string\n", "one line of text", 4},
 		{"traits:\n  due: time\n", "'time' is no type of values", 2},
+		{"a: &a [x]\ntypes:\n  t:\n    fields:\n      x: {default: [*a]}\n", "must be a text", 5},
 		{"a: &a [*a]\ntypes:\n  t:\n    fields:\n      x: {default: *a}\n", "", 0},
 	}
 	for _, r := range rows {
@@ -201,6 +208,25 @@ func TestSchemaProblems(t *testing.T) {
 			require.Equal(t, r.line, f.Location.Line, "%q: %s", r.text, f.Message)
 		}
 	}
+}
+
+func TestSchemaWithoutEnd(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("f: &f\n")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "  f%d: {type: string}\n", i)
+	}
+	b.WriteString("t: &t {fields: *f}\ntypes:\n")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "  t%d: *t\n", i)
+	}
+	_, err := vault.ParseSchema([]byte(b.String()))
+	require.ErrorContains(t, err, "more than 100000 entries")
+}
+
+func TestSchemaWithManyProblems(t *testing.T) {
+	_, err := vault.ParseSchema([]byte("types:\n" + strings.Repeat("  a: 1\n", 1000)))
+	require.Len(t, fault.Of(err).Errors, 100)
 }
 
 func TestSchemaProblemsTogether(t *testing.T) {

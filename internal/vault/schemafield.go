@@ -12,9 +12,7 @@ func (p *schemaParser) fields(d pair) []*Field {
 	var all []*Field
 	for _, e := range p.entries(d.value, d.key) {
 		f := &Field{Name: e.key}
-		if e.key == "" {
-			p.report(e.line, "a field must have a name")
-		}
+		p.checkKey(e)
 		p.define(f, e, func(pair) {})
 		if f.Type == "" {
 			f.Type = "string"

@@ -3,6 +3,7 @@ package vault
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
@@ -58,9 +59,7 @@ func (p *schemaParser) types(n *yaml.Node) {
 // aType reads one type.
 func (p *schemaParser) aType(e pair) *Type {
 	t := &Type{Name: TypeName(e.key)}
-	if e.key == "" {
-		p.report(e.line, "a type must have a name")
-	}
+	p.checkKey(e)
 	for _, d := range p.entries(e.value, "type "+e.key) {
 		switch d.key {
 		case "description":
@@ -79,6 +78,13 @@ func (p *schemaParser) aType(e pair) *Type {
 	}
 	p.checkNameField(t, e.line)
 	return t
+}
+
+// checkKey reports the name of a type, a field or a trait that cannot be one.
+func (p *schemaParser) checkKey(e pair) {
+	if e.key == "" || strings.ContainsFunc(e.key, unicode.IsControl) {
+		p.report(e.line, "a name must be one line of text, and not empty")
+	}
 }
 
 // typeTemplate reads what a type says about templates.
@@ -165,6 +171,7 @@ func (p *schemaParser) traits(n *yaml.Node) {
 	for _, e := range p.entries(n, "traits") {
 		t := &Trait{Written: "boolean"}
 		t.Name = e.key
+		p.checkKey(e)
 		p.define(&t.Field, e, func(d pair) {
 			if s := p.text(d); s != "" {
 				t.Written = s

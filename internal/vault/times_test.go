@@ -149,3 +149,22 @@ func TestDates(t *testing.T) {
 	require.Equal(t, time.Monday, vault.Date("2026-03-02").Weekday())
 	require.Equal(t, vault.Date("2026-03-02"), vault.Clock{Now: clock.Now}.Today())
 }
+
+// TestDaysBegin walks through all days of zones that change their clocks at odd times: before a day
+// begins it is the day before, and days follow each other without a gap.
+func TestDaysBegin(t *testing.T) {
+	for _, name := range []string{
+		"UTC", "Europe/Vienna", "America/Sao_Paulo", "America/Havana", "Africa/Cairo", "Asia/Beirut",
+		"Asia/Gaza", "Pacific/Apia", "Australia/Lord_Howe", "America/Asuncion", "Asia/Tehran",
+		"Atlantic/Azores", "America/Scoresbysund", "Antarctica/Troll",
+	} {
+		z := zone(t, name)
+		for d := vault.Date("1975-01-01"); d < "2037-01-01"; d = d.Add(1) {
+			begin := d.Start(z)
+			before := vault.DateOf(begin.Add(-time.Nanosecond).In(z))
+			if before >= d || vault.DateOf(begin.In(z)) < d {
+				t.Fatalf("%s begins %s in %s, when it was %s just before", d, begin, name, before)
+			}
+		}
+	}
+}

@@ -11,10 +11,15 @@ import (
 	"rookery/internal/fault"
 )
 
+// maxEntries bounds how many entries are read of one file: with aliases, a small file can stand for
+// one without end.
+const maxEntries = 100_000
+
 // A reader reads one of the vault's YAML files and collects what is wrong with it.
 type reader struct {
 	file     string
 	problems []*fault.Fault
+	read     int // entries
 }
 
 // A pair is one entry of a mapping.
@@ -24,8 +29,14 @@ type pair struct {
 	line  int
 }
 
+// maxProblems bounds how many problems of a file are told.
+const maxProblems = 100
+
 // report adds a problem of a line.
 func (r *reader) report(line int, format string, args ...any) {
+	if len(r.problems) == maxProblems {
+		return
+	}
 	problem := fault.New(fault.SchemaError, format, args...).At(r.file, line)
 	problem.Message = r.file + ": " + problem.Message
 	r.problems = append(r.problems, problem)
@@ -79,7 +90,7 @@ func (r *reader) entries(n *yaml.Node, what string) []pair {
 	}
 	var all []pair
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i+1 < len(n.Content) && r.more(n); i += 2 {
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
@@ -92,6 +103,14 @@ func (r *reader) entries(n *yaml.Node, what string) []pair {
 		}
 	}
 	return all
+}
+
+// more counts one more entry, and reports when there are too many.
+func (r *reader) more(n *yaml.Node) bool {
+	if r.read++; r.read == maxEntries {
+		r.report(n.Line, "the file has more than %d entries, its aliases written out", maxEntries)
+	}
+	return r.read < maxEntries
 }
 
 // target is the node that an alias stands for, or the node itself.
@@ -146,11 +165,15 @@ func (r *reader) list(p pair) []string {
 	}
 	var all []string
 	for _, n := range p.value.Content {
-		if n = target(n); n.Kind != yaml.ScalarNode {
+		n = target(n)
+		switch {
+		case !r.more(n):
+			return all
+		case n.Kind != yaml.ScalarNode:
 			r.report(n.Line, "%q must be a list of texts", p.key)
-			continue
+		default:
+			all = append(all, n.Value)
 		}
-		all = append(all, n.Value)
 	}
 	return all
 }
@@ -168,9 +191,9 @@ func (r *reader) value(p pair) any {
 	return v
 }
 
-// decode is the value of a node, or the node itself if it is none that a field can have.
+// decode is the value of a node, or the node itself if it is none that a field can have. A list that
+// holds aliases is none: in each other, they can stand for one without end.
 func decode(n *yaml.Node, depth int) any {
-	n = target(n)
 	if n.Kind == yaml.SequenceNode && depth < maxNesting {
 		list := make([]any, 0, len(n.Content))
 		for _, c := range n.Content {

@@ -48,7 +48,11 @@ func Vault[Out any](
 		out = fresh
 		return tool.Keep(&out), nil
 	})
-	return Finish(r, out, err)
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		var none Out
+		return none, err
+	}
+	return Finish(r, out, nil)
 }
 
 // Finish is the output of a call, from the receipt: the first answer of its key, if this is a

@@ -8,6 +8,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
@@ -21,7 +22,7 @@ var addDoc string
 type addIn struct {
 	tool.Vault
 	Text      string `json:"text" jsonschema:"one line, or several; a list marker is put before it"`
-	To        string `json:"to,omitempty" absent:"Today's daily note" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
+	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
 	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before the text"`
 	tool.Mutation
 }
@@ -93,6 +94,9 @@ func (s spot) append(block string) ([]byte, int, error) {
 // spot finds what is meant by `to`. Only a daily note is made where it is missing.
 func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	idx := tx.Index()
+	if dest := idx.Config().Capture.Destination; in.To == "" && dest != vault.DefaultDaily {
+		in.To = dest
+	}
 	day, isDay := in.day(tx)
 	if !isDay {
 		p, err := locate(idx, in.To)
@@ -103,9 +107,13 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	}
 	path := idx.Config().DailyPath(day)
 	if n, ok := idx.Note(string(path)); ok {
-		return in.inside(ctx, tx, place{note: n})
+		return in.inside(ctx, tx, index.Object{Note: n})
 	}
-	s := spot{path: path, text: []byte(vault.DailyText(day)), made: true}
+	text, err := dailyText(ctx, tx, day)
+	if err != nil {
+		return spot{}, err
+	}
+	s := spot{path: path, text: text, made: true}
 	if heading := idx.Config().Capture.Heading; heading != "" {
 		return s.under(heading)
 	}
@@ -131,18 +139,18 @@ func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 
 // inside is a spot in a note that is there. A heading that the vault wants its captures under
 // applies to daily notes.
-func (in addIn) inside(ctx context.Context, tx *repo.Tx, p place) (spot, error) {
-	text, _, err := tx.Text(ctx, vault.Path(p.note.Path))
+func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, error) {
+	text, _, err := tx.Text(ctx, vault.Path(p.Note.Path))
 	if err != nil {
 		return spot{}, err
 	}
-	s := spot{path: vault.Path(p.note.Path), text: text}
-	if p.section != nil {
-		s.slug = p.section.Slug
+	s := spot{path: vault.Path(p.Note.Path), text: text}
+	if p.Section != nil {
+		s.slug = p.Section.Slug
 		return s, nil
 	}
 	heading := tx.Index().Config().Capture.Heading
-	if heading != "" && p.note.Type == vault.Daily {
+	if heading != "" && p.Note.Type == vault.Daily {
 		return s.under(heading)
 	}
 	return s, nil

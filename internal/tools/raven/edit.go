@@ -107,15 +107,15 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	if err != nil {
 		return err
 	}
-	before := noteObject(tx.Index(), p.note)
-	path := vault.Path(p.note.Path)
+	before := noteObject(tx.Index(), p.Note)
+	path := vault.Path(p.Note.Path)
 	text, _, err := tx.Text(ctx, path)
 	if err != nil {
 		return err
 	}
 	for i, s := range swaps {
 		var made change
-		text, made, err = replace(text, p.section, s)
+		text, made, err = replace(text, p.Section, s)
 		if err != nil {
 			return in.refused(err, p, i)
 		}
@@ -125,7 +125,7 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	if err := tx.Put(ctx, path, text); err != nil {
 		return err
 	}
-	out.Path, out.Count, out.Line = p.note.Path, len(swaps), out.Edits[0].Line
+	out.Path, out.Count, out.Line = p.Note.Path, len(swaps), out.Edits[0].Line
 	if err := out.updated(ctx, tx, before); err != nil {
 		return err
 	}
@@ -166,18 +166,18 @@ func linesAt(text []byte, line, n int) string {
 }
 
 // refused says why a replacement cannot be made. It does not repeat the text.
-func (in editIn) refused(err error, p place, i int) error {
+func (in editIn) refused(err error, p index.Object, i int) error {
 	var m *markdown.Matches
 	if !errors.As(err, &m) {
-		return at(err, p.note.Path)
+		return at(err, p.Note.Path)
 	}
-	f := fault.New(fault.InvalidValue, "old_str is in %s %d times, not once", p.id(), m.N).
-		With("argument", "old_str").With("matches", m.N).At(p.note.Path, 0)
+	f := fault.New(fault.InvalidValue, "old_str is in %s %d times, not once", p.ID(), m.N).
+		With("argument", "old_str").With("matches", m.N).At(p.Note.Path, 0)
 	if len(in.Edits) > 0 {
 		f = f.With("index", i)
 	}
 	if m.N == 0 {
-		return f.Fix("rookery read %s", p.id())
+		return f.Fix("rookery read %s", p.ID())
 	}
 	return f.Fix("include more of the text around it in old_str")
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"maps"
 	"strings"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -70,7 +71,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	text, err := markdown.Compose(n.frontmatter(t), body)
+	text, err := markdown.Compose(n.frontmatter(t), apart(body))
 	if err != nil {
 		return err
 	}
@@ -87,6 +88,7 @@ type newNote struct {
 	title   string
 	fields  map[string]any
 	unknown []string
+	at      time.Time // what a template takes for now; zero: the time of the commit
 }
 
 // plan checks everything that the call says. All problems come together.
@@ -110,6 +112,11 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 		problems = append(problems, fault.Of(err))
 	}
 	n.path = path
+	for i, p := range problems {
+		if path != "" && p.Details["field"] != nil {
+			problems[i] = p.At(string(path), 1)
+		}
+	}
 	if f := fault.Join(Family.Several, problems); f != nil {
 		return n, f
 	}
@@ -186,6 +193,18 @@ func (in newIn) body(
 		return "", nil
 	}
 	return "# " + strings.Join(strings.Fields(n.title), " ") + "\n", nil
+}
+
+// apart is a body with a blank line before it, which sets it apart from the frontmatter.
+func apart(body string) string {
+	first, _, _ := strings.Cut(body, "\n")
+	switch {
+	case strings.TrimSpace(first) == "":
+		return body
+	case strings.HasSuffix(first, "\r"):
+		return "\r\n" + body
+	}
+	return "\n" + body
 }
 
 // created fills the answer of a call that made a note.

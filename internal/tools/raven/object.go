@@ -42,11 +42,11 @@ type problem struct {
 }
 
 // objectAt is the object at a place.
-func objectAt(idx *index.Index, p place) object {
-	if p.section != nil {
+func objectAt(idx *index.Index, p index.Object) object {
+	if p.Section != nil {
 		return sectionObject(idx, p)
 	}
-	return noteObject(idx, p.note)
+	return noteObject(idx, p.Note)
 }
 
 func noteObject(idx *index.Index, n *index.Note) object {
@@ -61,10 +61,10 @@ func noteObject(idx *index.Index, n *index.Note) object {
 	return o
 }
 
-func sectionObject(idx *index.Index, p place) object {
-	n, s := p.note, p.section
+func sectionObject(idx *index.Index, p index.Object) object {
+	n, s := p.Note, p.Section
 	o := object{
-		ID: p.id(), Type: vault.Section, FilePath: n.Path,
+		ID: p.ID(), Type: vault.Section, FilePath: n.Path,
 		Heading: &s.Title, HeadingLevel: &s.Level,
 		Fields: map[string]any{"title": s.Title, "level": s.Level}, LineStart: s.Line,
 		LineEnd: orNil(s.LineEnd), SubtreeEnd: orNil(s.SubtreeEnd),
@@ -75,7 +75,7 @@ func sectionObject(idx *index.Index, p place) object {
 	if s.Parent >= 0 {
 		above := &n.Sections[s.Parent]
 		o.Parent = &kin{
-			ID: place{n, above}.id(), Type: vault.Section, Heading: &above.Title,
+			ID: index.Object{Note: n, Section: above}.ID(), Type: vault.Section, Heading: &above.Title,
 			Fields: map[string]any{"title": above.Title, "level": above.Level},
 		}
 	}

@@ -69,7 +69,7 @@ func (f tools) listObjects(
 			last = sortKey(p)
 		}
 		if more && len(q.fields) == 0 {
-			total = v.idx.Count(q.typ)
+			total = q.count()
 			break
 		}
 	}
@@ -82,11 +82,11 @@ func (f tools) listObjects(
 }
 
 // sortKey orders objects by path, then line.
-func sortKey(p place) string {
-	if p.section == nil {
-		return p.note.Path
+func sortKey(p index.Object) string {
+	if p.Section == nil {
+		return p.Note.Path
 	}
-	return fmt.Sprintf("%s\x00%09d", p.note.Path, p.section.Line)
+	return fmt.Sprintf("%s\x00%09d", p.Note.Path, p.Section.Line)
 }
 
 // A selection says which objects a list is of.
@@ -139,19 +139,27 @@ func askable(t *vault.Type, name string, v any) error {
 	return nil
 }
 
+// count is the number of the objects of the type, whatever their fields.
+func (q selection) count() int {
+	if q.typ == "" {
+		return q.idx.Totals().Notes
+	}
+	return q.idx.Count(q.typ)
+}
+
 // places are the objects of the type, by path and line.
-func (q selection) places() iter.Seq[place] {
-	return func(yield func(place) bool) {
+func (q selection) places() iter.Seq[index.Object] {
+	return func(yield func(index.Object) bool) {
 		notes := q.idx.Notes("")
 		if q.typ != "" && q.typ != vault.Section {
 			notes = q.idx.OfType(q.typ, "")
 		}
 		for n := range notes {
-			if q.typ != vault.Section && !yield(place{note: n}) {
+			if q.typ != vault.Section && !yield(index.Object{Note: n}) {
 				return
 			}
 			for i := range n.Sections {
-				if q.typ == vault.Section && !yield(place{n, &n.Sections[i]}) {
+				if q.typ == vault.Section && !yield(index.Object{Note: n, Section: &n.Sections[i]}) {
 					return
 				}
 			}
@@ -160,7 +168,7 @@ func (q selection) places() iter.Seq[place] {
 }
 
 // holds reports whether an object has all the values asked for.
-func (q selection) holds(p place) bool {
+func (q selection) holds(p index.Object) bool {
 	if len(q.fields) == 0 {
 		return true
 	}

@@ -83,7 +83,7 @@ func readable(idx *index.Index, path string) (*index.File, *index.Section, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return p.note.File, p.section, nil
+	return p.Note.File, p.Section, nil
 }
 
 var lineRange = regexp.MustCompile(`^\s*(\d{1,9})\s*(-\s*(\d{1,9})?)?\s*$`)

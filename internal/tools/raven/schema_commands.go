@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"strings"
@@ -37,9 +38,10 @@ type subcommand struct {
 }
 
 type flag struct {
-	Type        string `json:"type"`
-	Description string `json:"description"`
-	Values      []any  `json:"values,omitempty"`
+	Type        string   `json:"type"`
+	Description string   `json:"description"`
+	Values      []any    `json:"values,omitempty"`
+	Examples    []string `json:"examples,omitempty"`
 }
 
 func (f tools) schemaCommands() *tool.Tool {
@@ -75,7 +77,7 @@ func enter(all map[string]command, words string, c subcommand) {
 		at.Subcommands = append(at.Subcommands, rest)
 	}
 	if at.Description == "" {
-		at.Description = "Commands on a " + first
+		at.Description = "Commands that begin with " + first
 	}
 	all[first] = at
 }
@@ -98,7 +100,8 @@ func describe(t *tool.Tool, way tool.Command) subcommand {
 			continue
 		}
 		c.Flags["--"+a.Flag] = flag{
-			Type: a.Kind(), Description: a.Doc, Values: a.Schema.Enum,
+			Type: cmp.Or(a.What, a.Kind()), Description: a.Doc, Values: a.Schema.Enum,
+			Examples: a.Examples,
 		}
 		if a.Target != "" {
 			c.DefaultTarget = a.Target

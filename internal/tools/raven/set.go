@@ -24,7 +24,7 @@ var unsetDoc string
 
 type setIn struct {
 	tool.Vault
-	ID    string      `json:"id" jsonschema:"people/freya" alias:"object_id,reference"`
+	ID    string      `json:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
 	Set   tool.Fields `json:"set,omitempty" jsonschema:"fields and their new values" alias:"fields"`
 	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
 	tool.Mutation
@@ -148,10 +148,27 @@ func (in setIn) check(tx *repo.Tx, n *index.Note) (vault.Checked, error) {
 				"field %q is both set and unset", name).With("field", name))
 		}
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
+	if f := fault.Join(Family.Several, inFields(problems, n)); f != nil {
 		return checked, f
 	}
 	return checked, nil
+}
+
+// inFields says of problems with fields where in the note they are: at the field, or at its
+// beginning where the note does not have it.
+func inFields(problems []*fault.Fault, n *index.Note) []*fault.Fault {
+	for i, p := range problems {
+		name, ok := p.Details["field"].(string)
+		if !ok {
+			continue
+		}
+		line := 1
+		if f, has := n.Field(name); has {
+			line = f.Line
+		}
+		problems[i] = p.At(n.Path, line)
+	}
+	return problems
 }
 
 // unsettable is why a field cannot be taken away.

@@ -29,8 +29,15 @@ func (in newIn) template(
 			At(string(file), 0)
 	}
 	body := string(text[markdown.Parse(text).Body:])
-	now := clock(tx.Index(), tx.Now())
-	return strings.NewReplacer(variables(n, t, now)...).Replace(body), nil
+	if n.at.IsZero() {
+		n.at = local(clock(tx.Index(), tx.Now()))
+	}
+	return fill(body, t, n), nil
+}
+
+// fill puts the values of a new note in the place of a template's variables.
+func fill(body string, t *vault.Type, n newNote) string {
+	return strings.NewReplacer(variables(n, t)...).Replace(body)
 }
 
 // templateFile is the file of the template that is meant: the one that the call names, else the
@@ -56,8 +63,8 @@ func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 }
 
 // variables are the pairs of a template's variables and their values.
-func variables(n newNote, t *vault.Type, c vault.Clock) []string {
-	at := local(c)
+func variables(n newNote, t *vault.Type) []string {
+	at := n.at
 	pairs := []string{
 		"{{title}}", n.title, "{{slug}}", vault.Slug(n.title), "{{type}}", t.Name,
 		"{{date}}", at.Format("2006-01-02"), "{{datetime}}", at.Format("2006-01-02T15:04"),

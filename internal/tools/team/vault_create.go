@@ -36,6 +36,7 @@ type vaultOut struct {
 	WouldCreate *vaultRow `json:"would_create,omitempty"`
 	WouldDelete *vaultRow `json:"would_delete,omitempty"`
 	WouldUpdate *vaultRow `json:"would_update,omitempty"`
+	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that somebody changed: they stay as they are, and are no notes"`
 }
 
 func (f tools) vaultCreate() *tool.Tool {
@@ -66,13 +67,16 @@ func (f tools) createVault(
 	r, err := t.Create(ctx, call, team.NewVault{Name: in.Name, Files: files},
 		func(e team.Entry) any {
 			row := &vaultRow{Name: e.Name, State: e.Status, Version: repo.Version(1)}
-			out = vaultOut{Action: "created", Vault: row}
+			out = vaultOut{Action: "created", Vault: row, LeftFiles: e.Left}
 			if in.DryRun {
 				out = vaultOut{DryRun: true, WouldCreate: row}
 			}
 			return tool.Keep(&out)
 		})
-	return mutate.Finish(r, out, err)
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return vaultOut{}, err
+	}
+	return mutate.Finish(r, out, nil)
 }
 
 // files are the first files of a vault with these settings.

@@ -19,6 +19,10 @@ var vaultExportDoc string
 // maxExport is how many bytes of text one answer holds: with their escapes they stay below 4 MiB.
 const maxExport = 2 << 20
 
+// maxCommits is how many commits of the log one answer goes through for the audit log: each has to
+// be read with its texts.
+const maxCommits = 1000
+
 type vaultExportIn struct {
 	tool.Vault
 	PageToken string `json:"page_token,omitempty" jsonschema:"meta.next_page_token of the page before"`
@@ -86,8 +90,8 @@ func (e *export) files(ctx context.Context, after string) error {
 	e.out.Note("version", repo.Version(idx.Version()))
 	last := after
 	for f := range idx.FilesAfter(after) {
-		if f.Path == vault.AuditLog {
-			continue // its lines are part of the vault's own
+		if f.Path == vault.AuditLog || strings.HasPrefix(f.Path, vault.Trash) {
+			continue // its lines are part of the vault's own; and what was deleted is no file
 		}
 		if e.size+f.Size > maxExport && len(e.out.Notes) > 0 {
 			e.more(last)
@@ -133,8 +137,13 @@ func (e *export) audit(ctx context.Context, place string) error {
 			break
 		}
 		lines := repo.AuditLines(c)
-		if len(text) > 0 && len(text)+len(lines) > maxExport {
-			e.more(fmt.Sprintf("%s%d %d %d", auditToken, part+1, c.Seq, version))
+		full := len(text) > 0 && len(text)+len(lines) > maxExport
+		if full || c.Seq-from >= maxCommits {
+			next := part
+			if len(text) > 0 {
+				next++
+			}
+			e.more(fmt.Sprintf("%s%d %d %d", auditToken, next, c.Seq, version))
 			break
 		}
 		text = append(text, lines...)

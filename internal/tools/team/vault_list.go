@@ -26,7 +26,7 @@ type vaultListOut struct {
 type vaultRow struct {
 	Name     string      `json:"name"`
 	Version  string      `json:"version,omitempty" jsonschema:"absent while the vault is in the trash"`
-	Notes    int         `json:"notes"`
+	Notes    *int        `json:"notes,omitempty" jsonschema:"how many; likewise"`
 	ReadOnly bool        `json:"readonly"`
 	State    repo.Status `json:"state" jsonschema:"active, or trashed"`
 }
@@ -107,6 +107,7 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	if err != nil {
 		return row, err
 	}
-	row.Version, row.Notes = repo.Version(idx.Version()), idx.Totals().Notes
+	notes := idx.Totals().Notes
+	row.Version, row.Notes = repo.Version(idx.Version()), &notes
 	return row, nil
 }

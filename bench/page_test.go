@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestGoalsAreSetBesideWhatWasMeasured(t *testing.T) {
+	r := result{Notes: goalSize, Loads: []sample{
+		{Name: readNote, Clients: 1, Took: time.Second, Waits: []time.Duration{2 * time.Millisecond}},
+		{Name: setField, Clients: 1, Took: time.Second, Waits: []time.Duration{18 * time.Millisecond}},
+		{Name: setField, Clients: 64, Took: time.Second, Waits: make([]time.Duration, 400)},
+	}}
+	outcome := map[string]string{}
+	for _, g := range goalsOf(r) {
+		outcome[g.What] = g.Outcome()
+	}
+	require.Equal(t, map[string]string{
+		"read, p50":                      "met",
+		"set, p50 at one client":         "missed by 3.0 ms (20 %)",
+		"set, p95 at 64 clients":         "met",
+		"commits a second at 64 clients": "missed by 100 commits/s (20 %)",
+	}, outcome)
+}
+
+func TestPageSaysWhatWasMeasured(t *testing.T) {
+	r := result{
+		Notes: goalSize, Bytes: 3 << 20,
+		Import: imported{Took: 2 * time.Second, Longest: time.Second, Calls: 11, Notes: 10_000},
+		Starts: []started{{"after the import", 1234, 5 * time.Millisecond, 6 * time.Millisecond}},
+		Memory: []memory{{When: "after the load", Resident: 7 << 20, Peak: 8 << 20}},
+		Loads: []sample{{Name: readNote, Clients: 1, Took: time.Second,
+			Waits: []time.Duration{4 * time.Millisecond}}},
+		Index: indexed{Build: time.Second, With: []time.Duration{9 * time.Microsecond}},
+	}
+	p := &page{Command: "go run ./bench -seed 5", Date: "2026-01-02", Seed: 5, Ops: 10,
+		Limit: time.Second, Results: []result{r}}
+	var b bytes.Buffer
+	require.NoError(t, p.render(&b))
+	for _, want := range []string{
+		"| Command | `go run ./bench -seed 5` |", "| Date | 2026-01-02 |", "unknown",
+		"| read, p50 | ≤ 3 ms | 4.0 ms | missed by 1.0 ms (33 %) |",
+		"| 10,000 | 11 | 2,000 ms | 5,000 | 1,000 ms |",
+		"| after the import | 1,234 | 5.0 ms | 6.0 ms |",
+		"| read a note | 1 | 1 | 1.0 | 4.0 ms | 4.0 ms | 4.0 ms | none |",
+		"| after the load | 7.0 MiB | unknown | 8.0 MiB |",
+	} {
+		require.Contains(t, b.String(), want)
+	}
+}
+
+func TestMountedAtFindsTheInnermost(t *testing.T) {
+	mounts := "/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n/dev/b /tmp/deep xfs rw 0 0\nbroken\n"
+	for dir, want := range map[string]string{
+		"/home/x": "ext4", "/tmp": "tmpfs", "/tmp/x": "tmpfs", "/tmp/deep/er": "xfs",
+		"/tmpfolder": "ext4",
+	} {
+		require.Equal(t, want, mountedAt(mounts, dir), dir)
+	}
+	require.Empty(t, mountedAt("", "/"))
+}
+
+func TestParseRefusesWhatMeasuresNothing(t *testing.T) {
+	cfg, err := parse([]string{"-sizes", "5, 10", "-clients", "2", "-ops", "7", "-seed", "9"})
+	require.NoError(t, err)
+	require.Equal(t, []int{5, 10}, cfg.sizes)
+	require.Equal(t, []int{2}, cfg.clients)
+	require.Equal(t, `go run ./bench -sizes "5, 10" -clients 2 -ops 7 -seed 9`, cfg.command())
+	for _, args := range [][]string{
+		{"-sizes", ""}, {"-sizes", "0"}, {"-clients", "1,x"}, {"-ops", "0"}, {"-limit", "0s"}, {"more"},
+	} {
+		_, err := parse(args)
+		require.Error(t, err, args)
+	}
+}
+
+func TestBenchMeasuresTheRealServer(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "page.md")
+	cfg, err := parse([]string{
+		"-sizes", "40", "-clients", "1,4", "-ops", "24", "-out", out, "-dir", t.TempDir(),
+	})
+	require.NoError(t, err)
+	require.NoError(t, bench(t.Context(), cfg))
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "## 40 notes")
+	for _, load := range []string{
+		"| " + readNote + " | 1 | 24 |", "| " + getObject + " | 1 | 24 |",
+		"| " + setField + " | 1 | 24 |", "| " + setField + " | 4 | 24 |",
+		"| " + addLine + " | 1 | 6 |", "| " + addLine + " | 4 | 6 |",
+	} {
+		require.Contains(t, string(text), load)
+	}
+	// What the page says of the second start: a commit for the vault, one for the import, and one
+	// for each acknowledged operation.
+	require.Contains(t, string(text), "| after the load | 62 |")
+	left, err := os.ReadDir(cfg.dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "the data stays behind")
+}
+
+func TestServerThatSaysNothingIsAnError(t *testing.T) {
+	for line, want := range map[string]string{
+		"exit 3":                   "said nothing",
+		"echo what a day":          "no address",
+		"echo trouble >&2; exit 1": "trouble",
+	} {
+		launch := func(string) []string { return []string{"/bin/sh", "-c", line} }
+		_, err := start(t.Context(), launch, filepath.Join(t.TempDir(), "data"))
+		require.ErrorContains(t, err, want)
+		require.False(t, strings.Contains(err.Error(), "<nil>"))
+	}
+}

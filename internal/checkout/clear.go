@@ -1,0 +1,42 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+
+	"rookery/internal/blob"
+	"rookery/internal/vault"
+)
+
+// Clear takes away the files of a vault that is gone for good, and its audit log, so that the next
+// vault of the name finds a folder of its own. What somebody else changed stays; these are its
+// paths. The Checkout must be closed. To clear twice does no harm.
+func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var removed []string
+	for f := range c.vault.Known().Files() {
+		if f.Path == vault.AuditLog {
+			continue
+		}
+		text, err := c.text(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		err = c.files.Remove(ctx, f.Path, text)
+		var found *blob.Found
+		switch {
+		case errors.As(err, &found) && !found.Absent:
+			kept = append(kept, f.Path)
+		case found == nil && err != nil:
+			return nil, err
+		default:
+			removed = append(removed, f.Path)
+		}
+	}
+	err = c.files.Delete(ctx, vault.AuditLog)
+	if errors.Is(err, blob.ErrForeign) {
+		return append(kept, vault.AuditLog), c.files.Sync(ctx, removed...)
+	}
+	return kept, errors.Join(err, c.files.Sync(ctx, removed...))
+}

@@ -1,0 +1,226 @@
+package checkout_test
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/bolttable"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/fileblob"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/vault"
+)
+
+// A place is a vault's log and the folder of its notes.
+type place struct {
+	dir   string // of the notes
+	table table.Table
+	whole blob.Bucket
+	files *files
+}
+
+// files are the folder as the checkout sees it. It fails, counts and is interfered with as a test
+// says.
+type files struct {
+	checkout.Files
+	mu     sync.Mutex
+	broken error    // what every call that writes answers
+	stuck  error    // what Sync answers
+	synced []string // keys, in order
+	before func()   // called once, before the next Exchange
+}
+
+func (f *files) failing(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = err
+}
+
+func (f *files) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken
+}
+
+func (f *files) Exchange(ctx context.Context, key string, data, want []byte) error {
+	f.mu.Lock()
+	hook := f.before
+	f.before = nil
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	if err := f.failure(); err != nil {
+		return err
+	}
+	return f.Files.Exchange(ctx, key, data, want)
+}
+
+func (f *files) Remove(ctx context.Context, key string, want []byte) error {
+	if err := f.failure(); err != nil && want != nil {
+		return err
+	}
+	return f.Files.Remove(ctx, key, want)
+}
+
+func (f *files) Append(ctx context.Context, key string, n int64, data []byte) error {
+	if err := f.failure(); err != nil {
+		return err
+	}
+	return f.Files.Append(ctx, key, n, data)
+}
+
+func (f *files) Sync(ctx context.Context, keys ...string) error {
+	f.mu.Lock()
+	err := f.stuck
+	if err == nil {
+		f.synced = append(f.synced, keys...)
+	}
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f.Files.Sync(ctx, keys...)
+}
+
+// newPlace makes an empty vault. wrap, if not nil, stands before its table.
+func newPlace(t *testing.T, wrap func(table.Table) table.Table) *place {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	whole, err := fileblob.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, whole.Close()) })
+	p := &place{
+		dir: filepath.Join(dir, "notes"), table: b, whole: whole,
+		files: &files{Files: blob.Sub(whole, "notes").(checkout.Files)},
+	}
+	require.NoError(t, p.vault(t).Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+	if wrap != nil {
+		p.table = wrap(b)
+	}
+	return p
+}
+
+// vault is the vault as a process sees it that begins now; nobody follows it yet.
+func (p *place) vault(t *testing.T) *repo.Vault {
+	t.Helper()
+	v, err := repo.NewVault(repo.VaultOptions{
+		Name: "v", Part: "v/1", Table: p.table, Bucket: blob.Sub(p.whole, "log"),
+		Texts: repo.NewTexts(1 << 20), Now: time.Now,
+	})
+	require.NoError(t, err)
+	return v
+}
+
+// open opens the folder, as a process does that begins now.
+func (p *place) open(t *testing.T) (*repo.Vault, *checkout.Checkout) {
+	t.Helper()
+	v := p.vault(t)
+	c, err := checkout.Open(t.Context(), v, checkout.Options{
+		Files: p.files, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return v, c
+}
+
+// put writes a file of a vault; a nil text removes it.
+func put(ctx context.Context, v *repo.Vault, path string, text []byte) error {
+	_, err := v.Update(ctx, repo.Call{Tool: "test"},
+		func(ctx context.Context, tx *repo.Tx) (any, error) {
+			if text == nil {
+				return nil, tx.Remove(ctx, vault.Path(path))
+			}
+			return nil, tx.Put(ctx, vault.Path(path), text)
+		})
+	return err
+}
+
+// write is put where it has to succeed.
+func write(t *testing.T, v *repo.Vault, path, text string) {
+	t.Helper()
+	require.NoError(t, put(t.Context(), v, path, []byte(text)), path)
+}
+
+// conflict requires that a write is refused because of its file.
+func conflict(t *testing.T, v *repo.Vault, path string) {
+	t.Helper()
+	err := put(t.Context(), v, path, []byte("ours\n"))
+	f := fault.Of(err)
+	require.Equal(t, fault.Conflict, f.Code, "%v", err)
+	require.NotEmpty(t, f.Fixes)
+	require.Contains(t, f.Message, path)
+}
+
+// edit writes a file as somebody's editor does.
+func (p *place) edit(t *testing.T, path, text string) {
+	t.Helper()
+	file := filepath.Join(p.dir, path)
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(t, os.WriteFile(file+"~", []byte(text), 0o600))
+	require.NoError(t, os.Rename(file+"~", file))
+}
+
+// file is what is in a file; "(none)" if there is none.
+func (p *place) file(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.dir, path))
+	if os.IsNotExist(err) {
+		return "(none)"
+	}
+	require.NoError(t, err)
+	return string(data)
+}
+
+// paths are all files and folders of the folder.
+func (p *place) paths(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
+		if path != p.dir && err == nil {
+			path, err = filepath.Rel(p.dir, path)
+			all = append(all, path)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	slices.Sort(all)
+	return all
+}
+
+// inStep requires that every file is what the log says.
+func (p *place) inStep(t *testing.T, v *repo.Vault) *index.Index {
+	t.Helper()
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	for f := range idx.Files() {
+		text, err := v.Text(t.Context(), f.Body)
+		require.NoError(t, err)
+		require.Equal(t, string(text), p.file(t, f.Path), f.Path)
+	}
+	return idx
+}
+
+// cursor is how far a consumer of the log has come.
+func cursor(t *testing.T, v *repo.Vault, name string) uint64 {
+	t.Helper()
+	c, err := v.Control(t.Context())
+	require.NoError(t, err)
+	return c.Cursors[name].Seq
+}

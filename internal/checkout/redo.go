@@ -1,0 +1,103 @@
+package checkout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+
+	"rookery/internal/blob"
+	"rookery/internal/index"
+)
+
+// redo writes again what a process that died may not have synced. What is there is known: the text
+// at the cursor, or a later one; else a torn write; else somebody's edit, which stays.
+func (c *Checkout) redo(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	steps := c.steps()
+	c.collect()
+	for path := range c.waiting {
+		if err := c.heal(ctx, path, steps[path]); err != nil {
+			c.log.ErrorContext(ctx, "a file could not be compared with the log",
+				slog.String("vault", c.vault.Name), slog.Any("cause", err))
+		}
+	}
+	c.write(ctx)
+}
+
+// steps are, by path, the files that the commits behind the cursor made one after the other.
+func (c *Checkout) steps() map[string][]*index.File {
+	all := map[string][]*index.File{}
+	for _, e := range c.inbox.entries {
+		if e.commit.Seq <= c.written {
+			continue
+		}
+		for _, n := range e.commit.Notes {
+			if f, ok := e.after.File(n.Path); ok {
+				all[n.Path] = append(all[n.Path], f)
+			}
+		}
+	}
+	return all
+}
+
+// heal makes what is in a file the text that the next exchange expects, if the file is one of the
+// steps, or torn. The caller holds mu.
+func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) error {
+	w := c.waiting[path]
+	found, _, err := c.files.Get(ctx, path, 0, -1)
+	if errors.Is(err, blob.ErrNotExist) {
+		if w.before != nil && w.after == nil {
+			delete(c.waiting, path) // it was removed already
+			c.unsaved[path] = true
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range steps {
+		if f.Digest == index.DigestOf(found) {
+			w.before = f
+			return nil
+		}
+	}
+	for _, f := range steps {
+		text, err := c.text(ctx, f)
+		if err != nil {
+			return err
+		}
+		if torn(found, text) {
+			return c.mend(ctx, path, w, found)
+		}
+	}
+	return nil
+}
+
+// torn reports whether found is what a write of text leaves when the power goes: nothing, or a
+// beginning of it, padded with NUL.
+func torn(found, text []byte) bool {
+	if bytes.Equal(found, text) {
+		return false
+	}
+	return bytes.HasPrefix(text, bytes.TrimRight(found, "\x00"))
+}
+
+// mend puts the log's text in the place of a torn one.
+func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byte) error {
+	text, err := c.text(ctx, w.after)
+	if err != nil {
+		return err
+	}
+	if w.after == nil {
+		err = c.files.Remove(ctx, path, found)
+	} else {
+		err = c.files.Exchange(ctx, path, text, found)
+	}
+	if err == nil {
+		delete(c.waiting, path)
+		c.unsaved[path] = true
+	}
+	return err
+}

@@ -1,0 +1,315 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// A badCall is a call that must be refused, and the code it is refused with.
+type badCall struct {
+	why  string
+	call tooltest.Call
+	code fault.Code
+	hint string // what the answer must say
+}
+
+// TestBadInput makes all bad calls over every way in. Each is refused with its code, in the same
+// words; nothing changes, and nothing leaks.
+func TestBadInput(t *testing.T) {
+	calls := append(generatedBad(t), writtenBad(t)...)
+	require.Greater(t, len(calls), 500)
+	var first []string
+	for _, in := range waysIn() {
+		t.Run(in.name, func(t *testing.T) {
+			e := in.open(t)
+			versions, files := e.state(t)
+			var answers []string
+			carried := 0
+			for i, bad := range calls {
+				answer, ok := e.way.Call(t, bad.call)
+				answers = append(answers, "")
+				if !ok {
+					continue
+				}
+				carried++
+				answers[i] = tooltest.Comparable(answer)
+				if first == nil {
+					bad.require(t, answer)
+				} else {
+					bad.requireSame(t, in.name, first[i], answers[i])
+				}
+				e.requireNoLeak(t, answers[i])
+			}
+			require.Greater(t, carried, 100, "the way carries enough calls to tell")
+			after, filesAfter := e.state(t)
+			require.Equal(t, versions, after, "nothing is committed")
+			require.Equal(t, files, filesAfter, "no file changes")
+			e.requireNoLeak(t, e.logs.String())
+			if first == nil {
+				first = answers
+			}
+		})
+	}
+}
+
+// require requires that an answer refuses the call as it must be.
+func (b badCall) require(t testing.TB, answer json.RawMessage) {
+	t.Helper()
+	what := fmt.Sprintf("%s: %s: %.1000s", b.call.Tool, b.why, answer)
+	assert.Equal(t, b.code, tooltest.CodeOf(t, answer), what)
+	assert.Contains(t, string(answer), b.hint, what)
+	assert.Less(t, len(answer), 4000, what)
+}
+
+// requireSame requires that the call is refused over a way as it was over the first. MCP has the name
+// of the vault in a header too, and its SDK refuses one that is no text before any tool sees it.
+func (b badCall) requireSame(t testing.TB, way, first, answer string) {
+	t.Helper()
+	var name string
+	raw, named := b.call.Args["vault"]
+	if named && json.Unmarshal(raw, &name) != nil && strings.HasPrefix(way, "mcp") {
+		first = string(tooltest.CodeOf(t, json.RawMessage(first)))
+		answer = string(tooltest.CodeOf(t, json.RawMessage(answer)))
+	}
+	assert.Equal(t, first, answer, "%s: %s", b.call.Tool, b.why)
+}
+
+// requireNoLeak requires that a text holds nothing of the notes, and no path of this machine.
+func (e *entrance) requireNoLeak(t testing.TB, text string) {
+	t.Helper()
+	for _, secret := range []string{textCanary, fieldCanary, e.dir} {
+		if strings.Contains(text, secret) {
+			assert.Fail(t, "a leak", "%q stands in %.1000s", secret, text)
+		}
+	}
+}
+
+// generatedBad are the bad calls that follow from the schemas of the tools.
+func generatedBad(t testing.TB) []badCall {
+	var all []badCall
+	for _, made := range allTools() {
+		for _, a := range made.Args {
+			all = append(all, badValues(t, made, a)...)
+			all = append(all, badName(t, made, a))
+			if a.Required {
+				c := soundCall(t, made)
+				delete(c.Args, a.Name)
+				all = append(all, badCall{"missing " + a.Name, c, made.Family.Missing, a.Name})
+			}
+		}
+	}
+	return all
+}
+
+// badValues give an argument each value that it must not have.
+func badValues(t testing.TB, made *tool.Tool, a tool.Arg) []badCall {
+	var all []badCall
+	add := func(value any, code fault.Code) {
+		c := soundCall(t, made)
+		c.Args[a.Name] = marshalled(t, value)
+		all = append(all, badCall{fmt.Sprintf("%s is %.60v", a.Name, value), c, code, a.Name})
+	}
+	malformed := made.Family.Malformed
+	if a.Name == "vault" {
+		malformed = fault.InvalidParameter // in every family
+	}
+	for _, value := range []any{"text", 5, 2.5, true, []any{}, []any{[]any{5}}, map[string]any{}} {
+		if !takes(a.Schema, value) {
+			add(value, malformed)
+		}
+	}
+	s := a.Schema
+	if len(s.Enum) > 0 {
+		add("none-of-them", malformed)
+	}
+	if s.Minimum != nil {
+		add(*s.Minimum-1, malformed)
+	}
+	if s.Maximum != nil {
+		add(*s.Maximum+1, malformed)
+	}
+	if s.MaxLength != nil {
+		add(strings.Repeat("x", *s.MaxLength+1), malformed)
+	}
+	if a.Required && s.Type == "string" && len(s.Enum) == 0 {
+		add("", made.Family.Missing)
+	}
+	return all
+}
+
+// badName is a call with an argument beside whose name is almost that of one.
+func badName(t testing.TB, made *tool.Tool, a tool.Arg) badCall {
+	c := soundCall(t, made)
+	name := a.Name + a.Name[len(a.Name)-1:]
+	c.Args[name] = json.RawMessage(`"x"`)
+	return badCall{"unknown " + name, c, made.Family.Malformed, `did you mean \"` + a.Name + `\"`}
+}
+
+// takes reports whether a value is of a type that the schema names.
+func takes(s *jsonschema.Schema, value any) bool {
+	kind := map[bool]string{true: "integer", false: "number"}[value == 5]
+	switch v := value.(type) {
+	case string:
+		kind = "string"
+	case bool:
+		kind = "boolean"
+	case map[string]any:
+		kind = "object"
+	case []any:
+		if len(v) > 0 && s.Items != nil {
+			return false // no list holds lists of numbers
+		}
+		kind = "array"
+	}
+	types := append([]string{s.Type}, s.Types...)
+	return slices.Contains(types, kind) && (kind != "string" || s.Pattern == "")
+}
+
+// soundCall is a call with plausible values for what is required, and with the vault.
+func soundCall(t testing.TB, made *tool.Tool) tooltest.Call {
+	t.Helper()
+	c := tooltest.Call{Tool: made.Name, Args: map[string]json.RawMessage{}}
+	for _, a := range made.Args {
+		if a.Required {
+			c.Args[a.Name] = marshalled(t, plausible(a.Schema))
+		}
+	}
+	if _, ok := made.Arg("vault"); ok {
+		c.Args["vault"] = json.RawMessage(`"main"`)
+	}
+	return c
+}
+
+// plausible is a value that the schema allows.
+func plausible(s *jsonschema.Schema) any {
+	switch {
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case slices.Contains(s.Types, "object"):
+		return map[string]any{"name": "x"}
+	case s.Type == "array":
+		return []any{plausible(s.Items)}
+	case s.Type == "object":
+		object := map[string]any{}
+		for _, name := range s.Required {
+			object[name] = plausible(s.Properties[name])
+		}
+		return object
+	case s.Type == "integer", s.Type == "number":
+		return 1
+	case s.Type == "boolean":
+		return false
+	}
+	return "x"
+}
+
+func marshalled(t testing.TB, v any) json.RawMessage {
+	t.Helper()
+	data, err := tool.Marshal(v)
+	require.NoError(t, err)
+	return data
+}
+
+// strangeNames are what nobody would call a note, a section or a vault.
+var strangeNames = []string{
+	"../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`, "people/../inbox", "people//alice",
+	"./inbox", "a\x00b", "a\nb", ".raven/audit.log", ".trash/x", ".rookery/x", "#", "##",
+	"people/alice#../notes", strings.Repeat("x", 600), strings.Repeat("x/", 5000), "%2e%2e/x",
+}
+
+// windowsNames cannot be files on every system.
+var windowsNames = []string{
+	"CON", "people/aux", "nul.txt", "a./b", "a /b", "a:b", "a?b", "a*b", `a"b`, "a<b", "a|b", "COM1", `a\b`,
+}
+
+// writtenBad are the bad calls that no schema tells of.
+func writtenBad(t testing.TB) []badCall {
+	var all []badCall
+	add := func(code fault.Code, name string, in map[string]any) {
+		c := tooltest.NewCall(t, name, string(marshalled(t, in)))
+		if _, ok := in["vault"]; !ok {
+			if _, takes := toolOf(t, name).Arg("vault"); takes {
+				c.Args["vault"] = json.RawMessage(`"main"`)
+			}
+		}
+		all = append(all, badCall{firstOf(string(c.JSON(t)), 80), c, code, ""})
+	}
+	for _, name := range strangeNames {
+		add(fault.NotFound, "raven_object_get", map[string]any{"id": name})
+		add(fault.NotFound, "raven_read", map[string]any{"path": name})
+		add(fault.NotFound, "raven_set", map[string]any{"id": name, "set": map[string]any{"a": 1}})
+		add(fault.NotFound, "raven_unset", map[string]any{"id": name, "unset": []string{"a"}})
+		add(fault.NotFound, "raven_delete", map[string]any{"id": name})
+		add(fault.NotFound, "raven_add", map[string]any{"text": "x", "to": name})
+		add(fault.NotFound, "raven_edit", map[string]any{"id": name, "old_str": "a", "new_str": "b"})
+		add(fault.InvalidType, "raven_schema_type", map[string]any{"name": name})
+		add(fault.InvalidType, "raven_object_list", map[string]any{"type": name})
+		add(fault.InvalidType, "raven_new", map[string]any{"type": name, "title": "x"})
+		add(fault.NotFound, "raven_stats", map[string]any{"vault": name})
+		add(fault.NotFound, "team_vault_export", map[string]any{"vault": name})
+	}
+	for _, name := range slices.Concat(strangeNames, windowsNames) {
+		if strings.HasPrefix(name, "#") || strings.Contains(name, "%") {
+			continue // a file can be called so
+		}
+		add(fault.InvalidPath, "raven_new", map[string]any{"type": "page", "title": "x", "path": name})
+		add(fault.InvalidPath, "team_vault_import",
+			map[string]any{"notes": []any{map[string]any{"path": name + ".md", "text": "x"}}})
+		add(fault.InvalidParameter, "team_vault_create", map[string]any{"name": name})
+	}
+	// Refusals that are about the text of a note, which holds what must not leak.
+	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "absent", "new_str": "x"})
+	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "twice", "new_str": "x"})
+	add(fault.FileError, "raven_set", map[string]any{"id": "broken", "set": map[string]any{"a": 1}})
+	add(fault.FileError, "raven_unset", map[string]any{"id": "broken", "unset": []string{"a"}})
+	add(fault.MissingRequired, "raven_unset", map[string]any{"id": "people/alice", "unset": []string{"name"}})
+	add(fault.InvalidValue, "raven_set", map[string]any{"id": "people/alice", "set": map[string]any{"email": 5}})
+	add(fault.DuplicateID, "raven_new", map[string]any{"type": "person", "title": "Alice"})
+	add(fault.Conflict, "raven_delete", map[string]any{"id": "people/alice", "if_version": "v1"})
+	add(fault.DuplicateID, "team_vault_import",
+		map[string]any{"notes": []any{map[string]any{"path": "people/alice.md", "text": "x"}}})
+	large := strings.Repeat("x", 1<<20+1)
+	add(fault.NoteTooLarge, "raven_new", map[string]any{"type": "page", "title": "x", "content": large})
+	add(fault.NoteTooLarge, "raven_add", map[string]any{"text": large, "to": "inbox"})
+	add(fault.NoteTooLarge, "raven_set", map[string]any{"id": "inbox", "set": map[string]any{"a": large}})
+	add(fault.NoteTooLarge, "raven_edit", map[string]any{"id": "inbox", "old_str": "line", "new_str": large})
+	deep := json.RawMessage(strings.Repeat("[", 500) + strings.Repeat("]", 500))
+	add(fault.InvalidValue, "raven_set", map[string]any{"id": "inbox", "set": map[string]any{"a": deep}})
+	add(fault.InvalidValue, "raven_set", map[string]any{"id": "people/bob", "set": map[string]any{"tags": deep}})
+	add(fault.InvalidValue, "raven_new", map[string]any{"type": "page", "title": "x", "fields": map[string]any{"a": deep}})
+	for _, token := range []string{"x", "p1:x", "cDE", "AAAA", strings.Repeat("A", 5000), "\x00", "é"} {
+		add(fault.InvalidValue, "raven_object_list", map[string]any{"page_token": token})
+		add(fault.InvalidParameter, "team_vault_list", map[string]any{"page_token": token})
+		add(fault.InvalidParameter, "team_vault_export", map[string]any{"page_token": token})
+	}
+	for _, version := range []string{"x", "v", "42", "v-1", "v1.5", "v99999999999999999999", "v1\n", "V1", " v1"} {
+		add(fault.InvalidValue, "raven_delete", map[string]any{"id": "inbox", "if_version": version})
+		add(fault.InvalidParameter, "team_vault_delete", map[string]any{"name": "main", "if_version": version})
+	}
+	for _, lines := range []string{"0", "-1", "2-1", "a", "1-2-3", "99999999999", "1,2", "999999"} {
+		add(fault.InvalidValue, "raven_read", map[string]any{"path": "inbox", "lines": lines})
+	}
+	return all
+}
+
+// TestBadGlobals covers what the command line takes for every tool, and refuses in its own words.
+func TestBadGlobals(t *testing.T) {
+	p := newPlace(t)
+	for _, flag := range []string{"--agent", "--session"} {
+		printed := p.shell("main").Run(t, "whoami", "--json", flag, strings.Repeat("x", 129))
+		require.Equal(t, fault.InvalidParameter, tooltest.CodeOf(t, json.RawMessage(printed.Out)))
+		require.Equal(t, 2, printed.Exit)
+		require.Contains(t, printed.Out, flag)
+	}
+}

@@ -1,0 +1,199 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/localapp"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// newDemo is a place with the demo vault alone.
+func newDemo(t testing.TB) *place {
+	t.Helper()
+	p := &place{dir: t.TempDir()}
+	app, err := localapp.Open(t.Context(), localapp.Config{Data: p.dir, Now: atNoon})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, app.Close()) })
+	require.NoError(t, app.Demo(t.Context()))
+	p.app = app
+	return p
+}
+
+// TestHelp covers that every command has a help text that says what it does, its arguments, its flags,
+// and an example.
+func TestHelp(t *testing.T) {
+	s := newDemo(t).shell("demo")
+	for _, made := range allTools() {
+		require.NotEmpty(t, made.Commands, "%s is no command", made.Name)
+		require.NotEmpty(t, made.Prose().Commands, "%s has no example", made.Name)
+		for _, way := range made.Commands {
+			printed := s.Run(t, append(strings.Fields(way.Words), "--help")...)
+			require.Zero(t, printed.Exit, printed.Err)
+			require.Empty(t, printed.Err)
+			require.Contains(t, printed.Out, made.Prose().Summary)
+			require.Contains(t, printed.Out, "Usage:\n  rookery "+way.Words)
+			require.Contains(t, printed.Out, "Examples:\n  "+made.Prose().Commands[0])
+			for _, entry := range way.Args {
+				name, _, _ := tool.Positional(entry)
+				label := strings.ToUpper(strings.ReplaceAll(name, "_", "-"))
+				require.Contains(t, printed.Out, label, way.Words)
+			}
+			for _, a := range made.Args {
+				if !a.Shared && a.Name != "vault" {
+					require.Contains(t, printed.Out, "--"+a.Flag+" ", "%s %s", way.Words, a.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestExamplesRun covers that every command line of the tools' documents runs on the demo vault, each
+// tool's on a fresh one. Two of them need the vault that the one before makes.
+func TestExamplesRun(t *testing.T) {
+	for _, made := range allTools() {
+		t.Run(made.Name, func(t *testing.T) {
+			p := newDemo(t)
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.Mkdir("notes", 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join("notes", "a.md"), []byte("# A\n"), 0o600))
+			p.prepare(t, made)
+			s := p.shell("demo")
+			for _, line := range made.Prose().Commands {
+				words := tooltest.Words(line)
+				require.Equal(t, "rookery", words[0])
+				printed := s.Run(t, words[1:]...)
+				require.Zero(t, printed.Exit, "%s: %s%s", line, printed.Out, printed.Err)
+			}
+		})
+	}
+}
+
+// prepare makes the vault `research`, and puts it in the trash, where the example of a tool begins
+// with that.
+func (p *place) prepare(t testing.TB, made *tool.Tool) {
+	t.Helper()
+	text := strings.Join(made.Prose().Commands, "\n")
+	if strings.Contains(text, "vault delete research") || strings.Contains(text, "vault restore research") {
+		done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "research"})
+	}
+	if strings.Contains(text, "vault restore research") {
+		done(t, p.catalogue(), "team_vault_delete", map[string]any{"name": "research"})
+	}
+}
+
+// TestExampleInputs covers that every JSON example of the tools' documents is a call that succeeds on
+// the demo vault.
+func TestExampleInputs(t *testing.T) {
+	examples := 0
+	for _, made := range allTools() {
+		for _, input := range jsonBlocks(made.Prose().Text) {
+			examples++
+			p := newDemo(t)
+			var in map[string]any
+			require.NoError(t, json.Unmarshal([]byte(input), &in), "%s: %s", made.Name, input)
+			if vault, ok := in["vault"]; ok && vault != "demo" {
+				done(t, p.catalogue(), "team_vault_create", map[string]any{"name": vault})
+			}
+			done(t, p.catalogue(), made.Name, in)
+		}
+	}
+	require.Greater(t, examples, 5)
+}
+
+// jsonBlocks are the fenced blocks of JSON in a text.
+func jsonBlocks(text string) []string {
+	var blocks []string
+	for _, after := range strings.Split(text, "```json\n")[1:] {
+		block, _, _ := strings.Cut(after, "\n```")
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// TestSchemaCommandsRun covers that each example in the list of commands runs, as the document says.
+func TestSchemaCommandsRun(t *testing.T) {
+	p := newDemo(t)
+	answer := done(t, p.catalogue(), "raven_schema_commands", map[string]any{})
+	var listed struct {
+		Data struct{ Commands map[string]json.RawMessage }
+	}
+	require.NoError(t, json.Unmarshal(answer, &listed))
+	for _, made := range allTools() {
+		for _, way := range made.Commands {
+			first, _, _ := strings.Cut(way.Words, " ")
+			entry := string(listed.Data.Commands[first])
+			for _, line := range made.Prose().Commands {
+				require.Contains(t, entry, string(marshalled(t, line)), way.Words)
+			}
+		}
+	}
+}
+
+// TestUnknownWords covers that an unknown command, flag or type suggests the nearest.
+func TestUnknownWords(t *testing.T) {
+	s := newDemo(t).shell("demo")
+	for _, c := range []struct {
+		line, hint string
+		exit       int
+	}{
+		{"objekt list", "object", 1},
+		{"object lits", "list", 1},
+		{"raed inbox", "read", 1},
+		{"read inbox --line 1", "--lines", 1},
+		{"object list --type persn", "person", 2},
+		{"object list --type person --field emial=x", "email", 2},
+	} {
+		printed := s.Run(t, tooltest.Words(c.line)...)
+		require.Equal(t, c.exit, printed.Exit, "%s: %s", c.line, printed.Err)
+		require.Contains(t, printed.Err, c.hint, c.line)
+	}
+}
+
+// TestFirstTools covers that /mcp lists the tools that an agent needs first, in at most 16,000 bytes.
+func TestFirstTools(t *testing.T) {
+	p := newPlace(t)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.base+"/mcp",
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(body), 16000)
+	var listed struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	require.NoError(t, json.Unmarshal(body, &listed))
+	var names []string
+	for _, made := range listed.Result.Tools {
+		names = append(names, made.Name)
+	}
+	// Those of CONTRACT §6 that stand in until their families exist, as far as they are here.
+	require.Equal(t, []string{
+		"raven_stats", "raven_read", "raven_new", "raven_object_list", "raven_add",
+		"raven_object_get", "raven_set", "raven_edit", "team_vault_list",
+	}, names)
+}
+
+// TestDemoIsSound covers that the demo vault is what a newcomer should see: every note parses, and the
+// principal may do everything.
+func TestDemoIsSound(t *testing.T) {
+	p := newDemo(t)
+	answer := done(t, p.catalogue(), "raven_stats", map[string]any{"vault": "demo"})
+	require.Empty(t, tooltest.Missing(json.RawMessage(`{"data":{"quarantined_count":0}}`), answer))
+	require.Equal(t, auth.Admin, auth.LocalCaller().Role("demo"))
+	require.NoError(t, p.app.Demo(t.Context()), "a second time changes nothing")
+}

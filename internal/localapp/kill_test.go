@@ -1,0 +1,360 @@
+package localapp_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+	"rookery/internal/tool"
+)
+
+// dataVariable makes the test binary serve this data directory instead of running tests.
+const dataVariable = "ROOKERY_LOCALAPP_DATA"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(dataVariable)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	if err := serveForEver(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// serveForEver serves a directory and says where, until nothing more comes in.
+func serveForEver(dir string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	app, err := localapp.Open(ctx, localapp.Config{Data: dir})
+	if err != nil {
+		return err
+	}
+	l, err := localapp.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + l.Addr().String())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	return errors.Join(app.Serve(ctx, l, "test"), app.Close())
+}
+
+// A child is another process that serves a data directory.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	url string
+}
+
+func startChild(t *testing.T, dir string) *child {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), dataVariable+"="+dir)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	c := &child{cmd: cmd, in: in}
+	t.Cleanup(func() { c.kill() })
+	c.url, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, "the child did not begin to serve")
+	c.url = strings.TrimSpace(c.url)
+	return c
+}
+
+// kill ends the child with SIGKILL, and waits until it is gone.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill() // it may be gone already
+	_ = c.cmd.Wait()
+}
+
+// stop lets the child end by itself.
+func (c *child) stop(t *testing.T) {
+	t.Helper()
+	require.NoError(t, c.in.Close())
+	require.NoError(t, c.cmd.Wait())
+}
+
+// A deed is one write that a client of a killed server asked for. Its word is in no other deed.
+type deed struct {
+	kind  string // set, add, edit, new, delete, import
+	word  string
+	key   string
+	note  string // of set, add and edit: one of the standing notes; else a note of its own
+	acked bool
+}
+
+// kinds of deeds, by how often they are done. A delete makes its note first.
+var kinds = []string{"set", "set", "add", "add", "add", "edit", "new", "delete", "import"}
+
+// standing are the notes that all rounds write to.
+var standing = []string{"items/a", "items/b", "items/c", "items/d"}
+
+// batchSize is how many notes an import of the kill test brings. Packed they are too much for an
+// item of the table, so that a payload object has to be there before the commit.
+const batchSize = 5
+
+// do asks for the deed; nil is an acknowledgement.
+func (d *deed) do(ctx context.Context, via tool.Invoker) error {
+	in := args{"id": d.note}
+	if d.key != "" {
+		in["idempotency_key"] = d.key
+	}
+	name := "raven_" + d.kind
+	switch d.kind {
+	case "set":
+		in["set"] = args{"value": d.word}
+	case "add":
+		in["to"], in["text"] = d.note, d.word
+		delete(in, "id")
+	case "edit":
+		in["old_str"], in["new_str"] = "- begin\n", "- begin\n- edit "+d.word+"\n"
+	case "new":
+		in["type"], in["title"], in["path"] = "item", d.word, d.note
+		delete(in, "id")
+	case "import":
+		name = "team_vault_import"
+		in["notes"] = listOf(d.batch())
+		delete(in, "id")
+	}
+	_, err := call(ctx, via, name, in)
+	return err
+}
+
+// batch are the notes of an import.
+func (d *deed) batch() map[string]string {
+	files := map[string]string{}
+	for i := range batchSize {
+		text := d.word + "\n"
+		for len(text) < 8<<10 {
+			text += fmt.Sprintf("%x\n", sha256.Sum256([]byte(text)))
+		}
+		files[fmt.Sprintf("%s/%02d.md", d.note, i)] = text
+	}
+	return files
+}
+
+// newDeed is a deed at random. It is refused by nothing but the end of the server.
+func newDeed(word string) *deed {
+	d := &deed{kind: kinds[rand.N(len(kinds))], word: word, note: "own/" + word}
+	switch d.kind {
+	case "set", "add", "edit":
+		d.note = standing[rand.N(len(standing))]
+	}
+	if rand.N(2) == 0 {
+		d.key = "key of " + word
+	}
+	return d
+}
+
+// murder lets clients write to a child, and kills it when so many of their deeds are acknowledged,
+// whatever the others are about.
+func murder(t *testing.T, dir string, round int, atLeast int) []*deed {
+	t.Helper()
+	c := startChild(t, dir)
+	via := client(c.url)
+	var mu sync.Mutex
+	var deeds []*deed
+	var clients sync.WaitGroup
+	acks := make(chan struct{}, 1000)
+	for id := range 4 {
+		clients.Go(func() {
+			for i := 0; ; i++ {
+				d := newDeed(fmt.Sprintf("r%02d-c%d-%03d", round, id, i))
+				mu.Lock()
+				deeds = append(deeds, d)
+				mu.Unlock()
+				if !write(t, via, d) {
+					return
+				}
+				acks <- struct{}{}
+			}
+		})
+	}
+	for range atLeast {
+		<-acks
+	}
+	c.kill()
+	clients.Wait()
+	return deeds
+}
+
+// write does a deed, and reports whether the server lives.
+func write(t *testing.T, via tool.Invoker, d *deed) bool {
+	if d.kind == "delete" {
+		made := *d
+		made.kind, made.key = "new", ""
+		if made.do(context.Background(), via) != nil {
+			d.kind, d.key = "new", "" // it came to nothing more
+			return false
+		}
+	}
+	err := d.do(context.Background(), via)
+	d.acked = err == nil
+	if err != nil && !fault.Is(err, fault.Unavailable) {
+		t.Errorf("%s %s: %v", d.kind, d.word, err)
+	}
+	return d.acked
+}
+
+// TestKilled kills a server that many write to, again and again, on one data directory. Each
+// acknowledged write is there once, no import is half there, no file is torn, and the folder says
+// what the log says (issue 3, §3.2).
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	rounds := 50
+	if testing.Short() {
+		rounds = 8
+	}
+	app, dir := openVault(t)
+	files := map[string]string{"schema.yaml": soakSchema}
+	for _, id := range standing {
+		files[id+".md"] = noteState{value: "none", token: "none"}.text()
+	}
+	put(t, local{app}, files)
+	require.NoError(t, app.Close())
+	var all []*deed
+	for round := range rounds {
+		deeds := murder(t, dir, round, 1+rand.N(8))
+		all = append(all, deeds...)
+		app := open(t, dir)
+		requireRepeated(t, local{app}, deeds)
+		requireTold(t, local{app}, dir, all)
+		if round%10 == 0 {
+			requireIntact(t, local{app})
+		}
+		require.NoError(t, app.Close())
+	}
+	acked := 0
+	for _, d := range all {
+		if d.acked {
+			acked++
+		}
+	}
+	app = open(t, dir)
+	requireIntact(t, local{app})
+	require.NoError(t, app.Close())
+	t.Logf("%d deeds, of which %d were acknowledged", len(all), acked)
+	requireInStep(t, dir)
+}
+
+// requireRepeated repeats what has a key and no known outcome. It then is acknowledged.
+func requireRepeated(t *testing.T, via tool.Invoker, deeds []*deed) {
+	t.Helper()
+	for _, d := range deeds {
+		if d.acked || d.key == "" {
+			continue
+		}
+		require.NoError(t, d.do(t.Context(), via), "%+v", d)
+		d.acked = true
+	}
+}
+
+// requireTold compares log, texts and files with what was acknowledged.
+func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
+	t.Helper()
+	told, found := export(t, via), folder(t, folderOf(dir))
+	audit := auditOf(t, told[".raven/audit.log"])
+	for path, text := range told {
+		if path != ".raven/audit.log" { // which follows within a second
+			require.True(t, text == found[path], "%s is not what the log says", path)
+		}
+	}
+	for path := range found {
+		_, ok := told[path]
+		require.True(t, ok || strings.HasPrefix(path, ".trash/"), "%s is no file of a note", path)
+	}
+	for _, d := range deeds {
+		d.require(t, found, audit) // what is found is what was told
+	}
+}
+
+// requireIntact requires that the log verifies, and that no file of ours is taken for an edit or is
+// missing.
+func requireIntact(t *testing.T, via tool.Invoker) {
+	t.Helper()
+	report := into[struct {
+		Restored int `json:"files_restored"`
+		Errors   []struct{ File, Message string }
+	}](t, must(t, via, "raven_reindex", args{"full": true}))
+	require.Empty(t, report.Errors)
+	require.Zero(t, report.Restored)
+}
+
+// auditOf are the events of an audit log, by op and id, and how often each value was set. No event
+// is there twice.
+func auditOf(t *testing.T, log string) map[string]int {
+	t.Helper()
+	counts, seen := map[string]int{}, map[string]bool{}
+	for line := range strings.Lines(log) {
+		var a auditLine
+		require.NoError(t, json.Unmarshal([]byte(line), &a), line)
+		key := a.Version + " " + a.Op + " " + a.ID
+		require.False(t, seen[key], "%s is told twice", key)
+		seen[key] = true
+		counts[a.Op+" "+a.ID]++
+		var value struct{ New string }
+		if raw, ok := a.Changes["value"]; ok {
+			require.NoError(t, json.Unmarshal(raw, &value))
+			counts["value "+value.New]++
+		}
+	}
+	return counts
+}
+
+// require requires that a deed is done once if it was acknowledged; else at most once, and whole.
+func (d *deed) require(t *testing.T, files map[string]string, audit map[string]int) {
+	t.Helper()
+	n := 0
+	switch d.kind {
+	case "set":
+		n = audit["value "+d.word]
+	case "add":
+		n = strings.Count(files[d.note+".md"], "- "+d.word+"\n")
+	case "edit":
+		n = strings.Count(files[d.note+".md"], "- edit "+d.word+"\n")
+	case "new":
+		n = audit["create "+d.note]
+		require.Equal(t, n == 1, files[d.note+".md"] != "", d.word)
+	case "delete":
+		n = audit["delete "+d.note]
+		require.Equal(t, n == 0, files[d.note+".md"] != "", d.word)
+		require.Equal(t, n == 1, files[".trash/"+d.note+".md"] != "", d.word)
+	case "import":
+		there := 0
+		for path, text := range d.batch() {
+			if files[path] == text {
+				there++
+			}
+			require.Equal(t, files[path] != "", files[path] == text, path)
+		}
+		require.Contains(t, []int{0, batchSize}, there, "half of an import is there")
+		n = audit["create "+d.note+"/00"]
+		require.Equal(t, n == 1, there == batchSize)
+	}
+	if d.acked {
+		require.Equal(t, 1, n, "%s %s was acknowledged", d.kind, d.word)
+	}
+	require.LessOrEqual(t, n, 1, "%s %s", d.kind, d.word)
+}

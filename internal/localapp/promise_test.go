@@ -1,0 +1,206 @@
+package localapp_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// sharedNames are the arguments that CONTRACT §3 gives to many tools.
+var sharedNames = []string{
+	"vault", "limit", "page_token", "if_version", "idempotency_key", "dry_run", "agent_id",
+	"session", "only", "envelope",
+}
+
+// ownArgs are the arguments of a tool that are its own.
+func ownArgs(made *tool.Tool) []string {
+	own := []string{}
+	for _, a := range made.Args {
+		if !slices.Contains(sharedNames, a.Name) {
+			own = append(own, a.Name)
+		}
+	}
+	return own
+}
+
+// TestPromises covers that each tool of the documents is there with its arguments, or is not there
+// at all, as the list says.
+func TestPromises(t *testing.T) {
+	promised := map[string]bool{}
+	for _, p := range tooltest.Promises {
+		require.False(t, promised[p.Tool], "%s stands in the list twice", p.Tool)
+		promised[p.Tool] = true
+		made := known(p.Tool)
+		if p.Why != "" {
+			require.Nil(t, made, "%s is here, and the list says that it is not", p.Tool)
+			for _, name := range p.Names {
+				require.Nil(t, known(name), name)
+			}
+			continue
+		}
+		require.NotNil(t, made, p.Tool)
+		require.ElementsMatch(t, p.Args, ownArgs(made), p.Tool)
+		for name := range p.Later {
+			_, has := made.Arg(name)
+			require.False(t, has, "%s has %s, and the list says that it has not", p.Tool, name)
+		}
+		for name, aliases := range p.Aliases {
+			a, has := made.Arg(name)
+			require.True(t, has, "%s %s", p.Tool, name)
+			require.Subset(t, a.Aliases, aliases, "%s %s", p.Tool, name)
+		}
+		require.ElementsMatch(t, p.Names, made.Aliases, p.Tool)
+		require.ElementsMatch(t, p.Words, wordsOf(made), p.Tool)
+	}
+	for _, made := range allTools() {
+		require.True(t, promised[made.Name], "%s stands in no document", made.Name)
+	}
+}
+
+// known is the tool of a name or alias, if there is one.
+func known(name string) *tool.Tool {
+	for _, made := range allTools() {
+		if made.Name == name || slices.Contains(made.Aliases, name) {
+			return made
+		}
+	}
+	return nil
+}
+
+func wordsOf(made *tool.Tool) []string {
+	var words []string
+	for _, way := range made.Commands {
+		words = append(words, way.Words)
+	}
+	return words
+}
+
+// TestSharedArguments covers the arguments of CONTRACT §3 that many tools take.
+func TestSharedArguments(t *testing.T) {
+	paged := []string{"raven_object_list", "team_vault_list", "team_vault_export"}
+	for _, made := range allTools() {
+		has := func(name string) bool { _, ok := made.Arg(name); return ok }
+		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
+			require.True(t, has(name), "%s takes %s", made.Name, name)
+		}
+		for _, name := range []string{"if_version", "idempotency_key", "dry_run"} {
+			require.Equal(t, made.Kind.Mutates(), has(name), "%s and %s", made.Name, name)
+		}
+		require.Equal(t, slices.Contains(paged, made.Name), has("page_token"), made.Name)
+		if made.Family.Name == "raven" {
+			require.True(t, has("vault"), made.Name)
+		}
+	}
+}
+
+// TestLaterFamilies covers that no tool of a family that is to come is there, and that the list has
+// them all.
+func TestLaterFamilies(t *testing.T) {
+	for _, f := range tooltest.Families {
+		require.Len(t, f.Words, map[string]int{"tree_": 47, "memory_": 18}[f.Prefix])
+		for _, word := range f.Words {
+			require.Nil(t, known(f.Prefix+word), word)
+			require.Nil(t, known(word), word)
+		}
+	}
+}
+
+// TestLaterCommands covers that a command which is to come is no command yet, and that those which
+// are here are promised.
+func TestLaterCommands(t *testing.T) {
+	for words, why := range tooltest.LaterCommands {
+		require.NotEmpty(t, why)
+		for _, made := range allTools() {
+			for _, there := range wordsOf(made) {
+				require.False(t, there == words || strings.HasPrefix(there, words+" "), there)
+			}
+		}
+	}
+}
+
+// TestCodes covers that the codes are those of CONTRACT §2, each with its status.
+func TestCodes(t *testing.T) {
+	var all []string
+	for _, row := range tooltest.Codes {
+		for _, code := range row.Codes {
+			c := fault.Code(code)
+			all = append(all, code)
+			require.Equal(t, row.Status, string(c.Status()), code)
+			require.Equal(t, row.HTTP, fault.New(c, "").HTTP(), code)
+			require.Equal(t, row.Exit, c.Exit(), code)
+		}
+	}
+	var has []string
+	for _, c := range fault.Codes() {
+		has = append(has, string(c))
+	}
+	require.ElementsMatch(t, all, has)
+}
+
+// TestWarnings covers that a tool that is here says in its document which warnings it gives, and
+// gives none that CONTRACT §1 does not have.
+func TestWarnings(t *testing.T) {
+	prose := ""
+	for _, made := range allTools() {
+		prose += made.Prose().Text
+	}
+	for code, why := range tooltest.Warnings {
+		if code != "WARNINGS_TRUNCATED" {
+			require.Equal(t, why == "", strings.Contains(prose, code), code)
+		}
+	}
+}
+
+// resources are the words that the routes of the families begin with (CONTRACT §4).
+var resources = map[string]string{
+	"raven": "objects traits schema queries log batch validate check reindex backlinks outlinks " +
+		"dates tagged types untyped stats files trash resolve object-search",
+	"team": "vaults tokens members issuers webhooks audit usage whoami jobs",
+}
+
+// TestRoutes covers the rule of CONTRACT §5: list and get are GET, create POST, update PATCH, delete
+// DELETE, and any other verb POST on a word of its own.
+func TestRoutes(t *testing.T) {
+	bases := map[string]string{"raven": "/v1/vaults/{vault}", "team": "/v1"}
+	for _, made := range allTools() {
+		family := made.Family.Name
+		require.Equal(t, bases[family], made.Family.Base)
+		segments := strings.Split(strings.TrimPrefix(made.Route.Path, "/"), "/")
+		require.Contains(t, strings.Fields(resources[family]), segments[0], made.Name)
+		for i, s := range segments {
+			parameter := strings.HasPrefix(s, "{")
+			require.True(t, !parameter || i == len(segments)-1 || s == "{vault}", made.Route.Path)
+		}
+		require.Equal(t, methodOf(made), made.Route.Method, "%s %s", made.Name, made.Route.Path)
+		if verb := verbOf(made); made.Route.Method == http.MethodPost && !isCreation(verb) {
+			require.Equal(t, verb, strings.TrimPrefix(segments[len(segments)-1], "{"), made.Name)
+		}
+	}
+}
+
+func verbOf(made *tool.Tool) string {
+	return made.Name[strings.LastIndexByte(made.Name, '_')+1:]
+}
+
+// isCreation reports whether a verb puts something into a collection.
+func isCreation(verb string) bool { return slices.Contains([]string{"new", "create", "import"}, verb) }
+
+// methodOf is the method that the rule gives a tool.
+func methodOf(made *tool.Tool) string {
+	switch verb := verbOf(made); {
+	case !made.Kind.Mutates():
+		return http.MethodGet
+	case verb == "set":
+		return http.MethodPatch
+	case verb == "delete":
+		return http.MethodDelete
+	}
+	return http.MethodPost
+}

@@ -1,0 +1,270 @@
+package localapp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+)
+
+// busy requires that a directory is refused, and returns the server that the error names.
+func busy(t *testing.T, dir string) string {
+	t.Helper()
+	_, err := localapp.Open(t.Context(), localapp.Config{Data: dir})
+	var in *localapp.InUse
+	require.True(t, errors.As(err, &in), "%v", err)
+	f := fault.Of(err)
+	require.Equal(t, fault.Unavailable, f.Code)
+	require.NotEmpty(t, f.Fixes)
+	require.NotContains(t, f.Message, dir)
+	return in.Server
+}
+
+// TestTwoProcesses holds that one process at a time has a directory, and that the other one is told
+// where it serves, while it does and only then.
+func TestTwoProcesses(t *testing.T) {
+	app, dir := openVault(t)
+	require.Empty(t, busy(t, dir), "it does not serve")
+	require.NoError(t, app.Close())
+
+	c := startChild(t, dir)
+	// The child says where it listens before it leaves its address: the answer to a call says that it
+	// has.
+	must(t, client(c.url), "team_whoami", nil)
+	require.Equal(t, c.url, busy(t, dir))
+	must(t, client(busy(t, dir)), "raven_stats", nil)
+	c.stop(t)
+	require.NoFileExists(t, filepath.Join(dir, "serve.json"))
+
+	c = startChild(t, dir)
+	must(t, client(c.url), "team_whoami", nil)
+	c.kill()
+	require.FileExists(t, filepath.Join(dir, "serve.json"), "nobody took it away")
+	app = open(t, dir)
+	require.Empty(t, busy(t, dir), "the address of a server that was killed is nobody's")
+	require.NoError(t, app.Close())
+}
+
+func TestServesOnLoopbackOnly(t *testing.T) {
+	for _, addr := range []string{
+		"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "localhost.example.com:0",
+		"7780", "", "localhost",
+	} {
+		_, err := localapp.Listen(addr)
+		require.True(t, fault.Is(err, fault.InvalidParameter), "%q: %v", addr, err)
+	}
+	for _, addr := range []string{"127.0.0.1:0", "localhost:0", "127.3.2.1:0"} {
+		l, err := localapp.Listen(addr)
+		require.NoError(t, err, addr)
+		_, err = localapp.Listen(l.Addr().String())
+		require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+		require.NoError(t, l.Close())
+	}
+}
+
+// TestStopFinishesCalls holds that a call that the server has begun is answered, and durable,
+// though the server is told to stop.
+func TestStopFinishesCalls(t *testing.T) {
+	app, dir := openVault(t)
+	put(t, local{app}, map[string]string{"a.md": "one\n"})
+	l, err := localapp.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- app.Serve(ctx, l, "test") }()
+
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	body := `{"vault":"v","id":"a","old_str":"one","new_str":"two"}`
+	_, err = fmt.Fprintf(conn, "POST /v1/tools/raven_edit HTTP/1.1\r\nHost: %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
+		l.Addr(), len(body))
+	require.NoError(t, err)
+	in := bufio.NewReader(conn)
+	line, err := in.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "100 Continue", "the call has begun")
+	_, err = in.ReadString('\n')
+	require.NoError(t, err)
+
+	stop()
+	for { // until nobody listens any more
+		other, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			break
+		}
+		_ = other.Close()
+	}
+	_, err = conn.Write([]byte(body))
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.NoError(t, answer.Body.Close())
+	require.NoError(t, <-done)
+	require.NoError(t, app.Close())
+	require.Equal(t, "two\n", folder(t, folderOf(dir))["a.md"])
+	require.NoFileExists(t, filepath.Join(dir, "serve.json"))
+}
+
+func TestReadOnlyDeployment(t *testing.T) {
+	app, dir := openVault(t)
+	put(t, local{app}, map[string]string{"a.md": "one\n"})
+	require.NoError(t, app.Close())
+	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, ReadOnly: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, app.Close()) }()
+	refused(t, fault.ReadOnly, local{app}, "raven_add", args{"to": "a", "text": "x"})
+	refused(t, fault.ReadOnly, local{app}, "team_vault_create", args{"name": "w"})
+	require.Equal(t, "one\n", read(t, local{app}, "a"))
+}
+
+// TestDemo holds that a newcomer's vault is whole, of the right types, and made once.
+func TestDemo(t *testing.T) {
+	dir := t.TempDir()
+	app := open(t, dir)
+	require.NoError(t, app.Demo(t.Context()))
+	via := demo{local{app}}
+	stats := into[struct {
+		Files       int `json:"file_count"`
+		Quarantined int `json:"quarantined_count"`
+	}](t, must(t, via, "raven_stats", nil))
+	require.InDelta(t, 12, stats.Files, 3)
+	require.Zero(t, stats.Quarantined)
+	listed := into[struct{ Items []struct{ ID, Type string } }](t,
+		must(t, via, "raven_object_list", nil))
+	types := map[string]int{}
+	for _, o := range listed.Items {
+		types[o.Type]++
+	}
+	require.Equal(t, map[string]int{
+		"person": 3, "project": 2, "book": 2, "decision": 1, "daily": 1, "page": 2,
+	}, types)
+	a := must(t, via, "raven_object_list", args{"type": "project", "field": args{"status": "active"}})
+	require.Empty(t, a.Warnings, "an example of the first five minutes")
+
+	made := must(t, via, "raven_object_list", nil).Meta.Version
+	require.NoError(t, app.Demo(t.Context()))
+	require.NoError(t, app.Close())
+	app = open(t, dir)
+	via = demo{local{app}}
+	require.NoError(t, app.Demo(t.Context()))
+	require.Equal(t, made, must(t, via, "raven_object_list", nil).Meta.Version)
+
+	must(t, local{app}, "team_vault_delete", args{"name": "demo"})
+	require.NoError(t, app.Demo(t.Context()))
+	refused(t, fault.NotFound, via, "raven_stats", nil)
+	require.NoError(t, app.Close())
+}
+
+// demo calls tools on the vault "demo".
+type demo struct{ local }
+
+func (d demo) Invoke(
+	ctx context.Context, name string, in json.RawMessage,
+) (json.RawMessage, error) {
+	var all args
+	if err := json.Unmarshal(in, &all); err != nil {
+		return nil, err
+	}
+	all["vault"] = "demo"
+	data, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	return d.local.Invoke(ctx, name, data)
+}
+
+// TestDemoAfterACrash holds that a demo vault that was made, but not filled, is filled.
+func TestDemoAfterACrash(t *testing.T) {
+	app := open(t, t.TempDir())
+	defer func() { require.NoError(t, app.Close()) }()
+	must(t, local{app}, "team_vault_create", args{"name": "demo"})
+	require.NoError(t, app.Demo(t.Context()))
+	require.NotEmpty(t, read(t, demo{local{app}}, "index"))
+}
+
+// TestNoDemoBesideOthers holds that who has a vault gets no other.
+func TestNoDemoBesideOthers(t *testing.T) {
+	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
+	require.NoError(t, app.Demo(t.Context()))
+	refused(t, fault.NotFound, demo{local{app}}, "raven_stats", nil)
+}
+
+// TestEditedByHand holds that an edit in the data directory is told by the tools, and refused to
+// writers, until it is put back (issue 3, §2).
+func TestEditedByHand(t *testing.T) {
+	app, dir := openVault(t)
+	via := local{app}
+	put(t, via, map[string]string{"a.md": "one\n", "b.md": "one\n", "c.md": "one\n"})
+	file := filepath.Join(folderOf(dir), "a.md")
+	require.NoError(t, os.WriteFile(file, []byte("mine\n"), 0o600))
+	require.NoError(t, os.Remove(filepath.Join(folderOf(dir), "c.md")))
+
+	f := refused(t, fault.Conflict, via, "raven_add", args{"to": "a", "text": "x"})
+	require.NotContains(t, f.Message, dir)
+	require.NotContains(t, f.Message, "mine")
+	must(t, via, "raven_add", args{"to": "b", "text": "x"})
+	require.Equal(t, "one\n", read(t, via, "a"), "what is read is what the log says")
+
+	type report struct {
+		Restored int `json:"files_restored"`
+		Errors   []struct{ File string }
+	}
+	want := report{Restored: 1, Errors: []struct{ File string }{{"a.md"}}}
+	require.Equal(t, want, into[report](t, must(t, via, "raven_reindex", args{"dry_run": true})))
+	require.NoFileExists(t, filepath.Join(folderOf(dir), "c.md"))
+	require.Equal(t, want, into[report](t, must(t, via, "raven_reindex", nil)))
+	require.FileExists(t, filepath.Join(folderOf(dir), "c.md"))
+	type stats struct {
+		Count   int      `json:"edited_outside_count"`
+		Edited  []string `json:"edited_outside"`
+		Missing []string `json:"missing_files"`
+	}
+	require.Equal(t, stats{1, []string{"a.md"}, nil},
+		into[stats](t, must(t, via, "raven_stats", nil)))
+
+	require.NoError(t, os.WriteFile(file, []byte("one\n"), 0o600))
+	must(t, via, "raven_add", args{"to": "a", "text": "x"})
+	require.Empty(t, into[report](t, must(t, via, "raven_reindex", nil)).Errors)
+	require.Zero(t, into[stats](t, must(t, via, "raven_stats", nil)))
+	require.NoError(t, app.Close())
+	requireInStep(t, dir)
+}
+
+// TestFilesOfAnEarlierVault holds that the tool tells of the files that somebody changed.
+func TestFilesOfAnEarlierVault(t *testing.T) {
+	dir := t.TempDir()
+	clock := newClock()
+	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, Now: clock.time})
+	require.NoError(t, err)
+	via := local{app}
+	must(t, via, "team_vault_create", args{"name": "v"})
+	put(t, via, map[string]string{"a.md": "one\n", "b.md": "one\n"})
+	file := filepath.Join(folderOf(dir), "b.md")
+	require.NoError(t, os.WriteFile(file, []byte("mine\n"), 0o600))
+	must(t, via, "team_vault_delete", args{"name": "v"})
+	clock.pass(30 * 24)
+	made := into[struct {
+		Left []string `json:"left_files"`
+	}](t, must(t, via, "team_vault_create", args{"name": "v"}))
+	require.Equal(t, []string{"b.md"}, made.Left)
+	put(t, via, map[string]string{"a.md": "two\n"})
+	require.NoError(t, app.Close())
+	found := folder(t, folderOf(dir))
+	require.Equal(t, "two\n", found["a.md"])
+	require.Equal(t, "mine\n", found["b.md"])
+}

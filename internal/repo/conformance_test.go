@@ -1,0 +1,26 @@
+package repo_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/fileblob"
+	"rookery/internal/repotest"
+)
+
+func TestConformance(t *testing.T) { repotest.Run(t, engine) }
+
+// engine is the embedded one.
+func engine(t *testing.T) repotest.Engine {
+	t.Helper()
+	table, err := bolttable.Open(filepath.Join(t.TempDir(), "table.db"), bolttable.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, table.Close()) })
+	bucket, err := fileblob.Open(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+	return repotest.Engine{Table: table, Bucket: bucket}
+}

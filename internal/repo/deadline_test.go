@@ -1,0 +1,234 @@
+package repo_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/tabletest"
+)
+
+// TestGivesUpInTheQueue holds that a call whose time is up while it waits wrote nothing.
+func TestGivesUpInTheQueue(t *testing.T) {
+	q := newLine(t)
+	late, cancelLate := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancelLate()
+	tired, cancelTired := context.WithCancel(t.Context())
+	timedOut := q.start(late, repo.Call{Tool: "late"}, put("late", "late"))
+	cancelled := q.start(tired, repo.Call{Tool: "tired"}, put("tired", "tired"))
+	queued(t, q.log, 2)
+	q.queue = 2
+	stays := q.add(t.Context(), "stays", put("stays", "stays"))
+	cancelTired()
+	<-timedOut.done
+	require.True(t, fault.Is(timedOut.err, fault.IndexBusy), "%v", timedOut.err)
+	<-cancelled.done
+	require.ErrorIs(t, cancelled.err, context.Canceled)
+	q.gate.open()
+	<-stays.done
+	require.NoError(t, stays.err)
+	require.Equal(t, [][]string{{"first"}, {"stays"}}, runs(t, q.e))
+}
+
+// TestGivesUpInTheRun holds that a call that gives up when its draft is made already, but not sent,
+// is not written with the others of its run.
+func TestGivesUpInTheRun(t *testing.T) {
+	q := newLine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	quits := q.add(ctx, "quits", put("quits", "quits"))
+	stays := q.add(t.Context(), "stays", func(_ context.Context, d *draft) (any, error) {
+		cancel()
+		<-quits.done
+		return nil, d.Record("text", "stays", "stays")
+	})
+	q.gate.through <- nil
+	q.gate.open()
+	<-stays.done
+	require.NoError(t, stays.err)
+	require.ErrorIs(t, quits.err, context.Canceled)
+	require.EqualValues(t, 2, stays.receipt.Seq)
+	require.Equal(t, [][]string{{"first"}, {"stays"}}, runs(t, q.e))
+	requireSame(t, q.log, q.fresh())
+}
+
+// TestGivesUpInFlight holds that a call whose append may still arrive is told so, and that another
+// call of its run may wait longer for the same append.
+func TestGivesUpInFlight(t *testing.T) {
+	q := newLine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	quits := q.add(ctx, "quits", put("quits", "quits"))
+	stays := q.add(t.Context(), "stays", put("stays", "stays"))
+	q.gate.through <- nil
+	<-q.gate.entered
+	cancel()
+	<-quits.done
+	require.True(t, fault.Is(quits.err, fault.Unavailable), "%v", quits.err)
+	require.ErrorContains(t, quits.err, "outcome unknown: repeat with the same idempotency key")
+	q.gate.through <- nil
+	<-stays.done
+	require.NoError(t, stays.err)
+	require.Equal(t, [][]string{{"first"}, {"quits", "stays"}}, runs(t, q.e))
+}
+
+// TestNobodyWaits holds that an append that nobody waits for any more does not hold up the next.
+func TestNobodyWaits(t *testing.T) {
+	q := newLine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	quits := q.add(ctx, "quits", put("quits", "quits"))
+	q.gate.through <- nil
+	<-q.gate.entered
+	next := q.start(t.Context(), repo.Call{Tool: "next"}, put("next", "next"))
+	cancel()
+	<-quits.done
+	<-q.gate.entered
+	q.gate.through <- nil
+	<-next.done
+	require.NoError(t, next.err)
+	require.Equal(t, [][]string{{"first"}, {"next"}}, runs(t, q.e))
+}
+
+// flaky is a log behind a table that fails as planned.
+func flaky(
+	t *testing.T, plan func(c *repotest.Clock, call tabletest.Call) tabletest.Fault,
+) (*repo.Log[*repotest.State], *tabletest.Flaky, repotest.Engine) {
+	e, clock := engine(t), repotest.NewClock()
+	newLog(t, e)
+	f := tabletest.NewFlaky(e.Table, func(call tabletest.Call) tabletest.Fault {
+		return plan(clock, call)
+	})
+	l, err := repo.NewLog(repotest.LogOptions(
+		repotest.Engine{Table: f, Bucket: e.Bucket}, clock.Now), &repotest.State{})
+	require.NoError(t, err)
+	return l, f, e
+}
+
+// TestSendsTheSameBytes holds that an append whose outcome is unknown is sent again as it was, until
+// it is known.
+func TestSendsTheSameBytes(t *testing.T) {
+	var mu sync.Mutex
+	var sent []string
+	for _, last := range []tabletest.Fault{tabletest.None, tabletest.After, tabletest.LateNext} {
+		sent = nil
+		l, f, e := flaky(t, func(_ *repotest.Clock, c tabletest.Call) tabletest.Fault {
+			if c.Method != tabletest.Commit {
+				return tabletest.None
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, string(c.Ops[0].Item.Data))
+			switch len(sent) {
+			case 1, 2, 3:
+				return tabletest.Before
+			case 4:
+				return last
+			}
+			return tabletest.None
+		})
+		ran := 0
+		_, err := l.Update(t.Context(), repo.Call{Tool: "t"},
+			func(_ context.Context, d *draft) (any, error) {
+				ran++
+				return nil, d.Record("text", "a", "a")
+			})
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(sent), 4)
+		for _, s := range sent {
+			require.Equal(t, sent[0], s)
+		}
+		require.Equal(t, 1, ran)
+		require.Equal(t, 1, f.Counts().Queries, "nothing is read between")
+		require.Equal(t, [][]string{{"t"}}, runs(t, e))
+		requireSame(t, l, reopened(t, e))
+	}
+}
+
+// TestOldAppendIsGivenUp holds that an append is sent for five minutes at most: whether it is there
+// is unknown then, and the next call starts over.
+func TestOldAppendIsGivenUp(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault tabletest.Fault
+		want  [][]string
+	}{
+		{"not there", tabletest.Before, [][]string{{"next"}}},
+		{"there", tabletest.After, [][]string{{"old"}, {"next"}}},
+		{"comes too late", tabletest.Late, [][]string{{"next"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			slept := false
+			l, f, e := flaky(t, func(k *repotest.Clock, call tabletest.Call) tabletest.Fault {
+				if slept || call.Method != tabletest.Commit {
+					return tabletest.None
+				}
+				slept = true
+				k.Move(5*time.Minute + time.Second)
+				return c.fault
+			})
+			_, err := l.Update(t.Context(), repo.Call{Tool: "old"}, put("a", "a"))
+			require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+			require.ErrorContains(t, err, "outcome unknown")
+			require.Equal(t, 1, f.Counts().Commits)
+			_, err = l.Update(t.Context(), repo.Call{Tool: "next"}, put("b", "b"))
+			require.NoError(t, err)
+			f.Deliver(t.Context())
+			require.Equal(t, c.want, runs(t, e))
+			requireSame(t, l, reopened(t, e))
+		})
+	}
+}
+
+// TestSleepBeforeTheAppend holds that an append which became too old before it was sent at all is
+// not sent: the call starts over by itself.
+func TestSleepBeforeTheAppend(t *testing.T) {
+	slept := false
+	l, f, e := flaky(t, func(k *repotest.Clock, c tabletest.Call) tabletest.Fault {
+		if !slept && c.Method == tabletest.Query {
+			slept = true
+			k.Move(time.Hour)
+		}
+		return tabletest.None
+	})
+	ran := 0
+	_, err := l.Update(t.Context(), repo.Call{Tool: "t"},
+		func(_ context.Context, d *draft) (any, error) {
+			ran++
+			return nil, d.Record("text", "a", "a")
+		})
+	require.NoError(t, err)
+	require.Equal(t, 2, ran)
+	require.Equal(t, 2, f.Counts().Queries)
+	require.Equal(t, 1, f.Counts().Commits)
+	require.Equal(t, [][]string{{"t"}}, runs(t, e))
+}
+
+// TestGivesUpAfterALostRace holds that a call whose append lost the race knows that nothing of it
+// was written, though it was sent.
+func TestGivesUpAfterALostRace(t *testing.T) {
+	q := newLine(t)
+	q.gate.through <- nil
+	<-q.first.done
+	ctx, cancel := context.WithCancel(t.Context())
+	var quits *pending
+	ran := 0
+	quits = q.start(ctx, repo.Call{Tool: "quits"}, func(_ context.Context, d *draft) (any, error) {
+		if ran++; ran == 2 {
+			cancel()
+			<-quits.done
+		}
+		return nil, d.Record("text", "quits", "quits")
+	})
+	<-q.gate.entered
+	store(t, q.fresh(), "other", "other")
+	q.gate.open()
+	<-quits.done
+	require.ErrorIs(t, quits.err, context.Canceled)
+	require.False(t, fault.Is(quits.err, fault.Unavailable), "%v", quits.err)
+	store(t, q.log, "next", "next")
+	require.Equal(t, [][]string{{"first"}, {"store"}, {"store"}}, runs(t, q.e))
+}

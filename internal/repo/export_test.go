@@ -1,0 +1,45 @@
+package repo
+
+import "bytes"
+
+// Waiting is how many calls wait in the queue of a log.
+func (l *Log[S]) Waiting() int {
+	l.queue.mu.Lock()
+	defer l.queue.mu.Unlock()
+	return len(l.queue.waiting)
+}
+
+// Waiting is how many calls wait in the queue of a vault.
+func (v *Vault) Waiting() int { return v.log.Waiting() }
+
+// Repack changes the parts of a stored run, whose payload is in the item, and leaves its header. A
+// part that is changed, or new, has a new salt.
+func Repack(item []byte, change func(parts [][]byte) [][]byte) ([]byte, error) {
+	c, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	_, inline, err := readItem(item)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := c.unpack(inline)
+	if err != nil {
+		return nil, err
+	}
+	var texts [][]byte
+	for _, p := range parts {
+		texts = append(texts, bytes.Clone(p.data))
+	}
+	var changed []part
+	for i, data := range change(texts) {
+		p := newPart(0)
+		p.data = data
+		if i < len(parts) && bytes.Equal(data, parts[i].data) {
+			p = parts[i]
+		}
+		changed = append(changed, p)
+	}
+	packed, _ := c.pack(changed)
+	return append(item[:len(item)-len(inline):len(item)-len(inline)], packed...), nil
+}

@@ -1,0 +1,277 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/table"
+)
+
+// TestQueuedCallsAreOneRun holds that what queues while an append is in flight becomes one run, each
+// call on what the ones before it would leave, and that a failure is that call's alone.
+func TestQueuedCallsAreOneRun(t *testing.T) {
+	q := newLine(t)
+	var seen []string
+	look := func(f fn) fn {
+		return func(ctx context.Context, d *draft) (any, error) {
+			seen = append(seen, fmt.Sprintf("%d after %v, durable %d",
+				d.Seq(), texts(d.State()), d.Durable().Seq))
+			return f(ctx, d)
+		}
+	}
+	errNo := errors.New("no")
+	calls := []*pending{
+		q.add(t.Context(), "a", look(put("a", "a"))),
+		q.add(t.Context(), "fails", look(func(_ context.Context, d *draft) (any, error) {
+			return nil, errors.Join(d.Record("text", "x", "x"), errNo)
+		})),
+		q.add(t.Context(), "panics", look(func(_ context.Context, d *draft) (any, error) {
+			_ = d.Record("text", "y", "y")
+			panic("a secret")
+		})),
+		q.add(t.Context(), "nothing", look(func(context.Context, *draft) (any, error) {
+			return nil, nil
+		})),
+		q.add(t.Context(), "b", look(put("b", "b"))),
+	}
+	q.gate.through <- nil
+	<-q.first.done
+	<-q.gate.entered
+	for i, c := range calls {
+		select {
+		case <-c.done:
+			t.Fatalf("call %d was answered before what it saw was durable", i)
+		default:
+		}
+	}
+	require.EqualValues(t, 1, q.log.Known().Seq)
+	q.gate.open()
+	for _, c := range calls {
+		<-c.done
+	}
+	require.Equal(t, []string{
+		"2 after [first], durable 1", "3 after [a first], durable 1", "3 after [a first], durable 1",
+		"3 after [a first], durable 1", "3 after [a first], durable 1",
+	}, seen)
+	require.Equal(t, repo.Receipt{Seq: 2, Changed: true}, calls[0].receipt)
+	require.ErrorIs(t, calls[1].err, errNo)
+	require.ErrorContains(t, calls[2].err, "panic in panics")
+	require.NotContains(t, calls[2].err.Error(), "a secret")
+	require.NoError(t, calls[3].err)
+	require.Equal(t, repo.Receipt{Seq: 2}, calls[3].receipt)
+	require.Equal(t, repo.Receipt{Seq: 3, Changed: true}, calls[4].receipt)
+	require.Equal(t, [][]string{{"first"}, {"a", "b"}}, runs(t, q.e))
+	requireSame(t, q.log, q.fresh())
+}
+
+// TestFateOfARun holds that all calls of a run are told its failure, also those that it only let see
+// a draft.
+func TestFateOfARun(t *testing.T) {
+	q := newLine(t)
+	calls := []*pending{
+		q.add(t.Context(), "a", put("a", "a")),
+		q.add(t.Context(), "refused", func(_ context.Context, d *draft) (any, error) {
+			if _, ok := d.State().Texts["a"]; ok {
+				return nil, fault.New(fault.Conflict, "a is there")
+			}
+			return nil, nil
+		}),
+	}
+	q.gate.through <- nil
+	<-q.gate.entered
+	q.gate.through <- fmt.Errorf("too much: %w", table.ErrLimit)
+	for _, c := range calls {
+		<-c.done
+		require.ErrorIs(t, c.err, table.ErrLimit)
+	}
+	require.Equal(t, [][]string{{"first"}}, runs(t, q.e))
+	q.gate.open()
+	_, err := q.log.Update(t.Context(), repo.Call{Tool: "next"}, put("a", "a"))
+	require.NoError(t, err)
+	requireSame(t, q.log, q.fresh())
+}
+
+// TestTwinsInOneRun holds that calls with one key in one run have one effect and one answer, which
+// nobody is told before it is durable.
+func TestTwinsInOneRun(t *testing.T) {
+	q := newLine(t)
+	twin := func(request, text string) *pending {
+		p := q.start(t.Context(), repo.Call{Tool: text, Key: "key", Request: []byte(request)},
+			put(text, text))
+		q.queue++
+		queued(t, q.log, q.queue)
+		return p
+	}
+	one, two, other := twin("r", "one"), twin("r", "two"), twin("s", "three")
+	q.gate.through <- nil
+	<-q.gate.entered
+	for _, p := range []*pending{one, two, other} {
+		select {
+		case <-p.done:
+			t.Fatal("a twin was answered before the first was durable")
+		default:
+		}
+	}
+	q.gate.open()
+	<-one.done
+	<-two.done
+	<-other.done
+	require.NoError(t, one.err)
+	require.Equal(t, repo.Receipt{Seq: 2, Changed: true}, one.receipt)
+	require.NoError(t, two.err)
+	require.Equal(t, repo.Receipt{Seq: 2, Replayed: []byte(`"one"`)}, two.receipt)
+	require.True(t, fault.Is(other.err, fault.KeyReused), "%v", other.err)
+	require.Equal(t, [][]string{{"first"}, {"one"}}, runs(t, q.e))
+	requireSame(t, q.log, q.fresh())
+}
+
+// TestRunCloses holds that a run has at most 64 commits and is closed at 8 MiB.
+func TestRunCloses(t *testing.T) {
+	big := noise(1 << 20)
+	for _, c := range []struct {
+		name  string
+		calls int
+		text  string
+		want  []int
+	}{
+		{"commits", 70, "x", []int{1, 64, 6}},
+		{"bytes", 11, big, []int{1, 8, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := newLine(t)
+			var calls []*pending
+			for i := range c.calls {
+				calls = append(calls, q.add(t.Context(), "t", put(fmt.Sprint(i), c.text)))
+			}
+			q.gate.through <- nil
+			q.gate.open()
+			for i, call := range calls {
+				<-call.done
+				require.NoError(t, call.err)
+				require.EqualValues(t, i+2, call.receipt.Seq, "calls keep their order")
+			}
+			var sizes []int
+			for _, r := range runs(t, q.e) {
+				sizes = append(sizes, len(r))
+			}
+			require.Equal(t, c.want, sizes)
+			requireSame(t, q.log, q.fresh())
+		})
+	}
+}
+
+// TestPayload holds that a payload of 16 KB lies in the item, and a larger one in an object that the
+// item names.
+func TestPayload(t *testing.T) {
+	e := engine(t)
+	l := newLog(t, e)
+	store(t, l, "small", noise(8<<10))
+	require.Empty(t, objects(t, e))
+	store(t, l, "long", strings.Repeat("packs well ", 10_000))
+	require.Empty(t, objects(t, e))
+	store(t, l, "large", noise(24<<10))
+	require.Len(t, objects(t, e), 1)
+	it, err := e.Table.Get(t.Context(), table.Key{Part: repotest.Part, Sort: "log/000000000003"})
+	require.NoError(t, err)
+	require.Less(t, len(it.Data), 1<<10)
+	require.Contains(t, string(it.Data), objects(t, e)[0])
+	requireSame(t, l, reopened(t, e))
+}
+
+// TestCommitsFrom holds that commits are read from a number on, whatever run that is in.
+func TestCommitsFrom(t *testing.T) {
+	q := newLine(t)
+	var calls []*pending
+	for range 130 {
+		calls = append(calls, q.add(t.Context(), "t", put("a", "a")))
+	}
+	q.gate.through <- nil
+	q.gate.open()
+	for _, c := range calls {
+		<-c.done
+	}
+	for from := range uint64(135) {
+		next := max(from, 1)
+		for c, err := range q.fresh().Commits(t.Context(), from) {
+			require.NoError(t, err)
+			require.Equal(t, next, c.Seq)
+			next++
+		}
+		require.Equal(t, max(from, 132), next)
+	}
+}
+
+// texts are the names of the texts of a state.
+func texts(s *repotest.State) []string {
+	var all []string
+	for _, name := range []string{"a", "b", "first", "x", "y"} {
+		if _, ok := s.Texts[name]; ok {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func newLog(t *testing.T, e repotest.Engine) *repo.Log[*repotest.State] {
+	t.Helper()
+	l := reopened(t, e)
+	require.NoError(t, l.Create(t.Context()))
+	return l
+}
+
+// reopened is a log as another process has it.
+func reopened(t *testing.T, e repotest.Engine) *repo.Log[*repotest.State] {
+	t.Helper()
+	l, err := repo.NewLog(repotest.LogOptions(e, time.Now), &repotest.State{})
+	require.NoError(t, err)
+	return l
+}
+
+func store(t *testing.T, l *repo.Log[*repotest.State], name, text string) {
+	t.Helper()
+	_, err := l.Update(t.Context(), repo.Call{Tool: "store"}, put(name, text))
+	require.NoError(t, err)
+}
+
+// requireSame requires that two processes see the same, and that the chain verifies.
+func requireSame(t *testing.T, used, fresh *repo.Log[*repotest.State]) {
+	t.Helper()
+	got, err := used.Read(t.Context())
+	require.NoError(t, err)
+	want, err := fresh.Read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	replayed, err := fresh.Replay(t.Context(), &repotest.State{}, true)
+	require.NoError(t, err)
+	require.Equal(t, want, replayed)
+}
+
+// objects are the keys in the bucket.
+func objects(t *testing.T, e repotest.Engine) []string {
+	t.Helper()
+	var all []string
+	for o, err := range e.Bucket.List(t.Context(), "") {
+		require.NoError(t, err)
+		all = append(all, o.Key)
+	}
+	return all
+}
+
+// noise is text that does not get smaller when it is packed.
+func noise(n int) string {
+	r, b := rand.New(rand.NewPCG(1, uint64(n))), make([]byte, n)
+	for i := range b {
+		b[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"[r.IntN(64)]
+	}
+	return string(b)
+}

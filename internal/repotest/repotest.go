@@ -1,0 +1,129 @@
+// Package repotest is what a log must hold on every engine: that each call has exactly one effect
+// whatever the table and the bucket do, that several processes over one table lose nothing and see
+// no time go back, that a key works once, and that calls cost what they may (DESIGN §8, §9).
+//
+// ROOKERY_SOAK=1 makes the budgets of the random cases larger. A random case logs its seed.
+package repotest
+
+import (
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/tabletest"
+)
+
+// An Engine is where logs are kept.
+type Engine struct {
+	Table  table.Table
+	Bucket blob.Bucket
+}
+
+// Run runs the suite on an engine. open is called once for each case and returns an empty engine;
+// what has to be closed is closed with t.Cleanup.
+func Run(t *testing.T, open func(t *testing.T) Engine) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, Engine)
+	}{
+		{"exactly one effect", exactlyOneEffect},
+		{"contention", contention},
+		{"idempotency", idempotency},
+		{"requests", requests},
+		{"control item", control},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+// A Clock stands still until it is told to move. It is safe for concurrent use.
+type Clock struct{ nanos atomic.Int64 }
+
+// NewClock is a clock at a time of its own.
+func NewClock() *Clock {
+	c := &Clock{}
+	c.nanos.Store(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+// Now is the time of the clock.
+func (c *Clock) Now() time.Time { return time.Unix(0, c.nanos.Load()) }
+
+// Move moves the clock, also back.
+func (c *Clock) Move(d time.Duration) { c.nanos.Add(int64(d)) }
+
+// A place is a partition of an engine with faults in front of it, and the clock of who uses it.
+type place struct {
+	Engine
+	flaky  *tabletest.Flaky
+	bucket *flakyBucket
+	clock  *Clock
+}
+
+// newPlace takes a part of the engine that nobody else uses.
+func newPlace(e Engine, name string, plan func(tabletest.Call) tabletest.Fault) *place {
+	name = strings.Map(func(r rune) rune {
+		if r == ' ' || r == '/' {
+			return '-'
+		}
+		return r
+	}, name)
+	e = Engine{table.Sub(e.Table, name), blob.Sub(e.Bucket, name)}
+	return &place{e, tabletest.NewFlaky(e.Table, plan), &flakyBucket{Bucket: e.Bucket}, NewClock()}
+}
+
+// flakyEngine is the engine with the faults.
+func (p *place) flakyEngine() Engine { return Engine{p.flaky, p.bucket} }
+
+// log opens the log of the place, as a process of its own would.
+func (p *place) log(t *testing.T, e Engine) *repo.Log[*State] {
+	t.Helper()
+	l, err := repo.NewLog(LogOptions(e, p.clock.Now), &State{})
+	require.NoError(t, err)
+	return l
+}
+
+// newLog makes the log of a place and opens it.
+func (p *place) newLog(t *testing.T) *repo.Log[*State] {
+	t.Helper()
+	require.NoError(t, p.log(t, p.Engine).Create(t.Context()))
+	return p.log(t, p.flakyEngine())
+}
+
+// soaking reports whether the tests may take their time.
+func soaking() bool { return os.Getenv("ROOKERY_SOAK") != "" }
+
+// seeded is a source of chance that can be had again by its seed, which it logs.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// noise is text that does not get smaller when it is packed.
+func noise(n int, seed uint64) string {
+	r, b := rand.New(rand.NewPCG(seed, 1)), make([]byte, n)
+	for i := range b {
+		b[i] = byte(' ' + r.IntN(95))
+	}
+	return string(b)
+}
+
+// together runs n functions at once and waits for all.
+func together(n int, fn func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { fn(i) })
+	}
+	all.Wait()
+}

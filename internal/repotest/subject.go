@@ -1,0 +1,187 @@
+package repotest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// errRefused is the failure of a step that fails on purpose.
+var errRefused = errors.New("refused on purpose")
+
+// A step is one call of a scenario. The commit that it makes is known by its tool.
+type step struct {
+	tool      string
+	key       string
+	put       map[string]string
+	remove    string
+	grow      string // the name of a text that gets longer: done twice, it shows
+	ifVersion uint64
+	dryRun    bool
+	refused   bool
+	replays   string // the tool of the step whose answer it gets
+}
+
+func (s step) call() repo.Call {
+	request := s.tool
+	if s.replays != "" {
+		request = s.replays
+	}
+	return repo.Call{
+		Who: repo.Who{Principal: "tester"}, Tool: s.tool, Key: s.key, DryRun: s.dryRun,
+		Request: []byte(request), IfVersion: s.ifVersion,
+	}
+}
+
+// A subject is a log or a vault, as one process has it.
+type subject interface {
+	do(ctx context.Context, s step) (repo.Receipt, error)
+	Commits(ctx context.Context, from uint64) iter.Seq2[*repo.Commit, error]
+	state(ctx context.Context) (string, error) // all that a reader sees
+	verify(ctx context.Context) error          // checks the chain and folds all anew
+}
+
+// A logSubject keeps the texts of the steps as records.
+type logSubject struct{ *repo.Log[*State] }
+
+var _ subject = logSubject{}
+
+func (l logSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
+	return l.Update(ctx, s.call(), func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+		for name, text := range s.put {
+			old, ok := d.State().Texts[name]
+			if ok && old.Text == text {
+				continue
+			}
+			if err := d.Touch(old.Changed); err != nil {
+				return nil, err
+			}
+			if err := d.Record("text", name, text); err != nil {
+				return nil, err
+			}
+		}
+		if s.remove != "" {
+			if err := d.Record("text", s.remove, nil); err != nil {
+				return nil, err
+			}
+		}
+		if s.grow != "" {
+			text := d.State().Texts[s.grow].Text + "+"
+			if err := d.Record("text", s.grow, text); err != nil {
+				return nil, err
+			}
+		}
+		if s.refused {
+			return nil, errRefused
+		}
+		return s.tool, nil
+	})
+}
+
+func (l logSubject) state(ctx context.Context) (string, error) {
+	s, err := l.Read(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintln(s.State, s.Seq, s.Time, s.Status), nil
+}
+
+func (l logSubject) verify(ctx context.Context) error {
+	_, err := l.Replay(ctx, &State{}, true)
+	return err
+}
+
+// A vaultSubject keeps the texts of the steps as notes.
+type vaultSubject struct{ *repo.Vault }
+
+var _ subject = vaultSubject{}
+
+func (v vaultSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
+	return v.Update(ctx, s.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+		for name, text := range s.put {
+			if err := tx.Put(ctx, vault.Path(name+".md"), []byte(text)); err != nil {
+				return nil, err
+			}
+		}
+		if s.remove != "" {
+			if err := tx.Remove(ctx, vault.Path(s.remove+".md")); err != nil {
+				return nil, err
+			}
+		}
+		if s.grow != "" {
+			if err := grow(ctx, tx, vault.Path(s.grow+".md")); err != nil {
+				return nil, err
+			}
+		}
+		if s.refused {
+			return nil, errRefused
+		}
+		return s.tool, nil
+	})
+}
+
+// grow makes a note longer.
+func grow(ctx context.Context, tx *repo.Tx, path vault.Path) error {
+	old, _, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	return tx.Put(ctx, path, append(bytes.Clone(old), '+'))
+}
+
+func (v vaultSubject) state(ctx context.Context) (string, error) {
+	idx, err := v.Read(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, idx.Version(), idx.Time(), idx.Totals())
+	for f := range idx.Files() {
+		text, err := v.Text(ctx, f.Body)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s v%d %v %q\n", f.Path, f.Version, f.Body, text)
+	}
+	for lines, err := range v.AuditLog(ctx) {
+		if err != nil {
+			return "", err
+		}
+		b.Write(lines)
+	}
+	return b.String(), nil
+}
+
+func (v vaultSubject) verify(ctx context.Context) error {
+	_, err := v.Rebuild(ctx, true)
+	return err
+}
+
+// A kind of subject says how one is opened in a place.
+type kind struct {
+	name string
+	open func(t *testing.T, p *place, e Engine) subject
+}
+
+var (
+	logKind = kind{"log", func(t *testing.T, p *place, e Engine) subject {
+		return logSubject{p.log(t, e)}
+	}}
+	vaultKind = kind{"vault", func(t *testing.T, p *place, e Engine) subject {
+		v, err := repo.NewVault(repo.VaultOptions{
+			Name: "v", Part: Part, Table: e.Table, Bucket: e.Bucket,
+			Texts: repo.NewTexts(1 << 20), Now: p.clock.Now,
+		})
+		require.NoError(t, err)
+		return vaultSubject{v}
+	}}
+)

@@ -1,0 +1,155 @@
+package team_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+	"rookery/internal/tabletest"
+	"rookery/internal/team"
+)
+
+// crashes are the ways in which the n-th call of a process fails: that call alone, or it and each
+// that follows, for then the process dies.
+func crashes(n int) map[string]func(tabletest.Call) tabletest.Fault {
+	dead := func(first tabletest.Fault) func(tabletest.Call) tabletest.Fault {
+		return func(c tabletest.Call) tabletest.Fault {
+			switch {
+			case c.N < n:
+				return tabletest.None
+			case c.N == n:
+				return first
+			}
+			return tabletest.Before
+		}
+	}
+	return map[string]func(tabletest.Call) tabletest.Fault{
+		"error before": tabletest.At(n, tabletest.Before),
+		"error after":  tabletest.At(n, tabletest.After),
+		"late":         tabletest.At(n, tabletest.Late),
+		"late at next": tabletest.At(n, tabletest.LateNext),
+		"dead before":  dead(tabletest.Before),
+		"dead after":   dead(tabletest.After),
+		"dead, late":   dead(tabletest.Late),
+	}
+}
+
+// everyCall runs a test with each crash at each call that do makes without one.
+func everyCall(
+	t *testing.T, prepare func(*testing.T, *deployment),
+	do func(context.Context, *team.Team) error,
+	check func(t *testing.T, d *deployment, acked bool, deliver func()),
+) {
+	t.Helper()
+	for n := 1; ; n++ {
+		reached := false
+		for name, plan := range crashes(n) {
+			t.Run(fmt.Sprintf("call %d, %s", n, name), func(t *testing.T) {
+				d := deploy(t)
+				prepare(t, d)
+				flaky := tabletest.NewFlaky(d.table, plan)
+				ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
+				defer cancel()
+				a, err := d.teams(t, flaky, false).Team(ctx, "a")
+				if err == nil {
+					err = do(ctx, a)
+				}
+				reached = reached || flaky.Calls() >= n
+				check(t, d, err == nil, func() { flaky.Deliver(t.Context()) })
+			})
+		}
+		if !reached {
+			require.Greater(t, n, 4, "the plan met no call")
+			return
+		}
+	}
+}
+
+// TestCreateCrashes holds that a call that is repeated with its key makes exactly one vault,
+// wherever the first attempt ended: also between the vault's log and the tenant's commit
+// (reference/log.md §6).
+func TestCreateCrashes(t *testing.T) {
+	for name, early := range map[string]bool{
+		"what is late comes before": true, "what is late comes after": false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyCall(t, func(*testing.T, *deployment) {},
+				func(ctx context.Context, a *team.Team) error {
+					_, err := create(ctx, a, callOf("1"), "v")
+					return err
+				},
+				func(t *testing.T, d *deployment, _ bool, deliver func()) {
+					if early {
+						deliver()
+					}
+					a := d.team(t, false)
+					_, err := create(t.Context(), a, callOf("1"), "v")
+					require.NoError(t, err, "the repetition")
+					deliver()
+					requireOne(t, d)
+				})
+		})
+	}
+}
+
+// requireOne requires that tenant "a" has one vault, which works, and nothing beside it.
+func requireOne(t *testing.T, d *deployment) {
+	t.Helper()
+	a := d.team(t, false)
+	s, _, err := a.State(t.Context())
+	require.NoError(t, err)
+	require.Len(t, s.Vaults(), 1)
+	require.Equal(t, 1, s.Vaults()[0].Incarnation)
+	require.False(t, d.has(t, "v/2"), "a second log was made")
+	require.Empty(t, notes(t, a, "v"))
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
+	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
+}
+
+// TestTrashCrashes holds that a vault that was half put in the trash can be put there, and taken
+// out.
+func TestTrashCrashes(t *testing.T) {
+	prepare := func(t *testing.T, d *deployment) {
+		a := d.team(t, false)
+		_, err := create(t.Context(), a, callOf("1"), "v")
+		require.NoError(t, err)
+		require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
+	}
+	throw := func(ctx context.Context, a *team.Team) error {
+		_, err := a.Trash(ctx, callOf("2"), "v", told)
+		return err
+	}
+	t.Run("repeated", func(t *testing.T) {
+		everyCall(t, prepare, throw, func(t *testing.T, d *deployment, _ bool, deliver func()) {
+			deliver()
+			require.NoError(t, throw(t.Context(), d.team(t, false)))
+			_, err := d.team(t, false).Vault(t.Context(), "v")
+			require.Error(t, err)
+			requireBack(t, d)
+		})
+	})
+	t.Run("restored", func(t *testing.T) {
+		everyCall(t, prepare, throw, func(t *testing.T, d *deployment, acked bool, deliver func()) {
+			deliver()
+			if acked {
+				_, err := d.team(t, false).Vault(t.Context(), "v")
+				require.Error(t, err)
+			}
+			requireBack(t, d)
+		})
+	})
+}
+
+// requireBack restores the vault "v" and requires that it works.
+func requireBack(t *testing.T, d *deployment) {
+	t.Helper()
+	a := d.team(t, false)
+	_, err := a.Restore(t.Context(), repo.Call{}, "v", told)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "two\n"))
+}

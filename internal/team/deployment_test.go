@@ -1,0 +1,169 @@
+package team_test
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/bolttable"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/team"
+	"rookery/internal/vault"
+)
+
+// A clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// A deployment is a table and a folder, with the tenants "a" and "b".
+type deployment struct {
+	dir    string
+	table  table.Table
+	bucket blob.Bucket
+	clock  *clock
+}
+
+func deploy(t *testing.T) *deployment {
+	t.Helper()
+	dir := t.TempDir()
+	clock := &clock{now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+	b, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{Now: clock.time})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	bucket, err := fileblob.Open(filepath.Join(dir, "files"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+	d := &deployment{dir: filepath.Join(dir, "files"), table: b, bucket: bucket, clock: clock}
+	teams := d.teams(t, b, false)
+	require.NoError(t, teams.Make(t.Context(), "a"))
+	require.NoError(t, teams.Make(t.Context(), "a"), "to make a tenant twice does no harm")
+	require.NoError(t, teams.Make(t.Context(), "b"))
+	return d
+}
+
+// teams are the tenants as a process sees them that begins now, over a table that may fail.
+func (d *deployment) teams(t *testing.T, over table.Table, folders bool) *team.Teams {
+	t.Helper()
+	teams := team.NewTeams(team.Options{
+		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
+		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Folders: folders,
+	})
+	t.Cleanup(teams.Close)
+	return teams
+}
+
+// team is the tenant "a" as a process sees it that begins now. Only one at a time may have folders.
+func (d *deployment) team(t *testing.T, folders bool) *team.Team {
+	t.Helper()
+	a, err := d.teams(t, d.table, folders).Team(t.Context(), "a")
+	require.NoError(t, err)
+	return a
+}
+
+// callOf is a call whose request is this, with a key of the same name.
+func callOf(request string) repo.Call {
+	return repo.Call{
+		Who: repo.Who{Principal: "p"}, Tool: "test", Key: request, Request: []byte(request),
+	}
+}
+
+// create makes a vault, and answers what the tool would be told.
+func create(ctx context.Context, a *team.Team, c repo.Call, name string) (team.Entry, error) {
+	var made team.Entry
+	_, err := a.Create(ctx, c, team.NewVault{Name: name}, func(e team.Entry) any {
+		made = e
+		return "made"
+	})
+	if err != nil {
+		return team.Entry{}, err // a call that gave up may still be worked on
+	}
+	return made, nil
+}
+
+func told(team.Entry) any { return "done" }
+
+func trash(t *testing.T, a *team.Team, name string) {
+	t.Helper()
+	_, err := a.Trash(t.Context(), repo.Call{}, name, told)
+	require.NoError(t, err)
+}
+
+// put writes a note of a vault.
+func put(ctx context.Context, a *team.Team, name, path, text string) error {
+	v, err := a.Vault(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, err = v.Update(ctx, repo.Call{}, func(ctx context.Context, tx *repo.Tx) (any, error) {
+		return nil, tx.Put(ctx, vault.Path(path), []byte(text))
+	})
+	return err
+}
+
+// notes are the notes of a vault.
+func notes(t *testing.T, a *team.Team, name string) []string {
+	t.Helper()
+	v, err := a.Vault(t.Context(), name)
+	require.NoError(t, err)
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	paths := []string{}
+	for f := range idx.Files() {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}
+
+// files are all files below a folder of the deployment.
+func (d *deployment) files(t *testing.T, under string) map[string]string {
+	t.Helper()
+	all, root := map[string]string{}, filepath.Join(d.dir, under)
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if os.IsNotExist(err) || err == nil && e.IsDir() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(root, path)
+		all[rel] = string(data)
+		return err
+	})
+	require.NoError(t, err)
+	return all
+}
+
+// has reports whether a partition of tenant "a" has any item.
+func (d *deployment) has(t *testing.T, part string) bool {
+	t.Helper()
+	for _, err := range table.Sub(d.table, "a").Query(t.Context(), part, "", "~") {
+		require.NoError(t, err)
+		return true
+	}
+	return false
+}

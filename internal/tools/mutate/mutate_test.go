@@ -1,0 +1,52 @@
+package mutate_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/bolttable"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/tools/mutate"
+)
+
+// TestCallThatGaveUp holds that nobody looks at the output of a call that gave up: its function may
+// still be filling it. The race detector tells.
+func TestCallThatGaveUp(t *testing.T) {
+	dir := t.TempDir()
+	table, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, table.Close()) }()
+	bucket, err := fileblob.Open(dir)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, bucket.Close()) }()
+	v, err := repo.NewVault(repo.VaultOptions{
+		Name: "v", Part: "v/1", Table: table, Bucket: blob.Sub(bucket, "log"),
+		Texts: repo.NewTexts(1 << 20), Now: time.Now,
+	})
+	require.NoError(t, err)
+	require.NoError(t, v.Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+
+	ctx, giveUp := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	out, err := mutate.Vault(ctx, v, repo.Call{},
+		func(_ context.Context, _ *repo.Tx, out *[64]int) error {
+			defer close(ended)
+			giveUp()
+			out[0] = 1
+			return nil
+		})
+	if err != nil {
+		require.ErrorIs(t, err, context.Canceled)
+		require.Zero(t, out)
+	}
+	<-ended
+	_, err = mutate.Vault(t.Context(), v, repo.Call{},
+		func(context.Context, *repo.Tx, *[64]int) error { return nil })
+	require.NoError(t, err, "the worker is done with the first")
+}

@@ -1,0 +1,231 @@
+package tooltest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/clitool"
+	"rookery/internal/httptool"
+	"rookery/internal/tool"
+)
+
+// A Connect is how commands reach the tools at a target.
+type Connect func(clitool.Target) tool.Invoker
+
+// InProcess reaches a catalogue as the caller, under the agent and session of the target.
+func InProcess(cat *tool.Catalogue, c auth.Caller) Connect {
+	return func(t clitool.Target) tool.Invoker {
+		own := c
+		own.Agent, own.Session = cmp.Or(t.Agent, c.Agent), cmp.Or(t.Session, c.Session)
+		own.ReadOnly = c.ReadOnly || t.ReadOnly
+		return As(cat, own)
+	}
+}
+
+// Served reaches the server at base.
+func Served(base string) Connect {
+	return func(t clitool.Target) tool.Invoker {
+		return &httptool.Client{
+			Base: base, Agent: t.Agent, Session: t.Session, ReadOnly: t.ReadOnly,
+		}
+	}
+}
+
+// Commands is the way over the command line, with every argument as a person would type it.
+func Commands(tools []*tool.Tool, connect Connect) Way {
+	return Way{"cli", func(t testing.TB, c Call) (json.RawMessage, bool) {
+		t.Helper()
+		argv, ok := Argv(tools, c)
+		if !ok {
+			return nil, false
+		}
+		return Run(t, tools, connect, argv...), true
+	}}
+}
+
+// Inputs is the way over the command line with all arguments in --input. It carries every call of a
+// tool by its name.
+func Inputs(tools []*tool.Tool, connect Connect) Way {
+	return Way{"cli --input", func(t testing.TB, c Call) (json.RawMessage, bool) {
+		t.Helper()
+		made := find(tools, c.Tool)
+		if made == nil {
+			return nil, false
+		}
+		argv := append(strings.Fields(made.Commands[0].Words), "--json", "--input", string(c.JSON(t)))
+		return Run(t, tools, connect, argv...), true
+	}}
+}
+
+// Run runs a command line that prints JSON, and checks that its exit code is that of the answer.
+func Run(t testing.TB, tools []*tool.Tool, connect Connect, argv ...string) json.RawMessage {
+	t.Helper()
+	p := Shell{Tools: tools, Connect: connect}.Run(t, argv...)
+	answer := json.RawMessage(strings.TrimSuffix(p.Out, "\n"))
+	require.NotEmpty(t, answer, "%q: exit %d: %s", argv, p.Exit, p.Err)
+	want := 0
+	if code := CodeOf(t, answer); code != "" {
+		want = code.Exit()
+	}
+	require.Equal(t, want, p.Exit, "%q: %s%s", argv, answer, p.Err)
+	return answer
+}
+
+// A Shell runs command lines of these tools, without a terminal.
+type Shell struct {
+	Tools   []*tool.Tool
+	Connect Connect
+	Env     map[string]string
+	Stdin   string
+}
+
+// Printed is what a command line came to.
+type Printed struct {
+	Exit     int
+	Out, Err string
+}
+
+// Run runs a command line, without the name of the program.
+func (s Shell) Run(t testing.TB, argv ...string) Printed {
+	t.Helper()
+	var out, errs bytes.Buffer
+	app := &clitool.App{
+		Tools: s.Tools, In: strings.NewReader(s.Stdin), Out: &out, Err: &errs,
+		Env: func(name string) string { return s.Env[name] },
+		Connect: func(_ context.Context, t clitool.Target) (tool.Invoker, io.Closer, error) {
+			return s.Connect(t), nil, nil
+		},
+	}
+	exit := app.Run(t.Context(), argv)
+	return Printed{exit, out.String(), errs.String()}
+}
+
+// Argv is the command line of a call, if one can say it.
+func Argv(tools []*tool.Tool, c Call) ([]string, bool) {
+	made := find(tools, c.Tool)
+	if made == nil {
+		return nil, false
+	}
+	args, ok := named(made, c)
+	if !ok {
+		return nil, false
+	}
+	l := line{way: made.Commands[0], words: map[string][]string{}}
+	if in := made.Input; in != nil && len(c.Args[in.Arg]) > 0 && c.Args[in.Arg][0] != '[' {
+		return nil, false // it would be the path of files
+	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if !l.add(args[name], name, c.Args[name]) {
+			return nil, false
+		}
+	}
+	return l.argv(), true
+}
+
+// A line is a command line in the making.
+type line struct {
+	way   tool.Command
+	flags []string
+	words map[string][]string // by the argument that they stand for
+}
+
+// add adds an argument, as a flag or as words. It is false if text cannot say the value.
+func (l *line) add(a tool.Arg, name string, raw json.RawMessage) bool {
+	values, ok := texts(a, raw)
+	switch {
+	case !ok:
+		return false
+	case a.Bool(), a.Kind() == "integer":
+		if raw[0] == '"' {
+			return false // what is no number, the command line itself refuses
+		}
+	case a.Name == "vault" && strings.ContainsAny(values[0], `/\.`):
+		return false // it would be a folder
+	case a.Shared && len(values[0]) > 128:
+		return false // the command line refuses it in its own words
+	}
+	if slices.Contains(l.places(), a.Name) && name == a.Name && l.areWords(a, values) {
+		l.words[a.Name] = values
+		return true
+	}
+	l.flag(a, values)
+	return true
+}
+
+// areWords reports whether the values can stand without a flag: as words that are taken for what
+// they are.
+func (l *line) areWords(a tool.Arg, values []string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool {
+		name, _, pair := strings.Cut(v, "=")
+		isPair := pair && name != "" && !strings.ContainsAny(name, "/#? ")
+		return l.way.Pairs != "" && isPair != (a.Name == l.way.Pairs)
+	})
+}
+
+func (l *line) flag(a tool.Arg, values []string) {
+	name := a.Flag
+	if a.Name == "agent_id" {
+		name = "agent" // a global flag stands for it
+	}
+	for _, v := range values {
+		l.flags = append(l.flags, "--"+name+"="+v)
+	}
+}
+
+// places are the arguments that the command takes without a flag, in order.
+func (l *line) places() []string {
+	var all []string
+	for _, entry := range l.way.Args {
+		name, _, _ := tool.Positional(entry)
+		all = append(all, name)
+	}
+	if l.way.Pairs != "" {
+		all = append(all, l.way.Pairs)
+	}
+	return all
+}
+
+// argv is the command line. Words behind a place that is left empty are flags.
+func (l *line) argv() []string {
+	var typed []string
+	gap := false
+	for _, name := range l.places() {
+		given := l.words[name]
+		if gap && name != l.way.Pairs {
+			for _, v := range given {
+				l.flags = append(l.flags, "--"+strings.ReplaceAll(name, "_", "-")+"="+v)
+			}
+			continue
+		}
+		gap = gap || len(given) == 0
+		typed = append(typed, given...)
+	}
+	argv := strings.Fields(l.way.Words)
+	if !slices.Contains(l.flags, "--envelope=false") {
+		argv = append(argv, "--json")
+	}
+	argv = append(argv, l.flags...)
+	if len(typed) > 0 {
+		argv = append(append(argv, "--"), typed...)
+	}
+	return argv
+}
+
+func find(tools []*tool.Tool, name string) *tool.Tool {
+	for _, t := range tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
