@@ -125,38 +125,6 @@ func (r *Resolver) Broken(after Spot) iter.Seq[Link] {
 	}
 }
 
-// enterRefs enters the references of a note into their buckets.
-func (d *draft) enterRefs(n *Note) {
-	for bucket, at := range n.refBuckets() {
-		d.refs.Set(key(bucket, n.Path), at)
-	}
-	d.totals.Refs += len(n.Refs)
-}
-
-// dropRefs takes them out.
-func (d *draft) dropRefs(n *Note) {
-	for bucket := range n.refBuckets() {
-		d.refs.Delete(key(bucket, n.Path))
-	}
-	d.totals.Refs -= len(n.Refs)
-}
-
-// buckets are the positions of the note's references, by bucket.
-func (n *Note) refBuckets() map[string][]int32 {
-	if len(n.Refs) == 0 {
-		return nil
-	}
-	all := make(map[string][]int32, len(n.Refs))
-	for i, r := range n.Refs {
-		b := bucketOf(r.Target)
-		all[b] = append(all[b], int32(i))
-	}
-	for b, at := range all {
-		all[b] = slices.Clip(at)
-	}
-	return all
-}
-
 // merge yields what is in several sequences, each sorted by spot, as one that is.
 func merge[T any](lists []iter.Seq[T], spot func(T) Spot) iter.Seq[T] {
 	if len(lists) == 1 {

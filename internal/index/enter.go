@@ -2,70 +2,99 @@ package index
 
 import "rookery/internal/vault"
 
-// enter enters a file into the lookups.
-func (d *draft) enter(f *File) {
-	d.files.Set(f.Path, f)
-	d.folded.Set(key(vault.Fold(f.Path), f.Path), struct{}{})
-	n := f.Note
+// swap puts a file in the place of another in all lookups; nil is none. The ids of the traits of the
+// one that goes are released before.
+func (d *draft) swap(old, now *File) {
+	if old != nil {
+		d.files.Delete(old.Path)
+		d.folded.Delete(key(vault.Fold(old.Path), old.Path))
+	}
+	if now != nil {
+		d.files.Set(now.Path, now)
+		d.folded.Set(key(vault.Fold(now.Path), now.Path), struct{}{})
+	}
+	was, is := noteOf(old), noteOf(now)
+	exchange(&d.broken, was.ifSo(was.quarantined()), is.ifSo(is.quarantined()))
+	exchange(&d.untyped, was.ifSo(was.isUntyped()), is.ifSo(is.isUntyped()))
+	exchange(&d.created, was.createdKeys(), is.createdKeys())
+	exchange(&d.modified, was.modifiedKeys(), is.modifiedKeys())
+	exchange(&d.byType, was.typeKeys(), is.typeKeys())
+	exchange(&d.declared, was.declaredKeys(), is.declaredKeys())
+	exchange(&d.names, was.nameKeys(), is.nameKeys())
+	exchange(&d.traits, was.traitKeys(), is.traitKeys())
+	exchange(&d.traitValues, was.valueKeys(), is.valueKeys())
+	exchange(&d.dates, was.dayKeys(), is.dayKeys())
+	exchange(&d.refs, was.refKeys(), is.refKeys())
+	exchange(&d.tags, was.tagKeys(), is.tagKeys())
+	d.count(was, -1)
+	d.count(is, 1)
+	if is != nil {
+		for _, t := range is.Annotations {
+			d.traitIDs.Set(t.ID, t)
+		}
+	}
+}
+
+// noteOf is the note that a file is, nil if it is none. The methods that give keys may be called on
+// nil.
+func noteOf(f *File) *Note {
+	if f == nil {
+		return nil
+	}
+	return f.Note
+}
+
+// exchange takes keys out of a tree and puts others in. Of those that are in both the value changes.
+func exchange[V any](t *tree[V], was, is map[string]V) {
+	for k := range was {
+		if _, stays := is[k]; !stays {
+			t.Delete(k)
+		}
+	}
+	for k, v := range is {
+		t.Set(k, v)
+	}
+}
+
+// ifSo is the note by its path, if something holds for it.
+func (n *Note) ifSo(holds bool) map[string]*Note {
+	if !holds {
+		return nil
+	}
+	return map[string]*Note{n.Path: n}
+}
+
+func (n *Note) quarantined() bool { return n != nil && n.Quarantine != nil }
+
+// isUntyped reports whether the note says no type and is no daily note.
+func (n *Note) isUntyped() bool {
+	return n != nil && n.DeclaredType == "" && n.Type != vault.Daily
+}
+
+func (n *Note) createdKeys() map[string]*Note {
 	if n == nil {
-		return
+		return nil
 	}
-	if n.Quarantine != nil {
-		d.broken.Set(n.Path, n)
-	}
-	if n.untyped() {
-		d.untyped.Set(n.Path, n)
-	}
-	d.created.Set(key(timeKey(n.Created), n.Path), n)
-	d.modified.Set(key(timeKey(n.Modified), n.Path), n)
-	d.enterObjects(n)
-	d.enterTraits(n)
-	d.enterRefs(n)
-	d.enterTags(n)
-	d.count(n, 1)
+	return map[string]*Note{key(timeKey(n.Created), n.Path): n}
 }
 
-// drop takes a file out of the lookups.
-func (d *draft) drop(f *File) {
-	d.files.Delete(f.Path)
-	d.folded.Delete(key(vault.Fold(f.Path), f.Path))
-	n := f.Note
+func (n *Note) modifiedKeys() map[string]*Note {
 	if n == nil {
-		return
+		return nil
 	}
-	d.broken.Delete(n.Path)
-	d.untyped.Delete(n.Path)
-	d.created.Delete(key(timeKey(n.Created), n.Path))
-	d.modified.Delete(key(timeKey(n.Modified), n.Path))
-	d.dropObjects(n)
-	d.dropTraits(n)
-	d.dropRefs(n)
-	d.dropTags(n)
-	d.count(n, -1)
+	return map[string]*Note{key(timeKey(n.Modified), n.Path): n}
 }
 
-// untyped reports whether the note says no type and is no daily note.
-func (n *Note) untyped() bool { return n.DeclaredType == "" && n.Type != vault.Daily }
-
-// enterObjects enters the note and what is embedded in it by type, and all that is in it by name.
-func (d *draft) enterObjects(n *Note) {
+// typeKeys are the note and what is embedded in it, by type.
+func (n *Note) typeKeys() map[string]Object {
+	if n == nil {
+		return nil
+	}
+	keys := map[string]Object{}
 	for o := range n.typed {
-		d.byType.Set(key(o.Type(), o.Spot().key()), o)
+		keys[key(o.Type(), o.Spot().key())] = o
 	}
-	for declared := range n.declared {
-		d.declared.Set(key(declared, n.Path), n)
-	}
-	n.entries(func(k string, o Object) { d.names.Set(k, o) })
-}
-
-func (d *draft) dropObjects(n *Note) {
-	for o := range n.typed {
-		d.byType.Delete(key(o.Type(), o.Spot().key()))
-	}
-	for declared := range n.declared {
-		d.declared.Delete(key(declared, n.Path))
-	}
-	n.entries(func(k string, _ Object) { d.names.Delete(k) })
+	return keys
 }
 
 // typed yields the note and the objects in it that are no plain sections.
@@ -77,107 +106,123 @@ func (n *Note) typed(yield func(Object) bool) {
 	}
 }
 
-// declared yields the types that the note and the objects in it say.
-func (n *Note) declared(yield func(string) bool) {
-	if n.DeclaredType != "" && !yield(n.DeclaredType) {
-		return
+// declaredKeys are the note by the types that it and the objects in it say.
+func (n *Note) declaredKeys() map[string]*Note {
+	if n == nil {
+		return nil
+	}
+	keys := map[string]*Note{}
+	if n.DeclaredType != "" {
+		keys[key(n.DeclaredType, n.Path)] = n
 	}
 	for _, s := range n.Sections {
-		if s.DeclaredType != "" && !yield(s.DeclaredType) {
-			return
+		if s.DeclaredType != "" {
+			keys[key(s.DeclaredType, n.Path)] = n
 		}
 	}
+	return keys
 }
 
-func (d *draft) enterTraits(n *Note) {
+// traitKeys are the note by the types of its annotations.
+func (n *Note) traitKeys() map[string]*Note {
+	if n == nil || len(n.Annotations) == 0 {
+		return nil
+	}
+	keys, last := map[string]*Note{}, ""
 	for _, t := range n.Annotations {
-		d.traitIDs.Set(t.ID, t)
-	}
-	types, values := n.traitKeys()
-	for k := range types {
-		d.traits.Set(k, n)
-	}
-	for k := range values {
-		d.traitValues.Set(k, n)
-	}
-	for _, day := range n.days {
-		d.dates.Set(key(string(day), n.Path), n)
-	}
-}
-
-func (d *draft) dropTraits(n *Note) {
-	for _, t := range n.Annotations {
-		d.release(t)
-	}
-	types, values := n.traitKeys()
-	for k := range types {
-		d.traits.Delete(k)
-	}
-	for k := range values {
-		d.traitValues.Delete(k)
-	}
-	for _, day := range n.days {
-		d.dates.Delete(key(string(day), n.Path))
-	}
-}
-
-// traitKeys are the keys of the note among the traits, by type and by value.
-func (n *Note) traitKeys() (types, values map[string]bool) {
-	if len(n.Annotations) == 0 {
-		return nil, nil
-	}
-	type kind struct{ typ, by string }
-	seen := map[kind]bool{}
-	types, values = map[string]bool{}, map[string]bool{}
-	for _, t := range n.Annotations {
-		k := kind{t.Type, t.key()}
-		if seen[k] {
-			continue
+		if t.Type != last {
+			last = t.Type
+			keys[key(t.Type, n.Path)] = n
 		}
-		seen[k] = true
-		types[key(t.Type, n.Path)] = true
-		values[key(t.Type, key(k.by, n.Path))] = true
 	}
-	return types, values
+	return keys
 }
 
-func (d *draft) enterTags(n *Note) {
-	for _, t := range n.Tags {
-		d.tags.Set(key(t.Name, n.Path), TaggedIn{n, t})
+// valueKeys are the note by the types and values of its annotations.
+func (n *Note) valueKeys() map[string]*Note {
+	if n == nil || len(n.Annotations) == 0 {
+		return nil
 	}
+	keys := make(map[string]*Note, len(n.Annotations))
+	for _, t := range n.Annotations {
+		keys[key(t.Type, key(t.key(), n.Path))] = n
+	}
+	return keys
 }
 
-func (d *draft) dropTags(n *Note) {
-	for _, t := range n.Tags {
-		d.tags.Delete(key(t.Name, n.Path))
+func (n *Note) dayKeys() map[string]*Note {
+	if n == nil || len(n.days) == 0 {
+		return nil
 	}
+	keys := make(map[string]*Note, len(n.days))
+	for _, day := range n.days {
+		keys[key(string(day), n.Path)] = n
+	}
+	return keys
+}
+
+func (n *Note) tagKeys() map[string]TaggedIn {
+	if n == nil || len(n.Tags) == 0 {
+		return nil
+	}
+	keys := make(map[string]TaggedIn, len(n.Tags))
+	for _, t := range n.Tags {
+		keys[key(t.Name, n.Path)] = TaggedIn{n, t}
+	}
+	return keys
+}
+
+// refKeys are the positions of the note's references, by bucket.
+func (n *Note) refKeys() map[string][]int32 {
+	if n == nil || len(n.Refs) == 0 {
+		return nil
+	}
+	keys, buckets := map[string][]int32{}, map[string]string{}
+	for i, r := range n.Refs {
+		k, known := buckets[r.Target]
+		if !known {
+			k = key(bucketOf(r.Target), n.Path)
+			buckets[r.Target] = k
+		}
+		keys[k] = append(keys[k], int32(i))
+	}
+	return keys
 }
 
 // count adds a note to the sums, or takes it off.
 func (d *draft) count(n *Note, by int) {
+	if n == nil {
+		return
+	}
 	d.totals.Notes += by
 	d.totals.Sections += by * len(n.Sections)
+	d.totals.Refs += by * len(n.Refs)
 	d.totals.Bytes += int64(by * n.Size)
 	if n.Quarantine != nil {
 		d.totals.Quarantined += by
 	}
+	types, traits := map[string]int{}, map[string]int{}
 	for i := -1; i < len(n.Sections); i++ {
-		add(&d.counts, n.Object(i).Type(), by)
+		types[n.Object(i).Type()] += by
 	}
 	for t := range n.Traits() {
-		add(&d.traitCounts, t.Type, by)
+		traits[t.Type] += by
 		d.totals.Traits += by
 	}
+	add(&d.counts, types)
+	add(&d.traitCounts, traits)
 	for _, t := range n.Tags {
-		add(&d.tagCounts, t.Name, by)
+		add(&d.tagCounts, map[string]int{t.Name: by})
 	}
 }
 
-// add adds to a number of a tree, which holds none that is 0.
-func add(t *tree[int], key string, by int) {
-	if sum, _ := t.Get(key); sum+by > 0 {
-		t.Set(key, sum+by)
-		return
+// add adds to the numbers of a tree, which holds none that is 0.
+func add(t *tree[int], more map[string]int) {
+	for k, by := range more {
+		if sum, _ := t.Get(k); sum+by > 0 {
+			t.Set(k, sum+by)
+			continue
+		}
+		t.Delete(k)
 	}
-	t.Delete(key)
 }

@@ -93,23 +93,28 @@ func (n *Note) names(f func(kind nameKind, name string, o Object)) {
 	}
 }
 
-// entries calls f with the key of each entry of the note among the names.
-func (n *Note) entries(f func(key string, o Object)) {
+// nameKeys are what is in the note, by its names.
+func (n *Note) nameKeys() map[string]Object {
+	if n == nil {
+		return nil
+	}
+	keys := map[string]Object{}
 	n.names(func(kind nameKind, name string, o Object) {
 		place := o.Spot().key()
-		f(kind.key(name)+place, o)
-		if kind == pathSlug {
-			return
-		}
+		keys[kind.key(name)+place] = o
 		if slug := kind.slug(name); slug != name {
-			f(kind.slugKind().key(slug)+place, o)
+			keys[kind.slugKind().key(slug)+place] = o
 		}
 	})
+	return keys
 }
 
 // slug is the form in which a name is found that is written otherwise.
 func (k nameKind) slug(name string) string {
-	if k == shortName {
+	switch k {
+	case pathSlug:
+		return name
+	case shortName:
 		return vault.Slug(name)
 	}
 	return vault.SlugPath(name)

@@ -18,17 +18,22 @@ func (d *draft) claim(t *Trait) {
 	}
 }
 
-// release takes a trait's id and its claim out.
-func (d *draft) release(t *Trait) {
-	if holder, _ := d.traitIDs.Get(t.ID); holder == t {
-		d.traitIDs.Delete(t.ID)
+// release takes the ids and the claims of a note's traits out.
+func (d *draft) release(n *Note) {
+	if n == nil {
+		return
 	}
-	if t.claims {
-		d.pins.Delete(key(clean(t.Pin()), t.Spot().key()))
-		d.contested[t.Pin()] = true
-	}
-	if d.pins.Len() > 0 {
-		d.contested[t.ID] = true
+	for _, t := range n.Annotations {
+		if holder, held := d.traitIDs.Delete(t.ID); held && holder != t {
+			d.traitIDs.Set(t.ID, holder)
+		}
+		if t.claims {
+			d.pins.Delete(key(clean(t.Pin()), t.Spot().key()))
+			d.contested[t.Pin()] = true
+		}
+		if d.pins.Len() > 0 {
+			d.contested[t.ID] = true
+		}
 	}
 }
 

@@ -70,11 +70,11 @@ func (d *draft) backdate(old *Note, s seed) {
 	}
 	n := old.renewed()
 	n.Created, n.Modified = created, modified
-	d.drop(old.File)
+	d.release(old)
 	for _, t := range n.Annotations {
 		d.claim(t)
 	}
-	d.enter(n.File)
+	d.swap(old.File, n.File)
 }
 
 // before is when a note was made and changed that came here, and was changed here last, at these

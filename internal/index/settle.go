@@ -130,7 +130,7 @@ func (n *Note) renewed() *Note {
 func (d *draft) renew(old *Note) {
 	n := old.renewed()
 	d.settle(n)
-	d.drop(old.File)
+	d.release(old)
 	d.identify(n, formerOf(old), nil)
-	d.enter(n.File)
+	d.swap(old.File, n.File)
 }

@@ -79,11 +79,10 @@ func (d *draft) apply(c Commit) {
 
 // change takes one file in.
 func (d *draft) change(ch Change) {
-	old, existed := d.files.Get(ch.Path)
-	if existed {
-		d.drop(old)
-	}
+	old, _ := d.files.Get(ch.Path)
+	d.release(noteOf(old))
 	if ch.Deleted {
+		d.swap(old, nil)
 		d.seeds.Delete(vault.Path(ch.Path).ID()) // who comes next under this name is another
 		return
 	}
@@ -96,7 +95,7 @@ func (d *draft) change(ch Change) {
 		d.settle(f.Note)
 		d.recognise(f.Note, d.before(ch, old), ch.TraitIDs)
 	}
-	d.enter(f)
+	d.swap(old, f)
 }
 
 // before is the note that a change makes another of; nil if it makes a new one.

@@ -12,8 +12,8 @@ import (
 // (reference/raven.md §1.2). It can be a segment of a path, and is never longer than one may be. A
 // title without letters and digits keeps the signs that a path may hold; it is "" if there are none.
 func Slug(title string) string {
-	if isSlug(title) {
-		return title
+	if s := strings.ReplaceAll(strings.ToLower(title), " ", "-"); isSlug(s) && isASCII(title) {
+		return s
 	}
 	title = strings.TrimSuffix(title, ".md")
 	s := slug.Make(strings.NewReplacer("/", "-", `\`, "-").Replace(title))
