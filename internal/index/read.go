@@ -100,7 +100,8 @@ func (n *Note) readTraits(traits []markdown.Trait, section func(int) int) {
 	for i, t := range traits {
 		all[i] = Trait{
 			Note: n, Type: t.Name, Raw: t.Raw, Line: t.Line, Position: t.Span.Start,
-			Scope: section(t.Scope), Content: t.Content, ContentText: t.ContentText,
+			Scope: section(t.Scope), Content: t.Content,
+			ContentText: partOf(t.Content, t.ContentText),
 		}
 		r := rare{pin: t.Pin}
 		if t.Value != nil && t.Value != any(t.Raw) {
@@ -109,6 +110,14 @@ func (n *Note) readTraits(traits []markdown.Trait, section func(int) int) {
 		all[i].keep(r)
 		n.Annotations = append(n.Annotations, &all[i])
 	}
+}
+
+// partOf is a text as a part of another, which needs no room of its own, if it is one.
+func partOf(whole, text string) string {
+	if i := strings.Index(whole, text); i >= 0 {
+		return whole[i : i+len(text)]
+	}
+	return text
 }
 
 // readTags takes the tags of a text, each once.

@@ -80,7 +80,10 @@ func (x *Index) define(all []*Trait) {
 			r = rare{value: t.rare.value, pin: t.rare.pin}
 		}
 		if ok {
-			t.Type = def.Name // one text for all
+			t.Type = def.Name // one text for all, as are the values of an enum
+			if i := slices.Index(def.Values, t.Raw); i >= 0 {
+				t.Raw = def.Values[i]
+			}
 			if by := clean(valueKey(def, t.Value())); by != t.Raw {
 				r.key = by
 			}
