@@ -154,31 +154,45 @@ func whole(f *File, t Texts) Event {
 // notes tells of a note that changed: of its objects in their order, then of its traits.
 func (c *change) notes(was, is *Note, t Texts) {
 	old, now := newLines(was, t.Old), newLines(is, t.New)
-	had := objectsOf(was)
-	for i := -1; i < len(is.Sections); i++ {
-		o := is.Object(i)
-		before, existed := had[fragmentOf(o)]
-		delete(had, fragmentOf(o))
+	had, has := objectsOf(was), objectsOf(is)
+	for _, k := range has.order {
+		o := has.objects[k]
+		before, existed := had.objects[k]
 		if !existed {
 			c.add(describeObject("create", o))
 			continue
 		}
 		c.object(before, o, ownTexts(old, now, before, o))
 	}
-	for i := range was.Sections {
-		o := was.Object(i)
-		if had[fragmentOf(o)] == o {
-			c.add(deleted(o))
+	for _, k := range had.order {
+		if _, stays := has.objects[k]; !stays {
+			c.add(deleted(had.objects[k]))
 		}
 	}
 	c.traits(was, is)
 }
 
-// objectsOf are the objects of a note by their fragments; of those that share one, the first.
-func objectsOf(n *Note) map[string]Object {
-	all := make(map[string]Object, len(n.Sections)+1)
-	for i := len(n.Sections) - 1; i >= -1; i-- {
-		all[fragmentOf(n.Object(i))] = n.Object(i)
+// A fragmentKey names an object in its note: by its fragment and, for a note may declare an id twice,
+// by how many before it have the same.
+type fragmentKey struct {
+	fragment string
+	nth      int
+}
+
+// noteObjects are the objects of a note, sections too.
+type noteObjects struct {
+	order   []fragmentKey
+	objects map[fragmentKey]Object
+}
+
+func objectsOf(n *Note) noteObjects {
+	all, seen := noteObjects{objects: map[fragmentKey]Object{}}, map[string]int{}
+	for i := -1; i < len(n.Sections); i++ {
+		o := n.Object(i)
+		k := fragmentKey{fragmentOf(o), seen[fragmentOf(o)]}
+		seen[k.fragment]++
+		all.order = append(all.order, k)
+		all.objects[k] = o
 	}
 	return all
 }

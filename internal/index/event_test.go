@@ -155,6 +155,10 @@ func TestDeepEvents(t *testing.T) {
 			[]string{object("update", "n", "page", content(1, 1))}},
 		{"a section becomes an object", "## M\n", "## M\n::meeting()\n",
 			[]string{object("update", "n#m", "meeting", `,"changes":{"type":{"old":"section","new":"meeting"}}`)}},
+		{"an id that is declared twice", meeting + meeting + "- @due a\n", meeting + "x\n" + meeting + "- @due a\n",
+			[]string{object("update", "n#m", "section",
+				`,"changes":{"content":{"added":1,"removed":0},"id":{"old":"m","new":null},`+
+					`"time":{"old":"09:00","new":null},"type":{"old":"meeting","new":"section"}}`)}},
 		{"lines only move", "- @due a\n\n\n", "\n- @due a\n\n", []string{object("update", "n", "page", content(2, 2))}},
 		{"a field that is a trait", "---\ntype: person\ndue: 2026-03-02\n---\n", "---\ntype: person\ndue: 2026-03-03\n---\n",
 			[]string{`{"op":"update","entity":"trait","id":"` + vault.TraitID("n", "due", "n") +

@@ -1,8 +1,9 @@
 // Package index is the index of a vault, as a value (DESIGN §1.3).
 //
 // An Index never changes; With is the next one. Whatever somebody holds is some true state of the
-// vault, costs no lock, and may be used from many goroutines. It holds no texts: only what queries
-// need, and where each text is kept. Every lookup is one in a tree; none goes through the vault.
+// vault, costs no lock, and may be used from many goroutines. It holds no texts but the lines of
+// traits: only what queries need, and where each text is kept. A lookup is one in a tree, and costs
+// what it yields; where one goes through the vault, its comment says so.
 // The package is pure: times and texts come with the commits.
 package index
 

@@ -244,3 +244,21 @@ func TestLookupsFindWhatIsThere(t *testing.T) {
 		}
 	})
 }
+
+// TestLinksGoOn takes references one page of one at a time, where several are on a line.
+func TestLinksGoOn(t *testing.T) {
+	x := of([]string{
+		"schema.yaml", "types: {person: {fields: {boss: ref, team: \"ref[]\"}}}\n",
+		"a.md", "---\n{type: person, boss: b, team: [b, b, \"[[b]]\"]}\n---\n[[b]] [[b|x]]\n", "b.md", "## b\n[[b]]",
+	})
+	r, after, n := x.Resolver(), index.Spot{}, 0
+	for {
+		page := slices.Collect(r.Backlinks("b", after))
+		require.Len(t, page, 7-n)
+		if len(page) == 0 {
+			break
+		}
+		after = page[0].Spot()
+		n++
+	}
+}

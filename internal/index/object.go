@@ -178,7 +178,8 @@ func textOf(v any) string {
 func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // Objects yields the objects of a type behind a spot, by path, then line: notes and embedded ones;
-// for the type section, plain sections. Of the empty type, all but plain sections.
+// for the type section, plain sections. Of the empty type, all but plain sections. These two go
+// through the notes behind the spot.
 func (x *Index) Objects(typ string, after Spot) iter.Seq[Object] {
 	if typ == vault.Section || typ == "" {
 		return x.walk(typ, after)

@@ -59,6 +59,11 @@ func (n *Note) bareRefs(s *vault.Schema) {
 	slices.SortStableFunc(refs, func(a, b Ref) int {
 		return cmp.Or(a.Line-b.Line, a.Position-b.Position)
 	})
+	for i := 1; i < len(refs); i++ { // no two in one spot, so that a list can go on behind each
+		if a, b := refs[i-1], &refs[i]; a.Line == b.Line && a.Position >= b.Position {
+			b.Position = a.Position + 1
+		}
+	}
 	if n.Refs = nil; len(refs) > 0 {
 		n.Refs = slices.Clip(refs)
 	}

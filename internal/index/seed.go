@@ -24,8 +24,8 @@ type told struct {
 	span
 }
 
-// formers are the traits that the log tells of, for who meets them at a time.
-func (s seed) formers(now time.Time) []*former {
+// formers are the traits of a note that the log tells of, for who meets them at a time.
+func (s seed) formers(note string, now time.Time) []*former {
 	var all []*former
 	for _, t := range s.traits {
 		created, modified := t.before(now, now)
@@ -33,6 +33,9 @@ func (s seed) formers(now time.Time) []*former {
 			id: t.id, typ: t.typ, parent: t.parent, text: vault.TraitText(t.text), line: t.line,
 			times: &Times{created, modified},
 		})
+		if t.parent == "" && t.text == note {
+			all[len(all)-1].text = fieldText
+		}
 	}
 	return all
 }

@@ -39,7 +39,7 @@ type rare struct {
 	key   string // what the trait is found by, where that is not the text as it is written
 }
 
-// without reports whether there is nothing rare.
+// nothing reports whether there is nothing rare.
 func (r rare) nothing() bool { return r.value == nil && r.pin == "" && r.key == "" }
 
 // Value is the value by its form: nil, a string, markdown.Ref, or a list; a field's is typed.
@@ -147,7 +147,7 @@ func (x *Index) Trait(id string) (*Trait, bool) {
 }
 
 // Traits yields the traits of a type behind a spot, by path, line and position; of the empty type,
-// all.
+// all, for which it goes through the notes behind the spot.
 func (x *Index) Traits(typ string, after Spot) iter.Seq[*Trait] {
 	if typ == "" {
 		return x.allTraits(after)
@@ -193,9 +193,8 @@ func (x *Index) TraitCount(typ string) int {
 	return n
 }
 
-// TraitsWith yields the traits of a type that have a value, behind a spot, in the order of Traits. The
-// value is as in TraitText; for a trait that is a reference it may be any that leads to the same
-// object.
+// TraitsWith yields the traits of a type that have a value, behind a spot, in the order of Traits.
+// The value is a ValueText; for a trait that is a reference, any that leads to the same object.
 func (x *Index) TraitsWith(typ, value string, after Spot) iter.Seq[*Trait] {
 	def, ok := x.schema.Trait(typ)
 	if ok && def.Type == "ref" {
@@ -211,7 +210,7 @@ func (x *Index) traitsBy(typ, by string, after Spot) iter.Seq[*Trait] {
 	})
 }
 
-// TraitsBetween yields the traits of a type whose values lie between two texts, both included, by
+// TraitsBetween yields the traits of a type whose ValueTexts lie between two texts, both included, by
 // value, then path, line and position. Dates sort as texts do. The empty end is open.
 func (x *Index) TraitsBetween(typ, from, to string) iter.Seq[*Trait] {
 	prefix := key(typ, "")
@@ -266,9 +265,9 @@ func (t *Trait) target() string {
 	return string(ref)
 }
 
-// TraitValue is the value of a trait as its schema types it: true and false, a number, the text, or a
-// reference as the id that it resolves to, else as it is written. A bare annotation has the default of
-// its trait, and fromDefault says so, or nil.
+// TraitValue is the value of a trait as its schema types it: true and false, a number, the text, or
+// a reference as the id that it resolves to, else as it is written. A bare annotation has the default
+// of its trait, and fromDefault says so, or nil.
 func (x *Index) TraitValue(t *Trait) (value any, fromDefault bool) {
 	def, ok := x.schema.Trait(t.Type)
 	if !ok {

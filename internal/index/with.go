@@ -120,7 +120,7 @@ func (d *draft) recognise(n, was *Note, ids []string) {
 	}
 	n.Created, n.Modified = told.before(d.time, d.time)
 	told.dateSections(n, d.time)
-	d.identify(n, told.formers(d.time), ids)
+	d.identify(n, told.formers(n.ID, d.time), ids)
 }
 
 // dateSections gives the sections their times. One that goes by the same slug as before is the same.
