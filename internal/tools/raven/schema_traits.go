@@ -98,10 +98,18 @@ var schemaValidateDoc string
 
 type schemaValidateOut struct {
 	tool.Aside `json:"-"`
-	Valid      bool           `json:"valid"`
-	Issues     []*fault.Fault `json:"issues"`
-	Types      int            `json:"types"`
-	Traits     int            `json:"traits"`
+	Valid      bool    `json:"valid"`
+	Issues     []issue `json:"issues"`
+	Types      int     `json:"types"`
+	Traits     int     `json:"traits"`
+}
+
+// An issue is one thing that is wrong with the schema or the configuration.
+type issue struct {
+	Code     fault.Code      `json:"code"`
+	Message  string          `json:"message"`
+	Details  map[string]any  `json:"details,omitempty"`
+	Location *fault.Location `json:"location,omitempty"`
 }
 
 func (f tools) schemaValidate() *tool.Tool {
@@ -115,22 +123,23 @@ func (f tools) schemaValidate() *tool.Tool {
 		if err != nil {
 			return schemaValidateOut{}, err
 		}
-		out := schemaValidateOut{Issues: []*fault.Fault{}}
-		for _, err := range []error{v.idx.SchemaErr(), v.idx.ConfigErr()} {
-			if err != nil {
-				out.Issues = append(out.Issues, problemsOf(err)...)
-			}
-		}
 		s := v.idx.Schema()
-		out.Issues = append(out.Issues, dangling(s)...)
+		problems := append(problemsOf(v.idx.SchemaErr()), problemsOf(v.idx.ConfigErr())...)
+		out := schemaValidateOut{Issues: []issue{}}
+		for _, f := range append(problems, dangling(s)...) {
+			out.Issues = append(out.Issues, issue{f.Code, f.Message, f.Details, f.Location})
+		}
 		out.Valid, out.Types, out.Traits = len(out.Issues) == 0, len(s.Types), len(s.Traits)
 		out.Note("version", v.version())
 		return out, nil
 	})
 }
 
-// problemsOf are the single problems in an error.
+// problemsOf are the single problems in an error; none of nil.
 func problemsOf(err error) []*fault.Fault {
+	if err == nil {
+		return nil
+	}
 	f := fault.Of(err)
 	if len(f.Errors) > 0 {
 		return f.Errors
