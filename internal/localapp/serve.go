@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
@@ -99,6 +100,9 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
+	warming, stop := context.WithCancel(ctx)
+	defer stop()
+	go a.warm(warming)
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
 	select {
@@ -112,6 +116,25 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		return fmt.Errorf("stop serving: %w", err)
 	}
 	return nil
+}
+
+// warm opens the vaults, so that the first call for one need not wait until its log is read. What
+// cannot be opened now is told to whoever asks for it.
+func (a *App) warm(ctx context.Context) {
+	names, err := a.vaults(ctx, auth.LocalCaller())
+	if err != nil {
+		return
+	}
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		_, _ = t.Vault(ctx, name)
+	}
 }
 
 // ServeStdio speaks MCP over a pair of streams until the first ends.

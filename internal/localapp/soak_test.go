@@ -17,10 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
+	"rookery/internal/localapp"
 	"rookery/internal/tool"
 )
 
-// soakClients write at once, soakEdits each (issue 3, §3.1). ROOKERY_SOAK=1 runs them all.
+// soakClients write at once, soakEdits each. ROOKERY_SOAK=1 runs them all.
 const (
 	soakClients = 64
 	soakEdits   = 100
@@ -311,12 +312,27 @@ func TestNothingLost(t *testing.T) {
 			}
 			requireAudited(t, found[".raven/audit.log"], rec.ops)
 			app = open(t, dir)
+			opened(t, app)
 			for id, text := range texts {
 				require.Equal(t, text, read(t, local{app}, id))
 			}
 			require.NoError(t, app.Close())
 		})
 	}
+}
+
+// opened waits until the vault's log is read. A call that comes while it is, longer than the call may
+// last, is UNAVAILABLE, and the reading goes on.
+func opened(t *testing.T, app *localapp.App) {
+	t.Helper()
+	for range 10 {
+		_, err := call(t.Context(), local{app}, "raven_stats", nil)
+		if !fault.Is(err, fault.Unavailable) {
+			require.NoError(t, err)
+			return
+		}
+	}
+	require.Fail(t, "the vault does not open")
 }
 
 // soak runs all clients to their end.
