@@ -127,6 +127,11 @@ func TestPinsOfSeveralNotes(t *testing.T) {
 	require.Empty(t, traitIDs(x.Duplicates))
 	_, ok := x.Trait(vault.TraitID("b", "due", "b"))
 	require.False(t, ok)
+
+	x = x.With(commit(4, "a.md", "- @due @id(p) a\n", "a.md", "-"))
+	held, ok = x.Trait("p")
+	require.True(t, ok, "the pin came back within a commit")
+	require.Equal(t, "b", held.Parent().ID())
 }
 
 func TestGivenIDs(t *testing.T) {

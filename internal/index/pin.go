@@ -56,7 +56,7 @@ func (x *Index) claims(pin string) []*Trait {
 func (x *Index) heir(pin string) *Trait {
 	all := x.claims(pin)
 	holder, held := x.traitIDs.Get(pin)
-	if len(all) == 0 || held && !(holder.claims && holder.Pin() == pin) {
+	if len(all) == 0 || held && (!holder.claims || holder.Pin() != pin) {
 		return nil
 	}
 	return all[0]
@@ -89,8 +89,8 @@ func (d *draft) settlePin(pin string) {
 			d.renew(t.Note)
 		}
 	}
-	if heir.ID != pin {
-		d.renew(heir.Note)
+	if holder, _ := d.traitIDs.Get(pin); holder != d.heir(pin) {
+		d.renew(d.heir(pin).Note)
 	}
 }
 

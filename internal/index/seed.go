@@ -68,7 +68,7 @@ func (d *draft) seed(log []byte) {
 // backdate gives a note the times that the audit log tells.
 func (d *draft) backdate(old *Note, s seed) {
 	created, modified := s.before(old.Created, old.Modified)
-	if created == old.Created {
+	if created.Equal(old.Created) {
 		return
 	}
 	n := old.renewed()

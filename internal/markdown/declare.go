@@ -79,13 +79,10 @@ func (e *declarationEditor) set(f Field) error {
 	if why != "" {
 		return invalid(f.Key, why)
 	}
-	text := e.text
 	if ok {
-		text = e.replaced(old, spelled)
-	} else {
-		text = e.added(f.Key, spelled)
+		return e.accept(e.replaced(old, spelled), f.Key, value)
 	}
-	return e.accept(text, f.Key, value)
+	return e.accept(e.added(f.Key, spelled), f.Key, value)
 }
 
 // replaced is the note with the value of a field spelled anew.

@@ -167,8 +167,9 @@ func (p *prose) close(at int) int {
 	}
 	b := p.brackets[last]
 	p.brackets = p.brackets[:last]
-	target, end, ok := Span{}, 0, false
+	end, ok := 0, false
 	if b.image || last >= p.floor {
+		var target Span
 		target, end, ok = linkTail(p.src, at+1)
 		if ok {
 			p.links = append(p.links,

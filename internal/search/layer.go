@@ -31,7 +31,7 @@ func (x *Index) remove(path string) {
 	for i := range x.layers {
 		l := &x.layers[i]
 		if doc, ok := l.find(path); ok && l.has(doc) {
-			x.totals.add(l.segment.totals(doc), -1)
+			x.totals.add(l.totals(doc), -1)
 			*l = l.without(doc)
 			return
 		}

@@ -141,12 +141,12 @@ func (s *scanner) split(text []byte, offset int) {
 	start := 0
 	for at := 0; at < len(text); {
 		k, n := s.at(text, at)
-		switch {
-		case k == 0:
+		switch k {
+		case 0:
 			s.part(text[start:at], offset+start)
 			n = joiner(text[at:])
 			start, before = at+n, 0
-		case k == silent:
+		case silent:
 		default:
 			if s.turns(before, k, text[at+n:]) {
 				s.part(text[start:at], offset+start)
