@@ -89,8 +89,9 @@ func (d *draft) settlePin(pin string) {
 			d.renew(t.Note)
 		}
 	}
-	if holder, _ := d.traitIDs.Get(pin); holder != d.heir(pin) {
-		d.renew(d.heir(pin).Note)
+	heir = d.heir(pin) // what was renewed is another value now
+	if holder, _ := d.traitIDs.Get(pin); heir != nil && holder != heir {
+		d.renew(heir.Note)
 	}
 }
 
