@@ -12,7 +12,6 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
 
@@ -34,15 +33,7 @@ func (f tools) add() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/files/add"},
 		Commands: []tool.Command{{Words: "add", Args: []string{"text"}}},
 	}, func(ctx context.Context, c auth.Caller, in addIn) (mutated, error) {
-		call, err := mutate.Call(c, &in.Mutation, Family)
-		if err != nil {
-			return mutated{}, err
-		}
-		v, err := f.vault(ctx, c, in.Vault.Vault)
-		if err != nil {
-			return mutated{}, err
-		}
-		return mutate.Vault(ctx, v, call, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
 
@@ -33,15 +32,7 @@ func (f tools) remove() *tool.Tool {
 			{Words: "object delete", Args: []string{"id"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
-		call, err := mutate.Call(c, &in.Mutation, Family)
-		if err != nil {
-			return mutated{}, err
-		}
-		v, err := f.vault(ctx, c, in.Vault.Vault)
-		if err != nil {
-			return mutated{}, err
-		}
-		return mutate.Vault(ctx, v, call, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
 
@@ -63,15 +62,7 @@ func (f tools) edit() *tool.Tool {
 		if err != nil {
 			return edited{}, err
 		}
-		call, err := mutate.Call(c, &in.Mutation, Family)
-		if err != nil {
-			return edited{}, err
-		}
-		v, err := f.vault(ctx, c, in.Vault.Vault)
-		if err != nil {
-			return edited{}, err
-		}
-		return mutate.Vault(ctx, v, call, func(
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, func(
 			ctx context.Context, tx *repo.Tx, out *edited,
 		) error {
 			return in.run(ctx, tx, swaps, out)

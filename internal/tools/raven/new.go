@@ -12,7 +12,6 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
 
@@ -41,15 +40,7 @@ func (f tools) create() *tool.Tool {
 			{Words: "object create", Args: []string{"type?", "title?"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in newIn) (mutated, error) {
-		call, err := mutate.Call(c, &in.Mutation, Family)
-		if err != nil {
-			return mutated{}, err
-		}
-		v, err := f.vault(ctx, c, in.Vault.Vault)
-		if err != nil {
-			return mutated{}, err
-		}
-		return mutate.Vault(ctx, v, call, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
 
@@ -59,6 +60,30 @@ func (f tools) folder(
 		return nil, err
 	}
 	return t.Folder(ctx, name)
+}
+
+// A writing is what every mutation of a vault has: who calls, which vault is meant, and how to carry
+// it out.
+type writing struct {
+	caller   auth.Caller
+	vault    string
+	mutation *tool.Mutation
+}
+
+// draft runs a function that drafts a change of the vault and fills its output; see mutate.Vault.
+func draft[Out any](
+	ctx context.Context, f tools, w writing, fn func(context.Context, *repo.Tx, *Out) error,
+) (Out, error) {
+	var none Out
+	call, err := mutate.Call(w.caller, w.mutation, Family)
+	if err != nil {
+		return none, err
+	}
+	v, err := f.vault(ctx, w.caller, w.vault)
+	if err != nil {
+		return none, err
+	}
+	return mutate.Vault(ctx, v, call, fn)
 }
 
 // A view is a vault at its newest version, for a call that reads.

@@ -7,7 +7,6 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
 )
 
 //go:embed reindex.md
@@ -43,15 +42,7 @@ func (f tools) reindex() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/reindex"},
 		Commands: []tool.Command{{Words: "reindex"}},
 	}, func(ctx context.Context, c auth.Caller, in reindexIn) (reindexOut, error) {
-		call, err := mutate.Call(c, &in.Mutation, Family)
-		if err != nil {
-			return reindexOut{}, err
-		}
-		v, err := f.vault(ctx, c, in.Vault.Vault)
-		if err != nil {
-			return reindexOut{}, err
-		}
-		return mutate.Vault(ctx, v, call, func(
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, func(
 			ctx context.Context, tx *repo.Tx, out *reindexOut,
 		) error {
 			return f.reindexed(ctx, c, in, tx, out)
