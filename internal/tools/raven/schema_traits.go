@@ -116,7 +116,7 @@ func (f tools) schemaValidate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_validate", Family: Family, Title: "Check the schema",
 		Doc: schemaValidateDoc, Role: auth.Reader, Kind: tool.Read,
-		Route:    tool.Route{Method: "POST", Path: "/schema/validate"},
+		Route:    tool.Route{Method: "GET", Path: "/schema/validate"},
 		Commands: []tool.Command{{Words: "schema validate"}},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaValidateOut, error) {
 		v, err := f.view(ctx, c, in.Vault.Vault)
