@@ -235,7 +235,7 @@ var LaterCommands = map[string]string{
 	"tag": inDepth, "date": inDepth, "untyped": inDepth, "check": inDepth, "move": inDepth,
 	"query": withPlans, "batch": withPlans, "validate": withPlans, "upsert": withPlans,
 	"log": withTime, "history": withTime, "undo": withTime, "restore": withPlans,
-	"schema add": withSchema,
+	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema, "object search": inDepth,
 	"search": notesYet, "get-note": notesYet, "get-note-outline": notesYet,
 	"get-document-tree": notesYet, "get-metadata-facets": notesYet, "list-notes": notesYet,
