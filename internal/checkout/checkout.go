@@ -49,7 +49,7 @@ type Checkout struct {
 	edited  map[string]bool    // paths whose file somebody else changed
 	audit   audit
 
-	// applied is what Applied told since mu was last held: Applied must not wait for files.
+	// inbox is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
 
 	sweeping sync.Mutex // held by who sweeps, so that the newest result is the last

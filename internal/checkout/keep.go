@@ -108,8 +108,11 @@ func (c *Checkout) saveFiles(ctx context.Context, b batch) error {
 	if !b.whole || b.written <= c.saved {
 		return nil
 	}
+	if err := c.vault.Advance(ctx, filesCursor, repo.Cursor{Seq: b.written}); err != nil {
+		return err
+	}
 	c.saved = b.written
-	return c.vault.Advance(ctx, filesCursor, repo.Cursor{Seq: b.written})
+	return nil
 }
 
 // An audit is the state of `.raven/audit.log`: how far it is durable, and the lines that come next.

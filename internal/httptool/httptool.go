@@ -19,7 +19,7 @@ import (
 )
 
 // MaxBody is the number of bytes that the body of a request may have (CONTRACT §9).
-const MaxBody = 4 << 20
+const MaxBody = tool.MaxBody
 
 // Options are what a handler is made with, beside its catalogue. The zero value serves everybody on
 // loopback.

@@ -34,7 +34,7 @@ import (
 const Path = "/mcp"
 
 // maxBody is how much of a request is read (CONTRACT §5).
-const maxBody = 4 << 20
+const maxBody = tool.MaxBody
 
 // maxName is the longest agent, session or request id that a header may give.
 const maxName = 128

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -58,11 +59,11 @@ func loneSurrogate(data []byte) bool {
 
 // hex4 reads four hexadecimal digits; 0 where they are none.
 func hex4(b []byte) int {
-	var n int
-	if _, err := fmt.Sscanf(string(b[:4]), "%04x", &n); err != nil {
+	n, err := strconv.ParseUint(string(b[:4]), 16, 16)
+	if err != nil {
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 // canonical checks all arguments against the tool's schema, gives them their proper names, and fills
