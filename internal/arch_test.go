@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"auth", "blob", "table"},
 	{"markdown"},
 	{"vault"},
+	{"search"},
 	{"index"},
 	{"blobtest", "tabletest"},
 	{"fileblob", "bolttable"},
@@ -43,6 +44,7 @@ var layers = [][]string{
 var modules = map[string][]string{
 	"github.com/agnivade/levenshtein":        {"internal/fault"},
 	"github.com/anishathalye/porcupine":      {"_test", "internal/repotest"},
+	"github.com/blevesearch/snowballstem":    {"internal/search"},
 	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
 	"github.com/hashicorp/golang-lru/v2":     {"internal/repo"},
@@ -60,7 +62,7 @@ var modules = map[string][]string{
 	"go.yaml.in/yaml/v4":                     {"internal/markdown", "internal/vault"},
 	"golang.org/x/sys":                       {"internal/fileblob"},
 	"golang.org/x/term":                      {"cmd/cli"},
-	"golang.org/x/text":                      {"internal/vault"},
+	"golang.org/x/text":                      {"internal/vault", "internal/search"},
 	"pgregory.net/rapid":                     {"_test"},
 }
 
@@ -70,6 +72,7 @@ var forbidden = map[string][]string{
 	"internal/tools":    {"net/http", "github.com/spf13/cobra", "github.com/modelcontextprotocol/go-sdk"},
 	"internal/markdown": {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/vault":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
+	"internal/search":   {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/index":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 }
 

@@ -2,32 +2,43 @@ package index_test
 
 import (
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"rookery/bench/corpus"
 	"rookery/internal/index"
 )
 
 const vaultSize = 10_000
 
-// sample is the text of one of the notes of a vault of 20 MB.
-func sample(i int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "---\ntype: person\nname: Person %d\ncompany: \"[[firms/f%d]]\"\nage: %d\n"+
-		"tags: [a, b, c]\n---\n# Person %d\n\n", i, i%100, i%90, i)
-	for section := range 6 {
-		fmt.Fprintf(&b, "## Section %d\n\n%s\n", section, strings.Repeat("Some words of text. ", 15))
+// sampleCommits bring a generated vault, a note each.
+func sampleCommits() []index.Commit {
+	var commits []index.Commit
+	for f := range corpus.Vault(1, vaultSize) {
+		commits = append(commits, commit(uint64(len(commits)+1), f.Path, f.Text))
 	}
-	return b.String()
+	return commits
 }
 
-func sampleCommits() []index.Commit {
-	commits := []index.Commit{commit(1, "schema.yaml", people)}
-	for i := range vaultSize {
-		path := fmt.Sprintf("people/group-%02d/person-%05d.md", i%50, i)
-		commits = append(commits, commit(uint64(i+2), path, sample(i)))
+// busy are commits of a vault in which 50,000 references lead to one note, half of them from other
+// notes, and another note has 10,000 traits.
+func busy() []index.Commit {
+	var refs, traits strings.Builder
+	for i := range 25 {
+		fmt.Fprintf(&refs, "- @due(2026-03-%02d) word %d [[people/hot]]\n", i%28+1, i)
+	}
+	for i := range 10_000 {
+		fmt.Fprintf(&traits, "- @due(2026-03-%02d) word %d\n", i%28+1, i/3)
+	}
+	commits := []index.Commit{
+		commit(1, "schema.yaml", "traits: {due: date}\n"),
+		commit(2, "people/hot.md", "# Hot\n\n## Notes\n", "many.md", traits.String()),
+	}
+	for i := range 2000 {
+		commits = append(commits, commit(uint64(i+3), fmt.Sprintf("n/%04d.md", i), refs.String()))
 	}
 	return commits
 }
@@ -50,8 +61,9 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 func BenchmarkWith(b *testing.B) {
-	x := index.Build(slices.Values(sampleCommits()))
-	small := commit(vaultSize+2, "people/group-07/person-00507.md", sample(5))
+	commits := sampleCommits()
+	x, schema := index.Build(slices.Values(commits)), string(commits[0].Changes[0].Text)
+	small := commits[5000]
 	b.Run("note", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -59,7 +71,7 @@ func BenchmarkWith(b *testing.B) {
 		}
 	})
 	b.Run("schema", func(b *testing.B) {
-		changed := commit(vaultSize+2, "schema.yaml", people+"  task: {}\n")
+		changed := commit(vaultSize+2, "schema.yaml", schema+"\n  extra: {type: number}\n")
 		for b.Loop() {
 			x.With(changed)
 		}
@@ -72,14 +84,55 @@ func BenchmarkWith(b *testing.B) {
 	})
 }
 
-func BenchmarkPage(b *testing.B) {
-	x := index.Build(slices.Values(sampleCommits()))
-	for b.Loop() {
-		n := 0
-		for range x.OfType("person", "people/group-25/") {
-			if n++; n == 50 {
-				break
-			}
+// take reads the first n of a list.
+func take[T any](b *testing.B, list iter.Seq[T], n int) {
+	for range list {
+		if n--; n == 0 {
+			return
 		}
+	}
+	b.Fatalf("%d are missing", n)
+}
+
+func BenchmarkLookups(b *testing.B) {
+	x := index.Build(slices.Values(sampleCommits()))
+	for name, look := range map[string]func(){
+		"objects":     func() { take(b, x.Objects("meeting", index.Spot{Path: "meetings/m"}), 50) },
+		"traits":      func() { take(b, x.Traits("due", index.Spot{Path: "daily/2026"}), 50) },
+		"with":        func() { take(b, x.TraitsWith("status", "done", index.Spot{}), 50) },
+		"resolve":     func() { x.Resolve("freya-holm") },
+		"resolve arg": func() { x.Resolve("people/Freya Holm") },
+		"created":     func() { take(b, x.Created(at(5000), at(6000)), 50) },
+		"backlinks":   func() { take(b, x.Resolver().Backlinks(corpus.Hot, index.Spot{}), 50) },
+		"count":       func() { x.Resolver().CountBacklinks(corpus.Hot) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				look()
+			}
+		})
+	}
+}
+
+// BenchmarkBusy works on a note that 50,000 references lead to, and on one with 10,000 traits.
+func BenchmarkBusy(b *testing.B) {
+	commits := busy()
+	x := index.Build(slices.Values(commits))
+	last := uint64(len(commits))
+	traits := string(commits[1].Changes[1].Text)
+	for name, work := range map[string]func(){
+		"backlinks": func() { take(b, x.Resolver().Backlinks("people/hot", index.Spot{Path: "n/1"}), 50) },
+		"count":     func() { x.Resolver().CountBacklinks("people/hot") },
+		"hot note":  func() { x.With(commit(last+1, "people/hot.md", "# Hot\n\nchanged\n")) },
+		"other":     func() { x.With(commit(last+1, "n/0100.md", "- @due(2026-03-01) word [[people/hot]]\n")) },
+		"traits":    func() { x.With(commit(last+1, "many.md", "- @due(2026-03-01) new\n"+traits)) },
+		"one line":  func() { x.With(commit(last+1, "many.md", strings.ReplaceAll(traits, "\n", " "))) },
+		"page":      func() { take(b, x.Traits("due", index.Spot{Path: "many.md", Line: 5000}), 50) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				work()
+			}
+		})
 	}
 }

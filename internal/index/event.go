@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"reflect"
-	"slices"
 	"strings"
 
 	"rookery/internal/vault"
@@ -13,10 +12,15 @@ import (
 // and new values (reference/raven.md §6.9).
 type Event struct {
 	Op      string         `json:"op"`     // create, update, delete
-	Entity  string         `json:"entity"` // object; of a file that is no note, file
+	Entity  string         `json:"entity"` // object, trait; of a file that is no note, file
 	ID      string         `json:"id"`
-	Type    string         `json:"type,omitempty"`
-	Changes map[string]any `json:"changes,omitempty"` // by field: OldNew; content: Lines
+	Type    string         `json:"type,omitempty"`    // of an object
+	Parent  string         `json:"parent,omitempty"`  // of a trait, as the rest that follows
+	Trait   string         `json:"trait,omitempty"`   // its type
+	Value   any            `json:"value,omitempty"`   // as the schema types it
+	Content string         `json:"content,omitempty"` // without annotations
+	Line    int            `json:"line,omitempty"`
+	Changes map[string]any `json:"changes,omitempty"` // by field: OldNew; content of an object: Lines
 	Fields  map[string]any `json:"fields,omitempty"`  // of what was deleted
 }
 
@@ -36,27 +40,78 @@ type Lines struct {
 // Texts are the texts of a file before and after a change; nil where there was none.
 type Texts struct{ Old, New []byte }
 
-// Events are the events of a change of one file, from one index to the next. There is one for every
-// change of a text, but for the trash, of which the deletion tells, and for the audit log itself.
+// Events are the events of a change of one file, from one index to the next: those of the note, of
+// the objects and sections in it, and of its traits. What a line with a trait says is told by the
+// trait's event; every other change of a text is one of the object whose own text it is. There is at
+// least one event for every change, but for the trash, of which the deletion tells, and for the audit
+// log itself.
 func Events(before, after *Index, path string, t Texts) []Event {
 	if strings.HasPrefix(path, vault.Trash) || path == vault.AuditLog {
 		return nil
 	}
 	was, existed := before.File(path)
 	is, exists := after.File(path)
-	switch {
-	case existed && exists && was.Digest != is.Digest:
-		return []Event{update(was, is, t)}
-	case exists && !existed:
-		return []Event{describe("create", is)}
-	case existed && !exists:
-		e := describe("delete", was)
-		if was.Note != nil {
-			e.Fields = was.Note.Values()
-		}
-		return []Event{e}
+	if !existed && !exists || existed && exists && was.Digest == is.Digest {
+		return nil
 	}
-	return nil
+	c := change{before: before, after: after}
+	switch {
+	case !existed:
+		c.begin(is)
+	case !exists:
+		c.end(was)
+	case was.Note == nil || is.Note == nil:
+		c.add(whole(is, t))
+	default:
+		c.notes(was.Note, is.Note, t)
+		if len(c.events) == 0 {
+			c.add(whole(is, t))
+		}
+	}
+	return c.events
+}
+
+// A change collects the events of a file.
+type change struct {
+	before, after *Index
+	events        []Event
+}
+
+func (c *change) add(e Event) { c.events = append(c.events, e) }
+
+// begin tells of a file that was not there, and of the objects and traits in it.
+func (c *change) begin(f *File) {
+	c.add(describe("create", f))
+	if f.Note == nil {
+		return
+	}
+	for o := range f.Note.typed {
+		if o.Section != nil {
+			c.add(describeObject("create", o))
+		}
+	}
+	for t := range f.Note.Traits() {
+		c.add(describeTrait("create", c.after, t))
+	}
+}
+
+// end tells of a file that is no more, and of the objects and traits that were in it.
+func (c *change) end(f *File) {
+	e := describe("delete", f)
+	if f.Note == nil {
+		c.add(e)
+		return
+	}
+	e.Fields = f.Note.Values()
+	c.add(e)
+	for o := range f.Note.typed {
+		if o.Section != nil {
+			c.add(deleted(o))
+		}
+	}
+	for t := range f.Note.Traits() {
+		c.add(describeTrait("delete", c.before, t))
+	}
 }
 
 // describe names a file: a note by its id, another by its path.
@@ -64,25 +119,103 @@ func describe(op string, f *File) Event {
 	if f.Note == nil {
 		return Event{Op: op, Entity: "file", ID: f.Path}
 	}
-	return Event{Op: op, Entity: "object", ID: f.Note.ID, Type: f.Note.Type}
+	return describeObject(op, Object{Note: f.Note})
 }
 
-// update is the event of a file that changed: its fields, its type, and its own text. Where none of
-// these did, the frontmatter is written otherwise, and its lines count as text.
-func update(was, is *File, t Texts) Event {
-	e := describe("update", is)
-	e.Changes = map[string]any{}
-	if was.Note != nil && is.Note != nil {
-		compare(e.Changes, was.Note, is.Note)
-	}
-	old, now := body(was, t.Old), body(is, t.New)
-	if len(e.Changes) == 0 && bytes.Equal(old, now) {
-		old, now = t.Old, t.New
-	}
-	if !bytes.Equal(old, now) {
-		e.Changes["content"] = withField(difference(old, now), e.Changes["content"])
+func describeObject(op string, o Object) Event {
+	return Event{Op: op, Entity: "object", ID: o.ID(), Type: o.Type()}
+}
+
+func deleted(o Object) Event {
+	e := describeObject("delete", o)
+	e.Fields = o.Values()
+	if o.Type() == vault.Section {
+		e.Fields["title"], e.Fields["level"] = o.Section.Title, o.Section.Level
 	}
 	return e
+}
+
+func describeTrait(op string, x *Index, t *Trait) Event {
+	value, _ := x.TraitValue(t)
+	return Event{
+		Op: op, Entity: "trait", ID: t.ID, Parent: t.Parent().ID(), Trait: t.Type, Value: value,
+		Content: t.ContentText, Line: t.Line,
+	}
+}
+
+// whole is the event of a change that no object tells of: only how something is written, or a file
+// that is no note.
+func whole(f *File, t Texts) Event {
+	e := describe("update", f)
+	e.Changes = map[string]any{"content": difference(t.Old, t.New)}
+	return e
+}
+
+// notes tells of a note that changed: of its objects in their order, then of its traits.
+func (c *change) notes(was, is *Note, t Texts) {
+	old, now := newLines(was, t.Old), newLines(is, t.New)
+	had, has := objectsOf(was), objectsOf(is)
+	for _, k := range has.order {
+		o := has.objects[k]
+		before, existed := had.objects[k]
+		if !existed {
+			c.add(describeObject("create", o))
+			continue
+		}
+		c.object(before, o, ownTexts(old, now, before, o))
+	}
+	for _, k := range had.order {
+		if _, stays := has.objects[k]; !stays {
+			c.add(deleted(had.objects[k]))
+		}
+	}
+	c.traits(was, is)
+}
+
+// A fragmentKey names an object in its note: by its fragment and, for a note may declare an id twice,
+// by how many before it have the same.
+type fragmentKey struct {
+	fragment string
+	nth      int
+}
+
+// noteObjects are the objects of a note, sections too.
+type noteObjects struct {
+	order   []fragmentKey
+	objects map[fragmentKey]Object
+}
+
+func objectsOf(n *Note) noteObjects {
+	all, seen := noteObjects{objects: map[fragmentKey]Object{}}, map[string]int{}
+	for i := -1; i < len(n.Sections); i++ {
+		o := n.Object(i)
+		k := fragmentKey{fragmentOf(o), seen[fragmentOf(o)]}
+		seen[k.fragment]++
+		all.order = append(all.order, k)
+		all.objects[k] = o
+	}
+	return all
+}
+
+// fragmentOf is the part of an id that names the section, "" for a note.
+func fragmentOf(o Object) string {
+	if o.Section == nil {
+		return ""
+	}
+	return o.Section.Slug
+}
+
+// object tells of an object that was there before: its fields, its type, and its own text.
+func (c *change) object(was, is Object, own Texts) {
+	e := describeObject("update", is)
+	e.Changes = map[string]any{}
+	compare(e.Changes, was, is)
+	if !bytes.Equal(own.Old, own.New) {
+		e.Changes["content"] = withField(difference(own.Old, own.New), e.Changes["content"])
+	}
+	if len(e.Changes) > 0 {
+		c.add(e)
+	}
 }
 
 // withField is the change of the text, together with that of a field that is called content too.
@@ -96,9 +229,9 @@ func withField(l Lines, field any) any {
 	return l
 }
 
-// compare notes the fields that differ.
-func compare(changes map[string]any, was, is *Note) {
-	old, now := was.Values(), is.Values()
+// compare notes the fields that differ. A field that is a trait is told of as one.
+func compare(changes map[string]any, was, is Object) {
+	old, now := plainFields(was), plainFields(is)
 	for name, v := range now {
 		if before, ok := old[name]; !ok || !reflect.DeepEqual(before, v) {
 			changes[name] = OldNew{before, v}
@@ -109,48 +242,66 @@ func compare(changes map[string]any, was, is *Note) {
 			changes[name] = OldNew{v, nil}
 		}
 	}
-	if was.Type != is.Type {
-		changes["type"] = OldNew{was.Type, is.Type}
+	if was.Type() != is.Type() {
+		changes["type"] = OldNew{was.Type(), is.Type()}
 	}
 }
 
-// body is the text without the frontmatter, whose changes are told field by field.
-func body(f *File, text []byte) []byte {
-	if f.Note == nil {
-		return text
+// plainFields are the fields of an object but for those that are traits.
+func plainFields(o Object) map[string]any {
+	fields := o.Values()
+	if o.Section == nil {
+		for t := range o.Note.Traits() {
+			if t.Field {
+				delete(fields, t.Type)
+			}
+		}
 	}
-	return text[min(f.Note.BodyStart, len(text)):]
+	return fields
 }
 
-// difference counts the lines that are in one text and not in the other. Where lines only changed
-// places, or their ends did, those between the first and the last such line count as new.
-func difference(old, now []byte) Lines {
-	was, is := differing(slices.Collect(bytes.Lines(old)), slices.Collect(bytes.Lines(now)))
-	count := map[string]int{}
-	for _, line := range was {
-		count[string(bytes.TrimRight(line, "\r\n"))]--
+// traits tells of the traits that came, changed and went. One that only moved did not change.
+func (c *change) traits(was, is *Note) {
+	had := map[string]*Trait{}
+	for t := range was.Traits() {
+		had[t.ID] = t
 	}
-	for _, line := range is {
-		count[string(bytes.TrimRight(line, "\r\n"))]++
+	for t := range is.Traits() {
+		before := had[t.ID]
+		delete(had, t.ID)
+		if before == nil {
+			c.add(describeTrait("create", c.after, t))
+			continue
+		}
+		c.trait(before, t)
 	}
-	var l Lines
-	for _, n := range count {
-		l.Added += max(n, 0)
-		l.Removed += max(-n, 0)
+	for t := range was.Traits() {
+		if had[t.ID] == t {
+			c.add(describeTrait("delete", c.before, t))
+		}
 	}
-	if l == (Lines{}) {
-		return Lines{Added: len(is), Removed: len(was)}
-	}
-	return l
 }
 
-// differing is what is left of two lists of lines without what they begin and end with alike.
-func differing(a, b [][]byte) (was, is [][]byte) {
-	for len(a) > 0 && len(b) > 0 && bytes.Equal(a[0], b[0]) {
-		a, b = a[1:], b[1:]
+// trait tells of a trait that was there before.
+func (c *change) trait(was, is *Trait) {
+	old, now := describeTrait("update", c.before, was), describeTrait("update", c.after, is)
+	changes := map[string]any{}
+	if !reflect.DeepEqual(was.Value(), is.Value()) {
+		changes["value"] = OldNew{old.Value, now.Value}
 	}
-	for len(a) > 0 && len(b) > 0 && bytes.Equal(a[len(a)-1], b[len(b)-1]) {
-		a, b = a[:len(a)-1], b[:len(b)-1]
+	if old.Content != now.Content {
+		changes["content"] = OldNew{old.Content, now.Content}
 	}
-	return a, b
+	if old.Parent != now.Parent {
+		changes["parent"] = OldNew{old.Parent, now.Parent}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	if old.Line != now.Line {
+		changes["line"] = OldNew{old.Line, now.Line}
+	}
+	c.add(Event{
+		Op: "update", Entity: "trait", ID: is.ID, Parent: now.Parent, Trait: is.Type, Changes: changes,
+	})
 }

@@ -2,12 +2,14 @@ package index_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/index"
+	"rookery/internal/vault"
 )
 
 // events are the events of a file that changes from one text to another, as JSON. "-" is no file.
@@ -76,5 +78,93 @@ func TestEvents(t *testing.T) {
 	}
 	for _, r := range rows {
 		require.Equal(t, r.want, events(t, r.path, r.old, r.now), r.name)
+	}
+}
+
+// deep renders the events of a change, in a vault with traits.
+func deep(t *testing.T, old, now string) []string {
+	t.Helper()
+	x := of([]string{"schema.yaml", traitSchema})
+	before, texts := x, index.Texts{}
+	if old != "-" {
+		before, texts.Old = x.With(commit(2, "n.md", old)), []byte(old)
+	}
+	if now != "-" {
+		texts.New = []byte(now)
+	}
+	after := before.With(commit(3, "n.md", now))
+	var all []string
+	for _, e := range index.Events(before, after, "n.md", texts) {
+		data, err := json.Marshal(e)
+		require.NoError(t, err)
+		all = append(all, string(data))
+	}
+	return all
+}
+
+// TestDeepEvents is the log of objects, sections and traits in a note. Only what changed itself is told
+// of: an annotation is its trait's, a line is that of the object whose own text it stands in.
+func TestDeepEvents(t *testing.T) {
+	due := vault.TraitID("n", "due", "a")
+	trait := func(op, more string) string {
+		return `{"op":"` + op + `","entity":"trait","id":"` + due + `","parent":"n","trait":"due",` + more + `}`
+	}
+	object := func(op, id, typ, more string) string {
+		return `{"op":"` + op + `","entity":"object","id":"` + id + `","type":"` + typ + `"` + more + `}`
+	}
+	content := func(added, removed int) string {
+		return fmt.Sprintf(`,"changes":{"content":{"added":%d,"removed":%d}}`, added, removed)
+	}
+	meeting := "## M\n::meeting(id=m, time=09:00)\n"
+	rows := []struct {
+		name, old, now string
+		want           []string
+	}{
+		{"create", "-", meeting + "## S\n- @flag b\n", []string{
+			object("create", "n", "page", ""), object("create", "n#m", "meeting", ""),
+			`{"op":"create","entity":"trait","id":"` + vault.TraitID("n#s", "flag", "b") +
+				`","parent":"n#s","trait":"flag","value":true,"content":"b","line":4}`,
+		}},
+		{"delete", "- @due(2026-03-02) a\n\n" + meeting, "-", []string{
+			object("delete", "n", "page", ""),
+			object("delete", "n#m", "meeting", `,"fields":{"id":"m","time":"09:00"}`),
+			trait("delete", `"value":"2026-03-02","content":"a","line":1`),
+		}},
+		{"trait comes", "x\n", "x\n- @due(2026-03-02) a\n",
+			[]string{trait("create", `"value":"2026-03-02","content":"a","line":2`)}},
+		{"trait goes", "x\n- @due(2026-03-02) a\n", "x\n",
+			[]string{trait("delete", `"value":"2026-03-02","content":"a","line":2`)}},
+		{"annotation goes, its line stays", "- @due(2026-03-02) a\n", "- a\n",
+			[]string{trait("delete", `"value":"2026-03-02","content":"a","line":1`)}},
+		{"value", "- @due(2026-03-02) a\n", "- @due(2026-03-03) a\n",
+			[]string{trait("update", `"changes":{"value":{"old":"2026-03-02","new":"2026-03-03"}}`)}},
+		{"text and line", "- @due a\n", "\n- @due b\n", []string{
+			object("update", "n", "page", content(1, 0)),
+			trait("update", `"changes":{"content":{"old":"a","new":"b"},"line":{"old":1,"new":2}}`),
+		}},
+		{"heading renamed", "## S\n- @flag b\n", "## T\n- @flag b\n", []string{
+			object("create", "n#t", "section", ""), object("delete", "n#s", "section", `,"fields":{"level":2,"title":"S"}`),
+			`{"op":"update","entity":"trait","id":"` + vault.TraitID("n#s", "flag", "b") +
+				`","parent":"n#t","trait":"flag","changes":{"parent":{"old":"n#s","new":"n#t"}}}`,
+		}},
+		{"text of a section", "a\n## S\nb\n### T\nc\n", "a\n## S\nb\nmore\n### T\nc\n",
+			[]string{object("update", "n#s", "section", content(1, 0))}},
+		{"declaration", meeting, "## M\n::meeting(id=m, time=10:00)\n", []string{object("update", "n#m", "meeting",
+			`,"changes":{"time":{"old":"09:00","new":"10:00"}}`)}},
+		{"only how a declaration is written", meeting, "## M\n::meeting(time=09:00,id=m)\n",
+			[]string{object("update", "n", "page", content(1, 1))}},
+		{"a section becomes an object", "## M\n", "## M\n::meeting()\n",
+			[]string{object("update", "n#m", "meeting", `,"changes":{"type":{"old":"section","new":"meeting"}}`)}},
+		{"an id that is declared twice", meeting + meeting + "- @due a\n", meeting + "x\n" + meeting + "- @due a\n",
+			[]string{object("update", "n#m", "section",
+				`,"changes":{"content":{"added":1,"removed":0},"id":{"old":"m","new":null},`+
+					`"time":{"old":"09:00","new":null},"type":{"old":"meeting","new":"section"}}`)}},
+		{"lines only move", "- @due a\n\n\n", "\n- @due a\n\n", []string{object("update", "n", "page", content(2, 2))}},
+		{"a field that is a trait", "---\ntype: person\ndue: 2026-03-02\n---\n", "---\ntype: person\ndue: 2026-03-03\n---\n",
+			[]string{`{"op":"update","entity":"trait","id":"` + vault.TraitID("n", "due", "n") +
+				`","parent":"n","trait":"due","changes":{"value":{"old":"2026-03-02","new":"2026-03-03"}}}`}},
+	}
+	for _, r := range rows {
+		require.Equal(t, r.want, deep(t, r.old, r.now), r.name)
 	}
 }

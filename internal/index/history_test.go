@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -19,8 +21,18 @@ type image struct {
 	Totals      index.Totals
 	Files       []index.File
 	Notes       []index.Note
-	Types       map[string][]string
+	Traits      []index.Trait // all annotations, in order
+	Objects     map[string][]string
+	ByTrait     map[string][]string
+	Links       map[string][]string
+	Resolved    map[string]index.Resolution
+	Tags        map[string][]string
 	Counts      map[string]int
+	Dates       []string
+	Times       [][]string
+	Broken      []string
+	Duplicates  []string
+	Untyped     []string
 	Quarantined []string
 	Folded      map[string]string
 	SchemaErr   string
@@ -28,16 +40,26 @@ type image struct {
 	Daily       string
 }
 
-// typeNames are all that the notes and schemas of histories know.
-var typeNames = []string{"page", "daily", "date", "person", "task", "ghost", "section"}
+// typeNames are all that the notes and schemas of histories know; so are the others.
+var (
+	typeNames  = []string{"", "page", "daily", "date", "person", "task", "ghost", "section"}
+	traitNames = []string{"", "due", "flag", "owner", "level"}
+	refNames   = []string{
+		"a", "A", "b", "x/a", "bee", "Bee", "The Bee", "s", "T", "t", "one", "x/é", "2026-03-02",
+		"daily/2026-03-02", "2026-03-02#s", "x/2026-03-02", "a#s", "a#one", "b#s-2", "2026-09-09", "#s",
+	}
+)
 
 // imageOf asks an index everything.
 func imageOf(x *index.Index) image {
 	m := image{
-		Version: x.Version(), Totals: x.Totals(), Types: map[string][]string{},
-		Counts: map[string]int{}, Folded: map[string]string{}, Daily: x.Config().DailyDirectory,
+		Version: x.Version(), Totals: x.Totals(), Daily: x.Config().DailyDirectory,
+		Counts: map[string]int{}, Folded: map[string]string{},
 		SchemaErr: fmt.Sprint(x.SchemaErr()), ConfigErr: fmt.Sprint(x.ConfigErr()),
-		Quarantined: paths(x.Quarantined()),
+		Quarantined: paths(x.Quarantined()), Untyped: paths(x.Untyped("")),
+		Times: [][]string{
+			paths(x.Created(time.Time{}, time.Time{})), paths(x.Modified(time.Time{}, time.Time{})),
+		},
 	}
 	for f := range x.Files() {
 		flat := *f
@@ -47,13 +69,91 @@ func imageOf(x *index.Index) image {
 	}
 	for n := range x.Notes("") {
 		flat := *n
-		flat.File = nil
+		flat.File, flat.Annotations = nil, nil
 		m.Notes = append(m.Notes, flat)
+		for _, t := range n.Annotations {
+			trait := *t
+			trait.Note = nil
+			m.Traits = append(m.Traits, trait)
+		}
 	}
-	for _, name := range typeNames {
-		m.Types[name], m.Counts[name] = paths(x.OfType(name, "")), x.Count(name)
-	}
+	m.askObjects(x)
+	m.askTraits(x)
+	m.askLinks(x)
 	return m
+}
+
+func (m *image) askObjects(x *index.Index) {
+	m.Objects, m.Tags = map[string][]string{}, map[string][]string{}
+	for _, name := range typeNames {
+		m.Objects[name] = objectIDs(x.Objects(name, index.Spot{}))
+		m.Objects["notes of "+name] = paths(x.OfType(name, ""))
+		m.Counts[name] = x.Count(name)
+	}
+	for tag, n := range x.Tags() {
+		m.Counts["#"+tag] = n
+		for in := range x.Tagged(tag, "") {
+			m.Tags[tag] = append(m.Tags[tag], fmt.Sprint(in.Note.Path, in.Tag))
+		}
+	}
+	for d := range x.Dates("0001-01-01", "9999-12-31") {
+		m.Dates = append(m.Dates, dated(d))
+	}
+}
+
+func dated(d index.Dated) string {
+	s := string(d.Day) + " " + d.Object.ID() + " " + d.Field
+	if d.Trait != nil {
+		s += " " + d.Trait.ID
+	}
+	return s
+}
+
+func (m *image) askTraits(x *index.Index) {
+	m.ByTrait = map[string][]string{}
+	for _, name := range traitNames {
+		m.ByTrait[name] = traitIDs(x.Traits(name, index.Spot{}))
+		m.ByTrait["range of "+name] = traitIDs(x.TraitsBetween(name, "", ""))
+		m.ByTrait["a with "+name] = traitIDs(x.TraitsWith(name, "a", index.Spot{}))
+		m.Counts["@"+name] = x.TraitCount(name)
+	}
+	m.Duplicates = traitIDs(x.Duplicates)
+}
+
+func (m *image) askLinks(x *index.Index) {
+	m.Links, m.Resolved = map[string][]string{}, map[string]index.Resolution{}
+	for _, ref := range refNames {
+		r := x.Resolve(ref)
+		for l := range x.Resolver().Backlinks(r.ID, index.Spot{}) {
+			m.Links[ref] = append(m.Links[ref], link(l))
+		}
+		r.Object = index.Object{}
+		m.Resolved[ref] = r
+	}
+	for l := range x.Resolver().Broken(index.Spot{}) {
+		m.Broken = append(m.Broken, link(l))
+	}
+}
+
+// link renders a reference.
+func link(l index.Link) string {
+	return fmt.Sprintf("%s:%d %s→%s", l.Source.ID(), l.Ref.Line, l.Ref.Target, l.To.ID)
+}
+
+func objectIDs(objects iter.Seq[index.Object]) []string {
+	all := []string{}
+	for o := range objects {
+		all = append(all, o.ID())
+	}
+	return all
+}
+
+func traitIDs(traits iter.Seq[*index.Trait]) []string {
+	all := []string{}
+	for t := range traits {
+		all = append(all, t.ID)
+	}
+	return all
 }
 
 // filePaths and their texts are few, so that histories meet themselves again.
@@ -65,10 +165,21 @@ var (
 	noteTexts = []string{
 		"", "plain\n", "---\ntype: person\nname: x\n---\n# T\n\n## S\n", "---\ntype: task\n---\n",
 		"---\ntype: ghost\n---\n## S\n### S\n", "---\ntype: date\n---\n", "---\ntype: daily\n---\n",
-		"---\na: [\n---\nbroken", "---\ntype: [x]\n---\n", "---\ntype: section\n---\n",
+		"---\ntype: person\nname: Bee\nalias: The Bee\nboss: a\nborn: 2026-03-02\ndue: 2026-03-05\n---\n",
+		"- @due(2026-03-02) same\n- @due(2026-03-03) same\n- @flag #tag [[b]]\n",
+		"- @due(2026-03-02) same\n- @flag [[b|x]] [[x/a]] [[s]] [[2026-03-02]]\n- @due(2026-03-04) same\n",
+		"## One\n::person(id=one, boss=a, name=Bee)\n- @id(pin) @due(2026-03-02) pinned\n\n## S\n## S\n@owner([[a]])",
+		"- @id(pin) @flag first\n- @level(3) @id(pin) x\n- @id(two) @owner([[Bee]])\n",
+		"# T\n\n- @id(two) @unknown @flag x\n- @due(2026-03-02) same\n#tag #Tag [[a#s]] [[#s]]\n## S\n- @flag(false)\n",
+		"---\ntags: [tag, other]\ntype: task\n---\n- @due same\n\n\n- @due other text\n- [[one]] [[The Bee]]\n",
+		"---\na: [\n---\nbroken [[b]] @flag", "---\ntype: [x]\n---\n", "---\ntype: section\n---\n",
 	}
 	schemaTexts = []string{
 		"", "types: {person: {}}\n", "types: {task: {}, person: {}}\n", "types: {daily: {}}\n", "types: [",
+		"types: {person: {fields: {boss: ref, born: date, name: string}, traits: [due]}}\n" +
+			"traits: {due: date, flag: {}, owner: ref, level: number}\n",
+		"types: {person: {fields: {boss: string}}}\ntraits: {due: {type: string, default: a}, flag: {}}\n",
+		"traits: {unknown: {}, owner: string, level: {type: enum, values: [a]}}\n",
 	}
 	configTexts = []string{"", "daily_directory: x\n", "daily_directory: daily/old\n", "a: [\n"}
 	auditTexts  = []string{
@@ -78,17 +189,36 @@ var (
 	}
 )
 
-// history draws a list of commits.
+// history draws a list of commits. Some move a file, some carry the ids of traits.
 func history(t *rapid.T) []index.Commit {
 	var commits []index.Commit
+	x := index.Empty()
 	for seq := range rapid.IntRange(1, 12).Draw(t, "commits") {
 		var pairs []string
 		for range rapid.IntRange(1, 5).Draw(t, "changes") {
 			pairs = append(pairs, draw(t)...)
 		}
-		commits = append(commits, commit(uint64(seq+1), pairs...))
+		c := commit(uint64(seq+1), pairs...)
+		if rapid.IntRange(0, 3).Draw(t, "moves") == 0 {
+			c.Changes[0].From = rapid.SampledFrom(filePaths).Draw(t, "from")
+			c.Changes = append(c.Changes, index.Change{Path: c.Changes[0].From, Deleted: true})
+		}
+		x = x.With(c)
+		if rapid.Bool().Draw(t, "keeps ids") {
+			keepIDs(x, c)
+		}
+		commits = append(commits, c)
 	}
 	return commits
+}
+
+// keepIDs writes into a commit the ids that it led to, as the log does.
+func keepIDs(x *index.Index, c index.Commit) {
+	for i, ch := range c.Changes {
+		if n, ok := x.Note(ch.Path); ok && n.Digest == index.DigestOf(ch.Text) {
+			c.Changes[i].TraitIDs = n.TraitIDs()
+		}
+	}
 }
 
 // draw draws a path and its text.
@@ -153,14 +283,29 @@ func oneCommit(x *index.Index) iter.Seq[index.Commit] {
 	return slices.Values([]index.Commit{commit(1, pairs...)})
 }
 
-// timeless is an image without what history leaves in it.
+// timeless is an image without what history leaves in it: times, and ids of traits.
 func timeless(m image) image {
-	m.Version = 0
+	m.Version, m.Times, m.Duplicates = 0, nil, nil
 	for i := range m.Files {
 		m.Files[i].Version, m.Files[i].Body = 0, index.Body{}
 	}
 	for i := range m.Notes {
-		m.Notes[i].Created, m.Notes[i].Modified = start, start
+		n := &m.Notes[i]
+		n.Created, n.Modified = start, start
+		n.Sections = slices.Clone(n.Sections)
+		for j := range n.Sections {
+			n.Sections[j].Times = nil
+		}
+	}
+	for i := range m.Traits {
+		m.Traits[i].ID, m.Traits[i].Times = "", nil
+	}
+	for name, ids := range m.ByTrait {
+		m.ByTrait[name] = make([]string, len(ids))
+	}
+	for i, s := range m.Dates {
+		words := strings.Fields(s)
+		m.Dates[i] = strings.Join(words[:3], " ")
 	}
 	return m
 }

@@ -1,8 +1,9 @@
 // Package index is the index of a vault, as a value (DESIGN §1.3).
 //
 // An Index never changes; With is the next one. Whatever somebody holds is some true state of the
-// vault, costs no lock, and may be used from many goroutines. It holds no texts: only what queries
-// need, and where each text is kept. Every lookup is one in a tree; none goes through the vault.
+// vault, costs no lock, and may be used from many goroutines. It holds no texts but the lines of
+// traits: only what queries need, and where each text is kept. A lookup is one in a tree, and costs
+// what it yields; where one goes through the vault, its comment says so.
 // The package is pure: times and texts come with the commits.
 package index
 
@@ -21,22 +22,42 @@ type Index struct {
 	version uint64
 	time    time.Time
 
-	files    btree.Map[string, *File]    // by path
-	folded   btree.Map[string, struct{}] // what a path collides under, NUL, the path
-	byType   btree.Map[string, *Note]    // type, NUL, path
-	declared btree.Map[string, *Note]    // the type that the note says, NUL, path
-	counts   btree.Map[string, int]      // of notes, by type
-	broken   btree.Map[string, *Note]    // quarantined notes, by path
-	seeds    btree.Map[string, span]     // times that an audit log tells, by id
-	totals   Totals
+	files    tree[*File]    // by path
+	folded   tree[struct{}] // what a path collides under, NUL, the path
+	byType   tree[Object]   // type, NUL, spot; plain sections are not here
+	declared tree[*Note]    // the type that the note or an object in it says, NUL, path
+	counts   tree[int]      // of objects, by type
+	broken   tree[*Note]    // quarantined notes, by path
+	untyped  tree[*Note]    // notes that say no type and are no daily notes, by path
+	created  tree[*Note]    // time, NUL, path
+	modified tree[*Note]    // likewise
+	seeds    tree[seed]     // what an audit log tells, by the id of the note
+	names    tree[Object]   // a kind of name, the name, NUL, spot
+
+	traits      tree[*Note]    // type, NUL, path; those too that the schema does not know
+	traitValues tree[*Note]    // type, NUL, value, NUL, path
+	traitIDs    tree[*Trait]   // by id
+	pins        tree[*Trait]   // what claims an id, NUL, spot
+	traitCounts tree[int]      // of traits, by type
+	refs        tree[[]int32]  // bucket, NUL, path: positions among the note's references
+	tags        tree[TaggedIn] // tag, NUL, path
+	tagCounts   tree[int]      // of notes, by tag
+	dates       tree[*Note]    // day, NUL, path
+
+	totals Totals
 
 	settings
 }
 
+// A tree holds values by key, and is copied on write.
+type tree[V any] = btree.Map[string, V]
+
 // Totals are sums over the vault.
 type Totals struct {
 	Notes       int
-	Sections    int
+	Sections    int // embedded objects too
+	Traits      int // that the schema knows
+	Refs        int
 	Bytes       int64 // of all notes
 	Quarantined int
 }
@@ -54,6 +75,14 @@ type Change struct {
 	Text    []byte // not kept
 	Deleted bool
 	Body    Body // where the text is kept
+
+	// From is the path that the file had before, if this commit moves it: what is in it keeps its
+	// identity. That the file is gone there is a change of its own.
+	From string
+
+	// TraitIDs are the ids of the annotations in the text, as Note.TraitIDs gave them when the commit
+	// was made. Without them, and where their number does not fit the text, the ids are found anew.
+	TraitIDs []string
 }
 
 // A Body names the place of a text in the log: the run, and the part of it. To the index it is
@@ -71,8 +100,9 @@ func Empty() *Index {
 // Build is the index after these commits: the same as With makes of Empty, one after the other.
 func Build(commits iter.Seq[Commit]) *Index {
 	x := Empty()
+	d := &draft{Index: x}
 	for c := range commits {
-		x.apply(c)
+		d.apply(c)
 	}
 	return x
 }
@@ -100,39 +130,6 @@ func (x *Index) Note(path string) (*Note, bool) {
 
 // ByID is the note of an id: its path without `.md`.
 func (x *Index) ByID(id string) (*Note, bool) { return x.Note(id + ".md") }
-
-// An Object is a note or a section of one.
-type Object struct {
-	Note    *Note
-	Section *Section // nil: the note as a whole
-}
-
-// ID is the object's own id.
-func (o Object) ID() string {
-	if o.Section == nil {
-		return o.Note.ID
-	}
-	return o.Note.ID + "#" + o.Section.Slug
-}
-
-// Find is the object that an id names. `.md` may stand behind the note's id, a daily note goes by
-// its date too, and a note by the slug of its title (reference/raven.md §6.2, §6.5).
-func (x *Index) Find(id string) (Object, bool) {
-	name, slug, inside := strings.Cut(id, "#")
-	name = strings.TrimSuffix(name, ".md")
-	n, ok := x.ByID(name)
-	if daily, alias := x.config.DailyID(name); !ok && alias {
-		n, ok = x.ByID(daily)
-	}
-	switch {
-	case !ok:
-		return Object{}, false
-	case !inside, slug != "" && slug == n.TitleSlug:
-		return Object{Note: n}, true
-	}
-	s, ok := n.Section(slug)
-	return Object{n, s}, ok
-}
 
 // Folded is the path of a file that differs from this one by case or normalization at most: the
 // same path, if there is such a file, else the first of them.
@@ -173,24 +170,33 @@ func (x *Index) Notes(after string) iter.Seq[*Note] {
 
 // OfType yields the notes of a type behind a path, by path.
 func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
-	first, prefix := key(typ, after), key(typ, "")
 	return func(yield func(*Note) bool) {
-		x.byType.Ascend(first, func(k string, n *Note) bool {
-			return strings.HasPrefix(k, prefix) && (k == first || yield(n))
-		})
+		if typ == vault.Section {
+			return
+		}
+		for o := range x.Objects(typ, Spot{Path: after}) {
+			if o.Section == nil && o.Note.Path != after && !yield(o.Note) {
+				return
+			}
+		}
 	}
 }
 
 // key joins two parts of which neither holds NUL. It sorts by the first, then the second.
 func key(first, second string) string { return first + "\x00" + second }
 
-// Count is the number of notes of a type; for the type section, of sections.
+// Count is the number of objects of a type, embedded ones too; for the type section, of plain
+// sections.
 func (x *Index) Count(typ string) int {
-	if typ == vault.Section {
-		return x.totals.Sections
-	}
 	n, _ := x.counts.Get(typ)
 	return n
+}
+
+// Untyped yields the notes behind a path that say no type and are no daily notes, by path.
+func (x *Index) Untyped(after string) iter.Seq[*Note] {
+	return func(yield func(*Note) bool) {
+		x.untyped.Ascend(after, func(p string, n *Note) bool { return p == after || yield(n) })
+	}
 }
 
 // Quarantined yields the notes that do not parse, by path.

@@ -58,6 +58,16 @@ func note(t *testing.T, x *index.Index, path string) *index.Note {
 	return n
 }
 
+// sections renders the plain sections of a note.
+func sections(n *index.Note) []string {
+	var all []string
+	for _, s := range n.Sections {
+		all = append(all, fmt.Sprintf("%s %s %d ^%d %d–%d %d",
+			s.Slug, s.Title, s.Level, s.Parent, s.Line, s.LineEnd, s.SubtreeEnd))
+	}
+	return all
+}
+
 func TestNote(t *testing.T) {
 	text := "---\ntype: person\nname: Freya\ncompany: \"[[firms/a]]\"\ntags: [x, 2]\n---\n# Freya\n\n" +
 		"Hello\n\n## Work\n\ntext\n\n### Now\n\n## Work\nend"
@@ -72,11 +82,9 @@ func TestNote(t *testing.T) {
 		{Name: "company", Value: markdown.Ref("firms/a"), Line: 4},
 		{Name: "tags", Value: []any{"x", 2.0}, Line: 5},
 	}, n.Fields)
-	require.Equal(t, []index.Section{
-		{Slug: "work", Title: "Work", Level: 2, Parent: -1, Line: 11, LineEnd: 14, SubtreeEnd: 16},
-		{Slug: "now", Title: "Now", Level: 3, Parent: 0, Line: 15, LineEnd: 16, SubtreeEnd: 16},
-		{Slug: "work-2", Title: "Work", Level: 2, Parent: -1, Line: 17},
-	}, n.Sections)
+	require.Equal(t, []string{
+		"work Work 2 ^-1 11–14 16", "now Now 3 ^0 15–16 16", "work-2 Work 2 ^-1 17–0 0",
+	}, sections(n))
 	require.Equal(t, 18, n.LineCount)
 	require.Equal(t, len(text), n.Size)
 	require.Equal(t, index.DigestOf([]byte(text)), n.Digest)
@@ -98,7 +106,7 @@ func TestNote(t *testing.T) {
 	file, ok := x.File("people/freya.md")
 	require.True(t, ok)
 	require.Same(t, n, file.Note)
-	require.Equal(t, index.Totals{Notes: 1, Sections: 3, Bytes: int64(len(text))}, x.Totals())
+	require.Equal(t, index.Totals{Notes: 1, Sections: 3, Refs: 1, Bytes: int64(len(text))}, x.Totals())
 	require.Equal(t, 3, x.Count("section"))
 	require.Equal(t, uint64(2), x.Version())
 	require.Equal(t, at(2), x.Time())

@@ -3,9 +3,7 @@ package index
 import (
 	"crypto/sha256"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"rookery/internal/markdown"
 	"rookery/internal/vault"
@@ -41,34 +39,59 @@ type Note struct {
 	TitleSlug    string // by which the note goes too: `people/freya#freya`
 	Fields       []Field
 	Sections     []Section // in text order; a title heading is none
+	Annotations  []*Trait  // in reading order, those too that the schema does not know
+	Refs         []Ref     // by line and position
+	Tags         []Tag     // each once, where it first stands
 	LineCount    int
 	BodyStart    int // where the text after the frontmatter begins
+	BodyLine     int // the line of it
 	Created      time.Time
 	Modified     time.Time
 	Quarantine   *markdown.Problem // nil: it parsed
+
+	callings []calling    // the names that its fields give
+	days     []vault.Date // that its fields and traits name, each once
 }
 
-// A Field is one field of the frontmatter, but for `type`.
+// A Field is one field of the frontmatter or of a declaration, but for `type`.
 type Field struct {
 	Name  string
 	Value any // as markdown.Entry has it
 	Line  int
 }
 
-// A Section is a heading of a note and what stands beneath it.
+// A Section is a heading of a note and what stands beneath it. A declaration makes an object of it.
 type Section struct {
-	Slug       string
-	Title      string
-	Level      int
-	Parent     int // index of the section that it stands under; -1: the note
-	Line       int
-	LineEnd    int // 0: the end of the note
-	SubtreeEnd int // likewise
+	Slug         string // by which it goes: the id that it declares, else that of the heading
+	Title        string
+	Level        int
+	DeclaredType string  // as the declaration says it; empty if there is none
+	Type         string  // what that means in the vault's schema; section if there is none
+	Fields       []Field // of the declaration
+	Parent       int     // position of the section that it stands under; -1: the note
+	Line         int
+	LineEnd      int // 0: the end of the note
+	SubtreeEnd   int // likewise
+	*Times           // of its own text
+
+	number  int    // its position in the note
+	own     Digest // of its own text
+	declare [2]int // the first and the last line of the declaration
+}
+
+// A Tag is a tag of a note.
+type Tag struct {
+	Name  string
+	Line  int
+	Scope int // position of the section that it stands in; -1: the note
 }
 
 // Field finds a field by its name.
-func (n *Note) Field(name string) (Field, bool) {
-	for _, f := range n.Fields {
+func (n *Note) Field(name string) (Field, bool) { return find(n.Fields, name) }
+
+// find finds a field by its name.
+func find(fields []Field, name string) (Field, bool) {
+	for _, f := range fields {
 		if f.Name == name {
 			return f, true
 		}
@@ -76,7 +99,7 @@ func (n *Note) Field(name string) (Field, bool) {
 	return Field{}, false
 }
 
-// Section finds a section of the note by its slug.
+// Section finds a section of the note by its slug; where several declare the same id, the first.
 func (n *Note) Section(slug string) (*Section, bool) {
 	i := slices.IndexFunc(n.Sections, func(s Section) bool { return s.Slug == slug })
 	if i < 0 {
@@ -86,69 +109,12 @@ func (n *Note) Section(slug string) (*Section, bool) {
 }
 
 // Values are the fields as a map.
-func (n *Note) Values() map[string]any {
-	m := make(map[string]any, len(n.Fields))
-	for _, f := range n.Fields {
+func (n *Note) Values() map[string]any { return values(n.Fields) }
+
+func values(fields []Field) map[string]any {
+	m := make(map[string]any, len(fields))
+	for _, f := range fields {
 		m[f.Name] = f.Value
 	}
 	return m
-}
-
-// newNote reads a note. Its type and times are the index's business.
-func newNote(f *File, text []byte) *Note {
-	doc := markdown.Parse(text)
-	n := &Note{
-		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
-		BodyStart:  doc.Body,
-		Quarantine: doc.Problem,
-	}
-	if doc.Problem == nil {
-		n.readFields(doc.Frontmatter)
-	}
-	n.readSections(doc.Headings)
-	return n
-}
-
-func (n *Note) readFields(fm *markdown.Frontmatter) {
-	if fm == nil {
-		return
-	}
-	for _, e := range fm.Entries {
-		if e.Key != "type" {
-			n.Fields = append(n.Fields, Field{e.Key, e.Value, e.Line})
-			continue
-		}
-		n.DeclaredType = declared(e.Value)
-	}
-}
-
-// declared is the type that a note says with this value. What is no text reads as a page
-// (reference/raven.md §1.3), and so does what cannot be the name of a type.
-func declared(v any) string {
-	s, ok := v.(string)
-	if v != nil && (!ok || strings.ContainsFunc(s, unicode.IsControl)) {
-		return vault.Page
-	}
-	return s
-}
-
-// readSections takes the headings. A title heading is another name of the note, and no section.
-func (n *Note) readSections(headings []markdown.Heading) {
-	number := make([]int, len(headings)) // of the section that a heading became
-	for i, h := range headings {
-		number[i] = -1
-		if h.Title {
-			n.Title, n.TitleSlug = h.Text, h.Slug
-			continue
-		}
-		s := Section{
-			Slug: h.Slug, Title: h.Text, Level: h.Level, Parent: -1,
-			Line: h.Line, LineEnd: h.LineEnd, SubtreeEnd: h.SubtreeLineEnd,
-		}
-		if h.Parent >= 0 {
-			s.Parent = number[h.Parent]
-		}
-		number[i] = len(n.Sections)
-		n.Sections = append(n.Sections, s)
-	}
 }

@@ -1,57 +1,83 @@
 package index
 
 import (
-	"bytes"
-	"encoding/json"
-	"strings"
 	"time"
+
+	"rookery/internal/vault"
 )
 
 // A span is when an object was first and last seen, as an audit log that was brought in tells it
 // (reference/raven.md §6.9).
 type span struct{ first, last time.Time }
 
-// An auditEntry is what seeds need of a line of an audit log, in the format of
-// spec/raven-agent-improvements.md, "Audit Log Format".
-type auditEntry struct {
-	TS         time.Time `json:"ts"`
-	Op         string    `json:"op"`
-	Entity     string    `json:"entity"`
-	ID         string    `json:"id"`
-	Parent     string    `json:"parent"`
-	File       string    `json:"file"`
-	Discovered []string  `json:"discovered"`
-	Modified   []string  `json:"modified"`
-	Removed    []string  `json:"removed"`
+// A seed is what an audit log tells of a note and of what is in it.
+type seed struct {
+	span
+	sections map[string]span // by fragment
+	traits   []told          // as they last were, in the order in which they came
 }
 
-// seed takes the times that an audit log tells. A line that cannot be read is passed over: other
-// programs wrote it.
-func (x *Index) seed(log []byte) {
-	x.seeds.Clear()
-	told := spans{}
-	for line := range bytes.Lines(log) {
-		var e auditEntry
-		if json.Unmarshal(line, &e) == nil && !e.TS.IsZero() {
-			told.tell(e)
+// told is a trait that an audit log tells of.
+type told struct {
+	id, typ, parent, text string // the parent by its fragment
+	line                  int    // 0: not told
+	span
+}
+
+// formers are the traits of a note that the log tells of, for who meets them at a time.
+func (s seed) formers(note string, now time.Time) []*former {
+	var all []*former
+	for _, t := range s.traits {
+		created, modified := t.before(now, now)
+		all = append(all, &former{
+			id: t.id, typ: t.typ, parent: t.parent, text: vault.TraitText(t.text), line: t.line,
+			times: &Times{created, modified},
+		})
+		if t.parent == "" && t.text == note {
+			all[len(all)-1].text = fieldText
 		}
 	}
-	for id, s := range told {
-		s.first, s.last = s.first.UTC(), s.last.UTC()
-		x.seeds.Set(id, s)
-		if n, ok := x.ByID(id); ok {
-			x.backdate(n, s)
+	return all
+}
+
+// dateSections gives the sections of a note that comes now their times.
+func (s seed) dateSections(n *Note, now time.Time) {
+	fresh := &Times{now, now}
+	for i := range n.Sections {
+		section := &n.Sections[i]
+		section.Times = fresh
+		if t, ok := s.sections[section.Slug]; ok {
+			created, modified := t.before(now, now)
+			section.Times = &Times{created, modified}
+		}
+	}
+}
+
+// seed takes what an audit log tells, and gives the notes that are there already their times. Their
+// traits keep the ids that they go by here.
+func (d *draft) seed(log []byte) {
+	d.seeds.Clear()
+	for id, s := range readAudit(log) {
+		d.seeds.Set(id, s)
+		if n, ok := d.ByID(id); ok {
+			d.backdate(n, s)
 		}
 	}
 }
 
 // backdate gives a note the times that the audit log tells.
-func (x *Index) backdate(n *Note, s span) {
-	now := *n
-	now.Created, now.Modified = s.before(n.Created, n.Modified)
-	if now.Created != n.Created {
-		x.replace(n, now)
+func (d *draft) backdate(old *Note, s seed) {
+	created, modified := s.before(old.Created, old.Modified)
+	if created.Equal(old.Created) {
+		return
 	}
+	n := old.renewed()
+	n.Created, n.Modified = created, modified
+	d.release(old)
+	for _, t := range n.Annotations {
+		d.claim(t)
+	}
+	d.swap(old.File, n.File)
 }
 
 // before is when a note was made and changed that came here, and was changed here last, at these
@@ -66,51 +92,4 @@ func (s span) before(came, changed time.Time) (created, modified time.Time) {
 		}
 	}
 	return created, modified
-}
-
-// spans are the times of notes, by id.
-type spans map[string]span
-
-// tell takes one entry in. Every change in a file counts for its note.
-func (s spans) tell(e auditEntry) {
-	switch {
-	case e.Op == "delete" && e.Entity == "object" && !strings.Contains(e.ID, "#"):
-		delete(s, e.ID)
-	case e.Op == "reindex":
-		s.reindex(e)
-	case e.Entity == "object":
-		s.see(e.ID, e.TS)
-	case e.Entity == "trait" && e.Parent != "":
-		s.see(e.Parent, e.TS)
-	}
-}
-
-// reindex takes in what was found in a file that somebody had edited.
-func (s spans) reindex(e auditEntry) {
-	if e.File != "" {
-		s.see(strings.TrimSuffix(e.File, ".md"), e.TS)
-	}
-	for _, name := range append(e.Discovered, e.Modified...) {
-		if id, ok := strings.CutPrefix(name, "object:"); ok {
-			s.see(id, e.TS)
-		}
-	}
-	for _, name := range e.Removed {
-		if id, ok := strings.CutPrefix(name, "object:"); ok && !strings.Contains(id, "#") {
-			delete(s, id)
-		}
-	}
-}
-
-// see notes that an object, or something in its file, was there at a time.
-func (s spans) see(id string, at time.Time) {
-	id, _, _ = strings.Cut(id, "#")
-	old, ok := s[id]
-	if !ok || at.Before(old.first) {
-		old.first = at
-	}
-	if at.After(old.last) {
-		old.last = at
-	}
-	s[id] = old
 }

@@ -1,8 +1,6 @@
 package index
 
 import (
-	"strings"
-
 	"rookery/internal/vault"
 )
 
@@ -80,68 +78,4 @@ func (s settings) meaning(declared string) string {
 		return t.Name
 	}
 	return vault.Page
-}
-
-// retype gives each note the type that it has by the new settings.
-func (x *Index) retype(before settings) {
-	var notes []*Note
-	for declared := range x.declaredTypes {
-		if before.meaning(declared) != x.meaning(declared) {
-			notes = x.collect(notes, declared)
-		}
-	}
-	for _, dir := range []string{before.config.DailyDirectory, x.config.DailyDirectory} {
-		if before.config.DailyDirectory != x.config.DailyDirectory {
-			notes = x.collectFolder(notes, dir+"/")
-		}
-	}
-	for _, n := range notes {
-		now := *n
-		if now.Type = x.typeOf(n); now.Type != n.Type {
-			x.replace(n, now)
-		}
-	}
-}
-
-// declaredTypes yields each type that some note declares, once. It hops from one to the next.
-func (x *Index) declaredTypes(yield func(string) bool) {
-	it := x.declared.Iter()
-	for ok := it.First(); ok; {
-		declared := it.Value().DeclaredType
-		if !yield(declared) {
-			return
-		}
-		ok = it.Seek(declared + "\x01")
-	}
-}
-
-// collect adds the notes that declare a type.
-func (x *Index) collect(notes []*Note, declared string) []*Note {
-	prefix := key(declared, "")
-	x.declared.Ascend(prefix, func(k string, n *Note) bool {
-		if !strings.HasPrefix(k, prefix) {
-			return false
-		}
-		notes = append(notes, n)
-		return true
-	})
-	return notes
-}
-
-// collectFolder adds the notes of a folder that declare no type. It passes over one that is there
-// already, for one daily folder may lie in the other.
-func (x *Index) collectFolder(notes []*Note, folder string) []*Note {
-	seen := map[*Note]bool{}
-	for _, n := range notes {
-		seen[n] = true
-	}
-	for f := range x.FilesAfter(folder) {
-		if !strings.HasPrefix(f.Path, folder) {
-			break
-		}
-		if f.Note != nil && f.Note.DeclaredType == "" && !seen[f.Note] {
-			notes = append(notes, f.Note)
-		}
-	}
-	return notes
 }

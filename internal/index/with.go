@@ -7,11 +7,11 @@ import (
 )
 
 // With is the index after one more commit. The old one stays as it is. It takes time in proportion
-// to what the commit changes; a change of the settings looks only at the notes whose type has
-// another meaning now, and reads no text for it.
+// to what the commit changes; a change of the settings looks only at the notes that have another
+// meaning by it, and reads no text for it.
 func (x *Index) With(c Commit) *Index {
 	y := x.clone()
-	y.apply(c)
+	(&draft{Index: y}).apply(c)
 	return y
 }
 
@@ -25,120 +25,126 @@ func (x *Index) clone() *Index {
 	y.declared = *y.declared.Copy()
 	y.counts = *y.counts.Copy()
 	y.broken = *y.broken.Copy()
+	y.untyped = *y.untyped.Copy()
+	y.created = *y.created.Copy()
+	y.modified = *y.modified.Copy()
 	y.seeds = *y.seeds.Copy()
+	y.names = *y.names.Copy()
+	y.traits = *y.traits.Copy()
+	y.traitValues = *y.traitValues.Copy()
+	y.traitIDs = *y.traitIDs.Copy()
+	y.pins = *y.pins.Copy()
+	y.traitCounts = *y.traitCounts.Copy()
+	y.refs = *y.refs.Copy()
+	y.tags = *y.tags.Copy()
+	y.tagCounts = *y.tagCounts.Copy()
+	y.dates = *y.dates.Copy()
 	return &y
 }
 
-// apply takes a commit in. Only With and Build call it, on an index that nobody else has.
-func (x *Index) apply(c Commit) {
-	x.version, x.time = c.Seq, c.Time.UTC()
-	before, texts := x.settings, x.texts
+// A draft is an index that nobody else has yet, and that may be changed.
+type draft struct {
+	*Index
+	contested map[string]bool  // ids over which a change may have decided
+	moved     map[string]*Note // by the path that they leave, as they were
+}
+
+// apply takes a commit in: the settings first, by which the rest is read.
+func (d *draft) apply(c Commit) {
+	d.version, d.time = c.Seq, c.Time.UTC()
+	d.contested, d.moved = map[string]bool{}, map[string]*Note{}
+	before, texts := d.settings, d.texts
 	var audit []byte
 	for _, ch := range c.Changes {
-		x.change(ch)
 		texts = texts.with(ch)
-		if ch.Path == vault.AuditLog {
+		if ch.Path == vault.AuditLog && !ch.Deleted {
 			audit = ch.Text
+		}
+		if n, ok := d.Note(ch.From); ok {
+			d.moved[ch.From] = n
 		}
 	}
 	if texts != before.texts {
-		x.settings = before.read(texts)
-		x.retype(before)
+		d.settings = before.read(texts)
+		d.resettle(before)
 	}
 	if audit != nil {
-		x.seed(audit)
+		d.seed(audit)
 	}
+	for _, ch := range c.Changes {
+		d.change(ch)
+	}
+	d.settlePins()
 }
 
 // change takes one file in.
-func (x *Index) change(ch Change) {
-	old, existed := x.files.Get(ch.Path)
-	if existed {
-		x.drop(old)
-	}
+func (d *draft) change(ch Change) {
+	old, _ := d.files.Get(ch.Path)
+	d.release(noteOf(old))
 	if ch.Deleted {
-		x.seeds.Delete(vault.Path(ch.Path).ID()) // who comes next under this name is another
+		d.swap(old, nil)
+		d.seeds.Delete(vault.Path(ch.Path).ID()) // who comes next under this name is another
 		return
 	}
 	f := &File{
 		Path: ch.Path, Size: len(ch.Text), Digest: DigestOf(ch.Text), Body: ch.Body,
-		Version: x.version,
+		Version: d.version,
 	}
 	if isNote(f.Path) {
 		f.Note = newNote(f, ch.Text)
-		f.Note.Type = x.typeOf(f.Note)
-		f.Note.Created, f.Note.Modified = x.times(f.Note.ID, old)
+		d.settle(f.Note)
+		d.recognise(f.Note, d.before(ch, old), ch.TraitIDs)
 	}
-	x.enter(f)
+	d.swap(old, f)
 }
 
-// times are when a note was made and changed, if this commit changes it.
-func (x *Index) times(id string, old *File) (created, modified time.Time) {
+// before is the note that a change makes another of; nil if it makes a new one.
+func (d *draft) before(ch Change, old *File) *Note {
 	if old != nil && old.Note != nil {
-		return old.Note.Created, x.time
+		return old.Note
 	}
-	if told, ok := x.seeds.Get(id); ok {
-		return told.before(x.time, x.time)
+	return d.moved[ch.From]
+}
+
+// recognise gives a note and what is in it their times and ids, by what it was before.
+func (d *draft) recognise(n, was *Note, ids []string) {
+	if was != nil {
+		n.Created, n.Modified = was.Created, d.time
+		n.dateSections(was, d.time)
+		d.identify(n, formerOf(was), ids)
+		return
 	}
-	return x.time, x.time
+	told, ok := d.seeds.Get(n.ID)
+	if !ok {
+		told.span = span{d.time, d.time}
+	}
+	n.Created, n.Modified = told.before(d.time, d.time)
+	told.dateSections(n, d.time)
+	d.identify(n, told.formers(n.ID, d.time), ids)
+}
+
+// dateSections gives the sections their times. One that goes by the same slug as before is the same.
+func (n *Note) dateSections(was *Note, now time.Time) {
+	old := make(map[string]*Section, len(was.Sections))
+	for i := range was.Sections {
+		old[was.Sections[i].Slug] = &was.Sections[i]
+	}
+	fresh := &Times{now, now}
+	for i := range n.Sections {
+		s := &n.Sections[i]
+		w := old[s.Slug]
+		switch {
+		case w == nil:
+			s.Times = fresh
+		case w.own == s.own:
+			s.Times = w.Times
+		default:
+			s.Times = &Times{w.Created, now}
+		}
+	}
 }
 
 // isNote reports whether the file of a path is a note.
 func isNote(path string) bool {
 	return vault.Path(path).Kind() == vault.KindNote && path[0] != '.'
-}
-
-// enter enters a file into the lookups.
-func (x *Index) enter(f *File) {
-	x.files.Set(f.Path, f)
-	x.folded.Set(key(vault.Fold(f.Path), f.Path), struct{}{})
-	n := f.Note
-	if n == nil {
-		return
-	}
-	x.byType.Set(key(n.Type, n.Path), n)
-	if n.DeclaredType != "" {
-		x.declared.Set(key(n.DeclaredType, n.Path), n)
-	}
-	if n.Quarantine != nil {
-		x.broken.Set(n.Path, n)
-	}
-	x.count(n, 1)
-}
-
-// drop takes a file out of the lookups.
-func (x *Index) drop(f *File) {
-	x.files.Delete(f.Path)
-	x.folded.Delete(key(vault.Fold(f.Path), f.Path))
-	n := f.Note
-	if n == nil {
-		return
-	}
-	x.byType.Delete(key(n.Type, n.Path))
-	x.declared.Delete(key(n.DeclaredType, n.Path))
-	x.broken.Delete(n.Path)
-	x.count(n, -1)
-}
-
-// replace puts a note that differs in what the index says of it in the place of the old one.
-func (x *Index) replace(old *Note, by Note) {
-	f := *old.File
-	by.File, f.Note = &f, &by
-	x.drop(old.File)
-	x.enter(&f)
-}
-
-// count adds a note to the sums, or takes it off.
-func (x *Index) count(n *Note, by int) {
-	x.totals.Notes += by
-	x.totals.Sections += by * len(n.Sections)
-	x.totals.Bytes += int64(by * n.Size)
-	if n.Quarantine != nil {
-		x.totals.Quarantined += by
-	}
-	if sum, _ := x.counts.Get(n.Type); sum+by > 0 {
-		x.counts.Set(n.Type, sum+by)
-		return
-	}
-	x.counts.Delete(n.Type)
 }

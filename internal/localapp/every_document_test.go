@@ -139,7 +139,7 @@ var documentCalls = []tooltest.Step{
 	{Tool: "raven_add", Args: `{"vault":"told","text":"@priority(high) Fix mobile navigation menu","to":"projects/website.md"}`, Want: `{"ok":true,"data":{"file":"projects/website.md","line":29,"content":"- @priority(high) Fix mobile navigation menu"}}`},
 	{Tool: "raven_object_create", Args: `{"vault":"told","type":"person","title":"Sarah Chen","fields":{}}`, Want: `{"ok":true,"data":{"id":"people/sarah-chen","type":"person","file":"people/sarah-chen.md"}}`},
 	{Tool: "raven_read", Args: `{"vault":"told","path":"daily/2025-01-27.md"}`, Want: `{"ok":true,"data":{"path":"daily/2025-01-27.md","content":` + quoted(told["daily/2025-01-27.md"]) + `,"line_count":22}}`},
-	{Tool: "raven_object_list", Args: `{"vault":"told","type":"meeting","field":"attendees=people/alice"}`, Want: `{"ok":true,"data":{"items":[{"id":"meetings/weekly","type":"meeting"}]},"meta":{"count":1}}`},
+	{Tool: "raven_object_list", Args: `{"vault":"told","type":"meeting","field":"attendees=people/alice"}`, Want: `{"ok":true,"data":{"items":[{"id":"daily/2025-01-27#standup","type":"meeting","heading":"Standup","heading_level":2,"fields":{"attendees":["people/alice","people/bob"]},"parent":{"id":"daily/2025-01-27","type":"daily"}},{"id":"meetings/weekly","type":"meeting"}]},"meta":{"count":2}}`},
 }
 
 func quoted(text string) string {

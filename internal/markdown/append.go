@@ -27,7 +27,7 @@ func AppendToSection(text []byte, slug, block string) (out []byte, line int, err
 	case slug == "" || h.Title:
 		return insert(text, d.place(d.Body, d.OwnEnd()), block)
 	case !ok:
-		return nil, 0, fault.New(fault.NotFound, "the note has no section %q", slug)
+		return nil, 0, noSection(slug)
 	}
 	return insert(text, d.place(h.Own.Start, h.Own.End), block)
 }
@@ -55,7 +55,7 @@ func insert(text []byte, p place, block string) ([]byte, int, error) {
 	eol := lineBreak(text)
 	block = withBreaks(strings.TrimRight(block, "\r\n"), eol)
 	if strings.Trim(block, " \t\r\n") == "" {
-		return nil, 0, fault.New(fault.InvalidValue, "there is no text to add")
+		return nil, 0, noText()
 	}
 	at := lastText(text, p)
 	before, after := separator(text[:at], block, eol), eol

@@ -12,6 +12,9 @@ import (
 var patterns = []string{
 	">", "> ", ">\n", "- ", "-\n", "* ", "1. ", "+\t", "#", "# ", "#\n", "[", "[a", "](", "![", "`", "``\n", "*", "*a",
 	"_", "~", "~\n", "---\n", "=\n", "a\n", "<", "<a", "<!", "\n", " ", "\t", "\r", "\\", "&", ":", "|\n", "\x00", "\xff",
+	"@", "@a", "@a ", "@a(", "@a(b)", "@id(a) @b ", "(@a", "[[", "[[a", "[[a|", "[[a]]", "[[a|b`]] ", "[[[a]], ", "#", "#a ", "#a",
+	"::a(", "## A\n::a(b=[", "[a](", "[a](b", "[a](b 'c", "[a](<", "![a](b) ", "[a][b] ", "*a_ ", "_a*", "**a ", "*_", "`@a``", "\\`", "a `` b ` ",
+	"<a b='", "<a b=\"", "<!--", "<?", "<a@", "a <b c", "]]", "|", ")(", "- @a\n", "## A\n@a\n", "## A\n::a\nb: c\n\n",
 	"[a]: /b\n", "[a]: /b '\n", "# *a_ **b* [c](d\n", "\n\n- a\n\n  b\n", "> > > > a\n\n",
 }
 
@@ -46,12 +49,28 @@ func BenchmarkFrontmatterRepeated(b *testing.B) {
 	}
 }
 
+// BenchmarkDeclarationRepeated does the same inside a declaration.
+func BenchmarkDeclarationRepeated(b *testing.B) {
+	for _, pattern := range []string{"a=1,", "[", "(", "[a,", "\"", "\"a\",", "[[", "[[a|", "[[a]],", "a=[b],", "()", "\\\""} {
+		for _, size := range []int{1 << 16, 1 << 20} {
+			text := []byte("## A\n::t(a=" + strings.Repeat(pattern, size/len(pattern)) + ")\n")
+			b.Run(fmt.Sprintf("%q/%dKiB", pattern, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					markdown.Parse(text)
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkNote parses, and edits, a note of an ordinary size.
 func BenchmarkNote(b *testing.B) {
 	var note strings.Builder
 	note.WriteString("---\ntype: project\nstatus: active\ntags: [a, b]\nowner: \"[[people/freya]]\"\n---\n# Title\n")
 	for i := range 10 {
-		fmt.Fprintf(&note, "\n## Section %d\n\nSome *text* with a [[link/%d]] in it.\n\n- an item\n- another\n", i, i)
+		fmt.Fprintf(&note, "\n## Section %d\n\nSome *text* with a [[link/%d]] in it, and more of it, so that "+
+			"the note is of the length that notes have.\n\n- an item\n- @due(2026-03-0%d) another #tag\n", i, i, i)
 	}
 	text := []byte(note.String())
 	b.Run("Parse", func(b *testing.B) {

@@ -95,3 +95,9 @@ func (r *blankSkipper) AdvanceLine() {
 		}
 	}
 }
+
+// SkipBlankLines goes to the next line with text, where no run of blank lines is behind the reader.
+func (r *blankSkipper) SkipBlankLines() (text.Segment, int, bool) {
+	r.blank = 0
+	return r.Reader.SkipBlankLines()
+}

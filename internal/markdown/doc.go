@@ -1,9 +1,10 @@
 // Package markdown reads the text of a note and edits it.
 //
-// Parse finds the frontmatter, the headings and the sections of a note. It never fails: what does
-// not parse is a Problem of the Doc, and the rest is read. The edits are splices of bytes: what an
-// edit does not touch stays as it was, comments, quotes, line breaks and byte order mark included.
-// The package is pure: no I/O, no clock, no state.
+// Parse finds the frontmatter of a note, its headings and sections, the declarations that make
+// objects of sections, traits, references, links and tags; the syntax is reference/raven.md §1 and
+// §3. It never fails: what does not parse is a Problem of the Doc, and the rest is read. The edits are
+// splices of bytes: what an edit does not touch stays as it was, comments, quotes, line breaks and
+// byte order mark included. The package is pure: no I/O, no clock, no state.
 package markdown
 
 import (
@@ -36,6 +37,11 @@ type Doc struct {
 	BodyLine    int          // the line where it begins
 	LineCount   int          // a line break at the end of the text begins no further line
 	Headings    []Heading    // in text order
+	Traits      []Trait      // likewise
+	References  []Reference  // likewise, those of the frontmatter and of declarations too
+	Links       []Link       // likewise; links to notes are not among them
+	NoteLinks   []Link       // links to `.md` files, which ought to be references
+	Tags        []Tag        // in text order; a name stands here as often as in the note
 
 	size int
 }
@@ -55,7 +61,8 @@ func Parse(text []byte) *Doc {
 		d.Frontmatter = nil
 		d.Problem = &Problem{line, notUTF8}
 	}
-	d.Headings = findHeadings(text, d.Body, d.BodyLine)
+	d.readFrontmatter(text)
+	d.readBody(text)
 	return d
 }
 

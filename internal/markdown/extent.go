@@ -89,6 +89,7 @@ func (x *extent) entries(root *yaml.Node, flow bool) []Entry {
 		line += bytes.Count(x.text[counted:at], []byte{'\n'})
 		counted = at
 		e.Key, e.Value, e.Line, e.node = key.Value, decode(value), line, value
+		e.keyLine = key.Line
 		all = append(all, e)
 	}
 	return all

@@ -26,8 +26,9 @@ type Entry struct {
 	Lines Span // the whole lines of the field; empty in a mapping that is written in braces
 	Text  Span // the value as it is written, without a comment behind it; empty likewise
 
-	node  *yaml.Node
-	colon int // the offset after the colon behind the key; 0: the key is not followed by one
+	node    *yaml.Node
+	keyLine int // of the key, as YAML counts lines
+	colon   int // the offset after the colon behind the key; 0: the key is not followed by one
 }
 
 // Get finds a field. It may be called on nil, which has none.

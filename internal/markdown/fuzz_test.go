@@ -19,6 +19,9 @@ var seeds = []string{
 	"---\n? a\n: 1\n---\n", "---\n{a: 1}\n---\n", "---\na: &x 1\nb: *x\n---\n", "---\na: !!str\n---\n",
 	"---\n\"a\\n\": 'x\n\n  y'\nb: x\n  y # c\n---\n", "---\na: 2025-1-1\nb: .inf\nc: 0777\n---\n",
 	"```\n# x\n", "<!--\n# x\n", "[a]: /b\n===\n", "- - - a\n\n\n\n  # b\n", "\t- a\n  1. b\n", "---\na: 1\n...\n---\n",
+	"## A\n::t(a=[x, \"y, z\"], b=[[[p]], [[q|r]]])\n\n- [ ] @a(1) *b* @id(x) [c](<d e>) `@f` #g\n",
+	"## A\n::t\nid: x\na: [[b]], [[c]]\n\n@a (x) [[[b]], [[c]]] @d([\"e\"])\\\n<i @f> ![[g]] \\[[h]] **_@i_**\n",
+	"# [a](b.c) [d][e] #f\n\n> - # G @h\n>   ``[[i`j]]`` @k\n\n[e]: /u\n", "@h @a(x) (k)\n- @b\n  - c\n",
 	"---\n a: 1\n b:\n  - x\n---\n", "---\na: \u2028 b\nc\u0085: d\n---\n", "\xff\n---\n", "a\rb\n# c\r",
 }
 
@@ -40,9 +43,15 @@ func checkDoc(t *testing.T, d *markdown.Doc, text []byte) {
 	require.True(t, d.Problem == nil || d.Frontmatter == nil)
 	require.Equal(t, lineAt(d.Body), d.BodyLine)
 	slugs := map[string]bool{}
+	declared := map[string]bool{}
+	for _, h := range d.Headings {
+		if h.Embedded != nil && h.Embedded.ID != "" {
+			declared[h.Slug] = true
+		}
+	}
 	end := d.Body
 	for i, h := range d.Headings {
-		require.False(t, slugs[h.Slug], "slugs are unique")
+		require.False(t, slugs[h.Slug] && !declared[h.Slug], "slugs are unique")
 		slugs[h.Slug] = true
 		require.Less(t, h.Parent, i)
 		require.Equal(t, lineAt(h.Own.Start), h.Line)
@@ -59,6 +68,69 @@ func checkDoc(t *testing.T, d *markdown.Doc, text []byte) {
 		require.Equal(t, len(text), end)
 	}
 	checkEntries(t, d, text)
+	checkFound(t, d, text, lineAt)
+}
+
+// checkFound requires that what was found stands where it is said to stand, in text order.
+func checkFound(t *testing.T, d *markdown.Doc, text []byte, lineAt func(int) int) {
+	at := func(s markdown.Span, line, scope int) string {
+		require.Equal(t, lineAt(s.Start), line)
+		require.Equal(t, scopeAt(d, line), scope)
+		return string(text[s.Start:s.End])
+	}
+	last := d.Body
+	for _, tr := range d.Traits {
+		require.GreaterOrEqual(t, tr.Span.Start, last)
+		last = tr.Span.End
+		whole := at(tr.Span, tr.Line, tr.Scope)
+		require.True(t, strings.HasPrefix(whole, "@"+tr.Name), "%q", whole)
+		require.NotContains(t, whole, "\n")
+		require.LessOrEqual(t, tr.Span.Start, tr.Text.Start)
+		require.LessOrEqual(t, tr.Text.End, tr.Span.End)
+		require.Equal(t, tr.Raw == "", tr.Kind == markdown.KindNone)
+		require.NotEqual(t, "id", tr.Name)
+	}
+	last = 0
+	for _, r := range d.References {
+		require.GreaterOrEqual(t, r.Span.Start, last)
+		last = r.Span.End
+		whole := string(text[r.Span.Start:r.Span.End])
+		require.Contains(t, strings.ToValidUTF8(whole, "\ufffd"), r.Target)
+		require.True(t, strings.HasPrefix(whole, "[[") && strings.HasSuffix(whole, "]]"), "%q", whole)
+		if r.Place == markdown.InBody {
+			at(r.Span, r.Line, r.Scope)
+		}
+		if r.Place == markdown.InFrontmatter {
+			require.Equal(t, lineAt(r.Span.Start), r.Line)
+		}
+	}
+	for _, l := range append(d.Links, d.NoteLinks...) {
+		whole := at(l.Span, l.Line, l.Scope)
+		require.True(t, strings.HasSuffix(whole, ")"), "%q", whole)
+		require.NotContains(t, l.Key("d"), "\n")
+	}
+	for _, h := range d.Headings {
+		if e := h.Embedded; e != nil {
+			require.Equal(t, lineAt(e.Span.Start), e.Line)
+			require.True(t, bytes.HasPrefix(text[e.Span.Start:e.Span.End], []byte("::"+e.Type)))
+			for _, a := range e.Fields {
+				require.Equal(t, lineAt(a.Span.Start), a.Line)
+				require.True(t, bytes.HasPrefix(text[a.Span.Start:a.Span.End], []byte(a.Key)))
+				require.LessOrEqual(t, a.Text.End, a.Span.End)
+			}
+		}
+	}
+}
+
+// scopeAt is the last heading that begins in the line or before it.
+func scopeAt(d *markdown.Doc, line int) int {
+	scope := -1
+	for i, h := range d.Headings {
+		if h.Line <= line && !h.Title {
+			scope = i
+		}
+	}
+	return scope
 }
 
 func checkEntries(t *testing.T, d *markdown.Doc, text []byte) {
@@ -137,4 +209,70 @@ func checkAdded(t *testing.T, text, out []byte, block string, line int) {
 	begin, _, _ := strings.Cut(strings.TrimRight(block, "\r\n"), "\n")
 	got, first := strings.TrimRight(lines[line-1], "\r"), strings.TrimRight(begin, "\r")
 	require.True(t, strings.HasSuffix(got, first), "%q begins with %q", got, first)
+}
+
+func FuzzTraitEdit(f *testing.F) {
+	for i, s := range seeds {
+		f.Add([]byte(s), i, "a", []string{"x", "", "[[y]]", "`", "z, \"w\""}[i%5])
+	}
+	f.Fuzz(func(t *testing.T, text []byte, i int, name, value string) {
+		d := markdown.Parse(text)
+		if len(d.Traits) == 0 || len(text) > 10_000 {
+			return
+		}
+		tr := d.Traits[max(0, i%len(d.Traits))]
+		before, after := string(text[:tr.Span.Start]), string(text[tr.Span.End:])
+		out, err := markdown.SetTrait(text, tr, pairs(tr.Name, value))
+		if err == nil {
+			require.True(t, strings.HasPrefix(string(out), before+"@"+tr.Name))
+			require.True(t, strings.HasSuffix(string(out), after))
+			require.Len(t, markdown.Parse(out).Traits, len(d.Traits))
+		}
+		out, err = markdown.SetTrait(text, tr, pairs("new", value))
+		if err == nil && len(out) > len(text) && len(markdown.Parse(out).Traits) > len(d.Traits) {
+			require.True(t, strings.HasPrefix(string(out), before+string(text[tr.Span.Start:tr.Span.End])+" @new"))
+			require.True(t, strings.HasSuffix(string(out), after))
+		}
+		out, err = markdown.RemoveTrait(text, tr)
+		if err == nil {
+			require.Len(t, markdown.Parse(out).Traits, len(d.Traits)-1)
+			require.Equal(t, len(d.Headings), len(markdown.Parse(out).Headings))
+		}
+		if line, err := addTrait(text, name, value); err == nil {
+			require.Contains(t, line, "- @"+name)
+		}
+	})
+}
+
+// addTrait adds a trait to the note's own text, and returns its line.
+func addTrait(text []byte, name, value string) (string, error) {
+	out, line, err := markdown.AppendTrait(text, "", markdown.NewTrait{Name: name, Value: value, Content: value})
+	if err != nil {
+		return "", err
+	}
+	return strings.Split(string(out), "\n")[line-1], nil
+}
+
+func FuzzArguments(f *testing.F) {
+	for i, s := range seeds {
+		f.Add([]byte(s), i, "a", []string{"x", "", "[[y]]", "`", "z, \"w\""}[i%5])
+	}
+	f.Fuzz(func(t *testing.T, text []byte, i int, key, value string) {
+		d := markdown.Parse(text)
+		if len(d.Headings) == 0 || len(text) > 10_000 {
+			return
+		}
+		slug := d.Headings[max(0, i%len(d.Headings))].Slug
+		h, _ := d.Section(slug)
+		out, err := markdown.SetArguments(text, slug, pairs(key, value))
+		if err != nil {
+			return
+		}
+		require.Equal(t, string(text[:h.Content]), string(out[:h.Content]))
+		d = markdown.Parse(out)
+		again, err := markdown.UnsetArguments(out, slug, []string{key})
+		if err == nil && key != "id" {
+			require.Len(t, markdown.Parse(again).Headings, len(d.Headings))
+		}
+	})
 }

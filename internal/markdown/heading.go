@@ -12,7 +12,7 @@ import (
 type Heading struct {
 	Level  int    // 1 to 6
 	Text   string // without what stands in emphasis, code and links
-	Slug   string // unique in the note
+	Slug   string // unique in the note, but for ids that declarations give twice
 	Parent int    // the index of the heading that it stands under, -1 for the note itself
 
 	// Title says that this is the note's only heading of level 1 and its first block. It is another
@@ -22,6 +22,9 @@ type Heading struct {
 	Line           int // where the heading begins
 	LineEnd        int // the last line before the next heading; 0: the section ends with the note
 	SubtreeLineEnd int // the last line before the next heading of its level or higher; 0: as above
+
+	// Embedded is the declaration that makes an object of the section; nil: there is none.
+	Embedded *Embedded
 
 	Own     Span // from the start of the heading's line to the next heading
 	Subtree Span // from there to the next heading of its level or higher
@@ -48,49 +51,6 @@ func (d *Doc) OwnEnd() int {
 		}
 	}
 	return d.size
-}
-
-// findHeadings finds the headings of the text from the offset body on, which is in the given line.
-func findHeadings(text []byte, body, line int) []Heading {
-	root, pc := parseBlocks(text[body:])
-	reader := inlineReader{text[body:], pc}
-	slugs := slugger{}
-	var all []Heading
-	at := body
-	walkHeadings(root, func(n *ast.Heading) {
-		title := reader.text(n.Lines())
-		if title == "" {
-			return
-		}
-		first, last := n.Lines().At(0), n.Lines().At(n.Lines().Len()-1)
-		start := max(body, lineStart(text, body+first.Start))
-		line += bytes.Count(text[at:start], []byte{'\n'})
-		at = start
-		h := Heading{
-			Level: n.Level, Text: title, Slug: slugs.next(title), Line: line,
-			Own: Span{start, len(text)}, Subtree: Span{start, len(text)},
-			Content: lineNext(text, body+last.Start),
-			setext:  isSetext(text, body+first.Start),
-		}
-		if h.setext {
-			h.Content = lineNext(text, h.Content)
-		}
-		all = append(all, h)
-	})
-	nest(all)
-	markTitle(all, root, body)
-	return all
-}
-
-// walkHeadings calls f for each heading that has text, in text order.
-func walkHeadings(root ast.Node, f func(*ast.Heading)) {
-	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
-		if h, ok := n.(*ast.Heading); ok && h.Lines().Len() > 0 {
-			f(h)
-			continue
-		}
-		walkHeadings(n, f)
-	}
 }
 
 // isSetext tells a heading that is underlined from one that begins with #. Its text begins at the
@@ -121,10 +81,12 @@ func nest(all []Heading) {
 	}
 }
 
-// markTitle finds the heading that is the note's title, and gives its sections to the note.
+// markTitle finds the heading that is the note's title, and gives its sections to the note. One with
+// a declaration is an object, and no title.
 func markTitle(all []Heading, root ast.Node, body int) {
 	first, ok := root.FirstChild().(*ast.Heading)
-	if !ok || first.Level != 1 || len(all) == 0 || all[0].Level != 1 {
+	if !ok || first.Level != 1 || len(all) == 0 || all[0].Level != 1 ||
+		all[0].Embedded != nil {
 		return
 	}
 	if first.Lines().Len() == 0 || body+first.Lines().At(0).Start < all[0].Own.Start {

@@ -179,6 +179,8 @@ func TestDeepNesting(t *testing.T) {
 func TestManyBlankLines(t *testing.T) {
 	text := "- a\n" + strings.Repeat("\n", 50) + "  # in\n\n\n\n\n# out\n"
 	require.Equal(t, "in L52-56/56\nout L57-eof/eof", sections(markdown.Parse([]byte(text))))
+	text = "p\n\n\ntext\n\nB\n---\n"
+	require.Equal(t, "b L6-eof/eof", sections(markdown.Parse([]byte(text))), "a later blank line counts")
 }
 
 // TestParseAtOnce is for the race detector: the parsers are shared.

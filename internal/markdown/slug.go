@@ -6,6 +6,9 @@ import (
 	"unicode"
 )
 
+// emptySlug is the slug of a heading without letters and digits.
+const emptySlug = "section"
+
 // Slug is the name of a section made from its heading: lower case, letters and digits kept, one dash
 // for blanks, dashes, underscores and colons, everything else dropped; `section` if nothing is left.
 func Slug(heading string) string {
@@ -24,7 +27,7 @@ func Slug(heading string) string {
 		}
 	}
 	if b.Len() == 0 {
-		return "section"
+		return emptySlug
 	}
 	return b.String()
 }
@@ -43,4 +46,11 @@ func (s slugger) next(heading string) string {
 	}
 	s[slug] = max(2, s[slug])
 	return slug
+}
+
+// hasLetters reports whether a slug can be made of a heading.
+func hasLetters(heading string) bool {
+	return strings.ContainsFunc(heading, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r)
+	})
 }

@@ -34,10 +34,12 @@ func realNotes(t *testing.T) map[string][]byte {
 }
 
 func TestRealNotes(t *testing.T) {
-	notes, quarantined := realNotes(t), 0
+	notes, quarantined, references := realNotes(t), 0, 0
 	for path, text := range notes {
 		d := markdown.Parse(text)
 		checkDoc(t, d, text)
+		editSections(t, d, text)
+		references += len(d.References)
 		out, line, err := markdown.Append(text, "- an item")
 		require.NoError(t, err, path)
 		checkAdded(t, text, out, "- an item", line)
@@ -55,8 +57,27 @@ func TestRealNotes(t *testing.T) {
 			changeAndBack(t, text, e.Key)
 		}
 	}
-	t.Logf("%d notes, %d of them quarantined", len(notes), quarantined)
+	t.Logf("%d notes, %d of them quarantined, %d references", len(notes), quarantined, references)
+	require.Positive(t, references)
 	require.Less(t, quarantined, len(notes)/2, "most notes are read whole")
+}
+
+// editSections gives each section the text that it has, adds a block to it, and removes its text.
+func editSections(t *testing.T, d *markdown.Doc, text []byte) {
+	for _, h := range d.Headings {
+		own := text[h.Content:h.Own.End]
+		out, err := markdown.ReplaceSection(text, h.Slug, strings.Trim(string(own), "\r\n"))
+		require.NoError(t, err)
+		require.Equal(t, strings.TrimRight(string(text), "\r\n"), strings.TrimRight(string(out), "\r\n"))
+		out, line, err := markdown.InsertUnder(text, h.Slug, "- an item")
+		require.NoError(t, err)
+		checkAdded(t, text, out, "- an item", line)
+		out, err = markdown.ReplaceSection(text, h.Slug, "")
+		require.NoError(t, err)
+		require.Equal(t, string(text[:h.Content]), string(out[:h.Content]))
+		require.True(t, strings.HasSuffix(string(out), string(text[h.Own.End:])))
+		require.Empty(t, strings.TrimSpace(string(out[h.Content:len(out)-len(text)+h.Own.End])))
+	}
 }
 
 // roundTrip adds a field that the note does not have, and removes it.

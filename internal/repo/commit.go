@@ -35,6 +35,7 @@ type Note struct {
 	Text    []byte // nil if Deleted
 	Deleted bool
 	Prev    uint64          // the commit that changed it before; 0: none
+	Traits  []string        // the ids of its traits, in reading order: no text says them
 	Events  json.RawMessage // the audit events, a JSON list, without time and author
 }
 

@@ -85,6 +85,7 @@ type noteHead struct {
 	Path    string          `json:"path"`
 	Deleted bool            `json:"deleted,omitempty"`
 	Prev    uint64          `json:"prev,omitempty"`
+	Traits  []string        `json:"traits,omitempty"`
 	Events  json.RawMessage `json:"events,omitempty"`
 }
 
@@ -92,7 +93,7 @@ type noteHead struct {
 func partsOf(c *Commit) ([]part, error) {
 	var parts []part
 	for _, n := range c.Notes {
-		head, err := json.Marshal(noteHead{n.Path, n.Deleted, n.Prev, n.Events})
+		head, err := json.Marshal(noteHead{n.Path, n.Deleted, n.Prev, n.Traits, n.Events})
 		if err != nil {
 			return nil, fmt.Errorf("encode a note's head: %w", err)
 		}
@@ -205,7 +206,7 @@ func readNote(body []byte) (Note, error) {
 	if err := json.Unmarshal(body[n:n+int(size)], &h); err != nil {
 		return Note{}, fmt.Errorf("decode a note's head: %w", err)
 	}
-	note := Note{Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Events: h.Events}
+	note := Note{Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events}
 	if !h.Deleted {
 		note.Text = body[n+int(size):]
 	}

@@ -217,6 +217,9 @@ func (tx *Tx) log(ctx context.Context) error {
 			return err
 		}
 		n.Events = data
+		if note, ok := after.Note(n.Path); ok {
+			n.Traits = note.TraitIDs()
+		}
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
 	changes := make([]index.Change, 0, len(c.Notes))
 	for i, n := range c.Notes {
 		changes = append(changes, index.Change{
-			Path: n.Path, Text: n.Text, Deleted: n.Deleted,
+			Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits,
 			Body: index.Body{Run: at.Run, Part: at.Part + i},
 		})
 	}

@@ -12,6 +12,9 @@ import (
 // (reference/raven.md §1.2). It can be a segment of a path, and is never longer than one may be. A
 // title without letters and digits keeps the signs that a path may hold; it is "" if there are none.
 func Slug(title string) string {
+	if s := strings.ReplaceAll(strings.ToLower(title), " ", "-"); isSlug(s) && isASCII(title) {
+		return s
+	}
 	title = strings.TrimSuffix(title, ".md")
 	s := slug.Make(strings.NewReplacer("/", "-", `\`, "-").Replace(title))
 	if s == "" {
@@ -24,6 +27,33 @@ func Slug(title string) string {
 		s += "-note"
 	}
 	return s
+}
+
+// SlugPath is the form in which references find what is written otherwise: the slug of each folder
+// and of the name (reference/raven.md §1.9).
+func SlugPath(id string) string {
+	segments := strings.Split(id, "/")
+	for i, segment := range segments {
+		segments[i] = Slug(segment)
+	}
+	return strings.Join(segments, "/")
+}
+
+// isSlug reports whether a text is plainly its own slug: words of lower-case letters and digits with
+// single dashes between them, too long to be the name of a device.
+func isSlug(s string) bool {
+	const longestDevice = len("conout$")
+	if len(s) <= longestDevice || len(s) > MaxSegment-len(".md") || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+		if !letter && (c != '-' || s[i-1] == '-') {
+			return false
+		}
+	}
+	return true
 }
 
 // signs is the slug of a title without letters and digits.

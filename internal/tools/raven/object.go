@@ -64,22 +64,35 @@ func noteObject(idx *index.Index, n *index.Note) object {
 func sectionObject(idx *index.Index, p index.Object) object {
 	n, s := p.Note, p.Section
 	o := object{
-		ID: p.ID(), Type: vault.Section, FilePath: n.Path,
-		Heading: &s.Title, HeadingLevel: &s.Level,
-		Fields: map[string]any{"title": s.Title, "level": s.Level}, LineStart: s.Line,
+		ID: p.ID(), Type: p.Type(), FilePath: n.Path,
+		Heading: &s.Title, HeadingLevel: &s.Level, Fields: sectionFields(p), LineStart: s.Line,
 		LineEnd: orNil(s.LineEnd), SubtreeEnd: orNil(s.SubtreeEnd),
-		FirstSeen: n.Created, LastModified: n.Modified,
+		FirstSeen: s.Created, LastModified: s.Modified,
 	}
 	o.FileRoot = noteKin(idx, n)
 	o.Parent = o.FileRoot
-	if s.Parent >= 0 {
-		above := &n.Sections[s.Parent]
+	if above, ok := p.Parent(); ok && above.Section != nil {
 		o.Parent = &kin{
-			ID: index.Object{Note: n, Section: above}.ID(), Type: vault.Section, Heading: &above.Title,
-			Fields: map[string]any{"title": above.Title, "level": above.Level},
+			ID: above.ID(), Type: above.Type(), Heading: &above.Section.Title,
+			Fields: sectionFields(above),
 		}
 	}
 	return o
+}
+
+// sectionFields are the fields of what stands under a heading: those of its declaration, or, of a
+// plain section, its title and level. The id of a declaration is the object's, and no field.
+func sectionFields(p index.Object) map[string]any {
+	if p.Type() == vault.Section {
+		return map[string]any{"title": p.Section.Title, "level": p.Section.Level}
+	}
+	fields := map[string]any{}
+	for _, f := range p.Fields() {
+		if f.Name != "id" {
+			fields[f.Name] = shown(f.Value)
+		}
+	}
+	return fields
 }
 
 func noteKin(idx *index.Index, n *index.Note) *kin {

@@ -139,32 +139,18 @@ func askable(t *vault.Type, name string, v any) error {
 	return nil
 }
 
-// count is the number of the objects of the type, whatever their fields.
-func (q selection) count() int {
-	if q.typ == "" {
-		return q.idx.Totals().Notes
-	}
-	return q.idx.Count(q.typ)
+// places are the objects of the type, by path and line; without a type all but plain sections.
+func (q selection) places() iter.Seq[index.Object] {
+	return q.idx.Objects(q.typ, index.Spot{})
 }
 
-// places are the objects of the type, by path and line.
-func (q selection) places() iter.Seq[index.Object] {
-	return func(yield func(index.Object) bool) {
-		notes := q.idx.Notes("")
-		if q.typ != "" && q.typ != vault.Section {
-			notes = q.idx.OfType(q.typ, "")
-		}
-		for n := range notes {
-			if q.typ != vault.Section && !yield(index.Object{Note: n}) {
-				return
-			}
-			for i := range n.Sections {
-				if q.typ == vault.Section && !yield(index.Object{Note: n, Section: &n.Sections[i]}) {
-					return
-				}
-			}
-		}
+// count is how many there are.
+func (q selection) count() int {
+	if q.typ != "" {
+		return q.idx.Count(q.typ)
 	}
+	t := q.idx.Totals()
+	return t.Notes + t.Sections - q.idx.Count(vault.Section)
 }
 
 // holds reports whether an object has all the values asked for.

@@ -29,7 +29,8 @@ var Family = &tool.Family{
 func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 	f := tools{t, all}
 	return []*tool.Tool{
-		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaCommands(),
+		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaTraits(), f.schemaTrait(),
+		f.schemaCommands(), f.schemaValidate(),
 		f.objectList(), f.objectGet(), f.read(),
 		f.create(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
 		f.stats(), f.reindex(),

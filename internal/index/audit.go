@@ -1,0 +1,195 @@
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"strings"
+	"time"
+)
+
+// An auditEntry is what seeds need of a line of an audit log, in the format of
+// spec/raven-agent-improvements.md, "Audit Log Format".
+type auditEntry struct {
+	TS         time.Time                  `json:"ts"`
+	Op         string                     `json:"op"`
+	Entity     string                     `json:"entity"`
+	ID         string                     `json:"id"`
+	Parent     string                     `json:"parent"`
+	Trait      string                     `json:"trait"`
+	Content    string                     `json:"content"`
+	Line       int                        `json:"line"`
+	Changes    map[string]json.RawMessage `json:"changes"`
+	File       string                     `json:"file"`
+	Discovered []string                   `json:"discovered"`
+	Modified   []string                   `json:"modified"`
+	Removed    []string                   `json:"removed"`
+}
+
+// An audit is what the lines of an audit log tell, as they are read one after the other.
+type audit struct {
+	objects map[string]span  // by id
+	traits  map[string]*told // by id; the parent is the whole id
+	order   []string         // ids of traits, as they came
+}
+
+// readAudit is what an audit log tells, by the id of the note. A line that cannot be read is passed
+// over: other programs wrote it.
+func readAudit(log []byte) map[string]seed {
+	a := &audit{objects: map[string]span{}, traits: map[string]*told{}}
+	for line := range bytes.Lines(log) {
+		var e auditEntry
+		if json.Unmarshal(line, &e) == nil && !e.TS.IsZero() {
+			e.TS = e.TS.UTC()
+			a.take(e)
+		}
+	}
+	return a.seeds()
+}
+
+// take takes one entry in. Every change in a file counts for its note.
+func (a *audit) take(e auditEntry) {
+	switch {
+	case e.Op == "reindex":
+		a.reindex(e)
+	case e.Entity == "object" && e.Op == "delete":
+		a.remove(e.ID)
+		if strings.Contains(e.ID, "#") {
+			a.seeNote(e.ID, e.TS)
+		}
+	case e.Entity == "object":
+		a.see(e.ID, e.TS)
+	case e.Entity == "trait" && e.Op == "delete":
+		delete(a.traits, e.ID)
+		a.seeNote(e.Parent, e.TS)
+	case e.Entity == "trait":
+		a.trait(e)
+	}
+}
+
+// remove forgets an object, and what was in it.
+func (a *audit) remove(id string) {
+	delete(a.objects, id)
+	maps.DeleteFunc(a.traits, func(_ string, t *told) bool {
+		return t.parent == id || strings.HasPrefix(t.parent, id+"#")
+	})
+	maps.DeleteFunc(a.objects, func(other string, _ span) bool {
+		return strings.HasPrefix(other, id+"#")
+	})
+}
+
+// trait takes in what became of a trait.
+func (a *audit) trait(e auditEntry) {
+	t := a.traits[e.ID]
+	if t == nil {
+		t = &told{id: e.ID}
+		a.traits[e.ID] = t
+		a.order = append(a.order, e.ID)
+	}
+	amend(&t.typ, e.Trait, nil)
+	amend(&t.parent, e.Parent, e.Changes["parent"])
+	amend(&t.text, e.Content, e.Changes["content"])
+	amend(&t.line, e.Line, e.Changes["line"])
+	t.see(e.TS)
+	a.seeNote(t.parent, e.TS)
+}
+
+// amend takes over what an entry says of a value, or how it says that the value changed.
+func amend[T comparable](value *T, said T, change json.RawMessage) {
+	var none T
+	if said != none {
+		*value = said
+	}
+	var to struct{ New *T }
+	if json.Unmarshal(change, &to) == nil && to.New != nil {
+		*value = *to.New
+	}
+}
+
+// reindex takes in what was found in a file that somebody had edited.
+func (a *audit) reindex(e auditEntry) {
+	if e.File != "" {
+		a.see(strings.TrimSuffix(e.File, ".md"), e.TS)
+	}
+	for _, name := range append(e.Discovered, e.Modified...) {
+		if id, ok := strings.CutPrefix(name, "object:"); ok {
+			a.see(id, e.TS)
+		}
+		if id, ok := strings.CutPrefix(name, "trait:"); ok && a.traits[id] != nil {
+			a.traits[id].see(e.TS)
+		}
+	}
+	for _, name := range e.Removed {
+		if id, ok := strings.CutPrefix(name, "object:"); ok {
+			a.remove(id)
+		}
+		if id, ok := strings.CutPrefix(name, "trait:"); ok {
+			delete(a.traits, id)
+		}
+	}
+}
+
+// see notes that an object was there at a time, and so its note.
+func (a *audit) see(id string, at time.Time) {
+	if strings.Contains(id, "#") {
+		s := a.objects[id]
+		s.see(at)
+		a.objects[id] = s
+	}
+	a.seeNote(id, at)
+}
+
+// seeNote notes that something in the note of an object was there at a time.
+func (a *audit) seeNote(id string, at time.Time) {
+	note, _, _ := strings.Cut(id, "#")
+	if note == "" {
+		return
+	}
+	s := a.objects[note]
+	s.see(at)
+	a.objects[note] = s
+}
+
+// see notes a time.
+func (s *span) see(at time.Time) {
+	if s.first.IsZero() || at.Before(s.first) {
+		s.first = at
+	}
+	if at.After(s.last) {
+		s.last = at
+	}
+}
+
+// seeds are what is known at the end, by note.
+func (a *audit) seeds() map[string]seed {
+	all := map[string]seed{}
+	for id, s := range a.objects {
+		note, fragment, inside := strings.Cut(id, "#")
+		known := all[note]
+		if !inside {
+			known.span = s
+		} else {
+			if known.sections == nil {
+				known.sections = map[string]span{}
+			}
+			known.sections[fragment] = s
+		}
+		all[note] = known
+	}
+	for _, id := range a.order {
+		t := a.traits[id]
+		if t == nil {
+			continue
+		}
+		delete(a.traits, id) // an id may have come, gone, and come again
+		note, fragment, _ := strings.Cut(t.parent, "#")
+		known, ok := all[note]
+		if !ok {
+			continue
+		}
+		t.parent = fragment
+		known.traits = append(known.traits, *t)
+		all[note] = known
+	}
+	return all
+}

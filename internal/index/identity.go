@@ -1,0 +1,203 @@
+package index
+
+import (
+	"strconv"
+
+	"rookery/internal/vault"
+)
+
+// near is how many lines a trait may have moved while its text changed (reference/raven.md §6.4).
+const near = 5
+
+// A former is a trait as it was before a change, or as an audit log knew it.
+type former struct {
+	id, typ, parent, text string // the parent by its fragment
+	path                  string // of its note; empty if an audit log tells of it
+	line                  int    // 0: not known
+	raw, content          string
+	times                 *Times
+}
+
+// formerOf are the traits of a note as they are.
+func formerOf(n *Note) []*former {
+	all := make([]*former, len(n.Annotations))
+	for i, t := range n.Annotations {
+		all[i] = &former{
+			id: t.ID, typ: t.Type, parent: t.fragment(), text: vault.TraitText(t.ContentText),
+			path: n.Path, line: t.Line, raw: t.Raw, content: t.ContentText,
+			times: t.Times,
+		}
+		if t.Field {
+			all[i].text = fieldText
+		}
+	}
+	return all
+}
+
+// fieldText is the text by which a field meets its former self: its content is the id of the note,
+// which changes when the note moves.
+const fieldText = "\x00"
+
+// identify gives the annotations of a note, which is not entered yet, their ids and times.
+func (d *draft) identify(n *Note, old []*former, given []string) {
+	met := meet(n, old)
+	now := &Times{d.time, d.time}
+	for i, t := range n.Annotations {
+		t.date(met[i], now)
+		t.ID = ""
+		d.claim(t)
+	}
+	if len(given) == len(n.Annotations) {
+		for i, t := range n.Annotations {
+			t.ID = given[i]
+		}
+		return
+	}
+	d.name(n, met)
+}
+
+// date gives a trait its times.
+func (t *Trait) date(was *former, now *Times) {
+	if t.Times = now; was == nil {
+		return
+	}
+	same := was.raw == t.Raw && was.parent == t.fragment() && (t.Field || was.content == t.ContentText)
+	if t.Times = was.times; was.path != "" && !same {
+		t.Times = &Times{was.times.Created, now.Modified}
+	}
+}
+
+// A meeting brings the traits of a note together with those that they were before.
+type meeting struct {
+	note *Note
+	met  []*former // by position of the annotation
+}
+
+// meet finds for each annotation what it was before: the same parent, type and text, the k-th for the
+// k-th; else the nearest of its type within five lines, unless that stood under another parent that
+// is still there. Nil is a newcomer.
+func meet(n *Note, old []*former) []*former {
+	m := meeting{n, make([]*former, len(n.Annotations))}
+	if len(old) == 0 || len(m.met) == 0 {
+		return m.met
+	}
+	left := m.same(old)
+	m.nearby(left)
+	return m.met
+}
+
+// same matches what has the same parent, type and text, and returns those that are left.
+func (m meeting) same(old []*former) []*former {
+	type kin struct{ typ, parent, text string }
+	queues := map[kin][]*former{}
+	for _, f := range old {
+		k := kin{f.typ, f.parent, f.text}
+		queues[k] = append(queues[k], f)
+	}
+	matched := map[*former]bool{}
+	for i, t := range m.note.Annotations {
+		k := kin{t.Type, t.fragment(), vault.TraitText(t.ContentText)}
+		if t.Field {
+			k.text = fieldText
+		}
+		if queue := queues[k]; len(queue) > 0 {
+			m.met[i], queues[k] = queue[0], queue[1:]
+			matched[queue[0]] = true
+		}
+	}
+	var left []*former
+	for _, f := range old {
+		if !matched[f] {
+			left = append(left, f)
+		}
+	}
+	return left
+}
+
+// A row is the traits of a type on a line. They have one parent.
+type row struct {
+	typ  string
+	line int
+}
+
+// nearby matches the nearest first, and of two as near the one above.
+func (m meeting) nearby(old []*former) {
+	rows := map[row][]*former{}
+	for _, f := range old {
+		if f.line > 0 {
+			rows[row{f.typ, f.line}] = append(rows[row{f.typ, f.line}], f)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	parents := map[string]bool{"": true}
+	for _, s := range m.note.Sections {
+		parents[s.Slug] = true
+	}
+	for distance := 0; distance <= near; distance++ {
+		for i, t := range m.note.Annotations {
+			for _, line := range []int{t.Line - distance, t.Line + distance} {
+				at := row{t.Type, line}
+				if m.met[i] != nil || len(rows[at]) == 0 {
+					continue
+				}
+				if f := rows[at][0]; f.parent == t.fragment() || !parents[f.parent] {
+					m.met[i], rows[at] = f, rows[at][1:]
+				}
+			}
+		}
+	}
+}
+
+// name gives the annotations of a note their ids: first the pins, then what each had before, and to
+// newcomers the next number that is free in the whole vault.
+func (d *draft) name(n *Note, met []*former) {
+	taken := map[string]bool{}
+	take := func(t *Trait, id string) {
+		t.ID = id
+		taken[id] = true
+	}
+	for _, t := range n.Annotations {
+		if t.claims && d.rightful(t) {
+			take(t, t.Pin())
+		}
+	}
+	for i, t := range n.Annotations {
+		if t.ID == "" && met[i] != nil && !taken[met[i].id] && d.keeps(t, met[i]) {
+			take(t, met[i].id)
+		}
+	}
+	numbers := map[string]int{}
+	for _, t := range n.Annotations {
+		if t.ID == "" {
+			take(t, d.newID(t, taken, numbers))
+		}
+	}
+}
+
+// keeps reports whether a trait may have the id that it had: not if that was from a pin that now is
+// another's, nor if somebody else has it.
+func (d *draft) keeps(t *Trait, was *former) bool {
+	if was.id == t.Pin() {
+		return false
+	}
+	holder, held := d.traitIDs.Get(was.id)
+	return !held || holder.Note.Path == was.path || holder.Note.Path == t.Note.Path
+}
+
+// newID is the id of a newcomer. numbers remembers how far each has been counted.
+func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) string {
+	base := vault.TraitID(t.Parent().ID(), t.Type, t.ContentText)
+	id := base
+	for n := max(2, numbers[base]); d.inUse(id) || taken[id]; n++ {
+		id = base + "-" + strconv.Itoa(n)
+		numbers[base] = n + 1
+	}
+	return id
+}
+
+func (d *draft) inUse(id string) bool {
+	_, ok := d.traitIDs.Get(id)
+	return ok
+}

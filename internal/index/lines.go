@@ -1,0 +1,129 @@
+package index
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+)
+
+// Lines of a note, for what changed in the own text of its objects.
+type noteLines struct {
+	note  *Note
+	lines [][]byte
+	told  map[int]bool // those that are told of otherwise, by number from 1
+}
+
+// newLines parts the text of a note. Lines with traits and declarations are told of otherwise.
+func newLines(n *Note, text []byte) noteLines {
+	l := noteLines{n, slices.Collect(bytes.Lines(text)), map[int]bool{}}
+	for t := range n.Traits() {
+		l.told[t.Line] = true
+	}
+	for _, s := range n.Sections {
+		for line := s.declare[0]; line > 0 && line <= s.declare[1]; line++ {
+			l.told[line] = true
+		}
+	}
+	return l
+}
+
+// span are the numbers of the first and the last line of an object's own text.
+func (l noteLines) span(o Object) (first, last int) {
+	first, last = l.note.BodyLine, len(l.lines)
+	if o.Section != nil {
+		if first = o.Section.Line; o.Section.LineEnd > 0 {
+			last = o.Section.LineEnd
+		}
+	} else if len(l.note.Sections) > 0 {
+		last = l.note.Sections[0].Line - 1
+	}
+	return first, min(last, len(l.lines))
+}
+
+// own is the own text of an object, without lines that are told of otherwise; these follow.
+func (l noteLines) own(o Object) (plain, told [][]byte) {
+	first, last := l.span(o)
+	for i := first; i <= last; i++ {
+		if l.told[i] {
+			told = append(told, l.lines[i-1])
+			continue
+		}
+		plain = append(plain, l.lines[i-1])
+	}
+	return plain, told
+}
+
+// ownTexts are the own texts of an object before and after, as far as they tell something new.
+func ownTexts(was, is noteLines, before, now Object) Texts {
+	old, oldTold := was.own(before)
+	next, nextTold := is.own(now)
+	old, next = without(old, nextTold, oldTold), without(next, oldTold, nextTold)
+	return Texts{bytes.Join(old, nil), bytes.Join(next, nil)}
+}
+
+var (
+	annotation = regexp.MustCompile(`@[A-Za-z0-9_-]+([ \t]*\([^)\n]*\))?`)
+	blanks     = regexp.MustCompile(`[ \t\r\n]+`)
+)
+
+// bare is a line without annotations and without the blanks around them.
+func bare(line []byte) string {
+	line = annotation.ReplaceAll(line, []byte(" "))
+	return string(bytes.TrimSpace(blanks.ReplaceAll(line, []byte(" "))))
+}
+
+// without drops the lines that are on the other side with an annotation that is no more, or not yet:
+// the trait's event tells of them. here are the lines with annotations on this side.
+func without(lines, there, here [][]byte) [][]byte {
+	if len(there) == 0 {
+		return lines
+	}
+	left := map[string]int{}
+	for _, line := range there {
+		left[bare(line)]++
+	}
+	for _, line := range here {
+		left[bare(line)]--
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(line []byte) bool {
+		key := string(bytes.TrimSpace(blanks.ReplaceAll(line, []byte(" "))))
+		if left[key] <= 0 {
+			return false
+		}
+		left[key]--
+		return true
+	})
+}
+
+// difference counts the lines that are in one text and not in the other. Where lines only changed
+// places, or their ends did, those between the first and the last such line count as new.
+func difference(old, now []byte) Lines {
+	was, is := differing(slices.Collect(bytes.Lines(old)), slices.Collect(bytes.Lines(now)))
+	count := map[string]int{}
+	for _, line := range was {
+		count[string(bytes.TrimRight(line, "\r\n"))]--
+	}
+	for _, line := range is {
+		count[string(bytes.TrimRight(line, "\r\n"))]++
+	}
+	var l Lines
+	for _, n := range count {
+		l.Added += max(n, 0)
+		l.Removed += max(-n, 0)
+	}
+	if l == (Lines{}) {
+		return Lines{Added: len(is), Removed: len(was)}
+	}
+	return l
+}
+
+// differing is what is left of two lists of lines without what they begin and end with alike.
+func differing(a, b [][]byte) (was, is [][]byte) {
+	for len(a) > 0 && len(b) > 0 && bytes.Equal(a[0], b[0]) {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && bytes.Equal(a[len(a)-1], b[len(b)-1]) {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
+}

@@ -1,0 +1,216 @@
+package index
+
+import (
+	"iter"
+	"strings"
+
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// An Object is a note, an object that is embedded in one, or a plain section.
+type Object struct {
+	Note    *Note
+	Section *Section // nil: the note as a whole
+}
+
+// ID is the object's own id.
+func (o Object) ID() string {
+	if o.Section == nil {
+		return o.Note.ID
+	}
+	return o.Note.ID + "#" + o.Section.Slug
+}
+
+// Type is the type of the object in the vault's schema.
+func (o Object) Type() string {
+	if o.Section == nil {
+		return o.Note.Type
+	}
+	return o.Section.Type
+}
+
+// Spot is where the object stands in lists. A note comes before what is in it.
+func (o Object) Spot() Spot {
+	if o.Section == nil {
+		return Spot{Path: o.Note.Path}
+	}
+	return Spot{Path: o.Note.Path, Line: o.Section.Line}
+}
+
+// Fields are the fields of the object; a plain section has none.
+func (o Object) Fields() []Field {
+	if o.Section == nil {
+		return o.Note.Fields
+	}
+	return o.Section.Fields
+}
+
+// Field finds a field by its name.
+func (o Object) Field(name string) (Field, bool) { return find(o.Fields(), name) }
+
+// Values are the fields as a map.
+func (o Object) Values() map[string]any { return values(o.Fields()) }
+
+// Parent is the object that this one stands in. A note stands in none.
+func (o Object) Parent() (Object, bool) {
+	switch {
+	case o.Section == nil:
+		return Object{}, false
+	case o.Section.Parent < 0:
+		return Object{Note: o.Note}, true
+	}
+	return Object{o.Note, &o.Note.Sections[o.Section.Parent]}, true
+}
+
+// Parents yields the objects that this one stands in, from the nearest to the note.
+func (o Object) Parents() iter.Seq[Object] {
+	return func(yield func(Object) bool) {
+		for above, ok := o.Parent(); ok && yield(above); above, ok = above.Parent() {
+		}
+	}
+}
+
+// Typed is the object itself, or, of a plain section, the nearest object around it that is none.
+func (o Object) Typed() Object {
+	for o.Section != nil && o.Section.Type == vault.Section {
+		o, _ = o.Parent()
+	}
+	return o
+}
+
+// within reports whether the object is the other one or stands in it.
+func (o Object) within(other Object) bool {
+	if o.Note != other.Note {
+		return false
+	}
+	if other.Section == nil || o.Section == other.Section {
+		return true
+	}
+	for above := range o.Parents() {
+		if above.Section == other.Section {
+			return true
+		}
+	}
+	return false
+}
+
+// number is the position of the object's section in the note, -1 for the note itself.
+func (o Object) number() int {
+	if o.Section == nil {
+		return -1
+	}
+	return o.Section.number
+}
+
+// Object is the object of a section, by its position in the note; of -1, the note itself.
+func (n *Note) Object(section int) Object {
+	if section < 0 {
+		return Object{Note: n}
+	}
+	return Object{n, &n.Sections[section]}
+}
+
+// Find is the object that an id names. `.md` may stand behind the note's id, a daily note goes by
+// its date too, and a note by the slug of its title (reference/raven.md §6.2, §6.5).
+func (x *Index) Find(id string) (Object, bool) {
+	name, slug, inside := strings.Cut(id, "#")
+	name = strings.TrimSuffix(name, ".md")
+	n, ok := x.ByID(name)
+	if daily, alias := x.config.DailyID(name); !ok && alias {
+		n, ok = x.ByID(daily)
+	}
+	if !ok {
+		return Object{}, false
+	}
+	if !inside {
+		return Object{Note: n}, true
+	}
+	return n.at(slug)
+}
+
+// at is what a fragment of the note's id names.
+func (n *Note) at(slug string) (Object, bool) {
+	if slug != "" && slug == n.TitleSlug {
+		return Object{Note: n}, true
+	}
+	s, ok := n.Section(slug)
+	return Object{n, s}, ok
+}
+
+// NameOf is what an object is called: the value of its type's name field, else its title or heading,
+// else the last segment of its id (reference/raven.md §6.2).
+func (x *Index) NameOf(o Object) string {
+	if name := x.nameField(o); name != "" {
+		return name
+	}
+	title := o.Note.Title
+	if o.Section != nil {
+		title = o.Section.Title
+	}
+	if title != "" {
+		return title
+	}
+	return lastSegment(o.ID())
+}
+
+// nameField is the text in the name field of the object's type.
+func (x *Index) nameField(o Object) string {
+	t, ok := x.schema.Type(o.Type())
+	if !ok || t.NameField() == "" {
+		return ""
+	}
+	f, _ := o.Field(t.NameField())
+	return textOf(f.Value)
+}
+
+// textOf is a value that is one text, "" for any other.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case markdown.Ref:
+		return string(v)
+	}
+	return ""
+}
+
+func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+// Objects yields the objects of a type behind a spot, by path, then line: notes and embedded ones;
+// for the type section, plain sections. Of the empty type, all but plain sections. These two go
+// through the notes behind the spot.
+func (x *Index) Objects(typ string, after Spot) iter.Seq[Object] {
+	if typ == vault.Section || typ == "" {
+		return x.walk(typ, after)
+	}
+	prefix := key(typ, "")
+	first := prefix + after.key()
+	return func(yield func(Object) bool) {
+		x.byType.Ascend(first, func(k string, o Object) bool {
+			return strings.HasPrefix(k, prefix) && (k == first || yield(o))
+		})
+	}
+}
+
+// walk goes through the notes, and yields what is in them.
+func (x *Index) walk(typ string, after Spot) iter.Seq[Object] {
+	return func(yield func(Object) bool) {
+		for n := range x.notesFrom(after.Path) {
+			for i := -1; i < len(n.Sections); i++ {
+				o := n.Object(i)
+				wanted := (o.Type() == vault.Section) == (typ == vault.Section)
+				if wanted && o.Spot().after(after) && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// notesFrom yields the notes from a path on, by path.
+func (x *Index) notesFrom(path string) iter.Seq[*Note] {
+	return func(yield func(*Note) bool) {
+		x.files.Ascend(path, func(_ string, f *File) bool { return f.Note == nil || yield(f.Note) })
+	}
+}

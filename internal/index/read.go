@@ -1,0 +1,133 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// newNote reads a note. What the schema says of it, its times and its ids are the index's business.
+func newNote(f *File, text []byte) *Note {
+	doc := markdown.Parse(text)
+	n := &Note{
+		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
+		BodyStart: doc.Body, BodyLine: doc.BodyLine,
+		Quarantine: doc.Problem,
+	}
+	if doc.Problem == nil {
+		n.readFields(doc.Frontmatter)
+	}
+	number := n.readSections(doc.Headings, text)
+	section := func(heading int) int {
+		if heading < 0 {
+			return -1
+		}
+		return number[heading]
+	}
+	n.readTraits(doc.Traits, section)
+	n.readRefs(doc.References, section)
+	n.readTags(doc.Tags, section)
+	return n
+}
+
+func (n *Note) readFields(fm *markdown.Frontmatter) {
+	if fm == nil {
+		return
+	}
+	for _, e := range fm.Entries {
+		if e.Key != "type" {
+			n.Fields = append(n.Fields, Field{e.Key, e.Value, e.Line})
+			continue
+		}
+		n.DeclaredType = declared(e.Value)
+	}
+}
+
+// declared is the type that a note says with this value. What is no text reads as a page
+// (reference/raven.md §1.3), and so does what cannot be the name of a type.
+func declared(v any) string {
+	s, ok := v.(string)
+	if v != nil && (!ok || strings.ContainsFunc(s, unicode.IsControl)) {
+		return vault.Page
+	}
+	return s
+}
+
+// readSections takes the headings, and says which section each became. A title heading is another
+// name of the note, and no section.
+func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
+	number := make([]int, len(headings))
+	for i, h := range headings {
+		number[i] = -1
+		if h.Title {
+			n.Title, n.TitleSlug = h.Text, h.Slug
+			continue
+		}
+		s := Section{
+			Slug: h.Slug, Title: h.Text, Level: h.Level, Parent: -1,
+			Line: h.Line, LineEnd: h.LineEnd, SubtreeEnd: h.SubtreeLineEnd,
+			number: len(n.Sections), own: DigestOf(text[h.Own.Start:h.Own.End]),
+		}
+		if h.Parent >= 0 {
+			s.Parent = number[h.Parent]
+		}
+		s.declared(h.Embedded, text)
+		number[i] = s.number
+		n.Sections = append(n.Sections, s)
+	}
+	return number
+}
+
+// declared takes the declaration of a section.
+func (s *Section) declared(e *markdown.Embedded, text []byte) {
+	if e == nil {
+		return
+	}
+	s.DeclaredType = e.Type
+	lines := strings.Count(string(text[e.Span.Start:e.Span.End]), "\n")
+	s.declare = [2]int{e.Line, e.Line + lines}
+	for _, a := range e.Fields {
+		s.Fields = append(s.Fields, Field{a.Key, a.Value, a.Line})
+	}
+}
+
+// readTraits takes the annotations of a text.
+func (n *Note) readTraits(traits []markdown.Trait, section func(int) int) {
+	all := make([]Trait, len(traits))
+	for i, t := range traits {
+		all[i] = Trait{
+			Note: n, Type: t.Name, Raw: t.Raw, Line: t.Line, Position: t.Span.Start,
+			Scope: section(t.Scope), Content: t.Content,
+			ContentText: partOf(t.Content, t.ContentText),
+		}
+		r := rare{pin: t.Pin}
+		if t.Value != nil && t.Value != any(t.Raw) {
+			r.value = t.Value
+		}
+		all[i].keep(r)
+		n.Annotations = append(n.Annotations, &all[i])
+	}
+}
+
+// partOf is a text as a part of another, which needs no room of its own, if it is one.
+func partOf(whole, text string) string {
+	if i := strings.Index(whole, text); i >= 0 {
+		return whole[i : i+len(text)]
+	}
+	return text
+}
+
+// readTags takes the tags of a text, each once.
+func (n *Note) readTags(tags []markdown.Tag, section func(int) int) {
+	seen := map[string]bool{}
+	for _, t := range tags {
+		if name := clean(t.Name); !seen[name] {
+			seen[name] = true
+			n.Tags = append(n.Tags, Tag{name, t.Line, section(t.Scope)})
+		}
+	}
+	n.Tags = slices.Clip(n.Tags)
+}

@@ -1,0 +1,99 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// A Ref is a reference of a note to an object: a wikilink, or a text in a field that the schema says
+// is a reference.
+type Ref struct {
+	Target   string // as it is written
+	Display  string
+	Field    string // the field that it stands in, where that is known; empty in the text
+	Line     int
+	Position int  // the offset of the reference; of a Bare one, its place in the field
+	Scope    int  // position of the section that it stands in; -1: the note
+	InField  bool // it stands in the frontmatter or in a declaration
+	Bare     bool // without brackets
+}
+
+// A Link is a reference together with what refers, and where to.
+type Link struct {
+	Source Object
+	Ref    *Ref
+	To     Resolution
+}
+
+// Spot is where the reference stands in lists.
+func (l Link) Spot() Spot { return Spot{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
+
+// readRefs takes the references of a text. number says which section a heading became.
+func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
+	for _, r := range refs {
+		n.Refs = append(n.Refs, Ref{
+			Target: r.Target, Display: r.Display, Field: r.Field, Line: r.Line,
+			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody,
+		})
+	}
+}
+
+// bareRefs replaces the references without brackets by those that the schema finds.
+func (n *Note) bareRefs(s *vault.Schema) {
+	refs := slices.DeleteFunc(slices.Clone(n.Refs), func(r Ref) bool { return r.Bare })
+	for i := -1; i < len(n.Sections); i++ {
+		o := n.Object(i)
+		t, ok := s.Type(o.Type())
+		if !ok || o.Type() == vault.Section {
+			continue
+		}
+		for _, f := range o.Fields() {
+			if def, ok := t.Field(f.Name); ok && def.IsRef() {
+				refs = appendBare(refs, f, i)
+			}
+		}
+	}
+	slices.SortStableFunc(refs, func(a, b Ref) int {
+		return cmp.Or(a.Line-b.Line, a.Position-b.Position)
+	})
+	for i := 1; i < len(refs); i++ { // no two in one spot, so that a list can go on behind each
+		if a, b := refs[i-1], &refs[i]; a.Line == b.Line && a.Position >= b.Position {
+			b.Position = a.Position + 1
+		}
+	}
+	if n.Refs = nil; len(refs) > 0 {
+		n.Refs = slices.Clip(refs)
+	}
+}
+
+// appendBare adds the texts of a field.
+func appendBare(refs []Ref, f Field, scope int) []Ref {
+	list, ok := f.Value.([]any)
+	if !ok {
+		list = []any{f.Value}
+	}
+	for i, v := range list {
+		s, ok := v.(string)
+		if target, valid := vault.ParseRef(s); ok && valid {
+			refs = append(refs, Ref{
+				Target: string(target), Field: f.Name, Line: f.Line, Position: i,
+				Scope: scope, InField: true, Bare: true,
+			})
+		}
+	}
+	return refs
+}
+
+// RefsOf are the references in the own text and the fields of an object, in order.
+func (o Object) RefsOf() []*Ref {
+	var all []*Ref
+	for i := range o.Note.Refs {
+		if r := &o.Note.Refs[i]; r.Scope == o.number() {
+			all = append(all, r)
+		}
+	}
+	return all
+}

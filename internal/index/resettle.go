@@ -1,0 +1,114 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/vault"
+)
+
+// resettle puts each note that has another meaning by the new settings in its place again.
+func (d *draft) resettle(before settings) {
+	paths := map[string]bool{}
+	for declared := range d.declaredTypes {
+		if before.meaning(declared) != d.meaning(declared) {
+			collect(paths, &d.declared, declared, func(n *Note) string { return n.Path })
+		}
+	}
+	for typ := range changed(typeMeanings(before.schema), typeMeanings(d.schema)) {
+		collect(paths, &d.byType, typ, func(o Object) string { return o.Note.Path })
+	}
+	for trait := range changed(traitMeanings(before.schema), traitMeanings(d.schema)) {
+		collect(paths, &d.traits, trait, func(n *Note) string { return n.Path })
+	}
+	if before.config.DailyDirectory != d.config.DailyDirectory {
+		d.collectFolder(paths, before.config.DailyDirectory+"/")
+		d.collectFolder(paths, d.config.DailyDirectory+"/")
+	}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		n, _ := d.Note(path)
+		d.renew(n)
+	}
+}
+
+// declaredTypes yields each type that some note or object declares, once. It hops from one to the
+// next.
+func (x *Index) declaredTypes(yield func(string) bool) {
+	it := x.declared.Iter()
+	for ok := it.First(); ok; {
+		declared, _, _ := strings.Cut(it.Key(), "\x00")
+		if !yield(declared) {
+			return
+		}
+		ok = it.Seek(declared + "\x01")
+	}
+}
+
+// collect adds the paths of what a tree holds under a name.
+func collect[V any](paths map[string]bool, t *tree[V], name string, path func(V) string) {
+	prefix := key(name, "")
+	t.Ascend(prefix, func(k string, v V) bool {
+		if !strings.HasPrefix(k, prefix) {
+			return false
+		}
+		paths[path(v)] = true
+		return true
+	})
+}
+
+// collectFolder adds the notes of a folder that declare no type.
+func (x *Index) collectFolder(paths map[string]bool, folder string) {
+	for n := range x.notesFrom(folder) {
+		if !strings.HasPrefix(n.Path, folder) {
+			break
+		}
+		if n.DeclaredType == "" {
+			paths[n.Path] = true
+		}
+	}
+}
+
+// typeMeanings say of each type what notes of it are settled by: the name field, and which fields are
+// references, times, and traits.
+func typeMeanings(s *vault.Schema) map[string]string {
+	all := map[string]string{}
+	for _, t := range s.Types {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%q %q", t.NameField(), t.TraitNames())
+		for _, name := range slices.Concat(t.FieldNames(), t.TraitNames()) {
+			f, ok := t.Field(name)
+			if ok && (f.IsRef() || f.IsTime()) {
+				fmt.Fprintf(&b, " %q:%s", name, f.Type)
+			}
+		}
+		all[t.Name] = b.String()
+	}
+	return all
+}
+
+// traitMeanings say of each trait what annotations of it are settled by: its type and its default.
+func traitMeanings(s *vault.Schema) map[string]string {
+	all := map[string]string{}
+	for _, t := range s.Traits {
+		all[t.Name] = fmt.Sprintf("%s %v %#v", t.Type, t.HasDefault, t.Default)
+	}
+	return all
+}
+
+// changed are the names that mean something else in the second map than in the first.
+func changed(was, is map[string]string) map[string]bool {
+	names := map[string]bool{}
+	for name, meaning := range is {
+		if old, ok := was[name]; !ok || old != meaning {
+			names[name] = true
+		}
+	}
+	for name := range was {
+		if _, ok := is[name]; !ok {
+			names[name] = true
+		}
+	}
+	return names
+}

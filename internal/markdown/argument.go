@@ -1,0 +1,168 @@
+package markdown
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// readValue reads a value as the arguments of a declaration and the values of traits are written
+// (reference/raven.md §1.5, §1.6): null, "a quoted text", [[a reference]], [a list], or text. In a
+// declaration, true and false and numbers are typed as well.
+func readValue(text string, typed bool) any {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	if s, ok := unquote(text); ok {
+		return s
+	}
+	if text[0] != '[' {
+		return readPlain(text, typed)
+	}
+	if ref, ok := refOf(text); ok {
+		return ref
+	}
+	if parts, ok := bracketed(text); ok {
+		list := make([]any, len(parts))
+		for i, part := range parts {
+			list[i] = readValue(part, typed)
+		}
+		return list
+	}
+	return text
+}
+
+var decimal = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// readPlain types a text without quotes and brackets.
+func readPlain(text string, typed bool) any {
+	switch {
+	case !typed:
+		return text
+	case text == "true" || text == "false":
+		return text == "true"
+	case !decimal.MatchString(text):
+		return text
+	case strings.Trim(text, "-0123456789") == "":
+		v, _ := normaliseDigits(text)
+		return v
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return f
+}
+
+// unquote is a text without the double quotes that it begins and ends with. In them, a backslash
+// keeps a quote or a backslash behind it.
+func unquote(text string) (string, bool) {
+	if len(text) < 2 || text[0] != '"' || quoteEnd([]byte(text), 0) != len(text) {
+		return "", false
+	}
+	text = text[1 : len(text)-1]
+	if strings.IndexByte(text, '\\') < 0 {
+		return text, true
+	}
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text), true
+}
+
+// quoteEnd is the offset behind the quote that ends the one at the offset, 0 if there is none.
+func quoteEnd(text []byte, at int) int {
+	for i := at + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			if i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\\') {
+				i++
+			}
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// bracketed are the items of a list in brackets. One that is empty is left out.
+func bracketed(text string) ([]string, bool) {
+	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' {
+		return nil, false
+	}
+	inner := []byte(text[1 : len(text)-1])
+	spans, ok := splitArguments(inner)
+	items := make([]string, len(spans))
+	for i, s := range spans {
+		items[i] = string(inner[s.Start:s.End])
+	}
+	return items, ok
+}
+
+// splitArguments parts a text at the commas that are in no quotes, brackets or parentheses, and
+// leaves out parts that are empty and blanks around them. It is not ok if one of those does not close.
+func splitArguments(text []byte) ([]Span, bool) {
+	var parts []Span
+	var open []byte // what is to close
+	begin := 0
+	add := func(end int) {
+		if part := trim(text, Span{begin, end}); part.Start < part.End {
+			parts = append(parts, part)
+		}
+		begin = end + 1
+	}
+	for i := 0; i < len(text); {
+		end, ok := nested(text, i, &open)
+		if !ok {
+			return nil, false
+		}
+		if len(open) == 0 && text[i] == ',' {
+			add(i)
+		}
+		i = end
+	}
+	add(len(text))
+	return parts, len(open) == 0
+}
+
+// nested reads a byte, a quoted text or a wikilink at the offset, keeps account of the brackets that
+// are open, and says where it ends. It is not ok if a quote or a bracket does not fit.
+func nested(text []byte, at int, open *[]byte) (int, bool) {
+	switch c := text[at]; c {
+	case '"':
+		end := quoteEnd(text, at)
+		return end, end > 0
+	case '[':
+		if w, ok := wikiAt(text, at); ok {
+			return w.End, true
+		}
+		*open = append(*open, ']')
+	case '(':
+		*open = append(*open, ')')
+	case ']', ')':
+		last := len(*open) - 1
+		if last < 0 || (*open)[last] != c {
+			return 0, false
+		}
+		*open = (*open)[:last]
+	}
+	return at + 1, len(*open) <= maxDepth
+}
+
+// wikisIn are the wikilinks of a text in which each counts that is one by itself.
+func wikisIn(text []byte) []wiki {
+	var all []wiki
+	for at := 0; at < len(text); {
+		i := bytes.Index(text[at:], []byte("[["))
+		if i < 0 {
+			break
+		}
+		at += i
+		if w, ok := wikiAt(text, at); ok {
+			all = append(all, w)
+			at = w.End
+			continue
+		}
+		at++
+	}
+	return all
+}

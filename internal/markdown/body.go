@@ -1,0 +1,246 @@
+package markdown
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// A bodyReader reads the blocks of a note, one after the other, into a Doc. What it needs for one
+// block is used again for the next.
+type bodyReader struct {
+	doc   *Doc
+	text  []byte
+	title inlineReader
+	slugs slugger
+
+	at, line int // an offset, and the line of the file that it is in
+	joined   []byte
+	lines    []blockLine
+	prose    *prose
+	rendered rendered
+	found    []annotation
+}
+
+// A blockLine is a line of the block that is read.
+type blockLine struct {
+	Span        // in the text of the block, without the line break
+	shift  int  // from there to the note
+	number int  // of the line in the file
+	lone   bool // nothing else needs the line
+}
+
+// readBody finds everything in the text after the frontmatter.
+func (d *Doc) readBody(text []byte) {
+	root, defs := parseBlocks(text[d.Body:])
+	b := &bodyReader{
+		doc: d, text: text, title: inlineReader{text[d.Body:], defs}, slugs: slugger{},
+		at: d.Body, line: d.BodyLine, prose: newProse(defs),
+	}
+	b.walk(root)
+	nest(d.Headings)
+	markTitle(d.Headings, root, d.Body)
+	d.leaveTitle()
+}
+
+// walk reads the blocks in a block, in text order.
+func (b *bodyReader) walk(parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch {
+		case n.Kind() == ast.KindHeading:
+			if b.heading(n.(*ast.Heading)) {
+				n = n.NextSibling() // the declaration is no text
+			}
+		case n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock:
+			b.block(n, true)
+		case n.Type() == ast.TypeBlock:
+			b.walk(n)
+		}
+	}
+}
+
+// lineOf is the line of the file that an offset is in. Offsets are asked for in text order.
+func (b *bodyReader) lineOf(at int) int {
+	if at > b.at {
+		b.line += bytes.Count(b.text[b.at:at], []byte{'\n'})
+		b.at = at
+	}
+	return b.line
+}
+
+// scope is the index of the heading that the reader is under.
+func (b *bodyReader) scope() int { return len(b.doc.Headings) - 1 }
+
+// heading takes a heading, and reports whether a declaration follows it. One without text of its own
+// is none.
+func (b *bodyReader) heading(n *ast.Heading) bool {
+	if n.Lines().Len() == 0 {
+		return false
+	}
+	title := b.title.text(n.Lines())
+	if title == "" {
+		b.block(n, inItem(n))
+		return false
+	}
+	body := b.doc.Body
+	first, last := body+n.Lines().At(0).Start, body+n.Lines().At(n.Lines().Len()-1).Start
+	start := max(body, lineStart(b.text, first))
+	h := Heading{
+		Level: n.Level, Text: title, Line: b.lineOf(start),
+		Own: Span{start, len(b.text)}, Subtree: Span{start, len(b.text)},
+		Content: lineNext(b.text, last),
+		setext:  isSetext(b.text, first),
+	}
+	if h.setext {
+		h.Content = lineNext(b.text, h.Content)
+	}
+	b.doc.Headings = append(b.doc.Headings, h)
+	b.block(n, inItem(n))
+	return b.declare(n.NextSibling())
+}
+
+// inItem reports whether a block is in a list item.
+func inItem(n ast.Node) bool {
+	for n = n.Parent(); n != nil; n = n.Parent() {
+		if n.Kind() == ast.KindListItem {
+			return true
+		}
+	}
+	return false
+}
+
+// declare gives the last heading the declaration that the next block is, if it is one, and its slug.
+func (b *bodyReader) declare(next ast.Node) bool {
+	h := &b.doc.Headings[b.scope()]
+	if lines := declarationLines(b.text, b.doc.Body, next); lines != nil {
+		h.Embedded = readDeclaration(b.text, lines, b.lineOf(lines[0].Start))
+	}
+	switch {
+	case h.Embedded == nil:
+		h.Slug = b.slugs.next(h.Text)
+		return false
+	case h.Embedded.ID != "":
+		h.Slug = h.Embedded.ID // and takes no number from the others
+	case !hasLetters(h.Text):
+		h.Slug = b.slugs.next(h.Embedded.Type)
+	default:
+		h.Slug = b.slugs.next(h.Text)
+	}
+	b.declared(h)
+	return true
+}
+
+// block reads the text of a block. In a heading, which is not annotated, only links and tags count.
+func (b *bodyReader) block(n ast.Node, annotated bool) {
+	if !b.join(n) {
+		return
+	}
+	p := b.prose
+	p.read()
+	for i, l := range b.lines {
+		l.number = b.lineOf(l.Start + l.shift)
+		b.lines[i] = l
+		if bytes.IndexByte(p.src[l.Start:l.End], '@') >= 0 ||
+			bytes.IndexByte(p.src[l.Start:l.End], '#') >= 0 {
+			p.render(&b.rendered, l.Span)
+			b.tags(&b.rendered, l)
+			if annotated {
+				b.traits(&b.rendered, l)
+			}
+		}
+	}
+	if annotated {
+		b.references()
+	}
+	b.links()
+}
+
+// join puts the lines of a block together, and reports whether there can be anything in them.
+func (b *bodyReader) join(n ast.Node) bool {
+	lines, body := n.Lines(), b.text[b.doc.Body:]
+	interesting := false
+	for i := range lines.Len() {
+		s := lines.At(i)
+		interesting = interesting || bytes.IndexByte(body[s.Start:s.Stop], '@') >= 0 ||
+			bytes.IndexByte(body[s.Start:s.Stop], '#') >= 0 ||
+			bytes.IndexByte(body[s.Start:s.Stop], '[') >= 0
+	}
+	if !interesting {
+		return false
+	}
+	b.joined, b.lines = b.joined[:0], b.lines[:0]
+	for i := range lines.Len() {
+		s := lines.At(i)
+		l := blockLine{Span: Span{Start: len(b.joined)}, shift: b.doc.Body + s.Start - len(b.joined)}
+		b.joined = append(b.joined, body[s.Start:s.Stop]...)
+		l.End = l.Start + len(bytes.TrimRight(body[s.Start:s.Stop], "\r\n"))
+		l.lone = i > 0 || lone(n)
+		b.lines = append(b.lines, l)
+	}
+	b.prose.src = b.joined
+	return true
+}
+
+// lone reports whether the first line of a block can go: no list item needs its marker for what
+// follows.
+func lone(n ast.Node) bool {
+	for p := n.Parent(); p != nil; n, p = p, p.Parent() {
+		if n.PreviousSibling() != nil {
+			return true
+		}
+		if p.Kind() == ast.KindListItem && (n.NextSibling() != nil || n.Lines().Len() > 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// lineAt is the line of the block that an offset is in.
+func (b *bodyReader) lineAt(at int) blockLine {
+	from := func(l blockLine, at int) int { return l.Start - at }
+	i, found := slices.BinarySearchFunc(b.lines, at, from)
+	if !found {
+		i--
+	}
+	return b.lines[i]
+}
+
+// references takes the wikilinks of the block.
+func (b *bodyReader) references() {
+	for _, w := range b.prose.wikis {
+		l := b.lineAt(w.Start)
+		r := w.reference(b.prose.src, l.shift)
+		r.Scope, r.Line = b.scope(), l.number
+		b.doc.References = append(b.doc.References, r)
+	}
+}
+
+// leaveTitle gives to the note what stands under its title.
+func (d *Doc) leaveTitle() {
+	if len(d.Headings) == 0 || !d.Headings[0].Title {
+		return
+	}
+	for i := range d.Traits {
+		leave(&d.Traits[i].Scope)
+	}
+	for i := range d.References {
+		leave(&d.References[i].Scope)
+	}
+	for i := range d.Links {
+		leave(&d.Links[i].Scope)
+	}
+	for i := range d.NoteLinks {
+		leave(&d.NoteLinks[i].Scope)
+	}
+	for i := range d.Tags {
+		leave(&d.Tags[i].Scope)
+	}
+}
+
+// leave turns the first heading into the note itself.
+func leave(scope *int) {
+	if *scope == 0 {
+		*scope = -1
+	}
+}

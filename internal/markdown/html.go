@@ -1,0 +1,159 @@
+package markdown
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A tagReader reads what begins with < in a text: tags, comments and the like, and addresses. Where
+// the end of a kind was searched for, it remembers what was found, so that a text with many beginnings
+// and no end is read once.
+type tagReader struct {
+	src  []byte
+	ends map[string]int // the next place of an end, by the end
+}
+
+func newTagReader(src []byte) *tagReader { return &tagReader{src, map[string]int{}} }
+
+// read is the atom that begins with the < at the offset.
+func (r *tagReader) read(at int) (atom, bool) {
+	if end := r.address(at); end > 0 {
+		return atom{Span{at, end}, addressAtom, Span{at + 1, end - 1}}, true
+	}
+	if end := r.tag(at); end > 0 {
+		return atom{Span{at, end}, htmlAtom, Span{at, at}}, true
+	}
+	return atom{}, false
+}
+
+// address is the end of `<scheme:…>` or `<name@host>`, 0 if there is none at the offset.
+func (r *tagReader) address(at int) int {
+	i, known := at+1, false
+	for ; i < len(r.src); i++ {
+		c := r.src[i]
+		switch {
+		case c == '>' && known:
+			return i + 1
+		case c <= ' ' || c == '<' || c == '>':
+			return 0
+		case c == ':' && !known:
+			if n := i - at - 1; n < 2 || n > 32 {
+				return 0
+			}
+			known = true
+		case c == '@' && i > at+1:
+			known = true
+		case !known && !isWord(c) && c != '.' && c != '+':
+			return 0
+		}
+	}
+	return 0
+}
+
+// tag is the end of the HTML at the offset, 0 if there is none.
+func (r *tagReader) tag(at int) int {
+	rest := r.src[at:]
+	switch {
+	case bytes.HasPrefix(rest, []byte("<!-->")):
+		return at + len("<!-->")
+	case bytes.HasPrefix(rest, []byte("<!--->")):
+		return at + len("<!--->")
+	case bytes.HasPrefix(rest, []byte("<!--")):
+		return r.behind(at+len("<!--"), "-->")
+	case bytes.HasPrefix(rest, []byte("<?")):
+		return r.behind(at+len("<?"), "?>")
+	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+		return r.behind(at+len("<![CDATA["), "]]>")
+	case len(rest) > 2 && rest[1] == '!' && rest[2] >= 'A' && rest[2] <= 'Z':
+		return r.behind(at+2, ">")
+	case len(rest) > 2 && rest[1] == '/' && isLetter(rest[2]):
+		return r.close(r.skip(at+2, isName), false)
+	case len(rest) > 1 && isLetter(rest[1]):
+		return r.attributes(r.skip(at+1, isName))
+	}
+	return 0
+}
+
+// behind is the offset behind the next end of that kind, 0 if there is none.
+func (r *tagReader) behind(at int, end string) int {
+	next, searched := r.ends[end]
+	if !searched || next < at && next < len(r.src) {
+		next = len(r.src)
+		if i := bytes.Index(r.src[at:], []byte(end)); i >= 0 {
+			next = at + i
+		}
+		r.ends[end] = next
+	}
+	if next == len(r.src) {
+		return 0
+	}
+	return next + len(end)
+}
+
+// attributes is the end of a tag behind whose name the offset is, 0 if it is none.
+func (r *tagReader) attributes(at int) int {
+	for {
+		name := r.skip(at, isBlank)
+		if name == at || name == len(r.src) || !isAttributeStart(r.src[name]) {
+			return r.close(at, true)
+		}
+		at = r.skip(name, isAttribute)
+		if equals := r.skip(at, isBlank); equals < len(r.src) && r.src[equals] == '=' {
+			if at = r.value(r.skip(equals+1, isBlank)); at == 0 {
+				return 0
+			}
+		}
+	}
+}
+
+// value is the end of the value of an attribute, 0 if there is none.
+func (r *tagReader) value(at int) int {
+	if at == len(r.src) {
+		return 0
+	}
+	if c := r.src[at]; c == '"' || c == '\'' {
+		return r.behind(at+1, string(c))
+	}
+	if end := r.skip(at, isUnquoted); end > at {
+		return end
+	}
+	return 0
+}
+
+// close is the end of a tag of which blanks, a slash if it may have one, and > are left.
+func (r *tagReader) close(at int, slash bool) int {
+	at = r.skip(at, isBlank)
+	if slash && at < len(r.src) && r.src[at] == '/' {
+		at++
+	}
+	if at < len(r.src) && r.src[at] == '>' {
+		return at + 1
+	}
+	return 0
+}
+
+// skip is the first offset whose byte is not of the kind.
+func (r *tagReader) skip(at int, kind func(byte) bool) int {
+	for at < len(r.src) && kind(r.src[at]) {
+		at++
+	}
+	return at
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// isWord reports whether a trait, a type or a key can have the byte in its name.
+func isWord(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' }
+
+func isName(c byte) bool { return isLetter(c) || isDigit(c) || c == '-' }
+
+func isAttributeStart(c byte) bool { return isLetter(c) || c == '_' || c == ':' }
+
+func isAttribute(c byte) bool { return isAttributeStart(c) || isDigit(c) || c == '.' || c == '-' }
+
+// isUnquoted reports whether the value of an attribute without quotes can have the byte.
+func isUnquoted(c byte) bool { return c > ' ' && strings.IndexByte("\"'=<>`", c) < 0 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

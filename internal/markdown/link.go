@@ -1,0 +1,115 @@
+package markdown
+
+import (
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/yuin/goldmark/util"
+)
+
+// A Link is `[label](target)` or `![alt](target)` with a target that is no note (reference/raven.md
+// §1.7). Links by label, addresses in angle brackets and links to a place in the same note are none.
+type Link struct {
+	Target  string // as it is written, without a title
+	Display string // the label as it is shown, or the alternative text; empty if there is none
+	Image   bool
+	Scheme  string // file, url (http, https), or other
+	Ext     string // of the file name, in lower case, without the dot; empty if there is none
+	Scope   int    // the index of the heading that it stands under, -1 for the note itself
+	Line    int    // of the file
+	Span    Span   // all of it
+}
+
+// The schemes of links.
+const (
+	SchemeFile  = "file"
+	SchemeURL   = "url"
+	SchemeOther = "other"
+)
+
+// Key is the target in a form in which equal targets are equal: a file's path in the vault, for a
+// note in the folder dir; a URL with its scheme and host in lower case and without a port that goes
+// without saying; any other target as it is.
+func (l Link) Key(dir string) string {
+	target := l.plain()
+	u, err := url.Parse(target)
+	switch {
+	case l.Scheme == SchemeFile:
+		file := l.file()
+		if strings.HasPrefix(file, "/") {
+			return strings.TrimPrefix(path.Clean(file), "/")
+		}
+		return path.Join(dir, file)
+	case l.Scheme == SchemeURL && err == nil:
+		return normalURL(u)
+	}
+	return target
+}
+
+// normalURL writes a URL with its scheme and host in lower case.
+func normalURL(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	switch u.Scheme {
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	}
+	u.Host = host
+	return u.String()
+}
+
+// plain is the target without what keeps punctuation from meaning something.
+func (l Link) plain() string { return string(util.UnescapePunctuations([]byte(l.Target))) }
+
+// file is the path of a file that is linked, or the path of a URL.
+func (l Link) file() string {
+	file, _, _ := strings.Cut(l.plain(), "#")
+	file, _, _ = strings.Cut(file, "?")
+	if l.Scheme == SchemeURL {
+		_, file, _ = strings.Cut(file, "://")
+		_, file, _ = strings.Cut(file, "/")
+	}
+	if decoded, err := url.PathUnescape(file); err == nil {
+		file = decoded
+	}
+	return file
+}
+
+// schemeOf is the kind of a target.
+func schemeOf(target string) string {
+	scheme, _, ok := strings.Cut(target, ":")
+	lower := strings.ToLower(scheme)
+	switch {
+	case !ok || scheme == "" || !isLetter(scheme[0]) || strings.ContainsAny(scheme, "/?#% ()[]"):
+		return SchemeFile
+	case lower == "http" || lower == "https":
+		return SchemeURL
+	}
+	return SchemeOther
+}
+
+// links takes the links of the block that is read.
+func (b *bodyReader) links() {
+	for _, in := range b.prose.links {
+		line := b.lineAt(in.Start)
+		l := Link{
+			Target:  valid(b.prose.src[in.target.Start:in.target.End]),
+			Display: b.prose.shown(in.label),
+			Image:   in.image, Scope: b.scope(), Line: line.number,
+		}
+		if l.Target == "" || l.Target[0] == '#' {
+			continue
+		}
+		end := b.lineAt(in.End - 1)
+		l.Span = Span{in.Start + line.shift, in.End + end.shift}
+		l.Scheme = schemeOf(l.Target)
+		l.Ext = strings.ToLower(strings.TrimPrefix(path.Ext(l.file()), "."))
+		if l.Scheme == SchemeFile && l.Ext == "md" {
+			b.doc.NoteLinks = append(b.doc.NoteLinks, l)
+			continue
+		}
+		b.doc.Links = append(b.doc.Links, l)
+	}
+}

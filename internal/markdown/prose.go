@@ -1,0 +1,227 @@
+package markdown
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/util"
+)
+
+// A prose is the text of one block: a paragraph, a list item, a heading. It is read by a reader of
+// our own, because that of goldmark can take the square of the length, and because a wikilink is to
+// bind tighter than emphasis: its target counts as it is written.
+type prose struct {
+	src  []byte
+	defs parser.Context // knows the link definitions of the note
+
+	marks    []mark // what each byte of src is
+	atoms    []atom // in order
+	wikis    []wiki // in order
+	links    []inlineLink
+	brackets []bracket
+	floor    int // brackets below cannot begin a link: they stand before one, which links cannot hold
+	emphasis emphasizer
+}
+
+// A mark says what a byte is.
+type mark byte
+
+const (
+	plain   mark = iota
+	hidden       // markup, which is not shown
+	literal      // in code, in an address or in a wikilink: it means nothing else
+)
+
+// A bracket is a [ or ![ that may begin a link.
+type bracket struct {
+	at, content int
+	image       bool
+	delimiters  int // how many there are before it
+}
+
+// An inlineLink is `[label](target)` or `![label](target)`.
+type inlineLink struct {
+	Span
+	label, target Span
+	image         bool
+}
+
+// newProse makes a reader for the blocks of a note with these link definitions.
+func newProse(defs parser.Context) *prose {
+	p := &prose{defs: defs}
+	p.emphasis.hide = p.hide
+	return p
+}
+
+// read finds everything in the text.
+func (p *prose) read() {
+	p.marks = slices.Grow(p.marks[:0], len(p.src))[:len(p.src)]
+	clear(p.marks)
+	p.wikis, p.links, p.brackets = p.wikis[:0], p.links[:0], p.brackets[:0]
+	p.floor = 0
+	p.atoms = findAtoms(p.src, p.atoms[:0], false)
+	p.emphasis.all = p.emphasis.all[:0]
+	for i, next := 0, 0; i < len(p.src); {
+		for next < len(p.atoms) && p.atoms[next].Start < i {
+			next++
+		}
+		if next < len(p.atoms) && p.atoms[next].Start == i {
+			i = p.atom(p.atoms[next])
+			continue
+		}
+		i = p.step(i)
+	}
+	p.emphasis.pair(0)
+	slices.SortFunc(p.links, func(a, b inlineLink) int { return a.Start - b.Start })
+}
+
+// step reads what begins at the offset, and says where it ends.
+func (p *prose) step(i int) int {
+	switch p.src[i] {
+	case '\\':
+		if hardBreak(p.src, i) {
+			p.hide(Span{i, i + 1})
+		} else if i+1 < len(p.src) && p.src[i+1] == '[' && p.wiki(i+1) {
+			return p.wikis[len(p.wikis)-1].End // a backslash does not keep Raven from a wikilink
+		}
+		return i + 2
+	case '!':
+		if i+1 < len(p.src) && p.src[i+1] == '[' && !p.wikiAhead(i+1) {
+			return p.open(bracket{i, i + 2, true, len(p.emphasis.all)})
+		}
+	case '[':
+		if p.wiki(i) {
+			return p.wikis[len(p.wikis)-1].End
+		}
+		return p.open(bracket{i, i + 1, false, len(p.emphasis.all)})
+	case ']':
+		return p.close(i)
+	case '*', '_':
+		d := newDelimiter(p.src, i)
+		p.emphasis.all = append(p.emphasis.all, d)
+		return i + d.n
+	}
+	return i + 1
+}
+
+func (p *prose) hide(at Span) { p.set(at, hidden) }
+
+func (p *prose) set(at Span, m mark) {
+	for i := at.Start; i < at.End; i++ {
+		p.marks[i] = m
+	}
+}
+
+// atom marks an atom, and says where it ends.
+func (p *prose) atom(a atom) int {
+	p.hide(a.Span)
+	if a.kind == codeAtom {
+		p.set(a.Span, literal)
+	}
+	p.set(a.text, literal)
+	return a.End
+}
+
+// wiki takes the wikilink at the offset, if there is one.
+func (p *prose) wiki(at int) bool {
+	w, ok := p.findWiki(at)
+	if ok {
+		p.wikis = append(p.wikis, w)
+		p.set(w.Span, literal)
+	}
+	return ok
+}
+
+func (p *prose) wikiAhead(at int) bool {
+	_, ok := p.findWiki(at)
+	return ok
+}
+
+// findWiki finds the wikilink at the offset. There is none if code or HTML begins in it and ends
+// behind it, or if Markdown makes a link to somewhere else of it: `[[1]](target)`.
+func (p *prose) findWiki(at int) (wiki, bool) {
+	w, ok := wikiAt(p.src, at)
+	if !ok || !w.counts(p.src) {
+		return w, false
+	}
+	i := sort.Search(len(p.atoms), func(i int) bool { return p.atoms[i].Start >= w.End }) - 1
+	if i >= 0 && p.atoms[i].Start >= w.Start && p.atoms[i].End > w.End-2 {
+		return w, false
+	}
+	_, _, isLink := linkTail(p.src, w.End)
+	return w, !isLink
+}
+
+func (p *prose) open(b bracket) int {
+	p.brackets = append(p.brackets, b)
+	return b.content
+}
+
+// close ends what the last open bracket began: a link if a target follows or the label is defined.
+func (p *prose) close(at int) int {
+	last := len(p.brackets) - 1
+	if last < 0 {
+		return at + 1
+	}
+	b := p.brackets[last]
+	p.brackets = p.brackets[:last]
+	end, ok := 0, false
+	if b.image || last >= p.floor {
+		var target Span
+		target, end, ok = linkTail(p.src, at+1)
+		if ok {
+			p.links = append(p.links,
+				inlineLink{Span{b.at, end}, Span{b.content, at}, target, b.image})
+		} else {
+			end, ok = p.reference(b, at)
+		}
+	}
+	if p.floor = min(p.floor, last); !ok {
+		return at + 1
+	}
+	p.emphasis.pair(b.delimiters)
+	p.hide(Span{b.at, b.content})
+	p.hide(Span{at, end})
+	if !b.image {
+		p.floor = last
+	}
+	return end
+}
+
+// maxLabel is the longest label of a link definition, in bytes (CommonMark).
+const maxLabel = 999
+
+// reference is the end of `[text][label]`, `[label][]` or `[label]` whose text ends at the offset.
+func (p *prose) reference(b bracket, at int) (int, bool) {
+	if p.defs == nil || len(p.defs.References()) == 0 {
+		return 0, false
+	}
+	end, label := at+1, p.src[b.content:at]
+	if rest := p.src[end:]; len(rest) > 0 && rest[0] == '[' {
+		n := bytes.IndexAny(rest[1:min(len(rest), maxLabel+2)], "[]")
+		if n >= 0 && rest[1+n] == ']' {
+			end += n + 2
+			if n > 0 {
+				label = rest[1 : 1+n]
+			}
+		}
+	}
+	if len(label) == 0 || len(label) > maxLabel || bytes.IndexByte(label, '[') >= 0 {
+		return 0, false
+	}
+	_, ok := p.defs.Reference(util.ToLinkReference(label))
+	return end, ok
+}
+
+// shown is what is shown of a part of the text, blanks collapsed.
+func (p *prose) shown(at Span) string {
+	b := make([]byte, 0, at.End-at.Start)
+	for i := at.Start; i < at.End; i++ {
+		if p.marks[i] != hidden {
+			b = append(b, p.src[i])
+		}
+	}
+	return valid(bytes.Join(bytes.Fields(b), []byte{' '}))
+}

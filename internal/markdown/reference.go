@@ -1,0 +1,101 @@
+package markdown
+
+import "bytes"
+
+// A Reference is a wikilink: `[[target]]` or `[[target|display]]`. In the text of a note they stand
+// where traits do; in headings, code and HTML they are text.
+type Reference struct {
+	Target  string // as it is written, without blanks around it
+	Display string // likewise; empty if there is none
+	Place   Place
+	Field   string // the key of the field that it stands in, where that is known; empty in the body
+	Scope   int    // the index of the heading that it stands under, -1 for the note itself
+	Line    int    // of the file; in a declaration, of its heading
+	Span    Span   // with the brackets
+}
+
+// A Place is a part of a note.
+type Place int
+
+// The parts of a note.
+const (
+	InBody Place = iota
+	InFrontmatter
+	InDeclaration
+)
+
+// reference is what a wikilink of a text refers to.
+func (w wiki) reference(src []byte, shift int) Reference {
+	return Reference{
+		Target:  valid(src[w.target.Start:w.target.End]),
+		Display: valid(src[w.display.Start:w.display.End]),
+		Span:    Span{w.Start + shift, w.End + shift},
+	}
+}
+
+// readFrontmatter finds the references and the tags of the frontmatter. References stand anywhere in
+// its text, comments too, but not in code.
+func (d *Doc) readFrontmatter(text []byte) {
+	if d.Frontmatter == nil {
+		return
+	}
+	inner, line := d.Frontmatter.Inner, 2
+	if bytes.Contains(text[inner.Start:inner.End], []byte("[[")) {
+		for at := inner.Start; at < inner.End; at = lineNext(text, at) {
+			d.frontmatterLine(text, Span{at, lineEnd(text, at)}, line)
+			line++
+		}
+	}
+	d.frontmatterTags()
+}
+
+// frontmatterLine finds the references of one line.
+func (d *Doc) frontmatterLine(text []byte, at Span, line int) {
+	src := text[at.Start:at.End]
+	wikis := wikisIn(src)
+	if len(wikis) == 0 {
+		return
+	}
+	code := findAtoms(src, nil, true)
+	for _, w := range wikis {
+		for len(code) > 0 && code[0].End <= w.Start {
+			code = code[1:]
+		}
+		if len(code) > 0 && code[0].Start < w.End && (code[0].Start < w.Start || code[0].End > w.End) {
+			continue
+		}
+		r := w.reference(src, at.Start)
+		r.Place, r.Line, r.Scope = InFrontmatter, line, -1
+		r.Field = d.Frontmatter.fieldAt(r.Span.Start)
+		d.References = append(d.References, r)
+	}
+}
+
+// fieldAt is the key of the field whose value is around the offset.
+func (f *Frontmatter) fieldAt(at int) string {
+	lo, hi := 0, len(f.Entries)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if f.Entries[mid].Lines.End <= at {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(f.Entries) && f.Entries[lo].Lines.Start <= at {
+		return f.Entries[lo].Key
+	}
+	return ""
+}
+
+// declared takes the references of a declaration. Like Raven's, they are in the line of the heading.
+func (b *bodyReader) declared(h *Heading) {
+	for _, a := range h.Embedded.Fields {
+		src := b.text[a.Text.Start:a.Text.End]
+		for _, w := range wikisIn(src) {
+			r := w.reference(src, a.Text.Start)
+			r.Place, r.Field, r.Scope, r.Line = InDeclaration, a.Key, b.scope(), h.Line
+			b.doc.References = append(b.doc.References, r)
+		}
+	}
+}

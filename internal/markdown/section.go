@@ -1,0 +1,131 @@
+package markdown
+
+import (
+	"bytes"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// InsertUnder adds a block at the beginning of the own text of a section, behind its heading and its
+// declaration, and says in which line the block begins. The slug of the title, and "", stand for the
+// note's own text. Blank lines that stand behind the heading stay before the block; the text that
+// follows is kept apart from it by a blank line, unless both are list items. A slug that is none of
+// the note's is NOT_FOUND, a block without text INVALID_VALUE.
+func InsertUnder(text []byte, slug, block string) (out []byte, line int, err error) {
+	s, err := findSection(text, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	own := s.written(text)
+	if own.Start == own.End {
+		return insert(text, s.place, block)
+	}
+	eol := lineBreak(text)
+	block = withBreaks(strings.Trim(block, "\r\n"), eol)
+	if strings.Trim(block, " \t\r\n") == "" {
+		return nil, 0, noText()
+	}
+	after := eol + eol
+	if isItem(block) && isItem(string(text[own.Start:own.End])) {
+		after = eol
+	}
+	before := s.apart(text, own.Start, block, eol)
+	line = lineOf(text, own.Start) + strings.Count(before, "\n")
+	return splice(text, Span{own.Start, own.Start}, []byte(before+block+after)), line, nil
+}
+
+// ReplaceSection gives the own text of a section, which ends at the next heading, new lines. The
+// slug is as for InsertUnder; heading, declaration and the blank lines around the text stay. A body
+// without text removes the old one. A slug that is none of the note's is NOT_FOUND.
+func ReplaceSection(text []byte, slug, body string) ([]byte, error) {
+	s, err := findSection(text, slug)
+	if err != nil {
+		return nil, err
+	}
+	own := s.written(text)
+	eol := lineBreak(text)
+	body = withBreaks(strings.Trim(body, "\r\n"), eol)
+	empty := strings.Trim(body, " \t\r\n") == ""
+	switch {
+	case own.Start == own.End && empty:
+		return text, nil
+	case own.Start == own.End:
+		out, _, err := insert(text, s.place, body)
+		return out, err
+	case empty:
+		return splice(text, Span{own.Start, s.withBlank(text, own.End)}, nil), nil
+	}
+	before, after := s.apart(text, own.Start, body, eol), eol
+	if own.End == s.to && s.place.apart {
+		after += eol
+	}
+	return splice(text, own, []byte(before+body+after)), nil
+}
+
+// A section is the place of the own text of a section, or of a note.
+type section struct {
+	place
+	declared bool // a declaration stands before it
+}
+
+// findSection finds the own text of a section: behind its heading and declaration, up to the next
+// heading.
+func findSection(text []byte, slug string) (section, error) {
+	d := Parse(text)
+	h, ok := d.Section(slug)
+	if slug == "" {
+		h, ok = d.title()
+		if !ok {
+			return section{d.place(d.Body, d.OwnEnd()), false}, nil
+		}
+	}
+	if !ok {
+		return section{}, noSection(slug)
+	}
+	s := section{place: d.place(h.Content, h.Own.End)}
+	if h.Embedded != nil {
+		s.from, s.declared = lineNext(text, h.Embedded.Span.End), true
+	}
+	return s, nil
+}
+
+// title is the heading that is the note's title.
+func (d *Doc) title() (Heading, bool) {
+	if len(d.Headings) == 0 || !d.Headings[0].Title {
+		return Heading{}, false
+	}
+	return d.Headings[0], true
+}
+
+// written is the lines of the section from the first to the last that is not blank.
+func (s section) written(text []byte) Span {
+	at := trim(text, Span{s.from, s.to})
+	if at.Start == at.End {
+		return Span{s.from, s.from}
+	}
+	return Span{max(s.from, lineStart(text, at.Start)), min(s.to, lineNext(text, at.End))}
+}
+
+// withBlank is the offset behind the blank lines at the offset.
+func (s section) withBlank(text []byte, at int) int {
+	rest := text[at:s.to]
+	return max(at, lineStart(text, at+len(rest)-len(bytes.TrimLeft(rest, " \t\r\n"))))
+}
+
+// apart is the blank line that a text needs before it to be no part of the declaration above it.
+func (s section) apart(text []byte, at int, block, eol string) string {
+	if s.declared && at == s.from && !isItem(block) {
+		return eol
+	}
+	return ""
+}
+
+// lineOf is the line of the file that an offset is in.
+func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte{'\n'}) }
+
+func noSection(slug string) error {
+	return fault.New(fault.NotFound, "the note has no section %q", slug)
+}
+
+func noText() error { return fault.New(fault.InvalidValue, "there is no text to add") }

@@ -1,0 +1,110 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// A spelling writes values as declarations and annotations have them.
+type spelling struct {
+	typed bool // true, false and numbers are typed, so that a text which looks like one needs quotes
+	alone bool // nothing that a comma parts stands beside it
+	block bool // references with commas between them are a list
+}
+
+// spell writes a value so that it reads back as it is. It fails for one that cannot be written on a
+// line: the string says why.
+func (s spelling) spell(value any) (text string, why string) {
+	switch v := value.(type) {
+	case nil:
+		return "", ""
+	case bool:
+		return strconv.FormatBool(v), ""
+	case float64:
+		return number(v), ""
+	case Ref:
+		return v.link(), ""
+	case string:
+		return s.text(v)
+	}
+	return s.list(value.([]any))
+}
+
+// text writes a text plainly if it reads back so, else in quotes. A whole wikilink is a reference.
+func (s spelling) text(v string) (string, string) {
+	if strings.ContainsAny(v, "\r\n") {
+		return "", "has a line break, which cannot stand on a line"
+	}
+	if _, ok := refOf(v); ok {
+		return v, ""
+	}
+	if v != "" && v[0] != '"' && equal(readValue(v, s.typed), v) && (s.alone || plainArgument(v)) {
+		return v, ""
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`, ""
+}
+
+// plainArgument reports whether a text is one part between commas.
+func plainArgument(v string) bool {
+	parts, ok := splitArguments([]byte(v))
+	return ok && len(parts) == 1 && !strings.ContainsRune(v, ',')
+}
+
+// list writes a list in brackets; where it has a line of its own, references with commas between.
+func (s spelling) list(list []any) (string, string) {
+	items := make([]string, len(list))
+	links := s.block && len(list) > 1
+	for i, item := range list {
+		text, why := spelling{typed: s.typed}.spell(item)
+		if why != "" {
+			return "", why
+		}
+		if item == nil {
+			return "", "has an item that is null, which a list on a line cannot hold"
+		}
+		items[i] = text
+		_, isRef := item.(Ref)
+		links = links && isRef
+	}
+	joined := strings.Join(items, ", ")
+	if !links {
+		joined = "[" + joined + "]"
+	}
+	return joined, ""
+}
+
+// readLink is a text that is a whole wikilink as the reference that it reads as.
+func readLink(value any) any {
+	if s, ok := value.(string); ok {
+		if ref, ok := refOf(s); ok {
+			return ref
+		}
+	}
+	return value
+}
+
+// equal reports whether two values are the same.
+func equal(a, b any) bool {
+	x, ok := a.([]any)
+	if !ok {
+		_, isList := b.([]any)
+		return !isList && a == b
+	}
+	y, ok := b.([]any)
+	if !ok || len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if !equal(x[i], y[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// invalid is the refusal to write a value.
+func invalid(key, why string) error {
+	return fault.New(fault.InvalidValue, "the value of %q %s", key, why).With("field", key)
+}

@@ -1,0 +1,91 @@
+package search_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"rookery/internal/search"
+)
+
+const vaultSize = 10_000
+
+// BenchmarkBuild also reports what the index of 10,000 notes keeps in memory.
+func BenchmarkBuild(b *testing.B) {
+	v := generated(1, vaultSize)
+	changes := v.changes()
+	size := 0
+	for _, text := range v {
+		size += len(text)
+	}
+	b.SetBytes(int64(size))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var x *search.Index
+	for b.Loop() {
+		x = search.Empty("english").With(changes)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "MB-kept")
+	b.ReportMetric(float64(x.Units()), "units")
+	runtime.KeepAlive(x)
+	runtime.KeepAlive(changes)
+}
+
+// BenchmarkFold makes the same index note by note.
+func BenchmarkFold(b *testing.B) {
+	changes := generated(1, vaultSize).changes()
+	for b.Loop() {
+		x := search.Empty("english")
+		for i := range changes {
+			x = x.With(changes[i : i+1])
+		}
+	}
+}
+
+// BenchmarkWith changes one note of many, again and again, merging included.
+func BenchmarkWith(b *testing.B) {
+	changes := generated(1, vaultSize).changes()
+	x := search.Empty("english").With(changes)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		x = x.With(changes[i%len(changes) : i%len(changes)+1])
+		i++
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	v := generated(1, vaultSize)
+	x := v.index("english")
+	for i, c := range v.changes() {
+		if i == 300 {
+			break
+		}
+		x = x.With([]search.Change{c}) // as after a while of edits
+	}
+	for _, text := range []string{
+		"lantern", "freya holm", "quietly gathers the winter harbour", "灯塔市场", "lantren",
+		"lan*", `"copper garden"`, "ferry -bridge", "due priority status", "nowhere",
+	} {
+		q := search.ParseQuery(text)
+		for _, withText := range []bool{false, true} {
+			o := search.Options{}
+			if withText {
+				o.Text = v.text
+			}
+			name := fmt.Sprintf("%s text=%v", strings.ReplaceAll(text, " ", "_"), withText)
+			b.Run(name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := x.Search(q, o); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

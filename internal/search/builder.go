@@ -1,0 +1,145 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A builder makes a segment of notes.
+type builder struct {
+	analyzer *analyzer
+	scanner  *scanner
+	seg      *segment
+
+	words map[string][]int // the terms of each word that came
+	ids   map[string]int   // of terms
+	terms []accumulator
+}
+
+// An accumulator collects the postings of one term.
+type accumulator struct {
+	name string
+	list postingList
+	open posting // of the slot that is being read
+	used bool    // whether there is an open one
+}
+
+func newBuilder(a *analyzer) *builder {
+	return &builder{
+		analyzer: a, scanner: a.scanner(), seg: &segment{},
+		words: map[string][]int{}, ids: map[string]int{},
+	}
+}
+
+// add adds a note. No other of this builder has its path.
+func (b *builder) add(path string, n *Note) {
+	head := b.slot(slot{})
+	d := doc{path: strings.Clone(path), head: uint32(head), lead: uint32(head + 1)}
+	b.seg.docs = append(b.seg.docs, d)
+	b.seg.slots[head].lengths = [2]uint32{b.text(fieldTitle, n.Title), 0}
+	b.text(fieldPath, strings.TrimSuffix(path, ".md"))
+	for _, words := range n.Also {
+		b.seg.slots[head].lengths[1] += b.text(fieldAlso, words)
+	}
+	for i, u := range units(n) {
+		at := b.slot(slot{unit: u})
+		heading := b.text(fieldHeading, u.heading)
+		body := b.read(fieldBody, n.Text[u.start:u.end])
+		b.seg.slots[at].lengths = [2]uint32{body, heading}
+		if i > 0 && int(u.start) >= n.Body && int(b.seg.slots[at-1].start) < n.Body {
+			b.seg.docs[len(b.seg.docs)-1].lead = uint32(at)
+		}
+	}
+}
+
+// slot adds a slot to the last note, or the head of the next one.
+func (b *builder) slot(s slot) int {
+	doc := len(b.seg.docs)
+	if !s.isHead() {
+		doc--
+	}
+	b.seg.slots = append(b.seg.slots, s)
+	b.seg.docOf = append(b.seg.docOf, uint32(doc))
+	return len(b.seg.slots) - 1
+}
+
+func (b *builder) text(field int, text string) uint32 { return b.read(field, []byte(text)) }
+
+// read counts the terms of a text for a field of the last slot. It returns the number of words.
+func (b *builder) read(field int, text []byte) (words uint32) {
+	for r := range b.scanner.runs(text) {
+		for _, a := range r.atoms {
+			words += b.atom(field, a)
+		}
+		if r.whole != nil {
+			b.word(field, r.whole)
+		}
+	}
+	return words
+}
+
+// atom counts the terms of an atom.
+func (b *builder) atom(field int, a atom) (words uint32) {
+	if !a.spaceless {
+		b.word(field, a.text)
+		return 1
+	}
+	for _, term := range grams(a.text) {
+		words++
+		b.count(field, b.id(term))
+	}
+	return (words + 1) / 2 // of each two characters there is a pair
+}
+
+// word counts the terms of a word.
+func (b *builder) word(field int, word []byte) {
+	ids, ok := b.words[string(word)]
+	if !ok {
+		for _, term := range b.analyzer.terms(string(word)) {
+			ids = append(ids, b.id([]byte(term)))
+		}
+		b.words[string(word)] = ids
+	}
+	for _, id := range ids {
+		b.count(field, id)
+	}
+}
+
+// id is the number of a term.
+func (b *builder) id(term []byte) int {
+	id, ok := b.ids[string(term)]
+	if !ok {
+		id = len(b.terms)
+		name := string(term)
+		b.ids[name] = id
+		b.terms = append(b.terms, accumulator{name: name})
+	}
+	return id
+}
+
+// count counts one term for a field of the last slot.
+func (b *builder) count(field, id int) {
+	t := &b.terms[id]
+	slot := uint32(len(b.seg.slots) - 1)
+	if t.used && t.open.slot != slot {
+		t.list.add(t.open)
+		t.used = false
+	}
+	if !t.used {
+		t.open, t.used = posting{slot: slot}, true
+	}
+	t.open.counts[field]++
+}
+
+// finish is the segment of the notes that were added.
+func (b *builder) finish() *segment {
+	slices.SortFunc(b.terms, func(a, b accumulator) int { return cmp.Compare(a.name, b.name) })
+	w := &writer{seg: b.seg}
+	for i := range b.terms {
+		t := &b.terms[i]
+		t.list.add(t.open)
+		w.add(t.name, t.list.data)
+	}
+	return w.finish()
+}

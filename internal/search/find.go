@@ -1,0 +1,270 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// DefaultLimit is how many hits a page has if Options does not say it.
+const DefaultLimit = 20
+
+// mostRead is how many notes are read at most to see whether they hold a phrase.
+const mostRead = 1000
+
+// Options say what part of the results is wanted, and give access to the texts.
+type Options struct {
+	Limit  int                   // hits on a page; 0: DefaultLimit
+	After  *Cursor               // the page behind this one; nil: the first
+	Filter func(doc string) bool // which notes may be found; nil: all
+
+	// Text is the text that the index has of a note. Without it hits have no snippets, and a phrase
+	// is found wherever all its words stand in one unit. An error of it ends the search.
+	Text func(doc string) ([]byte, error)
+}
+
+// A Cursor is a place in the results.
+type Cursor struct {
+	Score float64
+	Doc   string
+}
+
+// Results are a page of what was found, the best first; of equal scores in the order of the paths,
+// bytewise.
+type Results struct {
+	Items []Hit
+	Total int // notes on all pages
+
+	// Partial says that more notes might hold a phrase than were looked at: the best 1,000 are.
+	Partial bool
+}
+
+// A Hit is a note that was found.
+type Hit struct {
+	Doc     string
+	Unit    Unit     // the best of the note
+	Score   float64  // with four digits behind the point; 0 if the query only excludes
+	Snippet string   // of the unit, in one line
+	Ranges  [][2]int // what of the snippet was looked for: bytes from, up to
+}
+
+// A Unit is the part of a note that a hit is about.
+type Unit struct {
+	LineStart int    // of the file, from 1
+	Heading   string // that it stands under; empty before the first
+}
+
+// Cursor is the place of the hit.
+func (h Hit) Cursor() *Cursor { return &Cursor{h.Score, h.Doc} }
+
+// Search finds notes. The only errors are those of o.Text.
+func (x *Index) Search(q Query, o Options) (Results, error) {
+	if o.Limit <= 0 {
+		o.Limit = DefaultLimit
+	}
+	s := &searcher{x: x, plan: x.plan(q), Options: o}
+	if o.Text == nil || !s.reads() {
+		best := ranking{most: o.Limit, after: o.After}
+		s.each(best.add)
+		return s.results(best.list(), best.total, false)
+	}
+	best := ranking{most: mostRead}
+	s.each(best.add)
+	found, err := s.verified(best.list())
+	if err != nil {
+		return Results{}, err
+	}
+	page := ranking{most: o.Limit, after: o.After}
+	for _, f := range found {
+		page.add(f)
+	}
+	return s.results(page.list(), len(found), best.total > mostRead)
+}
+
+// A searcher answers one query.
+type searcher struct {
+	x *Index
+	plan
+	Options
+}
+
+// reads reports whether a text has to be read to know what is found.
+func (s *searcher) reads() bool {
+	reads := func(r *requirement) bool { return r.phrase != nil }
+	return slices.ContainsFunc(s.must, reads) || slices.ContainsFunc(s.never, reads)
+}
+
+// each calls a function with the notes that have what the postings can tell.
+func (s *searcher) each(f func(scored)) {
+	for i := range s.x.layers {
+		w := newWalker(s.x, i, s.concepts)
+		for doc, ok := s.next(w, -1); ok; doc, ok = s.next(w, doc) {
+			found := w.score(doc)
+			if s.admits(i, doc) && (s.Filter == nil || s.Filter(found.path)) {
+				f(found)
+			}
+		}
+	}
+}
+
+// next is the note of a layer behind one: with any of the words, or, where the query only excludes,
+// any at all.
+func (s *searcher) next(w *walker, doc int) (int, bool) {
+	if !s.all {
+		return w.next()
+	}
+	for doc++; doc < len(w.docs); doc++ {
+		if w.has(doc) {
+			return doc, true
+		}
+	}
+	return 0, false
+}
+
+// admits reports whether the postings allow a note.
+func (s *searcher) admits(layer, doc int) bool {
+	l := &s.x.layers[layer]
+	head, end := l.docs[doc].head, l.end(doc)
+	for _, r := range s.must {
+		if len(r.within(layer, head, end)) == 0 {
+			return false
+		}
+	}
+	for _, r := range s.never {
+		certain := r.phrase == nil || s.Text == nil
+		if certain && len(r.within(layer, head, end)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// verified are the notes that hold the phrases that they must, and none that they must not.
+func (s *searcher) verified(list []scored) ([]scored, error) {
+	scan := s.x.analyzer.scanner()
+	var kept []scored
+	for _, f := range list {
+		text, err := s.Text(f.path)
+		if err != nil {
+			return nil, fmt.Errorf("read the text of a note found: %w", err)
+		}
+		if s.verify(&f, reader{scan, &s.x.layers[f.layer], text}) {
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
+}
+
+// verify looks into a text. The unit that holds the phrase becomes the note's best.
+func (s *searcher) verify(f *scored, r reader) bool {
+	for _, never := range s.never {
+		if _, ok := r.find(never, f); ok && never.phrase != nil {
+			return false
+		}
+	}
+	unit := f.slot
+	for _, must := range s.must {
+		if must.phrase == nil {
+			continue
+		}
+		slot, ok := r.find(must, f)
+		if !ok {
+			return false
+		}
+		if slot != r.docs[f.doc].head {
+			unit = slot
+		}
+	}
+	f.slot = unit
+	return true
+}
+
+// A reader looks for phrases in the text of a note.
+type reader struct {
+	scan *scanner
+	*layer
+	text []byte
+}
+
+// find is a slot that holds a phrase: the best unit if it does, else the first one.
+func (r reader) find(q *requirement, f *scored) (uint32, bool) {
+	slots := q.within(f.layer, r.docs[f.doc].head, r.end(f.doc))
+	if slices.Contains(slots, f.slot) && r.holds(f, f.slot, q.phrase) {
+		return f.slot, true
+	}
+	for _, slot := range slots {
+		if slot != f.slot && r.holds(f, slot, q.phrase) {
+			return slot, true
+		}
+	}
+	return 0, false
+}
+
+// holds reports whether a slot holds a phrase. Of a head that can only be told of the path; what
+// else a note is called stands in its text.
+func (r reader) holds(f *scored, slot uint32, phrase []atom) bool {
+	if slot == r.docs[f.doc].head {
+		return r.scan.holds([]byte(f.path), phrase)
+	}
+	return r.scan.holds(r.slots[slot].of(r.text), phrase)
+}
+
+// of is the unit's part of the text.
+func (u unit) of(text []byte) []byte {
+	end := min(int(u.end), len(text))
+	return text[min(int(u.start), end):end]
+}
+
+// results are a page.
+func (s *searcher) results(list []scored, total int, partial bool) (Results, error) {
+	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
+	marker := newMarker(s.x.analyzer, s.concepts)
+	for _, f := range list {
+		u := s.x.layers[f.layer].slots[f.slot].unit
+		h := Hit{Doc: f.path, Unit: Unit{int(u.line), u.heading}, Score: f.score}
+		if s.Text != nil {
+			text, err := s.Text(f.path)
+			if err != nil {
+				return Results{}, fmt.Errorf("read the text of a note found: %w", err)
+			}
+			h.Snippet, h.Ranges = marker.snippet(u.of(text))
+		}
+		r.Items = append(r.Items, h)
+	}
+	return r, nil
+}
+
+// A ranking keeps the best notes behind a place.
+type ranking struct {
+	most  int
+	after *Cursor
+	total int // notes, before the place too
+	kept  []scored
+	last  *scored // of the best so far, when there are enough: what is behind it is not kept
+}
+
+func (r *ranking) add(f scored) {
+	r.total++
+	if r.after != nil && better(f, scored{score: r.after.Score, path: r.after.Doc}) <= 0 {
+		return
+	}
+	if r.last != nil && better(*r.last, f) < 0 {
+		return
+	}
+	r.kept = append(r.kept, f)
+	if len(r.kept) >= 2*r.most+64 {
+		r.kept = r.list()
+		r.last = &r.kept[len(r.kept)-1]
+	}
+}
+
+// list are the best, in order.
+func (r *ranking) list() []scored {
+	slices.SortFunc(r.kept, better)
+	return r.kept[:min(r.most, len(r.kept))]
+}
+
+// better orders the best first, and equals by path.
+func better(a, b scored) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.path, b.path))
+}

@@ -1,0 +1,77 @@
+package search
+
+import "slices"
+
+// gone is where a slot is that is not there any more.
+const gone = ^uint32(0)
+
+// A source is a layer that is being merged.
+type source struct {
+	*layer
+	moved []uint32 // where its slots are in the new segment
+	next  int      // the term that comes next
+}
+
+// merge makes one segment of several layers, with the notes that are there. It reads no text.
+func merge(layers []layer) *segment {
+	w := &writer{seg: &segment{}}
+	sources := make([]source, len(layers))
+	for i := range layers {
+		sources[i] = source{layer: &layers[i], moved: w.move(&layers[i])}
+	}
+	for {
+		name, ok := first(sources)
+		if !ok {
+			return w.finish()
+		}
+		var list postingList
+		for i := range sources {
+			sources[i].take(name, &list)
+		}
+		if len(list.data) > 0 {
+			w.add(name, list.data)
+		}
+	}
+}
+
+// move copies the notes of a layer that are there, and returns where their slots went.
+func (w *writer) move(l *layer) []uint32 {
+	moved := slices.Repeat([]uint32{gone}, len(l.slots))
+	for i, d := range l.docs {
+		if !l.has(i) {
+			continue
+		}
+		at := uint32(len(w.seg.slots))
+		for slot := d.head; slot < l.end(i); slot++ {
+			moved[slot] = at + slot - d.head
+			w.seg.docOf = append(w.seg.docOf, uint32(len(w.seg.docs)))
+		}
+		w.seg.slots = append(w.seg.slots, l.slots[d.head:l.end(i)]...)
+		w.seg.docs = append(w.seg.docs, doc{d.path, at, at + d.lead - d.head})
+	}
+	return moved
+}
+
+// first is the first term that some source has left.
+func first(sources []source) (name string, ok bool) {
+	for _, s := range sources {
+		if s.next < s.terms() && (!ok || s.name(s.next) < name) {
+			name, ok = s.name(s.next), true
+		}
+	}
+	return name, ok
+}
+
+// take moves the postings of a term to a list, if it is the source's next.
+func (s *source) take(name string, to *postingList) {
+	if s.next == s.terms() || s.name(s.next) != name {
+		return
+	}
+	r := s.list(s.next)
+	for r.read() {
+		if at := s.moved[r.slot]; at != gone {
+			to.add(posting{at, r.counts})
+		}
+	}
+	s.next++
+}

@@ -1,0 +1,250 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a query may ask for. What a person types is far below; of a page that somebody pastes the
+// first words count.
+const (
+	mostWords   = 128
+	mostRepairs = 8 // words that are not in the vault, for which similar ones are looked for
+)
+
+// The weights of what a word is found by, beside its stem.
+const (
+	writtenWeight = .3 // as written, which counts on top
+	bareWeight    = .5 // without its accents
+	prefixWeight  = .5 // another word that begins so
+)
+
+// A form is a term that stands for a word, and how much of an occurrence one of it is worth.
+type form struct {
+	term   string
+	prefix bool // all terms that begin so
+	weight float64
+}
+
+// A concept is what is scored as one: in whichever form it stands, it counts once.
+type concept struct {
+	forms  []form
+	weight float64
+	lists  [][]weighted // by layer
+	docs   int          // notes that have it
+	idf    float64      // with the weight
+}
+
+// A wanted is a word of the query.
+type wanted struct {
+	text       string
+	stop       bool
+	repairable bool
+	concepts   []*concept
+}
+
+// A plan is a query as the index answers it.
+type plan struct {
+	concepts []*concept
+	must     []*requirement
+	never    []*requirement
+	all      bool // nothing is looked for, only excluded: all other notes are found
+}
+
+// A planner makes a plan.
+type planner struct {
+	x     *Index
+	scan  *scanner
+	words []wanted
+	seen  map[string]bool
+
+	excluded []form // of all words that are excluded
+	plan
+}
+
+func (x *Index) plan(q Query) plan {
+	p := &planner{x: x, scan: x.analyzer.scanner(), seen: map[string]bool{}}
+	seen := map[Clause]bool{}
+	for _, c := range q.Clauses {
+		if !seen[c] {
+			seen[c] = true
+			p.clause(c)
+		}
+	}
+	if p.excluded != nil {
+		p.require(&p.never, &requirement{parts: [][]form{p.excluded}})
+	}
+	p.all = len(p.words) == 0 && len(p.must) == 0 && len(p.never) > 0
+	p.choose()
+	return p.plan
+}
+
+func (p *planner) clause(c Clause) {
+	switch {
+	case c.Not:
+		p.exclude(c)
+	case c.Kind == Phrase:
+		p.require(&p.must, p.phrase(c.Text))
+		p.text(c.Text)
+	case c.Kind == Prefix:
+		p.prefix(c.Text)
+	default:
+		p.text(c.Text)
+	}
+}
+
+// want adds a word, unless it is there or there are enough.
+func (p *planner) want(w wanted) {
+	if p.seen[w.text] || len(p.words) == mostWords {
+		return
+	}
+	p.seen[w.text] = true
+	p.words = append(p.words, w)
+}
+
+// text adds the words of a text.
+func (p *planner) text(text string) {
+	for r := range p.scan.runs([]byte(text)) {
+		for _, a := range r.atoms {
+			p.atom(r, a)
+		}
+		if r.whole != nil {
+			p.word(string(r.whole), false)
+		}
+	}
+}
+
+// atom adds an atom: but for a single letter of an identifier, which says nothing.
+func (p *planner) atom(r *run, a atom) {
+	switch {
+	case a.spaceless:
+		for _, term := range queryGrams(a.text) {
+			f := form{term: term, weight: 1}
+			p.want(wanted{text: term, concepts: []*concept{{forms: []form{f}, weight: 1}}})
+		}
+	case r.whole == nil || utf8.RuneCount(a.text) > 1:
+		p.word(string(a.text), true)
+	}
+}
+
+// queryGrams are the terms of a spaceless stretch that a query asks for: the pairs of neighbours,
+// and of a single character itself.
+func queryGrams(text []byte) []string {
+	single := utf8.RuneCount(text) == 1
+	var terms []string
+	for _, term := range grams(text) {
+		if single || utf8.RuneCount(term) == 2 {
+			terms = append(terms, string(term))
+		}
+	}
+	return terms
+}
+
+func (p *planner) word(word string, repairable bool) {
+	a := p.x.analyzer
+	key := shorten(word)
+	w := wanted{text: word, stop: a.stops[word], repairable: repairable && lettersOnly(word)}
+	asIs := form{term: asWritten + key, weight: 1}
+	if w.stop {
+		w.concepts = []*concept{{forms: append(a.bareForms(key), asIs), weight: 1}}
+	} else {
+		w.concepts = []*concept{
+			{forms: a.wordForms(key), weight: 1},
+			{forms: []form{asIs}, weight: writtenWeight},
+		}
+	}
+	p.want(w)
+}
+
+// wordForms are the forms of a word, but for the one that it is written in.
+func (a *analyzer) wordForms(word string) []form {
+	return append(a.bareForms(word), form{term: a.stemOf(word), weight: 1})
+}
+
+// bareForms find a word whose accents the query or the note leaves out.
+func (a *analyzer) bareForms(word string) []form {
+	bare := bareOf(word)
+	stem := a.stemOf(bare)
+	forms := []form{{term: unaccented + bare, weight: bareWeight}}
+	if stem != bare {
+		forms = append(forms, form{term: unaccented + stem, weight: bareWeight})
+	}
+	if bare != word {
+		forms = append(forms, form{term: asWritten + bare, weight: bareWeight})
+	}
+	if stem != a.stemOf(word) {
+		forms = append(forms, form{term: stem, weight: bareWeight})
+	}
+	return forms
+}
+
+// prefix adds a word that is typed in part. In a script without spaces it is text like other text.
+func (p *planner) prefix(text string) {
+	forms := p.prefixForms(text)
+	if forms == nil {
+		p.text(text)
+		return
+	}
+	p.want(wanted{text: text + "*", concepts: []*concept{{forms: forms, weight: 1}}})
+}
+
+// prefixForms are the forms of a word that is typed in part; nil if the text is not one word.
+func (p *planner) prefixForms(text string) []form {
+	word, runs := "", 0
+	for r := range p.scan.runs([]byte(text)) {
+		runs++
+		word = string(r.whole)
+		if len(r.atoms) == 1 && !r.atoms[0].spaceless {
+			word = string(r.atoms[0].text)
+		}
+	}
+	if runs != 1 || word == "" {
+		return nil
+	}
+	if len(word) > longestTerm-16 {
+		word = strings.ToValidUTF8(word[:longestTerm-19], "")
+	}
+	return []form{
+		{term: asWritten + word, weight: 1 - prefixWeight},
+		{term: asWritten + word, prefix: true, weight: prefixWeight},
+		{term: unaccented + bareOf(word), prefix: true, weight: prefixWeight * bareWeight},
+	}
+}
+
+// choose takes the words that count: all but stop words, unless there are no others.
+func (p *planner) choose() {
+	stopsOnly := true
+	for _, w := range p.words {
+		stopsOnly = stopsOnly && w.stop
+	}
+	repairs := 0
+	for _, w := range p.words {
+		if w.stop && !stopsOnly {
+			continue
+		}
+		if p.measure(w.concepts) == 0 && w.repairable && repairs < mostRepairs {
+			repairs++
+			w.concepts = p.repair(w.text)
+			p.measure(w.concepts)
+		}
+		p.concepts = append(p.concepts, w.concepts...)
+	}
+}
+
+// measure reads the postings of some concepts, and returns how many notes have the first.
+func (p *planner) measure(concepts []*concept) int {
+	for _, c := range concepts {
+		p.x.gather(c)
+	}
+	if len(concepts) == 0 {
+		return 0
+	}
+	return concepts[0].docs
+}
+
+func lettersOnly(word string) bool {
+	return strings.IndexFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r)
+	}) < 0
+}

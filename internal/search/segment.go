@@ -1,0 +1,148 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A segment is an index of some notes. It never changes.
+type segment struct {
+	docs   []doc // in the order in which they came
+	byPath []uint32
+	slots  []slot
+	docOf  []uint32 // by slot
+
+	names    string   // all terms, sorted, one behind the other
+	nameEnds []uint32 // by term
+	lists    string   // their postings, likewise
+	listEnds []uint32
+}
+
+// A doc is a note of a segment.
+type doc struct {
+	path string
+	head uint32 // its first slot
+	lead uint32 // the slot of the unit that stands for the note as a whole
+}
+
+// A slot is what is known of a head or a unit.
+type slot struct {
+	unit              // of a head: nothing
+	lengths [2]uint32 // words: of a head its title and what else, of a unit its body and heading
+}
+
+// isHead reports whether a slot is a head. Units begin in a line.
+func (s *slot) isHead() bool { return s.line == 0 }
+
+// terms is the number of terms.
+func (s *segment) terms() int { return len(s.nameEnds) }
+
+// name is a term.
+func (s *segment) name(i int) string { return part(s.names, s.nameEnds, i) }
+
+// list reads the postings of a term.
+func (s *segment) list(i int) postingReader {
+	return postingReader{data: part(s.lists, s.listEnds, i)}
+}
+
+func part(all string, ends []uint32, i int) string {
+	if i == 0 {
+		return all[:ends[0]]
+	}
+	return all[ends[i-1]:ends[i]]
+}
+
+// from is the number of the first term that is not before a name.
+func (s *segment) from(name string) int {
+	low, high := 0, s.terms()
+	for low < high {
+		mid := (low + high) / 2
+		if s.name(mid) < name {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// prefixed are the numbers of the terms with a prefix: from the first up to, not including, the
+// second.
+func (s *segment) prefixed(prefix string) (first, end int) {
+	first = s.from(prefix)
+	for end = first; end < s.terms() && strings.HasPrefix(s.name(end), prefix); {
+		end++
+	}
+	return first, end
+}
+
+// find is the number of a note.
+func (s *segment) find(path string) (int, bool) {
+	i, ok := slices.BinarySearchFunc(s.byPath, path, func(d uint32, path string) int {
+		return cmp.Compare(s.docs[d].path, path)
+	})
+	if !ok {
+		return 0, false
+	}
+	return int(s.byPath[i]), true
+}
+
+// end is the slot behind a note's last one.
+func (s *segment) end(doc int) uint32 {
+	if doc+1 < len(s.docs) {
+		return s.docs[doc+1].head
+	}
+	return uint32(len(s.slots))
+}
+
+// size is what a segment costs to merge, about: bytes.
+func (s *segment) size() int { return len(s.names) + len(s.lists) }
+
+// totals are the sums over one note.
+func (s *segment) totals(doc int) totals {
+	head := s.docs[doc].head
+	own := s.slots[head].lengths
+	t := totals{notes: 1, title: uint64(own[0]), also: uint64(own[1])}
+	for _, u := range s.slots[head+1 : s.end(doc)] {
+		t.units++
+		t.body += uint64(u.lengths[0])
+		t.heading += uint64(u.lengths[1])
+	}
+	return t
+}
+
+// sortPaths makes the notes findable by path, when all are there.
+func (s *segment) sortPaths() {
+	s.byPath = make([]uint32, len(s.docs))
+	for i := range s.byPath {
+		s.byPath[i] = uint32(i)
+	}
+	slices.SortFunc(s.byPath, func(a, b uint32) int {
+		return cmp.Compare(s.docs[a].path, s.docs[b].path)
+	})
+}
+
+// A writer takes the terms of a segment, in order.
+type writer struct {
+	names, lists strings.Builder
+	seg          *segment
+}
+
+func (w *writer) add(name string, list []byte) {
+	w.names.WriteString(name)
+	w.lists.Write(list)
+	w.seg.nameEnds = append(w.seg.nameEnds, uint32(w.names.Len()))
+	w.seg.listEnds = append(w.seg.listEnds, uint32(w.lists.Len()))
+}
+
+// finish is the segment, with room for nothing more.
+func (w *writer) finish() *segment {
+	s := w.seg
+	s.names, s.lists = strings.Clone(w.names.String()), strings.Clone(w.lists.String())
+	s.nameEnds, s.listEnds = slices.Clip(s.nameEnds), slices.Clip(s.listEnds)
+	s.docs, s.slots = slices.Clip(s.docs), slices.Clip(s.slots)
+	s.docOf = slices.Clip(s.docOf)
+	s.sortPaths()
+	return s
+}

@@ -1,0 +1,78 @@
+package search_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/search"
+)
+
+// marked is a snippet with what was looked for in brackets.
+func marked(h search.Hit) string {
+	var b strings.Builder
+	at := 0
+	for _, r := range h.Ranges {
+		b.WriteString(h.Snippet[at:r[0]] + "[" + h.Snippet[r[0]:r[1]] + "]")
+		at = r[1]
+	}
+	return b.String() + h.Snippet[at:]
+}
+
+func TestSnippets(t *testing.T) {
+	far := strings.Repeat("plain text. ", 40)
+	for _, c := range []struct{ text, query, want string }{
+		{"One boat.", "boats", "One [boat]."},
+		{"One  \r\n\n boat\tis\x00red ", "boat red", "One [boat] is [red]"},
+		{"Runs readFile twice", "read_file", "Runs [readFile] twice"},
+		{"Runs readFile twice", "file", "Runs read[File] twice"},
+		{"in the lantern's light", "lanterns", "in the [lantern's] light"},
+		{"lantern lanes land", "lan*", "[lantern] [lanes] [land]"},
+		{"Un café fermé", "cafe", "Un [café] fermé"},
+		{"港口的灯塔很安静", "灯塔很", "港口的[灯塔很]安静"},
+		{"the ＦＵＬＬ width", "full", "the [ＦＵＬＬ] width"},
+		{"bad\xffbytes boat", "boat", "bad�bytes [boat]"},
+	} {
+		v := vault{"n.md": c.text}
+		r, err := v.index("english").Search(search.ParseQuery(c.query),
+			search.Options{Text: v.text})
+		require.NoError(t, err)
+		require.Len(t, r.Items, 1, c.query)
+		require.Equal(t, c.want, marked(r.Items[0]), c.query)
+	}
+	v := vault{"n.md": far + "A boat sails. " + far + "A boat meets a whale here. " + far}
+	r, err := v.index("english").Search(search.ParseQuery("boat whale"),
+		search.Options{Text: v.text})
+	require.NoError(t, err)
+	h := r.Items[0]
+	require.Contains(t, marked(h), "A [boat] meets a [whale] here.")
+	require.LessOrEqual(t, len(h.Snippet), 240)
+	require.Greater(t, len(h.Snippet), 200)
+	for _, word := range strings.Fields(h.Snippet) {
+		require.Contains(t, v["n.md"], " "+word+" ")
+	}
+}
+
+func TestSnippetsOfOddTextsAreValid(t *testing.T) {
+	for _, text := range []string{
+		"boat" + strings.Repeat("x", 5000),
+		strings.Repeat("é", 300) + " boatx* " + strings.Repeat("é", 300),
+		strings.Repeat("\xff\xfe", 300) + " boat " + strings.Repeat("\xc3", 300),
+		strings.Repeat("e\u0301\u0302", 100) + "灯boat塔" + strings.Repeat("\u0e49", 300),
+		"boat\n" + strings.Repeat("\n", 4000) + "boat",
+	} {
+		v := vault{"n.md": text}
+		r, err := v.index("english").Search(search.ParseQuery("boat*"), search.Options{Text: v.text})
+		require.NoError(t, err)
+		require.Len(t, r.Items, 1)
+		h := r.Items[0]
+		require.True(t, utf8.ValidString(h.Snippet))
+		require.NotEmpty(t, h.Ranges)
+		for _, m := range h.Ranges {
+			require.True(t, utf8.ValidString(h.Snippet[m[0]:m[1]]))
+			require.Contains(t, strings.ToLower(h.Snippet[m[0]:m[1]]), "boat")
+		}
+	}
+}
