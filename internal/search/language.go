@@ -1,8 +1,6 @@
 package search
 
 import (
-	"strings"
-
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
 	"github.com/blevesearch/snowballstem/danish"
@@ -22,38 +20,40 @@ import (
 	"github.com/blevesearch/snowballstem/swedish"
 	"github.com/blevesearch/snowballstem/tamil"
 	"github.com/blevesearch/snowballstem/turkish"
+
+	"rookery/internal/vault"
 )
 
 // A language is what the analyzer knows of one.
 type language struct {
-	names string // the English name and the codes
+	name  string // in English
 	stem  func(*snowballstem.Env) bool
 	stops string // words that say nothing about what a note is of
 	forms string // lines of words of which the others count as the first
 	other string // likewise, in all their forms
 }
 
-// languages are the languages that Snowball stems.
+// languages are the languages that Snowball stems: all that a vault may name.
 func languages() []language {
 	return []language{
-		{"english en eng", english.Stem, englishStops, englishForms, englishVariants},
-		{"arabic ar ara", arabic.Stem, "", "", ""},
-		{"danish da dan", danish.Stem, danishStops, "", ""},
-		{"dutch nl nld dut", dutch.Stem, dutchStops, "", ""},
-		{"finnish fi fin", finnish.Stem, finnishStops, "", ""},
-		{"french fr fra fre", french.Stem, frenchStops, "", ""},
-		{"german de deu ger", german.Stem, germanStops, "", ""},
-		{"hungarian hu hun", hungarian.Stem, hungarianStops, "", ""},
-		{"irish ga gle", irish.Stem, "", "", ""},
-		{"italian it ita", italian.Stem, italianStops, "", ""},
-		{"norwegian no nb nn nor", norwegian.Stem, norwegianStops, "", ""},
-		{"portuguese pt por", portuguese.Stem, portugueseStops, "", ""},
-		{"romanian ro ron rum", romanian.Stem, romanianStops, "", ""},
-		{"russian ru rus", russian.Stem, russianStops, "", ""},
-		{"spanish es spa", spanish.Stem, spanishStops, "", ""},
-		{"swedish sv swe", swedish.Stem, swedishStops, "", ""},
-		{"tamil ta tam", tamil.Stem, "", "", ""},
-		{"turkish tr tur", turkish.Stem, turkishStops, "", ""},
+		{"english", english.Stem, englishStops, englishForms, englishVariants},
+		{"arabic", arabic.Stem, "", "", ""},
+		{"danish", danish.Stem, danishStops, "", ""},
+		{"dutch", dutch.Stem, dutchStops, "", ""},
+		{"finnish", finnish.Stem, finnishStops, "", ""},
+		{"french", french.Stem, frenchStops, "", ""},
+		{"german", german.Stem, germanStops, "", ""},
+		{"hungarian", hungarian.Stem, hungarianStops, "", ""},
+		{"irish", irish.Stem, "", "", ""},
+		{"italian", italian.Stem, italianStops, "", ""},
+		{"norwegian", norwegian.Stem, norwegianStops, "", ""},
+		{"portuguese", portuguese.Stem, portugueseStops, "", ""},
+		{"romanian", romanian.Stem, romanianStops, "", ""},
+		{"russian", russian.Stem, russianStops, "", ""},
+		{"spanish", spanish.Stem, spanishStops, "", ""},
+		{"swedish", swedish.Stem, swedishStops, "", ""},
+		{"tamil", tamil.Stem, "", "", ""},
+		{"turkish", turkish.Stem, turkishStops, "", ""},
 	}
 }
 
@@ -62,13 +62,10 @@ func Stems(name string) bool { return languageOf(name).stem != nil }
 
 // languageOf is the language of a name or code. Of another one nothing is known.
 func languageOf(name string) language {
-	name = strings.ToLower(strings.TrimSpace(name))
-	name, _, _ = strings.Cut(strings.ReplaceAll(name, "_", "-"), "-")
+	name, _ = vault.ParseLanguage(name)
 	for _, l := range languages() {
-		for n := range strings.FieldsSeq(l.names) {
-			if n == name {
-				return l
-			}
+		if l.name == name {
+			return l
 		}
 	}
 	return language{}

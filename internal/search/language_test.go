@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/search"
+	settings "rookery/internal/vault"
 )
 
 // TestLanguages looks words up in other forms than the notes have them in.
@@ -71,6 +72,9 @@ func TestLanguages(t *testing.T) {
 }
 
 func TestStems(t *testing.T) {
+	for _, name := range settings.Languages() {
+		require.True(t, search.Stems(name), name)
+	}
 	for _, name := range []string{"english", "en", "EN", " eng ", "en-GB", "de_AT", "Turkish", "nb"} {
 		require.True(t, search.Stems(name), name)
 	}

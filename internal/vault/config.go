@@ -31,6 +31,7 @@ type Config struct {
 	Timezone  string // an IANA name
 	Zone      *time.Location
 	WeekStart time.Weekday
+	Language  string // one of Languages: what its notes are written in, mostly
 }
 
 // Capture says where quick notes go.
@@ -70,6 +71,7 @@ func ParseConfig(raven, rookery []byte) (Config, error) {
 		DailyDirectory: DefaultDaily, Capture: Capture{Destination: DefaultDaily},
 		Deletion: Deletion{Behavior: "trash", TrashDir: ".trash"},
 		Timezone: "UTC", Zone: time.UTC, WeekStart: time.Monday,
+		Language: DefaultLanguage,
 	}
 	p := &configParser{reader{file: ConfigRaven}, &c}
 	for _, e := range p.entries(p.root(raven), "the file") {
@@ -125,6 +127,12 @@ func (p *configParser) rookery(e pair) {
 			return
 		}
 		p.report(e.line, "%s", badWeekStart)
+	case "language":
+		if name, ok := ParseLanguage(p.text(e)); ok {
+			p.c.Language = name
+			return
+		}
+		p.report(e.line, "%s", badLanguage())
 	}
 }
 

@@ -17,7 +17,7 @@ func TestConfigDefaults(t *testing.T) {
 		require.Equal(t, vault.Config{
 			DailyDirectory: "daily", Capture: vault.Capture{Destination: "daily"},
 			Deletion: vault.Deletion{Behavior: "trash", TrashDir: ".trash"},
-			Timezone: "UTC", Zone: time.UTC, WeekStart: time.Monday,
+			Timezone: "UTC", Zone: time.UTC, WeekStart: time.Monday, Language: "english",
 		}, c)
 	}
 }
@@ -98,6 +98,8 @@ func TestConfigProblems(t *testing.T) {
 		{"", "timezone: ../../etc/passwd\n", "rookery.yaml", "IANA"},
 		{"", "timezone:\n", "rookery.yaml", "IANA"},
 		{"", "week_start: someday\n", "rookery.yaml", "monday"},
+		{"", "language: klingon\n", "rookery.yaml", "english (en), arabic (ar)"},
+		{"", "language:\n", "rookery.yaml", "german (de)"},
 	}
 	for _, r := range rows {
 		c, err := vault.ParseConfig([]byte(r.raven), []byte(r.rookery))
@@ -107,7 +109,30 @@ func TestConfigProblems(t *testing.T) {
 		require.Contains(t, fault.Of(err).Message, r.says)
 		require.Equal(t, "daily", c.DailyDirectory, "the rest has its defaults")
 		require.Equal(t, time.UTC, c.Zone)
+		require.Equal(t, vault.DefaultLanguage, c.Language)
 	}
+}
+
+func TestLanguage(t *testing.T) {
+	for text, name := range map[string]string{
+		"german": "german", "German": "german", "de": "german", "de-AT": "german",
+		"de_CH": "german", "pt-BR": "portuguese", "no": "norwegian", "nb": "norwegian",
+		"\"en\"": "english",
+	} {
+		c, err := vault.ParseConfig(nil, []byte("language: "+text+"\n"))
+		require.NoError(t, err, text)
+		require.Equal(t, name, c.Language, text)
+	}
+	for _, name := range vault.Languages() {
+		same, ok := vault.ParseLanguage(name)
+		require.True(t, ok)
+		require.Equal(t, name, same)
+	}
+	c, err := vault.ParseConfig([]byte("language: de\n"), nil)
+	require.NoError(t, err, "raven.yaml has no such key")
+	require.Equal(t, "english", c.Language)
+	_, err = vault.ParseConfig(nil, []byte("timezone: UTC\n\nlanguage: klingon\n"))
+	require.Equal(t, 3, fault.Of(err).Location.Line)
 }
 
 func TestSettings(t *testing.T) {
