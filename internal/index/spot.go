@@ -21,7 +21,10 @@ func (s Spot) key() string {
 	return string(binary.BigEndian.AppendUint32(b, uint32(s.Position)))
 }
 
-// after reports whether the spot comes behind another.
+// Behind reports whether the spot comes behind another in the order of lists.
+func (s Spot) Behind(t Spot) bool { return s.after(t) }
+
+// after is Behind.
 func (s Spot) after(t Spot) bool {
 	if s.Path != t.Path {
 		return s.Path > t.Path

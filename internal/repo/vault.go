@@ -273,3 +273,6 @@ func writeEvent(b *bytes.Buffer, c *Commit, e map[string]any) {
 	b.Write(rest[1:])
 	b.WriteByte('\n')
 }
+
+// Now is the time by the clock that commits are dated by.
+func (v *Vault) Now() time.Time { return v.log.opt.Now() }
