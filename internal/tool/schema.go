@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ type Arg struct {
 	Target   string // in words, what is meant where it is left out
 	What     string // a finer word than Kind for what it is, such as path; may be empty
 	Examples []string
+	Complete string // the kind of values that complete it; empty: nothing does. See Complete
 	Required bool
 	Shared   bool     // every tool takes it, and none of them sees it
 	Aliases  []string // accepted everywhere, never listed
@@ -78,6 +80,7 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 		a.Aliases = strings.Split(alias, ",")
 	}
 	a.Target, a.What = field.Tag.Get("absent"), field.Tag.Get("what")
+	a.Complete = field.Tag.Get("complete")
 	if examples := field.Tag.Get("examples"); examples != "" {
 		a.Examples = strings.Split(examples, ",")
 	}
@@ -146,7 +149,44 @@ func schemaFor(t reflect.Type) *jsonschema.Schema {
 	if err != nil {
 		panic(fmt.Sprintf("tool: %s has no schema: %v", t, err))
 	}
+	loosen(s, t)
 	return s
+}
+
+// loosen takes from what a schema requires the fields of structs that are embedded by pointer: JSON
+// has none of them where the pointer is nil.
+func loosen(s *jsonschema.Schema, t reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer:
+		loosen(s, t.Elem())
+	case reflect.Slice:
+		if s.Items != nil {
+			loosen(s.Items, t.Elem())
+		}
+	case reflect.Struct:
+		loosenFields(s, t, false)
+	}
+}
+
+func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if field.Anonymous && field.Tag.Get("json") == "" {
+			if inner := field.Type; inner.Kind() == reflect.Pointer {
+				loosenFields(s, inner.Elem(), true)
+			} else if inner.Kind() == reflect.Struct {
+				loosenFields(s, inner, maybe)
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if maybe {
+			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
+		}
+		if property := s.Properties[name]; property != nil {
+			loosen(property, field.Type)
+		}
+	}
 }
 
 // sharedArgs are the arguments that every tool takes.

@@ -59,6 +59,34 @@ func TestOutput(t *testing.T) {
 	require.Equal(t, []string{"id"}, made.Output.Required)
 }
 
+type Dimensions struct {
+	Width int `json:"width"`
+}
+
+type plankOut struct {
+	ID     string      `json:"id"`
+	Boards []boardSeen `json:"boards"`
+}
+
+type boardSeen struct {
+	Name string `json:"name"`
+	*Dimensions
+}
+
+// TestOutputOfPart covers that a schema does not require what is only there where a part of the
+// answer is: the fields of a struct that is embedded by pointer.
+func TestOutputOfPart(t *testing.T) {
+	made := tool.New(tool.Spec{
+		Name: "plank", Title: "Plank", Doc: "A plank.", Role: auth.Reader,
+		Family: &tool.Family{Name: "f"},
+	}, func(context.Context, auth.Caller, struct{}) (plankOut, error) { return plankOut{}, nil })
+
+	require.Equal(t, []string{"id", "boards"}, made.Output.Required)
+	board := made.Output.Properties["boards"].Items
+	require.Equal(t, []string{"name"}, board.Required)
+	require.Contains(t, board.Properties, "width")
+}
+
 // TestFieldsForm covers that what is no field is refused with what would be right.
 func TestFieldsForm(t *testing.T) {
 	made := tool.New(tool.Spec{

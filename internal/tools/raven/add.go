@@ -57,7 +57,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	}
 	var before object
 	if n, ok := tx.Before().Note(string(s.path)); ok {
-		before = noteObject(tx.Before(), n)
+		before = objectAt(tx.Before(), index.Object{Note: n})
 	}
 	text, line, err := s.append(block)
 	if err != nil {
@@ -90,7 +90,7 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	}
 	day, isDay := in.day(tx)
 	if !isDay {
-		p, err := locate(idx, in.To)
+		p, err := locate(idx, in.To, clock(idx, tx.Now()))
 		if err != nil {
 			return spot{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rookery/internal/auth"
+	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/vault"
@@ -38,11 +39,11 @@ func (f tools) remove() *tool.Tool {
 
 // run drafts the removal: the note goes to the trash, with its text as it is.
 func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
-	n, err := locateNote(tx.Index(), in.ID)
+	n, err := locateNote(tx.Index(), in.ID, clock(tx.Index(), tx.Now()))
 	if err != nil {
 		return err
 	}
-	o := noteObject(tx.Index(), n)
+	o := objectAt(tx.Index(), index.Object{Note: n})
 	path := vault.Path(n.Path)
 	text, _, err := tx.Text(ctx, path)
 	if err != nil {

@@ -94,11 +94,11 @@ func (in editIn) swaps() ([]swap, error) {
 
 // run drafts the replacements.
 func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited) error {
-	p, err := locate(tx.Index(), in.ID)
+	p, err := locate(tx.Index(), in.ID, clock(tx.Index(), tx.Now()))
 	if err != nil {
 		return err
 	}
-	before := noteObject(tx.Index(), p.Note)
+	before := objectAt(tx.Index(), index.Object{Note: p.Note})
 	path := vault.Path(p.Note.Path)
 	text, _, err := tx.Text(ctx, path)
 	if err != nil {

@@ -5,22 +5,36 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/vault"
 )
 
-// locate finds the object that an id names; see index.Find.
-func locate(idx *index.Index, id string) (index.Object, error) {
+// locate finds the object that an argument names: its id or, as in a reference, a name, an alias, the
+// end of its path, or a word for a day (raven.md §1.9). What may be several is AMBIGUOUS_REF.
+func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
 	if o, ok := idx.Find(strings.TrimSpace(id)); ok {
 		return o, nil
 	}
-	if strings.Contains(id, "#") {
+	to := idx.ResolveArg(id, c)
+	switch {
+	case to.Object.Note != nil:
+		return to.Object, nil
+	case len(to.Matches) > 0:
+		return index.Object{}, ambiguous(id, to.Matches)
+	case strings.Contains(id, "#"):
 		return index.Object{}, notFound("no section %q", id)
 	}
 	return index.Object{}, notFound("no object %q", id)
 }
 
+// ambiguous is AMBIGUOUS_REF with the candidates.
+func ambiguous(ref string, matches []string) *fault.Fault {
+	return fault.New(fault.AmbiguousRef, "%q may be each of: %s", ref, strings.Join(matches, ", ")).
+		With("matches", matches).Fix("use one of these ids")
+}
+
 // locateNote finds a note; a section is refused.
-func locateNote(idx *index.Index, id string) (*index.Note, error) {
-	p, err := locate(idx, id)
+func locateNote(idx *index.Index, id string, c vault.Clock) (*index.Note, error) {
+	p, err := locate(idx, id, c)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
@@ -204,7 +205,7 @@ func (m *mutated) created(ctx context.Context, tx *repo.Tx, path vault.Path) err
 	if !ok {
 		return notFound("no object %q", path.ID())
 	}
-	o := noteObject(tx.Index(), n)
+	o := objectAt(tx.Index(), index.Object{Note: n})
 	m.Action, m.ID, m.Type, m.File, m.Object = "created", n.ID, n.Type, n.Path, &o
 	return m.planned(ctx, tx, nil)
 }

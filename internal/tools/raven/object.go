@@ -4,14 +4,25 @@ import (
 	"time"
 
 	"rookery/internal/index"
-	"rookery/internal/markdown"
 	"rookery/internal/vault"
 )
 
-// An object is one object as callers see it (raven.md §6.2).
+// An object is one object as callers see it (raven.md §6.2): at depth 0 it is Slim, else it has its
+// Context.
 type object struct {
-	ID           string         `json:"id"`
-	Type         string         `json:"type"`
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	*ParentID
+	*ObjectContext
+}
+
+// ParentID is all that an answer of depth 0 says of where something stands.
+type ParentID struct {
+	ParentID *string `json:"parent_id"`
+}
+
+// ObjectContext is what an answer says of an object from depth 1 on.
+type ObjectContext struct {
 	FilePath     string         `json:"file_path"`
 	Heading      *string        `json:"heading"`
 	HeadingLevel *int           `json:"heading_level"`
@@ -19,6 +30,7 @@ type object struct {
 	FromDefault  []string       `json:"from_default,omitempty" jsonschema:"fields that the schema's default fills"`
 	Parent       *kin           `json:"parent"`
 	FileRoot     *kin           `json:"file_root"`
+	Refs         []reference    `json:"refs" jsonschema:"the references in the fields"`
 	LineStart    int            `json:"line_start"`
 	LineEnd      *int           `json:"line_end"`
 	SubtreeEnd   *int           `json:"subtree_line_end,omitempty"`
@@ -27,8 +39,22 @@ type object struct {
 	LastModified time.Time      `json:"last_modified_at"`
 }
 
-// A kin is an object that another one stands under.
+// A kin is an object that something stands in.
 type kin struct {
+	ID      string         `json:"id"`
+	Type    string         `json:"type"`
+	Heading *string        `json:"heading"`
+	Fields  map[string]any `json:"fields"`
+	*Above
+}
+
+// Above is what a kin itself stands in, at depth 2.
+type Above struct {
+	Parent *grandparent `json:"parent" jsonschema:"null where this is a file"`
+}
+
+// A grandparent is the parent of a parent.
+type grandparent struct {
 	ID      string         `json:"id"`
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
@@ -41,63 +67,85 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-// objectAt is the object at a place.
-func objectAt(idx *index.Index, p index.Object) object {
-	if p.Section != nil {
-		return sectionObject(idx, p)
-	}
-	return noteObject(idx, p.Note)
+// A drawer shows objects and traits as callers see them, in one state of the vault and at one depth.
+// It remembers what references lead to, and serves one call.
+type drawer struct {
+	idx   *index.Index
+	refs  *index.Resolver
+	depth int
 }
 
-func noteObject(idx *index.Index, n *index.Note) object {
-	fields, fromDefault := fieldsOf(idx, n)
-	o := object{
-		ID: n.ID, Type: n.Type, FilePath: n.Path, Fields: fields, FromDefault: fromDefault,
-		LineStart: 1, FirstSeen: n.Created, LastModified: n.Modified,
+func newDrawer(idx *index.Index, depth int) drawer { return drawer{idx, idx.Resolver(), depth} }
+
+// objectAt is an object at the default depth.
+func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, rich).object(o) }
+
+// object is an object as callers see it.
+func (d drawer) object(o index.Object) object {
+	shown := object{ID: o.ID(), Type: o.Type()}
+	if d.depth == slim {
+		shown.ParentID = parentID(o)
+		return shown
 	}
-	if q := n.Quarantine; q != nil {
-		o.Quarantined = &problem{q.Line, q.Message}
+	fields, fromDefault := d.fields(o)
+	c := &ObjectContext{
+		FilePath: o.Note.Path, Fields: fields, FromDefault: fromDefault,
+		Refs: d.references(refsInFields(o)), LineStart: 1,
+		FirstSeen: o.Note.Created, LastModified: o.Note.Modified,
 	}
-	return o
+	if q := o.Note.Quarantine; q != nil && o.Section == nil {
+		c.Quarantined = &problem{q.Line, q.Message}
+	}
+	if o.Section != nil {
+		d.place(c, o)
+	}
+	shown.ObjectContext = c
+	return shown
 }
 
-func sectionObject(idx *index.Index, p index.Object) object {
-	n, s := p.Note, p.Section
-	o := object{
-		ID: p.ID(), Type: p.Type(), FilePath: n.Path,
-		Heading: &s.Title, HeadingLevel: &s.Level, Fields: sectionFields(p), LineStart: s.Line,
-		LineEnd: orNil(s.LineEnd), SubtreeEnd: orNil(s.SubtreeEnd),
-		FirstSeen: s.Created, LastModified: s.Modified,
+func parentID(o index.Object) *ParentID {
+	above, ok := o.Parent()
+	if !ok {
+		return &ParentID{}
 	}
-	o.FileRoot = noteKin(idx, n)
-	o.Parent = o.FileRoot
-	if above, ok := p.Parent(); ok && above.Section != nil {
-		o.Parent = &kin{
-			ID: above.ID(), Type: above.Type(), Heading: &above.Section.Title,
-			Fields: sectionFields(above),
+	id := above.ID()
+	return &ParentID{&id}
+}
+
+// place says where in its note something under a heading is.
+func (d drawer) place(c *ObjectContext, o index.Object) {
+	s := o.Section
+	c.Heading, c.HeadingLevel = &s.Title, &s.Level
+	c.LineStart, c.LineEnd, c.SubtreeEnd = s.Line, orNil(s.LineEnd), orNil(s.SubtreeEnd)
+	c.FirstSeen, c.LastModified = s.Created, s.Modified
+	above, _ := o.Parent()
+	c.Parent, c.FileRoot = d.kin(above), d.root(o.Note)
+}
+
+// kin is an object in which something stands.
+func (d drawer) kin(o index.Object) *kin {
+	k := d.plain(o)
+	if d.depth == deep {
+		k.Above = &Above{}
+		if above, ok := o.Parent(); ok {
+			p := d.plain(above)
+			k.Above.Parent = &grandparent{p.ID, p.Type, p.Heading, p.Fields}
 		}
 	}
-	return o
+	return k
 }
 
-// sectionFields are the fields of what stands under a heading: those of its declaration, or, of a
-// plain section, its title and level. The id of a declaration is the object's, and no field.
-func sectionFields(p index.Object) map[string]any {
-	if p.Type() == vault.Section {
-		return map[string]any{"title": p.Section.Title, "level": p.Section.Level}
-	}
-	fields := map[string]any{}
-	for _, f := range p.Fields() {
-		if f.Name != "id" {
-			fields[f.Name] = shown(f.Value)
-		}
-	}
-	return fields
-}
+// root is the note in which something stands.
+func (d drawer) root(n *index.Note) *kin { return d.plain(index.Object{Note: n}) }
 
-func noteKin(idx *index.Index, n *index.Note) *kin {
-	fields, _ := fieldsOf(idx, n)
-	return &kin{ID: n.ID, Type: n.Type, Fields: fields}
+// plain is a kin without what it stands in itself.
+func (d drawer) plain(o index.Object) *kin {
+	fields, _ := d.fields(o)
+	k := &kin{ID: o.ID(), Type: o.Type(), Fields: fields}
+	if o.Section != nil {
+		k.Heading = &o.Section.Title
+	}
+	return k
 }
 
 // orNil is a line, or null for the end of the note.
@@ -108,44 +156,42 @@ func orNil(line int) *int {
 	return &line
 }
 
-// fieldsOf are the fields of a note as callers see them, and the names of those that a default
-// fills.
-func fieldsOf(idx *index.Index, n *index.Note) (map[string]any, []string) {
-	fields := map[string]any{}
-	for _, f := range n.Fields {
-		fields[f.Name] = shown(f.Value)
+// fields are the fields of an object as callers see them, and the names of those that a default
+// fills. A plain section has its title and level, a daily note its date; the id of a declaration is
+// the object's, and no field.
+func (d drawer) fields(o index.Object) (map[string]any, []string) {
+	if o.Section != nil && o.Type() == vault.Section {
+		return map[string]any{"title": o.Section.Title, "level": o.Section.Level}, nil
 	}
-	if n.Type == vault.Daily {
-		if date, ok := idx.Config().IsDaily(vault.Path(n.Path)); ok {
+	t, known := d.idx.Schema().Type(o.Type())
+	fields := map[string]any{}
+	for _, f := range o.Fields() {
+		if o.Section == nil || f.Name != "id" {
+			fields[f.Name] = d.value(t, f.Name, f.Value)
+		}
+	}
+	switch {
+	case o.Section == nil && o.Type() == vault.Daily:
+		if date, ok := d.idx.Config().IsDaily(vault.Path(o.Note.Path)); ok {
 			fields["date"] = string(date)
 		}
 		return fields, nil
-	}
-	if n.Quarantine != nil {
-		return fields, nil
-	}
-	t, ok := idx.Schema().Type(n.Type)
-	if !ok {
+	case !known || o.Note.Quarantine != nil:
 		return fields, nil
 	}
 	filled, names := t.Defaults(fields)
 	for _, name := range names {
-		fields[name] = shown(filled[name])
+		fields[name] = d.value(t, name, filled[name])
 	}
 	return fields, names
 }
 
-// shown is a value as callers see it: a reference is the id that it names.
-func shown(v any) any {
-	switch v := v.(type) {
-	case markdown.Ref:
-		return string(v)
-	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = shown(e)
-		}
-		return list
+// value is the value of a field as callers see it: the ids of what references lead to, where they do.
+// t may be nil.
+func (d drawer) value(t *vault.Type, name string, v any) any {
+	if t == nil {
+		return d.shown(v, false)
 	}
-	return v
+	f, ok := t.Field(name)
+	return d.shown(v, ok && f.IsRef())
 }

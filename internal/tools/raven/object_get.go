@@ -14,6 +14,7 @@ var objectGetDoc string
 type objectGetIn struct {
 	tool.Vault
 	ID string `json:"id" jsonschema:"people/freya, or daily/2026-03-02#standup for a section" alias:"object_id,reference"`
+	detail
 }
 
 type objectGetOut struct {
@@ -28,15 +29,19 @@ func (f tools) objectGet() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/objects/{id}"},
 		Commands: []tool.Command{{Words: "object get", Args: []string{"id"}}},
 	}, func(ctx context.Context, c auth.Caller, in objectGetIn) (objectGetOut, error) {
+		depth, err := in.level()
+		if err != nil {
+			return objectGetOut{}, err
+		}
 		v, err := f.view(ctx, c, in.Vault.Vault)
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		p, err := locate(v.idx, in.ID)
+		p, err := locate(v.idx, in.ID, v.clock)
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		out := objectGetOut{Object: objectAt(v.idx, p)}
+		out := objectGetOut{Object: newDrawer(v.idx, depth).object(p)}
 		out.Note("version", v.version())
 		return out, nil
 	})

@@ -5,7 +5,10 @@ import (
 	_ "embed"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -21,6 +24,8 @@ type objectListIn struct {
 	tool.Vault
 	Type  string      `json:"type,omitempty" jsonschema:"only objects of this type; section lists headings"`
 	Field tool.Fields `json:"field,omitempty" jsonschema:"only objects with these values: name=value, or an object; a list matches by element"`
+	timeFilters
+	detail
 	tool.Page
 }
 
@@ -41,8 +46,8 @@ func (f tools) objectList() *tool.Tool {
 func (f tools) listObjects(
 	ctx context.Context, c auth.Caller, in objectListIn,
 ) (objectListOut, error) {
-	out := objectListOut{Items: []object{}}
-	after, err := in.After(Family)
+	var out objectListOut
+	depth, err := in.level()
 	if err != nil {
 		return out, err
 	}
@@ -50,78 +55,69 @@ func (f tools) listObjects(
 	if err != nil {
 		return out, err
 	}
-	q, err := newSelection(v.idx, in)
+	q, err := newSelection(v, in)
 	if err != nil {
 		return out, err
 	}
-	total, more, last := 0, false, ""
-	for p := range q.places() {
-		if !q.holds(p) {
-			continue
-		}
-		total++
-		switch {
-		case sortKey(p) <= after:
-		case len(out.Items) == in.Limit:
-			more = true
-		default:
-			out.Items = append(out.Items, objectAt(v.idx, p))
-			last = sortKey(p)
-		}
-		if more && len(q.fields) == 0 {
-			total = q.count()
-			break
-		}
-	}
-	out.Paged(len(out.Items), total, more, last)
+	out.Items, err = page(&out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).object)
 	out.Note("version", v.version())
-	if total == 0 {
-		out.Warn("NO_RESULTS", "no object matches", nil)
-	}
-	return out, nil
-}
-
-// sortKey orders objects by path, then line.
-func sortKey(p index.Object) string {
-	if p.Section == nil {
-		return p.Note.Path
-	}
-	return fmt.Sprintf("%s\x00%09d", p.Note.Path, p.Section.Line)
+	zoned(&out.Aside, v.idx)
+	return out, err
 }
 
 // A selection says which objects a list is of.
 type selection struct {
-	idx    *index.Index
-	typ    string // empty: every note
-	fields map[string]any
+	drawer drawer // of the state that the list is of
+	typ    string // empty: all but plain sections
+	fields []wanted
+	times  window
 }
 
-// newSelection checks what is asked for: a type and fields that exist, and values that they may
-// have.
-func newSelection(idx *index.Index, in objectListIn) (selection, error) {
-	q := selection{idx: idx, fields: in.Field}
-	if in.Type == "" {
-		return q, nil
-	}
-	s, err := schemaOf(idx)
+// A wanted is a value that a field must have.
+type wanted struct {
+	name  string
+	value any
+	isRef bool // it is compared by what it leads to
+}
+
+// newSelection checks what is asked for: a type and fields that exist, values that they may have, and
+// times that can be read. All problems come together.
+func newSelection(v view, in objectListIn) (selection, error) {
+	q := selection{drawer: newDrawer(v.idx, rich)}
+	s, err := schemaOf(v.idx)
 	if err != nil {
 		return q, err
 	}
-	t, ok := s.Type(in.Type)
-	if !ok {
-		return q, s.NoType(in.Type)
+	var problems []*fault.Fault
+	if q.times, err = in.window(v.clock); err != nil {
+		problems = append(problems, fault.Of(err))
 	}
-	q.typ = t.Name
-	for name, v := range in.Field {
-		if err := askable(t, name, v); err != nil {
-			return q, err
+	t, known := s.Type(in.Type)
+	switch {
+	case known:
+		q.typ = t.Name
+	case in.Type != "":
+		problems = append(problems, s.NoType(in.Type))
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Field)) {
+		w := wanted{name: name, value: in.Field[name]}
+		if known {
+			if f := askable(t, name, w.value); f != nil {
+				problems = append(problems, f)
+			}
+			f, ok := t.Field(name)
+			w.isRef = ok && f.IsRef()
 		}
+		q.fields = append(q.fields, w)
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return q, f
 	}
 	return q, nil
 }
 
 // askable is a fault if no object of the type can have this value.
-func askable(t *vault.Type, name string, v any) error {
+func askable(t *vault.Type, name string, v any) *fault.Fault {
 	f, ok := t.Field(name)
 	switch {
 	case !ok && t.Name != vault.Page:
@@ -139,36 +135,91 @@ func askable(t *vault.Type, name string, v any) error {
 	return nil
 }
 
-// places are the objects of the type, by path and line; without a type all but plain sections.
-func (q selection) places() iter.Seq[index.Object] {
-	return q.idx.Objects(q.typ, index.Spot{})
-}
-
-// count is how many there are.
-func (q selection) count() int {
-	if q.typ != "" {
-		return q.idx.Count(q.typ)
+// listing is the list of what is selected.
+func (q selection) listing() listing[index.Object] {
+	l := listing[index.Object]{behind: q.behind, spot: index.Object.Spot}
+	if len(q.fields) == 0 && q.times.open() {
+		l.count = q.count
 	}
-	t := q.idx.Totals()
-	return t.Notes + t.Sections - q.idx.Count(vault.Section)
+	return l
 }
 
-// holds reports whether an object has all the values asked for.
-func (q selection) holds(p index.Object) bool {
+// behind yields what is selected behind a spot.
+func (q selection) behind(after index.Spot) iter.Seq[index.Object] {
+	if len(q.fields) == 0 && q.times.open() {
+		return q.drawer.idx.Objects(q.typ, after)
+	}
+	all := q.drawer.idx.Objects(q.typ, after)
+	if q.times.narrows() {
+		all = q.changed(after)
+	}
+	return only(all, q.holds)
+}
+
+// changed yields the objects behind a spot in the notes that the time filters leave.
+func (q selection) changed(after index.Spot) iter.Seq[index.Object] {
+	return func(yield func(index.Object) bool) {
+		for n := range q.times.notes(q.drawer.idx, after.Path) {
+			for i := -1; i < len(n.Sections); i++ {
+				o := n.Object(i)
+				if o.Spot().Behind(after) && q.isType(o) && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// isType reports whether the list is of objects such as this one.
+func (q selection) isType(o index.Object) bool {
+	if q.typ == "" {
+		return o.Type() != vault.Section
+	}
+	return o.Type() == q.typ
+}
+
+// count is how many objects there are of the type.
+func (q selection) count() int {
+	idx := q.drawer.idx
+	if q.typ != "" {
+		return idx.Count(q.typ)
+	}
+	t := idx.Totals()
+	return t.Notes + t.Sections - idx.Count(vault.Section)
+}
+
+// holds reports whether an object has all the values and times asked for.
+func (q selection) holds(o index.Object) bool {
+	created, modified := timesOf(o)
+	if !q.times.holds(created, modified) {
+		return false
+	}
 	if len(q.fields) == 0 {
 		return true
 	}
-	has := objectAt(q.idx, p).Fields
-	for name, want := range q.fields {
-		if !matches(has[name], want) {
+	has, _ := q.drawer.fields(o)
+	for _, w := range q.fields {
+		if !q.matches(has[w.name], w) {
 			return false
 		}
 	}
 	return true
 }
 
+// timesOf are when an object was first seen and last modified.
+func timesOf(o index.Object) (created, modified time.Time) {
+	if o.Section != nil {
+		return o.Section.Created, o.Section.Modified
+	}
+	return o.Note.Created, o.Note.Modified
+}
+
 // matches reports whether a value is, or a list has, what is wanted.
-func matches(has, want any) bool {
+func (q selection) matches(has any, w wanted) bool {
+	want := w.value
+	if text := plain(want); w.isRef && text != "" {
+		want = q.drawer.idOf(text)
+	}
 	list, ok := has.([]any)
 	if !ok {
 		return equal(has, want)

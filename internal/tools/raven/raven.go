@@ -90,6 +90,7 @@ func draft[Out any](
 type view struct {
 	vault *repo.Vault
 	idx   *index.Index
+	clock vault.Clock // what words such as today mean to this call
 }
 
 // view is the newest state of the vault of a call.
@@ -99,7 +100,10 @@ func (f tools) view(ctx context.Context, c auth.Caller, name string) (view, erro
 		return view{}, err
 	}
 	idx, err := v.Read(ctx)
-	return view{v, idx}, err
+	if err != nil {
+		return view{}, err
+	}
+	return view{v, idx, clock(idx, v.Now())}, nil
 }
 
 // version is the version that an answer is true of.

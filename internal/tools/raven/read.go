@@ -46,7 +46,7 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 	if err != nil {
 		return readOut{}, err
 	}
-	file, section, err := readable(v.idx, in.Path)
+	file, section, err := readable(v, in.Path)
 	if err != nil {
 		return readOut{}, err
 	}
@@ -71,15 +71,15 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 
 // readable is the file that a path names, and the section of it if it names one. The files that say
 // how the vault behaves can be read too.
-func readable(idx *index.Index, path string) (*index.File, *index.Section, error) {
+func readable(v view, path string) (*index.File, *index.Section, error) {
 	switch path {
 	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
-		if f, ok := idx.File(path); ok {
+		if f, ok := v.idx.File(path); ok {
 			return f, nil, nil
 		}
 		return nil, nil, fault.New(fault.NotFound, "the vault has no %s", path)
 	}
-	p, err := locate(idx, path)
+	p, err := locate(v.idx, path, v.clock)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,11 +23,11 @@ type schemaIn struct{ tool.Vault }
 
 type schemaOut struct {
 	tool.Aside `json:"-"`
-	Version    int        `json:"version"`
-	Types      []typeFull `json:"types"`
-	Traits     []trait    `json:"traits"`
-	Queries    []query    `json:"queries" jsonschema:"the saved queries of raven.yaml"`
-	Config     config     `json:"config"`
+	Version    int         `json:"version"`
+	Types      []typeFull  `json:"types"`
+	Traits     []traitFull `json:"traits"`
+	Queries    []query     `json:"queries" jsonschema:"the saved queries of raven.yaml"`
+	Config     config      `json:"config"`
 }
 
 // config is the configuration as the schema dump shows it.
@@ -87,7 +87,7 @@ func fullSchema(v view) (schemaOut, error) {
 		return schemaOut{}, err
 	}
 	out := schemaOut{
-		Version: s.Version, Types: []typeFull{}, Traits: []trait{}, Queries: []query{},
+		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Queries: []query{},
 		Config: configOf(v.idx.Config()),
 	}
 	for _, t := range s.Types {
@@ -131,8 +131,8 @@ type traitUse struct {
 	Default  any  `json:"default"`
 }
 
-// A trait is what the schema says of one trait.
-type trait struct {
+// A traitFull is what the schema says of one trait.
+type traitFull struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type"`
 	Values      []string `json:"values,omitempty"`
@@ -164,8 +164,8 @@ func fieldOf(f *vault.Field) field {
 	}
 }
 
-func traitOf(s *vault.Schema, t *vault.Trait) trait {
-	one := trait{
+func traitOf(s *vault.Schema, t *vault.Trait) traitFull {
+	one := traitFull{
 		Name: t.Name, Type: t.Written, Values: t.Values, Target: t.Target,
 		Default: shown(t.Default), UsedByTypes: s.UsedBy(t.Name), Description: text(t.Description),
 	}

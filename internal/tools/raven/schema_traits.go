@@ -65,7 +65,7 @@ type schemaTraitIn struct {
 
 type schemaTraitOut struct {
 	tool.Aside `json:"-"`
-	Trait      trait `json:"trait"`
+	Trait      traitFull `json:"trait"`
 }
 
 func (f tools) schemaTrait() *tool.Tool {

@@ -79,11 +79,11 @@ func (f tools) change(ctx context.Context, c auth.Caller, in setIn) (mutated, er
 
 // run drafts the change.
 func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
-	n, err := locateNote(tx.Index(), in.ID)
+	n, err := locateNote(tx.Index(), in.ID, clock(tx.Index(), tx.Now()))
 	if err != nil {
 		return err
 	}
-	before := noteObject(tx.Index(), n)
+	before := objectAt(tx.Index(), index.Object{Note: n})
 	checked, err := in.check(tx, n)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (m *mutated) updated(ctx context.Context, tx *repo.Tx, before object) error
 	if !ok {
 		return notFound("no object %q", before.ID)
 	}
-	o := noteObject(tx.Index(), n)
+	o := objectAt(tx.Index(), index.Object{Note: n})
 	m.ID, m.Type, m.File, m.Object = n.ID, n.Type, n.Path, &o
 	m.Action = "updated"
 	if staged, err := tx.Staged(ctx); err != nil || len(staged) == 0 {

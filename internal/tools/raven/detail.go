@@ -1,0 +1,44 @@
+package raven
+
+import (
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+)
+
+// detail is embedded in the input of every tool that answers objects or traits: how much of what is
+// around them comes along (raven.md §6.3).
+type detail struct {
+	Depth *int `json:"depth,omitempty" min:"0" max:"2" jsonschema:"0: ids only; 1: with parent, file and references (default); 2: with theirs too"`
+	Slim  bool `json:"slim,omitempty" jsonschema:"the same as depth 0"`
+}
+
+// The depths of an answer.
+const (
+	slim = iota
+	rich
+	deep
+)
+
+// level is the depth that is asked for.
+func (d detail) level() (int, error) {
+	switch {
+	case d.Slim && d.Depth != nil && *d.Depth != slim:
+		return 0, fault.New(fault.InvalidValue, "slim is depth 0: leave out one of the two").
+			With("argument", "depth")
+	case d.Slim:
+		return slim, nil
+	case d.Depth == nil:
+		return rich, nil
+	}
+	return *d.Depth, nil
+}
+
+// zoned notes in the meta in which zone the vault's times are, and where its weeks begin (raven.md
+// §6.10).
+func zoned(a *tool.Aside, idx *index.Index) {
+	a.Note("timezone", idx.Config().Timezone)
+	a.Note("week_start", strings.ToLower(idx.Config().WeekStart.String()))
+}

@@ -1,0 +1,141 @@
+package raven
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/vault"
+)
+
+// timeFilters are embedded in the input of every tool that lists objects or traits: when they were
+// first seen and last modified (raven.md §6.10).
+type timeFilters struct {
+	CreatedToday     bool   `json:"created_today,omitempty" jsonschema:"first seen today"`
+	CreatedThisWeek  bool   `json:"created_this_week,omitempty" jsonschema:"first seen this week"`
+	CreatedAfter     string `json:"created_after,omitempty" jsonschema:"first seen after this time; of a date, after that day"`
+	CreatedBefore    string `json:"created_before,omitempty" jsonschema:"first seen before this time"`
+	CreatedSince     string `json:"created_since,omitempty" jsonschema:"first seen at this time or later: 2 days ago, yesterday"`
+	ModifiedToday    bool   `json:"modified_today,omitempty" jsonschema:"last modified today"`
+	ModifiedThisWeek bool   `json:"modified_this_week,omitempty" jsonschema:"last modified this week"`
+	ModifiedAfter    string `json:"modified_after,omitempty" jsonschema:"last modified after this time; of a date, after that day"`
+	ModifiedBefore   string `json:"modified_before,omitempty" jsonschema:"last modified before this time"`
+	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"last modified at this time or later: 24 hours ago"`
+}
+
+// A window is what time filters come to: both times must pass all tests.
+type window struct {
+	created, modified []func(time.Time) bool
+
+	// since is the earliest time at which what passes can have changed last; zero if there is none.
+	since time.Time
+}
+
+// window reads the filters. All that cannot be read are told together.
+func (t timeFilters) window(c vault.Clock) (window, error) {
+	r := windowReader{clock: c}
+	created, modified := &r.window.created, &r.window.modified
+	r.within("today", t.CreatedToday, created)
+	r.within("this-week", t.CreatedThisWeek, created)
+	r.bound("created_after", t.CreatedAfter, created)
+	r.bound("created_before", t.CreatedBefore, created)
+	r.bound("created_since", t.CreatedSince, created)
+	r.within("today", t.ModifiedToday, modified)
+	r.within("this-week", t.ModifiedThisWeek, modified)
+	r.bound("modified_after", t.ModifiedAfter, modified)
+	r.bound("modified_before", t.ModifiedBefore, modified)
+	r.bound("modified_since", t.ModifiedSince, modified)
+	if f := fault.Join(Family.Several, r.problems); f != nil {
+		return window{}, f
+	}
+	return r.window, nil
+}
+
+// A windowReader makes a window of filters.
+type windowReader struct {
+	clock    vault.Clock
+	window   window
+	problems []*fault.Fault
+}
+
+// within adds the filter that the time is in what a word names.
+func (r *windowReader) within(word string, wanted bool, tests *[]func(time.Time) bool) {
+	if !wanted {
+		return
+	}
+	i, err := vault.ParseTime(word, r.clock)
+	if err != nil {
+		r.problems = append(r.problems, fault.Of(err))
+		return
+	}
+	*tests = append(*tests, i.Contains)
+	r.notBefore(i.From)
+}
+
+// bound adds the filter of an argument, whose name tells on which side of the time.
+func (r *windowReader) bound(name, text string, tests *[]func(time.Time) bool) {
+	if text == "" {
+		return
+	}
+	i, err := vault.ParseTime(text, r.clock)
+	if err != nil {
+		r.problems = append(r.problems, fault.Of(err).With("argument", name))
+		return
+	}
+	_, side, _ := strings.Cut(name, "_")
+	switch side {
+	case "after":
+		*tests = append(*tests, i.After)
+		r.notBefore(i.To)
+	case "before":
+		*tests = append(*tests, i.Before)
+	case "since":
+		*tests = append(*tests, i.Since)
+		r.notBefore(i.From)
+	}
+}
+
+// notBefore raises the earliest time of the last change. What was first seen at a time changed last
+// then, or later.
+func (r *windowReader) notBefore(t time.Time) {
+	if t.After(r.window.since) {
+		r.window.since = t
+	}
+}
+
+// open reports whether everything passes.
+func (w window) open() bool { return len(w.created)+len(w.modified) == 0 }
+
+// holds reports whether something of these times passes.
+func (w window) holds(created, modified time.Time) bool {
+	for _, test := range w.created {
+		if !test(created) {
+			return false
+		}
+	}
+	for _, test := range w.modified {
+		if !test(modified) {
+			return false
+		}
+	}
+	return true
+}
+
+// narrows reports whether notes finds less than the whole vault.
+func (w window) narrows() bool { return !w.since.IsZero() }
+
+// notes yields, by path, the notes behind a path, that path too, in which something may pass. Nothing
+// in a note has changed after the note, so that the others need not be looked at.
+func (w window) notes(idx *index.Index, from string) iter.Seq[*index.Note] {
+	var all []*index.Note
+	for n := range idx.Modified(w.since, time.Time{}) {
+		if n.Path >= from {
+			all = append(all, n)
+		}
+	}
+	slices.SortFunc(all, func(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) })
+	return slices.Values(all)
+}

@@ -1,0 +1,92 @@
+package raven
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+)
+
+// A listing is something that is answered in pages, by path, line and position.
+type listing[T any] struct {
+	behind func(index.Spot) iter.Seq[T] // what is behind a spot, in order
+	spot   func(T) index.Spot
+	count  func() int // how many there are in all; nil: count them
+}
+
+// total is how many there are in all.
+func (l listing[T]) total() int {
+	if l.count != nil {
+		return l.count()
+	}
+	n := 0
+	for range l.behind(index.Spot{}) {
+		n++
+	}
+	return n
+}
+
+// page takes one page of a listing, and notes in the meta what CONTRACT §1 wants of a list.
+func page[T, Item any](
+	a *tool.Aside, in tool.Page, l listing[T], show func(T) Item,
+) ([]Item, error) {
+	items := []Item{}
+	after, err := spotAfter(in)
+	if err != nil {
+		return items, err
+	}
+	more, last := false, index.Spot{}
+	for v := range l.behind(after) {
+		if more = len(items) == in.Limit; more {
+			break
+		}
+		items, last = append(items, show(v)), l.spot(v)
+	}
+	total := len(items)
+	if more || in.PageToken != "" {
+		total = l.total()
+	}
+	a.Paged(len(items), total, more, spotKey(last))
+	if total == 0 {
+		a.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	return items, nil
+}
+
+// only is a sequence without what does not hold.
+func only[T any](all iter.Seq[T], holds func(T) bool) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v := range all {
+			if holds(v) && !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// spotKey is a spot as a page token keeps it.
+func spotKey(s index.Spot) string {
+	return fmt.Sprintf("%d:%d:%s", s.Line, s.Position, s.Path)
+}
+
+// spotAfter is the spot that a page begins behind.
+func spotAfter(in tool.Page) (index.Spot, error) {
+	key, err := in.After(Family)
+	if err != nil || key == "" {
+		return index.Spot{}, err
+	}
+	parts := strings.SplitN(key, ":", 3)
+	if len(parts) == 3 {
+		line, err1 := strconv.Atoi(parts[0])
+		position, err2 := strconv.Atoi(parts[1])
+		if err1 == nil && err2 == nil {
+			return index.Spot{Path: parts[2], Line: line, Position: position}, nil
+		}
+	}
+	return index.Spot{}, fault.New(fault.InvalidValue, "page_token is of another list").
+		With("argument", "page_token").Fix("use meta.next_page_token of the page before")
+}

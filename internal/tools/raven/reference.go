@@ -1,0 +1,118 @@
+package raven
+
+import (
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// A reference is one reference as callers see it (raven.md §6.2). What it leads to is null where it
+// leads to nothing, or to several things, which Matches are.
+type reference struct {
+	TargetRaw   string   `json:"target_raw"`
+	TargetID    *string  `json:"target_id"`
+	TargetType  *string  `json:"target_type"`
+	TargetName  *string  `json:"target_name"`
+	DisplayText *string  `json:"display_text"`
+	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous"`
+	*TargetFields
+}
+
+// TargetFields are the fields of what a reference leads to, at depth 2.
+type TargetFields struct {
+	TargetFields map[string]any `json:"target_fields"`
+}
+
+// references are references as callers see them, never null.
+func (d drawer) references(refs []*index.Ref) []reference {
+	all := make([]reference, 0, len(refs))
+	for _, r := range refs {
+		all = append(all, d.reference(r, d.refs.Resolve(r.Target)))
+	}
+	return all
+}
+
+// reference is one reference, which leads to the given thing.
+func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
+	shown := reference{TargetRaw: r.Target, Matches: to.Matches}
+	if r.Display != "" {
+		shown.DisplayText = &r.Display
+	}
+	if d.depth == deep {
+		shown.TargetFields = &TargetFields{}
+	}
+	if to.ID == "" {
+		return shown
+	}
+	typ, name := d.called(to)
+	shown.TargetID, shown.TargetType, shown.TargetName = &to.ID, &typ, &name
+	if d.depth == deep && to.Object.Note != nil {
+		shown.TargetFields.TargetFields, _ = d.fields(to.Object)
+	}
+	return shown
+}
+
+// called are the type and the name of what a reference leads to. A day has both before it has a note.
+func (d drawer) called(to index.Resolution) (typ, name string) {
+	if to.Object.Note == nil {
+		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
+		return vault.Daily, string(date)
+	}
+	return to.Object.Type(), d.idx.NameOf(to.Object)
+}
+
+// refsInFields are the references in the fields of an object, in order.
+func refsInFields(o index.Object) []*index.Ref {
+	var refs []*index.Ref
+	for _, r := range o.RefsOf() {
+		if r.InField {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+// shown is a value as callers see it: a reference is the id of what it leads to or, where it leads
+// nowhere, what is written. isRef says that a text without brackets is one too.
+func (d drawer) shown(v any, isRef bool) any {
+	switch v := v.(type) {
+	case markdown.Ref:
+		return d.idOf(string(v))
+	case string:
+		if isRef {
+			return d.idOf(v)
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = d.shown(e, isRef)
+		}
+		return list
+	}
+	return v
+}
+
+func (d drawer) idOf(ref string) string {
+	if r, ok := vault.ParseRef(ref); ok {
+		ref = string(r)
+	}
+	if to := d.refs.Resolve(ref); to.ID != "" {
+		return to.ID
+	}
+	return ref
+}
+
+// shown is a value as the schema's own answers show it: a reference is what is written.
+func shown(v any) any {
+	switch v := v.(type) {
+	case markdown.Ref:
+		return string(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = shown(e)
+		}
+		return list
+	}
+	return v
+}

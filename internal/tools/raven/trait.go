@@ -1,0 +1,81 @@
+package raven
+
+import (
+	"time"
+
+	"rookery/internal/index"
+)
+
+// A trait is one trait as callers see it (raven.md §6.3): at depth 0 with the id of its parent only,
+// else with its context.
+type trait struct {
+	ID        string `json:"id"`
+	TraitType string `json:"trait_type"`
+	Value     any    `json:"value" jsonschema:"as the schema types it; null where there is none"`
+	*ParentID
+	*TraitContext
+}
+
+// TraitContext is what an answer says of a trait from depth 1 on. Siblings and times stand there
+// under both names that the document has for them.
+type TraitContext struct {
+	FromDefault  bool           `json:"from_default,omitempty" jsonschema:"the value is the default of the trait"`
+	Content      string         `json:"content" jsonschema:"the line"`
+	ContentText  string         `json:"content_text" jsonschema:"the line without its annotations"`
+	FilePath     string         `json:"file_path"`
+	LineNumber   int            `json:"line_number"`
+	Parent       *kin           `json:"parent"`
+	FileRoot     *kin           `json:"file_root"`
+	Refs         []reference    `json:"refs" jsonschema:"the references on the line"`
+	Siblings     map[string]any `json:"sibling_traits" jsonschema:"the other traits on the line"`
+	Others       map[string]any `json:"other_traits"`
+	FirstSeen    time.Time      `json:"first_seen_at"`
+	LastModified time.Time      `json:"last_modified_at"`
+	Created      time.Time      `json:"created_at"`
+}
+
+// trait is a trait as callers see it.
+func (d drawer) trait(t *index.Trait) trait {
+	value, fromDefault := d.idx.TraitValue(t)
+	shown := trait{ID: t.ID, TraitType: t.Type, Value: value}
+	parent := t.Parent()
+	if d.depth == slim {
+		id := parent.ID()
+		shown.ParentID = &ParentID{&id}
+		return shown
+	}
+	siblings := d.siblings(t)
+	shown.TraitContext = &TraitContext{
+		FromDefault: fromDefault, Content: t.Content, ContentText: t.ContentText,
+		FilePath: t.Note.Path, LineNumber: t.Line,
+		Parent: d.kin(parent), FileRoot: d.root(t.Note), Refs: d.references(refsOfTrait(t)),
+		Siblings: siblings, Others: siblings,
+		FirstSeen: t.Created, LastModified: t.Modified, Created: t.Created,
+	}
+	return shown
+}
+
+// siblings are the values of the other traits on the line; of several of a type the first.
+func (d drawer) siblings(t *index.Trait) map[string]any {
+	all := map[string]any{}
+	for _, s := range t.Siblings() {
+		if _, seen := all[s.Type]; !seen {
+			all[s.Type], _ = d.idx.TraitValue(s)
+		}
+	}
+	return all
+}
+
+// refsOfTrait are the references on the line of a trait, or in the field that it is.
+func refsOfTrait(t *index.Trait) []*index.Ref {
+	var refs []*index.Ref
+	for i := range t.Note.Refs {
+		r := &t.Note.Refs[i]
+		onLine := !t.Field && !r.InField && r.Line == t.Line
+		inField := t.Field && r.InField && r.Scope == t.Scope && r.Field == t.Type
+		if onLine || inField {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
