@@ -25,6 +25,8 @@ type Vault struct {
 	part   string
 	follow Follower
 	limits Limits
+
+	searcher *searcher
 }
 
 // VaultOptions are what a Vault is made with. All but Limits are required.
@@ -60,13 +62,16 @@ func (alone) Settled(context.Context)                              {}
 
 // NewVault makes a Vault. Nothing is read yet.
 func NewVault(o VaultOptions) (*Vault, error) {
-	v := &Vault{Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}}
+	v := &Vault{
+		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, searcher: newSearcher(),
+	}
 	v.limits = o.Limits.orDefault()
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,
 		Applied: func(before, after *index.Index, c *Commit, at Place) {
 			v.remember(c, at)
+			v.searcher.applied(c)
 			v.follow.Applied(before, after, c)
 		},
 		Settled: func(ctx context.Context) { v.follow.Settled(ctx) },
@@ -178,24 +183,24 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(data) == 0 || data[0] != partNote {
-		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
-	}
-	n, err := readNote(data[1:])
+	text, err := textOf(data, at)
 	if err != nil {
 		return nil, err
 	}
-	text := bytes.Clone(n.Text)
+	text = bytes.Clone(text)
 	v.texts.add(textKey{v.part, at}, text)
 	return text, nil
 }
 
-// Rebuild makes the index anew from the first commit on, and uses it from then on. With verify it
-// also checks every header against the chain and every part against its header: what does not agree
-// is INDEX_ERROR.
+// Rebuild makes the index anew from the first commit on, and uses it from then on; the search index
+// is made anew when somebody searches next. With verify it also checks every header against the
+// chain and every part against its header: what does not agree is INDEX_ERROR.
 func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) {
 	s, err := v.log.Replay(ctx, index.Empty(), verify)
-	return s.State, err
+	if err != nil {
+		return s.State, err
+	}
+	return s.State, v.searcher.forget(ctx)
 }
 
 // Control is the control item of the vault's log.

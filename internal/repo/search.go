@@ -1,0 +1,261 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"rookery/internal/index"
+	"rookery/internal/search"
+)
+
+// A Searchable is a vault as it can be searched: two values that are true of the same version.
+type Searchable struct {
+	Index  *index.Index
+	Search *search.Index
+}
+
+// A searcher keeps what can be searched of a vault. Commits pay next to nothing for it: they leave
+// the paths that they changed, and the next search brings the search index forward by all of them at
+// once.
+type searcher struct {
+	turn chan struct{} // held by the one who brings the index forward
+
+	mu      sync.Mutex
+	now     Searchable        // its Search is nil until somebody has searched
+	changed map[string]uint64 // the last commit that changed a path; nil: nobody asks for it yet
+}
+
+func newSearcher() *searcher { return &searcher{turn: make(chan struct{}, 1)} }
+
+// Searchable is the index at the head of the log, and the search index of the same version. It is
+// brought forward first, which the callers of one time share; the first one waits until all notes
+// are read. If that fails, because a text cannot be read or the context ends, the next call tries
+// again.
+func (v *Vault) Searchable(ctx context.Context) (Searchable, error) {
+	v.searcher.listen()
+	idx, err := v.Read(ctx)
+	if err != nil {
+		return Searchable{}, err
+	}
+	if s, ok := v.searcher.at(idx); ok {
+		return s, nil
+	}
+	if err := v.searcher.take(ctx); err != nil {
+		return Searchable{}, err
+	}
+	defer v.searcher.release()
+	if s, ok := v.searcher.at(idx); ok {
+		return s, nil
+	}
+	return v.bringForward(ctx)
+}
+
+// take waits for the turn to change what can be searched.
+func (s *searcher) take(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *searcher) release() { <-s.turn }
+
+// listen makes the searcher remember what changes. It comes before the first Read: what was applied
+// earlier is in the index that this gives.
+func (s *searcher) listen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = map[string]uint64{}
+	}
+}
+
+// applied remembers what a commit changed.
+func (s *searcher) applied(c *Commit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		return
+	}
+	for _, n := range c.Notes {
+		s.changed[n.Path] = c.Seq
+	}
+}
+
+// at is what can be searched, if it is not older than an index.
+func (s *searcher) at(idx *index.Index) (Searchable, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.now.Search == nil || s.now.Index.Version() < idx.Version():
+		return Searchable{}, false
+	case s.now.Index.Version() == idx.Version():
+		return Searchable{idx, s.now.Search}, true
+	}
+	return s.now, true
+}
+
+// due is what the search index of an index is made from: an older one, and the paths that have
+// changed since. Where there is none, and where the language is another, that is all.
+func (s *searcher) due(idx *index.Index) (*search.Index, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	language, paths := idx.Config().Language, []string(nil)
+	if s.now.Search != nil && s.now.Index.Config().Language == language {
+		for path := range s.changed {
+			paths = append(paths, path)
+		}
+		return s.now.Search, paths
+	}
+	for n := range idx.Notes("") {
+		paths = append(paths, n.Path)
+	}
+	return search.Empty(language), paths
+}
+
+// forward replaces what can be searched, and forgets the changes that are in it.
+func (s *searcher) forward(to Searchable) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = to
+	for path, seq := range s.changed {
+		if seq <= to.Index.Version() {
+			delete(s.changed, path)
+		}
+	}
+}
+
+// forget makes the next search read all notes again.
+func (s *searcher) forget(ctx context.Context) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = Searchable{}
+	return nil
+}
+
+// bringForward makes the newest state searchable. The caller has the turn.
+func (v *Vault) bringForward(ctx context.Context) (Searchable, error) {
+	idx := v.Known()
+	x, paths := v.searcher.due(idx)
+	f := folder{sweep: sweep{v: v}, x: x}
+	for _, c := range inLogOrder(idx, paths) {
+		if err := f.take(ctx, c); err != nil {
+			return Searchable{}, err
+		}
+	}
+	now := Searchable{idx, f.done()}
+	v.searcher.forward(now)
+	return now, nil
+}
+
+// pieceSize is how many bytes of text are taken in at once: all of them are in memory meanwhile.
+const pieceSize = 32 << 20
+
+// A folder brings a search index forward, piece by piece.
+type folder struct {
+	sweep
+	x     *search.Index
+	piece []search.Change
+	size  int // bytes of text
+}
+
+// take takes one change in.
+func (f *folder) take(ctx context.Context, c searchChange) error {
+	if c.note == nil {
+		f.piece = append(f.piece, search.Change{Doc: c.path, Deleted: true})
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	text, err := f.text(ctx, Place(c.note.Body))
+	if err != nil {
+		return fmt.Errorf("read a note to be searched: %w", err)
+	}
+	f.piece = append(f.piece, search.Change{Doc: c.path, Note: searchable(c.note, text)})
+	if f.size += len(text); f.size >= pieceSize {
+		f.done()
+	}
+	return nil
+}
+
+// done is the index with all that was taken.
+func (f *folder) done() *search.Index {
+	if len(f.piece) > 0 {
+		f.x, f.piece, f.size = f.x.With(f.piece), nil, 0
+	}
+	return f.x
+}
+
+// A searchChange is a path whose note is to be searched anew; of one that is no note any more, or
+// never was, nothing is.
+type searchChange struct {
+	path string
+	note *index.Note
+}
+
+// inLogOrder are paths in the order in which the log has their texts.
+func inLogOrder(idx *index.Index, paths []string) []searchChange {
+	list := make([]searchChange, len(paths))
+	for i, path := range paths {
+		n, _ := idx.Note(path)
+		list[i] = searchChange{path, n}
+	}
+	slices.SortFunc(list, func(a, b searchChange) int {
+		p, q := a.place(), b.place()
+		return cmp.Or(cmp.Compare(p.Run, q.Run), cmp.Compare(p.Part, q.Part),
+			cmp.Compare(a.path, b.path))
+	})
+	return list
+}
+
+// place is where the text is; of none, before all others.
+func (c searchChange) place() Place {
+	if c.note == nil {
+		return Place{}
+	}
+	return Place(c.note.Body)
+}
+
+// A sweep reads many texts in the order of the log: each run once at most, and past the cache, for
+// most of them nobody will read again soon.
+type sweep struct {
+	v   *Vault
+	run *run
+}
+
+// text is a text that is not to be changed, nor kept: others may lie in the same memory.
+func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
+	if text, ok := s.v.texts.get(textKey{s.v.part, at}); ok {
+		return text, nil
+	}
+	if s.run == nil || s.run.First != at.Run {
+		r, err := s.v.log.runAt(ctx, at.Run)
+		if err != nil {
+			return nil, err
+		}
+		s.run = r
+	}
+	if at.Part < 0 || at.Part >= len(s.run.parts) {
+		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
+	}
+	return textOf(s.run.parts[at.Part].data, at)
+}
+
+// textOf is the text of a note that a part holds.
+func textOf(data []byte, at Place) ([]byte, error) {
+	if len(data) == 0 || data[0] != partNote {
+		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
+	}
+	n, err := readNote(data[1:])
+	return n.Text, err
+}

@@ -1,0 +1,61 @@
+package repo
+
+import (
+	"bytes"
+	"fmt"
+
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/search"
+)
+
+// titles are the fields that say what a note is called, where no heading does.
+var titles = []string{"title", "name"}
+
+// others are the fields that say by which words a note goes too. Its tags are known without them.
+var others = []string{"aliases", "alias", "description", "summary", "keywords"}
+
+// searchable is what is searched of a note: everything in its text, and some of it with more weight.
+// It looks at nothing but the note, so that no setting but the language changes it.
+func searchable(n *index.Note, text []byte) *search.Note {
+	s := &search.Note{Title: n.Title, Text: text, Body: n.BodyStart}
+	for _, name := range titles {
+		if f, ok := n.Field(name); ok && s.Title == "" {
+			s.Title, _ = f.Value.(string)
+		}
+	}
+	for _, name := range others {
+		if f, ok := n.Field(name); ok {
+			s.Also = appendWords(s.Also, f.Value)
+		}
+	}
+	for _, t := range n.Tags {
+		s.Also = append(s.Also, t.Name)
+	}
+	at, line := 0, 1
+	for i := range n.Sections {
+		for ; line < n.Sections[i].Line; line++ {
+			at += bytes.IndexByte(text[at:], '\n') + 1
+		}
+		s.Sections = append(s.Sections, search.Section{Heading: n.Sections[i].Title, Start: at})
+	}
+	return s
+}
+
+// appendWords appends what a value of a field says.
+func appendWords(list []string, value any) []string {
+	switch v := value.(type) {
+	case nil:
+		return list
+	case string:
+		return append(list, v)
+	case markdown.Ref:
+		return append(list, string(v))
+	case []any:
+		for _, e := range v {
+			list = appendWords(list, e)
+		}
+		return list
+	}
+	return append(list, fmt.Sprint(value))
+}
