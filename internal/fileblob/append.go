@@ -47,26 +47,18 @@ func (s spot) append(n int64, data []byte) error {
 }
 
 // openToWrite opens a plain file and tells its size. Where there is nothing, it is made if that is
-// wanted. A link is never followed: what was opened is compared with what had been looked at.
+// wanted. A link is never followed.
 func (s spot) openToWrite(create bool) (*os.File, int64, error) {
 	want, err := s.plain()
 	if errors.Is(err, fs.ErrNotExist) && create {
-		file, err := s.folder.root.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := s.folder.create(s.name)
 		return file, 0, err
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	file, err := s.folder.root.OpenFile(s.name, os.O_WRONLY, 0)
+	file, got, err := s.folder.openPlain(s.name, os.O_WRONLY, want)
 	if err != nil {
-		return nil, 0, err
-	}
-	got, err := file.Stat()
-	if err == nil && !os.SameFile(want, got) {
-		err = errMoved
-	}
-	if err != nil {
-		file.Close()
 		return nil, 0, err
 	}
 	return file, got.Size(), nil

@@ -61,11 +61,15 @@ func (b *Bucket) newAside(st stage, key string, want blob.Tag, mark string) (*as
 
 // openAside opens the place of a name. A long one has folders, which it makes if that is wanted.
 func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
-	f, err := b.open(path.Dir(n.path()), w)
+	in, name := path.Split(n.path())
+	if in == displacedDir+"/" {
+		return &aside{spot{b.aside, name}, n, b}, nil
+	}
+	f, err := b.open(path.Clean(in), w)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of displaced files: %w", err)
 	}
-	return &aside{spot{f, path.Base(n.path())}, n, b}, nil
+	return &aside{spot{f, name}, n, b}, nil
 }
 
 // path is where the file lies in the bucket.
@@ -117,11 +121,11 @@ func (a *aside) close() { a.folder.close() }
 
 // tag is that of the file; empty for what is no plain file.
 func (a *aside) tag() blob.Tag {
-	_, tag, err := a.read(0, 0)
+	c, err := a.read(0, 0)
 	if err != nil {
 		return ""
 	}
-	return tag
+	return c.tag
 }
 
 // known reports whether a file with these contents is nobody's loss: it is the text that was

@@ -43,8 +43,9 @@ const (
 // Besides the keys that blob.CheckKey refuses, those that begin with ".rookery", in any case, are
 // blob.ErrKey, and so are those that the operating system has no file for.
 type Bucket struct {
-	root  *os.Root
-	tmp   *folder
+	top   dir           // the folder
+	tmp   *folder       // tmpDir
+	aside *folder       // displacedDir
 	swaps bool          // the file system can exchange two files
 	grace time.Duration // keepFor
 
@@ -67,11 +68,11 @@ func Open(dir string) (*Bucket, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder: %w", err)
 	}
-	root, err := os.OpenRoot(dir)
+	top, err := openTop(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	b := &Bucket{root: root, grace: keepFor, seed: maphash.MakeSeed()}
+	b := &Bucket{top: top, grace: keepFor, seed: maphash.MakeSeed()}
 	if err := b.prepare(); err != nil {
 		_ = b.Close() // the first error is the one to tell
 		return nil, fmt.Errorf("prepare the folder: %w", err)
@@ -81,18 +82,16 @@ func Open(dir string) (*Bucket, error) {
 
 // prepare makes the folders of our own and settles what the last process left in them.
 func (b *Bucket) prepare() error {
-	err := b.root.Mkdir(reserved, 0o700)
+	err := b.top.mkdir(reserved, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if b.tmp, err = b.open(tmpDir, walk{make: true}); err != nil {
+	if b.tmp, err = b.openOwn(tmpDir); err != nil {
 		return err
 	}
-	aside, err := b.open(displacedDir, walk{make: true})
-	if err != nil {
+	if b.aside, err = b.openOwn(displacedDir); err != nil {
 		return err
 	}
-	aside.close()
 	if err := b.clearTmp(); err != nil {
 		return err
 	}
@@ -102,12 +101,23 @@ func (b *Bucket) prepare() error {
 	return b.resume()
 }
 
+// openOwn opens a folder of our own, for as long as the bucket is open.
+func (b *Bucket) openOwn(dir string) (*folder, error) {
+	f, err := b.open(dir, walk{make: true})
+	if err == nil {
+		f.kept = true
+	}
+	return f, err
+}
+
 // Close releases the folder. No other call may be running, and none may follow.
 func (b *Bucket) Close() error {
-	if b.tmp != nil {
-		b.tmp.close()
+	for _, own := range []*folder{b.tmp, b.aside} {
+		if own != nil {
+			_ = own.Close() // it was only read
+		}
 	}
-	return b.root.Close()
+	return b.top.Close()
 }
 
 // Put is blob.Bucket's. With blob.Always it replaces whatever file is there.
@@ -189,7 +199,8 @@ func (b *Bucket) Get(
 	m.RLock()
 	defer m.RUnlock()
 	err = b.in(key, walk{}, func(from spot) error {
-		data, tag, err = from.read(off, n)
+		c, err := from.read(off, n)
+		data, tag = c.data, c.tag
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {

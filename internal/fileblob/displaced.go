@@ -74,7 +74,7 @@ func (b *Bucket) settle(d Displaced) error {
 	}
 	defer a.close()
 	if d.Foreign {
-		return a.folder.root.Remove(a.name)
+		return a.folder.remove(a.name)
 	}
 	if _, err := a.expect(tagOf(d.Data)); err != nil {
 		return err
@@ -101,9 +101,9 @@ func (b *Bucket) examine(n asideName) (d Displaced, lost bool, err error) {
 	a, err := b.openAside(n, walk{})
 	if err == nil {
 		defer a.close()
-		var tag blob.Tag
-		d.Data, tag, err = a.read(0, -1)
-		lost = err == nil && !a.known(tag)
+		var found content
+		found, err = a.read(0, -1)
+		d.Data, lost = found.data, err == nil && !a.known(found.tag)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // an exchange has ended meanwhile

@@ -71,14 +71,14 @@ func (b *Bucket) exchange(key string, to spot, s *staged, want blob.Tag) error {
 
 // expect reports as an error what else than the file of that tag there is.
 func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
-	data, tag, err := s.read(0, -1)
+	c, err := s.read(0, -1)
 	if err != nil {
 		return nil, err
 	}
-	if tag != want {
-		return nil, &blob.Found{Data: data}
+	if c.tag != want {
+		return nil, &blob.Found{Data: c.data}
 	}
-	return s.plain()
+	return c.info, nil
 }
 
 // exchangeBySwap lays the new file aside under the name that the displaced one will have, so that

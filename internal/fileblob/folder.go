@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"strings"
 
@@ -16,23 +15,24 @@ import (
 // A folder is an open directory of the bucket. It was reached without following a link, and what is
 // done in it is done there, even if somebody moves it meanwhile.
 type folder struct {
-	top  *os.Root // the bucket's
-	path string   // from top
-	root *os.Root // the directory itself
-	file *os.File // the same, to read it, to sync it and to move files between two
+	dir
+	top  dir    // the bucket's
+	path string // from top
+	kept bool   // it is the bucket's own, and stays open as long as that
 }
 
 func (f *folder) close() {
-	f.file.Close()
-	f.root.Close()
+	if !f.kept {
+		f.Close()
+	}
 }
 
 // sync makes durable which files the folder has.
-func (f *folder) sync() error { return syncEntries(f.file) }
+func (f *folder) sync() error { return syncEntries(f.File) }
 
 // empty reports whether the folder has no entries. It is asked at most once of a folder.
 func (f *folder) empty() bool {
-	_, err := f.file.Readdirnames(1)
+	_, err := f.Readdirnames(1)
 	return errors.Is(err, io.EOF)
 }
 
@@ -45,28 +45,34 @@ type walk struct {
 // errMoved says that somebody took a folder away while it was used.
 var errMoved = errors.New("the folder was moved meanwhile")
 
-// open opens the folder at a path from the root, segment by segment. A missing one is
+// open opens the folder at a path from the root, segment by segment where the system has no call
+// that goes all the way. A missing one is
 // fs.ErrNotExist, and so is a file on the way unless the folder is to be made; what else is no
 // folder is blob.ErrForeign.
 func (b *Bucket) open(dir string, w walk) (*folder, error) {
-	root, err := b.root.OpenRoot(".")
-	if err != nil {
-		return nil, err
+	if !w.keep {
+		if at, ok := b.top.reach(dir); ok {
+			return &folder{dir: at, top: b.top, path: dir}, nil
+		}
+	}
+	at, err := b.top, error(nil)
+	if dir == "." {
+		at, err = at.enter(".")
 	}
 	for here, segment := range steps(dir) {
-		next, err := b.step(root, here, segment, w)
-		root.Close()
-		if err != nil {
-			return nil, err
+		parent := at
+		at, err = b.step(parent, here, segment, w)
+		if parent != b.top {
+			parent.Close()
 		}
-		root = next
+		if err != nil {
+			break
+		}
 	}
-	file, err := root.Open(".")
 	if err != nil {
-		root.Close()
 		return nil, err
 	}
-	return &folder{b.root, dir, root, file}, nil
+	return &folder{dir: at, top: b.top, path: dir}, nil
 }
 
 // steps yields each folder on the way to dir: its path and its name.
@@ -86,8 +92,8 @@ func steps(dir string) iter.Seq2[string, string] {
 }
 
 // step opens the folder of a name, whose path is here.
-func (b *Bucket) step(parent *os.Root, here, name string, w walk) (*os.Root, error) {
-	next, err := enter(parent, name)
+func (b *Bucket) step(parent dir, here, name string, w walk) (dir, error) {
+	next, err := parent.enter(name)
 	if w.make && errors.Is(err, fs.ErrNotExist) {
 		next, err = makeFolder(parent, name)
 	}
@@ -96,68 +102,34 @@ func (b *Bucket) step(parent *os.Root, here, name string, w walk) (*os.Root, err
 	}
 	if err := b.keepEntry(parent, here); err != nil {
 		next.Close()
-		return nil, err
+		return dir{}, err
 	}
 	return next, nil
 }
 
 // makeFolder makes and opens the folder of a name, which another may have made by now.
-func makeFolder(parent *os.Root, name string) (*os.Root, error) {
-	err := parent.Mkdir(name, 0o755)
+func makeFolder(parent dir, name string) (dir, error) {
+	err := parent.mkdir(name, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		return dir{}, err
 	}
-	root, err := enter(parent, name)
+	made, err := parent.enter(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: there is a file in place of a folder", blob.ErrForeign)
+		return dir{}, fmt.Errorf("%w: there is a file in place of a folder", blob.ErrForeign)
 	}
-	return root, err
+	return made, err
 }
 
-// enter opens the folder of a name. Root follows links that stay inside it, so what was opened is
-// compared with what had been looked at.
-func enter(parent *os.Root, name string) (*os.Root, error) {
-	for range 10 {
-		want, err := parent.Lstat(name)
-		switch {
-		case err != nil:
-			return nil, err
-		case want.Mode().IsRegular():
-			return nil, fmt.Errorf("enter a file: %w", fs.ErrNotExist)
-		case !want.IsDir():
-			return nil, fmt.Errorf("%w: on the way", blob.ErrForeign)
-		}
-		root, err := parent.OpenRoot(name)
-		if err != nil {
-			return nil, err
-		}
-		got, err := root.Stat(".")
-		if err == nil && os.SameFile(want, got) {
-			return root, nil
-		}
-		root.Close()
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, errMoved
-}
-
-// keepEntry makes durable that the folder at dir is in its parent, once until the folder is pruned.
+// keepEntry makes durable that the folder at here is in its parent, once until the folder is pruned.
 // Who calls it holds b.folders.
-func (b *Bucket) keepEntry(parent *os.Root, dir string) error {
-	if _, known := b.durable.Load(dir); known {
+func (b *Bucket) keepEntry(parent dir, here string) error {
+	if _, known := b.durable.Load(here); known {
 		return nil
 	}
-	file, err := parent.Open(".")
-	if err != nil {
+	if err := syncEntries(parent.File); err != nil {
 		return err
 	}
-	defer file.Close()
-	if err := syncEntries(file); err != nil {
-		return err
-	}
-	b.durable.Store(dir, true)
+	b.durable.Store(here, true)
 	return nil
 }
 

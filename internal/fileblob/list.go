@@ -57,7 +57,7 @@ func (l lister) folder(dir, prefix string) error {
 		return err
 	}
 	defer f.close()
-	entries, err := f.file.ReadDir(-1)
+	entries, err := f.ReadDir(-1)
 	if err != nil {
 		return err
 	}

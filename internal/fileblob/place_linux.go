@@ -1,6 +1,10 @@
 package fileblob
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 func renameNew(a int, from string, b int, to string) error {
 	return unix.Renameat2(a, from, b, to, unix.RENAME_NOREPLACE)
@@ -8,4 +12,23 @@ func renameNew(a int, from string, b int, to string) error {
 
 func renameSwap(a int, one string, b int, two string) error {
 	return unix.Renameat2(a, one, b, two, unix.RENAME_EXCHANGE)
+}
+
+// reach opens the directory at a path below this one, in one step and through no link. Where it does
+// not, be it that the kernel is too old, the way is to be gone segment by segment, which also tells
+// what is in it.
+func (d dir) reach(path string) (dir, bool) {
+	how := unix.OpenHow{
+		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	}
+	fd := -1
+	err := d.by(func(at int) (err error) {
+		fd, err = unix.Openat2(at, path, &how)
+		return err
+	})
+	if err != nil {
+		return dir{}, false
+	}
+	return dir{os.NewFile(uintptr(fd), path)}, true
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // move renames a file over what is at the other spot.
-func move(from, to spot) error { return from.folder.top.Rename(from.full(), to.full()) }
+func move(from, to spot) error { return from.folder.top.root.Rename(from.full(), to.full()) }
 
 // moveNew renames a file to a spot where nothing is; else fs.ErrExist. Of several that try at once
 // one succeeds.
 func moveNew(from, to spot) error {
-	if err := from.folder.top.Link(from.full(), to.full()); err != nil {
+	if err := from.folder.top.root.Link(from.full(), to.full()); err != nil {
 		return err
 	}
-	return from.folder.root.Remove(from.name)
+	return from.folder.remove(from.name)
 }
 
 // swap is not to be had here: files are moved aside and linked instead.
@@ -34,7 +34,7 @@ func removeFolder(s spot) error {
 	if !info.IsDir() {
 		return fs.ErrExist
 	}
-	return s.folder.root.Remove(s.name)
+	return s.folder.remove(s.name)
 }
 
 // full is the path from the top, for calls that take two names in one root.

@@ -35,7 +35,7 @@ func moveNew(from, to spot) error {
 	if err != nil {
 		return err
 	}
-	return from.folder.root.Remove(from.name)
+	return from.folder.remove(from.name)
 }
 
 // swap exchanges what is at two spots, in one step.
@@ -47,40 +47,24 @@ func swap(one, two spot) error {
 
 // removeFolder removes an empty folder, and nothing else.
 func removeFolder(s spot) error {
-	return between(s, s, func(fd, _ int) error {
-		return unix.Unlinkat(fd, s.name, unix.AT_REMOVEDIR)
+	return s.folder.by(func(at int) error {
+		return unix.Unlinkat(at, s.name, unix.AT_REMOVEDIR)
 	})
 }
 
 // between calls with the descriptors of the folders of two spots.
 func between(one, two spot, call func(a, b int) error) error {
-	a, err := one.folder.file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	b, err := two.folder.file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var inner, called error
-	err = a.Control(func(fd uintptr) {
-		inner = b.Control(func(other uintptr) { called = retried(fd, other, call) })
+	return one.folder.by(func(a int) error {
+		return two.folder.by(func(b int) error { return call(a, b) })
 	})
-	return errors.Join(err, inner, called)
-}
-
-func retried(a, b uintptr, call func(a, b int) error) error {
-	for {
-		err := call(int(a), int(b))
-		if !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 // inode is the number of a file, which it keeps as long as it exists.
 func inode(info fs.FileInfo) string {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+	switch stat := info.Sys().(type) {
+	case *unix.Stat_t:
+		return strconv.FormatUint(stat.Ino, 16)
+	case *syscall.Stat_t:
 		return strconv.FormatUint(stat.Ino, 16)
 	}
 	return ""

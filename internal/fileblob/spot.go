@@ -22,7 +22,7 @@ type spot struct {
 // errFolder is blob.ErrForeign where the thing is a folder.
 var errFolder = fmt.Errorf("%w: a folder", blob.ErrForeign)
 
-func (s spot) stat() (fs.FileInfo, error) { return s.folder.root.Lstat(s.name) }
+func (s spot) stat() (fs.FileInfo, error) { return s.folder.lstat(s.name) }
 
 // plain is stat where anything but a plain file is an error.
 func (s spot) plain() (fs.FileInfo, error) {
@@ -46,33 +46,32 @@ func (s spot) openFile() (*os.File, fs.FileInfo, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		file, err := s.folder.root.Open(s.name)
-		if err != nil {
-			return nil, nil, err
-		}
-		got, err := file.Stat()
-		if err == nil && os.SameFile(want, got) {
-			return file, got, nil
-		}
-		file.Close()
-		if err != nil {
-			return nil, nil, err
+		file, got, err := s.folder.openPlain(s.name, os.O_RDONLY, want)
+		if !errors.Is(err, errMoved) {
+			return file, got, err
 		}
 		// It was replaced between the two looks, perhaps by a link. Look again.
 	}
 }
 
+// A content is what was read of a file, and the tag of the whole of it.
+type content struct {
+	data []byte
+	tag  blob.Tag
+	info fs.FileInfo
+}
+
 // read returns n bytes from off on, to the end if n < 0, and the tag of the whole file.
-func (s spot) read(off, n int64) ([]byte, blob.Tag, error) {
+func (s spot) read(off, n int64) (content, error) {
 	file, info, err := s.openFile()
 	if err != nil {
-		return nil, "", err
+		return content{}, err
 	}
 	defer file.Close()
 	digest := sha256.New()
 	in := io.TeeReader(file, digest)
 	if _, err := io.CopyN(io.Discard, in, off); err != nil && !errors.Is(err, io.EOF) {
-		return nil, "", err
+		return content{}, err
 	}
 	size := max(info.Size()-off, 0)
 	part := in
@@ -81,12 +80,15 @@ func (s spot) read(off, n int64) ([]byte, blob.Tag, error) {
 	}
 	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	if _, err := data.ReadFrom(part); err != nil {
-		return nil, "", err
+		return content{}, err
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil {
-		return nil, "", err
+	if n >= 0 {
+		if _, err := io.Copy(io.Discard, in); err != nil {
+			return content{}, err
+		}
 	}
-	return data.Bytes(), blob.Tag(hex.EncodeToString(digest.Sum(nil))), nil
+	tag := blob.Tag(hex.EncodeToString(digest.Sum(nil)))
+	return content{data.Bytes(), tag, info}, nil
 }
 
 // sync makes the contents of a plain file durable. What is not there needs nothing.
@@ -107,7 +109,7 @@ func (s spot) remove() error {
 	if _, err := s.plain(); err != nil {
 		return err
 	}
-	return s.folder.root.Remove(s.name)
+	return s.folder.remove(s.name)
 }
 
 func tagOf(data []byte) blob.Tag {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"rookery/internal/blob"
 )
@@ -21,8 +20,7 @@ type staged struct {
 // stage writes a file to tmp, and to the disk if it has to be durable.
 func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
 	s := &staged{spot: spot{b.tmp, rand.Text()}, tag: tagOf(data)}
-	const flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY
-	file, err := b.tmp.root.OpenFile(s.name, flags, 0o644)
+	file, err := b.tmp.create(s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +44,7 @@ func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
 // drop removes the file, if it is still staged. If that does not succeed, the next Open does it.
 func (s *staged) drop() {
 	if !s.gone {
-		_ = s.folder.root.Remove(s.name)
+		_ = s.folder.remove(s.name)
 	}
 }
 
@@ -71,12 +69,17 @@ func (s *staged) like(info fs.FileInfo) error {
 	if s.info.Mode().Perm() == info.Mode().Perm() {
 		return nil
 	}
-	return s.folder.root.Chmod(s.name, info.Mode().Perm())
+	file, _, err := s.openFile()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Chmod(info.Mode().Perm())
 }
 
 // clearTmp removes what a killed process left in tmp: files that never had a place.
 func (b *Bucket) clearTmp() error {
-	names, err := b.tmp.file.Readdirnames(-1)
+	names, err := b.tmp.Readdirnames(-1)
 	if err != nil {
 		return err
 	}

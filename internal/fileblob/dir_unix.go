@@ -1,0 +1,153 @@
+//go:build linux || darwin
+
+package fileblob
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rookery/internal/blob"
+)
+
+// A dir is an open directory. Every call of it is one to the system, by the descriptor: nothing is
+// looked up by a path, and no link is followed.
+type dir struct{ *os.File }
+
+// openTop opens the directory at a path, whose links are followed.
+func openTop(path string) (dir, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	return dir{file}, err
+}
+
+// enter opens the directory of a name. A plain file is fs.ErrNotExist, and what else is no
+// directory blob.ErrForeign.
+func (d dir) enter(name string) (dir, error) {
+	for range 10 {
+		file, err := d.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err == nil {
+			return dir{file}, nil
+		}
+		if !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) {
+			return dir{}, err
+		}
+		info, err := d.lstat(name)
+		switch {
+		case err != nil:
+			return dir{}, err
+		case info.Mode().IsRegular():
+			return dir{}, fmt.Errorf("enter a file: %w", fs.ErrNotExist)
+		case !info.IsDir():
+			return dir{}, fmt.Errorf("%w: on the way", blob.ErrForeign)
+		}
+		// It was replaced by a directory between the two looks.
+	}
+	return dir{}, errMoved
+}
+
+// open opens what is under a name, and follows no link there.
+func (d dir) open(name string, flags int, perm uint32) (*os.File, error) {
+	const always = unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd := -1
+	err := d.by(func(at int) (err error) {
+		fd, err = unix.Openat(at, name, flags|always, perm)
+		return err
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// openPlain opens a file that was looked at and found to be plain; errMoved says that it is another
+// thing by now.
+func (d dir) openPlain(name string, flags int, _ fs.FileInfo) (*os.File, fs.FileInfo, error) {
+	file, err := d.open(name, flags, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EISDIR) {
+		return nil, nil, errMoved
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errMoved
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// create makes and opens a plain file where nothing is; else fs.ErrExist.
+func (d dir) create(name string) (*os.File, error) {
+	return d.open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o644)
+}
+
+func (d dir) lstat(name string) (fs.FileInfo, error) {
+	e := entry{name: name}
+	err := d.by(func(at int) error {
+		return unix.Fstatat(at, name, &e.stat, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
+	}
+	return e, nil
+}
+
+func (d dir) mkdir(name string, perm uint32) error {
+	return d.by(func(at int) error { return unix.Mkdirat(at, name, perm) })
+}
+
+// remove removes what is no directory.
+func (d dir) remove(name string) error {
+	return d.by(func(at int) error { return unix.Unlinkat(at, name, 0) })
+}
+
+// by calls with the descriptor, again if a signal came.
+func (d dir) by(call func(at int) error) error {
+	conn, err := d.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var called error
+	err = conn.Control(func(fd uintptr) {
+		called = call(int(fd))
+		for errors.Is(called, unix.EINTR) {
+			called = call(int(fd))
+		}
+	})
+	return errors.Join(err, called)
+}
+
+// An entry is what a directory says of a name. Of a thing that is neither a plain file nor a
+// directory, it does not say what it is.
+type entry struct {
+	name string
+	stat unix.Stat_t
+}
+
+var _ fs.FileInfo = entry{}
+
+func (e entry) Name() string       { return e.name }
+func (e entry) Size() int64        { return e.stat.Size }
+func (e entry) ModTime() time.Time { return time.Unix(e.stat.Mtim.Unix()) }
+func (e entry) IsDir() bool        { return e.Mode().IsDir() }
+func (e entry) Sys() any           { return &e.stat }
+
+func (e entry) Mode() fs.FileMode {
+	perm := fs.FileMode(e.stat.Mode) & fs.ModePerm
+	switch e.stat.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return perm
+	case unix.S_IFDIR:
+		return perm | fs.ModeDir
+	}
+	return perm | fs.ModeIrregular
+}
