@@ -34,10 +34,15 @@ func (x *exchange) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "rookery", Title: "Rookery", Version: x.opt.Version},
 		&mcp.ServerOptions{
 			Instructions: x.opt.Instructions,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			Capabilities: &mcp.ServerCapabilities{
+				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+				Prompts: &mcp.PromptCapabilities{}, Completions: &mcp.CompletionCapabilities{},
+			},
 			SetCacheable: private,
 		})
 	s.AddReceivingMiddleware(x.receive)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "every", URITemplate: everyURI}, x.read)
+	x.offerPrompts(s)
 	return s
 }
 
@@ -77,26 +82,41 @@ var (
 		`":{"type":"string","x-mcp-header":"` + vaultMark + `"}}}`)
 )
 
-// receive lists the tools, refuses calls of others, and leaves the rest to the SDK.
+// receive answers what is ours to list and to complete, refuses what the request does not see, and
+// leaves the rest to the SDK.
 func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		ctx = auth.WithCaller(ctx, x.caller)
 		switch r := r.(type) {
 		case *mcp.ListToolsRequest:
 			return x.list(ctx, r)
+		case *mcp.ListResourcesRequest:
+			return x.listResources(ctx, r)
+		case *mcp.ListResourceTemplatesRequest:
+			return x.listTemplates(ctx, r)
+		case *mcp.ListPromptsRequest:
+			return x.listPrompts(ctx, r)
+		case *mcp.CompleteRequest:
+			return x.complete(ctx, r)
+		case *mcp.ReadResourceRequest:
+			return x.readResource(ctx, r, next, method)
+		case *mcp.GetPromptRequest:
+			if err := x.noPrompt(r.Params.Name); err != nil {
+				return nil, err
+			}
 		case *mcp.CallToolRequest:
 			if f := x.notServed(r.Params.Name); f != nil {
 				return nil, protocolError(jsonrpc.CodeInvalidParams, f)
 			}
 		}
-		return next(auth.WithCaller(ctx, x.caller), method, r)
+		return next(ctx, method, r)
 	}
 }
 
 // list answers all tools that the caller may see, on one page.
 func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Result, error) {
 	if r.Params != nil && r.Params.Cursor != "" {
-		return nil, protocolError(jsonrpc.CodeInvalidParams,
-			fault.New(fault.InvalidParameter, "the list of tools has one page, and no cursor"))
+		return nil, x.noCursor()
 	}
 	out := &mcp.ListToolsResult{Tools: []*mcp.Tool{}}
 	for _, t := range x.view.listed(x.caller) {

@@ -5,6 +5,9 @@
 // so any instance can answer any call. Both eras of the protocol are spoken: 2026-07-28, which
 // knows no sessions, and the ones before it, whose `initialize` is answered without giving one.
 //
+// Resources, prompts and completions are tools too, which say in their Spec that they are; a list of
+// tools leaves out prompts and what completes.
+//
 // The path and the headers of a request say which tools it sees; see view. What a request does not
 // see for that reason it cannot call either. What the caller's role, or a read-only path or header,
 // takes away is not listed, but a call of it reaches the catalogue, which refuses it in its own
@@ -48,6 +51,9 @@ type Options struct {
 	// Authenticate says who sent a request. Nil: everybody is auth.LocalCaller.
 	Authenticate func(*http.Request) (auth.Caller, error)
 
+	Documents []Document // served to everybody, first in the list of resources
+	PageSize  int        // of the list of resources; 0: tool.MaxValues
+
 	Instructions string // for a model, given when a client connects
 	Version      string // of the program
 	Log          *slog.Logger
@@ -84,6 +90,7 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	for _, t := range cat.Tools() {
 		e.pages[t] = page(t)
 	}
+	checkEach(cat.Tools())
 	return e
 }
 

@@ -17,8 +17,9 @@ const allSets = "all"
 // A view is the tools that a request sees, in the order in which they are listed.
 type view struct {
 	tools    []*tool.Tool
-	sets     []string // those that are addressed by name; none: no set is
-	readOnly bool     // mutations are not listed, and refused when called
+	aids     []*tool.Tool // those whose resources and prompts it sees: at Path itself, all tools'
+	sets     []string     // those that are addressed by name; none: no set is
+	readOnly bool         // mutations are not listed, and refused when called
 }
 
 // atPath is the view of a path: Path itself, its x/{set}[,{set}…] and x/all, and each of them behind
@@ -27,7 +28,7 @@ func (e *endpoint) atPath(path string) (*view, *fault.Fault) {
 	rest := strings.TrimSuffix(strings.TrimPrefix(path, Path), "/")
 	rest, readOnly := cutSegment(rest, "readonly")
 	sets, bySet := cutSegment(rest, "x")
-	v := &view{tools: e.first, readOnly: readOnly}
+	v := &view{tools: e.first, aids: e.cat.Tools(), readOnly: readOnly}
 	if !bySet && rest != "" {
 		return nil, e.unknownPath()
 	}
@@ -110,25 +111,33 @@ func common(path, header []string) []string {
 
 // keep leaves the tools for which ok holds. It does not touch the slice that the view was given.
 func (v *view) keep(ok func(*tool.Tool) bool) {
+	v.tools, v.aids = those(v.tools, ok), those(v.aids, ok)
+}
+
+// those are the tools for which ok holds, in a list of its own.
+func those(tools []*tool.Tool, ok func(*tool.Tool) bool) []*tool.Tool {
 	var kept []*tool.Tool
-	for _, t := range v.tools {
+	for _, t := range tools {
 		if ok(t) {
 			kept = append(kept, t)
 		}
 	}
-	v.tools = kept
+	return kept
 }
 
 // listed are the tools that a caller of this role is shown.
 func (v *view) listed(c auth.Caller) []*tool.Tool {
-	var shown []*tool.Tool
-	for _, t := range v.tools {
-		hidden := c.ReadOnly && t.Kind.Mutates()
-		if c.Role("").Allows(t.Role) && !hidden {
-			shown = append(shown, t)
-		}
-	}
-	return shown
+	return those(v.tools, func(t *tool.Tool) bool { return !t.Aid() && mayUse(c, t) })
+}
+
+// offered are the tools whose resources and prompts a caller of this role is shown.
+func (v *view) offered(c auth.Caller) []*tool.Tool {
+	return those(v.aids, func(t *tool.Tool) bool { return mayUse(c, t) })
+}
+
+// mayUse reports whether there is a vault in which the caller may use the tool.
+func mayUse(c auth.Caller, t *tool.Tool) bool {
+	return c.Role("").Allows(t.Role) && !(c.ReadOnly && t.Kind.Mutates())
 }
 
 // find is the tool of the view that a name means: by its long name, an alias, or its short name

@@ -9,7 +9,7 @@ import (
 
 // Vault is embedded in the input of every tool that works on one vault.
 type Vault struct {
-	Vault string `json:"vault,omitempty" jsonschema:"name of the vault; optional if you see exactly one"`
+	Vault string `json:"vault,omitempty" complete:"vault" jsonschema:"name of the vault; optional if you see exactly one"`
 }
 
 // Page is embedded in the input of every tool that answers a list.

@@ -64,7 +64,8 @@ type Catalogue struct {
 
 var _ Invoker = (*Catalogue)(nil)
 
-// NewCatalogue makes a catalogue. Two tools that share a name, a route or a command are an error.
+// NewCatalogue makes a catalogue. Two tools that share a name, a route, a command, a resource, a
+// prompt or what they complete are an error.
 func NewCatalogue(tools []*Tool, o Options) (*Catalogue, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -111,8 +112,30 @@ func (c *Catalogue) register() error {
 				return err
 			}
 		}
+		if err := t.takeAids(take); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// takeAids takes what must be unique beside names, routes and commands: the URIs of resources, the
+// names of prompts, and the kinds that are completed.
+func (t *Tool) takeAids(take func(kind, what, name string) error) error {
+	for _, r := range t.Resources {
+		if err := take("resource ", shapeOf(r.URI), t.Name); err != nil {
+			return err
+		}
+	}
+	for _, kind := range t.Completes {
+		if err := take("completion of ", kind, t.Name); err != nil {
+			return err
+		}
+	}
+	if !t.Prompt {
+		return nil
+	}
+	return take("prompt ", t.LocalName(), t.Name)
 }
 
 // shapeOf is a path without the names of its parameters: two paths of one shape cannot be told

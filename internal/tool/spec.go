@@ -45,7 +45,22 @@ type Spec struct {
 	// Input and Output say that the command line reads files into an argument, or writes files
 	// from a list in the answer.
 	Input, Output *Files
+
+	// Resources are the documents that the tool reads for clients that know documents by a URI.
+	Resources []Resource
+
+	// Prompt says that the answer is an instruction for a model, which a person picks: its data is
+	// {text}. It goes by its LocalName among the prompts, so Short must be unique among them.
+	Prompt bool
+
+	// Completes are the kinds of values that the tool completes; see Complete. Its input embeds a
+	// Completing, and its output is Values.
+	Completes []string
 }
+
+// Aid reports whether the tool helps whoever makes a call, and is none that a model chooses: a
+// prompt, or one that completes. Where tools are listed for models it is left out.
+func (s *Spec) Aid() bool { return s.Prompt || len(s.Completes) > 0 }
 
 // Kind says what a tool does to what is remembered. View state is not remembered.
 type Kind int

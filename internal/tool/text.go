@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,4 +69,16 @@ func (a Arg) Kind() string {
 		return a.Schema.Types[0]
 	}
 	return "any"
+}
+
+// Options are those of the few values that the argument may have which begin with a prefix; none if
+// it may have others.
+func (a Arg) Options(prefix string) []string {
+	all := []string{}
+	for _, option := range a.Schema.Enum {
+		if text := fmt.Sprint(option); strings.HasPrefix(text, prefix) {
+			all = append(all, text)
+		}
+	}
+	return all
 }

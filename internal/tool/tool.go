@@ -25,6 +25,7 @@ type Tool struct {
 // nothing else; `enum`, `default`, `min`, `max` (of a number, or of the length of a text) and
 // `alias` (other names, by commas) say the rest. For the list of commands, `absent` says in words
 // what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
+// `complete` names the kind of values that complete it as it is typed (see Complete).
 // Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
 // also when the function returns an error.
 //
@@ -111,6 +112,12 @@ func (t *Tool) check() error {
 	}
 	for flagged := range t.Flags {
 		named = append(named, flagged)
+	}
+	if len(t.Completes) > 0 {
+		named = append(named, "kind", "prefix", "limit", "page_token")
+	}
+	for _, r := range t.Resources {
+		named = append(named, r.Vars()...)
 	}
 	for _, name := range named {
 		if a, ok := t.Arg(name); !ok || a.Name != name {

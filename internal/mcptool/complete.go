@@ -1,0 +1,109 @@
+package mcptool
+
+import (
+	"context"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// complete answers what an argument of a prompt, or a variable of a template, may become.
+func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Result, error) {
+	if r.Params == nil || r.Params.Ref == nil {
+		return nil, x.failed(jsonrpc.CodeInvalidParams,
+			fault.New(fault.InvalidParameter, "say in ref what is being completed"))
+	}
+	a, err := x.unfinished(r.Params.Ref, r.Params.Argument.Name)
+	if err != nil {
+		return nil, err
+	}
+	values, f := x.valuesOf(ctx, a, r.Params)
+	if f != nil {
+		return nil, x.failed(errorCode(f), f)
+	}
+	return &mcp.CompleteResult{Completion: values}, nil
+}
+
+// unfinished is the argument that a reference and a name mean.
+func (x *exchange) unfinished(ref *mcp.CompleteReference, name string) (tool.Arg, error) {
+	var t *tool.Tool
+	var names []string
+	switch ref.Type {
+	case "ref/prompt":
+		if t = x.prompt(ref.Name); t == nil {
+			return tool.Arg{}, x.noPrompt(ref.Name)
+		}
+		for _, a := range t.Args {
+			names = append(names, a.Name)
+		}
+	case "ref/resource":
+		if t, names = x.template(ref.URI); t == nil {
+			return tool.Arg{}, x.failed(jsonrpc.CodeInvalidParams,
+				fault.New(fault.NotFound, "there is no such resource template"))
+		}
+	default:
+		return tool.Arg{}, x.failed(jsonrpc.CodeInvalidParams,
+			fault.New(fault.InvalidParameter, "ref is of type ref/prompt or ref/resource"))
+	}
+	a, ok := t.Arg(name)
+	if !ok || !slices.Contains(names, a.Name) {
+		return tool.Arg{}, x.failed(jsonrpc.CodeInvalidParams,
+			fault.New(fault.InvalidParameter, "there is no such argument").With("available", names))
+	}
+	return a, nil
+}
+
+// template is the tool behind a template, and its variables.
+func (x *exchange) template(uri string) (*tool.Tool, []string) {
+	for _, t := range x.view.offered(x.caller) {
+		for _, r := range t.Resources {
+			if r.URI == uri {
+				return t, r.Vars()
+			}
+		}
+	}
+	return nil, nil
+}
+
+// valuesOf are the values of an argument: the few that its schema has, else what completes it.
+func (x *exchange) valuesOf(
+	ctx context.Context, a tool.Arg, p *mcp.CompleteParams,
+) (mcp.CompletionResultDetails, *fault.Fault) {
+	out := mcp.CompletionResultDetails{Values: a.Options(p.Argument.Value)}
+	if len(a.Schema.Enum) > 0 || a.Complete == "" {
+		return out, nil
+	}
+	u := tool.Unfinished{Kind: a.Complete, Prefix: p.Argument.Value}
+	if p.Context != nil {
+		u.Vault = p.Context.Arguments[vaultArg]
+	}
+	values, f := x.completed(ctx, u)
+	out.Values, out.HasMore = append(out.Values, values.Items...), values.Next != ""
+	return out, f
+}
+
+// completed asks for values. What the caller may not see, or has not yet said enough about, has
+// none.
+func (x *exchange) completed(
+	ctx context.Context, u tool.Unfinished,
+) (tool.Completed, *fault.Fault) {
+	values, err := tool.Complete(ctx, x.cat, x.cat.Tools(), u)
+	if err == nil {
+		return values, nil
+	}
+	switch f := fault.Of(err); f.Status() {
+	case fault.StatusNotFound, fault.StatusForbidden:
+		return tool.Completed{}, nil
+	case fault.StatusInvalidArgument:
+		if u.PageToken == "" {
+			return tool.Completed{}, nil
+		}
+		return tool.Completed{}, f
+	default:
+		return tool.Completed{}, f
+	}
+}

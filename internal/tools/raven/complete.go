@@ -1,0 +1,169 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+)
+
+//go:embed complete.md
+var completeDoc string
+
+type completeIn struct {
+	tool.Vault
+	Kind string `json:"kind" enum:"id,path,type,trait,tag" jsonschema:"what is being typed"`
+	tool.Completing
+}
+
+// The kinds of values of a vault, as the tag `complete` of an argument names them.
+const (
+	kindID    = "id"
+	kindPath  = "path"
+	kindType  = "type"
+	kindTrait = "trait"
+	kindTag   = "tag"
+)
+
+// behindSlash is the byte behind the slash: no path of a folder stands behind the folder's name with
+// this, and no note between.
+const behindSlash = "0"
+
+func (f tools) complete() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_complete", Family: Family, Title: "Complete what is typed", Doc: completeDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:     tool.Route{Method: "GET", Path: "/complete"},
+		Commands:  []tool.Command{{Words: "complete", Args: []string{"kind", "prefix?"}}},
+		Completes: []string{kindID, kindPath, kindType, kindTrait, kindTag},
+	}, f.completeValue)
+}
+
+func (f tools) completeValue(
+	ctx context.Context, c auth.Caller, in completeIn,
+) (tool.Values, error) {
+	out := tool.Values{Items: []string{}}
+	after, err := in.After(Family)
+	if err != nil {
+		return out, err
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return out, err
+	}
+	out.Note("version", v.version())
+	switch head, slug, inNote := strings.Cut(in.Prefix, "#"); {
+	case in.Kind != kindID && in.Kind != kindPath:
+		var names []string
+		names, err = namesOf(v.idx, in.Kind)
+		pickWords(&out, names, in, after)
+	case inNote:
+		pickWords(&out, slugsIn(v.idx, head, slug), in, after)
+	default:
+		pickPaths(&out, v.idx, in, after)
+	}
+	return out, err
+}
+
+// namesOf are the words of a vault of one kind.
+func namesOf(idx *index.Index, kind string) ([]string, error) {
+	var names []string
+	if kind == kindTag {
+		for name := range idx.Tags() {
+			names = append(names, name)
+		}
+		return names, nil
+	}
+	s, err := schemaOf(idx)
+	if err != nil {
+		return nil, err
+	}
+	if kind == kindTrait {
+		for _, t := range s.Traits {
+			names = append(names, t.Name)
+		}
+		return names, nil
+	}
+	for _, t := range s.Types {
+		names = append(names, t.Name)
+	}
+	return names, nil
+}
+
+// slugsIn are the ids of the sections of a note that begin so.
+func slugsIn(idx *index.Index, note, slug string) []string {
+	o, ok := idx.Find(note)
+	if !ok || o.Section != nil {
+		return nil
+	}
+	var ids []string
+	for i := range o.Note.Sections {
+		if s := &o.Note.Sections[i]; strings.HasPrefix(s.Slug, slug) {
+			ids = append(ids, note+"#"+s.Slug)
+		}
+	}
+	return ids
+}
+
+// pickWords fills a page with those of the values that begin as typed, bytewise.
+func pickWords(out *tool.Values, values []string, in completeIn, after string) {
+	slices.Sort(values)
+	for _, value := range slices.Compact(values) {
+		if value <= after || !strings.HasPrefix(value, in.Prefix) {
+			continue
+		}
+		if len(out.Items) == in.Limit {
+			out.More(out.Items[in.Limit-1])
+			return
+		}
+		out.Items = append(out.Items, value)
+	}
+}
+
+// pickPaths fills a page with the notes and folders that begin as typed, by path. Of a folder only its
+// name is looked at, however much is in it.
+func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) {
+	if _, ok := idx.Note(in.Prefix); ok && after == "" && in.Kind == kindPath {
+		out.Items = append(out.Items, in.Prefix)
+	}
+	at := max(after, in.Prefix)
+	for {
+		path, ok := noteBehind(idx, at)
+		if !ok || !strings.HasPrefix(path, in.Prefix) {
+			return
+		}
+		if len(out.Items) == in.Limit {
+			out.More(at)
+			return
+		}
+		var value string
+		if value, at = shownAs(path, in); strings.HasPrefix(value, in.Prefix) {
+			out.Items = append(out.Items, value)
+		}
+	}
+}
+
+// noteBehind is the path of the first note behind a position.
+func noteBehind(idx *index.Index, at string) (string, bool) {
+	for n := range idx.Notes(at) {
+		return n.Path, true
+	}
+	return "", false
+}
+
+// shownAs is what a path is shown as: the folder that it lies in below what is typed, or itself; and
+// the position behind it.
+func shownAs(path string, in completeIn) (value, behind string) {
+	if i := strings.IndexByte(path[len(in.Prefix):], '/'); i >= 0 {
+		folder := path[:len(in.Prefix)+i]
+		return folder + "/", folder + behindSlash
+	}
+	if in.Kind == kindID {
+		return strings.TrimSuffix(path, ".md"), path
+	}
+	return path, path
+}

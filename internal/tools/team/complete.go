@@ -1,0 +1,59 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed complete.md
+var completeDoc string
+
+type completeIn struct {
+	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"what is being typed"`
+	tool.Completing
+}
+
+func (f tools) complete() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_complete", Family: Family, Title: "Complete a vault's name", Doc: completeDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:     tool.Route{Method: "GET", Path: "/complete"},
+		Commands:  []tool.Command{{Words: "complete vault", Args: []string{"prefix?"}}},
+		Completes: []string{"vault"},
+	}, f.completeName)
+}
+
+// completeName lists the vaults that the caller sees and that can be used. None of them is opened.
+func (f tools) completeName(
+	ctx context.Context, c auth.Caller, in completeIn,
+) (tool.Values, error) {
+	out := tool.Values{Items: []string{}}
+	after, err := in.After(Family)
+	if err != nil {
+		return out, err
+	}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return out, err
+	}
+	s, _, err := t.State(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, e := range visible(c, s.Vaults()) {
+		if e.Status != repo.Active || e.Name <= after || !strings.HasPrefix(e.Name, in.Prefix) {
+			continue
+		}
+		if len(out.Items) == in.Limit {
+			out.More(out.Items[in.Limit-1])
+			break
+		}
+		out.Items = append(out.Items, e.Name)
+	}
+	return out, nil
+}
