@@ -181,7 +181,7 @@ func (f *folder) take(ctx context.Context, c searchChange) error {
 	if err != nil {
 		return fmt.Errorf("read a note to be searched: %w", err)
 	}
-	f.piece = append(f.piece, search.Change{Doc: c.path, Note: searchable(c.note, text)})
+	f.piece = append(f.piece, search.Change{Doc: c.path, Note: SearchNote(c.note, text)})
 	if f.size += len(text); f.size >= pieceSize {
 		f.done()
 	}

@@ -15,9 +15,9 @@ var titles = []string{"title", "name"}
 // others are the fields that say by which words a note goes too. Its tags are known without them.
 var others = []string{"aliases", "alias", "description", "summary", "keywords"}
 
-// searchable is what is searched of a note: everything in its text, and some of it with more weight.
+// SearchNote is what is searched of a note: everything in its text, and some of it with more weight.
 // It looks at nothing but the note, so that no setting but the language changes it.
-func searchable(n *index.Note, text []byte) *search.Note {
+func SearchNote(n *index.Note, text []byte) *search.Note {
 	s := &search.Note{Title: n.Title, Text: text, Body: n.BodyStart}
 	for _, name := range titles {
 		if f, ok := n.Field(name); ok && s.Title == "" {
