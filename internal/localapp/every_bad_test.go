@@ -225,7 +225,7 @@ func marshalled(t testing.TB, v any) json.RawMessage {
 var strangeNames = []string{
 	"../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`, "people/../inbox", "people//alice",
 	"./inbox", "a\x00b", "a\nb", ".raven/audit.log", ".trash/x", ".rookery/x", "#", "##",
-	"people/alice#../notes", strings.Repeat("x", 600), strings.Repeat("x/", 5000), "%2e%2e/x",
+	"people/alice#../nothing", strings.Repeat("x", 600), strings.Repeat("x/", 5000), "%2e%2e/x",
 }
 
 // windowsNames cannot be files on every system.
@@ -255,6 +255,7 @@ func writtenBad(t testing.TB) []badCall {
 		add(fault.NotFound, "raven_edit", map[string]any{"id": name, "old_str": "a", "new_str": "b"})
 		add(fault.InvalidType, "raven_schema_type", map[string]any{"name": name})
 		add(fault.InvalidType, "raven_object_list", map[string]any{"type": name})
+		add(fault.InvalidType, "raven_search", map[string]any{"query": "x", "type": name})
 		add(fault.InvalidType, "raven_new", map[string]any{"type": name, "title": "x"})
 		add(fault.NotFound, "raven_stats", map[string]any{"vault": name})
 		add(fault.NotFound, "team_vault_export", map[string]any{"vault": name})
@@ -279,6 +280,9 @@ func writtenBad(t testing.TB) []badCall {
 	add(fault.Conflict, "raven_delete", map[string]any{"id": "people/alice", "if_version": "v1"})
 	add(fault.DuplicateID, "team_vault_import",
 		map[string]any{"notes": []any{map[string]any{"path": "people/alice.md", "text": "x"}}})
+	for _, query := range []string{"", " ", "\n\t "} {
+		add(fault.MissingRequired, "raven_search", map[string]any{"query": query})
+	}
 	large := strings.Repeat("x", 1<<20+1)
 	add(fault.NoteTooLarge, "raven_new", map[string]any{"type": "page", "title": "x", "content": large})
 	add(fault.NoteTooLarge, "raven_add", map[string]any{"text": large, "to": "inbox"})
@@ -290,6 +294,7 @@ func writtenBad(t testing.TB) []badCall {
 	add(fault.InvalidValue, "raven_new", map[string]any{"type": "page", "title": "x", "fields": map[string]any{"a": deep}})
 	for _, token := range []string{"x", "p1:x", "cDE", "AAAA", strings.Repeat("A", 5000), "\x00", "é"} {
 		add(fault.InvalidValue, "raven_object_list", map[string]any{"page_token": token})
+		add(fault.InvalidValue, "raven_search", map[string]any{"query": "x", "page_token": token})
 		add(fault.InvalidParameter, "team_vault_list", map[string]any{"page_token": token})
 		add(fault.InvalidParameter, "team_vault_export", map[string]any{"page_token": token})
 	}

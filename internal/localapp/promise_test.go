@@ -84,7 +84,7 @@ func wordsOf(made *tool.Tool) []string {
 
 // TestSharedArguments covers the arguments of CONTRACT §3 that many tools take.
 func TestSharedArguments(t *testing.T) {
-	paged := []string{"raven_object_list", "team_vault_list", "team_vault_export"}
+	paged := []string{"raven_object_list", "raven_search", "team_vault_list", "team_vault_export"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {

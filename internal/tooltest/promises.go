@@ -103,7 +103,7 @@ var Promises = []Promise{
 	{Tool: "raven_tag", Args: []string{"tag", "list"}, Why: inDepth},
 	{Tool: "raven_date", Args: []string{"date"}, Why: inDepth},
 	{Tool: "raven_untyped", Why: inDepth},
-	{Tool: "raven_search", Args: []string{"query", "type"}, Why: inDepth},
+	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
 	{Tool: "raven_history", Args: []string{"id"}, Why: withTime},
@@ -236,7 +236,7 @@ var LaterCommands = map[string]string{
 	"query": withPlans, "batch": withPlans, "validate": withPlans, "upsert": withPlans,
 	"log": withTime, "history": withTime, "undo": withTime, "restore": withPlans,
 	"schema add":    withSchema,
-	"schema update": withSchema, "schema remove": withSchema, "object search": inDepth,
+	"schema update": withSchema, "schema remove": withSchema,
 	"search": notesYet, "get-note": notesYet, "get-note-outline": notesYet,
 	"get-document-tree": notesYet, "get-metadata-facets": notesYet, "list-notes": notesYet,
 	"write": notesYet, "export": notesYet, "import": notesYet,

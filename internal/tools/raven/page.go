@@ -87,6 +87,11 @@ func spotAfter(in tool.Page) (index.Spot, error) {
 			return index.Spot{Path: parts[2], Line: line, Position: position}, nil
 		}
 	}
-	return index.Spot{}, fault.New(fault.InvalidValue, "page_token is of another list").
+	return index.Spot{}, otherList()
+}
+
+// otherList is the fault of a page token that some other list gave.
+func otherList() error {
+	return fault.New(fault.InvalidValue, "page_token is of another list").
 		With("argument", "page_token").Fix("use meta.next_page_token of the page before")
 }

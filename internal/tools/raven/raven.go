@@ -31,7 +31,7 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 	return []*tool.Tool{
 		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaTraits(), f.schemaTrait(),
 		f.schemaCommands(), f.schemaValidate(),
-		f.objectList(), f.objectGet(), f.read(),
+		f.objectList(), f.objectGet(), f.search(), f.read(),
 		f.create(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
 		f.stats(), f.reindex(),
 	}

@@ -1,0 +1,197 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/search"
+	"rookery/internal/tool"
+)
+
+//go:embed search.md
+var searchDoc string
+
+type searchIn struct {
+	tool.Vault
+	Query string `json:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
+	Type  string `json:"type,omitempty" jsonschema:"only notes of this type"`
+	tool.Page
+}
+
+type searchOut struct {
+	tool.Aside `json:"-"`
+	Query      string `json:"query"`
+	Items      []hit  `json:"items"`
+}
+
+// A hit is a note that was found (raven.md §6.8).
+type hit struct {
+	ID        string  `json:"id"`
+	Title     string  `json:"title"`
+	FilePath  string  `json:"file_path"`
+	Snippet   string  `json:"snippet" jsonschema:"of the best section, in one line"`
+	Score     float64 `json:"score" jsonschema:"higher is better; says nothing across queries"`
+	LineStart int     `json:"line_start" jsonschema:"where the best section begins"`
+}
+
+func (f tools) search() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_search", Family: Family, Title: "Search notes", Doc: searchDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/object-search"},
+		Commands: []tool.Command{{Words: "object search", Args: []string{"query"}}},
+	}, f.searchNotes)
+}
+
+func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (searchOut, error) {
+	out := searchOut{Query: in.Query, Items: []hit{}}
+	if strings.TrimSpace(in.Query) == "" {
+		return out, fault.New(Family.Missing, "query must have at least one word").
+			With("argument", "query")
+	}
+	after, err := placeAfter(in.Page)
+	if err != nil {
+		return out, err
+	}
+	v, err := f.vault(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return out, err
+	}
+	s, err := v.Searchable(ctx)
+	if err != nil {
+		return out, err
+	}
+	holds, err := ofType(s.Index, in.Type)
+	if err != nil {
+		return out, err
+	}
+	q := finder{
+		view: view{vault: v, idx: s.Index}, search: s.Search, holds: holds,
+		query: search.ParseQuery(in.Query),
+	}
+	return out, q.page(ctx, &out, in.Limit, after)
+}
+
+// ofType reports of a path whether its note has a type; nil for the empty type, which all have. A
+// type that does not exist is INVALID_TYPE.
+func ofType(idx *index.Index, name string) (func(path string) bool, error) {
+	if name == "" {
+		return nil, nil
+	}
+	s, err := schemaOf(idx)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := s.Type(name)
+	if !ok {
+		return nil, s.NoType(name)
+	}
+	return func(path string) bool {
+		n, ok := idx.Note(path)
+		return ok && n.Type == t.Name
+	}, nil
+}
+
+// A finder finds notes at one version.
+type finder struct {
+	view
+	search *search.Index
+	query  search.Query
+	holds  func(path string) bool
+}
+
+// page fills one page of what is found behind a place.
+func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
+	r, err := q.search.Search(q.query, search.Options{
+		Limit: limit + 1, After: q.cursor(after), Filter: q.holds, Text: q.text(ctx),
+	})
+	if err != nil {
+		return err
+	}
+	more := len(r.Items) > limit
+	last := place{version: q.idx.Version()}
+	for _, h := range r.Items[:min(limit, len(r.Items))] {
+		out.Items = append(out.Items, q.hit(h))
+		last.Cursor = *h.Cursor()
+	}
+	out.Paged(len(out.Items), r.Total, more, last.key())
+	out.Note("version", q.version())
+	if r.Partial {
+		out.Note("partial", true)
+	}
+	if r.Total == 0 {
+		out.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	return nil
+}
+
+// text reads the texts of what is found.
+func (q finder) text(ctx context.Context) func(path string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		f, ok := q.idx.File(path)
+		if !ok {
+			return nil, fmt.Errorf("a note that was found is not in the index")
+		}
+		return q.vault.Text(ctx, f.Body)
+	}
+}
+
+func (q finder) hit(h search.Hit) hit {
+	n, _ := q.idx.Note(h.Doc)
+	return hit{
+		ID: n.ID, Title: q.idx.NameOf(n.Object(-1)), FilePath: n.Path, Snippet: h.Snippet,
+		Score: h.Score, LineStart: h.Unit.LineStart,
+	}
+}
+
+// cursor is where a page begins. A write may have changed all scores a little since the page before:
+// the page then begins behind the note that was the last one, wherever it is now.
+func (q finder) cursor(after place) *search.Cursor {
+	if after.Doc == "" {
+		return nil
+	}
+	if after.version == q.idx.Version() {
+		return &after.Cursor
+	}
+	r, err := q.search.Search(q.query, search.Options{
+		Limit: 1, Filter: func(path string) bool { return path == after.Doc },
+	})
+	if err != nil || len(r.Items) == 0 {
+		return &after.Cursor
+	}
+	return r.Items[0].Cursor()
+}
+
+// A place is where a page ended, and of which version the score is; without a Doc, the beginning.
+type place struct {
+	version uint64
+	search.Cursor
+}
+
+// key is a place as a page token keeps it.
+func (p place) key() string {
+	return fmt.Sprintf("%d:%s:%s", p.version, strconv.FormatFloat(p.Score, 'g', -1, 64), p.Doc)
+}
+
+// placeAfter is the place that a page begins behind.
+func placeAfter(in tool.Page) (place, error) {
+	key, err := in.After(Family)
+	if err != nil || key == "" {
+		return place{}, err
+	}
+	parts := strings.SplitN(key, ":", 3)
+	if len(parts) == 3 {
+		version, err1 := strconv.ParseUint(parts[0], 10, 64)
+		score, err2 := strconv.ParseFloat(parts[1], 64)
+		if err1 == nil && err2 == nil {
+			return place{version, search.Cursor{Score: score, Doc: parts[2]}}, nil
+		}
+	}
+	return place{}, otherList()
+}
