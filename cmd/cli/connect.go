@@ -35,6 +35,9 @@ func (n connector) connect(
 	if err != nil {
 		return nil, nil, err
 	}
+	if _, err := os.Stat(dir); t.Existing && err != nil {
+		return nil, nil, fault.New(fault.NotFound, "there is no data directory").Because(err)
+	}
 	app, err := localapp.Open(ctx, localapp.Config{Data: dir})
 	var busy *localapp.InUse
 	if errors.As(err, &busy) && busy.Server != "" {

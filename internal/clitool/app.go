@@ -88,6 +88,9 @@ func (a *App) root() *cobra.Command {
 	root.SetHelpFunc(help)
 	root.SetHelpCommand(helpCommand())
 	addGlobals(root.PersistentFlags())
+	if err := root.RegisterFlagCompletionFunc("vault", a.completeVault); err != nil {
+		panic("clitool: " + err.Error())
+	}
 	for _, t := range a.Tools {
 		for _, way := range t.Commands {
 			a.add(root, t, way)

@@ -1,15 +1,27 @@
 package clitool
 
 import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"rookery/internal/tool"
 )
 
-// complete offers the values of the argument that the next word is for, if they are few.
+// patience is how long a person who has pressed Tab waits at most.
+const patience = 2 * time.Second
+
+// complete offers the values of the argument that the next word is for. Words of the form
+// name=value have no place among them.
 func (c *command) complete(
-	_ *cobra.Command, words []string, _ string,
+	cmd *cobra.Command, words []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
+	if c.pairs != "" {
+		words = slices.DeleteFunc(slices.Clone(words), pair.MatchString)
+	}
 	if len(c.slots) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -22,25 +34,107 @@ func (c *command) complete(
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	a, _ := c.tool.Arg(s.name)
-	return options(a), cobra.ShellCompDirectiveNoFileComp
+	return c.app.values(cmd, a, typed)
 }
 
-// completeFlags offers the values of flags whose values are few, and files only where a path is
-// wanted: for the flag of the argument that files are for.
+// completeFlags offers the values of flags, and files only where a path is wanted: for the flag of
+// the argument that files are for.
 func (c *command) completeFlags(cmd *cobra.Command) {
 	for _, a := range c.tool.Args {
 		if isGlobal(a) || c.tool.Input != nil && a.Name == c.tool.Input.Arg {
 			continue
 		}
-		values := fixedCompletion(a)
-		if err := cmd.RegisterFlagCompletionFunc(a.Flag, values); err != nil {
+		if err := cmd.RegisterFlagCompletionFunc(a.Flag, c.app.completion(a)); err != nil {
 			panic("clitool: " + err.Error())
 		}
 	}
 }
 
-func fixedCompletion(a tool.Arg) cobra.CompletionFunc {
-	return cobra.FixedCompletions(options(a), cobra.ShellCompDirectiveNoFileComp)
+// completion offers the values of an argument.
+func (a *App) completion(of tool.Arg) cobra.CompletionFunc {
+	return func(
+		cmd *cobra.Command, _ []string, typed string,
+	) ([]string, cobra.ShellCompDirective) {
+		return a.values(cmd, of, typed)
+	}
+}
+
+// completeVault offers the names of vaults for the global flag, and files where there are none: it
+// may name a folder as well.
+func (a *App) completeVault(
+	cmd *cobra.Command, _ []string, typed string,
+) ([]string, cobra.ShellCompDirective) {
+	values, how := a.values(cmd, tool.Arg{Complete: "vault"}, typed)
+	if len(values) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return values, how
+}
+
+// values are what an argument may become: the few values that its schema has, else those that a tool
+// completes it with. What goes wrong says nothing: whoever is typing sees no values, and no error.
+func (a *App) values(
+	cmd *cobra.Command, of tool.Arg, typed string,
+) ([]string, cobra.ShellCompDirective) {
+	how := cobra.ShellCompDirectiveNoFileComp
+	if of.Complete == "" || of.Schema != nil && len(of.Schema.Enum) > 0 {
+		return of.Options(typed), how
+	}
+	done, err := a.ask(cmd, tool.Unfinished{Kind: of.Complete, Prefix: typed})
+	if err != nil {
+		return nil, how
+	}
+	values := done.Items
+	if done.Next != "" {
+		// The shell writes what all values have in common. There are more than these, so that is
+		// what is typed, and no more.
+		values = append(values[:min(len(values), tool.MaxValues-1)], typed)
+	}
+	if slices.ContainsFunc(values, isOpen) || done.Next != "" {
+		how |= cobra.ShellCompDirectiveNoSpace
+	}
+	return values, how
+}
+
+// isOpen reports whether a value is the beginning of others.
+func isOpen(value string) bool { return strings.HasSuffix(value, "/") }
+
+// ask asks the tools for values, where the command line points. It waits no longer than a person
+// does, whatever hangs, and makes nothing where there is nothing.
+func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error) {
+	target, err := a.Target(cmd)
+	if err != nil {
+		return tool.Completed{}, err
+	}
+	target.Existing, u.Vault = true, target.Vault
+	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	defer cancel()
+	type answer struct {
+		done tool.Completed
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		done, err := a.askAt(ctx, target, u)
+		answered <- answer{done, err}
+	}()
+	select {
+	case got := <-answered:
+		return got.done, got.err
+	case <-ctx.Done():
+		return tool.Completed{}, ctx.Err()
+	}
+}
+
+func (a *App) askAt(ctx context.Context, t Target, u tool.Unfinished) (tool.Completed, error) {
+	inv, closer, err := a.Connect(ctx, t)
+	if err != nil {
+		return tool.Completed{}, err
+	}
+	if closer != nil {
+		defer closer.Close() // nothing was written
+	}
+	return tool.Complete(ctx, inv, a.Tools, u)
 }
 
 // completeHelp offers the commands below those that are written.

@@ -7,7 +7,8 @@ import (
 )
 
 // data prints the data of an answer for people. What it looks like follows from its shape alone: a
-// text with its path is printed as it is, lists are tables, and the rest is name: value.
+// text with its path, or that is all there is, is printed as it is, lists are tables, and the rest is
+// name: value.
 func (p *printer) data(v value) {
 	switch path, content := v.get("path"), v.get("content"); {
 	case v.isEmpty():
@@ -17,6 +18,8 @@ func (p *printer) data(v value) {
 		p.members(v.shown(), "")
 	case path.kind == textKind && content.kind == textKind && v.get("action").kind == nullKind:
 		p.text(content.text)
+	case len(v.members) == 1 && v.get("text").kind == textKind:
+		p.text(v.get("text").text)
 	default:
 		p.whole(v)
 	}

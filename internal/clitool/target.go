@@ -24,6 +24,10 @@ type Target struct {
 	Agent    string // who acts under the principal
 	Session  string // whose view state is meant
 	ReadOnly bool   // every mutation is refused
+
+	// Existing says that nothing is to be made where there is nothing: a local data directory that
+	// is not there is an error.
+	Existing bool
 }
 
 // global is a flag that every command has.

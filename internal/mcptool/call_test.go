@@ -216,6 +216,7 @@ func TestListFitsAModel(t *testing.T) {
 			copied := *one
 			copied.Name += fmt.Sprint(i)
 			copied.Route, copied.Commands, copied.Aliases = tool.Route{}, nil, nil
+			copied.Resources = nil
 			many, first = append(many, &copied), append(first, copied.Name)
 		}
 	}

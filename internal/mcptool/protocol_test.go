@@ -40,6 +40,8 @@ func run(t *testing.T, url string, all []exchange) {
 	}
 }
 
+const capabilities = `{"tools":{},"resources":{},"prompts":{},"completions":{}}`
+
 const serverInfo = `{"name":"rookery","title":"Rookery","version":"1.2.3"}`
 
 // TestModernEra holds exchanges of 2026-07-28, which knows no initialize.
@@ -55,7 +57,7 @@ func TestModernEra(t *testing.T) {
 			`{"jsonrpc":"2.0","id":"a","method":"server/discover","params":` + meta("") + `}`, 200,
 			`{"jsonrpc":"2.0","id":"a","result":{` + served + `,"instructions":"Read first.",
 			"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],
-			"capabilities":{"tools":{}},"ttlMs":300000,"cacheScope":"private"}}`},
+			"capabilities":` + capabilities + `,"ttlMs":300000,"cacheScope":"private"}}`},
 		{"call", header("Mcp-Method", "tools/call", "Mcp-Name", "desk_whoami", "X-Request-Id", "r1"),
 			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":` +
 				meta(`"name":"desk_whoami","arguments":{"agent_id":"a1"},`) + `}`, 200,
@@ -103,7 +105,7 @@ func TestLegacyEra(t *testing.T) {
 				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version +
 					`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, 200,
 				`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"` + version + `",
-				"capabilities":{"tools":{}},"serverInfo":` + serverInfo + `,"instructions":"Read first."}}`},
+				"capabilities":` + capabilities + `,"serverInfo":` + serverInfo + `,"instructions":"Read first."}}`},
 			exchange{"initialized " + version, header,
 				`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, ""},
 			exchange{"call " + version, header, calls("2", "x"), 200, called("2", "x")},
@@ -116,7 +118,7 @@ func TestLegacyEra(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2099-01-01",
 			"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, 200,
 			`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",
-			"capabilities":{"tools":{}},"serverInfo":` + serverInfo + `,"instructions":"Read first."}}`},
+			"capabilities":` + capabilities + `,"serverInfo":` + serverInfo + `,"instructions":"Read first."}}`},
 		exchange{"call without any version", nil, calls("9", "x"), 200, called("9", "x")},
 		exchange{"batch of one", []string{"MCP-Protocol-Version", "2025-03-26"},
 			`[` + calls("7", "a") + `]`, 200, `[` + called("7", "a") + `]`},

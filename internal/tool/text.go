@@ -75,6 +75,9 @@ func (a Arg) Kind() string {
 // it may have others.
 func (a Arg) Options(prefix string) []string {
 	all := []string{}
+	if a.Schema == nil {
+		return all
+	}
 	for _, option := range a.Schema.Enum {
 		if text := fmt.Sprint(option); strings.HasPrefix(text, prefix) {
 			all = append(all, text)

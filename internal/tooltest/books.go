@@ -23,7 +23,7 @@ type bookOut struct {
 
 type getIn struct {
 	tool.Vault
-	ID    string `json:"id" alias:"book_id,reference" jsonschema:"the book's id"`
+	ID    string `json:"id" alias:"book_id,reference" complete:"book" jsonschema:"the book's id"`
 	Depth int    `json:"depth,omitempty" default:"1" min:"0" max:"2" jsonschema:"how much to answer"`
 }
 

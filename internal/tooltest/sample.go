@@ -25,8 +25,19 @@ func Sample() *tool.Catalogue {
 }
 
 // SampleTools are the tools of Sample, for a catalogue with options of its own.
-func SampleTools() []*tool.Tool {
+func SampleTools() []*tool.Tool { return newLibrary().tools() }
+
+// AidedTools are the tools of Sample, and with them a prompt and what completes the ids of books and
+// the names of shelves.
+func AidedTools() []*tool.Tool {
 	l := newLibrary()
+	return append(l.tools(),
+		tool.New(specOf(bookPrompt), l.prompt),
+		tool.New(specOf(bookComplete), l.completeBook),
+		tool.New(specOf(shelfComplete), l.completeShelf))
+}
+
+func (l *library) tools() []*tool.Tool {
 	return []*tool.Tool{
 		tool.New(specOf(bookGet), l.get),
 		tool.New(specOf(bookList), l.list),
@@ -78,6 +89,10 @@ var (
 		Route:    tool.Route{Method: "GET", Path: "/books/{id}"},
 		Commands: []tool.Command{{Words: "book get", Args: []string{"id"}}},
 		Aliases:  []string{"books_book"},
+		Resources: []tool.Resource{{
+			URI: "rookery://{vault}/books/{+id}", Name: "book", Title: "A book", Doc: "One book.",
+			MIME: "application/json",
+		}},
 	}
 	bookList = tool.Spec{
 		Name: "books_book_list", Short: "list_books", Family: books, Title: "List books",
@@ -85,6 +100,10 @@ var (
 			"```sh\nrookery book list --genre saga --field pages=100\n```",
 		Route:    tool.Route{Method: "GET", Path: "/books"},
 		Commands: []tool.Command{{Words: "book list", Args: []string{"genre?"}}},
+		Resources: []tool.Resource{{
+			URI: "rookery://{vault}/books", Name: "books", Title: "Books", Doc: "The books of a shelf.",
+			MIME: "application/json", Each: true,
+		}},
 	}
 	bookNew = tool.Spec{
 		Name: "books_book_new", Short: "add_book", Family: books, Title: "Add a book",
