@@ -66,6 +66,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err := tx.Put(ctx, s.path, text); err != nil {
 		return err
 	}
+	warnRefs(tx, &out.Aside, string(s.path))
 	out.Line, out.Content = line, block
 	if s.made {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}

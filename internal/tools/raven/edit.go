@@ -116,6 +116,7 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	if err := tx.Put(ctx, path, text); err != nil {
 		return err
 	}
+	warnRefs(tx, &out.Aside, p.Note.Path)
 	out.Path, out.Count, out.Line = p.Note.Path, len(swaps), out.Edits[0].Line
 	if err := out.updated(ctx, tx, before); err != nil {
 		return err

@@ -71,6 +71,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 		return err
 	}
 	unknownFields(&out.Aside, t, n.unknown)
+	warnRefs(tx, &out.Aside, string(n.path))
 	return out.created(ctx, tx, n.path)
 }
 

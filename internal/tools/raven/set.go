@@ -102,6 +102,7 @@ func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if t, ok := tx.Index().Schema().Type(n.Type); ok {
 		unknownFields(&out.Aside, t, checked.Unknown)
 	}
+	warnRefs(tx, &out.Aside, n.Path)
 	out.UpdatedFields, out.NewValues = in.names(), map[string]any{}
 	for _, name := range out.UpdatedFields {
 		out.NewValues[name] = shown(checked.Fields[name])

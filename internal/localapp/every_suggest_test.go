@@ -1,0 +1,109 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/tooltest"
+)
+
+// aboutRefs is a story of references that lead to nothing, over every way in.
+var aboutRefs = tooltest.Story{Name: "references", Steps: []tooltest.Step{
+	{Tool: "raven_add", Args: `{"vault":"main","text":"Met [[people/sif]] and [[people/alice]]"}`, Want: `{"data":{"line":7},"warnings":[{"code":"REF_NOT_FOUND","ref":"people/sif","suggested_type":"person","create_command":"rookery object create person --title \"sif\" --json"}]}`},
+	{Tool: "raven_add", Args: `{"vault":"main","text":"[[people/sif]] again, with [[people/sif]] and [[2031-01-01]]"}`, Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"people/sif"}]}`},
+	{Tool: "raven_add", Args: `{"vault":"main","text":"only [[people/bob]]"}`, Want: `{"warnings":[]}`},
+	{Tool: "raven_add", Args: `{"vault":"main","text":"[[people/alice#nope]]"}`, Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"people/alice#nope","message":"people/alice has no section \"nope\""}]}`},
+	{Tool: "raven_add", Args: `{"vault":"main","text":"[[people/sif]]","dry_run":true}`, Want: `{"data":{"dry_run":true},"warnings":[{"code":"REF_NOT_FOUND","ref":"people/sif"}]}`},
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"company":"Mill and Sons"}}`, Want: `{"data":{"new_values":{"company":"Mill and Sons"}},"warnings":[{"code":"REF_NOT_FOUND","ref":"Mill and Sons","suggested_type":"company","create_command":"rookery object create company --title \"Mill and Sons\" --path \"Mill and Sons\" --json"}]}`},
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"company":"Mill and Sons","email":"x@example.test"}}`, Want: `{"warnings":[]}`},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"project","title":"Dam","fields":{"lead":"people/ymir"},"content":"For [[companies/dam]].","idempotency_key":"r1"}`, Want: `{"data":{"action":"created"},"warnings":[{"code":"REF_NOT_FOUND","ref":"people/ymir","suggested_type":"person"},{"code":"REF_NOT_FOUND","ref":"companies/dam","suggested_type":"company"}]}`},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"project","title":"Dam","fields":{"lead":"people/ymir"},"content":"For [[companies/dam]].","idempotency_key":"r1"}`, Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"people/ymir"},{"code":"REF_NOT_FOUND","ref":"companies/dam"}],"meta":{"replayed":true}}`},
+	{Tool: "raven_edit", Args: `{"vault":"main","id":"inbox","old_str":"a line","new_str":"[[projects/weir]]"}`, Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"projects/weir","suggested_type":"project","create_command":"rookery object create project --title \"weir\" --field lead= --json"}]}`},
+	{Tool: "raven_edit", Args: `{"vault":"main","id":"inbox","old_str":"- [[projects/weir]]","new_str":"* on [[projects/weir]]"}`, Want: `{"warnings":[]}`},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"page","title":"Mill","path":"notes/mill"}`, Want: `{"data":{"id":"notes/mill"}}`},
+	{Tool: "raven_add", Args: `{"vault":"main","text":"[[mill]]","to":"inbox"}`, Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"mill","matches":["notes/mill","projects/mill"]}]}`},
+}}
+
+func TestEveryWayWarnsOfReferences(t *testing.T) {
+	everyWay(t, []tooltest.Story{aboutRefs})
+}
+
+// strangeRefs are references to what can be made, however it is called.
+var strangeRefs = []string{
+	"people/sif", "people/Loki", "people/Sif Hansen", "people/hel.md", "thrym", "Größe", "O'Brien",
+	"a$HOME", "a`b`", "wow!", `say'$it'!`, "-dash", "--json", "projects/Weir", "people/gna#tasks",
+	"deep/er/note", "Ünï 코드", "100%", "c;d", "e&f", "(round)", "g=h", "~", "{x}", "people/★",
+	"people/CON", "i: j", "daily/someday", "x/y/z#Über uns", "tab\tbed", "what?", "two--dashes",
+}
+
+// refWarning is a warning about a reference.
+type refWarning struct {
+	Code, Ref string
+	Command   string `json:"create_command"`
+}
+
+// TestCreateCommandsRun covers that each create_command runs as it is printed, through a shell's own
+// reading of the line, and that the reference leads to what it made.
+func TestCreateCommandsRun(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no POSIX shell here to read the lines with")
+	}
+	p := newPlace(t)
+	for _, ref := range strangeRefs {
+		warnings := p.adding(t, ref)
+		require.Len(t, warnings, 1, ref)
+		require.Equal(t, ref, warnings[0].Ref)
+		command := warnings[0].Command
+		require.NotEmpty(t, command, ref)
+
+		words, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\0' `+command).Output()
+		require.NoError(t, err, command)
+		line := strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")
+		require.Equal(t, line, tooltest.Words(command), "both read the same")
+		printed := p.shell("main").Run(t, line[1:]...)
+		require.Zero(t, printed.Exit, "%s: %s", command, printed.Out)
+		require.Empty(t, p.adding(t, ref), "%q after %s", ref, command)
+	}
+}
+
+// TestNoCreateCommand covers the references to what no command can make.
+func TestNoCreateCommand(t *testing.T) {
+	p := newPlace(t)
+	for _, ref := range []string{
+		"people/alice#nope", "#tasks", "people/", "a/../b", ".trash/x", strings.Repeat("x/", 400) + "x",
+	} {
+		warnings := p.adding(t, ref)
+		require.Len(t, warnings, 1, ref)
+		require.Empty(t, warnings[0].Command, ref)
+	}
+}
+
+// TestManyReferences covers that a note full of references has an answer of a size that can be read.
+func TestManyReferences(t *testing.T) {
+	p := newPlace(t)
+	var text strings.Builder
+	for i := range 300 {
+		text.WriteString("[[people/p" + strings.Repeat("x", i) + "]] ")
+	}
+	answer := done(t, p.catalogue(), "raven_add", map[string]any{"vault": "main", "text": text.String()})
+	var out struct{ Warnings []refWarning }
+	require.NoError(t, json.Unmarshal(answer, &out))
+	require.Len(t, out.Warnings, 100)
+	require.Equal(t, "WARNINGS_TRUNCATED", out.Warnings[99].Code)
+	require.NotEmpty(t, out.Warnings[98].Command)
+}
+
+// adding adds a line with a reference, and is the warnings of the answer.
+func (p *place) adding(t *testing.T, ref string) []refWarning {
+	t.Helper()
+	answer := done(t, p.catalogue(), "raven_add",
+		map[string]any{"vault": "main", "text": "see [[" + ref + "]]", "to": "inbox"})
+	var out struct{ Warnings []refWarning }
+	require.NoError(t, json.Unmarshal(answer, &out))
+	return out.Warnings
+}
