@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
@@ -25,13 +26,15 @@ const (
 	longestTerm    = 96
 )
 
-// An analyzer turns words into terms, by the rules of a language. It never changes.
+// An analyzer turns words into terms, by the rules of a language, which never change.
 type analyzer struct {
 	classes *classes
 	stem    func(*snowballstem.Env) bool // nil: not stemmed
 	stops   map[string]bool
 	forms   map[string]string // a word to the one that it counts as
 	stems   map[string]string // a stem to the one that it counts as
+
+	gatherers sync.Pool // what queries have left
 }
 
 func newAnalyzer(name string) *analyzer {

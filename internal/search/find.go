@@ -62,7 +62,9 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
 	}
-	s := &searcher{x: x, plan: x.plan(q), Options: o}
+	g := x.gatherer()
+	defer g.release()
+	s := &searcher{x: x, plan: g.plan(q), Options: o}
 	if o.Text == nil || !s.reads() {
 		best := ranking{most: o.Limit, after: o.After}
 		s.each(best.add)

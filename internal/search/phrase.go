@@ -37,7 +37,7 @@ func (p *planner) require(list *[]*requirement, r *requirement) {
 	}
 	r.lists = make([][]uint32, len(p.x.layers))
 	for i := range p.x.layers {
-		r.lists[i] = p.x.slotsWith(&p.x.layers[i], r.parts)
+		r.lists[i] = p.gather.slotsWith(&p.x.layers[i], r.parts)
 	}
 	*list = append(*list, r)
 }
@@ -50,7 +50,7 @@ func (r *requirement) add(run *run) {
 		switch {
 		case a.spaceless:
 			for _, term := range queryGrams(a.text) {
-				r.parts = append(r.parts, []form{{term: term}})
+				r.parts = append(r.parts, []form{{term: term, weight: 1}})
 			}
 		case run.whole == nil:
 			r.parts = append(r.parts, []form{written(a.text)})
@@ -60,7 +60,7 @@ func (r *requirement) add(run *run) {
 	}
 }
 
-func written(word []byte) form { return form{term: asWritten + shorten(string(word))} }
+func written(word []byte) form { return form{term: asWritten + shorten(string(word)), weight: 1} }
 
 // exclude adds what a clause with Not excludes. One word stands for all its forms, like a word that
 // is looked for; several words that nothing but a sign parts are a phrase.
@@ -91,11 +91,11 @@ func (p *planner) excludedForms(asIs form, k Kind) []form {
 }
 
 // slotsWith are the slots of a layer that have one form of each part.
-func (x *Index) slotsWith(l *layer, parts [][]form) []uint32 {
+func (g *gatherer) slotsWith(l *layer, parts [][]form) []uint32 {
 	var slots []uint32
 	for i, forms := range parts {
 		var own []uint32
-		for _, w := range x.listOf(l, forms) {
+		for _, w := range g.listOf(l, forms) {
 			own = append(own, w.slot)
 		}
 		if i == 0 {

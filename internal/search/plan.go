@@ -54,17 +54,18 @@ type plan struct {
 
 // A planner makes a plan.
 type planner struct {
-	x     *Index
-	scan  *scanner
-	words []wanted
-	seen  map[string]bool
+	x      *Index
+	gather *gatherer
+	scan   *scanner
+	words  []wanted
+	seen   map[string]bool
 
 	excluded []form // of all words that are excluded
 	plan
 }
 
-func (x *Index) plan(q Query) plan {
-	p := &planner{x: x, scan: x.analyzer.scanner(), seen: map[string]bool{}}
+func (g *gatherer) plan(q Query) plan {
+	p := &planner{x: g.x, gather: g, scan: g.x.analyzer.scanner(), seen: map[string]bool{}}
 	seen := map[Clause]bool{}
 	for _, c := range q.Clauses {
 		if !seen[c] {
@@ -235,7 +236,7 @@ func (p *planner) choose() {
 // measure reads the postings of some concepts, and returns how many notes have the first.
 func (p *planner) measure(concepts []*concept) int {
 	for _, c := range concepts {
-		p.x.gather(c)
+		p.gather.gather(c)
 	}
 	if len(concepts) == 0 {
 		return 0

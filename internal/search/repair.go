@@ -35,7 +35,7 @@ func (p *planner) repair(word string) []*concept {
 		slips = 2
 	}
 	var forms []form
-	for _, s := range p.x.similar(letters, slips) {
+	for _, s := range p.gather.similar(letters, slips) {
 		weight := 1 - slipCost*float64(s.distance)
 		forms = append(forms, form{term: p.x.analyzer.mainTerm(s.word), weight: weight})
 	}
@@ -54,11 +54,11 @@ func (a *analyzer) mainTerm(word string) string {
 }
 
 // similar are the words of the vault that some slips make of another, the best first.
-func (x *Index) similar(letters []rune, slips int) []similar {
+func (g *gatherer) similar(letters []rune, slips int) []similar {
 	found := map[string]similar{}
 	d := distance{from: letters, most: slips, bag: bagOf(string(letters))}
-	for i := range x.layers {
-		l := &x.layers[i]
+	for i := range g.x.layers {
+		l := &g.x.layers[i]
 		first, end := l.prefixed(asWritten)
 		for term := first; term < end; term++ {
 			word := l.name(term)[len(asWritten):]
@@ -66,7 +66,7 @@ func (x *Index) similar(letters []rune, slips int) []similar {
 			if n > slips {
 				continue
 			}
-			docs := found[word].docs + l.countDocs(x.appendTerm(nil, l, term, 1))
+			docs := found[word].docs + g.docsWith(l, term)
 			if docs > 0 {
 				found[word] = similar{word, n, docs}
 			}

@@ -27,15 +27,40 @@ type weighted struct {
 	count float32
 }
 
+// A gatherer reads postings for one query. The lists that it makes are good until it is released.
+type gatherer struct {
+	x     *Index
+	norms norms
+	arena []weighted // what the lists are slices of
+	sums  []float32  // by slot of a layer; all 0 between two uses
+}
+
+// gatherer is one for a query on the index.
+func (x *Index) gatherer() *gatherer {
+	g, ok := x.analyzer.gatherers.Get().(*gatherer)
+	if !ok {
+		g = &gatherer{}
+	}
+	g.x, g.norms, g.arena = x, x.totals.norms(), g.arena[:0]
+	return g
+}
+
+// release gives the memory of the lists to the next query.
+func (g *gatherer) release() {
+	pool := &g.x.analyzer.gatherers
+	g.x = nil
+	pool.Put(g)
+}
+
 // gather reads the postings of a concept, counts the notes that have it, and weighs it.
-func (x *Index) gather(c *concept) {
-	c.lists = make([][]weighted, len(x.layers))
-	for i := range x.layers {
-		l := &x.layers[i]
-		c.lists[i] = x.listOf(l, c.forms)
+func (g *gatherer) gather(c *concept) {
+	c.lists, c.docs = make([][]weighted, len(g.x.layers)), 0
+	for i := range g.x.layers {
+		l := &g.x.layers[i]
+		c.lists[i] = g.listOf(l, c.forms)
 		c.docs += l.countDocs(c.lists[i])
 	}
-	n, df := float64(x.totals.notes), float64(c.docs)
+	n, df := float64(g.x.totals.notes), float64(c.docs)
 	c.idf = c.weight * math.Log1p((n-df+.5)/(df+.5))
 }
 
@@ -45,20 +70,19 @@ func (c *concept) gain(count float64) float64 {
 }
 
 // listOf are the occurrences of some forms in a layer, by slot.
-func (x *Index) listOf(l *layer, forms []form) []weighted {
-	var list []weighted
-	read := 0
+func (g *gatherer) listOf(l *layer, forms []form) []weighted {
+	start, read := len(g.arena), 0
 	for _, f := range forms {
 		first, end := l.termsOf(f)
 		for term := first; term < end; term++ {
-			list = x.appendTerm(list, l, term, f.weight)
+			g.appendTerm(l, term, float32(f.weight))
 			read++
 		}
 	}
 	if read > 1 {
-		return sum(list)
+		g.sum(l, start)
 	}
-	return list
+	return g.arena[start:len(g.arena):len(g.arena)]
 }
 
 // termsOf are the numbers of the terms of a form: from the first up to, not including, the second.
@@ -74,64 +98,91 @@ func (s *segment) termsOf(f form) (first, end int) {
 }
 
 // appendTerm appends the occurrences of a term in the notes that are there.
-func (x *Index) appendTerm(list []weighted, l *layer, term int, weight float64) []weighted {
+func (g *gatherer) appendTerm(l *layer, term int, weight float32) {
 	r := l.list(term)
-	list = slices.Grow(list, len(r.data)) // a posting takes a byte at least
 	for r.read() {
-		if !l.has(int(l.docOf[r.slot])) {
+		if l.dead != nil && !l.has(int(l.docOf[r.slot])) {
 			continue
 		}
-		count := 0.0
-		if l.slots[r.slot].isHead() {
-			count = x.headCount(l, r.counts, r.slot)
-		} else {
-			count = x.bodyCount(l, r.counts, r.slot)
-		}
-		list = append(list, weighted{r.slot, float32(weight * count)})
+		s := &l.slots[r.slot]
+		count := g.norms.count(s, &r.counts)
+		g.arena = append(g.arena, weighted{r.slot, weight * float32(count)})
 	}
-	return list
 }
 
-// headCount weighs a posting of a head.
-func (x *Index) headCount(l *layer, counts [fields]uint32, slot uint32) float64 {
-	n, t := l.slots[slot].lengths, &x.totals
-	title := normal(counts[fieldTitle], titleSlope, n[0], t.title, t.notes)
-	also := normal(counts[fieldAlso], alsoSlope, n[1], t.also, t.notes)
-	return float64(titleWeight*title) + float64(pathWeight*float64(counts[fieldPath])) +
-		float64(alsoWeight*also)
+// Norms say what an occurrence is worth in a field, by its length: 1/(base + slope*length).
+type norms struct{ title, also, body, heading scale }
+
+type scale struct{ base, slope float64 }
+
+// norms are the norms of some notes: in a field of average length an occurrence is worth 1.
+func (t *totals) norms() norms {
+	return norms{
+		title: newScale(titleSlope, t.title, t.notes), also: newScale(alsoSlope, t.also, t.notes),
+		body: newScale(bodySlope, t.body, t.units), heading: newScale(headingSlope, t.heading, t.units),
+	}
 }
 
-// bodyCount weighs a posting of a unit.
-func (x *Index) bodyCount(l *layer, counts [fields]uint32, slot uint32) float64 {
-	n, t := l.slots[slot].lengths, &x.totals
-	body := normal(counts[fieldBody], bodySlope, n[0], t.body, t.units)
-	heading := normal(counts[fieldHeading], headingSlope, n[1], t.heading, t.units)
-	return body + float64(headingWeight*heading)
+func newScale(slope float64, total uint64, n int) scale {
+	if total == 0 {
+		return scale{base: 1}
+	}
+	return scale{1 - slope, slope * float64(n) / float64(total)}
 }
 
-// normal is a count for the length of the field that it is of, against the average length. The
-// conversions, here and above, keep machines that multiply and add in one from rounding otherwise.
-func normal(count uint32, slope float64, length uint32, total uint64, n int) float64 {
+// of is what a number of occurrences is worth. The conversions, here and below, keep machines that
+// multiply and add in one from rounding otherwise.
+func (n scale) of(count, length uint32) float64 {
 	if count == 0 {
 		return 0
 	}
-	average := float64(total) / float64(n)
-	return float64(count) / (1 - slope + float64(slope*float64(length)/average))
+	return float64(count) / (n.base + float64(n.slope*float64(length)))
 }
 
-// sum adds up what stands of one slot, and sorts by slot. Of equal slots the order is kept, so that
-// sums come out the same however the index is laid out.
-func sum(list []weighted) []weighted {
-	slices.SortStableFunc(list, func(a, b weighted) int { return cmp.Compare(a.slot, b.slot) })
+// count weighs a posting.
+func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
+	if s.isHead() {
+		return float64(titleWeight*n.title.of(counts[fieldTitle], s.lengths[0])) +
+			float64(pathWeight*float64(counts[fieldPath])) +
+			float64(alsoWeight*n.also.of(counts[fieldAlso], s.lengths[1]))
+	}
+	body := n.body.of(counts[fieldBody], s.lengths[0])
+	if counts[fieldHeading] == 0 {
+		return body
+	}
+	return body + float64(headingWeight*n.heading.of(counts[fieldHeading], s.lengths[1]))
+}
+
+// sum adds up what stands of one slot behind a place of the arena, and sorts it by slot. What stands
+// of one is added in the order of the terms, so that sums come out the same however the index is
+// laid out.
+func (g *gatherer) sum(l *layer, start int) {
+	list := g.arena[start:]
+	if len(g.sums) < len(l.slots) {
+		g.sums = make([]float32, len(l.slots))
+	}
 	kept := list[:0]
 	for _, w := range list {
-		if n := len(kept); n > 0 && kept[n-1].slot == w.slot {
-			kept[n-1].count += w.count
-			continue
+		if g.sums[w.slot] == 0 {
+			kept = append(kept, weighted{slot: w.slot})
 		}
-		kept = append(kept, w)
+		g.sums[w.slot] += w.count
 	}
-	return kept
+	slices.SortFunc(kept, func(a, b weighted) int { return cmp.Compare(a.slot, b.slot) })
+	for i := range kept {
+		kept[i].count = g.sums[kept[i].slot]
+		g.sums[kept[i].slot] = 0
+	}
+	g.arena = g.arena[:start+len(kept)]
+}
+
+// docsWith is how many notes of a layer have a term.
+func (g *gatherer) docsWith(l *layer, term int) int {
+	start := len(g.arena)
+	g.appendTerm(l, term, 1)
+	n := l.countDocs(g.arena[start:])
+	g.arena = g.arena[:start]
+	return n
 }
 
 // countDocs is how many notes a list is of.
