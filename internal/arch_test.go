@@ -198,7 +198,9 @@ func toolNames(t *testing.T) []string {
 		require.NoError(t, err)
 		for _, after := range strings.Split(string(text), "Name: \"")[1:] {
 			name, _, _ := strings.Cut(after, "\"")
-			names = append(names, name)
+			if strings.Contains(name, "_") { // a resource has a name, too
+				names = append(names, name)
+			}
 		}
 	}
 	return names

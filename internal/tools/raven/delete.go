@@ -18,7 +18,7 @@ var deleteDoc string
 
 type deleteIn struct {
 	tool.Vault
-	ID    string `json:"id" jsonschema:"people/freya" alias:"object_id,reference"`
+	ID    string `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
 	Force bool   `json:"force,omitempty" jsonschema:"do not ask first; only a terminal asks"`
 	tool.Mutation
 }

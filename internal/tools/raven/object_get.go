@@ -13,7 +13,7 @@ var objectGetDoc string
 
 type objectGetIn struct {
 	tool.Vault
-	ID string `json:"id" jsonschema:"people/freya, or daily/2026-03-02#standup for a section" alias:"object_id,reference"`
+	ID string `json:"id" complete:"id" jsonschema:"people/freya, or daily/2026-03-02#standup for a section" alias:"object_id,reference"`
 	detail
 }
 

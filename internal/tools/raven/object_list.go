@@ -22,7 +22,7 @@ var objectListDoc string
 
 type objectListIn struct {
 	tool.Vault
-	Type  string      `json:"type,omitempty" jsonschema:"only objects of this type; section lists headings"`
+	Type  string      `json:"type,omitempty" complete:"type" jsonschema:"only objects of this type; section lists headings"`
 	Field tool.Fields `json:"field,omitempty" jsonschema:"only objects with these values: name=value, or an object; a list matches by element"`
 	timeFilters
 	detail

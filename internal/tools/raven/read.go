@@ -19,7 +19,7 @@ var readDoc string
 
 type readIn struct {
 	tool.Vault
-	Path  string `json:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
+	Path  string `json:"path" complete:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
 	Lines string `json:"lines,omitempty" jsonschema:"only these lines: 10-25, 7, 10-"`
 }
 
@@ -36,8 +36,9 @@ func (f tools) read() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_read", Family: Family, Title: "Read a note", Doc: readDoc,
 		Role: auth.Reader, Kind: tool.Read,
-		Route:    tool.Route{Method: "GET", Path: "/files/{path}"},
-		Commands: []tool.Command{{Words: "read", Args: []string{"path"}}},
+		Route:     tool.Route{Method: "GET", Path: "/files/{path}"},
+		Commands:  []tool.Command{{Words: "read", Args: []string{"path"}}},
+		Resources: []tool.Resource{noteResource},
 	}, f.readNote)
 }
 

@@ -67,8 +67,9 @@ func (f tools) schema() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema", Family: Family, Title: "Show the schema", Doc: schemaDoc,
 		Role: auth.Reader, Kind: tool.Read,
-		Route:    tool.Route{Method: "GET", Path: "/schema"},
-		Commands: []tool.Command{{Words: "schema"}},
+		Route:     tool.Route{Method: "GET", Path: "/schema"},
+		Commands:  []tool.Command{{Words: "schema"}},
+		Resources: []tool.Resource{schemaResource},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaOut, error) {
 		v, err := f.view(ctx, c, in.Vault.Vault)
 		if err != nil {
@@ -228,7 +229,7 @@ func (f tools) schemaTypes() *tool.Tool {
 
 type schemaTypeIn struct {
 	tool.Vault
-	Name string `json:"name" jsonschema:"name of the type"`
+	Name string `json:"name" complete:"type" jsonschema:"name of the type"`
 }
 
 type schemaTypeOut struct {

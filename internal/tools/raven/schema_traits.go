@@ -60,7 +60,7 @@ func (f tools) schemaTraits() *tool.Tool {
 
 type schemaTraitIn struct {
 	tool.Vault
-	Name string `json:"name" jsonschema:"name of the trait"`
+	Name string `json:"name" complete:"trait" jsonschema:"name of the trait"`
 }
 
 type schemaTraitOut struct {

@@ -18,7 +18,7 @@ var vaultDeleteDoc string
 var vaultRestoreDoc string
 
 type vaultNameIn struct {
-	Name string `json:"name" max:"63" jsonschema:"name of the vault"`
+	Name string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
 	tool.Mutation
 }
 
