@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"rookery/docs/guide"
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
@@ -63,14 +64,28 @@ func (a *App) Handler(version string, hosts []string) (http.Handler, error) {
 func (a *App) mcp(version string) mcptool.Options {
 	return mcptool.Options{
 		First: first, Version: version, Instructions: instructions, Log: a.log,
+		Documents: documents(),
 	}
+}
+
+// documents are the pages of the guide, as resources.
+func documents() []mcptool.Document {
+	var all []mcptool.Document
+	for _, p := range guide.Pages() {
+		all = append(all, mcptool.Document{
+			URI: "rookery://guide/" + p.Name, Name: p.Name, Title: p.Title, Doc: p.Summary,
+			MIME: "text/markdown", Text: p.Text,
+		})
+	}
+	return all
 }
 
 // instructions are what an MCP client is told of the server.
 const instructions = "Rookery keeps a team's notes: Markdown with typed objects, in vaults. " +
 	"Find things with raven_object_list, read them with raven_read, write with raven_new, " +
 	"raven_set, raven_add and raven_edit. Every answer is an envelope: ok, data or error, " +
-	"warnings, meta. An error says what would be right."
+	"warnings, meta. An error says what would be right. The resource rookery://guide/agents is the " +
+	"guide; notes are resources too: rookery://{vault}/notes/{path}."
 
 // hostsOf are the names under which a listener on loopback is called.
 func hostsOf(l net.Listener) []string {
