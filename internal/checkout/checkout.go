@@ -45,7 +45,6 @@ type Checkout struct {
 	unsaved map[string]bool    // paths that were written and not synced
 	written uint64             // the files hold the commits up to here
 	saved   uint64             // and durably up to here, as far as the cursor says
-	from    uint64             // what was durable at the start
 	edited  map[string]bool    // paths whose file somebody else changed
 	audit   audit
 
@@ -90,11 +89,10 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Follow(c)
 	c.written = control.Cursors[filesCursor].Seq
 	c.audit.cursor = control.Cursors[auditCursor]
-	c.from = min(c.written, c.audit.cursor.Seq)
 	c.saved = c.written
+	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
@@ -112,9 +110,6 @@ type Options struct {
 
 // Applied notes a commit down.
 func (c *Checkout) Applied(before, after *index.Index, commit *repo.Commit) {
-	if commit.Seq <= c.from {
-		return
-	}
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
 	c.inbox.entries = append(c.inbox.entries, entry{before, after, commit})

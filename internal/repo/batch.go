@@ -140,7 +140,7 @@ func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 		return fmt.Errorf("encode the answer of %s: %w", w.call.Tool, err)
 	}
 	d.commit.Key = &Key{Hash: w.key, Request: w.call.Request, Answer: data}
-	d.stale = true // a commit of the key alone is a commit to the state too
+	d.stale = d.stale || d.empty() // a commit of the key alone is a commit to the state too
 	return nil
 }
 

@@ -142,7 +142,7 @@ func TestFlippedBytes(t *testing.T) {
 	flip := func(key string, data []byte, i, payload int, last bool) {
 		p.key, p.data = key, slices.Clone(data)
 		p.data[i] ^= 1 << r.IntN(8)
-		_, err := l.Replay(t.Context(), &repotest.State{}, true)
+		_, err := l.Replay(t.Context(), true)
 		switch {
 		case err != nil:
 			ok := fault.Is(err, fault.IndexError) || fault.Is(err, fault.IndexIncompatible)
@@ -166,7 +166,7 @@ func TestFlippedBytes(t *testing.T) {
 		}
 	}
 	p.key = ""
-	_, err := l.Replay(t.Context(), &repotest.State{}, true)
+	_, err := l.Replay(t.Context(), true)
 	require.NoError(t, err)
 }
 
@@ -190,7 +190,7 @@ func TestLostRun(t *testing.T) {
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 	_, err = l.Update(t.Context(), repo.Call{Tool: "t"}, put("a", "a"))
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
-	_, err = l.Replay(t.Context(), &repotest.State{}, true)
+	_, err = l.Replay(t.Context(), true)
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
@@ -241,7 +241,7 @@ func TestErased(t *testing.T) {
 	require.NotContains(t, s.State.Texts, "a")
 	require.Contains(t, s.State.Texts, "b")
 	require.EqualValues(t, 6, s.Seq)
-	_, err = l.Replay(t.Context(), &repotest.State{}, true)
+	_, err = l.Replay(t.Context(), true)
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
@@ -253,7 +253,7 @@ func TestSmuggledPart(t *testing.T) {
 	})
 	require.NoError(t, err)
 	p := &patched{Table: e.Table, Bucket: e.Bucket, key: "log/000000000002", data: more}
-	_, err = reopened(t, p.engine()).Replay(t.Context(), &repotest.State{}, true)
+	_, err = reopened(t, p.engine()).Replay(t.Context(), true)
 	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
 }
 
@@ -296,7 +296,7 @@ func TestNewerFormat(t *testing.T) {
 		if key == "log/~" {
 			_, err = l.Control(t.Context())
 		} else {
-			_, err = l.Replay(t.Context(), &repotest.State{}, true)
+			_, err = l.Replay(t.Context(), true)
 		}
 		require.True(t, fault.Is(err, fault.IndexIncompatible), "%s: %v", key, err)
 	}
@@ -316,7 +316,7 @@ func FuzzRun(f *testing.F) {
 		for _, data := range [][]byte{item, header, payload} {
 			l := reopened(t, repotest.Engine{Table: oneRun(data), Bucket: noBucket{}})
 			_, _ = l.Read(t.Context())
-			_, _ = l.Replay(t.Context(), &repotest.State{}, true)
+			_, _ = l.Replay(t.Context(), true)
 			_, _ = l.Update(t.Context(), repo.Call{Tool: "t"}, put("a", "a"))
 			for range l.Commits(t.Context(), 1) {
 				break

@@ -24,12 +24,14 @@ type Log[S any] struct {
 	head atomic.Pointer[head[S]]
 	// advancing is held while head is made anew.
 	advancing sync.Mutex
+	// beginning is full while an empty head takes the beginning of the log.
+	beginning chan struct{}
 
 	keys  keyring
 	queue queue[S]
 }
 
-// LogOptions are what a Log is made with. All but Applied, Settled and MaxKeys are required.
+// LogOptions are what a Log is made with. Table, Bucket, Part, Fold and Now are required.
 type LogOptions[S any] struct {
 	Table  table.Table
 	Bucket blob.Bucket // for payloads over 16 KB; its keys are the log's own
@@ -37,12 +39,21 @@ type LogOptions[S any] struct {
 
 	// Fold is the state after a commit. It is pure: the state before stays as it is. The commit is
 	// not kept, but for what Fold takes from it; run is the seq of the first commit of its run, and
-	// part the number in the run of the commit's first part.
+	// part the number in the run of the commit's first part. It takes nothing from the commit's key,
+	// nor from the events and the ids of traits of its notes, which follow from the state.
 	Fold func(before S, c *Commit, at Place) S
+
+	// Build is the state after all commits of a sequence, which begins with the first of the log: the
+	// same as Fold makes of the state of an empty log, one after the other. Nil: Fold does it.
+	Build func(commits iter.Seq2[*Commit, Place]) S
 
 	// Applied is told of each commit that becomes known, in order, once, whoever made it, and
 	// before a call that made it is answered.
 	Applied func(before, after S, c *Commit, at Place)
+
+	// Untold is the commit up to which Applied needs not be told of those that are in the log when
+	// it is first read; so they can be built at once. Nil: it is to be told of all.
+	Untold func() uint64
 
 	// Settled is called after the commits of a write have been Applied, before its calls are
 	// answered.
@@ -89,8 +100,17 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 	if o.Settled == nil {
 		o.Settled = func(context.Context) {}
 	}
+	if o.Build == nil {
+		o.Build = func(commits iter.Seq2[*Commit, Place]) S {
+			state := start
+			for c, at := range commits {
+				state = o.Fold(state, c, at)
+			}
+			return state
+		}
+	}
 	o.MaxKeys = cmp.Or(o.MaxKeys, maxKeys)
-	l := &Log[S]{opt: o, code: code}
+	l := &Log[S]{opt: o, code: code, beginning: make(chan struct{}, 1)}
 	l.head.Store(&head[S]{state: start, status: Active})
 	return l, nil
 }
@@ -124,6 +144,9 @@ func (h *head[S]) snapshot() Snapshot[S] {
 // read is not all in memory at once. A Query is not one moment in time: it may miss a run and see
 // the next one. Who asks again then sees both; a gap that stays is one of the log.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
+	if h, whole := l.begin(ctx); whole {
+		return h, nil
+	}
 	missed := uint64(0)
 	for {
 		after := l.head.Load().seq
@@ -193,13 +216,11 @@ func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error)
 	if err := l.load(ctx, r); err != nil {
 		return h, err
 	}
-	return l.fold(h, r, l.take)
+	return l.fold(h, r)
 }
 
-// fold is the head after one more run, whose payload is loaded. told is told of each commit.
-func (l *Log[S]) fold(
-	h head[S], r *run, told func(before, after S, c *Commit, at Place),
-) (head[S], error) {
+// fold is the head after one more run, whose payload is loaded.
+func (l *Log[S]) fold(h head[S], r *run) (head[S], error) {
 	commits, err := r.commits()
 	if err != nil {
 		return h, damaged(r.First, err)
@@ -207,9 +228,7 @@ func (l *Log[S]) fold(
 	at := Place{Run: r.First}
 	for i, c := range commits {
 		after := l.opt.Fold(h.state, c, at)
-		if told != nil {
-			told(h.state, after, c, at)
-		}
+		l.take(h.state, after, c, at)
 		h.state, h.seq, h.time = after, c.Seq, c.Time
 		h.status = cmp.Or(c.Status, h.status)
 		at.Part += len(r.Commits[i].Parts)
@@ -220,9 +239,7 @@ func (l *Log[S]) fold(
 
 // take makes a commit known: its key, and whoever follows the log.
 func (l *Log[S]) take(before, after S, c *Commit, at Place) {
-	if c.Key != nil {
-		l.keys.add(c, at, l.opt.Now())
-	}
+	l.learn(c, at)
 	l.opt.Applied(before, after, c, at)
 }
 

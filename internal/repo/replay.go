@@ -2,36 +2,24 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"iter"
+	"sync"
 
 	"rookery/internal/fault"
+	"rookery/internal/table"
 )
 
 // Replay folds the whole log anew from its first commit on. If nothing was appended meanwhile, what
-// it makes is the state that is used from then on. With verify, every header is checked against the
-// one before it, and every part against its header: what does not agree is INDEX_ERROR.
-func (l *Log[S]) Replay(ctx context.Context, start S, verify bool) (Snapshot[S], error) {
-	h := head[S]{state: start, status: Active}
-	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(maxSeq)) {
-		if err != nil {
-			return Snapshot[S]{}, unreadable(err)
-		}
-		r, err := l.read(it)
-		if err != nil {
-			return Snapshot[S]{}, err
-		}
-		if err := l.load(ctx, r); err != nil {
-			return Snapshot[S]{}, err
-		}
-		if verify {
-			if err := check(&h, r); err != nil {
-				return Snapshot[S]{}, err
-			}
-		}
-		if h, err = l.fold(h, r, nil); err != nil {
-			return Snapshot[S]{}, err
-		}
+// it makes is the state that is used from then on. With verify, every part is checked against its
+// header too: what does not agree is INDEX_ERROR.
+func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
+	r := replay[S]{log: l, verify: verify, upTo: maxSeq}
+	if r.run(ctx); r.err != nil {
+		return Snapshot[S]{}, r.err
 	}
+	h := r.head
 	l.advancing.Lock()
 	defer l.advancing.Unlock()
 	now := *l.head.Load()
@@ -42,12 +30,182 @@ func (l *Log[S]) Replay(ctx context.Context, start S, verify bool) (Snapshot[S],
 	return h.snapshot(), nil
 }
 
-// check is INDEX_ERROR if a run does not join the one before, or is not what its header says.
-func check[S any](h *head[S], r *run) error {
-	joins := r.First == h.seq+1 && bytes.Equal(r.Prev, h.hash)
-	if err := r.verify(); err != nil || !joins {
-		return fault.New(fault.IndexError, "the log is not what its chain says at %s",
-			Version(r.First)).Fix("rookery doctor").Because(err)
+// begin takes the beginning of the log, of which nobody needs to be told, into an empty head: as a
+// whole, which is much cheaper than one commit after the other. If that was all of the log, it is the
+// head. Else who called goes on from there, and meets what could not be taken.
+func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
+	if l.opt.Untold == nil || l.opt.Untold() == 0 || l.head.Load().seq > 0 {
+		return nil, false
+	}
+	select {
+	case l.beginning <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false
+	}
+	defer func() { <-l.beginning }()
+	if l.head.Load().seq > 0 {
+		return nil, false
+	}
+	r := replay[S]{log: l, upTo: l.opt.Untold(), met: l.learn}
+	r.run(ctx)
+	l.advancing.Lock()
+	defer l.advancing.Unlock()
+	if known := l.head.Load().control; known.newerThan(r.head.control) {
+		r.head.control = known
+	}
+	l.head.Store(&r.head)
+	return &r.head, r.whole
+}
+
+// learn makes the idempotency key of a commit known.
+func (l *Log[S]) learn(c *Commit, at Place) {
+	if c.Key != nil {
+		l.keys.add(c, at, l.opt.Now())
+	}
+}
+
+// A replay makes a state from the beginning of a log.
+type replay[S any] struct {
+	log    *Log[S]
+	verify bool
+	upTo   uint64               // runs that go beyond this commit are not taken
+	met    func(*Commit, Place) // if not nil, told of each commit
+	head   head[S]              // after what was taken
+	whole  bool                 // that was all, and the control item was read after it
+	err    error                // why not all was taken
+}
+
+// run takes all runs that it can.
+func (r *replay[S]) run(ctx context.Context) {
+	r.head = head[S]{status: Active}
+	r.head.state = r.log.opt.Build(func(yield func(*Commit, Place) bool) {
+		for d := range r.log.ahead(ctx, r.verify) {
+			if !r.next(d, yield) {
+				return
+			}
+		}
+		r.err = context.Cause(ctx)
+	})
+}
+
+// next takes what comes next. It reports whether something may follow.
+func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
+	if d.run == nil && d.err == nil {
+		r.head.control, r.whole = d.control, true
+		return false
+	}
+	if r.err = r.joins(d); r.err != nil || d.Last > r.upTo {
+		return false
+	}
+	return r.take(d, yield)
+}
+
+// joins is why a run is not the next one.
+func (r *replay[S]) joins(d decoded) error {
+	if d.err != nil {
+		return d.err
+	}
+	if d.First != r.head.seq+1 || !bytes.Equal(d.Prev, r.head.hash) {
+		return offChain(d.First, nil)
 	}
 	return nil
+}
+
+// offChain is the fault of a run that does not join the one before, or is not what its header says.
+func offChain(first uint64, cause error) error {
+	return fault.New(fault.IndexError, "the log is not what its chain says at %s", Version(first)).
+		Fix("rookery doctor").Because(cause)
+}
+
+// take takes a run.
+func (r *replay[S]) take(d decoded, yield func(*Commit, Place) bool) bool {
+	at := Place{Run: d.First}
+	for i, c := range d.commits {
+		if r.met != nil {
+			r.met(c, at)
+		}
+		if !yield(c, at) {
+			return false
+		}
+		r.head.seq, r.head.time = c.Seq, c.Time
+		r.head.status = cmp.Or(c.Status, r.head.status)
+		at.Part += len(d.Commits[i].Parts)
+	}
+	r.head.hash = d.hash()
+	return true
+}
+
+// A decoded is an item of the log: a run together with its commits, or the control item, which is
+// the last one; or why it cannot be had.
+type decoded struct {
+	*run
+	commits []*Commit
+	control Control
+	err     error
+}
+
+// ahead yields all items, oldest first. While one is used the next two are read and decoded; no more
+// are in memory. It ends with the first error, or with the context.
+func (l *Log[S]) ahead(ctx context.Context, verify bool) iter.Seq[decoded] {
+	return func(yield func(decoded) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		next := make(chan decoded, 1)
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			defer close(next)
+			l.decodeAll(ctx, verify, next)
+		})
+		defer reading.Wait()
+		defer cancel()
+		for d := range next {
+			if !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// decodeAll sends all items until there is an error, or nobody wants more.
+func (l *Log[S]) decodeAll(ctx context.Context, verify bool, to chan<- decoded) {
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), controlKey) {
+		var d decoded
+		if err != nil {
+			d.err = unreadable(err)
+		} else {
+			d = l.decode(ctx, it, verify)
+		}
+		select {
+		case to <- d:
+		case <-ctx.Done():
+			return
+		}
+		if d.err != nil {
+			return
+		}
+	}
+}
+
+// decode reads an item, and the payload of a run.
+func (l *Log[S]) decode(ctx context.Context, it table.Item, verify bool) decoded {
+	if it.Sort == controlKey {
+		c, err := readControl(it)
+		return decoded{control: c, err: err}
+	}
+	r, err := l.read(it)
+	if err == nil {
+		err = l.load(ctx, r)
+	}
+	if err != nil {
+		return decoded{err: err}
+	}
+	if verify {
+		if err := r.verify(); err != nil {
+			return decoded{err: offChain(r.First, err)}
+		}
+	}
+	commits, err := r.commits()
+	if err != nil {
+		return decoded{err: damaged(r.First, err)}
+	}
+	return decoded{run: r, commits: commits}
 }

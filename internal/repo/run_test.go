@@ -251,7 +251,7 @@ func requireSame(t *testing.T, used, fresh *repo.Log[*repotest.State]) {
 	want, err := fresh.Read(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	replayed, err := fresh.Replay(t.Context(), &repotest.State{}, true)
+	replayed, err := fresh.Replay(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, want, replayed)
 }

@@ -52,6 +52,13 @@ func (t *Texts) add(k textKey, text []byte) {
 	}
 }
 
+// drop forgets a text that is not needed any more.
+func (t *Texts) drop(k textKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lru.Remove(k)
+}
+
 func (t *Texts) get(k textKey) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,6 +24,7 @@ type Vault struct {
 	texts  *Texts
 	part   string
 	follow Follower
+	from   uint64 // commits up to here are not told to who follows
 	limits Limits
 
 	searcher *searcher
@@ -42,7 +43,7 @@ type VaultOptions struct {
 }
 
 // A Follower keeps something beside the log in step with it: the files of a checkout. It is told of
-// every commit once, in order.
+// every commit once, in order, from the one on that it says.
 type Follower interface {
 	// Guard is a fault if the call must not write this path: what is there is not what the log
 	// says. durable is the log's own note, nil if there is none.
@@ -63,27 +64,55 @@ func (alone) Settled(context.Context)                              {}
 // NewVault makes a Vault. Nothing is read yet.
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
-		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, searcher: newSearcher(),
+		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
+		searcher: newSearcher(),
 	}
 	v.limits = o.Limits.orDefault()
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,
+		Build: v.build, Untold: func() uint64 { return v.from },
 		Applied: func(before, after *index.Index, c *Commit, at Place) {
 			v.remember(c, at)
 			v.searcher.applied(c)
-			v.follow.Applied(before, after, c)
+			if c.Seq > v.from {
+				v.follow.Applied(before, after, c)
+			}
 		},
 		Settled: func(ctx context.Context) { v.follow.Settled(ctx) },
 	}, index.Empty())
 	return v, err
 }
 
-// Follow tells the vault who follows it, before anything is read.
-func (v *Vault) Follow(f Follower) { v.follow = f }
+// Follow tells the vault who follows it, before anything is read. The follower knows what the commits
+// up to from came to, and is not told of them.
+func (v *Vault) Follow(f Follower, from uint64) { v.follow, v.from = f, from }
+
+// build is the index after the first commits of the log. Of the texts, those that are still in force
+// stay at hand.
+func (v *Vault) build(commits iter.Seq2[*Commit, Place]) *index.Index {
+	newest := map[string]textKey{}
+	return index.Build(func(yield func(index.Commit) bool) {
+		for c, at := range commits {
+			v.remember(c, at)
+			for i, n := range c.Notes {
+				v.texts.drop(newest[n.Path])
+				newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
+			}
+			if !yield(changed(c, at)) {
+				return
+			}
+		}
+	})
+}
 
 // foldNotes is the index after a commit.
 func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
+	return before.With(changed(c, at))
+}
+
+// changed is a commit as the index takes it.
+func changed(c *Commit, at Place) index.Commit {
 	changes := make([]index.Change, 0, len(c.Notes))
 	for i, n := range c.Notes {
 		changes = append(changes, index.Change{
@@ -91,7 +120,7 @@ func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
 			Body: index.Body{Run: at.Run, Part: at.Part + i},
 		})
 	}
-	return before.With(index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes})
+	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes}
 }
 
 // remember keeps the texts of a commit at hand.
@@ -196,7 +225,7 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 // is made anew when somebody searches next. With verify it also checks every header against the
 // chain and every part against its header: what does not agree is INDEX_ERROR.
 func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) {
-	s, err := v.log.Replay(ctx, index.Empty(), verify)
+	s, err := v.log.Replay(ctx, verify)
 	if err != nil {
 		return s.State, err
 	}

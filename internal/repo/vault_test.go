@@ -555,7 +555,7 @@ func TestFollower(t *testing.T) {
 	e := engine(t)
 	other, v := newVault(t, e), openVault(t, e, repo.Limits{})
 	f := &follower{}
-	v.Follow(f)
+	v.Follow(f, 0)
 	change(t, v, edit{"a.md", "a"})
 	change(t, other, edit{"b.md", "b"})
 	change(t, v, edit{"a.md", "aa"})
@@ -588,7 +588,7 @@ func TestReaderIsFaster(t *testing.T) {
 	other, h := newVault(t, e), &hooked{Table: e.Table}
 	v := openVault(t, repotest.Engine{Table: h, Bucket: e.Bucket}, repo.Limits{})
 	f := &follower{}
-	v.Follow(f)
+	v.Follow(f, 0)
 	h.after = func() {
 		_, wrote := other.Update(t.Context(), caller(), edits(edit{"b.md", "b"}))
 		_, read := v.Read(t.Context())

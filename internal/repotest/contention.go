@@ -150,7 +150,7 @@ func (c *contest) check(t *testing.T) {
 		last = *commit
 	}
 	require.EqualValues(t, c.acked.Load(), last.Seq, "each acknowledged call has one commit")
-	s, err := fresh.Replay(t.Context(), &State{}, true)
+	s, err := fresh.Replay(t.Context(), true)
 	require.NoError(t, err)
 	sum := 0
 	for i := range counters {

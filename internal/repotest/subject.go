@@ -96,7 +96,7 @@ func (l logSubject) state(ctx context.Context) (string, error) {
 }
 
 func (l logSubject) verify(ctx context.Context) error {
-	_, err := l.Replay(ctx, &State{}, true)
+	_, err := l.Replay(ctx, true)
 	return err
 }
 
