@@ -3,7 +3,6 @@ package index
 import (
 	"iter"
 	"slices"
-	"strings"
 )
 
 // Backlinks yields the references behind a spot that lead to an object or to something in it, by
@@ -63,22 +62,14 @@ func (t linkTarget) holds(to Resolution) bool {
 
 // linksIn yields the references of a bucket behind a spot, by spot, not resolved.
 func (x *Index) linksIn(bucket string, after Spot) iter.Seq[Link] {
-	prefix := key(bucket, "")
 	return func(yield func(Link) bool) {
-		x.refs.Ascend(prefix+after.Path, func(k string, at []int32) bool {
-			if !strings.HasPrefix(k, prefix) {
-				return false
-			}
-			f, _ := x.files.Get(k[len(prefix):])
-			for _, i := range at {
-				ref := &f.Note.Refs[i]
-				l := Link{Source: f.Note.Object(ref.Scope), Ref: ref}
-				if l.Spot().after(after) && !yield(l) {
-					return false
+		for n := range x.notesBy(byRef.name(bucket), after.Path) {
+			for l := range linksOf(n, after) {
+				if l.Ref.bucket == bucket && !yield(l) {
+					return
 				}
 			}
-			return true
-		})
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"rookery/internal/vault"
@@ -22,6 +21,18 @@ type Dated struct {
 // datings are the days that the fields and the traits of a note name, by line. A field that is a trait
 // counts once, as a trait.
 func (x *Index) datings(n *Note) []Dated {
+	all := x.fieldDatings(n)
+	for t := range n.Traits() {
+		for _, day := range t.days {
+			all = append(all, Dated{day, t.Parent(), t.Type, t, t.Line})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Dated) int { return a.Line - b.Line })
+	return all
+}
+
+// fieldDatings are those of the fields that are no traits.
+func (x *Index) fieldDatings(n *Note) []Dated {
 	var all []Dated
 	for i := -1; i < len(n.Sections); i++ {
 		o := n.Object(i)
@@ -37,26 +48,16 @@ func (x *Index) datings(n *Note) []Dated {
 			}
 		}
 	}
-	for t := range n.Traits() {
-		if def, ok := x.schema.Trait(t.Type); ok && def.IsTime() {
-			value, _ := def.Typed(t.Value())
-			for _, day := range daysOf(value) {
-				all = append(all, Dated{day, t.Parent(), t.Type, t, t.Line})
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Dated) int { return a.Line - b.Line })
 	return all
 }
 
-// daysIn are the days that are named, each once.
-func daysIn(all []Dated) []vault.Date {
+// fieldDays are the days of fieldDatings.
+func (x *Index) fieldDays(n *Note) []vault.Date {
 	var days []vault.Date
-	for _, d := range all {
+	for _, d := range x.fieldDatings(n) {
 		days = append(days, d.Day)
 	}
-	slices.Sort(days)
-	return slices.Clip(slices.Compact(days))
+	return days
 }
 
 // isTrait reports whether a field of the note is one of its traits.
@@ -90,38 +91,45 @@ func daysOf(v any) []vault.Date {
 // Dates yields where the days from one to another are named, both included, by day, path and line.
 func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
 	return func(yield func(Dated) bool) {
-		x.dates.Ascend(string(from), func(k string, n *Note) bool {
-			day, _, _ := strings.Cut(k, "\x00")
-			if day > string(to) {
-				return false
+		for e := range x.entries.from(entry{name: byDay.name(string(from))}) {
+			day := e.name[1:]
+			if e.name[0] != byte(byDay) || day > string(to) {
+				return
 			}
+			n, _ := x.Note(e.path)
 			for _, d := range x.datings(n) {
 				if string(d.Day) == day && !yield(d) {
-					return false
+					return
 				}
 			}
-			return true
-		})
+		}
 	}
 }
 
 // Created yields the notes that were made in [from, to), by time, then path. A zero end is open.
-func (x *Index) Created(from, to time.Time) iter.Seq[*Note] { return between(&x.created, from, to) }
+func (x *Index) Created(from, to time.Time) iter.Seq[*Note] { return x.between(byCreated, from, to) }
 
 // Modified yields the notes that were last changed in [from, to), by time, then path. A zero end is
 // open. Nothing in a note has changed after it.
-func (x *Index) Modified(from, to time.Time) iter.Seq[*Note] { return between(&x.modified, from, to) }
+func (x *Index) Modified(from, to time.Time) iter.Seq[*Note] { return x.between(byModified, from, to) }
 
-func between(t *tree[*Note], from, to time.Time) iter.Seq[*Note] {
-	first, last := "", "\xff"
+func (x *Index) between(k kind, from, to time.Time) iter.Seq[*Note] {
+	first, last := k.name(""), k.last()
 	if !from.IsZero() {
-		first = timeKey(from)
+		first = k.name(timeKey(from))
 	}
 	if !to.IsZero() {
-		last = timeKey(to)
+		last = k.name(timeKey(to))
 	}
 	return func(yield func(*Note) bool) {
-		t.Ascend(first, func(k string, n *Note) bool { return k < last && yield(n) })
+		for e := range x.entries.from(entry{name: first}) {
+			if e.name >= last {
+				return
+			}
+			if n, _ := x.Note(e.path); !yield(n) {
+				return
+			}
+		}
 	}
 }
 
@@ -139,20 +147,25 @@ type TaggedIn struct {
 
 // Tagged yields the notes behind a path that have a tag, by path. Case counts.
 func (x *Index) Tagged(tag, after string) iter.Seq[TaggedIn] {
-	prefix := key(clean(tag), "")
-	first := prefix + after
+	tag = clean(tag)
 	return func(yield func(TaggedIn) bool) {
-		x.tags.Ascend(first, func(k string, t TaggedIn) bool {
-			return strings.HasPrefix(k, prefix) && (k == first && after != "" || yield(t))
-		})
+		for n := range x.notesBy(byTag.name(tag), after) {
+			i := slices.IndexFunc(n.Tags, func(t Tag) bool { return t.Name == tag })
+			if n.Path != after && !yield(TaggedIn{n, n.Tags[i]}) {
+				return
+			}
+		}
 	}
 }
 
 // Tags yields all tags with the number of notes that have them, by name.
-func (x *Index) Tags() iter.Seq2[string, int] { return x.tagCounts.Scan }
+func (x *Index) Tags() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		x.counts.Ascend(byTag.name(""), func(name string, n int) bool {
+			return name[0] == byte(byTag) && yield(name[1:], n)
+		})
+	}
+}
 
 // TagCount is the number of notes that have a tag.
-func (x *Index) TagCount(tag string) int {
-	n, _ := x.tagCounts.Get(clean(tag))
-	return n
-}
+func (x *Index) TagCount(tag string) int { return x.count(byTag, clean(tag)) }

@@ -1,42 +1,30 @@
 package index
 
-import "rookery/internal/vault"
+import (
+	"maps"
+	"slices"
 
-// swap puts a file in the place of another in all lookups; nil is none. The ids of the traits of the
-// one that goes are released before.
+	"rookery/internal/vault"
+)
+
+// swap puts a file in the place of another; nil is none. The lookups learn of it with enter.
 func (d *draft) swap(old, now *File) {
+	path := ""
 	if old != nil {
-		d.files.Delete(old.Path)
-		d.folded.Delete(key(vault.Fold(old.Path), old.Path))
+		path = old.Path
+		d.files.Delete(path)
 	}
 	if now != nil {
-		d.files.Set(now.Path, now)
-		d.folded.Set(key(vault.Fold(now.Path), now.Path), struct{}{})
+		path = now.Path
+		d.files.Set(path, now)
 	}
-	was, is := noteOf(old), noteOf(now)
-	exchange(&d.broken, was.ifSo(was.quarantined()), is.ifSo(is.quarantined()))
-	exchange(&d.untyped, was.ifSo(was.isUntyped()), is.ifSo(is.isUntyped()))
-	exchange(&d.created, was.createdKeys(), is.createdKeys())
-	exchange(&d.modified, was.modifiedKeys(), is.modifiedKeys())
-	exchange(&d.byType, was.typeKeys(), is.typeKeys())
-	exchange(&d.declared, was.declaredKeys(), is.declaredKeys())
-	exchange(&d.names, was.nameKeys(), is.nameKeys())
-	exchange(&d.traits, was.traitKeys(), is.traitKeys())
-	exchange(&d.traitValues, was.valueKeys(), is.valueKeys())
-	exchange(&d.dates, was.dayKeys(), is.dayKeys())
-	exchange(&d.refs, was.refKeys(), is.refKeys())
-	exchange(&d.tags, was.tagKeys(), is.tagKeys())
-	d.count(was, -1)
-	d.count(is, 1)
-	if is != nil {
-		for _, t := range is.Annotations {
-			d.traitIDs.Set(t.ID, t)
-		}
+	if _, changed := d.entered[path]; !changed {
+		d.entered[path] = old
 	}
+	d.swapIDs(noteOf(old), noteOf(now))
 }
 
-// noteOf is the note that a file is, nil if it is none. The methods that give keys may be called on
-// nil.
+// noteOf is the note that a file is, nil if it is none.
 func noteOf(f *File) *Note {
 	if f == nil {
 		return nil
@@ -44,57 +32,101 @@ func noteOf(f *File) *Note {
 	return f.Note
 }
 
-// exchange takes keys out of a tree and puts others in. Of those that are in both the value changes.
-func exchange[V any](t *tree[V], was, is map[string]V) {
-	for k := range was {
-		if _, stays := is[k]; !stays {
-			t.Delete(k)
+// enter brings the lookups up to the files. Only entries that came or went are touched.
+func (d *draft) enter() {
+	var came, went []entry
+	sums := map[term]int{}
+	for path, old := range d.entered {
+		now, _ := d.files.Get(path)
+		had, has := d.names(old), d.names(now)
+		came, went = missing(came, has, had, path), missing(went, had, has, path)
+		tally(sums, noteOf(old), -1)
+		tally(sums, noteOf(now), 1)
+		d.totals.add(noteOf(old), -1)
+		d.totals.add(noteOf(now), 1)
+	}
+	d.entries.remove(went)
+	d.entries.put(came)
+	d.sum(sums)
+	d.enterIDs()
+	clear(d.entered)
+}
+
+// names are the names by which a file is found, sorted, each once.
+func (d *draft) names(f *File) []string {
+	if f == nil {
+		return nil
+	}
+	all := []string{byFold.name(vault.Fold(f.Path))}
+	if f.Note != nil {
+		all = d.noteNames(all, f.Note)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// missing adds the entries for the names of one list that are not in another. Both are sorted.
+func missing(all []entry, names, other []string, path string) []entry {
+	for _, name := range names {
+		for len(other) > 0 && other[0] < name {
+			other = other[1:]
+		}
+		if len(other) == 0 || other[0] != name {
+			all = append(all, entry{name, path})
 		}
 	}
-	for k, v := range is {
-		t.Set(k, v)
-	}
+	return all
 }
 
-// ifSo is the note by its path, if something holds for it.
-func (n *Note) ifSo(holds bool) map[string]*Note {
-	if !holds {
-		return nil
+// noteNames adds the names by which a note is found.
+func (d *draft) noteNames(all []string, n *Note) []string {
+	all = slices.Grow(all, 16+2*len(n.names)+len(n.Annotations)+len(n.Refs))
+	add := func(k kind, name string) { all = append(all, d.word(k, name)) }
+	add(byCreated, timeKey(n.Created))
+	add(byModified, timeKey(n.Modified))
+	if n.Quarantine != nil {
+		add(isBroken, "")
 	}
-	return map[string]*Note{n.Path: n}
+	if n.DeclaredType == "" && n.Type != vault.Daily {
+		add(isUntyped, "")
+	}
+	n.objectNames(add)
+	for i, t := range n.Annotations {
+		if all = append(all, t.entry); i == 0 || n.Annotations[i-1].Type != t.Type {
+			add(byTrait, t.Type)
+		}
+		for _, day := range t.days {
+			add(byDay, string(day))
+		}
+	}
+	for i := range n.Refs {
+		add(byRef, n.Refs[i].bucket)
+	}
+	for _, t := range n.Tags {
+		add(byTag, t.Name)
+	}
+	for _, day := range n.fieldDays {
+		add(byDay, string(day))
+	}
+	return all
 }
 
-func (n *Note) quarantined() bool { return n != nil && n.Quarantine != nil }
-
-// isUntyped reports whether the note says no type and is no daily note.
-func (n *Note) isUntyped() bool {
-	return n != nil && n.DeclaredType == "" && n.Type != vault.Daily
-}
-
-func (n *Note) createdKeys() map[string]*Note {
-	if n == nil {
-		return nil
+// objectNames calls add with the types and the names of the objects in a note.
+func (n *Note) objectNames(add func(kind, string)) {
+	for c := range n.callings {
+		add(c.kind, c.name)
 	}
-	return map[string]*Note{key(timeKey(n.Created), n.Path): n}
-}
-
-func (n *Note) modifiedKeys() map[string]*Note {
-	if n == nil {
-		return nil
-	}
-	return map[string]*Note{key(timeKey(n.Modified), n.Path): n}
-}
-
-// typeKeys are the note and what is embedded in it, by type.
-func (n *Note) typeKeys() map[string]Object {
-	if n == nil {
-		return nil
-	}
-	keys := map[string]Object{}
 	for o := range n.typed {
-		keys[key(o.Type(), o.Spot().key())] = o
+		add(byType, o.Type())
 	}
-	return keys
+	if n.DeclaredType != "" {
+		add(byDeclared, n.DeclaredType)
+	}
+	for _, s := range n.Sections {
+		if s.DeclaredType != "" {
+			add(byDeclared, s.DeclaredType)
+		}
+	}
 }
 
 // typed yields the note and the objects in it that are no plain sections.
@@ -106,123 +138,79 @@ func (n *Note) typed(yield func(Object) bool) {
 	}
 }
 
-// declaredKeys are the note by the types that it and the objects in it say.
-func (n *Note) declaredKeys() map[string]*Note {
-	if n == nil {
-		return nil
-	}
-	keys := map[string]*Note{}
-	if n.DeclaredType != "" {
-		keys[key(n.DeclaredType, n.Path)] = n
-	}
-	for _, s := range n.Sections {
-		if s.DeclaredType != "" {
-			keys[key(s.DeclaredType, n.Path)] = n
-		}
-	}
-	return keys
+// A term is the name of an entry in its parts.
+type term struct {
+	kind kind
+	name string
 }
 
-// traitKeys are the note by the types of its annotations.
-func (n *Note) traitKeys() map[string]*Note {
-	if n == nil || len(n.Annotations) == 0 {
-		return nil
+// word is the name of an entry; all that are alike are one text.
+func (d *draft) word(k kind, name string) string {
+	word, known := d.words[term{k, name}]
+	if !known {
+		word = k.name(name)
+		d.words[term{k, word[1:]}] = word
 	}
-	keys, last := map[string]*Note{}, ""
-	for _, t := range n.Annotations {
-		if t.Type != last {
-			last = t.Type
-			keys[key(t.Type, n.Path)] = n
-		}
-	}
-	return keys
+	return word
 }
 
-// valueKeys are the note by the types and values of its annotations.
-func (n *Note) valueKeys() map[string]*Note {
-	if n == nil || len(n.Annotations) == 0 {
-		return nil
-	}
-	keys := make(map[string]*Note, len(n.Annotations))
-	for _, t := range n.Annotations {
-		keys[key(t.Type, key(t.key(), n.Path))] = n
-	}
-	return keys
-}
-
-func (n *Note) dayKeys() map[string]*Note {
-	if n == nil || len(n.days) == 0 {
-		return nil
-	}
-	keys := make(map[string]*Note, len(n.days))
-	for _, day := range n.days {
-		keys[key(string(day), n.Path)] = n
-	}
-	return keys
-}
-
-func (n *Note) tagKeys() map[string]TaggedIn {
-	if n == nil || len(n.Tags) == 0 {
-		return nil
-	}
-	keys := make(map[string]TaggedIn, len(n.Tags))
-	for _, t := range n.Tags {
-		keys[key(t.Name, n.Path)] = TaggedIn{n, t}
-	}
-	return keys
-}
-
-// refKeys are the positions of the note's references, by bucket.
-func (n *Note) refKeys() map[string][]int32 {
-	if n == nil || len(n.Refs) == 0 {
-		return nil
-	}
-	keys, buckets := map[string][]int32{}, map[string]string{}
-	for i, r := range n.Refs {
-		k, known := buckets[r.Target]
-		if !known {
-			k = key(bucketOf(r.Target), n.Path)
-			buckets[r.Target] = k
-		}
-		keys[k] = append(keys[k], int32(i))
-	}
-	return keys
-}
-
-// count adds a note to the sums, or takes it off.
-func (d *draft) count(n *Note, by int) {
+// tally counts the objects, the traits and the tags of a note, or takes them off.
+func tally(sums map[term]int, n *Note, by int) {
 	if n == nil {
 		return
 	}
-	d.totals.Notes += by
-	d.totals.Sections += by * len(n.Sections)
-	d.totals.Refs += by * len(n.Refs)
-	d.totals.Bytes += int64(by * n.Size)
-	if n.Quarantine != nil {
-		d.totals.Quarantined += by
-	}
-	types, traits := map[string]int{}, map[string]int{}
 	for i := -1; i < len(n.Sections); i++ {
-		types[n.Object(i).Type()] += by
+		sums[term{byType, n.Object(i).Type()}] += by
 	}
 	for t := range n.Traits() {
-		traits[t.Type] += by
-		d.totals.Traits += by
+		sums[term{byTrait, t.Type}] += by
 	}
-	add(&d.counts, types)
-	add(&d.traitCounts, traits)
 	for _, t := range n.Tags {
-		add(&d.tagCounts, map[string]int{t.Name: by})
+		sums[term{byTag, t.Name}] += by
 	}
 }
 
-// add adds to the numbers of a tree, which holds none that is 0.
-func add(t *tree[int], more map[string]int) {
-	for k, by := range more {
-		if sum, _ := t.Get(k); sum+by > 0 {
-			t.Set(k, sum+by)
+// sum adds to the sums of the index, which holds none that is 0.
+func (d *draft) sum(more map[term]int) {
+	for t, by := range more {
+		if by == 0 {
 			continue
 		}
-		t.Delete(k)
+		word := d.word(t.kind, t.name)
+		if sum, _ := d.counts.Get(word); sum+by > 0 {
+			d.counts.Set(word, sum+by)
+			continue
+		}
+		d.counts.Delete(word)
 	}
+}
+
+// add adds a note to the sums, or takes it off.
+func (t *Totals) add(n *Note, by int) {
+	if n == nil {
+		return
+	}
+	t.Notes += by
+	t.Sections += by * len(n.Sections)
+	t.Refs += by * len(n.Refs)
+	t.Bytes += int64(by * n.Size)
+	if n.Quarantine != nil {
+		t.Quarantined += by
+	}
+	for range n.Traits() {
+		t.Traits += by
+	}
+}
+
+// enterIDs brings the tree of the ids of traits up to date.
+func (d *draft) enterIDs() {
+	ids := slices.Sorted(maps.Keys(d.ids))
+	for i := range spread(len(ids)) {
+		if path := d.ids[ids[i]]; path != "" {
+			d.traitIDs.Set(ids[i], path)
+			continue
+		}
+		d.traitIDs.Delete(ids[i])
+	}
+	clear(d.ids)
 }

@@ -72,8 +72,8 @@ func imageOf(x *index.Index) image {
 		flat.File, flat.Annotations = nil, nil
 		m.Notes = append(m.Notes, flat)
 		for _, t := range n.Annotations {
-			trait := *t
-			trait.Note = nil
+			trait, place := *t, *t.Place
+			place.Note, trait.Place = nil, &place
 			m.Traits = append(m.Traits, trait)
 		}
 	}

@@ -182,22 +182,81 @@ func (d *draft) keeps(t *Trait, was *former) bool {
 	if was.id == t.Pin() {
 		return false
 	}
-	holder, held := d.traitIDs.Get(was.id)
-	return !held || holder.Note.Path == was.path || holder.Note.Path == t.Note.Path
+	holder := d.holderOf(was.id)
+	return holder == "" || holder == was.path || holder == t.Note.Path
 }
 
 // newID is the id of a newcomer. numbers remembers how far each has been counted.
 func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) string {
 	base := vault.TraitID(t.Parent().ID(), t.Type, t.ContentText)
 	id := base
-	for n := max(2, numbers[base]); d.inUse(id) || taken[id]; n++ {
+	for n := max(2, numbers[base]); taken[id] || d.inUse(id, t.Note); n++ {
 		id = base + "-" + strconv.Itoa(n)
 		numbers[base] = n + 1
 	}
 	return id
 }
 
-func (d *draft) inUse(id string) bool {
-	_, ok := d.traitIDs.Get(id)
-	return ok
+// inUse reports whether a trait of another note has an id.
+func (d *draft) inUse(id string, n *Note) bool {
+	holder := d.holderOf(id)
+	return holder != "" && holder != n.Path
+}
+
+// holderOf is the path of the note whose trait has an id, "" if none has.
+func (d *draft) holderOf(id string) string {
+	path, changed := d.ids[id]
+	if !changed {
+		path, _ = d.traitIDs.Get(id)
+	}
+	return path
+}
+
+// holder is the trait that has an id, nil if none has.
+func (d *draft) holder(id string) *Trait {
+	if n, ok := d.Note(d.holderOf(id)); ok {
+		return n.annotation(id)
+	}
+	return nil
+}
+
+// swapIDs enters the ids of a note's traits in the place of those of another; either may be nil. What
+// the two begin and end with alike stays, unless there are pins, by which one takes the id of another.
+func (d *draft) swapIDs(old, now *Note) {
+	was, is := annotationsOf(old), annotationsOf(now)
+	if d.pins.Len() == 0 {
+		was, is = unlike(was, is)
+	}
+	stays := make(map[string]bool, len(is))
+	for _, t := range is {
+		if stays[t.ID] = true; d.holderOf(t.ID) != now.Path {
+			d.ids[t.ID] = now.Path
+		}
+	}
+	for _, t := range was {
+		if !stays[t.ID] && d.holderOf(t.ID) == old.Path {
+			d.ids[t.ID] = ""
+		}
+		if d.pins.Len() > 0 {
+			d.contested[t.ID] = true
+		}
+	}
+}
+
+func annotationsOf(n *Note) []*Trait {
+	if n == nil {
+		return nil
+	}
+	return n.Annotations
+}
+
+// unlike is what is left of two lists without what they begin and end with alike.
+func unlike(a, b []*Trait) (was, is []*Trait) {
+	for len(a) > 0 && len(b) > 0 && a[0].ID == b[0].ID {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1].ID == b[len(b)-1].ID {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
 }

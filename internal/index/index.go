@@ -9,7 +9,6 @@ package index
 
 import (
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -22,27 +21,12 @@ type Index struct {
 	version uint64
 	time    time.Time
 
-	files    tree[*File]    // by path
-	folded   tree[struct{}] // what a path collides under, NUL, the path
-	byType   tree[Object]   // type, NUL, spot; plain sections are not here
-	declared tree[*Note]    // the type that the note or an object in it says, NUL, path
-	counts   tree[int]      // of objects, by type
-	broken   tree[*Note]    // quarantined notes, by path
-	untyped  tree[*Note]    // notes that say no type and are no daily notes, by path
-	created  tree[*Note]    // time, NUL, path
-	modified tree[*Note]    // likewise
-	seeds    tree[seed]     // what an audit log tells, by the id of the note
-	names    tree[Object]   // a kind of name, the name, NUL, spot
-
-	traits      tree[*Note]    // type, NUL, path; those too that the schema does not know
-	traitValues tree[*Note]    // type, NUL, value, NUL, path
-	traitIDs    tree[*Trait]   // by id
-	pins        tree[*Trait]   // what claims an id, NUL, spot
-	traitCounts tree[int]      // of traits, by type
-	refs        tree[[]int32]  // bucket, NUL, path: positions among the note's references
-	tags        tree[TaggedIn] // tag, NUL, path
-	tagCounts   tree[int]      // of notes, by tag
-	dates       tree[*Note]    // day, NUL, path
+	files    tree[*File]  // by path
+	entries  entries      // by what the files are found
+	traitIDs tree[string] // by id, the path of the note
+	pins     tree[*Trait] // what claims an id, NUL, spot
+	seeds    tree[seed]   // what an audit log tells, by the id of the note
+	counts   tree[int]    // by the name of an entry: of objects, traits, and notes with a tag
 
 	totals Totals
 
@@ -94,17 +78,10 @@ type Body struct {
 
 // Empty is the index of a vault without files, at version 0.
 func Empty() *Index {
-	return &Index{settings: settings{}.read(settingTexts{})}
-}
-
-// Build is the index after these commits: the same as With makes of Empty, one after the other.
-func Build(commits iter.Seq[Commit]) *Index {
-	x := Empty()
-	d := &draft{Index: x}
-	for c := range commits {
-		d.apply(c)
+	return &Index{
+		settings: settings{}.read(settingTexts{}), entries: newEntries(),
+		traitIDs: *btree.NewMap[string, string](degree),
 	}
-	return x
 }
 
 // Version is the number of the last commit.
@@ -137,14 +114,10 @@ func (x *Index) Folded(path string) (string, bool) {
 	if _, ok := x.files.Get(path); ok {
 		return path, true
 	}
-	prefix, found := key(vault.Fold(path), ""), ""
-	x.folded.Ascend(prefix, func(k string, _ struct{}) bool {
-		if strings.HasPrefix(k, prefix) {
-			found = k[len(prefix):]
-		}
-		return false
-	})
-	return found, found != ""
+	for found := range x.entries.paths(byFold.name(vault.Fold(path)), "") {
+		return found, true
+	}
+	return "", false
 }
 
 // Files yields all files by path, bytewise.
@@ -174,8 +147,19 @@ func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 		if typ == vault.Section {
 			return
 		}
-		for o := range x.Objects(typ, Spot{Path: after}) {
-			if o.Section == nil && o.Note.Path != after && !yield(o.Note) {
+		for n := range x.notesBy(byType.name(typ), after) {
+			if n.Type == typ && n.Path != after && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// notesBy yields the notes that go by a name, from a path on, by path.
+func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
+	return func(yield func(*Note) bool) {
+		for path := range x.entries.paths(name, from) {
+			if n, _ := x.Note(path); !yield(n) {
 				return
 			}
 		}
@@ -187,21 +171,24 @@ func key(first, second string) string { return first + "\x00" + second }
 
 // Count is the number of objects of a type, embedded ones too; for the type section, of plain
 // sections.
-func (x *Index) Count(typ string) int {
-	n, _ := x.counts.Get(typ)
+func (x *Index) Count(typ string) int { return x.count(byType, typ) }
+
+// count is a sum.
+func (x *Index) count(k kind, name string) int {
+	n, _ := x.counts.Get(k.name(name))
 	return n
 }
 
 // Untyped yields the notes behind a path that say no type and are no daily notes, by path.
 func (x *Index) Untyped(after string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
-		x.untyped.Ascend(after, func(p string, n *Note) bool { return p == after || yield(n) })
+		for n := range x.notesBy(isUntyped.name(""), after) {
+			if n.Path != after && !yield(n) {
+				return
+			}
+		}
 	}
 }
 
 // Quarantined yields the notes that do not parse, by path.
-func (x *Index) Quarantined() iter.Seq[*Note] {
-	return func(yield func(*Note) bool) {
-		x.broken.Scan(func(_ string, n *Note) bool { return yield(n) })
-	}
-}
+func (x *Index) Quarantined() iter.Seq[*Note] { return x.notesBy(isBroken.name(""), "") }

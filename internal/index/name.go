@@ -7,40 +7,58 @@ import (
 	"rookery/internal/vault"
 )
 
-// A nameKind says in which way an object goes by a name. It is the first byte of the keys of names.
-type nameKind byte
-
-// The ways, of which the second of each pair holds the form in which a name is found that is written
-// otherwise, where that is another.
+// The ways in which an object goes by a name, of which the second of each pair holds the form in which
+// a name is found that is written otherwise, where that is another.
 const (
-	aliasName nameKind = 'a'
-	aliasSlug nameKind = 'A'
-	fieldName nameKind = 'n'
-	fieldSlug nameKind = 'N'
-	shortName nameKind = 's' // the last segment of an id, the slug of a title or a section
-	shortSlug nameKind = 'S'
-	pathSlug  nameKind = 'P'
+	aliasName kind = 'a'
+	aliasSlug kind = 'A'
+	fieldName kind = 'n'
+	fieldSlug kind = 'N'
+	shortName kind = 's' // the last segment of an id, the slug of a title or a section
+	shortSlug kind = 'S'
+	pathSlug  kind = 'P'
 )
 
 // slugKind is the kind of the other form.
-func (k nameKind) slugKind() nameKind { return k &^ 0x20 }
+func (k kind) slugKind() kind { return k &^ 0x20 }
 
-// A calling is a name that an object has by its fields.
+// A calling is a name by which an object of a note goes.
 type calling struct {
-	kind    nameKind
+	kind    kind
+	section int32 // position of the section; -1: the note
 	name    string
-	section int // position of the section; -1: the note
 }
 
-// key is the key of a name of an object.
-func (k nameKind) key(name string) string { return string(rune(k)) + clean(name) + "\x00" }
+// call adds a name of an object, and the form in which it is found that is written otherwise.
+func call(all []calling, k kind, section int, name string) []calling {
+	all = append(all, calling{k, int32(section), clean(name)})
+	if slug := k.slug(name); slug != name {
+		all = append(all, calling{k.slugKind(), int32(section), clean(slug)})
+	}
+	return all
+}
 
 // clean is a text without NUL, which parts the texts in keys.
 func clean(s string) string { return strings.ReplaceAll(s, "\x00", "\ufffd") }
 
-// callings are the names that the fields of the objects in a note give: their aliases, and what
+// ownNames are the names that a note and its sections have by themselves.
+func (n *Note) ownNames() []calling {
+	all := call(make([]calling, 0, 2+len(n.Sections)), shortName, -1, lastSegment(n.ID))
+	if n.TitleSlug != "" && n.TitleSlug != lastSegment(n.ID) {
+		all = call(all, shortName, -1, n.TitleSlug)
+	}
+	if slug := vault.SlugPath(n.ID); slug != n.ID {
+		all = call(all, pathSlug, -1, slug)
+	}
+	for i := range n.Sections {
+		all = call(all, shortName, i, n.Sections[i].Slug)
+	}
+	return slices.Clip(all)
+}
+
+// fieldNames are the names that the fields of the objects in a note give: their aliases, and what
 // stands in the name field of their types.
-func (x *Index) callings(n *Note) []calling {
+func (x *Index) fieldNames(n *Note) []calling {
 	var all []calling
 	for i := -1; i < len(n.Sections); i++ {
 		o := n.Object(i)
@@ -48,13 +66,13 @@ func (x *Index) callings(n *Note) []calling {
 			continue
 		}
 		for _, name := range aliases(o) {
-			all = append(all, calling{aliasName, name, i})
+			all = call(all, aliasName, i, name)
 		}
 		if name := trimRef(x.nameField(o)); name != "" {
-			all = append(all, calling{fieldName, name, i})
+			all = call(all, fieldName, i, name)
 		}
 	}
-	return all
+	return slices.Clip(all)
 }
 
 // aliases are the texts of the fields for other names.
@@ -75,42 +93,19 @@ func aliases(o Object) []string {
 	return all
 }
 
-// names calls f with each name that the objects of a note have.
-func (n *Note) names(f func(kind nameKind, name string, o Object)) {
-	note := Object{Note: n}
-	f(shortName, lastSegment(n.ID), note)
-	if n.TitleSlug != "" && n.TitleSlug != lastSegment(n.ID) {
-		f(shortName, n.TitleSlug, note)
-	}
-	if slug := vault.SlugPath(n.ID); slug != n.ID {
-		f(pathSlug, slug, note)
-	}
-	for i := range n.Sections {
-		f(shortName, n.Sections[i].Slug, n.Object(i))
-	}
-	for _, c := range n.callings {
-		f(c.kind, c.name, n.Object(c.section))
-	}
-}
-
-// nameKeys are what is in the note, by its names.
-func (n *Note) nameKeys() map[string]Object {
-	if n == nil {
-		return nil
-	}
-	keys := map[string]Object{}
-	n.names(func(kind nameKind, name string, o Object) {
-		place := o.Spot().key()
-		keys[kind.key(name)+place] = o
-		if slug := kind.slug(name); slug != name {
-			keys[kind.slugKind().key(slug)+place] = o
+// callings yields all names of the objects in the note.
+func (n *Note) callings(yield func(calling) bool) {
+	for _, names := range [][]calling{n.names, n.fieldNames} {
+		for _, c := range names {
+			if !yield(c) {
+				return
+			}
 		}
-	})
-	return keys
+	}
 }
 
 // slug is the form in which a name is found that is written otherwise.
-func (k nameKind) slug(name string) string {
+func (k kind) slug(name string) string {
 	switch k {
 	case pathSlug:
 		return name
@@ -120,16 +115,16 @@ func (k nameKind) slug(name string) string {
 	return vault.SlugPath(name)
 }
 
-// called yields the objects that go by exactly a name.
-func (x *Index) called(kind nameKind, name string, f func(Object)) {
-	prefix := kind.key(name)
-	x.names.Ascend(prefix, func(k string, o Object) bool {
-		if !strings.HasPrefix(k, prefix) {
-			return false
+// called calls f with the objects that go by exactly a name.
+func (x *Index) called(k kind, name string, f func(Object)) {
+	name = clean(name)
+	for n := range x.notesBy(k.name(name), "") {
+		for c := range n.callings {
+			if c.kind == k && c.name == name {
+				f(n.Object(int(c.section)))
+			}
 		}
-		f(o)
-		return true
-	})
+	}
 }
 
 // bucketOf is the bucket of the references that are written like this: the slug of the last segment
@@ -143,11 +138,11 @@ func bucketOf(ref string) string {
 // buckets are the buckets that may hold references to the note or to what is in it.
 func (x *Index) buckets(n *Note) []string {
 	all := []string{bucketOf(n.ID)}
-	n.names(func(kind nameKind, name string, _ Object) {
-		if kind != pathSlug {
-			all = append(all, bucketOf(name), bucketOf(kind.slug(name)))
+	for c := range n.callings {
+		if c.kind != pathSlug {
+			all = append(all, bucketOf(c.name))
 		}
-	})
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }

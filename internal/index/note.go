@@ -49,8 +49,10 @@ type Note struct {
 	Modified     time.Time
 	Quarantine   *markdown.Problem // nil: it parsed
 
-	callings []calling    // the names that its fields give
-	days     []vault.Date // that its fields and traits name, each once
+	names      []calling      // that its objects have by themselves
+	fieldNames []calling      // that its fields give
+	fieldDays  []vault.Date   // that its fields name, if they are no traits
+	pins       map[int]string // by line, what `@id(…)` says
 }
 
 // A Field is one field of the frontmatter or of a declaration, but for `type`.

@@ -184,12 +184,14 @@ func (x *Index) Objects(typ string, after Spot) iter.Seq[Object] {
 	if typ == vault.Section || typ == "" {
 		return x.walk(typ, after)
 	}
-	prefix := key(typ, "")
-	first := prefix + after.key()
 	return func(yield func(Object) bool) {
-		x.byType.Ascend(first, func(k string, o Object) bool {
-			return strings.HasPrefix(k, prefix) && (k == first || yield(o))
-		})
+		for n := range x.notesBy(byType.name(typ), after.Path) {
+			for o := range n.typed {
+				if o.Type() == typ && o.Spot().after(after) && !yield(o) {
+					return
+				}
+			}
+		}
 	}
 }
 

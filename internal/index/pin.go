@@ -18,21 +18,15 @@ func (d *draft) claim(t *Trait) {
 	}
 }
 
-// release takes the ids and the claims of a note's traits out.
-func (d *draft) release(n *Note) {
-	if n == nil {
+// unclaim takes the claims of a note's traits out.
+func (d *draft) unclaim(n *Note) {
+	if n == nil || d.pins.Len() == 0 {
 		return
 	}
 	for _, t := range n.Annotations {
-		if holder, held := d.traitIDs.Delete(t.ID); held && holder != t {
-			d.traitIDs.Set(t.ID, holder)
-		}
 		if t.claims {
 			d.pins.Delete(key(clean(t.Pin()), t.Spot().key()))
 			d.contested[t.Pin()] = true
-		}
-		if d.pins.Len() > 0 {
-			d.contested[t.ID] = true
 		}
 	}
 }
@@ -52,18 +46,21 @@ func (x *Index) claims(pin string) []*Trait {
 }
 
 // heir is the trait that has a right to a pin: the first by path and line that claims it, unless a
-// trait that does not has it as its id.
-func (x *Index) heir(pin string) *Trait {
-	all := x.claims(pin)
-	holder, held := x.traitIDs.Get(pin)
-	if len(all) == 0 || held && (!holder.claims || holder.Pin() != pin) {
+// trait that does not has it as its id. The note at the path but is about to get its ids: it has none.
+func (d *draft) heir(pin, but string) *Trait {
+	all := d.claims(pin)
+	if len(all) == 0 {
+		return nil
+	}
+	holder := d.holder(pin)
+	if holder != nil && holder.Note.Path != but && (!holder.claims || holder.Pin() != pin) {
 		return nil
 	}
 	return all[0]
 }
 
-// rightful reports whether the trait may have the id that it claims.
-func (d *draft) rightful(t *Trait) bool { return d.heir(t.Pin()) == t }
+// rightful reports whether a trait that is about to get its id may have the one that it claims.
+func (d *draft) rightful(t *Trait) bool { return d.heir(t.Pin(), t.Note.Path) == t }
 
 // settlePins gives each pin that was touched to its heir.
 func (d *draft) settlePins() {
@@ -79,7 +76,7 @@ func (d *draft) settlePins() {
 
 // settlePin takes a pin from who should not have it, and gives it to who should.
 func (d *draft) settlePin(pin string) {
-	heir := d.heir(pin)
+	heir := d.heir(pin, "")
 	if heir == nil {
 		return
 	}
@@ -89,8 +86,8 @@ func (d *draft) settlePin(pin string) {
 			d.renew(t.Note)
 		}
 	}
-	heir = d.heir(pin) // what was renewed is another value now
-	if holder, _ := d.traitIDs.Get(pin); heir != nil && holder != heir {
+	heir = d.heir(pin, "") // what was renewed is another value now
+	if heir != nil && d.holder(pin) != heir {
 		d.renew(heir.Note)
 	}
 }

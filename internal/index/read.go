@@ -9,6 +9,17 @@ import (
 	"rookery/internal/vault"
 )
 
+// newFile reads a file that a commit changed.
+func newFile(version uint64, ch Change) *File {
+	f := &File{
+		Path: ch.Path, Size: len(ch.Text), Digest: DigestOf(ch.Text), Body: ch.Body, Version: version,
+	}
+	if isNote(f.Path) {
+		f.Note = newNote(f, ch.Text)
+	}
+	return f
+}
+
 // newNote reads a note. What the schema says of it, its times and its ids are the index's business.
 func newNote(f *File, text []byte) *Note {
 	doc := markdown.Parse(text)
@@ -30,6 +41,7 @@ func newNote(f *File, text []byte) *Note {
 	n.readTraits(doc.Traits, section)
 	n.readRefs(doc.References, section)
 	n.readTags(doc.Tags, section)
+	n.names = n.ownNames()
 	return n
 }
 
@@ -60,6 +72,7 @@ func declared(v any) string {
 // name of the note, and no section.
 func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
 	number := make([]int, len(headings))
+	n.Sections = slices.Grow(n.Sections, untitled(headings))
 	for i, h := range headings {
 		number[i] = -1
 		if h.Title {
@@ -81,6 +94,17 @@ func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
 	return number
 }
 
+// untitled is the number of headings that are no title.
+func untitled(headings []markdown.Heading) int {
+	count := 0
+	for i := range headings {
+		if !headings[i].Title {
+			count++
+		}
+	}
+	return count
+}
+
 // declared takes the declaration of a section.
 func (s *Section) declared(e *markdown.Embedded, text []byte) {
 	if e == nil {
@@ -96,20 +120,59 @@ func (s *Section) declared(e *markdown.Embedded, text []byte) {
 
 // readTraits takes the annotations of a text.
 func (n *Note) readTraits(traits []markdown.Trait, section func(int) int) {
-	all := make([]Trait, len(traits))
-	for i, t := range traits {
-		all[i] = Trait{
-			Note: n, Type: t.Name, Raw: t.Raw, Line: t.Line, Position: t.Span.Start,
-			Scope: section(t.Scope), Content: t.Content,
-			ContentText: partOf(t.Content, t.ContentText),
-		}
-		r := rare{pin: t.Pin}
-		if t.Value != nil && t.Value != any(t.Raw) {
-			r.value = t.Value
-		}
-		all[i].keep(r)
-		n.Annotations = append(n.Annotations, &all[i])
+	if len(traits) == 0 {
+		return
 	}
+	all, sayings := make([]Trait, len(traits)), make([]Saying, len(traits))
+	places := n.readPlaces(traits, section)
+	n.Annotations = make([]*Trait, len(traits))
+	for i, t := range traits {
+		sayings[i] = Saying{Type: t.Name, Raw: t.Raw}
+		if t.Value != nil && t.Value != any(t.Raw) {
+			sayings[i].value = t.Value
+		}
+		all[i] = Trait{Place: places[i], Saying: &sayings[i], Position: t.Span.Start}
+		n.Annotations[i] = &all[i]
+	}
+}
+
+// readPlaces are the places of annotations: those of a line have one.
+func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Place {
+	lines := 0
+	for i := range traits {
+		if i == 0 || !together(traits[i-1], traits[i]) {
+			lines++
+		}
+	}
+	places, all := make([]*Place, len(traits)), make([]Place, 0, lines)
+	for i, t := range traits {
+		if i == 0 || !together(traits[i-1], t) {
+			all = append(all, Place{
+				Note: n, Line: t.Line, Scope: section(t.Scope), Content: t.Content,
+				ContentText: partOf(t.Content, t.ContentText),
+			})
+			n.pin(t)
+		}
+		places[i] = &all[len(all)-1]
+	}
+	return places
+}
+
+// together reports whether two annotations stand on one line.
+func together(a, b markdown.Trait) bool {
+	return a.Line == b.Line && a.Scope == b.Scope && a.Content == b.Content &&
+		a.ContentText == b.ContentText && a.Pin == b.Pin
+}
+
+// pin takes what `@id(…)` on the line of an annotation says.
+func (n *Note) pin(t markdown.Trait) {
+	if t.Pin == "" {
+		return
+	}
+	if n.pins == nil {
+		n.pins = map[int]string{}
+	}
+	n.pins[t.Line] = t.Pin
 }
 
 // partOf is a text as a part of another, which needs no room of its own, if it is one.

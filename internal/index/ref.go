@@ -19,6 +19,8 @@ type Ref struct {
 	Scope    int  // position of the section that it stands in; -1: the note
 	InField  bool // it stands in the frontmatter or in a declaration
 	Bare     bool // without brackets
+
+	bucket string
 }
 
 // A Link is a reference together with what refers, and where to.
@@ -33,11 +35,16 @@ func (l Link) Spot() Spot { return Spot{l.Source.Note.Path, l.Ref.Line, l.Ref.Po
 
 // readRefs takes the references of a text. number says which section a heading became.
 func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
-	for _, r := range refs {
-		n.Refs = append(n.Refs, Ref{
+	if len(refs) == 0 {
+		return
+	}
+	n.Refs = make([]Ref, len(refs))
+	for i, r := range refs {
+		n.Refs[i] = Ref{
 			Target: r.Target, Display: r.Display, Field: r.Field, Line: r.Line,
 			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody,
-		})
+			bucket: bucketOf(r.Target),
+		}
 	}
 }
 
@@ -80,7 +87,7 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 		if target, valid := vault.ParseRef(s); ok && valid {
 			refs = append(refs, Ref{
 				Target: string(target), Field: f.Name, Line: f.Line, Position: i,
-				Scope: scope, InField: true, Bare: true,
+				Scope: scope, InField: true, Bare: true, bucket: bucketOf(string(target)),
 			})
 		}
 	}

@@ -12,16 +12,16 @@ import (
 // resettle puts each note that has another meaning by the new settings in its place again.
 func (d *draft) resettle(before settings) {
 	paths := map[string]bool{}
-	for declared := range d.declaredTypes {
+	for declared := range d.entries.names(byDeclared) {
 		if before.meaning(declared) != d.meaning(declared) {
-			collect(paths, &d.declared, declared, func(n *Note) string { return n.Path })
+			d.collect(paths, byDeclared, declared)
 		}
 	}
 	for typ := range changed(typeMeanings(before.schema), typeMeanings(d.schema)) {
-		collect(paths, &d.byType, typ, func(o Object) string { return o.Note.Path })
+		d.collect(paths, byType, typ)
 	}
 	for trait := range changed(traitMeanings(before.schema), traitMeanings(d.schema)) {
-		collect(paths, &d.traits, trait, func(n *Note) string { return n.Path })
+		d.collect(paths, byTrait, trait)
 	}
 	if before.config.DailyDirectory != d.config.DailyDirectory {
 		d.collectFolder(paths, before.config.DailyDirectory+"/")
@@ -33,29 +33,11 @@ func (d *draft) resettle(before settings) {
 	}
 }
 
-// declaredTypes yields each type that some note or object declares, once. It hops from one to the
-// next.
-func (x *Index) declaredTypes(yield func(string) bool) {
-	it := x.declared.Iter()
-	for ok := it.First(); ok; {
-		declared, _, _ := strings.Cut(it.Key(), "\x00")
-		if !yield(declared) {
-			return
-		}
-		ok = it.Seek(declared + "\x01")
+// collect adds the paths of the notes that go by a name.
+func (x *Index) collect(paths map[string]bool, k kind, name string) {
+	for path := range x.entries.paths(k.name(name), "") {
+		paths[path] = true
 	}
-}
-
-// collect adds the paths of what a tree holds under a name.
-func collect[V any](paths map[string]bool, t *tree[V], name string, path func(V) string) {
-	prefix := key(name, "")
-	t.Ascend(prefix, func(k string, v V) bool {
-		if !strings.HasPrefix(k, prefix) {
-			return false
-		}
-		paths[path(v)] = true
-		return true
-	})
 }
 
 // collectFolder adds the notes of a folder that declare no type.

@@ -134,7 +134,7 @@ func (s *search) byNames(ref string) {
 }
 
 // exactElseSlug looks for a name as it is written, and only if there is none for its slug.
-func (s *search) exactElseSlug(kind nameKind, name, slug, source string) {
+func (s *search) exactElseSlug(kind kind, name, slug, source string) {
 	exact := false
 	s.x.called(kind, name, func(o Object) {
 		s.add(o, source)
@@ -146,7 +146,7 @@ func (s *search) exactElseSlug(kind nameKind, name, slug, source string) {
 	}
 }
 
-func (s *search) called(kind nameKind, name, source string) {
+func (s *search) called(kind kind, name, source string) {
 	s.x.called(kind, name, func(o Object) { s.add(o, source) })
 }
 

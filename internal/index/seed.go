@@ -73,7 +73,7 @@ func (d *draft) backdate(old *Note, s seed) {
 	}
 	n := old.renewed()
 	n.Created, n.Modified = created, modified
-	d.release(old)
+	d.unclaim(old)
 	for _, t := range n.Annotations {
 		d.claim(t)
 	}

@@ -11,25 +11,27 @@ import (
 
 // settle fills in what the schema says of a note: the types, which annotations and fields are traits,
 // references without brackets, names, and days. It may be called again with another schema, on a copy.
-func (x *Index) settle(n *Note) {
-	n.Type = x.typeOf(n)
+func (d *draft) settle(n *Note) {
+	n.Type = d.typeOf(n)
 	for i := range n.Sections {
 		s := &n.Sections[i]
 		if s.Type = vault.Section; s.DeclaredType != "" && s.DeclaredType != vault.Section {
-			s.Type = x.meaning(s.DeclaredType)
+			s.Type = d.meaning(s.DeclaredType)
 		}
 	}
-	x.fieldTraits(n)
-	x.define(n.Annotations)
-	n.bareRefs(x.schema)
-	n.callings = x.callings(n)
-	n.days = daysIn(x.datings(n))
+	d.fieldTraits(n)
+	d.define(n.Annotations)
+	n.bareRefs(d.schema)
+	n.fieldNames = d.Index.fieldNames(n)
+	n.fieldDays = d.fieldDays(n)
 }
 
 // fieldTraits puts the fields that are traits before the annotations of the text.
 func (x *Index) fieldTraits(n *Note) {
-	body := slices.DeleteFunc(slices.Clone(n.Annotations), func(t *Trait) bool { return t.Field })
-	var fields []*Trait
+	fields, body := []*Trait(nil), n.Annotations
+	for len(body) > 0 && body[0].Field {
+		body = body[1:]
+	}
 	if t, ok := x.schema.Type(n.Type); ok {
 		names := t.TraitNames()
 		for i, f := range n.Fields {
@@ -38,18 +40,17 @@ func (x *Index) fieldTraits(n *Note) {
 			}
 		}
 	}
-	if n.Annotations = nil; len(fields)+len(body) > 0 {
+	if n.Annotations = body; len(fields) > 0 {
 		n.Annotations = slices.Concat(fields, body)
 	}
 }
 
 func (n *Note) fieldTrait(f Field, i int) *Trait {
-	t := &Trait{
-		Note: n, Type: f.Name, Raw: rawOf(f.Value), Line: f.Line, Position: i,
-		Scope: -1, Content: n.ID, ContentText: n.ID, Field: true,
+	return &Trait{
+		Place:    &Place{Note: n, Line: f.Line, Scope: -1, Content: n.ID, ContentText: n.ID},
+		Saying:   &Saying{Type: f.Name, Raw: rawOf(f.Value), value: f.Value},
+		Position: i, Field: true,
 	}
-	t.keep(rare{value: f.Value})
-	return t
 }
 
 // rawOf is the value of a field as an annotation would have it.
@@ -70,29 +71,52 @@ func rawOf(v any) string {
 }
 
 // define says which annotations are traits, and which of a line a pin is meant for.
-func (x *Index) define(all []*Trait) {
+func (d *draft) define(all []*Trait) {
 	pinned := 0 // the last line whose pin is taken
 	for _, t := range all {
-		def, ok := x.schema.Trait(t.Type)
-		t.Defined, t.claims = ok, false
-		r := rare{}
-		if t.rare != nil {
-			r = rare{value: t.rare.value, pin: t.rare.pin}
-		}
-		if ok {
-			t.Type = def.Name // one text for all, as are the values of an enum
-			if i := slices.Index(def.Values, t.Raw); i >= 0 {
-				t.Raw = def.Values[i]
-			}
-			if by := clean(valueKey(def, t.Value())); by != t.Raw {
-				r.key = by
-			}
-		}
-		t.keep(r)
-		if ok && r.pin != "" && t.Line != pinned {
+		t.Saying = d.meant(t)
+		if t.claims = false; t.Defined && t.Line != pinned && t.Pin() != "" {
 			t.claims, pinned = true, t.Line
 		}
 	}
+}
+
+// meant is what a trait says by the schema. All that is written alike in texts is one.
+func (d *draft) meant(t *Trait) *Saying {
+	k := said{t.Type, t.Raw}
+	if known := d.sayings[k]; known != nil && !t.Field {
+		return known
+	}
+	s := *t.Saying
+	s.define(d.schema)
+	if !t.Field {
+		d.sayings[k] = &s
+	}
+	return &s
+}
+
+// remember keeps what the annotations of a note say, for the next one that says it.
+func (d *draft) remember(n *Note) {
+	for _, t := range annotationsOf(n) {
+		if !t.Field {
+			d.sayings[said{t.Type, t.Raw}] = t.Saying
+		}
+	}
+}
+
+// define fills in what the schema says.
+func (s *Saying) define(schema *vault.Schema) {
+	def, ok := schema.Trait(s.Type)
+	by := clean(s.Raw)
+	if ok {
+		s.Type = def.Name
+		by = clean(valueKey(def, s.Value()))
+	}
+	if s.days = nil; ok && def.IsTime() {
+		value, _ := def.Typed(s.Value())
+		s.days = daysOf(value)
+	}
+	s.Defined, s.entry = ok, valueName(s.Type, by)
 }
 
 // valueKey is what a trait with this value is found by: a reference by its bucket, else the text of
@@ -121,9 +145,14 @@ func (n *Note) renewed() *Note {
 	c.Sections = slices.Clone(n.Sections)
 	c.Annotations = make([]*Trait, len(n.Annotations))
 	copies := make([]Trait, len(n.Annotations))
+	var place *Place
 	for i, t := range n.Annotations {
+		if i == 0 || t.Place != n.Annotations[i-1].Place {
+			moved := *t.Place
+			moved.Note, place = &c, &moved
+		}
 		copies[i] = *t
-		copies[i].Note = &c
+		copies[i].Place = place
 		c.Annotations[i] = &copies[i]
 	}
 	return &c
@@ -133,7 +162,7 @@ func (n *Note) renewed() *Note {
 func (d *draft) renew(old *Note) {
 	n := old.renewed()
 	d.settle(n)
-	d.release(old)
+	d.unclaim(old)
 	d.identify(n, formerOf(old), nil)
 	d.swap(old.File, n.File)
 }

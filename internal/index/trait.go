@@ -10,70 +10,59 @@ import (
 )
 
 // A Trait is an annotation of a note, or a field of it that its type lists among its traits
-// (reference/raven.md §6.3). It never changes.
+// (reference/raven.md §6.3). It never changes. Much of it is shared: with the traits of its line, and
+// with all that say the same.
 type Trait struct {
+	*Place
+	*Saying
 	*Times
+	ID       string // unique in the vault (§6.4)
+	Position int    // the offset of the annotation; of a field, its number
+	Field    bool   // it is a field of the frontmatter
+
+	claims bool // it is the one that the pin of its line is meant for
+}
+
+// A Place is where the traits of a line stand.
+type Place struct {
 	Note        *Note
-	ID          string // unique in the vault (§6.4)
-	Type        string
-	Raw         string // the value as it is written; "" for a bare annotation
 	Line        int
-	Position    int    // the offset of the annotation; of a field, its number
 	Scope       int    // position of the section that it stands in; -1: the note
 	Content     string // the line without the markers of lists and quotes; of a field, the note's id
 	ContentText string // and without annotations
-	Field       bool   // it is a field of the frontmatter
-	Defined     bool   // the schema has it: otherwise it is only text
+}
 
-	claims bool  // it is the one that the pin of its line is meant for
-	rare   *rare // nil for most
+// A Saying is what a trait says.
+type Saying struct {
+	Type    string
+	Raw     string // the value as it is written; "" for a bare annotation
+	Defined bool   // the schema has the type: otherwise it is only text
+
+	value any          // where it is not the text as it is written
+	entry string       // the name of the entry by which the trait is found
+	days  []vault.Date // that it names, if its type is a date or a time
 }
 
 // Times are when something was first seen, and when it last changed.
 type Times struct{ Created, Modified time.Time }
 
-// rare is what few traits have.
-type rare struct {
-	value any    // where it is not the text as it is written
-	pin   string // what `@id(…)` on the line says
-	key   string // what the trait is found by, where that is not the text as it is written
-}
-
-// nothing reports whether there is nothing rare.
-func (r rare) nothing() bool { return r.value == nil && r.pin == "" && r.key == "" }
-
 // Value is the value by its form: nil, a string, markdown.Ref, or a list; a field's is typed.
-func (t *Trait) Value() any {
+func (s *Saying) Value() any {
 	switch {
-	case t.rare != nil && t.rare.value != nil:
-		return t.rare.value
-	case t.Raw == "":
+	case s.value != nil:
+		return s.value
+	case s.Raw == "":
 		return nil
 	}
-	return t.Raw
+	return s.Raw
 }
 
 // Pin is what `@id(…)` on the line of the trait says, "" if there is none.
 func (t *Trait) Pin() string {
-	if t.rare == nil {
+	if t.Field {
 		return ""
 	}
-	return t.rare.pin
-}
-
-// key is what the trait is found by.
-func (t *Trait) key() string {
-	if t.rare == nil || t.rare.key == "" {
-		return clean(t.Raw)
-	}
-	return t.rare.key
-}
-
-// keep sets what is rare.
-func (t *Trait) keep(r rare) {
-	if t.rare = nil; !r.nothing() {
-		t.rare = &r
-	}
+	return t.Note.pins[t.Line]
 }
 
 // Parent is the object that the trait stands in.
@@ -139,11 +128,23 @@ func (o Object) Traits() []*Trait {
 
 // Trait finds a trait by its id.
 func (x *Index) Trait(id string) (*Trait, bool) {
-	t, ok := x.traitIDs.Get(id)
-	if !ok || !t.Defined {
+	path, _ := x.traitIDs.Get(id)
+	n, ok := x.Note(path)
+	if !ok {
 		return nil, false
 	}
-	return t, true
+	t := n.annotation(id)
+	return t, t != nil && t.Defined
+}
+
+// annotation is the annotation of the note that has an id, nil if none has.
+func (n *Note) annotation(id string) *Trait {
+	for _, t := range n.Annotations {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
 }
 
 // Traits yields the traits of a type behind a spot, by path, line and position; of the empty type,
@@ -152,7 +153,7 @@ func (x *Index) Traits(typ string, after Spot) iter.Seq[*Trait] {
 	if typ == "" {
 		return x.allTraits(after)
 	}
-	return traitsIn(&x.traits, key(typ, ""), after, func(t *Trait) bool { return t.Type == typ })
+	return x.traitsIn(byTrait.name(typ), after, func(t *Trait) bool { return t.Type == typ })
 }
 
 // allTraits goes through the notes.
@@ -168,30 +169,21 @@ func (x *Index) allTraits(after Spot) iter.Seq[*Trait] {
 	}
 }
 
-// traitsIn yields the traits that hold, of the notes under a prefix, behind a spot.
-func traitsIn(
-	t *tree[*Note], prefix string, after Spot, holds func(*Trait) bool,
-) iter.Seq[*Trait] {
+// traitsIn yields the traits behind a spot that hold, of the notes that go by a name.
+func (x *Index) traitsIn(name string, after Spot, holds func(*Trait) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
-		t.Ascend(prefix+after.Path, func(k string, n *Note) bool {
-			if !strings.HasPrefix(k, prefix) {
-				return false
-			}
+		for n := range x.notesBy(name, after.Path) {
 			for t := range n.Traits() {
 				if holds(t) && t.Spot().after(after) && !yield(t) {
-					return false
+					return
 				}
 			}
-			return true
-		})
+		}
 	}
 }
 
 // TraitCount is the number of traits of a type.
-func (x *Index) TraitCount(typ string) int {
-	n, _ := x.traitCounts.Get(typ)
-	return n
-}
+func (x *Index) TraitCount(typ string) int { return x.count(byTrait, typ) }
 
 // TraitsWith yields the traits of a type that have a value, behind a spot, in the order of Traits.
 // The value is a ValueText; for a trait that is a reference, any that leads to the same object.
@@ -203,31 +195,32 @@ func (x *Index) TraitsWith(typ, value string, after Spot) iter.Seq[*Trait] {
 	return x.traitsBy(typ, clean(value), after)
 }
 
-// traitsBy yields the traits of a type that are found by a key.
-func (x *Index) traitsBy(typ, by string, after Spot) iter.Seq[*Trait] {
-	return traitsIn(&x.traitValues, key(typ, key(by, "")), after, func(t *Trait) bool {
-		return t.Type == typ && t.key() == by
-	})
+// traitsBy yields the traits of a type that are found by a value.
+func (x *Index) traitsBy(typ, value string, after Spot) iter.Seq[*Trait] {
+	name := valueName(typ, value)
+	return x.traitsIn(name, after, func(t *Trait) bool { return t.entry == name })
 }
+
+// valueName is the name of the entries of traits with a value.
+func valueName(typ, value string) string { return byValue.name(typ + "\x00" + value) }
 
 // TraitsBetween yields the traits of a type whose ValueTexts lie between two texts, both included, by
 // value, then path, line and position. Dates sort as texts do. The empty end is open.
 func (x *Index) TraitsBetween(typ, from, to string) iter.Seq[*Trait] {
-	prefix := key(typ, "")
+	prefix := valueName(typ, "")
 	return func(yield func(*Trait) bool) {
-		x.traitValues.Ascend(prefix+clean(from), func(k string, n *Note) bool {
-			rest, ok := strings.CutPrefix(k, prefix)
-			value, _, _ := strings.Cut(rest, "\x00")
+		for e := range x.entries.from(entry{name: prefix + clean(from)}) {
+			value, ok := strings.CutPrefix(e.name, prefix)
 			if !ok || to != "" && value > to {
-				return false
+				return
 			}
+			n, _ := x.Note(e.path)
 			for t := range n.Traits() {
-				if t.Type == typ && t.key() == value && !yield(t) {
-					return false
+				if t.entry == e.name && !yield(t) {
+					return
 				}
 			}
-			return true
-		})
+		}
 	}
 }
 

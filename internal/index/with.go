@@ -10,9 +10,10 @@ import (
 // to what the commit changes; a change of the settings looks only at the notes that have another
 // meaning by it, and reads no text for it.
 func (x *Index) With(c Commit) *Index {
-	y := x.clone()
-	(&draft{Index: y}).apply(c)
-	return y
+	d := newDraft(x)
+	d.apply(read(c))
+	d.enter()
+	return d.Index
 }
 
 // clone is a copy whose trees may be changed: they are copied on write. Copy marks the tree that it
@@ -20,42 +21,44 @@ func (x *Index) With(c Commit) *Index {
 func (x *Index) clone() *Index {
 	y := *x
 	y.files = *y.files.Copy()
-	y.folded = *y.folded.Copy()
-	y.byType = *y.byType.Copy()
-	y.declared = *y.declared.Copy()
-	y.counts = *y.counts.Copy()
-	y.broken = *y.broken.Copy()
-	y.untyped = *y.untyped.Copy()
-	y.created = *y.created.Copy()
-	y.modified = *y.modified.Copy()
-	y.seeds = *y.seeds.Copy()
-	y.names = *y.names.Copy()
-	y.traits = *y.traits.Copy()
-	y.traitValues = *y.traitValues.Copy()
+	y.entries = y.entries.copied()
 	y.traitIDs = *y.traitIDs.Copy()
 	y.pins = *y.pins.Copy()
-	y.traitCounts = *y.traitCounts.Copy()
-	y.refs = *y.refs.Copy()
-	y.tags = *y.tags.Copy()
-	y.tagCounts = *y.tagCounts.Copy()
-	y.dates = *y.dates.Copy()
+	y.seeds = *y.seeds.Copy()
+	y.counts = *y.counts.Copy()
 	return &y
 }
 
-// A draft is an index that nobody else has yet, and that may be changed.
+// A draft is an index that nobody else has yet, and that may be changed. The files, the pins and the
+// seeds are as the last commit left them; of the rest the tree knows only what enter has brought in.
 type draft struct {
 	*Index
-	contested map[string]bool  // ids over which a change may have decided
-	moved     map[string]*Note // by the path that they leave, as they were
+	contested map[string]bool   // ids over which a change may have decided
+	moved     map[string]*Note  // by the path that they leave, as they were
+	entered   map[string]*File  // by path, what the lookups still have there; nil: nothing
+	ids       map[string]string // of traits, over traitIDs: the path, "" where the id is free now
+	words     map[term]string
+	sayings   map[said]*Saying
+}
+
+// said is how something is written: the type of an annotation, and its value.
+type said struct{ typ, raw string }
+
+// newDraft is a draft that begins as an index.
+func newDraft(x *Index) *draft {
+	return &draft{
+		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
+		ids: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
+	}
 }
 
 // apply takes a commit in: the settings first, by which the rest is read.
-func (d *draft) apply(c Commit) {
-	d.version, d.time = c.Seq, c.Time.UTC()
-	d.contested, d.moved = map[string]bool{}, map[string]*Note{}
+func (d *draft) apply(r *reading) {
+	d.version, d.time = r.Seq, r.Time.UTC()
+	d.moved = map[string]*Note{}
 	before, texts := d.settings, d.texts
 	var audit []byte
-	for _, ch := range c.Changes {
+	for _, ch := range r.Changes {
 		texts = texts.with(ch)
 		if ch.Path == vault.AuditLog && !ch.Deleted {
 			audit = ch.Text
@@ -65,33 +68,31 @@ func (d *draft) apply(c Commit) {
 		}
 	}
 	if texts != before.texts {
+		d.enter()
+		clear(d.sayings)
 		d.settings = before.read(texts)
 		d.resettle(before)
 	}
 	if audit != nil {
 		d.seed(audit)
 	}
-	for _, ch := range c.Changes {
-		d.change(ch)
+	for i, ch := range r.Changes {
+		d.change(ch, r.files[i])
 	}
 	d.settlePins()
 }
 
-// change takes one file in.
-func (d *draft) change(ch Change) {
+// change takes one file in, as it was read.
+func (d *draft) change(ch Change, f *File) {
 	old, _ := d.files.Get(ch.Path)
-	d.release(noteOf(old))
+	d.unclaim(noteOf(old))
 	if ch.Deleted {
 		d.swap(old, nil)
 		d.seeds.Delete(vault.Path(ch.Path).ID()) // who comes next under this name is another
 		return
 	}
-	f := &File{
-		Path: ch.Path, Size: len(ch.Text), Digest: DigestOf(ch.Text), Body: ch.Body,
-		Version: d.version,
-	}
-	if isNote(f.Path) {
-		f.Note = newNote(f, ch.Text)
+	if f.Note != nil {
+		d.remember(noteOf(old))
 		d.settle(f.Note)
 		d.recognise(f.Note, d.before(ch, old), ch.TraitIDs)
 	}
