@@ -34,6 +34,10 @@ type analyzer struct {
 	forms   map[string]string // a word to the one that it counts as
 	stems   map[string]string // a stem to the one that it counts as
 
+	// What the forms of a stem begin with, beside its own first byte; of all words, if mutates.
+	starts  map[string]string
+	mutates bool
+
 	gatherers sync.Pool // what queries have left
 }
 
@@ -42,6 +46,7 @@ func newAnalyzer(name string) *analyzer {
 	a := &analyzer{
 		classes: newClasses(), stem: l.stem,
 		stops: map[string]bool{}, forms: map[string]string{},
+		starts: map[string]string{}, mutates: l.mutates(),
 	}
 	for word := range strings.FieldsSeq(l.stops) {
 		a.stops[word] = true
@@ -53,7 +58,13 @@ func newAnalyzer(name string) *analyzer {
 	for base, word := range pairs(l.other) {
 		stems[a.stemOf(word)] = a.stemOf(base)
 	}
+	for stem, base := range stems {
+		a.starts[base] += stem[:1]
+	}
 	a.stems = stems
+	for word := range a.forms {
+		a.starts[a.stemOf(word)] += word[:1]
+	}
 	return a
 }
 

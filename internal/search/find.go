@@ -247,7 +247,7 @@ type ranking struct {
 
 func (r *ranking) add(f scored) {
 	r.total++
-	if r.after != nil && better(f, scored{score: r.after.Score, path: r.after.Doc}) <= 0 {
+	if r.after != nil && better(f, r.after.place()) <= 0 {
 		return
 	}
 	if r.last != nil && better(*r.last, f) < 0 {
@@ -266,7 +266,16 @@ func (r *ranking) list() []scored {
 	return r.kept[:min(r.most, len(r.kept))]
 }
 
+// place is where a note of this score and path would be.
+func (c *Cursor) place() scored { return scored{layer: -1, score: c.Score, path: c.Doc} }
+
 // better orders the best first, and equals by path.
 func better(a, b scored) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.path, b.path))
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	if a.layer == b.layer {
+		return cmp.Compare(a.order, b.order)
+	}
+	return cmp.Compare(a.path, b.path)
 }

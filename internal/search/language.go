@@ -33,6 +33,12 @@ type language struct {
 	other string // likewise, in all their forms
 }
 
+// mutates reports whether words of a language have forms that begin otherwise: by a particle that is
+// written with them, or by another first sound.
+func (l *language) mutates() bool {
+	return l.name == "arabic" || l.name == "irish" || l.name == "tamil"
+}
+
 // languages are the languages that Snowball stems: all that a vault may name.
 func languages() []language {
 	return []language{

@@ -201,6 +201,7 @@ func (s *segment) countDocs(list []weighted) int {
 type scored struct {
 	layer, doc int
 	slot       uint32 // of its best unit
+	order      uint32 // of its path, in the layer
 	score      float64
 	path       string
 }
@@ -265,7 +266,10 @@ func (w *walker) score(doc int) scored {
 		total += float64(secondShare * (common + second))
 	}
 	w.touched = w.touched[:0]
-	return scored{w.number, doc, slot, math.Round(total*1e4) / 1e4, w.docs[doc].path}
+	return scored{
+		layer: w.number, doc: doc, slot: slot, order: w.order[doc],
+		score: math.Round(total*1e4) / 1e4, path: w.docs[doc].path,
+	}
 }
 
 // read adds what one concept gains in a note's units, and returns what its head alone does.

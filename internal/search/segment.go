@@ -8,8 +8,9 @@ import (
 
 // A segment is an index of some notes. It never changes.
 type segment struct {
-	docs   []doc // in the order in which they came
-	byPath []uint32
+	docs   []doc    // in the order in which they came
+	byPath []uint32 // the notes by path
+	order  []uint32 // of each note, its number in byPath
 	slots  []slot
 	docOf  []uint32 // by slot
 
@@ -121,6 +122,10 @@ func (s *segment) sortPaths() {
 	slices.SortFunc(s.byPath, func(a, b uint32) int {
 		return cmp.Compare(s.docs[a].path, s.docs[b].path)
 	})
+	s.order = make([]uint32, len(s.docs))
+	for i, doc := range s.byPath {
+		s.order[doc] = uint32(i)
+	}
 }
 
 // A writer takes the terms of a segment, in order.

@@ -19,6 +19,7 @@ type marker struct {
 	terms    map[string][]int // the concepts of each term
 	prefixes []prefixMark
 	words    map[string][]int // the concepts of each word that was looked at
+	starts   [256]bool        // the first bytes of words that may have any
 	empty    bool
 }
 
@@ -47,9 +48,22 @@ func newMarker(a *analyzer, concepts []*concept) *marker {
 			} else {
 				m.terms[f.term] = append(m.terms[f.term], i)
 			}
+			m.startsWith(f.term)
 		}
 	}
 	return m
+}
+
+// startsWith notes what the words begin with that a term may stand for: as the term does, or as an
+// irregular form. A letter with an accent may have become any other.
+func (m *marker) startsWith(term string) {
+	bare := strings.TrimPrefix(strings.TrimPrefix(term, asWritten), unaccented)
+	for i := range len(m.starts) {
+		m.starts[i] = m.starts[i] || i >= utf8.RuneSelf || m.analyzer.mutates
+	}
+	for _, c := range []byte(bare[:min(1, len(bare))] + m.analyzer.starts[bare]) {
+		m.starts[c] = true
+	}
 }
 
 // snippet is the part of a text that says most about the query, in one line, and what in it was
@@ -110,6 +124,9 @@ func (m *marker) atom(marks []mark, text []byte, a atom) []mark {
 
 // word are the concepts that a word has.
 func (m *marker) word(word []byte) []int {
+	if !m.starts[word[0]] {
+		return nil
+	}
 	found, ok := m.words[string(word)]
 	if ok {
 		return found

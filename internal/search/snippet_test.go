@@ -76,3 +76,27 @@ func TestSnippetsOfOddTextsAreValid(t *testing.T) {
 		}
 	}
 }
+
+// TestSnippetShowsFormsThatBeginOtherwise: what a word counts as need not begin as it does.
+func TestSnippetShowsFormsThatBeginOtherwise(t *testing.T) {
+	for _, c := range []struct{ language, text, query, shows string }{
+		{"english", "Then they went home.", "going", "went"},
+		{"english", "The mice sleep.", "mouse", "mice"},
+		{"english", "All of us, 1 by 1.", "one", "1"},
+		{"english", "In jan it snows.", "january", "jan"},
+		{"english", "A better way.", "good", "better"},
+		{"english", "Über den Fluss.", "uber", "Über"},
+		{"english", "The øre.", "ore", "øre"},
+		{"german", "Ein altes Übel.", "übeln", "Übel"},
+		{"german", "Die Äpfel sind reif.", "apfel", "Äpfel"},
+		{"arabic", "قرأت الكتاب أمس", "كتاب", "الكتاب"},
+	} {
+		v := vault{"a.md": c.text}
+		r, err := v.index(c.language).Search(search.ParseQuery(c.query), search.Options{Text: v.text})
+		require.NoError(t, err)
+		require.Len(t, r.Items, 1, c.query)
+		h := r.Items[0]
+		require.NotEmpty(t, h.Ranges, c.query)
+		require.Equal(t, c.shows, h.Snippet[h.Ranges[0][0]:h.Ranges[0][1]])
+	}
+}
