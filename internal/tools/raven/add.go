@@ -21,7 +21,7 @@ var addDoc string
 type addIn struct {
 	tool.Vault
 	Text      string `json:"text" jsonschema:"one line, or several; a list marker is put before it"`
-	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
+	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
 	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before the text"`
 	tool.Mutation
 }

@@ -21,7 +21,7 @@ var newDoc string
 
 type newIn struct {
 	tool.Vault
-	Type     string      `json:"type" jsonschema:"type of the object; the schema lists them"`
+	Type     string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
 	Title    string      `json:"title,omitempty" jsonschema:"what it is called; fills the type's name field and names the file"`
 	Path     string      `json:"path,omitempty" jsonschema:"where it goes, without .md; default: the type's folder and the title"`
 	Fields   tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter" alias:"field"`

@@ -32,8 +32,12 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaTraits(), f.schemaTrait(),
 		f.schemaCommands(), f.schemaValidate(),
 		f.objectList(), f.objectGet(), f.search(), f.read(),
+		f.backlinks(), f.outlinks(), f.resolve(),
+		f.ofType(), f.tagged(), f.date(), f.untyped(),
+		f.traitList(), f.traitGet(), f.traitCreate(), f.traitUpdate(), f.traitDelete(),
 		f.create(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
 		f.stats(), f.reindex(),
+		f.complete(), f.startWork(), f.recordLearnt(), f.weeklySummary(),
 	}
 }
 

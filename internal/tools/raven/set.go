@@ -23,7 +23,7 @@ var unsetDoc string
 
 type setIn struct {
 	tool.Vault
-	ID    string      `json:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
+	ID    string      `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
 	Set   tool.Fields `json:"set,omitempty" jsonschema:"fields and their new values" alias:"fields"`
 	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
 	tool.Mutation
@@ -50,7 +50,7 @@ func (f tools) set() *tool.Tool {
 
 type unsetIn struct {
 	tool.Vault
-	ID    string   `json:"id" jsonschema:"people/freya" alias:"object_id,reference"`
+	ID    string   `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
 	Unset []string `json:"unset" jsonschema:"names of fields to take away" alias:"fields"`
 	tool.Mutation
 }
@@ -218,9 +218,14 @@ func (m *mutated) updated(ctx context.Context, tx *repo.Tx, before object) error
 	if staged, err := tx.Staged(ctx); err != nil || len(staged) == 0 {
 		m.Action = "unchanged"
 	}
+	warnQuarantine(&m.Aside, n)
+	return m.planned(ctx, tx, &before)
+}
+
+// warnQuarantine warns of a note that does not parse.
+func warnQuarantine(a *tool.Aside, n *index.Note) {
 	if n.Quarantine != nil {
-		m.Warn("NOTE_QUARANTINED", n.Path+" does not parse; it is kept as text",
+		a.Warn("NOTE_QUARANTINED", n.Path+" does not parse; it is kept as text",
 			map[string]any{"path": n.Path, "line": n.Quarantine.Line})
 	}
-	return m.planned(ctx, tx, &before)
 }
