@@ -29,13 +29,16 @@ func (c *client) close() { c.http.CloseIdleConnections() }
 
 // A refusal is an answer that is no success.
 type refusal struct {
-	status  int
+	status  int // of HTTP; 0: the call was made in this process
 	code    string
 	message string
 }
 
 // Error says what the server said.
 func (r *refusal) Error() string {
+	if r.status == 0 {
+		return fmt.Sprintf("in process: %s: %s", r.code, r.message)
+	}
 	return fmt.Sprintf("the server answered %d %s: %s", r.status, r.code, r.message)
 }
 

@@ -31,6 +31,45 @@ func goalsOf(r result) []goal {
 	wait("set, p95 at 64 clients", setField, 64, 95, 250*time.Millisecond)
 	wait("read, p50", readNote, 1, 50, 3*time.Millisecond)
 	wait("get, p50", getObject, 1, 50, 3*time.Millisecond)
+	return append(append(all, r.Index.goals()...), askedGoals(r.Asked)...)
+}
+
+// goals are those of the indexes, as far as they were measured.
+func (i indexed) goals() []goal {
+	var all []goal
+	for _, b := range i.Builds {
+		if b.What == bothIndexes {
+			all = append(all,
+				goal{"both indexes, from the texts", 3, b.Took.Seconds(), "s", false},
+				goal{"memory while they are built", 256, megabytes(b.Peak), "MB", false},
+				goal{"memory that they hold", 150, megabytes(b.Held), "MB", false})
+		}
+	}
+	for _, c := range i.Changes {
+		if c.What == usualNote {
+			all = append(all,
+				goal{"the next index, p50", 1, millis(c.P(50)), "ms", false},
+				goal{"the next search index, p50", 1, millis(c.SearchP(50)), "ms", false})
+		}
+	}
+	return all
+}
+
+// askedGoals are those of lookups and searches: each is set beside the kind that takes longest.
+func askedGoals(list []asked) []goal {
+	var all []goal
+	wait := func(where string, a aim, want float64, by func(asked) sample) {
+		if what, p50 := slowest(list, a, by); what != "" {
+			name := fmt.Sprintf("%s %s, p50; the slowest: %s", a, where, what)
+			all = append(all, goal{name, want, millis(p50), "ms", false})
+		}
+	}
+	inside, overHTTP := func(k asked) sample { return k.Inside }, func(k asked) sample { return k.HTTP }
+	wait("in process", aimLookup, 1, inside)
+	wait("over HTTP", aimLookup, 3, overHTTP)
+	wait("over HTTP", aimBacklinks, 5, overHTTP)
+	wait("in process", aimSearch, 5, inside)
+	wait("over HTTP", aimSearch, 5, overHTTP)
 	return all
 }
 
@@ -66,5 +105,7 @@ func (g goal) Outcome() string {
 	}
 	return fmt.Sprintf("missed by %s %s (%.0f %%)", showNumber(short), g.Unit, 100*short/g.Want)
 }
+
+func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -2,73 +2,235 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"rookery/bench/corpus"
 	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/search"
 )
 
-// indexed is what the index of the vault costs in this process, without a server.
+// indexed is what the indexes of the vault cost in this process, without a server.
 type indexed struct {
-	Build time.Duration
-	Heap  int64           // bytes that it holds
-	With  []time.Duration // a commit of one note, shortest first
+	Builds  []built // the index, the search index, and both
+	Changes []changed
+	Totals  index.Totals
+	Tags    int // different ones
+	Hot     int // references to the hot object
+	Units   int // that the search index cuts the notes into
 }
 
-// P is the time that this many percent of the commits did not exceed.
-func (i indexed) P(percent int) time.Duration { return percentile(i.With, percent) }
+// built is what it took to make something from the texts.
+type built struct {
+	What string
+	Took time.Duration
+	Peak int64 // bytes on the heap at most, above what was there before, garbage included
+	Held int64 // bytes on the heap afterwards
+}
 
-// withCommits is how many commits of one note are measured.
-const withCommits = 2000
+// changed is what the next index costs when one note changes.
+type changed struct {
+	What   string
+	Bytes  int // of the note
+	Index  []time.Duration
+	Search []time.Duration
+	// Alone is Index where the vault has no other note.
+	Alone []time.Duration
+}
 
-// library measures package index: the build from the vault's texts, and the next index for a commit
-// of one note.
+// P is the time that this many percent of the commits took at most in the index.
+func (c changed) P(percent int) time.Duration { return percentile(c.Index, percent) }
+
+// SearchP is the same of the search index.
+func (c changed) SearchP(percent int) time.Duration { return percentile(c.Search, percent) }
+
+// AloneP is the same of the index of a vault that has no other note.
+func (c changed) AloneP(percent int) time.Duration { return percentile(c.Alone, percent) }
+
+// The rows of what is built and changed, as the page and the goals call them.
+const (
+	bothIndexes = "both"
+	usualNote   = "a note"
+	hotNote     = "the note that most refer to"
+	agendaNote  = "the note with 10,000 traits"
+)
+
+// indexes are both indexes of a vault, at one version.
+type indexes struct {
+	index  *index.Index
+	search *search.Index
+}
+
+// library measures the packages index and search: the build from the vault's texts, and what comes
+// next when one note changes.
 func (s *suite) library(context.Context) error {
-	progress("%d notes: index in process", s.result.Notes)
-	texts := changes(s.files)
-	before := heap()
-	begun := time.Now()
-	idx := index.Build(slices.Values(commits(texts)))
-	s.result.Index.Build = time.Since(begun)
-	s.result.Index.Heap = heap() - before
-	notes := texts[1:] // the first is the schema
-	for i := range withCommits {
-		next := index.Commit{
-			Seq: idx.Version() + 1, Time: begun,
-			Changes: []index.Change{notes[i*stride%len(notes)]},
-		}
-		begun := time.Now()
-		idx = idx.With(next)
-		s.result.Index.With = append(s.result.Index.With, time.Since(begun))
+	progress("%d notes: the indexes in process", s.result.Notes)
+	x := s.builds()
+	s.result.Index.count(x)
+	s.drawCalls(x.index)
+	for _, c := range []struct {
+		what  string
+		times int
+		paths []string
+	}{
+		{usualNote, 2000, s.paths()},
+		{hotNote, 500, []string{corpus.Hot + ".md"}},
+		{agendaNote, 20, []string{corpus.AgendaPath}},
+	} {
+		s.result.Index.Changes = append(s.result.Index.Changes, s.change(x, c.what, c.times, c.paths))
 	}
-	slices.Sort(s.result.Index.With)
 	return nil
 }
 
-// changes are the files as a commit brings them.
-func changes(files []corpus.File) []index.Change {
-	all := make([]index.Change, len(files))
-	for i, f := range files {
-		all[i] = index.Change{Path: f.Path, Text: []byte(f.Text)}
+// count keeps how much there is in the vault.
+func (i *indexed) count(x indexes) {
+	i.Totals, i.Units = x.index.Totals(), x.search.Units()
+	i.Hot = x.index.Resolver().CountBacklinks(corpus.Hot)
+	for range x.index.Tags() {
+		i.Tags++
 	}
-	return all
 }
 
-// commits parts the changes as an import does.
-func commits(all []index.Change) []index.Commit {
-	var list []index.Commit
-	for part := range slices.Chunk(all, maxNotes) {
-		list = append(list, index.Commit{Seq: uint64(len(list) + 1), Time: time.Now(), Changes: part})
+// builds makes both indexes from the texts.
+func (s *suite) builds() indexes {
+	var x indexes
+	before := heap()
+	first := measureBuild("the index", before, func() { x.index = index.Build(commits(s.files)) })
+	second := measureBuild("the search index", before, func() { x.search = s.searchIndex(x.index) })
+	runtime.KeepAlive(x)
+	both := built{
+		What: bothIndexes, Took: first.Took + second.Took,
+		Peak: max(first.Peak, second.Peak), Held: second.Held,
+	}
+	second.Held -= first.Held
+	s.result.Index.Builds = []built{first, second, both}
+	return x
+}
+
+// measureBuild makes something, and tells what of the heap is above what was there at first.
+func measureBuild(what string, before int64, build func()) built {
+	w := watchHeap()
+	begun := time.Now()
+	build()
+	took := time.Since(begun)
+	peak := w.end() - before
+	return built{What: what, Took: took, Peak: peak, Held: heap() - before}
+}
+
+// commits yields the files as an import commits them. As there, the texts of one are in memory at
+// once.
+func commits(files []corpus.File) iter.Seq[index.Commit] {
+	return func(yield func(index.Commit) bool) {
+		seq := uint64(0)
+		for part := range slices.Chunk(files, maxNotes) {
+			seq++
+			c := index.Commit{Seq: seq, Time: time.Now()}
+			for _, f := range part {
+				c.Changes = append(c.Changes, index.Change{Path: f.Path, Text: []byte(f.Text)})
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// searchPiece is how many bytes of text the search index takes in at once, as in package repo.
+const searchPiece = 32 << 20
+
+// searchIndex makes the search index of the files.
+func (s *suite) searchIndex(x *index.Index) *search.Index {
+	found := search.Empty(x.Config().Language)
+	var piece []search.Change
+	size := 0
+	for _, f := range s.files {
+		n, ok := x.Note(f.Path)
+		if !ok {
+			continue
+		}
+		note := repo.SearchNote(n, []byte(f.Text))
+		piece = append(piece, search.Change{Doc: f.Path, Note: note})
+		if size += len(f.Text); size >= searchPiece {
+			found, piece, size = found.With(piece), nil, 0
+		}
+	}
+	return found.With(piece)
+}
+
+// paths are the notes of a usual size, in an order that is no neighbourhood.
+func (s *suite) paths() []string {
+	var list []string
+	notes := s.files[1:] // the first is the schema
+	for i := range notes {
+		if path := notes[i*stride%len(notes)].Path; path != corpus.AgendaPath {
+			list = append(list, path)
+		}
 	}
 	return list
 }
 
-// heap is how many bytes are in use, garbage not counted.
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+// change measures so many changes, of one note each.
+func (s *suite) change(x indexes, what string, times int, paths []string) changed {
+	c := changed{What: what}
+	texts := map[string]string{}
+	for _, f := range s.files {
+		texts[f.Path] = f.Text
+	}
+	for i := range times {
+		path := paths[i%len(paths)]
+		text := fmt.Appendf(nil, "%s\nEdit %d.\n", texts[path], i)
+		c.Bytes += len(text)
+		c.next(&x, path, text)
+	}
+	c.Bytes /= times
+	c.alone(paths, texts, times)
+	for _, waits := range [][]time.Duration{c.Index, c.Search, c.Alone} {
+		slices.Sort(waits)
+	}
+	return c
 }
+
+// next measures the next of both indexes.
+func (c *changed) next(x *indexes, path string, text []byte) {
+	var took time.Duration
+	x.index, took = nextIndex(x.index, path, text)
+	c.Index = append(c.Index, took)
+	n, _ := x.index.Note(path)
+	begun := time.Now()
+	x.search = x.search.With([]search.Change{{Doc: path, Note: repo.SearchNote(n, text)}})
+	c.Search = append(c.Search, time.Since(begun))
+}
+
+// alone measures the next index of vaults that have the schema and one of the notes.
+func (c *changed) alone(paths []string, texts map[string]string, times int) {
+	paths = paths[:min(len(paths), times)]
+	each := times / len(paths)
+	for _, path := range paths {
+		x := index.Build(commits([]corpus.File{
+			{Path: corpus.SchemaPath, Text: texts[corpus.SchemaPath]}, {Path: path, Text: texts[path]},
+		}))
+		for i := range each {
+			var took time.Duration
+			x, took = nextIndex(x, path, fmt.Appendf(nil, "%s\nEdit %d.\n", texts[path], i))
+			c.Alone = append(c.Alone, took)
+		}
+	}
+}
+
+// nextIndex is the index after one more commit, and how long it took.
+func nextIndex(x *index.Index, path string, text []byte) (*index.Index, time.Duration) {
+	c := index.Commit{
+		Seq: x.Version() + 1, Time: x.Time(), Changes: []index.Change{{Path: path, Text: text}},
+	}
+	begun := time.Now()
+	next := x.With(c)
+	return next, time.Since(begun)
+}
+
+// isNote reports whether a path is that of a note.
+func isNote(path string) bool { return strings.HasSuffix(path, ".md") }

@@ -7,10 +7,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"rookery/internal/vault"
 )
 
 func main() {
@@ -35,7 +39,8 @@ func run(ctx context.Context, args []string) error {
 	return bench(ctx, cfg)
 }
 
-// bench measures, and writes the page.
+// bench measures, and writes the page. Calls that must not be refused and were are an error; the
+// page says which they are.
 func bench(ctx context.Context, cfg config) error {
 	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
 	if err != nil {
@@ -50,12 +55,17 @@ func bench(ctx context.Context, cfg config) error {
 	if err != nil {
 		return err
 	}
+	var refused []error
 	for _, n := range cfg.sizes {
-		s := &suite{cfg: cfg, dir: dir, launch: launch, result: result{Notes: n}}
+		s := &suite{
+			cfg: cfg, dir: dir, launch: launch, day: vault.DateOf(time.Now()),
+			result: result{Notes: n},
+		}
 		if err := s.run(ctx); err != nil {
 			return fmt.Errorf("measure %d notes: %w", n, err)
 		}
 		p.Results = append(p.Results, s.result)
+		refused = append(refused, s.refused...)
 	}
-	return p.write(cfg.out)
+	return errors.Join(p.write(cfg.out), errors.Join(refused...))
 }

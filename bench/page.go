@@ -56,7 +56,10 @@ func (p *page) write(path string) error {
 func (p *page) render(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"ms": showMillis, "mb": showBytes, "number": showNumber, "count": showCount, "known": orUnknown,
-		"goals": goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
+		"kb": showKilobytes, "variants": func() int { return variants },
+		"agendaTraits": func() int { return agendaTraits },
+		"half":         func(n int) string { return showCount(n / 2) },
+		"goals":        goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
 	}).Parse(pageText)
 	if err != nil {
 		panic(err) // the program is malformed
@@ -87,6 +90,14 @@ func showBytes(n int64) string {
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
+
+func showKilobytes(n int) string { return showNumber(float64(n)/(1<<10)) + " KiB" }
+
+// AskedOps is how many calls of one kind that reads are made, at most.
+func (p *page) AskedOps() int { return (p.Ops + askedLess - 1) / askedLess }
+
+// AskedLimit is how long they are made, at most.
+func (p *page) AskedLimit() time.Duration { return p.Limit / askedLess }
 
 // showCount is a number with a comma before each three digits.
 func showCount(n int) string {

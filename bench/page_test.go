@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"rookery/internal/index"
 )
 
 func TestGoalsAreSetBesideWhatWasMeasured(t *testing.T) {
@@ -33,11 +35,25 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 	r := result{
 		Notes: goalSize, Bytes: 3 << 20,
 		Import: imported{Took: 2 * time.Second, Longest: time.Second, Calls: 11, Notes: 10_000},
-		Starts: []started{{"after the import", 1234, 5 * time.Millisecond, 6 * time.Millisecond}},
+		Starts: []started{{"after the import", 1234, 5 * time.Millisecond, 6 * time.Millisecond,
+			7 * time.Millisecond}},
 		Memory: []memory{{When: "after the load", Resident: 7 << 20, Peak: 8 << 20}},
 		Loads: []sample{{Name: readNote, Clients: 1, Took: time.Second,
 			Waits: []time.Duration{4 * time.Millisecond}}},
-		Index: indexed{Build: time.Second, With: []time.Duration{9 * time.Microsecond}},
+		Index: indexed{
+			Builds: []built{{bothIndexes, 2 * time.Second, 300e6, 140e6}},
+			Changes: []changed{{usualNote, 2048, []time.Duration{9 * time.Microsecond},
+				[]time.Duration{2 * time.Millisecond}, []time.Duration{3 * time.Microsecond}}},
+			Totals: index.Totals{Traits: 12345},
+		},
+		Asked: []asked{
+			{call{What: "an object", Tool: "raven_object_get", Aim: aimLookup},
+				waited(time.Millisecond), waited(2 * time.Millisecond)},
+			{call{What: "a page", Tool: "raven_object_list", Aim: aimLookup},
+				waited(2 * time.Millisecond), waited(4 * time.Millisecond)},
+			{call{What: "words", Tool: "raven_search", Aim: aimSearch},
+				waited(4 * time.Millisecond), sample{}},
+		},
 	}
 	p := &page{Command: "go run ./bench -seed 5", Date: "2026-01-02", Seed: 5, Ops: 10,
 		Limit: time.Second, Results: []result{r}}
@@ -47,13 +63,25 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 		"| Command | `go run ./bench -seed 5` |", "| Date | 2026-01-02 |", "unknown",
 		"| read, p50 | ≤ 3 ms | 4.0 ms | missed by 1.0 ms (33 %) |",
 		"| 10,000 | 11 | 2,000 ms | 5,000 | 1,000 ms |",
-		"| after the import | 1,234 | 5.0 ms | 6.0 ms |",
+		"| after the import | 1,234 | 5.0 ms | 6.0 ms | 7.0 ms |",
+		"| both indexes, from the texts | ≤ 3 s | 2.0 s | met |",
+		"| memory while they are built | ≤ 256 MB | 300 MB | missed by 44.0 MB (17 %) |",
+		"| the next index, p50 | ≤ 1 ms | 0.01 ms | met |",
+		"| the next search index, p50 | ≤ 1 ms | 2.0 ms | missed by 1.0 ms (100 %) |",
+		"| lookup in process, p50; the slowest: a page | ≤ 1 ms | 2.0 ms | missed by 1.0 ms (100 %) |",
+		"| lookup over HTTP, p50; the slowest: a page | ≤ 3 ms | 4.0 ms | missed by 1.0 ms (33 %) |",
+		"| search in process, p50; the slowest: words | ≤ 5 ms | 4.0 ms | met |",
+		"| words | `raven_search` | 4.0 ms | 4.0 ms | refused | refused |",
+		"with 12,345 traits", "4 of each, or as many as go into 333",
 		"| read a note | 1 | 1 | 1.0 | 4.0 ms | 4.0 ms | 4.0 ms | none |",
 		"| after the load | 7.0 MiB | unknown | 8.0 MiB |",
 	} {
 		require.Contains(t, b.String(), want)
 	}
 }
+
+// waited is a sample of one operation.
+func waited(d time.Duration) sample { return sample{Waits: []time.Duration{d}} }
 
 func TestMountedAtFindsTheInnermost(t *testing.T) {
 	mounts := "/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n/dev/b /tmp/deep xfs rw 0 0\nbroken\n"
@@ -94,12 +122,14 @@ func TestBenchMeasuresTheRealServer(t *testing.T) {
 		"| " + readNote + " | 1 | 24 |", "| " + getObject + " | 1 | 24 |",
 		"| " + setField + " | 1 | 24 |", "| " + setField + " | 4 | 24 |",
 		"| " + addLine + " | 1 | 6 |", "| " + addLine + " | 4 | 6 |",
+		"| " + setHot + " | 1 | 6 |", "| " + setAgenda + " | 1 | 1 |", "| a note's text | `raven_read` |",
 	} {
 		require.Contains(t, string(text), load)
 	}
 	// What the page says of the second start: a commit for the vault, one for the import, and one
 	// for each acknowledged operation.
-	require.Contains(t, string(text), "| after the load | 62 |")
+	require.Contains(t, string(text), "| after the load | 69 |")
+	require.NotContains(t, string(text), "| refused |")
 	left, err := os.ReadDir(cfg.dir)
 	require.NoError(t, err)
 	require.Empty(t, left, "the data stays behind")

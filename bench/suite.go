@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rookery/bench/corpus"
+	"rookery/internal/vault"
 )
 
 // vaultName is the vault that is measured.
@@ -25,6 +26,7 @@ type result struct {
 	Memory []memory
 	Loads  []sample
 	Index  indexed
+	Asked  []asked
 }
 
 // imported is what bringing the vault in came to.
@@ -44,6 +46,7 @@ type started struct {
 	Commits int           // in the log of the vault
 	Ready   time.Duration // until /readyz answered 200
 	First   time.Duration // until a note was answered
+	Search  time.Duration // until a search was answered, for which all notes are read
 }
 
 // A suite measures a vault of one size.
@@ -51,28 +54,25 @@ type suite struct {
 	cfg    config
 	dir    string
 	launch launcher
+	day    vault.Date // on which it is measured
 	files  []corpus.File
 	ids    []string // of the notes that have fields of their own
+	calls  []call   // that read
 	writes int      // operations of all loads that write so far
 	server *server
 	client *client
 	result result
+
+	refused []error // calls of kinds that must not be refused
 }
 
 // run measures everything, in the order of the page.
 func (s *suite) run(ctx context.Context) error {
 	progress("%d notes: make the vault", s.result.Notes)
-	s.files = slices.Collect(corpus.Vault(s.cfg.seed, s.result.Notes))
-	for _, f := range s.files {
-		s.result.Bytes += int64(len(f.Text))
-		id, isNote := strings.CutSuffix(f.Path, ".md")
-		if isNote && !strings.HasPrefix(f.Path, "daily/") {
-			s.ids = append(s.ids, id)
-		}
-	}
+	s.generate()
 	steps := []func(context.Context) error{
-		s.library, s.imports, s.restart("after the import"), s.reads, s.sets, s.adds,
-		s.remember("after the load"), s.restart("after the load"),
+		s.library, s.imports, s.inside, s.restart("after the import"), s.reads, s.asks, s.sets,
+		s.adds, s.hots, s.remember("after the load"), s.restart("after the load"),
 	}
 	defer func() { s.client, s.server = nil, nil }()
 	for _, step := range steps {
@@ -81,6 +81,24 @@ func (s *suite) run(ctx context.Context) error {
 		}
 	}
 	return s.down()
+}
+
+// agendaTraits is how many traits the one note has that has most.
+const agendaTraits = 10_000
+
+// generate makes the vault, and with it the note with many traits.
+func (s *suite) generate() {
+	s.files = slices.Collect(corpus.Vault(s.cfg.seed, s.result.Notes))
+	for _, f := range s.files {
+		id, isNote := strings.CutSuffix(f.Path, ".md")
+		if isNote && !strings.HasPrefix(f.Path, "daily/") {
+			s.ids = append(s.ids, id)
+		}
+	}
+	s.files = append(s.files, corpus.Agenda(string(s.day), agendaTraits))
+	for _, f := range s.files {
+		s.result.Bytes += int64(len(f.Text))
+	}
 }
 
 // data is the data directory.
@@ -169,11 +187,15 @@ func (s *suite) restart(when string) func(context.Context) error {
 			return err
 		}
 		first := time.Since(s.server.begun)
+		if err := s.client.tool(ctx, "raven_search", in{"query": "harbour"}); err != nil {
+			return err
+		}
+		searched := time.Since(s.server.begun)
 		version, err := s.client.version(ctx)
 		if err != nil {
 			return err
 		}
-		s.result.Starts = append(s.result.Starts, started{when, version, ready, first})
+		s.result.Starts = append(s.result.Starts, started{when, version, ready, first, searched})
 		return s.remember("started " + when)(ctx)
 	}
 }

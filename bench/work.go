@@ -13,6 +13,8 @@ const (
 	getObject = "get an object"
 	setField  = "set a field, of many notes"
 	addLine   = "add a line, to one note"
+	setHot    = "set a field, of the note that most refer to"
+	setAgenda = "replace a text, in the note with 10,000 traits"
 )
 
 // stride leads through the notes in an order that is no neighbourhood; it is a prime, so that no
@@ -73,6 +75,31 @@ func (s *suite) adds(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hots measures edits of the note that most others refer to, and of the one that has most traits.
+func (s *suite) hots(ctx context.Context) error {
+	before := s.writes
+	err := s.mutate(ctx, load{
+		name: setHot, clients: 1, ops: (s.cfg.ops + 3) / 4,
+		op: func(ctx context.Context, i int) error {
+			return s.client.tool(ctx, "raven_set", in{
+				"id": corpus.Hot, "set": in{"revision": before + i},
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return s.mutate(ctx, load{
+		name: setAgenda, clients: 1, ops: (s.cfg.ops + 29) / 30,
+		op: func(ctx context.Context, i int) error {
+			return s.client.tool(ctx, "raven_edit", in{
+				"id": corpus.AgendaPath, "old_str": corpus.AgendaRevision(i),
+				"new_str": corpus.AgendaRevision(i + 1),
+			})
+		},
+	})
 }
 
 // mutate measures a load that writes, and requires that each acknowledged operation is one commit.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/bench/corpus"
+	"rookery/internal/markdown"
 	"rookery/internal/vault"
 )
 
@@ -124,4 +125,17 @@ func TestNotesHaveWhatRealOnesHave(t *testing.T) {
 			return strings.Contains(f.Text, want)
 		}), "no note has %q", want)
 	}
+}
+
+func TestAgendaHasItsTraits(t *testing.T) {
+	f := corpus.Agenda("2026-03-02", 10_000)
+	_, err := vault.ParsePath(f.Path)
+	require.NoError(t, err)
+	traits := markdown.Parse([]byte(f.Text)).Traits
+	require.Len(t, traits, 10_000)
+	require.Equal(t, 1, strings.Count(f.Text, corpus.AgendaRevision(0)))
+	due := strings.Count(f.Text, "@due(2026-03-02)")
+	require.Greater(t, due, 3, "some of it is due on the day itself")
+	require.Less(t, due, 20)
+	require.Less(t, len(f.Text), 1<<20, "a vault takes it")
 }

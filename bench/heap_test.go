@@ -1,0 +1,19 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWatchSeesWhatIsOnTheHeap(t *testing.T) {
+	const size = 64 << 20
+	before := heap()
+	w := watchHeap()
+	made := make([]byte, size)
+	most := w.end()
+	runtime.KeepAlive(made)
+	require.GreaterOrEqual(t, most-before, int64(size))
+	require.Less(t, heap()-before, int64(size), "garbage is not counted as held")
+}
