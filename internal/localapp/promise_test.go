@@ -93,7 +93,8 @@ func TestSharedArguments(t *testing.T) {
 		for _, name := range []string{"if_version", "idempotency_key", "dry_run"} {
 			require.Equal(t, made.Kind.Mutates(), has(name), "%s and %s", made.Name, name)
 		}
-		require.Equal(t, slices.Contains(paged, made.Name), has("page_token"), made.Name)
+		isPaged := slices.Contains(paged, made.Name) || len(made.Completes) > 0
+		require.Equal(t, isPaged, has("page_token"), made.Name)
 		if made.Family.Name == "raven" {
 			require.True(t, has("vault"), made.Name)
 		}
@@ -161,8 +162,8 @@ func TestWarnings(t *testing.T) {
 // resources are the words that the routes of the families begin with (CONTRACT §4).
 var resources = map[string]string{
 	"raven": "objects traits schema queries log batch validate check reindex backlinks outlinks " +
-		"dates tagged types untyped stats files trash resolve object-search",
-	"team": "vaults tokens members issuers webhooks audit usage whoami jobs",
+		"dates tagged types untyped stats files trash resolve object-search complete prompts",
+	"team": "vaults tokens members issuers webhooks audit usage whoami jobs complete",
 }
 
 // TestRoutes covers the rule of CONTRACT §5: list and get are GET, create POST, update PATCH, delete

@@ -116,6 +116,14 @@ var Promises = []Promise{
 	{Tool: "raven_trash_list", Why: withPlans},
 	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Why: withPlans},
 
+	// What helps to call them: prompts of CONTRACT §6, and completion (design 0009).
+	{Tool: "raven_complete", Args: []string{"kind", "prefix"}, Words: []string{"complete"}},
+	{Tool: "raven_prompt_start_work", Args: []string{"path"}, Words: []string{"prompt start-work"}},
+	{Tool: "raven_prompt_record_learnt", Args: []string{"about"},
+		Words: []string{"prompt record-learnt"}},
+	{Tool: "raven_prompt_weekly_summary", Args: []string{"to"},
+		Words: []string{"prompt weekly-summary"}},
+
 	// notes: spec/knowtation-cli-json.md.
 	{Tool: "notes_search", Why: notesYet},
 	{Tool: "notes_list", Why: notesYet},
@@ -136,6 +144,7 @@ var Promises = []Promise{
 
 	// team: CONTRACT §4.
 	{Tool: "team_whoami", Words: []string{"whoami"}},
+	{Tool: "team_complete", Args: []string{"kind", "prefix"}, Words: []string{"complete vault"}},
 	{Tool: "team_vault_list", Words: []string{"vault list"}},
 	{Tool: "team_vault_create", Args: []string{"name", "config"}, Words: []string{"vault create"}},
 	{Tool: "team_vault_delete", Args: []string{"name"}, Words: []string{"vault delete"}},
