@@ -26,10 +26,38 @@ func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
 	return index.Object{}, notFound("no object %q", id)
 }
 
+// locateTarget finds the id of what an argument names, as locate does. A day that it names need not
+// have a note: there are references to it all the same.
+func locateTarget(idx *index.Index, ref string, c vault.Clock) (string, error) {
+	o, err := locate(idx, ref, c)
+	if err == nil {
+		return o.ID(), nil
+	}
+	if to := idx.ResolveArg(ref, c); to.ID != "" {
+		return to.ID, nil
+	}
+	return "", err
+}
+
+// How many candidates of an ambiguous reference an answer lists: where they are the answer, and where
+// they stand beside another. A short name may be that of a section in every note.
+const (
+	maxCandidates = 200
+	maxMatches    = 20
+)
+
+// firstOf are the first n of a list.
+func firstOf(all []string, n int) []string { return all[:min(n, len(all))] }
+
 // ambiguous is AMBIGUOUS_REF with the candidates.
 func ambiguous(ref string, matches []string) *fault.Fault {
-	return fault.New(fault.AmbiguousRef, "%q may be each of: %s", ref, strings.Join(matches, ", ")).
-		With("matches", matches).Fix("use one of these ids")
+	some := firstOf(matches, maxMatches)
+	names := strings.Join(some, ", ")
+	if len(some) < len(matches) {
+		names += ", …"
+	}
+	return fault.New(fault.AmbiguousRef, "%q may be each of: %s", ref, names).
+		With("matches", some).Fix("use one of these ids")
 }
 
 // locateNote finds a note; a section is refused.

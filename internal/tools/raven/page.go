@@ -57,6 +57,11 @@ func page[T, Item any](
 	return items, nil
 }
 
+// ahead is what lists of one thing yield behind a spot.
+func ahead[K, T any](list func(K, index.Spot) iter.Seq[T], of K) func(index.Spot) iter.Seq[T] {
+	return func(after index.Spot) iter.Seq[T] { return list(of, after) }
+}
+
 // only is a sequence without what does not hold.
 func only[T any](all iter.Seq[T], holds func(T) bool) iter.Seq[T] {
 	return func(yield func(T) bool) {

@@ -21,6 +21,9 @@ type readIn struct {
 	tool.Vault
 	Path  string `json:"path" complete:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
 	Lines string `json:"lines,omitempty" jsonschema:"only these lines: 10-25, 7, 10-"`
+
+	References bool `json:"references,omitempty" jsonschema:"say what it refers to, too"`
+	Backlinks  bool `json:"backlinks,omitempty" jsonschema:"say what refers to it, too"`
 }
 
 type readOut struct {
@@ -30,6 +33,26 @@ type readOut struct {
 	LineCount  int    `json:"line_count" jsonschema:"of the whole file"`
 	LineStart  int    `json:"line_start,omitempty"`
 	LineEnd    int    `json:"line_end,omitempty"`
+	*References
+	*Backlinks
+}
+
+// References are what the note or section refers to.
+type References struct {
+	References []lineReference `json:"references" jsonschema:"the first 200"`
+	Total      int             `json:"references_total"`
+}
+
+// A lineReference is a reference and where it stands.
+type lineReference struct {
+	reference
+	Line int `json:"line"`
+}
+
+// Backlinks are what refers to the note or section.
+type Backlinks struct {
+	Backlinks []backlink `json:"backlinks" jsonschema:"the first 200"`
+	Total     int        `json:"backlinks_total"`
 }
 
 func (f tools) read() *tool.Tool {
@@ -47,7 +70,7 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 	if err != nil {
 		return readOut{}, err
 	}
-	file, section, err := readable(v, in.Path)
+	file, o, err := readable(v, in.Path)
 	if err != nil {
 		return readOut{}, err
 	}
@@ -61,7 +84,8 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 	}
 	out := readOut{Path: file.Path, Content: string(text), LineCount: len(lines)}
 	out.Note("version", v.version())
-	span, err := spanOf(in.Lines, section, len(lines))
+	out.refer(newDrawer(v.idx, rich), o, in)
+	span, err := spanOf(in.Lines, o.Section, len(lines))
 	if err != nil || span == nil {
 		return out, err
 	}
@@ -70,21 +94,46 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 	return out, nil
 }
 
-// readable is the file that a path names, and the section of it if it names one. The files that say
-// how the vault behaves can be read too.
-func readable(v view, path string) (*index.File, *index.Section, error) {
+// readable is the file that a path names, and the object that it names in it. The files that say how
+// the vault behaves can be read too, and are no objects.
+func readable(v view, path string) (*index.File, index.Object, error) {
 	switch path {
 	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
 		if f, ok := v.idx.File(path); ok {
-			return f, nil, nil
+			return f, index.Object{}, nil
 		}
-		return nil, nil, fault.New(fault.NotFound, "the vault has no %s", path)
+		return nil, index.Object{}, fault.New(fault.NotFound, "the vault has no %s", path)
 	}
-	p, err := locate(v.idx, path, v.clock)
+	o, err := locate(v.idx, path, v.clock)
 	if err != nil {
-		return nil, nil, err
+		return nil, index.Object{}, err
 	}
-	return p.Note.File, p.Section, nil
+	return o.Note.File, o, nil
+}
+
+// refer adds the references from and to an object that are asked for. A file that is none has none.
+func (r *readOut) refer(d drawer, o index.Object, in readIn) {
+	links, total := []index.Link{}, 0
+	if in.References {
+		if o.Note != nil {
+			links, total = firstLinks(d.outlinks(o))
+		}
+		r.References = &References{[]lineReference{}, total}
+		for _, l := range links {
+			shown := lineReference{d.reference(l.Ref, l.To), l.Ref.Line}
+			r.References.References = append(r.References.References, shown)
+		}
+	}
+	if in.Backlinks {
+		links, total = nil, 0
+		if o.Note != nil {
+			links, total = firstLinks(d.backlinks(o.ID()))
+		}
+		r.Backlinks = &Backlinks{[]backlink{}, total}
+		for _, l := range links {
+			r.Backlinks.Backlinks = append(r.Backlinks.Backlinks, backlinkOf(l))
+		}
+	}
 }
 
 var lineRange = regexp.MustCompile(`^\s*(\d{1,9})\s*(-\s*(\d{1,9})?)?\s*$`)

@@ -14,7 +14,7 @@ type reference struct {
 	TargetType  *string  `json:"target_type"`
 	TargetName  *string  `json:"target_name"`
 	DisplayText *string  `json:"display_text"`
-	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous"`
+	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous; at most 20"`
 	*TargetFields
 }
 
@@ -34,7 +34,7 @@ func (d drawer) references(refs []*index.Ref) []reference {
 
 // reference is one reference, which leads to the given thing.
 func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
-	shown := reference{TargetRaw: r.Target, Matches: to.Matches}
+	shown := reference{TargetRaw: r.Target, Matches: firstOf(to.Matches, maxMatches)}
 	if r.Display != "" {
 		shown.DisplayText = &r.Display
 	}

@@ -17,6 +17,8 @@ type statsOut struct {
 	tool.Aside  `json:"-"`
 	Files       int      `json:"file_count" jsonschema:"notes"`
 	Objects     int      `json:"object_count" jsonschema:"notes and their sections"`
+	Traits      int      `json:"trait_count" jsonschema:"traits that the schema knows"`
+	Refs        int      `json:"ref_count" jsonschema:"references in texts and fields"`
 	Quarantined int      `json:"quarantined_count" jsonschema:"notes that do not parse"`
 	Bytes       int64    `json:"byte_count" jsonschema:"of all notes"`
 	Edited      int      `json:"edited_outside_count" jsonschema:"files that differ from what Rookery wrote, at the last comparison"`
@@ -41,8 +43,8 @@ func (f tools) stats() *tool.Tool {
 		}
 		t := v.idx.Totals()
 		out := statsOut{
-			Files: t.Notes, Objects: t.Notes + t.Sections, Quarantined: t.Quarantined,
-			Bytes: t.Bytes,
+			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
+			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
 		if s := control.Sweep; s != nil {
 			out.Edited = s.Count

@@ -1,0 +1,54 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed backlinks.md
+var backlinksDoc string
+
+type backlinksIn struct {
+	tool.Vault
+	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"an id, a name or an alias: people/freya, freya, daily/2026-03-02#standup; or a day: 2026-03-02, today"`
+	tool.Page
+}
+
+type backlinksOut struct {
+	tool.Aside `json:"-"`
+	Target     string           `json:"target" jsonschema:"the id of the target"`
+	Items      []quotedBacklink `json:"items" jsonschema:"one for each reference"`
+}
+
+func (f tools) backlinks() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_backlinks", Family: Family, Title: "List what refers to an object",
+		Doc: backlinksDoc, Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
+		Commands: []tool.Command{{Words: "backlinks", Args: []string{"target"}}},
+	}, f.listBacklinks)
+}
+
+func (f tools) listBacklinks(
+	ctx context.Context, c auth.Caller, in backlinksIn,
+) (backlinksOut, error) {
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return backlinksOut{}, err
+	}
+	target, err := locateTarget(v.idx, in.Target, v.clock)
+	if err != nil {
+		return backlinksOut{}, err
+	}
+	out := backlinksOut{Target: target}
+	links, err := page(&out.Aside, in.Page, newDrawer(v.idx, rich).backlinks(target), asIs)
+	if err != nil {
+		return backlinksOut{}, err
+	}
+	out.Items, err = v.quotedBacklinks(ctx, links)
+	out.Note("version", v.version())
+	return out, err
+}

@@ -1,0 +1,173 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"iter"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed date.md
+var dateDoc string
+
+type dateIn struct {
+	tool.Vault
+	Date string `json:"date,omitempty" absent:"Today" jsonschema:"the day: 2026-03-02, today, tomorrow or yesterday; default today"`
+	detail
+	tool.Page
+}
+
+type dateOut struct {
+	tool.Aside  `json:"-"`
+	Date        string           `json:"date"`
+	DayOfWeek   string           `json:"day_of_week"`
+	DailyNoteID string           `json:"daily_note_id"`
+	DailyPath   string           `json:"daily_path"`
+	DailyExists bool             `json:"daily_exists"`
+	DailyNote   *object          `json:"daily_note" jsonschema:"null if there is none"`
+	Items       []datedItem      `json:"items" jsonschema:"fields and traits that name the day"`
+	Backlinks   []quotedBacklink `json:"backlinks" jsonschema:"the references to the day, at most 200"`
+	Total       int              `json:"backlinks_total" jsonschema:"how many there are"`
+}
+
+// A datedItem is a field or a trait that names a day, with the object or the trait.
+type datedItem struct {
+	Date       string  `json:"date"`
+	SourceType string  `json:"source_type" jsonschema:"object or trait"`
+	SourceID   string  `json:"source_id"`
+	FieldName  string  `json:"field_name" jsonschema:"the field, or the type of the trait"`
+	Object     *object `json:"object,omitempty"`
+	Trait      *trait  `json:"trait,omitempty"`
+}
+
+func (f tools) date() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_date", Family: Family, Title: "Show a day", Doc: dateDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/dates"},
+		Commands: []tool.Command{{Words: "date", Args: []string{"date?"}}},
+	}, f.showDate)
+}
+
+func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut, error) {
+	depth, err := in.level()
+	if err != nil {
+		return dateOut{}, err
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return dateOut{}, err
+	}
+	day, err := dayOf(in.Date, v.clock)
+	if err != nil {
+		return dateOut{}, err
+	}
+	d := newDrawer(v.idx, depth)
+	out := d.day(day)
+	if out.Items, err = page(&out.Aside, in.Page, d.dated(day), d.datedItem); err != nil {
+		return dateOut{}, err
+	}
+	out.Backlinks, out.Total, err = v.someBacklinks(ctx, d, out.DailyNoteID)
+	out.Note("version", v.version())
+	zoned(&out.Aside, v.idx)
+	return out, err
+}
+
+// dayOf is the day that an argument names.
+func dayOf(text string, c vault.Clock) (vault.Date, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return c.Today(), nil
+	}
+	day, ok := c.Day(text)
+	if !ok {
+		words := append([]string{"YYYY-MM-DD"}, vault.DayWords()...)
+		return "", fault.New(fault.InvalidValue, "date must be one of %s",
+			strings.Join(words, ", ")).With("argument", "date").With("allowed", words)
+	}
+	return day, nil
+}
+
+// day is what there is to say of a day without looking for it.
+func (d drawer) day(day vault.Date) dateOut {
+	path := d.idx.Config().DailyPath(day)
+	out := dateOut{
+		Date: string(day), DayOfWeek: day.Weekday().String(),
+		DailyNoteID: path.ID(), DailyPath: string(path),
+	}
+	if n, ok := d.idx.Note(string(path)); ok {
+		note := d.object(n.Object(-1))
+		out.DailyExists, out.DailyNote = true, &note
+	}
+	return out
+}
+
+// A placed is a dated with its number among those of its line, so that each has a spot of its own.
+type placed struct {
+	index.Dated
+	number int
+}
+
+func (p placed) spot() index.Spot {
+	return index.Spot{Path: p.Object.Note.Path, Line: p.Line, Position: p.number}
+}
+
+// dated is the list of what names a day.
+func (d drawer) dated(day vault.Date) listing[placed] {
+	behind := func(after index.Spot) iter.Seq[placed] {
+		return func(yield func(placed) bool) {
+			last := placed{}
+			for at := range d.idx.Dates(day, day) {
+				here := placed{at, 0}
+				if last.Object.Note == at.Object.Note && last.Line == at.Line {
+					here.number = last.number + 1
+				}
+				last = here
+				if here.spot().Behind(after) && !yield(here) {
+					return
+				}
+			}
+		}
+	}
+	return listing[placed]{behind: behind, spot: placed.spot}
+}
+
+// datedItem is what names a day as callers see it.
+func (d drawer) datedItem(p placed) datedItem {
+	item := datedItem{Date: string(p.Day), FieldName: p.Field}
+	if p.Trait != nil {
+		t := d.trait(p.Trait)
+		item.SourceType, item.SourceID, item.Trait = "trait", t.ID, &t
+		return item
+	}
+	o := d.object(p.Object)
+	item.SourceType, item.SourceID, item.Object = "object", o.ID, &o
+	return item
+}
+
+// someBacklinks are the first of the references to something, with how many there are.
+func (v view) someBacklinks(
+	ctx context.Context, d drawer, id string,
+) ([]quotedBacklink, int, error) {
+	links, total := firstLinks(d.backlinks(id))
+	all, err := v.quotedBacklinks(ctx, links)
+	return all, total, err
+}
+
+// firstLinks are the first tool.MaxPage of a list, and how many it has.
+func firstLinks(l listing[index.Link]) ([]index.Link, int) {
+	links := []index.Link{}
+	for link := range l.behind(index.Spot{}) {
+		if len(links) == tool.MaxPage {
+			return links, l.total()
+		}
+		links = append(links, link)
+	}
+	return links, len(links)
+}

@@ -1,0 +1,158 @@
+package raven
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"rookery/internal/index"
+)
+
+// A source is what refers, and where (raven.md §6.8).
+type source struct {
+	SourceID   string `json:"source_id" jsonschema:"the object in whose text or fields it stands"`
+	SourceType string `json:"source_type"`
+	FilePath   string `json:"file_path"`
+	Line       int    `json:"line"`
+}
+
+// A backlink is a reference seen from what it leads to.
+type backlink struct {
+	source
+	DisplayText *string `json:"display_text"`
+	TargetID    string  `json:"target_id" jsonschema:"the target, or what it leads to in it"`
+}
+
+// A quoted backlink has the line too on which the reference stands.
+type quotedBacklink struct {
+	backlink
+	Content string `json:"content" jsonschema:"the line; of a long one, what is around the reference"`
+}
+
+func sourceOf(l index.Link) source {
+	return source{l.Source.ID(), l.Source.Type(), l.Source.Note.Path, l.Ref.Line}
+}
+
+func backlinkOf(l index.Link) backlink {
+	b := backlink{source: sourceOf(l), TargetID: l.To.ID}
+	if l.Ref.Display != "" {
+		b.DisplayText = &l.Ref.Display
+	}
+	return b
+}
+
+// quotedBacklinks are backlinks in the order of a list, with their lines.
+func (v view) quotedBacklinks(
+	ctx context.Context, links []index.Link,
+) ([]quotedBacklink, error) {
+	all, q := make([]quotedBacklink, 0, len(links)), quoter{view: v}
+	for _, l := range links {
+		content, err := q.line(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, quotedBacklink{backlinkOf(l), content})
+	}
+	return all, nil
+}
+
+// backlinks is the list of the references that lead to an object or a day.
+func (d drawer) backlinks(id string) listing[index.Link] {
+	return listing[index.Link]{
+		behind: ahead(d.refs.Backlinks, id), spot: index.Link.Spot,
+		count: func() int { return d.refs.CountBacklinks(id) },
+	}
+}
+
+// outlinks is the list of the references in an object and in what stands in it.
+func (d drawer) outlinks(o index.Object) listing[index.Link] {
+	return listing[index.Link]{behind: ahead(d.refs.Outlinks, o), spot: index.Link.Spot}
+}
+
+// asIs is for lists that are shown once the page is known.
+func asIs(l index.Link) index.Link { return l }
+
+// A quoter quotes the lines on which references stand. It holds one text at a time, and reads each
+// once where the references come in the order of a list.
+type quoter struct {
+	view view
+	path string
+	text []byte
+	at   int // where the line begins
+	no   int // and its number
+}
+
+// line is the line of a reference, without the blanks around it. Of a long one it is the part in
+// which the reference stands.
+func (q *quoter) line(ctx context.Context, l index.Link) (string, error) {
+	if err := q.open(ctx, l.Source.Note); err != nil {
+		return "", err
+	}
+	q.seek(l.Ref.Line)
+	line := q.text[q.at:]
+	if end := bytes.IndexByte(line, '\n'); end >= 0 {
+		line = line[:end]
+	}
+	column := l.Ref.Position - q.at
+	if l.Ref.Bare || column < 0 || column > len(line) {
+		column = 0
+	}
+	return excerpt(line, column), nil
+}
+
+// open reads the text of a note, if it is not that of the reference before.
+func (q *quoter) open(ctx context.Context, n *index.Note) error {
+	if q.path == n.Path {
+		return nil
+	}
+	text, err := q.view.vault.Text(ctx, n.Body)
+	if err != nil {
+		return err
+	}
+	q.path, q.text, q.at, q.no = n.Path, text, 0, 1
+	return nil
+}
+
+// seek goes to the beginning of a line.
+func (q *quoter) seek(line int) {
+	if line < q.no {
+		q.at, q.no = 0, 1
+	}
+	for q.no < line {
+		end := bytes.IndexByte(q.text[q.at:], '\n')
+		if end < 0 {
+			return
+		}
+		q.at, q.no = q.at+end+1, q.no+1
+	}
+}
+
+// The bytes of a line that are quoted, and how many of them stand before the reference.
+const (
+	maxQuote   = 500
+	quotedHead = 150
+)
+
+// excerpt is a line without the blanks around it or, where it is long, the part around a column.
+func excerpt(line []byte, column int) string {
+	first, last := 0, len(line)
+	if len(line) > maxQuote {
+		first = max(0, min(column-quotedHead, len(line)-maxQuote))
+		last = first + maxQuote
+	}
+	for first > 0 && !utf8.RuneStart(line[first]) {
+		first++
+	}
+	for last < len(line) && !utf8.RuneStart(line[last]) {
+		last--
+	}
+	text := strings.Trim(string(line[first:last]), " \t\r\ufeff")
+	if first > 0 {
+		text = "…" + text
+	}
+	if last < len(line) {
+		text += "…"
+	}
+	return text
+}

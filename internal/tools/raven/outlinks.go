@@ -1,0 +1,78 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+)
+
+//go:embed outlinks.md
+var outlinksDoc string
+
+type outlinksIn struct {
+	tool.Vault
+	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"the object whose references are meant: an id, a name or an alias"`
+	tool.Page
+}
+
+type outlinksOut struct {
+	tool.Aside `json:"-"`
+	Source     string    `json:"source" jsonschema:"the id of the object"`
+	Items      []outlink `json:"items" jsonschema:"one for each reference"`
+}
+
+// An outlink is a reference seen from what it stands in.
+type outlink struct {
+	source
+	reference
+	Content string `json:"content" jsonschema:"the line; of a long one, what is around the reference"`
+}
+
+func (f tools) outlinks() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_outlinks", Family: Family, Title: "List what an object refers to",
+		Doc: outlinksDoc, Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
+		Commands: []tool.Command{{Words: "outlinks", Args: []string{"target"}}},
+	}, f.listOutlinks)
+}
+
+func (f tools) listOutlinks(
+	ctx context.Context, c auth.Caller, in outlinksIn,
+) (outlinksOut, error) {
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return outlinksOut{}, err
+	}
+	o, err := locate(v.idx, in.Target, v.clock)
+	if err != nil {
+		return outlinksOut{}, err
+	}
+	out := outlinksOut{Source: o.ID()}
+	d := newDrawer(v.idx, rich)
+	links, err := page(&out.Aside, in.Page, d.outlinks(o), asIs)
+	if err != nil {
+		return outlinksOut{}, err
+	}
+	out.Items, err = v.quotedOutlinks(ctx, d, links)
+	out.Note("version", v.version())
+	return out, err
+}
+
+// quotedOutlinks are references of one note in order, with their lines.
+func (v view) quotedOutlinks(
+	ctx context.Context, d drawer, links []index.Link,
+) ([]outlink, error) {
+	all, q := make([]outlink, 0, len(links)), quoter{view: v}
+	for _, l := range links {
+		content, err := q.line(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, outlink{sourceOf(l), d.reference(l.Ref, l.To), content})
+	}
+	return all, nil
+}

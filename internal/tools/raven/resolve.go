@@ -1,0 +1,73 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed resolve.md
+var resolveDoc string
+
+type resolveIn struct {
+	tool.Vault
+	Reference string `json:"reference" complete:"id" alias:"target,id" jsonschema:"what stands between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow, yesterday"`
+}
+
+// resolveOut has one of three shapes (raven.md §6.8): what was found, several candidates, or neither.
+type resolveOut struct {
+	tool.Aside `json:"-"`
+	Resolved   bool `json:"resolved"`
+	*Found
+	*Candidates
+}
+
+// Found is what a reference leads to.
+type Found struct {
+	ID          string  `json:"id"`
+	Type        string  `json:"type"`
+	FilePath    *string `json:"file_path" jsonschema:"null for a day that has no note yet"`
+	MatchSource string  `json:"match_source" jsonschema:"by what it was found: id, path, suffix, short_name, alias, name_field, date, keyword"`
+}
+
+// Candidates are what a reference may lead to.
+type Candidates struct {
+	Ambiguous bool     `json:"ambiguous"`
+	Matches   []string `json:"matches" jsonschema:"ids of the candidates, at most 200"`
+}
+
+func (f tools) resolve() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_resolve", Family: Family, Title: "Resolve a reference", Doc: resolveDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/resolve"},
+		Commands: []tool.Command{{Words: "resolve", Args: []string{"reference"}}},
+	}, func(ctx context.Context, c auth.Caller, in resolveIn) (resolveOut, error) {
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return resolveOut{}, err
+		}
+		out := resolved(v.idx.ResolveArg(in.Reference, v.clock))
+		out.Note("version", v.version())
+		return out, nil
+	})
+}
+
+// resolved is a resolution as callers see it.
+func resolved(to index.Resolution) resolveOut {
+	switch {
+	case len(to.Matches) > 0:
+		return resolveOut{Candidates: &Candidates{true, firstOf(to.Matches, maxCandidates)}}
+	case to.ID == "":
+		return resolveOut{}
+	}
+	found := &Found{ID: to.ID, Type: vault.Daily, MatchSource: to.Source}
+	if n := to.Object.Note; n != nil {
+		found.Type, found.FilePath = to.Object.Type(), &n.Path
+	}
+	return resolveOut{Resolved: true, Found: found}
+}

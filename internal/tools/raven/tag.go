@@ -1,0 +1,137 @@
+package raven
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+)
+
+//go:embed tag.md
+var tagDoc string
+
+type tagIn struct {
+	tool.Vault
+	Tag  string `json:"tag,omitempty" complete:"tag" jsonschema:"list the notes with this tag, with or without #"`
+	List bool   `json:"list,omitempty" jsonschema:"list the tags instead, with how many notes each has"`
+	detail
+	tool.Page
+}
+
+// tagOut has the notes with a tag, or the tags.
+type tagOut struct {
+	tool.Aside `json:"-"`
+	*TaggedObjects
+	*TagCounts
+}
+
+// TaggedObjects are the notes with a tag.
+type TaggedObjects struct {
+	Tag   string         `json:"tag"`
+	Items []taggedObject `json:"items"`
+}
+
+// A taggedObject is a note, and where the tag first stands in it.
+type taggedObject struct {
+	object
+	Line int `json:"line" jsonschema:"where the tag first stands"`
+}
+
+// TagCounts are the tags of the vault.
+type TagCounts struct {
+	Tags []tagCount `json:"tags" jsonschema:"the most frequent first"`
+}
+
+type tagCount struct {
+	Tag   string `json:"tag"`
+	Count int    `json:"count"`
+}
+
+func (f tools) tagged() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_tag", Family: Family, Title: "List the notes with a tag", Doc: tagDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/tagged"},
+		Commands: []tool.Command{{Words: "tag", Args: []string{"tag?"}}},
+	}, func(ctx context.Context, c auth.Caller, in tagIn) (tagOut, error) {
+		if err := oneOf("tag", in.Tag, in.List); err != nil {
+			return tagOut{}, err
+		}
+		depth, err := in.level()
+		if err != nil {
+			return tagOut{}, err
+		}
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return tagOut{}, err
+		}
+		var out tagOut
+		out.Note("version", v.version())
+		if in.List {
+			out.TagCounts, err = countTags(&out.Aside, v.idx, in.Page)
+		} else {
+			out.TaggedObjects, err = objectsTagged(&out.Aside, newDrawer(v.idx, depth), in)
+		}
+		return out, err
+	})
+}
+
+// objectsTagged is a page of the notes with a tag.
+func objectsTagged(a *tool.Aside, d drawer, in tagIn) (*TaggedObjects, error) {
+	tag := strings.TrimPrefix(strings.TrimSpace(in.Tag), "#")
+	if tag == "" {
+		return nil, fault.New(Family.Malformed, "tag must be the name of a tag").
+			With("argument", "tag")
+	}
+	l := listing[index.TaggedIn]{
+		behind: func(after index.Spot) iter.Seq[index.TaggedIn] {
+			return d.idx.Tagged(tag, after.Path)
+		},
+		spot:  func(t index.TaggedIn) index.Spot { return t.Note.Object(-1).Spot() },
+		count: func() int { return d.idx.TagCount(tag) },
+	}
+	items, err := page(a, in.Page, l, func(t index.TaggedIn) taggedObject {
+		return taggedObject{d.object(t.Note.Object(-1)), t.Tag.Line}
+	})
+	return &TaggedObjects{tag, items}, err
+}
+
+// countTags is a page of the tags.
+func countTags(a *tool.Aside, idx *index.Index, in tool.Page) (*TagCounts, error) {
+	all := []tagCount{}
+	for name, n := range idx.Tags() {
+		all = append(all, tagCount{name, n})
+	}
+	slices.SortFunc(all, byFrequency)
+	tags, err := pageOf(a, in, all, tagKey, func(key string) (int, bool) {
+		last, ok := readTagKey(key)
+		first, found := slices.BinarySearchFunc(all, last, byFrequency)
+		if found {
+			first++
+		}
+		return first, ok
+	})
+	return &TagCounts{tags}, err
+}
+
+func byFrequency(a, b tagCount) int {
+	return cmp.Or(b.Count-a.Count, strings.Compare(a.Tag, b.Tag))
+}
+
+// tagKey is a tag with its place in the list, as a page token keeps it.
+func tagKey(t tagCount) string { return fmt.Sprintf("%d:%s", t.Count, t.Tag) }
+
+func readTagKey(key string) (tagCount, bool) {
+	count, tag, ok := strings.Cut(key, ":")
+	n, err := strconv.Atoi(count)
+	return tagCount{tag, n}, ok && err == nil
+}

@@ -1,0 +1,111 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+)
+
+//go:embed type.md
+var typeDoc string
+
+type typeIn struct {
+	tool.Vault
+	Name string `json:"name,omitempty" complete:"type" alias:"type,type_name" jsonschema:"list the objects of this type"`
+	List bool   `json:"list,omitempty" jsonschema:"list the types instead, with how many objects each has"`
+	detail
+	tool.Page
+}
+
+// typeOut has the objects of a type, or the types.
+type typeOut struct {
+	tool.Aside `json:"-"`
+	*TypeObjects
+	*TypeCounts
+}
+
+// TypeObjects are the objects of a type.
+type TypeObjects struct {
+	Type  string   `json:"type"`
+	Items []object `json:"items"`
+}
+
+// TypeCounts are the types of the vault.
+type TypeCounts struct {
+	Types []typeCount `json:"types" jsonschema:"as in the schema, then the built-in ones"`
+}
+
+type typeCount struct {
+	Name    string `json:"name"`
+	Count   int    `json:"count"`
+	Builtin bool   `json:"builtin"`
+}
+
+func (f tools) ofType() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_type", Family: Family, Title: "List the objects of a type", Doc: typeDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/types"},
+		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},
+	}, func(ctx context.Context, c auth.Caller, in typeIn) (typeOut, error) {
+		if err := oneOf("name", in.Name, in.List); err != nil {
+			return typeOut{}, err
+		}
+		depth, err := in.level()
+		if err != nil {
+			return typeOut{}, err
+		}
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return typeOut{}, err
+		}
+		var out typeOut
+		out.Note("version", v.version())
+		if in.List {
+			out.TypeCounts, err = countTypes(&out.Aside, v.idx, in.Page)
+		} else {
+			out.TypeObjects, err = objectsOfType(&out.Aside, newDrawer(v.idx, depth), in)
+		}
+		return out, err
+	})
+}
+
+// objectsOfType is a page of the objects of a type.
+func objectsOfType(a *tool.Aside, d drawer, in typeIn) (*TypeObjects, error) {
+	s, err := schemaOf(d.idx)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := s.Type(in.Name)
+	if !ok {
+		return nil, s.NoType(in.Name)
+	}
+	l := listing[index.Object]{
+		behind: ahead(d.idx.Objects, t.Name), spot: index.Object.Spot,
+		count: func() int { return d.idx.Count(t.Name) },
+	}
+	items, err := page(a, in.Page, l, d.object)
+	return &TypeObjects{t.Name, items}, err
+}
+
+// countTypes is a page of the types.
+func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, error) {
+	s, err := schemaOf(idx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]typeCount, 0, len(s.Types))
+	for _, t := range s.Types {
+		all = append(all, typeCount{t.Name, idx.Count(t.Name), t.Builtin})
+	}
+	name := func(c typeCount) string { return c.Name }
+	types, err := pageOf(a, in, all, name, func(last string) (int, bool) {
+		i := slices.IndexFunc(all, func(c typeCount) bool { return c.Name == last })
+		return i + 1, i >= 0
+	})
+	return &TypeCounts{types}, err
+}

@@ -1,0 +1,52 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"iter"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+)
+
+//go:embed untyped.md
+var untypedDoc string
+
+type untypedIn struct {
+	tool.Vault
+	tool.Page
+}
+
+func (f tools) untyped() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_untyped", Family: Family, Title: "List notes without a type", Doc: untypedDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/untyped"},
+		Commands: []tool.Command{{Words: "untyped"}},
+	}, func(ctx context.Context, c auth.Caller, in untypedIn) (objectListOut, error) {
+		v, err := f.view(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return objectListOut{}, err
+		}
+		var out objectListOut
+		out.Items, err = page(&out.Aside, in.Page, untypedNotes(v.idx),
+			newDrawer(v.idx, rich).object)
+		out.Note("version", v.version())
+		return out, err
+	})
+}
+
+// untypedNotes is the list of the notes that say no type.
+func untypedNotes(idx *index.Index) listing[index.Object] {
+	behind := func(after index.Spot) iter.Seq[index.Object] {
+		return func(yield func(index.Object) bool) {
+			for n := range idx.Untyped(after.Path) {
+				if !yield(n.Object(-1)) {
+					return
+				}
+			}
+		}
+	}
+	return listing[index.Object]{behind: behind, spot: index.Object.Spot}
+}
