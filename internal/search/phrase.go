@@ -118,10 +118,8 @@ func (r *requirement) within(layer int, head, end uint32) []uint32 {
 	return list[from:to]
 }
 
-// holds reports whether a text holds a phrase: the same letters, beginning and ending with words. A
-// word of one may be several of the other only inside an identifier: "github actions" stands in
-// GitHub Actions, "the rapist" not in therapist.
-func (s *scanner) holds(text []byte, phrase []atom) bool {
+// cutHolds is holds for a text that is cut into words as a whole.
+func (s *scanner) cutHolds(text []byte, phrase []atom) bool {
 	s.found, s.kept = s.found[:0], s.kept[:0]
 	for r := range s.runs(text) {
 		for _, a := range r.atoms {

@@ -35,6 +35,7 @@ type scanner struct {
 
 	found []atom // of a text in which a phrase is looked for
 	kept  []byte // what these are slices of
+	low   []byte // that text, its ASCII in lower case
 }
 
 // runs yields the runs of a text. Invalid UTF-8 parts words.
