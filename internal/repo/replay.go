@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"runtime/debug"
 	"sync"
 
 	"rookery/internal/fault"
@@ -30,6 +31,11 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	return h.snapshot(), nil
 }
 
+// manyRead is how many bytes a replay must have read for it to give back at once what it used: the
+// texts of a whole history are garbage then, and the collector would let as much again come together
+// before it looks.
+const manyRead = 32 << 20
+
 // begin takes the beginning of the log, of which nobody needs to be told, into an empty head: as a
 // whole, which is much cheaper than one commit after the other. If that was all of the log, it is the
 // head. Else who called goes on from there, and meets what could not be taken.
@@ -48,6 +54,9 @@ func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 	}
 	r := replay[S]{log: l, upTo: l.opt.Untold(), met: l.learn}
 	r.run(ctx)
+	if r.read > manyRead {
+		debug.FreeOSMemory()
+	}
 	l.advancing.Lock()
 	defer l.advancing.Unlock()
 	if known := l.head.Load().control; known.newerThan(r.head.control) {
@@ -71,6 +80,7 @@ type replay[S any] struct {
 	upTo   uint64               // runs that go beyond this commit are not taken
 	met    func(*Commit, Place) // if not nil, told of each commit
 	head   head[S]              // after what was taken
+	read   int                  // bytes of payloads
 	whole  bool                 // that was all, and the control item was read after it
 	err    error                // why not all was taken
 }
@@ -132,6 +142,7 @@ func (r *replay[S]) take(d decoded, yield func(*Commit, Place) bool) bool {
 		at.Part += len(d.Commits[i].Parts)
 	}
 	r.head.hash = d.hash()
+	r.read += d.Size
 	return true
 }
 
