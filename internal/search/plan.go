@@ -10,7 +10,8 @@ import (
 // first words count.
 const (
 	mostWords   = 128
-	mostRepairs = 8 // words that are not in the vault, for which similar ones are looked for
+	mostSigned  = 16 // phrases, words typed in part, and what is excluded
+	mostRepairs = 4  // words that are not in the vault, for which similar ones are looked for
 )
 
 // The weights of what a word is found by, beside its stem.
@@ -66,12 +67,17 @@ type planner struct {
 
 func (g *gatherer) plan(q Query) plan {
 	p := &planner{x: g.x, gather: g, scan: g.x.analyzer.scanner(), seen: map[string]bool{}}
-	seen := map[Clause]bool{}
+	seen, signed := map[Clause]bool{}, 0
 	for _, c := range q.Clauses {
-		if !seen[c] {
-			seen[c] = true
-			p.clause(c)
+		plain := c.Kind == Word && !c.Not
+		if seen[c] || plain && len(p.words) == mostWords || !plain && signed == mostSigned {
+			continue
 		}
+		seen[c] = true
+		if !plain {
+			signed++
+		}
+		p.clause(c)
 	}
 	if p.excluded != nil {
 		p.require(&p.never, &requirement{parts: [][]form{p.excluded}})
