@@ -3,6 +3,7 @@ package raven
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"rookery/internal/repo"
@@ -129,6 +130,11 @@ func differing(old, now []byte) (string, string, int) {
 
 // modified notes in the meta which files a mutation changed.
 func (m *mutated) modified(ctx context.Context, tx *repo.Tx) error {
+	return noteFiles(ctx, tx, &m.Aside)
+}
+
+// noteFiles notes in the meta which files a draft changes.
+func noteFiles(ctx context.Context, tx *repo.Tx, a *tool.Aside) error {
 	staged, err := tx.Staged(ctx)
 	if err != nil {
 		return err
@@ -138,10 +144,10 @@ func (m *mutated) modified(ctx context.Context, tx *repo.Tx) error {
 		files = append(files, string(s.Path))
 	}
 	if len(files) > 0 {
-		m.Note("file_modified", files[0])
+		a.Note("file_modified", files[0])
 	}
-	m.Note("files_modified", files)
-	m.Note("reindex_required", false)
+	a.Note("files_modified", files)
+	a.Note("reindex_required", false)
 	return nil
 }
 
@@ -171,17 +177,18 @@ func (m *mutated) planned(ctx context.Context, tx *repo.Tx, before *object) erro
 func (m *mutated) effects() []string {
 	effects := append([]string{}, m.SideEffects...)
 	if m.TrashPath != "" {
-		effects = append(effects, "the note goes to "+m.TrashPath)
+		effects = append(effects, m.ID+" goes to "+m.TrashPath)
 	}
 	return effects
 }
 
-// changes are the old and new values of the fields that a call names.
+// changes are the old and new values of the fields that a call names. The old value of one that only
+// a default filled is null.
 func (m *mutated) changes(before *object) map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {
 		var old any
-		if before != nil {
+		if before != nil && !slices.Contains(before.FromDefault, name) {
 			old = before.Fields[name]
 		}
 		all[name] = oldNew{old, now}

@@ -1,0 +1,111 @@
+package raven
+
+import (
+	"maps"
+	"slices"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// check reads by the schema what a change of a trait is to write. All problems come together.
+func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
+	idx := tx.Index()
+	c := traitChecker{
+		traitReader: traitReader{schema: idx.Schema(), clock: clock(idx, tx.Now())},
+		rewrite:     rewrite{trait: t}, seen: map[string]bool{},
+	}
+	if t.Field {
+		c.typ, _ = idx.Schema().Type(t.Note.Type)
+	}
+	fields := typed(in.Set)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		c.give(name, fields[name])
+	}
+	for _, name := range in.Unset {
+		c.take(name)
+	}
+	for i, p := range c.problems {
+		c.problems[i] = p.At(t.Note.Path, t.Line)
+	}
+	if f := fault.Join(Family.Several, c.problems); f != nil {
+		return c.rewrite, f
+	}
+	return c.rewrite, nil
+}
+
+// A traitChecker makes a rewrite of what a call says.
+type traitChecker struct {
+	traitReader
+	rewrite rewrite
+	typ     *vault.Type // of the note, for a trait in its frontmatter; else nil
+	seen    map[string]bool
+}
+
+// give adds a value. Null leaves a bare trait.
+func (c *traitChecker) give(name string, v any) {
+	def, ok := c.define(name)
+	if !ok {
+		return
+	}
+	field := markdown.Field{Key: def.Name, Value: c.readAs(def, v)}
+	if def.Name == c.rewrite.trait.Type {
+		c.rewrite.set = slices.Insert(c.rewrite.set, 0, field)
+		return
+	}
+	c.rewrite.set = append(c.rewrite.set, field)
+}
+
+// take takes a trait from the line; of the trait itself, its value.
+func (c *traitChecker) take(name string) {
+	own := name == "value" || name == c.rewrite.trait.Type
+	if own {
+		c.give(name, nil)
+		return
+	}
+	def, ok := c.define(name)
+	if !ok {
+		return
+	}
+	if c.typ != nil {
+		if f := unsettable(c.typ, def.Name); f != nil {
+			c.problems = append(c.problems, f)
+		}
+	}
+	c.rewrite.unset = append(c.rewrite.unset, def.Name)
+}
+
+// define is what the schema says of the trait that a name means, which may be named once.
+func (c *traitChecker) define(name string) (*vault.Field, bool) {
+	key := name
+	if name == "value" {
+		key = c.rewrite.trait.Type
+	}
+	def, ok := c.schema.Trait(key)
+	if !ok || c.typ != nil && !slices.Contains(c.typ.TraitNames(), key) {
+		c.problems = append(c.problems, c.unknown(key))
+		return nil, false
+	}
+	if c.seen[key] {
+		c.problems = append(c.problems, fault.New(fault.InvalidValue,
+			"trait %q is named twice", key).With("field", name))
+		return nil, false
+	}
+	c.seen[key] = true
+	if c.typ != nil {
+		return c.typ.Field(key)
+	}
+	return &def.Field, true
+}
+
+// unknown is the fault of a trait that there is not, or that the frontmatter of the note cannot have.
+func (c *traitChecker) unknown(name string) *fault.Fault {
+	if _, ok := c.schema.Trait(name); !ok || c.typ == nil {
+		return c.schema.NoTrait(name)
+	}
+	return fault.New(fault.InvalidTrait, "type %s has no trait %q in its frontmatter", c.typ.Name,
+		name).With("available_traits", c.typ.TraitNames())
+}

@@ -1,0 +1,189 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed trait_create.md
+var traitCreateDoc string
+
+type traitCreateIn struct {
+	tool.Vault
+	TraitType   string      `json:"trait_type" complete:"trait" jsonschema:"trait: due, priority, status or another of the schema"`
+	Value       string      `json:"value,omitempty" jsonschema:"its value: a date or tomorrow for due, high for priority; not needed where the schema has a default"`
+	ParentID    string      `json:"parent_id" complete:"id" jsonschema:"object or section that it goes into: daily/2026-03-02#standup, or a day such as today"`
+	Content     string      `json:"content" jsonschema:"the text that the trait is about; one line"`
+	OtherTraits tool.Fields `json:"other_traits,omitempty" jsonschema:"more traits of the line, with their values: {\"assignee\": \"people/freya\"}"`
+	tool.Mutation
+}
+
+func (f tools) traitCreate() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_trait_create", Family: Family, Title: "Create a trait", Doc: traitCreateDoc,
+		Role: auth.Editor, Kind: tool.Write,
+		Route:    tool.Route{Method: "POST", Path: "/traits"},
+		Flags:    map[string]string{"trait_type": "type", "parent_id": "parent"},
+		Commands: []tool.Command{{Words: "trait create"}},
+	}, func(ctx context.Context, c auth.Caller, in traitCreateIn) (traitMutated, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+	})
+}
+
+// run drafts the new line.
+func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
+	line, h, err := in.plan(tx)
+	if err != nil {
+		return err
+	}
+	s, err := h.spot(ctx, tx)
+	if err != nil {
+		return err
+	}
+	text, at, err := markdown.AppendTrait(s.text, s.slug, line)
+	if err != nil {
+		return inFile(err, s.path)
+	}
+	if err := tx.Put(ctx, s.path, text); err != nil {
+		return err
+	}
+	warnRefs(tx, &out.Aside, string(s.path))
+	if s.made {
+		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
+	}
+	return out.created(ctx, tx, made{s.path, at, line.Name})
+}
+
+// plan checks everything that the call says. All problems come together.
+func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, home, error) {
+	s, err := schemaOf(tx.Index())
+	if err != nil {
+		return markdown.NewTrait{}, home{}, err
+	}
+	r := traitReader{schema: s, clock: clock(tx.Index(), tx.Now())}
+	line := in.line(&r)
+	h, err := in.home(tx)
+	if err != nil {
+		r.problems = append(r.problems, fault.Of(err))
+	}
+	if f := fault.Join(Family.Several, r.problems); f != nil {
+		return line, h, f
+	}
+	return line, h, nil
+}
+
+// line is the line that is to be written.
+func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
+	line := markdown.NewTrait{
+		Name: in.TraitType, Content: in.Content, Value: r.read(in.TraitType, vault.Text(in.Value)),
+	}
+	others := typed(in.OtherTraits)
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		if name == in.TraitType {
+			r.problems = append(r.problems, fault.New(fault.InvalidValue,
+				"other_traits names the trait %q itself; its value is the argument value", name).
+				With("argument", "other_traits"))
+			continue
+		}
+		line.Others = append(line.Others, markdown.Field{Key: name, Value: r.read(name, others[name])})
+	}
+	if f := notOneLine(in.Content); f != nil {
+		r.problems = append(r.problems, f)
+	}
+	return line
+}
+
+// notOneLine is why a text is not one line that says something.
+func notOneLine(content string) *fault.Fault {
+	breaks := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029'
+	}
+	switch {
+	case strings.TrimSpace(content) == "":
+		return fault.New(fault.MissingRequired, "the content must not be empty").
+			With("argument", "content")
+	case strings.ContainsFunc(content, breaks):
+		return fault.New(fault.InvalidValue,
+			"the content is one line of text, without line breaks and control characters").
+			With("argument", "content").Fix("use edit to write several lines")
+	}
+	return nil
+}
+
+// A home is what a new trait goes into: an object, or a daily note that has to be made.
+type home struct {
+	object index.Object
+	day    vault.Date // empty: the object is there
+}
+
+// home finds what the call names as the parent. Only a daily note may be missing.
+func (in traitCreateIn) home(tx *repo.Tx) (home, error) {
+	idx := tx.Index()
+	if o, ok := idx.Find(strings.TrimSpace(in.ParentID)); ok {
+		return home{object: o}, nil
+	}
+	if day, ok := (addIn{To: in.ParentID}).day(tx); ok {
+		n, ok := idx.Note(string(idx.Config().DailyPath(day)))
+		if !ok {
+			return home{day: day}, nil
+		}
+		return home{object: n.Object(-1)}, nil
+	}
+	o, err := locate(idx, in.ParentID, clock(idx, tx.Now()))
+	return home{object: o}, err
+}
+
+// spot is where lines are added to the home's own text.
+func (h home) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
+	if h.day != "" {
+		text, err := dailyText(ctx, tx, h.day)
+		return spot{path: tx.Index().Config().DailyPath(h.day), text: text, made: true}, err
+	}
+	s := spot{path: vault.Path(h.object.Note.Path)}
+	if h.object.Section != nil {
+		s.slug = h.object.Section.Slug
+	}
+	var err error
+	s.text, _, err = tx.Text(ctx, s.path)
+	return s, err
+}
+
+// inFile gives the refusal of an edit its file.
+func inFile(err error, path vault.Path) error { return at(err, string(path)) }
+
+// made says where a new trait was written.
+type made struct {
+	path vault.Path
+	line int
+	name string
+}
+
+// created fills the answer of a call that wrote a trait.
+func (m *traitMutated) created(ctx context.Context, tx *repo.Tx, at made) error {
+	n, ok := tx.Index().Note(string(at.path))
+	if !ok {
+		return fmt.Errorf("find a note that was written: %s", at.path)
+	}
+	for t := range n.Traits() {
+		if t.Line == at.line && t.Type == at.name && !t.Field {
+			shown := newDrawer(tx.Index(), rich).trait(t)
+			m.Action, m.ID, m.TraitFacts, m.Trait = "created", t.ID, factsOf(shown), &shown
+			warnQuarantine(&m.Aside, n)
+			return m.planned(ctx, tx, nil)
+		}
+	}
+	return fmt.Errorf("find a trait that was written: line %d of %s", at.line, at.path)
+}

@@ -1,0 +1,78 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed trait_delete.md
+var traitDeleteDoc string
+
+type traitDeleteIn struct {
+	tool.Vault
+	ID string `json:"id" alias:"trait_id" jsonschema:"due-e2bae6c0"`
+	tool.Mutation
+}
+
+func (f tools) traitDelete() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_trait_delete", Family: Family, Title: "Delete a trait", Doc: traitDeleteDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Route:    tool.Route{Method: "DELETE", Path: "/traits/{id}"},
+		Commands: []tool.Command{{Words: "trait delete", Args: []string{"id"}}},
+	}, func(ctx context.Context, c auth.Caller, in traitDeleteIn) (traitMutated, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+	})
+}
+
+// run drafts the removal of the annotation, and of its line if nothing else is on it.
+func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
+	s, err := schemaOf(tx.Index())
+	if err != nil {
+		return err
+	}
+	t, err := ownTrait(tx.Index(), in.ID)
+	if err != nil {
+		return err
+	}
+	before := newDrawer(tx.Index(), rich).trait(t)
+	path := vault.Path(t.Note.Path)
+	text, _, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	if text, err = withoutTrait(text, t, s); err != nil {
+		return inFile(err, path)
+	}
+	if err := tx.Put(ctx, path, text); err != nil {
+		return err
+	}
+	out.Action, out.ID, out.Trait = "deleted", before.ID, &before
+	warnQuarantine(&out.Aside, t.Note)
+	return out.planned(ctx, tx, &before)
+}
+
+// withoutTrait is the text of a note without a trait. A field that the type of the note requires
+// stays.
+func withoutTrait(text []byte, t *index.Trait, s *vault.Schema) ([]byte, error) {
+	if !t.Field {
+		own, err := annotationOf(text, t)
+		if err != nil {
+			return nil, err
+		}
+		return markdown.RemoveTrait(text, own)
+	}
+	if typ, ok := s.Type(t.Note.Type); ok {
+		if f := unsettable(typ, t.Type); f != nil {
+			return nil, f.With("line", t.Line)
+		}
+	}
+	return markdown.UnsetFields(text, []string{t.Type})
+}

@@ -1,0 +1,87 @@
+package raven
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+)
+
+var (
+	traitNumber = regexp.MustCompile(`^(.+):trait:(\d{1,9})$`)
+	traitLine   = regexp.MustCompile(`^(.+):(\d{1,9})$`)
+)
+
+// findTrait finds a trait by its id, or by where it stands now (raven.md §6.4): `path:line` is the
+// first trait of a line, `path:trait:n` the one with n traits of the schema before it in its note.
+// stable says that it was found by its id.
+func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err error) {
+	id = strings.TrimSpace(id)
+	if t, ok := idx.Trait(id); ok {
+		return t, true, nil
+	}
+	holds := func(*index.Trait, int) bool { return false }
+	m := traitNumber.FindStringSubmatch(id)
+	if m != nil {
+		holds = func(_ *index.Trait, before int) bool { return before == numberOf(m[2]) }
+	} else if m = traitLine.FindStringSubmatch(id); m != nil {
+		holds = func(t *index.Trait, _ int) bool { return t.Line == numberOf(m[2]) }
+	} else {
+		return nil, false, noTrait(id)
+	}
+	n, ok := idx.Note(strings.TrimSuffix(m[1], ".md") + ".md")
+	if !ok {
+		return nil, false, noTrait(id)
+	}
+	before := 0
+	for t := range n.Traits() {
+		if holds(t, before) {
+			return t, false, nil
+		}
+		before++
+	}
+	return nil, false, noTrait(id)
+}
+
+// numberOf reads digits, of which there are few.
+func numberOf(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// ownTrait finds a trait that is to be changed, which only its id can name: what stands on a line may
+// be another trait by the time the change is made.
+func ownTrait(idx *index.Index, id string) (*index.Trait, error) {
+	t, stable, err := findTrait(idx, id)
+	if err != nil || stable {
+		return t, err
+	}
+	return nil, fault.New(fault.InvalidValue,
+		"a trait is changed by its id, not by where it stands; the one there has the id %s", t.ID).
+		With("argument", "id").With("id", t.ID).Fix("use the id %s", t.ID)
+}
+
+// noTrait is NOT_FOUND for a trait. It echoes no id that could not be one.
+func noTrait(id string) *fault.Fault {
+	f := fault.New(fault.NotFound, "no trait %q", id)
+	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
+		f = fault.New(fault.NotFound, "no trait of that id")
+	}
+	return f.Fix("rookery trait list NAME")
+}
+
+// annotationOf is the annotation that a trait is, in the text of its note.
+func annotationOf(text []byte, t *index.Trait) (markdown.Trait, error) {
+	for _, a := range markdown.Parse(text).Traits {
+		if a.Span.Start == t.Position && a.Name == t.Type {
+			return a, nil
+		}
+	}
+	return markdown.Trait{}, noTrait(t.ID)
+}

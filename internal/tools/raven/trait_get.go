@@ -1,0 +1,54 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed trait_get.md
+var traitGetDoc string
+
+type traitGetIn struct {
+	tool.Vault
+	ID string `json:"id" alias:"trait_id" jsonschema:"due-e2bae6c0; or where it stands now: daily/2026-03-02.md:11"`
+	detail
+}
+
+type traitGetOut struct {
+	tool.Aside `json:"-"`
+	Trait      trait `json:"trait"`
+}
+
+func (f tools) traitGet() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_trait_get", Family: Family, Title: "Get a trait", Doc: traitGetDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/traits/{id}"},
+		Commands: []tool.Command{{Words: "trait get", Args: []string{"id"}}},
+	}, f.getTrait)
+}
+
+func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (traitGetOut, error) {
+	var out traitGetOut
+	depth, err := in.level()
+	if err != nil {
+		return out, err
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return out, err
+	}
+	if _, err := schemaOf(v.idx); err != nil {
+		return out, err
+	}
+	t, _, err := findTrait(v.idx, in.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Trait = newDrawer(v.idx, depth).trait(t)
+	out.Note("version", v.version())
+	return out, nil
+}

@@ -1,0 +1,223 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"iter"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed trait_list.md
+var traitListDoc string
+
+type traitListIn struct {
+	tool.Vault
+	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"trait to list: due, priority, status or another of the schema"`
+	Value      string `json:"value,omitempty" jsonschema:"only this value; for dates also today, tomorrow, this-week, past, 3 days ago, YYYY-MM-DD"`
+	ParentType string `json:"parent_type,omitempty" complete:"type" jsonschema:"only in objects of this type: meeting, daily, project; plain headings are looked through"`
+	Path       string `json:"path,omitempty" complete:"path" jsonschema:"only in this note, or in the notes of this folder"`
+	timeFilters
+	detail
+	tool.Page
+}
+
+type traitListOut struct {
+	tool.Aside `json:"-"`
+	Items      []trait `json:"items"`
+}
+
+func (f tools) traitList() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
+		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
+		Route: tool.Route{Method: "GET", Path: "/traits"},
+		Flags: map[string]string{"trait_type": "type"},
+		Commands: []tool.Command{
+			{Words: "trait", Args: []string{"trait_type"}},
+			{Words: "trait list", Args: []string{"trait_type"}},
+		},
+	}, f.listTraits)
+}
+
+func (f tools) listTraits(
+	ctx context.Context, c auth.Caller, in traitListIn,
+) (traitListOut, error) {
+	var out traitListOut
+	depth, err := in.level()
+	if err != nil {
+		return out, err
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return out, err
+	}
+	q, err := newTraitSelection(v, in)
+	if err != nil {
+		return out, err
+	}
+	out.Items, err = page(&out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).trait)
+	out.Note("version", v.version())
+	zoned(&out.Aside, v.idx)
+	return out, err
+}
+
+// A traitSelection says which traits a list is of.
+type traitSelection struct {
+	idx    *index.Index
+	typ    string
+	value  traitLookup // nil: any value
+	parent string      // the type of what they stand in; empty: any
+	area   area
+	times  window
+}
+
+// A traitLookup yields the traits that a value stands for, behind a spot, in the order of lists.
+type traitLookup func(after index.Spot) iter.Seq[*index.Trait]
+
+// newTraitSelection checks what is asked for: a trait and a type that exist, a value that the trait
+// can have, and times and a path that can be read. All problems come together.
+func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
+	q := traitSelection{idx: v.idx}
+	s, err := schemaOf(v.idx)
+	if err != nil {
+		return q, err
+	}
+	var problems []*fault.Fault
+	note := func(err error) {
+		if err != nil {
+			problems = append(problems, fault.Of(err))
+		}
+	}
+	if def, ok := s.Trait(in.TraitType); ok {
+		q.typ = def.Name
+		q.value, err = lookupOf(v, def, in.Value)
+		note(err)
+	} else {
+		note(s.NoTrait(in.TraitType))
+	}
+	if t, ok := s.Type(in.ParentType); ok {
+		q.parent = t.Name
+	} else if in.ParentType != "" {
+		note(s.NoType(in.ParentType))
+	}
+	q.area, err = areaOf(v.idx, in.Path)
+	note(err)
+	q.times, err = in.window(v.clock)
+	note(err)
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return q, f
+	}
+	return q, nil
+}
+
+// listing is the list of what is selected.
+func (q traitSelection) listing() listing[*index.Trait] {
+	l := listing[*index.Trait]{behind: q.behind, spot: (*index.Trait).Spot}
+	if q.value == nil && q.parent == "" && q.area.whole() && q.times.open() {
+		l.count = func() int { return q.idx.TraitCount(q.typ) }
+	}
+	return l
+}
+
+// behind yields what is selected behind a spot.
+func (q traitSelection) behind(after index.Spot) iter.Seq[*index.Trait] {
+	if begin := (index.Spot{Path: q.area.from}); begin.Behind(after) {
+		after = begin
+	}
+	var all iter.Seq[*index.Trait]
+	switch {
+	case q.value != nil:
+		all = q.value(after)
+	case q.times.narrows():
+		all = q.changed(after)
+	default:
+		all = q.idx.Traits(q.typ, after)
+	}
+	return only(q.area.of(all), q.holds)
+}
+
+// changed yields the traits behind a spot in the notes that the time filters leave.
+func (q traitSelection) changed(after index.Spot) iter.Seq[*index.Trait] {
+	return func(yield func(*index.Trait) bool) {
+		for n := range q.times.notes(q.idx, after.Path) {
+			for t := range n.Traits() {
+				if t.Type == q.typ && t.Spot().Behind(after) && !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// holds reports whether a trait of the list has the times and the parent asked for.
+func (q traitSelection) holds(t *index.Trait) bool {
+	return q.times.holds(t.Created, t.Modified) && (q.parent == "" || standsIn(t, q.parent))
+}
+
+// standsIn reports whether the parent of a trait is of a type or, if that is a plain section, the
+// nearest object around it that is none (raven.md §6.3).
+func standsIn(t *index.Trait, typ string) bool {
+	o := t.Parent()
+	if o.Type() == typ {
+		return true
+	}
+	for above := range o.Parents() {
+		if o.Type() != vault.Section {
+			break
+		}
+		o = above
+	}
+	return o.Type() == typ
+}
+
+// An area is a part of a vault: everything, one note, or a folder.
+type area struct {
+	from string // nothing in it has a smaller path
+	note bool   // it is one note, at that path; else a folder, or with an empty path everything
+}
+
+// areaOf reads the path of a note, with or without `.md`, or of a folder. Where both are of that name
+// it is the note; a slash at the end says that the folder is meant.
+func areaOf(idx *index.Index, path string) (area, error) {
+	if path == "" {
+		return area{}, nil
+	}
+	folder := strings.TrimSuffix(path, "/")
+	file, err := vault.NotePath(folder)
+	if err != nil {
+		return area{}, fault.Of(err).With("argument", "path")
+	}
+	_, there := idx.Note(string(file))
+	if folder == path && (there || strings.HasSuffix(path, ".md")) {
+		return area{string(file), true}, nil
+	}
+	return area{folder + "/", false}, nil
+}
+
+// whole reports whether everything is in the area.
+func (a area) whole() bool { return a.from == "" }
+
+// has reports whether a path is in the area.
+func (a area) has(path string) bool {
+	if a.note {
+		return path == a.from
+	}
+	return strings.HasPrefix(path, a.from)
+}
+
+// of ends a list that begins in the area where the area ends.
+func (a area) of(all iter.Seq[*index.Trait]) iter.Seq[*index.Trait] {
+	return func(yield func(*index.Trait) bool) {
+		for t := range all {
+			if !a.has(t.Note.Path) || !yield(t) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"maps"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed trait_update.md
+var traitUpdateDoc string
+
+type traitUpdateIn struct {
+	tool.Vault
+	ID    string      `json:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
+	Set   tool.Fields `json:"set,omitempty" alias:"fields" jsonschema:"value for the trait itself; any other trait by its name, on the same line: {\"status\": \"done\"}"`
+	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to take from the line; value leaves the bare trait"`
+	tool.Mutation
+}
+
+func (f tools) traitUpdate() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_trait_update", Family: Family, Title: "Update a trait", Doc: traitUpdateDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
+		Route:    tool.Route{Method: "PATCH", Path: "/traits/{id}"},
+		Commands: []tool.Command{{Words: "trait update", Args: []string{"id"}, Pairs: "set"}},
+	}, func(ctx context.Context, c auth.Caller, in traitUpdateIn) (traitMutated, error) {
+		if len(in.Set) == 0 && len(in.Unset) == 0 {
+			return traitMutated{}, fault.New(fault.MissingRequired,
+				"name a trait to set or to unset").With("argument", "set")
+		}
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+	})
+}
+
+// run drafts the change.
+func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
+	if _, err := schemaOf(tx.Index()); err != nil {
+		return err
+	}
+	t, err := ownTrait(tx.Index(), in.ID)
+	if err != nil {
+		return err
+	}
+	before := newDrawer(tx.Index(), rich).trait(t)
+	w, err := in.check(tx, t)
+	if err != nil {
+		return err
+	}
+	path := vault.Path(t.Note.Path)
+	text, _, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	if text, err = w.apply(text); err != nil {
+		return inFile(err, path)
+	}
+	if err := tx.Put(ctx, path, text); err != nil {
+		return err
+	}
+	warnRefs(tx, &out.Aside, t.Note.Path)
+	out.UpdatedFields, out.NewValues = in.names(), map[string]any{}
+	for _, name := range in.Unset {
+		if _, had := before.Siblings[name]; !had && !before.isOwn(name) {
+			out.MissingFields = append(out.MissingFields, name)
+		}
+	}
+	return out.updated(ctx, tx, &before, w)
+}
+
+// names are what the call names, in order.
+func (in traitUpdateIn) names() []string {
+	names := append(slices.Collect(maps.Keys(in.Set)), in.Unset...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// A rewrite is a change of the line of a trait or, of one in the frontmatter, of its fields.
+type rewrite struct {
+	trait *index.Trait
+	set   []markdown.Field // the trait's own value first, then others by name; nil is a bare one
+	unset []string
+}
+
+// given reports whether the change gives a trait a value.
+func (w rewrite) given(name string) bool {
+	return slices.ContainsFunc(w.set, func(f markdown.Field) bool {
+		return f.Key == name && f.Value != nil
+	})
+}
+
+// apply is the text with the change. Nothing else in it changes.
+func (w rewrite) apply(text []byte) ([]byte, error) {
+	if w.trait.Field {
+		return w.applyFields(text)
+	}
+	own, err := annotationOf(text, w.trait)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = markdown.SetTrait(text, own, w.set); err != nil {
+		return nil, err
+	}
+	for _, name := range w.unset {
+		if text, err = withoutTraits(text, own.Line, name); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// applyFields is apply for a trait in the frontmatter.
+func (w rewrite) applyFields(text []byte) ([]byte, error) {
+	text, err := markdown.SetFields(text, w.set)
+	if err != nil || len(w.unset) == 0 {
+		return text, err
+	}
+	return markdown.UnsetFields(text, w.unset)
+}
+
+// withoutTraits is the text without the annotations of a name on a line.
+func withoutTraits(text []byte, line int, name string) ([]byte, error) {
+	for {
+		traits := markdown.Parse(text).Traits
+		i := slices.IndexFunc(traits, func(t markdown.Trait) bool {
+			return t.Line == line && t.Name == name
+		})
+		if i < 0 {
+			return text, nil
+		}
+		var err error
+		if text, err = markdown.RemoveTrait(text, traits[i]); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// updated fills the answer of a call that changed a trait, or found it as it should be.
+func (m *traitMutated) updated(
+	ctx context.Context, tx *repo.Tx, before *trait, w rewrite,
+) error {
+	t, ok := tx.Index().Trait(before.ID)
+	if !ok {
+		return noTrait(before.ID)
+	}
+	shown := newDrawer(tx.Index(), rich).trait(t)
+	for _, name := range m.UpdatedFields {
+		key := name
+		if before.isOwn(name) {
+			key = before.TraitType
+		}
+		if m.NewValues[name] = nil; w.given(key) {
+			m.NewValues[name] = shown.valueOf(name)
+		}
+	}
+	m.Action, m.ID, m.Trait = "updated", t.ID, &shown
+	if staged, err := tx.Staged(ctx); err != nil || len(staged) == 0 {
+		m.Action = "unchanged"
+	}
+	warnQuarantine(&m.Aside, t.Note)
+	return m.planned(ctx, tx, before)
+}
