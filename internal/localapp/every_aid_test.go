@@ -1,0 +1,524 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/httptool"
+	"rookery/internal/mcptool"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// protocols are the newest protocol, whose sessions need no version, and some before it.
+var protocols = []string{"", "2025-11-25", "2025-06-18", "2024-11-05"}
+
+// connect is a session of a client that is not ours, in one version of the protocol.
+func connect(t testing.TB, url, version string) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "other", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = session.Close() }) // its server is about to go, too
+	return session
+}
+
+// mcpAs is the URL of an endpoint over the place for a caller.
+func (p *place) mcpAs(t testing.TB, c auth.Caller) string {
+	t.Helper()
+	who := func(*http.Request) (auth.Caller, error) { return c, nil }
+	server := httptest.NewServer(httptool.New(p.app.Catalogue, httptool.Options{
+		Authenticate: who,
+		Mount: map[string]http.Handler{
+			mcptool.Path: mcptool.New(p.app.Catalogue, mcptool.Options{Authenticate: who}),
+		},
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + mcptool.Path
+}
+
+// dataFrom calls a tool that must succeed, and answers its data.
+func dataFrom(t testing.TB, p *place, name string, in map[string]any) json.RawMessage {
+	t.Helper()
+	var e struct{ Data json.RawMessage }
+	require.NoError(t, json.Unmarshal(done(t, p.catalogue(), name, in), &e))
+	return e.Data
+}
+
+func TestResourcesOverMCP(t *testing.T) {
+	p := newPlace(t)
+	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "spare"})
+	for _, version := range protocols {
+		t.Run(version, func(t *testing.T) {
+			session := connect(t, p.base+mcptool.Path, version)
+			var uris []string
+			for r, err := range session.Resources(t.Context(), nil) {
+				require.NoError(t, err)
+				require.NotEmpty(t, r.Description)
+				uris = append(uris, r.URI)
+			}
+			require.Equal(t, []string{
+				"rookery://guide/agents", "rookery://guide/vaults", "rookery://guide/http",
+				"rookery://guide/people", "rookery://main/schema", "rookery://spare/schema",
+			}, uris)
+			templates, err := session.ListResourceTemplates(t.Context(), nil)
+			require.NoError(t, err)
+			require.Len(t, templates.ResourceTemplates, 1)
+			require.Equal(t, "rookery://{vault}/notes/{+path}",
+				templates.ResourceTemplates[0].URITemplate)
+			p.requireResources(t, session)
+		})
+	}
+}
+
+// requireResources reads resources of the fixture: each is what the tool behind it answers.
+func (p *place) requireResources(t *testing.T, session *mcp.ClientSession) {
+	for uri, path := range map[string]string{
+		"rookery://main/notes/people/alice":                        "people/alice.md",
+		"rookery://main/notes/people/alice.md":                     "people/alice.md",
+		"rookery://main/notes/people%2Falice.md":                   "people/alice.md",
+		"rookery://main/notes/people/alice#notes":                  "people/alice#notes",
+		"rookery://main/notes/people/alice%23notes":                "people/alice#notes",
+		"rookery://main/notes/ünï/코드.md":                           "ünï/코드.md",
+		"rookery://main/notes/%C3%BCn%C3%AF/%EC%BD%94%EB%93%9C.md": "ünï/코드.md",
+		"rookery://main/notes/schema.yaml":                         "schema.yaml",
+		"rookery://main/notes/broken.md":                           "broken.md",
+	} {
+		var note struct{ Content string }
+		require.NoError(t, json.Unmarshal(
+			dataFrom(t, p, "raven_read", map[string]any{"vault": "main", "path": path}), &note))
+		text, mime := readResource(t, session, uri)
+		require.Equal(t, note.Content, text, uri)
+		require.Equal(t, "text/markdown", mime)
+	}
+	schema, mime := readResource(t, session, "rookery://main/schema")
+	require.Equal(t, "application/json", mime)
+	require.JSONEq(t,
+		string(dataFrom(t, p, "raven_schema", map[string]any{"vault": "main"})), schema)
+	guide, _ := readResource(t, session, "rookery://guide/agents")
+	require.True(t, strings.HasPrefix(guide, "# Rookery for agents\n"))
+}
+
+func readResource(t *testing.T, session *mcp.ClientSession, uri string) (text, mime string) {
+	t.Helper()
+	read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+	require.NoError(t, err, uri)
+	require.Len(t, read.Contents, 1)
+	require.Equal(t, uri, read.Contents[0].URI)
+	return read.Contents[0].Text, read.Contents[0].MIMEType
+}
+
+// TestBadResources reads what nobody would call a resource: each is refused as one that is not
+// there, and nothing leaks.
+func TestBadResources(t *testing.T) {
+	p := newPlace(t)
+	uris := []string{
+		"rookery://main/none", "rookery://guide/schema.yaml", "rookery://guide/../agents",
+		"rookery://../schema", "rookery://%2e%2e/schema", "rookery://main%2Fnotes/a", "file:///etc/passwd",
+	}
+	for _, name := range strangeNames {
+		if !strings.ContainsAny(name, "\x00\n") { // no URI holds these, and no header
+			uris = append(uris, "rookery://main/notes/"+name)
+		}
+	}
+	for _, version := range protocols {
+		session := connect(t, p.base+mcptool.Path, version)
+		want := int64(-32002)
+		if version == "" {
+			want = jsonrpc.CodeInvalidParams
+		}
+		for _, uri := range uris {
+			_, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+			require.Equal(t, want, requireRPC(t, p, err), "%.100s", uri)
+		}
+	}
+	require.NotContains(t, p.logs.String(), p.dir)
+}
+
+// requireRPC is the code of a protocol's error that leaks nothing, and is short.
+func requireRPC(t *testing.T, p *place, err error) int64 {
+	t.Helper()
+	var failed *jsonrpc.Error
+	require.ErrorAs(t, err, &failed)
+	text := failed.Message + string(failed.Data)
+	for _, secret := range []string{textCanary, fieldCanary, p.dir} {
+		require.NotContains(t, text, secret)
+	}
+	require.Less(t, len(text), 4000)
+	return failed.Code
+}
+
+// TestAidsWithEveryRole covers what is generated from the catalogue: the resources and prompts of a
+// vault that the caller may not see are refused as those of one that does not exist, and stand in no
+// list; those of one that it sees are there.
+func TestAidsWithEveryRole(t *testing.T) {
+	p := newPlace(t)
+	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "dark"})
+	for _, role := range allRoles {
+		for _, version := range protocols[:2] {
+			t.Run(fmt.Sprint(role, version), func(t *testing.T) {
+				session := connect(t, p.mcpAs(t, as(role, false)), version)
+				for _, made := range p.app.Catalogue.Tools() {
+					for _, r := range made.Resources {
+						p.requireUnseen(t, session, func(vault string) error {
+							_, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{
+								URI: r.Expand(map[string]string{"vault": vault, "path": "people/alice"}),
+							})
+							return err
+						}, role)
+					}
+					if made.Prompt {
+						p.requireUnseen(t, session, promptAt(t, session, made), role)
+					}
+				}
+				p.requireUnlisted(t, session, role)
+			})
+		}
+	}
+}
+
+// promptAt gets a prompt for a vault.
+func promptAt(t *testing.T, session *mcp.ClientSession, made *tool.Tool) func(string) error {
+	return func(vault string) error {
+		in := map[string]string{"vault": vault}
+		for _, a := range made.Args {
+			if a.Required {
+				in[a.Name] = "people/alice"
+			}
+		}
+		_, err := session.GetPrompt(t.Context(),
+			&mcp.GetPromptParams{Name: made.LocalName(), Arguments: in})
+		return err
+	}
+}
+
+// requestID is what names a call in an error.
+var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
+
+// requireUnseen requires that what reads from a vault is refused for `dark` as for one that does not
+// exist, and not for `main`, if the role is one there.
+func (p *place) requireUnseen(
+	t *testing.T, _ *mcp.ClientSession, read func(vault string) error, role auth.Role,
+) {
+	t.Helper()
+	plain := func(vault string) string {
+		var failed *jsonrpc.Error
+		require.ErrorAs(t, read(vault), &failed)
+		text := fmt.Sprintf("%d %s %s", failed.Code, failed.Message, failed.Data)
+		return strings.ReplaceAll(requestID.ReplaceAllString(text, ""), vault, "")
+	}
+	require.Equal(t, plain("gone"), plain("dark"))
+	if role == auth.Nobody {
+		require.Equal(t, plain("gone"), plain("main"))
+		return
+	}
+	require.NoError(t, read("main"))
+}
+
+// requireUnlisted requires that nothing that is listed or completed names a vault that the role does
+// not see.
+func (p *place) requireUnlisted(t *testing.T, session *mcp.ClientSession, role auth.Role) {
+	t.Helper()
+	resources, err := session.ListResources(t.Context(), nil)
+	require.NoError(t, err)
+	prompts, err := session.ListPrompts(t.Context(), nil)
+	require.NoError(t, err)
+	vaults := []string{}
+	for _, r := range resources.Resources {
+		vault, isVault := strings.CutSuffix(strings.TrimPrefix(r.URI, "rookery://"), "/schema")
+		if isVault {
+			vaults = append(vaults, vault)
+		}
+	}
+	if role == auth.Nobody {
+		require.Empty(t, vaults)
+		require.Empty(t, prompts.Prompts)
+		return
+	}
+	require.Equal(t, []string{"main"}, vaults)
+	require.Len(t, prompts.Prompts, 3)
+	done, err := session.Complete(t.Context(), &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: prompts.Prompts[0].Name},
+		Argument: mcp.CompleteParamsArgument{Name: "vault"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"main"}, done.Completion.Values)
+}
+
+// TestPromptsOverMCP gets each prompt with all its arguments and with those that it needs: the text
+// is what the tool behind it answers.
+func TestPromptsOverMCP(t *testing.T) {
+	p := newPlace(t)
+	for _, version := range protocols {
+		session := connect(t, p.base+mcptool.Path, version)
+		listed, err := session.ListPrompts(t.Context(), nil)
+		require.NoError(t, err)
+		var names []string
+		for _, prompt := range listed.Prompts {
+			names = append(names, prompt.Name)
+			in := map[string]string{"vault": "main"}
+			requirePrompt(t, p, session, prompt, in, func(a *mcp.PromptArgument) bool { return a.Required })
+			for _, given := range []string{"people/alice", "internal/auth/token.go"} {
+				in := map[string]string{"vault": "main"}
+				for _, a := range prompt.Arguments {
+					if a.Name != "vault" {
+						in[a.Name] = given
+					}
+				}
+				requirePrompt(t, p, session, prompt, in, nil)
+			}
+		}
+		require.Equal(t, []string{"record_learnt", "start_work", "weekly_summary"}, names)
+		_, err = session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "start_work"})
+		require.Equal(t, int64(jsonrpc.CodeInvalidParams), requireRPC(t, p, err))
+		require.ErrorContains(t, err, `argument "path" is missing`)
+	}
+}
+
+// requirePrompt gets a prompt. The arguments for which fill holds are filled in first.
+func requirePrompt(
+	t *testing.T, p *place, session *mcp.ClientSession, prompt *mcp.Prompt,
+	in map[string]string, fill func(*mcp.PromptArgument) bool,
+) {
+	t.Helper()
+	for _, a := range prompt.Arguments {
+		if fill != nil && fill(a) {
+			in[a.Name] = "inbox"
+		}
+	}
+	got, err := session.GetPrompt(t.Context(),
+		&mcp.GetPromptParams{Name: prompt.Name, Arguments: in})
+	require.NoError(t, err)
+	require.Len(t, got.Messages, 1)
+	text := got.Messages[0].Content.(*mcp.TextContent).Text
+	args := map[string]any{}
+	for name, value := range in {
+		args[name] = value
+		require.Contains(t, text, `"`+value+`"`, prompt.Name)
+	}
+	var answered struct{ Text string }
+	require.NoError(t, json.Unmarshal(dataFrom(t, p, "raven_prompt_"+prompt.Name, args), &answered))
+	require.Equal(t, answered.Text, text)
+	requireCallsAreGood(t, text)
+}
+
+var (
+	toolName = regexp.MustCompile("`((?:raven|team|vault)_[a-z_]+)`")
+	toolCall = regexp.MustCompile("`((?:raven|team|vault)_[a-z_]+)`(?: with)? `(\\{[^`]*\\})`")
+)
+
+// requireCallsAreGood requires that a text names only tools that are here, and shows only arguments
+// that they take.
+func requireCallsAreGood(t *testing.T, text string) {
+	t.Helper()
+	require.NotEmpty(t, toolName.FindAllString(text, -1))
+	for _, m := range toolName.FindAllStringSubmatch(text, -1) {
+		require.NotNil(t, known(m[1]), "%s is no tool", m[1])
+	}
+	for _, m := range toolCall.FindAllStringSubmatch(text, -1) {
+		var in map[string]any
+		require.NoError(t, json.Unmarshal([]byte(m[2]), &in), m[2])
+		for name, value := range in {
+			a, ok := known(m[1]).Arg(name)
+			require.True(t, ok, "%s has no argument %s", m[1], name)
+			require.True(t, takes(a.Schema, value), "%s %s", m[1], m[2])
+		}
+	}
+}
+
+// TestCompletionsOverMCP completes the variables of the template, and the arguments of prompts.
+func TestCompletionsOverMCP(t *testing.T) {
+	p := newPlace(t)
+	note := &mcp.CompleteReference{Type: "ref/resource", URI: "rookery://{vault}/notes/{+path}"}
+	work := &mcp.CompleteReference{Type: "ref/prompt", Name: "start_work"}
+	about := &mcp.CompleteReference{Type: "ref/prompt", Name: "record_learnt"}
+	for _, version := range protocols {
+		session := connect(t, p.base+mcptool.Path, version)
+		for _, c := range []struct {
+			ref         *mcp.CompleteReference
+			name, typed string
+			vault       string
+			want        []string
+		}{
+			{note, "vault", "", "", []string{"main"}},
+			{note, "path", "people/", "main", []string{
+				"people/alice.md", "people/bob.md", "people/windows.md"}},
+			{note, "path", "people/alice#t", "", []string{"people/alice#tasks"}},
+			{note, "path", "p", "gone", []string{}},
+			{work, "path", "p", "", []string{"people/", "projects/"}},
+			{about, "about", "people/a", "", []string{"people/alice"}},
+			{about, "about", strings.Repeat("x", 3000), "", []string{}},
+		} {
+			params := &mcp.CompleteParams{
+				Ref: c.ref, Argument: mcp.CompleteParamsArgument{Name: c.name, Value: c.typed},
+			}
+			if c.vault != "" {
+				params.Context = &mcp.CompleteContext{Arguments: map[string]string{"vault": c.vault}}
+			}
+			got, err := session.Complete(t.Context(), params)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got.Completion.Values, "%v", c)
+		}
+	}
+}
+
+// TestCompleteFolderByFolder covers what completes ids and paths, and that its pages hold everything
+// once.
+func TestCompleteFolderByFolder(t *testing.T) {
+	p := newPlace(t)
+	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "deep"})
+	files := map[string]string{
+		"a.md": "# A\n\n## One\n\n## Two\n", "a/b.md": "", "a/b/c.md": "", "a-b.md": "", "a0.md": "",
+		"daily/2026-01-01.md": "## Standup\n", "z.md": "#tag1 #tag2 #other\n",
+	}
+	done(t, p.catalogue(), "team_vault_import",
+		map[string]any{"vault": "deep", "notes": notesOf(files)})
+	for _, c := range []struct {
+		kind, prefix string
+		want         []string
+	}{
+		{"id", "", []string{"a-b", "a", "a/", "a0", "daily/", "z"}},
+		{"path", "", []string{"a-b.md", "a.md", "a/", "a0.md", "daily/", "z.md"}},
+		{"id", "a", []string{"a-b", "a", "a/", "a0"}},
+		{"id", "a/", []string{"a/b", "a/b/"}},
+		{"id", "a/b", []string{"a/b", "a/b/"}},
+		{"id", "a.", []string{}},
+		{"path", "a.", []string{"a.md"}},
+		{"path", "a.md", []string{"a.md"}},
+		{"id", "a.md", []string{}},
+		{"id", "a#", []string{"a#one", "a#two"}},
+		{"path", "a.md#t", []string{"a.md#two"}},
+		{"id", "2026-01-01#", []string{"2026-01-01#standup"}},
+		{"id", "none#", []string{}},
+		{"id", "a#one#", []string{}},
+		{"id", "../", []string{}},
+		{"id", "\x00", []string{}},
+		{"tag", "", []string{"other", "tag1", "tag2"}},
+		{"tag", "tag", []string{"tag1", "tag2"}},
+		{"type", "pa", []string{"page"}},
+		{"trait", "zzz", []string{}},
+	} {
+		for _, limit := range []int{1, 2, 50} {
+			require.Equal(t, c.want, completedBy(t, p, c.kind, c.prefix, limit), "%v", c)
+		}
+	}
+}
+
+// completedBy are the items of all pages.
+func completedBy(t *testing.T, p *place, kind, prefix string, limit int) []string {
+	t.Helper()
+	items, token := []string{}, ""
+	for {
+		in := map[string]any{"vault": "deep", "kind": kind, "prefix": prefix, "limit": limit}
+		if token != "" {
+			in["page_token"] = token
+		}
+		var page struct {
+			Data struct{ Items []string }
+			Meta struct {
+				HasMore bool   `json:"has_more"`
+				Next    string `json:"next_page_token"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(done(t, p.catalogue(), "raven_complete", in), &page))
+		require.LessOrEqual(t, len(page.Data.Items), limit)
+		items = append(items, page.Data.Items...)
+		require.Equal(t, page.Meta.HasMore, page.Meta.Next != "")
+		if token = page.Meta.Next; token == "" {
+			return items
+		}
+	}
+}
+
+// TestShellCompletes asks the command line what the next word may be, in process and over HTTP.
+func TestShellCompletes(t *testing.T) {
+	p := newPlace(t)
+	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "spare"})
+	done(t, p.catalogue(), "team_vault_import", map[string]any{"vault": "main",
+		"notes": notesOf(map[string]string{"tagged.md": "# T\n\n#harbour\n"})})
+	in := p.shell("main")
+	over := in
+	over.Connect = tooltest.Served(p.base)
+	for _, s := range []tooltest.Shell{in, over} {
+		for line, want := range map[string][]string{
+			"read p":                          {"people/", "projects/"},
+			"read people/a":                   {"people/alice.md"},
+			"read people/alice#":              {"people/alice#deep", "people/alice#notes", "people/alice#tasks"},
+			"object get people/b":             {"people/bob"},
+			"set people/b":                    {"people/bob"},
+			"set people/bob email=x phone=":   {},
+			"edit people/a":                   {"people/alice"},
+			"delete people/w":                 {"people/windows"},
+			"add hello --to in":               {"inbox"},
+			"new pe":                          {"person"},
+			"new --type pro":                  {"project"},
+			"object list --type m":            {"meeting"},
+			"schema type bo":                  {"book"},
+			"schema trait p":                  {"priority"},
+			"vault delete s":                  {"spare"},
+			"stats --vault m":                 {"main"},
+			"--vault s":                       {"spare"},
+			"complete ta":                     {"tag"},
+			"prompt start-work people/b":      {"people/bob.md"},
+			"--vault spare object get people": {},
+			"--vault gone object get people":  {},
+			"--vault main object get inb":     {"inbox"},
+			"read ../":                        {},
+			"read nothing-of-that-name":       {},
+		} {
+			values, printed := completions(t, s, line)
+			require.Zero(t, printed.Exit)
+			require.Equal(t, want, values, line)
+		}
+	}
+}
+
+// completions are what the shell is offered for the last word of a line. Nothing but the line that
+// cobra always writes stands on stderr.
+func completions(
+	t *testing.T, s tooltest.Shell, line string,
+) ([]string, tooltest.Printed) {
+	t.Helper()
+	printed := s.Run(t, append([]string{"__complete"}, strings.Split(line, " ")...)...)
+	require.Regexp(t, `^Completion ended with directive: [A-Za-z, ]+\n$`, printed.Err, line)
+	lines := strings.Split(strings.TrimSuffix(printed.Out, "\n"), "\n")
+	require.Regexp(t, `^:\d+$`, lines[len(lines)-1])
+	values := []string{}
+	for _, value := range lines[:len(lines)-1] {
+		if !strings.HasPrefix(value, "_activeHelp_") {
+			values = append(values, value)
+		}
+	}
+	return values, printed
+}
+
+// TestEveryTypedArgumentCompletes covers that what completes an argument is a kind that a tool
+// completes, so that no tag is a slip of the pen.
+func TestEveryTypedArgumentCompletes(t *testing.T) {
+	var kinds []string
+	for _, made := range allTools() {
+		kinds = append(kinds, made.Completes...)
+	}
+	tagged := 0
+	for _, made := range allTools() {
+		for _, a := range made.Args {
+			if a.Complete != "" {
+				tagged++
+				require.True(t, slices.Contains(kinds, a.Complete), "%s %s", made.Name, a.Name)
+			}
+		}
+	}
+	require.Greater(t, tagged, 20)
+}
