@@ -101,12 +101,14 @@ func (s *searcher) at(idx *index.Index) (Searchable, bool) {
 }
 
 // due is what the search index of an index is made from: an older one, and the paths that have
-// changed since. Where there is none, and where the language is another, that is all.
+// changed since. Where there is none, and where the language is another, that is all. So it is at
+// version 0, for nobody is told of the commits that the log is begun with.
 func (s *searcher) due(idx *index.Index) (*search.Index, []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	language, paths := idx.Config().Language, []string(nil)
-	if s.now.Search != nil && s.now.Index.Config().Language == language {
+	begun := s.now.Search != nil && s.now.Index.Version() > 0
+	if begun && s.now.Index.Config().Language == language {
 		for path := range s.changed {
 			paths = append(paths, path)
 		}

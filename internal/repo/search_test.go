@@ -83,8 +83,10 @@ func TestSearchAfterARestart(t *testing.T) {
 	e := engine(t)
 	v := newVault(t, e)
 	for i := range 20 {
-		change(t, v, edit{fmt.Sprintf("n%02d.md", i), fmt.Sprintf("# N\n\nword%02d common\n", i)},
-			edit{fmt.Sprintf("large%02d.md", i), bulky(i)})
+		change(t, v, edit{fmt.Sprintf("n%02d.md", i), fmt.Sprintf("# N\n\nword%02d common\n", i)})
+	}
+	for i := 10; i < 13; i++ {
+		change(t, v, edit{fmt.Sprintf("large%02d.md", i), bulky(i)})
 	}
 	change(t, v, edit{"n03.md", ""})
 	before := searchable(t, t.Context(), v)
