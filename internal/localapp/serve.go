@@ -83,8 +83,8 @@ func documents() []mcptool.Document {
 
 // instructions are what an MCP client is told of the server.
 const instructions = "Rookery keeps a team's notes: Markdown with typed objects, in vaults. " +
-	"Find things with raven_search or raven_object_list, read them with raven_read, write with raven_new, " +
-	"raven_set, raven_add and raven_edit. Every answer is an envelope: ok, data or error, " +
+	"Find things with raven_search or raven_object_list, read them with raven_read, write with " +
+	"raven_new, raven_set, raven_add and raven_edit. Every answer is an envelope: ok, data or error, " +
 	"warnings, meta. An error says what would be right. The resource rookery://guide/agents is the " +
 	"guide; notes are resources too: rookery://{vault}/notes/{path}."
 
@@ -134,9 +134,9 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	return nil
 }
 
-// warm opens the vaults, so that the first call for one need not wait until its log is read, and then
-// makes them searchable, so that the first search need not wait until all notes are read. What cannot
-// be done now is told to whoever asks for it.
+// warm opens the vaults, so that the first call for one need not wait until its log is read, and
+// then makes them searchable, so that the first search need not wait until all notes are read. What
+// cannot be done now is told to whoever asks for it.
 func (a *App) warm(ctx context.Context) {
 	names, err := a.vaults(ctx, auth.LocalCaller())
 	if err != nil {
