@@ -33,10 +33,15 @@ type ObjectContext struct {
 	Refs         []reference    `json:"refs" jsonschema:"the references in the fields"`
 	LineStart    int            `json:"line_start"`
 	LineEnd      *int           `json:"line_end"`
-	SubtreeEnd   *int           `json:"subtree_line_end,omitempty"`
-	Quarantined  *problem       `json:"quarantined,omitempty"`
-	FirstSeen    time.Time      `json:"first_seen_at"`
-	LastModified time.Time      `json:"last_modified_at"`
+	*Subtree
+	Quarantined  *problem  `json:"quarantined,omitempty"`
+	FirstSeen    time.Time `json:"first_seen_at"`
+	LastModified time.Time `json:"last_modified_at"`
+}
+
+// Subtree is what an answer says beside of something under a heading.
+type Subtree struct {
+	SubtreeEnd *int `json:"subtree_line_end" jsonschema:"the last line of it and all beneath it; null at the end of the file"`
 }
 
 // A kin is an object that something stands in.
@@ -116,7 +121,8 @@ func parentID(o index.Object) *ParentID {
 func (d drawer) place(c *ObjectContext, o index.Object) {
 	s := o.Section
 	c.Heading, c.HeadingLevel = &s.Title, &s.Level
-	c.LineStart, c.LineEnd, c.SubtreeEnd = s.Line, orNil(s.LineEnd), orNil(s.SubtreeEnd)
+	c.LineStart, c.LineEnd = s.Line, orNil(s.LineEnd)
+	c.Subtree = &Subtree{orNil(s.SubtreeEnd)}
 	c.FirstSeen, c.LastModified = s.Created, s.Modified
 	above, _ := o.Parent()
 	c.Parent, c.FileRoot = d.kin(above), d.root(o.Note)

@@ -3,11 +3,9 @@ package raven
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"rookery/internal/auth"
@@ -73,13 +71,6 @@ type selection struct {
 	times  window
 }
 
-// A wanted is a value that a field must have.
-type wanted struct {
-	name  string
-	value any
-	isRef bool // it is compared by what it leads to
-}
-
 // newSelection checks what is asked for: a type and fields that exist, values that they may have, and
 // times that can be read. All problems come together.
 func newSelection(v view, in objectListIn) (selection, error) {
@@ -88,9 +79,9 @@ func newSelection(v view, in objectListIn) (selection, error) {
 	if err != nil {
 		return q, err
 	}
-	var problems []*fault.Fault
+	problems := []*fault.Fault{}
 	if q.times, err = in.window(v.clock); err != nil {
-		problems = append(problems, fault.Of(err))
+		problems = append(problems, faultsIn(err)...)
 	}
 	t, known := s.Type(in.Type)
 	switch {
@@ -100,15 +91,14 @@ func newSelection(v view, in objectListIn) (selection, error) {
 		problems = append(problems, s.NoType(in.Type))
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Field)) {
-		w := wanted{name: name, value: in.Field[name]}
-		if known {
-			if f := askable(t, name, w.value); f != nil {
-				problems = append(problems, f)
-			}
-			f, ok := t.Field(name)
-			w.isRef = ok && f.IsRef()
+		values, err := wants(v, name, in.Field[name])
+		if err == nil && known {
+			err = askable(t, values)
 		}
-		q.fields = append(q.fields, w)
+		if err != nil {
+			problems = append(problems, fault.Of(err))
+		}
+		q.fields = append(q.fields, values...)
 	}
 	if f := fault.Join(Family.Several, problems); f != nil {
 		return q, f
@@ -116,23 +106,13 @@ func newSelection(v view, in objectListIn) (selection, error) {
 	return q, nil
 }
 
-// askable is a fault if no object of the type can have this value.
-func askable(t *vault.Type, name string, v any) *fault.Fault {
-	f, ok := t.Field(name)
-	switch {
-	case !ok && t.Name != vault.Page:
-		return fault.New(fault.InvalidField, "type %s has no field %q", t.Name, name).
-			With("field", name).With("allowed", t.FieldNames())
-	case ok && len(f.Values) > 0:
-		for _, allowed := range f.Values {
-			if equal(allowed, v) {
-				return nil
-			}
-		}
-		return fault.New(fault.InvalidValue, "field %q is one of %s", name,
-			strings.Join(f.Values, ", ")).With("field", name).With("allowed", f.Values)
+// faultsIn are the problems that a fault holds, or the fault itself.
+func faultsIn(err error) []*fault.Fault {
+	f := fault.Of(err)
+	if len(f.Errors) > 0 {
+		return f.Errors
 	}
-	return nil
+	return []*fault.Fault{f}
 }
 
 // listing is the list of what is selected.
@@ -197,13 +177,9 @@ func (q selection) holds(o index.Object) bool {
 	if len(q.fields) == 0 {
 		return true
 	}
+	t, _ := q.drawer.idx.Schema().Type(o.Type())
 	has, _ := q.drawer.fields(o)
-	for _, w := range q.fields {
-		if !q.matches(has[w.name], w) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(q.fields, func(w wanted) bool { return !w.in(t, has[w.name]) })
 }
 
 // timesOf are when an object was first seen and last modified.
@@ -212,48 +188,4 @@ func timesOf(o index.Object) (created, modified time.Time) {
 		return o.Section.Created, o.Section.Modified
 	}
 	return o.Note.Created, o.Note.Modified
-}
-
-// matches reports whether a value is, or a list has, what is wanted.
-func (q selection) matches(has any, w wanted) bool {
-	want := w.value
-	if text := plain(want); w.isRef && text != "" {
-		want = q.drawer.idOf(text)
-	}
-	list, ok := has.([]any)
-	if !ok {
-		return equal(has, want)
-	}
-	for _, element := range list {
-		if equal(element, want) {
-			return true
-		}
-	}
-	return false
-}
-
-// equal compares as people mean it: case does not count, and neither do the brackets of a
-// reference.
-func equal(has, want any) bool {
-	return strings.EqualFold(plain(has), plain(want))
-}
-
-func plain(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return bare(v)
-	case tool.Text:
-		return bare(string(v))
-	}
-	return fmt.Sprint(v)
-}
-
-// bare is the target of a text that is a reference, else the text.
-func bare(s string) string {
-	if ref, ok := vault.ParseRef(s); ok && strings.HasPrefix(s, "[[") {
-		return string(ref)
-	}
-	return s
 }

@@ -75,13 +75,16 @@ func (f tools) tagged() *tool.Tool {
 			return tagOut{}, err
 		}
 		var out tagOut
-		out.Note("version", v.version())
 		if in.List {
 			out.TagCounts, err = countTags(&out.Aside, v.idx, in.Page)
 		} else {
 			out.TaggedObjects, err = objectsTagged(&out.Aside, newDrawer(v.idx, depth), in)
 		}
-		return out, err
+		if err != nil {
+			return tagOut{}, err
+		}
+		out.Note("version", v.version())
+		return out, nil
 	})
 }
 

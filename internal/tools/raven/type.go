@@ -64,13 +64,16 @@ func (f tools) ofType() *tool.Tool {
 			return typeOut{}, err
 		}
 		var out typeOut
-		out.Note("version", v.version())
 		if in.List {
 			out.TypeCounts, err = countTypes(&out.Aside, v.idx, in.Page)
 		} else {
 			out.TypeObjects, err = objectsOfType(&out.Aside, newDrawer(v.idx, depth), in)
 		}
-		return out, err
+		if err != nil {
+			return typeOut{}, err
+		}
+		out.Note("version", v.version())
+		return out, nil
 	})
 }
 
