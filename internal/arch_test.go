@@ -62,7 +62,7 @@ var modules = map[string][]string{
 	"go.yaml.in/yaml/v4":                     {"internal/markdown", "internal/vault"},
 	"golang.org/x/sys":                       {"internal/fileblob"},
 	"golang.org/x/term":                      {"cmd/cli"},
-	"golang.org/x/text":                      {"internal/vault", "internal/search"},
+	"golang.org/x/text":                      {"internal/markdown", "internal/vault", "internal/search"},
 	"pgregory.net/rapid":                     {"_test"},
 }
 

@@ -81,9 +81,10 @@ func (x *Index) ResolveArg(arg string, c vault.Clock) Resolution {
 	return x.Resolve(arg)
 }
 
-// trimRef is a reference without blanks, and without `.md` behind the note's id.
+// trimRef is a reference or a name without blanks, without `.md` behind the note's id, and with its
+// characters composed: a file name that macOS gave leads to what is called so.
 func trimRef(ref string) string {
-	ref = strings.TrimSpace(ref)
+	ref = vault.CleanPath(strings.TrimSpace(ref))
 	base, fragment, inside := strings.Cut(ref, "#")
 	base = strings.TrimSuffix(base, ".md")
 	if inside {

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // emptySlug is the slug of a heading without letters and digits.
@@ -11,10 +13,11 @@ const emptySlug = "section"
 
 // Slug is the name of a section made from its heading: lower case, letters and digits kept, one dash
 // for blanks, dashes, underscores and colons, everything else dropped; `section` if nothing is left.
+// Letters are composed (NFC) first, so that none loses an accent.
 func Slug(heading string) string {
 	var b strings.Builder
 	dash := false
-	for _, r := range strings.ToLower(heading) {
+	for _, r := range norm.NFC.String(strings.ToLower(heading)) {
 		switch {
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			if dash && b.Len() > 0 {

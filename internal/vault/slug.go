@@ -15,7 +15,7 @@ func Slug(title string) string {
 	if s := strings.ReplaceAll(strings.ToLower(title), " ", "-"); isSlug(s) && isASCII(title) {
 		return s
 	}
-	title = strings.TrimSuffix(title, ".md")
+	title = strings.TrimSuffix(CleanPath(title), ".md")
 	s := slug.Make(strings.NewReplacer("/", "-", `\`, "-").Replace(title))
 	if s == "" {
 		s = signs(title)

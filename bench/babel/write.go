@@ -1,0 +1,157 @@
+package babel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A page is one note while it is written.
+type page struct {
+	*world
+	*plan
+	lines []string
+	note  Note
+}
+
+// write writes the note of a plan.
+func (w *world) write(p *plan) Note {
+	g := &page{world: w, plan: p}
+	g.note = Note{Path: p.id + ".md", ID: p.id, Language: p.code}
+	for part := range strings.SplitSeq(p.id, "/") {
+		g.say(part)
+	}
+	g.frontmatter()
+	g.line("# " + g.sentence(2))
+	g.line("")
+	g.body()
+	if p.heading != "" {
+		g.line("## " + g.say(p.heading))
+	}
+	g.traits()
+	g.identifiers()
+	g.code()
+	g.note.Text = strings.Join(g.lines, g.ending()) + g.ending()
+	g.note.Words = distinct(g.note.Words)
+	return g.note
+}
+
+// ending is that of the lines: one note of five comes from Windows.
+func (g *page) ending() string {
+	if g.number%5 == 3 {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func (g *page) line(text string) { g.lines = append(g.lines, text) }
+
+// say is a word that is written, and that has to be found.
+func (g *page) say(word string) string {
+	g.note.Words = append(g.note.Words, word)
+	return word
+}
+
+// frontmatter has the name, the alias, and references in two of the ways in which fields have them.
+func (g *page) frontmatter() {
+	switch {
+	case g.day:
+		return
+	case g.name == "":
+		g.fields("tags: [" + g.say(g.word(g.language)) + "]")
+		return
+	}
+	for part := range strings.SplitSeq(g.name, " ") {
+		g.say(part)
+	}
+	g.fields("type: person", "name: "+g.name, "alias: \""+g.say(g.alias)+"\"")
+	g.lines = g.lines[:len(g.lines)-1]
+	g.line(`friend: "` + g.refer(g.known()) + `"`)
+	bare := g.known()
+	g.line("mentor: '" + bare.Target + "'")
+	bare.Line = len(g.lines)
+	g.note.References = append(g.note.References, bare)
+	g.line("---")
+}
+
+func (g *page) fields(lines ...string) {
+	g.line("---")
+	for _, l := range lines {
+		g.line(l)
+	}
+	g.line("---")
+}
+
+// body has a reference of each kind, and words around it.
+func (g *page) body() {
+	for _, make := range []func() Reference{
+		g.byPath, g.byFile, g.byLoudPath, g.bySuffix, g.known, g.known, g.loud, g.bySlug, g.shared,
+		g.inSection, g.sectionName, g.byDay, g.noWord, g.noPath, g.noSection,
+	} {
+		g.line(g.sentence(3) + " " + g.refer(make()))
+		g.line("")
+	}
+}
+
+// refer is a reference in brackets, in the line that is written next.
+func (g *page) refer(r Reference) string {
+	r.Line = len(g.lines) + 1
+	g.note.References = append(g.note.References, r)
+	if g.rand.IntN(4) == 0 {
+		return "[[" + r.Target + "|" + g.say(g.word(g.language)) + "]]"
+	}
+	return "[[" + r.Target + "]]"
+}
+
+// sentence is a few words.
+func (g *page) sentence(n int) string {
+	words := []string{g.say(g.word(g.language))}
+	if g.cased {
+		words[0] = capital(words[0])
+	}
+	for range n - 1 {
+		words = append(words, g.say(g.word(g.language)))
+	}
+	return strings.Join(words, g.gap) + g.stop
+}
+
+// traits are on lines of a list, one of them with a reference as its value.
+func (g *page) traits() {
+	g.line("- @due(2026-03-02) @urgent " + g.sentence(2))
+	g.line("- @owner(" + g.refer(g.known()) + ") " + g.sentence(2))
+}
+
+// identifiers are words as programs have them.
+func (g *page) identifiers() {
+	parts := strings.Fields("parse config file read snake case name kebab server mode vault list")
+	g.rand.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	a, b, c := parts[0], parts[1], parts[2]
+	own := []string{
+		a + capital(b) + capital(c), a + "_" + b + "_" + c, b + "-" + c,
+		fmt.Sprintf("v%d.%d.%d", g.rand.IntN(9), g.rand.IntN(9), g.rand.IntN(9)),
+		g.word(g.language) + "_" + g.code3(),
+	}
+	g.line("")
+	for _, id := range own {
+		g.line(g.word(g.language) + " " + id + ", ")
+	}
+	g.note.Identifiers = own
+	g.note.Words = append(append(g.note.Words, own...), a, b, c)
+}
+
+// code3 is a short word of Latin letters.
+func (g *page) code3() string { return "x" + g.plan.code }
+
+// code is text in which nothing refers to anything.
+func (g *page) code() {
+	g.line("")
+	g.line("`[[" + g.say(g.word(g.language)) + "]]`")
+	g.line("```")
+	g.line("[[" + g.say(g.word(g.language)) + "]] @due(never)")
+	g.line("```")
+}
+
+func distinct(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
+}
