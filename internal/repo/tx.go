@@ -84,6 +84,15 @@ func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
 // Put stages the text of a file, new or not. What is there already with the same text stays
 // untouched.
 func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
+	return tx.PutTraits(ctx, path, text, nil)
+}
+
+// PutTraits is Put for a text of which the caller knows which annotation is which: ids are those of
+// its annotations, as index.Note.TraitIDs gives them. Where lines are alike, nobody else can tell. A
+// list that does not fit the text is passed over.
+func (tx *Tx) PutTraits(
+	ctx context.Context, path vault.Path, text []byte, ids []string,
+) error {
 	if len(text) > MaxNote {
 		return fault.New(fault.NoteTooLarge, "%s would have %d bytes; a note has at most %d",
 			path, len(text), MaxNote)
@@ -107,7 +116,7 @@ func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
 	if err := tx.room(path, more); err != nil {
 		return err
 	}
-	if err := tx.stage(ctx, path, Note{Text: text}); err != nil {
+	if err := tx.stage(ctx, path, Note{Text: text, Traits: ids}); err != nil {
 		return err
 	}
 	tx.grow(path, more)

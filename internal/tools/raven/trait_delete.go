@@ -3,6 +3,7 @@ package raven
 import (
 	"context"
 	_ "embed"
+	"slices"
 
 	"rookery/internal/auth"
 	"rookery/internal/index"
@@ -51,12 +52,22 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	if text, err = withoutTrait(text, t, s); err != nil {
 		return inFile(err, path)
 	}
-	if err := tx.Put(ctx, path, text); err != nil {
+	if err := tx.PutTraits(ctx, path, text, idsWithout(t)); err != nil {
 		return err
 	}
 	out.Action, out.ID, out.Trait = "deleted", before.ID, &before
 	warnQuarantine(&out.Aside, t.Note)
 	return out.planned(ctx, tx, &before)
+}
+
+// idsWithout are the ids of the annotations of a note without one of its traits. Of several lines that
+// are alike it is then this one that goes, and the others keep theirs. A pin that may stay behind says
+// itself whose id it is.
+func idsWithout(t *index.Trait) []string {
+	if t.Pinned() {
+		return nil
+	}
+	return slices.DeleteFunc(t.Note.TraitIDs(), func(id string) bool { return id == t.ID })
 }
 
 // withoutTrait is the text of a note without a trait. A field that the type of the note requires
