@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
+	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
 	"rookery/internal/tool"
@@ -55,6 +56,30 @@ func dataFrom(t testing.TB, p *place, name string, in map[string]any) json.RawMe
 	var e struct{ Data json.RawMessage }
 	require.NoError(t, json.Unmarshal(done(t, p.catalogue(), name, in), &e))
 	return e.Data
+}
+
+// TestAidsEveryWay covers that prompts and what completes are answered alike over every way in.
+func TestAidsEveryWay(t *testing.T) {
+	everyWay(t, []tooltest.Story{{Name: "aids", Steps: []tooltest.Step{
+		{Tool: "raven_complete", Args: `{"vault":"main","kind":"id","prefix":"people/"}`, Want: `{"data":{"items":["people/alice","people/bob","people/windows"]},"meta":{"version":"v2"}}`},
+		{Tool: "raven_complete", Args: `{"vault":"main","kind":"path","prefix":"p","limit":1}`, Want: `{"data":{"items":["people/"]},"meta":{"has_more":true}}`},
+		{Tool: "raven_complete", Args: `{"vault":"main","kind":"type"}`, Want: `{"data":{"items":["book","company","daily","meeting","page","person","project","section"]}}`},
+		{Tool: "raven_complete", Args: `{"vault":"main","kind":"trait","prefix":"d"}`, Want: `{"data":{"items":["due"]}}`},
+		{Tool: "raven_complete", Args: `{"kind":"tag"}`, Want: `{"data":{"items":[]}}`},
+		{Tool: "raven_complete", Args: `{"vault":"none","kind":"id"}`, Code: fault.NotFound},
+		{Tool: "raven_complete", Args: `{"vault":"main","kind":"vault"}`, Code: fault.InvalidValue},
+		{Tool: "raven_complete", Args: `{"vault":"main","kind":"id","page_token":"x"}`, Code: fault.InvalidValue},
+		{Tool: "team_complete", Want: `{"data":{"items":["main"]}}`},
+		{Tool: "team_complete", Args: `{"prefix":"x"}`, Want: `{"data":{"items":[]}}`},
+		{Tool: "team_vault_create", Args: `{"name":"spare"}`},
+		{Tool: "team_complete", Args: `{"kind":"vault","limit":1}`, Want: `{"data":{"items":["main"]},"meta":{"has_more":true}}`},
+		{Tool: "team_vault_delete", Args: `{"name":"spare"}`},
+		{Tool: "team_complete", Want: `{"data":{"items":["main"]}}`}, // what is in the trash cannot be used
+		{Tool: "raven_prompt_start_work", Args: `{"vault":"main","path":"people/alice"}`, Want: `{"meta":{"version":"v2"}}`},
+		{Tool: "raven_prompt_record_learnt", Args: `{"vault":"main","about":"the \"zebra\" question"}`},
+		{Tool: "raven_prompt_weekly_summary", Args: `{"vault":"main"}`},
+		{Tool: "raven_prompt_weekly_summary", Args: `{"vault":"none"}`, Code: fault.NotFound},
+	}}})
 }
 
 func TestResourcesOverMCP(t *testing.T) {

@@ -117,6 +117,9 @@ func (t *Tool) check() error {
 		named = append(named, "kind", "prefix", "limit", "page_token")
 	}
 	for _, r := range t.Resources {
+		if r.Each && len(r.Vars()) != 1 {
+			return fmt.Errorf("there is one %s for each value of a variable: it has one", r.URI)
+		}
 		named = append(named, r.Vars()...)
 	}
 	for _, name := range named {
