@@ -47,6 +47,7 @@ type Bucket struct {
 	tmp   *folder       // tmpDir
 	aside *folder       // displacedDir
 	swaps bool          // the file system can exchange two files
+	leaps bool          // the system can reach a folder in one step
 	grace time.Duration // keepFor
 
 	seed    maphash.Seed
@@ -98,6 +99,7 @@ func (b *Bucket) prepare() error {
 	if b.swaps, err = b.canSwap(); err != nil {
 		return err
 	}
+	b.leaps = b.canLeap()
 	return b.resume()
 }
 

@@ -99,5 +99,5 @@ func (d dir) mkdir(name string, perm uint32) error { return d.root.Mkdir(name, f
 
 func (d dir) remove(name string) error { return d.root.Remove(name) }
 
-// reach opens nothing here: the way to a directory is gone segment by segment.
-func (dir) reach(string) (dir, bool) { return dir{}, false }
+// leap opens nothing here: the way to a directory is gone segment by segment.
+func (dir) leap(string) (dir, bool) { return dir{}, false }

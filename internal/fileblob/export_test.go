@@ -1,10 +1,11 @@
 package fileblob
 
-// OpenWithoutSwap opens a folder as on a file system that cannot exchange two files.
+// OpenWithoutSwap opens a folder as on a system that cannot exchange two files, nor reach a folder in
+// one step.
 func OpenWithoutSwap(dir string) (*Bucket, error) {
 	b, err := Open(dir)
 	if err == nil {
-		b.swaps = false
+		b.swaps, b.leaps = false, false
 	}
 	return b, err
 }

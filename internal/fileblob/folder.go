@@ -50,8 +50,8 @@ var errMoved = errors.New("the folder was moved meanwhile")
 // fs.ErrNotExist, and so is a file on the way unless the folder is to be made; what else is no
 // folder is blob.ErrForeign.
 func (b *Bucket) open(dir string, w walk) (*folder, error) {
-	if !w.keep {
-		if at, ok := b.top.reach(dir); ok {
+	if b.leaps && !w.keep {
+		if at, ok := b.top.leap(dir); ok {
 			return &folder{dir: at, top: b.top, path: dir}, nil
 		}
 	}
@@ -73,6 +73,15 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 		return nil, err
 	}
 	return &folder{dir: at, top: b.top, path: dir}, nil
+}
+
+// canLeap tries whether a folder can be reached in one step here.
+func (b *Bucket) canLeap() bool {
+	at, ok := b.top.leap(tmpDir)
+	if ok {
+		at.Close()
+	}
+	return ok
 }
 
 // steps yields each folder on the way to dir: its path and its name.

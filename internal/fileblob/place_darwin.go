@@ -10,5 +10,5 @@ func renameSwap(a int, one string, b int, two string) error {
 	return unix.RenameatxNp(a, one, b, two, unix.RENAME_SWAP)
 }
 
-// reach opens nothing here: the way to a directory is gone segment by segment.
-func (dir) reach(string) (dir, bool) { return dir{}, false }
+// leap opens nothing here: the way to a directory is gone segment by segment.
+func (dir) leap(string) (dir, bool) { return dir{}, false }

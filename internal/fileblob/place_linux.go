@@ -14,10 +14,10 @@ func renameSwap(a int, one string, b int, two string) error {
 	return unix.Renameat2(a, one, b, two, unix.RENAME_EXCHANGE)
 }
 
-// reach opens the directory at a path below this one, in one step and through no link. Where it does
-// not, be it that the kernel is too old, the way is to be gone segment by segment, which also tells
-// what is in it.
-func (d dir) reach(path string) (dir, bool) {
+// leap opens the directory at a path below this one, in one step and through no link. Where it does
+// not, the way is to be gone segment by segment, which also tells what is in it. Kernels before 5.6
+// cannot.
+func (d dir) leap(path string) (dir, bool) {
 	how := unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
