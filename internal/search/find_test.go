@@ -3,8 +3,10 @@ package search_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/search"
@@ -204,4 +206,31 @@ func TestManyNotesWithAPhraseArePartial(t *testing.T) {
 	require.True(t, r.Partial)
 	require.Equal(t, 1000, r.Total)
 	require.Len(t, r.Items, search.DefaultLimit)
+}
+
+// TestSearchFromManyGoroutines: what queries leave to each other for reuse never shows in a result.
+func TestSearchFromManyGoroutines(t *testing.T) {
+	v := generated(5, 200)
+	x := v.index("english")
+	queries := []string{"lantern", "freya holm", "lan*", `"copper garden"`, "ferry -bridge", "-due",
+		"lantren", "due priority status", "灯塔市场", "a* b*"}
+	ask := func(q string) search.Results {
+		r, err := x.Search(search.ParseQuery(q), search.Options{Text: v.text, Limit: 50})
+		assert.NoError(t, err)
+		return r
+	}
+	var want []search.Results
+	for _, q := range queries {
+		want = append(want, ask(q))
+	}
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for i := range 3 * len(queries) {
+				n := (i*7 + g) % len(queries)
+				assert.Equal(t, want[n], ask(queries[n]), queries[n])
+			}
+		})
+	}
+	all.Wait()
 }
