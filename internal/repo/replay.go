@@ -13,8 +13,8 @@ import (
 )
 
 // Replay folds the whole log anew from its first commit on. If nothing was appended meanwhile, what
-// it makes is the state that is used from then on. With verify, every part is checked against its
-// header too: what does not agree is INDEX_ERROR.
+// it makes is the state that is used from then on. A header that does not join the one before is
+// INDEX_ERROR, and with verify a part that is not what its header says.
 func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	r := replay[S]{log: l, verify: verify, upTo: maxSeq}
 	if r.run(ctx); r.err != nil {

@@ -222,8 +222,8 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 }
 
 // Rebuild makes the index anew from the first commit on, and uses it from then on; the search index
-// is made anew when somebody searches next. With verify it also checks every header against the
-// chain and every part against its header: what does not agree is INDEX_ERROR.
+// is made anew when somebody searches next. A header that does not join the chain is INDEX_ERROR,
+// and with verify a part that is not what its header says.
 func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) {
 	s, err := v.log.Replay(ctx, verify)
 	if err != nil {
