@@ -59,7 +59,8 @@ func inputSchema(t *tool.Tool) json.RawMessage {
 
 // plain is a copy of a schema in which everything has one type, the first that is not null. The
 // others are accepted, as aliases are, but a model needs one way to say a thing; and there are
-// clients, the SDK's among them, that cannot read a list of types, and then send no headers.
+// clients, the SDK's among them, that cannot read a list of types, and then send no headers. How
+// long a text may be is left out, too: the list has few bytes, and a refusal says it.
 func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	for _, t := range s.Types {
@@ -74,6 +75,7 @@ func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Type != "string" {
 		s.Pattern = ""
 	}
+	s.MinLength, s.MaxLength = nil, nil
 	if s.Items != nil {
 		s.Items = plain(s.Items)
 	}
