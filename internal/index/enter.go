@@ -3,6 +3,7 @@ package index
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"rookery/internal/vault"
 )
@@ -45,10 +46,12 @@ func (d *draft) enter() {
 		d.totals.add(noteOf(old), -1)
 		d.totals.add(noteOf(now), 1)
 	}
+	var ids sync.WaitGroup
+	ids.Go(d.enterIDs)
 	d.entries.remove(went)
 	d.entries.put(came)
 	d.sum(sums)
-	d.enterIDs()
+	ids.Wait()
 	clear(d.entered)
 }
 
@@ -57,7 +60,10 @@ func (d *draft) names(f *File) []string {
 	if f == nil {
 		return nil
 	}
-	all := []string{byFold.name(vault.Fold(f.Path))}
+	var all []string
+	if fold := vault.Fold(f.Path); fold != f.Path {
+		all = append(all, byFold.name(fold))
+	}
 	if f.Note != nil {
 		all = d.noteNames(all, f.Note)
 	}
@@ -82,8 +88,7 @@ func missing(all []entry, names, other []string, path string) []entry {
 func (d *draft) noteNames(all []string, n *Note) []string {
 	all = slices.Grow(all, 16+2*len(n.names)+len(n.Annotations)+len(n.Refs))
 	add := func(k kind, name string) { all = append(all, d.word(k, name)) }
-	add(byCreated, timeKey(n.Created))
-	add(byModified, timeKey(n.Modified))
+	all = append(all, byCreated.name(timeKey(n.Created)), byModified.name(timeKey(n.Modified)))
 	if n.Quarantine != nil {
 		add(isBroken, "")
 	}

@@ -21,7 +21,7 @@ type kind byte
 const (
 	byCreated  kind = '0' // a time
 	byModified kind = '1' // a time
-	byFold     kind = '2' // what the path collides under
+	byFold     kind = '2' // what the path collides under, where that is another
 	byDay      kind = 'd' // a day that a field or a trait names
 	byTag      kind = 'g'
 	byDeclared kind = 'k' // the type that the note or an object in it says

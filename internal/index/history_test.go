@@ -251,6 +251,33 @@ func TestBuildIsAFoldOfWith(t *testing.T) {
 	})
 }
 
+// TestABuilderGoesOn from any index, which stays as it was.
+func TestABuilderGoesOn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		commits := history(t)
+		begun := rapid.IntRange(0, len(commits)).Draw(t, "begun")
+		x := index.Build(slices.Values(commits[:begun]))
+		before, b := imageOf(x), index.NewBuilder(x)
+		for _, c := range commits[begun:] {
+			b.Add(c)
+		}
+		require.Equal(t, imageOf(index.Build(slices.Values(commits))), imageOf(b.Index()))
+		require.Equal(t, before, imageOf(x))
+	})
+}
+
+// TestALongHistory is read ahead in full.
+func TestALongHistory(t *testing.T) {
+	var commits []index.Commit
+	x := index.Empty()
+	for i := range 200 {
+		path, text := filePaths[i%len(filePaths)], noteTexts[i%len(noteTexts)]
+		commits = append(commits, commit(uint64(i+1), path, text, "many.md", noteTexts[(i+1)%len(noteTexts)]))
+		x = x.With(commits[i])
+	}
+	require.Equal(t, imageOf(x), imageOf(index.Build(slices.Values(commits))))
+}
+
 // TestSameFilesSameIndex says that the index follows from the files, whatever came before: but for
 // versions, times, and where a text is kept.
 func TestSameFilesSameIndex(t *testing.T) {

@@ -114,10 +114,15 @@ func (x *Index) Folded(path string) (string, bool) {
 	if _, ok := x.files.Get(path); ok {
 		return path, true
 	}
-	for found := range x.entries.paths(byFold.name(vault.Fold(path)), "") {
-		return found, true
+	fold := vault.Fold(path)
+	_, ok := x.files.Get(fold)
+	for found := range x.entries.paths(byFold.name(fold), "") {
+		if !ok || found < fold {
+			return found, true
+		}
+		break
 	}
-	return "", false
+	return fold, ok
 }
 
 // Files yields all files by path, bytewise.

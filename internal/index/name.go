@@ -31,7 +31,11 @@ type calling struct {
 
 // call adds a name of an object, and the form in which it is found that is written otherwise.
 func call(all []calling, k kind, section int, name string) []calling {
-	all = append(all, calling{k, int32(section), clean(name)})
+	return callSlug(append(all, calling{k, int32(section), clean(name)}), k, section, name)
+}
+
+// callSlug adds the form in which a name is found that is written otherwise, where that is another.
+func callSlug(all []calling, k kind, section int, name string) []calling {
 	if slug := k.slug(name); slug != name {
 		all = append(all, calling{k.slugKind(), int32(section), clean(slug)})
 	}
@@ -41,9 +45,10 @@ func call(all []calling, k kind, section int, name string) []calling {
 // clean is a text without NUL, which parts the texts in keys.
 func clean(s string) string { return strings.ReplaceAll(s, "\x00", "\ufffd") }
 
-// ownNames are the names that a note and its sections have by themselves.
+// ownNames are the names that a note and its sections have by themselves, but for the slugs of the
+// sections.
 func (n *Note) ownNames() []calling {
-	all := call(make([]calling, 0, 2+len(n.Sections)), shortName, -1, lastSegment(n.ID))
+	all := call(nil, shortName, -1, lastSegment(n.ID))
 	if n.TitleSlug != "" && n.TitleSlug != lastSegment(n.ID) {
 		all = call(all, shortName, -1, n.TitleSlug)
 	}
@@ -51,7 +56,7 @@ func (n *Note) ownNames() []calling {
 		all = call(all, pathSlug, -1, slug)
 	}
 	for i := range n.Sections {
-		all = call(all, shortName, i, n.Sections[i].Slug)
+		all = callSlug(all, shortName, i, n.Sections[i].Slug)
 	}
 	return slices.Clip(all)
 }
@@ -100,6 +105,11 @@ func (n *Note) callings(yield func(calling) bool) {
 			if !yield(c) {
 				return
 			}
+		}
+	}
+	for i := range n.Sections {
+		if !yield(calling{shortName, int32(i), clean(n.Sections[i].Slug)}) {
+			return
 		}
 	}
 }

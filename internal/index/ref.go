@@ -11,16 +11,21 @@ import (
 // A Ref is a reference of a note to an object: a wikilink, or a text in a field that the schema says
 // is a reference.
 type Ref struct {
-	Target   string // as it is written
-	Display  string
+	*Mention
 	Field    string // the field that it stands in, where that is known; empty in the text
 	Line     int
 	Position int  // the offset of the reference; of a Bare one, its place in the field
 	Scope    int  // position of the section that it stands in; -1: the note
 	InField  bool // it stands in the frontmatter or in a declaration
 	Bare     bool // without brackets
+}
 
-	bucket string
+// A Mention is how a reference is written. References that are written alike may share it.
+type Mention struct {
+	Target  string // as it is written
+	Display string
+
+	bucket string // of the target
 }
 
 // A Link is a reference together with what refers, and where to.
@@ -41,19 +46,18 @@ func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
 	n.Refs = make([]Ref, len(refs))
 	for i, r := range refs {
 		n.Refs[i] = Ref{
-			Target: r.Target, Display: r.Display, Field: r.Field, Line: r.Line,
+			Mention: &Mention{r.Target, r.Display, bucketOf(r.Target)}, Field: r.Field, Line: r.Line,
 			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody,
-			bucket: bucketOf(r.Target),
 		}
 	}
 }
 
 // bareRefs replaces the references without brackets by those that the schema finds.
-func (n *Note) bareRefs(s *vault.Schema) {
+func (d *draft) bareRefs(n *Note) {
 	refs := slices.DeleteFunc(slices.Clone(n.Refs), func(r Ref) bool { return r.Bare })
 	for i := -1; i < len(n.Sections); i++ {
 		o := n.Object(i)
-		t, ok := s.Type(o.Type())
+		t, ok := d.schema.Type(o.Type())
 		if !ok || o.Type() == vault.Section {
 			continue
 		}
@@ -71,9 +75,21 @@ func (n *Note) bareRefs(s *vault.Schema) {
 			b.Position = a.Position + 1
 		}
 	}
+	for i := range refs {
+		refs[i].Mention = d.alike(refs[i].Mention)
+	}
 	if n.Refs = nil; len(refs) > 0 {
 		n.Refs = slices.Clip(refs)
 	}
+}
+
+// alike is the mention that is written like this one: it stands for all.
+func (d *draft) alike(m *Mention) *Mention {
+	if known := d.mentions[*m]; known != nil {
+		return known
+	}
+	d.mentions[*m] = m
+	return m
 }
 
 // appendBare adds the texts of a field.
@@ -86,8 +102,8 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 		s, ok := v.(string)
 		if target, valid := vault.ParseRef(s); ok && valid {
 			refs = append(refs, Ref{
-				Target: string(target), Field: f.Name, Line: f.Line, Position: i,
-				Scope: scope, InField: true, Bare: true, bucket: bucketOf(string(target)),
+				Mention: &Mention{string(target), "", bucketOf(string(target))}, Field: f.Name,
+				Line: f.Line, Position: i, Scope: scope, InField: true, Bare: true,
 			})
 		}
 	}

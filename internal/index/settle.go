@@ -21,7 +21,7 @@ func (d *draft) settle(n *Note) {
 	}
 	d.fieldTraits(n)
 	d.define(n.Annotations)
-	n.bareRefs(d.schema)
+	d.bareRefs(n)
 	n.fieldNames = d.Index.fieldNames(n)
 	n.fieldDays = d.fieldDays(n)
 }

@@ -39,6 +39,7 @@ type draft struct {
 	ids       map[string]string // of traits, over traitIDs: the path, "" where the id is free now
 	words     map[term]string
 	sayings   map[said]*Saying
+	mentions  map[Mention]*Mention
 }
 
 // said is how something is written: the type of an annotation, and its value.
@@ -49,6 +50,7 @@ func newDraft(x *Index) *draft {
 	return &draft{
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
 		ids: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
+		mentions: map[Mention]*Mention{},
 	}
 }
 
