@@ -45,11 +45,15 @@ func (x *Index) gatherer() *gatherer {
 	return g
 }
 
-// release gives the memory of the lists to the next query.
+// mostKept is how many entries of lists are kept for the next query: 8 MB.
+const mostKept = 1 << 20
+
+// release gives the memory of the lists to the next query, unless that is much.
 func (g *gatherer) release() {
 	pool := &g.x.analyzer.gatherers
-	g.x = nil
-	pool.Put(g)
+	if g.x = nil; cap(g.arena) <= mostKept {
+		pool.Put(g)
+	}
 }
 
 // gather reads the postings of a concept, counts the notes that have it, and weighs it.
