@@ -3,6 +3,7 @@ package localapp_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -233,6 +234,15 @@ var windowsNames = []string{
 	"CON", "people/aux", "nul.txt", "a./b", "a /b", "a:b", "a?b", "a*b", `a"b`, "a<b", "a|b", "COM1", `a\b`,
 }
 
+// detailed are sound calls of tools that take a depth.
+var detailed = map[string]map[string]any{
+	"raven_object_get": {"id": "people/alice"}, "raven_object_list": {},
+	"raven_type": {"name": "person"}, "raven_tag": {"tag": "engineering"}, "raven_date": {},
+}
+
+// zebrafinch is the id of the trait of the fixture.
+var zebrafinch = idOf("daily/2025-01-31", "due", "zebrafinch")
+
 // writtenBad are the bad calls that no schema tells of.
 func writtenBad(t testing.TB) []badCall {
 	var all []badCall
@@ -253,10 +263,34 @@ func writtenBad(t testing.TB) []badCall {
 		add(fault.NotFound, "raven_delete", map[string]any{"id": name})
 		add(fault.NotFound, "raven_add", map[string]any{"text": "x", "to": name})
 		add(fault.NotFound, "raven_edit", map[string]any{"id": name, "old_str": "a", "new_str": "b"})
+		add(fault.NotFound, "raven_backlinks", map[string]any{"target": name})
+		add(fault.NotFound, "raven_outlinks", map[string]any{"target": name})
+		add(fault.InvalidType, "raven_type", map[string]any{"name": name})
+		add(fault.InvalidValue, "raven_date", map[string]any{"date": name})
 		add(fault.InvalidType, "raven_schema_type", map[string]any{"name": name})
 		add(fault.InvalidType, "raven_object_list", map[string]any{"type": name})
 		add(fault.InvalidType, "raven_search", map[string]any{"query": "x", "type": name})
 		add(fault.InvalidType, "raven_new", map[string]any{"type": name, "title": "x"})
+		add(fault.InvalidTrait, "raven_trait_list", map[string]any{"trait_type": name})
+		add(fault.InvalidType, "raven_trait_list", map[string]any{"trait_type": "due", "parent_type": name})
+		add(fault.InvalidValue, "raven_trait_list", map[string]any{"trait_type": "due", "value": name})
+		add(fault.InvalidValue, "raven_trait_list", map[string]any{"trait_type": "priority", "value": name})
+		add(fault.InvalidValue, "raven_trait_list", map[string]any{"trait_type": "due", "created_since": name})
+		add(fault.NotFound, "raven_trait_get", map[string]any{"id": name})
+		add(fault.NotFound, "raven_trait_get", map[string]any{"id": name + ":1"})
+		add(fault.NotFound, "raven_trait_get", map[string]any{"id": name + ":trait:0"})
+		add(fault.NotFound, "raven_trait_update", map[string]any{"id": name, "set": map[string]any{"value": "today"}})
+		add(fault.NotFound, "raven_trait_delete", map[string]any{"id": name})
+		add(fault.InvalidTrait, "raven_trait_create",
+			map[string]any{"trait_type": name, "value": "x", "parent_id": "inbox", "content": "x"})
+		add(fault.InvalidValue, "raven_trait_create",
+			map[string]any{"trait_type": "due", "value": name, "parent_id": "inbox", "content": "x"})
+		add(fault.NotFound, "raven_trait_create",
+			map[string]any{"trait_type": "due", "value": "today", "parent_id": name, "content": "x"})
+		add(fault.InvalidTrait, "raven_trait_create", map[string]any{"trait_type": "due", "value": "today",
+			"parent_id": "inbox", "content": "x", "other_traits": map[string]any{name: 1}})
+		add(fault.InvalidTrait, "raven_trait_update", map[string]any{"id": zebrafinch, "set": map[string]any{name: 1}})
+		add(fault.InvalidTrait, "raven_trait_update", map[string]any{"id": zebrafinch, "unset": []string{name}})
 		add(fault.NotFound, "raven_stats", map[string]any{"vault": name})
 		add(fault.NotFound, "team_vault_export", map[string]any{"vault": name})
 	}
@@ -267,6 +301,7 @@ func writtenBad(t testing.TB) []badCall {
 		add(fault.InvalidPath, "raven_new", map[string]any{"type": "page", "title": "x", "path": name})
 		add(fault.InvalidPath, "team_vault_import",
 			map[string]any{"notes": []any{map[string]any{"path": name + ".md", "text": "x"}}})
+		add(fault.InvalidPath, "raven_trait_list", map[string]any{"trait_type": "due", "path": name})
 		add(fault.InvalidParameter, "team_vault_create", map[string]any{"name": name})
 	}
 	// Refusals that are about the text of a note, which holds what must not leak.
@@ -284,6 +319,19 @@ func writtenBad(t testing.TB) []badCall {
 		add(fault.MissingRequired, "raven_search", map[string]any{"query": query})
 	}
 	large := strings.Repeat("x", 1<<20+1)
+	add(fault.NoteTooLarge, "raven_trait_create",
+		map[string]any{"trait_type": "due", "value": "today", "parent_id": "inbox", "content": large})
+	for _, content := range []string{"a\nb", "a\rb", "a\x00b", "a\x1bb", "a\u0085b", "a\u2028b", "a\u2029b"} {
+		add(fault.InvalidValue, "raven_trait_create",
+			map[string]any{"trait_type": "due", "value": "today", "parent_id": "inbox", "content": content})
+	}
+	for _, content := range []string{" ", "\t", "\u00a0"} {
+		add(fault.MissingRequired, "raven_trait_create",
+			map[string]any{"trait_type": "due", "value": "today", "parent_id": "inbox", "content": content})
+	}
+	for _, value := range []any{5, true, []any{}, map[string]any{}, "", "soon", large} {
+		add(fault.InvalidValue, "raven_trait_update", map[string]any{"id": zebrafinch, "set": map[string]any{"value": value}})
+	}
 	add(fault.NoteTooLarge, "raven_new", map[string]any{"type": "page", "title": "x", "content": large})
 	add(fault.NoteTooLarge, "raven_add", map[string]any{"text": large, "to": "inbox"})
 	add(fault.NoteTooLarge, "raven_set", map[string]any{"id": "inbox", "set": map[string]any{"a": large}})
@@ -292,14 +340,53 @@ func writtenBad(t testing.TB) []badCall {
 	add(fault.InvalidValue, "raven_set", map[string]any{"id": "inbox", "set": map[string]any{"a": deep}})
 	add(fault.InvalidValue, "raven_set", map[string]any{"id": "people/bob", "set": map[string]any{"tags": deep}})
 	add(fault.InvalidValue, "raven_new", map[string]any{"type": "page", "title": "x", "fields": map[string]any{"a": deep}})
+	for _, name := range []string{"raven_type", "raven_tag"} {
+		add(fault.MissingRequired, name, map[string]any{})
+		add(fault.MissingRequired, name, map[string]any{"list": false})
+	}
+	add(fault.InvalidValue, "raven_type", map[string]any{"name": "person", "list": true})
+	add(fault.InvalidValue, "raven_tag", map[string]any{"tag": "engineering", "list": true})
+	add(fault.InvalidValue, "raven_tag", map[string]any{"tag": " # "})
+	for _, date := range []string{"this-week", "past", "2025-02-30", "2025-2-1", "2025-02-01T10:00", "2 days ago", "[[2025-02-01]]"} {
+		add(fault.InvalidValue, "raven_date", map[string]any{"date": date})
+	}
+	for name, in := range detailed {
+		for _, depth := range []any{1, 2} {
+			call := maps.Clone(in)
+			call["slim"], call["depth"] = true, depth
+			add(fault.InvalidValue, name, call)
+		}
+	}
+	for _, filter := range []string{"after", "before", "since"} {
+		for _, when := range []string{"someday", "2025-02-30", "2025", "1 day", "-1 days ago", "99999999999999999999 days ago"} {
+			add(fault.InvalidValue, "raven_object_list", map[string]any{"created_" + filter: when})
+			add(fault.InvalidValue, "raven_object_list", map[string]any{"modified_" + filter: when})
+		}
+	}
+	for _, field := range []any{
+		map[string]any{"attendees": map[string]any{}}, map[string]any{"attendees": []any{[]any{}}},
+		map[string]any{"time": "someday"}, "time=someday",
+	} {
+		add(fault.InvalidValue, "raven_object_list", map[string]any{"type": "meeting", "field": field})
+	}
 	for _, token := range []string{"x", "p1:x", "cDE", "AAAA", strings.Repeat("A", 5000), "\x00", "é"} {
 		add(fault.InvalidValue, "raven_object_list", map[string]any{"page_token": token})
+		add(fault.InvalidValue, "raven_trait_list", map[string]any{"trait_type": "due", "page_token": token})
+		add(fault.InvalidValue, "raven_backlinks", map[string]any{"target": "people/alice", "page_token": token})
+		add(fault.InvalidValue, "raven_outlinks", map[string]any{"target": "people/alice", "page_token": token})
+		add(fault.InvalidValue, "raven_type", map[string]any{"name": "person", "page_token": token})
+		add(fault.InvalidValue, "raven_type", map[string]any{"list": true, "page_token": token})
+		add(fault.InvalidValue, "raven_tag", map[string]any{"tag": "x", "page_token": token})
+		add(fault.InvalidValue, "raven_tag", map[string]any{"list": true, "page_token": token})
+		add(fault.InvalidValue, "raven_date", map[string]any{"page_token": token})
+		add(fault.InvalidValue, "raven_untyped", map[string]any{"page_token": token})
 		add(fault.InvalidValue, "raven_search", map[string]any{"query": "x", "page_token": token})
 		add(fault.InvalidParameter, "team_vault_list", map[string]any{"page_token": token})
 		add(fault.InvalidParameter, "team_vault_export", map[string]any{"page_token": token})
 	}
 	for _, version := range []string{"x", "v", "42", "v-1", "v1.5", "v99999999999999999999", "v1\n", "V1", " v1"} {
 		add(fault.InvalidValue, "raven_delete", map[string]any{"id": "inbox", "if_version": version})
+		add(fault.InvalidValue, "raven_trait_delete", map[string]any{"id": zebrafinch, "if_version": version})
 		add(fault.InvalidParameter, "team_vault_delete", map[string]any{"name": "main", "if_version": version})
 	}
 	for _, lines := range []string{"0", "-1", "2-1", "a", "1-2-3", "99999999999", "1,2", "999999"} {

@@ -183,8 +183,8 @@ func TestFirstTools(t *testing.T) {
 	}
 	// Those of CONTRACT §6 that stand in until their families exist, as far as they are here.
 	require.Equal(t, []string{
-		"raven_stats", "raven_search", "raven_read", "raven_new", "raven_object_list", "raven_add",
-		"raven_object_get", "raven_set", "raven_edit", "team_vault_list",
+		"raven_stats", "raven_search", "raven_read", "raven_new", "raven_object_list",
+		"raven_trait_list", "raven_add", "raven_object_get", "raven_set", "raven_edit", "raven_backlinks", "team_vault_list",
 	}, names)
 }
 

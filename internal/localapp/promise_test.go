@@ -84,7 +84,9 @@ func wordsOf(made *tool.Tool) []string {
 
 // TestSharedArguments covers the arguments of CONTRACT §3 that many tools take.
 func TestSharedArguments(t *testing.T) {
-	paged := []string{"raven_object_list", "raven_search", "team_vault_list", "team_vault_export"}
+	paged := []string{"raven_object_list", "raven_trait_list", "raven_search", "raven_backlinks",
+		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "team_vault_list",
+		"team_vault_export"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
@@ -198,7 +200,7 @@ func methodOf(made *tool.Tool) string {
 	switch verb := verbOf(made); {
 	case !made.Kind.Mutates():
 		return http.MethodGet
-	case verb == "set":
+	case verb == "set", verb == "update":
 		return http.MethodPatch
 	case verb == "delete":
 		return http.MethodDelete
