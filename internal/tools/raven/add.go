@@ -39,25 +39,29 @@ func (f tools) add() *tool.Tool {
 
 // A spot is where lines are added: a note, which may still have to be made, and a section of it.
 type spot struct {
-	path vault.Path
-	slug string // empty: the end of the note
-	text []byte
-	made bool
+	path   vault.Path
+	slug   string // empty: the end of the note
+	text   []byte
+	made   bool
+	object index.Object // what the call names; none if it is made
 }
 
 // run drafts the addition.
 func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	s, err := in.spot(ctx, tx)
+	block, blockErr := in.block(tx)
+	if err != nil && blockErr != nil {
+		return fault.Join(Family.Several, []*fault.Fault{fault.Of(blockErr), fault.Of(err)})
+	}
+	if blockErr != nil {
+		return blockErr
+	}
 	if err != nil {
 		return err
 	}
-	block, err := in.block(tx)
-	if err != nil {
-		return err
-	}
-	var before object
-	if n, ok := tx.Before().Note(string(s.path)); ok {
-		before = objectAt(tx.Before(), index.Object{Note: n})
+	var was past
+	if !s.made {
+		was = before(tx.Index(), s.object)
 	}
 	text, line, err := s.append(block)
 	if err != nil {
@@ -72,7 +76,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
 		return out.created(ctx, tx, s.path)
 	}
-	return out.updated(ctx, tx, before)
+	return out.updated(ctx, tx, was)
 }
 
 // append puts the block where it belongs, and tells its first line.
@@ -89,6 +93,7 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	if dest := idx.Config().Capture.Destination; in.To == "" && dest != vault.DefaultDaily {
 		in.To = dest
 	}
+	in.To = in.target(tx)
 	day, isDay := in.day(tx)
 	if !isDay {
 		p, err := locate(idx, in.To, clock(idx, tx.Now()))
@@ -112,13 +117,27 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	return s, nil
 }
 
+// target is `to` without the brackets of a reference. A word for a day before the name of a section is
+// that day's note.
+func (in addIn) target(tx *repo.Tx) string {
+	to := strings.TrimSpace(in.To)
+	if ref, ok := vault.ParseRef(to); ok && strings.HasPrefix(to, "[[") {
+		to = string(ref)
+	}
+	word, section, inside := strings.Cut(to, "#")
+	if day, ok := clock(tx.Index(), tx.Now()).Day(word); ok && inside {
+		return tx.Index().Config().DailyPath(day).ID() + "#" + section
+	}
+	return to
+}
+
 // day is the day whose note is meant, if one is.
 func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 	now := clock(tx.Index(), tx.Now())
 	if in.To == "" {
 		return now.Today(), true
 	}
-	id := strings.TrimSuffix(strings.TrimSpace(in.To), ".md")
+	id := strings.TrimSuffix(in.To, ".md")
 	if path, ok := tx.Index().Config().DailyID(id); ok {
 		date, isDaily := tx.Index().Config().IsDaily(vault.Path(path + ".md"))
 		return date, isDaily
@@ -136,7 +155,7 @@ func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, 
 	if err != nil {
 		return spot{}, err
 	}
-	s := spot{path: vault.Path(p.Note.Path), text: text}
+	s := spot{path: vault.Path(p.Note.Path), text: text, object: p}
 	if p.Section != nil {
 		s.slug = p.Section.Slug
 		return s, nil
@@ -177,24 +196,15 @@ func lastSlug(text []byte) string {
 	return headings[len(headings)-1].Slug
 }
 
-var (
-	listMarker = regexp.MustCompile(`^\s*([-*+]|\d{1,9}[.)])(\s|$)`)
-	heading    = regexp.MustCompile(`^ {0,3}#{1,6}(\s|$)`)
-)
+var listMarker = regexp.MustCompile(`^\s*([-*+]|\d{1,9}[.)])(\s|$)`)
 
 // block is the text as it is written: an item of a list, its further lines indented.
 func (in addIn) block(tx *repo.Tx) (string, error) {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(in.Text, "\r\n", "\n"), "\n"), "\n")
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in.Text)
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	if strings.TrimSpace(strings.Join(lines, "")) == "" {
 		return "", fault.New(fault.MissingRequired, "the text must not be empty").
 			With("argument", "text")
-	}
-	for _, line := range lines {
-		if heading.MatchString(line) {
-			return "", fault.New(fault.InvalidValue,
-				"add writes lines of a list; a heading is none").With("argument", "text").
-				Fix("use edit to add a heading")
-		}
 	}
 	config := tx.Index().Config()
 	switch {
@@ -209,5 +219,11 @@ func (in addIn) block(tx *repo.Tx) (string, error) {
 			lines[i+1] = "  " + line
 		}
 	}
-	return strings.Join(lines, "\n"), nil
+	block := strings.Join(lines, "\n")
+	if len(markdown.Parse([]byte(block)).Headings) > 0 {
+		return "", fault.New(fault.InvalidValue,
+			"add writes lines of a list; a heading is none").With("argument", "text").
+			Fix("use edit to add a heading")
+	}
+	return block, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/index"
+	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/vault"
@@ -37,28 +38,94 @@ func (f tools) remove() *tool.Tool {
 	})
 }
 
-// run drafts the removal: the note goes to the trash, with its text as it is.
+// run drafts the removal. What goes is kept in the trash: a note with its text as it is, a section or
+// an embedded object as a note that says where it stood (tree.md C7, remove_node).
 func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
-	n, err := locateNote(tx.Index(), in.ID, clock(tx.Index(), tx.Now()))
+	idx := tx.Index()
+	o, err := locate(idx, in.ID, clock(idx, tx.Now()))
 	if err != nil {
 		return err
 	}
-	o := objectAt(tx.Index(), index.Object{Note: n})
-	path := vault.Path(n.Path)
-	text, _, err := tx.Text(ctx, path)
+	shown, links := objectAt(idx, o), linksFromOutside(idx, o)
+	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
 	if err != nil {
 		return err
 	}
-	trash := trashPath(tx, n.Path)
-	if err := tx.Remove(ctx, path); err != nil {
+	rest, kept, err := cut(o, text)
+	if err != nil {
+		return at(err, o.Note.Path)
+	}
+	trash := trashPath(tx, trashName(o))
+	if o.Section == nil {
+		err = tx.Remove(ctx, vault.Path(o.Note.Path))
+	} else {
+		err = tx.Put(ctx, vault.Path(o.Note.Path), rest)
+	}
+	if err != nil {
 		return err
 	}
-	if err := tx.Put(ctx, trash, text); err != nil {
+	if err := tx.Put(ctx, trash, kept); err != nil {
 		return err
 	}
-	out.Action, out.ID, out.Type, out.File = "deleted", n.ID, n.Type, n.Path
-	out.TrashPath, out.Object = string(trash), &o
-	return out.planned(ctx, tx, &o)
+	out.Action, out.ID, out.Type, out.File = "deleted", shown.ID, shown.Type, o.Note.Path
+	out.TrashPath, out.Object = string(trash), &shown
+	out.SideEffects = append(unresolved(tx.Index(), o.ID(), links), renamed(tx.Index(), o)...)
+	warnLinks(&out.Aside, o.ID(), links)
+	return out.planned(ctx, tx, &shown)
+}
+
+// cut parts a note's text into what stays of it when an object goes, and what the trash keeps.
+func cut(o index.Object, text []byte) (rest, kept []byte, err error) {
+	if o.Section == nil {
+		return nil, text, nil
+	}
+	rest, gone, err := markdown.RemoveSection(text, o.Section.Slug)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err = markdown.Compose([]markdown.Field{
+		{Key: "origin", Value: o.ID()}, {Key: "line", Value: float64(o.Section.Line)},
+	}, apart(string(gone)))
+	return rest, kept, err
+}
+
+// renamed tells of the sections that go by another name when a section is gone: where several have
+// the same heading, a number tells them apart.
+func renamed(after *index.Index, o index.Object) []string {
+	n, ok := after.Note(o.Note.Path)
+	if !ok || o.Section == nil {
+		return nil
+	}
+	var stay []index.Object
+	for i := range o.Note.Sections {
+		if s := o.Note.Object(i); !inside(s, o) {
+			stay = append(stay, s)
+		}
+	}
+	if len(stay) != len(n.Sections) {
+		return nil
+	}
+	var effects []string
+	for i, was := range stay {
+		if now := n.Object(i); now.ID() != was.ID() {
+			effects = append(effects, was.ID()+" goes by "+now.ID())
+		}
+	}
+	return effects
+}
+
+// trashName is the path that an object has in the trash: a note's own, and for what stands in a note
+// its name in a folder of that note.
+func trashName(o index.Object) string {
+	if o.Section == nil {
+		return o.Note.Path
+	}
+	for _, name := range []string{o.Section.Slug, vault.Slug(o.Section.Slug), vault.Section} {
+		if path, err := vault.NotePath(o.Note.ID + "/" + name); err == nil {
+			return string(path)
+		}
+	}
+	return o.Note.Path
 }
 
 // trashPath is where a note goes: the same path in the trash or, if that is taken, one that names

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"slices"
 	"strings"
 
 	"rookery/internal/auth"
@@ -72,8 +73,8 @@ func (f tools) edit() *tool.Tool {
 
 // swaps are the replacements of a call, given as one or as a list.
 func (in editIn) swaps() ([]swap, error) {
-	swaps := in.Edits
-	switch one := in.OldStr != nil || in.NewStr != nil; {
+	swaps, one := in.Edits, in.OldStr != nil || in.NewStr != nil
+	switch {
 	case one && len(in.Edits) > 0:
 		return nil, fault.New(fault.InvalidValue, "give old_str and new_str, or edits, not both").
 			With("argument", "edits")
@@ -83,11 +84,20 @@ func (in editIn) swaps() ([]swap, error) {
 	case one:
 		swaps = []swap{{*in.OldStr, *in.NewStr}}
 	}
-	for _, s := range swaps {
-		if s.OldStr == "" {
-			return nil, fault.New(fault.MissingRequired, "old_str must not be empty").
-				With("argument", "old_str").Fix("use add to append text")
+	var problems []*fault.Fault
+	for i, s := range swaps {
+		if s.OldStr != "" {
+			continue
 		}
+		f := fault.New(fault.MissingRequired, "old_str must not be empty").
+			With("argument", "old_str").Fix("use add to append text")
+		if !one {
+			f = f.With("index", i)
+		}
+		problems = append(problems, f)
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return nil, f
 	}
 	return swaps, nil
 }
@@ -98,16 +108,16 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	if err != nil {
 		return err
 	}
-	before := objectAt(tx.Index(), index.Object{Note: p.Note})
+	was := before(tx.Index(), p)
 	path := vault.Path(p.Note.Path)
 	text, _, err := tx.Text(ctx, path)
 	if err != nil {
 		return err
 	}
+	inside := scopeOf(text, p.Section)
 	for i, s := range swaps {
 		var made change
-		text, made, err = replace(text, p.Section, s)
-		if err != nil {
+		if text, made, err = inside.replace(text, s); err != nil {
 			return in.refused(err, p, i)
 		}
 		made.Index = i
@@ -118,7 +128,7 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	}
 	warnRefs(tx, &out.Aside, p.Note.Path)
 	out.Path, out.Count, out.Line = p.Note.Path, len(swaps), out.Edits[0].Line
-	if err := out.updated(ctx, tx, before); err != nil {
+	if err := out.updated(ctx, tx, was); err != nil {
 		return err
 	}
 	out.Status = map[string]string{"updated": "applied", "unchanged": "unchanged"}[out.Action]
@@ -128,22 +138,33 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	return nil
 }
 
-// replace makes one replacement, in the whole text or in the subtree of a section.
-func replace(text []byte, s *index.Section, w swap) ([]byte, change, error) {
-	from, to, skipped := 0, len(text), 0
-	if s != nil {
-		h, ok := markdown.Parse(text).Section(s.Slug)
-		if !ok {
-			return nil, change{}, fault.New(fault.NotFound, "an edit took the section away")
-		}
-		from, to, skipped = h.Subtree.Start, h.Subtree.End, h.Line-1
+// A scope is the part of a text in which a replacement is made: all of it, or the subtree of a
+// section. It is at the same distance from the end whatever is replaced in it.
+type scope struct {
+	from, behind int // bytes before it, and after
+	skipped      int // lines before it
+}
+
+func scopeOf(text []byte, s *index.Section) scope {
+	if s == nil {
+		return scope{}
 	}
-	part, line, err := markdown.ReplaceOnce(text[from:to:to], w.OldStr, w.NewStr)
+	h, ok := markdown.Parse(text).Section(s.Slug)
+	if !ok {
+		return scope{}
+	}
+	return scope{h.Subtree.Start, len(text) - h.Subtree.End, h.Line - 1}
+}
+
+// replace makes one replacement.
+func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
+	to := len(text) - s.behind
+	part, line, err := markdown.ReplaceOnce(text[s.from:to:to], w.OldStr, w.NewStr)
 	if err != nil {
 		return nil, change{}, err
 	}
-	whole := append(append(append([]byte{}, text[:from]...), part...), text[to:]...)
-	line += skipped
+	whole := slices.Concat(text[:s.from], part, text[to:])
+	line += s.skipped
 	return whole, change{
 		Line: line, OldStr: w.OldStr, NewStr: w.NewStr,
 		Context: linesAt(whole, line, strings.Count(w.NewStr, "\n")+1),

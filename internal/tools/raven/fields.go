@@ -49,3 +49,29 @@ func noType(fields map[string]any) *fault.Fault {
 	return fault.New(fault.InvalidField, "the type of an object is not one of its fields").
 		With("field", "type")
 }
+
+// A writer writes one field into a text where fields of its kind can stand.
+type writer func(markdown.Field) error
+
+// inFrontmatter tries a field in the frontmatter of a note.
+func inFrontmatter(f markdown.Field) error {
+	_, err := markdown.Compose([]markdown.Field{f}, "")
+	return err
+}
+
+// inDeclaration tries a field in the declaration of an object that is embedded in a note.
+func inDeclaration(f markdown.Field) error {
+	_, err := markdown.SetArguments([]byte("## A\n::x\n"), "a", []markdown.Field{f})
+	return err
+}
+
+// unwritable are the problems of keys and values that cannot be written where they are to stand.
+func unwritable(fields map[string]any, write writer) []*fault.Fault {
+	var problems []*fault.Fault
+	for _, f := range sorted(fields) {
+		if err := write(f); err != nil {
+			problems = append(problems, fault.Of(err))
+		}
+	}
+	return problems
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,15 +97,19 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 		fields[name] = in.Title
 	}
 	checked := t.Check(fields, clock(tx.Index(), tx.Now()))
-	problems = append(problems, checked.Problems...)
-	problems = append(problems, t.Missing(fields)...)
+	problems = slices.Concat(problems, checked.Problems, t.Missing(fields),
+		wrongTargets(tx.Index(), t, checked.Fields), unwritable(checked.Fields, inFrontmatter))
 	n := newNote{fields: checked.Fields, unknown: checked.Unknown}
 	n.title = in.title(checked.Fields[name])
 	path, err := in.path(tx, t, n.title)
-	if err != nil && !nameAsked(problems, name) {
+	untitled := fault.Is(err, fault.MissingRequired)
+	if err != nil && !(untitled && nameAsked(problems, name)) {
 		problems = append(problems, fault.Of(err))
 	}
 	n.path = path
+	if _, err := in.templateFile(tx, t); err != nil && in.Template != "" {
+		problems = append(problems, fault.Of(err))
+	}
 	for i, p := range problems {
 		if path != "" && p.Details["field"] != nil {
 			problems[i] = p.At(string(path), 1)
@@ -135,7 +140,7 @@ func (in newIn) title(name any) string {
 	return in.Title
 }
 
-// path is where the object goes, which must be free.
+// path is where the object goes, which must be free; DUPLICATE_ID comes with the path.
 func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, error) {
 	id := strings.TrimSuffix(in.Path, ".md")
 	if in.Path == "" {
@@ -151,7 +156,7 @@ func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, erro
 		return "", err
 	}
 	if _, taken := tx.Index().Note(string(path)); taken {
-		return "", fault.New(fault.DuplicateID, "there is an object %q already", path.ID()).
+		return path, fault.New(fault.DuplicateID, "there is an object %q already", path.ID()).
 			With("id", path.ID()).Fix("rookery set %s FIELD=VALUE", path.ID())
 	}
 	return path, nil

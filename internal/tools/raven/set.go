@@ -79,95 +79,122 @@ func (f tools) change(ctx context.Context, c auth.Caller, in setIn) (mutated, er
 
 // run drafts the change.
 func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
-	n, err := locateNote(tx.Index(), in.ID, clock(tx.Index(), tx.Now()))
+	o, err := settable(tx, in.ID)
 	if err != nil {
 		return err
 	}
-	before := objectAt(tx.Index(), index.Object{Note: n})
-	checked, err := in.check(tx, n)
+	was := before(tx.Index(), o)
+	t, checked, err := in.check(tx, o)
 	if err != nil {
 		return err
 	}
-	text, _, err := tx.Text(ctx, vault.Path(n.Path))
+	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
 	if err != nil {
 		return err
 	}
-	text, err = in.apply(n, text, checked.Fields)
-	if err != nil {
+	if text, err = in.apply(o, text, checked.Fields); err != nil {
+		return at(err, o.Note.Path)
+	}
+	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
 		return err
 	}
-	if err := tx.Put(ctx, vault.Path(n.Path), text); err != nil {
-		return err
-	}
-	if t, ok := tx.Index().Schema().Type(n.Type); ok {
-		unknownFields(&out.Aside, t, checked.Unknown)
-	}
-	warnRefs(tx, &out.Aside, n.Path)
+	unknownFields(&out.Aside, t, checked.Unknown)
+	warnRefs(tx, &out.Aside, o.Note.Path)
 	out.UpdatedFields, out.NewValues = in.names(), map[string]any{}
+	d := newDrawer(tx.Index(), rich)
 	for _, name := range out.UpdatedFields {
-		out.NewValues[name] = shown(checked.Fields[name])
+		out.NewValues[name] = d.value(t, name, checked.Fields[name])
 	}
 	for _, name := range in.Unset {
-		if _, had := n.Field(name); !had {
+		if _, had := o.Field(name); !had {
 			out.MissingFields = append(out.MissingFields, name)
 		}
 	}
-	return out.updated(ctx, tx, before)
+	return out.updated(ctx, tx, was)
+}
+
+// settable finds an object that has fields: a note, or an object that is embedded in one.
+func settable(tx *repo.Tx, id string) (index.Object, error) {
+	o, err := locate(tx.Index(), id, clock(tx.Index(), tx.Now()))
+	if _, isTrait := tx.Index().Trait(id); isTrait && fault.Is(err, fault.NotFound) {
+		return o, fault.Of(err).Fix("rookery trait update %s --set KEY=VALUE", id)
+	}
+	if err == nil && o.Section != nil && o.Type() == vault.Section {
+		return o, fault.New(fault.InvalidValue,
+			"%s is a section: its fields are its heading, which edit changes", o.ID()).
+			With("argument", "id").Fix("rookery edit %s OLD NEW", o.Note.ID)
+	}
+	return o, err
 }
 
 // check reads the values of a call by the schema. All problems come together.
-func (in setIn) check(tx *repo.Tx, n *index.Note) (vault.Checked, error) {
+func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, error) {
 	s, err := schemaOf(tx.Index())
 	if err != nil {
-		return vault.Checked{}, err
+		return nil, vault.Checked{}, err
 	}
-	t, ok := s.Type(n.Type)
+	t, ok := s.Type(o.Type())
 	if !ok {
-		return vault.Checked{}, s.NoType(n.Type)
+		return nil, vault.Checked{}, s.NoType(o.Type())
 	}
 	fields := typed(in.Set)
 	checked := t.Check(fields, clock(tx.Index(), tx.Now()))
-	problems := checked.Problems
-	if f := noType(fields); f != nil {
-		problems = append(problems, f)
+	write := inFrontmatter
+	if o.Section != nil {
+		write = inDeclaration
 	}
-	for _, name := range in.Unset {
-		if f := unsettable(t, name); f != nil {
+	problems := slices.Concat(checked.Problems, wrongTargets(tx.Index(), t, checked.Fields),
+		unwritable(checked.Fields, write))
+	for _, name := range in.names() {
+		if f := in.unchangeable(t, o, name); f != nil {
 			problems = append(problems, f)
 		}
-		if _, twice := fields[name]; twice {
-			problems = append(problems, fault.New(fault.InvalidValue,
-				"field %q is both set and unset", name).With("field", name))
-		}
 	}
-	if f := fault.Join(Family.Several, inFields(problems, n)); f != nil {
-		return checked, f
+	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
+		return nil, checked, f
 	}
-	return checked, nil
+	return t, checked, nil
 }
 
-// inFields says of problems with fields where in the note they are: at the field, or at its
-// beginning where the note does not have it.
-func inFields(problems []*fault.Fault, n *index.Note) []*fault.Fault {
+// unchangeable is why a field cannot be changed as the call says, whatever its value is.
+func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.Fault {
+	_, sets := in.Set[name]
+	unsets := slices.Contains(in.Unset, name)
+	switch {
+	case name == "type":
+		return noType(map[string]any{"type": nil})
+	case name == "id" && o.Section != nil:
+		return fault.New(fault.InvalidField, "the id in a declaration is part of the object's own id, "+
+			"to which references lead; edit changes it").With("field", "id").
+			Fix("rookery edit %s OLD NEW", word(o.ID()))
+	case sets && unsets:
+		return fault.New(fault.InvalidValue, "field %q is both set and unset", name).
+			With("field", name)
+	case unsets:
+		return unsettable(t, name)
+	}
+	return nil
+}
+
+// inFields says of problems with fields where in the note they are: at the field, or at the beginning
+// of the object where that does not have it.
+func inFields(problems []*fault.Fault, o index.Object) []*fault.Fault {
 	for i, p := range problems {
 		name, ok := p.Details["field"].(string)
 		if !ok {
 			continue
 		}
-		line := 1
-		if f, has := n.Field(name); has {
+		line := o.Spot().Line
+		if f, has := o.Field(name); has {
 			line = f.Line
 		}
-		problems[i] = p.At(n.Path, line)
+		problems[i] = p.At(o.Note.Path, max(line, 1))
 	}
 	return problems
 }
 
 // unsettable is why a field cannot be taken away.
 func unsettable(t *vault.Type, name string) *fault.Fault {
-	if name == "type" {
-		return noType(map[string]any{"type": nil})
-	}
 	f, ok := t.Field(name)
 	if !ok || !f.Required || f.HasDefault {
 		return nil
@@ -177,19 +204,24 @@ func unsettable(t *vault.Type, name string) *fault.Fault {
 }
 
 // apply is the text with the fields set and unset. Nothing else in it changes.
-func (in setIn) apply(n *index.Note, text []byte, fields map[string]any) ([]byte, error) {
-	var err error
+func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byte, error) {
+	if o.Section != nil {
+		text, err := markdown.SetArguments(text, o.Section.Slug, sorted(fields))
+		if err != nil || len(in.Unset) == 0 {
+			return text, err
+		}
+		return markdown.UnsetArguments(text, o.Section.Slug, in.Unset)
+	}
 	if len(fields) > 0 {
+		var err error
 		if text, err = markdown.SetFields(text, sorted(fields)); err != nil {
-			return nil, at(err, n.Path)
+			return nil, err
 		}
 	}
-	if len(in.Unset) > 0 {
-		if text, err = markdown.UnsetFields(text, in.Unset); err != nil {
-			return nil, at(err, n.Path)
-		}
+	if len(in.Unset) == 0 {
+		return text, nil
 	}
-	return text, nil
+	return markdown.UnsetFields(text, in.Unset)
 }
 
 // at gives the fault of an edit its file. The line is in its details.
@@ -204,28 +236,4 @@ func (in setIn) names() []string {
 	names := append(slices.Collect(maps.Keys(in.Set)), in.Unset...)
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// updated fills the answer of a call that changed a note, or found it as it should be.
-func (m *mutated) updated(ctx context.Context, tx *repo.Tx, before object) error {
-	n, ok := tx.Index().ByID(before.ID)
-	if !ok {
-		return notFound("no object %q", before.ID)
-	}
-	o := objectAt(tx.Index(), index.Object{Note: n})
-	m.ID, m.Type, m.File, m.Object = n.ID, n.Type, n.Path, &o
-	m.Action = "updated"
-	if staged, err := tx.Staged(ctx); err != nil || len(staged) == 0 {
-		m.Action = "unchanged"
-	}
-	warnQuarantine(&m.Aside, n)
-	return m.planned(ctx, tx, &before)
-}
-
-// warnQuarantine warns of a note that does not parse.
-func warnQuarantine(a *tool.Aside, n *index.Note) {
-	if n.Quarantine != nil {
-		a.Warn("NOTE_QUARANTINED", n.Path+" does not parse; it is kept as text",
-			map[string]any{"path": n.Path, "line": n.Quarantine.Line})
-	}
 }

@@ -54,7 +54,7 @@ func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 	if known, ok := s.Template(id); ok {
 		return vault.ParsePath(known.File)
 	}
-	var ids []string
+	ids := []string{}
 	for _, known := range s.Templates {
 		ids = append(ids, known.ID)
 	}
