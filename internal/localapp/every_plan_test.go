@@ -59,6 +59,11 @@ func TestPlanIsWhatRuns(t *testing.T) {
 		{"raven_add", `{"text":"one\ntwo","to":"inbox"}`},
 		{"raven_add", `{"text":"first of the day","timestamp":true}`},
 		{"raven_add", `{"text":"between","to":"people/alice#notes"}`},
+		{"raven_trait_create", `{"trait_type":"due","value":"today","parent_id":"people/alice#notes","content":"Ask [[people/bob]]"}`},
+		{"raven_trait_create", `{"trait_type":"due","value":"today","parent_id":"today","content":"Begin"}`},
+		{"raven_trait_update", `{"id":"` + idOf("daily/2025-01-31", "due", "zebrafinch") + `","set":["value=today","priority=high"]}`},
+		{"raven_trait_update", `{"id":"` + idOf("daily/2025-01-31", "due", "zebrafinch") + `","set":["value=2025-02-03"]}`},
+		{"raven_trait_delete", `{"id":"` + idOf("daily/2025-01-31", "due", "zebrafinch") + `"}`},
 		{"raven_edit", `{"id":"people/alice","old_str":"Likes tea","new_str":"Likes\ncoffee"}`},
 		{"raven_edit", `{"id":"people/windows","edits":[{"old_str":"- a","new_str":"- b"},{"old_str":"# Win","new_str":"# Won"}]}`},
 	} {

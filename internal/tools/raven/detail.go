@@ -11,8 +11,8 @@ import (
 // detail is embedded in the input of every tool that answers objects or traits: how much of what is
 // around them comes along (raven.md §6.3).
 type detail struct {
-	Depth *int `json:"depth,omitempty" min:"0" max:"2" jsonschema:"0: ids only; 1: with parent, file and references (default); 2: with theirs too"`
-	Slim  bool `json:"slim,omitempty" jsonschema:"the same as depth 0"`
+	Depth *int `json:"depth,omitempty" min:"0" max:"2" jsonschema:"0: ids; 1: and parent, file, references (default); 2: and theirs"`
+	Slim  bool `json:"slim,omitempty" jsonschema:"depth 0"`
 }
 
 // The depths of an answer.

@@ -16,14 +16,14 @@ import (
 type timeFilters struct {
 	CreatedToday     bool   `json:"created_today,omitempty" jsonschema:"first seen today"`
 	CreatedThisWeek  bool   `json:"created_this_week,omitempty" jsonschema:"first seen this week"`
-	CreatedAfter     string `json:"created_after,omitempty" jsonschema:"first seen after this time; of a date, after that day"`
-	CreatedBefore    string `json:"created_before,omitempty" jsonschema:"first seen before this time"`
-	CreatedSince     string `json:"created_since,omitempty" jsonschema:"first seen at this time or later: 2 days ago, yesterday"`
-	ModifiedToday    bool   `json:"modified_today,omitempty" jsonschema:"last modified today"`
-	ModifiedThisWeek bool   `json:"modified_this_week,omitempty" jsonschema:"last modified this week"`
-	ModifiedAfter    string `json:"modified_after,omitempty" jsonschema:"last modified after this time; of a date, after that day"`
-	ModifiedBefore   string `json:"modified_before,omitempty" jsonschema:"last modified before this time"`
-	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"last modified at this time or later: 24 hours ago"`
+	CreatedAfter     string `json:"created_after,omitempty" jsonschema:"first seen after this time or day"`
+	CreatedBefore    string `json:"created_before,omitempty" jsonschema:"first seen before then"`
+	CreatedSince     string `json:"created_since,omitempty" jsonschema:"first seen since then: 2 days ago"`
+	ModifiedToday    bool   `json:"modified_today,omitempty" jsonschema:"modified today"`
+	ModifiedThisWeek bool   `json:"modified_this_week,omitempty" jsonschema:"modified this week"`
+	ModifiedAfter    string `json:"modified_after,omitempty" jsonschema:"modified after this time or day"`
+	ModifiedBefore   string `json:"modified_before,omitempty" jsonschema:"modified before then"`
+	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"modified since then: 24 hours ago"`
 }
 
 // A window is what time filters come to: both times must pass all tests.
