@@ -4,6 +4,7 @@
 GO ?= go
 BIN := bin/rookery
 DATA ?= ./data
+FUZZTIME ?= 10m
 # A proxy's certificate bundle slows every TLS set-up down, and no test needs one.
 unexport AWS_CA_BUNDLE
 
@@ -52,6 +53,15 @@ vuln: ## look for known vulnerabilities; it needs their database, from the netwo
 .PHONY: bench
 bench: ## measure, and write docs/benchmarks.md
 	$(GO) run ./bench -out docs/benchmarks.md
+
+.PHONY: fuzz
+fuzz: ## fuzz one target after the other, FUZZTIME=10m for each
+	@for file in $$(grep -rl '^func Fuzz' --include='*_test.go' internal | sort); do \
+	for name in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' $$file); do \
+	echo "$$name in $$(dirname $$file), $(FUZZTIME)"; \
+	$(GO) test ./$$(dirname $$file) -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) \
+	-fuzzminimizetime 1s || exit 1; \
+	done; done
 
 .PHONY: soak
 soak: ## the long form of the hard tests; note the result in docs/testing.md

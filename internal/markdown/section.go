@@ -18,11 +18,12 @@ func InsertUnder(text []byte, slug, block string) (out []byte, line int, err err
 		return nil, 0, err
 	}
 	own := s.written(text)
+	block = strings.Trim(block, "\r\n")
 	if own.Start == own.End {
 		return insert(text, s.place, block)
 	}
 	eol := lineBreak(text)
-	block = withBreaks(strings.Trim(block, "\r\n"), eol)
+	block = withBreaks(block, eol)
 	if strings.Trim(block, " \t\r\n") == "" {
 		return nil, 0, noText()
 	}

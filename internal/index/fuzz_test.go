@@ -1,0 +1,59 @@
+package index_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"rookery/internal/index"
+)
+
+// FuzzHistory is TestBuildIsAFoldOfWith where the fuzzer leads the draws.
+func FuzzHistory(f *testing.F) {
+	for seed := range uint64(16) {
+		drawn := make([]byte, 4096)
+		r := rand.New(rand.NewPCG(seed, 0))
+		for i := range drawn {
+			drawn[i] = byte(r.Uint32())
+		}
+		f.Add(drawn)
+	}
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { requireFold(t, history(t)) }))
+}
+
+// FuzzHistoryOfTexts takes any texts, of two notes and the schema, where FuzzHistory takes those of a
+// list: a note is made, edited and moved, and the ids of its traits are kept as the log keeps them.
+func FuzzHistoryOfTexts(f *testing.F) {
+	for i, text := range noteTexts {
+		next := noteTexts[(i+1)%len(noteTexts)]
+		f.Add(schemaTexts[i%len(schemaTexts)], text, next, text+next)
+	}
+	f.Fuzz(func(t *testing.T, schema, first, second, third string) {
+		moved := commit(4, "x/a.md", third, "a.md", "-")
+		moved.Changes[0].From = "a.md"
+		commits := []index.Commit{
+			commit(1, "schema.yaml", schema, "a.md", first), commit(2, "a.md", second, "b.md", first),
+			commit(3, "b.md", third), moved, commit(5, "schema.yaml", "-", "x/a.md", second),
+		}
+		requireFold(t, commits)
+		x := index.Empty()
+		for _, c := range commits {
+			x = x.With(c)
+			keepIDs(x, c)
+		}
+		require.Equal(t, imageOf(x), imageOf(index.Build(slices.Values(commits))),
+			"ids that the log keeps are those that were given")
+	})
+}
+
+// requireFold requires that all ways to the same version lead to the same index.
+func requireFold(t require.TestingT, commits []index.Commit) {
+	x := index.Empty()
+	for i, c := range commits {
+		x = x.With(c)
+		require.Equal(t, imageOf(x), imageOf(index.Build(slices.Values(commits[:i+1]))))
+	}
+}

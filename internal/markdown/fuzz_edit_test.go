@@ -1,0 +1,105 @@
+package markdown_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/markdown"
+)
+
+func FuzzSectionEdit(f *testing.F) {
+	for i, s := range seeds {
+		f.Add([]byte(s), i, []string{"- x\n  y", "a\r\nb", "", "# H\n\ntext", "`", "> q"}[i%6])
+	}
+	f.Fuzz(func(t *testing.T, text []byte, i int, block string) {
+		d := markdown.Parse(text)
+		if len(text) > 10_000 {
+			return
+		}
+		slug, own := "", markdown.Span{Start: d.Body, End: d.OwnEnd()}
+		if len(d.Headings) > 0 {
+			h := d.Headings[max(0, i%len(d.Headings))]
+			at, _ := d.Section(h.Slug) // of several that declare the same id, the first
+			slug, own = h.Slug, markdown.Span{Start: at.Content, End: at.Own.End}
+		}
+		if out, line, err := markdown.InsertUnder(text, slug, block); err == nil {
+			checkAdded(t, text, out, strings.TrimLeft(block, "\r\n"), line)
+			checkAround(t, text, out, own)
+		}
+		if out, err := markdown.ReplaceSection(text, slug, block); err == nil {
+			checkAround(t, text, out, own)
+		}
+		out, removed, err := markdown.RemoveSection(text, slug)
+		if err == nil {
+			checkRemoved(t, text, out, removed)
+		}
+	})
+}
+
+// checkAround requires that nothing has changed before and behind a place.
+func checkAround(t *testing.T, text, out []byte, place markdown.Span) {
+	require.GreaterOrEqual(t, len(out), place.Start+len(text)-place.End)
+	require.Equal(t, string(text[:place.Start]), string(out[:place.Start]))
+	require.True(t, bytes.HasSuffix(out, text[place.End:]), "%q became %q", text, out)
+}
+
+// checkRemoved requires that a text lacks what was removed, and nothing else; a line break may stand
+// in its place.
+func checkRemoved(t *testing.T, text, out, removed []byte) {
+	for at := 0; ; at++ {
+		n := bytes.Index(text[at:], removed)
+		require.GreaterOrEqual(t, n, 0, "%q became %q without %q", text, out, removed)
+		at += n
+		before, after := text[:at], text[at+len(removed):]
+		if bytes.HasPrefix(out, before) && bytes.HasSuffix(out, after) && len(out) >= len(before)+len(after) {
+			between := out[len(before) : len(out)-len(after)]
+			require.Empty(t, strings.Trim(string(between), "\r\n"))
+			return
+		}
+	}
+}
+
+func FuzzReplaceOnce(f *testing.F) {
+	for i, s := range seeds {
+		f.Add([]byte(s), []string{"a", "# ", "\n\n", "---", "x\ny"}[i%5], "new\ntext")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, old, with string) {
+		out, line, err := markdown.ReplaceOnce(text, old, with)
+		if strings.Count(string(text), old) > 1 || old == "" {
+			require.Error(t, err)
+			return
+		}
+		if !strings.Contains(string(text), old) { // its line breaks may be those of another system
+			return
+		}
+		at := strings.Index(string(text), old)
+		if strings.Contains(string(text[at+1:]), old) {
+			require.Error(t, err, "occurrences that overlap count")
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, strings.Replace(string(text), old, with, 1), string(out))
+		require.Equal(t, 1+bytes.Count(text[:at], []byte("\n")), line)
+	})
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add("type", "person", "# T\n")
+	f.Add("a b", "- x", "---\n")
+	f.Add("ключ", "p\nq", "")
+	f.Fuzz(func(t *testing.T, key, value, body string) {
+		text, err := markdown.Compose([]markdown.Field{{Key: key, Value: value}}, body)
+		if err != nil || !utf8.ValidString(body) { // a note of other bytes is quarantined
+			return
+		}
+		d := markdown.Parse(text)
+		require.Nil(t, d.Problem, "%q", text)
+		_, ok := d.Frontmatter.Get(key)
+		require.True(t, ok, "%q", text)
+		require.True(t, strings.HasSuffix(string(text), body))
+	})
+}
