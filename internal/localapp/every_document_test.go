@@ -124,7 +124,7 @@ var documentCalls = []tooltest.Step{
 	// Read Command.
 	{Tool: "raven_read", Args: `{"vault":"told","path":"daily/2025-02-01.md"}`, Want: `{"ok":true,"data":{"path":"daily/2025-02-01.md","line_count":44}}`},
 	// Quick Capture; timestamps are opt-in.
-	{Tool: "raven_add", Args: `{"vault":"told","text":"Met with [[people/bob]] about [[projects/website]]","timestamp":true}`, Want: `{"ok":true,"data":{"file":"daily/2025-02-01.md","line":45,"content":"- 14:30 Met with [[people/bob]] about [[projects/website]]"}}`},
+	{Tool: "raven_add", Args: `{"vault":"told","text":"Met with [[people/bob]] about [[projects/website]]","timestamp":true}`, Want: `{"ok":true,"data":{"file":"daily/2025-02-01.md","line":45,"content":"- 14:30 Met with [[people/bob]] about [[projects/website]]"},"warnings":[{"code":"REF_NOT_FOUND","ref":"people/bob","suggested_type":"person","create_command":"rookery object create person --title \"bob\" --json"}]}`},
 	{Tool: "raven_read", Args: `{"vault":"told","path":"daily/2025-02-01.md"}`, Want: `{"ok":true,"data":{"path":"daily/2025-02-01.md","line_count":45}}`},
 	// Dry Run Mode.
 	{Tool: "raven_new", Args: `{"vault":"told","type":"person","fields":["name=Bob"],"dry_run":true}`, Want: `{"ok":true,"data":{"dry_run":true,"would_create":{"id":"people/bob","type":"person","fields":{"name":"Bob"}},"would_modify_files":[{"path":"people/bob.md","action":"create","content_preview":"---\ntype: person\nname: Bob\n---\n\n# Bob\n"}],"side_effects":[]}}`},
@@ -137,6 +137,7 @@ var documentCalls = []tooltest.Step{
 	// Example Agent Interactions.
 	{Tool: "raven_add", Args: `{"vault":"told","text":"@priority(medium) Implement dark mode toggle","to":"projects/website.md"}`, Want: `{"ok":true,"data":{"file":"projects/website.md","line":28,"content":"- @priority(medium) Implement dark mode toggle"}}`},
 	{Tool: "raven_add", Args: `{"vault":"told","text":"@priority(high) Fix mobile navigation menu","to":"projects/website.md"}`, Want: `{"ok":true,"data":{"file":"projects/website.md","line":29,"content":"- @priority(high) Fix mobile navigation menu"}}`},
+	{Tool: "raven_add", Args: `{"vault":"told","text":"Met with [[people/sarah-chen]] - potential new client","timestamp":true}`, Want: `{"ok":true,"data":{"file":"daily/2025-02-01.md","content":"- 14:30 Met with [[people/sarah-chen]] - potential new client"},"warnings":[{"code":"REF_NOT_FOUND","ref":"people/sarah-chen","suggested_type":"person","create_command":"rookery object create person --title \"sarah-chen\" --json"}]}`},
 	{Tool: "raven_object_create", Args: `{"vault":"told","type":"person","title":"Sarah Chen","fields":{}}`, Want: `{"ok":true,"data":{"id":"people/sarah-chen","type":"person","file":"people/sarah-chen.md"}}`},
 	{Tool: "raven_read", Args: `{"vault":"told","path":"daily/2025-01-27.md"}`, Want: `{"ok":true,"data":{"path":"daily/2025-01-27.md","content":` + quoted(told["daily/2025-01-27.md"]) + `,"line_count":22}}`},
 	{Tool: "raven_backlinks", Args: `{"vault":"told","target":"people/alice"}`, Want: `{"ok":true,"data":{"items":[{"source_id":"daily/2025-01-27#standup","file_path":"daily/2025-01-27.md"},{"source_id":"meetings/weekly","file_path":"meetings/weekly.md"}]}}`},

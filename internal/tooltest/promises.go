@@ -239,7 +239,7 @@ var Families = []struct {
 // Warnings are the codes of CONTRACT §1, and whether a tool that is here can warn with it.
 var Warnings = map[string]string{
 	"UNKNOWN_FIELD": "", "NOTE_QUARANTINED": "", "WARNINGS_TRUNCATED": "", "NO_RESULTS": "",
-	"REF_NOT_FOUND": "", "HAS_BACKLINKS": inDepth,
+	"REF_NOT_FOUND": "", "HAS_BACKLINKS": "",
 	"TOP_LEVEL_FOLDERS_TRUNCATED": orientYet, "TOP_TAGS_TRUNCATED": orientYet,
 	"FRONTMATTER_FIELDS_TRUNCATED": orientYet, "TREE_LIMIT_EXCEEDED": orientYet,
 	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,

@@ -60,20 +60,6 @@ func ambiguous(ref string, matches []string) *fault.Fault {
 		With("matches", some).Fix("use one of these ids")
 }
 
-// locateNote finds a note; a section is refused.
-func locateNote(idx *index.Index, id string, c vault.Clock) (*index.Note, error) {
-	p, err := locate(idx, id, c)
-	if err != nil {
-		return nil, err
-	}
-	if p.Section != nil {
-		return nil, fault.New(fault.InvalidValue,
-			"%s is a section: its fields are its heading, which edit changes", p.ID()).
-			With("argument", "id").Fix("rookery edit %s OLD NEW", p.Note.ID)
-	}
-	return p.Note, nil
-}
-
 // notFound is NOT_FOUND. It echoes no id that could not be one.
 func notFound(format, id string) *fault.Fault {
 	f := fault.New(fault.NotFound, format, id)
