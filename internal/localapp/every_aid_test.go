@@ -197,7 +197,7 @@ func TestAidsWithEveryRole(t *testing.T) {
 				session := connect(t, p.mcpAs(t, as(role, false)), version)
 				for _, made := range p.app.Catalogue.Tools() {
 					for _, r := range made.Resources {
-						p.requireUnseen(t, session, func(vault string) error {
+						requireUnseen(t, func(vault string) error {
 							_, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{
 								URI: r.Expand(map[string]string{"vault": vault, "path": "people/alice"}),
 							})
@@ -205,10 +205,10 @@ func TestAidsWithEveryRole(t *testing.T) {
 						}, role)
 					}
 					if made.Prompt {
-						p.requireUnseen(t, session, promptAt(t, session, made), role)
+						requireUnseen(t, promptAt(t, session, made), role)
 					}
 				}
-				p.requireUnlisted(t, session, role)
+				requireUnlisted(t, session, role)
 			})
 		}
 	}
@@ -234,9 +234,7 @@ var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 
 // requireUnseen requires that what reads from a vault is refused for `dark` as for one that does not
 // exist, and not for `main`, if the role is one there.
-func (p *place) requireUnseen(
-	t *testing.T, _ *mcp.ClientSession, read func(vault string) error, role auth.Role,
-) {
+func requireUnseen(t *testing.T, read func(vault string) error, role auth.Role) {
 	t.Helper()
 	plain := func(vault string) string {
 		var failed *jsonrpc.Error
@@ -254,7 +252,7 @@ func (p *place) requireUnseen(
 
 // requireUnlisted requires that nothing that is listed or completed names a vault that the role does
 // not see.
-func (p *place) requireUnlisted(t *testing.T, session *mcp.ClientSession, role auth.Role) {
+func requireUnlisted(t *testing.T, session *mcp.ClientSession, role auth.Role) {
 	t.Helper()
 	resources, err := session.ListResources(t.Context(), nil)
 	require.NoError(t, err)
