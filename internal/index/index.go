@@ -152,8 +152,8 @@ func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 		if typ == vault.Section {
 			return
 		}
-		for n := range x.notesBy(byType.name(typ), after) {
-			if n.Type == typ && n.Path != after && !yield(n) {
+		for o := range x.Objects(typ, Spot{Path: after}) {
+			if o.Section == nil && o.Note.Path != after && !yield(o.Note) {
 				return
 			}
 		}

@@ -178,6 +178,7 @@ func TestTypes(t *testing.T) {
 		"g.md", "---\ntype: page\n---\n", "h.md", "---\ntype: \"per\\0son\"\n---\n",
 	})
 	require.Equal(t, []string{"a.md", "daily/2026-03-03.md"}, paths(of.OfType("person", "")))
+	require.Equal(t, paths(of.Notes("")), paths(of.OfType("", "")), "the notes of any type")
 	require.Equal(t, []string{"d.md", "daily/2026-03-02.md", "daily/2026-03-06.md", "e.md"},
 		paths(of.OfType("daily", "")))
 	require.Equal(t, []string{
