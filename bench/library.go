@@ -78,9 +78,9 @@ func (s *suite) library(context.Context) error {
 		times int
 		paths []string
 	}{
-		{usualNote, 2000, s.paths()},
-		{hotNote, 500, []string{corpus.Hot + ".md"}},
-		{agendaNote, 20, []string{corpus.AgendaPath}},
+		{usualNote, s.cfg.ops, s.paths()},
+		{hotNote, (s.cfg.ops + 5) / 6, []string{corpus.Hot + ".md"}},
+		{agendaNote, (s.cfg.ops + 149) / 150, []string{corpus.AgendaPath}},
 	} {
 		s.result.Index.Changes = append(s.result.Index.Changes, s.change(x, c.what, c.times, c.paths))
 	}
