@@ -98,6 +98,7 @@ type search struct {
 	x     *Index
 	ref   string
 	found []candidate
+	known map[string]bool // by id; there may be one in every note
 }
 
 // A candidate is something that a reference may lead to. The object of a day may not be there.
@@ -111,8 +112,11 @@ type candidate struct {
 func (s *search) add(o Object, source string) { s.addID(o.ID(), o, source) }
 
 func (s *search) addID(id string, o Object, source string) {
-	known := slices.ContainsFunc(s.found, func(c candidate) bool { return c.id == id })
-	if !known {
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	if !s.known[id] {
+		s.known[id] = true
 		s.found = append(s.found, candidate{id, o, source})
 	}
 }
