@@ -105,14 +105,18 @@ func (x *extent) place(root *yaml.Node, i int) Entry {
 	e := Entry{Text: Span{Start: x.offset(value)}}
 	e.Text.End = x.end(value, bound{root.Column - 1, limit})
 	e.Text.End = max(e.Text.Start, min(e.Text.End, limit))
-	e.Lines = Span{lineStart(x.text, key), lineNext(x.text, max(key, e.Text.End))}
+	e.Lines = Span{lineStart(x.text, key), x.lineNext(max(key, e.Text.End))}
 	e.colon = x.colon(root.Content[i], e.Lines.Start)
 	if e.Text.Start == e.Text.End && e.colon > 0 {
 		e.Text = Span{e.colon, e.colon}
-		e.Lines.End = lineNext(x.text, e.colon)
+		e.Lines.End = x.lineNext(e.colon)
 	}
 	return e
 }
+
+// lineNext is the offset behind the line that an offset stands in. The frontmatter ends with its last
+// line, where YAML puts what is not written at all.
+func (x *extent) lineNext(at int) int { return min(lineNext(x.text, at), x.inner.End) }
 
 // colon is the offset after the colon behind a key, 0 if the key is not first in its line, or is not
 // written as a word or in quotes with a colon behind it.
