@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -8,17 +9,18 @@ import (
 	"rookery/internal/vault"
 )
 
-// swap puts a file in the place of another; nil is none. The lookups learn of it with enter.
+// swap puts a file in the place of another at its path; nil is none. The lookups learn of it with
+// enter.
 func (d *draft) swap(old, now *File) {
-	path := ""
-	if old != nil {
-		path = old.Path
-		d.files.Delete(path)
+	switch {
+	case now != nil:
+		d.files.Set(now.Path, now)
+	case old != nil:
+		d.files.Delete(old.Path)
+	default:
+		return
 	}
-	if now != nil {
-		path = now.Path
-		d.files.Set(path, now)
-	}
+	path := cmp.Or(now, old).Path
 	if _, changed := d.entered[path]; !changed {
 		d.entered[path] = old
 	}
@@ -47,7 +49,11 @@ func (d *draft) enter() {
 		d.totals.add(noteOf(now), 1)
 	}
 	var ids sync.WaitGroup
-	ids.Go(d.enterIDs)
+	if len(d.entered) > ahead { // else another goroutine costs more than it takes off
+		ids.Go(d.enterIDs)
+	} else {
+		d.enterIDs()
+	}
 	d.entries.remove(went)
 	d.entries.put(came)
 	d.sum(sums)

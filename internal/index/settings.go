@@ -19,17 +19,18 @@ type settingTexts struct{ schema, raven, rookery string }
 
 // with is the texts after a change of a file.
 func (t settingTexts) with(ch Change) settingTexts {
-	text := string(ch.Text)
-	if ch.Deleted {
-		text = ""
-	}
+	text := &t.schema
 	switch ch.Path {
 	case vault.SchemaFile:
-		t.schema = text
 	case vault.ConfigRaven:
-		t.raven = text
+		text = &t.raven
 	case vault.ConfigRookery:
-		t.rookery = text
+		text = &t.rookery
+	default:
+		return t
+	}
+	if *text = string(ch.Text); ch.Deleted {
+		*text = ""
 	}
 	return t
 }
