@@ -56,6 +56,7 @@ func TestPlanIsWhatRuns(t *testing.T) {
 		{"raven_unset", `{"id":"people/alice","unset":["tags","email"]}`},
 		{"raven_delete", `{"id":"people/bob"}`},
 		{"raven_delete", `{"id":"broken"}`},
+		{"raven_edit", `{"id":"people/alice#deep","old_str":"Hidden","new_str":"Seen"}`},
 		{"raven_add", `{"text":"one\ntwo","to":"inbox"}`},
 		{"raven_add", `{"text":"first of the day","timestamp":true}`},
 		{"raven_add", `{"text":"between","to":"people/alice#notes"}`},
