@@ -84,11 +84,11 @@ func (g *page) fields(lines ...string) {
 
 // body has a reference of each kind, and words around it.
 func (g *page) body() {
-	for _, make := range []func() Reference{
+	for _, kind := range []func() Reference{
 		g.byPath, g.byFile, g.byLoudPath, g.bySuffix, g.known, g.known, g.loud, g.bySlug, g.shared,
 		g.inSection, g.sectionName, g.byDay, g.noWord, g.noPath, g.noSection,
 	} {
-		g.line(g.sentence(3) + " " + g.refer(make()))
+		g.line(g.sentence(3) + " " + g.refer(kind()))
 		g.line("")
 	}
 }
@@ -129,7 +129,7 @@ func (g *page) identifiers() {
 	own := []string{
 		a + capital(b) + capital(c), a + "_" + b + "_" + c, b + "-" + c,
 		fmt.Sprintf("v%d.%d.%d", g.rand.IntN(9), g.rand.IntN(9), g.rand.IntN(9)),
-		g.word(g.language) + "_" + g.code3(),
+		g.word(g.language) + "_" + g.latin(),
 	}
 	g.line("")
 	for _, id := range own {
@@ -139,8 +139,8 @@ func (g *page) identifiers() {
 	g.note.Words = append(append(g.note.Words, own...), a, b, c)
 }
 
-// code3 is a short word of Latin letters.
-func (g *page) code3() string { return "x" + g.plan.code }
+// latin is a short word of Latin letters.
+func (g *page) latin() string { return "x" + g.plan.code }
 
 // code is text in which nothing refers to anything.
 func (g *page) code() {
