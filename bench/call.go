@@ -17,7 +17,7 @@ type aim string
 // The aims.
 const (
 	aimLookup    aim = "lookup"
-	aimBacklinks aim = "backlinks of the hot object"
+	aimBacklinks aim = "backlinks of an object with 5,000 references"
 	aimSearch    aim = "search"
 	aimNone      aim = "" // it costs as much as there is in what it answers
 )
@@ -45,11 +45,14 @@ type drawer struct {
 	traits []string // ids
 	tags   []string
 	day    vault.Date // the day on which it is measured
+
+	popular string // the id of the object that half of the notes refer to
 }
 
 // drawCalls draws all calls from what is in the vault.
 func (s *suite) drawCalls(x *index.Index) {
 	d := &drawer{rand: rand.New(rand.NewPCG(s.cfg.seed, uint64(s.result.Notes))), x: x, day: s.day}
+	d.popular = s.popular
 	for _, f := range s.files {
 		if isNote(f.Path) && f.Path != corpus.AgendaPath {
 			d.notes = append(d.notes, f)
@@ -127,7 +130,9 @@ func (d *drawer) links() []call {
 	return []call{
 		d.call("references to an object", "raven_backlinks", aimLookup,
 			func() in { return in{"target": d.person().ID} }),
-		d.call("references to the one that most refer to", "raven_backlinks", aimBacklinks,
+		d.call("references to the one that half of the notes refer to", "raven_backlinks", aimBacklinks,
+			d.just("target", d.popular)),
+		d.call("references to the one that most refer to", "raven_backlinks", aimNone,
 			d.just("target", corpus.Hot)),
 		d.call("references of an object", "raven_outlinks", aimLookup,
 			func() in { return in{"target": d.id()} }),
@@ -148,7 +153,7 @@ func (d *drawer) searches() []call {
 		search("a phrase", func() string { return `"` + d.words(2, "en", "fr", "pl", "vi") + `"` }),
 		search("the beginning of a word", func() string { return d.beginning() + "*" }),
 		search("Chinese or Japanese", func() string { return d.stretch("zh", "ja") }),
-		search("a word that no note has", func() string { return "lantren" + d.one("", "s", "ed") }),
+		search("a word that no note has", func() string { return "ropwalk" + d.one("", "s", "ed") }),
 		search("a word, and not another", func() string {
 			return d.words(1, "en") + " -" + d.words(1, "en")
 		}),

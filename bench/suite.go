@@ -51,17 +51,18 @@ type started struct {
 
 // A suite measures a vault of one size.
 type suite struct {
-	cfg    config
-	dir    string
-	launch launcher
-	day    vault.Date // on which it is measured
-	files  []corpus.File
-	ids    []string // of the notes that have fields of their own
-	calls  []call   // that read
-	writes int      // operations of all loads that write so far
-	server *server
-	client *client
-	result result
+	cfg     config
+	dir     string
+	launch  launcher
+	day     vault.Date // on which it is measured
+	files   []corpus.File
+	popular string   // the id of an object that half of the notes refer to
+	ids     []string // of the notes that have fields of their own
+	calls   []call   // that read
+	writes  int      // operations of all loads that write so far
+	server  *server
+	client  *client
+	result  result
 
 	refused []error // calls of kinds that must not be refused
 }
@@ -95,9 +96,19 @@ func (s *suite) generate() {
 			s.ids = append(s.ids, id)
 		}
 	}
+	s.popularize()
 	s.files = append(s.files, corpus.Agenda(string(s.day), agendaTraits))
 	for _, f := range s.files {
 		s.result.Bytes += int64(len(f.Text))
+	}
+}
+
+// popularize makes every second note refer to one object more: of 10,000 notes, 5,000.
+func (s *suite) popularize() {
+	notes := s.files[1:] // the first is the schema
+	s.popular = strings.TrimSuffix(notes[min(1, len(notes)-1)].Path, ".md")
+	for i := 0; i < len(notes); i += 2 {
+		notes[i].Text += "\n[[" + s.popular + "]]\n"
 	}
 }
 
