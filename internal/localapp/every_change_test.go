@@ -107,7 +107,7 @@ var addingInDepth = []tooltest.Step{
 	{Tool: "raven_add", Args: `{"vault":"held","text":"- # b"}`, Code: fault.InvalidValue},
 	{Tool: "raven_add", Args: "{\"vault\":\"held\",\"text\":\"so:\\n```sh\\n# a comment\\n```\",\"to\":\"people/thor\"}", Want: "{\"data\":{\"content\":\"- so:\\n  ```sh\\n  # a comment\\n  ```\"}}"},
 	{Tool: "raven_add", Args: `{"vault":"held","text":"@assignee(people/hel) and @assignee([[people/ran]])","to":"people/thor"}`, Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"people/ran","suggested_type":"person"},{"code":"REF_NOT_FOUND","ref":"people/hel","suggested_type":"person"}]}`},
-	{Tool: "raven_add", Args: `{"vault":"held","text":"nine","to":"daily/2025-02-01#standup","dry_run":true}`, Want: `{"data":{"dry_run":true,"would_update":{"id":"daily/2025-02-01#standup","changes":{}},"would_modify_files":[{"path":"daily/2025-02-01.md","action":"modify","line":14,"old_content":"","new_content":"- nine"}]}}`},
+	{Tool: "raven_add", Args: `{"vault":"held","text":"nine","to":"daily/2025-02-01#standup","dry_run":true}`, Want: `{"data":{"dry_run":true,"would_update":{"id":"daily/2025-02-01#standup","changes":{}},"would_modify_files":[{"path":"daily/2025-02-01.md","action":"modify","line":14,"new_content":"- nine"}]}}`},
 }
 
 var removingInDepth = []tooltest.Step{

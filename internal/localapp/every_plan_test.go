@@ -57,6 +57,7 @@ func TestPlanIsWhatRuns(t *testing.T) {
 		{"raven_delete", `{"id":"people/bob"}`},
 		{"raven_delete", `{"id":"broken"}`},
 		{"raven_edit", `{"id":"people/alice#deep","old_str":"Hidden","new_str":"Seen"}`},
+		{"raven_delete", `{"id":"people/alice#notes"}`},
 		{"raven_add", `{"text":"one\ntwo","to":"inbox"}`},
 		{"raven_add", `{"text":"first of the day","timestamp":true}`},
 		{"raven_add", `{"text":"between","to":"people/alice#notes"}`},
@@ -157,19 +158,23 @@ func firstOf(s string, n int) string {
 // apply makes the planned change in the text, whose line breaks are kept.
 func (f plannedFile) apply(text string) string {
 	lines := strings.SplitAfter(text, "\n")
-	head := strings.Join(lines[:f.Line-1], "")
-	rest := strings.TrimPrefix(text[len(head):], *f.Old)
-	if *f.Old == "" || *f.New == "" { // whole lines come or go, with their line breaks
-		eol := "\n"
-		if strings.Contains(text, "\r\n") {
-			eol = "\r\n"
-		}
-		if *f.New == "" {
-			return head + strings.TrimPrefix(rest, eol)
-		}
-		return head + *f.New + eol + rest
+	gone := 0
+	if f.Old != nil {
+		gone = strings.Count(*f.Old, "\n") + 1
 	}
-	return head + *f.New + rest
+	head := strings.Join(lines[:f.Line-1], "")
+	rest := strings.Join(lines[f.Line-1+gone:], "")
+	if f.New == nil {
+		return head + rest
+	}
+	eol := "\n"
+	switch {
+	case rest == "" && !strings.HasSuffix(text, "\n"):
+		eol = "" // the last line of the note has no line break
+	case strings.Contains(text, "\r\n"):
+		eol = "\r\n"
+	}
+	return head + *f.New + eol + rest
 }
 
 // TestPlanOfVaults covers the same of the tools that are about whole vaults.

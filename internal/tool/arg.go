@@ -72,7 +72,8 @@ type shared struct {
 }
 
 // Fields is an argument that gives named values: a JSON object, whose values have their JSON types,
-// or "name=value" strings, one or a list of them, whose values are Text.
+// or "name=value" strings, one or a list of them, whose values are Text. A name that is given more
+// than once has the list of its values.
 type Fields map[string]any
 
 // Text is a value as a person typed it: what it means depends on the field that it is for.
@@ -99,7 +100,19 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 		if !ok || strings.TrimSpace(name) == "" {
 			return fmt.Errorf("not of the form name=value")
 		}
-		(*f)[strings.TrimSpace(name)] = Text(value)
+		f.add(strings.TrimSpace(name), Text(value))
 	}
 	return nil
+}
+
+// add gives a name one more value.
+func (f *Fields) add(name string, value Text) {
+	switch before := (*f)[name].(type) {
+	case nil:
+		(*f)[name] = value
+	case []any:
+		(*f)[name] = append(before, value)
+	default:
+		(*f)[name] = []any{before, value}
+	}
 }

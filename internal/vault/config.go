@@ -241,23 +241,29 @@ func parseWeekday(s string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// CheckSettings is INVALID_PARAMETER for a time zone or a week start that a vault cannot have; "" is
-// the default of either.
-func CheckSettings(timezone, weekStart string) error {
-	if _, ok := loadZone(timezone); !ok && timezone != "" {
+// Settings are what a rookery.yaml can say; "" leaves each at its default.
+type Settings struct{ Timezone, WeekStart, Language string }
+
+// Check is INVALID_PARAMETER for a time zone, a week start or a language that a vault cannot have.
+func (s Settings) Check() error {
+	if _, ok := loadZone(s.Timezone); !ok && s.Timezone != "" {
 		return fault.New(fault.InvalidParameter, badZone).With("argument", "timezone")
 	}
-	if _, ok := parseWeekday(weekStart); !ok && weekStart != "" {
+	if _, ok := parseWeekday(s.WeekStart); !ok && s.WeekStart != "" {
 		return fault.New(fault.InvalidParameter, badWeekStart).With("argument", "week_start")
+	}
+	if _, ok := ParseLanguage(s.Language); !ok && s.Language != "" {
+		return fault.New(fault.InvalidParameter, "%s", badLanguage()).With("argument", "language")
 	}
 	return nil
 }
 
-// ConfigText is a rookery.yaml with these settings; "" leaves one at its default. CheckSettings says
-// whether they can be.
-func ConfigText(timezone, weekStart string) []byte {
+// Text is a rookery.yaml with these settings. Check says whether they can be.
+func (s Settings) Text() []byte {
 	var b strings.Builder
-	for _, e := range [][2]string{{"timezone", timezone}, {"week_start", weekStart}} {
+	for _, e := range [][2]string{
+		{"timezone", s.Timezone}, {"week_start", s.WeekStart}, {"language", s.Language},
+	} {
 		if e[1] != "" {
 			b.WriteString(e[0] + ": " + yamlText(e[1]) + "\n")
 		}

@@ -136,24 +136,32 @@ func TestLanguage(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	require.NoError(t, vault.CheckSettings("", ""))
-	require.NoError(t, vault.CheckSettings("America/Argentina/Buenos_Aires", "saturday"))
-	for _, r := range [][2]string{{"Nowhere", ""}, {"", "Mon"}, {"Local", ""}, {"a\nb: c", ""}} {
-		err := vault.CheckSettings(r[0], r[1])
+	require.NoError(t, vault.Settings{}.Check())
+	require.NoError(t, vault.Settings{
+		Timezone: "America/Argentina/Buenos_Aires", WeekStart: "saturday", Language: "de-AT",
+	}.Check())
+	for _, r := range []vault.Settings{
+		{Timezone: "Nowhere"}, {WeekStart: "Mon"}, {Timezone: "Local"}, {Timezone: "a\nb: c"},
+		{Language: "klingon"},
+	} {
+		err := r.Check()
 		require.True(t, fault.Is(err, fault.InvalidParameter), "%v", r)
 	}
 	for _, name := range []string{"Europe/Vienna", "Etc/GMT+5", "UTC", ""} {
-		c, err := vault.ParseConfig(nil, vault.ConfigText(name, "sunday"))
+		c, err := vault.ParseConfig(nil, vault.Settings{
+			Timezone: name, WeekStart: "sunday", Language: "de",
+		}.Text())
 		require.NoError(t, err)
+		require.Equal(t, "german", c.Language)
 		require.Equal(t, time.Sunday, c.WeekStart)
 		if name != "" {
 			require.Equal(t, name, c.Timezone)
 		}
 	}
-	_, err := vault.ParseConfig(nil, vault.ConfigText("a\nweek_start: \"b", ""))
+	_, err := vault.ParseConfig(nil, vault.Settings{Timezone: "a\nweek_start: \"b"}.Text())
 	require.Len(t, fault.Of(err).Errors, 0, "a setting cannot bring another one with it")
 	require.Contains(t, err.Error(), "IANA")
-	require.Empty(t, vault.ConfigText("", ""))
+	require.Empty(t, vault.Settings{}.Text())
 }
 
 func TestDailyNote(t *testing.T) {

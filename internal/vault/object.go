@@ -73,8 +73,11 @@ func readTags(v any, c Clock) (any, error) {
 
 // readUndeclared reads a field of which the schema says nothing.
 func readUndeclared(name string, v any) (any, error) {
-	if t, ok := v.(Text); ok {
-		v = t.yaml()
+	switch given := v.(type) {
+	case Text:
+		v = given.yaml()
+	case []any:
+		v = readTexts(given)
 	}
 	if _, ok := v.(map[string]any); ok {
 		return nil, fault.New(fault.InvalidValue,
@@ -82,6 +85,18 @@ func readUndeclared(name string, v any) (any, error) {
 			With("field", name)
 	}
 	return v, nil
+}
+
+// readTexts is a list with the texts that people typed read as YAML would.
+func readTexts(list []any) []any {
+	read := make([]any, len(list))
+	for i, v := range list {
+		if t, ok := v.(Text); ok {
+			v = t.yaml()
+		}
+		read[i] = v
+	}
+	return read
 }
 
 // Missing is a MISSING_REQUIRED for each field that an object of the type must have and that is not

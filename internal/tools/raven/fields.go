@@ -16,12 +16,23 @@ import (
 func typed(in tool.Fields) map[string]any {
 	out := make(map[string]any, len(in))
 	for name, v := range in {
-		if t, ok := v.(tool.Text); ok {
-			v = vault.Text(t)
-		}
-		out[name] = v
+		out[name] = typedValue(v)
 	}
 	return out
+}
+
+func typedValue(v any) any {
+	switch v := v.(type) {
+	case tool.Text:
+		return vault.Text(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = typedValue(v[i])
+		}
+		return list
+	}
+	return v
 }
 
 // unknownFields warns of the fields that a type does not declare: they are written all the same.

@@ -63,8 +63,8 @@ type fileChange struct {
 	Action     string  `json:"action" jsonschema:"create, modify or delete"`
 	Preview    string  `json:"content_preview,omitempty"`
 	Line       int     `json:"line,omitempty"`
-	OldContent *string `json:"old_content,omitempty"`
-	NewContent *string `json:"new_content,omitempty"`
+	OldContent *string `json:"old_content,omitempty" jsonschema:"left out where lines only come"`
+	NewContent *string `json:"new_content,omitempty" jsonschema:"left out where lines only go"`
 }
 
 // maxPreview is how many characters of a new file a plan shows.
@@ -94,8 +94,7 @@ func changeOf(s repo.Staged) fileChange {
 		c.Action, c.Preview = "create", firstRunes(string(s.New), maxPreview)
 	default:
 		c.Action = "modify"
-		old, now, line := differing(s.Old, s.New)
-		c.Line, c.OldContent, c.NewContent = line, &old, &now
+		c.OldContent, c.NewContent, c.Line = differing(s.Old, s.New)
 	}
 	return c
 }
@@ -111,8 +110,8 @@ func firstRunes(s string, n int) string {
 }
 
 // differing are the lines from the first to the last that differ, in both texts, and the number of
-// the first.
-func differing(old, now []byte) (string, string, int) {
+// the first. Where lines only come or only go, the other text has none of them, which is nil.
+func differing(old, now []byte) (*string, *string, int) {
 	a, b := bytes.SplitAfter(old, []byte("\n")), bytes.SplitAfter(now, []byte("\n"))
 	first := 0
 	for first < min(len(a), len(b)) && bytes.Equal(a[first], b[first]) {
@@ -122,8 +121,14 @@ func differing(old, now []byte) (string, string, int) {
 	for last < min(len(a), len(b))-first && bytes.Equal(a[len(a)-1-last], b[len(b)-1-last]) {
 		last++
 	}
-	block := func(lines [][]byte) string {
-		return strings.TrimRight(string(bytes.Join(lines[first:len(lines)-last], nil)), "\r\n")
+	block := func(lines [][]byte) *string {
+		lines = lines[first : len(lines)-last]
+		if len(lines) == 0 {
+			return nil
+		}
+		text := strings.TrimSuffix(string(bytes.Join(lines, nil)), "\n")
+		text = strings.TrimSuffix(text, "\r")
+		return &text
 	}
 	return block(a), block(b), first + 1
 }

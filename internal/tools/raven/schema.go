@@ -38,6 +38,7 @@ type config struct {
 	Exclude        []string `json:"exclude"`
 	Timezone       string   `json:"timezone"`
 	WeekStart      string   `json:"week_start"`
+	Language       string   `json:"language" jsonschema:"what its notes are written in, for search"`
 }
 
 type capture struct {
@@ -268,7 +269,7 @@ func configOf(c vault.Config) config {
 		Capture:        capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
 		Deletion:       deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
 		Exclude:        append([]string{}, c.Exclude...), Timezone: c.Timezone,
-		WeekStart: strings.ToLower(c.WeekStart.String()),
+		WeekStart: strings.ToLower(c.WeekStart.String()), Language: c.Language,
 	}
 }
 

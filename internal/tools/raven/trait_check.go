@@ -15,7 +15,9 @@ import (
 func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	idx := tx.Index()
 	c := traitChecker{
-		traitReader: traitReader{schema: idx.Schema(), clock: clock(idx, tx.Now())},
+		traitReader: traitReader{
+			idx: idx, schema: idx.Schema(), clock: clock(idx, tx.Now()),
+		},
 		rewrite:     rewrite{trait: t}, seen: map[string]bool{},
 	}
 	if t.Field {

@@ -73,7 +73,7 @@ func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, home, error) {
 	if err != nil {
 		return markdown.NewTrait{}, home{}, err
 	}
-	r := traitReader{schema: s, clock: clock(tx.Index(), tx.Now())}
+	r := traitReader{idx: tx.Index(), schema: s, clock: clock(tx.Index(), tx.Now())}
 	line := in.line(&r)
 	h, err := in.home(tx)
 	if err != nil {

@@ -118,6 +118,7 @@ func daysOf(i vault.Interval, zone *time.Location) (from, to string) {
 
 // A traitReader reads values that are to be written for traits, and gathers what is wrong with them.
 type traitReader struct {
+	idx      *index.Index
 	schema   *vault.Schema
 	clock    vault.Clock
 	problems []*fault.Fault
@@ -145,6 +146,10 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 			"Trait '%s' needs a value: it has no default", def.Name).With("field", def.Name))
 	case isBool && def.Type != "bool":
 		return strconv.FormatBool(b) // one of an enum, which must not become a bare annotation
+	default:
+		if f := wrongTarget(r.idx, def, read); f != nil {
+			r.problems = append(r.problems, f)
+		}
 	}
 	return read
 }

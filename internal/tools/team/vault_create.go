@@ -25,6 +25,7 @@ type vaultCreateIn struct {
 type vaultConfig struct {
 	Timezone  string `json:"timezone,omitempty" jsonschema:"an IANA name such as Europe/Oslo; default UTC"`
 	WeekStart string `json:"week_start,omitempty" jsonschema:"monday or sunday; default monday"`
+	Language  string `json:"language,omitempty" jsonschema:"what its notes are written in, for search: german or de; default english"`
 }
 
 // vaultOut is the answer of the tools that change a vault as a whole.
@@ -84,9 +85,9 @@ func (c *vaultConfig) files() ([]repo.Note, error) {
 	if c == nil || *c == (vaultConfig{}) {
 		return nil, nil
 	}
-	if err := vault.CheckSettings(c.Timezone, c.WeekStart); err != nil {
+	s := vault.Settings{Timezone: c.Timezone, WeekStart: c.WeekStart, Language: c.Language}
+	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	text := vault.ConfigText(c.Timezone, c.WeekStart)
-	return []repo.Note{{Path: vault.ConfigRookery, Text: text}}, nil
+	return []repo.Note{{Path: vault.ConfigRookery, Text: s.Text()}}, nil
 }
