@@ -136,3 +136,24 @@ func BenchmarkBusy(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkEvents tells of a line more: of a note of an ordinary size, and of one with 10,000
+// traits.
+func BenchmarkEvents(b *testing.B) {
+	commits := sampleCommits()
+	schema, ordinary := string(commits[0].Changes[0].Text), commits[5002].Changes[0]
+	for _, file := range []corpus.File{
+		{Path: ordinary.Path, Text: string(ordinary.Text)},
+		corpus.Agenda("2026-03-01", 10_000),
+	} {
+		now := file.Text + "\nA line.\n"
+		x := index.Empty().With(commit(1, "schema.yaml", schema, file.Path, file.Text))
+		y := x.With(commit(2, file.Path, now))
+		b.Run(file.Path, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				index.Events(x, y, file.Path, index.Texts{Old: []byte(file.Text), New: []byte(now)})
+			}
+		})
+	}
+}

@@ -262,7 +262,7 @@ func plainFields(o Object) map[string]any {
 
 // traits tells of the traits that came, changed and went. One that only moved did not change.
 func (c *change) traits(was, is *Note) {
-	had := map[string]*Trait{}
+	had := make(map[string]*Trait, len(was.Annotations))
 	for t := range was.Traits() {
 		had[t.ID] = t
 	}
@@ -282,11 +282,15 @@ func (c *change) traits(was, is *Note) {
 	}
 }
 
-// trait tells of a trait that was there before.
+// trait tells of a trait that was there before, unless it is as it was.
 func (c *change) trait(was, is *Trait) {
+	said := was.Saying == is.Saying || reflect.DeepEqual(was.Value(), is.Value())
+	if said && was.ContentText == is.ContentText && was.fragment() == is.fragment() {
+		return
+	}
 	old, now := describeTrait("update", c.before, was), describeTrait("update", c.after, is)
 	changes := map[string]any{}
-	if !reflect.DeepEqual(was.Value(), is.Value()) {
+	if !said {
 		changes["value"] = OldNew{old.Value, now.Value}
 	}
 	if old.Content != now.Content {
@@ -294,9 +298,6 @@ func (c *change) trait(was, is *Trait) {
 	}
 	if old.Parent != now.Parent {
 		changes["parent"] = OldNew{old.Parent, now.Parent}
-	}
-	if len(changes) == 0 {
-		return
 	}
 	if old.Line != now.Line {
 		changes["line"] = OldNew{old.Line, now.Line}

@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Lines of a note, for what changed in the own text of its objects.
 type noteLines struct {
 	note  *Note
 	lines [][]byte
-	told  map[int]bool // those that are told of otherwise, by number from 1
+	told  []bool // by number from 1, whether a line is told of otherwise
 }
 
 // newLines parts the text of a note. Lines with traits and declarations are told of otherwise.
 func newLines(n *Note, text []byte) noteLines {
-	l := noteLines{n, slices.Collect(bytes.Lines(text)), map[int]bool{}}
+	lines := slices.AppendSeq(make([][]byte, 0, n.LineCount), bytes.Lines(text))
+	l := noteLines{n, lines, make([]bool, 1+max(len(lines), n.LineCount))}
 	for t := range n.Traits() {
 		l.told[t.Line] = true
 	}
@@ -53,29 +55,49 @@ func (l noteLines) own(o Object) (plain, told [][]byte) {
 	return plain, told
 }
 
+// alike reports whether an object has the lines that another one has, and of the same of them is told
+// otherwise.
+func (l noteLines) alike(o Object, of noteLines, other Object) bool {
+	first, last := l.span(o)
+	begin, end := of.span(other)
+	if last-first != end-begin {
+		return false
+	}
+	for i := first; i <= last; i++ {
+		j := begin + i - first
+		if l.told[i] != of.told[j] || !bytes.Equal(l.lines[i-1], of.lines[j-1]) {
+			return false
+		}
+	}
+	return true
+}
+
 // ownTexts are the own texts of an object before and after, as far as they tell something new.
 func ownTexts(was, is noteLines, before, now Object) Texts {
+	if was.alike(before, is, now) {
+		return Texts{}
+	}
 	old, oldTold := was.own(before)
 	next, nextTold := is.own(now)
 	old, next = without(old, nextTold, oldTold), without(next, oldTold, nextTold)
 	return Texts{bytes.Join(old, nil), bytes.Join(next, nil)}
 }
 
-var (
-	annotation = regexp.MustCompile(`@[A-Za-z0-9_-]+([ \t]*\([^)\n]*\))?`)
-	blanks     = regexp.MustCompile(`[ \t\r\n]+`)
-)
+var annotation = regexp.MustCompile(`@[A-Za-z0-9_-]+([ \t]*\([^)\n]*\))?`)
 
 // bare is a line without annotations and without the blanks around them.
-func bare(line []byte) string {
-	line = annotation.ReplaceAll(line, []byte(" "))
-	return string(bytes.TrimSpace(blanks.ReplaceAll(line, []byte(" "))))
+func bare(line []byte) string { return collapsed(annotation.ReplaceAll(line, []byte(" "))) }
+
+// collapsed is a line with one blank for many, and none around it.
+func collapsed(line []byte) string {
+	blank := func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
+	return strings.TrimSpace(string(bytes.Join(bytes.FieldsFunc(line, blank), []byte{' '})))
 }
 
 // without drops the lines that are on the other side with an annotation that is no more, or not yet:
 // the trait's event tells of them. here are the lines with annotations on this side.
 func without(lines, there, here [][]byte) [][]byte {
-	if len(there) == 0 {
+	if there, here = differing(there, here); len(there) == 0 {
 		return lines
 	}
 	left := map[string]int{}
@@ -86,7 +108,7 @@ func without(lines, there, here [][]byte) [][]byte {
 		left[bare(line)]--
 	}
 	return slices.DeleteFunc(slices.Clone(lines), func(line []byte) bool {
-		key := string(bytes.TrimSpace(blanks.ReplaceAll(line, []byte(" "))))
+		key := collapsed(line)
 		if left[key] <= 0 {
 			return false
 		}
