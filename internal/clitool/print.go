@@ -16,13 +16,16 @@ type printer struct {
 	terminal bool // of out: tables and no control characters
 	colour   bool
 	width    int
+	columns  []string // of a list, the members worth showing; empty: all
 }
 
 // printer is the printer for a form. Without a terminal, or where colours are unwanted
 // (no-color.org), there are none.
 func (a *App) printer(f form) *printer {
 	colour := a.Terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
-	return &printer{a.Out, a.Err, f, a.Terminal, colour, a.width()}
+	return &printer{
+		out: a.Out, err: a.Err, form: f, terminal: a.Terminal, colour: colour, width: a.width(),
+	}
 }
 
 // The colours of a terminal (ECMA-48, SGR). The environment that counts is the App's, so no package

@@ -28,6 +28,9 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 		p.warnings(ans)
 		return nil
 	}
+	if _, chosen := r.args["only"]; !chosen {
+		p.columns = c.tool.Columns
+	}
 	return p.success(ans, c.nextPage(ans))
 }
 

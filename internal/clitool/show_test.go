@@ -291,3 +291,28 @@ func TestCompletion(t *testing.T) {
 		require.Contains(t, out, "rookery")
 	}
 }
+
+// TestColumns covers that a person is shown the columns that the tool names, as far as there are any,
+// and a program, or who names others, all of them.
+func TestColumns(t *testing.T) {
+	tools := ravenTools()
+	for _, made := range tools {
+		made.Columns = []string{"n", "id"}
+	}
+	for _, c := range []struct {
+		data string
+		args []string
+		want string
+	}{
+		{`{"items":[{"id":"a","n":1,"x":2}]}`, nil, "n\tid\n1\ta\n"},
+		{`{"items":[{"id":"a","x":2}]}`, nil, "id\na\n"},
+		{`{"items":[{"name":"a","x":2}]}`, nil, "name\tx\na\t2\n"},
+		{`{"items":[{"id":"a","x":2}]}`, []string{"--only", "id", "--only", "x"}, "id\tx\na\t2\n"},
+		{`{"items":[{"id":"a","x":2}]}`, []string{"--bare"}, `{"items":[{"id":"a","x":2}]}` + "\n"},
+	} {
+		s := newShell(t, tools)
+		s.inner = canned(answer(c.data))
+		_, out, errs := s.run(append([]string{"object", "list"}, c.args...)...)
+		require.Equal(t, c.want, out, errs)
+	}
+}

@@ -1,6 +1,7 @@
 package clitool
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -10,7 +11,7 @@ import (
 // table prints objects as rows, a column for each name that says something in any of them, in the
 // order in which the names come first.
 func (p *printer) table(items []value) {
-	columns := columnsOf(items)
+	columns := p.chosen(columnsOf(items))
 	if !p.terminal {
 		p.rows(columns, items)
 		return
@@ -71,6 +72,20 @@ func (p *printer) configs(columns []string) []table.ColumnConfig {
 }
 
 func snip(cell string, width int) string { return text.Snip(cell, width, "…") }
+
+// chosen are those of the columns that are worth showing: all of them, if none is.
+func (p *printer) chosen(columns []string) []string {
+	var chosen []string
+	for _, name := range p.columns {
+		if slices.Contains(columns, name) {
+			chosen = append(chosen, name)
+		}
+	}
+	if len(chosen) == 0 {
+		return columns
+	}
+	return chosen
+}
 
 // columnsOf are the names that any of the objects has something to show under.
 func columnsOf(items []value) []string {

@@ -46,6 +46,10 @@ type Spec struct {
 	// from a list in the answer.
 	Input, Output *Files
 
+	// Columns are the members of the items of its list that a person is shown, in order; empty: all.
+	// Programs get every one, and so does who names some with `only`.
+	Columns []string
+
 	// Resources are the documents that the tool reads for clients that know documents by a URI.
 	Resources []Resource
 

@@ -29,6 +29,7 @@ func (f tools) backlinks() *tool.Tool {
 		Doc: backlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
 		Commands: []tool.Command{{Words: "backlinks", Args: []string{"target"}}},
+		Columns:  []string{"source_id", "line", "content"},
 	}, f.listBacklinks)
 }
 

@@ -37,6 +37,7 @@ func (f tools) outlinks() *tool.Tool {
 		Doc: outlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
 		Commands: []tool.Command{{Words: "outlinks", Args: []string{"target"}}},
+		Columns:  []string{"source_id", "line", "target_raw", "target_id", "content"},
 	}, f.listOutlinks)
 }
 

@@ -46,6 +46,7 @@ func (f tools) search() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/object-search"},
 		Commands: []tool.Command{{Words: "object search", Args: []string{"query"}}},
+		Columns:  []string{"id", "title", "line_start", "snippet"},
 	}, f.searchNotes)
 }
 

@@ -42,6 +42,9 @@ func (f tools) traitList() *tool.Tool {
 			{Words: "trait", Args: []string{"trait_type"}},
 			{Words: "trait list", Args: []string{"trait_type"}},
 		},
+		Columns: []string{
+			"id", "value", "content_text", "sibling_traits", "file_path", "line_number",
+		},
 	}, f.listTraits)
 }
 

@@ -24,6 +24,7 @@ func (f tools) untyped() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/untyped"},
 		Commands: []tool.Command{{Words: "untyped"}},
+		Columns:  []string{"id", "type", "heading", "fields", "last_modified_at"},
 	}, func(ctx context.Context, c auth.Caller, in untypedIn) (objectListOut, error) {
 		v, err := f.view(ctx, c, in.Vault.Vault)
 		if err != nil {
