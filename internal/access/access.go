@@ -73,7 +73,7 @@ func vaultOf(ctx context.Context, c *tool.Call, vaults Vaults) (string, error) {
 		f := fault.New(fault.InvalidParameter, "say which vault is meant: argument \"vault\"").
 			With("argument", "vault").With("available", seen)
 		if len(seen) == 0 {
-			f = f.Fix("make one: team_vault_create")
+			f = f.Fix("rookery vault create NAME")
 		}
 		return "", f
 	}

@@ -1,6 +1,8 @@
 package markdown
 
 import (
+	"math"
+
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -11,7 +13,7 @@ import (
 // a bound the time to parse is the square of the depth.
 const maxDepth = 100
 
-// blockParser finds the blocks of a note, and leaves what is in them alone.
+// blockParser finds the blocks of a note, and leaves what is in them alone: prose reads that.
 var blockParser = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -27,6 +29,9 @@ var blockParser = parser.NewParser(
 	),
 	parser.WithParagraphTransformers(
 		util.Prioritized(definitions{}, 100),
+	),
+	parser.WithInlineParsers(
+		util.Prioritized(unread{}, 100),
 	),
 )
 
@@ -44,11 +49,30 @@ const maxDefinitionLines = 1000
 // A definitions transformer takes the link definitions out of the start of a paragraph.
 type definitions struct{}
 
-// Transform leaves a paragraph as it is that is too long.
+// Transform leaves a paragraph as it is that is too long, or begins with no definition.
 func (definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
-	if p.Lines().Len() <= maxDefinitionLines {
+	if p.Lines().Len() > maxDefinitionLines || p.Lines().Len() == 0 {
+		return
+	}
+	first := p.Lines().At(0)
+	line := r.Source()[first.Start:first.Stop]
+	if start := line[util.TrimLeftSpaceLength(line):]; len(start) > 0 && start[0] == '[' {
 		parser.LinkReferenceParagraphTransformer.Transform(p, r, pc)
 	}
+}
+
+// An unread parser takes the text of a block in one piece. Without it, goldmark would make a node of
+// every line.
+type unread struct{}
+
+// Trigger is what a block can begin with: punctuation, and a blank, which stands for all else.
+func (unread) Trigger() []byte { return []byte(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") }
+
+// Parse goes behind the last line.
+func (unread) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	_, at := block.Position()
+	block.SetPosition(math.MaxInt, at)
+	return ast.NewText()
 }
 
 // A shallow parser opens containers only down to maxDepth.

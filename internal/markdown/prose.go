@@ -223,5 +223,5 @@ func (p *prose) shown(at Span) string {
 			b = append(b, p.src[i])
 		}
 	}
-	return valid(bytes.Join(bytes.Fields(b), []byte{' '}))
+	return collapse(b)
 }

@@ -12,6 +12,8 @@ type rendered struct {
 	text   []byte
 	from   []int // the offset in the block that each byte comes from
 	closed int   // where the last search for a closing parenthesis ended
+
+	rest []byte // what without leaves
 }
 
 // render shows a line of the text. The line ends before its line break.
@@ -81,16 +83,28 @@ func (r *rendered) closing(at int) int {
 	return r.closed
 }
 
-// without is the text but for the spans, which are in order, its blanks collapsed.
-func (r *rendered) without(spans []Span) string {
-	var b bytes.Buffer
+// without is the text but for the annotations, which are in order, its blanks collapsed.
+func (r *rendered) without(all []annotation) string {
+	r.rest = r.rest[:0]
 	at := 0
-	for _, s := range spans {
-		b.Write(r.text[at:s.Start])
-		at = s.End
+	for _, a := range all {
+		r.rest = append(r.rest, r.text[at:a.whole.Start]...)
+		at = a.whole.End
 	}
-	b.Write(r.text[at:])
-	return strings.Join(strings.Fields(valid(b.Bytes())), " ")
+	r.rest = append(r.rest, r.text[at:]...)
+	return collapse(r.rest)
+}
+
+// collapse is a text with one blank for many, and none around it. It writes over the text.
+func collapse(text []byte) string {
+	out := text[:0]
+	for word := range bytes.FieldsSeq(text) {
+		if len(out) > 0 {
+			out = append(out, ' ')
+		}
+		out = append(out, word...)
+	}
+	return valid(out)
 }
 
 // valid is a text as a string of valid UTF-8.

@@ -16,6 +16,7 @@ const emptySlug = "section"
 // Letters are composed (NFC) first, so that none loses an accent.
 func Slug(heading string) string {
 	var b strings.Builder
+	b.Grow(len(heading))
 	dash := false
 	for _, r := range norm.NFC.String(strings.ToLower(heading)) {
 		switch {

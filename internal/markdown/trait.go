@@ -116,30 +116,40 @@ func (b *bodyReader) traits(r *rendered, l blockLine) {
 		Scope: b.scope(), Line: l.number, lone: l.lone,
 		Content: valid(bytes.TrimSpace(b.prose.src[l.Start:l.End])),
 	}
-	var spans []Span
 	for _, a := range b.found {
-		spans = append(spans, a.whole)
 		if a.name == pinName && t.Pin == "" {
 			t.Pin = b.pinned(a)
 			t.pin = Span{a.src.Start + l.shift, a.src.End + l.shift}
 		}
 	}
-	t.ContentText = r.without(spans)
+	t.ContentText = r.without(b.found)
 	for _, a := range b.found {
 		if a.name != pinName {
-			b.doc.Traits = append(b.doc.Traits, b.trait(t, a, l))
+			b.doc.Traits = append(b.roomForTraits(), t)
+			b.trait(&b.doc.Traits[len(b.doc.Traits)-1], a, l)
 		}
 	}
 }
 
+// traitBytes is how many bytes of a text there are to a trait, in one that has many.
+const traitBytes = 32
+
+// roomForTraits are the traits of the note, before the first with room for what may follow.
+func (b *bodyReader) roomForTraits() []Trait {
+	if b.doc.Traits != nil {
+		return b.doc.Traits
+	}
+	rest := b.text[b.at:]
+	return make([]Trait, 0, 1+min(bytes.Count(rest, []byte{'@'}), len(rest)/traitBytes))
+}
+
 // trait fills in what is a trait's own.
-func (b *bodyReader) trait(t Trait, a annotation, l blockLine) Trait {
+func (b *bodyReader) trait(t *Trait, a annotation, l blockLine) {
 	t.Name = a.name
 	t.Raw = valid(bytes.TrimSpace(b.prose.src[a.value.Start:a.value.End]))
 	t.Value, t.Kind = traitValue(t.Raw)
 	t.Span = Span{a.src.Start + l.shift, a.src.End + l.shift}
 	t.Text = Span{a.value.Start + l.shift, a.value.End + l.shift}
-	return t
 }
 
 // pinned is the id that an annotation gives.
@@ -151,20 +161,20 @@ func (b *bodyReader) pinned(a annotation) string {
 
 // traitValue types the value of a trait by its form.
 func traitValue(raw string) (any, Kind) {
-	switch v := readValue(raw, false).(type) {
+	value := readValue(raw, false)
+	switch v := value.(type) {
 	case nil:
 		return nil, KindNone
 	case Ref:
-		return v, KindRef
+		return value, KindRef
 	case []any:
-		return v, KindList
+		return value, KindList
 	case string:
 		if v == raw {
-			return v, timeKind(v)
+			return value, timeKind(v)
 		}
-		return v, KindString
 	}
-	return raw, KindString
+	return value, KindString
 }
 
 // timeKind tells a date and a time from other texts.
@@ -172,8 +182,11 @@ func timeKind(s string) Kind {
 	if len(s) < len(time.DateOnly) || s[4] != '-' {
 		return KindString
 	}
-	if _, err := time.Parse(time.DateOnly, s); err == nil {
-		return KindDate
+	if len(s) == len(time.DateOnly) {
+		if _, err := time.Parse(time.DateOnly, s); err == nil {
+			return KindDate
+		}
+		return KindString
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02T15:04:05"} {
 		if _, err := time.Parse(layout, s); err == nil {

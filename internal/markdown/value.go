@@ -19,7 +19,11 @@ var wikilink = regexp.MustCompile(`^\[\[([^\[\]|\n]+)(\|[^\]\n]+)?\]\]$`)
 
 // refOf is the reference that a whole text is.
 func refOf(s string) (Ref, bool) {
-	m := wikilink.FindStringSubmatch(strings.TrimSpace(s))
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, "[[") {
+		return "", false
+	}
+	m := wikilink.FindStringSubmatch(s)
 	if m == nil {
 		return "", false
 	}

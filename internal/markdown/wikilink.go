@@ -20,9 +20,9 @@ func wikiAt(src []byte, at int) (wiki, bool) {
 	}
 	window := src[:min(len(src), at+maxWikilink)]
 	w.target.Start = at + 2
-	end := at + 2
-	for end < len(window) && bytes.IndexByte([]byte("[]|\n"), window[end]) < 0 {
-		end++
+	end := len(window)
+	if n := bytes.IndexAny(window[at+2:], "[]|\n"); n >= 0 {
+		end = at + 2 + n
 	}
 	w.target.End = end
 	if end < len(window) && window[end] == '|' {
