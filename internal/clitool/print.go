@@ -122,6 +122,9 @@ func (a *App) refuse(e *usageError, wantsJSON bool) {
 func (p *printer) warnings(ans *answer) {
 	for _, w := range ans.warnings {
 		p.line("warning: ", yellow, w.Code+" "+w.Message)
+		if command, ok := w.Fields["create_command"].(string); ok {
+			p.fixes([]string{command})
+		}
 	}
 }
 

@@ -316,3 +316,11 @@ func TestColumns(t *testing.T) {
 		require.Equal(t, c.want, out, errs)
 	}
 }
+
+func TestWarningsShowTheCommandThatHelps(t *testing.T) {
+	code, _, errs := show(t, `{"ok":true,"data":{"action":"created"},"warnings":[{"code":"REF_NOT_FOUND",
+		"message":"nothing is called \"x\" yet","create_command":"rookery object create page --title x"}]}`, false)
+	require.Zero(t, code)
+	require.Equal(t, "warning: REF_NOT_FOUND nothing is called \"x\" yet\n"+
+		"try: rookery object create page --title x\n", errs)
+}
