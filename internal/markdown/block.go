@@ -61,18 +61,21 @@ func (definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context)
 	}
 }
 
-// An unread parser takes the text of a block in one piece. Without it, goldmark would make a node of
-// every line.
+// An unread parser takes the text of a block in one piece. Without it, goldmark would look at every
+// byte, and make a node of every line.
 type unread struct{}
+
+// unreadKey is where a context keeps the node of the text that was taken last.
+var unreadKey = parser.NewContextKey()
 
 // Trigger is what a block can begin with: punctuation, and a blank, which stands for all else.
 func (unread) Trigger() []byte { return []byte(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") }
 
-// Parse goes behind the last line.
-func (unread) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+// Parse goes behind the last line. The node moves from block to block: nobody looks at it.
+func (unread) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	_, at := block.Position()
 	block.SetPosition(math.MaxInt, at)
-	return ast.NewText()
+	return pc.ComputeIfAbsent(unreadKey, func() any { return ast.NewText() }).(ast.Node)
 }
 
 // A shallow parser opens containers only down to maxDepth.

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +19,8 @@ type rendered struct {
 
 // render shows a line of the text. The line ends before its line break.
 func (p *prose) render(r *rendered, at Span) {
-	r.text, r.from, r.closed = r.text[:0], r.from[:0], 0
+	r.text, r.from = slices.Grow(r.text[:0], at.End-at.Start), slices.Grow(r.from[:0], at.End-at.Start)
+	r.closed = 0
 	next := sort.Search(len(p.atoms), func(i int) bool { return p.atoms[i].Start >= at.Start })
 	for i := at.Start; i < at.End; {
 		for next < len(p.atoms) && p.atoms[next].Start < i {

@@ -3,7 +3,6 @@ package markdown
 import (
 	"math"
 	"math/big"
-	"regexp"
 	"strings"
 	"time"
 
@@ -14,20 +13,16 @@ import (
 // `[[target|shown]]`, as it is written there.
 type Ref string
 
-// wikilink is a whole text that is a reference.
-var wikilink = regexp.MustCompile(`^\[\[([^\[\]|\n]+)(\|[^\]\n]+)?\]\]$`)
-
 // refOf is the reference that a whole text is.
 func refOf(s string) (Ref, bool) {
-	s = strings.TrimSpace(s)
-	if !strings.HasPrefix(s, "[[") {
+	inner, opens := strings.CutPrefix(strings.TrimSpace(s), "[[")
+	inner, closes := strings.CutSuffix(inner, "]]")
+	target, shown, named := strings.Cut(inner, "|")
+	if !opens || !closes || strings.ContainsAny(target, "[]\n") ||
+		named && (shown == "" || strings.ContainsAny(shown, "]\n")) {
 		return "", false
 	}
-	m := wikilink.FindStringSubmatch(s)
-	if m == nil {
-		return "", false
-	}
-	target := strings.TrimSpace(m[1])
+	target = strings.TrimSpace(target)
 	return Ref(target), target != ""
 }
 
