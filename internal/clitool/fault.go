@@ -17,7 +17,7 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 	if indent != "" {
 		label = indent + "- "
 	}
-	p.line(label, red, fmt.Sprintf("%s%s (%s)", place(f.Location), f.Message, f.Code))
+	p.line(label, red, fmt.Sprintf("%s%s (%s)", place(f.Location, f.Message), f.Message, f.Code))
 	for _, key := range slices.Sorted(maps.Keys(f.Details)) {
 		if detail := detailOf(f.Details[key]); detail != "" {
 			fmt.Fprintf(p.err, "%s  %s: %s\n", indent, harmless(key), harmless(detail))
@@ -42,11 +42,16 @@ func (p *printer) fixes(fixes []string) {
 	}
 }
 
-// place is where in the vault a fault is, in front of its message.
-func place(at *fault.Location) string {
+// place is where in the vault a fault is, in front of its message. A file that the message begins with
+// is not named twice.
+func place(at *fault.Location, message string) string {
 	switch {
 	case at == nil:
 		return ""
+	case strings.HasPrefix(message, at.File+": ") && at.Line == 0:
+		return ""
+	case strings.HasPrefix(message, at.File+": "):
+		return fmt.Sprintf("line %d of ", at.Line)
 	case at.Line == 0:
 		return at.File + ": "
 	}

@@ -76,14 +76,17 @@ type selection struct {
 // times that can be read. All problems come together.
 func newSelection(v view, in objectListIn) (selection, error) {
 	q := selection{drawer: newDrawer(v.idx, rich)}
-	s, err := schemaOf(v.idx)
-	if err != nil {
-		return q, err
+	if in.Type != "" { // without one nobody needs to know what a type is
+		if _, err := schemaOf(v.idx); err != nil {
+			return q, err
+		}
 	}
+	var err error
 	problems := []*fault.Fault{}
 	if q.times, err = in.window(v.clock); err != nil {
 		problems = append(problems, faultsIn(err)...)
 	}
+	s := v.idx.Schema()
 	t, known := s.Type(in.Type)
 	switch {
 	case known:
