@@ -26,7 +26,7 @@ type traitRow struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Values  []string `json:"values,omitempty"`
-	Target  string   `json:"target,omitempty"`
+	Target  any      `json:"target,omitempty"`
 	Default any      `json:"default"`
 }
 
