@@ -12,6 +12,7 @@ type requirement struct {
 	parts  [][]form // each in one of its forms, all in one slot
 	phrase []atom   // what the text of that slot must hold; nil: the parts say all
 	lists  [][]uint32
+	marks  []uint64 // of the phrase
 }
 
 // mostParts is how many words of a phrase are looked up; the text says the rest.
@@ -27,6 +28,7 @@ func (p *planner) phrase(text string) *requirement {
 		r.phrase = nil // one posting says it all
 	}
 	r.parts = r.parts[:min(mostParts, len(r.parts))]
+	r.marks = p.signer.phrase(r.phrase)
 	return r
 }
 
@@ -108,6 +110,20 @@ func (g *gatherer) slotsWith(l *layer, parts [][]form) []uint32 {
 		})
 	}
 	return slots
+}
+
+// narrow leaves out the slots of which it is certain, without their texts, that they do not hold the
+// phrase.
+func (r *requirement) narrow(x *Index, scan *scanner) {
+	for i, list := range r.lists {
+		l := &x.layers[i]
+		r.lists[i] = slices.DeleteFunc(list, func(slot uint32) bool {
+			if l.slots[slot].isHead() {
+				return !scan.holds([]byte(l.docs[l.docOf[slot]].path), r.phrase)
+			}
+			return !mayHold(l.signature(slot), r.marks)
+		})
+	}
 }
 
 // within are the slots of a note that have all parts.
