@@ -20,3 +20,6 @@ func (x *Index) Unsigned() *Index {
 	}
 	return y
 }
+
+// IsNormal is for a test of all characters.
+func IsNormal(r rune) bool { return isNormal(r) }
