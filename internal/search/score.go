@@ -108,13 +108,13 @@ func (s *segment) termsOf(f form) (first, end int) {
 
 // appendTerm appends the occurrences of a term in the notes that are there.
 func (g *gatherer) appendTerm(l *layer, term int, weight float32) {
-	for r := l.list(term); g.read(l, &r); {
+	for r := l.list(term); l.read(&r); {
 		g.arena = append(g.arena, weighted{r.slot, weight * g.count(l, &r)})
 	}
 }
 
 // read reads the next posting of a note that is there.
-func (g *gatherer) read(l *layer, r *postingReader) bool {
+func (l *layer) read(r *postingReader) bool {
 	for r.read() {
 		if l.dead == nil || l.has(int(l.docOf[r.slot])) {
 			return true
@@ -194,7 +194,7 @@ func (g *gatherer) sum(l *layer, forms []form) {
 
 // sumTerm adds the occurrences of one term to the sums.
 func (g *gatherer) sumTerm(l *layer, term int, weight float32) {
-	for r := l.list(term); g.read(l, &r); {
+	for r := l.list(term); l.read(&r); {
 		g.sums[r.slot] += float32(weight * g.count(l, &r))
 		g.seen[r.slot/64] |= 1 << (r.slot % 64)
 	}
