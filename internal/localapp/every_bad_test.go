@@ -71,6 +71,7 @@ func (b badCall) require(t testing.TB, answer json.RawMessage) {
 	assert.Equal(t, b.code, tooltest.CodeOf(t, answer), what)
 	assert.Contains(t, string(answer), b.hint, what)
 	assert.Less(t, len(answer), 4000, what)
+	assert.NotContains(t, string(answer), `"data":`, what)
 }
 
 // requireSame requires that the call is refused over a way as it was over the first. MCP has the name
@@ -321,6 +322,13 @@ func writtenBad(t testing.TB) []badCall {
 	large := strings.Repeat("x", 1<<20+1)
 	add(fault.NoteTooLarge, "raven_trait_create",
 		map[string]any{"trait_type": "due", "value": "today", "parent_id": "inbox", "content": large})
+	for _, lines := range []string{"0", "5-3", "x", "1-2-3", "-1", "999999999-", "9999999999", "\u202e1"} {
+		add(fault.InvalidValue, "raven_read", map[string]any{"path": "people/alice", "lines": lines})
+	}
+	for _, name := range []string{strings.Repeat("x", 1e5), strings.Repeat("/", 1e5), strings.Repeat("x ", 1e5)} {
+		add(fault.NotFound, "raven_object_get", map[string]any{"id": name})
+		add(fault.NotFound, "raven_backlinks", map[string]any{"target": name})
+	}
 	for _, content := range []string{"a\nb", "a\rb", "a\x00b", "a\x1bb", "a\u0085b", "a\u2028b", "a\u2029b"} {
 		add(fault.InvalidValue, "raven_trait_create",
 			map[string]any{"trait_type": "due", "value": "today", "parent_id": "inbox", "content": content})
