@@ -223,12 +223,16 @@ func marshalled(t testing.TB, v any) json.RawMessage {
 	return data
 }
 
-// strangeNames are what nobody would call a note, a section or a vault.
-var strangeNames = []string{
+// strangePaths say paths that no note can have.
+var strangePaths = []string{
 	"../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`, "people/../inbox", "people//alice",
-	"./inbox", "a\x00b", "a\nb", ".raven/audit.log", ".trash/x", ".rookery/x", "#", "##",
-	"people/alice#../nothing", strings.Repeat("x", 600), strings.Repeat("x/", 5000), "%2e%2e/x",
+	"./inbox", "a\x00b", ".raven/audit.log", ".trash/x", ".rookery/x", strings.Repeat("x/", 5000),
 }
+
+// strangeNames are what nobody would call a note, a section or a vault.
+var strangeNames = slices.Concat(strangePaths, []string{
+	"a\nb", "#", "##", "people/alice#../nothing", strings.Repeat("x", 600), "%2e%2e/x",
+})
 
 // windowsNames cannot be files on every system.
 var windowsNames = []string{
@@ -258,11 +262,15 @@ func writtenBad(t testing.TB) []badCall {
 	}
 	for _, name := range strangeNames {
 		add(fault.NotFound, "raven_object_get", map[string]any{"id": name})
-		add(fault.NotFound, "raven_read", map[string]any{"path": name})
+		asPath := fault.NotFound
+		if slices.Contains(strangePaths, name) {
+			asPath = fault.InvalidPath
+		}
+		add(asPath, "raven_read", map[string]any{"path": name})
 		add(fault.NotFound, "raven_set", map[string]any{"id": name, "set": map[string]any{"a": 1}})
 		add(fault.NotFound, "raven_unset", map[string]any{"id": name, "unset": []string{"a"}})
 		add(fault.NotFound, "raven_delete", map[string]any{"id": name})
-		add(fault.NotFound, "raven_add", map[string]any{"text": "x", "to": name})
+		add(asPath, "raven_add", map[string]any{"text": "x", "to": name})
 		add(fault.NotFound, "raven_edit", map[string]any{"id": name, "old_str": "a", "new_str": "b"})
 		add(fault.NotFound, "raven_backlinks", map[string]any{"target": name})
 		add(fault.NotFound, "raven_outlinks", map[string]any{"target": name})

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"rookery/internal/fault"
 )
@@ -40,7 +41,7 @@ func (c *Catalogue) answer(
 // form is the answer as the caller asked for it.
 func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	if f == nil && len(ask.how.Only) > 0 {
-		if err := only(&r, ask.how.Only); err != nil {
+		if err := only(&r, named(ask.how.Only)); err != nil {
 			return nil, err
 		}
 	}
@@ -70,6 +71,16 @@ func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault
 			slog.Any("cause", errors.Unwrap(&f)))
 	}
 	return &f
+}
+
+// named are the names in a list, each of which may itself be several with commas between them, as in a
+// query string.
+func named(list []string) []string {
+	names := strings.Split(strings.Join(list, ","), ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 // only keeps these fields of each item of the answer's `items`; of an answer without items, of the

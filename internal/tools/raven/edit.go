@@ -175,7 +175,7 @@ func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
 func linesAt(text []byte, line, n int) string {
 	lines := strings.Split(string(text), "\n")
 	from := min(line-1, len(lines))
-	return strings.Join(lines[from:min(from+n, len(lines))], "\n")
+	return strings.TrimSuffix(strings.Join(lines[from:min(from+n, len(lines))], "\n"), "\r")
 }
 
 // refused says why a replacement cannot be made. It does not repeat the text.
