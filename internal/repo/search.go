@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -254,6 +255,21 @@ func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
 	return textOf(s.run.parts[at.Part].data, at)
+}
+
+// keepOthers caches the other notes of the run that a text came from, if they are a small share of
+// what the cache holds. To read a run takes as long for one of its notes as for all: who reads the
+// notes of an import one by one, in whatever order, would else read all of it each time.
+func (s *sweep) keepOthers(at Place) {
+	if s.run == nil || int64(s.run.Size) > s.v.texts.most/4 {
+		return
+	}
+	for i := range s.run.parts {
+		other := Place{Run: at.Run, Part: i}
+		if text, err := textOf(s.run.parts[i].data, other); err == nil && i != at.Part {
+			s.v.texts.add(textKey{s.v.part, other}, bytes.Clone(text))
+		}
+	}
 }
 
 // textOf is the text of a note that a part holds.
