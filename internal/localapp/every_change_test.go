@@ -142,6 +142,8 @@ var editingInDepth = []tooltest.Step{
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#sync","old_str":"talk","new_str":"x"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"matches":0}}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#sync","edits":[{"old_str":"","new_str":"x"},{"old_str":"a","new_str":"x"},{"old_str":"","new_str":"y"}]}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"MISSING_REQUIRED","details":{"index":0}},{"code":"MISSING_REQUIRED","details":{"index":2}}]}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"freya","old_str":"a","new_str":"b"}`, Code: fault.AmbiguousRef},
+	{Tool: "raven_new", Args: `{"vault":"held","type":"page","title":"Breaks","content":"one\r\ntwo\r\n"}`},
+	{Tool: "raven_edit", Args: `{"vault":"held","id":"breaks","old_str":"one","new_str":"a\r\nb"}`, Want: `{"data":{"edits":[{"line":5,"context":"a\r\nb"}]}}`},
 }
 
 func TestEveryWayChangesInDepth(t *testing.T) {
