@@ -141,6 +141,7 @@ var editingInDepth = []tooltest.Step{
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#standup","edits":[{"old_str":"id=standup","new_str":"id=sync"},{"old_str":"- note","new_str":"- a\n- b"}]}`, Want: `{"data":{"id":"daily/2025-02-01#sync","edits":[{"line":9},{"line":11}]}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#sync","old_str":"talk","new_str":"x"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"matches":0}}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#sync","edits":[{"old_str":"","new_str":"x"},{"old_str":"a","new_str":"x"},{"old_str":"","new_str":"y"}]}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"MISSING_REQUIRED","details":{"index":0}},{"code":"MISSING_REQUIRED","details":{"index":2}}]}}`},
+	{Tool: "raven_edit", Args: `{"vault":"held","id":"people/freya","edits":[{"old_str":"absent","new_str":"x"},{"old_str":"- old","new_str":"- new"},{"old_str":"reya","new_str":"x"}]}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"INVALID_VALUE","details":{"index":0,"matches":0}},{"code":"INVALID_VALUE","details":{"index":2}}]}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"freya","old_str":"a","new_str":"b"}`, Code: fault.AmbiguousRef},
 	{Tool: "raven_new", Args: `{"vault":"held","type":"page","title":"Breaks","content":"one\r\ntwo\r\n"}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"breaks","old_str":"one","new_str":"a\r\nb"}`, Want: `{"data":{"edits":[{"line":5,"context":"a\r\nb"}]}}`},
