@@ -180,7 +180,7 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 			r.problems = append(r.problems, f)
 		}
 	}
-	return read
+	return byID(r.idx, def, read)
 }
 
 // speaksBare reports whether a trait without a value has one all the same.
