@@ -111,7 +111,7 @@ func TestHeadingRows(t *testing.T) {
 		{"H14", "#NoSpace\n\n####### Seven", ""},
 		{"H18", "- # Heading in list @a\n  text @b\n> ## Heading in quote\n> @c", // S: @a, @b: the file's
 			"heading-in-list-a L1-2/eof\nheading-in-quote L3-eof/eof < heading-in-list-a"},
-		{"emphasis only", "## **bold**\n\n## b", "b L3-eof/eof"}, // as C: no text of its own
+		{"emphasis only", "## **bold**\n\n## b", "b L3-eof/eof"},           // as C: no text of its own
 		{"a carriage return alone", "#\rA\n# B", "a L1-1/1\nb L2-eof/eof"}, // a blank
 		{"two H1", "# A\n\n# B", "a L1-2/2\nb L3-eof/eof"},
 		{"byte order mark", "\ufeff# A\n\ufeff# B", "a L1-eof/eof title"},
