@@ -114,10 +114,16 @@ func (s *searcher) due(idx *index.Index) (*search.Index, []string) {
 		}
 		return s.now.Search, paths
 	}
+	return search.Empty(language), pathsOf(idx)
+}
+
+// pathsOf are the paths of all notes.
+func pathsOf(idx *index.Index) []string {
+	var paths []string
 	for n := range idx.Notes("") {
 		paths = append(paths, n.Path)
 	}
-	return search.Empty(language), paths
+	return paths
 }
 
 // forward replaces what can be searched, and forgets the changes that are in it.
@@ -147,16 +153,27 @@ func (s *searcher) forget(ctx context.Context) error {
 // bringForward makes the newest state searchable. The caller has the turn.
 func (v *Vault) bringForward(ctx context.Context) (Searchable, error) {
 	idx := v.Known()
-	x, paths := v.searcher.due(idx)
+	from, paths := v.searcher.due(idx)
+	x, err := v.searchWith(ctx, idx, from, paths)
+	if err != nil {
+		return Searchable{}, err
+	}
+	now := Searchable{idx, x}
+	v.searcher.forward(now)
+	return now, nil
+}
+
+// searchWith is a search index in which the notes at these paths are those of an index.
+func (v *Vault) searchWith(
+	ctx context.Context, idx *index.Index, x *search.Index, paths []string,
+) (*search.Index, error) {
 	f := folder{sweep: sweep{v: v}, x: x}
 	for _, c := range inLogOrder(idx, paths) {
 		if err := f.take(ctx, c); err != nil {
-			return Searchable{}, err
+			return nil, err
 		}
 	}
-	now := Searchable{idx, f.done()}
-	v.searcher.forward(now)
-	return now, nil
+	return f.done(), nil
 }
 
 // pieceSize is how many bytes of text are taken in at once: all of them are in memory meanwhile.
