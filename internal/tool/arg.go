@@ -14,7 +14,7 @@ type Vault struct {
 
 // AsOf is embedded in the input of every tool that reads a vault, and can read it as it was.
 type AsOf struct {
-	AsOf string `json:"as_of,omitempty" jsonschema:"as it was then: a version (v42) or a time"`
+	AsOf string `json:"as_of,omitempty" jsonschema:"as of v42, or of a time"`
 }
 
 // Page is embedded in the input of every tool that answers a list.
