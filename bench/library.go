@@ -140,26 +140,21 @@ func commits(files []corpus.File) iter.Seq[index.Commit] {
 	}
 }
 
-// searchPiece is how many bytes of text the search index takes in at once, as in package repo.
-const searchPiece = 32 << 20
-
-// searchIndex makes the search index of the files.
+// searchIndex makes the search index of the files, as package repo does: a text is in memory while it
+// is read, and no longer.
 func (s *suite) searchIndex(x *index.Index) *search.Index {
-	found := search.Empty(x.Config().Language)
-	var piece []search.Change
-	size := 0
-	for _, f := range s.files {
-		n, ok := x.Note(f.Path)
-		if !ok {
-			continue
+	return search.Empty(x.Config().Language).WithAll(func(yield func(search.Change) bool) {
+		for _, f := range s.files {
+			n, ok := x.Note(f.Path)
+			if !ok {
+				continue
+			}
+			note := repo.SearchNote(n, []byte(f.Text))
+			if !yield(search.Change{Doc: f.Path, Note: note}) {
+				return
+			}
 		}
-		note := repo.SearchNote(n, []byte(f.Text))
-		piece = append(piece, search.Change{Doc: f.Path, Note: note})
-		if size += len(f.Text); size >= searchPiece {
-			found, piece, size = found.With(piece), nil, 0
-		}
-	}
-	return found.With(piece)
+	})
 }
 
 // paths are the notes of a usual size, in an order that is no neighbourhood.

@@ -310,6 +310,8 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 		{"list", `there is no command "list"; did you mean "object list"?`},
 		{"schema tpyes", `there is no command "schema tpyes"; did you mean "schema types"?`},
 		{"zzzzzz", `there is no command "zzzzzz"`},
+		{"objcet list --type person", `there is no command "objcet"; did you mean "object"?`},
+		{"object lst --typ x", `there is no command "object lst"; did you mean "object list"?`},
 		{"help objcet", `there is no command "objcet"; did you mean "object"?`},
 		{"object list --typ x", `did you mean --type?`},
 		{"object list -x", `there is no flag -x`},

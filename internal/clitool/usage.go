@@ -40,11 +40,16 @@ func (e *usageError) fault() *fault.Fault {
 	return f
 }
 
-// flagError says which flag was probably meant.
+// flagError says which flag was probably meant. Where a word before it is no command, that is what is
+// wrong: the flag may be one of the command that was meant.
 func flagError(c *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return usagef("%v", err)
+	}
+	group := c.HasSubCommands() && c.ValidArgsFunction == nil
+	if words := c.Flags().Args(); group && len(words) > 0 {
+		return unknownCommand(c, words[0])
 	}
 	if short := missing.GetSpecifiedShortnames(); short != "" {
 		return usagef("there is no flag -%c", []rune(missing.GetSpecifiedName())[0]).

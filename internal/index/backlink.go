@@ -2,39 +2,46 @@ package index
 
 import (
 	"iter"
-	"slices"
 )
 
 // Backlinks yields the references behind a spot that lead to an object or to something in it, by
 // path, line and position. The id is one that Resolve gives; that of a day without a note has
 // backlinks too. It looks only at references that are written as one of the object's names is.
 func (r *Resolver) Backlinks(id string, after Spot) iter.Seq[Link] {
-	to := r.target(id)
 	return func(yield func(Link) bool) {
-		var lists []iter.Seq[Link]
-		for _, b := range to.buckets {
-			lists = append(lists, r.x.linksIn(b, after))
-		}
-		for l := range merge(lists, Link.Spot) {
-			l.To = r.Resolve(l.Ref.Target)
-			if to.holds(l.To) && !yield(l) {
-				return
+		names := r.namesTo(id)
+		for n := range r.x.notesByAny(names.all, after.Path) {
+			for i, ref := range n.refsBehind(after) {
+				if !names.has(ref.name) {
+					continue
+				}
+				l := n.link(i)
+				l.To = r.Resolve(ref.Target)
+				if !yield(l) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// CountBacklinks is the number of references that Backlinks yields from the beginning.
-func (r *Resolver) CountBacklinks(id string) int {
-	to, count := r.target(id), 0
-	for _, b := range to.buckets {
-		for l := range r.x.linksIn(b, Spot{}) {
-			if to.holds(r.Resolve(l.Ref.Target)) {
-				count++
+// CountBacklinks is the number of references that Backlinks yields from the beginning. It looks at no
+// note that refers.
+func (r *Resolver) CountBacklinks(id string) int { return r.namesTo(id).count(r.x) }
+
+// namesTo are the names of the references that lead to an object, or to something in it.
+func (r *Resolver) namesTo(id string) nameSet {
+	to := r.target(id)
+	var names []string
+	for _, bucket := range to.buckets {
+		prefix := byRef.name(key(bucket, ""))
+		for name := range r.x.summed(prefix, prefix) {
+			if to.holds(r.Resolve(name[len(prefix):])) {
+				names = append(names, name)
 			}
 		}
 	}
-	return count
+	return newNameSet(names)
 }
 
 // A linkTarget is what backlinks lead to.
@@ -60,19 +67,6 @@ func (t linkTarget) holds(to Resolution) bool {
 	return to.ID == t.id || to.Object.within(t.object)
 }
 
-// linksIn yields the references of a bucket behind a spot, by spot, not resolved.
-func (x *Index) linksIn(bucket string, after Spot) iter.Seq[Link] {
-	return func(yield func(Link) bool) {
-		for n := range x.notesBy(byRef.name(bucket), after.Path) {
-			for l := range linksOf(n, after) {
-				if l.Ref.bucket == bucket && !yield(l) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Outlinks yields the references in an object behind a spot, in order, with those of what stands in
 // it.
 func (r *Resolver) Outlinks(o Object, after Spot) iter.Seq[Link] {
@@ -92,9 +86,25 @@ func (r *Resolver) Outlinks(o Object, after Spot) iter.Seq[Link] {
 // linksOf yields the references of a note behind a spot, not resolved.
 func linksOf(n *Note, after Spot) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
-		for i := range n.Refs {
-			l := Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i]}
-			if l.Spot().after(after) && !yield(l) {
+		for i := range n.refsBehind(after) {
+			if !yield(n.link(i)) {
+				return
+			}
+		}
+	}
+}
+
+// link is a reference of the note by its position, not resolved.
+func (n *Note) link(i int) Link {
+	return Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i]}
+}
+
+// refsBehind yields the references of the note behind a spot, with their positions.
+func (n *Note) refsBehind(after Spot) iter.Seq2[int, *Ref] {
+	return func(yield func(int, *Ref) bool) {
+		first := n.firstBehind(after, len(n.Refs), func(i int) Spot { return n.link(i).Spot() })
+		for i := first; i < len(n.Refs); i++ {
+			if !yield(i, &n.Refs[i]) {
 				return
 			}
 		}
@@ -114,42 +124,4 @@ func (r *Resolver) Broken(after Spot) iter.Seq[Link] {
 			}
 		}
 	}
-}
-
-// merge yields what is in several sequences, each sorted by spot, as one that is.
-func merge[T any](lists []iter.Seq[T], spot func(T) Spot) iter.Seq[T] {
-	if len(lists) == 1 {
-		return lists[0]
-	}
-	return func(yield func(T) bool) {
-		var heads []head[T]
-		for _, list := range lists {
-			next, stop := iter.Pull(list)
-			defer stop()
-			if v, ok := next(); ok {
-				heads = append(heads, head[T]{v, next})
-			}
-		}
-		for len(heads) > 0 {
-			first := 0
-			for i := range heads {
-				if spot(heads[first].value).after(spot(heads[i].value)) {
-					first = i
-				}
-			}
-			if !yield(heads[first].value) {
-				return
-			}
-			ok := false
-			if heads[first].value, ok = heads[first].next(); !ok {
-				heads = slices.Delete(heads, first, first+1)
-			}
-		}
-	}
-}
-
-// A head is the first value of a sequence that is not taken yet.
-type head[T any] struct {
-	value T
-	next  func() (T, bool)
 }

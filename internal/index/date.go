@@ -18,13 +18,15 @@ type Dated struct {
 	Line   int
 }
 
-// datings are the days that the fields and the traits of a note name, by line. A field that is a trait
+// datings are where the fields and the traits of a note name a day, by line. A field that is a trait
 // counts once, as a trait.
-func (x *Index) datings(n *Note) []Dated {
-	all := x.fieldDatings(n)
+func (x *Index) datings(n *Note, day vault.Date) []Dated {
+	all := slices.DeleteFunc(x.fieldDatings(n), func(d Dated) bool { return d.Day != day })
 	for t := range n.Traits() {
-		for _, day := range t.days {
-			all = append(all, Dated{day, t.Parent(), t.Type, t, t.Line})
+		for _, named := range t.days {
+			if named == day {
+				all = append(all, Dated{day, t.Parent(), t.Type, t, t.Line})
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Dated) int { return a.Line - b.Line })
@@ -91,20 +93,34 @@ func daysOf(v any) []vault.Date {
 // Dates yields where the days from one to another are named, both included, by day, path and line.
 func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
 	return func(yield func(Dated) bool) {
-		for e := range x.entries.from(entry{name: byDay.name(string(from))}) {
-			day := e.name[1:]
-			if e.name[0] != byte(byDay) || day > string(to) {
+		for name := range x.summed(byDay.name(""), byDay.name(string(from))) {
+			if vault.Date(name[1:]) > to {
 				return
 			}
-			n, _ := x.Note(e.path)
-			for _, d := range x.datings(n) {
-				if string(d.Day) == day && !yield(d) {
+			for d := range x.DatesOn(vault.Date(name[1:]), "") {
+				if !yield(d) {
 					return
 				}
 			}
 		}
 	}
 }
+
+// DatesOn yields where a day is named in the notes from a path on, by path and line.
+func (x *Index) DatesOn(day vault.Date, path string) iter.Seq[Dated] {
+	return func(yield func(Dated) bool) {
+		for n := range x.notesBy(byDay.name(string(day)), path) {
+			for _, d := range x.datings(n, day) {
+				if !yield(d) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// DateCount is how often a day is named.
+func (x *Index) DateCount(day vault.Date) int { return x.count(byDay, string(day)) }
 
 // Created yields the notes that were made in [from, to), by time, then path. A zero end is open.
 func (x *Index) Created(from, to time.Time) iter.Seq[*Note] { return x.between(byCreated, from, to) }

@@ -37,12 +37,10 @@ func noteOf(f *File) *Note {
 
 // enter brings the lookups up to the files. Only entries that came or went are touched.
 func (d *draft) enter() {
-	var came, went []entry
-	sums := map[term]int{}
+	names, sums := renaming{sums: map[string]int{}}, map[term]int{}
 	for path, old := range d.entered {
 		now, _ := d.files.Get(path)
-		had, has := d.names(old), d.names(now)
-		came, went = missing(came, has, had, path), missing(went, had, has, path)
+		names.add(path, d.names(old), d.names(now))
 		tally(sums, noteOf(old), -1)
 		tally(sums, noteOf(now), 1)
 		d.totals.add(noteOf(old), -1)
@@ -54,14 +52,19 @@ func (d *draft) enter() {
 	} else {
 		d.enterIDs()
 	}
-	d.entries.remove(went)
-	d.entries.put(came)
-	d.sum(sums)
+	d.entries.remove(names.went)
+	d.entries.put(names.came)
+	for name, by := range names.sums {
+		d.sum(name, by)
+	}
+	for t, by := range sums {
+		d.sum(d.word(t.kind, t.name), by)
+	}
 	ids.Wait()
 	clear(d.entered)
 }
 
-// names are the names by which a file is found, sorted, each once.
+// names are the names by which a file is found, sorted, each as often as something in it goes by it.
 func (d *draft) names(f *File) []string {
 	if f == nil {
 		return nil
@@ -74,20 +77,48 @@ func (d *draft) names(f *File) []string {
 		all = d.noteNames(all, f.Note)
 	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
-// missing adds the entries for the names of one list that are not in another. Both are sorted.
-func missing(all []entry, names, other []string, path string) []entry {
-	for _, name := range names {
-		for len(other) > 0 && other[0] < name {
-			other = other[1:]
+// A renaming collects by what other names files go than before.
+type renaming struct {
+	came, went []entry
+	sums       map[string]int // of names, by how much they changed
+}
+
+// add takes the names of one file, before and now. Both lists are sorted.
+func (r *renaming) add(path string, had, has []string) {
+	for len(had)+len(has) > 0 {
+		name := firstName(had, has)
+		before, now := repeats(had, name), repeats(has, name)
+		had, has = had[before:], has[now:]
+		switch {
+		case before == 0:
+			r.came = append(r.came, entry{name, path})
+		case now == 0:
+			r.went = append(r.went, entry{name, path})
 		}
-		if len(other) == 0 || other[0] != name {
-			all = append(all, entry{name, path})
+		if before != now && kind(name[0]).summed() {
+			r.sums[name] += now - before
 		}
 	}
-	return all
+}
+
+// firstName is the first of the names in two sorted lists, of which one may be empty.
+func firstName(a, b []string) string {
+	if len(b) == 0 || len(a) > 0 && a[0] < b[0] {
+		return a[0]
+	}
+	return b[0]
+}
+
+// repeats is how often a list begins with a name.
+func repeats(names []string, name string) int {
+	n := 0
+	for n < len(names) && names[n] == name {
+		n++
+	}
+	return n
 }
 
 // noteNames adds the names by which a note is found.
@@ -111,7 +142,7 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 		}
 	}
 	for i := range n.Refs {
-		add(byRef, n.Refs[i].bucket)
+		all = append(all, n.Refs[i].name)
 	}
 	for _, t := range n.Tags {
 		add(byTag, t.Name)
@@ -181,19 +212,16 @@ func tally(sums map[term]int, n *Note, by int) {
 	}
 }
 
-// sum adds to the sums of the index, which holds none that is 0.
-func (d *draft) sum(more map[term]int) {
-	for t, by := range more {
-		if by == 0 {
-			continue
-		}
-		word := d.word(t.kind, t.name)
-		if sum, _ := d.counts.Get(word); sum+by > 0 {
-			d.counts.Set(word, sum+by)
-			continue
-		}
-		d.counts.Delete(word)
+// sum adds to a sum of the index, which holds none that is 0.
+func (d *draft) sum(name string, by int) {
+	if by == 0 {
+		return
 	}
+	if sum, _ := d.counts.Get(name); sum+by > 0 {
+		d.counts.Set(name, sum+by)
+		return
+	}
+	d.counts.Delete(name)
 }
 
 // add adds a note to the sums, or takes it off.

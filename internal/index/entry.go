@@ -26,15 +26,20 @@ const (
 	byTag      kind = 'g'
 	byDeclared kind = 'k' // the type that the note or an object in it says
 	isBroken   kind = 'q' // quarantined
-	byRef      kind = 'r' // the bucket of a reference
+	byRef      kind = 'r' // the bucket of a reference, NUL, what it refers to as it is written
 	byTrait    kind = 't' // the type of an annotation; one that the schema does not know too
 	isUntyped  kind = 'u' // says no type, and is no daily note
-	byValue    kind = 'v' // the type of an annotation, NUL, its value
+	byValue    kind = 'v' // the type of an annotation, NUL, its value; a reference as under byRef
 	byType     kind = 'y' // of the note or an embedded object; plain sections are not here
 )
 
 // name is the name of an entry.
 func (k kind) name(s string) string { return string([]byte{byte(k)}) + s }
+
+// summed reports whether the index keeps how often anything goes by a name of the kind.
+func (k kind) summed() bool {
+	return k == byValue || k == byRef || k == byDay || k == isUntyped
+}
 
 // last is the name behind all of a kind.
 func (k kind) last() string { return (k + 1).name("") }

@@ -113,8 +113,8 @@ func (m *image) askTraits(x *index.Index) {
 	m.ByTrait = map[string][]string{}
 	for _, name := range traitNames {
 		m.ByTrait[name] = traitIDs(x.Traits(name, index.Spot{}))
-		m.ByTrait["range of "+name] = traitIDs(x.TraitsBetween(name, "", ""))
-		m.ByTrait["a with "+name] = traitIDs(x.TraitsWith(name, "a", index.Spot{}))
+		m.ByTrait["range of "+name] = traitIDs(x.TraitsBetween(name, "", "", anyValue).Behind(index.Spot{}))
+		m.ByTrait["a with "+name] = traitIDs(x.TraitsWith(name, "a").Behind(index.Spot{}))
 		m.Counts["@"+name] = x.TraitCount(name)
 	}
 	m.Duplicates = traitIDs(x.Duplicates)

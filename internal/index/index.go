@@ -26,7 +26,7 @@ type Index struct {
 	traitIDs tree[string] // by id, the path of the note
 	pins     tree[*Trait] // what claims an id, NUL, spot
 	seeds    tree[seed]   // what an audit log tells, by the id of the note
-	counts   tree[int]    // by the name of an entry: of objects, traits, and notes with a tag
+	counts   tree[int]    // by the name of an entry, of what goes by it, where that is summed up
 
 	totals Totals
 
@@ -164,17 +164,6 @@ func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 	}
 }
 
-// notesBy yields the notes that go by a name, from a path on, by path.
-func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
-	return func(yield func(*Note) bool) {
-		for path := range x.entries.paths(name, from) {
-			if n, _ := x.Note(path); !yield(n) {
-				return
-			}
-		}
-	}
-}
-
 // key joins two parts of which neither holds NUL. It sorts by the first, then the second.
 func key(first, second string) string { return first + "\x00" + second }
 
@@ -198,6 +187,9 @@ func (x *Index) Untyped(after string) iter.Seq[*Note] {
 		}
 	}
 }
+
+// UntypedCount is the number of notes that Untyped yields from the beginning.
+func (x *Index) UntypedCount() int { return x.count(isUntyped, "") }
 
 // Quarantined yields the notes that do not parse, by path.
 func (x *Index) Quarantined() iter.Seq[*Note] { return x.notesBy(isBroken.name(""), "") }

@@ -70,14 +70,18 @@ func TestTraits(t *testing.T) {
 	require.Equal(t, []string{"a.md:1", "b.md:1", "b.md:2", "people/freya.md:3"}, spots(x.Traits("due", index.Spot{})))
 	require.Equal(t, []string{"b.md:2", "people/freya.md:3"},
 		spots(x.Traits("due", index.Spot{Path: "b.md", Line: 1, Position: 10})))
-	require.Equal(t, []string{"b.md:1", "people/freya.md:3", "a.md:1"},
-		spots(x.TraitsBetween("due", "2026-03-01", "2026-03-06")))
-	require.Equal(t, []string{"b.md:1"}, spots(x.TraitsBetween("due", "", "2026-03-03")))
-	require.Equal(t, []string{"a.md:1"}, spots(x.TraitsWith("status", "done", index.Spot{})))
-	require.Equal(t, []string{"a.md:2"}, spots(x.TraitsWith("status", "todo", index.Spot{})), "the default")
-	require.Equal(t, []string{"a.md:3"}, spots(x.TraitsWith("flag", "false", index.Spot{})))
-	require.Equal(t, []string{"b.md:3", "b.md:3"}, spots(x.TraitsWith("owner", "freya", index.Spot{})))
-	require.Equal(t, []string{"b.md:3"}, spots(x.TraitsWith("owner", "none", index.Spot{})))
+	between := func(from, to string, holds func(string) bool) []string {
+		return spots(x.TraitsBetween("due", from, to, holds).Behind(index.Spot{}))
+	}
+	require.Equal(t, []string{"a.md:1", "b.md:1", "people/freya.md:3"},
+		between("2026-03-01", "2026-03-06", anyValue))
+	require.Equal(t, []string{"b.md:1"}, between("", "2026-03-03", anyValue))
+	require.Equal(t, []string{"b.md:2"}, between("", "", func(v string) bool { return v == "soon" }))
+	require.Equal(t, []string{"a.md:1"}, spots(x.TraitsWith("status", "done").Behind(index.Spot{})))
+	require.Equal(t, []string{"a.md:2"}, spots(x.TraitsWith("status", "todo").Behind(index.Spot{})), "the default")
+	require.Equal(t, []string{"a.md:3"}, spots(x.TraitsWith("flag", "false").Behind(index.Spot{})))
+	require.Equal(t, []string{"b.md:3", "b.md:3"}, spots(x.TraitsWith("owner", "freya").Behind(index.Spot{})))
+	require.Equal(t, []string{"b.md:3"}, spots(x.TraitsWith("owner", "none").Behind(index.Spot{})))
 	require.Equal(t, 4, x.TraitCount("due"))
 	require.Zero(t, x.TraitCount("other"))
 	require.Empty(t, spots(x.Traits("other", index.Spot{})))
@@ -100,6 +104,8 @@ func TestTraits(t *testing.T) {
 	require.True(t, field.Field)
 	require.Equal(t, "people/freya", field.Content)
 }
+
+func anyValue(string) bool { return true }
 
 func spots(traits iter.Seq[*index.Trait]) []string {
 	all := []string{}
@@ -235,7 +241,7 @@ func TestLookupsFindWhatIsThere(t *testing.T) {
 		}
 		def, ok := x.Schema().Trait("owner")
 		if target, exists := x.ByID("a"); ok && exists && def.Type == "ref" {
-			require.Equal(t, owners, traitIDs(x.TraitsWith("owner", target.ID, index.Spot{})))
+			require.Equal(t, owners, traitIDs(x.TraitsWith("owner", target.ID).Behind(index.Spot{})))
 		}
 		delete(backlinks, "")
 		for id, want := range backlinks {

@@ -51,6 +51,7 @@ type Note struct {
 
 	names      []calling      // that its objects have by themselves
 	fieldNames []calling      // that its fields give
+	said       []*Saying      // what the annotations say, in their order: walks look at no others
 	fieldDays  []vault.Date   // that its fields name, if they are no traits
 	pins       map[int]string // by line, what `@id(…)` says
 }

@@ -181,13 +181,10 @@ func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:
 // for the type section, plain sections. Of the empty type, all but plain sections. These two go
 // through the notes behind the spot.
 func (x *Index) Objects(typ string, after Spot) iter.Seq[Object] {
-	if typ == vault.Section || typ == "" {
-		return x.walk(typ, after)
-	}
 	return func(yield func(Object) bool) {
-		for n := range x.notesBy(byType.name(typ), after.Path) {
-			for o := range n.typed {
-				if o.Type() == typ && o.Spot().after(after) && !yield(o) {
+		for n := range x.NotesWith(typ, after.Path) {
+			for o := range n.ObjectsBehind(typ, after) {
+				if !yield(o) {
 					return
 				}
 			}
@@ -195,19 +192,35 @@ func (x *Index) Objects(typ string, after Spot) iter.Seq[Object] {
 	}
 }
 
-// walk goes through the notes, and yields what is in them.
-func (x *Index) walk(typ string, after Spot) iter.Seq[Object] {
+// NotesWith yields, by path and from a path on, the notes that are or hold objects of a type; of the
+// types section and "", of which most notes hold some, all notes.
+func (x *Index) NotesWith(typ, from string) iter.Seq[*Note] {
+	if typ == vault.Section || typ == "" {
+		return x.notesFrom(from)
+	}
+	return x.notesBy(byType.name(typ), from)
+}
+
+// ObjectsBehind yields the objects of a type behind a spot that the note is or holds, as Index.Objects
+// does.
+func (n *Note) ObjectsBehind(typ string, after Spot) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
-		for n := range x.notesFrom(after.Path) {
-			for i := -1; i < len(n.Sections); i++ {
-				o := n.Object(i)
-				wanted := (o.Type() == vault.Section) == (typ == vault.Section)
-				if wanted && o.Spot().after(after) && !yield(o) {
-					return
-				}
+		first := n.firstBehind(after, 1+len(n.Sections), func(i int) Spot { return n.Object(i - 1).Spot() })
+		for i := first - 1; i < len(n.Sections); i++ {
+			o := n.Object(i)
+			if o.isOf(typ) && !yield(o) {
+				return
 			}
 		}
 	}
+}
+
+// isOf reports whether Objects has the object among those of a type.
+func (o Object) isOf(typ string) bool {
+	if typ == "" {
+		return o.Type() != vault.Section
+	}
+	return o.Type() == typ
 }
 
 // notesFrom yields the notes from a path on, by path.

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"rookery/internal/markdown"
 	"rookery/internal/vault"
@@ -25,7 +26,11 @@ type Mention struct {
 	Target  string // as it is written
 	Display string
 
-	bucket string // of the target
+	name string // of the entries by which it is found
+}
+
+func newMention(target, display string) *Mention {
+	return &Mention{target, display, byRef.name(key(bucketOf(target), clean(target)))}
 }
 
 // A Link is a reference together with what refers, and where to.
@@ -46,7 +51,7 @@ func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
 	n.Refs = make([]Ref, len(refs))
 	for i, r := range refs {
 		n.Refs[i] = Ref{
-			Mention: &Mention{r.Target, r.Display, bucketOf(r.Target)}, Field: r.Field, Line: r.Line,
+			Mention: newMention(r.Target, r.Display), Field: r.Field, Line: r.Line,
 			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody,
 		}
 	}
@@ -102,8 +107,8 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 		s, ok := v.(string)
 		if target, valid := vault.ParseRef(s); ok && valid {
 			refs = append(refs, Ref{
-				Mention: &Mention{string(target), "", bucketOf(string(target))}, Field: f.Name,
-				Line: f.Line, Position: i, Scope: scope, InField: true, Bare: true,
+				Mention: newMention(string(target), ""), Field: f.Name, Line: f.Line,
+				Position: i, Scope: scope, InField: true, Bare: true,
 			})
 		}
 	}
@@ -117,6 +122,16 @@ func (o Object) RefsOf() []*Ref {
 		if r := &o.Note.Refs[i]; r.Scope == o.number() {
 			all = append(all, r)
 		}
+	}
+	return all
+}
+
+// RefsOn are the references on a line of the note, in order.
+func (n *Note) RefsOn(line int) []*Ref {
+	var all []*Ref
+	first := sort.Search(len(n.Refs), func(i int) bool { return n.Refs[i].Line >= line })
+	for i := first; i < len(n.Refs) && n.Refs[i].Line == line; i++ {
+		all = append(all, &n.Refs[i])
 	}
 	return all
 }

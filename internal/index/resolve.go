@@ -48,9 +48,16 @@ func (r *Resolver) Resolve(ref string) Resolution {
 	return found
 }
 
+// maxRef is the length in bytes beyond which a reference leads nowhere: no text can have one, and no
+// path comes near it.
+const maxRef = 4096
+
 // Resolve finds what a reference leads to, as it is written between the brackets. All ways in which
 // it can be meant count alike; a section does not where its own note is a candidate.
 func (x *Index) Resolve(ref string) Resolution {
+	if len(ref) > maxRef {
+		return Resolution{}
+	}
 	ref = trimRef(ref)
 	if ref == "" {
 		return Resolution{}

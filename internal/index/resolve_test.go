@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,18 @@ func TestResolve(t *testing.T) {
 			require.Equal(t, r.id, got.Object.ID(), "%q", r.ref)
 		}
 	}
+}
+
+// TestResolveEndsSomewhere says that a reference longer than any in a text leads nowhere, not even to
+// the note whose path is what a slug keeps of it.
+func TestResolveEndsSomewhere(t *testing.T) {
+	long := strings.Repeat("x", 4096)
+	x := of([]string{"named.md", "---\nalias: " + long + "\n---\n"})
+	require.Equal(t, "named", x.Resolve(long).ID)
+	x = of([]string{
+		"named.md", "---\nalias: " + long + "x\n---\n", vault.SlugPath(long) + ".md", "",
+	})
+	require.Empty(t, x.Resolve(long+"x"))
 }
 
 func TestResolveDropsSectionsOfCandidates(t *testing.T) {

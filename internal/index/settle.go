@@ -21,6 +21,7 @@ func (d *draft) settle(n *Note) {
 	}
 	d.fieldTraits(n)
 	d.define(n.Annotations)
+	n.said = sayingsOf(n.Annotations)
 	d.bareRefs(n)
 	n.fieldNames = d.Index.fieldNames(n)
 	n.fieldDays = d.fieldDays(n)
@@ -81,6 +82,18 @@ func (d *draft) define(all []*Trait) {
 	}
 }
 
+// sayingsOf are what annotations say, in their order.
+func sayingsOf(all []*Trait) []*Saying {
+	if len(all) == 0 {
+		return nil
+	}
+	said := make([]*Saying, len(all))
+	for i, t := range all {
+		said[i] = t.Saying
+	}
+	return said
+}
+
 // meant is what a trait says by the schema. All that is written alike in texts is one.
 func (d *draft) meant(t *Trait) *Saying {
 	k := said{t.Type, t.Raw}
@@ -110,7 +123,7 @@ func (s *Saying) define(schema *vault.Schema) {
 	by := clean(s.Raw)
 	if ok {
 		s.Type = def.Name
-		by = clean(valueKey(def, s.Value()))
+		by = valueKey(def, s.Value())
 	}
 	if s.days = nil; ok && def.IsTime() {
 		value, _ := def.Typed(s.Value())
@@ -119,14 +132,15 @@ func (s *Saying) define(schema *vault.Schema) {
 	s.Defined, s.entry = ok, valueName(s.Type, by)
 }
 
-// valueKey is what a trait with this value is found by: a reference by its bucket, else the text of
-// the typed value.
+// valueKey is what a trait with this value is found by: the text of the typed value; before that of a
+// reference stands its bucket.
 func valueKey(def *vault.Trait, v any) string {
 	typed, _ := def.Typed(v)
+	text := clean(ValueText(typed))
 	if ref, ok := typed.(markdown.Ref); ok && def.Type == "ref" {
-		return bucketOf(string(ref))
+		return key(bucketOf(string(ref)), text)
 	}
-	return ValueText(typed)
+	return text
 }
 
 // ValueText is a typed value of a trait as TraitsWith and TraitsBetween find it.

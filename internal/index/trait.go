@@ -2,7 +2,7 @@ package index
 
 import (
 	"iter"
-	"strings"
+	"sort"
 	"time"
 
 	"rookery/internal/markdown"
@@ -93,6 +93,20 @@ func (n *Note) Traits() iter.Seq[*Trait] {
 	}
 }
 
+// TraitsBehind yields those of Traits that stand behind a spot and of which holds what they say. It
+// does not look at the others.
+func (n *Note) TraitsBehind(after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
+	return func(yield func(*Trait) bool) {
+		all := n.Annotations
+		first := n.firstBehind(after, len(all), func(i int) Spot { return all[i].Spot() })
+		for i, s := range n.said[first:] {
+			if s.Defined && holds(s) && !yield(all[first+i]) {
+				return
+			}
+		}
+	}
+}
+
 // TraitIDs are the ids of all annotations of the note in reading order, of those too that the schema
 // does not know: what a commit of the note must keep, and Change.TraitIDs takes.
 func (n *Note) TraitIDs() []string {
@@ -107,12 +121,28 @@ func (n *Note) TraitIDs() []string {
 // are traits.
 func (t *Trait) Siblings() []*Trait {
 	var all []*Trait
-	for other := range t.Note.Traits() {
-		if other != t && other.Field == t.Field && (t.Field || other.Line == t.Line) {
+	for _, other := range t.neighbours() {
+		if other != t && other.Defined {
 			all = append(all, other)
 		}
 	}
 	return all
+}
+
+// neighbours are the annotations on the line of a trait, or the fields that are traits.
+func (t *Trait) neighbours() []*Trait {
+	all := t.Note.Annotations
+	body := sort.Search(len(all), func(i int) bool { return !all[i].Field })
+	if t.Field {
+		return all[:body]
+	}
+	all = all[body:]
+	first := sort.Search(len(all), func(i int) bool { return all[i].Line >= t.Line })
+	last := first
+	for last < len(all) && all[last].Line == t.Line {
+		last++
+	}
+	return all[first:last]
 }
 
 // Traits are the traits in the object's own text and among its fields, in reading order.
@@ -151,30 +181,18 @@ func (n *Note) annotation(id string) *Trait {
 // all, for which it goes through the notes behind the spot.
 func (x *Index) Traits(typ string, after Spot) iter.Seq[*Trait] {
 	if typ == "" {
-		return x.allTraits(after)
+		return traitsOf(x.notesFrom(after.Path), after, func(*Saying) bool { return true })
 	}
-	return x.traitsIn(byTrait.name(typ), after, func(t *Trait) bool { return t.Type == typ })
+	ofType := func(s *Saying) bool { return s.Type == typ }
+	return traitsOf(x.NotesWithTrait(typ, after.Path), after, ofType)
 }
 
-// allTraits goes through the notes.
-func (x *Index) allTraits(after Spot) iter.Seq[*Trait] {
+// traitsOf yields the traits of notes behind a spot of which holds what they say.
+func traitsOf(notes iter.Seq[*Note], after Spot, holds func(*Saying) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
-		for n := range x.notesFrom(after.Path) {
-			for t := range n.Traits() {
-				if t.Spot().after(after) && !yield(t) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// traitsIn yields the traits behind a spot that hold, of the notes that go by a name.
-func (x *Index) traitsIn(name string, after Spot, holds func(*Trait) bool) iter.Seq[*Trait] {
-	return func(yield func(*Trait) bool) {
-		for n := range x.notesBy(name, after.Path) {
-			for t := range n.Traits() {
-				if holds(t) && t.Spot().after(after) && !yield(t) {
+		for n := range notes {
+			for t := range n.TraitsBehind(after, holds) {
+				if !yield(t) {
 					return
 				}
 			}
@@ -185,88 +203,18 @@ func (x *Index) traitsIn(name string, after Spot, holds func(*Trait) bool) iter.
 // TraitCount is the number of traits of a type.
 func (x *Index) TraitCount(typ string) int { return x.count(byTrait, typ) }
 
-// TraitsWith yields the traits of a type that have a value, behind a spot, in the order of Traits.
-// The value is a ValueText; for a trait that is a reference, any that leads to the same object.
-func (x *Index) TraitsWith(typ, value string, after Spot) iter.Seq[*Trait] {
-	def, ok := x.schema.Trait(typ)
-	if ok && def.Type == "ref" {
-		return x.traitsTo(typ, value, after)
-	}
-	return x.traitsBy(typ, clean(value), after)
-}
-
-// traitsBy yields the traits of a type that are found by a value.
-func (x *Index) traitsBy(typ, value string, after Spot) iter.Seq[*Trait] {
-	name := valueName(typ, value)
-	return x.traitsIn(name, after, func(t *Trait) bool { return t.entry == name })
-}
-
-// valueName is the name of the entries of traits with a value.
-func valueName(typ, value string) string { return byValue.name(typ + "\x00" + value) }
-
-// TraitsBetween yields the traits of a type whose ValueTexts lie between two texts, both included, by
-// value, then path, line and position. Dates sort as texts do. The empty end is open.
-func (x *Index) TraitsBetween(typ, from, to string) iter.Seq[*Trait] {
-	prefix := valueName(typ, "")
-	return func(yield func(*Trait) bool) {
-		for e := range x.entries.from(entry{name: prefix + clean(from)}) {
-			value, ok := strings.CutPrefix(e.name, prefix)
-			if !ok || to != "" && value > to {
-				return
-			}
-			n, _ := x.Note(e.path)
-			for t := range n.Traits() {
-				if t.entry == e.name && !yield(t) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// traitsTo yields the traits of a type whose reference leads where the given one does.
-func (x *Index) traitsTo(typ, value string, after Spot) iter.Seq[*Trait] {
-	r := x.Resolver()
-	want := r.Resolve(value).ID
-	buckets := []string{bucketOf(value)}
-	if o, ok := x.Find(want); ok {
-		buckets = x.buckets(o.Note)
-	}
-	return func(yield func(*Trait) bool) {
-		var lists []iter.Seq[*Trait]
-		for _, b := range buckets {
-			lists = append(lists, x.traitsBy(typ, b, after))
-		}
-		for t := range merge(lists, (*Trait).Spot) {
-			same := t.target() == value
-			if want != "" {
-				same = r.Resolve(t.target()).ID == want
-			}
-			if same && !yield(t) {
-				return
-			}
-		}
-	}
-}
-
-// target is what the trait refers to, as it is written.
-func (t *Trait) target() string {
-	if ref, ok := t.Value().(markdown.Ref); ok {
-		return string(ref)
-	}
-	ref, _ := vault.ParseRef(textOf(t.Value()))
-	return string(ref)
-}
-
 // TraitValue is the value of a trait as its schema types it: true and false, a number, the text, or
 // a reference as the id that it resolves to, else as it is written. A bare annotation has the default
 // of its trait, and fromDefault says so, or nil.
-func (x *Index) TraitValue(t *Trait) (value any, fromDefault bool) {
-	def, ok := x.schema.Trait(t.Type)
+func (x *Index) TraitValue(t *Trait) (value any, fromDefault bool) { return x.ValueOf(t.Saying) }
+
+// ValueOf is the TraitValue of the traits that say this.
+func (x *Index) ValueOf(s *Saying) (value any, fromDefault bool) {
+	def, ok := x.schema.Trait(s.Type)
 	if !ok {
-		return t.Value(), false
+		return s.Value(), false
 	}
-	value, fromDefault = def.Typed(t.Value())
+	value, fromDefault = def.Typed(s.Value())
 	return x.plain(value), fromDefault
 }
 

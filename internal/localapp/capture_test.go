@@ -83,3 +83,22 @@ func TestCapture(t *testing.T) {
 		})
 	}
 }
+
+// TestNewDay holds `new` to the day that it makes: the template speaks of that day, not of today.
+func TestNewDay(t *testing.T) {
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Data: t.TempDir(), Now: func() time.Time { return time.Date(2026, 3, 2, 14, 30, 0, 0, time.UTC) },
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, app.Close()) }()
+	must(t, local{app}, "team_vault_create", args{"name": "v"})
+	must(t, local{app}, "team_vault_import", args{"notes": []args{
+		{"path": "schema.yaml", "text": "core: { date: { default_template: day } }\n" +
+			"templates: { day: { file: templates/day.md } }\n"},
+		{"path": "templates/day.md", "text": "# {{weekday}} {{datetime}}\n"},
+	}})
+	must(t, local{app}, "raven_new", args{"type": "daily", "title": "2026-03-04"})
+	got := into[struct{ Content string }](t,
+		must(t, local{app}, "raven_read", args{"path": "2026-03-04"}))
+	require.Equal(t, "---\ntype: date\n---\n\n# Wednesday 2026-03-04T14:30\n", got.Content)
+}

@@ -15,11 +15,11 @@ var agenda = map[string]string{
 	"rookery.yaml": "week_start: saturday\n",
 	"schema.yaml": `version: 1
 types:
-  person: { default_path: people/, name_field: name, fields: { name: { type: string, required: true } } }
+  person: { default_path: people/, name_field: name, fields: { name: { type: string, required: true } }, traits: [due] }
   meeting: { fields: { time: { type: string }, attendees: { type: "ref[]", target: person } } }
-  project: { default_path: projects/ }
+  project: { default_path: projects/, traits: [due] }
 traits:
-  due: { type: date }
+  due: { type: date, description: Due date for tasks and deadlines }
   priority: { type: enum, values: [low, medium, high], default: medium }
   status: { type: enum, values: [todo, in_progress, done, blocked], default: todo }
   highlight: { type: boolean, default: false }
@@ -37,6 +37,9 @@ traits:
 // agendaCalls are the document's calls about traits, with what it shows of their answers. What
 // reference/raven.md §6.1 settles stands as there.
 var agendaCalls = []tooltest.Step{
+	// List Traits, Get Trait Details.
+	{Tool: "raven_schema_traits", Args: `{}`, Want: `{"ok":true,"data":{"traits":[{"name":"due","type":"date","default":null},{"name":"priority","type":"enum","values":["low","medium","high"],"default":"medium"},{"name":"status","type":"enum","values":["todo","in_progress","done","blocked"],"default":"todo"},{"name":"highlight","type":"boolean","default":false},{"name":"assignee","type":"ref","target":null}]}}`},
+	{Tool: "raven_schema_trait", Args: `{"name":"due"}`, Want: `{"ok":true,"data":{"trait":{"name":"due","type":"date","default":null,"used_by_types":["person","project"],"description":"Due date for tasks and deadlines"}}}`},
 	// Trait Response Format, Rich Context, Slim Mode.
 	{Tool: "raven_trait_list", Args: `{"trait_type":"due","value":"today"}`, Want: `{"ok":true,"data":{"items":[{"id":"trait-abc123","trait_type":"due","value":"2025-02-01","content_text":"Send estimate","file_path":"daily/2025-02-01.md","line_number":11,"parent":{"id":"daily/2025-02-01#standup","type":"meeting","heading":"Weekly Standup","fields":{"time":"09:00","attendees":["people/alice","people/bob"]}},"file_root":{"id":"daily/2025-02-01","type":"daily","fields":{"date":"2025-02-01","tags":["work"]}},"refs":[{"target_id":"people/alice","target_type":"person","target_name":"Alice Chen","display_text":null}],"sibling_traits":{"assignee":"people/alice","priority":"high"},"other_traits":{"priority":"high","assignee":"people/alice"},"first_seen_at":"2025-02-01T14:30:00Z","last_modified_at":"2025-02-01T14:30:00Z","created_at":"2025-02-01T14:30:00Z"}]},"meta":{"count":2}}`},
 	{Tool: "raven_trait_list", Args: `{"trait_type":"due","slim":true}`, Want: `{"ok":true,"data":{"items":[{"id":"trait-abc123","trait_type":"due","value":"2025-02-01","parent_id":"daily/2025-02-01#standup"}]}}`},
@@ -59,6 +62,8 @@ func TestEveryWayDocumentTraits(t *testing.T) {
 
 // agendaLines are the document's command lines about traits, in its order, with rookery for rvn.
 var agendaLines = []string{
+	`rookery schema traits --json`,
+	`rookery schema trait due --json`,
 	`rookery trait due --json`,
 	`rookery trait create --type due --value 2025-02-15 --parent daily/2025-02-01#standup --content "Review proposal" --json`,
 	`rookery trait get trait-abc123 --json`,

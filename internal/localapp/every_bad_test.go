@@ -71,6 +71,7 @@ func (b badCall) require(t testing.TB, answer json.RawMessage) {
 	assert.Equal(t, b.code, tooltest.CodeOf(t, answer), what)
 	assert.Contains(t, string(answer), b.hint, what)
 	assert.Less(t, len(answer), 4000, what)
+	assert.NotContains(t, string(answer), `"data":`, what)
 }
 
 // requireSame requires that the call is refused over a way as it was over the first. MCP has the name
@@ -222,12 +223,16 @@ func marshalled(t testing.TB, v any) json.RawMessage {
 	return data
 }
 
-// strangeNames are what nobody would call a note, a section or a vault.
-var strangeNames = []string{
+// strangePaths say paths that no note can have.
+var strangePaths = []string{
 	"../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`, "people/../inbox", "people//alice",
-	"./inbox", "a\x00b", "a\nb", ".raven/audit.log", ".trash/x", ".rookery/x", "#", "##",
-	"people/alice#../nothing", strings.Repeat("x", 600), strings.Repeat("x/", 5000), "%2e%2e/x",
+	"./inbox", "a\x00b", ".raven/audit.log", ".trash/x", ".rookery/x", strings.Repeat("x/", 5000),
 }
+
+// strangeNames are what nobody would call a note, a section or a vault.
+var strangeNames = slices.Concat(strangePaths, []string{
+	"a\nb", "#", "##", "people/alice#../nothing", strings.Repeat("x", 600), "%2e%2e/x",
+})
 
 // windowsNames cannot be files on every system.
 var windowsNames = []string{
@@ -257,11 +262,15 @@ func writtenBad(t testing.TB) []badCall {
 	}
 	for _, name := range strangeNames {
 		add(fault.NotFound, "raven_object_get", map[string]any{"id": name})
-		add(fault.NotFound, "raven_read", map[string]any{"path": name})
+		asPath := fault.NotFound
+		if slices.Contains(strangePaths, name) {
+			asPath = fault.InvalidPath
+		}
+		add(asPath, "raven_read", map[string]any{"path": name})
 		add(fault.NotFound, "raven_set", map[string]any{"id": name, "set": map[string]any{"a": 1}})
 		add(fault.NotFound, "raven_unset", map[string]any{"id": name, "unset": []string{"a"}})
 		add(fault.NotFound, "raven_delete", map[string]any{"id": name})
-		add(fault.NotFound, "raven_add", map[string]any{"text": "x", "to": name})
+		add(asPath, "raven_add", map[string]any{"text": "x", "to": name})
 		add(fault.NotFound, "raven_edit", map[string]any{"id": name, "old_str": "a", "new_str": "b"})
 		add(fault.NotFound, "raven_backlinks", map[string]any{"target": name})
 		add(fault.NotFound, "raven_outlinks", map[string]any{"target": name})
@@ -321,6 +330,13 @@ func writtenBad(t testing.TB) []badCall {
 	large := strings.Repeat("x", 1<<20+1)
 	add(fault.NoteTooLarge, "raven_trait_create",
 		map[string]any{"trait_type": "due", "value": "today", "parent_id": "inbox", "content": large})
+	for _, lines := range []string{"0", "5-3", "x", "1-2-3", "-1", "999999999-", "9999999999", "\u202e1"} {
+		add(fault.InvalidValue, "raven_read", map[string]any{"path": "people/alice", "lines": lines})
+	}
+	for _, name := range []string{strings.Repeat("x", 1e5), strings.Repeat("/", 1e5), strings.Repeat("x ", 1e5)} {
+		add(fault.NotFound, "raven_object_get", map[string]any{"id": name})
+		add(fault.NotFound, "raven_backlinks", map[string]any{"target": name})
+	}
 	for _, content := range []string{"a\nb", "a\rb", "a\x00b", "a\x1bb", "a\u0085b", "a\u2028b", "a\u2029b"} {
 		add(fault.InvalidValue, "raven_trait_create",
 			map[string]any{"trait_type": "due", "value": "today", "parent_id": "inbox", "content": content})

@@ -81,7 +81,7 @@ var settingEmbedded = []tooltest.Step{
 	{Tool: "raven_set", Args: `{"vault":"held","id":"daily/2025-02-01#points","set":{"a":1}}`, Code: fault.InvalidValue},
 	{Tool: "raven_set", Args: `{"vault":"held","id":"freya","set":{"a":1}}`, Code: fault.AmbiguousRef, Want: `{"error":{"details":{"matches":["clients/freya","people/freya"]}}}`},
 	{Tool: "raven_set", Args: `{"vault":"held","id":"Thor","set":{"employer":"Mill","friends":["freya","people/freya"],"tags":["a","b"]}}`, Want: `{"data":{"id":"people/thor","new_values":{"employer":"companies/mill","friends":["freya","people/freya"]}},"warnings":[{"code":"REF_NOT_FOUND","ref":"freya","matches":["clients/freya","people/freya"]}]}`},
-	{Tool: "raven_read", Args: `{"vault":"held","path":"people/thor"}`, Want: `{"data":{"content":"---\ntype: person\nname: Thor\nemployer: \"[[Mill]]\"\nfriends:\n  - \"[[freya]]\"\n  - \"[[people/freya]]\"\ntags:\n  - a\n  - b\n---\n"}}`},
+	{Tool: "raven_read", Args: `{"vault":"held","path":"people/thor"}`, Want: `{"data":{"content":"---\ntype: person\nname: Thor\nemployer: \"[[companies/mill]]\"\nfriends:\n  - \"[[freya]]\"\n  - \"[[people/freya]]\"\ntags:\n  - a\n  - b\n---\n"}}`},
 	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":["friends=people/freya,people/thor","tags=x,y","employer="]}`, Want: `{"data":{"new_values":{"friends":["people/freya","people/thor"],"tags":["x","y"],"employer":null}}}`},
 	{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":{"employer":"people/freya"}}`, Code: fault.InvalidField, Want: `{"error":{"message":"Field 'employer' must lead to a company; people/freya is a person","location":{"file":"people/thor.md","line":4}}}`},
 }
@@ -89,7 +89,17 @@ var settingEmbedded = []tooltest.Step{
 var creatingInDepth = []tooltest.Step{
 	{Tool: "raven_new", Args: `{"vault":"held","type":"person","path":"people/thor.md","fields":{"friends":["companies/mill","people/x"],"employer":5},"template":"none"}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"INVALID_VALUE","details":{"field":"employer"}},{"code":"MISSING_REQUIRED","details":{"field":"name"}},{"code":"INVALID_FIELD","details":{"field":"friends","constraint":{"target":"person"}}},{"code":"DUPLICATE_ID"},{"code":"INVALID_VALUE","details":{"argument":"template"}}]}}`},
 	{Tool: "raven_new", Args: `{"vault":"held","type":"person","title":"Sif","fields":["employer=mill","friends=people/thor,Thor","tags="]}`, Want: `{"data":{"object":{"fields":{"employer":"companies/mill","friends":["people/thor","people/thor"],"tags":null}}},"warnings":[]}`},
-	{Tool: "raven_read", Args: `{"vault":"held","path":"people/sif"}`, Want: `{"data":{"content":"---\ntype: person\nemployer: \"[[mill]]\"\nfriends:\n  - \"[[people/thor]]\"\n  - \"[[Thor]]\"\nname: Sif\ntags:\n---\n\n# Sif\n"}}`},
+	{Tool: "raven_read", Args: `{"vault":"held","path":"people/sif"}`, Want: `{"data":{"content":"---\ntype: person\nemployer: \"[[companies/mill]]\"\nfriends:\n  - \"[[people/thor]]\"\n  - \"[[people/thor]]\"\nname: Sif\ntags:\n---\n\n# Sif\n"}}`},
+	{Tool: "raven_set", Args: `{"vault":"held","id":"daily/2025-02-01#standup","set":{"attendees":["Thor","[[people/loki|L]]"]}}`, Want: `{"data":{"new_values":{"attendees":["people/thor","people/loki"]}}}`},
+	{Tool: "raven_trait_create", Args: `{"vault":"held","trait_type":"assignee","value":"Thor","parent_id":"daily/2025-02-01#standup","content":"Sweep","other_traits":{"due":"today"}}`, Want: `{"data":{"value":"people/thor","trait":{"content":"@assignee([[people/thor]]) @due(2025-02-01) Sweep"}}}`},
+	{Tool: "raven_new", Args: `{"vault":"held","type":"section","title":"X"}`, Code: fault.InvalidType, Want: `{"error":{"details":{"available_types":["person","company","meeting","daily","page"]}}}`},
+	{Tool: "raven_new", Args: `{"vault":"held","type":"daily","title":"2025-04-05","fields":{"date":"2025-04-06"}}`, Code: fault.InvalidField, Want: `{"error":{"details":{"field":"date"},"location":{"file":"daily/2025-04-05.md"}}}`},
+	{Tool: "raven_new", Args: `{"vault":"held","type":"date","title":"2025-04-05","fields":{"date":"2025-04-05"}}`, Want: `{"data":{"id":"daily/2025-04-05","object":{"fields":{"date":"2025-04-05"}}},"warnings":[]}`},
+	{Tool: "raven_read", Args: `{"vault":"held","path":"2025-04-05"}`, Want: `{"data":{"content":"---\ntype: date\n---\n\n# 2025-04-05\n"}}`},
+	{Tool: "raven_set", Args: `{"vault":"held","id":"2025-04-05","set":{"date":"2025-04-06"}}`, Code: fault.InvalidField},
+	{Tool: "raven_new", Args: `{"vault":"held","type":"daily","title":"Undated","fields":{"date":"2025-04-05"}}`, Want: `{"data":{"id":"daily/undated","object":{"fields":{"date":"2025-04-05"}}}}`},
+	{Tool: "raven_object_list", Args: `{"vault":"held","type":"meeting","field":"rating=high"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"field":"rating"}}}`},
+	{Tool: "raven_object_list", Args: `{"vault":"held","type":"person","only":["id, type"],"limit":1}`, Want: `{"data":{"items":[{"id":"people/freya","type":"person"}]}}`},
 }
 
 var addingInDepth = []tooltest.Step{
@@ -101,6 +111,8 @@ var addingInDepth = []tooltest.Step{
 	{Tool: "raven_add", Args: `{"vault":"held","text":"six","to":"freya"}`, Code: fault.AmbiguousRef, Want: `{"error":{"details":{"matches":["clients/freya","people/freya"]}}}`},
 	{Tool: "raven_add", Args: `{"vault":"held","text":"seven","to":"[[2025-03-01]]"}`, Want: `{"data":{"action":"created","file":"daily/2025-03-01.md","side_effects":["the daily note daily/2025-03-01.md is made"]}}`},
 	{Tool: "raven_add", Args: `{"vault":"held","text":"eight","to":"2025-03-02#tasks"}`, Code: fault.NotFound},
+	{Tool: "raven_add", Args: `{"vault":"held","text":"x","to":"../x"}`, Code: fault.InvalidPath, Want: `{"error":{"details":{"argument":"to"}}}`},
+	{Tool: "raven_add", Args: `{"vault":"held","text":"x","to":"Who? Nobody: at all"}`, Code: fault.NotFound},
 	{Tool: "raven_add", Args: `{"vault":"held","text":" ","to":"people/nobody"}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"MISSING_REQUIRED","details":{"argument":"text"}},{"code":"NOT_FOUND"}]}}`},
 	{Tool: "raven_add", Args: `{"vault":"held","text":"under\n==="}`, Code: fault.InvalidValue},
 	{Tool: "raven_add", Args: `{"vault":"held","text":"a\r# b"}`, Code: fault.InvalidValue},
@@ -129,7 +141,10 @@ var editingInDepth = []tooltest.Step{
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#standup","edits":[{"old_str":"id=standup","new_str":"id=sync"},{"old_str":"- note","new_str":"- a\n- b"}]}`, Want: `{"data":{"id":"daily/2025-02-01#sync","edits":[{"line":9},{"line":11}]}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#sync","old_str":"talk","new_str":"x"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"matches":0}}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"daily/2025-02-01#sync","edits":[{"old_str":"","new_str":"x"},{"old_str":"a","new_str":"x"},{"old_str":"","new_str":"y"}]}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"MISSING_REQUIRED","details":{"index":0}},{"code":"MISSING_REQUIRED","details":{"index":2}}]}}`},
+	{Tool: "raven_edit", Args: `{"vault":"held","id":"people/freya","edits":[{"old_str":"absent","new_str":"x"},{"old_str":"- old","new_str":"- new"},{"old_str":"reya","new_str":"x"}]}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"INVALID_VALUE","details":{"index":0,"matches":0}},{"code":"INVALID_VALUE","details":{"index":2}}]}}`},
 	{Tool: "raven_edit", Args: `{"vault":"held","id":"freya","old_str":"a","new_str":"b"}`, Code: fault.AmbiguousRef},
+	{Tool: "raven_new", Args: `{"vault":"held","type":"page","title":"Breaks","content":"one\r\ntwo\r\n"}`},
+	{Tool: "raven_edit", Args: `{"vault":"held","id":"breaks","old_str":"one","new_str":"a\r\nb"}`, Want: `{"data":{"edits":[{"line":5,"context":"a\r\nb"}]}}`},
 }
 
 func TestEveryWayChangesInDepth(t *testing.T) {

@@ -182,6 +182,7 @@ func TestDocumentList(t *testing.T) {
 // rookery for rvn.
 var documentLines = []string{
 	`rookery stats --json`,
+	`rookery object create --type person --field name="Bob" --dry-run --json`,
 	`rookery object create --input '{"type": "person", "path": "people/bob", "fields": {"name": "Bob Smith"}}'`,
 	`rookery schema types --json`,
 	`rookery schema type person --json`,
@@ -220,7 +221,6 @@ var documentLines = []string{
 	`rookery add "New task" --to projects/website.md --json`,
 	`rookery add "@priority(high) Urgent" --to inbox.md --json`,
 	`rookery add "Discussed [[projects/mobile-app]]" --json`,
-	`rookery object create --type person --field name="Bob" --path people/bob2 --dry-run --json`,
 	`rookery new person "Bob Smith" --field email=bob@example.test --json`,
 	`rookery delete people/bob --force --json`,
 	`rookery object create person --title "bob" --json`,

@@ -44,7 +44,7 @@ func TestEveryWayReads(t *testing.T) {
 		{Tool: "raven_object_list", Args: `{"vault":"main","type":"project","field":["status=planned","lead=people/bob"]}`, Want: `{"data":{"items":[]},"warnings":[{"code":"NO_RESULTS"}],"meta":{"count":0,"total":0}}`},
 		{Tool: "raven_object_list", Args: `{"vault":"main","type":"person","only":["id","type"]}`, Want: `{"data":{"items":[{"id":"people/alice","type":"person"}]}}`},
 		{Tool: "raven_object_list", Args: `{"vault":"main","type":"persons"}`, Code: fault.InvalidType, Want: `{"error":{"details":{"available_types":["person"]}}}`},
-		{Tool: "raven_object_list", Args: `{"vault":"main","type":"person","field":["emial=x"]}`, Code: fault.InvalidField, Want: `{"error":{"details":{"allowed":["name","email"]}}}`},
+		{Tool: "raven_object_list", Args: `{"vault":"main","type":"person","field":["emial=x"]}`, Code: fault.InvalidField, Want: `{"error":{"details":{"allowed":["name","email","phone","company","tags","due","priority"]}}}`},
 		{Tool: "raven_object_list", Args: `{"vault":"main","type":"project","field":["status=open"]}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"allowed":["planned","active","done"]}}}`},
 		{Tool: "raven_object_list", Args: `{"vault":"main","field":["status"]}`, Code: fault.InvalidValue},
 		{Tool: "raven_object_list", Args: `{"vault":"main","page_token":"nonsense"}`, Code: fault.InvalidValue},

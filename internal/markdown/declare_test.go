@@ -62,6 +62,13 @@ func TestSetArguments(t *testing.T) {
 	}
 }
 
+// TestArgumentsAreSorted is the row E19 of reference/raven.md §3.
+func TestArgumentsAreSorted(t *testing.T) {
+	out, err := markdown.SetArguments([]byte("## A\n::t\n"), "a", pairs("c", 1, "id", "x", "a", 2))
+	require.NoError(t, err)
+	require.Equal(t, "## A\n::t(a=2, c=1, id=x)\n", string(out))
+}
+
 func TestSetArgumentsOfSection(t *testing.T) {
 	cases := []struct{ name, old, want string }{
 		{"blank line", "## A\n\ntext\n", "## A\n::section(k=v)\n\ntext\n"},

@@ -103,7 +103,21 @@ func (p *prose) step(i int) int {
 		p.emphasis.all = append(p.emphasis.all, d)
 		return i + d.n
 	}
-	return i + 1
+	return p.skipText(i + 1)
+}
+
+// meaning tells the bytes that something can begin or end with from those that are only text.
+var meaning = [256]bool{
+	'\\': true, '!': true, '[': true, ']': true, '*': true, '_': true, // as step has them
+	'`': true, '<': true, // of atoms
+}
+
+// skipText is the offset of the next byte that can mean something.
+func (p *prose) skipText(at int) int {
+	for at < len(p.src) && !meaning[p.src[at]] {
+		at++
+	}
+	return at
 }
 
 func (p *prose) hide(at Span) { p.set(at, hidden) }

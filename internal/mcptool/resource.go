@@ -135,7 +135,9 @@ func (x *exchange) dataOf(
 func (x *exchange) noResource(r *mcp.ReadResourceRequest, f *fault.Fault) *jsonrpc.Error {
 	code := errorCode(f)
 	_, modern := r.Params.Meta[mcp.MetaKeyProtocolVersion]
-	if f.Status() == fault.StatusNotFound && !modern {
+	// No note can be at a path that is none: to this protocol, it is a resource that is not there.
+	absent := f.Status() == fault.StatusNotFound || f.Code == fault.InvalidPath
+	if absent && !modern {
 		code = codeNotFound
 	}
 	return x.failed(code, f)

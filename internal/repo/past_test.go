@@ -134,7 +134,7 @@ func TestVersionAt(t *testing.T) {
 // TestPastIsMadeOnce covers that a state is made once for all who ask for it, that as many are kept as
 // is said, and that a call that gave up spoils nothing.
 func TestPastIsMadeOnce(t *testing.T) {
-	e, counted := engine(t), &countingTable{}
+	e, counted := engine(t), &beginningTable{}
 	v := newVault(t, e)
 	for i := range 5 {
 		change(t, v, edit{"a.md", fmt.Sprintf("text %d", i)})
@@ -344,13 +344,13 @@ func TestManyUndo(t *testing.T) {
 	require.Equal(t, "one", textAt(t, v, 4, "a.md"))
 }
 
-// A countingTable counts how often the log is read from its beginning.
-type countingTable struct {
+// A beginningTable counts how often the log is read from its beginning.
+type beginningTable struct {
 	table.Table
 	whole atomic.Int64
 }
 
-func (c *countingTable) Query(
+func (c *beginningTable) Query(
 	ctx context.Context, part, from, to string,
 ) iter.Seq2[table.Item, error] {
 	if strings.HasSuffix(from, "/000000000000") {

@@ -1,9 +1,12 @@
 package repo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -150,6 +153,10 @@ func (s *searcher) forget(ctx context.Context) error {
 	return nil
 }
 
+// manySwept is how many bytes of text must have been read for what they took to be given back at once:
+// they are garbage when the search index is made, and the next ones may come hours later.
+const manySwept = 8 << 20
+
 // bringForward makes the newest state searchable. The caller has the turn.
 func (v *Vault) bringForward(ctx context.Context) (Searchable, error) {
 	idx := v.Known()
@@ -165,54 +172,15 @@ func (v *Vault) bringForward(ctx context.Context) (Searchable, error) {
 
 // searchWith is a search index in which the notes at these paths are those of an index.
 func (v *Vault) searchWith(
-	ctx context.Context, idx *index.Index, x *search.Index, paths []string,
+	ctx context.Context, idx *index.Index, from *search.Index, paths []string,
 ) (*search.Index, error) {
-	f := folder{sweep: sweep{v: v}, x: x}
-	for _, c := range inLogOrder(idx, paths) {
-		if err := f.take(ctx, c); err != nil {
-			return nil, err
-		}
+	s := sweep{v: v}
+	x := from.WithAll(s.changes(ctx, inLogOrder(idx, paths)))
+	s.run = nil
+	if s.read > manySwept {
+		debug.FreeOSMemory()
 	}
-	return f.done(), nil
-}
-
-// pieceSize is how many bytes of text are taken in at once: all of them are in memory meanwhile.
-const pieceSize = 32 << 20
-
-// A folder brings a search index forward, piece by piece.
-type folder struct {
-	sweep
-	x     *search.Index
-	piece []search.Change
-	size  int // bytes of text
-}
-
-// take takes one change in.
-func (f *folder) take(ctx context.Context, c searchChange) error {
-	if c.note == nil {
-		f.piece = append(f.piece, search.Change{Doc: c.path, Deleted: true})
-		return nil
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	text, err := f.text(ctx, Place(c.note.Body))
-	if err != nil {
-		return fmt.Errorf("read a note to be searched: %w", err)
-	}
-	f.piece = append(f.piece, search.Change{Doc: c.path, Note: SearchNote(c.note, text)})
-	if f.size += len(text); f.size >= pieceSize {
-		f.done()
-	}
-	return nil
-}
-
-// done is the index with all that was taken.
-func (f *folder) done() *search.Index {
-	if len(f.piece) > 0 {
-		f.x, f.piece, f.size = f.x.With(f.piece), nil, 0
-	}
-	return f.x
+	return x, s.err
 }
 
 // A searchChange is a path whose note is to be searched anew; of one that is no note any more, or
@@ -248,8 +216,42 @@ func (c searchChange) place() Place {
 // A sweep reads many texts in the order of the log: each run once at most, and past the cache, for
 // most of them nobody will read again soon.
 type sweep struct {
-	v   *Vault
-	run *run
+	v    *Vault
+	run  *run
+	read int   // bytes of text
+	err  error // why not all was read
+}
+
+// changes yields what there is to be searched anew, up to the first text that cannot be read.
+func (s *sweep) changes(ctx context.Context, list []searchChange) iter.Seq[search.Change] {
+	return func(yield func(search.Change) bool) {
+		for _, c := range list {
+			change, err := s.change(ctx, c)
+			if err != nil {
+				s.err = err
+				return
+			}
+			if !yield(change) {
+				return
+			}
+		}
+	}
+}
+
+// change reads the text of one note.
+func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, error) {
+	if c.note == nil {
+		return search.Change{Doc: c.path, Deleted: true}, nil
+	}
+	if ctx.Err() != nil {
+		return search.Change{}, context.Cause(ctx)
+	}
+	text, err := s.text(ctx, Place(c.note.Body))
+	if err != nil {
+		return search.Change{}, fmt.Errorf("read a note to be searched: %w", err)
+	}
+	s.read += len(text)
+	return search.Change{Doc: c.path, Note: SearchNote(c.note, text)}, nil
 }
 
 // text is a text that is not to be changed, nor kept: others may lie in the same memory.
@@ -268,6 +270,21 @@ func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
 	return textOf(s.run.parts[at.Part].data, at)
+}
+
+// keepOthers caches the other notes of the run that a text came from, if they are a small share of
+// what the cache holds. To read a run takes as long for one of its notes as for all: who reads the
+// notes of an import one by one, in whatever order, would else read all of it each time.
+func (s *sweep) keepOthers(at Place) {
+	if s.run == nil || int64(s.run.Size) > s.v.texts.most/4 {
+		return
+	}
+	for i := range s.run.parts {
+		other := Place{Run: at.Run, Part: i}
+		if text, err := textOf(s.run.parts[i].data, other); err == nil && i != at.Part {
+			s.v.texts.add(textKey{s.v.part, other}, bytes.Clone(text))
+		}
+	}
 }
 
 // textOf is the text of a note that a part holds.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -21,6 +22,7 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/repotest"
 	"rookery/internal/search"
+	"rookery/internal/table"
 )
 
 // searchable is what can be searched of a vault now. The two values must be of the same notes.
@@ -329,3 +331,46 @@ func requireEveryWord(t *testing.T, notes map[string]string) {
 func noWord(r rune) bool { return !isAlnum(r) && !unicode.In(r, unicode.M, unicode.Cf) }
 
 func isAlnum(r rune) bool { return unicode.In(r, unicode.L, unicode.N) }
+
+// A countingTable counts what is got.
+type countingTable struct {
+	table.Table
+	gets atomic.Int64
+}
+
+func (t *countingTable) Get(ctx context.Context, k table.Key) (table.Item, error) {
+	t.gets.Add(1)
+	return t.Table.Get(ctx, k)
+}
+
+// TestTextsOfAnImportAreReadAtOnce reads the notes of one commit when none is in memory, with a cache
+// that has room for them and with one that has not.
+func TestTextsOfAnImportAreReadAtOnce(t *testing.T) {
+	e := engine(t)
+	v := newVault(t, e)
+	var edits []edit
+	for i := range 50 {
+		edits = append(edits, edit{fmt.Sprintf("n%02d.md", i), fmt.Sprintf("# N\n\nword%02d\n", i)})
+	}
+	change(t, v, edits...)
+	change(t, v, edit{"large.md", bulky(1) + bulky(2)}) // what was read before it is forgotten
+	for most, gets := range map[int64]int64{1 << 16: 1, 1 << 10: 50} {
+		counting := &countingTable{Table: e.Table}
+		again, err := repo.NewVault(repo.VaultOptions{
+			Name: "team", Part: "v", Table: counting, Bucket: e.Bucket, Texts: repo.NewTexts(most),
+			Now: time.Now,
+		})
+		require.NoError(t, err)
+		idx, err := again.Read(t.Context())
+		require.NoError(t, err)
+		begun := counting.gets.Load()
+		for i := range 50 {
+			f, ok := idx.File(fmt.Sprintf("n%02d.md", i*7%50))
+			require.True(t, ok)
+			text, err := again.Text(t.Context(), f.Body)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprintf("# N\n\nword%02d\n", i*7%50), string(text))
+		}
+		require.Equal(t, gets, counting.gets.Load()-begun)
+	}
+}

@@ -211,16 +211,14 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	if text, ok := v.texts.get(textKey{v.part, at}); ok {
 		return text, nil
 	}
-	data, err := v.log.part(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	text, err := textOf(data, at)
+	s := sweep{v: v}
+	text, err := s.text(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	text = bytes.Clone(text)
 	v.texts.add(textKey{v.part, at}, text)
+	s.keepOthers(at)
 	return text, nil
 }
 

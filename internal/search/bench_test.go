@@ -3,6 +3,7 @@ package search_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func BenchmarkBuild(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	var x *search.Index
 	for b.Loop() {
-		x = search.Empty("english").With(changes)
+		x = search.Empty("english").WithAll(slices.Values(changes))
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -69,7 +70,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	for _, text := range []string{
 		"lantern", "freya holm", "quietly gathers the winter harbour", "灯塔市场", "lantren",
-		"lan*", `"copper garden"`, "ferry -bridge", "due priority status", "nowhere",
+		"lan*", `"copper garden"`, `"freya holm"`, `"灯塔市场"`, "ferry -bridge", "due priority status",
+		"nowhere", "a* b* c* d* e* f* g* h*",
 	} {
 		q := search.ParseQuery(text)
 		for _, withText := range []bool{false, true} {

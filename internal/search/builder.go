@@ -10,6 +10,8 @@ import (
 type builder struct {
 	analyzer *analyzer
 	scanner  *scanner
+	signer   signer
+	writer   *writer
 	seg      *segment
 
 	words map[string][]int // the terms of each word that came
@@ -26,8 +28,9 @@ type accumulator struct {
 }
 
 func newBuilder(a *analyzer) *builder {
+	seg := &segment{}
 	return &builder{
-		analyzer: a, scanner: a.scanner(), seg: &segment{},
+		analyzer: a, scanner: a.scanner(), writer: &writer{seg: seg}, seg: seg,
 		words: map[string][]int{}, ids: map[string]int{},
 	}
 }
@@ -37,6 +40,7 @@ func (b *builder) add(path string, n *Note) {
 	head := b.slot(slot{})
 	d := doc{path: strings.Clone(path), head: uint32(head), lead: uint32(head + 1)}
 	b.seg.docs = append(b.seg.docs, d)
+	b.writer.sign()
 	b.seg.slots[head].lengths = [2]uint32{b.text(fieldTitle, n.Title), 0}
 	b.text(fieldPath, strings.TrimSuffix(path, ".md"))
 	for _, words := range n.Also {
@@ -45,7 +49,7 @@ func (b *builder) add(path string, n *Note) {
 	for i, u := range units(n) {
 		at := b.slot(slot{unit: u})
 		heading := b.text(fieldHeading, u.heading)
-		body := b.read(fieldBody, n.Text[u.start:u.end])
+		body := b.body(n.Text[u.start:u.end])
 		b.seg.slots[at].lengths = [2]uint32{body, heading}
 		if i > 0 && int(u.start) >= n.Body && int(b.seg.slots[at-1].start) < n.Body {
 			b.seg.docs[len(b.seg.docs)-1].lead = uint32(at)
@@ -64,17 +68,34 @@ func (b *builder) slot(s slot) int {
 	return len(b.seg.slots) - 1
 }
 
-func (b *builder) text(field int, text string) uint32 { return b.read(field, []byte(text)) }
+// text counts the terms of a text for a field of the last slot. It returns the number of words.
+func (b *builder) text(field int, text string) (words uint32) {
+	for r := range b.scanner.runs([]byte(text)) {
+		words += b.run(field, r)
+	}
+	return words
+}
 
-// read counts the terms of a text for a field of the last slot. It returns the number of words.
-func (b *builder) read(field int, text []byte) (words uint32) {
+// body is text for the body, of which there is a signature too.
+func (b *builder) body(text []byte) (words uint32) {
 	for r := range b.scanner.runs(text) {
+		words += b.run(fieldBody, r)
 		for _, a := range r.atoms {
-			words += b.atom(field, a)
+			b.signer.add(a)
 		}
-		if r.whole != nil {
-			b.word(field, r.whole)
-		}
+	}
+	b.writer.signatures = b.signer.appendSignature(b.writer.signatures)
+	b.writer.sign()
+	return words
+}
+
+// run counts the terms of a run.
+func (b *builder) run(field int, r *run) (words uint32) {
+	for _, a := range r.atoms {
+		words += b.atom(field, a)
+	}
+	if r.whole != nil {
+		b.word(field, r.whole)
 	}
 	return words
 }
@@ -134,12 +155,18 @@ func (b *builder) count(field, id int) {
 
 // finish is the segment of the notes that were added.
 func (b *builder) finish() *segment {
-	slices.SortFunc(b.terms, func(a, b accumulator) int { return cmp.Compare(a.name, b.name) })
-	w := &writer{seg: b.seg}
+	names, lists := 0, 0
 	for i := range b.terms {
 		t := &b.terms[i]
 		t.list.add(t.open)
-		w.add(t.name, t.list.data)
+		names, lists = names+len(t.name), lists+len(t.list.data)
 	}
-	return w.finish()
+	slices.SortFunc(b.terms, func(a, b accumulator) int { return cmp.Compare(a.name, b.name) })
+	b.writer.grow(len(b.terms), names, lists)
+	for i := range b.terms {
+		t := &b.terms[i]
+		b.writer.add(t.name, t.list.data)
+		t.list.data = nil
+	}
+	return b.writer.finish()
 }

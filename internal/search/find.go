@@ -65,7 +65,7 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	g := x.gatherer()
 	defer g.release()
 	s := &searcher{x: x, plan: g.plan(q), Options: o}
-	if o.Text == nil || !s.reads() {
+	if o.Text == nil || !s.narrow() {
 		best := ranking{most: o.Limit, after: o.After}
 		s.each(best.add)
 		return s.results(best.list(), best.total, false)
@@ -90,10 +90,19 @@ type searcher struct {
 	Options
 }
 
-// reads reports whether a text has to be read to know what is found.
-func (s *searcher) reads() bool {
-	reads := func(r *requirement) bool { return r.phrase != nil }
-	return slices.ContainsFunc(s.must, reads) || slices.ContainsFunc(s.never, reads)
+// narrow reports whether texts have to be read to know what is found. If so, as few as can be are
+// left.
+func (s *searcher) narrow() (reads bool) {
+	scan := s.x.analyzer.scanner()
+	for _, list := range [][]*requirement{s.must, s.never} {
+		for _, r := range list {
+			if r.phrase != nil {
+				r.narrow(s.x, scan)
+				reads = true
+			}
+		}
+	}
+	return reads
 }
 
 // each calls a function with the notes that have what the postings can tell.
@@ -146,21 +155,24 @@ func (s *searcher) verified(list []scored) ([]scored, error) {
 	scan := s.x.analyzer.scanner()
 	var kept []scored
 	for _, f := range list {
-		text, err := s.Text(f.path)
-		if err != nil {
-			return nil, fmt.Errorf("read the text of a note found: %w", err)
-		}
-		if s.verify(&f, reader{scan, &s.x.layers[f.layer], text}) {
+		r := reader{scan: scan, layer: &s.x.layers[f.layer], textOf: s.Text}
+		if s.verify(&f, &r) {
 			kept = append(kept, f)
+		}
+		if r.err != nil {
+			return nil, fmt.Errorf("read the text of a note found: %w", r.err)
 		}
 	}
 	return kept, nil
 }
 
 // verify looks into a text. The unit that holds the phrase becomes the note's best.
-func (s *searcher) verify(f *scored, r reader) bool {
+func (s *searcher) verify(f *scored, r *reader) bool {
 	for _, never := range s.never {
-		if _, ok := r.find(never, f); ok && never.phrase != nil {
+		if never.phrase == nil {
+			continue
+		}
+		if _, ok := r.find(never, f); ok {
 			return false
 		}
 	}
@@ -181,15 +193,18 @@ func (s *searcher) verify(f *scored, r reader) bool {
 	return true
 }
 
-// A reader looks for phrases in the text of a note.
+// A reader looks for phrases in the text of a note, which it reads when it must.
 type reader struct {
 	scan *scanner
 	*layer
-	text []byte
+	textOf func(doc string) ([]byte, error)
+	text   []byte
+	read   bool
+	err    error // why the text could not be read: nothing is found then
 }
 
 // find is a slot that holds a phrase: the best unit if it does, else the first one.
-func (r reader) find(q *requirement, f *scored) (uint32, bool) {
+func (r *reader) find(q *requirement, f *scored) (uint32, bool) {
 	slots := q.within(f.layer, r.docs[f.doc].head, r.end(f.doc))
 	if slices.Contains(slots, f.slot) && r.holds(f, f.slot, q.phrase) {
 		return f.slot, true
@@ -204,11 +219,15 @@ func (r reader) find(q *requirement, f *scored) (uint32, bool) {
 
 // holds reports whether a slot holds a phrase. Of a head that can only be told of the path; what
 // else a note is called stands in its text.
-func (r reader) holds(f *scored, slot uint32, phrase []atom) bool {
+func (r *reader) holds(f *scored, slot uint32, phrase []atom) bool {
 	if slot == r.docs[f.doc].head {
 		return r.scan.holds([]byte(f.path), phrase)
 	}
-	return r.scan.holds(r.slots[slot].of(r.text), phrase)
+	if !r.read {
+		r.text, r.err = r.textOf(f.path)
+		r.read = true
+	}
+	return r.err == nil && r.scan.holds(r.slots[slot].of(r.text), phrase)
 }
 
 // of is the unit's part of the text.

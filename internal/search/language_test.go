@@ -3,8 +3,10 @@ package search_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
 	"rookery/internal/search"
 	settings "rookery/internal/vault"
@@ -141,4 +143,15 @@ func TestPastedPages(t *testing.T) {
 	r, err := x.Search(search.ParseQuery(v["people/freya-holm.md"]), search.Options{})
 	require.NoError(t, err)
 	require.NotEmpty(t, r.Items)
+}
+
+// TestNormalLetters: a text of letters that count as normal is never changed by NFKC, whichever stand
+// side by side.
+func TestNormalLetters(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if search.IsNormal(r) {
+			p := norm.NFKC.PropertiesString(string(r))
+			require.True(t, norm.NFKC.IsNormalString(string(r)) && p.BoundaryBefore(), "%q", r)
+		}
+	}
 }

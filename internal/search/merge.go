@@ -16,9 +16,13 @@ type source struct {
 func merge(layers []layer) *segment {
 	w := &writer{seg: &segment{}}
 	sources := make([]source, len(layers))
+	terms, names, lists := 0, 0, 0
 	for i := range layers {
-		sources[i] = source{layer: &layers[i], moved: w.move(&layers[i])}
+		l := &layers[i]
+		sources[i] = source{layer: l, moved: w.move(l)}
+		terms, names, lists = max(terms, l.terms()), max(names, len(l.names)), lists+len(l.lists)
 	}
+	w.grow(terms, names, lists)
 	for {
 		name, ok := first(sources)
 		if !ok {
@@ -45,6 +49,8 @@ func (w *writer) move(l *layer) []uint32 {
 		for slot := d.head; slot < l.end(i); slot++ {
 			moved[slot] = at + slot - d.head
 			w.seg.docOf = append(w.seg.docOf, uint32(len(w.seg.docs)))
+			w.signatures = append(w.signatures, l.signature(slot)...)
+			w.sign()
 		}
 		w.seg.slots = append(w.seg.slots, l.slots[d.head:l.end(i)]...)
 		w.seg.docs = append(w.seg.docs, doc{d.path, at, at + d.lead - d.head})

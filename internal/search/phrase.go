@@ -12,6 +12,7 @@ type requirement struct {
 	parts  [][]form // each in one of its forms, all in one slot
 	phrase []atom   // what the text of that slot must hold; nil: the parts say all
 	lists  [][]uint32
+	marks  []uint64 // of the phrase
 }
 
 // mostParts is how many words of a phrase are looked up; the text says the rest.
@@ -27,6 +28,7 @@ func (p *planner) phrase(text string) *requirement {
 		r.phrase = nil // one posting says it all
 	}
 	r.parts = r.parts[:min(mostParts, len(r.parts))]
+	r.marks = p.signer.phrase(r.phrase)
 	return r
 }
 
@@ -37,7 +39,7 @@ func (p *planner) require(list *[]*requirement, r *requirement) {
 	}
 	r.lists = make([][]uint32, len(p.x.layers))
 	for i := range p.x.layers {
-		r.lists[i] = p.gather.slotsWith(&p.x.layers[i], r.parts)
+		r.lists[i] = p.x.layers[i].slotsWith(r.parts)
 	}
 	*list = append(*list, r)
 }
@@ -91,23 +93,59 @@ func (p *planner) excludedForms(asIs form, k Kind) []form {
 }
 
 // slotsWith are the slots of a layer that have one form of each part.
-func (g *gatherer) slotsWith(l *layer, parts [][]form) []uint32 {
-	var slots []uint32
-	for i, forms := range parts {
-		var own []uint32
-		for _, w := range g.listOf(l, forms) {
-			own = append(own, w.slot)
+func (l *layer) slotsWith(parts [][]form) []uint32 {
+	slots := l.slotsOf(parts[0])
+	for _, forms := range parts[1:] {
+		if len(slots) == 0 {
+			return nil
 		}
-		if i == 0 {
-			slots = own
-			continue
-		}
-		slots = slices.DeleteFunc(slots, func(s uint32) bool {
-			_, ok := slices.BinarySearch(own, s)
-			return !ok
-		})
+		slots = common(slots, l.slotsOf(forms))
 	}
 	return slots
+}
+
+// slotsOf are the slots that have one of some forms, in notes that are there.
+func (l *layer) slotsOf(forms []form) []uint32 {
+	var slots []uint32
+	terms := 0
+	for _, f := range forms {
+		first, end := l.termsOf(f)
+		for term := first; term < end; term++ {
+			for r := l.list(term); l.read(&r); {
+				slots = append(slots, r.slot)
+			}
+			terms++
+		}
+	}
+	if terms > 1 {
+		slices.Sort(slots)
+		slots = slices.Compact(slots)
+	}
+	return slots
+}
+
+// common keeps of one list what is in the other as well. Both are sorted.
+func common(list, other []uint32) []uint32 {
+	return slices.DeleteFunc(list, func(slot uint32) bool {
+		for len(other) > 0 && other[0] < slot {
+			other = other[1:]
+		}
+		return len(other) == 0 || other[0] != slot
+	})
+}
+
+// narrow leaves out the slots of which it is certain, without their texts, that they do not hold the
+// phrase.
+func (r *requirement) narrow(x *Index, scan *scanner) {
+	for i, list := range r.lists {
+		l := &x.layers[i]
+		r.lists[i] = slices.DeleteFunc(list, func(slot uint32) bool {
+			if l.slots[slot].isHead() {
+				return !scan.holds([]byte(l.docs[l.docOf[slot]].path), r.phrase)
+			}
+			return !mayHold(l.signature(slot), r.marks)
+		})
+	}
 }
 
 // within are the slots of a note that have all parts.

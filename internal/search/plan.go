@@ -58,6 +58,7 @@ type planner struct {
 	x      *Index
 	gather *gatherer
 	scan   *scanner
+	signer signer
 	words  []wanted
 	seen   map[string]bool
 

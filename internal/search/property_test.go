@@ -227,3 +227,46 @@ func FuzzSearch(f *testing.F) {
 		}
 	})
 }
+
+// TestBuildOnSeveralProcessors makes the index of more text than one builder takes in alone, and of
+// what changes in it.
+func TestBuildOnSeveralProcessors(t *testing.T) {
+	v := generated(16, 700)
+	changes := v.changes()
+	size := 0
+	for _, c := range changes {
+		size += len(c.Note.Text)
+	}
+	require.Greater(t, size, 3<<19)
+	queries := []string{"freya", "lan*", "lantren", `"freya holm"`, "灯塔 港口", "-harbour", "s* -the"}
+	fold := search.Empty("english")
+	for part := range slices.Chunk(changes, 50) {
+		fold = fold.With(part)
+	}
+	built := search.Empty("english").WithAll(slices.Values(changes))
+	same(t, v, fold, built, queries)
+	var after []search.Change
+	for path, text := range v {
+		if strings.Contains(text, "harbour") {
+			after = append(after, search.Change{Doc: path, Deleted: true})
+			delete(v, path)
+			continue
+		}
+		v[path] = text + "\n\nrewritten\n"
+		after = append(after, search.Change{Doc: path, Note: note(v[path])})
+	}
+	same(t, v, fold.With(after), built.WithAll(slices.Values(after)), append(queries, "rewritten"))
+}
+
+// TestBuildThatPanics: a sequence that panics ends the build.
+func TestBuildThatPanics(t *testing.T) {
+	changes := generated(16, 700).changes()
+	require.PanicsWithValue(t, "no more", func() {
+		search.Empty("english").WithAll(func(yield func(search.Change) bool) {
+			for _, c := range changes {
+				yield(c)
+			}
+			panic("no more")
+		})
+	})
+}

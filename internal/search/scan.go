@@ -191,7 +191,7 @@ func (s *scanner) part(text []byte, offset int) {
 			continue
 		}
 		a.spaceless = k&spaceless != 0
-		s.buf = fold(s.buf, r)
+		s.buf = fold(s.buf, r, k)
 	}
 	s.atom(a, from)
 }
@@ -208,28 +208,47 @@ func (s *scanner) atom(a atom, from int) int {
 // normal is a text without what is silent, in NFKC.
 func (s *scanner) normal(text []byte) []byte {
 	s.raw = s.raw[:0]
-	ascii := true
+	normal := true
 	for at := 0; at < len(text); {
-		k, n := s.at(text, at)
-		if k != silent {
+		r, n := rune(text[at]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(text[at:])
+			normal = normal && isNormal(r)
+		}
+		if s.classes.of(r) != silent {
 			s.raw = append(s.raw, text[at:at+n]...)
 		}
-		ascii = ascii && n == 1
 		at += n
 	}
-	if ascii || norm.NFKC.IsNormal(s.raw) {
+	if normal || norm.NFKC.IsNormal(s.raw) {
 		return s.raw
 	}
 	return norm.NFKC.Bytes(s.raw)
 }
 
+// isNormal reports of the letters of most languages that NFKC leaves them as they are, if there is
+// nothing else in a text.
+func isNormal(r rune) bool {
+	switch {
+	case r < 0x180:
+		return r < utf8.RuneSelf || isItself(r)
+	case r < 0x400:
+		return r >= 0x388 && r <= 0x3CE // Greek
+	case r < 0x482:
+		return true // Cyrillic
+	}
+	return isWhole(r)
+}
+
 // fold appends a character in the one case that all cases of it have.
-func fold(b []byte, r rune) []byte {
-	switch r {
-	case 'ß', 'ẞ':
+func fold(b []byte, r rune, k class) []byte {
+	switch {
+	case r == 'ß', r == 'ẞ':
 		return append(b, "ss"...)
-	case 'ς':
-		r = 'σ'
+	case r == 'ς':
+		return utf8.AppendRune(b, 'σ')
+	case k&(lower|spaceless) != 0:
+		return utf8.AppendRune(b, r)
 	}
 	return utf8.AppendRune(b, unicode.ToLower(r))
 }

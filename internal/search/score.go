@@ -1,8 +1,8 @@
 package search
 
 import (
-	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -33,6 +33,7 @@ type gatherer struct {
 	norms norms
 	arena []weighted // what the lists are slices of
 	sums  []float32  // by slot of a layer; all 0 between two uses
+	seen  []uint64   // bits: the slots of which there is a sum
 }
 
 // gatherer is one for a query on the index.
@@ -75,16 +76,20 @@ func (c *concept) gain(count float64) float64 {
 
 // listOf are the occurrences of some forms in a layer, by slot.
 func (g *gatherer) listOf(l *layer, forms []form) []weighted {
-	start, read := len(g.arena), 0
+	start, only := len(g.arena), -1
+	weight, several := 0., false
 	for _, f := range forms {
 		first, end := l.termsOf(f)
-		for term := first; term < end; term++ {
-			g.appendTerm(l, term, float32(f.weight))
-			read++
+		several = several || end-first > 1 || end > first && only >= 0
+		if end > first {
+			only, weight = first, f.weight
 		}
 	}
-	if read > 1 {
-		g.sum(l, start)
+	switch {
+	case several:
+		g.sum(l, forms)
+	case only >= 0:
+		g.appendTerm(l, only, float32(weight))
 	}
 	return g.arena[start:len(g.arena):len(g.arena)]
 }
@@ -103,15 +108,24 @@ func (s *segment) termsOf(f form) (first, end int) {
 
 // appendTerm appends the occurrences of a term in the notes that are there.
 func (g *gatherer) appendTerm(l *layer, term int, weight float32) {
-	r := l.list(term)
-	for r.read() {
-		if l.dead != nil && !l.has(int(l.docOf[r.slot])) {
-			continue
-		}
-		s := &l.slots[r.slot]
-		count := g.norms.count(s, &r.counts)
-		g.arena = append(g.arena, weighted{r.slot, weight * float32(count)})
+	for r := l.list(term); l.read(&r); {
+		g.arena = append(g.arena, weighted{r.slot, weight * g.count(l, &r)})
 	}
+}
+
+// read reads the next posting of a note that is there.
+func (l *layer) read(r *postingReader) bool {
+	for r.read() {
+		if l.dead == nil || l.has(int(l.docOf[r.slot])) {
+			return true
+		}
+	}
+	return false
+}
+
+// count weighs a posting.
+func (g *gatherer) count(l *layer, r *postingReader) float32 {
+	return float32(g.norms.count(&l.slots[r.slot], &r.counts))
 }
 
 // Norms say what an occurrence is worth in a field, by its length: 1/(base + slope*length).
@@ -157,27 +171,33 @@ func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
 	return body + float64(headingWeight*n.heading.of(counts[fieldHeading], s.lengths[1]))
 }
 
-// sum adds up what stands of one slot behind a place of the arena, and sorts it by slot. What stands
-// of one is added in the order of the terms, so that sums come out the same however the index is
-// laid out.
-func (g *gatherer) sum(l *layer, start int) {
-	list := g.arena[start:]
+// sum appends what stands of some forms of several terms, added up by slot. It is added in the order
+// of the terms, so that sums come out the same however the index is laid out.
+func (g *gatherer) sum(l *layer, forms []form) {
 	if len(g.sums) < len(l.slots) {
-		g.sums = make([]float32, len(l.slots))
+		g.sums, g.seen = make([]float32, len(l.slots)), make([]uint64, len(l.slots)/64+1)
 	}
-	kept := list[:0]
-	for _, w := range list {
-		if g.sums[w.slot] == 0 {
-			kept = append(kept, weighted{slot: w.slot})
+	for _, f := range forms {
+		first, end := l.termsOf(f)
+		for term := first; term < end; term++ {
+			g.sumTerm(l, term, float32(f.weight))
 		}
-		g.sums[w.slot] += w.count
 	}
-	slices.SortFunc(kept, func(a, b weighted) int { return cmp.Compare(a.slot, b.slot) })
-	for i := range kept {
-		kept[i].count = g.sums[kept[i].slot]
-		g.sums[kept[i].slot] = 0
+	for i := range g.seen[:len(l.slots)/64+1] {
+		for ; g.seen[i] != 0; g.seen[i] &= g.seen[i] - 1 {
+			slot := uint32(i*64 + bits.TrailingZeros64(g.seen[i]))
+			g.arena = append(g.arena, weighted{slot, g.sums[slot]})
+			g.sums[slot] = 0
+		}
 	}
-	g.arena = g.arena[:start+len(kept)]
+}
+
+// sumTerm adds the occurrences of one term to the sums.
+func (g *gatherer) sumTerm(l *layer, term int, weight float32) {
+	for r := l.list(term); l.read(&r); {
+		g.sums[r.slot] += float32(weight * g.count(l, &r))
+		g.seen[r.slot/64] |= 1 << (r.slot % 64)
+	}
 }
 
 // docsWith is how many notes of a layer have a term.

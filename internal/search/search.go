@@ -12,6 +12,7 @@ package search
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -68,15 +69,25 @@ func (x *Index) Units() int { return x.totals.units }
 // the last one counts. It takes time in proportion to the notes that change, but for a share of
 // merging, which is that times the logarithm of the number of notes.
 func (x *Index) With(changes []Change) *Index {
+	return x.WithAll(slices.Values(last(changes)))
+}
+
+// WithAll is With for many changes, none of them of the same note as another. They come one by one:
+// of each only what is searched of it is kept, so that never more than a few texts are in memory.
+// Several processors work on them.
+func (x *Index) WithAll(changes iter.Seq[Change]) *Index {
 	y := &Index{x.analyzer, slices.Clone(x.layers), x.totals}
-	b := newBuilder(x.analyzer)
-	for _, c := range last(changes) {
-		y.remove(c.Doc)
-		if !c.Deleted && c.Note != nil {
-			b.add(c.Doc, c.Note)
+	c := crew{analyzer: x.analyzer}
+	defer c.dismiss()
+	for change := range changes {
+		y.remove(change.Doc)
+		if !change.Deleted && change.Note != nil {
+			c.add(change)
 		}
 	}
-	y.push(b.finish())
+	for _, s := range c.finish() {
+		y.push(s)
+	}
 	y.settle()
 	return y
 }

@@ -14,6 +14,9 @@ type segment struct {
 	slots  []slot
 	docOf  []uint32 // by slot
 
+	signatures    string // of the units' texts, by slot, one behind the other; of heads none
+	signatureEnds []uint32
+
 	names    string   // all terms, sorted, one behind the other
 	nameEnds []uint32 // by term
 	lists    string   // their postings, likewise
@@ -41,6 +44,11 @@ func (s *segment) terms() int { return len(s.nameEnds) }
 
 // name is a term.
 func (s *segment) name(i int) string { return part(s.names, s.nameEnds, i) }
+
+// signature is what is known of the joints of a unit's text.
+func (s *segment) signature(slot uint32) string {
+	return part(s.signatures, s.signatureEnds, int(slot))
+}
 
 // list reads the postings of a term.
 func (s *segment) list(i int) postingReader {
@@ -98,7 +106,7 @@ func (s *segment) end(doc int) uint32 {
 }
 
 // size is what a segment costs to merge, about: bytes.
-func (s *segment) size() int { return len(s.names) + len(s.lists) }
+func (s *segment) size() int { return len(s.names) + len(s.lists) + len(s.signatures) }
 
 // totals are the sums over one note.
 func (s *segment) totals(doc int) totals {
@@ -131,7 +139,16 @@ func (s *segment) sortPaths() {
 // A writer takes the terms of a segment, in order.
 type writer struct {
 	names, lists strings.Builder
+	signatures   []byte
 	seg          *segment
+}
+
+// grow makes room for so many terms, with so many bytes of names and lists.
+func (w *writer) grow(terms, names, lists int) {
+	w.names.Grow(names)
+	w.lists.Grow(lists)
+	w.seg.nameEnds = slices.Grow(w.seg.nameEnds, terms)
+	w.seg.listEnds = slices.Grow(w.seg.listEnds, terms)
 }
 
 func (w *writer) add(name string, list []byte) {
@@ -141,13 +158,37 @@ func (w *writer) add(name string, list []byte) {
 	w.seg.listEnds = append(w.seg.listEnds, uint32(w.lists.Len()))
 }
 
-// finish is the segment, with room for nothing more.
+// sign ends the signature of the slot that comes next.
+func (w *writer) sign() {
+	w.seg.signatureEnds = append(w.seg.signatureEnds, uint32(len(w.signatures)))
+}
+
+// finish is the segment, with little room for more.
 func (w *writer) finish() *segment {
 	s := w.seg
-	s.names, s.lists = strings.Clone(w.names.String()), strings.Clone(w.lists.String())
-	s.nameEnds, s.listEnds = slices.Clip(s.nameEnds), slices.Clip(s.listEnds)
-	s.docs, s.slots = slices.Clip(s.docs), slices.Clip(s.slots)
-	s.docOf = slices.Clip(s.docOf)
+	s.names, s.lists, s.signatures = compact(&w.names), compact(&w.lists), string(w.signatures)
+	s.nameEnds, s.listEnds = fitted(s.nameEnds), fitted(s.listEnds)
+	s.docs, s.slots = fitted(s.docs), fitted(s.slots)
+	s.docOf, s.signatureEnds = fitted(s.docOf), fitted(s.signatureEnds)
 	s.sortPaths()
 	return s
 }
+
+// compact is what was written. It is copied only where the room that is left is worth it.
+func compact(b *strings.Builder) string {
+	if wasteful(b.Len(), b.Cap()) {
+		return strings.Clone(b.String())
+	}
+	return b.String()
+}
+
+// fitted is a list that nothing is added to any more.
+func fitted[E any](list []E) []E {
+	if wasteful(len(list), cap(list)) {
+		return append(make([]E, 0, len(list)), list...)
+	}
+	return list
+}
+
+// wasteful reports whether more than an eighth of some room is left.
+func wasteful(used, room int) bool { return room-used > room/8 }

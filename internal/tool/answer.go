@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"rookery/internal/fault"
 )
@@ -18,7 +19,7 @@ func (c *Catalogue) answer(
 	var f *fault.Fault
 	if err != nil {
 		f = c.failure(ctx, ask, err)
-		r = carried(r)
+		r = Reply{Warnings: r.Warnings} // what a tool had put together is not true of a failure
 	} else {
 		r.Meta = maps.Clone(r.Meta)
 		if r.Meta == nil {
@@ -40,7 +41,7 @@ func (c *Catalogue) answer(
 // form is the answer as the caller asked for it.
 func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	if f == nil && len(ask.how.Only) > 0 {
-		if err := only(&r, ask.how.Only); err != nil {
+		if err := only(&r, named(ask.how.Only)); err != nil {
 			return nil, err
 		}
 	}
@@ -53,19 +54,14 @@ func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	return Marshal(wrap(r, f))
 }
 
-// carried is what a failure takes along. A tool that fails answers its zero output, which says
-// nothing, unless it has set a meta to say that the data counts.
-func carried(r Reply) Reply {
-	if r.Meta == nil {
-		return Reply{Warnings: r.Warnings}
-	}
-	return r
-}
-
 // failure classifies an error, and logs it if it is ours.
 func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault.Fault {
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+	switch ended := ctx.Err(); {
+	case ended == nil:
+	case errors.Is(err, context.DeadlineExceeded):
 		err = fault.New(fault.Unavailable, "the call did not end in time").Because(err)
+	case errors.Is(err, context.Canceled):
+		err = fault.New(fault.Unavailable, "the caller did not wait for the answer").Because(err)
 	}
 	f := *fault.Of(err)
 	f.RequestID = ask.caller.RequestID
@@ -75,6 +71,16 @@ func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault
 			slog.Any("cause", errors.Unwrap(&f)))
 	}
 	return &f
+}
+
+// named are the names in a list, each of which may itself be several with commas between them, as in a
+// query string.
+func named(list []string) []string {
+	names := strings.Split(strings.Join(list, ","), ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 // only keeps these fields of each item of the answer's `items`; of an answer without items, of the

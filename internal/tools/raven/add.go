@@ -98,7 +98,7 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	if !isDay {
 		p, err := locate(idx, in.To, clock(idx, tx.Now()))
 		if err != nil {
-			return spot{}, err
+			return spot{}, noPath(err, in.To, "to")
 		}
 		return in.inside(ctx, tx, p)
 	}

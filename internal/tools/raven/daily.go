@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
@@ -49,4 +51,36 @@ func isNote(tx *repo.Tx, text string) bool {
 	}
 	_, ok := tx.Index().Note(strings.TrimSuffix(text, ".md") + ".md")
 	return ok
+}
+
+// onItsDay takes what the name of a daily note says of it: its date, which is none of its fields in the
+// file, and what a template takes for now. A note of the type that is not named by a date keeps the one
+// that the call gives it.
+func (n *newNote) onItsDay(tx *repo.Tx, t *vault.Type) *fault.Fault {
+	day, ok := tx.Index().Config().IsDaily(n.path)
+	if !ok || t.Name != vault.Daily {
+		return nil
+	}
+	n.at = onDay(tx, day)
+	f := otherDate(day, n.fields)
+	delete(n.fields, "date")
+	return f
+}
+
+// misdated refuses to give a daily note that is named by its date another one.
+func misdated(idx *index.Index, o index.Object, fields map[string]any) *fault.Fault {
+	day, ok := idx.Config().IsDaily(vault.Path(o.Note.Path))
+	if !ok || o.Section != nil || o.Type() != vault.Daily {
+		return nil
+	}
+	return otherDate(day, fields)
+}
+
+// otherDate is INVALID_FIELD for fields that say another date than the name of a daily note.
+func otherDate(day vault.Date, fields map[string]any) *fault.Fault {
+	if given := fields["date"]; given == nil || given == string(day) {
+		return nil
+	}
+	return fault.New(fault.InvalidField, "the date of a daily note is that of its name, %s", day).
+		With("field", "date")
 }

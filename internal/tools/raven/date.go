@@ -124,7 +124,7 @@ func (d drawer) dated(day vault.Date) listing[placed] {
 	behind := func(after index.Spot) iter.Seq[placed] {
 		return func(yield func(placed) bool) {
 			last := placed{}
-			for at := range d.idx.Dates(day, day) {
+			for at := range d.idx.DatesOn(day, after.Path) {
 				here := placed{at, 0}
 				if last.Object.Note == at.Object.Note && last.Line == at.Line {
 					here.number = last.number + 1
@@ -136,7 +136,8 @@ func (d drawer) dated(day vault.Date) listing[placed] {
 			}
 		}
 	}
-	return listing[placed]{behind: behind, spot: placed.spot}
+	count := func() int { return d.idx.DateCount(day) }
+	return listing[placed]{behind: behind, spot: placed.spot, count: count}
 }
 
 // datedItem is what names a day as callers see it.

@@ -114,14 +114,8 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	if err != nil {
 		return err
 	}
-	inside := scopeOf(text, p.Section)
-	for i, s := range swaps {
-		var made change
-		if text, made, err = inside.replace(text, s); err != nil {
-			return in.refused(err, p, i)
-		}
-		made.Index = i
-		out.Edits = append(out.Edits, made)
+	if text, out.Edits, err = in.replace(text, swaps, p); err != nil {
+		return err
 	}
 	if err := tx.Put(ctx, path, text); err != nil {
 		return err
@@ -136,6 +130,26 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 		out.Status = "preview"
 	}
 	return nil
+}
+
+// replace makes the replacements one after the other. What is wrong with them comes together.
+func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []change, error) {
+	inside := scopeOf(text, p.Section)
+	var made []change
+	var problems []*fault.Fault
+	for i, s := range swaps {
+		next, one, err := inside.replace(text, s)
+		if err != nil {
+			problems = append(problems, fault.Of(in.refused(err, p, i)))
+			continue
+		}
+		one.Index, text = i, next
+		made = append(made, one)
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return nil, nil, f
+	}
+	return text, made, nil
 }
 
 // A scope is the part of a text in which a replacement is made: all of it, or the subtree of a
@@ -175,7 +189,7 @@ func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
 func linesAt(text []byte, line, n int) string {
 	lines := strings.Split(string(text), "\n")
 	from := min(line-1, len(lines))
-	return strings.Join(lines[from:min(from+n, len(lines))], "\n")
+	return strings.TrimSuffix(strings.Join(lines[from:min(from+n, len(lines))], "\n"), "\r")
 }
 
 // refused says why a replacement cannot be made. It does not repeat the text.

@@ -39,9 +39,13 @@ func typedValue(v any) any {
 func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
 	for _, name := range names {
 		a.Warn("UNKNOWN_FIELD", fmt.Sprintf("type %s declares no field %q", t.Name, name),
-			map[string]any{"field": name, "allowed": t.FieldNames()})
+			map[string]any{"field": name, "allowed": fieldsOf(t)})
 	}
 }
+
+// fieldsOf are the names that a field of a type may have: those of the fields that it declares, and
+// those of its traits.
+func fieldsOf(t *vault.Type) []string { return slices.Concat(t.FieldNames(), t.TraitNames()) }
 
 // sorted are fields in alphabetical order, as edits take them.
 func sorted(fields map[string]any) []markdown.Field {

@@ -3,6 +3,7 @@ package raven
 import (
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -124,18 +125,34 @@ func (w window) holds(created, modified time.Time) bool {
 	return true
 }
 
-// narrows reports whether notes finds less than the whole vault.
-func (w window) narrows() bool { return !w.since.IsZero() }
+// mayHold reports whether something in a note may pass. Nothing in a note has changed after the note.
+func (w window) mayHold(n *index.Note) bool {
+	return w.since.IsZero() || !n.Modified.Before(w.since)
+}
 
-// notes yields, by path, the notes behind a path, that path too, in which something may pass. Nothing
-// in a note has changed after the note, so that the others need not be looked at.
-func (w window) notes(idx *index.Index, from string) iter.Seq[*index.Note] {
-	var all []*index.Note
-	for n := range idx.Modified(w.since, time.Time{}) {
-		if n.Path >= from {
-			all = append(all, n)
-		}
+// manyNotes is the share of the notes of a vault from which on it is quicker to go through them by
+// path than to sort those that were modified.
+const manyNotes = 1. / 32
+
+// A noteWalk yields notes by path, from a path on.
+type noteWalk func(from string) iter.Seq[*index.Note]
+
+// notes are the notes in which something may pass, if there are few.
+func (w window) notes(idx *index.Index) (noteWalk, bool) {
+	if w.since.IsZero() {
+		return nil, false
 	}
-	slices.SortFunc(all, func(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) })
-	return slices.Values(all)
+	var few []*index.Note
+	limit := int(manyNotes * float64(idx.Totals().Notes))
+	for n := range idx.Modified(w.since, time.Time{}) {
+		if len(few) > limit {
+			return nil, false
+		}
+		few = append(few, n)
+	}
+	slices.SortFunc(few, func(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) })
+	return func(from string) iter.Seq[*index.Note] {
+		first := sort.Search(len(few), func(i int) bool { return few[i].Path >= from })
+		return slices.Values(few[first:])
+	}, true
 }

@@ -26,6 +26,20 @@ func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
 	return index.Object{}, notFound("no object %q", id)
 }
 
+// noPath says of an argument that names nothing that it could not, if it is written as a path and none
+// that a note can have; else it is the error as it was.
+func noPath(err error, path, argument string) error {
+	file, _, _ := strings.Cut(strings.TrimSpace(path), "#")
+	written := strings.ContainsAny(file, "/\\\x00") || strings.HasSuffix(file, ".md")
+	if !written || !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if _, bad := vault.NotePath(strings.TrimSuffix(file, "/")); bad != nil {
+		return fault.Of(bad).With("argument", argument)
+	}
+	return err
+}
+
 // locateTarget finds the id of what an argument names, as locate does. A day that it names need not
 // have a note: there are references to it all the same.
 func locateTarget(idx *index.Index, ref string, c vault.Clock) (string, error) {

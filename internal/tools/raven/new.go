@@ -3,7 +3,6 @@ package raven
 import (
 	"context"
 	_ "embed"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,8 +52,11 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 		return err
 	}
 	t, ok := s.Type(in.Type)
-	if !ok || t.Name == vault.Section {
+	if !ok {
 		return s.NoType(in.Type)
+	}
+	if t.Name == vault.Section {
+		return noSection(s)
 	}
 	n, err := in.plan(tx, t)
 	if err != nil {
@@ -74,6 +76,17 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	unknownFields(&out.Aside, t, n.unknown)
 	warnRefs(tx, &out.Aside, string(n.path))
 	return out.created(ctx, tx, n.path)
+}
+
+// noSection refuses to make a section, which is no note.
+func noSection(s *vault.Schema) error {
+	others := slices.DeleteFunc(s.TypeNames(), func(name string) bool {
+		return name == vault.Section
+	})
+	return fault.New(fault.InvalidType,
+		"a section is a heading in a note, and no note of its own; new makes one of: %s",
+		strings.Join(others, ", ")).With("available_types", others).
+		Fix("use edit to write a heading")
 }
 
 // A newNote is an object that is to be made, checked.
@@ -99,7 +112,7 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	checked := t.Check(fields, clock(tx.Index(), tx.Now()))
 	problems = slices.Concat(problems, checked.Problems, t.Missing(fields),
 		wrongTargets(tx.Index(), t, checked.Fields), unwritable(checked.Fields, inFrontmatter))
-	n := newNote{fields: checked.Fields, unknown: checked.Unknown}
+	n := newNote{fields: byIDs(tx.Index(), t, checked.Fields), unknown: checked.Unknown}
 	n.title = in.title(checked.Fields[name])
 	path, err := in.path(tx, t, n.title)
 	untitled := fault.Is(err, fault.MissingRequired)
@@ -107,6 +120,9 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 		problems = append(problems, fault.Of(err))
 	}
 	n.path = path
+	if f := n.onItsDay(tx, t); f != nil {
+		problems = append(problems, f)
+	}
 	if _, err := in.templateFile(tx, t); err != nil && in.Template != "" {
 		problems = append(problems, fault.Of(err))
 	}
@@ -169,12 +185,7 @@ func (n newNote) frontmatter(t *vault.Type) []markdown.Field {
 	if typ == vault.Daily {
 		typ = "date"
 	}
-	fields := n.fields
-	if t.Name == vault.Daily {
-		fields = maps.Clone(fields)
-		delete(fields, "date") // the name of the file says it
-	}
-	return append([]markdown.Field{{Key: "type", Value: typ}}, sorted(fields)...)
+	return append([]markdown.Field{{Key: "type", Value: typ}}, sorted(n.fields)...)
 }
 
 // body is the text after the frontmatter: the content of the call, else the template, else a

@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"slices"
 	"time"
 
 	"rookery/internal/index"
@@ -166,23 +167,23 @@ func orNil(line int) *int {
 // fills. A plain section has its title and level, a daily note its date; the id of a declaration is
 // the object's, and no field.
 func (d drawer) fields(o index.Object) (map[string]any, []string) {
-	if o.Section != nil && o.Type() == vault.Section {
+	if isPlain(o) {
 		return map[string]any{"title": o.Section.Title, "level": o.Section.Level}, nil
 	}
 	t, known := d.idx.Schema().Type(o.Type())
 	fields := map[string]any{}
 	for _, f := range o.Fields() {
-		if o.Section == nil || f.Name != "id" {
+		if isField(o, f.Name) {
 			fields[f.Name] = d.value(t, f.Name, f.Value)
 		}
 	}
-	switch {
-	case o.Section == nil && o.Type() == vault.Daily:
-		if date, ok := d.idx.Config().IsDaily(vault.Path(o.Note.Path)); ok {
-			fields["date"] = string(date)
+	if isDaily(o) {
+		if date, ok := d.dateOf(o); ok {
+			fields["date"] = date
 		}
 		return fields, nil
-	case !known || o.Note.Quarantine != nil:
+	}
+	if !known || o.Note.Quarantine != nil {
 		return fields, nil
 	}
 	filled, names := t.Defaults(fields)
@@ -190,6 +191,47 @@ func (d drawer) fields(o index.Object) (map[string]any, []string) {
 		fields[name] = d.value(t, name, filled[name])
 	}
 	return fields, names
+}
+
+// field is the one of fields that has a name, nil if none has. It looks at no other.
+func (d drawer) field(o index.Object, name string) any {
+	if isPlain(o) {
+		fields, _ := d.fields(o)
+		return fields[name]
+	}
+	if isDaily(o) && name == "date" {
+		if date, ok := d.dateOf(o); ok {
+			return date
+		}
+	}
+	t, known := d.idx.Schema().Type(o.Type())
+	for _, f := range slices.Backward(o.Fields()) { // of two of a name the last counts
+		if f.Name == name && isField(o, name) {
+			return d.value(t, name, f.Value)
+		}
+	}
+	if isDaily(o) || !known || o.Note.Quarantine != nil {
+		return nil
+	}
+	if def, ok := t.Field(name); ok && def.HasDefault {
+		return d.value(t, name, def.Default)
+	}
+	return nil
+}
+
+// isPlain reports whether an object is a section that declares nothing.
+func isPlain(o index.Object) bool { return o.Section != nil && o.Type() == vault.Section }
+
+// isDaily reports whether an object is a daily note.
+func isDaily(o index.Object) bool { return o.Section == nil && o.Type() == vault.Daily }
+
+// isField reports whether what an object has under a name is a field of it.
+func isField(o index.Object, name string) bool { return o.Section == nil || name != "id" }
+
+// dateOf is the day of a daily note, by its path.
+func (d drawer) dateOf(o index.Object) (string, bool) {
+	date, ok := d.idx.Config().IsDaily(vault.Path(o.Note.Path))
+	return string(date), ok
 }
 
 // value is the value of a field as callers see it: the ids of what references lead to, where they do.

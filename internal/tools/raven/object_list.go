@@ -71,6 +71,7 @@ type selection struct {
 	typ    string // empty: all but plain sections
 	fields []wanted
 	times  window
+	notes  noteWalk // in which it may be
 }
 
 // newSelection checks what is asked for: a type and fields that exist, values that they may have, and
@@ -108,6 +109,7 @@ func newSelection(v view, in objectListIn) (selection, error) {
 	if f := fault.Join(Family.Several, problems); f != nil {
 		return q, f
 	}
+	q.notes = q.narrowest()
 	return q, nil
 }
 
@@ -118,6 +120,14 @@ func faultsIn(err error) []*fault.Fault {
 		return f.Errors
 	}
 	return []*fault.Fault{f}
+}
+
+// narrowest are notes in which all that is selected stands: the fewest that can be told quickly.
+func (q selection) narrowest() noteWalk {
+	if few, ok := q.times.notes(q.drawer.idx); ok {
+		return few
+	}
+	return func(from string) iter.Seq[*index.Note] { return q.drawer.idx.NotesWith(q.typ, from) }
 }
 
 // listing is the list of what is selected.
@@ -131,36 +141,18 @@ func (q selection) listing() listing[index.Object] {
 
 // behind yields what is selected behind a spot.
 func (q selection) behind(after index.Spot) iter.Seq[index.Object] {
-	if len(q.fields) == 0 && q.times.open() {
-		return q.drawer.idx.Objects(q.typ, after)
-	}
-	all := q.drawer.idx.Objects(q.typ, after)
-	if q.times.narrows() {
-		all = q.changed(after)
-	}
-	return only(all, q.holds)
-}
-
-// changed yields the objects behind a spot in the notes that the time filters leave.
-func (q selection) changed(after index.Spot) iter.Seq[index.Object] {
 	return func(yield func(index.Object) bool) {
-		for n := range q.times.notes(q.drawer.idx, after.Path) {
-			for i := -1; i < len(n.Sections); i++ {
-				o := n.Object(i)
-				if o.Spot().Behind(after) && q.isType(o) && !yield(o) {
+		for n := range q.notes(after.Path) {
+			if !q.times.mayHold(n) {
+				continue
+			}
+			for o := range n.ObjectsBehind(q.typ, after) {
+				if q.holds(o) && !yield(o) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// isType reports whether the list is of objects such as this one.
-func (q selection) isType(o index.Object) bool {
-	if q.typ == "" {
-		return o.Type() != vault.Section
-	}
-	return o.Type() == q.typ
 }
 
 // count is how many objects there are of the type.
@@ -183,8 +175,12 @@ func (q selection) holds(o index.Object) bool {
 		return true
 	}
 	t, _ := q.drawer.idx.Schema().Type(o.Type())
-	has, _ := q.drawer.fields(o)
-	return !slices.ContainsFunc(q.fields, func(w wanted) bool { return !w.in(t, has[w.name]) })
+	for _, w := range q.fields {
+		if !w.in(t, q.drawer.field(o, w.name)) {
+			return false
+		}
+	}
+	return true
 }
 
 // timesOf are when an object was first seen and last modified.

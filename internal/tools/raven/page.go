@@ -62,17 +62,6 @@ func ahead[K, T any](list func(K, index.Spot) iter.Seq[T], of K) func(index.Spot
 	return func(after index.Spot) iter.Seq[T] { return list(of, after) }
 }
 
-// only is a sequence without what does not hold.
-func only[T any](all iter.Seq[T], holds func(T) bool) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for v := range all {
-			if holds(v) && !yield(v) {
-				return
-			}
-		}
-	}
-}
-
 // spotKey is a spot as a page token keeps it.
 func spotKey(s index.Spot) string {
 	return fmt.Sprintf("%d:%d:%s", s.Line, s.Position, s.Path)

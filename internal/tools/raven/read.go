@@ -107,7 +107,7 @@ func readable(v view, path string) (*index.File, index.Object, error) {
 	}
 	o, err := locate(v.idx, path, v.clock)
 	if err != nil {
-		return nil, index.Object{}, err
+		return nil, index.Object{}, noPath(err, path, "path")
 	}
 	return o.Note.File, o, nil
 }

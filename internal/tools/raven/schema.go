@@ -141,7 +141,7 @@ type traitFull struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type"`
 	Values      []string `json:"values,omitempty"`
-	Target      string   `json:"target,omitempty"`
+	Target      any      `json:"target,omitempty"` // of a reference; null for one to any type
 	Default     any      `json:"default"`
 	UsedByTypes []string `json:"used_by_types"`
 	Description *string  `json:"description"`
@@ -171,8 +171,11 @@ func fieldOf(f *vault.Field) field {
 
 func traitOf(s *vault.Schema, t *vault.Trait) traitFull {
 	one := traitFull{
-		Name: t.Name, Type: t.Written, Values: t.Values, Target: t.Target,
+		Name: t.Name, Type: t.Written, Values: t.Values,
 		Default: shown(t.Default), UsedByTypes: s.UsedBy(t.Name), Description: text(t.Description),
+	}
+	if t.IsRef() {
+		one.Target = text(t.Target)
 	}
 	if t.Type == "bool" && !t.HasDefault {
 		one.Default = false

@@ -3,6 +3,7 @@ package raven
 import (
 	"context"
 	_ "embed"
+	"slices"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -26,7 +27,7 @@ type traitRow struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Values  []string `json:"values,omitempty"`
-	Target  string   `json:"target,omitempty"`
+	Target  any      `json:"target,omitempty"`
 	Default any      `json:"default"`
 }
 
@@ -127,7 +128,7 @@ func (f tools) schemaValidate() *tool.Tool {
 		s := v.idx.Schema()
 		problems := append(problemsOf(v.idx.SchemaErr()), problemsOf(v.idx.ConfigErr())...)
 		out := schemaValidateOut{Issues: []issue{}}
-		for _, f := range append(problems, dangling(s)...) {
+		for _, f := range slices.Concat(problems, dangling(s), unfit(s, v.clock)) {
 			out.Issues = append(out.Issues, issue{f.Code, f.Message, f.Details, f.Location})
 		}
 		out.Valid, out.Types, out.Traits = len(out.Issues) == 0, len(s.Types), len(s.Traits)
@@ -169,6 +170,30 @@ func dangling(s *vault.Schema) []*fault.Fault {
 	}
 	for _, t := range s.Traits {
 		missing("traits."+t.Name, t.Target)
+	}
+	return all
+}
+
+// unfit are the defaults in a schema that are no values of what they are the default of.
+func unfit(s *vault.Schema, c vault.Clock) []*fault.Fault {
+	var all []*fault.Fault
+	check := func(where string, of vault.Field, byDefault any) {
+		if _, err := of.Read(byDefault, c); err != nil {
+			all = append(all, fault.Of(err).With("where", where).At(vault.SchemaFile, 0))
+		}
+	}
+	for _, t := range s.Types {
+		for _, f := range t.Fields {
+			check("types."+t.Name+".fields."+f.Name, *f, f.Default)
+		}
+		for _, u := range t.Traits {
+			if u.Trait != nil {
+				check("types."+t.Name+".traits."+u.Name, u.Trait.Field, u.Default)
+			}
+		}
+	}
+	for _, t := range s.Traits {
+		check("traits."+t.Name, t.Field, t.Default)
 	}
 	return all
 }

@@ -145,6 +145,9 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 	}
 	problems := slices.Concat(checked.Problems, wrongTargets(tx.Index(), t, checked.Fields),
 		unwritable(checked.Fields, write))
+	if f := misdated(tx.Index(), o, checked.Fields); f != nil {
+		problems = append(problems, f)
+	}
 	for _, name := range in.names() {
 		if f := in.unchangeable(t, o, name); f != nil {
 			problems = append(problems, f)
@@ -153,6 +156,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
 		return nil, checked, f
 	}
+	checked.Fields = byIDs(tx.Index(), t, checked.Fields)
 	return t, checked, nil
 }
 

@@ -1,6 +1,8 @@
 package raven
 
 import (
+	"maps"
+
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/markdown"
@@ -44,4 +46,38 @@ func wrongTarget(idx *index.Index, f *vault.Field, v any) *fault.Fault {
 		}
 	}
 	return nil
+}
+
+// byIDs are values of fields as they are written; see byID.
+func byIDs(idx *index.Index, t *vault.Type, fields map[string]any) map[string]any {
+	all := maps.Clone(fields)
+	for name, v := range fields {
+		if f, ok := t.Field(name); ok {
+			all[name] = byID(idx, f, v)
+		}
+	}
+	return all
+}
+
+// byID is a value of a field, or of a trait, as it is written: a reference says the id of what it
+// leads to, which no other note can take from it, as it can a name (raven.md §6.7). One that leads to
+// nothing, or to several things, says what the caller said.
+func byID(idx *index.Index, f *vault.Field, v any) any {
+	if !f.IsRef() {
+		return v
+	}
+	switch v := v.(type) {
+	case markdown.Ref:
+		to := idx.Resolve(string(v))
+		if to.ID != "" && idx.Resolve(to.ID).ID == to.ID {
+			return markdown.Ref(to.ID)
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = byID(idx, f, v[i])
+		}
+		return list
+	}
+	return v
 }

@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"slices"
 	"time"
 
 	"rookery/internal/index"
@@ -68,14 +69,10 @@ func (d drawer) siblings(t *index.Trait) map[string]any {
 
 // refsOfTrait are the references on the line of a trait, or in the field that it is.
 func refsOfTrait(t *index.Trait) []*index.Ref {
-	var refs []*index.Ref
-	for i := range t.Note.Refs {
-		r := &t.Note.Refs[i]
-		onLine := !t.Field && !r.InField && r.Line == t.Line
-		inField := t.Field && r.InField && r.Scope == t.Scope && r.Field == t.Type
-		if onLine || inField {
-			refs = append(refs, r)
-		}
+	if t.Field {
+		return slices.DeleteFunc(t.Note.Object(-1).RefsOf(), func(r *index.Ref) bool {
+			return !r.InField || r.Field != t.Type
+		})
 	}
-	return refs
+	return slices.DeleteFunc(t.Note.RefsOn(t.Line), func(r *index.Ref) bool { return r.InField })
 }

@@ -18,7 +18,7 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 		traitReader: traitReader{
 			idx: idx, schema: idx.Schema(), clock: clock(idx, tx.Now()),
 		},
-		rewrite:     rewrite{trait: t}, seen: map[string]bool{},
+		rewrite: rewrite{trait: t}, seen: map[string]bool{},
 	}
 	if t.Field {
 		c.typ, _ = idx.Schema().Type(t.Note.Type)

@@ -74,15 +74,11 @@ func (f tools) listTraits(
 // A traitSelection says which traits a list is of.
 type traitSelection struct {
 	idx    *index.Index
-	typ    string
-	value  traitLookup // nil: any value
+	values traitLookup // of the type, and of the value if one is asked for
 	parent string      // the type of what they stand in; empty: any
 	area   area
 	times  window
 }
-
-// A traitLookup yields the traits that a value stands for, behind a spot, in the order of lists.
-type traitLookup func(after index.Spot) iter.Seq[*index.Trait]
 
 // newTraitSelection checks what is asked for: a trait and a type that exist, a value that the trait
 // can have, and times and a path that can be read. All problems come together.
@@ -99,8 +95,7 @@ func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 		}
 	}
 	if def, ok := s.Trait(in.TraitType); ok {
-		q.typ = def.Name
-		q.value, err = lookupOf(v, def, in.Value)
+		q.values, err = lookupOf(v, def, in.Value)
 		note(err)
 	} else {
 		note(s.NoTrait(in.TraitType))
@@ -122,62 +117,64 @@ func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 
 // listing is the list of what is selected.
 func (q traitSelection) listing() listing[*index.Trait] {
-	l := listing[*index.Trait]{behind: q.behind, spot: (*index.Trait).Spot}
-	if q.value == nil && q.parent == "" && q.area.whole() && q.times.open() {
-		l.count = func() int { return q.idx.TraitCount(q.typ) }
+	notes := q.notes()
+	l := listing[*index.Trait]{spot: (*index.Trait).Spot}
+	l.behind = func(after index.Spot) iter.Seq[*index.Trait] { return q.behind(notes, after) }
+	if q.parent == "" && q.area.whole() && q.times.open() {
+		l.count = q.values.count
 	}
 	return l
 }
 
-// behind yields what is selected behind a spot.
-func (q traitSelection) behind(after index.Spot) iter.Seq[*index.Trait] {
+// notes are notes in which all that is selected stands: the fewest that can be told quickly.
+func (q traitSelection) notes() noteWalk {
+	if few, ok := q.times.notes(q.idx); ok {
+		return few
+	}
+	if q.parent != "" && q.parent != vault.Section && q.idx.Count(q.parent) < q.values.most() {
+		return func(from string) iter.Seq[*index.Note] { return q.idx.NotesWith(q.parent, from) }
+	}
+	return q.values.notes
+}
+
+// behind yields what is selected behind a spot, and stands in the notes.
+func (q traitSelection) behind(notes noteWalk, after index.Spot) iter.Seq[*index.Trait] {
 	if begin := (index.Spot{Path: q.area.from}); begin.Behind(after) {
 		after = begin
 	}
-	var all iter.Seq[*index.Trait]
-	switch {
-	case q.value != nil:
-		all = q.value(after)
-	case q.times.narrows():
-		all = q.changed(after)
-	default:
-		all = q.idx.Traits(q.typ, after)
-	}
-	return only(q.area.of(all), q.holds)
-}
-
-// changed yields the traits behind a spot in the notes that the time filters leave.
-func (q traitSelection) changed(after index.Spot) iter.Seq[*index.Trait] {
 	return func(yield func(*index.Trait) bool) {
-		for n := range q.times.notes(q.idx, after.Path) {
-			for t := range n.Traits() {
-				if t.Type == q.typ && t.Spot().Behind(after) && !yield(t) {
-					return
-				}
+		for n := range notes(after.Path) {
+			if !q.area.has(n.Path) {
+				return
+			}
+			if q.times.mayHold(n) && !q.in(n, after, yield) {
+				return
 			}
 		}
 	}
 }
 
-// holds reports whether a trait of the list has the times and the parent asked for.
+// in yields what is selected in a note behind a spot, and reports whether more is wanted.
+func (q traitSelection) in(n *index.Note, after index.Spot, yield func(*index.Trait) bool) bool {
+	for t := range n.TraitsBehind(after, q.values.has) {
+		if q.holds(t) && !yield(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether a trait is selected, if it stands in the area and has a value.
 func (q traitSelection) holds(t *index.Trait) bool {
-	return q.times.holds(t.Created, t.Modified) && (q.parent == "" || standsIn(t, q.parent))
+	return (q.times.open() || q.times.holds(t.Created, t.Modified)) &&
+		(q.parent == "" || standsIn(t, q.parent))
 }
 
 // standsIn reports whether the parent of a trait is of a type or, if that is a plain section, the
 // nearest object around it that is none (raven.md §6.3).
 func standsIn(t *index.Trait, typ string) bool {
 	o := t.Parent()
-	if o.Type() == typ {
-		return true
-	}
-	for above := range o.Parents() {
-		if o.Type() != vault.Section {
-			break
-		}
-		o = above
-	}
-	return o.Type() == typ
+	return o.Type() == typ || o.Typed().Type() == typ
 }
 
 // An area is a part of a vault: everything, one note, or a folder.
@@ -213,15 +210,4 @@ func (a area) has(path string) bool {
 		return path == a.from
 	}
 	return strings.HasPrefix(path, a.from)
-}
-
-// of ends a list that begins in the area where the area ends.
-func (a area) of(all iter.Seq[*index.Trait]) iter.Seq[*index.Trait] {
-	return func(yield func(*index.Trait) bool) {
-		for t := range all {
-			if !a.has(t.Note.Path) || !yield(t) {
-				return
-			}
-		}
-	}
 }

@@ -3,7 +3,6 @@ package raven
 import (
 	"iter"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -13,30 +12,60 @@ import (
 	"rookery/internal/vault"
 )
 
+// A traitLookup finds the traits of a type that a value stands for, or all of the type.
+type traitLookup struct {
+	idx   *index.Index
+	typ   string
+	notes noteWalk // those that may have such a trait
+	has   func(*index.Saying) bool
+	count func() int // how many there are; nil: that takes going through the notes
+}
+
+// most is more than there are, or as many.
+func (l traitLookup) most() int {
+	if l.count != nil {
+		return l.count()
+	}
+	return l.idx.TraitCount(l.typ)
+}
+
 // lookupOf finds the traits that a text stands for: those with exactly this value or, of dates and
 // times, those whose day lies in the time that it names (raven.md §6.10). A list has the value if one
-// of its elements has it. Without a text it is nil.
+// of its elements has it. Without a text it is all of the type.
 func lookupOf(v view, def *vault.Trait, text string) (traitLookup, error) {
 	switch {
 	case text == "":
-		return nil, nil
+		return lookupAll(v.idx, def.Name), nil
 	case def.IsTime():
 		return lookupTime(v, def, text)
 	}
 	one := elementOf(def)
 	want, err := valueText(one, text, v.clock)
 	if err != nil {
-		return nil, fault.Of(err).With("argument", "value")
+		return traitLookup{}, fault.Of(err).With("argument", "value")
 	}
 	if one.Type == def.Type {
-		return func(after index.Spot) iter.Seq[*index.Trait] {
-			return v.idx.TraitsWith(def.Name, want, after)
-		}, nil
+		return lookupSet(v.idx, def, v.idx.TraitsWith(def.Name, want)), nil
 	}
 	if to := v.idx.Resolve(want); one.IsRef() && to.ID != "" {
 		want = to.ID // as TraitValue tells the elements
 	}
 	return elements(v.idx, def, func(e any) bool { return index.ValueText(e) == want }), nil
+}
+
+// lookupAll finds all traits of a type.
+func lookupAll(idx *index.Index, typ string) traitLookup {
+	return traitLookup{
+		idx: idx, typ: typ,
+		notes: func(from string) iter.Seq[*index.Note] { return idx.NotesWithTrait(typ, from) },
+		has:   func(s *index.Saying) bool { return s.Type == typ },
+		count: func() int { return idx.TraitCount(typ) },
+	}
+}
+
+// lookupSet finds the traits of a set.
+func lookupSet(idx *index.Index, def *vault.Trait, set index.TraitSet) traitLookup {
+	return traitLookup{idx, def.Name, set.Notes, set.Has, set.Count}
 }
 
 // elementOf is what the schema says of one value of a trait. Bounds do not matter to who looks for
@@ -58,23 +87,31 @@ func valueText(one *vault.Field, text string, c vault.Clock) (string, error) {
 	return index.ValueText(read), err
 }
 
-// elements yields the traits with an element for which a test holds.
+// elements finds the traits with an element for which a test holds. Of all that say the same it tries
+// one.
 func elements(idx *index.Index, def *vault.Trait, holds func(any) bool) traitLookup {
-	has := func(t *index.Trait) bool {
-		value, _ := idx.TraitValue(t)
-		list, _ := value.([]any)
-		return slices.ContainsFunc(list, holds)
+	all, tried := lookupAll(idx, def.Name), map[*index.Saying]bool{}
+	has := func(s *index.Saying) bool {
+		if s.Type != def.Name {
+			return false
+		}
+		found, known := tried[s]
+		if !known {
+			value, _ := idx.ValueOf(s)
+			list, _ := value.([]any)
+			found = slices.ContainsFunc(list, holds)
+			tried[s] = found
+		}
+		return found
 	}
-	return func(after index.Spot) iter.Seq[*index.Trait] {
-		return only(idx.Traits(def.Name, after), has)
-	}
+	return traitLookup{idx: idx, typ: def.Name, notes: all.notes, has: has}
 }
 
 // lookupTime finds the traits of dates or times whose day lies in a time.
 func lookupTime(v view, def *vault.Trait, text string) (traitLookup, error) {
 	i, err := vault.ParseTime(text, v.clock)
 	if err != nil {
-		return nil, fault.Of(err).With("argument", "value")
+		return traitLookup{}, fault.Of(err).With("argument", "value")
 	}
 	zone := local(v.clock).Location()
 	covered := func(value any) bool {
@@ -84,18 +121,10 @@ func lookupTime(v view, def *vault.Trait, text string) (traitLookup, error) {
 	if strings.HasSuffix(def.Type, "[]") {
 		return elements(v.idx, def, covered), nil
 	}
-	var found []*index.Trait
 	from, to := daysOf(i, zone)
-	for t := range v.idx.TraitsBetween(def.Name, from, to) {
-		if value, _ := v.idx.TraitValue(t); covered(value) {
-			found = append(found, t)
-		}
-	}
-	sort.Slice(found, func(a, b int) bool { return found[b].Spot().Behind(found[a].Spot()) })
-	return func(after index.Spot) iter.Seq[*index.Trait] {
-		first := sort.Search(len(found), func(i int) bool { return found[i].Spot().Behind(after) })
-		return slices.Values(found[first:])
-	}, nil
+	return lookupSet(v.idx, def, v.idx.TraitsBetween(def.Name, from, to, func(value string) bool {
+		return covered(value)
+	})), nil
 }
 
 // behindDay stands behind every time of a day, as values are sorted.
@@ -151,7 +180,7 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 			r.problems = append(r.problems, f)
 		}
 	}
-	return read
+	return byID(r.idx, def, read)
 }
 
 // speaksBare reports whether a trait without a value has one all the same.

@@ -50,5 +50,5 @@ func untypedNotes(idx *index.Index) listing[index.Object] {
 			}
 		}
 	}
-	return listing[index.Object]{behind: behind, spot: index.Object.Spot}
+	return listing[index.Object]{behind: behind, spot: index.Object.Spot, count: idx.UntypedCount}
 }

@@ -76,7 +76,7 @@ func askable(t *vault.Type, values []wanted) error {
 		switch {
 		case !ok && t.Name != vault.Page:
 			return fault.New(fault.InvalidField, "type %s has no field %q", t.Name, w.name).
-				With("field", w.name).With("allowed", t.FieldNames())
+				With("field", w.name).With("allowed", fieldsOf(t))
 		case !ok || w.text == "":
 			continue
 		case len(f.Values) > 0 && !slices.ContainsFunc(f.Values, w.isText):
@@ -86,6 +86,26 @@ func askable(t *vault.Type, values []wanted) error {
 			return fault.New(fault.InvalidValue, "field %q is compared with one of %s", w.name,
 				strings.Join(vault.TimeForms(), ", ")).
 				With("field", w.name).With("allowed", vault.TimeForms())
+		}
+		if err := w.fits(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fits is a fault if the value is none that a number, or a yes or no, can be.
+func (w wanted) fits(f *vault.Field) error {
+	switch strings.TrimSuffix(f.Type, "[]") {
+	case "number":
+		if _, err := strconv.ParseFloat(w.text, 64); err != nil {
+			return fault.New(fault.InvalidValue, "field %q is compared with a number", w.name).
+				With("field", w.name)
+		}
+	case "bool":
+		if !strings.EqualFold(w.text, "true") && !strings.EqualFold(w.text, "false") {
+			return fault.New(fault.InvalidValue, "field %q is compared with true or false", w.name).
+				With("field", w.name).With("allowed", []bool{true, false})
 		}
 	}
 	return nil

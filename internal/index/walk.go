@@ -1,0 +1,116 @@
+package index
+
+import (
+	"container/heap"
+	"iter"
+	"sort"
+	"strings"
+
+	"github.com/tidwall/btree"
+)
+
+// notesBy yields the notes that go by a name, from a path on, by path.
+func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
+	return func(yield func(*Note) bool) {
+		c := x.cursor()
+		x.entries.tree.Ascend(entry{name, from}, func(e entry) bool {
+			return e.name == name && yield(c.note(e.path))
+		})
+	}
+}
+
+// notesByAny yields the notes that go by any of some names, each once, from a path on, by path.
+func (x *Index) notesByAny(names []string, from string) iter.Seq[*Note] {
+	if len(names) == 1 {
+		return x.notesBy(names[0], from)
+	}
+	return func(yield func(*Note) bool) {
+		heads := make(byPath, 0, len(names))
+		for _, name := range names {
+			if e, ok := x.entries.first(name, from); ok {
+				heads = append(heads, e)
+			}
+		}
+		heap.Init(&heads)
+		for c := x.cursor(); len(heads) > 0; {
+			path := heads[0].path
+			if !yield(c.note(path)) {
+				return
+			}
+			for len(heads) > 0 && heads[0].path == path {
+				x.entries.advance(&heads)
+			}
+		}
+	}
+}
+
+// byPath is a heap of entries of different names, of which the first in the order of paths is on top.
+type byPath []entry
+
+func (h byPath) Len() int           { return len(h) }
+func (h byPath) Less(i, j int) bool { return h[i].path < h[j].path }
+func (h byPath) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *byPath) Push(e any)        { *h = append(*h, e.(entry)) }
+
+func (h *byPath) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// advance puts the next entry of its name in the place of the one on top.
+func (s *entries) advance(heads *byPath) {
+	top := (*heads)[0]
+	if next, ok := s.first(top.name, top.path+"\x00"); ok {
+		(*heads)[0] = next
+		heap.Fix(heads, 0)
+		return
+	}
+	heap.Pop(heads)
+}
+
+// first is the first entry of a name from a path on.
+func (s *entries) first(name, from string) (first entry, ok bool) {
+	s.tree.Ascend(entry{name, from}, func(e entry) bool {
+		first, ok = e, e.name == name
+		return false
+	})
+	return first, ok
+}
+
+// A cursor finds one note after the other. It is quick where they stand near each other, and come in
+// the order of their paths.
+type cursor struct {
+	files btree.MapIter[string, *File]
+	there bool // it stands at a file
+}
+
+func (x *Index) cursor() *cursor { return &cursor{files: x.files.Iter()} }
+
+// stride is how many files a cursor tries before it looks for one from the root of the tree, which
+// takes about as long.
+const stride = 8
+
+// note is the note at a path, which must be there.
+func (c *cursor) note(path string) *Note {
+	for tries := 0; c.there && tries < stride; tries++ {
+		if c.files.Key() == path {
+			return c.files.Value().Note
+		}
+		c.there = c.files.Next()
+	}
+	c.there = c.files.Seek(path)
+	return c.files.Value().Note
+}
+
+// firstBehind is the position of the first of so many things in the note that stands behind a spot, by
+// the spots of all; their number if none does.
+func (n *Note) firstBehind(after Spot, number int, spot func(int) Spot) int {
+	switch strings.Compare(n.Path, after.Path) {
+	case 1:
+		return 0
+	case -1:
+		return number
+	}
+	return sort.Search(number, func(i int) bool { return spot(i).after(after) })
+}

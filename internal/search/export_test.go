@@ -1,0 +1,25 @@
+package search
+
+import (
+	"slices"
+	"strings"
+)
+
+// Unsigned is the index with signatures that leave nothing out: every phrase is looked for in every
+// unit that has its words.
+func (x *Index) Unsigned() *Index {
+	y := &Index{x.analyzer, slices.Clone(x.layers), x.totals}
+	for i := range y.layers {
+		s := *y.layers[i].segment
+		s.signatures = strings.Repeat("\xff", len(s.slots))
+		s.signatureEnds = nil
+		for slot := range s.slots {
+			s.signatureEnds = append(s.signatureEnds, uint32(slot+1))
+		}
+		y.layers[i].segment = &s
+	}
+	return y
+}
+
+// IsNormal is for a test of all characters.
+func IsNormal(r rune) bool { return isNormal(r) }

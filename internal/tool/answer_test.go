@@ -1,0 +1,73 @@
+package tool_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+type halfOut struct {
+	tool.Aside `json:"-"`
+	Text       string `json:"text"`
+}
+
+// half is a tool that fails when it has its output together.
+func half(fails func(context.Context) error) *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "half", Family: family, Title: "Half", Doc: "half.", Role: auth.Reader,
+	}, func(ctx context.Context, _ auth.Caller, _ struct{}) (halfOut, error) {
+		out := halfOut{Text: "private"}
+		out.Note("version", "v1")
+		out.Warn("WARNED", "a warning", nil)
+		return out, fails(ctx)
+	})
+}
+
+// invoked is the answer of half, and what is logged.
+func invoked(
+	ctx context.Context, t testing.TB, fails func(context.Context) error,
+) (answer json.RawMessage, logged string, err error) {
+	t.Helper()
+	var log bytes.Buffer
+	cat, err := tool.NewCatalogue([]*tool.Tool{half(fails)},
+		tool.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	answer, err = cat.Invoke(ctx, "half", nil)
+	return answer, log.String(), err
+}
+
+// TestFailureHasNoData covers that nothing of an output gets out with a failure but its warnings.
+func TestFailureHasNoData(t *testing.T) {
+	answer, _, err := invoked(t.Context(), t, func(context.Context) error {
+		return fault.New(fault.NotFound, "nothing there")
+	})
+	require.True(t, fault.Is(err, fault.NotFound))
+	require.Contains(t, string(answer), `"warnings":[{"code":"WARNED","message":"a warning"}]}`)
+	for _, key := range []string{"data", "meta", "private"} {
+		require.NotContains(t, string(answer), key)
+	}
+}
+
+// TestCallerThatLeaves covers that a caller who goes away before the answer is no fault of ours.
+func TestCallerThatLeaves(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	answer, logged, err := invoked(ctx, t, func(ctx context.Context) error {
+		leave()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.True(t, fault.Is(err, fault.Unavailable), "%s", answer)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, logged)
+	_, logged, err = invoked(t.Context(), t, func(context.Context) error { return context.Canceled })
+	require.True(t, fault.Is(err, fault.Internal), "nobody has left")
+	require.NotEmpty(t, logged)
+}
