@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -224,4 +226,20 @@ func intoText(a answer) string {
 	var v struct{ Content string }
 	_ = json.Unmarshal(a.Data, &v) // what cannot be read is no text
 	return v.Content
+}
+
+// TestUndoWithoutTrash covers that a deletion is undone though somebody emptied the trash by hand.
+func TestUndoWithoutTrash(t *testing.T) {
+	app, dir := openVault(t)
+	via := local{app}
+	put(t, via, map[string]string{"a.md": "# A\n"})
+	must(t, via, "raven_delete", args{"id": "a"})
+	require.NoError(t, os.Remove(filepath.Join(folderOf(dir), ".trash", "a.md")))
+	must(t, via, "raven_undo", args{"version": "v3"})
+	require.Equal(t, "# A\n", read(t, via, "a"))
+	must(t, via, "raven_undo", args{"version": "v4"})
+	refused(t, fault.NotFound, via, "raven_read", args{"path": "a"})
+	must(t, via, "raven_undo", args{"version": "v5"})
+	require.NoError(t, app.Close())
+	requireInStep(t, dir)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"rookery/internal/fault"
 	"rookery/internal/vault"
@@ -151,10 +152,8 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 		return err
 	}
 	for _, n := range r.Of.Notes { // first what goes: it may be in the way of what comes
-		if r.was[n.Path].Deleted {
-			if err := tx.Remove(ctx, vault.Path(n.Path)); err != nil {
-				return err
-			}
+		if err := tx.takeAway(ctx, r, n); err != nil {
+			return err
 		}
 	}
 	for _, n := range r.Of.Notes {
@@ -166,6 +165,19 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 		return nothingToUndo(r.Of.Seq)
 	}
 	return nil
+}
+
+// takeAway stages that a file goes, if there was none before the commit. Who tidied the trash by hand,
+// or edited what lies there, is not in the way: such a file is left as it is.
+func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
+	if !r.was[n.Path].Deleted {
+		return nil
+	}
+	err := tx.Remove(ctx, vault.Path(n.Path))
+	if strings.HasPrefix(n.Path, vault.Trash) && fault.Is(err, fault.Conflict) {
+		return nil
+	}
+	return err
 }
 
 // putBack stages that a file is as it was before the commit, if there was one.
