@@ -20,11 +20,15 @@ const (
 
 	// pastLife is how long a past state is kept that nobody asks for.
 	pastLife = 2 * time.Minute
+
+	// pastPatience is how long the making of one may take, whoever waits for it.
+	pastPatience = 5 * time.Minute
 )
 
 // Pasts keeps the states of vaults at earlier versions that were asked for last. A state is made by
 // folding the log from its first commit on, of which there is one at a time; who asks for the same
-// one meanwhile shares it. It is shared by the vaults of a process, bounded by count, and forgets
+// one meanwhile shares it, and it is made to the end though nobody waits any more: a state of a large
+// vault may take longer than a call. It is shared by the vaults of a process, bounded by count, and forgets
 // what nobody asks for.
 type Pasts struct {
 	turn chan struct{} // held by the one who makes a state
@@ -93,16 +97,46 @@ func (v *Vault) past(ctx context.Context, version uint64, searched bool) (Search
 	if s, ok := p.get(k, searched); ok {
 		return s, nil
 	}
+	if ctx.Err() != nil {
+		return Searchable{}, context.Cause(ctx)
+	}
 	select {
 	case p.turn <- struct{}{}:
 	case <-ctx.Done():
-		return Searchable{}, context.Cause(ctx)
+		return Searchable{}, notYetMade(ctx, version)
 	}
-	defer func() { <-p.turn }()
 	if s, ok := p.get(k, searched); ok {
+		<-p.turn
 		return s, nil
 	}
-	s, known := p.get(k, false)
+	made := make(chan error, 1)
+	var s Searchable
+	go func() {
+		defer func() { <-p.turn }()
+		var err error
+		s, err = v.makePast(context.WithoutCancel(ctx), version, searched)
+		made <- err
+	}()
+	select {
+	case err := <-made:
+		return s, err
+	case <-ctx.Done(): // it is made all the same, for who asks again
+		return Searchable{}, notYetMade(ctx, version)
+	}
+}
+
+// notYetMade is the fault of a call that ended before its state was made.
+func notYetMade(ctx context.Context, version uint64) error {
+	return fault.New(fault.Unavailable, "the vault as of %s is still being read from the log",
+		Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
+}
+
+// makePast makes a state, or its search index if only that is missing, and keeps it.
+func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Searchable, error) {
+	ctx, cancel := context.WithTimeout(ctx, pastPatience)
+	defer cancel()
+	k := pastKey{v, version}
+	s, known := v.pasts.get(k, false)
 	var err error
 	if !known {
 		if s.Index, err = v.buildUpTo(ctx, version); err != nil {
@@ -110,12 +144,12 @@ func (v *Vault) past(ctx context.Context, version uint64, searched bool) (Search
 		}
 	}
 	if searched {
-		s, err = v.searchableOf(ctx, s.Index)
+		if s, err = v.searchableOf(ctx, s.Index); err != nil {
+			return s, err
+		}
 	}
-	if err == nil {
-		p.put(k, s)
-	}
-	return s, err
+	v.pasts.put(k, s)
+	return s, nil
 }
 
 // At is the index at a version: what Read gave when it was the newest. It costs as much as reading

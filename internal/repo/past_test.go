@@ -173,6 +173,32 @@ func TestPastIsMadeOnce(t *testing.T) {
 	require.EqualValues(t, 4, counted.whole.Load(), "the third took the place of the one not used last")
 }
 
+// TestPastIsMadeForLater covers that a state is made though the call that asked first gave up.
+func TestPastIsMadeForLater(t *testing.T) {
+	e := engine(t)
+	v, held := newVault(t, e), &beginningTable{Table: e.Table}
+	change(t, v, edit{"a.md", "one"})
+	change(t, v, edit{"a.md", "two"})
+	e.Table = held
+	late := openVault(t, e, repo.Limits{})
+	_, err := late.Read(t.Context())
+	require.NoError(t, err)
+	held.whole.Store(0)
+	held.reached, held.goOn = make(chan struct{}), make(chan struct{})
+	ctx, giveUp := context.WithCancel(t.Context())
+	given := make(chan error)
+	go func() {
+		_, err := late.At(ctx, 2)
+		given <- err
+	}()
+	<-held.reached
+	giveUp()
+	require.True(t, fault.Is(<-given, fault.Unavailable))
+	close(held.goOn)
+	require.Equal(t, "one", textAt(t, late, 2, "a.md"))
+	require.EqualValues(t, 1, held.whole.Load())
+}
+
 // TestPastIsForgotten covers that a state that nobody asks for is let go, and one that is asked for is
 // not.
 func TestPastIsForgotten(t *testing.T) {
@@ -348,13 +374,18 @@ func TestManyUndo(t *testing.T) {
 type beginningTable struct {
 	table.Table
 	whole atomic.Int64
+
+	reached, goOn chan struct{} // if not nil: it waits at the first beginning
 }
 
 func (c *beginningTable) Query(
 	ctx context.Context, part, from, to string,
 ) iter.Seq2[table.Item, error] {
 	if strings.HasSuffix(from, "/000000000000") {
-		c.whole.Add(1)
+		if c.whole.Add(1) == 1 && c.reached != nil {
+			close(c.reached)
+			<-c.goOn
+		}
 	}
 	return c.Table.Query(ctx, part, from, to)
 }
