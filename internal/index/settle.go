@@ -23,7 +23,7 @@ func (d *draft) settle(n *Note) {
 	d.define(n.Annotations)
 	n.said = sayingsOf(n.Annotations)
 	d.bareRefs(n)
-	n.fieldNames = d.Index.fieldNames(n)
+	n.fieldNames = d.fieldNames(n)
 	n.fieldDays = d.fieldDays(n)
 }
 

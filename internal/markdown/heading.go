@@ -56,7 +56,7 @@ func (d *Doc) OwnEnd() int {
 // isSetext tells a heading that is underlined from one that begins with #. Its text begins at the
 // offset: before the text of the latter stand # and blanks.
 func isSetext(text []byte, at int) bool {
-	before := bytes.TrimRight(text[lineStart(text, at):at], " \t")
+	before := bytes.TrimRight(text[lineStart(text, at):at], " \t\r")
 	return !bytes.HasSuffix(before, []byte{'#'})
 }
 

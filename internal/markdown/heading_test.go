@@ -111,7 +111,8 @@ func TestHeadingRows(t *testing.T) {
 		{"H14", "#NoSpace\n\n####### Seven", ""},
 		{"H18", "- # Heading in list @a\n  text @b\n> ## Heading in quote\n> @c", // S: @a, @b: the file's
 			"heading-in-list-a L1-2/eof\nheading-in-quote L3-eof/eof < heading-in-list-a"},
-		{"emphasis only", "## **bold**\n\n## b", "b L3-eof/eof"}, // as C: no text of its own
+		{"emphasis only", "## **bold**\n\n## b", "b L3-eof/eof"},           // as C: no text of its own
+		{"a carriage return alone", "#\rA\n# B", "a L1-1/1\nb L2-eof/eof"}, // a blank
 		{"two H1", "# A\n\n# B", "a L1-2/2\nb L3-eof/eof"},
 		{"byte order mark", "\ufeff# A\n\ufeff# B", "a L1-eof/eof title"},
 		{"byte order mark, underlined", "\ufeffA\n-", "a L1-eof/eof"},
@@ -153,6 +154,7 @@ func TestHeadingOffsets(t *testing.T) {
 	require.Equal(t, []string{"# A\na\n\n", "> Two\n> ===\n> b\n## C\nc\n", "## C\nc\n", "# D\n"}, subtree)
 	require.Equal(t, []string{"a\n\n", "> b\n", "c\n", ""}, content)
 	require.Equal(t, "intro\n", text[d.Body:d.OwnEnd()])
+	require.Equal(t, len("#\rA\n"), markdown.Parse([]byte("#\rA\nx\n")).Headings[0].Content)
 	h, ok := d.Section("two")
 	require.True(t, ok)
 	require.Equal(t, 1, h.Level)

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/util"
 )
@@ -63,7 +64,8 @@ func normalURL(u *url.URL) string {
 // plain is the target without what keeps punctuation from meaning something.
 func (l Link) plain() string { return string(util.UnescapePunctuations([]byte(l.Target))) }
 
-// file is the path of a file that is linked, or the path of a URL.
+// file is the path of a file that is linked, or the path of a URL. Escapes of control characters, which
+// no path of ours has, stay as they are.
 func (l Link) file() string {
 	file, _, _ := strings.Cut(l.plain(), "#")
 	file, _, _ = strings.Cut(file, "?")
@@ -71,7 +73,8 @@ func (l Link) file() string {
 		_, file, _ = strings.Cut(file, "://")
 		_, file, _ = strings.Cut(file, "/")
 	}
-	if decoded, err := url.PathUnescape(file); err == nil {
+	decoded, err := url.PathUnescape(file)
+	if err == nil && !strings.ContainsFunc(decoded, unicode.IsControl) {
 		file = decoded
 	}
 	return file

@@ -137,7 +137,7 @@ func (v *view) offered(c auth.Caller) []*tool.Tool {
 
 // mayUse reports whether there is a vault in which the caller may use the tool.
 func mayUse(c auth.Caller, t *tool.Tool) bool {
-	return c.Role("").Allows(t.Role) && !(c.ReadOnly && t.Kind.Mutates())
+	return c.Role("").Allows(t.Role) && (!c.ReadOnly || !t.Kind.Mutates())
 }
 
 // find is the tool of the view that a name means: by its long name, an alias, or its short name

@@ -116,7 +116,7 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	n.title = in.title(checked.Fields[name])
 	path, err := in.path(tx, t, n.title)
 	untitled := fault.Is(err, fault.MissingRequired)
-	if err != nil && !(untitled && nameAsked(problems, name)) {
+	if err != nil && (!untitled || !nameAsked(problems, name)) {
 		problems = append(problems, fault.Of(err))
 	}
 	n.path = path

@@ -136,7 +136,7 @@ func (d drawer) kin(o index.Object) *kin {
 		k.Above = &Above{}
 		if above, ok := o.Parent(); ok {
 			p := d.plain(above)
-			k.Above.Parent = &grandparent{p.ID, p.Type, p.Heading, p.Fields}
+			k.Parent = &grandparent{p.ID, p.Type, p.Heading, p.Fields}
 		}
 	}
 	return k

@@ -23,7 +23,7 @@ func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err er
 	if t, ok := idx.Trait(id); ok {
 		return t, true, nil
 	}
-	holds := func(*index.Trait, int) bool { return false }
+	var holds func(t *index.Trait, before int) bool
 	m := traitNumber.FindStringSubmatch(id)
 	if m != nil {
 		holds = func(_ *index.Trait, before int) bool { return before == numberOf(m[2]) }
