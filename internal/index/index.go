@@ -67,6 +67,10 @@ type Change struct {
 	// TraitIDs are the ids of the annotations in the text, as Note.TraitIDs gave them when the commit
 	// was made. Without them, and where their number does not fit the text, the ids are found anew.
 	TraitIDs []string
+
+	// Past, of a note that was gone and comes back, has the times of it and of what is in it. Nil:
+	// they begin now, or go on.
+	Past *Past
 }
 
 // A Body names the place of a text in the log: the run, and the part of it. To the index it is

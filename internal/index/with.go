@@ -97,6 +97,7 @@ func (d *draft) change(ch Change, f *File) {
 		d.remember(noteOf(old))
 		d.settle(f.Note)
 		d.recognise(f.Note, d.before(ch, old), ch.TraitIDs)
+		ch.Past.restore(f.Note)
 	}
 	d.swap(old, f)
 }

@@ -87,7 +87,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("open the folder: %w", err)
 	}
 	a.teams = team.NewTeams(team.Options{
-		Table: a.table, Bucket: a.bucket, Texts: repo.NewTexts(cfg.CacheBytes),
+		Table: a.table, Bucket: a.bucket, Texts: repo.NewTexts(cfg.CacheBytes), Pasts: repo.NewPasts(),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 	})
 	if err := a.teams.Make(ctx, auth.Local); err != nil {

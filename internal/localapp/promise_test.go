@@ -16,7 +16,7 @@ import (
 // sharedNames are the arguments that CONTRACT §3 gives to many tools.
 var sharedNames = []string{
 	"vault", "limit", "page_token", "if_version", "idempotency_key", "dry_run", "agent_id",
-	"session", "only", "envelope",
+	"session", "only", "envelope", "as_of",
 }
 
 // ownArgs are the arguments of a tool that are its own.
@@ -85,8 +85,8 @@ func wordsOf(made *tool.Tool) []string {
 // TestSharedArguments covers the arguments of CONTRACT §3 that many tools take.
 func TestSharedArguments(t *testing.T) {
 	paged := []string{"raven_object_list", "raven_trait_list", "raven_search", "raven_backlinks",
-		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "team_vault_list",
-		"team_vault_export"}
+		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "raven_history",
+		"team_vault_list", "team_vault_export"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
@@ -97,6 +97,8 @@ func TestSharedArguments(t *testing.T) {
 		}
 		isPaged := slices.Contains(paged, made.Name) || len(made.Completes) > 0
 		require.Equal(t, isPaged, has("page_token"), made.Name)
+		ofNow := made.Family.Name == "team" || made.Kind.Mutates() || made.Aid() || made.Anywhere
+		require.Equal(t, !ofNow, has("as_of"), made.Name)
 		if made.Family.Name == "raven" {
 			require.True(t, has("vault"), made.Name)
 		}

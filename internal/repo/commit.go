@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rookery/internal/index"
 )
 
 // A Commit is the effect of one call.
@@ -37,6 +39,7 @@ type Note struct {
 	Prev    uint64          // the commit that changed it before; 0: none
 	Traits  []string        // the ids of its traits, in reading order: no text says them
 	Events  json.RawMessage // the audit events, a JSON list, without time and author
+	Past    *index.Past     // of a note that returns: its times; nil: they begin, or go on
 }
 
 // A Record is a small thing that is kept whole in the log: an entry of a tenant, for instance.

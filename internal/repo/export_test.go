@@ -2,6 +2,16 @@ package repo
 
 import "bytes"
 
+// PastLife is how long a past state is kept that nobody asks for.
+const PastLife = pastLife
+
+// Kept is how many past states are kept.
+func (p *Pasts) Kept() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.kept)
+}
+
 // Waiting is how many calls wait in the queue of a log.
 func (l *Log[S]) Waiting() int {
 	l.queue.mu.Lock()

@@ -88,14 +88,17 @@ type replay[S any] struct {
 // run takes all runs that it can.
 func (r *replay[S]) run(ctx context.Context) {
 	r.head = head[S]{status: Active}
-	r.head.state = r.log.opt.Build(func(yield func(*Commit, Place) bool) {
-		for d := range r.log.ahead(ctx, r.verify) {
-			if !r.next(d, yield) {
-				return
-			}
+	r.head.state = r.log.opt.Build(func(yield func(*Commit, Place) bool) { r.each(ctx, yield) })
+}
+
+// each yields the commits of all runs that it can take.
+func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
+	for d := range r.log.ahead(ctx, r.verify) {
+		if !r.next(d, yield) {
+			return
 		}
-		r.err = context.Cause(ctx)
-	})
+	}
+	r.err = context.Cause(ctx)
 }
 
 // next takes what comes next. It reports whether something may follow.

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"rookery/internal/index"
 )
 
 // format is the version of the item of a run.
@@ -87,13 +89,14 @@ type noteHead struct {
 	Prev    uint64          `json:"prev,omitempty"`
 	Traits  []string        `json:"traits,omitempty"`
 	Events  json.RawMessage `json:"events,omitempty"`
+	Past    *index.Past     `json:"past,omitempty"`
 }
 
 // partsOf takes a commit apart. Its notes come first, so that note i of a commit is its part i.
 func partsOf(c *Commit) ([]part, error) {
 	var parts []part
 	for _, n := range c.Notes {
-		head, err := json.Marshal(noteHead{n.Path, n.Deleted, n.Prev, n.Traits, n.Events})
+		head, err := json.Marshal(noteHead{n.Path, n.Deleted, n.Prev, n.Traits, n.Events, n.Past})
 		if err != nil {
 			return nil, fmt.Errorf("encode a note's head: %w", err)
 		}
@@ -206,7 +209,10 @@ func readNote(body []byte) (Note, error) {
 	if err := json.Unmarshal(body[n:n+int(size)], &h); err != nil {
 		return Note{}, fmt.Errorf("decode a note's head: %w", err)
 	}
-	note := Note{Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events}
+	note := Note{
+		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
+		Past: h.Past,
+	}
 	if !h.Deleted {
 		note.Text = body[n+int(size):]
 	}

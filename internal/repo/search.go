@@ -117,10 +117,16 @@ func (s *searcher) due(idx *index.Index) (*search.Index, []string) {
 		}
 		return s.now.Search, paths
 	}
+	return search.Empty(language), pathsOf(idx)
+}
+
+// pathsOf are the paths of all notes.
+func pathsOf(idx *index.Index) []string {
+	var paths []string
 	for n := range idx.Notes("") {
 		paths = append(paths, n.Path)
 	}
-	return search.Empty(language), paths
+	return paths
 }
 
 // forward replaces what can be searched, and forgets the changes that are in it.
@@ -154,18 +160,27 @@ const manySwept = 8 << 20
 // bringForward makes the newest state searchable. The caller has the turn.
 func (v *Vault) bringForward(ctx context.Context) (Searchable, error) {
 	idx := v.Known()
-	x, paths := v.searcher.due(idx)
+	from, paths := v.searcher.due(idx)
+	x, err := v.searchWith(ctx, idx, from, paths)
+	if err != nil {
+		return Searchable{}, err
+	}
+	now := Searchable{idx, x}
+	v.searcher.forward(now)
+	return now, nil
+}
+
+// searchWith is a search index in which the notes at these paths are those of an index.
+func (v *Vault) searchWith(
+	ctx context.Context, idx *index.Index, from *search.Index, paths []string,
+) (*search.Index, error) {
 	s := sweep{v: v}
-	now := Searchable{idx, x.WithAll(s.changes(ctx, inLogOrder(idx, paths)))}
+	x := from.WithAll(s.changes(ctx, inLogOrder(idx, paths)))
 	s.run = nil
 	if s.read > manySwept {
 		debug.FreeOSMemory()
 	}
-	if s.err != nil {
-		return Searchable{}, s.err
-	}
-	v.searcher.forward(now)
-	return now, nil
+	return x, s.err
 }
 
 // A searchChange is a path whose note is to be searched anew; of one that is no note any more, or

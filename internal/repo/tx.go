@@ -93,6 +93,20 @@ func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
 func (tx *Tx) PutTraits(
 	ctx context.Context, path vault.Path, text []byte, ids []string,
 ) error {
+	return tx.place(ctx, path, Note{Text: text, Traits: ids})
+}
+
+// Return is PutTraits for a file that is gone, as it was once: the text, the ids of its annotations
+// and its times. prev is the commit with which it went.
+func (tx *Tx) Return(ctx context.Context, path vault.Path, was Note, prev uint64) error {
+	return tx.place(ctx, path, Note{
+		Text: was.Text, Traits: was.Traits, Past: was.Past, Prev: prev,
+	})
+}
+
+// place stages what a file is to be.
+func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
+	text := n.Text
 	if len(text) > MaxNote {
 		return fault.New(fault.NoteTooLarge, "%s would have %d bytes; a note has at most %d",
 			path, len(text), MaxNote)
@@ -116,7 +130,7 @@ func (tx *Tx) PutTraits(
 	if err := tx.room(path, more); err != nil {
 		return err
 	}
-	if err := tx.stage(ctx, path, Note{Text: text, Traits: ids}); err != nil {
+	if err := tx.stage(ctx, path, n); err != nil {
 		return err
 	}
 	tx.grow(path, more)

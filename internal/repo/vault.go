@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +29,10 @@ type Vault struct {
 	limits Limits
 
 	searcher *searcher
+	pasts    *Pasts
 }
 
-// VaultOptions are what a Vault is made with. All but Limits are required.
+// VaultOptions are what a Vault is made with. All but Limits and Pasts are required.
 type VaultOptions struct {
 	Name  string
 	Part  string      // the partition of its log
@@ -40,6 +42,7 @@ type VaultOptions struct {
 	Texts  *Texts
 	Now    func() time.Time
 	Limits Limits
+	Pasts  *Pasts // nil: it has its own
 }
 
 // A Follower keeps something beside the log in step with it: the files of a checkout. It is told of
@@ -65,7 +68,7 @@ func (alone) Settled(context.Context)                              {}
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
 		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
-		searcher: newSearcher(),
+		searcher: newSearcher(), pasts: cmp.Or(o.Pasts, NewPasts()),
 	}
 	v.limits = o.Limits.orDefault()
 	var err error
@@ -116,7 +119,7 @@ func changed(c *Commit, at Place) index.Commit {
 	changes := make([]index.Change, 0, len(c.Notes))
 	for i, n := range c.Notes {
 		changes = append(changes, index.Change{
-			Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits,
+			Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Past: n.Past,
 			Body: index.Body{Run: at.Run, Part: at.Part + i},
 		})
 	}

@@ -28,11 +28,13 @@ type Team struct {
 	read   time.Time // when the state was last read from the log
 }
 
-// Options are what a Team is made with. All are required but Folders.
+// Options are what a Team is made with. All are required but Folders and
+// Pasts.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
 	Texts  *repo.Texts
+	Pasts  *repo.Pasts // nil: each vault has its own
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -182,7 +184,8 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	part := partOf(name, incarnation)
 	return repo.NewVault(repo.VaultOptions{
-		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Now: t.opt.Now,
+		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
+		Now:    t.opt.Now,
 		Bucket: blob.Sub(t.opt.Bucket, "vaults/"+part),
 	})
 }

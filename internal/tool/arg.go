@@ -12,6 +12,11 @@ type Vault struct {
 	Vault string `json:"vault,omitempty" complete:"vault" jsonschema:"name of the vault; optional if you see exactly one"`
 }
 
+// AsOf is embedded in the input of every tool that reads a vault, and can read it as it was.
+type AsOf struct {
+	AsOf string `json:"as_of,omitempty" jsonschema:"as of v42, or of a time"`
+}
+
 // Page is embedded in the input of every tool that answers a list.
 type Page struct {
 	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"items of a page"`

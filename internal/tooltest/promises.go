@@ -17,7 +17,7 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	inDepth    = "traits, references and search come with the whole syntax of notes"
-	withTime   = "history, undo and reading as of a time come with folding"
+	withTime   = "the list of all changes comes with folding"
 	withPlans  = "queries, batches and plans come with the query language"
 	withSchema = "editing the schema comes with checks of what is in use"
 	withFolder = "merging outside edits comes with folders that people edit"
@@ -39,10 +39,9 @@ var timeFilters = []string{
 // arguments, and requires that none of the others is.
 var Promises = []Promise{
 	// raven: spec/raven-agent-improvements.md, CONTRACT §4.
-	{Tool: "raven_schema", Words: []string{"schema"}, Later: later(withTime, "as_of")},
-	{Tool: "raven_schema_types", Words: []string{"schema types"}, Later: later(withTime, "as_of")},
-	{Tool: "raven_schema_type", Args: []string{"name"}, Words: []string{"schema type"},
-		Later: later(withTime, "as_of")},
+	{Tool: "raven_schema", Words: []string{"schema"}},
+	{Tool: "raven_schema_types", Words: []string{"schema types"}},
+	{Tool: "raven_schema_type", Args: []string{"name"}, Words: []string{"schema type"}},
 	{Tool: "raven_schema_commands", Words: []string{"schema commands"}},
 	{Tool: "raven_schema_traits", Words: []string{"schema traits"}},
 	{Tool: "raven_schema_trait", Args: []string{"name"}, Words: []string{"schema trait"}},
@@ -51,11 +50,10 @@ var Promises = []Promise{
 	{Tool: "raven_schema_update", Args: schemaArgs, Why: withSchema},
 	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"}, Why: withSchema},
 	{Tool: "raven_object_list", Args: append([]string{"type", "field", "depth", "slim"},
-		timeFilters...), Words: []string{"object list"}, Later: later(withTime, "as_of")},
-	{Tool: "raven_object_get", Args: []string{"id", "depth", "slim"}, Words: []string{"object get"},
-		Later: later(withTime, "as_of")},
+		timeFilters...), Words: []string{"object list"}},
+	{Tool: "raven_object_get", Args: []string{"id", "depth", "slim"}, Words: []string{"object get"}},
 	{Tool: "raven_read", Args: []string{"path", "lines", "references", "backlinks"},
-		Words: []string{"read"}, Later: later(withTime, "as_of")},
+		Words: []string{"read"}},
 	{Tool: "raven_new", Args: []string{"type", "title", "path", "fields", "content", "template"},
 		Aliases: map[string][]string{"fields": {"field"}}, Names: []string{"raven_object_create"},
 		Words: []string{"new", "object create"}},
@@ -72,7 +70,7 @@ var Promises = []Promise{
 	{Tool: "raven_add", Args: []string{"text", "to", "timestamp"}, Words: []string{"add"}},
 	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"},
 		Aliases: map[string][]string{"id": {"reference"}}, Words: []string{"edit"}},
-	{Tool: "raven_stats", Words: []string{"stats"}, Later: later(withTime, "as_of")},
+	{Tool: "raven_stats", Words: []string{"stats"}},
 	{Tool: "raven_reindex", Args: []string{"full"}, Words: []string{"reindex"},
 		Later: later(withFolder, "pending")},
 	{Tool: "raven_upsert", Args: []string{"type", "title", "fields", "content"}, Why: withPlans},
@@ -83,10 +81,8 @@ var Promises = []Promise{
 		"op", "id", "file", "title", "level", "after", "before", "under"}, Why: inDepth},
 	{Tool: "raven_trait_list", Args: append([]string{
 		"trait_type", "value", "parent_type", "path", "depth", "slim"}, timeFilters...),
-		Names: []string{"raven_trait"}, Words: []string{"trait", "trait list"},
-		Later: later(withTime, "as_of")},
-	{Tool: "raven_trait_get", Args: []string{"id", "depth", "slim"}, Words: []string{"trait get"},
-		Later: later(withTime, "as_of")},
+		Names: []string{"raven_trait"}, Words: []string{"trait", "trait list"}},
+	{Tool: "raven_trait_get", Args: []string{"id", "depth", "slim"}, Words: []string{"trait get"}},
 	{Tool: "raven_trait_create", Args: []string{
 		"trait_type", "value", "parent_id", "content", "other_traits"},
 		Words: []string{"trait create"}},
@@ -101,23 +97,21 @@ var Promises = []Promise{
 		"name", "query", "types", "traits", "filters", "tags", "args", "description"}, Why: withPlans},
 	{Tool: "raven_query_remove", Args: []string{"name"}, Why: withPlans},
 	{Tool: "raven_backlinks", Args: []string{"target"}, Words: []string{"backlinks"},
-		Aliases: map[string][]string{"target": {"reference"}}, Later: later(withTime, "as_of")},
+		Aliases: map[string][]string{"target": {"reference"}}},
 	{Tool: "raven_outlinks", Args: []string{"target"}, Words: []string{"outlinks"},
-		Aliases: map[string][]string{"target": {"reference"}}, Later: later(withTime, "as_of")},
-	{Tool: "raven_resolve", Args: []string{"reference"}, Words: []string{"resolve"},
-		Later: later(withTime, "as_of")},
+		Aliases: map[string][]string{"target": {"reference"}}},
+	{Tool: "raven_resolve", Args: []string{"reference"}, Words: []string{"resolve"}},
 	{Tool: "raven_type", Args: []string{"name", "list", "depth", "slim"}, Words: []string{"type"},
-		Aliases: map[string][]string{"name": {"type_name"}}, Later: later(withTime, "as_of")},
-	{Tool: "raven_tag", Args: []string{"tag", "list", "depth", "slim"}, Words: []string{"tag"},
-		Later: later(withTime, "as_of")},
-	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date"},
-		Later: later(withTime, "as_of")},
-	{Tool: "raven_untyped", Words: []string{"untyped"}, Later: later(withTime, "as_of")},
+		Aliases: map[string][]string{"name": {"type_name"}}},
+	{Tool: "raven_tag", Args: []string{"tag", "list", "depth", "slim"}, Words: []string{"tag"}},
+	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date"}},
+	{Tool: "raven_untyped", Words: []string{"untyped"}},
 	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
-	{Tool: "raven_history", Args: []string{"id"}, Why: withTime},
-	{Tool: "raven_undo", Args: []string{"version"}, Why: withTime},
+	{Tool: "raven_history", Args: []string{"id"}, Words: []string{"history"},
+		Aliases: map[string][]string{"id": {"reference", "trait_id"}}},
+	{Tool: "raven_undo", Args: []string{"version"}, Words: []string{"undo"}},
 	{Tool: "raven_batch", Args: []string{"operations", "options"}, Why: withPlans},
 	{Tool: "raven_validate", Args: []string{"type", "input"}, Why: withPlans},
 	{Tool: "raven_check", Args: []string{
@@ -252,7 +246,7 @@ var Warnings = map[string]string{
 var LaterCommands = map[string]string{
 	"check": inDepth, "move": inDepth,
 	"query": withPlans, "batch": withPlans, "validate": withPlans, "upsert": withPlans,
-	"log": withTime, "history": withTime, "undo": withTime, "restore": withPlans,
+	"log": withTime, "restore": withPlans,
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
 	"search": notesYet, "get-note": notesYet, "get-note-outline": notesYet,

@@ -14,6 +14,7 @@ var backlinksDoc string
 type backlinksIn struct {
 	tool.Vault
 	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"an id, a name or an alias: people/freya, freya, daily/2026-03-02#standup; or a day: 2026-03-02, today"`
+	tool.AsOf
 	tool.Page
 }
 
@@ -36,7 +37,7 @@ func (f tools) backlinks() *tool.Tool {
 func (f tools) listBacklinks(
 	ctx context.Context, c auth.Caller, in backlinksIn,
 ) (backlinksOut, error) {
-	v, err := f.view(ctx, c, in.Vault.Vault)
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return backlinksOut{}, err
 	}

@@ -20,6 +20,7 @@ type dateIn struct {
 	tool.Vault
 	Date string `json:"date,omitempty" absent:"Today" jsonschema:"the day: 2026-03-02, today, tomorrow or yesterday; default today"`
 	detail
+	tool.AsOf
 	tool.Page
 }
 
@@ -60,7 +61,7 @@ func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut,
 	if err != nil {
 		return dateOut{}, err
 	}
-	v, err := f.view(ctx, c, in.Vault.Vault)
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return dateOut{}, err
 	}

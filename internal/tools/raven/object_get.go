@@ -15,6 +15,7 @@ type objectGetIn struct {
 	tool.Vault
 	ID string `json:"id" complete:"id" jsonschema:"people/freya, or daily/2026-03-02#standup for a section" alias:"object_id,reference"`
 	detail
+	tool.AsOf
 }
 
 type objectGetOut struct {
@@ -33,7 +34,7 @@ func (f tools) objectGet() *tool.Tool {
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return objectGetOut{}, err
 		}

@@ -24,6 +24,7 @@ type objectListIn struct {
 	Field tool.Fields `json:"field,omitempty" jsonschema:"only objects with these values: name=value, or an object; a list matches by element"`
 	timeFilters
 	detail
+	tool.AsOf
 	tool.Page
 }
 
@@ -50,7 +51,7 @@ func (f tools) listObjects(
 	if err != nil {
 		return out, err
 	}
-	v, err := f.view(ctx, c, in.Vault.Vault)
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return out, err
 	}

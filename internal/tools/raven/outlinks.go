@@ -15,6 +15,7 @@ var outlinksDoc string
 type outlinksIn struct {
 	tool.Vault
 	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"the object whose references are meant: an id, a name or an alias"`
+	tool.AsOf
 	tool.Page
 }
 
@@ -44,7 +45,7 @@ func (f tools) outlinks() *tool.Tool {
 func (f tools) listOutlinks(
 	ctx context.Context, c auth.Caller, in outlinksIn,
 ) (outlinksOut, error) {
-	v, err := f.view(ctx, c, in.Vault.Vault)
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return outlinksOut{}, err
 	}

@@ -36,7 +36,7 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 		f.ofType(), f.tagged(), f.date(), f.untyped(),
 		f.traitList(), f.traitGet(), f.traitCreate(), f.traitUpdate(), f.traitDelete(),
 		f.create(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
-		f.stats(), f.reindex(),
+		f.stats(), f.history(), f.undo(), f.reindex(),
 		f.complete(), f.startWork(), f.recordLearnt(), f.weeklySummary(),
 	}
 }
@@ -108,6 +108,26 @@ func (f tools) view(ctx context.Context, c auth.Caller, name string) (view, erro
 		return view{}, err
 	}
 	return view{v, idx, clock(idx, v.Now())}, nil
+}
+
+// viewAt is the vault of a call as it was at the version or time that the call names; without one, its
+// newest state. What words such as today mean is up to the call, also there.
+func (f tools) viewAt(
+	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
+) (view, error) {
+	v, err := f.view(ctx, c, name)
+	if err != nil || at.AsOf == "" {
+		return v, err
+	}
+	version, err := v.versionAt(ctx, at.AsOf)
+	if err != nil {
+		return view{}, err
+	}
+	idx, err := v.vault.At(ctx, version)
+	if err != nil {
+		return view{}, inArgument(err, "as_of")
+	}
+	return view{v.vault, idx, clock(idx, v.clock.Now)}, nil
 }
 
 // version is the version that an answer is true of.

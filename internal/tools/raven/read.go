@@ -24,6 +24,7 @@ type readIn struct {
 
 	References bool `json:"references,omitempty" jsonschema:"say what it refers to, too"`
 	Backlinks  bool `json:"backlinks,omitempty" jsonschema:"say what refers to it, too"`
+	tool.AsOf
 }
 
 type readOut struct {
@@ -66,7 +67,7 @@ func (f tools) read() *tool.Tool {
 }
 
 func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut, error) {
-	v, err := f.view(ctx, c, in.Vault.Vault)
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return readOut{}, err
 	}

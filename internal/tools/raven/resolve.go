@@ -16,6 +16,7 @@ var resolveDoc string
 type resolveIn struct {
 	tool.Vault
 	Reference string `json:"reference" complete:"id" alias:"target,id" jsonschema:"what stands between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow, yesterday"`
+	tool.AsOf
 }
 
 // resolveOut has one of three shapes (raven.md §6.8): what was found, several candidates, or neither.
@@ -47,7 +48,7 @@ func (f tools) resolve() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/resolve"},
 		Commands: []tool.Command{{Words: "resolve", Args: []string{"reference"}}},
 	}, func(ctx context.Context, c auth.Caller, in resolveIn) (resolveOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return resolveOut{}, err
 		}

@@ -19,7 +19,10 @@ var schemaTypesDoc string
 //go:embed schema_type.md
 var schemaTypeDoc string
 
-type schemaIn struct{ tool.Vault }
+type schemaIn struct {
+	tool.Vault
+	tool.AsOf
+}
 
 type schemaOut struct {
 	tool.Aside `json:"-"`
@@ -72,7 +75,7 @@ func (f tools) schema() *tool.Tool {
 		Commands:  []tool.Command{{Words: "schema"}},
 		Resources: []tool.Resource{schemaResource},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return schemaOut{}, err
 		}
@@ -211,7 +214,7 @@ func (f tools) schemaTypes() *tool.Tool {
 		Commands: []tool.Command{{Words: "schema types"}},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaTypesOut, error) {
 		out := schemaTypesOut{Types: []typeRow{}}
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return out, err
 		}
@@ -234,6 +237,7 @@ func (f tools) schemaTypes() *tool.Tool {
 type schemaTypeIn struct {
 	tool.Vault
 	Name string `json:"name" complete:"type" jsonschema:"name of the type"`
+	tool.AsOf
 }
 
 type schemaTypeOut struct {
@@ -248,7 +252,7 @@ func (f tools) schemaType() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/schema/types/{name}"},
 		Commands: []tool.Command{{Words: "schema type", Args: []string{"name"}}},
 	}, func(ctx context.Context, c auth.Caller, in schemaTypeIn) (schemaTypeOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return schemaTypeOut{}, err
 		}

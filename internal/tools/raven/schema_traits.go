@@ -39,7 +39,7 @@ func (f tools) schemaTraits() *tool.Tool {
 		Commands: []tool.Command{{Words: "schema traits"}},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaTraitsOut, error) {
 		out := schemaTraitsOut{Traits: []traitRow{}}
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return out, err
 		}
@@ -62,6 +62,7 @@ func (f tools) schemaTraits() *tool.Tool {
 type schemaTraitIn struct {
 	tool.Vault
 	Name string `json:"name" complete:"trait" jsonschema:"name of the trait"`
+	tool.AsOf
 }
 
 type schemaTraitOut struct {
@@ -76,7 +77,7 @@ func (f tools) schemaTrait() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/schema/traits/{name}"},
 		Commands: []tool.Command{{Words: "schema trait", Args: []string{"name"}}},
 	}, func(ctx context.Context, c auth.Caller, in schemaTraitIn) (schemaTraitOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return schemaTraitOut{}, err
 		}
@@ -120,7 +121,7 @@ func (f tools) schemaValidate() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/schema/validate"},
 		Commands: []tool.Command{{Words: "schema validate"}},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaValidateOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return schemaValidateOut{}, err
 		}

@@ -10,6 +10,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/repo"
 	"rookery/internal/search"
 	"rookery/internal/tool"
 )
@@ -21,6 +22,7 @@ type searchIn struct {
 	tool.Vault
 	Query string `json:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
 	Type  string `json:"type,omitempty" complete:"type" jsonschema:"only notes of this type"`
+	tool.AsOf
 	tool.Page
 }
 
@@ -60,11 +62,7 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 	if err != nil {
 		return out, err
 	}
-	v, err := f.vault(ctx, c, in.Vault.Vault)
-	if err != nil {
-		return out, err
-	}
-	s, err := v.Searchable(ctx)
+	v, s, err := f.searchable(ctx, c, in)
 	if err != nil {
 		return out, err
 	}
@@ -77,6 +75,30 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 		query: search.ParseQuery(in.Query),
 	}
 	return out, q.page(ctx, &out, in.Limit, after)
+}
+
+// searchable is the vault of a call as it can be searched, at the version or time that the call names.
+func (f tools) searchable(
+	ctx context.Context, c auth.Caller, in searchIn,
+) (*repo.Vault, repo.Searchable, error) {
+	v, err := f.vault(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return nil, repo.Searchable{}, err
+	}
+	if in.AsOf.AsOf == "" {
+		s, err := v.Searchable(ctx)
+		return v, s, err
+	}
+	now, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return nil, repo.Searchable{}, err
+	}
+	version, err := now.versionAt(ctx, in.AsOf.AsOf)
+	if err != nil {
+		return nil, repo.Searchable{}, err
+	}
+	s, err := v.SearchableAt(ctx, version)
+	return v, s, inArgument(err, "as_of")
 }
 
 // ofType reports of a path whether its note has a type; nil for the empty type, which all have. A

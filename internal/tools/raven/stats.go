@@ -11,7 +11,10 @@ import (
 //go:embed stats.md
 var statsDoc string
 
-type statsIn struct{ tool.Vault }
+type statsIn struct {
+	tool.Vault
+	tool.AsOf
+}
 
 type statsOut struct {
 	tool.Aside  `json:"-"`
@@ -33,7 +36,7 @@ func (f tools) stats() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/stats"},
 		Commands: []tool.Command{{Words: "stats"}},
 	}, func(ctx context.Context, c auth.Caller, in statsIn) (statsOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return statsOut{}, err
 		}
@@ -46,7 +49,7 @@ func (f tools) stats() *tool.Tool {
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
 			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
-		if s := control.Sweep; s != nil {
+		if s := control.Sweep; s != nil && in.AsOf.AsOf == "" { // of earlier ones nobody knows any more
 			out.Edited = s.Count
 			out.EditedFiles, out.Missing = s.Edited, s.Missing
 		}

@@ -24,6 +24,7 @@ type tagIn struct {
 	Tag  string `json:"tag,omitempty" complete:"tag" jsonschema:"list the notes with this tag, with or without #"`
 	List bool   `json:"list,omitempty" jsonschema:"list the tags instead, with how many notes each has"`
 	detail
+	tool.AsOf
 	tool.Page
 }
 
@@ -71,7 +72,7 @@ func (f tools) tagged() *tool.Tool {
 		if err != nil {
 			return tagOut{}, err
 		}
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return tagOut{}, err
 		}

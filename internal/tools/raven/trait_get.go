@@ -15,6 +15,7 @@ type traitGetIn struct {
 	tool.Vault
 	ID string `json:"id" alias:"trait_id" jsonschema:"due-e2bae6c0; or where it stands now: daily/2026-03-02.md:11"`
 	detail
+	tool.AsOf
 }
 
 type traitGetOut struct {
@@ -37,7 +38,7 @@ func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (trai
 	if err != nil {
 		return out, err
 	}
-	v, err := f.view(ctx, c, in.Vault.Vault)
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return out, err
 	}

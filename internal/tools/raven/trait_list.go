@@ -24,6 +24,7 @@ type traitListIn struct {
 	Path       string `json:"path,omitempty" complete:"path" jsonschema:"only in this note or folder"`
 	timeFilters
 	detail
+	tool.AsOf
 	tool.Page
 }
 
@@ -56,7 +57,7 @@ func (f tools) listTraits(
 	if err != nil {
 		return out, err
 	}
-	v, err := f.view(ctx, c, in.Vault.Vault)
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return out, err
 	}

@@ -18,6 +18,7 @@ type typeIn struct {
 	Name string `json:"name,omitempty" complete:"type" alias:"type,type_name" jsonschema:"list the objects of this type"`
 	List bool   `json:"list,omitempty" jsonschema:"list the types instead, with how many objects each has"`
 	detail
+	tool.AsOf
 	tool.Page
 }
 
@@ -60,7 +61,7 @@ func (f tools) ofType() *tool.Tool {
 		if err != nil {
 			return typeOut{}, err
 		}
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return typeOut{}, err
 		}

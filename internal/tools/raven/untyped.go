@@ -15,6 +15,7 @@ var untypedDoc string
 
 type untypedIn struct {
 	tool.Vault
+	tool.AsOf
 	tool.Page
 }
 
@@ -26,7 +27,7 @@ func (f tools) untyped() *tool.Tool {
 		Commands: []tool.Command{{Words: "untyped"}},
 		Columns:  []string{"id", "type", "heading", "fields", "last_modified_at"},
 	}, func(ctx context.Context, c auth.Caller, in untypedIn) (objectListOut, error) {
-		v, err := f.view(ctx, c, in.Vault.Vault)
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
 			return objectListOut{}, err
 		}

@@ -1,0 +1,56 @@
+package index
+
+import "time"
+
+// A Past is when a note, and what is in it, was first seen and last changed, as it was at some
+// version: what a commit that brings the note back with the same text must keep, for nothing else
+// tells.
+type Past struct {
+	Note     Times   `json:"note"`
+	Sections []Times `json:"sections,omitempty"` // by position
+	Traits   []Times `json:"traits,omitempty"`   // by position of the annotation
+}
+
+// Past is what a commit must keep of a note for it to come back as it is.
+func (n *Note) Past() *Past {
+	p := &Past{Note: Times{n.Created, n.Modified}}
+	for i := range n.Sections {
+		p.Sections = append(p.Sections, *n.Sections[i].Times)
+	}
+	for _, t := range n.Annotations {
+		p.Traits = append(p.Traits, *t.Times)
+	}
+	return p
+}
+
+// restore gives a note, which is not entered yet, the times that it had. Where the schema makes
+// other traits of its fields now than it did then, its traits keep the times that they were given.
+func (p *Past) restore(n *Note) {
+	if p == nil {
+		return
+	}
+	n.Created, n.Modified = p.Note.Created, p.Note.Modified
+	shared := sharer{}
+	if len(p.Sections) == len(n.Sections) {
+		for i, t := range p.Sections {
+			n.Sections[i].Times = shared.times(t)
+		}
+	}
+	if len(p.Traits) == len(n.Annotations) {
+		for i, t := range p.Traits {
+			n.Annotations[i].Times = shared.times(t)
+		}
+	}
+}
+
+// A sharer gives the same value for the same times: most of what is in a note came at once.
+type sharer map[[2]time.Time]*Times
+
+func (s sharer) times(t Times) *Times {
+	t.Created, t.Modified = t.Created.UTC(), t.Modified.UTC()
+	k := [2]time.Time{t.Created, t.Modified}
+	if s[k] == nil {
+		s[k] = &t
+	}
+	return s[k]
+}

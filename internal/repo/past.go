@@ -1,0 +1,223 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/search"
+)
+
+const (
+	// mostPasts is how many past states a process keeps. Each is as large as the index of its
+	// version, for it shares nothing with the newest one; one more is in memory while it is made.
+	mostPasts = 2
+
+	// pastLife is how long a past state is kept that nobody asks for.
+	pastLife = 2 * time.Minute
+
+	// pastPatience is how long the making of one may take, whoever waits for it.
+	pastPatience = 5 * time.Minute
+)
+
+// Pasts keeps the states of vaults at earlier versions that were asked for last. A state is made by
+// folding the log from its first commit on, of which there is one at a time; who asks for the same
+// one meanwhile shares it, and it is made to the end though nobody waits any more: a state of a large
+// vault may take longer than a call. It is shared by the vaults of a process, bounded by count, and forgets
+// what nobody asks for.
+type Pasts struct {
+	turn chan struct{} // held by the one who makes a state
+
+	mu   sync.Mutex
+	kept []*past // who was asked for last stands first
+}
+
+// A past is a vault at one version.
+type past struct {
+	pastKey
+	state Searchable // its Search is nil until somebody has searched; it is changed by who has the turn
+	timer *time.Timer
+}
+
+// pastKey names a state. The vault is that of one incarnation: no later one meets what it was.
+type pastKey struct {
+	vault   *Vault
+	version uint64
+}
+
+// NewPasts makes a Pasts that keeps nothing yet.
+func NewPasts() *Pasts { return &Pasts{turn: make(chan struct{}, 1)} }
+
+// get is a state that is kept, together with its search index if that is wanted.
+func (p *Pasts) get(k pastKey, searched bool) (Searchable, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.kept, func(s *past) bool { return s.pastKey == k })
+	if i < 0 || searched && p.kept[i].state.Search == nil {
+		return Searchable{}, false
+	}
+	s := p.kept[i]
+	s.timer.Reset(pastLife)
+	p.kept = slices.Insert(slices.Delete(p.kept, i, i+1), 0, s)
+	return s.state, true
+}
+
+// put keeps a state, in place of one that was not asked for the longest.
+func (p *Pasts) put(k pastKey, state Searchable) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := &past{pastKey: k, state: state}
+	now.timer = time.AfterFunc(pastLife, func() { p.forget(now) })
+	kept := []*past{now}
+	for _, s := range p.kept {
+		if s.pastKey == k || len(kept) == mostPasts {
+			s.timer.Stop()
+			continue
+		}
+		kept = append(kept, s)
+	}
+	p.kept = kept
+}
+
+// forget drops a state.
+func (p *Pasts) forget(gone *past) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = slices.DeleteFunc(p.kept, func(s *past) bool { return s == gone })
+}
+
+// past is a state of the vault, with its search index if that is wanted.
+func (v *Vault) past(ctx context.Context, version uint64, searched bool) (Searchable, error) {
+	p, k := v.pasts, pastKey{v, version}
+	if s, ok := p.get(k, searched); ok {
+		return s, nil
+	}
+	if ctx.Err() != nil {
+		return Searchable{}, context.Cause(ctx)
+	}
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return Searchable{}, notYetMade(ctx, version)
+	}
+	if s, ok := p.get(k, searched); ok {
+		<-p.turn
+		return s, nil
+	}
+	made := make(chan error, 1)
+	var s Searchable
+	go func() {
+		defer func() { <-p.turn }()
+		var err error
+		s, err = v.makePast(context.WithoutCancel(ctx), version, searched)
+		made <- err
+	}()
+	select {
+	case err := <-made:
+		return s, err
+	case <-ctx.Done(): // it is made all the same, for who asks again
+		return Searchable{}, notYetMade(ctx, version)
+	}
+}
+
+// notYetMade is the fault of a call that ended before its state was made.
+func notYetMade(ctx context.Context, version uint64) error {
+	return fault.New(fault.Unavailable, "the vault as of %s is still being read from the log",
+		Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
+}
+
+// makePast makes a state, or its search index if only that is missing, and keeps it.
+func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Searchable, error) {
+	ctx, cancel := context.WithTimeout(ctx, pastPatience)
+	defer cancel()
+	k := pastKey{v, version}
+	s, known := v.pasts.get(k, false)
+	var err error
+	if !known {
+		if s.Index, err = v.buildUpTo(ctx, version); err != nil {
+			return s, err
+		}
+	}
+	if searched {
+		if s, err = v.searchableOf(ctx, s.Index); err != nil {
+			return s, err
+		}
+	}
+	v.pasts.put(k, s)
+	return s, nil
+}
+
+// At is the index at a version: what Read gave when it was the newest. It costs as much as reading
+// the log up to there, unless the version is the newest one or was asked for a moment ago. A version
+// that is not there yet is NOT_FOUND.
+func (v *Vault) At(ctx context.Context, version uint64) (*index.Index, error) {
+	head, err := v.Read(ctx)
+	if err != nil || head.Version() == version {
+		return head, err
+	}
+	if version > head.Version() {
+		return nil, notYet(version, head.Version())
+	}
+	s, err := v.past(ctx, version, false)
+	return s.Index, err
+}
+
+// SearchableAt is what Searchable gave when a version was the newest. The first one who searches in
+// it waits until all its notes are read.
+func (v *Vault) SearchableAt(ctx context.Context, version uint64) (Searchable, error) {
+	head, err := v.Read(ctx)
+	switch {
+	case err != nil:
+		return Searchable{}, err
+	case version > head.Version():
+		return Searchable{}, notYet(version, head.Version())
+	case version == head.Version():
+		s, err := v.Searchable(ctx)
+		if err != nil || s.Index.Version() == version {
+			return s, err
+		}
+	}
+	return v.past(ctx, version, true)
+}
+
+// notYet is the fault of a version that is not there yet.
+func notYet(version, latest uint64) error {
+	return fault.New(fault.NotFound, "there is no %s yet: the latest version is %s",
+		Version(version), Version(latest)).With("latest_version", Version(latest))
+}
+
+// buildUpTo is the index after the commits up to a version.
+func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, error) {
+	if version == 0 {
+		return index.Empty(), nil
+	}
+	r := replay[*index.Index]{log: v.log, upTo: maxSeq, head: head[*index.Index]{status: Active}}
+	last := uint64(0)
+	idx := index.Build(func(yield func(index.Commit) bool) {
+		r.each(ctx, func(c *Commit, at Place) bool {
+			last = c.Seq
+			return yield(changed(c, at)) && c.Seq < version
+		})
+	})
+	if r.read > manyRead {
+		debug.FreeOSMemory()
+	}
+	switch {
+	case last == version:
+		return idx, nil
+	case r.err != nil:
+		return nil, r.err
+	}
+	return nil, damaged(last+1, errors.New("the log ends before its head"))
+}
+
+// searchableOf is an index with its search index, made of all its notes.
+func (v *Vault) searchableOf(ctx context.Context, idx *index.Index) (Searchable, error) {
+	x, err := v.searchWith(ctx, idx, search.Empty(idx.Config().Language), pathsOf(idx))
+	return Searchable{idx, x}, err
+}

@@ -1,0 +1,116 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"rookery/internal/table"
+)
+
+// Commit is one commit of the vault. One that is not there yet is NOT_FOUND.
+func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
+	head, err := v.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if seq > head.Version() {
+		return nil, notYet(seq, head.Version())
+	}
+	return v.log.commit(ctx, seq)
+}
+
+// commit is a commit that is there. Most runs are of one commit, so the key that it would have then
+// is looked at first.
+func (l *Log[S]) commit(ctx context.Context, seq uint64) (*Commit, error) {
+	for _, from := range []uint64{seq, seq - min(seq, maxRun-1)} {
+		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(seq)) {
+			if err != nil {
+				return nil, unreadable(err)
+			}
+			c, err := l.commitIn(ctx, it, seq)
+			if c != nil || err != nil {
+				return c, err
+			}
+		}
+	}
+	return nil, damaged(seq, fmt.Errorf("there is no commit %d", seq))
+}
+
+// commitIn is a commit of the run in an item; nil if it is of another run.
+func (l *Log[S]) commitIn(ctx context.Context, it table.Item, seq uint64) (*Commit, error) {
+	r, err := l.read(it)
+	if err != nil || seq < r.First || seq > r.Last {
+		return nil, err
+	}
+	if err := l.load(ctx, r); err != nil {
+		return nil, err
+	}
+	commits, err := r.commits()
+	if err != nil {
+		return nil, damaged(r.First, err)
+	}
+	return commits[seq-r.First], nil
+}
+
+// A Revision is one change of a file: the commit, and what became of the file.
+type Revision struct {
+	*Commit
+	Note
+}
+
+// Revisions yields the changes of a file, newest first, from a commit that changed it on. Each commit
+// names the one before, so this costs one read for each of them, however long the log is. It ends
+// where the file was made: one of the same name that was there before is another, unless this one is
+// that one brought back.
+func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Seq2[Revision, error] {
+	return func(yield func(Revision, error) bool) {
+		for seq := from; seq > 0; {
+			c, err := v.log.commit(ctx, seq)
+			if err != nil {
+				yield(Revision{}, err)
+				return
+			}
+			n, ok := c.note(path)
+			if !ok || n.Prev >= seq {
+				yield(Revision{}, damaged(seq, fmt.Errorf("commit %d is none of the file's", seq)))
+				return
+			}
+			if !yield(Revision{c, n}, nil) {
+				return
+			}
+			seq = n.Prev
+		}
+	}
+}
+
+// note is what a commit made of a file.
+func (c *Commit) note(path string) (Note, bool) {
+	for _, n := range c.Notes {
+		if n.Path == path {
+			return n, true
+		}
+	}
+	return Note{}, false
+}
+
+// Trace finds a file that may be no more: the path of the one that held last, and the last commit that
+// changed it, of those up to a version. It reads the log from the beginning. Seq is 0 if none held.
+func (v *Vault) Trace(
+	ctx context.Context, upTo uint64, holds func(*Note) bool,
+) (path string, seq uint64, err error) {
+	for c, err := range v.Commits(ctx, 1) {
+		if err != nil {
+			return "", 0, err
+		}
+		if c.Seq > upTo {
+			break
+		}
+		for i := range c.Notes {
+			if n := &c.Notes[i]; holds(n) || seq > 0 && n.Path == path {
+				path, seq = n.Path, c.Seq
+			}
+		}
+	}
+	return path, seq, nil
+}

@@ -1,0 +1,313 @@
+package raven
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed history.md
+var historyDoc string
+
+type historyIn struct {
+	tool.Vault
+	ID string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of what is deleted" alias:"object_id,reference,trait_id"`
+	tool.AsOf
+	tool.Page
+}
+
+type historyOut struct {
+	tool.Aside `json:"-"`
+	ID         string     `json:"id"`
+	Items      []revision `json:"items"`
+}
+
+// A revision is one commit in the history of something (raven.md §6.9).
+type revision struct {
+	Version   string    `json:"version"`
+	TS        time.Time `json:"ts"`
+	Op        string    `json:"op" jsonschema:"create, update or delete"`
+	Tool      string    `json:"tool" jsonschema:"by which it was made"`
+	Principal string    `json:"principal"`
+	Agent     string    `json:"agent"`
+	Path      string    `json:"path"`
+	told
+	Inside      []within `json:"inside,omitempty" jsonschema:"what else changed in it, the first 20"`
+	InsideTotal int      `json:"inside_total,omitempty"`
+}
+
+// told is what an event of the log tells beside what it is about.
+type told struct {
+	Changes map[string]any `json:"changes" jsonschema:"by field: old and new; of a text, how many lines were added and removed"`
+	Fields  map[string]any `json:"fields,omitempty" jsonschema:"of what was deleted"`
+	Parent  string         `json:"parent,omitempty" jsonschema:"of a trait"`
+	Value   any            `json:"value,omitempty" jsonschema:"of a trait"`
+	Content string         `json:"content,omitempty" jsonschema:"of a trait"`
+	Line    int            `json:"line,omitempty" jsonschema:"of a trait"`
+}
+
+// within is what a commit did to something inside of what the history is of.
+type within struct {
+	Op     string `json:"op"`
+	Entity string `json:"entity"`
+	ID     string `json:"id"`
+	told
+}
+
+// maxInside is how many of them a revision shows.
+const maxInside = 20
+
+func (f tools) history() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_history", Family: Family, Title: "Show the history of an object",
+		Doc: historyDoc, Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/log/{id}"},
+		Commands: []tool.Command{{Words: "history", Args: []string{"id"}}},
+		Columns:  []string{"version", "ts", "op", "tool", "principal", "agent"},
+	}, f.showHistory)
+}
+
+func (f tools) showHistory(
+	ctx context.Context, c auth.Caller, in historyIn,
+) (historyOut, error) {
+	out := historyOut{Items: []revision{}}
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	s, err := v.subject(ctx, in.ID)
+	if err != nil {
+		return out, err
+	}
+	if s.from, err = s.pageFrom(in.Page); err != nil {
+		return out, err
+	}
+	out.ID = s.id
+	if err := s.page(ctx, v.vault, in.Limit, &out); err != nil {
+		return out, err
+	}
+	if len(out.Items) == 0 && in.PageToken == "" {
+		return out, noHistory(in.ID)
+	}
+	out.Note("version", v.version())
+	return out, nil
+}
+
+func noHistory(id string) error {
+	return notFound("there is no note, section or trait %q, and there was none", id)
+}
+
+// A subject is what a history is of.
+type subject struct {
+	id    string
+	path  string // of its file
+	from  uint64 // the commit with which the history begins
+	slug  string // of a section
+	trait bool
+}
+
+// subject finds what an id names, be it there or not.
+func (v view) subject(ctx context.Context, id string) (subject, error) {
+	id = strings.TrimSpace(id)
+	if f, ok := v.settings(id); ok {
+		return subject{id: id, path: f.Path, from: f.Version}, nil
+	}
+	if t, _, err := findTrait(v.idx, id); err == nil {
+		return subject{id: t.ID, path: t.Note.Path, from: t.Note.Version, trait: true}, nil
+	}
+	o, err := locate(v.idx, id, v.clock)
+	switch {
+	case err == nil:
+		s := subject{id: o.ID(), path: o.Note.Path, from: o.Note.Version}
+		if o.Section != nil {
+			s.slug = o.Section.Slug
+		}
+		return s, nil
+	case !fault.Is(err, fault.NotFound):
+		return subject{}, err
+	}
+	return v.lost(ctx, id)
+}
+
+// settings is the file of that name that says how the vault behaves.
+func (v view) settings(name string) (*index.File, bool) {
+	switch name {
+	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
+		return v.idx.File(name)
+	}
+	return nil, false
+}
+
+// lost finds what is no more. Only the log knows where it was: a note by its path, a trait by the ids
+// that commits keep.
+func (v view) lost(ctx context.Context, id string) (subject, error) {
+	note, slug, _ := strings.Cut(id, "#")
+	file := strings.TrimSuffix(note, ".md") + ".md"
+	s := subject{id: strings.TrimSuffix(note, ".md"), slug: slug}
+	if slug != "" {
+		s.id += "#" + slug
+	}
+	if f, ok := v.idx.Note(file); ok {
+		s.path, s.from = f.Path, f.Version
+		return s, nil
+	}
+	var err error
+	s.path, s.from, err = v.vault.Trace(ctx, v.idx.Version(), func(n *repo.Note) bool {
+		return (n.Path == file || n.Path == note) && n.Path[0] != '.'
+	})
+	if err != nil || s.from > 0 {
+		return s, err
+	}
+	s = subject{id: id, trait: true}
+	s.path, s.from, err = v.vault.Trace(ctx, v.idx.Version(), func(n *repo.Note) bool {
+		return slices.Contains(n.Traits, id)
+	})
+	if err == nil && s.from == 0 {
+		err = noHistory(id)
+	}
+	return s, err
+}
+
+// pageFrom is the commit that a page begins with.
+func (s subject) pageFrom(in tool.Page) (uint64, error) {
+	key, err := in.After(Family)
+	if err != nil || key == "" {
+		return s.from, err
+	}
+	number, path, _ := strings.Cut(key, ":")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || path != s.path || seq == 0 || seq > s.from {
+		return 0, otherList()
+	}
+	return seq, nil
+}
+
+// page fills one page. How many revisions there are in all is not counted: that would read them all.
+func (s subject) page(
+	ctx context.Context, v *repo.Vault, limit int, out *historyOut,
+) error {
+	var newer *repo.Revision
+	more := ""
+	for r, err := range v.Revisions(ctx, s.path, s.from) {
+		if err != nil {
+			return err
+		}
+		if err := s.take(newer, &r, out); err != nil {
+			return err
+		}
+		if len(out.Items) == limit {
+			more = fmt.Sprintf("%d:%s", r.Seq, s.path)
+			break
+		}
+		newer = &r
+	}
+	if more == "" {
+		if err := s.take(newer, nil, out); err != nil {
+			return err
+		}
+	}
+	out.Note("count", len(out.Items))
+	out.Note("has_more", more != "")
+	if more != "" {
+		out.Note("next_page_token", tool.Token(more))
+	}
+	return nil
+}
+
+// take adds a revision, if it is one of the subject. before is the revision before it, nil if it is
+// the first.
+func (s subject) take(r, before *repo.Revision, out *historyOut) error {
+	if r == nil {
+		return nil
+	}
+	var events []index.Event
+	numbers := json.NewDecoder(bytes.NewReader(r.Events))
+	numbers.UseNumber() // a float64 would not hold every number that a field may have
+	if len(r.Events) > 0 {
+		if err := numbers.Decode(&events); err != nil {
+			return fmt.Errorf("read the events of %s: %w", repo.Version(r.Seq), err)
+		}
+	}
+	item := revision{
+		Version: repo.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
+		Agent: r.Who.Agent, Path: r.Path, told: told{Changes: map[string]any{}},
+		Op: s.became(r, before),
+	}
+	for _, e := range events {
+		item.add(s, e)
+	}
+	if item.Op != "" {
+		out.Items = append(out.Items, item)
+	}
+	return nil
+}
+
+// became is what became of the subject as far as the texts tell: every change of a file is one, and
+// of a section that it came or went. Of all else, events tell.
+func (s subject) became(r, before *repo.Revision) string {
+	if s.trait {
+		return ""
+	}
+	had, has := s.isIn(before), s.isIn(r)
+	switch {
+	case has && !had:
+		return "create"
+	case had && !has:
+		return "delete"
+	case s.slug == "":
+		return "update"
+	}
+	return ""
+}
+
+// isIn reports whether a revision of the file has the subject.
+func (s subject) isIn(r *repo.Revision) bool {
+	if r == nil || r.Deleted {
+		return false
+	}
+	if s.slug == "" {
+		return true
+	}
+	_, ok := markdown.Parse(r.Text).Section(s.slug)
+	return ok
+}
+
+// add takes an event in: one of the subject itself, or of what stands in it.
+func (r *revision) add(s subject, e index.Event) {
+	what := told{
+		Changes: e.Changes, Fields: e.Fields, Parent: e.Parent, Value: e.Value, Content: e.Content,
+		Line: e.Line,
+	}
+	if what.Changes == nil {
+		what.Changes = map[string]any{}
+	}
+	switch {
+	case e.ID == s.id && (e.Entity == "trait") == s.trait:
+		r.told = what
+		if r.Op == "" {
+			r.Op = e.Op
+		}
+	case s.trait, s.slug != "" && e.Parent != s.id:
+	default:
+		if r.Op == "" {
+			r.Op = "update"
+		}
+		if r.InsideTotal++; len(r.Inside) < maxInside {
+			r.Inside = append(r.Inside, within{e.Op, e.Entity, e.ID, what})
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed undo.md
+var undoDoc string
+
+type undoIn struct {
+	tool.Vault
+	Version string `json:"version" jsonschema:"the version whose change is taken back: v42"`
+	tool.Mutation
+}
+
+type undoOut struct {
+	tool.Aside `json:"-"`
+	Action     string       `json:"action,omitempty"`
+	Undone     undone       `json:"undone" jsonschema:"the change that is taken back"`
+	Files      []undoneFile `json:"files,omitzero" jsonschema:"what became of them, the first 200"`
+	FilesTotal int          `json:"files_total,omitempty"`
+
+	DryRun      bool         `json:"dry_run,omitempty"`
+	WouldModify []fileChange `json:"would_modify_files,omitempty" jsonschema:"the first 200"`
+	SideEffects []string     `json:"side_effects,omitzero"`
+}
+
+// undone is a commit that is taken back.
+type undone struct {
+	Version   string    `json:"version"`
+	TS        time.Time `json:"ts"`
+	Tool      string    `json:"tool"`
+	Principal string    `json:"principal"`
+	Agent     string    `json:"agent"`
+}
+
+// An undoneFile is a file that is as it was.
+type undoneFile struct {
+	Path   string `json:"path"`
+	Action string `json:"action" jsonschema:"create, modify or delete"`
+}
+
+func (f tools) undo() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_undo", Family: Family, Title: "Undo a change", Doc: undoDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Route:    tool.Route{Method: "POST", Path: "/log/undo"},
+		Commands: []tool.Command{{Words: "undo", Args: []string{"version"}}},
+	}, f.undoCommit)
+}
+
+// undoCommit looks up what undoes the commit before the call takes its turn. A repetition of a call
+// is answered all the same if that is not possible any more.
+func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
+	version, ok := repo.ParseVersion(strings.TrimSpace(in.Version))
+	if !ok {
+		return undoOut{}, fault.New(fault.InvalidValue, "version must be one such as v42").
+			With("argument", "version")
+	}
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return undoOut{}, err
+	}
+	v, err := f.vault(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return undoOut{}, err
+	}
+	r, refused := v.Reversal(ctx, version)
+	if refused != nil && !isAnswer(refused) {
+		return undoOut{}, refused
+	}
+	return mutate.Vault(ctx, v, call, func(ctx context.Context, tx *repo.Tx, out *undoOut) error {
+		if refused != nil {
+			return inArgument(refused, "version")
+		}
+		if err := tx.Reverse(ctx, r); err != nil {
+			return err
+		}
+		return out.fill(ctx, tx, r)
+	})
+}
+
+// isAnswer reports whether an error says what is wrong with the call.
+func isAnswer(err error) bool {
+	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidValue)
+}
+
+// fill says what was done, or would be.
+func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error {
+	o.Undone = undone{
+		repo.Version(r.Of.Seq), r.Of.Time, r.Of.Tool, r.Of.Who.Principal, r.Of.Who.Agent,
+	}
+	staged, err := tx.Staged(ctx)
+	if err != nil {
+		return err
+	}
+	o.FilesTotal = len(staged)
+	shown := staged[:min(len(staged), tool.MaxPage)]
+	if tx.DryRun() {
+		o.DryRun, o.SideEffects = true, []string{}
+		for _, s := range shown {
+			o.WouldModify = append(o.WouldModify, changeOf(s))
+		}
+		if n := len(staged) - len(shown); n > 0 {
+			o.SideEffects = append(o.SideEffects, fmt.Sprintf("%d more files change", n))
+		}
+		return nil
+	}
+	o.Action, o.Files = "updated", []undoneFile{}
+	for _, s := range shown {
+		o.Files = append(o.Files, undoneFile{string(s.Path), actionOn(s)})
+	}
+	return noteFiles(ctx, tx, &o.Aside)
+}
+
+// actionOn is what becomes of a staged file.
+func actionOn(s repo.Staged) string {
+	switch {
+	case s.New == nil:
+		return "delete"
+	case s.Old == nil:
+		return "create"
+	}
+	return "modify"
+}
