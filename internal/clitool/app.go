@@ -50,7 +50,7 @@ const exitUsage = 1
 // Run reads a command line, without the program's name, does what it says, and answers the exit
 // code (CONTRACT §2). It never panics over what was typed.
 func (a *App) Run(ctx context.Context, args []string) int {
-	root := a.root()
+	root := a.root(completes(args))
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -70,8 +70,15 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	return failed.fault.Code.Exit()
 }
 
-// root is the whole tree of commands.
-func (a *App) root() *cobra.Command {
+// completes reports whether a shell asks what can stand at the end of a command line.
+func completes(args []string) bool {
+	return len(args) > 0 &&
+		(args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// root is the whole tree of commands. What completes flags is added only where it is asked for: cobra
+// keeps it for as long as the process lives.
+func (a *App) root(completing bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "rookery",
 		Short:         "Team memory for agents and people: vaults of Markdown notes",
@@ -88,13 +95,16 @@ func (a *App) root() *cobra.Command {
 	root.SetHelpFunc(help)
 	root.SetHelpCommand(helpCommand())
 	addGlobals(root.PersistentFlags())
-	if err := root.RegisterFlagCompletionFunc("vault", a.completeVault); err != nil {
-		panic("clitool: " + err.Error())
-	}
 	for _, t := range a.Tools {
 		for _, way := range t.Commands {
-			a.add(root, t, way)
+			c, node := a.add(root, t, way)
+			if completing {
+				c.completeFlags(node)
+			}
 		}
+	}
+	if completing {
+		completeFlag(root, "vault", a.completeVault)
 	}
 	root.AddCommand(a.Extra...)
 	root.InitDefaultCompletionCmd()

@@ -44,9 +44,14 @@ func (c *command) completeFlags(cmd *cobra.Command) {
 		if isGlobal(a) || c.tool.Input != nil && a.Name == c.tool.Input.Arg {
 			continue
 		}
-		if err := cmd.RegisterFlagCompletionFunc(a.Flag, c.app.completion(a)); err != nil {
-			panic("clitool: " + err.Error())
-		}
+		completeFlag(cmd, a.Flag, c.app.completion(a))
+	}
+}
+
+// completeFlag offers the values of one flag.
+func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
+		panic("clitool: " + err.Error())
 	}
 }
 

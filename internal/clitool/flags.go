@@ -97,7 +97,6 @@ func (c *command) addFlags(cmd *cobra.Command) {
 		cmd.Flags().Bool(in.Before.Flag, false, in.Before.Doc)
 	}
 	addInputFlags(cmd.Flags())
-	c.completeFlags(cmd)
 }
 
 // isGlobal reports whether a global flag stands for the argument: the vault, and what every tool

@@ -9,8 +9,10 @@ import (
 )
 
 // add puts one way to call a tool in the tree, and makes the groups above it. A word may be both: a
-// group, and a command of its own.
-func (a *App) add(root *cobra.Command, t *tool.Tool, way tool.Command) {
+// group, and a command of its own. It answers the command and its node.
+func (a *App) add(
+	root *cobra.Command, t *tool.Tool, way tool.Command,
+) (*command, *cobra.Command) {
 	node := root
 	for _, word := range strings.Fields(way.Words) {
 		node = child(node, word)
@@ -20,6 +22,7 @@ func (a *App) add(root *cobra.Command, t *tool.Tool, way tool.Command) {
 	c.addFlags(node)
 	node.RunE = c.run
 	node.ValidArgsFunction = c.complete
+	return c, node
 }
 
 // child is the command of that name under a parent, made as a group if it is not there.
