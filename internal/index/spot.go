@@ -22,10 +22,7 @@ func (s Spot) key() string {
 }
 
 // Behind reports whether the spot comes behind another in the order of lists.
-func (s Spot) Behind(t Spot) bool { return s.after(t) }
-
-// after is Behind.
-func (s Spot) after(t Spot) bool {
+func (s Spot) Behind(t Spot) bool {
 	if s.Path != t.Path {
 		return s.Path > t.Path
 	}

@@ -112,5 +112,5 @@ func (n *Note) firstBehind(after Spot, number int, spot func(int) Spot) int {
 	case -1:
 		return number
 	}
-	return sort.Search(number, func(i int) bool { return spot(i).after(after) })
+	return sort.Search(number, func(i int) bool { return spot(i).Behind(after) })
 }

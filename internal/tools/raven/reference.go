@@ -74,23 +74,7 @@ func refsInFields(o index.Object) []*index.Ref {
 
 // shown is a value as callers see it: a reference is the id of what it leads to or, where it leads
 // nowhere, what is written. isRef says that a text without brackets is one too.
-func (d drawer) shown(v any, isRef bool) any {
-	switch v := v.(type) {
-	case markdown.Ref:
-		return d.idOf(string(v))
-	case string:
-		if isRef {
-			return d.idOf(v)
-		}
-	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = d.shown(e, isRef)
-		}
-		return list
-	}
-	return v
-}
+func (d drawer) shown(v any, isRef bool) any { return withRefs(v, isRef, d.idOf) }
 
 func (d drawer) idOf(ref string) string {
 	if r, ok := vault.ParseRef(ref); ok {
@@ -104,13 +88,22 @@ func (d drawer) idOf(ref string) string {
 
 // shown is a value as the schema's own answers show it: a reference is what is written.
 func shown(v any) any {
+	return withRefs(v, false, func(written string) string { return written })
+}
+
+// withRefs is a value with a text in place of each reference. isRef says that a text is one too.
+func withRefs(v any, isRef bool, text func(written string) string) any {
 	switch v := v.(type) {
 	case markdown.Ref:
-		return string(v)
+		return text(string(v))
+	case string:
+		if isRef {
+			return text(v)
+		}
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = shown(e)
+			list[i] = withRefs(e, isRef, text)
 		}
 		return list
 	}
