@@ -23,6 +23,8 @@ type Control struct {
 	Low     uint64            `json:"low,omitempty"` // log items up to here may be gone
 	Cursors map[string]Cursor `json:"cursors,omitempty"`
 	Sweep   *Sweep            `json:"sweep,omitempty"` // the result of the last one
+	Noticed *Noticed          `json:"noticed,omitempty"`
+	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
 }
 
 // A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is
