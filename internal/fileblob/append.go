@@ -37,10 +37,10 @@ func (s spot) append(n int64, data []byte) error {
 	if size < n {
 		return blob.ErrCondition
 	}
-	if err := file.Truncate(n); err != nil {
+	if err := s.truncate(file, n); err != nil {
 		return err
 	}
-	if _, err := file.WriteAt(data, n); err != nil {
+	if err := s.write(file, data, n); err != nil {
 		return err
 	}
 	return file.Close()

@@ -44,6 +44,7 @@ const (
 // blob.ErrKey, and so are those that the operating system has no file for.
 type Bucket struct {
 	top   dir           // the folder
+	seam  Seam          // nil but in tests
 	tmp   *folder       // tmpDir
 	aside *folder       // displacedDir
 	swaps bool          // the file system can exchange two files
@@ -65,7 +66,9 @@ var (
 // Open opens the folder, which it makes (0700) if there is none. It removes what a killed process
 // left half written, and puts back what one had just moved aside; so the caller must know that no
 // other process has the folder open.
-func Open(dir string) (*Bucket, error) {
+func Open(dir string) (*Bucket, error) { return openBucket(dir, nil) }
+
+func openBucket(dir string, s Seam) (*Bucket, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder: %w", err)
 	}
@@ -73,7 +76,7 @@ func Open(dir string) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	b := &Bucket{top: top, grace: keepFor, seed: maphash.MakeSeed()}
+	b := &Bucket{top: top, seam: s, grace: keepFor, seed: maphash.MakeSeed()}
 	if err := b.prepare(); err != nil {
 		_ = b.Close() // the first error is the one to tell
 		return nil, fmt.Errorf("prepare the folder: %w", err)
@@ -83,7 +86,7 @@ func Open(dir string) (*Bucket, error) {
 
 // prepare makes the folders of our own and settles what the last process left in them.
 func (b *Bucket) prepare() error {
-	err := b.top.mkdir(reserved, 0o700)
+	err := b.mkdir(b.top, reserved, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

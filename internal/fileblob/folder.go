@@ -17,6 +17,7 @@ import (
 type folder struct {
 	dir
 	top  dir    // the bucket's
+	seam Seam   // the bucket's
 	path string // from top
 	kept bool   // it is the bucket's own, and stays open as long as that
 }
@@ -26,9 +27,6 @@ func (f *folder) close() {
 		f.Close()
 	}
 }
-
-// sync makes durable which files the folder has.
-func (f *folder) sync() error { return syncEntries(f.File) }
 
 // empty reports whether the folder has no entries. It is asked at most once of a folder.
 func (f *folder) empty() bool {
@@ -52,7 +50,7 @@ var errMoved = errors.New("the folder was moved meanwhile")
 func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	if b.leaps && !w.keep {
 		if at, ok := b.top.leap(dir); ok {
-			return &folder{dir: at, top: b.top, path: dir}, nil
+			return b.folder(at, dir), nil
 		}
 	}
 	at, err := b.top, error(nil)
@@ -72,7 +70,11 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folder{dir: at, top: b.top, path: dir}, nil
+	return b.folder(at, dir), nil
+}
+
+func (b *Bucket) folder(at dir, path string) *folder {
+	return &folder{dir: at, top: b.top, seam: b.seam, path: path}
 }
 
 // canLeap tries whether a folder can be reached in one step here.
@@ -104,7 +106,7 @@ func steps(dir string) iter.Seq2[string, string] {
 func (b *Bucket) step(parent dir, here, name string, w walk) (dir, error) {
 	next, err := parent.enter(name)
 	if w.make && errors.Is(err, fs.ErrNotExist) {
-		next, err = makeFolder(parent, name)
+		next, err = b.makeFolder(parent, here)
 	}
 	if err != nil || !w.keep {
 		return next, err
@@ -116,13 +118,13 @@ func (b *Bucket) step(parent dir, here, name string, w walk) (dir, error) {
 	return next, nil
 }
 
-// makeFolder makes and opens the folder of a name, which another may have made by now.
-func makeFolder(parent dir, name string) (dir, error) {
-	err := parent.mkdir(name, 0o755)
+// makeFolder makes and opens the folder at here, which another may have made by now.
+func (b *Bucket) makeFolder(parent dir, here string) (dir, error) {
+	err := b.mkdir(parent, here, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return dir{}, err
 	}
-	made, err := parent.enter(name)
+	made, err := parent.enter(path.Base(here))
 	if errors.Is(err, fs.ErrNotExist) {
 		return dir{}, fmt.Errorf("%w: there is a file in place of a folder", blob.ErrForeign)
 	}
@@ -135,7 +137,7 @@ func (b *Bucket) keepEntry(parent dir, here string) error {
 	if _, known := b.durable.Load(here); known {
 		return nil
 	}
-	if err := syncEntries(parent.File); err != nil {
+	if err := b.syncParent(parent, here); err != nil {
 		return err
 	}
 	b.durable.Store(here, true)

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// move renames a file over what is at the other spot.
-func move(from, to spot) error {
+// renameOver is move.
+func renameOver(from, to spot) error {
 	return between(from, to, func(a, b int) error {
 		return unix.Renameat(a, from.name, b, to.name)
 	})
 }
 
-// moveNew renames a file to a spot where nothing is; else fs.ErrExist. Of several that try at once
-// one succeeds.
-func moveNew(from, to spot) error {
+// renameBeside is moveNew. Where the system cannot do it in one step, there are two names for a
+// moment.
+func renameBeside(from, to spot) error {
 	err := between(from, to, func(a, b int) error {
 		return renameNew(a, from.name, b, to.name)
 	})
@@ -35,18 +35,18 @@ func moveNew(from, to spot) error {
 	if err != nil {
 		return err
 	}
-	return from.folder.remove(from.name)
+	return from.folder.dir.remove(from.name)
 }
 
-// swap exchanges what is at two spots, in one step.
-func swap(one, two spot) error {
+// exchangeNames is swap.
+func exchangeNames(one, two spot) error {
 	return between(one, two, func(a, b int) error {
 		return renameSwap(a, one.name, b, two.name)
 	})
 }
 
-// removeFolder removes an empty folder, and nothing else.
-func removeFolder(s spot) error {
+// rmdir is removeFolder.
+func rmdir(s spot) error {
 	return s.folder.by(func(at int) error {
 		return unix.Unlinkat(at, s.name, unix.AT_REMOVEDIR)
 	})

@@ -101,7 +101,7 @@ func (s spot) sync() error {
 		return err
 	}
 	defer file.Close()
-	return file.Sync()
+	return s.syncFile(file)
 }
 
 // remove removes a plain file, and nothing else.

@@ -24,9 +24,9 @@ func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = file.Write(data)
+	err = s.write(file, data, 0)
 	if err == nil && durable {
-		err = file.Sync()
+		err = s.syncFile(file)
 	}
 	if err == nil {
 		s.info, err = file.Stat()
