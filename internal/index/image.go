@@ -1,0 +1,125 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"unsafe"
+)
+
+// ImageFormat is the number of the format of images. It stands for what an index makes of a text as
+// much as for how an image is laid out: an image holds what was made, and nobody reads the texts
+// again. So whatever changes either, be it one name more by which a note is found, raises it; images
+// of the number before are then made anew from the log, or read by a reader that is kept for them.
+// The golden image in testdata fails as long as that is forgotten.
+const ImageFormat = 1
+
+// ErrFormat is the error of an image of another format than ImageFormat.
+var ErrFormat = errors.New("the image has another format")
+
+var errDamaged = errors.New("the image of the index is damaged")
+
+// An image begins with these bytes, the format, a CRC-32C of all that follows that sum, the length of
+// the whole, and the length of each part; numbers here are little-endian. The parts follow.
+const imageMagic = "rkindex\n"
+
+const (
+	formatAt  = len(imageMagic)
+	sumAt     = formatAt + 4
+	summedAt  = sumAt + 4
+	lengthsAt = summedAt + 8
+	partsAt   = lengthsAt + 8*imageParts
+)
+
+// The parts of an image, in the order in which they are written. Each holds numbers as varints, and
+// texts as their length and their bytes.
+const (
+	partState    = iota // the version, the sums over the vault, the texts of the settings
+	partPaths           // of all files, in order: a file goes by its position here
+	partEntries         // how many names entries have; of each, in the order of names, its files
+	partIDs             // of traits, in order, each with the file that has it
+	partNotes           // the files, in blocks
+	partCounts          // by name
+	partSeeds           // what an audit log tells, by the id of the note
+	partTimes           // the distinct Times
+	partMentions        // the distinct Mentions
+	partSayings         // the distinct Sayings
+	partTexts           // texts that stand in several places: first those of entries, in their order
+	imageParts
+)
+
+// blockFiles is how many files stand in a block, which is read on one goroutine.
+const blockFiles = 64
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// AppendImage appends the image of the index to b: all that the index knows, for ReadImage. The same
+// state has the same image, to the byte, by whatever commits, images and Builders it came about.
+func (x *Index) AppendImage(b []byte) []byte {
+	start := len(b)
+	w := newImageWriter(x, append(b, make([]byte, partsAt)...))
+	var lengths [imageParts]int
+	for part, write := range w.parts() {
+		before := len(w.b)
+		write()
+		lengths[part] = len(w.b) - before
+	}
+	sealImage(w.b[start:], lengths)
+	return w.b
+}
+
+// sealImage fills in what an image begins with.
+func sealImage(image []byte, lengths [imageParts]int) {
+	copy(image, imageMagic)
+	binary.LittleEndian.PutUint32(image[formatAt:], ImageFormat)
+	binary.LittleEndian.PutUint64(image[summedAt:], uint64(len(image)))
+	for i, n := range lengths {
+		binary.LittleEndian.PutUint64(image[lengthsAt+8*i:], uint64(n))
+	}
+	binary.LittleEndian.PutUint32(image[sumAt:], crc32.Checksum(image[summedAt:], castagnoli))
+}
+
+// ReadImage is the index of an image. It answers all that the index did that the image is of, and goes
+// on as that does. Its texts are parts of data, which it keeps, and which must not be changed any
+// more. An image of another format is ErrFormat; one that is cut off or damaged is another error. What
+// is damaged and has the right sum all the same is an error where the index could not be made of it,
+// and takes no more memory than some ninety times its length.
+func ReadImage(data []byte) (*Index, error) {
+	parts, err := imagePartsOf(data)
+	if err != nil {
+		return nil, err
+	}
+	r := &imageReader{parts: parts}
+	if !r.read() {
+		return nil, errDamaged
+	}
+	return r.x, nil
+}
+
+// imagePartsOf checks what an image begins with, and parts it.
+func imagePartsOf(data []byte) (parts [imageParts]string, err error) {
+	if len(data) < sumAt || string(data[:formatAt]) != imageMagic {
+		return parts, errDamaged
+	}
+	if f := binary.LittleEndian.Uint32(data[formatAt:]); f != ImageFormat {
+		return parts, fmt.Errorf("%w: %d, and not %d", ErrFormat, f, ImageFormat)
+	}
+	if len(data) < partsAt ||
+		binary.LittleEndian.Uint64(data[summedAt:]) != uint64(len(data)) ||
+		binary.LittleEndian.Uint32(data[sumAt:]) != crc32.Checksum(data[summedAt:], castagnoli) {
+		return parts, errDamaged
+	}
+	rest := unsafe.String(unsafe.SliceData(data), len(data))[partsAt:]
+	for i := range parts {
+		n := binary.LittleEndian.Uint64(data[lengthsAt+8*i:])
+		if n > uint64(len(rest)) {
+			return parts, errDamaged
+		}
+		parts[i], rest = rest[:n], rest[n:]
+	}
+	if rest != "" {
+		return parts, errDamaged
+	}
+	return parts, nil
+}

@@ -1,0 +1,370 @@
+package index
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/btree"
+)
+
+// A scanner reads what an imageWriter wrote. Once something is not as it must be, it has failed, and
+// all that it reads is nothing.
+type scanner struct {
+	s      string // of the image
+	at     int
+	failed bool
+}
+
+func (s *scanner) fail() {
+	s.failed = true
+	s.at = len(s.s)
+}
+
+// uint reads a number.
+func (s *scanner) uint() uint64 {
+	var v uint64
+	for shift := 0; s.at < len(s.s) && shift < 64; shift += 7 {
+		b := s.s[s.at]
+		s.at++
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return v
+		}
+	}
+	s.fail()
+	return 0
+}
+
+// natural reads a number that is not negative.
+func (s *scanner) natural() int {
+	v := s.uint()
+	if v > math.MaxInt {
+		s.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// int reads any number.
+func (s *scanner) int() int {
+	v := s.uint()
+	return int(v>>1) ^ -int(v&1)
+}
+
+// below reads a number that is less than n.
+func (s *scanner) below(n int) int {
+	v := s.uint()
+	if v >= uint64(n) {
+		s.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// count reads how many things follow of which each takes so many bytes at least, so that no more is
+// made than there can be.
+func (s *scanner) count(size int) int {
+	v := s.uint()
+	if v > uint64((len(s.s)-s.at)/size) {
+		s.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// bytes reads so many bytes.
+func (s *scanner) bytes(n int) string {
+	if n > len(s.s)-s.at {
+		s.fail()
+		return ""
+	}
+	s.at += n
+	return s.s[s.at-n : s.at]
+}
+
+// raw reads a text where it stands.
+func (s *scanner) raw() string { return s.bytes(s.natural()) }
+
+// flags reads which of some things hold.
+func (s *scanner) flags() byte {
+	if s.at == len(s.s) {
+		s.fail()
+		return 0
+	}
+	s.at++
+	return s.s[s.at-1]
+}
+
+func (s *scanner) time() time.Time {
+	seconds := s.int()
+	return time.Unix(int64(seconds), int64(s.below(1e9))).UTC()
+}
+
+// done reports whether all was read, and was as it must be.
+func (s *scanner) done() bool { return !s.failed && s.at == len(s.s) }
+
+// An imageReader makes an index of the parts of an image.
+type imageReader struct {
+	parts [imageParts]string
+	x     *Index
+	bad   atomic.Bool
+
+	texts    []string
+	named    int // how many texts are names of entries
+	paths    []string
+	ids      []string
+	holders  []int // of the ids, numbers of files
+	times    []Times
+	mentions []Mention
+	sayings  []Saying
+	files    []*File
+}
+
+// read makes the index: first what much refers to, then what takes long, on all processors.
+func (r *imageReader) read() bool {
+	r.x = Empty()
+	r.each(r.readState, r.readTexts, r.readPaths, r.readIDs, r.readTimes)
+	if r.bad.Load() {
+		return false
+	}
+	r.each(r.readMentions, r.readSayings)
+	if r.bad.Load() {
+		return false
+	}
+	r.each(r.readEntries, r.readNotes, r.enterIDs, r.readCounts, r.readSeeds)
+	if r.bad.Load() {
+		return false
+	}
+	r.enterFiles()
+	return true
+}
+
+// each calls functions at once, and waits for all.
+func (r *imageReader) each(functions ...func()) {
+	var all sync.WaitGroup
+	for _, f := range functions {
+		all.Go(f)
+	}
+	all.Wait()
+}
+
+// part is a scanner of a part.
+func (r *imageReader) part(part int) *scanner { return &scanner{s: r.parts[part]} }
+
+// end notes whether a part was as it must be.
+func (r *imageReader) end(s *scanner) {
+	if !s.done() {
+		r.bad.Store(true)
+	}
+}
+
+func (r *imageReader) readState() {
+	s := r.part(partState)
+	defer r.end(s)
+	r.x.version, r.x.time = s.uint(), s.time()
+	t := &r.x.totals
+	for _, n := range []*int{&t.Notes, &t.Sections, &t.Traits, &t.Refs} {
+		*n = s.natural()
+	}
+	t.Bytes, t.Quarantined = int64(s.natural()), s.natural()
+	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw()}
+	r.x.settings = r.x.read(texts)
+}
+
+func (r *imageReader) readTexts() {
+	s := r.part(partTexts)
+	defer r.end(s)
+	n, named := s.count(1), s.natural()
+	if named > n {
+		s.fail()
+		return
+	}
+	r.named, r.texts = named, make([]string, n)
+	for i := range r.texts {
+		r.texts[i] = s.raw()
+		if r.texts[i] == "" && i < named {
+			s.fail() // the first byte of a name is its kind
+		}
+	}
+}
+
+func (r *imageReader) readPaths() {
+	s := r.part(partPaths)
+	defer r.end(s)
+	r.paths = make([]string, s.count(1))
+	for i := range r.paths {
+		r.paths[i] = s.raw()
+	}
+}
+
+func (r *imageReader) readIDs() {
+	s := r.part(partIDs)
+	defer r.end(s)
+	n := s.count(2)
+	r.ids, r.holders = make([]string, n), make([]int, n)
+	for i := range n {
+		r.ids[i], r.holders[i] = s.raw(), s.natural()
+	}
+}
+
+func (r *imageReader) readTimes() {
+	s := r.part(partTimes)
+	defer r.end(s)
+	r.times = make([]Times, 0, len(s.s)/8)
+	for s.at < len(s.s) {
+		r.times = append(r.times, Times{s.time(), s.time()})
+	}
+}
+
+// text reads the number of a text.
+func (r *imageReader) text(s *scanner) string {
+	n := s.below(len(r.texts))
+	if s.failed {
+		return ""
+	}
+	return r.texts[n]
+}
+
+func (r *imageReader) readMentions() {
+	s := r.part(partMentions)
+	defer r.end(s)
+	r.mentions = make([]Mention, 0, len(s.s)/16)
+	for s.at < len(s.s) {
+		r.mentions = append(r.mentions, Mention{s.raw(), s.raw(), r.text(s)})
+	}
+}
+
+func (r *imageReader) readSayings() {
+	s := r.part(partSayings)
+	defer r.end(s)
+	r.sayings = make([]Saying, 0, len(s.s)/16)
+	for s.at < len(s.s) {
+		says := Saying{Defined: s.flags() != 0, Type: r.text(s), Raw: s.raw()}
+		says.value, says.entry = s.value(maxNesting), r.text(s)
+		says.days = r.days(s)
+		r.sayings = append(r.sayings, says)
+	}
+}
+
+// readEntries puts the entries in, as entries.put would.
+func (r *imageReader) readEntries() {
+	names := r.texts[:r.named]
+	r.x.entries = newEntries()
+	s := r.part(partEntries)
+	r.eachEntry(s, names, 0, func(e entry) { r.x.entries.tree.Load(e) })
+	r.end(s)
+	var hint btree.PathHint
+	s = r.part(partEntries)
+	r.eachEntry(s, names, 1, func(e entry) { r.x.entries.tree.SetHint(e, &hint) })
+	r.end(s)
+}
+
+// eachEntry calls put with those entries that spread yields among the even or the odd ones.
+func (r *imageReader) eachEntry(s *scanner, names []string, odd int, put func(entry)) {
+	i := 0
+	for _, name := range names {
+		file := 0
+		for range s.count(1) {
+			file += s.below(len(r.paths) - file)
+			if s.failed {
+				return
+			}
+			if i%2 == odd {
+				put(entry{name, r.paths[file]})
+			}
+			if i++; i == 2*degree-1 {
+				i = 0
+			}
+		}
+	}
+}
+
+// enterIDs puts the ids of traits in.
+func (r *imageReader) enterIDs() {
+	for i := range spread(len(r.ids)) {
+		if r.holders[i] >= len(r.paths) {
+			r.bad.Store(true)
+			return
+		}
+		r.x.traitIDs.Set(r.ids[i], r.paths[r.holders[i]])
+	}
+}
+
+func (r *imageReader) readCounts() {
+	s := r.part(partCounts)
+	defer r.end(s)
+	for range s.count(2) {
+		r.x.counts.Load(r.text(s), s.natural())
+	}
+}
+
+func (r *imageReader) readSeeds() {
+	s := r.part(partSeeds)
+	defer r.end(s)
+	for range s.count(10) {
+		id, told := s.raw(), seed{span: s.span()}
+		if n := s.count(9); n > 0 {
+			told.sections = make(map[string]span, n)
+			for range n {
+				fragment := s.raw()
+				told.sections[fragment] = s.span()
+			}
+		}
+		for range s.count(13) {
+			told.traits = append(told.traits, r.told(s))
+		}
+		r.x.seeds.Load(id, told)
+	}
+}
+
+func (s *scanner) span() span { return span{s.time(), s.time()} }
+
+func (r *imageReader) told(s *scanner) told {
+	return told{
+		id: s.raw(), typ: r.text(s), parent: s.raw(), text: s.raw(), line: s.int(), span: s.span(),
+	}
+}
+
+// enterFiles puts the files in, and what their traits claim.
+func (r *imageReader) enterFiles() {
+	for _, f := range r.files {
+		r.x.files.Load(f.Path, f)
+		for _, t := range annotationsOf(f.Note) {
+			if t.claims {
+				r.x.pins.Set(key(clean(t.Pin()), t.Spot().key()), t)
+			}
+		}
+	}
+}
+
+// blocks are the blocks of files.
+func (r *imageReader) blocks() []string {
+	s := r.part(partNotes)
+	defer r.end(s)
+	blocks := make([]string, 0, len(r.paths)/blockFiles+1)
+	for s.at < len(s.s) {
+		blocks = append(blocks, s.raw())
+	}
+	return blocks
+}
+
+// readNotes reads the files, several blocks at once.
+func (r *imageReader) readNotes() {
+	blocks := r.blocks()
+	if len(blocks) != (len(r.paths)+blockFiles-1)/blockFiles {
+		r.bad.Store(true)
+		return
+	}
+	r.files = make([]*File, len(r.paths))
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.bad.Load(); i = int(next.Add(1)) - 1 {
+			first := i * blockFiles
+			b := blockReader{imageReader: r, scanner: scanner{s: blocks[i]}}
+			b.files(r.files[first:min(first+blockFiles, len(r.files))], r.paths[first:])
+		}
+	}
+	r.each(work, work)
+}
