@@ -46,6 +46,7 @@ type Checkout struct {
 	written uint64             // the files hold the commits up to here
 	saved   uint64             // and durably up to here, as far as the cursor says
 	edited  map[string]bool    // paths whose file somebody else changed
+	noticed noticing           // of these, what the last sweep does not know
 	audit   audit
 
 	// inbox is what Applied told since mu was last held: Applied must not wait for files.
@@ -91,6 +92,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	}
 	c.written = control.Cursors[filesCursor].Seq
 	c.audit.cursor = control.Cursors[auditCursor]
+	c.noticed = recall(control.Noticed)
 	c.saved = c.written
 	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
@@ -121,6 +123,7 @@ func (c *Checkout) Settled(ctx context.Context) {
 	defer c.mu.Unlock()
 	c.collect()
 	c.write(ctx)
+	c.tell(ctx)
 }
 
 // collect empties the inbox. The caller holds mu.
@@ -163,14 +166,14 @@ func (c *Checkout) write(ctx context.Context) {
 		var found *blob.Found
 		switch {
 		case errors.As(err, &found):
-			c.left(path)
+			c.notice(path)
 		case err != nil:
 			c.log.ErrorContext(ctx, "a note could not be written to its file",
 				slog.String("vault", c.vault.Name), slog.Any("cause", err))
 			continue
 		default:
 			c.unsaved[path] = true
-			delete(c.edited, path)
+			c.agrees(path)
 		}
 		delete(c.waiting, path)
 	}
@@ -235,11 +238,12 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	if err != nil {
 		return err
 	}
+	defer c.tell(ctx)
 	if same {
-		delete(c.edited, string(path))
+		c.agrees(string(path))
 		return nil
 	}
-	c.left(string(path))
+	c.notice(string(path))
 	return fault.New(fault.Conflict, "the file of %s was changed outside Rookery; it is left as it is",
 		path).At(string(path), 0).
 		Fix("put the file back as it was, or move it away and run raven_reindex")

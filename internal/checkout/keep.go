@@ -68,6 +68,7 @@ func (c *Checkout) save(ctx context.Context) {
 	c.mu.Lock()
 	c.collect()
 	c.write(ctx)
+	c.tell(ctx)
 	files := batch{c.unsaved, c.written, len(c.waiting) == 0}
 	lines, seen := c.audit.lines, c.audit.seen
 	c.unsaved, c.audit.lines = map[string]bool{}, nil

@@ -3,6 +3,7 @@ package checkout
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"rookery/internal/blob"
@@ -24,6 +25,9 @@ func (c *Checkout) Sweep(ctx context.Context, restore bool) (repo.Sweep, error) 
 		return repo.Sweep{}, err
 	}
 	found := repo.Sweep{At: c.now().UTC(), Version: idx.Version()}
+	c.mu.Lock()
+	before := slices.Collect(maps.Keys(c.noticed.paths))
+	c.mu.Unlock()
 	for f := range idx.Files() {
 		if err := ctx.Err(); err != nil {
 			return found, err
@@ -34,14 +38,35 @@ func (c *Checkout) Sweep(ctx context.Context, restore bool) (repo.Sweep, error) 
 			}
 		}
 	}
+	err = c.keepFound(ctx, &found, before)
+	return found, err
+}
+
+// keepFound keeps what a sweep found in the control item. before is what was noticed before it.
+func (c *Checkout) keepFound(ctx context.Context, found *repo.Sweep, before []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	noticed, err := c.swept(ctx, before, found.Edited)
+	if err != nil {
+		return err
+	}
 	found.Edited, found.Missing = head(found.Edited), head(found.Missing)
-	return found, c.vault.Change(ctx, func(control *repo.Control) bool {
-		old := control.Sweep
-		control.Sweep = &found
-		return old == nil || old.Version != found.Version || old.Count != found.Count ||
-			old.Missed != found.Missed || !slices.Equal(old.Edited, found.Edited) ||
-			!slices.Equal(old.Missing, found.Missing)
+	told := noticed.told()
+	err = c.vault.Change(ctx, func(control *repo.Control) bool {
+		same := sameSweep(control.Sweep, found) && sameNoticed(control.Noticed, told)
+		control.Sweep, control.Noticed = found, told
+		return !same
 	})
+	if err == nil {
+		c.noticed = noticed
+	}
+	return err
+}
+
+// sameSweep reports whether two sweeps found the same, of the same version.
+func sameSweep(a, b *repo.Sweep) bool {
+	return a != nil && a.Version == b.Version && a.Count == b.Count && a.Missed == b.Missed &&
+		slices.Equal(a.Edited, b.Edited) && slices.Equal(a.Missing, b.Missing)
 }
 
 func head(paths []string) []string { return paths[:min(len(paths), maxNamed)] }
@@ -111,6 +136,6 @@ func (c *Checkout) restore(ctx context.Context, f *index.File) error {
 		return err
 	}
 	c.unsaved[f.Path] = true
-	delete(c.edited, f.Path)
+	c.agrees(f.Path)
 	return nil
 }

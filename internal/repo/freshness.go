@@ -27,7 +27,7 @@ type Noticed struct {
 // A Lease says that somebody is at work. One that its holder did not give back, for it was killed, ends
 // by itself.
 type Lease struct {
-	Holder string    `json:"holder"` // the id of the call
+	Holder string    `json:"holder"` // names who took it, once
 	Until  time.Time `json:"until"`
 }
 

@@ -60,6 +60,11 @@ func (f tools) reindexed(
 	}
 	idx := tx.Index()
 	if !in.DryRun {
+		release, err := v.Lease(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
 		if idx, err = v.Rebuild(ctx, in.Full); err != nil {
 			return err
 		}

@@ -3,8 +3,10 @@ package raven
 import (
 	"context"
 	_ "embed"
+	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/repo"
 	"rookery/internal/tool"
 )
 
@@ -27,6 +29,12 @@ type statsOut struct {
 	Edited      int      `json:"edited_outside_count" jsonschema:"files that differ from what Rookery wrote, at the last comparison"`
 	EditedFiles []string `json:"edited_outside,omitempty" jsonschema:"the first of them"`
 	Missing     []string `json:"missing_files,omitempty" jsonschema:"files that were taken away; raven_reindex writes them again"`
+
+	Freshness    repo.Freshness `json:"freshness,omitempty" jsonschema:"of the files beside what is answered: fresh, pending, updating, stale or unknown; absent with as_of"`
+	SweptAt      *time.Time     `json:"swept_at,omitempty" jsonschema:"since when every comparison of the files found the same"`
+	SweptVersion string         `json:"swept_version,omitempty" jsonschema:"of the vault, at the last comparison that found something new"`
+	Pending      int            `json:"pending_outside_count,omitempty" jsonschema:"changes from outside that were noticed since the last comparison"`
+	PendingFiles []string       `json:"pending_outside,omitempty" jsonschema:"the first of them"`
 }
 
 func (f tools) stats() *tool.Tool {
@@ -49,11 +57,23 @@ func (f tools) stats() *tool.Tool {
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
 			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
-		if s := control.Sweep; s != nil && in.AsOf.AsOf == "" { // of earlier ones nobody knows any more
-			out.Edited = s.Count
-			out.EditedFiles, out.Missing = s.Edited, s.Missing
+		if in.AsOf.AsOf == "" { // what was known of the files earlier, nobody knows any more
+			out.files(control, v.vault.Now())
 		}
 		out.Note("version", v.version())
 		return out, nil
 	})
+}
+
+// files tells how the files stand to what is answered, as far as the control item says.
+func (out *statsOut) files(control repo.Control, now time.Time) {
+	out.Freshness = control.Freshness(now)
+	if s := control.Sweep; s != nil {
+		out.Edited = s.Count
+		out.EditedFiles, out.Missing = s.Edited, s.Missing
+		out.SweptAt, out.SweptVersion = &s.At, repo.Version(s.Version)
+	}
+	if n := control.Noticed; n != nil {
+		out.Pending, out.PendingFiles = n.Count, n.Paths
+	}
 }
