@@ -157,3 +157,32 @@ func BenchmarkEvents(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkImage also reports how long the image of 10,000 notes is, what the index that is read of it
+// keeps in memory beside what the benchmark has, and what reading it takes.
+func BenchmarkImage(b *testing.B) {
+	image := index.Build(slices.Values(sampleCommits())).AppendImage(nil)
+	b.Run("read", func(b *testing.B) {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		b.ReportAllocs()
+		var x *index.Index
+		for b.Loop() {
+			x, _ = index.ReadImage(image)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		kept := after.HeapAlloc - before.HeapAlloc + uint64(len(image))
+		b.ReportMetric(float64(kept)/1e6, "MB-kept")
+		b.ReportMetric(float64(len(image))/1e6, "MB-image")
+		runtime.KeepAlive(x)
+	})
+	b.Run("append", func(b *testing.B) {
+		x, _ := index.ReadImage(image)
+		b.ReportAllocs()
+		for b.Loop() {
+			image = x.AppendImage(image[:0])
+		}
+	})
+}

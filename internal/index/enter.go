@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -243,13 +242,6 @@ func (t *Totals) add(n *Note, by int) {
 
 // enterIDs brings the tree of the ids of traits up to date.
 func (d *draft) enterIDs() {
-	ids := slices.Sorted(maps.Keys(d.ids))
-	for i := range spread(len(ids)) {
-		if path := d.ids[ids[i]]; path != "" {
-			d.traitIDs.Set(ids[i], path)
-			continue
-		}
-		d.traitIDs.Delete(ids[i])
-	}
+	d.traitIDs.put(d.ids)
 	clear(d.ids)
 }

@@ -51,29 +51,94 @@ func (e entry) less(other entry) bool {
 	return e.path < other.path
 }
 
-// entries are the entries of a vault. They are copied on write.
-type entries struct{ tree btree.BTreeG[entry] }
+// entries are the entries of a vault: most in a list that many states share and that is never
+// changed, and in trees, which are copied on write, what came and went since. What came is not in the
+// list, and what went is.
+type entries struct {
+	list       *flat
+	came, went btree.BTreeG[entry]
+}
 
-// degree is the smallest number of entries in a node of the tree, plus one: a change copies a node of
+// degree is the smallest number of entries in a node of a tree, plus one: a change copies a node of
 // each level, so they are small.
 const degree = 16
 
-func newEntries() entries {
-	return entries{*btree.NewBTreeGOptions(entry.less, btree.Options{NoLocks: true, Degree: degree})}
+func newEntries(list *flat) entries {
+	tree := func() btree.BTreeG[entry] {
+		return *btree.NewBTreeGOptions(entry.less, btree.Options{NoLocks: true, Degree: degree})
+	}
+	return entries{list, tree(), tree()}
 }
 
 // copied is a copy that may be changed. It may be made by many at once.
-func (s entries) copied() entries { return entries{*s.tree.Copy()} }
+func (s *entries) copied() entries { return entries{s.list, *s.came.Copy(), *s.went.Copy()} }
+
+func (s *entries) len() int { return s.list.len() - s.went.Len() + s.came.Len() }
+
+// ascend calls yield with the entries from one on, in order, as long as it says so.
+func (s *entries) ascend(first entry, yield func(entry) bool) {
+	list := entryWalk{flatCursor: s.list.seek(first), yield: yield}
+	if s.went.Len() > 0 {
+		list.gone = s.went.Iter()
+		list.skips = list.gone.Seek(first)
+	}
+	goesOn := true
+	s.came.Ascend(first, func(e entry) bool {
+		goesOn = list.before(e) && yield(e)
+		return goesOn
+	})
+	if goesOn {
+		list.rest()
+	}
+}
+
+// An entryWalk goes through the list, and passes over what is gone from it.
+type entryWalk struct {
+	flatCursor
+	gone  btree.IterG[entry] // at the next that is gone
+	skips bool               // there is a next
+	yield func(entry) bool
+}
+
+// before yields what is before an entry.
+func (w *entryWalk) before(limit entry) bool {
+	for w.there() {
+		e := w.entry()
+		if !e.less(limit) {
+			return true
+		}
+		if !w.pass(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// rest yields all that is left.
+func (w *entryWalk) rest() {
+	for w.there() && w.pass(w.entry()) {
+	}
+}
+
+// pass yields the entry at which the walk stands, if it is not gone, and goes on.
+func (w *entryWalk) pass(e entry) bool {
+	w.next()
+	if w.skips && w.gone.Item() == e {
+		w.skips = w.gone.Next()
+		return true
+	}
+	return w.yield(e)
+}
 
 // from yields the entries from one on.
 func (s *entries) from(first entry) iter.Seq[entry] {
-	return func(yield func(entry) bool) { s.tree.Ascend(first, yield) }
+	return func(yield func(entry) bool) { s.ascend(first, yield) }
 }
 
 // paths yields the paths from one on that go by a name, in order.
 func (s *entries) paths(name, from string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.tree.Ascend(entry{name, from}, func(e entry) bool { return e.name == name && yield(e.path) })
+		s.ascend(entry{name, from}, func(e entry) bool { return e.name == name && yield(e.path) })
 	}
 }
 
@@ -83,7 +148,7 @@ func (s *entries) names(k kind) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for next, more := k.name(""), true; more; {
 			more = false
-			s.tree.Ascend(entry{name: next}, func(e entry) bool {
+			s.ascend(entry{name: next}, func(e entry) bool {
 				more = e.name[0] == byte(k) && yield(e.name[1:])
 				next = e.name + "\x00"
 				return false
@@ -92,13 +157,30 @@ func (s *entries) names(k kind) iter.Seq[string] {
 	}
 }
 
-// put adds entries, sorted or not.
+// manyEntries is how many entries are too many for trees, unless the list has twice as many.
+const manyEntries = 1 << 12
+
+// put adds entries, which are not there, sorted or not. Many at once become the list.
 func (s *entries) put(all []entry) {
 	slices.SortFunc(all, func(a, b entry) int {
 		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.path, b.path))
 	})
+	if s.len() == 0 && len(all) >= manyEntries {
+		*s = newEntries(newFlat(all))
+		return
+	}
 	for i := range spread(len(all)) {
-		s.tree.Set(all[i])
+		if _, again := s.went.Delete(all[i]); !again {
+			s.came.Set(all[i])
+		}
+	}
+}
+
+// flatten makes the list anew if the trees have become large beside it.
+func (s *entries) flatten() {
+	if n := s.came.Len() + s.went.Len(); n >= manyEntries && n > s.list.len()/2 {
+		all := slices.AppendSeq(make([]entry, 0, s.len()), s.from(entry{}))
+		*s = newEntries(newFlat(all))
 	}
 }
 
@@ -116,9 +198,11 @@ func spread(n int) iter.Seq[int] {
 	}
 }
 
-// remove takes entries out.
+// remove takes entries out, which are there.
 func (s *entries) remove(all []entry) {
 	for _, e := range all {
-		s.tree.Delete(e)
+		if _, was := s.came.Delete(e); !was {
+			s.went.Set(e)
+		}
 	}
 }

@@ -207,7 +207,7 @@ func (d *draft) inUse(id string, n *Note) bool {
 func (d *draft) holderOf(id string) string {
 	path, changed := d.ids[id]
 	if !changed {
-		path, _ = d.traitIDs.Get(id)
+		path = d.traitIDs.get(id)
 	}
 	return path
 }

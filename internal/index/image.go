@@ -32,20 +32,24 @@ const (
 	partsAt   = lengthsAt + 8*imageParts
 )
 
-// The parts of an image, in the order in which they are written. Each holds numbers as varints, and
-// texts as their length and their bytes.
+// The parts of an image, in the order in which they are written. Those from partPaths to partHolders,
+// and partTexts, are lists of texts and of numbers in which one can look up where they stand; the
+// others hold numbers as varints, and texts as their length and their bytes.
 const (
 	partState    = iota // the version, the sums over the vault, the texts of the settings
 	partPaths           // of all files, in order: a file goes by its position here
-	partEntries         // how many names entries have; of each, in the order of names, its files
-	partIDs             // of traits, in order, each with the file that has it
+	partNames           // of entries, in order
+	partEnds            // of each name, where the files that go by it end
+	partEntries         // the files that go by each name
+	partIDs             // of traits, in order
+	partHolders         // of each id, the file that has it
 	partNotes           // the files, in blocks
 	partCounts          // by name
 	partSeeds           // what an audit log tells, by the id of the note
 	partTimes           // the distinct Times
 	partMentions        // the distinct Mentions
 	partSayings         // the distinct Sayings
-	partTexts           // texts that stand in several places: first those of entries, in their order
+	partTexts           // texts that stand in several places, and are no names of entries
 	imageParts
 )
 

@@ -15,10 +15,10 @@ type blockReader struct {
 	scanner
 }
 
-// files reads files, whose paths are given.
-func (b *blockReader) files(files []*File, paths []string) {
+// files reads files, of which the first has a number.
+func (b *blockReader) files(files []*File, first int) {
 	for i := range files {
-		files[i] = b.file(paths[i])
+		files[i] = b.file(b.flat.paths.at(first + i))
 	}
 	b.end(&b.scanner)
 }
@@ -211,13 +211,18 @@ func (b *blockReader) annotations(n *Note) {
 		t.Place = &places[len(places)-1]
 		t.Field, t.claims = flags&2 != 0, flags&4 != 0
 		b.says(t)
+		if named := flags&8 == 0; named {
+			t.ID = b.id()
+		} else {
+			t.ID = b.word()
+		}
 		position += b.int()
 		t.Position = position
 		n.Annotations[i], n.said[i] = t, t.Saying
 	}
 }
 
-// says reads what an annotation says, its times and its id.
+// says reads what an annotation says, and its times.
 func (b *blockReader) says(t *Trait) {
 	said := b.below(len(b.sayings))
 	if b.failed {
@@ -226,13 +231,14 @@ func (b *blockReader) says(t *Trait) {
 	}
 	t.Saying = &b.sayings[said]
 	t.Times = b.timesOf()
-	switch id := b.below(len(b.ids) + len(b.texts)); {
-	case b.failed:
-	case id < len(b.ids):
-		t.ID = b.ids[id]
-	default:
-		t.ID = b.texts[id-len(b.ids)]
+}
+
+func (b *blockReader) id() string {
+	n := b.below(b.held.ids.len())
+	if b.failed {
+		return ""
 	}
+	return b.held.ids.at(n)
 }
 
 func (b *blockReader) place(n *Note, before int) Place {

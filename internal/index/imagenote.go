@@ -207,6 +207,7 @@ func (w *imageWriter) pins(pins map[int]string) {
 }
 
 // annotations writes the places of the annotations with them, each before the first that stands there.
+// Nobody has an id that two had before one went: that is a text.
 func (w *imageWriter) annotations(n *Note) {
 	all := n.Annotations
 	w.count(len(all))
@@ -214,14 +215,19 @@ func (w *imageWriter) annotations(n *Note) {
 	line, position := 0, 0
 	for i, t := range all {
 		moved := i == 0 || !alikePlaced(all[i-1], t)
-		w.flags(moved, t.Field, t.claims)
+		id, held := w.ids[t.ID]
+		w.flags(moved, t.Field, t.claims, !held)
 		if moved {
 			w.place(t.Place, line)
 			line = t.Line
 		}
 		w.saying(t.Saying)
 		w.timesOf(t.Times)
-		w.id(t.ID)
+		if held {
+			w.count(id)
+		} else {
+			w.text(t.ID)
+		}
 		w.int(t.Position - position)
 		position = t.Position
 	}
@@ -262,16 +268,6 @@ func (w *imageWriter) place(p *Place, before int) {
 		w.count(2 + at)
 		w.count(len(p.ContentText))
 	}
-}
-
-// id writes the id of an annotation: its number, or, of one that no annotation goes by, because two
-// had it, the text, behind all numbers.
-func (w *imageWriter) id(id string) {
-	if n, held := w.ids[id]; held {
-		w.count(n)
-		return
-	}
-	w.count(len(w.ids) + w.textNumber(id))
 }
 
 func (w *imageWriter) refs(all []Ref) {

@@ -2,11 +2,10 @@ package index
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/tidwall/btree"
 )
 
 // A scanner reads what an imageWriter wrote. Once something is not as it must be, it has failed, and
@@ -111,11 +110,9 @@ type imageReader struct {
 	x     *Index
 	bad   atomic.Bool
 
-	texts    []string
-	named    int // how many texts are names of entries
-	paths    []string
-	ids      []string
-	holders  []int // of the ids, numbers of files
+	flat     flat  // the entries
+	others   texts // that are no names of entries
+	held     heldList
 	times    []Times
 	mentions []Mention
 	sayings  []Saying
@@ -125,20 +122,39 @@ type imageReader struct {
 // read makes the index: first what much refers to, then what takes long, on all processors.
 func (r *imageReader) read() bool {
 	r.x = Empty()
-	r.each(r.readState, r.readTexts, r.readPaths, r.readIDs, r.readTimes)
-	if r.bad.Load() {
+	if !r.open() {
 		return false
 	}
-	r.each(r.readMentions, r.readSayings)
-	if r.bad.Load() {
-		return false
-	}
-	r.each(r.readEntries, r.readNotes, r.enterIDs, r.readCounts, r.readSeeds)
-	if r.bad.Load() {
-		return false
+	r.x.entries, r.x.traitIDs = newEntries(&r.flat), newHolders(r.held)
+	for _, next := range [][]func(){
+		{r.readState, r.readTimes, r.readMentions, r.readSayings},
+		{r.readNotes, r.readCounts, r.readSeeds},
+	} {
+		r.each(next...)
+		if r.bad.Load() {
+			return false
+		}
 	}
 	r.enterFiles()
 	return true
+}
+
+// open opens the parts that are used as they stand.
+func (r *imageReader) open() bool {
+	lists := true
+	list := func(part int) texts {
+		t, ok := textsOf(r.parts[part])
+		lists = lists && ok
+		return t
+	}
+	paths, names := list(partPaths), list(partNames)
+	r.flat = flat{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
+	r.held = heldList{list(partIDs), numbers(r.parts[partHolders]), paths}
+	r.others = list(partTexts)
+	return lists && r.flat.ends.len() == names.len() && r.flat.ends.spans(r.flat.files.len()) &&
+		r.held.files.len() == r.held.ids.len() &&
+		r.flat.files.below(paths.len()) && r.held.files.below(paths.len()) &&
+		!slices.ContainsFunc([]texts{names, paths}, texts.hasEmpty)
 }
 
 // each calls functions at once, and waits for all.
@@ -173,42 +189,6 @@ func (r *imageReader) readState() {
 	r.x.settings = r.x.read(texts)
 }
 
-func (r *imageReader) readTexts() {
-	s := r.part(partTexts)
-	defer r.end(s)
-	n, named := s.count(1), s.natural()
-	if named > n {
-		s.fail()
-		return
-	}
-	r.named, r.texts = named, make([]string, n)
-	for i := range r.texts {
-		r.texts[i] = s.raw()
-		if r.texts[i] == "" && i < named {
-			s.fail() // the first byte of a name is its kind
-		}
-	}
-}
-
-func (r *imageReader) readPaths() {
-	s := r.part(partPaths)
-	defer r.end(s)
-	r.paths = make([]string, s.count(1))
-	for i := range r.paths {
-		r.paths[i] = s.raw()
-	}
-}
-
-func (r *imageReader) readIDs() {
-	s := r.part(partIDs)
-	defer r.end(s)
-	n := s.count(2)
-	r.ids, r.holders = make([]string, n), make([]int, n)
-	for i := range n {
-		r.ids[i], r.holders[i] = s.raw(), s.natural()
-	}
-}
-
 func (r *imageReader) readTimes() {
 	s := r.part(partTimes)
 	defer r.end(s)
@@ -220,11 +200,15 @@ func (r *imageReader) readTimes() {
 
 // text reads the number of a text.
 func (r *imageReader) text(s *scanner) string {
-	n := s.below(len(r.texts))
-	if s.failed {
+	n := s.below(r.flat.names.len() + r.others.len())
+	switch named := r.flat.names.len(); {
+	case s.failed:
 		return ""
+	case n < named:
+		return r.flat.names.at(n)
+	default:
+		return r.others.at(n - named)
 	}
-	return r.texts[n]
 }
 
 func (r *imageReader) readMentions() {
@@ -245,50 +229,6 @@ func (r *imageReader) readSayings() {
 		says.value, says.entry = s.value(maxNesting), r.text(s)
 		says.days = r.days(s)
 		r.sayings = append(r.sayings, says)
-	}
-}
-
-// readEntries puts the entries in, as entries.put would.
-func (r *imageReader) readEntries() {
-	names := r.texts[:r.named]
-	r.x.entries = newEntries()
-	s := r.part(partEntries)
-	r.eachEntry(s, names, 0, func(e entry) { r.x.entries.tree.Load(e) })
-	r.end(s)
-	var hint btree.PathHint
-	s = r.part(partEntries)
-	r.eachEntry(s, names, 1, func(e entry) { r.x.entries.tree.SetHint(e, &hint) })
-	r.end(s)
-}
-
-// eachEntry calls put with those entries that spread yields among the even or the odd ones.
-func (r *imageReader) eachEntry(s *scanner, names []string, odd int, put func(entry)) {
-	i := 0
-	for _, name := range names {
-		file := 0
-		for range s.count(1) {
-			file += s.below(len(r.paths) - file)
-			if s.failed {
-				return
-			}
-			if i%2 == odd {
-				put(entry{name, r.paths[file]})
-			}
-			if i++; i == 2*degree-1 {
-				i = 0
-			}
-		}
-	}
-}
-
-// enterIDs puts the ids of traits in.
-func (r *imageReader) enterIDs() {
-	for i := range spread(len(r.ids)) {
-		if r.holders[i] >= len(r.paths) {
-			r.bad.Store(true)
-			return
-		}
-		r.x.traitIDs.Set(r.ids[i], r.paths[r.holders[i]])
 	}
 }
 
@@ -343,7 +283,7 @@ func (r *imageReader) enterFiles() {
 func (r *imageReader) blocks() []string {
 	s := r.part(partNotes)
 	defer r.end(s)
-	blocks := make([]string, 0, len(r.paths)/blockFiles+1)
+	var blocks []string
 	for s.at < len(s.s) {
 		blocks = append(blocks, s.raw())
 	}
@@ -353,17 +293,18 @@ func (r *imageReader) blocks() []string {
 // readNotes reads the files, several blocks at once.
 func (r *imageReader) readNotes() {
 	blocks := r.blocks()
-	if len(blocks) != (len(r.paths)+blockFiles-1)/blockFiles {
+	paths := r.flat.paths
+	if len(blocks) != (paths.len()+blockFiles-1)/blockFiles {
 		r.bad.Store(true)
 		return
 	}
-	r.files = make([]*File, len(r.paths))
+	r.files = make([]*File, paths.len())
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.bad.Load(); i = int(next.Add(1)) - 1 {
 			first := i * blockFiles
 			b := blockReader{imageReader: r, scanner: scanner{s: blocks[i]}}
-			b.files(r.files[first:min(first+blockFiles, len(r.files))], r.paths[first:])
+			b.files(r.files[first:min(first+blockFiles, len(r.files))], first)
 		}
 	}
 	r.each(work, work)

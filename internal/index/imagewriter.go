@@ -13,11 +13,12 @@ type imageWriter struct {
 	x *Index
 	b []byte
 
-	files  map[string]int // numbers of files, by path
-	texts  map[string]int // numbers of texts
-	listed []string       // texts by number
-	named  int            // how many of them are names of entries
-	ids    map[string]int // numbers of the ids that traits go by
+	files   map[string]int // numbers of files, by path
+	flat    flatLister     // of the entries
+	texts   map[string]int // numbers of texts: first the names of entries
+	others  []string       // texts that are no names of entries
+	ids     map[string]int // numbers of the ids that traits go by
+	holders []byte         // of the ids
 
 	times    pool[Times]
 	mentions pool[Mention]
@@ -27,6 +28,7 @@ type imageWriter struct {
 func newImageWriter(x *Index, b []byte) *imageWriter {
 	return &imageWriter{
 		x: x, b: b, files: make(map[string]int, x.files.Len()), texts: map[string]int{},
+		ids:   map[string]int{},
 		times: newPool[Times](), mentions: newPool[Mention](), sayings: newPool[Saying](),
 	}
 }
@@ -34,12 +36,15 @@ func newImageWriter(x *Index, b []byte) *imageWriter {
 // parts are what writes each part.
 func (w *imageWriter) parts() [imageParts]func() {
 	return [imageParts]func(){
-		partState: w.state, partPaths: w.paths, partEntries: w.entries, partIDs: w.traitIDs,
-		partNotes: w.notes, partCounts: w.counts, partSeeds: w.seeds,
+		partState: w.state, partPaths: w.paths, partNames: w.entries, partIDs: w.traitIDs,
+		partEnds:    func() { w.b = append(w.b, w.flat.ends()...) },
+		partEntries: func() { w.b = append(w.b, w.flat.files...) },
+		partHolders: func() { w.b = append(w.b, w.holders...) },
+		partNotes:   w.notes, partCounts: w.counts, partSeeds: w.seeds,
 		partTimes:    func() { w.b = append(w.b, w.times.records...) },
 		partMentions: func() { w.b = append(w.b, w.mentions.records...) },
 		partSayings:  func() { w.b = append(w.b, w.sayings.records...) },
-		partTexts:    w.textList,
+		partTexts:    func() { w.b = appendTexts(w.b, w.others) },
 	}
 }
 
@@ -63,9 +68,9 @@ func (w *imageWriter) text(s string) { w.count(w.textNumber(s)) }
 func (w *imageWriter) textNumber(s string) int {
 	n, known := w.texts[s]
 	if !known {
-		n = len(w.listed)
+		n = len(w.texts)
 		w.texts[s] = n
-		w.listed = append(w.listed, s)
+		w.others = append(w.others, s)
 	}
 	return n
 }
@@ -99,50 +104,33 @@ func (w *imageWriter) state() {
 }
 
 func (w *imageWriter) paths() {
-	w.count(w.x.files.Len())
-	for f := range w.x.Files() {
-		w.files[f.Path] = len(w.files)
-		w.raw(f.Path)
+	paths := w.x.files.Keys()
+	for i, path := range paths {
+		w.files[path] = i
 	}
+	w.b = appendTexts(w.b, paths)
 }
 
-// entries writes, of each name, how many files go by it, and their numbers as differences.
+// entries writes the names of entries; with them it collects which files go by them.
 func (w *imageWriter) entries() {
-	var files []int
-	name := ""
-	list := func() {
-		if len(files) == 0 {
-			return
-		}
-		w.textNumber(name)
-		w.count(len(files))
-		last := 0
-		for _, file := range files {
-			w.count(file - last)
-			last = file
-		}
-	}
 	for e := range w.x.entries.from(entry{}) {
-		if e.name != name {
-			list()
-			name, files = e.name, files[:0]
-		}
-		files = append(files, w.files[e.path])
+		w.flat.add(e.name, w.files[e.path])
 	}
-	list()
-	w.named = len(w.listed)
+	for i, name := range w.flat.names {
+		w.texts[name] = i
+	}
+	w.b = appendTexts(w.b, w.flat.names)
 }
 
-// traitIDs writes the ids of traits, each with the file that has it.
+// traitIDs writes the ids of traits; with them it collects who has them.
 func (w *imageWriter) traitIDs() {
-	w.ids = make(map[string]int, w.x.traitIDs.Len())
-	w.count(w.x.traitIDs.Len())
-	w.x.traitIDs.Scan(func(id, path string) bool {
-		w.ids[id] = len(w.ids)
-		w.raw(id)
-		w.count(w.files[path])
-		return true
+	var ids []string
+	w.x.traitIDs.each(func(id, path string) {
+		w.ids[id] = len(ids)
+		ids = append(ids, id)
+		w.holders = appendNumber(w.holders, w.files[path])
 	})
+	w.b = appendTexts(w.b, ids)
 }
 
 // counts writes what is summed up, by name.
@@ -186,13 +174,4 @@ func (w *imageWriter) told(t told) {
 	w.raw(t.text)
 	w.int(t.line)
 	w.span(t.span)
-}
-
-// textList writes the texts that have numbers.
-func (w *imageWriter) textList() {
-	w.count(len(w.listed))
-	w.count(w.named)
-	for _, s := range w.listed {
-		w.raw(s)
-	}
 }

@@ -23,7 +23,7 @@ type Index struct {
 
 	files    tree[*File]  // by path
 	entries  entries      // by what the files are found
-	traitIDs tree[string] // by id, the path of the note
+	traitIDs holders      // by id, the path of the note
 	pins     tree[*Trait] // what claims an id, NUL, spot
 	seeds    tree[seed]   // what an audit log tells, by the id of the note
 	counts   tree[int]    // by the name of an entry, of what goes by it, where that is summed up
@@ -83,8 +83,8 @@ type Body struct {
 // Empty is the index of a vault without files, at version 0.
 func Empty() *Index {
 	return &Index{
-		settings: settings{}.read(settingTexts{}), entries: newEntries(),
-		traitIDs: *btree.NewMap[string, string](degree),
+		settings: settings{}.read(settingTexts{}), entries: newEntries(&flat{}),
+		traitIDs: newHolders(heldList{}),
 	}
 }
 

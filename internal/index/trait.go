@@ -158,8 +158,7 @@ func (o Object) Traits() []*Trait {
 
 // Trait finds a trait by its id.
 func (x *Index) Trait(id string) (*Trait, bool) {
-	path, _ := x.traitIDs.Get(id)
-	n, ok := x.Note(path)
+	n, ok := x.Note(x.traitIDs.get(id))
 	if !ok {
 		return nil, false
 	}

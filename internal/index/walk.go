@@ -13,7 +13,7 @@ import (
 func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		c := x.cursor()
-		x.entries.tree.Ascend(entry{name, from}, func(e entry) bool {
+		x.entries.ascend(entry{name, from}, func(e entry) bool {
 			return e.name == name && yield(c.note(e.path))
 		})
 	}
@@ -71,7 +71,7 @@ func (s *entries) advance(heads *byPath) {
 
 // first is the first entry of a name from a path on.
 func (s *entries) first(name, from string) (first entry, ok bool) {
-	s.tree.Ascend(entry{name, from}, func(e entry) bool {
+	s.ascend(entry{name, from}, func(e entry) bool {
 		first, ok = e, e.name == name
 		return false
 	})

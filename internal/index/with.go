@@ -22,7 +22,7 @@ func (x *Index) clone() *Index {
 	y := *x
 	y.files = *y.files.Copy()
 	y.entries = y.entries.copied()
-	y.traitIDs = *y.traitIDs.Copy()
+	y.traitIDs = y.traitIDs.copied()
 	y.pins = *y.pins.Copy()
 	y.seeds = *y.seeds.Copy()
 	y.counts = *y.counts.Copy()

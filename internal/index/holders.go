@@ -1,0 +1,100 @@
+package index
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tidwall/btree"
+)
+
+// Holders say which note has the trait of an id, by its path: most in a list that many states share
+// and that is never changed, and in a tree over it, which is copied on write, what changed since.
+type holders struct {
+	list heldList
+	over tree[string] // the path; "": nobody has the id any more
+}
+
+// A heldList is a sorted list of ids, as it stands in an image.
+type heldList struct {
+	ids   texts
+	files numbers // positions of paths
+	paths texts
+}
+
+func newHolders(list heldList) holders {
+	return holders{list, *btree.NewMap[string, string](degree)}
+}
+
+func (h *holders) copied() holders { return holders{h.list, *h.over.Copy()} }
+
+// get is the path of the note whose trait has an id, "" if none has.
+func (h *holders) get(id string) string {
+	if path, changed := h.over.Get(id); changed {
+		return path
+	}
+	if i, held := h.list.ids.find(id); held {
+		return h.list.path(i)
+	}
+	return ""
+}
+
+func (l heldList) path(i int) string { return l.paths.at(l.files.at(i)) }
+
+// put enters who has which id now, "" for nobody.
+func (h *holders) put(changed map[string]string) {
+	ids := slices.Sorted(maps.Keys(changed))
+	for i := range spread(len(ids)) {
+		path := changed[ids[i]]
+		if path == "" && !h.list.has(ids[i]) {
+			h.over.Delete(ids[i])
+			continue
+		}
+		h.over.Set(ids[i], path)
+	}
+}
+
+func (l heldList) has(id string) bool {
+	_, held := l.ids.find(id)
+	return held
+}
+
+// each calls f with the ids that somebody has, in order.
+func (h *holders) each(f func(id, path string)) {
+	at := 0
+	before := func(id string) {
+		for ; at < h.list.ids.len() && h.list.ids.at(at) < id; at++ {
+			f(h.list.ids.at(at), h.list.path(at))
+		}
+	}
+	h.over.Scan(func(id, path string) bool {
+		before(id)
+		if at < h.list.ids.len() && h.list.ids.at(at) == id {
+			at++
+		}
+		if path != "" {
+			f(id, path)
+		}
+		return true
+	})
+	for ; at < h.list.ids.len(); at++ {
+		f(h.list.ids.at(at), h.list.path(at))
+	}
+}
+
+// manyIDs is how many ids are too many for the tree, unless the list has twice as many.
+const manyIDs = 1 << 12
+
+// flatten makes the list anew if the tree has become large beside it.
+func (h *holders) flatten() {
+	if n := h.over.Len(); n < manyIDs || n <= h.list.ids.len()/2 {
+		return
+	}
+	var ids, held []string
+	h.each(func(id, path string) { ids, held = append(ids, id), append(held, path) })
+	paths, position := numbered(held)
+	var files []byte
+	for _, path := range held {
+		files = appendNumber(files, position[path])
+	}
+	*h = newHolders(heldList{listOf(ids), numbers(files), paths})
+}
