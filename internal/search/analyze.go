@@ -28,11 +28,12 @@ const (
 
 // An analyzer turns words into terms, by the rules of a language, which never change.
 type analyzer struct {
-	classes *classes
-	stem    func(*snowballstem.Env) bool // nil: not stemmed
-	stops   map[string]bool
-	forms   map[string]string // a word to the one that it counts as
-	stems   map[string]string // a stem to the one that it counts as
+	language string // as it was given
+	classes  *classes
+	stem     func(*snowballstem.Env) bool // nil: not stemmed
+	stops    map[string]bool
+	forms    map[string]string // a word to the one that it counts as
+	stems    map[string]string // a stem to the one that it counts as
 
 	// What the forms of a stem begin with, beside its own first byte; of all words, if mutates.
 	starts  map[string]string
@@ -44,7 +45,7 @@ type analyzer struct {
 func newAnalyzer(name string) *analyzer {
 	l := languageOf(name)
 	a := &analyzer{
-		classes: newClasses(), stem: l.stem,
+		language: name, classes: newClasses(), stem: l.stem,
 		stops: map[string]bool{}, forms: map[string]string{},
 		starts: map[string]string{}, mutates: l.mutates(),
 	}
@@ -105,7 +106,7 @@ func (a *analyzer) terms(word string) []string {
 
 // stemOf is what all forms of a word have in common.
 func (a *analyzer) stemOf(word string) string {
-	if a.stem == nil || len(word) > longestStemmed {
+	if a.stem == nil || len(word) > longestStemmed || !utf8.ValidString(word) {
 		return word
 	}
 	if base, ok := a.forms[word]; ok {

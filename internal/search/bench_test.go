@@ -91,3 +91,32 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkImage writes and opens the image of 10,000 notes, after some edits.
+func BenchmarkImage(b *testing.B) {
+	v := generated(1, vaultSize)
+	x := search.Empty("english").WithAll(slices.Values(v.changes()))
+	edits := v.changes()[:300]
+	for i := range edits {
+		x = x.With(edits[i : i+1])
+	}
+	data := x.AppendImage(nil)
+	b.Run("append", func(b *testing.B) {
+		b.ReportAllocs()
+		b.ReportMetric(float64(len(data))/1e6, "MB")
+		for b.Loop() {
+			x.AppendImage(nil)
+		}
+	})
+	for _, shift := range []int{0, 1} {
+		apart := append(make([]byte, shift), data...)[shift:]
+		b.Run(fmt.Sprintf("open shift=%d", shift), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := search.ReadImage(apart); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

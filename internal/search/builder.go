@@ -38,8 +38,7 @@ func newBuilder(a *analyzer) *builder {
 // add adds a note. No other of this builder has its path.
 func (b *builder) add(path string, n *Note) {
 	head := b.slot(slot{})
-	d := doc{path: strings.Clone(path), head: uint32(head), lead: uint32(head + 1)}
-	b.seg.docs = append(b.seg.docs, d)
+	b.writer.note(path, uint32(head), uint32(head+1))
 	b.writer.sign()
 	b.seg.slots[head].lengths = [2]uint32{b.text(fieldTitle, n.Title), 0}
 	b.text(fieldPath, strings.TrimSuffix(path, ".md"))
@@ -47,7 +46,7 @@ func (b *builder) add(path string, n *Note) {
 		b.seg.slots[head].lengths[1] += b.text(fieldAlso, words)
 	}
 	for i, u := range units(n) {
-		at := b.slot(slot{unit: u})
+		at := b.slot(slot{span: u.span, heading: b.writer.under(u.heading)})
 		heading := b.text(fieldHeading, u.heading)
 		body := b.body(n.Text[u.start:u.end])
 		b.seg.slots[at].lengths = [2]uint32{body, heading}

@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Unsigned is the index with signatures that leave nothing out: every phrase is looked for in every
@@ -23,3 +24,9 @@ func (x *Index) Unsigned() *Index {
 
 // IsNormal is for a test of all characters.
 func IsNormal(r rune) bool { return isNormal(r) }
+
+// Aliases reports whether a text lies in some bytes.
+func Aliases(data []byte, text string) bool {
+	first, at := unsafe.Pointer(unsafe.SliceData(data)), unsafe.Pointer(unsafe.StringData(text))
+	return uintptr(at) >= uintptr(first) && uintptr(at) < uintptr(first)+uintptr(len(data))
+}

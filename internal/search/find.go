@@ -230,10 +230,10 @@ func (r *reader) holds(f *scored, slot uint32, phrase []atom) bool {
 	return r.err == nil && r.scan.holds(r.slots[slot].of(r.text), phrase)
 }
 
-// of is the unit's part of the text.
-func (u unit) of(text []byte) []byte {
-	end := min(int(u.end), len(text))
-	return text[min(int(u.start), end):end]
+// of is the part of the text that is of the span.
+func (s span) of(text []byte) []byte {
+	end := min(uint(s.end), uint(len(text)))
+	return text[min(uint(s.start), end):end]
 }
 
 // results are a page.
@@ -241,8 +241,9 @@ func (s *searcher) results(list []scored, total int, partial bool) (Results, err
 	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
 	marker := newMarker(s.x.analyzer, s.concepts)
 	for _, f := range list {
-		u := s.x.layers[f.layer].slots[f.slot].unit
-		h := Hit{Doc: f.path, Unit: Unit{int(u.line), u.heading}, Score: f.score}
+		l := &s.x.layers[f.layer]
+		u := l.slots[f.slot].span
+		h := Hit{Doc: f.path, Unit: Unit{int(u.line), l.heading(f.slot)}, Score: f.score}
 		if s.Text != nil {
 			text, err := s.Text(f.path)
 			if err != nil {
@@ -266,7 +267,7 @@ type ranking struct {
 
 func (r *ranking) add(f scored) {
 	r.total++
-	if r.after != nil && better(f, r.after.place()) <= 0 {
+	if r.after != nil && better(f, r.after.scored()) <= 0 {
 		return
 	}
 	if r.last != nil && better(*r.last, f) < 0 {
@@ -285,8 +286,8 @@ func (r *ranking) list() []scored {
 	return r.kept[:min(r.most, len(r.kept))]
 }
 
-// place is where a note of this score and path would be.
-func (c *Cursor) place() scored { return scored{layer: -1, score: c.Score, path: c.Doc} }
+// scored is a note that would be there.
+func (c *Cursor) scored() scored { return scored{layer: -1, score: c.Score, path: c.Doc} }
 
 // better orders the best first, and equals by path.
 func better(a, b scored) int {

@@ -48,14 +48,21 @@ func (w *writer) move(l *layer) []uint32 {
 		at := uint32(len(w.seg.slots))
 		for slot := d.head; slot < l.end(i); slot++ {
 			moved[slot] = at + slot - d.head
-			w.seg.docOf = append(w.seg.docOf, uint32(len(w.seg.docs)))
-			w.signatures = append(w.signatures, l.signature(slot)...)
-			w.sign()
+			w.slot(l, slot)
 		}
-		w.seg.slots = append(w.seg.slots, l.slots[d.head:l.end(i)]...)
-		w.seg.docs = append(w.seg.docs, doc{d.path, at, at + d.lead - d.head})
+		w.note(l.path(i), at, at+d.lead-d.head)
 	}
 	return moved
+}
+
+// slot copies a slot of the note that comes next.
+func (w *writer) slot(from *layer, at uint32) {
+	s := from.slots[at]
+	s.heading = w.under(from.heading(at))
+	w.seg.slots = append(w.seg.slots, s)
+	w.seg.docOf = append(w.seg.docOf, uint32(len(w.seg.docs)))
+	w.signatures = append(w.signatures, from.signature(at)...)
+	w.sign()
 }
 
 // first is the first term that some source has left.

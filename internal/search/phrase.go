@@ -141,7 +141,7 @@ func (r *requirement) narrow(x *Index, scan *scanner) {
 		l := &x.layers[i]
 		r.lists[i] = slices.DeleteFunc(list, func(slot uint32) bool {
 			if l.slots[slot].isHead() {
-				return !scan.holds([]byte(l.docs[l.docOf[slot]].path), r.phrase)
+				return !scan.holds([]byte(l.path(int(l.docOf[slot]))), r.phrase)
 			}
 			return !mayHold(l.signature(slot), r.marks)
 		})

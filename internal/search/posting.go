@@ -59,10 +59,12 @@ func (l *postingList) put(numbers ...uint64) {
 	}
 }
 
-// A postingReader reads a posting list.
+// A postingReader reads a posting list. A list of an image is checked as it is read: it ends where it
+// is damaged, and its slots ascend and are slots of the segment, whatever it says.
 type postingReader struct {
-	data string
-	next uint32
+	data  string
+	slots uint64 // that the segment has
+	next  uint64 // the slot behind the last one
 	posting
 }
 
@@ -72,8 +74,12 @@ func (r *postingReader) read() bool {
 		return false
 	}
 	head := r.uvarint()
-	r.slot = r.next + uint32(head>>2)
-	r.next = r.slot + 1
+	slot := r.next + head>>2
+	if slot >= r.slots {
+		r.data = ""
+		return false
+	}
+	r.slot, r.next = uint32(slot), slot+1
 	switch head & 3 {
 	case onceInFirst:
 		r.counts = [fields]uint32{1, 0, 0}
@@ -91,12 +97,13 @@ func (r *postingReader) read() bool {
 
 func (r *postingReader) uvarint() uint64 {
 	var n uint64
-	for shift := 0; ; shift += 7 {
+	for shift := 0; len(r.data) > 0; shift += 7 {
 		c := r.data[0]
 		r.data = r.data[1:]
 		n |= uint64(c&0x7f) << shift
 		if c < 0x80 {
-			return n
+			break
 		}
 	}
+	return n
 }

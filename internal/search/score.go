@@ -292,7 +292,7 @@ func (w *walker) score(doc int) scored {
 	w.touched = w.touched[:0]
 	return scored{
 		layer: w.number, doc: doc, slot: slot, order: w.order[doc],
-		score: math.Round(total*1e4) / 1e4, path: w.docs[doc].path,
+		score: math.Round(total*1e4) / 1e4, path: w.path(doc),
 	}
 }
 

@@ -6,13 +6,17 @@ import (
 	"strings"
 )
 
-// A segment is an index of some notes. It never changes.
+// A segment is an index of some notes. It never changes. All that it holds are texts and lists of
+// numbers, so that an image has them as they are.
 type segment struct {
+	paths  string   // of the notes, one behind the other
 	docs   []doc    // in the order in which they came
 	byPath []uint32 // the notes by path
 	order  []uint32 // of each note, its number in byPath
-	slots  []slot
-	docOf  []uint32 // by slot
+
+	headings string // that units stand under
+	slots    []slot
+	docOf    []uint32 // by slot
 
 	signatures    string // of the units' texts, by slot, one behind the other; of heads none
 	signatureEnds []uint32
@@ -25,19 +29,34 @@ type segment struct {
 
 // A doc is a note of a segment.
 type doc struct {
-	path string
-	head uint32 // its first slot
-	lead uint32 // the slot of the unit that stands for the note as a whole
+	pathEnd uint32 // where its path ends in the paths
+	head    uint32 // its first slot
+	lead    uint32 // the slot of the unit that stands for the note as a whole
 }
 
 // A slot is what is known of a head or a unit.
 type slot struct {
-	unit              // of a head: nothing
+	span              // of a unit; of a head: nothing
+	heading [2]uint32 // of a unit: from where to where its heading is in the headings
 	lengths [2]uint32 // words: of a head its title and what else, of a unit its body and heading
 }
 
 // isHead reports whether a slot is a head. Units begin in a line.
 func (s *slot) isHead() bool { return s.line == 0 }
+
+// path is the path of a note.
+func (s *segment) path(doc int) string {
+	if doc == 0 {
+		return s.paths[:s.docs[0].pathEnd]
+	}
+	return s.paths[s.docs[doc-1].pathEnd:s.docs[doc].pathEnd]
+}
+
+// heading is what a unit stands under.
+func (s *segment) heading(slot uint32) string {
+	at := s.slots[slot].heading
+	return s.headings[at[0]:at[1]]
+}
 
 // terms is the number of terms.
 func (s *segment) terms() int { return len(s.nameEnds) }
@@ -52,7 +71,7 @@ func (s *segment) signature(slot uint32) string {
 
 // list reads the postings of a term.
 func (s *segment) list(i int) postingReader {
-	return postingReader{data: part(s.lists, s.listEnds, i)}
+	return postingReader{data: part(s.lists, s.listEnds, i), slots: uint64(len(s.slots))}
 }
 
 func part(all string, ends []uint32, i int) string {
@@ -89,7 +108,7 @@ func (s *segment) prefixed(prefix string) (first, end int) {
 // find is the number of a note.
 func (s *segment) find(path string) (int, bool) {
 	i, ok := slices.BinarySearchFunc(s.byPath, path, func(d uint32, path string) int {
-		return cmp.Compare(s.docs[d].path, path)
+		return cmp.Compare(s.path(int(d)), path)
 	})
 	if !ok {
 		return 0, false
@@ -128,7 +147,7 @@ func (s *segment) sortPaths() {
 		s.byPath[i] = uint32(i)
 	}
 	slices.SortFunc(s.byPath, func(a, b uint32) int {
-		return cmp.Compare(s.docs[a].path, s.docs[b].path)
+		return cmp.Compare(s.path(int(a)), s.path(int(b)))
 	})
 	s.order = make([]uint32, len(s.docs))
 	for i, doc := range s.byPath {
@@ -138,9 +157,13 @@ func (s *segment) sortPaths() {
 
 // A writer takes the terms of a segment, in order.
 type writer struct {
-	names, lists strings.Builder
-	signatures   []byte
-	seg          *segment
+	paths, headings strings.Builder
+	names, lists    strings.Builder
+	signatures      []byte
+	seg             *segment
+
+	heading   string // the last one
+	headingAt [2]uint32
 }
 
 // grow makes room for so many terms, with so many bytes of names and lists.
@@ -158,6 +181,22 @@ func (w *writer) add(name string, list []byte) {
 	w.seg.listEnds = append(w.seg.listEnds, uint32(w.lists.Len()))
 }
 
+// note adds the next note, whose head is a slot, and its lead another.
+func (w *writer) note(path string, head, lead uint32) {
+	w.paths.WriteString(path)
+	w.seg.docs = append(w.seg.docs, doc{uint32(w.paths.Len()), head, lead})
+}
+
+// under is where the heading of the next unit is. The parts of a section share it.
+func (w *writer) under(heading string) [2]uint32 {
+	if heading != w.heading {
+		start := w.headings.Len()
+		w.headings.WriteString(heading)
+		w.heading, w.headingAt = heading, [2]uint32{uint32(start), uint32(w.headings.Len())}
+	}
+	return w.headingAt
+}
+
 // sign ends the signature of the slot that comes next.
 func (w *writer) sign() {
 	w.seg.signatureEnds = append(w.seg.signatureEnds, uint32(len(w.signatures)))
@@ -166,6 +205,7 @@ func (w *writer) sign() {
 // finish is the segment, with little room for more.
 func (w *writer) finish() *segment {
 	s := w.seg
+	s.paths, s.headings = compact(&w.paths), compact(&w.headings)
 	s.names, s.lists, s.signatures = compact(&w.names), compact(&w.lists), string(w.signatures)
 	s.nameEnds, s.listEnds = fitted(s.nameEnds), fitted(s.listEnds)
 	s.docs, s.slots = fitted(s.docs), fitted(s.slots)

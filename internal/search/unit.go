@@ -2,7 +2,6 @@ package search
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -12,26 +11,28 @@ const longestUnit = 2400
 
 // A unit is a part of a note that is scored on its own: a section, or a part of a long one.
 type unit struct {
-	start, end, line uint32 // bytes of the text; the line where it begins, from 1
-	heading          string // that it stands under; empty before the first
+	span
+	heading string // that it stands under; empty before the first
 }
+
+// A span says where a unit is in the text: from a byte up to another, in a line from 1 on.
+type span struct{ start, end, line uint32 }
 
 // units cuts a note's text. The units follow each other without a gap from the first byte to the
 // last; only blank ones are left out. There is at least one.
 func units(n *Note) []unit {
 	var list []unit
 	body := min(max(n.Body, 0), len(n.Text))
-	list = cut(list, n.Text, unit{end: uint32(body)})
+	list = cut(list, n.Text, unit{span: span{end: uint32(body)}})
 	at, heading := body, ""
 	for _, s := range n.Sections {
 		start := min(max(s.Start, at), len(n.Text))
-		list = cut(list, n.Text, unit{start: uint32(at), end: uint32(start), heading: heading})
+		list = cut(list, n.Text, unit{span{start: uint32(at), end: uint32(start)}, heading})
 		at, heading = start, s.Heading
 	}
-	list = cut(list, n.Text,
-		unit{start: uint32(at), end: uint32(len(n.Text)), heading: heading})
+	list = cut(list, n.Text, unit{span{start: uint32(at), end: uint32(len(n.Text))}, heading})
 	if len(list) == 0 {
-		list = []unit{{end: uint32(len(n.Text))}}
+		list = []unit{{span: span{end: uint32(len(n.Text))}}}
 	}
 	number(list, n.Text)
 	return list
@@ -39,7 +40,6 @@ func units(n *Note) []unit {
 
 // cut appends a stretch of the text, in parts that are not too long.
 func cut(list []unit, text []byte, u unit) []unit {
-	u.heading = strings.Clone(u.heading) // a slice of it would keep the text
 	for u.start < u.end {
 		part := u
 		part.end = u.start + uint32(partEnd(text[u.start:u.end]))
