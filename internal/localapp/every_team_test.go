@@ -45,6 +45,9 @@ var vaults = tooltest.Story{Name: "vaults", Steps: []tooltest.Step{
 	{Tool: "team_vault_delete", Args: `{"name":"nowhere"}`, Code: fault.NotFound},
 	{Tool: "team_vault_delete", Args: `{"name":"north","if_version":"v1"}`, Code: fault.Conflict, Want: `{"error":{"details":{"latest_version":"v4"}}}`},
 	{Tool: "team_vault_delete", Args: `{"name":"north","if_version":"now"}`, Code: fault.InvalidParameter},
+	{Tool: "team_audit_verify", Args: `{"vault":"north"}`, Want: `{"data":{"verified":true,"commit_count":3,"audit_log":"verified"},"meta":{"version":"v3"}}`},
+	{Tool: "team_audit_verify", Args: `{"vault":"nowhere"}`, Code: fault.NotFound},
+	{Tool: "team_audit_verify", Code: fault.InvalidParameter},
 	{Tool: "team_vault_list", Args: `{"limit":0}`, Code: fault.InvalidParameter},
 	{Tool: "team_vault_list", Args: `{"page_token":"no"}`, Code: fault.InvalidParameter},
 }}

@@ -172,6 +172,7 @@ var Promises = []Promise{
 	{Tool: "team_issuer_remove", Args: []string{"name"}, Why: withAuth},
 	{Tool: "team_audit", Args: []string{
 		"since", "until", "agent", "principal", "tool", "target", "outcome"}, Why: withAuth},
+	{Tool: "team_audit_verify", Words: []string{"audit verify"}},
 	{Tool: "team_usage", Why: withAuth},
 	{Tool: "team_job_list", Why: withCloud},
 	{Tool: "team_job_get", Why: withCloud},
@@ -255,8 +256,8 @@ var LaterCommands = map[string]string{
 	"overview": orientYet, "tree": orientYet, "tags": orientYet, "facets": orientYet,
 	"status": orientYet, "node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
-	"ci": memoryYet, "login": withAuth, "logout": withAuth, "doctor": withCloud,
-	"audit": withAuth, "dead-letters": withCloud,
+	"ci": memoryYet, "login": withAuth, "logout": withAuth,
+	"dead-letters": withCloud,
 }
 
 // Codes are the codes of CONTRACT §2, row by row, with the HTTP status and the exit code of each.

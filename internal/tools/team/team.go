@@ -24,7 +24,7 @@ func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{t}
 	return []*tool.Tool{
 		f.whoami(), f.vaultList(), f.vaultCreate(), f.vaultDelete(), f.vaultRestore(),
-		f.vaultImport(), f.vaultExport(), f.complete(),
+		f.vaultImport(), f.vaultExport(), f.auditVerify(), f.complete(),
 	}
 }
 
