@@ -74,7 +74,15 @@ func (t texts) hasEmpty() bool {
 
 // search is the position of the first text of a sorted list that is not before another.
 func (t texts) search(s string) int {
-	return sort.Search(t.len(), func(i int) bool { return t.at(i) >= s })
+	low, high := 0, t.len()
+	for low < high {
+		if middle := (low + high) / 2; t.at(middle) < s {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 // find is the position of a text in a sorted list.

@@ -114,16 +114,13 @@ func (w *imageWriter) value(v any) {
 
 // notes writes the files in blocks, of which each has its length before it.
 func (w *imageWriter) notes() {
-	var block []byte
-	files := slices.Collect(w.x.Files())
-	for some := range slices.Chunk(files, blockFiles) {
+	for files := range slices.Chunk(w.x.files.Values(), blockFiles) {
+		w.b = appendNumber(w.b, 0)
 		start := len(w.b)
-		for _, f := range some {
+		for _, f := range files {
 			w.file(f)
 		}
-		block = append(block[:0], w.b[start:]...)
-		w.b = w.b[:start]
-		w.raw(string(block))
+		appendNumber(w.b[:start-4], len(w.b)-start)
 	}
 }
 
@@ -207,15 +204,15 @@ func (w *imageWriter) pins(pins map[int]string) {
 }
 
 // annotations writes the places of the annotations with them, each before the first that stands there.
-// Nobody has an id that two had before one went: that is a text.
+// An id that another note has too, or had, may not be held by this one: that is a text.
 func (w *imageWriter) annotations(n *Note) {
 	all := n.Annotations
 	w.count(len(all))
 	w.count(places(all))
-	line, position := 0, 0
+	file, line, position := w.files[n.Path], 0, 0
 	for i, t := range all {
 		moved := i == 0 || !alikePlaced(all[i-1], t)
-		id, held := w.ids[t.ID]
+		id, held := w.held.find(t.ID, file)
 		w.flags(moved, t.Field, t.claims, !held)
 		if moved {
 			w.place(t.Place, line)

@@ -285,7 +285,11 @@ func (r *imageReader) blocks() []string {
 	defer r.end(s)
 	var blocks []string
 	for s.at < len(s.s) {
-		blocks = append(blocks, s.raw())
+		length := s.bytes(4)
+		if s.failed {
+			return nil
+		}
+		blocks = append(blocks, s.bytes(numbers(length).at(0)))
 	}
 	return blocks
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,12 +14,11 @@ type imageWriter struct {
 	x *Index
 	b []byte
 
-	files   map[string]int // numbers of files, by path
-	flat    flatLister     // of the entries
-	texts   map[string]int // numbers of texts: first the names of entries
-	others  []string       // texts that are no names of entries
-	ids     map[string]int // numbers of the ids that traits go by
-	holders []byte         // of the ids
+	files  map[string]int // numbers of files, by path
+	flat   flatLister     // of the entries
+	texts  map[string]int // numbers of texts: first the names of entries
+	others []string       // texts that are no names of entries
+	held   heldIDs
 
 	times    pool[Times]
 	mentions pool[Mention]
@@ -27,8 +27,7 @@ type imageWriter struct {
 
 func newImageWriter(x *Index, b []byte) *imageWriter {
 	return &imageWriter{
-		x: x, b: b, files: make(map[string]int, x.files.Len()), texts: map[string]int{},
-		ids:   map[string]int{},
+		x: x, b: b, files: make(map[string]int, x.files.Len()),
 		times: newPool[Times](), mentions: newPool[Mention](), sayings: newPool[Saying](),
 	}
 }
@@ -37,10 +36,11 @@ func newImageWriter(x *Index, b []byte) *imageWriter {
 func (w *imageWriter) parts() [imageParts]func() {
 	return [imageParts]func(){
 		partState: w.state, partPaths: w.paths, partNames: w.entries, partIDs: w.traitIDs,
+		partNotes: w.notes, partCounts: w.counts, partSeeds: w.seeds,
 		partEnds:    func() { w.b = append(w.b, w.flat.ends()...) },
 		partEntries: func() { w.b = append(w.b, w.flat.files...) },
-		partHolders: func() { w.b = append(w.b, w.holders...) },
-		partNotes:   w.notes, partCounts: w.counts, partSeeds: w.seeds,
+		partHolders: func() { w.b = append(w.b, w.held.files...) },
+
 		partTimes:    func() { w.b = append(w.b, w.times.records...) },
 		partMentions: func() { w.b = append(w.b, w.mentions.records...) },
 		partSayings:  func() { w.b = append(w.b, w.sayings.records...) },
@@ -116,6 +116,7 @@ func (w *imageWriter) entries() {
 	for e := range w.x.entries.from(entry{}) {
 		w.flat.add(e.name, w.files[e.path])
 	}
+	w.texts = make(map[string]int, len(w.flat.names))
 	for i, name := range w.flat.names {
 		w.texts[name] = i
 	}
@@ -124,13 +125,54 @@ func (w *imageWriter) entries() {
 
 // traitIDs writes the ids of traits; with them it collects who has them.
 func (w *imageWriter) traitIDs() {
-	var ids []string
 	w.x.traitIDs.each(func(id, path string) {
-		w.ids[id] = len(ids)
-		ids = append(ids, id)
-		w.holders = appendNumber(w.holders, w.files[path])
+		w.held.ids = append(w.held.ids, id)
+		w.held.files = appendNumber(w.held.files, w.files[path])
 	})
-	w.b = appendTexts(w.b, ids)
+	w.held.sort(len(w.files))
+	w.b = appendTexts(w.b, w.held.ids)
+}
+
+// HeldIDs are the ids of traits, in order, each with the number of the file that has it.
+type heldIDs struct {
+	ids    []string
+	files  []byte
+	byFile []int // positions of ids, by file, then in order
+	ends   []int // of each file, in byFile
+}
+
+// sort orders the ids by file.
+func (h *heldIDs) sort(files int) {
+	of := numbers(h.files)
+	next := make([]int, files+1) // of each file, where its next id goes
+	for i := range h.ids {
+		next[of.at(i)+1]++
+	}
+	for file := range files {
+		next[file+1] += next[file]
+	}
+	h.byFile = make([]int, len(h.ids))
+	for i := range h.ids {
+		h.byFile[next[of.at(i)]] = i
+		next[of.at(i)]++
+	}
+	h.ends = next[:files]
+}
+
+// find is the number of an id that a file has.
+func (h *heldIDs) find(id string, file int) (number int, held bool) {
+	begin := 0
+	if file > 0 {
+		begin = h.ends[file-1]
+	}
+	own := h.byFile[begin:h.ends[file]]
+	i, held := slices.BinarySearchFunc(own, id, func(number int, id string) int {
+		return strings.Compare(h.ids[number], id)
+	})
+	if !held {
+		return 0, false
+	}
+	return own[i], true
 }
 
 // counts writes what is summed up, by name.
