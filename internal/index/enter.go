@@ -44,6 +44,7 @@ func (d *draft) enter() {
 		tally(sums, noteOf(now), 1)
 		d.totals.add(noteOf(old), -1)
 		d.totals.add(noteOf(now), 1)
+		d.held += now.size() - old.size()
 	}
 	var ids sync.WaitGroup
 	if len(d.entered) > ahead { // else another goroutine costs more than it takes off

@@ -17,9 +17,15 @@ type blockReader struct {
 
 // files reads files, of which the first has a number.
 func (b *blockReader) files(files []*File, first int) {
+	size := int64(0)
 	for i := range files {
 		files[i] = b.file(b.flat.paths.at(first + i))
+		if b.failed {
+			break
+		}
+		size += files[i].size()
 	}
+	b.size.Add(size)
 	b.end(&b.scanner)
 }
 

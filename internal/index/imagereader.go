@@ -109,6 +109,7 @@ type imageReader struct {
 	parts [imageParts]string
 	x     *Index
 	bad   atomic.Bool
+	size  atomic.Int64 // of the files
 
 	flat     flat  // the entries
 	others   texts // that are no names of entries
@@ -135,6 +136,7 @@ func (r *imageReader) read() bool {
 			return false
 		}
 	}
+	r.x.held = r.size.Load()
 	r.enterFiles()
 	return true
 }

@@ -29,6 +29,7 @@ type Index struct {
 	counts   tree[int]    // by the name of an entry, of what goes by it, where that is summed up
 
 	totals Totals
+	held   int64 // bytes that the files take, for Size
 
 	settings
 }

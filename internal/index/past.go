@@ -29,7 +29,7 @@ func (p *Past) restore(n *Note) {
 	if p == nil {
 		return
 	}
-	n.Created, n.Modified = p.Note.Created, p.Note.Modified
+	n.Created, n.Modified = p.Note.Created.UTC(), p.Note.Modified.UTC()
 	shared := sharer{}
 	if len(p.Sections) == len(n.Sections) {
 		for i, t := range p.Sections {

@@ -1,0 +1,91 @@
+package index
+
+import (
+	"unsafe"
+
+	"rookery/internal/markdown"
+)
+
+// Size is about how many bytes of memory the index holds, as if it shared nothing with others: good to
+// bound what is kept by. It is a sum that is kept, and takes no time.
+func (x *Index) Size() int64 {
+	said := unsafe.Sizeof(Saying{}) + treeItem + 2*shortText // what is said alike is held once
+	return x.held + int64(x.seeds.Len()*seedSize) + x.entries.size() + x.traitIDs.size() + int64(said)*int64(x.counts.Len()) +
+		int64(len(x.texts.schema)+len(x.texts.raven)+len(x.texts.rookery))
+}
+
+// What things take on the average that are not looked at one by one.
+const (
+	treeItem  = 48 // in a node of a tree, which is not full: a text and a pointer or another text
+	shortText = 24 // a name or an id
+	mapItem   = 64
+	seedSize  = 512
+)
+
+func (s *entries) size() int64 {
+	l := s.list
+	list := len(l.names.ends) + len(l.names.bytes) + len(l.ends) + len(l.files) + len(l.paths.bytes)
+	return int64(list + (s.came.Len()+s.went.Len())*(treeItem+shortText))
+}
+
+func (h *holders) size() int64 {
+	list := len(h.list.ids.ends) + len(h.list.ids.bytes) + len(h.list.files)
+	return int64(list + h.over.Len()*treeItem) // the note holds the text
+}
+
+// size is about how many bytes a file takes that the others of the vault do not share; 0 for nil.
+func (f *File) size() int64 {
+	if f == nil {
+		return 0
+	}
+	size := int(unsafe.Sizeof(File{})) + len(f.Path) + treeItem/2
+	if f.Note != nil {
+		size += f.Note.size()
+	}
+	return int64(size)
+}
+
+func (n *Note) size() int {
+	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + len(n.pins)*mapItem +
+		len(n.Tags)*int(unsafe.Sizeof(Tag{})) + len(n.Refs)*int(unsafe.Sizeof(Ref{})) +
+		len(n.fieldDays)*shortText + sizeOf(n.Fields) + int(unsafe.Sizeof(Times{}))
+	for i := range n.Sections {
+		s := &n.Sections[i]
+		size += int(unsafe.Sizeof(*s)) + len(s.Slug) + len(s.Title) + sizeOf(s.Fields)
+	}
+	for _, names := range [][]calling{n.names, n.fieldNames} {
+		size += len(names) * int(unsafe.Sizeof(calling{})+shortText)
+	}
+	for i, t := range n.Annotations {
+		size += int(unsafe.Sizeof(*t)) + 2*int(unsafe.Sizeof(t)) + len(t.ID)
+		if i == 0 || t.Place != n.Annotations[i-1].Place {
+			size += int(unsafe.Sizeof(*t.Place)) + len(t.Content)
+		}
+	}
+	return size
+}
+
+// sizeOf is about how many bytes fields take.
+func sizeOf(fields []Field) int {
+	size := len(fields) * int(unsafe.Sizeof(Field{}))
+	for _, f := range fields {
+		size += valueSize(f.Value)
+	}
+	return size
+}
+
+func valueSize(v any) int {
+	switch v := v.(type) {
+	case string:
+		return int(unsafe.Sizeof(v)) + len(v)
+	case markdown.Ref:
+		return int(unsafe.Sizeof(v)) + len(v)
+	case []any:
+		size := int(unsafe.Sizeof(v)) + len(v)*int(unsafe.Sizeof(v[0]))
+		for _, each := range v {
+			size += valueSize(each)
+		}
+		return size
+	}
+	return 0
+}
