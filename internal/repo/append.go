@@ -183,7 +183,7 @@ func (l *Log[S]) install(ctx context.Context, m *batch[S], r *run) {
 			h.state, h.seq, h.time = after, d.commit.Seq, d.commit.Time
 			h.status = cmp.Or(d.commit.Status, h.status)
 		}
-		h.hash = r.hash()
+		h.pass(r)
 		l.head.Store(&h)
 	}
 	l.advancing.Unlock()

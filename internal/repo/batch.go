@@ -52,6 +52,11 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	if err := w.ctx.Err(); err != nil {
 		return outcome{err: err}
 	}
+	if w.key != nil && !w.call.DryRun {
+		if err := l.keys.need(w.ctx); err != nil {
+			return outcome{err: err}
+		}
+	}
 	if o, known := l.known(m, w); known {
 		return o
 	}

@@ -22,6 +22,10 @@ type Control struct {
 	Made    time.Time         `json:"made"`
 	Low     uint64            `json:"low,omitempty"` // log items up to here may be gone
 	Cursors map[string]Cursor `json:"cursors,omitempty"`
+	Image   *Image            `json:"image,omitempty"`  // in force
+	Images  []Image           `json:"images,omitempty"` // earlier ones that are still there
+	Passed  []Mark            `json:"passed,omitempty"` // log items that may leave the table, oldest first
+	Swept   time.Time         `json:"swept,omitzero"`   // when leftovers were looked for last
 	Sweep   *Sweep            `json:"sweep,omitempty"` // the result of the last one
 	Noticed *Noticed          `json:"noticed,omitempty"`
 	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
@@ -32,6 +36,12 @@ type Control struct {
 type Cursor struct {
 	Seq  uint64 `json:"seq"`
 	Size int64  `json:"size,omitempty"` // of the file that the consumer appends to
+}
+
+// A Mark says that every cursor had passed a commit at a time.
+type Mark struct {
+	Seq uint64    `json:"seq"`
+	At  time.Time `json:"at"`
 }
 
 // A Sweep is what a comparison of the checkout with the log found.

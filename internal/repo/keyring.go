@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"sync"
 	"time"
@@ -27,6 +28,16 @@ type keyring struct {
 	mu     sync.Mutex
 	byHash map[string]usedKey
 	order  []keyTime
+
+	// earlier gives the keys of the commits that an image stands for, oldest first. They are asked for
+	// when a call with a key comes. Nil: all are known.
+	earlier func(context.Context) ([]keyEntry, error)
+}
+
+// A keyEntry is a key and what it was used for.
+type keyEntry struct {
+	hash []byte
+	usedKey
 }
 
 type keyTime struct {
@@ -42,22 +53,78 @@ type usedKey struct {
 	answer  Place // of the answer's own part
 }
 
-// add takes the key of a commit, which has one. What is forgotten then is forgotten by our clock, if
-// that is behind the log's time: a process whose clock is a day ahead must not undo the keys of all.
-func (k *keyring) add(c *Commit, at Place, now time.Time) {
+// add takes the key of a commit, which has one; answer is the place of its answer. What is forgotten
+// then is forgotten by our clock, if that is behind the log's time: a process whose clock is a day ahead
+// must not undo the keys of all.
+func (k *keyring) add(e keyEntry, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.byHash == nil {
 		k.byHash = map[string]usedKey{}
 	}
-	at.Part += c.answerPart()
-	hash := string(c.Key.Hash)
-	k.byHash[hash] = usedKey{c.Seq, c.Time, c.Key.Request, at}
-	k.order = append(k.order, keyTime{hash, c.Time})
-	if c.Time.Before(now) {
-		now = c.Time
+	hash := string(e.hash)
+	k.byHash[hash] = e.usedKey
+	k.order = append(k.order, keyTime{hash, e.time})
+	if e.time.Before(now) {
+		now = e.time
 	}
 	k.forget(now.Add(-keyLife))
+}
+
+// keyOf is the key of a commit that has one, of which the first part is at a place.
+func keyOf(c *Commit, at Place) keyEntry {
+	at.Part += c.answerPart()
+	return keyEntry{c.Key.Hash, usedKey{c.Seq, c.Time, c.Key.Request, at}}
+}
+
+// begin forgets all keys. Those of the commits that come first are had from earlier, when they are needed.
+func (k *keyring) begin(earlier func(context.Context) ([]keyEntry, error)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.byHash, k.order, k.earlier = map[string]usedKey{}, nil, earlier
+}
+
+// need makes all keys of the last day known.
+func (k *keyring) need(ctx context.Context) error {
+	k.mu.Lock()
+	earlier := k.earlier
+	k.mu.Unlock()
+	if earlier == nil {
+		return nil
+	}
+	entries, err := earlier(ctx)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.earlier == nil {
+		return nil
+	}
+	order := make([]keyTime, 0, len(entries)+len(k.order))
+	for _, e := range entries {
+		hash := string(e.hash)
+		if _, newer := k.byHash[hash]; !newer {
+			k.byHash[hash] = e.usedKey
+		}
+		order = append(order, keyTime{hash, e.time})
+	}
+	k.order, k.earlier = append(order, k.order...), nil
+	return nil
+}
+
+// entries are the keys of the last day up to a commit, oldest first.
+func (k *keyring) entries(upTo uint64, now time.Time) []keyEntry {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []keyEntry
+	for _, o := range k.order {
+		u := k.byHash[o.hash]
+		if u.seq <= upTo && u.time.Equal(o.time) && now.Sub(u.time) < keyLife {
+			all = append(all, keyEntry{[]byte(o.hash), u})
+		}
+	}
+	return all
 }
 
 // forget drops what was used before this time. The caller holds mu.

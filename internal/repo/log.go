@@ -17,8 +17,10 @@ import (
 
 // A Log is the log of a vault or of a tenant, and the state that follows from it.
 type Log[S any] struct {
-	opt  LogOptions[S]
-	code *codec
+	opt      LogOptions[S]
+	start    S // the state of an empty log
+	code     *codec
+	segments *segments
 
 	// head is what is known to be durable. It only goes forward.
 	head atomic.Pointer[head[S]]
@@ -26,9 +28,17 @@ type Log[S any] struct {
 	advancing sync.Mutex
 	// beginning is full while an empty head takes the beginning of the log.
 	beginning chan struct{}
+	// base is the image that the head goes on from; nil: none.
+	base atomic.Pointer[base]
+	// unusable is an image in force that could not be used; 0: none.
+	unusable atomic.Uint64
 
 	keys  keyring
 	queue queue[S]
+
+	folding   sync.Mutex // held by the pass that runs; it guards what follows
+	publisher publisher
+	segmented int64 // the weight of the head when segments were looked after last
 }
 
 // LogOptions are what a Log is made with. Table, Bucket, Part, Fold and Now are required.
@@ -43,17 +53,25 @@ type LogOptions[S any] struct {
 	// nor from the events and the ids of traits of its notes, which follow from the state.
 	Fold func(before S, c *Commit, at Place) S
 
-	// Build is the state after all commits of a sequence, which begins with the first of the log: the
-	// same as Fold makes of the state of an empty log, one after the other. Nil: Fold does it.
-	Build func(commits iter.Seq2[*Commit, Place]) S
+	// Build is the state after all commits of a sequence, which goes on from a state: the same as Fold
+	// makes, one after the other. Nil: Fold does it.
+	Build func(from S, commits iter.Seq2[*Commit, Place]) S
+
+	// Imaging makes images of the state, and reads them. Nil: the log is not folded, and stays in the
+	// table.
+	Imaging *Imaging[S]
 
 	// Applied is told of each commit that becomes known, in order, once, whoever made it, and
 	// before a call that made it is answered.
 	Applied func(before, after S, c *Commit, at Place)
 
-	// Untold is the commit up to which Applied needs not be told of those that are in the log when
-	// it is first read; so they can be built at once. Nil: it is to be told of all.
+	// Untold is the commit up to which Applied needs not be told of every one, so that many can be
+	// taken in at once, or an image in place of them. Nil: it is to be told of all.
 	Untold func() uint64
+
+	// Imaged is called where the state comes from an image. Of the commits before it that this process
+	// did not know yet Applied is not told, as Untold allows.
+	Imaged func(S)
 
 	// Settled is called after the commits of a write have been Applied, before its calls are
 	// answered.
@@ -78,6 +96,7 @@ type head[S any] struct {
 	hash    []byte    // of the last header
 	status  Status
 	control Control
+	weight  int64 // bytes of the runs since this process began, about
 }
 
 // errFormat says that a run was written by a later release than ours.
@@ -97,12 +116,14 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 	if o.Applied == nil {
 		o.Applied = func(S, S, *Commit, Place) {}
 	}
+	if o.Imaged == nil {
+		o.Imaged = func(S) {}
+	}
 	if o.Settled == nil {
 		o.Settled = func(context.Context) {}
 	}
 	if o.Build == nil {
-		o.Build = func(commits iter.Seq2[*Commit, Place]) S {
-			state := start
+		o.Build = func(state S, commits iter.Seq2[*Commit, Place]) S {
 			for c, at := range commits {
 				state = o.Fold(state, c, at)
 			}
@@ -110,7 +131,10 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 		}
 	}
 	o.MaxKeys = cmp.Or(o.MaxKeys, maxKeys)
-	l := &Log[S]{opt: o, code: code, beginning: make(chan struct{}, 1)}
+	l := &Log[S]{
+		opt: o, start: start, code: code, segments: newSegments(o.Bucket, code),
+		beginning: make(chan struct{}, 1),
+	}
 	l.head.Store(&head[S]{state: start, status: Active})
 	return l, nil
 }
@@ -142,7 +166,8 @@ func (h *head[S]) snapshot() Snapshot[S] {
 
 // catchUp brings the head to the end of the log. A long tail is taken in pieces, so that what is
 // read is not all in memory at once. A Query is not one moment in time: it may miss a run and see
-// the next one. Who asks again then sees both; a gap that stays is one of the log.
+// the next one. Who asks again then sees both; a gap that stays is one of the log, unless what is
+// missing has left the table, for the head is too far behind.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
 	if h, whole := l.begin(ctx); whole {
 		return h, nil
@@ -156,6 +181,12 @@ func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
 		}
 		if gap, ok := t.gap(after); ok && gap != missed {
 			missed = gap
+			continue
+		}
+		switch leapt, err := l.leap(ctx, after, t); {
+		case err != nil:
+			return nil, err
+		case leapt:
 			continue
 		}
 		h, err := l.advance(ctx, t)
@@ -233,8 +264,14 @@ func (l *Log[S]) fold(h head[S], r *run) (head[S], error) {
 		h.status = cmp.Or(c.Status, h.status)
 		at.Part += len(r.Commits[i].Parts)
 	}
-	h.hash = r.hash()
+	h.pass(r)
 	return h, nil
+}
+
+// pass counts a run that the head has taken.
+func (h *head[S]) pass(r *run) {
+	h.hash = r.hash()
+	h.weight += int64(len(r.raw) + r.Size)
 }
 
 // take makes a commit known: its key, and whoever follows the log.
@@ -248,18 +285,27 @@ func (l *Log[S]) load(ctx context.Context, r *run) error {
 	if r.parts != nil || r.Size == 0 {
 		return nil
 	}
-	packed, _, err := l.opt.Bucket.Get(ctx, r.Object, 0, -1)
-	switch {
-	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrKey):
-		return damaged(r.First, err)
-	case err != nil:
-		return fault.New(fault.Unavailable, "a payload of the log cannot be read").
-			After(time.Second).Because(fmt.Errorf("read payload of run %d: %w", r.First, err))
+	packed, err := l.payload(ctx, r)
+	if err != nil {
+		return err
 	}
 	if r.parts, err = l.code.unpack(packed); err != nil {
 		return damaged(r.First, err)
 	}
 	return nil
+}
+
+// payload is the payload of a run that has it in an object, as it is stored.
+func (l *Log[S]) payload(ctx context.Context, r *run) ([]byte, error) {
+	packed, _, err := l.opt.Bucket.Get(ctx, r.Object, 0, -1)
+	switch {
+	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrKey):
+		return nil, damaged(r.First, err)
+	case err != nil:
+		return nil, fault.New(fault.Unavailable, "a payload of the log cannot be read").
+			After(time.Second).Because(fmt.Errorf("read payload of run %d: %w", r.First, err))
+	}
+	return packed, nil
 }
 
 // damaged is the fault of a run that is not what was written.
@@ -278,60 +324,4 @@ func (l *Log[S]) part(ctx context.Context, at Place) ([]byte, error) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
 	return r.parts[at.Part].data, nil
-}
-
-// runAt reads the run that begins with this commit, with its payload.
-func (l *Log[S]) runAt(ctx context.Context, first uint64) (*run, error) {
-	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	r, err := l.read(it)
-	if err != nil {
-		return nil, err
-	}
-	return r, l.load(ctx, r)
-}
-
-// Commits yields the commits from one seq on, oldest first. It reads the log from there, a page at a
-// time, and ends with the first error.
-func (l *Log[S]) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
-	first := runKey(from - min(from, maxRun-1)) // the run that holds it begins there or later
-	return func(yield func(*Commit, error) bool) {
-		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, first, runKey(maxSeq)) {
-			if err != nil {
-				yield(nil, unreadable(err))
-				return
-			}
-			if !l.each(ctx, it, from, yield) {
-				return
-			}
-		}
-	}
-}
-
-// each yields the commits of one item that are not before from.
-func (l *Log[S]) each(
-	ctx context.Context, it table.Item, from uint64, yield func(*Commit, error) bool,
-) bool {
-	r, err := l.read(it)
-	if err != nil {
-		return yield(nil, err)
-	}
-	if r.Last < from {
-		return true
-	}
-	if err := l.load(ctx, r); err != nil {
-		return yield(nil, err)
-	}
-	commits, err := r.commits()
-	if err != nil {
-		return yield(nil, damaged(r.First, err))
-	}
-	for _, c := range commits {
-		if c.Seq >= from && !yield(c, nil) {
-			return false
-		}
-	}
-	return true
 }

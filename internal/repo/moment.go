@@ -39,9 +39,16 @@ func (l *Log[S]) seqAt(ctx context.Context, last uint64, t time.Time) (uint64, e
 	return min(seq, last), nil
 }
 
-// firstFrom is the first run that begins with this commit or a later one, without its payload; nil
-// if there is none.
+// firstFrom is the first run that begins with this commit or a later one; nil if there is none. Of one
+// in the table the payload may not be loaded.
 func (l *Log[S]) firstFrom(ctx context.Context, seq uint64) (*run, error) {
+	for seq <= l.head.Load().control.Low {
+		r, err := l.inSegment(ctx, seq)
+		if err != nil || r.First == seq {
+			return r, err
+		}
+		seq = r.Last + 1
+	}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(seq), runKey(maxSeq)) {
 		if err != nil {
 			return nil, unreadable(err)

@@ -16,7 +16,7 @@ import (
 // it makes is the state that is used from then on. A header that does not join the one before is
 // INDEX_ERROR, and with verify a part that is not what its header says.
 func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
-	r := replay[S]{log: l, verify: verify, upTo: maxSeq}
+	r := replay[S]{log: l, verify: verify, upTo: maxSeq, head: l.empty()}
 	if r.run(ctx); r.err != nil {
 		return Snapshot[S]{}, r.err
 	}
@@ -36,11 +36,15 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 // before it looks.
 const manyRead = 32 << 20
 
-// begin takes the beginning of the log, of which nobody needs to be told, into an empty head: as a
-// whole, which is much cheaper than one commit after the other. If that was all of the log, it is the
-// head. Else who called goes on from there, and meets what could not be taken.
+// empty is the head of an empty log.
+func (l *Log[S]) empty() head[S] { return head[S]{state: l.start, status: Active} }
+
+// begin takes the beginning of the log, of which nobody needs to be told, into an empty head: the image
+// in force, and what comes behind it as a whole, which is much cheaper than one commit after the other.
+// If that was all of the log, it is the head. Else who called goes on from there, and meets what could
+// not be taken.
 func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
-	if l.opt.Untold == nil || l.opt.Untold() == 0 || l.head.Load().seq > 0 {
+	if l.opt.Untold == nil || l.opt.Untold() == 0 || l.begun() {
 		return nil, false
 	}
 	select {
@@ -49,10 +53,11 @@ func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 		return nil, false
 	}
 	defer func() { <-l.beginning }()
-	if l.head.Load().seq > 0 {
+	if l.begun() {
 		return nil, false
 	}
 	r := replay[S]{log: l, upTo: l.opt.Untold(), met: l.learn}
+	r.head = l.imaged(ctx, r.upTo)
 	r.run(ctx)
 	if r.read > manyRead {
 		debug.FreeOSMemory()
@@ -66,14 +71,20 @@ func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 	return &r.head, r.whole
 }
 
+// begun reports whether the head has taken something, or knows that there is nothing.
+func (l *Log[S]) begun() bool {
+	h := l.head.Load()
+	return h.seq > 0 || h.control.Format > 0
+}
+
 // learn makes the idempotency key of a commit known.
 func (l *Log[S]) learn(c *Commit, at Place) {
 	if c.Key != nil {
-		l.keys.add(c, at, l.opt.Now())
+		l.keys.add(keyOf(c, at), l.opt.Now())
 	}
 }
 
-// A replay makes a state from the beginning of a log.
+// A replay makes a state from the beginning of a log, or from where its head is.
 type replay[S any] struct {
 	log    *Log[S]
 	verify bool
@@ -87,13 +98,21 @@ type replay[S any] struct {
 
 // run takes all runs that it can.
 func (r *replay[S]) run(ctx context.Context) {
-	r.head = head[S]{status: Active}
-	r.head.state = r.log.opt.Build(func(yield func(*Commit, Place) bool) { r.each(ctx, yield) })
+	commits := func(yield func(*Commit, Place) bool) { r.each(ctx, yield) }
+	r.head.state = r.log.opt.Build(r.head.state, commits)
 }
 
 // each yields the commits of all runs that it can take.
 func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
-	for d := range r.log.ahead(ctx, r.verify) {
+	folded := r.head.control.Cursors[segmentsCursor].Seq
+	if r.head.control.Format == 0 {
+		folded, r.err = r.log.folded(ctx)
+	}
+	if r.err != nil {
+		return
+	}
+	stretch := stretch{r.head.seq + 1, folded, r.verify}
+	for d := range r.log.ahead(ctx, stretch) {
 		if !r.next(d, yield) {
 			return
 		}
@@ -144,7 +163,7 @@ func (r *replay[S]) take(d decoded, yield func(*Commit, Place) bool) bool {
 		r.head.status = cmp.Or(c.Status, r.head.status)
 		at.Part += len(d.Commits[i].Parts)
 	}
-	r.head.hash = d.hash()
+	r.head.pass(d.run)
 	r.read += d.Size
 	return true
 }
@@ -158,16 +177,30 @@ type decoded struct {
 	err     error
 }
 
-// ahead yields all items, oldest first. While one is used the next two are read and decoded; no more
-// are in memory. It ends with the first error, or with the context.
-func (l *Log[S]) ahead(ctx context.Context, verify bool) iter.Seq[decoded] {
+// A stretch is a part of the log that is read: to its end.
+type stretch struct {
+	from   uint64 // the commit that its first run begins with
+	folded uint64 // up to here it is read from segments
+	verify bool   // each part is to be compared with its digest
+}
+
+// ahead yields all runs of a stretch, oldest first, and the control item. While one is used the next two
+// are read and decoded; no more are in memory. It ends with the first error, or with the context.
+func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
 	return func(yield func(decoded) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		next := make(chan decoded, 1)
 		var reading sync.WaitGroup
 		reading.Go(func() {
 			defer close(next)
-			l.decodeAll(ctx, verify, next)
+			l.decodeAll(ctx, s, func(d decoded) bool {
+				select {
+				case next <- d:
+					return d.err == nil
+				case <-ctx.Done():
+					return false
+				}
+			})
 		})
 		defer reading.Wait()
 		defer cancel()
@@ -179,33 +212,38 @@ func (l *Log[S]) ahead(ctx context.Context, verify bool) iter.Seq[decoded] {
 	}
 }
 
-// decodeAll sends all items until there is an error, or nobody wants more.
-func (l *Log[S]) decodeAll(ctx context.Context, verify bool, to chan<- decoded) {
-	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), controlKey) {
-		var d decoded
-		if err != nil {
-			d.err = unreadable(err)
-		} else {
-			d = l.decode(ctx, it, verify)
-		}
-		select {
-		case to <- d:
-		case <-ctx.Done():
+// decodeAll sends everything until there is an error, or nobody wants more.
+func (l *Log[S]) decodeAll(ctx context.Context, s stretch, send func(decoded) bool) {
+	for r, err := range l.segments.from(ctx, s.from, s.folded) {
+		if !send(l.decode(ctx, r, err, s.verify)) {
 			return
 		}
-		if d.err != nil {
+		s.from = r.Last + 1
+	}
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(s.from), controlKey) {
+		if !send(l.decodeItem(ctx, it, err, s.verify)) {
 			return
 		}
 	}
 }
 
-// decode reads an item, and the payload of a run.
-func (l *Log[S]) decode(ctx context.Context, it table.Item, verify bool) decoded {
+// decodeItem reads an item, and the payload of a run.
+func (l *Log[S]) decodeItem(
+	ctx context.Context, it table.Item, err error, verify bool,
+) decoded {
+	if err != nil {
+		return decoded{err: unreadable(err)}
+	}
 	if it.Sort == controlKey {
 		c, err := readControl(it)
 		return decoded{control: c, err: err}
 	}
 	r, err := l.read(it)
+	return l.decode(ctx, r, err, verify)
+}
+
+// decode reads what a run holds.
+func (l *Log[S]) decode(ctx context.Context, r *run, err error, verify bool) decoded {
 	if err == nil {
 		err = l.load(ctx, r)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-
-	"rookery/internal/table"
 )
 
 // Commit is one commit of the vault. One that is not there yet is NOT_FOUND.
@@ -20,30 +18,10 @@ func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
 	return v.log.commit(ctx, seq)
 }
 
-// commit is a commit that is there. Most runs are of one commit, so the key that it would have then
-// is looked at first.
+// commit is a commit that is there.
 func (l *Log[S]) commit(ctx context.Context, seq uint64) (*Commit, error) {
-	for _, from := range []uint64{seq, seq - min(seq, maxRun-1)} {
-		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(seq)) {
-			if err != nil {
-				return nil, unreadable(err)
-			}
-			c, err := l.commitIn(ctx, it, seq)
-			if c != nil || err != nil {
-				return c, err
-			}
-		}
-	}
-	return nil, damaged(seq, fmt.Errorf("there is no commit %d", seq))
-}
-
-// commitIn is a commit of the run in an item; nil if it is of another run.
-func (l *Log[S]) commitIn(ctx context.Context, it table.Item, seq uint64) (*Commit, error) {
-	r, err := l.read(it)
-	if err != nil || seq < r.First || seq > r.Last {
-		return nil, err
-	}
-	if err := l.load(ctx, r); err != nil {
+	r, err := l.runWith(ctx, seq)
+	if err != nil {
 		return nil, err
 	}
 	commits, err := r.commits()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -29,6 +30,12 @@ type searcher struct {
 	mu      sync.Mutex
 	now     Searchable        // its Search is nil until somebody has searched
 	changed map[string]uint64 // the last commit that changed a path; nil: nobody asks for it yet
+
+	// image gives the search index of an image that the index goes on from, behind which changed knows
+	// all; nil: there is none, or more is known by now.
+	image    func(context.Context) (*search.Index, error)
+	language string // of that search index
+	epoch    int    // counts such images
 }
 
 func newSearcher() *searcher { return &searcher{turn: make(chan struct{}, 1)} }
@@ -53,7 +60,7 @@ func (v *Vault) Searchable(ctx context.Context) (Searchable, error) {
 	if s, ok := v.searcher.at(idx); ok {
 		return s, nil
 	}
-	return v.bringForward(ctx)
+	return v.bringForward(ctx, v.Known())
 }
 
 // take waits for the turn to change what can be searched.
@@ -76,6 +83,17 @@ func (s *searcher) listen() {
 	if s.changed == nil {
 		s.changed = map[string]uint64{}
 	}
+}
+
+// begin makes the next search go on from that of an image, and remember what changes behind it.
+func (s *searcher) begin(
+	language string, image func(context.Context) (*search.Index, error),
+) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.changed = Searchable{}, map[string]uint64{}
+	s.image, s.language = image, language
+	s.epoch++
 }
 
 // applied remembers what a commit changed.
@@ -103,21 +121,34 @@ func (s *searcher) at(idx *index.Index) (Searchable, bool) {
 	return s.now, true
 }
 
-// due is what the search index of an index is made from: an older one, and the paths that have
-// changed since. Where there is none, and where the language is another, that is all. So it is at
-// version 0, for nobody is told of the commits that the log is begun with.
-func (s *searcher) due(idx *index.Index) (*search.Index, []string) {
+// A due is what a search index is made from: an older one, and the paths that have changed since.
+type due struct {
+	from  *search.Index
+	paths []string
+	epoch int
+}
+
+// due is what the search index of an index is made from. Where there is none, and where the language is
+// another, that is all notes. So it is at version 0, for nobody is told of the commits that the log is
+// begun with.
+func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	language, paths := idx.Config().Language, []string(nil)
-	begun := s.now.Search != nil && s.now.Index.Version() > 0
-	if begun && s.now.Index.Config().Language == language {
-		for path := range s.changed {
-			paths = append(paths, path)
-		}
-		return s.now.Search, paths
+	now, image, epoch := s.now, s.image, s.epoch
+	paths := slices.Collect(maps.Keys(s.changed))
+	language := idx.Config().Language
+	if s.language != language {
+		image = nil
 	}
-	return search.Empty(language), pathsOf(idx)
+	s.mu.Unlock()
+	switch {
+	case now.Search != nil && now.Index.Version() > 0 && now.Index.Config().Language == language:
+		return due{now.Search, paths, epoch}
+	case image != nil:
+		if from, err := image(ctx); err == nil {
+			return due{from, paths, epoch}
+		}
+	}
+	return due{search.Empty(language), pathsOf(idx), epoch}
 }
 
 // pathsOf are the paths of all notes.
@@ -129,11 +160,15 @@ func pathsOf(idx *index.Index) []string {
 	return paths
 }
 
-// forward replaces what can be searched, and forgets the changes that are in it.
-func (s *searcher) forward(to Searchable) {
+// forward replaces what can be searched, and forgets the changes that are in it. If the index has
+// leapt to an image meanwhile, what came between is not known, and nothing is replaced.
+func (s *searcher) forward(to Searchable, epoch int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now = to
+	if epoch != s.epoch {
+		return
+	}
+	s.now, s.image = to, nil
 	for path, seq := range s.changed {
 		if seq <= to.Index.Version() {
 			delete(s.changed, path)
@@ -149,7 +184,7 @@ func (s *searcher) forget(ctx context.Context) error {
 	defer s.release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now = Searchable{}
+	s.now, s.image = Searchable{}, nil
 	return nil
 }
 
@@ -157,16 +192,15 @@ func (s *searcher) forget(ctx context.Context) error {
 // they are garbage when the search index is made, and the next ones may come hours later.
 const manySwept = 8 << 20
 
-// bringForward makes the newest state searchable. The caller has the turn.
-func (v *Vault) bringForward(ctx context.Context) (Searchable, error) {
-	idx := v.Known()
-	from, paths := v.searcher.due(idx)
-	x, err := v.searchWith(ctx, idx, from, paths)
+// bringForward makes a state searchable, which is not older than what is. The caller has the turn.
+func (v *Vault) bringForward(ctx context.Context, idx *index.Index) (Searchable, error) {
+	d := v.searcher.due(ctx, idx)
+	x, err := v.searchWith(ctx, idx, d.from, d.paths)
 	if err != nil {
 		return Searchable{}, err
 	}
 	now := Searchable{idx, x}
-	v.searcher.forward(now)
+	v.searcher.forward(now, d.epoch)
 	return now, nil
 }
 

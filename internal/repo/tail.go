@@ -28,12 +28,17 @@ func runKey(seq uint64) string { return fmt.Sprintf("%s%012d", runPrefix, seq) }
 // A tail is what a Query found behind a version, and the control item that was read after it.
 type tail struct {
 	runs    []*run
+	size    int  // bytes of their items
 	ended   bool // the control item was reached: there is no more
 	control Control
 }
 
-// maxTail is how many runs one tail holds.
-const maxTail = 128
+// maxTail is how many runs one tail holds, and longTail at how many bytes it ends: who has so much to
+// read asks first whether there is an image beyond it (log.md §3).
+const (
+	maxTail  = 128
+	longTail = 1 << 20
+)
 
 // tail reads what comes after this commit. It costs one Query; the payloads that are objects are
 // not loaded yet.
@@ -55,7 +60,8 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.runs = append(t.runs, r); len(t.runs) == maxTail {
+		t.runs, t.size = append(t.runs, r), t.size+len(it.Data)
+		if len(t.runs) == maxTail || t.size >= longTail {
 			return t, nil
 		}
 	}

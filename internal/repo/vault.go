@@ -13,6 +13,7 @@ import (
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/search"
 	"rookery/internal/table"
 	"rookery/internal/vault"
 )
@@ -68,13 +69,17 @@ func (alone) Settled(context.Context)                              {}
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
 		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
-		searcher: newSearcher(), pasts: cmp.Or(o.Pasts, NewPasts()),
+		searcher: newSearcher(), pasts: cmp.Or(o.Pasts, NewPasts(defaultPasts)),
 	}
 	v.limits = o.Limits.orDefault()
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,
-		Build: v.build, Untold: func() uint64 { return v.from },
+		Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged,
+		Imaging: &Imaging[*index.Index]{
+			Append: func(b []byte, x *index.Index) []byte { return x.AppendImage(b) },
+			Read:   index.ReadImage,
+		},
 		Applied: func(before, after *index.Index, c *Commit, at Place) {
 			v.remember(c, at)
 			v.searcher.applied(c)
@@ -91,22 +96,45 @@ func NewVault(o VaultOptions) (*Vault, error) {
 // up to from came to, and is not told of them.
 func (v *Vault) Follow(f Follower, from uint64) { v.follow, v.from = f, from }
 
-// build is the index after the first commits of the log. Of the texts, those that are still in force
-// stay at hand.
-func (v *Vault) build(commits iter.Seq2[*Commit, Place]) *index.Index {
+// build is the index after many commits, which go on from one. Of the texts, those that are still in
+// force stay at hand.
+func (v *Vault) build(
+	from *index.Index, commits iter.Seq2[*Commit, Place],
+) *index.Index {
 	newest := map[string]textKey{}
-	return index.Build(func(yield func(index.Commit) bool) {
-		for c, at := range commits {
-			v.remember(c, at)
-			for i, n := range c.Notes {
-				v.texts.drop(newest[n.Path])
-				newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
-			}
-			if !yield(changed(c, at)) {
-				return
-			}
+	b := index.NewBuilder(from)
+	for c, at := range commits {
+		v.remember(c, at)
+		v.searcher.applied(c)
+		for i, n := range c.Notes {
+			v.texts.drop(newest[n.Path])
+			newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
 		}
+		b.Add(changed(c, at))
+	}
+	return b.Index()
+}
+
+// imaged makes the next search go on from that of the image that the index goes on from.
+func (v *Vault) imaged(x *index.Index) {
+	from := v.log.base.Load()
+	if from.head.Search == 0 {
+		v.searcher.begin("", nil)
+		return
+	}
+	v.searcher.begin(x.Config().Language, func(ctx context.Context) (*search.Index, error) {
+		return v.searchOf(ctx, from)
 	})
+}
+
+// searchOf is the search index of an image.
+func (v *Vault) searchOf(ctx context.Context, from *base) (*search.Index, error) {
+	data, _, err := v.log.opt.Bucket.Get(
+		ctx, from.image.key(), from.head.searchAt(), from.head.Search)
+	if err != nil {
+		return nil, fmt.Errorf("read the search index of an image: %w", err)
+	}
+	return search.ReadImage(data)
 }
 
 // foldNotes is the index after a commit.

@@ -1,0 +1,162 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+const (
+	segmentsCursor = "segments"
+
+	// Commits, or bytes of items, after which a segment is written and an image is due (log.md §4).
+	foldCommits = 500
+	foldBytes   = 1 << 20
+
+	// maxSegment is at how many bytes a segment ends.
+	maxSegment = 4 << 20
+
+	// itemLife is how long a log item stays in the table after the last cursor passed it, imageLife
+	// how long an image is kept that another has superseded, and leftoverLife how old an object must be
+	// that nothing names.
+	itemLife     = time.Hour
+	imageLife    = time.Hour
+	leftoverLife = 24 * time.Hour
+
+	// markEvery is how often it is noted down how far all cursors are, and mostMarks how many such
+	// notes there are.
+	markEvery = 10 * time.Minute
+	mostMarks = 8
+)
+
+// Folding says how the log moves outward. The zero value is what is due, with no followers.
+type Folding struct {
+	// Behind are the consumers beside the log's own that must have passed what leaves the table, and
+	// what an image stands for.
+	Behind []string
+	// All folds everything that there is, be it ever so little.
+	All bool
+}
+
+// segmentsDue reports whether it is worth to look for runs that are to be in a segment.
+func (l *Log[S]) segmentsDue(h *head[S]) bool {
+	folded := h.control.Cursors[segmentsCursor].Seq
+	return h.seq-min(folded, h.seq) >= foldCommits || h.weight-l.segmented >= foldBytes
+}
+
+// foldSegments writes the segments that are due, or all runs that are in none.
+func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
+	h := l.head.Load()
+	if !all && !l.segmentsDue(h) {
+		return nil
+	}
+	l.segmented = h.weight
+	c, err := l.Control(ctx)
+	if err != nil {
+		return err
+	}
+	cursor := c.Cursors[segmentsCursor].Seq
+	for {
+		w, err := l.nextSegment(ctx, cursor)
+		if err != nil || w.commits() == 0 {
+			return err
+		}
+		due := w.commits() >= foldCommits || len(w.body) >= foldBytes
+		if !due && !all {
+			return nil
+		}
+		if cursor, err = l.putSegment(ctx, w); err != nil {
+			return err
+		}
+		if err := l.Advance(ctx, segmentsCursor, Cursor{Seq: cursor}); err != nil {
+			return err
+		}
+	}
+}
+
+// nextSegment collects the runs behind a commit, as many as a segment holds. A run that does not join
+// the one before is in none: it is INDEX_ERROR.
+func (l *Log[S]) nextSegment(ctx context.Context, after uint64) (*segmentWriter, error) {
+	w := &segmentWriter{}
+	for it, err := range l.opt.Table.Query(
+		ctx, l.opt.Part, runKey(after+1), runKey(maxSeq)) {
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		r, packed, err := l.packed(ctx, it)
+		if err != nil {
+			return nil, err
+		}
+		if r.First != after+1 || len(w.dir.Runs) > 0 && string(r.Prev) != string(w.dir.Hash) {
+			return nil, offChain(r.First, nil)
+		}
+		w.add(r, packed)
+		after = r.Last
+		if w.commits() >= foldCommits || len(w.body) >= maxSegment {
+			break
+		}
+	}
+	return w, nil
+}
+
+// packed is a run of the table with its payload as it is stored.
+func (l *Log[S]) packed(ctx context.Context, it table.Item) (*run, []byte, error) {
+	r, inline, err := readItem(it.Data)
+	if err != nil {
+		return nil, nil, damaged(0, err)
+	}
+	if r.Object == "" {
+		return r, inline, nil
+	}
+	packed, err := l.payload(ctx, r)
+	return r, packed, err
+}
+
+// putSegment writes a segment, and answers its last commit. Where another process has written one
+// that begins with the same commit, that is the one, if it joins the chain.
+func (l *Log[S]) putSegment(ctx context.Context, w *segmentWriter) (uint64, error) {
+	data, err := w.bytes()
+	if err != nil {
+		return 0, err
+	}
+	_, err = l.opt.Bucket.Put(ctx, segmentKey(w.dir.First), data, blob.IfAbsent)
+	switch {
+	case errors.Is(err, blob.ErrCondition):
+		return l.adopt(ctx, w)
+	case err != nil:
+		return 0, notFolded(err)
+	}
+	l.segments.wrote(&w.dir)
+	return w.dir.Last, nil
+}
+
+// adopt takes the segment that is there in the place of ours. It holds runs of the same log: one that
+// does not is not followed.
+func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (uint64, error) {
+	l.segments.wrote(&w.dir)
+	d, err := l.segments.look(ctx, w.dir.First, firstLook)
+	if err != nil {
+		return 0, err
+	}
+	if !d.joins(w.dir.First, w.dir.Prev) {
+		return 0, offChain(d.First, nil)
+	}
+	next, err := l.firstFrom(ctx, d.Last+1)
+	if err != nil {
+		return 0, err
+	}
+	if next != nil && string(next.Prev) != string(d.Hash) {
+		return 0, offChain(next.First, nil)
+	}
+	return d.Last, nil
+}
+
+// notFolded is the fault of a consumer that cannot write. Nothing is lost by it.
+func notFolded(err error) error {
+	return fault.New(fault.StorageError, "the log cannot be folded just now").
+		After(time.Minute).Because(err)
+}

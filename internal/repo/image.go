@@ -1,0 +1,148 @@
+package repo
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An image is the state of a log at some commit, as one object, from which a process starts (log.md
+// §4). It holds nothing that the log does not: deleting every image loses nothing.
+//
+// It has a head, which says of which commit it is, and behind it sections, each with a format of its
+// own: the state, the idempotency keys of the last day, and what a search needs. The state comes
+// first, so that a start reads it and the head at once; the others are read when they are needed. The
+// bytes of the state follow from the log alone.
+//
+// On disk: imageMagic; the length of the head, four bytes with the lowest first; the head in JSON; the
+// sections, each from an offset on that imageAlign divides, so that they can be used in place.
+
+// imageFormat is the version of an image's head, and part of its name. A release reads the images of
+// the one before too.
+const imageFormat = 1
+
+const (
+	imagePrefix = "image/"
+	imageMagic  = "RKIM"
+	imageAlign  = 64
+)
+
+// An Imaging makes images of a state.
+type Imaging[S any] struct {
+	Append func(b []byte, s S) []byte
+	Read   func(data []byte) (S, error) // it may keep data
+}
+
+// An Image is what the control item says of an image.
+type Image struct {
+	Format int       `json:"format"`
+	Seq    uint64    `json:"seq"`
+	Time   time.Time `json:"time"` // of the commit
+	Head   int64     `json:"head"` // bytes that hold the head and the state
+	Size   int64     `json:"size"`
+	Until  time.Time `json:"until,omitzero"` // it may be deleted from then on; zero: it is kept
+}
+
+// key is the key of the image's object.
+func (i Image) key() string { return fmt.Sprintf("%s%d/%012d", imagePrefix, i.Format, i.Seq) }
+
+// An imageHead is what an image says of itself.
+type imageHead struct {
+	Format int       `json:"format"`
+	Seq    uint64    `json:"seq"`
+	Time   time.Time `json:"time"`
+	Hash   []byte    `json:"hash"` // of the header that the next one joins
+	Status Status    `json:"status"`
+	State  int64     `json:"state"` // bytes
+	Keys   int64     `json:"keys"`
+	Search int64     `json:"search"` // 0: there is none
+
+	start int64 // where the state begins
+}
+
+// keysAt and searchAt are where the sections begin.
+func (h imageHead) keysAt() int64   { return aligned(h.start + h.State) }
+func (h imageHead) searchAt() int64 { return aligned(h.keysAt() + h.Keys) }
+
+// aligned is the next offset at which a section may begin.
+func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAlign }
+
+// errImage says that an object is not the image that it should be.
+var errImage = errors.New("it is no image, or damaged")
+
+// appendImage writes the head and the sections.
+func (h imageHead) appendImage(b []byte, sections ...[]byte) ([]byte, error) {
+	head, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("encode the head of an image: %w", err)
+	}
+	b = append(b, imageMagic...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
+	b = append(b, head...)
+	for _, s := range sections {
+		b = append(b, make([]byte, aligned(int64(len(b)))-int64(len(b)))...)
+		b = append(b, s...)
+	}
+	return b, nil
+}
+
+// readImageHead reads the head of the image that begins so.
+func readImageHead(data []byte) (imageHead, error) {
+	var h imageHead
+	const before = len(imageMagic) + 4
+	if len(data) < before || string(data[:len(imageMagic)]) != imageMagic {
+		return h, errImage
+	}
+	size := int64(binary.LittleEndian.Uint32(data[len(imageMagic):]))
+	if size > int64(len(data)-before) {
+		return h, errImage
+	}
+	if err := json.Unmarshal(data[before:int64(before)+size], &h); err != nil {
+		return h, fmt.Errorf("decode the head of an image: %w", err)
+	}
+	if h.Format != imageFormat {
+		return h, errFormat
+	}
+	h.start = aligned(int64(before) + size)
+	if h.State < 0 || h.State > int64(len(data))-h.start || h.Keys < 0 || h.Search < 0 {
+		return h, errImage
+	}
+	return h, nil
+}
+
+// open reads an image's head and state.
+func (l *Log[S]) open(ctx context.Context, i Image) (head[S], imageHead, error) {
+	data, _, err := l.opt.Bucket.Get(ctx, i.key(), 0, i.Head)
+	if err != nil {
+		return head[S]{}, imageHead{}, fmt.Errorf("read an image: %w", err)
+	}
+	h, err := readImageHead(data)
+	if err == nil && h.Seq != i.Seq {
+		err = errImage
+	}
+	if err != nil {
+		return head[S]{}, h, err
+	}
+	state, err := l.opt.Imaging.Read(data[h.start : h.start+h.State : h.start+h.State])
+	if err != nil {
+		return head[S]{}, h, fmt.Errorf("read the state of an image: %w", err)
+	}
+	return head[S]{state: state, seq: h.Seq, time: h.Time, hash: h.Hash, status: h.Status}, h, nil
+}
+
+// nearest is the newest image at or before a commit, of those that are kept.
+func (c Control) nearest(seq uint64) (Image, bool) {
+	var found Image
+	for _, i := range c.Images {
+		if i.Seq <= seq && i.Seq > found.Seq {
+			found = i
+		}
+	}
+	if c.Image != nil && c.Image.Seq <= seq && c.Image.Seq > found.Seq {
+		found = *c.Image
+	}
+	return found, found.Seq > 0
+}

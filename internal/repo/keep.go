@@ -1,0 +1,140 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"rookery/internal/index"
+)
+
+// Fold moves the log outward: what is due, in one pass. Every step of it is idempotent and behind a
+// cursor of its own, so a pass may end anywhere, and several processes may fold at once (log.md §4).
+func (v *Vault) Fold(ctx context.Context, f Folding) error {
+	l := v.log
+	l.folding.Lock()
+	defer l.folding.Unlock()
+	if _, err := l.Read(ctx); err != nil {
+		return err
+	}
+	return errors.Join(
+		l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f), l.dropImages(ctx),
+		l.sweepLeftovers(ctx),
+	)
+}
+
+// foldImage puts an image if one is due, and names it when it may be named.
+func (v *Vault) foldImage(ctx context.Context, f Folding) error {
+	l := v.log
+	if l.publisher.waiting == nil && l.imageDue(l.head.Load(), f) {
+		h, found, err := v.searchedHead(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.publish(ctx, h, found); err != nil {
+			return err
+		}
+	}
+	return l.name(ctx, f)
+}
+
+// searchedHead is the newest state that is known, and the image of its search index. Where a text
+// cannot be read there is none of that, which is no reason for an image not to be.
+func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], []byte, error) {
+	v.searcher.listen()
+	if _, err := v.log.Read(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := v.searcher.take(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer v.searcher.release()
+	h := v.log.head.Load()
+	s, ok := v.searcher.at(h.state)
+	if !ok {
+		var err error
+		if s, err = v.bringForward(ctx, h.state); err != nil {
+			return h, nil, context.Cause(ctx)
+		}
+	}
+	return h, s.Search.AppendImage(nil), nil
+}
+
+// A Keeper folds a vault in the background.
+type Keeper struct {
+	vault *Vault
+	opt   KeeperOptions
+
+	closing sync.Once
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// KeeperOptions are what a Keeper is made with.
+type KeeperOptions struct {
+	Folding
+	Log *slog.Logger
+}
+
+// foldEvery is how often a Keeper looks whether something is due. A look costs nothing while nothing
+// is, but for one a minute, which finds what only time makes due.
+const (
+	foldEvery  = time.Second
+	sweepEvery = time.Minute
+)
+
+// Keep folds the vault in the background until Close.
+func (v *Vault) Keep(o KeeperOptions) *Keeper {
+	k := &Keeper{vault: v, opt: o, stop: make(chan struct{}), done: make(chan struct{})}
+	go k.run()
+	return k
+}
+
+// Close folds what is due, and stops. The followers of the vault must have been closed before, so that
+// their cursors stand where they stay. A second Close does nothing.
+func (k *Keeper) Close() {
+	k.closing.Do(func() { close(k.stop) })
+	<-k.done
+}
+
+func (k *Keeper) run() {
+	defer close(k.done)
+	often, seldom := time.NewTicker(foldEvery), time.NewTicker(sweepEvery)
+	defer often.Stop()
+	defer seldom.Stop()
+	for {
+		select {
+		case <-often.C:
+			if k.vault.foldDue(k.opt.Folding) {
+				k.fold()
+			}
+		case <-seldom.C:
+			k.fold()
+		case <-k.stop:
+			if k.vault.foldDue(k.opt.Folding) {
+				k.fold()
+			}
+			return
+		}
+	}
+}
+
+// fold makes one pass. What fails is tried again with the next one.
+func (k *Keeper) fold() {
+	ctx := context.Background()
+	if err := k.vault.Fold(ctx, k.opt.Folding); err != nil {
+		k.opt.Log.ErrorContext(ctx, "the log could not be folded",
+			slog.String("vault", k.vault.Name), slog.Any("cause", err))
+	}
+}
+
+// foldDue reports whether a pass has something to do, as far as is known without asking.
+func (v *Vault) foldDue(f Folding) bool {
+	l := v.log
+	l.folding.Lock()
+	defer l.folding.Unlock()
+	h := l.head.Load()
+	return l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
+}

@@ -1,0 +1,121 @@
+package repo
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// appendKeys writes keys as the section of an image: of each its hash and the digest of its request,
+// both with their lengths, its commit, its time in milliseconds, and the place of its answer.
+func appendKeys(b []byte, keys []keyEntry) []byte {
+	for _, k := range keys {
+		b = appendBytes(b, k.hash)
+		b = appendBytes(b, k.request)
+		b = binary.AppendUvarint(b, k.seq)
+		b = binary.AppendUvarint(b, uint64(k.time.UnixMilli()))
+		b = binary.AppendUvarint(b, k.answer.Run)
+		b = binary.AppendUvarint(b, uint64(k.answer.Part))
+	}
+	return b
+}
+
+func appendBytes(b, data []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(data))), data...)
+}
+
+// errKeys says that a section of keys is damaged.
+var errKeys = errors.New("the keys of an image are damaged")
+
+// readKeys reads what appendKeys wrote.
+func readKeys(data []byte) ([]keyEntry, error) {
+	r := keyReader{data: data}
+	var all []keyEntry
+	for len(r.data) > 0 && r.err == nil {
+		k := keyEntry{hash: r.bytes()}
+		k.request = r.bytes()
+		k.seq, k.time = r.number(), time.UnixMilli(int64(r.number())).UTC()
+		k.answer = Place{Run: r.number(), Part: int(r.number())}
+		all = append(all, k)
+	}
+	return all, r.err
+}
+
+// A keyReader reads one value after the other; after an error all are zero.
+type keyReader struct {
+	data []byte
+	err  error
+}
+
+func (r *keyReader) number() uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.data, r.err = nil, errKeys
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *keyReader) bytes() []byte {
+	n := r.number()
+	if n > uint64(len(r.data)) {
+		r.data, r.err = nil, errKeys
+		return nil
+	}
+	b := r.data[:n:n]
+	r.data = r.data[n:]
+	return b
+}
+
+// keysOf are the keys that an image holds. Where it cannot be read, the log of the last day tells them
+// too.
+func (l *Log[S]) keysOf(i Image, h imageHead) func(context.Context) ([]keyEntry, error) {
+	return func(ctx context.Context) ([]keyEntry, error) {
+		data, _, err := l.opt.Bucket.Get(ctx, i.key(), h.keysAt(), h.Keys)
+		if err == nil && int64(len(data)) == h.Keys {
+			if keys, err := readKeys(data); err == nil {
+				return keys, nil
+			}
+		}
+		return l.keysInLog(ctx, i.Seq)
+	}
+}
+
+// keysInLog are the keys of the last day's commits up to one.
+func (l *Log[S]) keysInLog(ctx context.Context, upTo uint64) ([]keyEntry, error) {
+	from, err := l.seqAt(ctx, upTo, l.opt.Now().Add(-keyLife))
+	if err != nil {
+		return nil, fmt.Errorf("find the keys of the last day: %w", err)
+	}
+	var k keyring
+	for r, err := range l.stored(ctx, from+1) {
+		if err != nil {
+			return nil, err
+		}
+		if r.First > upTo {
+			break
+		}
+		for _, e := range r.keys() {
+			k.add(e, l.opt.Now())
+		}
+	}
+	return k.entries(upTo, l.opt.Now()), nil
+}
+
+// keys are those of the run's commits. The answer is the last part of its commit.
+func (r *run) keys() []keyEntry {
+	var all []keyEntry
+	at := Place{Run: r.First}
+	for i, c := range r.Commits {
+		at.Part += len(c.Parts)
+		if c.KeyHash == nil {
+			continue
+		}
+		u := usedKey{r.First + uint64(i), c.Time, c.KeyReq, Place{at.Run, at.Part - 1}}
+		all = append(all, keyEntry{c.KeyHash, u})
+	}
+	return all
+}

@@ -1,0 +1,123 @@
+package repo
+
+import "context"
+
+// A base is the image that a head goes on from.
+type base struct {
+	image Image
+	head  imageHead
+}
+
+// imaged is the head of the newest image that can be used, of those that are not beyond a commit; an
+// empty one if there is none.
+func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
+	if l.opt.Imaging == nil {
+		return l.empty()
+	}
+	c, err := l.Control(ctx)
+	if err != nil {
+		return l.empty() // who reads the log next is told why
+	}
+	h, from, ok := l.newestImage(ctx, c, upTo)
+	if h.control = c; !ok {
+		return h
+	}
+	l.base.Store(&from)
+	l.keys.begin(l.keysOf(from.image, from.head))
+	l.opt.Imaged(h.state)
+	return h
+}
+
+// newestImage opens the newest image that can be used, of those that are not beyond a commit. Where
+// there is none, the head is empty.
+func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[S], base, bool) {
+	for ctx.Err() == nil {
+		i, ok := c.nearest(upTo)
+		if !ok {
+			break
+		}
+		h, own, err := l.open(ctx, i)
+		if err == nil {
+			return h, base{i, own}, true
+		}
+		if c.Image != nil && i.Seq == c.Image.Seq {
+			l.unusable.Store(i.Seq) // so that folding makes another
+		}
+		upTo = i.Seq - 1
+	}
+	return l.empty(), base{}, false
+}
+
+// leap brings a head that is far behind a tail forward. It reports whether the tail is of no use any
+// more, because the head has gone on, or the runs between have left the table.
+func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) {
+	if l.opt.Imaging == nil {
+		return false, nil
+	}
+	_, gap := t.gap(after)
+	long := !t.ended && t.size >= longTail && l.opt.Untold != nil
+	if t.ended && t.control.Low <= after || !t.ended && !gap && !long {
+		return false, nil
+	}
+	c := t.control
+	if !t.ended {
+		var err error
+		if c, err = l.Control(ctx); err != nil {
+			return false, err
+		}
+	}
+	if l.toImage(ctx, c, max(after, t.last())) {
+		return true, nil
+	}
+	if c.Low <= after {
+		return false, nil
+	}
+	return true, l.throughSegments(ctx, after, c.Low)
+}
+
+// last is the last commit of the tail, 0 of none.
+func (t *tail) last() uint64 {
+	if len(t.runs) == 0 {
+		return 0
+	}
+	return t.runs[len(t.runs)-1].Last
+}
+
+// toImage makes the image in force the head, if it is beyond a commit. A log whose commits somebody
+// must be told of one by one does not.
+func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
+	if l.opt.Untold == nil || c.Image == nil || c.Image.Seq <= beyond ||
+		c.Image.Seq > l.opt.Untold() {
+		return false
+	}
+	h, own, err := l.open(ctx, *c.Image)
+	if err != nil {
+		l.unusable.Store(c.Image.Seq)
+		return false
+	}
+	l.advancing.Lock()
+	defer l.advancing.Unlock()
+	if now := l.head.Load(); now.seq >= h.seq {
+		return true
+	} else if h.control = c; now.control.newerThan(c) {
+		h.control = now.control
+	}
+	l.keys.begin(l.keysOf(*c.Image, own))
+	l.base.Store(&base{*c.Image, own})
+	l.head.Store(&h)
+	l.opt.Imaged(h.state)
+	return true
+}
+
+// throughSegments takes the runs up to a commit from segments, one after the other.
+func (l *Log[S]) throughSegments(ctx context.Context, after, upTo uint64) error {
+	for r, err := range l.segments.from(ctx, after+1, upTo) {
+		if err != nil {
+			return err
+		}
+		if _, err := l.advance(ctx, &tail{runs: []*run{r}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

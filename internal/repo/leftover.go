@@ -1,0 +1,105 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/table"
+)
+
+const payloadPrefix = "payload/"
+
+// sweepLeftovers deletes once a day what nothing names: payloads of appends that were lost or whose
+// runs are in segments, images that never came into force, items below the low mark. An append is sent
+// for five minutes after its payload was put, so what is a day old is nobody's (log.md §2.4).
+func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
+	now := l.opt.Now().UTC()
+	c, err := l.Control(ctx)
+	if err != nil {
+		return err
+	}
+	last := c.Swept
+	if last.IsZero() {
+		last = c.Made
+	}
+	if now.Sub(last) < leftoverLife {
+		return nil
+	}
+	err = errors.Join(
+		l.sweepObjects(ctx, payloadPrefix, now, func(key string) (bool, error) {
+			return l.namesPayload(ctx, c, key)
+		}),
+		l.sweepObjects(ctx, imagePrefix, now, func(key string) (bool, error) {
+			return c.namesImage(key), nil
+		}),
+		l.removeItems(ctx, c.Low),
+	)
+	if err != nil {
+		return err
+	}
+	return l.Change(ctx, func(c *Control) bool {
+		c.Swept = now
+		return true
+	})
+}
+
+// sweepObjects deletes the objects under a prefix that are a day old and that nothing names.
+func (l *Log[S]) sweepObjects(
+	ctx context.Context, prefix string, now time.Time, named func(key string) (bool, error),
+) error {
+	var old []blob.Object
+	for o, err := range l.opt.Bucket.List(ctx, prefix) {
+		if err != nil {
+			return fmt.Errorf("look for leftovers: %w", err)
+		}
+		if now.Sub(o.Modified) >= leftoverLife {
+			old = append(old, o)
+		}
+	}
+	for _, o := range old {
+		is, err := named(o.Key)
+		if err == nil && !is {
+			err = l.opt.Bucket.Delete(ctx, o.Key)
+		}
+		if err != nil {
+			return fmt.Errorf("delete a leftover: %w", err)
+		}
+	}
+	return nil
+}
+
+// namesPayload reports whether a run of the table has its payload in an object.
+func (l *Log[S]) namesPayload(ctx context.Context, c Control, key string) (bool, error) {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(key, payloadPrefix), "-")
+	first, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || first <= c.Low {
+		return err != nil, nil // what has another name is none of ours
+	}
+	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
+	if errors.Is(err, table.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	r, _, err := readItem(it.Data)
+	return err != nil || r.Object == key, err
+}
+
+// namesImage reports whether the control item names an image, or may come to name it.
+func (c Control) namesImage(key string) bool {
+	if c.Image == nil || c.Image.key() == key {
+		return true
+	}
+	for _, i := range c.Images {
+		if i.key() == key {
+			return true
+		}
+	}
+	return false
+}

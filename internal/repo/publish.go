@@ -1,0 +1,146 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"rookery/internal/blob"
+)
+
+// publishEvery is how long an image is waited for at most that is due by the number of commits, while
+// what came since is little beside the image.
+const publishEvery = time.Minute
+
+// A publisher is what one process remembers of the images that it puts. It is used by one pass of
+// folding at a time.
+type publisher struct {
+	waiting *Image    // it is there, and followers have not passed it yet
+	weight  int64     // of the head then
+	at      time.Time // when it was put
+}
+
+// imageDue reports whether an image is due: 500 commits or 1 MB behind the one in force, and a tenth
+// of its size, or a minute after the last one (log.md §4).
+func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
+	from := uint64(0)
+	if h.control.Image != nil {
+		from = h.control.Image.Seq
+	}
+	if h.seq > 0 && from == l.unusable.Load() && from > 0 {
+		return true
+	}
+	commits, weight := h.seq-min(from, h.seq), h.weight-l.publisher.weight
+	if f.All || commits == 0 {
+		return commits > 0
+	}
+	if commits < foldCommits && weight < foldBytes {
+		return false
+	}
+	return h.control.Image == nil || weight >= h.control.Image.Size/10 ||
+		l.opt.Now().Sub(l.publisher.at) >= publishEvery
+}
+
+// publish puts an image of a head, with what a search of it needs, nil if that is not to be had. It is
+// named when every follower has passed it.
+func (l *Log[S]) publish(ctx context.Context, h *head[S], search []byte) error {
+	if err := l.keys.need(ctx); err != nil {
+		return err
+	}
+	state := l.opt.Imaging.Append(nil, h.state)
+	keys := appendKeys(nil, l.keys.entries(h.seq, l.opt.Now()))
+	own := imageHead{
+		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status,
+		State: int64(len(state)), Keys: int64(len(keys)), Search: int64(len(search)),
+	}
+	data, err := own.appendImage(nil, state, keys, search)
+	if err != nil {
+		return err
+	}
+	placed, err := readImageHead(data)
+	if err != nil {
+		return err
+	}
+	i := Image{
+		Format: imageFormat, Seq: h.seq, Time: h.time, Head: placed.start + placed.State,
+		Size: int64(len(data)),
+	}
+	if _, err := l.opt.Bucket.Put(ctx, i.key(), data, blob.Always); err != nil {
+		return notFolded(err)
+	}
+	l.publisher = publisher{&i, h.weight, l.opt.Now()}
+	return nil
+}
+
+// name puts the image that waits in force, if every follower has passed it. So a process that starts
+// from an image has never to tell a follower of what came before it.
+func (l *Log[S]) name(ctx context.Context, f Folding) error {
+	i := l.publisher.waiting
+	if i == nil {
+		return nil
+	}
+	now, behind := l.opt.Now().UTC(), false
+	err := l.Change(ctx, func(c *Control) bool {
+		if behind = c.behind(f) < i.Seq; behind {
+			return false
+		}
+		return c.supersede(*i, now)
+	})
+	if err == nil && !behind {
+		l.publisher.waiting = nil
+		l.unusable.CompareAndSwap(i.Seq, 0)
+	}
+	return err
+}
+
+// supersede puts an image in force. The one before stays for an hour, for somebody may have read of it
+// just now; the first of a month stays, so that what was can be seen without folding all of it again.
+func (c *Control) supersede(i Image, now time.Time) bool {
+	if c.Image != nil {
+		if c.Image.Seq > i.Seq {
+			return false
+		}
+		if old := *c.Image; old.Seq < i.Seq {
+			if c.hasOf(old.Time) {
+				old.Until = now.Add(imageLife)
+			}
+			c.Images = append(c.Images, old)
+		}
+	}
+	c.Image = &i
+	return true
+}
+
+// hasOf reports whether an image of the month of a time is kept.
+func (c *Control) hasOf(t time.Time) bool {
+	year, month, _ := t.UTC().Date()
+	return slices.ContainsFunc(c.Images, func(i Image) bool {
+		y, m, _ := i.Time.UTC().Date()
+		return i.Until.IsZero() && y == year && m == month
+	})
+}
+
+// dropImages deletes the images whose time is over. They leave the control item first.
+func (l *Log[S]) dropImages(ctx context.Context) error {
+	now := l.opt.Now()
+	over := func(i Image) bool { return !i.Until.IsZero() && !now.Before(i.Until) }
+	if !slices.ContainsFunc(l.head.Load().control.Images, over) {
+		return nil
+	}
+	var gone []Image
+	err := l.Change(ctx, func(c *Control) bool {
+		gone = nil
+		c.Images = slices.DeleteFunc(slices.Clone(c.Images), func(i Image) bool {
+			if over(i) {
+				gone = append(gone, i)
+			}
+			return over(i)
+		})
+		return len(gone) > 0
+	})
+	for _, i := range gone {
+		err = errors.Join(err, l.opt.Bucket.Delete(ctx, i.key()))
+	}
+	return err
+}

@@ -1,0 +1,222 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+)
+
+// segments are the segments of a log, as one process knows them. They are found by their names: each
+// is named by its first commit, and reaches to the next one.
+type segments struct {
+	bucket blob.Bucket
+	code   *codec
+
+	mu     sync.Mutex
+	listed bool
+	firsts []uint64 // sorted
+	dirs   *simplelru.LRU[uint64, *directory]
+}
+
+const (
+	// mostDirectories is how many directories are kept, each of which has some 50 KB.
+	mostDirectories = 64
+
+	// firstLook is how many bytes of a segment are read for its directory.
+	firstLook = 64 << 10
+)
+
+// errNoSegment says that no segment holds a commit.
+var errNoSegment = errors.New("no segment holds it")
+
+func newSegments(bucket blob.Bucket, code *codec) *segments {
+	dirs, err := simplelru.NewLRU[uint64, *directory](mostDirectories, nil)
+	if err != nil {
+		panic(err) // never: the size is positive
+	}
+	return &segments{bucket: bucket, code: code, dirs: dirs}
+}
+
+// run reads the run that holds a commit: one read, if the directory of its segment is known.
+func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
+	d, err := s.holding(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := d.holding(seq)
+	if !ok {
+		return nil, errNoSegment
+	}
+	at := d.Runs[i]
+	data, _, err := s.bucket.Get(ctx, segmentKey(d.First), d.start+at.Off, at.Len)
+	if err != nil {
+		s.forget()
+		return nil, segmentUnread(d.First, err)
+	}
+	r, err := s.code.readStored(data, at)
+	if err != nil {
+		return nil, brokenSegment(d.First, err)
+	}
+	return r, nil
+}
+
+// holding is the directory of the segment that holds a commit. One that another process wrote since
+// is found by looking again.
+func (s *segments) holding(ctx context.Context, seq uint64) (*directory, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for fresh := false; ; fresh = true {
+		if !s.listed || fresh {
+			if err := s.list(ctx); err != nil {
+				return nil, err
+			}
+		}
+		i, found := slices.BinarySearch(s.firsts, seq)
+		if !found {
+			i--
+		}
+		if i >= 0 {
+			d, err := s.directory(ctx, s.firsts[i])
+			if err == nil && d.Last >= seq || fresh || err != nil && !errors.Is(err, blob.ErrNotExist) {
+				return d, err
+			}
+		}
+		if fresh {
+			return nil, errNoSegment
+		}
+	}
+}
+
+// list reads the names. The caller holds mu.
+func (s *segments) list(ctx context.Context) error {
+	var firsts []uint64
+	for o, err := range s.bucket.List(ctx, segmentPrefix) {
+		if err != nil {
+			return segmentUnread(0, err)
+		}
+		first, err := strconv.ParseUint(strings.TrimPrefix(o.Key, segmentPrefix), 10, 64)
+		if err == nil {
+			firsts = append(firsts, first)
+		}
+	}
+	s.firsts, s.listed = firsts, true
+	return nil
+}
+
+// directory reads the directory of a segment. The caller holds mu.
+func (s *segments) directory(ctx context.Context, first uint64) (*directory, error) {
+	if d, ok := s.dirs.Get(first); ok {
+		return d, nil
+	}
+	d, err := s.look(ctx, first, firstLook)
+	if err != nil {
+		return nil, err
+	}
+	s.dirs.Add(first, d)
+	return d, nil
+}
+
+// look reads a directory by the first bytes of its segment: n of them, or as many as there turn out
+// to be needed.
+func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory, error) {
+	head, _, err := s.bucket.Get(ctx, segmentKey(first), 0, n)
+	if err != nil {
+		return nil, segmentUnread(first, err)
+	}
+	d, err := readDirectory(head)
+	if errors.Is(err, errShort) && n == firstLook {
+		size, _ := directorySize(head)
+		return s.look(ctx, first, size)
+	}
+	if err != nil {
+		return nil, brokenSegment(first, err)
+	}
+	return d, nil
+}
+
+// wrote makes a segment known that is there now.
+func (s *segments) wrote(d *directory) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i, found := slices.BinarySearch(s.firsts, d.First); s.listed && !found {
+		s.firsts = slices.Insert(s.firsts, i, d.First)
+	}
+	s.dirs.Remove(d.First)
+}
+
+// forget makes what is known be looked up anew.
+func (s *segments) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed = false
+	s.dirs.Purge()
+}
+
+// from yields the runs from the one that holds a commit on, as far as segments hold them: each
+// segment is read as a whole. It ends with the first error.
+func (s *segments) from(ctx context.Context, seq, upTo uint64) iter.Seq2[*run, error] {
+	return func(yield func(*run, error) bool) {
+		for seq = max(seq, 1); seq <= upTo; {
+			d, err := s.holding(ctx, seq)
+			if errors.Is(err, errNoSegment) {
+				err = damaged(seq, err)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !s.all(ctx, d, seq, yield) {
+				return
+			}
+			seq = d.Last + 1
+		}
+	}
+}
+
+// all yields the runs of a segment, from the one that holds a commit on.
+func (s *segments) all(
+	ctx context.Context, d *directory, seq uint64, yield func(*run, error) bool,
+) bool {
+	first, _ := d.holding(seq)
+	start := d.start + d.Runs[first].Off
+	data, _, err := s.bucket.Get(ctx, segmentKey(d.First), start, -1)
+	if err != nil {
+		s.forget()
+		return yield(nil, segmentUnread(d.First, err))
+	}
+	for _, at := range d.Runs[first:] {
+		if at.Len > int64(len(data)) {
+			return yield(nil, brokenSegment(d.First, errors.New("it is cut off")))
+		}
+		r, err := s.code.readStored(data[:at.Len:at.Len], at)
+		if err != nil {
+			return yield(nil, brokenSegment(d.First, err))
+		}
+		if data = data[at.Len:]; !yield(r, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// segmentUnread is the fault of a segment that cannot be read just now, or is gone.
+func segmentUnread(first uint64, err error) error {
+	err = fmt.Errorf("read segment %d: %w", first, err)
+	if errors.Is(err, blob.ErrNotExist) {
+		return fault.New(fault.IndexError, "a part of the log is missing at %s", Version(first)).
+			Fix("rookery doctor").Because(err)
+	}
+	return fault.New(fault.Unavailable, "a part of the log cannot be read just now").
+		After(time.Second).Because(err)
+}

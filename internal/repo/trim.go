@@ -1,0 +1,89 @@
+package repo
+
+import (
+	"context"
+	"time"
+
+	"rookery/internal/table"
+)
+
+// trim lets log items leave the table that every cursor passed an hour ago, the low mark first.
+func (l *Log[S]) trim(ctx context.Context, f Folding) error {
+	now, low, risen := l.opt.Now().UTC(), uint64(0), false
+	err := l.Change(ctx, func(c *Control) bool {
+		marked := c.mark(f, now)
+		low, risen = c.Low, false
+		for len(c.Passed) > 0 && now.Sub(c.Passed[0].At) >= itemLife {
+			low, risen = c.Passed[0].Seq, true
+			c.Low, c.Passed = low, c.Passed[1:]
+		}
+		return marked || risen
+	})
+	if err != nil || !risen {
+		return err
+	}
+	return l.removeItems(ctx, low)
+}
+
+// mark notes down how far all cursors are, if that is worth a note. It reports whether it did.
+func (c *Control) mark(f Folding, now time.Time) bool {
+	last := Mark{Seq: c.Low}
+	if n := len(c.Passed); n > 0 {
+		last = c.Passed[n-1]
+	}
+	passed := c.passed(f)
+	if passed <= last.Seq || len(c.Passed) >= mostMarks || now.Sub(last.At) < markEvery {
+		return false
+	}
+	c.Passed = append(c.Passed, Mark{passed, now})
+	return true
+}
+
+// passed is the commit that every cursor has passed.
+func (c *Control) passed(f Folding) uint64 {
+	passed := c.Cursors[segmentsCursor].Seq
+	if c.Image == nil {
+		return 0
+	}
+	return min(passed, c.Image.Seq, c.behind(f))
+}
+
+// behind is the commit that the consumers beside the log's own have passed.
+func (c *Control) behind(f Folding) uint64 {
+	passed := uint64(maxSeq)
+	for _, name := range f.Behind {
+		passed = min(passed, c.Cursors[name].Seq)
+	}
+	return passed
+}
+
+// removeItems removes the items of the runs that end at a commit or before. What came late to a place
+// below the low mark goes with them.
+func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
+	var ops []table.Op
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(low)) {
+		if err != nil {
+			return unreadable(err)
+		}
+		if r, _, err := readItem(it.Data); err == nil && r.Last > low {
+			continue // a cursor may stand in the middle of a run
+		}
+		if ops = append(ops, table.Remove(it.Key)); len(ops) == table.MaxOps {
+			if err := l.remove(ctx, ops); err != nil {
+				return err
+			}
+			ops = nil
+		}
+	}
+	return l.remove(ctx, ops)
+}
+
+func (l *Log[S]) remove(ctx context.Context, ops []table.Op) error {
+	if len(ops) == 0 {
+		return nil
+	}
+	if err := l.opt.Table.Commit(ctx, ops...); err != nil {
+		return notFolded(err)
+	}
+	return nil
+}
