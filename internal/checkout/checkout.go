@@ -26,6 +26,9 @@ const (
 	auditCursor = "audit"
 )
 
+// Cursors are the names of the cursors, behind which the log must not be trimmed.
+func Cursors() []string { return []string{filesCursor, auditCursor} }
+
 // Files are where a checkout lies: a folder.
 type Files interface {
 	blob.Bucket

@@ -26,7 +26,7 @@ type Control struct {
 	Images  []Image           `json:"images,omitempty"` // earlier ones that are still there
 	Passed  []Mark            `json:"passed,omitempty"` // log items that may leave the table, oldest first
 	Swept   time.Time         `json:"swept,omitzero"`   // when leftovers were looked for last
-	Sweep   *Sweep            `json:"sweep,omitempty"` // the result of the last one
+	Sweep   *Sweep            `json:"sweep,omitempty"`  // the result of the last one
 	Noticed *Noticed          `json:"noticed,omitempty"`
 	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
 }

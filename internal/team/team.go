@@ -47,6 +47,7 @@ type opened struct {
 	once   sync.Once
 	vault  *repo.Vault
 	folder *checkout.Checkout // nil where there are no folders
+	keeper *repo.Keeper
 	err    error
 }
 
@@ -168,17 +169,37 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		return err
 	}
 	o.vault = v
-	if !t.opt.Folders {
-		return nil
+	keep := repo.KeeperOptions{Log: t.opt.Log}
+	if t.opt.Folders {
+		keep.Behind = checkout.Cursors()
+		if o.folder, err = t.checkOut(ctx, v); err != nil {
+			return err
+		}
 	}
-	files, ok := blob.Sub(t.opt.Bucket, "vaults/"+e.Name+"/notes").(checkout.Files)
+	o.keeper = v.Keep(keep)
+	return nil
+}
+
+// checkOut opens the folder of a vault.
+func (t *Team) checkOut(ctx context.Context, v *repo.Vault) (*checkout.Checkout, error) {
+	files, ok := blob.Sub(t.opt.Bucket, "vaults/"+v.Name+"/notes").(checkout.Files)
 	if !ok {
-		return fmt.Errorf("the bucket is no folder")
+		return nil, fmt.Errorf("the bucket is no folder")
 	}
-	o.folder, err = checkout.Open(ctx, v, checkout.Options{
+	return checkout.Open(ctx, v, checkout.Options{
 		Files: files, Log: t.opt.Log, Now: t.opt.Now,
 	})
-	return err
+}
+
+// close finishes what the vault does in the background: the folder first, for what is folded lies
+// behind it.
+func (o *opened) close() {
+	if o.folder != nil {
+		o.folder.Close()
+	}
+	if o.keeper != nil {
+		o.keeper.Close()
+	}
 }
 
 func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
@@ -198,9 +219,7 @@ func (t *Team) Close() {
 	t.mu.Unlock()
 	for _, o := range open {
 		o.once.Do(func() {}) // one that is just being opened is closed as well
-		if o.folder != nil {
-			o.folder.Close()
-		}
+		o.close()
 	}
 }
 
@@ -269,7 +288,7 @@ func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.folder.Close()
+	o.close()
 	left, err := o.folder.Clear(ctx)
 	t.mu.Lock()
 	delete(t.open, partOf(old.Name, old.Incarnation))
