@@ -63,13 +63,14 @@ func (t texts) at(i int) string {
 	return t.bytes[begin:end]
 }
 
-func (t texts) hasEmpty() bool {
-	for i := range t.len() {
-		if t.at(i) == "" {
-			return true
+// ascend reports whether the texts are sorted, and each there once.
+func (t texts) ascend() bool {
+	for i := 1; i < t.len(); i++ {
+		if t.at(i) <= t.at(i-1) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // search is the position of the first text of a sorted list that is not before another.
@@ -184,6 +185,31 @@ func (l *flatLister) ends() []byte {
 		return nil
 	}
 	return appendNumber(l.done, len(l.files)/4)
+}
+
+// sound reports whether the list is one that newFlat could have made.
+func (f *flat) sound() bool {
+	return f.names.ascend() && (f.names.len() == 0 || f.names.at(0) != "") && f.paths.ascend() &&
+		f.ends.len() == f.names.len() && f.ends.spans(f.files.len()) && f.ascends()
+}
+
+// ascends reports whether each name has files, each once and in order, of those that there are.
+func (f *flat) ascends() bool {
+	for i := range f.ends.len() {
+		begin, end := f.ends.span(i)
+		last := -1
+		for at := begin; at < end; at++ {
+			file := f.files.at(at)
+			if file <= last || file >= f.paths.len() {
+				return false
+			}
+			last = file
+		}
+		if begin == end {
+			return false
+		}
+	}
+	return true
 }
 
 // A flatCursor stands at an entry of a flat, or behind all.

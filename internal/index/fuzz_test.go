@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -56,4 +57,24 @@ func requireFold(t require.TestingT, commits []index.Commit) {
 		x = x.With(c)
 		require.Equal(t, imageOf(x), imageOf(index.Build(slices.Values(commits[:i+1]))))
 	}
+}
+
+// FuzzReadImage says that an image that is damaged is an error: never a panic, nor much memory. What
+// has the right sum is an index of which an image can be made, that can be read.
+func FuzzReadImage(f *testing.F) {
+	f.Add(index.Empty().AppendImage(nil))
+	f.Add(index.Build(slices.Values(goldenCommits())).AppendImage(nil))
+	f.Add(of([]string{"a.md", noteTexts[8]}).AppendImage(nil))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, image := range [][]byte{data, sealed(data)} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			x, err := index.ReadImage(image)
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20+64*len(image)))
+			if err == nil {
+				reread(t, x)
+			}
+		}
+	})
 }

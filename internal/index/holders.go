@@ -21,6 +21,11 @@ type heldList struct {
 	paths texts
 }
 
+// sound reports whether each id has a path, and the ids are sorted.
+func (l heldList) sound() bool {
+	return l.ids.ascend() && l.files.len() == l.ids.len() && l.files.below(l.paths.len())
+}
+
 func newHolders(list heldList) holders {
 	return holders{list, *btree.NewMap[string, string](degree)}
 }

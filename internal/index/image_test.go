@@ -1,16 +1,13 @@
 package index_test
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -46,6 +43,43 @@ func TestAnImageIsTheIndex(t *testing.T) {
 	})
 }
 
+// numberedNote is a note of a vault of many, as it is the nth time that it is written.
+func numberedNote(i, nth int) []string {
+	return []string{fmt.Sprintf("n/%03d.md", i), fmt.Sprintf(
+		"---\ntype: person\nalias: called %d\n---\n## S\n- @due(2026-03-%02d) word %d [[n/%03d]] #tag\n- @level(%d) x\n"+
+			strings.Repeat("- @flag again\n", 6),
+		i, (i+nth)%28+1, nth, (i+7*nth)%600, i%(nth+5))}
+}
+
+// TestManyEntries is of a vault so large that what Build makes is a list, as in an image, over which
+// later commits lie; of the last ones so many that the list is made anew.
+func TestManyEntries(t *testing.T) {
+	commits := []index.Commit{commit(1, "schema.yaml", schemaTexts[5])}
+	for nth := range 3 {
+		var pairs []string
+		for i := range 600 {
+			if i%4 != 0 || nth == 0 {
+				pairs = append(pairs, numberedNote(i, nth)...)
+			}
+		}
+		commits = append(commits, commit(uint64(len(commits)+1), pairs...))
+	}
+	commits = append(commits, commit(5, "n/003.md", "-", "n/004.md", "new\n", "schema.yaml", schemaTexts[6]))
+	x := index.Empty()
+	for i, c := range commits {
+		x = x.With(c)
+		built := index.Build(slices.Values(commits[:i+1]))
+		y := reread(t, x)
+		require.Equal(t, imageOf(x), imageOf(built))
+		require.Equal(t, imageOf(x), imageOf(y))
+		require.Equal(t, x.AppendImage(nil), built.AppendImage(nil))
+		require.Equal(t, x.AppendImage(nil), y.AppendImage(nil))
+		if i%2 == 1 {
+			x = y
+		}
+	}
+}
+
 // TestABuilderGoesOnFromAnImage, and the index of the image stays as it was.
 func TestABuilderGoesOnFromAnImage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,6 +96,46 @@ func TestABuilderGoesOnFromAnImage(t *testing.T) {
 		require.Equal(t, whole.AppendImage(nil), y.AppendImage(nil))
 		require.Equal(t, before, x.AppendImage(nil))
 	})
+}
+
+// TestImagesOfIDsThatTwoHave is of ids that a log should not have, and which are kept nevertheless.
+func TestImagesOfIDsThatTwoHave(t *testing.T) {
+	given := func(c index.Commit, ids ...string) index.Commit {
+		c.Changes[0].TraitIDs = ids
+		return c
+	}
+	commits := []index.Commit{
+		given(commit(1, "a.md", noteTexts[8]), "one", "", "one"),
+		given(commit(2, "b.md", noteTexts[11]), "", "one", "two"),
+		given(commit(3, "c.md", noteTexts[9]), "two", "three", "four"),
+		commit(4, "b.md", "-"),
+		commit(5, "other.md", noteTexts[8]),
+		commit(6, "a.md", noteTexts[9]),
+	}
+	x := index.Empty()
+	for i, c := range commits {
+		x = reread(t, x.With(c))
+		built := index.Build(slices.Values(commits[:i+1]))
+		require.Equal(t, imageOf(built), imageOf(x))
+		require.Equal(t, built.AppendImage(nil), x.AppendImage(nil))
+		if n, _ := x.Note("a.md"); i < 5 {
+			require.Equal(t, []string{"one", "", "one"}, n.TraitIDs())
+		}
+	}
+}
+
+// TestTimesOfOtherZonesHaveTheSameImage, for one instant is one state.
+func TestTimesOfOtherZonesHaveTheSameImage(t *testing.T) {
+	x := of([]string{"a.md", noteTexts[10]})
+	n, _ := x.Note("a.md")
+	image := func(zone *time.Location) []byte {
+		past := *n.Past()
+		past.Note.Created, past.Note.Modified = past.Note.Created.In(zone), past.Note.Modified.In(zone)
+		c := commit(2, "a.md", noteTexts[10])
+		c.Time, c.Changes[0].Past = c.Time.In(zone), &past
+		return x.With(c).AppendImage(nil)
+	}
+	require.Equal(t, image(time.UTC), image(time.FixedZone("east", 3600)))
 }
 
 // TestAppendImage leaves what stands before it.
@@ -109,106 +183,4 @@ func TestImagesOfOtherFormats(t *testing.T) {
 	_, err = index.ReadImage([]byte("something else altogether"))
 	require.Error(t, err)
 	require.NotErrorIs(t, err, index.ErrFormat)
-}
-
-var update = flag.Bool("update", false, "write the golden image anew")
-
-// goldenCommits are of a small vault that has of everything: all kinds of fields and annotations,
-// sections and objects in them, references, tags, days, pins, two who want the same one, what an audit
-// log tells, notes that do not parse, other scripts, files that are no notes, and what moved.
-func goldenCommits() []index.Commit {
-	const schema = `types:
-  person: {name_field: name, fields: {name: string, boss: ref, friends: "ref[]", born: date}, traits: [due]}
-  task: {fields: {at: datetime, on: "date[]"}}
-traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, seen: datetime}
-`
-	commits := []index.Commit{
-		commit(1, ".raven/audit.log", auditTexts[1]+
-			`{"ts":"2025-02-01T10:00:00Z","op":"create","entity":"trait","id":"due-1","parent":"b#s",`+
-			`"trait":"due","content":"told","line":9}`+"\n"+
-			`{"ts":"2025-02-02T10:00:00Z","op":"create","entity":"object","id":"later#told"}`+"\n"+
-			`{"ts":"2025-02-03T10:00:00Z","op":"create","entity":"trait","id":"flag-1","parent":"later",`+
-			`"trait":"flag","content":"later","line":3}`+"\n"),
-		commit(2, "schema.yaml", schema, "raven.yaml", "daily_directory: days\n",
-			"rookery.yaml", "language: german\n"),
-		commit(3, "people/Zoë.md", "---\ntype: person\nname: Zoë Ångström\nalias: [Zo, \"[[b]]\"]\nboss: b\n"+
-			"friends: [a, x/é]\nborn: 1990-01-02\ndue: 2026-03-05\nnumber: 4.5\nyes: true\nno: false\n"+
-			"nothing:\nempty: []\nnested: [1, [x, [[b]], null], true]\n---\n# Zoë\n\n日本語 #tag [[b|shown]]\n"),
-		commit(4, "b.md", "# Bee\n\n## S\n\n- @due(2026-03-02) @flag same [[people/Zoë]] [[nowhere]] #tag #früh\n"+
-			"- @due(2026-03-02) same\n- @id(pin) @level(3) pinned\n- @unknown(x) and @owner([[a]])\n\n"+
-			"## Meeting\n::task(id=one, at=2026-03-04T10:00, on=[2026-03-04, 2026-03-06], boss=[[a]], n=3)\n\n"+
-			"### S\n\n- @owner([[people/Zoë]], [[b]]) @seen(2026-03-02T10:00) x\n- @level([a, \"b, c\"]) list\n"),
-		commit(5, "a.md", "- @id(pin) @flag wants it too\n- @due @flag(false)\n", "days/2026-03-02.md", "[[2026-03-03]]\n",
-			"broken.md", "---\na: [\n---\n@flag [[b]]\n", "x/é.md", "---\ntype: ghost\n---\n", "A.md", "other\n"),
-		commit(6, "_folder.md", "---\ntype: person\n---\n", "moved.md", noteTexts[9], "b2.md", noteTexts[10]),
-		commit(7, "kept/moved.md", noteTexts[9]+"more\n", "moved.md", "-"),
-	}
-	commits[6].Changes[0].From = "moved.md"
-	return commits
-}
-
-// answers are what an index says, as a text that a person can compare.
-func answers(x *index.Index) string {
-	var b strings.Builder
-	m := imageOf(x)
-	m.Files, m.Notes, m.Traits = nil, nil, nil
-	sums, _ := json.MarshalIndent(m, "", " ")
-	fmt.Fprintf(&b, "%s\n%s\n", sums, x.Time())
-	for f := range x.Files() {
-		fmt.Fprintf(&b, "\n%s: %d %x %v %d\n", f.Path, f.Size, f.Digest, f.Body, f.Version)
-		if f.Note != nil {
-			describe(&b, f.Note)
-		}
-	}
-	return b.String()
-}
-
-func describe(b *strings.Builder, n *index.Note) {
-	fmt.Fprintf(b, "%q is %q: %q %q %d %d %d\n", n.DeclaredType, n.Type, n.Title, n.TitleSlug,
-		n.LineCount, n.BodyStart, n.BodyLine)
-	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine)
-	for _, f := range n.Fields {
-		fmt.Fprintf(b, "field %#v\n", f)
-	}
-	for _, s := range n.Sections {
-		fmt.Fprintf(b, "section %q %q %q %q %d %d %d %d %v\n", s.Slug, s.Title, s.DeclaredType, s.Type,
-			s.Parent, s.Line, s.LineEnd, s.SubtreeEnd, *s.Times)
-		for _, f := range s.Fields {
-			fmt.Fprintf(b, "  field %#v\n", f)
-		}
-	}
-	for _, t := range n.Annotations {
-		fmt.Fprintf(b, "@%s %q %#v %v at %d:%d in %d, %s, pin %q %v: %q %q %v\n", t.Type, t.Raw, t.Value(),
-			t.Defined, t.Line, t.Position, t.Scope, t.ID, t.Pin(), t.Pinned(), t.Content, t.ContentText, *t.Times)
-	}
-	for _, r := range n.Refs {
-		fmt.Fprintf(b, "[[%s|%s]] %+v\n", r.Target, r.Display,
-			[]any{r.Field, r.Line, r.Position, r.Scope, r.InField, r.Bare})
-	}
-	fmt.Fprintf(b, "tags %v\n", n.Tags)
-}
-
-// TestTheGoldenImage says that images stay what they are as long as their format has the same number.
-func TestTheGoldenImage(t *testing.T) {
-	x := index.Build(slices.Values(goldenCommits()))
-	image := x.AppendImage(nil)
-	file, answered := fmt.Sprintf("testdata/image-%d.bin", index.ImageFormat),
-		fmt.Sprintf("testdata/image-%d.txt", index.ImageFormat)
-	if *update {
-		require.NoError(t, os.WriteFile(file, image, 0o644))
-		require.NoError(t, os.WriteFile(answered, []byte(answers(x)), 0o644))
-	}
-	golden, err := os.ReadFile(file)
-	require.NoError(t, err)
-	want, err := os.ReadFile(answered)
-	require.NoError(t, err)
-	y, err := index.ReadImage(slices.Clone(golden))
-	require.NoError(t, err)
-	require.Equal(t, string(want), answers(y), "the golden image must answer what it always did")
-	require.Equal(t, imageOf(x), imageOf(y))
-	if !bytes.Equal(golden, image) {
-		t.Fatalf("the image of the golden vault is another than that in %s: what changes the bytes of "+
-			"images, or what an index makes of a text, raises index.ImageFormat, keeps a reader of the one "+
-			"before in the tests, and writes a golden image of its own with -update", file)
-	}
 }

@@ -2,7 +2,6 @@ package index
 
 import (
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,10 +152,7 @@ func (r *imageReader) open() bool {
 	r.flat = flat{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
 	r.held = heldList{list(partIDs), numbers(r.parts[partHolders]), paths}
 	r.others = list(partTexts)
-	return lists && r.flat.ends.len() == names.len() && r.flat.ends.spans(r.flat.files.len()) &&
-		r.held.files.len() == r.held.ids.len() &&
-		r.flat.files.below(paths.len()) && r.held.files.below(paths.len()) &&
-		!slices.ContainsFunc([]texts{names, paths}, texts.hasEmpty)
+	return lists && r.flat.sound() && r.held.sound()
 }
 
 // each calls functions at once, and waits for all.

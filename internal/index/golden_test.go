@@ -1,0 +1,118 @@
+package index_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/index"
+)
+
+var update = flag.Bool("update", false, "write the golden image anew")
+
+// goldenCommits are of a small vault that has of everything: all kinds of fields and annotations,
+// sections and objects in them, references, tags, days, pins, two who want the same one, what an audit
+// log tells, notes that do not parse, other scripts, files that are no notes, and what moved.
+func goldenCommits() []index.Commit {
+	const schema = `types:
+  person: {name_field: name, fields: {name: string, boss: ref, friends: "ref[]", born: date}, traits: [due]}
+  task: {fields: {at: datetime, on: "date[]"}}
+traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, seen: datetime}
+`
+	commits := []index.Commit{
+		commit(1, ".raven/audit.log", auditTexts[1]+
+			`{"ts":"2025-02-01T10:00:00Z","op":"create","entity":"trait","id":"due-1","parent":"b#s",`+
+			`"trait":"due","content":"told","line":9}`+"\n"+
+			`{"ts":"2025-02-02T10:00:00Z","op":"create","entity":"object","id":"later#told"}`+"\n"+
+			`{"ts":"2025-02-03T10:00:00Z","op":"create","entity":"trait","id":"flag-1","parent":"later",`+
+			`"trait":"flag","content":"later","line":3}`+"\n"),
+		commit(2, "schema.yaml", schema, "raven.yaml", "daily_directory: days\n",
+			"rookery.yaml", "language: german\n"),
+		commit(3, "people/Zoë.md", "---\ntype: person\nname: Zoë Ångström\nalias: [Zo, \"[[b]]\"]\nboss: b\n"+
+			"friends: [a, x/é]\nborn: 1990-01-02\ndue: 2026-03-05\nnumber: 4.5\nyes: true\nno: false\n"+
+			"nothing:\nempty: []\nnested: [1, [x, [[b]], null], true]\n---\n# Zoë\n\n日本語 #tag [[b|shown]]\n"),
+		commit(4, "b.md", "# Bee\n\n## S\n\n- @due(2026-03-02) @flag same [[people/Zoë]] [[nowhere]] #tag #früh\n"+
+			"- @due(2026-03-02) same\n- @id(pin) @level(3) pinned\n- @unknown(x) and @owner([[a]])\n\n"+
+			"## Meeting\n::task(id=one, at=2026-03-04T10:00, on=[2026-03-04, 2026-03-06], boss=[[a]], n=3)\n\n"+
+			"### S\n\n- @owner([[people/Zoë]], [[b]]) @seen(2026-03-02T10:00) x\n- @level([a, \"b, c\"]) list\n"),
+		commit(5, "a.md", "- @id(pin) @flag wants it too\n- @due @flag(false)\n", "days/2026-03-02.md", "[[2026-03-03]]\n",
+			"broken.md", "---\na: [\n---\n@flag [[b]]\n", "x/é.md", "---\ntype: ghost\n---\n", "A.md", "other\n"),
+		commit(6, "_folder.md", "---\ntype: person\n---\n", "moved.md", noteTexts[9], "b2.md", noteTexts[10]),
+		commit(7, "kept/moved.md", noteTexts[9]+"more\n", "moved.md", "-"),
+	}
+	commits[6].Changes[0].From = "moved.md"
+	return commits
+}
+
+// answers are what an index says, as a text that a person can compare.
+func answers(x *index.Index) string {
+	var b strings.Builder
+	m := imageOf(x)
+	m.Files, m.Notes, m.Traits = nil, nil, nil
+	sums, _ := json.MarshalIndent(m, "", " ")
+	fmt.Fprintf(&b, "%s\n%s\n", sums, x.Time())
+	for f := range x.Files() {
+		fmt.Fprintf(&b, "\n%s: %d %x %v %d\n", f.Path, f.Size, f.Digest, f.Body, f.Version)
+		if f.Note != nil {
+			describe(&b, f.Note)
+		}
+	}
+	return b.String()
+}
+
+func describe(b *strings.Builder, n *index.Note) {
+	fmt.Fprintf(b, "%q is %q: %q %q %d %d %d\n", n.DeclaredType, n.Type, n.Title, n.TitleSlug,
+		n.LineCount, n.BodyStart, n.BodyLine)
+	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine)
+	for _, f := range n.Fields {
+		fmt.Fprintf(b, "field %T %#v\n", f.Value, f)
+	}
+	for _, s := range n.Sections {
+		fmt.Fprintf(b, "section %q %q %q %q %d %d %d %d %v\n", s.Slug, s.Title, s.DeclaredType, s.Type,
+			s.Parent, s.Line, s.LineEnd, s.SubtreeEnd, *s.Times)
+		for _, f := range s.Fields {
+			fmt.Fprintf(b, "  field %T %#v\n", f.Value, f)
+		}
+	}
+	for _, t := range n.Annotations {
+		fmt.Fprintf(b, "@%s %q %#v %v at %d:%d in %d, %s, pin %q %v: %q %q %v\n", t.Type, t.Raw, t.Value(),
+			t.Defined, t.Line, t.Position, t.Scope, t.ID, t.Pin(), t.Pinned(), t.Content, t.ContentText, *t.Times)
+	}
+	for _, r := range n.Refs {
+		fmt.Fprintf(b, "[[%s|%s]] %+v\n", r.Target, r.Display,
+			[]any{r.Field, r.Line, r.Position, r.Scope, r.InField, r.Bare})
+	}
+	fmt.Fprintf(b, "tags %v\n", n.Tags)
+}
+
+// TestTheGoldenImage says that images stay what they are as long as their format has the same number.
+func TestTheGoldenImage(t *testing.T) {
+	x := index.Build(slices.Values(goldenCommits()))
+	image := x.AppendImage(nil)
+	file, answered := fmt.Sprintf("testdata/image-%d.bin", index.ImageFormat),
+		fmt.Sprintf("testdata/image-%d.txt", index.ImageFormat)
+	if *update {
+		require.NoError(t, os.WriteFile(file, image, 0o644))
+		require.NoError(t, os.WriteFile(answered, []byte(answers(x)), 0o644))
+	}
+	golden, err := os.ReadFile(file)
+	require.NoError(t, err)
+	want, err := os.ReadFile(answered)
+	require.NoError(t, err)
+	y, err := index.ReadImage(slices.Clone(golden))
+	require.NoError(t, err)
+	require.Equal(t, string(want), answers(y), "the golden image must answer what it always did")
+	require.Equal(t, imageOf(x), imageOf(y))
+	if !bytes.Equal(golden, image) {
+		t.Fatalf("the image of the golden vault is another than that in %s: what changes the bytes of "+
+			"images, or what an index makes of a text, raises index.ImageFormat, keeps a reader of the one "+
+			"before in the tests, and writes a golden image of its own with -update", file)
+	}
+}
