@@ -54,10 +54,12 @@ func short(t blob.Tag) blob.Tag { return t[:min(len(t), 32)] }
 
 // newAside makes the place of a file that is to be displaced. It will be looked at again.
 func (b *Bucket) newAside(st stage, key string, want blob.Tag, mark string) (*aside, error) {
-	n := asideName{st, short(want), mark, rand.Text()[:13], key}
+	n := asideName{st, short(want), mark, newRandom(), key}
 	b.later.add(n)
 	return b.openAside(n, walk{make: true})
 }
+
+func newRandom() string { return rand.Text()[:13] }
 
 // openAside opens the place of a name. A long one has folders, which it makes if that is wanted.
 func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
@@ -99,10 +101,11 @@ func parseAside(file string) (asideName, bool) {
 	return asideName{stage(parts[0]), blob.Tag(parts[1]), parts[2], parts[3], key}, true
 }
 
-// rename takes the file to another stage.
+// rename takes the file to another stage, under a name that is new in all: a loss of power may have
+// left it its last two, and to rename a file to another name that it has does nothing.
 func (a *aside) rename(st stage, mark string) error {
 	n := a.asideName
-	n.stage, n.mark = st, mark
+	n.stage, n.mark, n.random = st, mark, newRandom()
 	to, err := a.bucket.openAside(n, walk{make: true})
 	if err != nil {
 		return err
@@ -111,6 +114,9 @@ func (a *aside) rename(st stage, mark string) error {
 	if err := move(a.spot, to.spot); err != nil {
 		to.close()
 		return err
+	}
+	if a.stage == moved {
+		a.bucket.settled.add(path.Dir(a.path()))
 	}
 	a.close()
 	*a = *to

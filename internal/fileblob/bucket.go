@@ -56,6 +56,7 @@ type Bucket struct {
 	folders sync.RWMutex      // held for writing while folders are removed
 	durable sync.Map          // paths of folders whose entries are known to be on disk
 	later   queue             // displaced files that are to be looked at again
+	settled unsynced          // folders of displaced files that no longer belong to their keys
 }
 
 var (
@@ -69,7 +70,7 @@ var (
 func Open(dir string) (*Bucket, error) { return openBucket(dir, nil) }
 
 func openBucket(dir string, s Seam) (*Bucket, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := Make(dir); err != nil {
 		return nil, fmt.Errorf("make the folder: %w", err)
 	}
 	top, err := openTop(dir)
@@ -82,6 +83,28 @@ func openBucket(dir string, s Seam) (*Bucket, error) {
 		return nil, fmt.Errorf("prepare the folder: %w", err)
 	}
 	return b, nil
+}
+
+// Make makes a folder (0700), and those on the way to it, where there is none. What it made is there
+// also after a loss of power.
+func Make(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := Make(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	made, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncEntries(made), made.Close())
 }
 
 // prepare makes the folders of our own and settles what the last process left in them.
@@ -226,6 +249,9 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	err := b.at(key, walk{}, func(at spot) error { return at.remove() })
 	if err == nil {
 		err = b.prune(path.Dir(key), ".")
+	}
+	if err == nil {
+		err = b.syncSettled()
 	}
 	// The file may be gone because a process was killed before it could sync the removal.
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -199,4 +201,43 @@ func (q *queue) due(before time.Time) (asideName, bool) {
 	first := q.waiting[0].name
 	q.waiting = q.waiting[1:]
 	return first, true
+}
+
+// An unsynced is a set of folders.
+type unsynced struct {
+	mu      sync.Mutex
+	folders map[string]bool
+}
+
+func (u *unsynced) add(folders ...string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.folders == nil {
+		u.folders = map[string]bool{}
+	}
+	for _, f := range folders {
+		u.folders[f] = true
+	}
+}
+
+// take empties the set.
+func (u *unsynced) take() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := slices.Collect(maps.Keys(u.folders))
+	u.folders = nil
+	return taken
+}
+
+// syncSettled makes durable that what was moved aside belongs to its key no more. Else the next Open
+// after a loss of power would put back what was removed.
+func (b *Bucket) syncSettled() error {
+	folders := b.settled.take()
+	for _, dir := range folders {
+		if err := b.syncFolder(dir); err != nil {
+			b.settled.add(folders...)
+			return err
+		}
+	}
+	return nil
 }
