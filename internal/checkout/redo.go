@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"rookery/internal/blob"
 	"rookery/internal/index"
@@ -26,7 +27,8 @@ func (c *Checkout) redo(ctx context.Context) {
 	c.write(ctx)
 }
 
-// steps are, by path, the files that the commits behind the cursor made one after the other.
+// steps are, by path, the files that the commits behind the cursor made one after the other; nil
+// where one took the file away.
 func (c *Checkout) steps() map[string][]*index.File {
 	all := map[string][]*index.File{}
 	for _, e := range c.inbox.entries {
@@ -34,9 +36,8 @@ func (c *Checkout) steps() map[string][]*index.File {
 			continue
 		}
 		for _, n := range e.commit.Notes {
-			if f, ok := e.after.File(n.Path); ok {
-				all[n.Path] = append(all[n.Path], f)
-			}
+			f, _ := e.after.File(n.Path)
+			all[n.Path] = append(all[n.Path], f)
 		}
 	}
 	return all
@@ -48,15 +49,13 @@ func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) e
 	w := c.waiting[path]
 	found, _, err := c.files.Get(ctx, path, 0, -1)
 	if errors.Is(err, blob.ErrNotExist) {
-		if w.before != nil && w.after == nil {
-			delete(c.waiting, path) // it was removed already
-			c.unsaved[path] = true
-		}
+		c.healAbsent(path, steps)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	steps = slices.DeleteFunc(steps, func(f *index.File) bool { return f == nil })
 	for _, f := range steps {
 		if f.Digest == index.DigestOf(found) {
 			w.before = f
@@ -75,13 +74,36 @@ func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) e
 	return nil
 }
 
-// torn reports whether found is what a write of text leaves when the power goes: nothing, or a
-// beginning of it, padded with NUL.
+// healAbsent is heal where there is no file: it was removed already, for good or until it was made
+// anew. The caller holds mu.
+func (c *Checkout) healAbsent(path string, steps []*index.File) {
+	w := c.waiting[path]
+	if !slices.Contains(steps, nil) {
+		return
+	}
+	w.before = nil
+	if w.after == nil {
+		delete(c.waiting, path)
+		c.unsaved[path] = true
+	}
+}
+
+// torn reports whether found is what a write of text leaves when the power goes: any part of it, for
+// its blocks come to the disk in any order, with NUL for what did not come.
 func torn(found, text []byte) bool {
 	if bytes.Equal(found, text) {
 		return false
 	}
-	return bytes.HasPrefix(text, bytes.TrimRight(found, "\x00"))
+	found = bytes.TrimRight(found, "\x00")
+	if len(found) > len(text) {
+		return false
+	}
+	for i, b := range found {
+		if b != 0 && b != text[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // mend puts the log's text in the place of a torn one.
