@@ -23,6 +23,7 @@ import (
 func history(t *testing.T) string {
 	t.Helper()
 	app, dir := openVault(t)
+	require.NoError(t, os.Chmod(dir, 0o700))
 	via := local{app}
 	put(t, via, map[string]string{
 		"a.md": "first\n", "b.md": "second\n", "broken.md": "---\ntype: [item\n---\ntext\n",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -29,41 +30,48 @@ type Verification struct {
 // that its cursor has passed. Each names the first version, or line. A vault in the trash is verified
 // like any other.
 func (v *Vault) Verify(ctx context.Context, file *AuditFile) (Verification, error) {
+	done, problems, err := v.verify(ctx, true, file)
+	if f := fault.Join(fault.IndexError, problems); err == nil && f != nil {
+		err = f
+	}
+	return done, err
+}
+
+// verify reads the whole log, and compares what it holds with the digests if it is told to. problems
+// are what is damaged; the error is why no more can be said.
+func (v *Vault) verify(
+	ctx context.Context, digests bool, file *AuditFile,
+) (done Verification, problems []*fault.Fault, err error) {
 	var audit *comparison
 	if file != nil {
 		audit = &comparison{AuditFile: *file, rest: file.Text}
 	}
 	r := replay[*index.Index]{
-		log: v.log, verify: true, upTo: maxSeq, head: head[*index.Index]{status: Active},
+		log: v.log, verify: digests, upTo: maxSeq, head: head[*index.Index]{status: Active},
 	}
 	r.each(ctx, func(c *Commit, _ Place) bool {
 		audit.take(c)
 		return true
 	})
-	done := Verification{Version: r.head.seq}
-	err := r.err
-	if err == nil {
+	done.Version = r.head.seq
+	if err = r.err; err == nil {
 		err = r.head.reaches(r.head.control.Cursors)
 	}
-	if err != nil && !fault.Is(err, fault.IndexError) {
-		return done, err
-	}
-	var problems []*fault.Fault
-	if err != nil {
-		problems = append(problems, fault.Of(err))
-	} else {
+	switch {
+	case err == nil:
 		audit.end()
+	case fault.Is(err, fault.IndexError):
+		problems = append(problems, fault.Of(err))
+	default:
+		return done, nil, err
 	}
 	if audit != nil {
 		done.Lines = audit.lines
+		if audit.found != nil {
+			problems = append(problems, audit.found)
+		}
 	}
-	if audit != nil && audit.found != nil {
-		problems = append(problems, audit.found)
-	}
-	if f := fault.Join(fault.IndexError, problems); f != nil {
-		return done, f
-	}
-	return done, nil
+	return done, problems, nil
 }
 
 // reaches is a fault if the log ends before one of these cursors: it lost its newest commits.
@@ -131,4 +139,20 @@ func commonPrefix(a, b []byte) int {
 		}
 	}
 	return len(a)
+}
+
+// headers yields the runs of the table with their headers; nothing else of them is read.
+func (l *Log[S]) headers(ctx context.Context) iter.Seq2[*run, error] {
+	return func(yield func(*run, error) bool) {
+		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(maxSeq)) {
+			if err != nil {
+				yield(nil, unreadable(err))
+				return
+			}
+			r, _, err := readItem(it.Data)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/clitool"
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+	"rookery/internal/repo"
+)
+
+// A doctor is the command that looks a data directory over.
+type doctor struct {
+	app  *clitool.App
+	env  func(string) string
+	full bool
+}
+
+func (d *doctor) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the local data directory, and say what to do",
+		Long: "Check the local data directory, and say what to do: its disk, its database, and each " +
+			"vault's log,\npayloads, cursors, files and notes. Nothing is changed. While a server holds " +
+			"the directory,\nwhat only the server can see is asked of it.\n\nThe exit code is 0 unless " +
+			"something is broken; a warning is not.",
+		Example: "rookery doctor --data ./data\nrookery doctor --data ./data --full --json",
+		Args:    cobra.NoArgs,
+		RunE:    d.run,
+	}
+	c.Flags().BoolVar(&d.full, "full", false, "compare everything that is stored with its digest")
+	return c
+}
+
+func (d *doctor) run(c *cobra.Command, _ []string) error {
+	target, err := d.app.Target(c)
+	if err != nil {
+		return err
+	}
+	if target.Folder != "" {
+		return notInPlace()
+	}
+	if f := c.Root().PersistentFlags().Lookup("server"); f != nil && f.Changed {
+		return fault.New(fault.InvalidParameter, "doctor looks at a directory of this machine").
+			Fix("run it where the server runs: rookery doctor --data DIR")
+	}
+	dir, err := connector{d.env}.dataDir(target.Data)
+	if err != nil {
+		return err
+	}
+	found := localapp.Examine(c.Context(), localapp.Examination{
+		Data: dir, Vault: target.Vault, Full: d.full,
+	})
+	return d.app.Finish(c, clitool.Outcome{
+		Data:  map[string]any{"checks": found},
+		Text:  tableOf(found),
+		Fault: worst(found),
+	})
+}
+
+// worst is the fault of the first check that found something broken; nil if none did.
+func worst(found []repo.Finding) *fault.Fault {
+	var first *repo.Finding
+	broken := 0
+	for i, f := range found {
+		if f.State != repo.Broken {
+			continue
+		}
+		if broken++; first == nil {
+			first = &found[i]
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	f := fault.New(first.Code, "%s: %s", first.Check, first.Message)
+	if broken > 1 {
+		f = fault.New(first.Code, "%d checks found something broken; the first is %s: %s", broken,
+			first.Check, first.Message)
+	}
+	if first.Fix != "" {
+		f = f.Fix("%s", first.Fix)
+	}
+	return f
+}
+
+// tableOf shows what was found, a line each, and below it what to do.
+func tableOf(found []repo.Finding) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, f := range found {
+		of := f.Vault
+		if f.Tenant != "" {
+			of = f.Tenant + "/" + f.Vault
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.State, f.Check, of, onOneLine(f.Message))
+		if f.Fix != "" {
+			fmt.Fprintf(w, "\t\t\ttry: %s\n", onOneLine(f.Fix))
+		}
+	}
+	_ = w.Flush() // a strings.Builder takes everything
+	return b.String()
+}
+
+// onOneLine is a text that stays in its cell.
+func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

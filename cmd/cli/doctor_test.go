@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rookery runs a command line, and answers its exit code and what it printed.
+func rookery(t *testing.T, line ...string) (code int, out, errs string) {
+	t.Helper()
+	var printed, complained bytes.Buffer
+	app := newApp(strings.NewReader(""), &printed, &complained, func(string) string { return "" })
+	code = app.Run(t.Context(), line)
+	return code, printed.String(), complained.String()
+}
+
+// TestDoctor holds what the command prints and answers: for people a line a check and what to do, for
+// programs the envelope, and the exit code of what is broken.
+func TestDoctor(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	code, out, errs := rookery(t, "doctor", "--data", dir)
+	require.Equal(t, 4, code, errs)
+	require.Contains(t, out, "error  directory")
+	require.Contains(t, out, "try: name the right one")
+	require.Contains(t, errs, "NOT_FOUND")
+	require.NoDirExists(t, dir, "to look makes nothing")
+
+	code, _, errs = rookery(t, "vault", "create", "v", "--data", dir)
+	require.Zero(t, code, errs)
+	code, out, errs = rookery(t, "doctor", "--data", dir, "--full")
+	require.Zero(t, code, "%s%s", out, errs)
+	require.Empty(t, errs)
+	require.Regexp(t, `(?m)^ok +chain +v +1 commit join`, out)
+
+	audit := filepath.Join(dir, "tenants", "local", "vaults", "v", "notes", ".raven", "audit.log")
+	require.NoError(t, os.MkdirAll(filepath.Dir(audit), 0o700))
+	require.NoError(t, os.WriteFile(audit, []byte("{}\n"), 0o600))
+	code, out, _ = rookery(t, "doctor", "--data", dir, "--json")
+	require.Equal(t, 2, code)
+	var answer struct {
+		OK   bool
+		Data struct {
+			Checks []struct{ Name, Vault, State, Message, Fix string }
+		}
+		Error    struct{ Code string }
+		Warnings []any
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &answer))
+	require.False(t, answer.OK)
+	require.Equal(t, "FILE_ERROR", answer.Error.Code)
+	require.NotNil(t, answer.Warnings)
+	broken := 0
+	for _, c := range answer.Data.Checks {
+		if c.State == "error" {
+			broken++
+			require.Equal(t, "audit log", c.Name)
+			require.Equal(t, "v", c.Vault)
+			require.NotEmpty(t, c.Fix)
+		}
+	}
+	require.Equal(t, 1, broken)
+	code, out, _ = rookery(t, "audit", "verify", "--data", dir)
+	require.Equal(t, 2, code, out)
+
+	require.NoError(t, os.Remove(audit))
+	code, out, errs = rookery(t, "doctor", "--data", dir, "--bare")
+	require.Zero(t, code, errs)
+	require.True(t, strings.HasPrefix(out, `{"checks":[{`), out)
+}
+
+// TestDoctorHere holds that the command looks at directories of this machine only.
+func TestDoctorHere(t *testing.T) {
+	for _, line := range [][]string{
+		{"doctor", "--server", "http://127.0.0.1:1"}, {"doctor", "--vault", "./notes"},
+	} {
+		code, _, errs := rookery(t, line...)
+		require.Equal(t, 2, code, errs)
+		require.Contains(t, errs, "INVALID_PARAMETER")
+	}
+	code, _, errs := rookery(t, "doctor", "--cloud")
+	require.Equal(t, 1, code, errs)
+}

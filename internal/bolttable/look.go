@@ -1,0 +1,97 @@
+package bolttable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"rookery/internal/table"
+)
+
+var _ table.Checker = (*Table)(nil)
+
+// ErrDamaged says that a file is no whole database.
+var ErrDamaged = errors.New("the database is damaged")
+
+// Look opens a database to read from it, and changes nothing: a Commit fails. There must be one. It is
+// ErrLocked while another process holds the database, unless that only looks, too; ErrFormat as in Open;
+// and ErrDamaged where the file is no database, or is cut off. Close ends it.
+func Look(path string, o Options) (*Table, error) {
+	s := settings(o)
+	s.ReadOnly = true
+	db, err := openWhole(path, s)
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, ErrLocked
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := db.View(checkFormat); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	t := &Table{db: db, now: o.Now, done: make(chan struct{})}
+	if t.now == nil {
+		t.now = time.Now
+	}
+	t.queue.wake = make(chan struct{}, 1)
+	go t.write()
+	return t, nil
+}
+
+// openWhole opens a database whose file is as long as its pages need. bbolt reads pages in memory
+// where the file should be: those of one that is cut off are no memory, and end the program if nobody
+// looks out.
+func openWhole(path string, s *bolt.Options) (db *bolt.DB, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			db, err = nil, fmt.Errorf("%w: it cannot be opened: %v", ErrDamaged, p)
+		}
+	}()
+	file, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if db, err = bolt.Open(path, 0, s); err != nil {
+		if errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
+			errors.Is(err, berrors.ErrVersionMismatch) || file.Size() == 0 {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		return nil, err
+	}
+	var needs int64
+	err = db.View(func(tx *bolt.Tx) error {
+		needs = tx.Size()
+		return nil
+	})
+	if err == nil && file.Size() < needs {
+		err = fmt.Errorf("%w: it is cut off at %d of %d bytes", ErrDamaged, file.Size(), needs)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Check implements table.Checker: every page is used once or free, and every key is in its place.
+func (t *Table) Check(ctx context.Context) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		more := true
+		err := t.view(func(tx *bolt.Tx) error {
+			for damage := range tx.Check() { // to the end, for somebody sends
+				more = more && ctx.Err() == nil && yield(damage)
+			}
+			return ctx.Err()
+		})
+		if err != nil && more {
+			yield(err)
+		}
+	}
+}

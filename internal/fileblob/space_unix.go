@@ -1,0 +1,19 @@
+//go:build linux || darwin
+
+package fileblob
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Space is how many bytes the disk of a folder has left for who is not root, and has in all.
+func Space(dir string) (free, total uint64, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, 0, fmt.Errorf("ask for the space of a disk: %w", err)
+	}
+	size := uint64(s.Bsize) //nolint:gosec // it is positive, whatever its type is on a system
+	return uint64(s.Bavail) * size, uint64(s.Blocks) * size, nil
+}

@@ -1,0 +1,243 @@
+package localapp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/fault"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/team"
+)
+
+// An Examination says what of a data directory is to be examined. Only Data is required.
+type Examination struct {
+	Data  string
+	Vault string // only this vault; empty: all
+	Full  bool   // every payload is compared with its digest
+	Now   func() time.Time
+}
+
+// An examination is one that is being made.
+type examination struct {
+	Examination
+	found []repo.Finding
+}
+
+// Examine looks a data directory over and says what it found, and what to do. It changes nothing there.
+// While a server holds the directory, what cannot be seen from beside it is asked of the server.
+func Examine(ctx context.Context, how Examination) []repo.Finding {
+	if how.Now == nil {
+		how.Now = time.Now
+	}
+	e := &examination{Examination: how}
+	if e.directory() {
+		e.space()
+		e.leftovers(ctx)
+		e.database(ctx)
+	}
+	return e.found
+}
+
+func (e *examination) add(all ...repo.Finding) { e.found = append(e.found, all...) }
+
+// directory looks at the directory itself. It reports whether there is one that can be read.
+func (e *examination) directory() bool {
+	const check = "directory"
+	info, err := os.Stat(e.Data)
+	if err == nil && !info.IsDir() {
+		err = fs.ErrNotExist
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.add(repo.Failure(check, fault.New(fault.NotFound, "there is no data directory %s", e.Data),
+			"name the right one with --data DIR; rookery serve --data DIR makes a new one"))
+		return false
+	case err != nil:
+		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		return false
+	}
+	switch mode := info.Mode().Perm(); {
+	case mode&0o700 != 0o700:
+		e.add(repo.Failure(check, fault.New(fault.FileError,
+			"its owner may not read, write and enter it (%#o)", mode), "chmod 700 "+e.Data))
+	case mode&0o077 != 0:
+		e.add(repo.Warning(check, fmt.Sprintf("others on this machine may look into it (%#o)", mode),
+			"chmod 700 "+e.Data))
+	default:
+		e.add(repo.Good(check, e.Data))
+	}
+	return true
+}
+
+// The space that a disk should have left: below the first nothing works for long, and below either of
+// the others it is time to do something.
+const (
+	leastSpace   = 64 << 20
+	littleSpace  = 1 << 30
+	littleShare  = 20 // one part in so many
+	makeSomeRoom = "free some space on the disk: a write that finds none is refused"
+)
+
+// space looks at what the disk has left.
+func (e *examination) space() {
+	const check = "space"
+	free, total, err := fileblob.Space(e.Data)
+	message := fmt.Sprintf("%d MiB of %d MiB are free", free>>20, total>>20)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		e.add(repo.Skipped(check, "this system does not tell what is free", ""))
+	case err != nil:
+		e.add(repo.Failure(check, err, ""))
+	case free < leastSpace:
+		e.add(repo.Failure(check, fault.New(fault.StorageError, "%s", message), makeSomeRoom))
+	case free < littleSpace, free < total/littleShare:
+		e.add(repo.Warning(check, message, makeSomeRoom))
+	default:
+		e.add(repo.Good(check, message))
+	}
+}
+
+// leftovers looks for what a killed process left.
+func (e *examination) leftovers(ctx context.Context) {
+	const check = "leftovers"
+	files, err := fileblob.Look(e.Data)
+	if err != nil {
+		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		return
+	}
+	defer files.Close()
+	unplaced, displaced, err := files.Leftovers(ctx)
+	if err != nil {
+		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		return
+	}
+	for _, key := range displaced {
+		e.add(repo.Warning(check, "somebody's text of "+key+" was displaced, and is kept",
+			"look for it in .rookery/displaced, and bring in what is worth it"))
+	}
+	if len(displaced) == 0 {
+		message := "none"
+		if unplaced > 0 {
+			message = fmt.Sprintf("temporary files: %d; the next start removes them", unplaced)
+		}
+		e.add(repo.Good(check, message))
+	}
+}
+
+// database looks at the database and at what it holds; if another process has it, through that.
+func (e *examination) database(ctx context.Context) {
+	const check = "database"
+	db, err := bolttable.Look(filepath.Join(e.Data, database),
+		bolttable.Options{Now: e.Now, LockTimeout: lockPatience})
+	switch {
+	case errors.Is(err, bolttable.ErrLocked):
+		e.held(ctx)
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		err = fault.New(fault.NotFound, "there is no %s in the directory", database)
+		e.add(repo.Failure(check, err,
+			"name the right directory with --data DIR; rookery serve --data DIR begins a new database"))
+		return
+	case errors.Is(err, bolttable.ErrFormat):
+		e.add(repo.Failure(check, fault.New(fault.IndexIncompatible, "%v", err),
+			"run the release that wrote it, or a newer one"))
+		return
+	case errors.Is(err, bolttable.ErrDamaged):
+		e.add(repo.Failure(check, fault.New(fault.IndexError, "%v", err), restore))
+		return
+	case err != nil:
+		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		return
+	}
+	defer db.Close()
+	e.add(repo.Good("lock", "no process holds the directory"))
+	if e.sound(ctx, db) {
+		e.vaults(ctx, db)
+	}
+}
+
+// restore is what to do about a database that is damaged.
+const restore = "stop every process that uses the directory, keep a copy of it as it is, and restore " +
+	"rookery.db and the payload folders from one backup"
+
+// sound checks the pages of the database. It reports whether what is in it can be read.
+func (e *examination) sound(ctx context.Context, db table.Checker) bool {
+	const check = "database"
+	for damage := range db.Check(ctx) {
+		e.add(repo.Failure(check, fault.New(fault.IndexError, "it is damaged: %v", damage), restore))
+		return false
+	}
+	e.add(repo.Good(check, "every page is in its place"))
+	return true
+}
+
+// vaults looks at the tenants and their vaults.
+func (e *examination) vaults(ctx context.Context, db table.Table) {
+	files, err := fileblob.Look(e.Data)
+	if err != nil {
+		e.add(repo.Failure("tenants", fault.New(fault.FileError, "%v", err), ""))
+		return
+	}
+	defer files.Close()
+	any := false
+	for found := range team.Examine(ctx, team.Options{
+		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20),
+		Log: slog.New(slog.DiscardHandler), Now: e.Now, Folders: true,
+	}, team.Examination{Vault: e.Vault, Full: e.Full}) {
+		any = any || found.Vault != ""
+		e.add(found)
+	}
+	if e.Vault != "" && !any {
+		e.add(repo.Failure("vault", fault.NoVault(e.Vault), ""))
+	}
+}
+
+// serverPatience is how long to wait for an answer of the server, and fullPatience for one that it has
+// to read the whole log for.
+const (
+	serverPatience = 5 * time.Second
+	fullPatience   = time.Minute
+)
+
+// held looks at a directory that another process holds.
+func (e *examination) held(ctx context.Context) {
+	const check = "lock"
+	at, err := readAddress(e.Data)
+	if err != nil || at.URL == "" {
+		e.add(repo.Warning(check, "another process holds the directory, and is no server: a command that "+
+			"is running, or MCP over stdio", "wait until it has ended, and look again"))
+		e.add(repo.Skipped("database", "another process holds it", ""))
+		return
+	}
+	s := &served{examination: e, call: asking(at.URL)}
+	if err := s.list(ctx); err != nil {
+		e.add(repo.Failure(check, fault.New(fault.Unavailable, "process %d holds the directory, and its "+
+			"server at %s does not answer: %s", at.PID, at.URL, fault.Of(err).Message),
+			fmt.Sprintf("look at the log of process %d; if it is stuck, end it and serve anew", at.PID)))
+		return
+	}
+	e.add(repo.Good(check, fmt.Sprintf("served at %s by process %d", at.URL, at.PID)))
+	e.add(repo.Skipped("database", "its server holds it",
+		"stop the server to check pages, payloads and cursors"))
+	s.examine(ctx)
+}
+
+// readAddress reads where the server of a directory listens.
+func readAddress(dir string) (Address, error) {
+	var at Address
+	data, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err == nil {
+		err = json.Unmarshal(data, &at)
+	}
+	return at, err
+}

@@ -1,0 +1,130 @@
+package localapp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"rookery/internal/fault"
+	"rookery/internal/httptool"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+// served is an examination of a directory that a server holds, through the server's tools.
+type served struct {
+	*examination
+	call   func(ctx context.Context, name string, args, data any) error
+	vaults []string
+}
+
+// asking is how the tools of a server are called.
+func asking(url string) func(ctx context.Context, name string, args, data any) error {
+	client := &httptool.Client{Base: url}
+	return func(ctx context.Context, name string, args, data any) error {
+		in, err := tool.Marshal(args)
+		if err != nil {
+			return err
+		}
+		raw, err := client.Invoke(ctx, name, in)
+		if err != nil {
+			return err
+		}
+		answer := struct{ Data any }{data}
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			return fmt.Errorf("read the answer of the server: %w", err)
+		}
+		return nil
+	}
+}
+
+// list asks for the vaults.
+func (s *served) list(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	var all struct {
+		Items []struct{ Name, State string }
+	}
+	if err := s.call(ctx, "team_vault_list", map[string]any{"limit": 200}, &all); err != nil {
+		return err
+	}
+	for _, v := range all.Items {
+		if v.State == string(repo.Active) && (s.Vault == "" || s.Vault == v.Name) {
+			s.vaults = append(s.vaults, v.Name)
+		}
+	}
+	return nil
+}
+
+// examine asks about every vault.
+func (s *served) examine(ctx context.Context) {
+	if s.Vault != "" && len(s.vaults) == 0 {
+		s.add(repo.Failure("vault", fault.NoVault(s.Vault), ""))
+	}
+	for _, name := range s.vaults {
+		found := append(s.stats(ctx, name), s.chain(ctx, name))
+		for i := range found {
+			found[i].Vault = name
+		}
+		s.add(found...)
+	}
+}
+
+// counts are what raven_stats answers, as far as a doctor looks at it.
+type counts struct {
+	Notes       int            `json:"file_count"`
+	Quarantined int            `json:"quarantined_count"`
+	Freshness   repo.Freshness `json:"freshness"`
+	Edited      int            `json:"edited_outside_count"`
+	EditedFiles []string       `json:"edited_outside"`
+	Missing     []string       `json:"missing_files"`
+	Pending     int            `json:"pending_outside_count"`
+	PendingList []string       `json:"pending_outside"`
+}
+
+// stats asks for what is in a vault, and for how its files are.
+func (s *served) stats(ctx context.Context, name string) []repo.Finding {
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	var n counts
+	if err := s.call(ctx, "raven_stats", map[string]any{"vault": name}, &n); err != nil {
+		return []repo.Finding{repo.Failure("log", err, "")}
+	}
+	all := []repo.Finding{repo.Good("log", fmt.Sprintf("%d notes", n.Notes))}
+	all = append(all, repo.CheckFiles(n.Freshness,
+		&repo.Sweep{
+			Count: n.Edited, Edited: n.EditedFiles, Missed: len(n.Missing), Missing: n.Missing,
+		},
+		&repo.Noticed{Count: n.Pending, Paths: n.PendingList})...)
+	if n.Quarantined > 0 {
+		return append(all, repo.Warning("notes", unparsed(n.Quarantined),
+			"rookery reindex --dry-run --vault "+name+" names them"))
+	}
+	return append(all, repo.Good("notes", "every note parses"))
+}
+
+// chain asks the server to verify the history of a vault, if everything is to be examined.
+func (s *served) chain(ctx context.Context, name string) repo.Finding {
+	const check = "chain"
+	if !s.Full {
+		return repo.Skipped(check, "its server holds the log", "rookery doctor --full asks it to verify")
+	}
+	ctx, cancel := context.WithTimeout(ctx, fullPatience)
+	defer cancel()
+	var done struct {
+		Commits uint64 `json:"commit_count"`
+	}
+	if err := s.call(ctx, "team_audit_verify", map[string]any{"vault": name}, &done); err != nil {
+		return repo.Failure(check, err, "")
+	}
+	return repo.Good(check, fmt.Sprintf("%d commits join, and are what their headers say; so does the "+
+		"audit log", done.Commits))
+}
+
+// unparsed says how many notes do not parse.
+func unparsed(n int) string {
+	if n == 1 {
+		return "1 note does not parse"
+	}
+	return fmt.Sprintf("%d notes do not parse", n)
+}

@@ -1,0 +1,257 @@
+package localapp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// examined is everything that a full examination of a directory found.
+func examined(t *testing.T, dir string) []repo.Finding {
+	t.Helper()
+	found := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Full: true})
+	for _, f := range found {
+		require.NotEmpty(t, f.Check)
+		require.NotEmpty(t, f.Message, "%+v", f)
+		require.Equal(t, f.State == repo.Broken, f.Code != "", "%+v", f)
+		require.True(t, f.State != repo.Broken && f.State != repo.Worrying || f.Fix != "", "%+v", f)
+	}
+	return found
+}
+
+// only are the findings of one check.
+func only(found []repo.Finding, check string) []repo.Finding {
+	var some []repo.Finding
+	for _, f := range found {
+		if f.Check == check {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+// requireFinding requires that one of the findings has a state, a code and a text in its message.
+func requireFinding(t *testing.T, found []repo.Finding, s repo.Health, c fault.Code, says string) {
+	t.Helper()
+	for _, f := range found {
+		if f.State == s && f.Code == c && strings.Contains(f.Message, says) {
+			return
+		}
+	}
+	require.Fail(t, "no such finding", "%s %s %q in %+v", s, c, says, found)
+}
+
+// stamps are the sizes and times of everything below a directory.
+func stamps(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		all[path] = fmt.Sprintf("%v %d %v", info.Mode(), info.Size(), info.ModTime())
+		return err
+	}))
+	return all
+}
+
+// TestExamineWhole holds that nothing is found wrong where nothing is but a note that does not parse,
+// and that nothing in the directory is changed by looking.
+func TestExamineWhole(t *testing.T) {
+	dir := history(t)
+	files, before := folder(t, dir), stamps(t, dir)
+	found := examined(t, dir)
+	for _, f := range found {
+		require.NotEqual(t, repo.Broken, f.State, "%+v", f)
+		require.NotEqual(t, repo.Unchecked, f.State, "%+v", f)
+		require.True(t, f.State == repo.Healthy || f.Check == "notes" || f.Check == "space", "%+v", f)
+	}
+	require.Equal(t, files, folder(t, dir))
+	require.Equal(t, before, stamps(t, dir))
+	notes := only(found, "notes")
+	require.Len(t, notes, 1)
+	require.Equal(t, repo.Worrying, notes[0].State)
+	require.Contains(t, notes[0].Message, "broken.md:3: ")
+	for check, says := range map[string]string{
+		"log": "v7, 4 notes", "chain": "7 commits join, and are what", "audit log": "8 lines",
+		"payloads": "1 object", "lock": "no process",
+	} {
+		requireFinding(t, only(found, check), repo.Healthy, "", says)
+	}
+	requireFinding(t, only(found, "cursors"), repo.Healthy, "", "checkout is at v7")
+	requireFinding(t, only(found, "cursors"), repo.Healthy, "", "audit is at v7")
+
+	none := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "w"})
+	requireFinding(t, none, repo.Broken, fault.NotFound, `no vault "w"`)
+}
+
+// TestExamineDamage holds that a full examination finds every damage that a verification of the
+// history does.
+func TestExamineDamage(t *testing.T) {
+	whole := history(t)
+	for _, d := range damages {
+		t.Run(d.name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.Chmod(dir, 0o700))
+			require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
+			d.do(t, dir)
+			requireFinding(t, examined(t, dir), repo.Broken, d.code, d.says)
+		})
+	}
+}
+
+// TestExamineFiles holds that what a sweep found is told: files that somebody changed or took away.
+func TestExamineFiles(t *testing.T) {
+	dir := history(t)
+	app := open(t, dir)
+	require.NoError(t, os.WriteFile(filepath.Join(folderOf(dir), "a.md"), []byte("mine\n"), 0o600))
+	require.NoError(t, os.Remove(filepath.Join(folderOf(dir), "b.md")))
+	must(t, local{app}, "raven_reindex", args{"dry_run": true})
+	require.NoError(t, app.Close())
+	found := only(examined(t, dir), "files")
+	require.Len(t, found, 2)
+	requireFinding(t, found, repo.Worrying, "", "1 file changed outside: a.md")
+	requireFinding(t, found, repo.Worrying, "", "1 file missing: b.md")
+}
+
+// TestExamineTrash holds that a vault in the trash is looked at too: it can be restored.
+func TestExamineTrash(t *testing.T) {
+	dir := history(t)
+	app := open(t, dir)
+	must(t, local{app}, "team_vault_delete", args{"name": "v"})
+	require.NoError(t, app.Close())
+	requireFinding(t, examined(t, dir), repo.Healthy, "", "v8, 4 notes, in the trash")
+	inLog8 := filepath.Join(folderOf(dir), ".raven", "audit.log")
+	require.NoError(t, os.Truncate(inLog8, 5))
+	requireFinding(t, examined(t, dir), repo.Broken, fault.FileError, "line 1 of")
+}
+
+// TestExamineDirectory holds what is said of a directory that is none, or none of ours, or that does
+// not hold what it should.
+func TestExamineDirectory(t *testing.T) {
+	database := func(change func(data []byte) []byte) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			file := filepath.Join(dir, "rookery.db")
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(file, change(data), 0o600))
+		}
+	}
+	whole := history(t)
+	for _, c := range []struct {
+		name  string
+		do    func(t *testing.T, dir string)
+		state repo.Health
+		code  fault.Code
+		says  string
+	}{
+		{"gone", func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir)) },
+			repo.Broken, fault.NotFound, "there is no data directory"},
+		{"a file", func(t *testing.T, dir string) {
+			require.NoError(t, os.RemoveAll(dir))
+			require.NoError(t, os.WriteFile(dir, nil, 0o600))
+		}, repo.Broken, fault.NotFound, "there is no data directory"},
+		{"without a database", func(t *testing.T, dir string) {
+			require.NoError(t, os.Remove(filepath.Join(dir, "rookery.db")))
+		}, repo.Broken, fault.NotFound, "there is no rookery.db"},
+		{"open to others", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o755)) },
+			repo.Worrying, "", "others on this machine"},
+		{"closed to its owner", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o500)) },
+			repo.Broken, fault.FileError, "its owner may not"},
+		{"a cut database", database(func(data []byte) []byte { return data[:3*4096] }),
+			repo.Broken, fault.IndexError, "damaged"},
+		{"an empty database", database(func([]byte) []byte { return nil }),
+			repo.Broken, fault.IndexError, "damaged"},
+		{"something else", database(func(data []byte) []byte { return bytes.Repeat([]byte("x"), len(data)) }),
+			repo.Broken, fault.IndexError, "damaged"},
+		{"a damaged page", database(func(data []byte) []byte {
+			for at := 0; at < len(data); at += 4096 {
+				if page := data[at : at+4096]; bytes.Contains(page, []byte(`"tool":"raven_add"`)) {
+					copy(page, make([]byte, 16))
+				}
+			}
+			return data
+		}), repo.Broken, fault.IndexError, "damaged"},
+		{"a newer format", func(t *testing.T, dir string) {
+			db, _ := logOf(t, dir)
+			control, err := db.Get(t.Context(), table.Key{Part: "local/v/1", Sort: "log/~"})
+			require.NoError(t, err)
+			control.Data = bytes.Replace(control.Data, []byte(`"format":1`), []byte(`"format":99`), 1)
+			require.NoError(t, db.Commit(t.Context(), table.Set(control)))
+			require.NoError(t, db.Close())
+		}, repo.Broken, fault.IndexIncompatible, "newer format"},
+		{"temporary files", func(t *testing.T, dir string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, ".rookery", "tmp", "X"), nil, 0o600))
+		}, repo.Healthy, "", "temporary files: 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
+			require.NoError(t, os.Chmod(dir, 0o700))
+			c.do(t, dir)
+			t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) // so that it can be removed
+			requireFinding(t, examined(t, dir), c.state, c.code, c.says)
+		})
+	}
+}
+
+// TestExamineHeld holds what is said of a directory that another process holds: what can be seen from
+// beside it, and through its server, if that answers.
+func TestExamineHeld(t *testing.T) {
+	dir := history(t)
+	app := open(t, dir)
+	defer func() { require.NoError(t, app.Close()) }()
+	found := examined(t, dir)
+	requireFinding(t, found, repo.Worrying, "", "is no server")
+	requireFinding(t, only(found, "directory"), repo.Healthy, "", "")
+
+	c, stop := serve(t, app)
+	must(t, c, "team_whoami", nil) // it has left its address
+	found = examined(t, dir)
+	requireFinding(t, only(found, "lock"), repo.Healthy, "", c.Base)
+	requireFinding(t, only(found, "chain"), repo.Healthy, "", "7 commits join")
+	requireFinding(t, only(found, "notes"), repo.Worrying, "", "1 note does not parse")
+	some := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "v"})
+	requireFinding(t, only(some, "chain"), repo.Unchecked, "", "")
+	none := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "w"})
+	requireFinding(t, none, repo.Broken, fault.NotFound, `no vault "w"`)
+
+	inAudit(func(text string) string { return "{}" + text[2:] })(t, dir)
+	requireFinding(t, examined(t, dir), repo.Broken, fault.FileError, "line 1 of")
+	stop()
+}
+
+// TestExamineStuckServer holds that a server that does not answer keeps nobody waiting for ever.
+func TestExamineStuckServer(t *testing.T) {
+	dir := history(t)
+	db, err := bolttable.Open(filepath.Join(dir, "rookery.db"), bolttable.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	deaf, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, deaf.Close()) }()
+	at, err := json.Marshal(localapp.Address{URL: "http://" + deaf.Addr().String(), PID: 1})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "serve.json"), at, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	found := localapp.Examine(ctx, localapp.Examination{Data: dir})
+	requireFinding(t, only(found, "lock"), repo.Broken, fault.Unavailable, "does not answer")
+}

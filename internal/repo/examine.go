@@ -1,0 +1,233 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+)
+
+// An Examination says how a vault is to be examined.
+type Examination struct {
+	Full  bool       // every payload is compared with its digest
+	Audit *AuditFile // as it stands in the folder; nil: there is none to examine
+}
+
+// fromBackup is what to do about a log that is damaged: nothing here can make it whole.
+const fromBackup = "keep a copy of the data directory as it is, and restore rookery.db and the " +
+	"payload folders from one backup"
+
+// examined is a vault that is being examined.
+type examined struct {
+	Examination
+	vault   *Vault
+	control Control
+	head    Snapshot[*index.Index]
+}
+
+// vaultChecks are what a vault is examined for, in order. A new one is a function and a line here.
+var vaultChecks = []func(context.Context, *examined) []Finding{
+	checkChain, checkPayloads, checkCursors, checkFiles, checkNotes,
+}
+
+// Examine looks a vault over and says what it found. It changes nothing, and needs nobody to have the
+// vault open. A log that cannot be read is not looked at any further.
+func (v *Vault) Examine(ctx context.Context, how Examination) []Finding {
+	e := &examined{Examination: how, vault: v}
+	found := e.open(ctx)
+	if found.State != Broken {
+		all := []Finding{found}
+		for _, check := range vaultChecks {
+			all = append(all, check(ctx, e)...)
+		}
+		return ofVault(v.Name, all)
+	}
+	if found.Code == fault.IndexError {
+		return ofVault(v.Name, append([]Finding{found}, checkPayloads(ctx, e)...))
+	}
+	return ofVault(v.Name, []Finding{found})
+}
+
+// ofVault says which vault findings are of.
+func ofVault(name string, all []Finding) []Finding {
+	for i := range all {
+		all[i].Vault = name
+	}
+	return all
+}
+
+// open reads the vault.
+func (e *examined) open(ctx context.Context) Finding {
+	const check = "log"
+	var err error
+	if e.control, err = e.vault.Control(ctx); err == nil {
+		e.head, err = e.vault.log.Read(ctx)
+	}
+	switch {
+	case errors.Is(err, ErrNoLog):
+		return Failure(check, fault.New(fault.IndexError, "the vault has no log"), fromBackup)
+	case fault.Is(err, fault.IndexError):
+		return Failure(check, err, fromBackup)
+	case err != nil:
+		return Failure(check, err, "")
+	}
+	state := ""
+	if e.head.Status == Trashed {
+		state = ", in the trash"
+	}
+	return Good(check, fmt.Sprintf("%s, %s%s", Version(e.head.Seq),
+		howMany(e.head.State.Totals().Notes, "note"), state))
+}
+
+// howMany is a number of things.
+func howMany(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// checkChain reads the log from its first version on, and compares the audit log with it.
+func checkChain(ctx context.Context, e *examined) []Finding {
+	const check, auditCheck = "chain", "audit log"
+	done, problems, err := e.vault.verify(ctx, e.Full, e.Audit)
+	if err != nil {
+		return []Finding{Failure(check, err, "")}
+	}
+	found := Good(check, fmt.Sprintf("%s join", howMany(int(done.Version), "commit")))
+	if e.Full {
+		found.Message += ", and are what their headers say"
+	}
+	audit := Good(auditCheck, howMany(done.Lines, "line")+" as the log gives them")
+	for _, f := range problems {
+		if f.Code == fault.FileError {
+			audit = Failure(auditCheck, f, "")
+		} else {
+			found = Failure(check, f, fromBackup)
+		}
+	}
+	if e.Audit == nil {
+		return []Finding{found}
+	}
+	return []Finding{found, audit}
+}
+
+// checkPayloads looks for the objects that the headers name.
+func checkPayloads(ctx context.Context, e *examined) []Finding {
+	const check = "payloads"
+	stored := map[string]bool{}
+	for o, err := range e.vault.log.opt.Bucket.List(ctx, "payload/") {
+		if err != nil {
+			return []Finding{Failure(check, fmt.Errorf("list payloads: %w", err), "")}
+		}
+		stored[o.Key] = true
+	}
+	named := 0
+	var missing []string
+	for r, err := range e.vault.log.headers(ctx) {
+		if err != nil {
+			return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
+		}
+		if r.Object == "" {
+			continue
+		}
+		if named++; !stored[r.Object] {
+			missing = append(missing, Version(r.First))
+		}
+	}
+	if len(missing) > 0 {
+		return []Finding{Failure(check, fault.New(fault.IndexError,
+			"what was written at %s is missing", listed(missing)), fromBackup)}
+	}
+	return []Finding{Good(check, howMany(named, "object")+" beside the database")}
+}
+
+// checkCursors tells how far each consumer of the log has come.
+func checkCursors(_ context.Context, e *examined) []Finding {
+	const check = "cursors"
+	var all []Finding
+	for _, name := range slices.Sorted(maps.Keys(e.control.Cursors)) {
+		c := e.control.Cursors[name]
+		switch {
+		case c.Seq > e.head.Seq:
+			all = append(all, Failure(check, fault.New(fault.IndexError,
+				"%s has come to %s, and the log ends at %s", name, Version(c.Seq), Version(e.head.Seq)),
+				fromBackup))
+		case c.Seq < e.head.Seq:
+			all = append(all, Good(check, fmt.Sprintf("%s is at %s, %s behind; it goes on when the vault "+
+				"is served", name, Version(c.Seq), howMany(int(e.head.Seq-c.Seq), "commit"))))
+		default:
+			all = append(all, Good(check, fmt.Sprintf("%s is at %s", name, Version(c.Seq))))
+		}
+	}
+	return all
+}
+
+// checkFiles tells what the control item knows of the files that people see.
+func checkFiles(_ context.Context, e *examined) []Finding {
+	return CheckFiles(e.control.Freshness(e.vault.Now()), e.control.Sweep, e.control.Noticed)
+}
+
+// CheckFiles says what a freshness means, and what to do about it. sweep and noticed may be nil.
+func CheckFiles(f Freshness, sweep *Sweep, noticed *Noticed) []Finding {
+	const check = "files"
+	var all []Finding
+	if noticed != nil && noticed.Count > 0 {
+		all = append(all, Warning(check, fmt.Sprintf("%s changed outside, since the last comparison: %s",
+			howMany(noticed.Count, "file"), listed(noticed.Paths)),
+			"rookery reindex compares all; put a file back as it was, or move it away first"))
+	}
+	if sweep != nil && sweep.Count > 0 {
+		all = append(all, Warning(check, fmt.Sprintf("%s changed outside: %s",
+			howMany(sweep.Count, "file"), listed(sweep.Edited)),
+			"put each back as it was, or move it away; then: rookery reindex"))
+	}
+	if sweep != nil && sweep.Missed > 0 {
+		all = append(all, Warning(check, fmt.Sprintf("%s missing: %s",
+			howMany(sweep.Missed, "file"), listed(sweep.Missing)), "rookery reindex"))
+	}
+	switch {
+	case len(all) > 0:
+		return all
+	case f == Unknown:
+		return []Finding{Skipped(check, "nobody has compared the files with the log yet",
+			"rookery reindex")}
+	}
+	return []Finding{Good(check, fmt.Sprintf("%s: no change from outside is known", f))}
+}
+
+// maxListed is how many names a finding lists, and of how many notes there is one.
+const maxListed = 20
+
+// listed are names as a finding tells them.
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), maxListed)], ", ")
+	if more := len(names) - maxListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// checkNotes names the notes that do not parse.
+func checkNotes(_ context.Context, e *examined) []Finding {
+	const check = "notes"
+	total := e.head.State.Totals().Quarantined
+	if total == 0 {
+		return []Finding{Good(check, "every note parses")}
+	}
+	var all []Finding
+	for n := range e.head.State.Quarantined() {
+		if len(all) == maxListed {
+			return append(all, Warning(check, howMany(total-maxListed, "more note")+" of the kind", ""))
+		}
+		all = append(all, Warning(check,
+			fmt.Sprintf("%s:%d: %s", n.Path, n.Quarantine.Line, n.Quarantine.Message),
+			"rookery edit, until it parses; till then it has no fields"))
+	}
+	return all
+}

@@ -1,0 +1,91 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"rookery/internal/auth"
+	"rookery/internal/blob"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// An Examination says what of a deployment is to be examined.
+type Examination struct {
+	Vault string // only the vaults of this name; empty: all
+	Full  bool   // every payload is compared with its digest
+}
+
+// Examine looks over the tenants of a deployment and their vaults, those in the trash too. It changes
+// nothing: the table and the bucket may be open for reading only.
+func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Finding] {
+	return func(yield func(repo.Finding) bool) {
+		for it, err := range o.Table.Query(ctx, registry, "", "~") {
+			if err != nil {
+				yield(repo.Failure("tenants", fmt.Errorf("list the tenants: %w", err), ""))
+				return
+			}
+			one := o
+			one.Table, one.Bucket = table.Sub(o.Table, it.Sort), blob.Sub(o.Bucket, "tenants/"+it.Sort)
+			for _, found := range examine(ctx, one, how) {
+				if it.Sort != auth.Local {
+					found.Tenant = it.Sort
+				}
+				if !yield(found) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// examine looks one tenant over.
+func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
+	const check = "tenant"
+	t, err := unmade(o)
+	if err != nil {
+		return []repo.Finding{repo.Failure(check, err, "")}
+	}
+	s, seq, err := t.State(ctx)
+	if err != nil {
+		return []repo.Finding{repo.Failure(check, err, "")}
+	}
+	all := []repo.Finding{repo.Good(check, fmt.Sprintf("at %s, vaults: %d",
+		repo.Version(seq), len(s.vaults)))}
+	for _, e := range s.Vaults() {
+		if !e.Gone(o.Now()) && (how.Vault == "" || how.Vault == e.Name) {
+			all = append(all, t.examine(ctx, e, how.Full)...)
+		}
+	}
+	return all
+}
+
+// unmade is a tenant that is not made where there is none.
+func unmade(o Options) (*Team, error) {
+	l, err := repo.NewLog(repo.LogOptions[*State]{
+		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
+	}, &State{vaults: map[string]Entry{}})
+	return &Team{opt: o, log: l, open: map[string]*opened{}}, err
+}
+
+// examine looks one vault over.
+func (t *Team) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
+	v, err := t.vaultOf(e.Name, e.Incarnation)
+	if err != nil {
+		return []repo.Finding{repo.Failure("log", err, "")}
+	}
+	do := repo.Examination{Full: full}
+	var unread []repo.Finding
+	if t.opt.Folders {
+		files := blob.Sub(t.opt.Bucket, "vaults/"+e.Name+"/notes")
+		if do.Audit, err = checkout.ReadAudit(ctx, v, files); fault.Is(err, fault.FileError) {
+			found := repo.Failure("audit log", err, "")
+			found.Vault = e.Name
+			unread = append(unread, found)
+		}
+	}
+	return append(v.Examine(ctx, do), unread...)
+}
