@@ -1,8 +1,6 @@
 package index
 
 import (
-	"encoding/binary"
-	"math"
 	"strings"
 
 	"rookery/internal/markdown"
@@ -37,11 +35,6 @@ func (b *blockReader) file(path string) *File {
 		f.Note = b.note(f)
 	}
 	return f
-}
-
-func (s *scanner) digest() (d Digest) {
-	copy(d[:], s.bytes(len(d)))
-	return d
 }
 
 func (b *blockReader) word() string { return b.text(&b.scanner) }
@@ -79,43 +72,6 @@ func (b *blockReader) fields() []Field {
 	all := make([]Field, n)
 	for i := range all {
 		all[i] = Field{b.word(), b.value(maxNesting), b.int()}
-	}
-	return all
-}
-
-// maxNesting is how deep a list may stand in others: no text has room for more.
-const maxNesting = 10_000
-
-// value reads a value that may hold others so deep.
-func (s *scanner) value(depth int) any {
-	switch s.flags() {
-	case valueNone:
-		return nil
-	case valueFalse:
-		return false
-	case valueTrue:
-		return true
-	case valueText:
-		return s.raw()
-	case valueRef:
-		return markdown.Ref(s.raw())
-	case valueNumber:
-		if bits := s.bytes(8); bits != "" {
-			return math.Float64frombits(binary.LittleEndian.Uint64([]byte(bits)))
-		}
-	case valueList:
-		if depth > 0 {
-			return s.list(depth - 1)
-		}
-	}
-	s.fail()
-	return nil
-}
-
-func (s *scanner) list(depth int) []any {
-	all := make([]any, s.count(1))
-	for i := range all {
-		all[i] = s.value(depth)
 	}
 	return all
 }
@@ -187,85 +143,6 @@ func (b *blockReader) pins() map[int]string {
 		pins[line] = b.raw()
 	}
 	return pins
-}
-
-// minAnnotation is the fewest bytes that an annotation can have.
-const minAnnotation = 5
-
-func (b *blockReader) annotations(n *Note) {
-	count := b.count(minAnnotation)
-	placed := b.natural()
-	if placed > count || (placed == 0) != (count == 0) {
-		b.fail()
-	}
-	if count == 0 || b.failed {
-		return
-	}
-	all, places := make([]Trait, count), make([]Place, 0, placed)
-	n.Annotations, n.said = make([]*Trait, count), make([]*Saying, count)
-	line, position := 0, 0
-	for i := range all {
-		flags := b.flags()
-		if flags&1 != 0 && len(places) < placed {
-			places = append(places, b.place(n, line))
-			line = places[len(places)-1].Line
-		} else if flags&1 != 0 || len(places) == 0 {
-			b.fail()
-			return
-		}
-		t := &all[i]
-		t.Place = &places[len(places)-1]
-		t.Field, t.claims = flags&2 != 0, flags&4 != 0
-		b.says(t)
-		if named := flags&8 == 0; named {
-			t.ID = b.id()
-		} else {
-			t.ID = b.word()
-		}
-		position += b.int()
-		t.Position = position
-		n.Annotations[i], n.said[i] = t, t.Saying
-	}
-}
-
-// says reads what an annotation says, and its times.
-func (b *blockReader) says(t *Trait) {
-	said := b.below(len(b.sayings))
-	if b.failed {
-		t.Saying = &Saying{}
-		return
-	}
-	t.Saying = &b.sayings[said]
-	t.Times = b.timesOf()
-}
-
-func (b *blockReader) id() string {
-	n := b.below(b.held.ids.len())
-	if b.failed {
-		return ""
-	}
-	return b.held.ids.at(n)
-}
-
-func (b *blockReader) place(n *Note, before int) Place {
-	p := Place{Note: n, Line: before + b.int(), Scope: b.scope(len(n.Sections)), Content: n.ID}
-	if size := b.natural(); size > 0 {
-		p.Content = b.bytes(size - 1)
-	}
-	switch at := b.natural(); at {
-	case 0:
-		p.ContentText = p.Content
-	case 1:
-		p.ContentText = b.raw()
-	default:
-		size := b.natural()
-		if at -= 2; at > len(p.Content) || size > len(p.Content)-at {
-			b.fail()
-			return p
-		}
-		p.ContentText = p.Content[at : at+size]
-	}
-	return p
 }
 
 // minRef is the fewest bytes that a reference can have.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -131,48 +130,6 @@ func (w *imageWriter) traitIDs() {
 	})
 	w.held.sort(len(w.files))
 	w.b = appendTexts(w.b, w.held.ids)
-}
-
-// HeldIDs are the ids of traits, in order, each with the number of the file that has it.
-type heldIDs struct {
-	ids    []string
-	files  []byte
-	byFile []int // positions of ids, by file, then in order
-	ends   []int // of each file, in byFile
-}
-
-// sort orders the ids by file.
-func (h *heldIDs) sort(files int) {
-	of := numbers(h.files)
-	next := make([]int, files+1) // of each file, where its next id goes
-	for i := range h.ids {
-		next[of.at(i)+1]++
-	}
-	for file := range files {
-		next[file+1] += next[file]
-	}
-	h.byFile = make([]int, len(h.ids))
-	for i := range h.ids {
-		h.byFile[next[of.at(i)]] = i
-		next[of.at(i)]++
-	}
-	h.ends = next[:files]
-}
-
-// find is the number of an id that a file has.
-func (h *heldIDs) find(id string, file int) (number int, held bool) {
-	begin := 0
-	if file > 0 {
-		begin = h.ends[file-1]
-	}
-	own := h.byFile[begin:h.ends[file]]
-	i, held := slices.BinarySearchFunc(own, id, func(number int, id string) int {
-		return strings.Compare(h.ids[number], id)
-	})
-	if !held {
-		return 0, false
-	}
-	return own[i], true
 }
 
 // counts writes what is summed up, by name.

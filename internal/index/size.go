@@ -9,9 +9,10 @@ import (
 // Size is about how many bytes of memory the index holds, as if it shared nothing with others: good to
 // bound what is kept by. It is a sum that is kept, and takes no time.
 func (x *Index) Size() int64 {
-	said := unsafe.Sizeof(Saying{}) + treeItem + 2*shortText // what is said alike is held once
-	return x.held + int64(x.seeds.Len()*seedSize) + x.entries.size() + x.traitIDs.size() + int64(said)*int64(x.counts.Len()) +
-		int64(len(x.texts.schema)+len(x.texts.raven)+len(x.texts.rookery))
+	said := int(unsafe.Sizeof(Saying{})) + treeItem + 2*shortText // what is said alike is held once
+	t := x.texts
+	return x.held + x.entries.size() + x.traitIDs.size() + int64(x.counts.Len()*said) +
+		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery))
 }
 
 // What things take on the average that are not looked at one by one.

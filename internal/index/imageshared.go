@@ -1,0 +1,110 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"rookery/internal/markdown"
+)
+
+// A pool numbers values that many things share, by what they hold: the first that is met is 0.
+type pool[T any] struct {
+	numbers map[string]int // by the record
+	met     map[*T]int
+	records []byte
+}
+
+func newPool[T any]() pool[T] { return pool[T]{numbers: map[string]int{}, met: map[*T]int{}} }
+
+// share writes the number of a value of a pool, of which record writes what it holds.
+func share[T any](w *imageWriter, p *pool[T], v *T, record func(*T)) {
+	n, known := p.met[v]
+	if !known {
+		start := len(w.b)
+		record(v)
+		n = p.number(w.b[start:])
+		w.b, p.met[v] = w.b[:start], n
+	}
+	w.count(n)
+}
+
+// number is the number of a record.
+func (p *pool[T]) number(record []byte) int {
+	n, known := p.numbers[string(record)]
+	if !known {
+		n = len(p.numbers)
+		p.numbers[string(record)] = n
+		p.records = append(p.records, record...)
+	}
+	return n
+}
+
+func (w *imageWriter) timesOf(t *Times) {
+	share(w, &w.times, t, func(t *Times) {
+		w.time(t.Created)
+		w.time(t.Modified)
+	})
+}
+
+func (w *imageWriter) mention(m *Mention) {
+	share(w, &w.mentions, m, func(m *Mention) {
+		w.raw(m.Target)
+		w.raw(m.Display)
+		w.text(m.name)
+	})
+}
+
+func (w *imageWriter) saying(s *Saying) {
+	share(w, &w.sayings, s, func(s *Saying) {
+		w.flags(s.Defined)
+		w.text(s.Type)
+		w.raw(s.Raw)
+		w.value(s.value)
+		w.text(s.entry)
+		w.count(len(s.days))
+		for _, day := range s.days {
+			w.text(string(day))
+		}
+	})
+}
+
+// The kinds of values of fields and annotations.
+const (
+	valueNone byte = iota
+	valueFalse
+	valueTrue
+	valueText
+	valueRef
+	valueNumber
+	valueList
+)
+
+// value writes a value as markdown.Entry has it. There are no others.
+func (w *imageWriter) value(v any) {
+	switch v := v.(type) {
+	case nil:
+		w.b = append(w.b, valueNone)
+	case bool:
+		w.b = append(w.b, valueFalse)
+		if v {
+			w.b[len(w.b)-1] = valueTrue
+		}
+	case string:
+		w.b = append(w.b, valueText)
+		w.raw(v)
+	case markdown.Ref:
+		w.b = append(w.b, valueRef)
+		w.raw(string(v))
+	case float64:
+		w.b = binary.LittleEndian.AppendUint64(append(w.b, valueNumber), math.Float64bits(v))
+	case []any:
+		w.b = append(w.b, valueList)
+		w.count(len(v))
+		for _, each := range v {
+			w.value(each)
+		}
+	default:
+		panic(fmt.Sprintf("index: a field of type %T", v))
+	}
+}
