@@ -32,7 +32,8 @@ func (c *Control) mark(f Folding, now time.Time) bool {
 		last = c.Passed[n-1]
 	}
 	passed := c.passed(f)
-	if passed <= last.Seq || len(c.Passed) >= mostMarks || now.Sub(last.At) < markEvery {
+	often := len(c.Passed) >= mostMarks || now.Sub(last.At) < markEvery
+	if passed <= last.Seq || often && !f.All {
 		return false
 	}
 	c.Passed = append(c.Passed, Mark{passed, now})

@@ -1,0 +1,391 @@
+package repo_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/table"
+	"rookery/internal/vault"
+)
+
+// A shelf is a vault whose log moves outward, and the clock of all who have it open.
+type shelf struct {
+	repotest.Engine
+	clock *repotest.Clock
+	vault *repo.Vault
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	s := &shelf{Engine: engine(t), clock: repotest.NewClock()}
+	s.vault = s.open(t)
+	require.NoError(t, s.vault.Create(t.Context(), caller(), nil))
+	return s
+}
+
+// open is the vault as a process has it that has just started.
+func (s *shelf) open(t *testing.T) *repo.Vault {
+	t.Helper()
+	v, err := repo.NewVault(repo.VaultOptions{
+		Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket, Texts: repo.NewTexts(1 << 20),
+		Now: s.clock.Now,
+	})
+	require.NoError(t, err)
+	return v
+}
+
+// write makes n commits, of which each changes two of seven notes.
+func (s *shelf) write(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		s.clock.Move(time.Second)
+		change(t, s.vault,
+			edit{fmt.Sprintf("n%d.md", i%7), fmt.Sprintf("# N\n\n@due(2026-11-2%d) line %d", i%9, i)},
+			edit{"log.md", fmt.Sprintf("commit %d, see [[n%d]]", i, i%7)})
+	}
+}
+
+// fold makes one pass in which everything is folded.
+func (s *shelf) fold(t *testing.T) {
+	t.Helper()
+	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{All: true}))
+}
+
+// empty folds everything and lets the items leave the table.
+func (s *shelf) empty(t *testing.T) {
+	t.Helper()
+	s.fold(t)
+	s.clock.Move(61 * time.Minute)
+	s.fold(t)
+	require.Empty(t, s.items(t))
+}
+
+// items are the keys of the runs in the table.
+func (s *shelf) items(t *testing.T) []string {
+	t.Helper()
+	var keys []string
+	for it, err := range s.Table.Query(t.Context(), "v", "log/0", "log/9") {
+		require.NoError(t, err)
+		keys = append(keys, it.Sort)
+	}
+	return keys
+}
+
+// objects are the keys of the objects under a prefix.
+func (s *shelf) objects(t *testing.T, prefix string) []string {
+	t.Helper()
+	var keys []string
+	for o, err := range s.Bucket.List(t.Context(), prefix) {
+		require.NoError(t, err)
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+// told is all that a vault says: its index to the byte, its texts, its history, and a search.
+func told(t *testing.T, v *repo.Vault) string {
+	t.Helper()
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	var b strings.Builder
+	b.Write(idx.AppendImage(nil))
+	for f := range idx.Files() {
+		text, err := v.Text(t.Context(), f.Body)
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "%s %s\n", f.Path, text)
+	}
+	for lines, err := range v.AuditLog(t.Context()) {
+		require.NoError(t, err)
+		b.Write(lines)
+	}
+	for r, err := range v.Revisions(t.Context(), "log.md", idx.Version()) {
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "%d %s\n", r.Seq, r.Text)
+	}
+	fmt.Fprint(&b, found(t, v, "line"), found(t, v, "commit"))
+	return b.String()
+}
+
+func TestFoldedIsTheSame(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 40)
+	want := told(t, s.vault)
+	requireSame := func(what string) {
+		t.Helper()
+		require.True(t, want == told(t, s.vault), "the one that is open: %s", what)
+		require.True(t, want == told(t, s.open(t)), "one that starts: %s", what)
+	}
+	s.fold(t)
+	requireSame("folded")
+	require.NotEmpty(t, s.items(t))
+	s.clock.Move(61 * time.Minute)
+	s.fold(t)
+	requireSame("the items are gone")
+	require.Empty(t, s.items(t))
+	for _, key := range s.objects(t, "image/") {
+		require.NoError(t, s.Bucket.Delete(t.Context(), key))
+	}
+	requireSame("the images are gone")
+	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	_, err := s.vault.Rebuild(t.Context(), true)
+	require.NoError(t, err)
+	requireSame("made anew from segments")
+}
+
+// A start reads the control item, the image, and the tail: no segment, and no run that the image
+// stands for.
+func TestStartReadsAnImage(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 30)
+	s.empty(t)
+	s.write(t, 3)
+	for _, key := range s.objects(t, "segment/") {
+		require.NoError(t, s.Bucket.Delete(t.Context(), key))
+	}
+	idx, err := s.open(t).Read(t.Context())
+	require.NoError(t, err)
+	want, err := s.vault.Read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want.AppendImage(nil), idx.AppendImage(nil))
+	require.Len(t, s.items(t), 3)
+}
+
+// An image that is gone or damaged costs time, and the next pass makes another.
+func TestImageIsMadeAnew(t *testing.T) {
+	for name, harm := range map[string]func(*shelf, string) error{
+		"gone": func(s *shelf, key string) error {
+			return s.Bucket.Delete(context.Background(), key)
+		},
+		"cut off":  func(s *shelf, key string) error { return s.cut(key, 3000) },
+		"no image": func(s *shelf, key string) error { return s.cut(key, 3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t)
+			s.write(t, 20)
+			s.empty(t)
+			want := told(t, s.vault)
+			images := s.objects(t, "image/")
+			require.NoError(t, harm(s, images[len(images)-1]))
+			s.vault = s.open(t)
+			require.True(t, want == told(t, s.vault))
+			require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+			require.Equal(t, images, s.objects(t, "image/"))
+			for _, key := range s.objects(t, "segment/") {
+				require.NoError(t, s.Bucket.Delete(t.Context(), key))
+			}
+			_, err := s.open(t).Read(t.Context())
+			require.NoError(t, err, "the new image is as good as the old one")
+		})
+	}
+}
+
+// cut leaves the first bytes of an object.
+func (s *shelf) cut(key string, n int64) error {
+	data, _, err := s.Bucket.Get(context.Background(), key, 0, n)
+	if err == nil {
+		_, err = s.Bucket.Put(context.Background(), key, data, blob.Always)
+	}
+	return err
+}
+
+// A process that slept while the log left the table goes on, and so do its readers of texts.
+func TestSleeper(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 10)
+	sleeper := s.open(t)
+	_, err := sleeper.Searchable(t.Context())
+	require.NoError(t, err)
+	s.write(t, 30)
+	s.empty(t)
+	require.True(t, told(t, s.vault) == told(t, sleeper))
+	s.write(t, 2)
+	require.True(t, told(t, s.vault) == told(t, sleeper))
+}
+
+// What arrives at a place whose item has left the table is not the log's, and goes with the next sweep.
+func TestStrayItem(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 10)
+	stray, err := s.Table.Get(t.Context(), table.Key{Part: "v", Sort: "log/000000000004"})
+	require.NoError(t, err)
+	s.empty(t)
+	want := told(t, s.vault)
+	require.NoError(t, s.Table.Commit(t.Context(), table.Create(stray)))
+	require.True(t, want == told(t, s.vault))
+	require.True(t, want == told(t, s.open(t)))
+	s.clock.Move(25 * time.Hour)
+	s.fold(t)
+	require.Empty(t, s.items(t))
+}
+
+// An idempotency key is known from the image, and where that cannot be read, from the log.
+func TestKeyOfAnImage(t *testing.T) {
+	for name, harm := range map[string]func(*testing.T, *shelf){
+		"image": func(*testing.T, *shelf) {},
+		"log": func(t *testing.T, s *shelf) {
+			for _, key := range s.objects(t, "image/") {
+				require.NoError(t, s.Bucket.Delete(t.Context(), key))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t)
+			c := caller()
+			c.Key = "once"
+			_, err := s.vault.Update(t.Context(), c, edits(edit{"a.md", "a"}))
+			require.NoError(t, err)
+			s.write(t, 5)
+			s.empty(t)
+			v := s.open(t)
+			_, err = v.Read(t.Context())
+			require.NoError(t, err)
+			harm(t, s)
+			r, err := v.Update(t.Context(), c, edits(edit{"a.md", "a"}))
+			require.NoError(t, err)
+			require.EqualValues(t, 2, r.Seq)
+			require.NotNil(t, r.Replayed)
+		})
+	}
+}
+
+// As-of goes on from the newest image before the version.
+func TestAsOfFromAnImage(t *testing.T) {
+	s := newShelf(t)
+	at := map[uint64]string{}
+	for range 4 {
+		s.write(t, 7)
+		idx, err := s.vault.Read(t.Context())
+		require.NoError(t, err)
+		at[idx.Version()] = string(idx.AppendImage(nil))
+		s.fold(t)
+	}
+	s.empty(t)
+	v := s.open(t)
+	for version, want := range at {
+		idx, err := v.At(t.Context(), version)
+		require.NoError(t, err)
+		require.True(t, want == string(idx.AppendImage(nil)), "v%d", version)
+		r, err := v.SearchableAt(t.Context(), version-3)
+		require.NoError(t, err)
+		require.Equal(t, version-3, r.Index.Version())
+		when, err := v.VersionAt(t.Context(), idx.Time())
+		require.NoError(t, err)
+		require.Equal(t, version, when)
+		c, err := v.Commit(t.Context(), version)
+		require.NoError(t, err)
+		require.Equal(t, version, c.Seq)
+	}
+}
+
+// The first image of a month stays; the others go an hour after they were superseded.
+func TestImagesOfMonths(t *testing.T) {
+	s := newShelf(t)
+	for range 6 {
+		s.write(t, 3)
+		s.fold(t)
+		s.clock.Move(10 * 24 * time.Hour)
+	}
+	s.fold(t)
+	s.write(t, 1)
+	s.fold(t)
+	s.clock.Move(2 * time.Hour)
+	s.fold(t)
+	c, err := s.vault.Control(t.Context())
+	require.NoError(t, err)
+	months := map[time.Month]int{}
+	for _, i := range c.Images {
+		months[i.Time.Month()]++
+	}
+	require.Equal(t, map[time.Month]int{time.November: 1, time.December: 1, time.January: 1}, months)
+	require.Len(t, s.objects(t, "image/"), len(c.Images)+1)
+}
+
+// An image waits for those who follow the log, and items stay for them.
+func TestFoldingWaitsForFollowers(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 10)
+	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	require.NoError(t, s.vault.Fold(t.Context(), f))
+	c, err := s.vault.Control(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, c.Image)
+	s.clock.Move(2 * time.Hour)
+	require.NoError(t, s.vault.Fold(t.Context(), f))
+	require.Len(t, s.items(t), 11)
+	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 11}))
+	require.NoError(t, s.vault.Fold(t.Context(), f))
+	c, err = s.vault.Control(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 11, c.Image.Seq)
+	s.clock.Move(2 * time.Hour)
+	require.NoError(t, s.vault.Fold(t.Context(), f))
+	require.Empty(t, s.items(t))
+}
+
+// Payloads that no run of the table names go a day later: by then nobody can name them any more.
+func TestLeftoverPayloads(t *testing.T) {
+	s := newShelf(t)
+	s.clock.Move(time.Since(s.clock.Now())) // objects have the time of the file system
+	change(t, s.vault, edit{"big.md", noise(60<<10)})
+	_, err := s.Bucket.Put(t.Context(), "payload/000000000009-LOST.zst", []byte("x"), blob.Always)
+	require.NoError(t, err)
+	require.Len(t, s.objects(t, "payload/"), 2)
+	s.clock.Move(25 * time.Hour)
+	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	require.Len(t, s.objects(t, "payload/"), 1, "the one that a run names stays")
+	s.write(t, 1)
+	want := told(t, s.vault)
+	s.empty(t)
+	s.clock.Move(25 * time.Hour)
+	s.fold(t)
+	require.Empty(t, s.objects(t, "payload/"))
+	require.True(t, want == told(t, s.open(t)))
+}
+
+// Twice the same pass does nothing, and several processes may fold at once.
+func TestFoldingAtOnce(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 40)
+	want := told(t, s.vault)
+	errs := make(chan error)
+	for range 4 {
+		v := s.open(t)
+		go func() { errs <- v.Fold(context.Background(), repo.Folding{All: true}) }()
+	}
+	for range 4 {
+		require.NoError(t, <-errs)
+	}
+	c, err := s.vault.Control(t.Context())
+	require.NoError(t, err)
+	s.fold(t)
+	again, err := s.vault.Control(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, c, again, "no progress, no write")
+	require.Len(t, s.objects(t, "segment/"), 1)
+	require.True(t, want == told(t, s.open(t)))
+}
+
+// A vault below its low mark goes on to be written: what a Tx reads lies in segments.
+func TestWriteBehindTheLowMark(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 12)
+	s.empty(t)
+	v := s.open(t)
+	_, err := v.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+		old, ok, err := tx.Text(ctx, vault.Path("log.md"))
+		if err != nil || !ok {
+			return nil, fmt.Errorf("no text: %w", err)
+		}
+		return nil, tx.Put(ctx, "log.md", append(old, " and more"...))
+	})
+	require.NoError(t, err)
+	require.True(t, told(t, s.vault) == told(t, v))
+}
