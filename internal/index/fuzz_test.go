@@ -50,12 +50,17 @@ func FuzzHistoryOfTexts(f *testing.F) {
 	})
 }
 
-// requireFold requires that all ways to the same version lead to the same index.
+// requireFold requires that all ways to the same version lead to the same index, that by its image
+// among them.
 func requireFold(t require.TestingT, commits []index.Commit) {
-	x := index.Empty()
+	x, away := index.Empty(), index.Empty()
 	for i, c := range commits {
-		x = x.With(c)
-		require.Equal(t, imageOf(x), imageOf(index.Build(slices.Values(commits[:i+1]))))
+		x, away = x.With(c), reread(t, away.With(c))
+		built := index.Build(slices.Values(commits[:i+1]))
+		require.Equal(t, imageOf(x), imageOf(built))
+		require.Equal(t, imageOf(x), imageOf(away))
+		require.Equal(t, x.AppendImage(nil), built.AppendImage(nil))
+		require.Equal(t, x.AppendImage(nil), away.AppendImage(nil))
 	}
 }
 
