@@ -22,7 +22,7 @@ import (
 // Config says where the data is.
 type Config struct {
 	Data       string       // the data directory; it is made where there is none
-	CacheBytes int64        // of texts held in memory; 0: 64 MiB
+	CacheBytes int64        // held of texts and of past states, half each; 0: 128 MiB
 	Log        *slog.Logger // internal failures, and nothing that is private; nil: nothing
 	ReadOnly   bool         // every mutation is refused
 

@@ -26,11 +26,14 @@ import (
 // Config says where the data is. Only Data is required.
 type Config struct {
 	Data       string       // the data directory; it is made where there is none
-	CacheBytes int64        // of texts held in memory; 0: 64 MiB
+	CacheBytes int64        // held of texts and of past states, half each; 0: 128 MiB
 	Log        *slog.Logger // nil: nothing is logged
 	Now        func() time.Time
 	ReadOnly   bool // every mutation is refused
 }
+
+// DefaultCacheBytes is how many bytes are cached if nobody says how many.
+const DefaultCacheBytes = 128 << 20
 
 // database is the file of the table in the data directory.
 const database = "rookery.db"
@@ -51,7 +54,7 @@ type App struct {
 
 // Open opens a data directory. While another process has it the error is an *InUse.
 func Open(ctx context.Context, cfg Config) (*App, error) {
-	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, 64<<20)
+	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, DefaultCacheBytes)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -87,7 +90,8 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("open the folder: %w", err)
 	}
 	a.teams = team.NewTeams(team.Options{
-		Table: a.table, Bucket: a.bucket, Texts: repo.NewTexts(cfg.CacheBytes), Pasts: repo.NewPasts(),
+		Table: a.table, Bucket: a.bucket,
+		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 	})
 	if err := a.teams.Make(ctx, auth.Local); err != nil {

@@ -12,6 +12,17 @@ func (p *Pasts) Kept() int {
 	return len(p.kept)
 }
 
+// Held is about how many bytes the past states that are kept hold.
+func (p *Pasts) Held() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := int64(0)
+	for _, s := range p.kept {
+		held += s.size
+	}
+	return held
+}
+
 // Waiting is how many calls wait in the queue of a log.
 func (l *Log[S]) Waiting() int {
 	l.queue.mu.Lock()

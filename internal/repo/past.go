@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// mostPasts is how many past states a process keeps. Each is as large as the index of its
-	// version, for it shares nothing with the newest one; one more is in memory while it is made.
-	mostPasts = 2
+	// defaultPasts bounds the past states of a vault that shares none with others.
+	defaultPasts = 64 << 20
 
 	// pastLife is how long a past state is kept that nobody asks for.
 	pastLife = 2 * time.Minute
@@ -28,9 +27,10 @@ const (
 // Pasts keeps the states of vaults at earlier versions that were asked for last. A state is made by
 // folding the log from its first commit on, of which there is one at a time; who asks for the same
 // one meanwhile shares it, and it is made to the end though nobody waits any more: a state of a large
-// vault may take longer than a call. It is shared by the vaults of a process, bounded by count, and forgets
-// what nobody asks for.
+// vault may take longer than a call. It is shared by the vaults of a process, bounded by bytes,
+// and forgets what nobody asks for.
 type Pasts struct {
+	most int64         // bytes
 	turn chan struct{} // held by the one who makes a state
 
 	mu   sync.Mutex
@@ -41,6 +41,7 @@ type Pasts struct {
 type past struct {
 	pastKey
 	state Searchable // its Search is nil until somebody has searched; it is changed by who has the turn
+	size  int64
 	timer *time.Timer
 }
 
@@ -50,8 +51,10 @@ type pastKey struct {
 	version uint64
 }
 
-// NewPasts makes a Pasts that keeps nothing yet.
-func NewPasts() *Pasts { return &Pasts{turn: make(chan struct{}, 1)} }
+// NewPasts makes a Pasts that keeps nothing yet, and never more than so many bytes: but for the
+// state that was made last, which may be larger and is kept until the next one is made. One more is
+// in memory while it is made, for a state shares nothing with others.
+func NewPasts(most int64) *Pasts { return &Pasts{most: most, turn: make(chan struct{}, 1)} }
 
 // get is a state that is kept, together with its search index if that is wanted.
 func (p *Pasts) get(k pastKey, searched bool) (Searchable, bool) {
@@ -67,21 +70,42 @@ func (p *Pasts) get(k pastKey, searched bool) (Searchable, bool) {
 	return s.state, true
 }
 
-// put keeps a state, in place of one that was not asked for the longest.
+// put keeps a state, and of the others those that were asked for last, as far as there is room.
 func (p *Pasts) put(k pastKey, state Searchable) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := &past{pastKey: k, state: state}
+	now := &past{pastKey: k, state: state, size: state.size()}
 	now.timer = time.AfterFunc(pastLife, func() { p.forget(now) })
-	kept := []*past{now}
+	kept, held := []*past{now}, now.size
 	for _, s := range p.kept {
-		if s.pastKey == k || len(kept) == mostPasts {
+		if s.pastKey == k || held+s.size > p.most {
 			s.timer.Stop()
 			continue
 		}
-		kept = append(kept, s)
+		kept, held = append(kept, s), held+s.size
 	}
 	p.kept = kept
+}
+
+// What an index holds in memory, in bytes, as measured of generated vaults of 100 to 10,000 notes.
+// It holds no texts, so a long note costs no more than a short one.
+const (
+	indexBytes   = 1 << 20 // of any
+	noteBytes    = 700
+	sectionBytes = 500
+	traitBytes   = 200
+	refBytes     = 80
+)
+
+// size is about how many bytes of memory a state holds.
+func (s Searchable) size() int64 {
+	t := s.Index.Totals()
+	size := indexBytes + noteBytes*int64(t.Notes) + sectionBytes*int64(t.Sections) +
+		traitBytes*int64(t.Traits) + refBytes*int64(t.Refs)
+	if s.Search != nil {
+		size += s.Search.Size()
+	}
+	return size
 }
 
 // forget drops a state.
@@ -191,25 +215,30 @@ func notYet(version, latest uint64) error {
 		Version(version), Version(latest)).With("latest_version", Version(latest))
 }
 
-// buildUpTo is the index after the commits up to a version.
+// buildUpTo is the index after the commits up to a version: those behind the newest image before it.
 func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, error) {
-	if version == 0 {
-		return index.Empty(), nil
+	c, err := v.log.Control(ctx)
+	if err != nil {
+		return nil, err
 	}
-	r := replay[*index.Index]{log: v.log, upTo: maxSeq, head: head[*index.Index]{status: Active}}
-	last := uint64(0)
-	idx := index.Build(func(yield func(index.Commit) bool) {
+	r := replay[*index.Index]{log: v.log, upTo: maxSeq}
+	r.head, _, _ = v.log.newestImage(ctx, c, version)
+	r.head.control = c
+	b := index.NewBuilder(r.head.state)
+	last := r.head.seq
+	if last < version {
 		r.each(ctx, func(c *Commit, at Place) bool {
 			last = c.Seq
-			return yield(changed(c, at)) && c.Seq < version
+			b.Add(changed(c, at))
+			return c.Seq < version
 		})
-	})
+	}
 	if r.read > manyRead {
 		debug.FreeOSMemory()
 	}
 	switch {
 	case last == version:
-		return idx, nil
+		return b.Index(), nil
 	case r.err != nil:
 		return nil, r.err
 	}

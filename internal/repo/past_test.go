@@ -132,7 +132,7 @@ func TestVersionAt(t *testing.T) {
 }
 
 // TestPastIsMadeOnce covers that a state is made once for all who ask for it, that as many are kept as
-// is said, and that a call that gave up spoils nothing.
+// there is room for, and that a call that gave up spoils nothing.
 func TestPastIsMadeOnce(t *testing.T) {
 	e, counted := engine(t), &beginningTable{}
 	v := newVault(t, e)
@@ -141,7 +141,7 @@ func TestPastIsMadeOnce(t *testing.T) {
 	}
 	counted.Table = e.Table
 	e.Table = counted
-	late := openVault(t, e, repo.Limits{})
+	late := watchedVault(t, e, &watch{time.Now()}, repo.NewPasts(2*pastSize(t, e, 3, false)+1000))
 	_, err := late.Read(t.Context())
 	require.NoError(t, err)
 
@@ -171,6 +171,58 @@ func TestPastIsMadeOnce(t *testing.T) {
 	textAt(t, late, 2, "a.md")
 	textAt(t, late, 4, "a.md")
 	require.EqualValues(t, 4, counted.whole.Load(), "the third took the place of the one not used last")
+}
+
+// pastSize is how many bytes a state is said to hold.
+func pastSize(t *testing.T, e repotest.Engine, version uint64, searched bool) int64 {
+	t.Helper()
+	p := repo.NewPasts(1 << 30)
+	v := watchedVault(t, e, &watch{time.Now()}, p)
+	_, err := v.At(t.Context(), version)
+	require.NoError(t, err)
+	if searched {
+		_, err = v.SearchableAt(t.Context(), version)
+		require.NoError(t, err)
+	}
+	return p.Held()
+}
+
+// TestPastsAreBoundedByBytes covers that a state which is larger than the bound is answered, and is kept
+// until the next one; that a search index counts; and that what is kept never exceeds the bound.
+func TestPastsAreBoundedByBytes(t *testing.T) {
+	e, counted := engine(t), &beginningTable{}
+	v := newVault(t, e)
+	for i := range 9 {
+		change(t, v, edit{"a.md", strings.Repeat(fmt.Sprintf("[[n%d]] #tag%d\n\n", i, i), 100)})
+	}
+	size, searched := pastSize(t, e, 4, false), pastSize(t, e, 4, true)
+	require.Greater(t, searched, size)
+	counted.Table, e.Table = e.Table, counted
+
+	none := repo.NewPasts(1)
+	late := watchedVault(t, e, &watch{time.Now()}, none)
+	_, err := late.Read(t.Context())
+	require.NoError(t, err)
+	counted.whole.Store(0)
+	for _, version := range []uint64{3, 3, 3, 4, 4, 3} {
+		require.Contains(t, textAt(t, late, version, "a.md"), fmt.Sprintf("#tag%d\n", version-2))
+		require.Equal(t, 1, none.Kept())
+	}
+	require.EqualValues(t, 3, counted.whole.Load())
+
+	most := 2*searched + size
+	some := repo.NewPasts(most)
+	late = watchedVault(t, e, &watch{time.Now()}, some)
+	for i := range 20 {
+		version := uint64(2 + i*5%7)
+		s, err := late.SearchableAt(t.Context(), version)
+		require.NoError(t, err)
+		found, err := s.Search.Search(search.ParseQuery(fmt.Sprintf("tag%d", version-2)), search.Options{})
+		require.NoError(t, err)
+		require.Len(t, found.Items, 1)
+		require.LessOrEqual(t, some.Held(), most)
+		require.Equal(t, min(i+1, 2), some.Kept())
+	}
 }
 
 // TestPastIsMadeForLater covers that a state is made though the call that asked first gave up.
@@ -203,7 +255,7 @@ func TestPastIsMadeForLater(t *testing.T) {
 // not.
 func TestPastIsForgotten(t *testing.T) {
 	e := engine(t)
-	v, p := newVault(t, e), repo.NewPasts()
+	v, p := newVault(t, e), repo.NewPasts(1<<30)
 	change(t, v, edit{"a.md", "one"})
 	change(t, v, edit{"a.md", "two"})
 	w := &watch{time.Now()}
@@ -381,7 +433,7 @@ type beginningTable struct {
 func (c *beginningTable) Query(
 	ctx context.Context, part, from, to string,
 ) iter.Seq2[table.Item, error] {
-	if strings.HasSuffix(from, "/000000000000") {
+	if strings.HasSuffix(from, "/000000000001") {
 		if c.whole.Add(1) == 1 && c.reached != nil {
 			close(c.reached)
 			<-c.goOn
