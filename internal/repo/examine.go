@@ -32,7 +32,7 @@ type examined struct {
 
 // vaultChecks are what a vault is examined for, in order. A new one is a function and a line here.
 var vaultChecks = []func(context.Context, *examined) []Finding{
-	checkChain, checkPayloads, checkCursors, checkFiles, checkNotes,
+	checkChain, checkPayloads, checkSegments, checkImage, checkCursors, checkFiles, checkNotes,
 }
 
 // Examine looks a vault over and says what it found. It changes nothing, and needs nobody to have the
@@ -121,7 +121,7 @@ func checkChain(ctx context.Context, e *examined) []Finding {
 func checkPayloads(ctx context.Context, e *examined) []Finding {
 	const check = "payloads"
 	stored := map[string]bool{}
-	for o, err := range e.vault.log.opt.Bucket.List(ctx, "payload/") {
+	for o, err := range e.vault.log.opt.Bucket.List(ctx, payloadPrefix) {
 		if err != nil {
 			return []Finding{Failure(check, fmt.Errorf("list payloads: %w", err), "")}
 		}
@@ -133,7 +133,7 @@ func checkPayloads(ctx context.Context, e *examined) []Finding {
 		if err != nil {
 			return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
 		}
-		if r.Object == "" {
+		if r.Object == "" || r.Last <= e.control.Low { // below the low mark segments have it
 			continue
 		}
 		if named++; !stored[r.Object] {

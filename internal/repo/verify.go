@@ -55,7 +55,10 @@ func (v *Vault) verify(
 	})
 	done.Version = r.head.seq
 	if err = r.err; err == nil {
-		err = r.head.reaches(r.head.control.Cursors)
+		err = r.head.joinsAll()
+	}
+	if err == nil && digests {
+		err = v.log.twins(ctx, r.head.control)
 	}
 	switch {
 	case err == nil:
@@ -72,18 +75,6 @@ func (v *Vault) verify(
 		}
 	}
 	return done, problems, nil
-}
-
-// reaches is a fault if the log ends before one of these cursors: it lost its newest commits.
-func (h *head[S]) reaches(cursors map[string]Cursor) error {
-	for _, c := range cursors {
-		if c.Seq > h.seq {
-			return fault.New(fault.IndexError,
-				"the log ends at %s, and there was a %s", Version(h.seq), Version(c.Seq)).
-				Fix("rookery doctor")
-		}
-	}
-	return nil
 }
 
 // A comparison compares an audit log with the lines that commits give, one after the other. It ends at

@@ -1,0 +1,133 @@
+package repo_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/table"
+)
+
+// folded is an engine with a vault of nine versions that are in a segment, in an image, and in the
+// table still; and four more that are in the table only.
+func folded(t *testing.T) (repotest.Engine, func() *repo.Vault) {
+	t.Helper()
+	e := engine(t)
+	open := func() *repo.Vault {
+		v, err := repo.NewVault(repo.VaultOptions{
+			Name: "team", Part: "v", Table: e.Table, Bucket: e.Bucket, Texts: repo.NewTexts(1 << 20),
+			Now: repotest.NewClock().Now,
+		})
+		require.NoError(t, err)
+		return v
+	}
+	v := open()
+	require.NoError(t, v.Create(t.Context(), caller(), nil))
+	for i := range 12 {
+		if i == 8 {
+			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+		}
+		change(t, v, edit{fmt.Sprintf("n%d.md", i%3), fmt.Sprintf("line %d", i)})
+	}
+	return e, open
+}
+
+// object is the one object under a prefix.
+func object(t *testing.T, e repotest.Engine, prefix string) string {
+	t.Helper()
+	var keys []string
+	for o, err := range e.Bucket.List(t.Context(), prefix) {
+		require.NoError(t, err)
+		keys = append(keys, o.Key)
+	}
+	require.Len(t, keys, 1)
+	return keys[0]
+}
+
+// patchObject changes the one object under a prefix.
+func patchObject(
+	t *testing.T, e repotest.Engine, prefix string, change func(data []byte) []byte,
+) {
+	t.Helper()
+	key := object(t, e, prefix)
+	data, _, err := e.Bucket.Get(t.Context(), key, 0, -1)
+	require.NoError(t, err)
+	_, err = e.Bucket.Put(t.Context(), key, change(data), blob.Always)
+	require.NoError(t, err)
+}
+
+func flipMiddle(data []byte) []byte {
+	data[len(data)/2] ^= 1
+	return data
+}
+
+// TestVerifyFolded holds that the chain is verified through segments and on into the table, also where
+// a run is in both; and that without an image nothing is lost.
+func TestVerifyFolded(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		do     func(ctx context.Context, t *testing.T, e repotest.Engine)
+		check  string
+		state  repo.Health
+		verify fault.Code
+		says   string
+	}{
+		{"whole", func(context.Context, *testing.T, repotest.Engine) {}, "segments", repo.Healthy, "",
+			"1 segment up to v9"},
+		{"a byte of a segment", func(_ context.Context, t *testing.T, e repotest.Engine) {
+			patchObject(t, e, "segment/", flipMiddle)
+		}, "chain", repo.Broken, fault.IndexError, "v"},
+		{"a segment is cut", func(_ context.Context, t *testing.T, e repotest.Engine) {
+			patchObject(t, e, "segment/", func(data []byte) []byte { return data[:len(data)-10] })
+		}, "chain", repo.Broken, fault.IndexError, "v"},
+		{"a segment is gone", func(ctx context.Context, t *testing.T, e repotest.Engine) {
+			require.NoError(t, e.Bucket.Delete(ctx, object(t, e, "segment/")))
+		}, "segments", repo.Broken, fault.IndexError, "v1"},
+		{"a folded run in the table", func(ctx context.Context, t *testing.T, e repotest.Engine) {
+			it, err := e.Table.Get(ctx, table.Key{Part: "v", Sort: "log/000000000004"})
+			require.NoError(t, err)
+			it.Data = bytes.Replace(it.Data, []byte(`"last":4`), []byte(`"last":4 `), 1)
+			it.Data[0]++ // the length of the header
+			require.NoError(t, e.Table.Commit(ctx, table.Set(it)))
+		}, "chain", repo.Broken, fault.IndexError, "v4"},
+		{"a run in the table", func(ctx context.Context, t *testing.T, e repotest.Engine) {
+			require.NoError(t, e.Table.Commit(ctx,
+				table.Remove(table.Key{Part: "v", Sort: "log/000000000011"})))
+		}, "log", repo.Broken, fault.IndexError, "v1"},
+		{"the image is gone", func(ctx context.Context, t *testing.T, e repotest.Engine) {
+			require.NoError(t, e.Bucket.Delete(ctx, object(t, e, "image/")))
+		}, "image", repo.Worrying, "", "the image of v9 is gone"},
+		{"the image is cut", func(_ context.Context, t *testing.T, e repotest.Engine) {
+			patchObject(t, e, "image/", func(data []byte) []byte { return data[:80] })
+		}, "image", repo.Worrying, "", "the image of v9 is damaged"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, open := folded(t)
+			c.do(t.Context(), t, e)
+			done, err := open().Verify(t.Context(), nil)
+			if c.verify == "" {
+				require.NoError(t, err)
+				require.Equal(t, uint64(13), done.Version)
+			} else {
+				require.True(t, fault.Is(err, c.verify), "%v", err)
+			}
+			var found []repo.Finding
+			for _, f := range open().Examine(t.Context(), repo.Examination{Full: true}) {
+				if f.Check == c.check {
+					found = append(found, f)
+				}
+			}
+			require.Len(t, found, 1)
+			require.Equal(t, c.state, found[0].State, "%+v", found)
+			require.Contains(t, found[0].Message, c.says)
+			require.Equal(t, "team", found[0].Vault)
+		})
+	}
+}
