@@ -250,12 +250,11 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err == nil {
 		err = b.prune(path.Dir(key), ".")
 	}
-	if err == nil {
-		err = b.syncSettled()
-	}
 	// The file may be gone because a process was killed before it could sync the removal.
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {
-		err = b.syncFolder(path.Dir(key))
+		if err = b.syncSettled(); err == nil {
+			err = b.syncFolder(path.Dir(key))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("delete %s: %w", key, err)

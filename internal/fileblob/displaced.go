@@ -124,6 +124,7 @@ func (b *Bucket) resume() error {
 	if err != nil {
 		return err
 	}
+	b.settled.add(displacedDir) // the process may have been killed before it could sync it
 	for _, n := range names {
 		b.later.add(n)
 		if n.stage != moved {

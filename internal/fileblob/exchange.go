@@ -219,6 +219,9 @@ func (a *aside) putBack(to spot) error {
 	if errors.Is(err, fs.ErrExist) {
 		return a.rename(settled, "")
 	}
+	if err == nil {
+		a.bucket.settled.add(path.Dir(a.path()))
+	}
 	return err
 }
 
