@@ -1,0 +1,195 @@
+package powercut_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/fileblob"
+	"rookery/internal/powercut"
+)
+
+// failedCalls are seeds with which TestBucketForgets found a fault once.
+var failedCalls = []uint64{
+	12122489610566648378, // what was put back at the start was removed, and put back again
+	5918320243676692278,  // what was removed was deleted, and put back
+}
+
+// TestBucketForgets takes the power away before each change of the disk that a bucket makes for some
+// random calls, twice in a row. One goroutine calls, so that a seed always does the same.
+func TestBucketForgets(t *testing.T) {
+	t.Parallel()
+	for name, swaps := range map[string]bool{"swap": true, "no swap": false} {
+		seeds := slices.Clone(failedCalls)
+		for range many(1, 10) {
+			seeds = append(seeds, rand.Uint64())
+		}
+		for _, seed := range seeds {
+			t.Run(fmt.Sprint(name, ", seed ", seed), func(t *testing.T) {
+				for n, ended := 0, false; !ended; n++ {
+					ended = cutBucket(t, n, seed, swaps)
+				}
+			})
+		}
+	}
+}
+
+// many is how often to do something, and how often with ROOKERY_SOAK=1.
+func many(times, soak int) int {
+	if os.Getenv("ROOKERY_SOAK") == "1" {
+		return soak
+	}
+	return times
+}
+
+// A ledger holds what each key may have when the power goes: what was promised last, and everything
+// that was asked for since.
+type ledger struct {
+	may    map[string][]string
+	now    map[string]string // as far as nobody takes the power away
+	unsure map[string]bool   // keys whose last text may be torn
+}
+
+// none stands for no file.
+const none = "(none)"
+
+// cutBucket cuts at the nth change, goes on with what is found, and cuts again. It reports whether
+// all calls came to their end before.
+func cutBucket(t *testing.T, n int, seed uint64, swaps bool) (ended bool) {
+	t.Helper()
+	dir, r := t.TempDir(), rand.New(rand.NewPCG(seed, 0))
+	l := &ledger{map[string][]string{}, map[string]string{}, map[string]bool{}}
+	s := newSeam(t, filepath.Join(dir, "0"), filepath.Join(dir, "attic"), powercut.New())
+	for life := range 2 {
+		s.cutAfter(n, seed+uint64(1000*n+life))
+		ended = l.use(t, s, r, swaps)
+		if s.found == nil { // the calls ended first
+			s.found = s.disk.Crash(seed)
+		}
+		s = newSeam(t, filepath.Join(dir, fmt.Sprint(life+1)), s.attic, s.found)
+		l.require(t, s)
+		s = newSeam(t, filepath.Join(dir, fmt.Sprint(life+1, " again")), s.attic, s.disk)
+	}
+	return ended
+}
+
+// use makes calls until the power is gone or there are enough.
+func (l *ledger) use(t *testing.T, s *seam, r *rand.Rand, swaps bool) (ended bool) {
+	t.Helper()
+	b, err := fileblob.OpenThrough(s.dir, func(c fileblob.Change, do func() error) error {
+		if c.Op == fileblob.Swap && !swaps {
+			return errors.ErrUnsupported
+		}
+		return s.do(c, do)
+	})
+	if err != nil {
+		require.NotNil(t, s.found, err)
+		return false
+	}
+	defer b.Close()
+	for range 15 {
+		if err := l.call(t.Context(), b, r); err != nil {
+			require.NotNil(t, s.found, err)
+			return false
+		}
+	}
+	return true
+}
+
+// bucketKeys are few, so that much happens to each. The last has an aside of several folders.
+var bucketKeys = []string{"a.md", "b/c.md", "b/d.md", "b/" + strings.Repeat("ü", 60) + ".md"}
+
+// call makes one call at random, and writes down what it promises.
+func (l *ledger) call(ctx context.Context, b *fileblob.Bucket, r *rand.Rand) error {
+	key := bucketKeys[r.IntN(len(bucketKeys))]
+	text := strings.Repeat(fmt.Sprintf("%x ", r.Uint64()), 1+r.IntN(100))
+	switch r.IntN(5) {
+	case 0:
+		return l.promise(key, text, func() error {
+			_, err := b.Put(ctx, key, []byte(text), blob.Always)
+			return err
+		})
+	case 1:
+		return l.promise(key, none, func() error { return b.Delete(ctx, key) })
+	case 2:
+		return l.sync(ctx, b)
+	case 3:
+		l.ask(key, text)
+		return b.Exchange(ctx, key, []byte(text), l.was(key, text))
+	}
+	l.ask(key, none)
+	return b.Remove(ctx, key, l.was(key, none))
+}
+
+func (l *ledger) ask(key, text string) {
+	if len(l.may[key]) == 0 {
+		l.may[key], l.now[key] = []string{none}, none
+	}
+	l.may[key] = append(l.may[key], text)
+}
+
+// was is the text of a key until now; nil for none.
+func (l *ledger) was(key, next string) []byte {
+	old := l.now[key]
+	l.now[key], l.unsure[key] = next, true
+	if old == none {
+		return nil
+	}
+	return []byte(old)
+}
+
+// promise makes a call that is durable when it returns.
+func (l *ledger) promise(key, text string, call func() error) error {
+	l.ask(key, text)
+	if err := call(); err != nil {
+		return err
+	}
+	l.now[key], l.may[key] = text, []string{text}
+	delete(l.unsure, key)
+	return nil
+}
+
+func (l *ledger) sync(ctx context.Context, b *fileblob.Bucket) error {
+	if err := b.Sync(ctx, bucketKeys...); err != nil {
+		return err
+	}
+	for key, now := range l.now {
+		l.may[key] = []string{now}
+	}
+	clear(l.unsure)
+	return nil
+}
+
+// require requires that a bucket has for every key what it may have, and takes that for known from
+// now on.
+func (l *ledger) require(t *testing.T, s *seam) {
+	t.Helper()
+	b, err := fileblob.Open(s.dir)
+	require.NoError(t, err)
+	defer b.Close()
+	for key, may := range l.may {
+		found := none
+		data, _, err := b.Get(t.Context(), key, 0, -1)
+		if err == nil {
+			found = string(data)
+		} else {
+			require.ErrorIs(t, err, blob.ErrNotExist)
+		}
+		ok := slices.ContainsFunc(may, func(text string) bool {
+			torn := l.unsure[key] && err == nil && text != none && tornFrom(data, []byte(text))
+			return found == text || torn
+		})
+		require.True(t, ok, "%s has %.20q of %.20q, cut before change %d", key, found, may, s.cut)
+		l.now[key], l.may[key] = found, []string{found}
+	}
+	clear(l.unsure)
+}
