@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"runtime/debug"
@@ -59,12 +60,16 @@ func openWhole(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	if db, err = bolt.Open(path, 0, s); err != nil {
-		if errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
-			errors.Is(err, berrors.ErrVersionMismatch) || file.Size() == 0 {
-			err = fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
+	if file.Size() == 0 { // bbolt would begin a new one
+		return nil, fmt.Errorf("%w: it is empty", ErrDamaged)
+	}
+	db, err = bolt.Open(path, 0, s)
+	var system *fs.PathError
+	switch {
+	case errors.Is(err, berrors.ErrTimeout), errors.As(err, &system):
 		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	var needs int64
 	err = db.View(func(tx *bolt.Tx) error {

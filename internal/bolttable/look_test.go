@@ -1,0 +1,75 @@
+package bolttable_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/table"
+)
+
+// filled makes a database with a thousand items, and is its path.
+func filled(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "table.db")
+	db, err := bolttable.Open(path, bolttable.Options{})
+	require.NoError(t, err)
+	for i := range 1000 {
+		require.NoError(t, db.Commit(t.Context(), table.Set(table.Item{
+			Key: table.Key{Part: "p", Sort: string(rune('a' + i))}, Data: make([]byte, 100),
+		})))
+	}
+	require.NoError(t, db.Close())
+	return path
+}
+
+// TestLook holds that a database can be read by several at once without a byte of it being changed, and
+// that nothing can be written so.
+func TestLook(t *testing.T) {
+	path := filled(t)
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	one, err := bolttable.Look(path, bolttable.Options{})
+	require.NoError(t, err)
+	two, err := bolttable.Look(path, bolttable.Options{})
+	require.NoError(t, err)
+	_, err = bolttable.Open(path, bolttable.Options{})
+	require.ErrorIs(t, err, bolttable.ErrLocked)
+	for damage := range two.Check(t.Context()) {
+		require.NoError(t, damage)
+	}
+	_, err = one.Get(t.Context(), table.Key{Part: "p", Sort: "b"})
+	require.NoError(t, err)
+	require.Error(t, one.Commit(t.Context(), table.Remove(table.Key{Part: "p", Sort: "b"})))
+	require.NoError(t, one.Close())
+	require.NoError(t, two.Close())
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
+
+// TestLookAtDamage cuts a database at every page, and says so without an end of the program.
+func TestLookAtDamage(t *testing.T) {
+	path := filled(t)
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	bad := filepath.Join(t.TempDir(), "bad.db")
+	for size := 0; size < len(whole); size += 4096 {
+		require.NoError(t, os.WriteFile(bad, whole[:size], 0o600))
+		db, err := bolttable.Look(bad, bolttable.Options{})
+		if err == nil { // what is cut off is free
+			for damage := range db.Check(t.Context()) {
+				require.NoError(t, damage)
+			}
+			require.NoError(t, db.Close())
+			continue
+		}
+		require.ErrorIs(t, err, bolttable.ErrDamaged, "cut at %d", size)
+	}
+	_, err = bolttable.Look(filepath.Join(t.TempDir(), "none.db"), bolttable.Options{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
