@@ -75,19 +75,7 @@ func (l *Log[S]) Create(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode the control item: %w", err)
 	}
-	err = l.opt.Table.Commit(ctx, table.Create(table.Item{
-		Key: table.Key{Part: l.opt.Part, Sort: controlKey}, Data: data,
-	}))
-	var conflict *table.Conflict
-	switch {
-	case errors.As(err, &conflict):
-		return ErrLogExists
-	case errors.Is(err, table.ErrLimit):
-		return fmt.Errorf("make a log: %w", err)
-	case err != nil:
-		return unknown(err)
-	}
-	return nil
+	return l.create(ctx, data)
 }
 
 // ErrLogExists says that a log was to be made where there is one.

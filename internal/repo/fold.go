@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -91,7 +92,7 @@ func (l *Log[S]) nextSegment(ctx context.Context, after uint64) (*segmentWriter,
 		if err != nil {
 			return nil, err
 		}
-		if r.First != after+1 || len(w.dir.Runs) > 0 && string(r.Prev) != string(w.dir.Hash) {
+		if r.First != after+1 || len(w.dir.Runs) > 0 && !bytes.Equal(r.Prev, w.dir.Hash) {
 			return nil, offChain(r.First, nil)
 		}
 		w.add(r, packed)
@@ -145,14 +146,15 @@ func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (uint64, error) {
 	if !d.joins(w.dir.First, w.dir.Prev) {
 		return 0, offChain(d.First, nil)
 	}
-	next, err := l.firstFrom(ctx, d.Last+1)
-	if err != nil {
-		return 0, err
+	c, err := l.Control(ctx)
+	if err != nil || d.Last <= c.Cursors[segmentsCursor].Seq {
+		return d.Last, err // who wrote it has said so
 	}
-	if next != nil && string(next.Prev) != string(d.Hash) {
-		return 0, offChain(next.First, nil)
+	r, err := l.runWith(ctx, d.Last)
+	if err == nil && (r.Last != d.Last || !bytes.Equal(r.hash(), d.Hash)) {
+		err = offChain(d.First, nil)
 	}
-	return d.Last, nil
+	return d.Last, err
 }
 
 // notFolded is the fault of a consumer that cannot write. Nothing is lost by it.

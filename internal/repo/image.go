@@ -107,7 +107,7 @@ func readImageHead(data []byte) (imageHead, error) {
 		return h, errFormat
 	}
 	h.start = aligned(int64(before) + size)
-	if h.State < 0 || h.State > int64(len(data))-h.start || h.Keys < 0 || h.Search < 0 {
+	if h.State < 0 || h.Keys < 0 || h.Search < 0 {
 		return h, errImage
 	}
 	return h, nil
@@ -120,7 +120,7 @@ func (l *Log[S]) open(ctx context.Context, i Image) (head[S], imageHead, error) 
 		return head[S]{}, imageHead{}, fmt.Errorf("read an image: %w", err)
 	}
 	h, err := readImageHead(data)
-	if err == nil && h.Seq != i.Seq {
+	if err == nil && (h.Seq != i.Seq || h.State > int64(len(data))-h.start) {
 		err = errImage
 	}
 	if err != nil {

@@ -24,7 +24,6 @@ type segments struct {
 	code   *codec
 
 	mu     sync.Mutex
-	listed bool
 	firsts []uint64 // sorted
 	dirs   *simplelru.LRU[uint64, *directory]
 }
@@ -76,26 +75,33 @@ func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
 func (s *segments) holding(ctx context.Context, seq uint64) (*directory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for fresh := false; ; fresh = true {
-		if !s.listed || fresh {
-			if err := s.list(ctx); err != nil {
-				return nil, err
-			}
-		}
-		i, found := slices.BinarySearch(s.firsts, seq)
-		if !found {
-			i--
-		}
-		if i >= 0 {
-			d, err := s.directory(ctx, s.firsts[i])
-			if err == nil && d.Last >= seq || fresh || err != nil && !errors.Is(err, blob.ErrNotExist) {
-				return d, err
-			}
-		}
-		if fresh {
-			return nil, errNoSegment
+	d, err := s.known(ctx, seq)
+	if d == nil && err == nil || errors.Is(err, blob.ErrNotExist) {
+		if err = s.list(ctx); err == nil {
+			d, err = s.known(ctx, seq)
 		}
 	}
+	if d == nil && err == nil {
+		err = errNoSegment
+	}
+	return d, err
+}
+
+// known is the directory of the segment that holds a commit, of those that are known; nil if none of
+// them does. The caller holds mu.
+func (s *segments) known(ctx context.Context, seq uint64) (*directory, error) {
+	i, found := slices.BinarySearch(s.firsts, seq)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil, nil
+	}
+	d, err := s.directory(ctx, s.firsts[i])
+	if err != nil || d.Last < seq {
+		return nil, err
+	}
+	return d, nil
 }
 
 // list reads the names. The caller holds mu.
@@ -110,7 +116,7 @@ func (s *segments) list(ctx context.Context) error {
 			firsts = append(firsts, first)
 		}
 	}
-	s.firsts, s.listed = firsts, true
+	s.firsts = firsts
 	return nil
 }
 
@@ -149,7 +155,7 @@ func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory,
 func (s *segments) wrote(d *directory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, found := slices.BinarySearch(s.firsts, d.First); s.listed && !found {
+	if i, found := slices.BinarySearch(s.firsts, d.First); !found {
 		s.firsts = slices.Insert(s.firsts, i, d.First)
 	}
 	s.dirs.Remove(d.First)
@@ -159,7 +165,7 @@ func (s *segments) wrote(d *directory) {
 func (s *segments) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listed = false
+	s.firsts = nil
 	s.dirs.Purge()
 }
 

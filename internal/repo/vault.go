@@ -167,7 +167,7 @@ func (v *Vault) remember(c *Commit, at Place) {
 // the same call finishes what a crash left, and is no error; a log that another call began is
 // ErrLogExists.
 func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
-	if err := v.log.Create(ctx); err != nil && !errors.Is(err, ErrLogExists) {
+	if err := v.log.createNew(ctx); err != nil {
 		return err
 	}
 	for first, err := range v.log.Commits(ctx, 1) {
@@ -222,6 +222,19 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 		return nil, trashed()
 	}
 	return s.State, nil
+}
+
+// A State is what the log of a vault says of the vault as a whole.
+type State struct {
+	Status Status
+	Seq    uint64
+	Time   time.Time // of the commit Seq
+}
+
+// Status is what the vault is now. It can be had of one in the trash too.
+func (v *Vault) Status(ctx context.Context) (State, error) {
+	s, err := v.log.Read(ctx)
+	return State{s.Status, s.Seq, s.Time}, err
 }
 
 // Known is the newest index that this process knows. It may be behind the log.

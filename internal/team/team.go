@@ -182,9 +182,9 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 
 // checkOut opens the folder of a vault.
 func (t *Team) checkOut(ctx context.Context, v *repo.Vault) (*checkout.Checkout, error) {
-	files, ok := blob.Sub(t.opt.Bucket, "vaults/"+v.Name+"/notes").(checkout.Files)
-	if !ok {
-		return nil, fmt.Errorf("the bucket is no folder")
+	files, err := t.files(v.Name)
+	if err != nil {
+		return nil, err
 	}
 	return checkout.Open(ctx, v, checkout.Options{
 		Files: files, Log: t.opt.Log, Now: t.opt.Now,

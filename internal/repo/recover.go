@@ -1,0 +1,149 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+// Recover makes the log of a vault whose table is lost, from its segments: up to the last commit that
+// they hold, which it answers. What came behind is lost with the table, but for what the checkout has
+// of it. Segments that do not join each other are INDEX_ERROR; where there are none it is ErrNoLog,
+// and where there is a log already ErrLogExists. Nothing is copied: a log may have left the table
+// altogether.
+func (v *Vault) Recover(ctx context.Context) (uint64, error) {
+	l := v.log
+	last, made, err := l.segments.chained(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if last == 0 {
+		return 0, ErrNoLog
+	}
+	c := Control{
+		Format: controlFormat, Rev: 1, Made: made, Low: last,
+		Cursors: map[string]Cursor{segmentsCursor: {Seq: last}},
+	}
+	if err := l.findImages(ctx, &c); err != nil {
+		return 0, err
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		return 0, fmt.Errorf("encode the control item: %w", err)
+	}
+	return last, l.create(ctx, data)
+}
+
+// chained is the last commit of the segments, which must follow each other from the first commit on,
+// and the time of the first.
+func (s *segments) chained(ctx context.Context) (last uint64, made time.Time, err error) {
+	s.forget()
+	var hash []byte
+	for {
+		d, err := s.holding(ctx, last+1)
+		if errors.Is(err, errNoSegment) {
+			return last, made, s.behind(last)
+		}
+		if err != nil {
+			return last, made, err
+		}
+		if d.First != last+1 || !bytes.Equal(d.Prev, hash) {
+			return last, made, offChain(d.First, nil)
+		}
+		if last == 0 {
+			made = d.Runs[0].Time
+		}
+		last, hash = d.Last, d.Hash
+	}
+}
+
+// behind is INDEX_ERROR if there is a segment beyond a commit where none goes on: one is missing.
+func (s *segments) behind(last uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.firsts); n > 0 && s.firsts[n-1] > last {
+		return offChain(last+1, errors.New("a segment is missing"))
+	}
+	return nil
+}
+
+// findImages makes the images of the bucket known that are not beyond the low mark.
+func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
+	prefix := fmt.Sprintf("%s%d/", imagePrefix, imageFormat)
+	now := l.opt.Now().UTC()
+	for o, err := range l.opt.Bucket.List(ctx, prefix) {
+		if err != nil {
+			return fault.New(fault.Unavailable, "the images of the log cannot be listed").
+				After(time.Second).Because(err)
+		}
+		seq, err := strconv.ParseUint(strings.TrimPrefix(o.Key, prefix), 10, 64)
+		if err != nil || seq > c.Low {
+			continue
+		}
+		i := Image{Format: imageFormat, Seq: seq, Size: o.Size}
+		if h, err := l.headOf(ctx, i); err == nil {
+			i.Time, i.Head = h.Time, h.start+h.State
+			c.supersede(i, now)
+		}
+	}
+	return nil
+}
+
+// firstOfImage is how many bytes of an image hold its head.
+const firstOfImage = 4 << 10
+
+// headOf reads the head of an image, of which only the commit is known.
+func (l *Log[S]) headOf(ctx context.Context, i Image) (imageHead, error) {
+	data, _, err := l.opt.Bucket.Get(ctx, i.key(), 0, firstOfImage)
+	if err != nil {
+		return imageHead{}, err
+	}
+	h, err := readImageHead(data)
+	if err == nil && h.Seq != i.Seq {
+		err = errImage
+	}
+	return h, err
+}
+
+// createNew makes the log, if there is none. Where segments lie whose log is lost, there is one all the
+// same: ErrLogExists.
+func (l *Log[S]) createNew(ctx context.Context) error {
+	if _, err := l.Control(ctx); !errors.Is(err, ErrNoLog) {
+		return err
+	}
+	switch _, err := l.segments.holding(ctx, 1); {
+	case err == nil:
+		return ErrLogExists
+	case !errors.Is(err, errNoSegment):
+		return err
+	}
+	if err := l.Create(ctx); !errors.Is(err, ErrLogExists) {
+		return err
+	}
+	return nil
+}
+
+// create makes the control item.
+func (l *Log[S]) create(ctx context.Context, data []byte) error {
+	err := l.opt.Table.Commit(ctx, table.Create(table.Item{
+		Key: table.Key{Part: l.opt.Part, Sort: controlKey}, Data: data,
+	}))
+	var conflict *table.Conflict
+	switch {
+	case errors.As(err, &conflict):
+		return ErrLogExists
+	case errors.Is(err, table.ErrLimit):
+		return fmt.Errorf("make a log: %w", err)
+	case err != nil:
+		return unknown(err)
+	}
+	return nil
+}
