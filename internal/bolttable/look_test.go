@@ -1,6 +1,7 @@
 package bolttable_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,10 +19,14 @@ func filled(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "table.db")
 	db, err := bolttable.Open(path, bolttable.Options{})
 	require.NoError(t, err)
-	for i := range 1000 {
-		require.NoError(t, db.Commit(t.Context(), table.Set(table.Item{
-			Key: table.Key{Part: "p", Sort: string(rune('a' + i))}, Data: make([]byte, 100),
-		})))
+	for i := range 10 {
+		var ops []table.Op
+		for j := range table.MaxOps {
+			ops = append(ops, table.Set(table.Item{
+				Key: table.Key{Part: "p", Sort: fmt.Sprint(i, j)}, Data: make([]byte, 100),
+			}))
+		}
+		require.NoError(t, db.Commit(t.Context(), ops...))
 	}
 	require.NoError(t, db.Close())
 	return path
@@ -42,9 +47,9 @@ func TestLook(t *testing.T) {
 	for damage := range two.Check(t.Context()) {
 		require.NoError(t, damage)
 	}
-	_, err = one.Get(t.Context(), table.Key{Part: "p", Sort: "b"})
+	_, err = one.Get(t.Context(), table.Key{Part: "p", Sort: "1 1"})
 	require.NoError(t, err)
-	require.Error(t, one.Commit(t.Context(), table.Remove(table.Key{Part: "p", Sort: "b"})))
+	require.Error(t, one.Commit(t.Context(), table.Remove(table.Key{Part: "p", Sort: "1 1"})))
 	require.NoError(t, one.Close())
 	require.NoError(t, two.Close())
 	after, err := os.ReadFile(path)
