@@ -45,8 +45,6 @@ func (b *Builder) Index() *Index {
 		b.takeFirst()
 	}
 	b.draft.enter()
-	b.draft.entries.flatten()
-	b.draft.traitIDs.flatten()
 	return b.draft.Index
 }
 

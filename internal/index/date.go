@@ -138,7 +138,7 @@ func (x *Index) between(k kind, from, to time.Time) iter.Seq[*Note] {
 		last = k.name(timeKey(to))
 	}
 	return func(yield func(*Note) bool) {
-		for e := range x.entries.from(entry{name: first}) {
+		for e := range x.entries.between(entry{name: first}, last) {
 			if e.name >= last {
 				return
 			}

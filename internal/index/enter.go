@@ -52,8 +52,7 @@ func (d *draft) enter() {
 	} else {
 		d.enterIDs()
 	}
-	d.entries.remove(names.went)
-	d.entries.put(names.came)
+	d.entries.change(names.went, names.came)
 	for name, by := range names.sums {
 		d.sum(name, by)
 	}
@@ -243,6 +242,6 @@ func (t *Totals) add(n *Note, by int) {
 
 // enterIDs brings the tree of the ids of traits up to date.
 func (d *draft) enterIDs() {
-	d.traitIDs.put(d.ids)
+	d.traitIDs.change(d.ids)
 	clear(d.ids)
 }

@@ -45,8 +45,9 @@ func (h *holders) get(id string) string {
 
 func (l heldList) path(i int) string { return l.paths.at(l.files.at(i)) }
 
-// put enters who has which id now, "" for nobody.
-func (h *holders) put(changed map[string]string) {
+// change enters who has which id now, "" for nobody. If that is much beside the list, it makes the list
+// anew: so that takes no more time than the change itself.
+func (h *holders) change(changed map[string]string) {
 	ids := slices.Sorted(maps.Keys(changed))
 	for i := range spread(len(ids)) {
 		path := changed[ids[i]]
@@ -55,6 +56,9 @@ func (h *holders) put(changed map[string]string) {
 			continue
 		}
 		h.over.Set(ids[i], path)
+	}
+	if len(changed) >= max(manyEntries, h.list.ids.len()/2) {
+		h.flatten()
 	}
 }
 
@@ -86,14 +90,8 @@ func (h *holders) each(f func(id, path string)) {
 	}
 }
 
-// manyIDs is how many ids are too many for the tree, unless the list has twice as many.
-const manyIDs = 1 << 12
-
-// flatten makes the list anew if the tree has become large beside it.
+// flatten makes the list anew of all that is known.
 func (h *holders) flatten() {
-	if n := h.over.Len(); n < manyIDs || n <= h.list.ids.len()/2 {
-		return
-	}
 	var ids, held []string
 	h.each(func(id, path string) { ids, held = append(ids, id), append(held, path) })
 	paths, position := numbered(held)

@@ -112,7 +112,7 @@ func (w *imageWriter) paths() {
 
 // entries writes the names of entries; with them it collects which files go by them.
 func (w *imageWriter) entries() {
-	for e := range w.x.entries.from(entry{}) {
+	for e := range w.x.entries.all() {
 		w.flat.add(e.name, w.files[e.path])
 	}
 	w.texts = make(map[string]int, len(w.flat.names))

@@ -13,9 +13,11 @@ import (
 func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		c := x.cursor()
-		x.entries.ascend(entry{name, from}, func(e entry) bool {
-			return e.name == name && yield(c.note(e.path))
-		})
+		for path := range x.entries.paths(name, from) {
+			if !yield(c.note(path)) {
+				return
+			}
+		}
 	}
 }
 
@@ -71,8 +73,8 @@ func (s *entries) advance(heads *byPath) {
 
 // first is the first entry of a name from a path on.
 func (s *entries) first(name, from string) (first entry, ok bool) {
-	s.ascend(entry{name, from}, func(e entry) bool {
-		first, ok = e, e.name == name
+	s.between(entry{name, from}, name)(func(e entry) bool {
+		first, ok = e, true
 		return false
 	})
 	return first, ok
