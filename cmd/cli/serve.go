@@ -24,6 +24,7 @@ type server struct {
 
 	listen string
 	port   int
+	cache  byteSize
 	mcp    bool
 	demo   bool
 }
@@ -43,6 +44,9 @@ func (s *server) command() *cobra.Command {
 	flags.StringVar(&s.listen, "listen", "", "address to listen on (default "+
 		localapp.DefaultListen+")")
 	flags.IntVar(&s.port, "port", 0, "port of 127.0.0.1 to listen on")
+	s.cache = localapp.DefaultCacheBytes
+	flags.Var(&s.cache, "cache-bytes", "how much memory caches may hold: half of it texts, half what "+
+		"vaults were at earlier versions")
 	flags.BoolVar(&s.mcp, "mcp", false, "speak MCP over stdin and stdout")
 	flags.BoolVar(&s.demo, "demo", false, "make the vault demo if there is no vault yet")
 	return c
@@ -62,7 +66,7 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 	}
 	log := slog.New(slog.NewJSONHandler(s.errs, nil))
 	app, err := localapp.Open(c.Context(), localapp.Config{
-		Data: dir, Log: log, ReadOnly: target.ReadOnly,
+		Data: dir, Log: log, ReadOnly: target.ReadOnly, CacheBytes: int64(s.cache),
 	})
 	if err != nil {
 		return err

@@ -87,21 +87,9 @@ func (p *Pasts) put(k pastKey, state Searchable) {
 	p.kept = kept
 }
 
-// What an index holds in memory, in bytes, as measured of generated vaults of 100 to 10,000 notes.
-// It holds no texts, so a long note costs no more than a short one.
-const (
-	indexBytes   = 1 << 20 // of any
-	noteBytes    = 700
-	sectionBytes = 500
-	traitBytes   = 200
-	refBytes     = 80
-)
-
 // size is about how many bytes of memory a state holds.
 func (s Searchable) size() int64 {
-	t := s.Index.Totals()
-	size := indexBytes + noteBytes*int64(t.Notes) + sectionBytes*int64(t.Sections) +
-		traitBytes*int64(t.Traits) + refBytes*int64(t.Refs)
+	size := s.Index.Size()
 	if s.Search != nil {
 		size += s.Search.Size()
 	}
