@@ -10,9 +10,10 @@ import (
 
 // ImageFormat is the number of the format of images. It stands for what an index makes of a text as
 // much as for how an image is laid out: an image holds what was made, and nobody reads the texts
-// again. So whatever changes either, be it one name more by which a note is found, raises it; images
-// of the number before are then made anew from the log, or read by a reader that is kept for them.
-// The golden image in testdata fails as long as that is forgotten.
+// again. So whatever changes either, be it one name more by which a note is found, raises it. Where
+// only the layout changed, a reader of the number before is kept, with its golden image in the tests;
+// where what is made of a text did, images of the number before are ErrFormat, and made anew from the
+// log. The test of the golden image fails as long as that is forgotten.
 const ImageFormat = 1
 
 // ErrFormat is the error of an image of another format than ImageFormat.
@@ -88,7 +89,7 @@ func sealImage(image []byte, lengths [imageParts]int) {
 // on as that does. Its texts are parts of data, which it keeps, and which must not be changed any
 // more. An image of another format is ErrFormat; one that is cut off or damaged is another error. What
 // is damaged and has the right sum all the same is an error where the index could not be made of it,
-// and takes no more memory than some ninety times its length.
+// and takes no more memory than some sixty times its length.
 func ReadImage(data []byte) (*Index, error) {
 	parts, err := imagePartsOf(data)
 	if err != nil {
