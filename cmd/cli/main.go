@@ -33,7 +33,8 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	a.Connect = connector{env}.connect
 	s := &server{app: a, in: in, out: out, errs: errs, env: env}
 	d := &doctor{app: a, env: env}
-	a.Extra = append(a.Extra, s.command(), d.command(), versionCommand())
+	r := &rebuilder{app: a, env: env}
+	a.Extra = append(a.Extra, s.command(), d.command(), r.command(), versionCommand())
 	return a
 }
 

@@ -22,9 +22,9 @@ const (
 
 // An Adopted says what Adopt took in.
 type Adopted struct {
-	Created  []string // notes and other files of a vault that the log did not have
-	Replaced []string // those that the log had with another text
-	Left     []string // files that cannot be taken in, and stay as they are
+	Created  []string `json:"created,omitempty"`  // notes and other files of a vault that the log did not have
+	Replaced []string `json:"replaced,omitempty"` // those that the log had with another text
+	Left     []string `json:"left,omitempty"`     // files that cannot be taken in, and stay as they are
 }
 
 // Adopt takes the files of a folder into the log of a vault, whose table was lost: what the log does

@@ -30,6 +30,8 @@ type Config struct {
 	Log        *slog.Logger // nil: nothing is logged
 	Now        func() time.Time
 	ReadOnly   bool // every mutation is refused
+
+	rebuilds bool // the vaults that lie in the folder are about to be made anew
 }
 
 // DefaultCacheBytes is how many bytes are cached if nobody says how many.
@@ -63,6 +65,11 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	}
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	if !cfg.rebuilds {
+		if err := checkLoss(cfg.Data); err != nil {
+			return nil, err
+		}
 	}
 	table, err := bolttable.Open(filepath.Join(cfg.Data, database),
 		bolttable.Options{Now: cfg.Now, LockTimeout: lockPatience})

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/clitool"
+	"rookery/internal/localapp"
+	"rookery/internal/team"
+)
+
+// A rebuilder is the command that makes vaults anew whose database is lost.
+type rebuilder struct {
+	app *clitool.App
+	env func(string) string
+}
+
+func (r *rebuilder) command() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make vaults anew from their files, when the database is lost",
+		Long: "Make vaults anew from their files, when the database is lost: each from the segments of " +
+			"its log,\nwith its whole history, and then from what its folder has beside them; where there " +
+			"are no\nsegments, a new vault from the notes, with the ids and times that .raven/audit.log " +
+			"tells.\nVaults that the database has are left alone, and so is every file.",
+		Example: "rookery rebuild --data ./data",
+		Args:    cobra.NoArgs,
+		RunE:    r.run,
+	}
+}
+
+func (r *rebuilder) run(c *cobra.Command, _ []string) error {
+	target, err := r.app.Target(c)
+	if err != nil {
+		return err
+	}
+	if target.Folder != "" {
+		return notInPlace()
+	}
+	dir, err := connector{r.env}.dataDir(target.Data)
+	if err != nil {
+		return err
+	}
+	made, err := localapp.Rebuild(c.Context(), localapp.Config{Data: dir})
+	if err != nil {
+		return err
+	}
+	if made == nil {
+		made = []team.Rebuilt{}
+	}
+	return r.app.Finish(c, clitool.Outcome{
+		Data: map[string]any{"vaults": made}, Text: rebuiltText(made),
+	})
+}
+
+// rebuiltText says what was made anew, a line for each vault.
+func rebuiltText(made []team.Rebuilt) string {
+	if len(made) == 0 {
+		return "every vault in the folder is in the database: nothing to do\n"
+	}
+	var b strings.Builder
+	for _, v := range made {
+		from := "its notes"
+		if v.FromSegments != "" {
+			from = "its segments up to " + v.FromSegments
+		}
+		fmt.Fprintf(&b, "%s  made from %s, now %s; from the folder %d new and %d changed files\n",
+			v.Name, from, v.Version, len(v.Created), len(v.Replaced))
+		for _, path := range v.Left {
+			fmt.Fprintf(&b, "  left as it is: %s\n", path)
+		}
+	}
+	return b.String()
+}

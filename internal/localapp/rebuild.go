@@ -1,0 +1,74 @@
+package localapp
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+)
+
+// Rebuild makes the vaults anew that lie in the folder of a data directory and not in its database: all
+// of them, if that is lost. Where there is nothing to rebuild it answers none.
+func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
+	cfg.rebuilds = true
+	a, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.rebuild(ctx)
+	return all, errors.Join(err, a.Close())
+}
+
+func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return nil, err
+	}
+	return t.Rebuild(ctx, repo.Call{
+		Who: repo.Who{Principal: auth.LocalCaller().Principal}, Tool: "rebuild",
+	})
+}
+
+// checkLoss is a fault if a data directory has vaults in its folder, and no database: to begin one
+// beside them would hide them.
+func checkLoss(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, database)); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	vaults := filepath.Join(dir, "tenants", auth.Local, "vaults")
+	names, err := os.ReadDir(vaults)
+	if err != nil {
+		return nil // there is none, or what is wrong with it is told by who opens it
+	}
+	var lost []string
+	for _, d := range names {
+		if holdsVault(filepath.Join(vaults, d.Name())) {
+			lost = append(lost, d.Name())
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return fault.New(fault.IndexNotFound, "the data directory has files of vaults, and no database: %s",
+		strings.Join(lost, ", ")).
+		Fix("make the vaults anew from them: rookery rebuild --data DIR").
+		Fix("or put %s back from a backup", database)
+}
+
+// holdsVault reports whether a folder of a vault has notes or segments.
+func holdsVault(dir string) bool {
+	for _, what := range []string{"notes", "*/segment"} {
+		found, err := filepath.Glob(filepath.Join(dir, what, "*"))
+		if err == nil && len(found) > 0 {
+			return true
+		}
+	}
+	return false
+}
