@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -47,10 +48,14 @@ type Options struct {
 
 // A Table is a table.Table on one file, which it holds until Close.
 type Table struct {
-	db    *bolt.DB
+	path  string
+	db    atomic.Pointer[bolt.DB] // Compact puts another in its place
 	now   func() time.Time
 	queue queue
-	done  chan struct{} // closed when everything that was queued is written
+
+	writing sync.Mutex // held by who writes a transaction, or compacts
+
+	done chan struct{} // closed when everything that was queued is written
 
 	closing  sync.Once
 	closeErr error
@@ -62,8 +67,8 @@ var _ table.Table = (*Table)(nil)
 // is ErrLocked while another process, or another Table, holds it, and ErrFormat where it is of a
 // later program or not of this one. Close ends it.
 func Open(path string, o Options) (*Table, error) {
-	db, err := bolt.Open(path, 0o600, settings(o))
-	if errors.Is(err, berrors.ErrTimeout) {
+	db, err := open(path, settings(o))
+	if errors.Is(err, ErrLocked) {
 		return nil, ErrLocked
 	}
 	if err != nil {
@@ -72,13 +77,19 @@ func Open(path string, o Options) (*Table, error) {
 	if err := prepare(db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	t := &Table{db: db, now: o.Now, done: make(chan struct{})}
+	return start(path, db, o), nil
+}
+
+// start makes a Table of an open database.
+func start(path string, db *bolt.DB, o Options) *Table {
+	t := &Table{path: path, now: o.Now, done: make(chan struct{})}
+	t.db.Store(db)
 	if t.now == nil {
 		t.now = time.Now
 	}
 	t.queue.wake = make(chan struct{}, 1)
 	go t.write()
-	return t, nil
+	return t
 }
 
 // settings are the options of bbolt.
@@ -106,8 +117,13 @@ var (
 
 // prepare makes a new database ready, or says whether an older one can be used.
 func prepare(db *bolt.DB) error {
+	// What a process left that was killed while it compacted.
+	err := os.Remove(beside(db.Path()))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove a database that was not completed: %w", err)
+	}
 	var fresh bool
-	err := db.View(func(tx *bolt.Tx) error {
+	err = db.View(func(tx *bolt.Tx) error {
 		first, _ := tx.Cursor().First()
 		fresh = first == nil
 		if fresh {
@@ -170,7 +186,9 @@ func (t *Table) Close() error {
 	t.closing.Do(func() {
 		t.queue.close()
 		<-t.done
-		if err := t.db.Close(); err != nil {
+		t.writing.Lock()
+		defer t.writing.Unlock()
+		if err := t.db.Load().Close(); err != nil {
 			t.closeErr = fmt.Errorf("close the database: %w", err)
 		}
 	})
@@ -196,9 +214,14 @@ func (t *Table) Get(ctx context.Context, k table.Key) (table.Item, error) {
 
 // view runs fn on a short read transaction.
 func (t *Table) view(fn func(*bolt.Tx) error) error {
-	err := t.db.View(fn)
-	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
-		return ErrClosed
+	for {
+		db := t.db.Load()
+		err := db.View(fn)
+		if !errors.Is(err, berrors.ErrDatabaseNotOpen) {
+			return err
+		}
+		if t.db.Load() == db {
+			return ErrClosed
+		}
 	}
-	return err
 }

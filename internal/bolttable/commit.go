@@ -141,7 +141,9 @@ func (t *Table) write() {
 // commit writes a batch in one transaction and returns an answer for each request. An error is the
 // answer for all of them, refused ones too: what refused them may not have been written.
 func (t *Table) commit(batch []*request) ([]error, error) {
-	tx, err := t.db.Begin(true)
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	tx, err := t.db.Load().Begin(true)
 	if err != nil {
 		return nil, fmt.Errorf("begin a transaction: %w", err)
 	}

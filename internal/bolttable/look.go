@@ -8,10 +8,8 @@ import (
 	"iter"
 	"os"
 	"runtime/debug"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
 	"rookery/internal/table"
 )
@@ -28,22 +26,13 @@ func Look(path string, o Options) (*Table, error) {
 	s := settings(o)
 	s.ReadOnly = true
 	db, err := openWhole(path, s)
-	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, ErrLocked
-	}
 	if err != nil {
 		return nil, err
 	}
 	if err := db.View(checkFormat); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	t := &Table{db: db, now: o.Now, done: make(chan struct{})}
-	if t.now == nil {
-		t.now = time.Now
-	}
-	t.queue.wake = make(chan struct{}, 1)
-	go t.write()
-	return t, nil
+	return start(path, db, o), nil
 }
 
 // openWhole opens a database whose file is as long as its pages need. bbolt reads pages in memory
@@ -63,10 +52,10 @@ func openWhole(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	if file.Size() == 0 { // bbolt would begin a new one
 		return nil, fmt.Errorf("%w: it is empty", ErrDamaged)
 	}
-	db, err = bolt.Open(path, 0, s)
+	db, err = open(path, s)
 	var system *fs.PathError
 	switch {
-	case errors.Is(err, berrors.ErrTimeout), errors.As(err, &system):
+	case errors.Is(err, ErrLocked), errors.As(err, &system):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -1,0 +1,57 @@
+package fileblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"rookery/internal/blob"
+)
+
+var _ blob.Eraser = (*Bucket)(nil)
+
+// EraseKept is blob.Eraser's: it removes every displaced file of these keys, also one that an editor
+// has written into.
+func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
+	var gone blob.Gone
+	names, err := b.asides(ctx)
+	if err != nil {
+		return gone, fmt.Errorf("list displaced files: %w", err)
+	}
+	for _, n := range names {
+		if !strings.HasPrefix(n.key, prefix) {
+			continue
+		}
+		size, err := b.eraseAside(n)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // an exchange has ended meanwhile
+		}
+		if err != nil {
+			return gone, fmt.Errorf("erase what was displaced at %s: %w", n.key, err)
+		}
+		gone.Add(blob.Gone{Objects: 1, Bytes: size})
+	}
+	return gone, b.syncSettled()
+}
+
+// eraseAside removes a displaced file for good, and answers how long it was.
+func (b *Bucket) eraseAside(n asideName) (int64, error) {
+	defer b.lock(n.key)()
+	a, err := b.openAside(n, walk{})
+	if err != nil {
+		return 0, err
+	}
+	defer a.close()
+	size := int64(0)
+	if info, err := a.stat(); err == nil {
+		size = info.Size()
+	}
+	if err := a.folder.remove(a.name); err != nil {
+		return 0, err
+	}
+	b.settled.add(path.Dir(n.path()))
+	return size, b.prune(path.Dir(n.path()), displacedDir)
+}
