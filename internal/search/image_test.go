@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -40,9 +41,9 @@ var imageQueries = []string{
 	"priority -done", "the", "daily 2026*", "hafenwetter", `"灯塔"`, "nowhere", "",
 }
 
-// TestImagesMakeNoDifference folds random histories of a vault in which the index goes through images
-// again and again, also such that are not where numbers may be, and requires of each state what an
-// index answers that is made of it at once.
+// TestImagesMakeNoDifference folds random histories of a vault in which the index goes through
+// images again and again, also such that are not where numbers may be, and requires of each state
+// what an index answers that is made of it at once.
 func TestImagesMakeNoDifference(t *testing.T) {
 	pool := generated(17, 120)
 	names := slices.Sorted(maps.Keys(pool))
@@ -123,9 +124,11 @@ func TestImageIsOpenedInPlace(t *testing.T) {
 // goldenVault is the vault of the golden image.
 func goldenVault() (vault, *search.Index) {
 	v := vault{
-		"daily/2026-03-02.md": "# Monday\n\nFreya-Holm rang about the Hafenwetter.\n\n## Harbour\n\nLanterns.\n",
-		"港.md":                "---\naliases: [port]\n---\n灯塔很安静。\n\n# Überblick\n\n" + strings.Repeat("Langer Text. ", 300),
-		"people/freya.md":     "# Freya\n\nHolds the lantern, quietly, the whole winter. Forêt.\n",
+		"daily/2026-03-02.md": "# Monday\n\nFreya-Holm rang about the Hafenwetter.\n\n" +
+			"## Harbour\n\nLanterns.\n",
+		"港.md": "---\naliases: [port]\n---\n灯塔很安静。\n\n# Überblick\n\n" +
+			strings.Repeat("Langer Text. ", 300),
+		"people/freya.md": "# Freya\n\nHolds the lantern, quietly, the whole winter. Forêt.\n",
 	}
 	x := v.index("de-AT")
 	v["gone.md"] = "Freya was here.\n"
@@ -140,8 +143,8 @@ func goldenVault() (vault, *search.Index) {
 	return v, x
 }
 
-// TestGoldenImages: images that a release wrote are read by the later ones, and answer what an index
-// does that is made today. When this fails, ImageFormat has to rise, and what ReadImage cannot read
+// TestGoldenImages: images that a release wrote are read by the later ones, and answer what an
+// index does that is made today. When this fails, ImageFormat has to rise, and what ReadImage cannot read
 // any more leaves the list.
 func TestGoldenImages(t *testing.T) {
 	v, x := goldenVault()
@@ -259,6 +262,21 @@ func use(t *testing.T, data []byte, query string) bool {
 	_, err = y.Search(search.ParseQuery(query), search.Options{Text: text})
 	require.NoError(t, err)
 	return true
+}
+
+// TestAnImageIsLetGo: an index that has nothing left of the image does not keep it in memory.
+func TestAnImageIsLetGo(t *testing.T) {
+	data := vault{"a.md": "one"}.index("english").AppendImage(nil)
+	x, err := search.ReadImage(data)
+	require.NoError(t, err)
+	require.False(t, search.Aliases(data, x.Language()))
+	freed := make(chan struct{})
+	runtime.AddCleanup(&data[0], func(c chan struct{}) { close(c) }, freed)
+	x = x.With([]search.Change{{Doc: "a.md", Note: note("two")}, {Doc: "b.md", Note: note("three")}})
+	require.Equal(t, []string{"a.md"}, find1000(t, x, "two"))
+	runtime.GC()
+	<-freed
+	require.Equal(t, "english", x.Language())
 }
 
 func FuzzReadImage(f *testing.F) {

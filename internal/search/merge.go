@@ -58,7 +58,9 @@ func (w *writer) move(l *layer) []uint32 {
 // slot copies a slot of the note that comes next.
 func (w *writer) slot(from *layer, at uint32) {
 	s := from.slots[at]
-	s.heading = w.under(from.heading(at))
+	if !s.isHead() {
+		s.heading = w.under(from.heading(at))
+	}
 	w.seg.slots = append(w.seg.slots, s)
 	w.seg.docOf = append(w.seg.docOf, uint32(len(w.seg.docs)))
 	w.signatures = append(w.signatures, from.signature(at)...)

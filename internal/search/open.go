@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // errDamaged is the error of an image that is not as AppendImage made it.
@@ -56,7 +57,7 @@ func (r *imageReader) index() (*Index, error) {
 	if Stems(language) != stems {
 		return nil, fmt.Errorf("%w: words of %q are not stemmed the same way", ErrFormat, language)
 	}
-	x := Empty(language)
+	x := Empty(strings.Clone(language)) // it may outlive all else of the image
 	for range layers {
 		l := r.layer()
 		if r.torn || !l.complete() {
@@ -154,8 +155,8 @@ func ascend(ends []uint32, all int) bool {
 	return uint64(before) == uint64(all)
 }
 
-// spread says of each slot of which note it is. A note has a head, and units behind it up to the head
-// of the next; one of them is its lead.
+// spread says of each slot of which note it is. A note has a head, and units behind it up to the
+// head of the next; one of them is its lead.
 func (s *segment) spread() bool {
 	s.docOf = make([]uint32, 0, len(s.slots))
 	pathEnd := uint32(0)
@@ -197,15 +198,23 @@ func (s *segment) sort() bool {
 	return true
 }
 
-// headingsFit reports whether all headings are somewhere.
+// headingsFit reports whether the heading of each unit is that of the one before, or lies behind it.
+// So to write them anew, unit by unit, never takes more room than they have.
 func (s *segment) headingsFit() bool {
+	last := [2]uint32{}
 	for i := range s.slots {
 		at := s.slots[i].heading
-		if at[0] > at[1] || uint64(at[1]) > uint64(len(s.headings)) {
+		switch {
+		case s.slots[i].isHead() && at != [2]uint32{}:
 			return false
+		case s.slots[i].isHead() || at == last:
+		case at[0] != last[1] || at[1] < at[0]:
+			return false
+		default:
+			last = at
 		}
 	}
-	return true
+	return uint64(last[1]) == uint64(len(s.headings))
 }
 
 // count counts the notes that are there.

@@ -59,8 +59,8 @@ func (l *postingList) put(numbers ...uint64) {
 	}
 }
 
-// A postingReader reads a posting list. A list of an image is checked as it is read: it ends where it
-// is damaged, and its slots ascend and are slots of the segment, whatever it says.
+// A postingReader reads a posting list. A list of an image is checked as it is read: it ends where
+// it is damaged, and its slots ascend and are slots of the segment, whatever it says.
 type postingReader struct {
 	data  string
 	slots uint64 // that the segment has
