@@ -145,6 +145,10 @@ func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) e
 	if err := createAt(s, to); err != nil {
 		return undone(err, a.putBack(to))
 	}
+	// Until the new file is durable, the old one must go back if it is missing.
+	if err := to.folder.sync(); err != nil {
+		return err
+	}
 	return a.rename(settled, "")
 }
 
