@@ -47,7 +47,7 @@ var modules = map[string][]string{
 	"github.com/blevesearch/snowballstem":    {"internal/search"},
 	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
-	"github.com/hanwen/go-fuse/v2":          {"_test"},
+	"github.com/hanwen/go-fuse/v2":           {"_test"},
 	"github.com/hashicorp/golang-lru/v2":     {"internal/repo"},
 	"github.com/jedib0t/go-pretty/v6":        {"internal/clitool"},
 	"github.com/klauspost/compress":          {"internal/repo", "internal/httptool"},

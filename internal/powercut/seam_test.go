@@ -29,7 +29,6 @@ type seam struct {
 	disk       *powercut.Disk
 	image      <-chan *powercut.Disk // of the cut that is awaited
 	found      *powercut.Disk        // after it
-	cut        int                   // changes until then
 	gone       chan struct{}         // is closed by it
 }
 
@@ -151,7 +150,6 @@ func (s *seam) find(at string) (folder uint64, name string, err error) {
 func (s *seam) cutAfter(changes int, seed uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cut = changes
 	s.image = s.disk.CutAfter(changes, seed)
 }
 
