@@ -25,6 +25,8 @@ func TestRedo(t *testing.T) {
 		{"padded", after[:4] + "\x00\x00\x00", after},
 		{"all zero", "\x00\x00\x00\x00", after},
 		{"padded behind its end", after + "\x00", after},
+		{"with a hole", "\x00\x00\x00" + after[3:], after},
+		{"somebody's, with NUL", "\x00ine\n", "\x00ine\n"},
 		{"somebody's", "mine\n", "mine\n"},
 		{"somebody's, longer than ours", after + "mine\n", after + "mine\n"},
 		{"somebody's, shorter than what was synced", "on", "on"},
@@ -73,6 +75,9 @@ func TestRedoOfNewAndDeleted(t *testing.T) {
 		{"deleted already", "old.md", "(none)", "(none)"},
 		{"deleted, at a text in between", "old.md", "older\n", "(none)"},
 		{"deleted, torn", "old.md", "old\x00\x00", "(none)"},
+		{"deleted and made again, at neither", "again.md", "(none)", "anew\n"},
+		{"deleted and made again, at the first", "again.md", "again\n", "anew\n"},
+		{"deleted and made again, somebody's", "again.md", "mine\n", "mine\n"},
 		{"deleted, but somebody's", "old.md", "mine\n", "mine\n"},
 		{"made and deleted", "short.md", "short\n", "(none)"},
 		{"made and deleted, never seen", "short.md", "(none)", "(none)"},
@@ -82,12 +87,15 @@ func TestRedoOfNewAndDeleted(t *testing.T) {
 			p := newPlace(t, nil)
 			v, folder := p.open(t)
 			write(t, v, "old.md", "old\n")
+			write(t, v, "again.md", "again\n")
 			folder.Close()
 			dead := p.vault(t)
 			write(t, dead, "new.md", "made\n")
 			write(t, dead, "new.md", "made\nagain\n")
 			write(t, dead, "old.md", "older\n")
 			require.NoError(t, put(t.Context(), dead, "old.md", nil))
+			require.NoError(t, put(t.Context(), dead, "again.md", nil))
+			write(t, dead, "again.md", "anew\n")
 			write(t, dead, "short.md", "short\n")
 			require.NoError(t, put(t.Context(), dead, "short.md", nil))
 			p.edit(t, c.path, c.found)
