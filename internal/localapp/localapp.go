@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -63,7 +62,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+	if err := fileblob.Make(cfg.Data); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
 	if !cfg.rebuilds {
