@@ -25,7 +25,7 @@ const (
 )
 
 // Pasts keeps the states of vaults at earlier versions that were asked for last. A state is made by
-// folding the log from its first commit on, of which there is one at a time; who asks for the same
+// folding the log behind the image before it, of which there is one at a time; who asks for the same
 // one meanwhile shares it, and it is made to the end though nobody waits any more: a state of a large
 // vault may take longer than a call. It is shared by the vaults of a process, bounded by bytes,
 // and forgets what nobody asks for.
@@ -101,6 +101,18 @@ func (p *Pasts) forget(gone *past) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.kept = slices.DeleteFunc(p.kept, func(s *past) bool { return s == gone })
+}
+
+// dropAll forgets all states of a vault.
+func (p *Pasts) dropAll(v *Vault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = slices.DeleteFunc(p.kept, func(s *past) bool {
+		if s.vault == v {
+			s.timer.Stop()
+		}
+		return s.vault == v
+	})
 }
 
 // past is a state of the vault, with its search index if that is wanted.
@@ -228,7 +240,7 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 	case last == version:
 		return b.Index(), nil
 	case r.err != nil:
-		return nil, r.err
+		return nil, v.log.orErased(ctx, r.err)
 	}
 	return nil, damaged(last+1, errors.New("the log ends before its head"))
 }
