@@ -1,6 +1,8 @@
 package index
 
 import (
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -209,5 +211,5 @@ func (r *imageReader) readNotes() {
 			b.files(r.files[first:min(first+blockFiles, len(r.files))], first)
 		}
 	}
-	r.each(work, work)
+	r.each(slices.Repeat([]func(){work}, runtime.GOMAXPROCS(0))...)
 }
