@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"time"
 )
 
@@ -17,8 +18,9 @@ import (
 // first, so that a start reads it and the head at once; the others are read when they are needed. The
 // bytes of the state follow from the log alone.
 //
-// On disk: imageMagic; the length of the head, four bytes with the lowest first; the head in JSON; the
-// sections, each from an offset on that imageAlign divides, so that they can be used in place.
+// On disk: imageMagic; the length of the head and its CRC-32C, four bytes each with the lowest first; the
+// head in JSON; the sections, each from an offset on that imageAlign divides, so that they can be used
+// in place. The state and what a search needs have sums of their own, the head has that of the keys.
 
 // imageFormat is the version of an image's head, and part of its name. A release reads the images of
 // the one before too.
@@ -28,6 +30,7 @@ const (
 	imagePrefix = "image/"
 	imageMagic  = "RKIM"
 	imageAlign  = 64
+	imageFront  = len(imageMagic) + 8 // bytes in front of the head
 )
 
 // An Imaging makes images of a state.
@@ -60,6 +63,8 @@ type imageHead struct {
 	Keys   int64     `json:"keys"`
 	Search int64     `json:"search"` // 0: there is none
 
+	KeysSum uint32 `json:"keys_sum"` // CRC-32C
+
 	start int64 // where the state begins
 }
 
@@ -81,6 +86,7 @@ func (h imageHead) appendImage(b []byte, sections ...[]byte) ([]byte, error) {
 	}
 	b = append(b, imageMagic...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(head, castagnoli()))
 	b = append(b, head...)
 	for _, s := range sections {
 		b = append(b, make([]byte, aligned(int64(len(b)))-int64(len(b)))...)
@@ -92,21 +98,24 @@ func (h imageHead) appendImage(b []byte, sections ...[]byte) ([]byte, error) {
 // readImageHead reads the head of the image that begins so.
 func readImageHead(data []byte) (imageHead, error) {
 	var h imageHead
-	const before = len(imageMagic) + 4
-	if len(data) < before || string(data[:len(imageMagic)]) != imageMagic {
+	if len(data) < imageFront || string(data[:len(imageMagic)]) != imageMagic {
 		return h, errImage
 	}
 	size := int64(binary.LittleEndian.Uint32(data[len(imageMagic):]))
-	if size > int64(len(data)-before) {
+	if size > int64(len(data)-imageFront) {
 		return h, errImage
 	}
-	if err := json.Unmarshal(data[before:int64(before)+size], &h); err != nil {
+	text := data[imageFront : int64(imageFront)+size]
+	if crc32.Checksum(text, castagnoli()) != binary.LittleEndian.Uint32(data[imageFront-4:]) {
+		return h, errImage
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
 		return h, fmt.Errorf("decode the head of an image: %w", err)
 	}
 	if h.Format != imageFormat {
 		return h, errFormat
 	}
-	h.start = aligned(int64(before) + size)
+	h.start = aligned(int64(imageFront) + size)
 	if h.State < 0 || h.Keys < 0 || h.Search < 0 {
 		return h, errImage
 	}

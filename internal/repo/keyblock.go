@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"time"
 )
 
@@ -75,7 +76,7 @@ func (r *keyReader) bytes() []byte {
 func (l *Log[S]) keysOf(i Image, h imageHead) func(context.Context) ([]keyEntry, error) {
 	return func(ctx context.Context) ([]keyEntry, error) {
 		data, _, err := l.opt.Bucket.Get(ctx, i.key(), h.keysAt(), h.Keys)
-		if err == nil && int64(len(data)) == h.Keys {
+		if err == nil && crc32.Checksum(data, castagnoli()) == h.KeysSum {
 			if keys, err := readKeys(data); err == nil {
 				return keys, nil
 			}

@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"errors"
+	"hash/crc32"
 	"slices"
 	"time"
 
@@ -53,6 +54,7 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search []byte) error {
 	own := imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status,
 		State: int64(len(state)), Keys: int64(len(keys)), Search: int64(len(search)),
+		KeysSum: crc32.Checksum(keys, castagnoli()),
 	}
 	data, err := own.appendImage(nil, state, keys, search)
 	if err != nil {
