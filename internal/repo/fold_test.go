@@ -285,6 +285,34 @@ func TestAsOfFromAnImage(t *testing.T) {
 	}
 }
 
+// A search as of an earlier version finds the same, whether it goes on from an image or not.
+func TestSearchAsOfFromAnImage(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 20)
+	s.fold(t)
+	s.write(t, 9)
+	change(t, s.vault, edit{"n3.md", ""}, edit{"new.md", "another commit"})
+	s.write(t, 4)
+	s.empty(t)
+	search := func() (all []string) {
+		v := s.open(t)
+		for version := uint64(20); version <= 35; version += 3 {
+			r, err := v.SearchableAt(t.Context(), version)
+			require.NoError(t, err)
+			for _, query := range []string{"line", "commit", "another", "16"} {
+				all = append(all, hits(t, r.Search, query)...)
+			}
+		}
+		return all
+	}
+	want := search()
+	for _, key := range s.objects(t, "image/") {
+		require.NoError(t, s.Bucket.Delete(t.Context(), key))
+	}
+	require.Equal(t, want, search())
+	require.NotEmpty(t, want)
+}
+
 // The first image of a month stays; the others go an hour after they were superseded.
 func TestImagesOfMonths(t *testing.T) {
 	s := newShelf(t)
@@ -334,7 +362,7 @@ func TestFoldingWaitsForFollowers(t *testing.T) {
 func TestLeftoverPayloads(t *testing.T) {
 	s := newShelf(t)
 	s.clock.Move(time.Since(s.clock.Now())) // objects have the time of the file system
-	change(t, s.vault, edit{"big.md", noise(60<<10)})
+	change(t, s.vault, edit{"big.md", noise(60 << 10)})
 	_, err := s.Bucket.Put(t.Context(), "payload/000000000009-LOST.zst", []byte("x"), blob.Always)
 	require.NoError(t, err)
 	require.Len(t, s.objects(t, "payload/"), 2)

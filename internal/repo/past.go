@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -245,8 +246,58 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 	return nil, damaged(last+1, errors.New("the log ends before its head"))
 }
 
-// searchableOf is an index with its search index, made of all its notes.
+// searchableOf is an index of an earlier version with its search index.
 func (v *Vault) searchableOf(ctx context.Context, idx *index.Index) (Searchable, error) {
-	x, err := v.searchWith(ctx, idx, search.Empty(idx.Config().Language), pathsOf(idx))
+	from, paths := v.searchBefore(ctx, idx)
+	x, err := v.searchWith(ctx, idx, from, paths)
 	return Searchable{idx, x}, err
+}
+
+// searchBefore is what the search index of an earlier version is made from: that of the newest image
+// before it, and the paths that changed since. Where there is none that can be used, that is all notes.
+func (v *Vault) searchBefore(
+	ctx context.Context, idx *index.Index,
+) (*search.Index, []string) {
+	language := idx.Config().Language
+	from, seq, err := v.searchImage(ctx, idx.Version())
+	if err != nil || from.Language() != language {
+		return search.Empty(language), pathsOf(idx)
+	}
+	changed := map[string]bool{}
+	for c, err := range v.log.Commits(ctx, seq+1) {
+		if err != nil {
+			return search.Empty(language), pathsOf(idx)
+		}
+		if c.Seq > idx.Version() {
+			break
+		}
+		for _, n := range c.Notes {
+			changed[n.Path] = true
+		}
+	}
+	return from, slices.Collect(maps.Keys(changed))
+}
+
+// searchImage is the search index of the newest image that is not beyond a version, and the commit that
+// it is of.
+func (v *Vault) searchImage(
+	ctx context.Context, version uint64,
+) (*search.Index, uint64, error) {
+	c, err := v.log.Control(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	i, ok := c.nearest(version)
+	if !ok {
+		return nil, 0, errImage
+	}
+	h, err := v.log.headOf(ctx, i)
+	if err == nil && h.Search == 0 {
+		err = errImage
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	x, err := v.searchOf(ctx, &base{i, h})
+	return x, i.Seq, err
 }
