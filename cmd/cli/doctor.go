@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -90,19 +91,22 @@ func worst(found []repo.Finding) *fault.Fault {
 
 // tableOf shows what was found, a line each, and below it what to do.
 func tableOf(found []repo.Finding) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	var cells, b strings.Builder
 	for _, f := range found {
 		of := f.Vault
 		if f.Tenant != "" {
 			of = f.Tenant + "/" + f.Vault
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.State, f.Check, of, onOneLine(f.Message))
+		fmt.Fprintf(&cells, "%s\t%s\t%s\t%s\n", f.State, f.Check, of, onOneLine(f.Message))
 		if f.Fix != "" {
-			fmt.Fprintf(w, "\t\t\ttry: %s\n", onOneLine(f.Fix))
+			fmt.Fprintf(&cells, "\t\t\ttry: %s\n", onOneLine(f.Fix))
 		}
 	}
-	_ = w.Flush() // a strings.Builder takes everything
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	_, err := w.Write([]byte(cells.String()))
+	if err = errors.Join(err, w.Flush()); err != nil {
+		panic(err) // never: a strings.Builder takes everything
+	}
 	return b.String()
 }
 

@@ -34,7 +34,7 @@ func (a *App) Finish(c *cobra.Command, o Outcome) error {
 	}
 	p, ans := a.printer(f), &answer{ok: o.Fault == nil, data: data, fault: o.Fault}
 	if f == forPeople {
-		fmt.Fprint(p.out, harmless(o.Text))
+		p.printf("%s", o.Text)
 		ans.data = value{kind: nullKind}
 	}
 	switch {

@@ -14,6 +14,6 @@ func Space(dir string) (free, total uint64, err error) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, 0, fmt.Errorf("ask for the space of a disk: %w", err)
 	}
-	size := uint64(s.Bsize) //nolint:gosec // it is positive, whatever its type is on a system
-	return uint64(s.Bavail) * size, uint64(s.Blocks) * size, nil
+	size := uint64(s.Bsize)
+	return s.Bavail * size, s.Blocks * size, nil
 }

@@ -189,15 +189,15 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 		return
 	}
 	defer files.Close()
-	any := false
+	seen := false
 	for found := range team.Examine(ctx, team.Options{
 		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: e.Now, Folders: true,
 	}, team.Examination{Vault: e.Vault, Full: e.Full}) {
-		any = any || found.Vault != ""
+		seen = seen || found.Vault != ""
 		e.add(found)
 	}
-	if e.Vault != "" && !any {
+	if e.Vault != "" && !seen {
 		e.add(repo.Failure("vault", fault.NoVault(e.Vault), ""))
 	}
 }
