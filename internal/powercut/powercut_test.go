@@ -38,7 +38,7 @@ func TestDiskForgets(t *testing.T) {
 // everySeed runs the seeds that failed, and new ones; ROOKERY_SOAK=1 runs many.
 func everySeed(t *testing.T, boot func(*testing.T) machine) {
 	seeds, lives := slices.Clone(failed), many(4, 20)
-	for range many(1, 10) {
+	for range many(1, 5) {
 		seeds = append(seeds, rand.Uint64())
 	}
 	for _, seed := range seeds {
