@@ -52,6 +52,9 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	if err := w.ctx.Err(); err != nil {
 		return outcome{err: err}
 	}
+	if m.status() == Sealed {
+		return outcome{err: ErrNoLog} // also to who asks for the answer of a call before
+	}
 	if w.key != nil && !w.call.DryRun {
 		if err := l.keys.need(w.ctx); err != nil {
 			return outcome{err: err}

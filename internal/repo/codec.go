@@ -86,6 +86,9 @@ func (r *run) item(packed []byte) ([]byte, error) {
 
 // readItem reads what item wrote; inline is the payload, if it is there.
 func readItem(data []byte) (r *run, inline []byte, err error) {
+	if isTombstone(data) {
+		return nil, nil, ErrNoLog
+	}
 	size, n := binary.Uvarint(data)
 	if n <= 0 || size > uint64(len(data)-n) {
 		return nil, nil, fmt.Errorf("a run is cut off")

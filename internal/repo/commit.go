@@ -64,6 +64,7 @@ type Status string
 const (
 	Active  Status = "active"
 	Trashed Status = "trashed" // nothing is written until it is active again
+	Sealed  Status = "sealed"  // nothing is read or written any more: it is being erased
 )
 
 // Version is the name of a seq as callers see it.

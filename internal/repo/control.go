@@ -20,7 +20,8 @@ type Control struct {
 	Format  int               `json:"format"`
 	Rev     uint64            `json:"rev"` // counts the changes of this item
 	Made    time.Time         `json:"made"`
-	Low     uint64            `json:"low,omitempty"` // log items up to here may be gone
+	Sealed  time.Time         `json:"sealed,omitzero"` // the log is being erased since then
+	Low     uint64            `json:"low,omitempty"`   // log items up to here may be gone
 	Cursors map[string]Cursor `json:"cursors,omitempty"`
 	Image   *Image            `json:"image,omitempty"`  // in force
 	Images  []Image           `json:"images,omitempty"` // earlier ones that are still there
@@ -57,6 +58,15 @@ type Sweep struct {
 }
 
 func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }
+
+// liveControl is readControl of a log that is not being erased; of one that is, it is ErrNoLog.
+func liveControl(it table.Item) (Control, error) {
+	c, err := readControl(it)
+	if err == nil && !c.Sealed.IsZero() {
+		err = ErrNoLog
+	}
+	return c, err
+}
 
 func readControl(it table.Item) (Control, error) {
 	var c Control
@@ -95,7 +105,7 @@ func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
 	case err != nil:
 		return Control{}, it, unreadable(err)
 	}
-	c, err := readControl(it)
+	c, err := liveControl(it)
 	return c, it, err
 }
 

@@ -16,13 +16,21 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	l := v.log
 	l.folding.Lock()
 	defer l.folding.Unlock()
-	if _, err := l.Read(ctx); err != nil {
+	s, err := l.Read(ctx)
+	if errors.Is(err, ErrNoLog) || s.Status == Sealed {
+		return nil // what is being erased stays where it is until it goes
+	}
+	if err != nil {
 		return err
 	}
-	return errors.Join(
+	err = errors.Join(
 		l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f), l.dropImages(ctx),
 		l.sweepLeftovers(ctx),
 	)
+	if errors.Is(l.orErased(ctx, err), ErrNoLog) {
+		return nil
+	}
+	return err
 }
 
 // foldImage puts an image if one is due, and names it when it may be named.

@@ -104,8 +104,8 @@ var errFormat = fault.New(fault.IndexIncompatible,
 	"the stored log is of a newer format than this release reads").
 	Fix("run the release that wrote it, or a newer one")
 
-// ErrNoLog says that there is no log in the partition.
-var ErrNoLog = errors.New("there is no such log")
+// ErrNoLog says that there is no log in the partition, or that it is being erased. It is NOT_FOUND.
+var ErrNoLog error = fault.New(fault.NotFound, "there is no such vault")
 
 // NewLog makes a Log; start is the state of an empty one. Nothing is read yet.
 func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
@@ -169,6 +169,12 @@ func (h *head[S]) snapshot() Snapshot[S] {
 // the next one. Who asks again then sees both; a gap that stays is one of the log, unless what is
 // missing has left the table, for the head is too far behind.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
+	h, err := l.forward(ctx)
+	return h, l.orErased(ctx, err)
+}
+
+// forward is catchUp, but for a log that is erased meanwhile.
+func (l *Log[S]) forward(ctx context.Context) (*head[S], error) {
 	if h, whole := l.begin(ctx); whole {
 		return h, nil
 	}
@@ -310,6 +316,9 @@ func (l *Log[S]) payload(ctx context.Context, r *run) ([]byte, error) {
 
 // damaged is the fault of a run that is not what was written.
 func damaged(first uint64, err error) error {
+	if errors.Is(err, ErrNoLog) {
+		return err
+	}
 	return fault.New(fault.IndexError, "the log cannot be read at %s", Version(first)).
 		Fix("rookery doctor").Because(err)
 }

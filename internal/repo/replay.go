@@ -18,7 +18,7 @@ import (
 func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	r := replay[S]{log: l, verify: verify, upTo: maxSeq, head: l.empty()}
 	if r.run(ctx); r.err != nil {
-		return Snapshot[S]{}, r.err
+		return Snapshot[S]{}, l.orErased(ctx, r.err)
 	}
 	h := r.head
 	l.advancing.Lock()
@@ -235,7 +235,7 @@ func (l *Log[S]) decodeItem(
 		return decoded{err: unreadable(err)}
 	}
 	if it.Sort == controlKey {
-		c, err := readControl(it)
+		c, err := liveControl(it)
 		return decoded{control: c, err: err}
 	}
 	r, err := l.read(it)

@@ -19,7 +19,7 @@ func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error]
 			return
 		}
 		for r, err := range l.segments.from(ctx, from, folded) {
-			if !yield(r, err) || err != nil {
+			if !yield(r, l.orErased(ctx, err)) || err != nil {
 				return
 			}
 			from = r.Last + 1
@@ -60,7 +60,8 @@ func (l *Log[S]) inTable(ctx context.Context, from uint64, yield func(*run, erro
 
 // runAt reads the run that begins with this commit, with its payload. It is in the table, or in a
 // segment if its item has left the table; below the low mark an item is not the log's any more.
-func (l *Log[S]) runAt(ctx context.Context, first uint64) (*run, error) {
+func (l *Log[S]) runAt(ctx context.Context, first uint64) (r *run, err error) {
+	defer func() { err = l.orErased(ctx, err) }()
 	if first <= l.head.Load().control.Low {
 		return l.segments.run(ctx, first)
 	}
@@ -71,7 +72,7 @@ func (l *Log[S]) runAt(ctx context.Context, first uint64) (*run, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	r, err := l.read(it)
+	r, err = l.read(it)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,8 @@ func (l *Log[S]) inSegment(ctx context.Context, seq uint64) (*run, error) {
 
 // runWith is the run that holds a commit that is there, with its payload. Most runs are of one
 // commit, so the key that it would have then is looked at first.
-func (l *Log[S]) runWith(ctx context.Context, seq uint64) (*run, error) {
+func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
+	defer func() { err = l.orErased(ctx, err) }()
 	if seq <= l.head.Load().control.Low {
 		return l.inSegment(ctx, seq)
 	}
@@ -134,7 +136,7 @@ func (l *Log[S]) each(
 	ctx context.Context, r *run, from uint64, yield func(*Commit, error) bool,
 ) bool {
 	if err := l.load(ctx, r); err != nil {
-		return yield(nil, err)
+		return yield(nil, l.orErased(ctx, err))
 	}
 	commits, err := r.commits()
 	if err != nil {

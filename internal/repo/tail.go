@@ -49,7 +49,7 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 			return nil, unreadable(err)
 		}
 		if it.Sort == controlKey {
-			c, err := readControl(it)
+			c, err := liveControl(it)
 			if err != nil {
 				return nil, err
 			}

@@ -59,6 +59,17 @@ func (t *Texts) drop(k textKey) {
 	t.lru.Remove(k)
 }
 
+// dropAll forgets all texts of a log.
+func (t *Texts) dropAll(part string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range t.lru.Keys() {
+		if k.part == part {
+			t.lru.Remove(k)
+		}
+	}
+}
+
 func (t *Texts) get(k textKey) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -51,10 +50,7 @@ func (v *Vault) Update(
 			}
 			return answer, tx.log(ctx)
 		})
-	if errors.Is(err, ErrNoLog) {
-		err = fault.NoVault(v.Name)
-	}
-	return r, err
+	return r, v.orNone(err)
 }
 
 // Index is the index as it will be, with what the Tx holds so far.

@@ -172,6 +172,8 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	}
 	for first, err := range v.log.Commits(ctx, 1) {
 		switch {
+		case errors.Is(err, ErrNoLog): // it is being erased
+			return ErrLogExists
 		case err != nil:
 			return err
 		case first.Key == nil || !bytes.Equal(first.Key.Request, c.Request):
@@ -207,17 +209,17 @@ func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 			}
 			return nil, nil
 		})
-	return err
+	return v.orNone(err)
 }
 
 // Read is the index at the head of the log.
 func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	s, err := v.log.Read(ctx)
 	switch {
-	case errors.Is(err, ErrNoLog):
-		return nil, fault.NoVault(v.Name)
 	case err != nil:
-		return nil, err
+		return nil, v.orNone(err)
+	case s.Status == Sealed:
+		return nil, v.orNone(ErrNoLog)
 	case s.Status != Active:
 		return nil, trashed()
 	}
@@ -249,13 +251,16 @@ func trashed() error {
 // Text is a text that the index names. It is not to be changed.
 func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	at := Place(b)
+	if v.log.head.Load().status == Sealed {
+		return nil, fault.NoVault(v.Name)
+	}
 	if text, ok := v.texts.get(textKey{v.part, at}); ok {
 		return text, nil
 	}
 	s := sweep{v: v}
 	text, err := s.text(ctx, at)
 	if err != nil {
-		return nil, err
+		return nil, v.orNone(err)
 	}
 	text = bytes.Clone(text)
 	v.texts.add(textKey{v.part, at}, text)

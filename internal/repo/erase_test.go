@@ -1,0 +1,210 @@
+package repo_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/table"
+)
+
+// canary is a word that is in nothing but the vault that is erased.
+const canary = "kestrel"
+
+// trace is where the canary is, of all that the engine keeps.
+func (s *shelf) trace(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for it, err := range s.Table.Query(t.Context(), "v", "", "~") {
+		require.NoError(t, err)
+		if len(it.Data) > 1 && it.Sort != "log/~" || bytes.Contains(it.Data, []byte(canary)) {
+			found = append(found, it.Sort)
+		}
+	}
+	return append(found, s.objects(t, "")...)
+}
+
+// requireGone requires that nothing can be asked of a vault.
+func requireGone(t *testing.T, v *repo.Vault) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := v.Read(ctx)
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	_, err = v.Update(ctx, caller(), edits(edit{"late.md", "late"}))
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	require.True(t, fault.Is(v.SetStatus(ctx, caller(), repo.Active), fault.NotFound))
+	_, err = v.At(ctx, 2)
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	_, err = v.Searchable(ctx)
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	_, err = v.Commit(ctx, 2)
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	_, err = v.Rebuild(ctx, true)
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	for _, err := range v.Commits(ctx, 1) {
+		require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	}
+	err = v.Change(ctx, func(c *repo.Control) bool { c.Low++; return true })
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}), "folding does nothing")
+}
+
+// TestErase holds that nothing of a vault is left, wherever its log is, that whoever has it open is told
+// so, and that the receipt counts what went.
+func TestErase(t *testing.T) {
+	for name, prepare := range map[string]func(*testing.T, *shelf){
+		"in the table":     func(*testing.T, *shelf) {},
+		"in segments":      func(t *testing.T, s *shelf) { s.fold(t) },
+		"out of the table": func(t *testing.T, s *shelf) { s.empty(t) },
+		"in the trash": func(t *testing.T, s *shelf) {
+			require.NoError(t, s.vault.SetStatus(t.Context(), caller(), repo.Trashed))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t)
+			s.write(t, 9)
+			keyed := caller()
+			keyed.Key = "k"
+			_, err := s.vault.Update(t.Context(), keyed, edits(edit{"a.md", canary}))
+			require.NoError(t, err)
+			change(t, s.vault, edit{"big.md", canary + noise(60<<10)})
+			warm := s.open(t)
+			idx, err := warm.Read(t.Context())
+			require.NoError(t, err)
+			f, ok := idx.File("a.md")
+			require.True(t, ok)
+			_, err = warm.Text(t.Context(), f.Body)
+			require.NoError(t, err)
+			_, err = warm.At(t.Context(), 11)
+			require.NoError(t, err)
+			prepare(t, s)
+
+			dry := caller()
+			dry.DryRun = true
+			would, err := s.vault.Erase(t.Context(), dry)
+			require.NoError(t, err)
+			items := len(s.items(t))
+			objects := len(s.objects(t, ""))
+			require.NotEmpty(t, s.trace(t), "a dry run erases nothing")
+			gone, err := s.vault.Erase(t.Context(), caller())
+			require.NoError(t, err)
+			require.Equal(t, objects, gone.Objects)
+			require.Equal(t, would.Objects, gone.Objects)
+			require.Equal(t, items+1, gone.Items, "the seal is one more")
+			require.Positive(t, gone.Bytes)
+			require.Len(t, gone.Expires, 1)
+			require.True(t, gone.Expires[0].Until.Equal(s.clock.Now().Add(24*time.Hour)))
+			require.Empty(t, s.trace(t))
+
+			_, err = warm.Update(t.Context(), keyed, edits(edit{"a.md", canary}))
+			require.True(t, fault.Is(err, fault.NotFound), "nor is the answer of a key: %v", err)
+			requireGone(t, warm)
+			_, err = warm.Text(t.Context(), f.Body)
+			require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+			requireGone(t, s.vault)
+			requireGone(t, s.open(t))
+			require.ErrorIs(t, s.open(t).Create(t.Context(), caller(), nil), repo.ErrLogExists)
+
+			again, err := s.open(t).Erase(t.Context(), caller())
+			require.NoError(t, err)
+			require.Zero(t, again.Items+again.Objects)
+			s.clock.Move(25 * time.Hour)
+			requireGone(t, s.vault)
+			requireGone(t, s.open(t))
+		})
+	}
+}
+
+// TestEraseLate holds that the second erasure finds what arrived late: an object, and an item where
+// there was none.
+func TestEraseLate(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 3)
+	_, err := s.vault.Erase(t.Context(), caller())
+	require.NoError(t, err)
+	for _, key := range []string{"payload/000000000009-LATE.zst", "segment/000000000001"} {
+		_, err := s.Bucket.Put(t.Context(), key, []byte(canary), blob.Always)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Table.Commit(t.Context(), table.Create(table.Item{
+		Key: table.Key{Part: "v", Sort: "log/000000000099"}, Data: []byte(canary),
+	})))
+	s.clock.Move(repo.SweepAgain)
+	gone, err := s.open(t).Erase(t.Context(), caller())
+	require.NoError(t, err)
+	require.Equal(t, 2, gone.Objects)
+	require.Equal(t, 1, gone.Items)
+	require.Empty(t, s.trace(t))
+}
+
+// TestEraseDamaged holds that a log that cannot be read can be erased, and that who knew it whole cannot
+// write to it.
+func TestEraseDamaged(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 3)
+	for _, sort := range []string{"log/000000000002", "log/000000000004"} {
+		warm := s.open(t)
+		_, _ = warm.Read(t.Context())
+		require.NoError(t, s.Table.Commit(t.Context(), table.Set(table.Item{
+			Key: table.Key{Part: "v", Sort: sort}, Data: []byte(strings.Repeat(canary, 9)),
+		})))
+	}
+	warm := s.vault
+	_, err := s.open(t).Read(t.Context())
+	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
+	_, err = s.open(t).Erase(t.Context(), caller())
+	require.NoError(t, err)
+	require.Empty(t, s.trace(t))
+	requireGone(t, warm)
+	requireGone(t, s.open(t))
+}
+
+// TestSealIsACommit holds that of writers who queue with an erasure those before it are in the log, and
+// those behind are refused.
+func TestSealIsACommit(t *testing.T) {
+	e := engine(t)
+	newVault(t, e)
+	g := newGate(e.Table)
+	v := openVault(t, repotest.Engine{Table: g, Bucket: e.Bucket}, repo.Limits{})
+	outcomes := make([]error, 3)
+	var done []chan struct{}
+	for i, do := range []func() error{
+		func() error {
+			_, err := v.Update(t.Context(), caller(), edits(edit{"a.md", "a"}))
+			return err
+		},
+		func() error { return v.Seal(t.Context(), caller()) },
+		func() error {
+			_, err := v.Update(t.Context(), caller(), edits(edit{"b.md", "b"}))
+			return err
+		},
+	} {
+		ended := make(chan struct{})
+		done = append(done, ended)
+		go func() {
+			defer close(ended)
+			outcomes[i] = do()
+		}()
+		if i == 0 {
+			<-g.entered
+		} else {
+			queued(t, v, i)
+		}
+	}
+	g.open()
+	for _, ended := range done {
+		<-ended
+	}
+	require.NoError(t, outcomes[0])
+	require.NoError(t, outcomes[1])
+	require.True(t, fault.Is(outcomes[2], fault.NotFound), "%v", outcomes[2])
+	_, err := openVault(t, e, repo.Limits{}).Read(t.Context())
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+}
