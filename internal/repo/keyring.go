@@ -32,6 +32,7 @@ type keyring struct {
 	// earlier gives the keys of the commits that an image stands for, oldest first. They are asked for
 	// when a call with a key comes. Nil: all are known.
 	earlier func(context.Context) ([]keyEntry, error)
+	epoch   int // counts such images
 }
 
 // A keyEntry is a key and what it was used for.
@@ -82,24 +83,32 @@ func (k *keyring) begin(earlier func(context.Context) ([]keyEntry, error)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.byHash, k.order, k.earlier = map[string]usedKey{}, nil, earlier
+	k.epoch++
 }
 
 // need makes all keys of the last day known.
 func (k *keyring) need(ctx context.Context) error {
-	k.mu.Lock()
-	earlier := k.earlier
-	k.mu.Unlock()
-	if earlier == nil {
-		return nil
+	for {
+		k.mu.Lock()
+		earlier, epoch := k.earlier, k.epoch
+		k.mu.Unlock()
+		if earlier == nil {
+			return nil
+		}
+		entries, err := earlier(ctx)
+		if err != nil {
+			return err
+		}
+		k.take(entries, epoch)
 	}
-	entries, err := earlier(ctx)
-	if err != nil {
-		return err
-	}
+}
+
+// take makes the keys of an image known, if it is still the one that the state goes on from.
+func (k *keyring) take(entries []keyEntry, epoch int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.earlier == nil {
-		return nil
+	if k.earlier == nil || k.epoch != epoch {
+		return
 	}
 	order := make([]keyTime, 0, len(entries)+len(k.order))
 	for _, e := range entries {
@@ -110,7 +119,6 @@ func (k *keyring) need(ctx context.Context) error {
 		order = append(order, keyTime{hash, e.time})
 	}
 	k.order, k.earlier = append(order, k.order...), nil
-	return nil
 }
 
 // entries are the keys of the last day up to a commit, oldest first.

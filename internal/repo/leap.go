@@ -66,10 +66,14 @@ func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) 
 			return false, err
 		}
 	}
-	if l.toImage(ctx, c, max(after, t.last())) {
+	joins := c.Low <= after
+	if joins {
+		after = max(after, t.last())
+	}
+	if l.toImage(ctx, c, after) {
 		return true, nil
 	}
-	if c.Low <= after {
+	if joins {
 		return false, nil
 	}
 	return true, l.throughSegments(ctx, after, c.Low)
