@@ -2,12 +2,14 @@
 // whatever the table and the bucket do, that several processes over one table lose nothing and see
 // no time go back, that a key works once, and that calls cost what they may (DESIGN §8, §9).
 //
-// ROOKERY_SOAK=1 makes the budgets of the random cases larger. A random case logs its seed.
+// ROOKERY_SOAK=1 makes the budgets of the random cases larger. A random case logs its seed, and has
+// it again with ROOKERY_SEED.
 package repotest
 
 import (
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,10 +38,13 @@ func Run(t *testing.T, open func(t *testing.T) Engine) {
 		run  func(*testing.T, Engine)
 	}{
 		{"exactly one effect", exactlyOneEffect},
+		{"exactly one effect while folding", oneEffectFolding},
 		{"contention", contention},
+		{"contention of vaults", crowds},
 		{"idempotency", idempotency},
 		{"requests", requests},
 		{"control item", control},
+		{"one state", oneState},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
@@ -72,13 +77,16 @@ type place struct {
 // newPlace takes a part of the engine that nobody else uses.
 func newPlace(e Engine, name string, plan func(tabletest.Call) tabletest.Fault) *place {
 	name = strings.Map(func(r rune) rune {
-		if r == ' ' || r == '/' {
+		if r == ' ' || r == '/' || r == ',' {
 			return '-'
 		}
 		return r
 	}, name)
-	e = Engine{table.Sub(e.Table, name), blob.Sub(e.Bucket, name)}
-	return &place{e, tabletest.NewFlaky(e.Table, plan), &flakyBucket{Bucket: e.Bucket}, NewClock()}
+	clock := NewClock()
+	e = Engine{table.Sub(e.Table, name), &timedBucket{
+		Bucket: blob.Sub(e.Bucket, name), now: clock.Now, dates: map[string]time.Time{},
+	}}
+	return &place{e, tabletest.NewFlaky(e.Table, plan), &flakyBucket{Bucket: e.Bucket}, clock}
 }
 
 // flakyEngine is the engine with the faults.
@@ -105,9 +113,20 @@ func soaking() bool { return os.Getenv("ROOKERY_SOAK") != "" }
 // seeded is a source of chance that can be had again by its seed, which it logs.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
+	return rand.New(rand.NewPCG(newSeed(t), 0))
+}
+
+// newSeed is a new seed, or the one that ROOKERY_SEED names. It is logged.
+func newSeed(t *testing.T) uint64 {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	if named := os.Getenv("ROOKERY_SEED"); named != "" {
+		var err error
+		seed, err = strconv.ParseUint(named, 10, 64)
+		require.NoError(t, err, "ROOKERY_SEED is a number")
+	}
+	t.Logf("ROOKERY_SEED=%d", seed)
+	return seed
 }
 
 // noise is text that does not get smaller when it is packed.
