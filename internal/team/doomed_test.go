@@ -1,0 +1,257 @@
+package team_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/checkout"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/vault"
+)
+
+// lifeVariable makes the test binary live a life in place of running tests: it is a life in JSON.
+const lifeVariable = "ROOKERY_TEAM_LIFE"
+
+// A life is what a process does until it is killed, or at its end.
+type life struct {
+	Dir   string
+	Ahead time.Duration // of its clock, when it begins
+	Seed  uint64
+	Round int
+	Deeds int  // of each client; none: it only folds, and takes away what is left over
+	Doom  doom `json:"Doom"`
+}
+
+func TestMain(m *testing.M) {
+	text := os.Getenv(lifeVariable)
+	if text == "" {
+		os.Exit(m.Run())
+	}
+	var l life
+	err := json.Unmarshal([]byte(text), &l)
+	if err == nil {
+		err = (&living{life: &l}).live(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// A living is a process that lives.
+type living struct {
+	*life
+	teller
+	ahead atomic.Int64 // of its clock, in nanoseconds
+	acked atomic.Int64
+}
+
+func (l *living) now() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }
+
+// pass moves the clock, and says so.
+func (l *living) pass(d time.Duration) { l.tell(fmt.Sprintf("clock %d", l.ahead.Add(int64(d)))) }
+
+// live opens the deployment and does what the life is about.
+func (l *living) live(ctx context.Context) error {
+	l.ahead.Store(int64(l.Ahead))
+	l.Doom.tell = func() { l.tell("dies") }
+	tab, err := bolttable.Open(filepath.Join(l.Dir, "table.db"),
+		bolttable.Options{Now: l.now, LockTimeout: time.Minute})
+	if err != nil {
+		return err
+	}
+	files, err := fileblob.Open(filepath.Join(l.Dir, "files"))
+	if err != nil {
+		return err
+	}
+	older := func() time.Duration { return time.Duration(l.ahead.Load()) }
+	if l.Deeds == 0 {
+		older = func() time.Duration { return 0 } // nobody writes, so what is there may be old
+	}
+	teams := team.NewTeams(team.Options{
+		Table: doomedTable{tab, &l.Doom}, Bucket: doomedBucket{files, &l.Doom, older},
+		Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: l.now,
+		Folders: true,
+	})
+	a, err := teams.Team(ctx, "a")
+	if err != nil {
+		return err
+	}
+	v, err := a.Vault(ctx, "v")
+	if err != nil {
+		return err
+	}
+	if err := l.work(ctx, v); err != nil {
+		return err
+	}
+	teams.Close()
+	return tab.Close()
+}
+
+// work lets clients write, and folds all the while.
+func (l *living) work(ctx context.Context, v *repo.Vault) error {
+	failures := make(chan error, 4)
+	var clients sync.WaitGroup
+	for id := range 3 {
+		clients.Go(func() { failures <- l.client(ctx, v, id) })
+	}
+	over := make(chan struct{})
+	go func() {
+		clients.Wait()
+		close(over)
+	}()
+	failures <- l.fold(ctx, v, over)
+	<-over
+	for range 4 {
+		if err := <-failures; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fold folds until the clients are done, and then a few times more. Between two passes the clock
+// moves on.
+func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) error {
+	r := rand.New(rand.NewPCG(l.Seed, 100))
+	for more := 3; more > 0; {
+		select {
+		case <-over:
+			more--
+		default:
+		}
+		err := v.Fold(ctx, repo.Folding{Behind: checkout.Cursors(), All: true})
+		if err != nil {
+			return fmt.Errorf("a pass: %w", err)
+		}
+		if l.Deeds == 0 || r.IntN(4) == 0 && time.Duration(l.ahead.Load())-l.Ahead < mostAhead {
+			l.pass(61 * time.Minute)
+		}
+	}
+	return nil
+}
+
+// mostAhead is how far the clock goes in one life.
+const mostAhead = 2 * time.Hour
+
+// A deed is one write that a doomed process is asked for. Its word is in no other deed.
+type deed struct {
+	Kind string // set, add, new, gone, batch
+	Word string
+	Key  string
+	Note string
+
+	acked bool
+}
+
+// standing are the notes that all lives write to.
+var standing = []string{"items/a.md", "items/b.md", "items/c.md"}
+
+// kinds of deeds, by how often they are done. A gone makes its note first.
+var kinds = []string{"set", "add", "add", "add", "new", "gone", "batch"}
+
+// client makes its deeds one after the other, and tells of each before and after.
+func (l *living) client(ctx context.Context, v *repo.Vault, id int) error {
+	r := rand.New(rand.NewPCG(l.Seed, uint64(id)))
+	for i := range l.Deeds {
+		d := deed{Kind: kinds[r.IntN(len(kinds))], Word: fmt.Sprintf("r%03d-c%d-%03d", l.Round, id, i)}
+		d.Note = "own/" + d.Word + ".md"
+		if d.Kind == "set" || d.Kind == "add" {
+			d.Note = standing[r.IntN(len(standing))]
+		}
+		if r.IntN(2) == 0 {
+			d.Key = "key of " + d.Word
+		}
+		if d.Kind == "gone" {
+			made := d
+			made.Kind, made.Word, made.Key = "new", d.Word+"-made", ""
+			if err := l.do(ctx, v, made); err != nil {
+				return err
+			}
+		}
+		if err := l.do(ctx, v, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do makes a deed and tells of it.
+func (l *living) do(ctx context.Context, v *repo.Vault, d deed) error {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	l.tell("tries " + string(text))
+	if _, err := d.do(ctx, v); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	l.tell("did " + d.Word)
+	return nil
+}
+
+// do makes the call of a deed.
+func (d deed) do(ctx context.Context, v *repo.Vault) (repo.Receipt, error) {
+	call := repo.Call{
+		Who: repo.Who{Principal: "p"}, Tool: d.Word, Key: d.Key, Request: []byte(d.Word),
+	}
+	return v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
+		before, _, err := tx.Text(ctx, vault.Path(d.Note))
+		if err != nil {
+			return nil, err
+		}
+		for path, text := range d.change(string(before)) {
+			if text == "" {
+				err = tx.Remove(ctx, vault.Path(path))
+			} else {
+				err = tx.Put(ctx, vault.Path(path), []byte(text))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return d.Word, nil
+	})
+}
+
+// change is what the deed makes of its note, and of others; an empty text is a note that goes.
+func (d deed) change(before string) map[string]string {
+	switch d.Kind {
+	case "set":
+		return map[string]string{d.Note: "# " + d.Word + "\n\n"}
+	case "add":
+		return map[string]string{d.Note: before + "- " + d.Word + "\n"}
+	case "gone":
+		return map[string]string{d.Note: ""}
+	case "batch":
+		files := map[string]string{}
+		for i := range 3 {
+			files[fmt.Sprintf("own/%s/%d.md", d.Word, i)] = "# " + d.Word + "\n\n" + long(d.Word, i)
+		}
+		return files
+	}
+	return map[string]string{d.Note: "# " + d.Word + "\n"}
+}
+
+// long is text that is too much for an item of the table, however it is packed.
+func long(word string, i int) string {
+	r := rand.New(rand.NewPCG(uint64(len(word)), uint64(i)))
+	b := bytes.NewBufferString(word + " ")
+	for b.Len() < 10<<10 {
+		b.WriteByte(byte('!' + r.IntN(90)))
+	}
+	return b.String() + "\n"
+}
