@@ -1,0 +1,255 @@
+package localapp_test
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/bolttable"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/fileblob"
+	"rookery/internal/localapp"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+// Annals are a data directory with a random history of calls, and what was answered at some versions
+// when they were the newest.
+type annals struct {
+	*drawer
+	t     *testing.T
+	dir   string
+	clock *shift
+	app   *localapp.App
+	told  map[uint64][]testimony
+	wrote map[string]int // calls that changed the vault, by tool
+	good  map[string]int // questions that were answered, by tool
+}
+
+// failedAnnals are the seeds of histories that found a mistake.
+var failedAnnals = []uint64{}
+
+// TestEveryToolAnswersAVersionAlike covers that every tool that reads a vault answers of a version, to
+// the byte, what it answered when that was the newest: as of later, after a restart, when the log was
+// folded and has left the table, with images and without, and when the index was made anew.
+func TestEveryToolAnswersAVersionAlike(t *testing.T) {
+	repotest.EachSeed(t, failedAnnals, func(t *testing.T, seed uint64) {
+		a := newAnnals(t, seed)
+		defer func() { require.NoError(t, a.app.Close()) }()
+		a.record()
+		for n := range annalsLength() / recordEvery {
+			for range recordEvery {
+				a.write()
+			}
+			a.record()
+			a.restart(n)
+			a.compare(6)
+		}
+		must(t, a.via(), "raven_reindex", args{"full": true})
+		a.compare(len(a.told))
+		t.Logf("v%d, wrote %v, answered %v", a.newest(), a.wrote, a.good)
+		for _, made := range readers() {
+			require.NotZero(t, a.good[made.Name], "no question of %s was answered", made.Name)
+		}
+	})
+}
+
+// recordEvery is after how many calls that write all tools that read are asked.
+const recordEvery = 20
+
+// annalsLength is how many calls a history has.
+func annalsLength() int {
+	switch {
+	case os.Getenv("ROOKERY_SOAK") != "":
+		return 1000
+	case testing.Short():
+		return 40
+	}
+	return 120
+}
+
+func newAnnals(t *testing.T, seed uint64) *annals {
+	r := rand.New(rand.NewPCG(seed, 2))
+	a := &annals{
+		drawer: &drawer{r: r, author: repotest.NewAuthor(r)}, t: t, dir: t.TempDir(),
+		clock: &shift{clock{now: time.Date(2026, 11, 21, 0, 5, 0, 0, time.UTC)}},
+		told:  map[uint64][]testimony{}, wrote: map[string]int{}, good: map[string]int{},
+	}
+	a.app = openAt(t, a.dir, a.clock.time)
+	must(t, a.via(), "team_vault_create", args{"name": "v"})
+	put(t, a.via(), fixture)
+	a.learn(t, a.via())
+	return a
+}
+
+func (a *annals) via() tool.Invoker { return local{a.app} }
+
+func (a *annals) newest() uint64 {
+	return must(a.t, a.via(), "raven_stats", nil).version(a.t)
+}
+
+// write makes one call that changes the vault, or is refused for what was drawn.
+func (a *annals) write() {
+	a.clock.tick()
+	switch n := a.r.IntN(20); {
+	case n < 9:
+		a.change("team_vault_import", args{"mode": "replace", "notes": listOf(a.files())})
+	case n < 12:
+		newest := a.newest()
+		a.change("raven_undo", args{"version": fmt.Sprintf("v%d", newest-a.r.Uint64N(min(newest, 8)))})
+	case n < 13:
+		a.change("team_vault_delete", args{"name": "v"})
+		a.change("team_vault_restore", args{"name": "v"})
+	default:
+		a.learn(a.t, a.via())
+		for range 8 { // what is drawn blindly is mostly refused
+			made := writers()[a.r.IntN(len(writers()))]
+			if a.change(made.Name, a.call(made)) {
+				break
+			}
+		}
+	}
+}
+
+// files are some files that the author wrote.
+func (a *annals) files() map[string]string {
+	files := map[string]string{}
+	for range 1 + a.r.IntN(3) {
+		files[a.author.Path()] = a.author.Note()
+	}
+	switch a.r.IntN(12) {
+	case 0:
+		files["schema.yaml"] = a.author.Schema()
+	case 1:
+		files["raven.yaml"] = a.author.Config()
+	case 2:
+		files[".raven/audit.log"] = a.author.Audit(a.clock.time())
+	}
+	return files
+}
+
+// change makes a call, and reports whether it was done.
+func (a *annals) change(name string, in args) bool {
+	_, err := call(a.t.Context(), a.via(), name, in)
+	if err == nil {
+		a.wrote[name]++
+		return true
+	}
+	code := fault.Of(err).Code
+	require.NotEqual(a.t, fault.Internal, code, "%s %v: %v", name, in, err)
+	require.NotEqual(a.t, fault.IndexError, code, "%s %v: %v", name, in, err)
+	return false
+}
+
+// record asks every tool that reads some questions, and keeps the answers.
+func (a *annals) record() {
+	a.learn(a.t, a.via())
+	version := a.newest()
+	for _, made := range readers() {
+		for range 3 {
+			q := a.question(a.t, a.via(), made)
+			a.told[version] = append(a.told[version], q)
+			if q.good {
+				a.good[made.Name]++
+				a.told[version] = append(a.told[version], pagesBehind(a.t, a.via(), q)...)
+			}
+		}
+	}
+	require.Equal(a.t, version, a.newest(), "a question wrote")
+}
+
+// restart closes the data directory and opens it again, most times; in between another process may fold
+// it, and images be lost.
+func (a *annals) restart(n int) {
+	if n%4 == 3 {
+		return
+	}
+	require.NoError(a.t, a.app.Close())
+	if n%4 != 1 && a.clock.time().Hour() < 23 { // what is asked of today is asked of one day
+		a.foldAll()
+	}
+	if n%4 == 2 {
+		a.loseImages()
+	}
+	a.app = openAt(a.t, a.dir, a.clock.time)
+}
+
+// foldAll folds the vault whole, until all of it has left the table.
+func (a *annals) foldAll() {
+	t := a.t
+	table, err := bolttable.Open(filepath.Join(a.dir, "rookery.db"),
+		bolttable.Options{Now: a.clock.time})
+	require.NoError(t, err)
+	bucket, err := fileblob.Open(a.dir)
+	require.NoError(t, err)
+	teams := team.NewTeams(team.Options{
+		Table: table, Bucket: bucket, Texts: repo.NewTexts(1 << 20), Now: a.clock.time,
+		Log: slog.New(slog.DiscardHandler), Folders: true,
+	})
+	own, err := teams.Team(t.Context(), auth.Local)
+	require.NoError(t, err)
+	v, err := own.Vault(t.Context(), "v")
+	require.NoError(t, err)
+	folding := repo.Folding{Behind: checkout.Cursors(), All: true}
+	require.NoError(t, v.Fold(t.Context(), folding))
+	a.clock.pass(1)
+	require.NoError(t, v.Fold(t.Context(), folding))
+	x, err := v.Read(t.Context())
+	require.NoError(t, err)
+	c, err := v.Control(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, x.Version(), c.Low, "what is folded leaves the table")
+	teams.Close()
+	require.NoError(t, bucket.Close())
+	require.NoError(t, table.Close())
+}
+
+// loseImages removes the images of all logs.
+func (a *annals) loseImages() {
+	found := 0
+	err := filepath.WalkDir(a.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || d.Name() != "image" {
+			return err
+		}
+		found++
+		require.NoError(a.t, os.RemoveAll(path))
+		return fs.SkipDir
+	})
+	require.NoError(a.t, err)
+	require.NotZero(a.t, found, "there is no image")
+}
+
+// compare asks again what was asked of some versions: of the newest one as it was asked, and of the
+// others as of their version.
+func (a *annals) compare(some int) {
+	versions := slices.Sorted(maps.Keys(a.told))
+	newest := a.newest()
+	for _, i := range a.r.Perm(len(versions))[:min(some, len(versions))] {
+		for _, was := range a.told[versions[i]] {
+			if hasPast(was.made) {
+				a.requireSame(was, fmt.Sprintf("v%d", versions[i]))
+			}
+		}
+	}
+	for _, was := range a.told[newest] {
+		a.requireSame(was, "")
+	}
+}
+
+func (a *annals) requireSame(was testimony, asOf string) {
+	is := ask(a.t, a.via(), was, asOf)
+	require.Equal(a.t, was.answer, is.answer, "%s as of %s", was, asOf)
+}

@@ -1,0 +1,202 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/repotest"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// A drawer draws calls of tools it knows nothing of: of each argument it looks at the schema, at the
+// kind of values that complete it, and at what the vault holds.
+type drawer struct {
+	r      *rand.Rand
+	author repotest.Author
+	values map[string][]string // by the kind that completes them; "" are texts of any kind
+}
+
+// fillers are texts for arguments that nothing completes: days, words, fields, and what is wrong.
+var fillers = []string{
+	"2026-11-21", "2026-12-03", "2026-11", "tea", "lantern mill", `"buy" -oil`, "high", "low", "42",
+	"name=Alice", "alice", "The Queen", "nowhere#else", "v1", "x", "2026-11-21T00:10", "past", "",
+}
+
+// call draws a call of a tool.
+func (d *drawer) call(made *tool.Tool) args {
+	in := args{"vault": "v"}
+	for _, a := range made.Args {
+		if a.Shared || a.Name == "vault" || a.Name == "as_of" || strings.HasPrefix(a.Name, "page") {
+			continue
+		}
+		if a.Required || d.r.IntN(4) == 0 {
+			in[a.Name] = d.value(a)
+		}
+	}
+	return in
+}
+
+// value draws a value of an argument.
+func (d *drawer) value(a tool.Arg) any {
+	s := a.Schema
+	switch kind := a.Kind(); {
+	case len(s.Enum) > 0:
+		return s.Enum[d.r.IntN(len(s.Enum))]
+	case a.Complete == "vault":
+		return "v"
+	case a.List() && (a.Complete != "" || d.r.IntN(2) == 0):
+		return []any{d.text(a.Complete), d.text(a.Complete)}
+	case a.Bool():
+		return d.r.IntN(2) == 0
+	case kind == "integer", kind == "number":
+		return d.r.IntN(6)
+	case kind == "object", slices.Contains(s.Types, "object") && d.r.IntN(2) == 0:
+		return map[string]any{d.text("field"): d.text("")}
+	}
+	return d.text(a.Complete)
+}
+
+// text draws a text that completes arguments of a kind; now and then any.
+func (d *drawer) text(kind string) string {
+	from := d.values[kind]
+	if len(from) == 0 || d.r.IntN(10) == 0 {
+		from = fillers
+	}
+	return from[d.r.IntN(len(from))]
+}
+
+// learn looks up what the vault holds, through the tools that list it.
+func (d *drawer) learn(t testing.TB, via tool.Invoker) {
+	d.values = map[string][]string{
+		"trait": {"due", "priority", "level", "owner", "flag"}, "tag": {"tea", "important"},
+		"type":  {"person", "task", "meeting", "page", "section", "daily"},
+		"field": {"name", "boss", "due", "born", "value", "title"},
+		"path":  {"schema.yaml", "raven.yaml", ".raven/audit.log", d.author.Path(), d.author.Path()},
+	}
+	objects := into[struct {
+		Items []struct {
+			ID   string
+			Path string `json:"file_path"`
+		}
+	}](t, must(t, via, "raven_object_list", args{"limit": 200}))
+	for _, o := range objects.Items {
+		d.values["id"] = append(d.values["id"], o.ID)
+		d.values["path"] = append(d.values["path"], o.Path)
+	}
+	d.values["id"] = append(d.values["id"], d.author.Path())
+	d.values[""] = slices.Concat(fillers, d.values["id"])
+	for _, typ := range d.values["trait"] {
+		a, err := call(t.Context(), via, "raven_trait_list", args{"trait_type": typ, "limit": 200})
+		if err != nil {
+			continue // the schema does not have it just now
+		}
+		for _, trait := range into[struct{ Items []struct{ ID string } }](t, a).Items {
+			d.values[""] = append(d.values[""], trait.ID, trait.ID)
+		}
+	}
+}
+
+// A testimony is a call of a reading tool and what it was answered, without what may differ between two
+// answers of one version: how long it took, the name of the request, and how fresh the files are.
+type testimony struct {
+	made   *tool.Tool
+	in     args
+	answer string
+	good   bool
+}
+
+// ask calls a tool, as of a version if one is given and the tool can.
+func ask(t testing.TB, via tool.Invoker, q testimony, asOf string) testimony {
+	t.Helper()
+	in := args{}
+	for k, v := range q.in {
+		in[k] = v
+	}
+	if asOf != "" {
+		in["as_of"] = asOf
+	}
+	answer, err := via.Invoke(t.Context(), q.made.Name, marshalled(t, in))
+	if err != nil {
+		require.NotEqual(t, fault.Internal, fault.Of(err).Code, "%s %v: %v", q.made.Name, in, err)
+		require.NotEqual(t, fault.IndexError, fault.Of(err).Code, "%s %v: %v", q.made.Name, in, err)
+	}
+	q.answer, q.good = tooltest.Comparable(answer), err == nil
+	return q
+}
+
+// readers are the tools of the vaults' family that read.
+func readers() []*tool.Tool {
+	var all []*tool.Tool
+	for _, made := range allTools() {
+		if made.Family.Name == "raven" && !made.Kind.Mutates() {
+			all = append(all, made)
+		}
+	}
+	return all
+}
+
+// writers are those that write, but for the one that makes the index anew.
+func writers() []*tool.Tool {
+	var all []*tool.Tool
+	for _, made := range allTools() {
+		if made.Family.Name == "raven" && made.Kind.Mutates() && made.Name != "raven_reindex" {
+			all = append(all, made)
+		}
+	}
+	return all
+}
+
+// hasPast reports whether a tool answers as of a version.
+func hasPast(made *tool.Tool) bool {
+	_, ok := made.Arg("as_of")
+	return ok
+}
+
+// question draws a call of a reading tool: one that is answered, if some tries find one.
+func (d *drawer) question(t testing.TB, via tool.Invoker, made *tool.Tool) testimony {
+	t.Helper()
+	q := testimony{}
+	for range 20 {
+		if q = ask(t, via, testimony{made: made, in: d.call(made)}, ""); q.good {
+			break
+		}
+	}
+	return q
+}
+
+// pagesBehind are the pages behind that of an answer, as far as there are any; three at most.
+func pagesBehind(t testing.TB, via tool.Invoker, q testimony) []testimony {
+	t.Helper()
+	var all []testimony
+	for range 3 {
+		var page struct {
+			Meta struct {
+				Next string `json:"next_page_token"`
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(q.answer), &page), "%s", q.answer)
+		if page.Meta.Next == "" {
+			break
+		}
+		in := args{"page_token": page.Meta.Next}
+		for k, v := range q.in {
+			if k != "page_token" {
+				in[k] = v
+			}
+		}
+		q = ask(t, via, testimony{made: q.made, in: in}, "")
+		all = append(all, q)
+	}
+	return all
+}
+
+// String is the call.
+func (q testimony) String() string { return fmt.Sprint(q.made.Name, " ", q.in) }
