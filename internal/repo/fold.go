@@ -63,6 +63,12 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	cursor := c.Cursors[segmentsCursor].Seq
 	for {
 		w, err := l.nextSegment(ctx, cursor)
+		if fault.Is(err, fault.IndexError) {
+			if now, _ := l.folded(ctx); now > cursor { // another folded it, and it left the table
+				cursor = now
+				continue
+			}
+		}
 		if err != nil || w.commits() == 0 {
 			return err
 		}

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -286,12 +287,19 @@ func (l *Log[S]) take(before, after S, c *Commit, at Place) {
 	l.opt.Applied(before, after, c, at)
 }
 
-// load fetches the payload of a run, if it has none yet.
+// load fetches the payload of a run, if it has none yet. One that is gone may be in a segment.
 func (l *Log[S]) load(ctx context.Context, r *run) error {
 	if r.parts != nil || r.Size == 0 {
 		return nil
 	}
 	packed, err := l.payload(ctx, r)
+	if fault.Is(err, fault.IndexError) && l.opt.Imaging != nil {
+		if folded, _ := l.segments.run(ctx, r.First); folded != nil &&
+			bytes.Equal(folded.hash(), r.hash()) {
+			r.parts = folded.parts
+			return nil
+		}
+	}
 	if err != nil {
 		return err
 	}

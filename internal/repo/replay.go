@@ -92,7 +92,7 @@ type replay[S any] struct {
 	met    func(*Commit, Place) // if not nil, told of each commit
 	head   head[S]              // after what was taken
 	read   int                  // bytes of payloads
-	whole  bool                 // that was all, and the control item was read after it
+	whole  bool                 // that was all: nothing left the table before it was read
 	err    error                // why not all was taken
 }
 
@@ -123,7 +123,7 @@ func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 // next takes what comes next. It reports whether something may follow.
 func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
 	if d.run == nil && d.err == nil {
-		r.head.control, r.whole = d.control, true
+		r.head.control, r.whole = d.control, d.control.Low <= r.head.seq
 		return false
 	}
 	if r.err = r.joins(d); r.err != nil || d.Last > r.upTo {

@@ -9,24 +9,38 @@ import (
 )
 
 // stored yields the runs from the one that holds a commit on, oldest first, as far as there are any:
-// from segments what they hold, then from the table. Payloads that are objects are not loaded. It
-// ends with the first error.
+// from segments what they hold, then from the table. What leaves the table meanwhile is in segments by
+// then. Payloads that are objects are not loaded. It ends with the first error.
 func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
-		folded, err := l.folded(ctx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for r, err := range l.segments.from(ctx, from, folded) {
-			if !yield(r, l.orErased(ctx, err)) || err != nil {
+		from, missed := max(from, 1), uint64(0)
+		for {
+			folded, err := l.folded(ctx)
+			if err != nil {
+				yield(nil, err)
 				return
 			}
-			from = r.Last + 1
+			for r, err := range l.segments.from(ctx, from, folded) {
+				if !yield(r, l.orErased(ctx, err)) || err != nil {
+					return
+				}
+				from = r.Last + 1
+			}
+			next, gap := l.inTable(ctx, span{from, folded}, yield)
+			if !gap {
+				return
+			}
+			if next == missed {
+				yield(nil, damaged(next, errGap))
+				return
+			}
+			from, missed = next, next
 		}
-		l.inTable(ctx, from, yield)
 	}
 }
+
+// errGap says that runs are missing, and that later ones are there.
+var errGap = errors.New("it is missing")
 
 // folded is the commit up to which segments hold the log, by the control item as it is now.
 func (l *Log[S]) folded(ctx context.Context) (uint64, error) {
@@ -40,22 +54,42 @@ func (l *Log[S]) folded(ctx context.Context) (uint64, error) {
 	return c.Cursors[segmentsCursor].Seq, err
 }
 
-// inTable yields the runs of the table from the one that holds a commit on.
-func (l *Log[S]) inTable(ctx context.Context, from uint64, yield func(*run, error) bool) {
-	first := runKey(from - min(from, maxRun-1)) // the run that holds it begins there or later
-	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, first, runKey(maxSeq)) {
+// A span is the commits from one on, of which segments hold those up to another.
+type span struct{ from, folded uint64 }
+
+// inTable yields the runs of the table from the one that holds a commit on, as far as they follow each
+// other. Where runs are missing before later ones, or have left the table, there is a gap, which begins
+// with next. What stands where segments hold the log is not the log's.
+func (l *Log[S]) inTable(
+	ctx context.Context, s span, yield func(*run, error) bool,
+) (next uint64, gap bool) {
+	next = s.from
+	first := max(s.from-min(s.from, maxRun-1), s.folded+1) // its run begins there or later
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(first), controlKey) {
 		if err != nil {
 			yield(nil, unreadable(err))
-			return
+			return next, false
+		}
+		if it.Sort == controlKey {
+			c, err := readControl(it)
+			if err != nil {
+				yield(nil, err)
+			}
+			return next, err == nil && c.Low >= next
 		}
 		r, err := l.read(it)
-		if err == nil && r.Last < from {
+		if err == nil && r.Last < next {
 			continue
 		}
-		if !yield(r, err) || err != nil {
-			return
+		if err == nil && r.First > next {
+			return next, true
 		}
+		if !yield(r, err) || err != nil {
+			return next, false
+		}
+		next = r.Last + 1
 	}
+	return next, false
 }
 
 // runAt reads the run that begins with this commit, with its payload. It is in the table, or in a
@@ -92,10 +126,11 @@ func (l *Log[S]) inSegment(ctx context.Context, seq uint64) (*run, error) {
 // commit, so the key that it would have then is looked at first.
 func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 	defer func() { err = l.orErased(ctx, err) }()
-	if seq <= l.head.Load().control.Low {
+	low := l.head.Load().control.Low
+	if seq <= low {
 		return l.inSegment(ctx, seq)
 	}
-	for _, from := range []uint64{seq, seq - min(seq, maxRun-1)} {
+	for _, from := range []uint64{seq, max(seq-min(seq, maxRun-1), low+1)} {
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(seq)) {
 			if err != nil {
 				return nil, unreadable(err)

@@ -1,0 +1,236 @@
+package repo_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/table"
+)
+
+// A frozen engine is that of a process that sleeps once, before a call: what others do meanwhile is
+// sleep.
+type frozen struct {
+	mu           sync.Mutex
+	query, fetch func() // nil: it does not sleep before the next such call
+}
+
+// wake is what the process sleeps through now, which it does only once.
+func (f *frozen) wake(sleep *func()) {
+	f.mu.Lock()
+	now := *sleep
+	*sleep = nil
+	f.mu.Unlock()
+	if now != nil {
+		now()
+	}
+}
+
+type frozenTable struct {
+	table.Table
+	*frozen
+}
+
+// Query implements table.Table.
+func (f frozenTable) Query(
+	ctx context.Context, part, from, to string,
+) iter.Seq2[table.Item, error] {
+	return func(yield func(table.Item, error) bool) {
+		f.wake(&f.query)
+		for it, err := range f.Table.Query(ctx, part, from, to) {
+			if !yield(it, err) {
+				return
+			}
+		}
+	}
+}
+
+type frozenBucket struct {
+	blob.Bucket
+	*frozen
+}
+
+// Get implements blob.Bucket.
+func (f frozenBucket) Get(
+	ctx context.Context, key string, off, n int64,
+) ([]byte, blob.Tag, error) {
+	f.wake(&f.fetch)
+	return f.Bucket.Get(ctx, key, off, n)
+}
+
+// freezer is a process that has the vault of a shelf open, and can be made to sleep.
+func (s *shelf) freezer(t *testing.T) (*repo.Vault, *frozen) {
+	t.Helper()
+	f := &frozen{}
+	asleep := *s
+	asleep.Engine = repotest.Engine{
+		Table: frozenTable{s.Table, f}, Bucket: frozenBucket{s.Bucket, f},
+	}
+	v := asleep.open(t)
+	_, err := v.Read(t.Context())
+	require.NoError(t, err)
+	return v, f
+}
+
+// seqs are the commits that a vault yields from one on.
+func seqs(t *testing.T, v *repo.Vault, from uint64) []uint64 {
+	t.Helper()
+	var all []uint64
+	for c, err := range v.Commits(t.Context(), from) {
+		require.NoError(t, err)
+		all = append(all, c.Seq)
+	}
+	return all
+}
+
+// Who sleeps while the log leaves the table reads all of it all the same.
+func TestCommitsWhileTheLogLeaves(t *testing.T) {
+	for _, more := range []int{0, 1} {
+		s := newShelf(t)
+		s.write(t, 4)
+		v, f := s.freezer(t)
+		f.query = func() {
+			s.empty(t)
+			s.write(t, more)
+		}
+		require.Equal(t, []uint64{1, 2, 3, 4, 5, 6}[:5+more], seqs(t, v, 1))
+		require.Nil(t, f.query)
+	}
+}
+
+// Who sleeps at its start, while the log leaves the table, is not behind when it has started.
+func TestStartWhileTheLogLeaves(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 4)
+	f := &frozen{}
+	f.query = func() { s.empty(t) }
+	late := *s
+	late.Engine = repotest.Engine{Table: frozenTable{s.Table, f}, Bucket: s.Bucket}
+	v := late.open(t)
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 5, idx.Version())
+	require.True(t, told(t, s.vault) == told(t, v))
+}
+
+// A run that is missing is told, and not passed over.
+func TestCommitsWithAGap(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 5)
+	require.NoError(t, s.Table.Commit(t.Context(),
+		table.Remove(table.Key{Part: "v", Sort: "log/000000000003"})))
+	var err error
+	for _, err = range s.open(t).Commits(t.Context(), 1) {
+		if err != nil {
+			break
+		}
+	}
+	require.ErrorContains(t, err, "v3")
+}
+
+// Who sleeps while another folds goes on behind it.
+func TestFoldWhileAnotherFolds(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 9)
+	v, f := s.freezer(t)
+	sleeps := 0
+	f.query = func() {
+		f.query = func() { // between the cursor and the runs behind it
+			sleeps++
+			s.empty(t)
+			s.write(t, 1)
+		}
+	}
+	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.Equal(t, 1, sleeps)
+	s.empty(t)
+	require.True(t, told(t, s.vault) == told(t, s.open(t)))
+}
+
+// Who has an item whose payload went meanwhile finds it in a segment.
+func TestPayloadThatLeaves(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 3)
+	v, f := s.freezer(t)
+	change(t, s.vault, edit{"big.md", long(100 << 10)})
+	f.fetch = func() {
+		s.empty(t)
+		for _, key := range s.objects(t, "payload/") {
+			require.NoError(t, s.Bucket.Delete(t.Context(), key))
+		}
+	}
+	require.Equal(t, []uint64{1, 2, 3, 4, 5}, seqs(t, v, 1))
+	require.Nil(t, f.fetch)
+	s.write(t, 1)
+	require.True(t, told(t, s.vault) == told(t, v))
+}
+
+// long is text that does not get much smaller when it is packed.
+func long(n int) string {
+	text := ""
+	for i := 0; len(text) < n; i++ {
+		text += fmt.Sprintf("%x ", i*i*2654435761)
+	}
+	return text
+}
+
+// A run that lost its race, and arrives when its place is trimmed, may reach beyond the low mark.
+func TestStrayRun(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 4)
+	stray := strayRun(t, 6, 4)
+	s.write(t, 2) // up to 7, in the middle of the stray run
+	s.empty(t)
+	s.write(t, 5)
+	want := told(t, s.vault)
+	require.NoError(t, s.Table.Commit(t.Context(), table.Create(stray)))
+	for _, v := range []*repo.Vault{s.vault, s.open(t)} {
+		require.True(t, want == told(t, v))
+		require.Equal(t, []uint64{8, 9, 10, 11, 12}, seqs(t, v, 8))
+		for c, err := range v.Commits(t.Context(), 8) {
+			require.NoError(t, err)
+			require.Equal(t, "tool", c.Tool)
+		}
+	}
+	s.empty(t)
+	require.True(t, want == told(t, s.open(t)))
+}
+
+// strayRun is a run of so many commits, of another history, that begins with a commit.
+func strayRun(t *testing.T, first, commits int) table.Item {
+	t.Helper()
+	s := newShelf(t)
+	s.write(t, first-3)
+	g := newGate(s.Table)
+	other := *s
+	other.Engine.Table = g
+	v := other.open(t)
+	var calls sync.WaitGroup
+	calls.Go(func() { change(t, v, edit{"first.md", "first"}) })
+	<-g.entered
+	for i := range commits {
+		calls.Go(func() {
+			c := caller()
+			c.Tool = "stray"
+			_, err := v.Update(t.Context(), c, edits(edit{fmt.Sprintf("s%d.md", i), "stray"}))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return v.Waiting() == commits }, 10*time.Second, time.Millisecond)
+	g.open()
+	calls.Wait()
+	it, err := s.Table.Get(t.Context(),
+		table.Key{Part: "v", Sort: fmt.Sprintf("log/%012d", first)})
+	require.NoError(t, err)
+	return it
+}
