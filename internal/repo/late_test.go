@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -233,4 +234,39 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 		table.Key{Part: "v", Sort: fmt.Sprintf("log/%012d", first)})
 	require.NoError(t, err)
 	return it
+}
+
+// A run that lost its race goes on from where a sleeper is, and nothing else shows that it is none.
+func TestStrayRunBeforeALongTail(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 4)
+	sleeper := s.open(t)
+	_, err := sleeper.Read(t.Context())
+	require.NoError(t, err)
+	kept := &keeper{Table: s.Table}
+	other := *s
+	other.Engine.Table = kept
+	ctx, cancel := context.WithCancel(t.Context())
+	kept.kept = cancel
+	_, err = other.open(t).Update(ctx, caller(), edits(edit{"stray.md", "stray"}))
+	require.Error(t, err)
+	s.write(t, 1)
+	s.empty(t)
+	s.write(t, 130)
+	require.NoError(t, s.Table.Commit(t.Context(), kept.ops...))
+	require.True(t, told(t, s.vault) == told(t, sleeper))
+}
+
+// A keeper is a table that keeps a commit to itself.
+type keeper struct {
+	table.Table
+	ops  []table.Op
+	kept func()
+}
+
+// Commit implements table.Table.
+func (k *keeper) Commit(_ context.Context, ops ...table.Op) error {
+	k.ops = table.Clone(ops)
+	k.kept()
+	return errors.New("no answer")
 }

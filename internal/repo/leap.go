@@ -54,19 +54,22 @@ func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) 
 	if l.opt.Imaging == nil {
 		return false, nil
 	}
-	_, gap := t.gap(after)
-	long := !t.ended && t.size >= longTail && l.opt.Untold != nil
-	if t.ended && t.control.Low <= after || !t.ended && !gap && !long {
+	if t.ended && t.control.Low <= after {
 		return false, nil
 	}
 	c := t.control
-	if !t.ended {
+	if !t.ended { // a tail counts only with a control item that was read after it
 		var err error
 		if c, err = l.Control(ctx); err != nil {
 			return false, err
 		}
 	}
+	_, gap := t.gap(after)
+	long := !t.ended && t.size >= longTail && l.opt.Untold != nil
 	joins := c.Low <= after
+	if joins && !gap && !long {
+		return false, nil
+	}
 	if joins {
 		after = max(after, t.last())
 	}
