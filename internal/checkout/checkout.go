@@ -51,6 +51,7 @@ type Checkout struct {
 	edited  map[string]bool    // paths whose file somebody else changed
 	noticed noticing           // of these, what the last sweep does not know
 	audit   audit
+	ended   bool // the vault is sealed, and no file is written any more
 
 	// inbox is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
@@ -141,7 +142,7 @@ func (c *Checkout) collect() {
 			continue
 		}
 		for _, n := range e.commit.Notes {
-			if n.Path == vault.AuditLog {
+			if isAudit(n.Path) {
 				continue // its lines are part of the folder's own
 			}
 			c.await(n.Path, e)
@@ -164,6 +165,10 @@ func (c *Checkout) await(path string, e entry) {
 // write writes every file that is behind. One that cannot be written stays behind and is tried
 // again. The caller holds mu.
 func (c *Checkout) write(ctx context.Context) {
+	if c.ended {
+		clear(c.waiting)
+		return
+	}
 	for path, w := range c.waiting {
 		err := c.exchange(ctx, path, w)
 		var found *blob.Found
@@ -225,7 +230,7 @@ func (c *Checkout) left(path string) {
 
 // Guard is CONFLICT if the file is not what the log says: somebody else changed it.
 func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.File) error {
-	if path == vault.AuditLog {
+	if isAudit(string(path)) {
 		return nil
 	}
 	c.mu.Lock()

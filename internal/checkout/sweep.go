@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"rookery/internal/blob"
+	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
@@ -32,7 +33,7 @@ func (c *Checkout) Sweep(ctx context.Context, restore bool) (repo.Sweep, error) 
 		if err := ctx.Err(); err != nil {
 			return found, err
 		}
-		if f.Path != vault.AuditLog {
+		if !isAudit(f.Path) {
 			if err := c.compare(ctx, f, restore, &found); err != nil {
 				return found, err
 			}
@@ -81,6 +82,9 @@ func (c *Checkout) compare(
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ended {
+		return fault.NoVault(c.vault.Name)
+	}
 	c.collect()
 	c.write(ctx)
 	now, ok := c.vault.Known().File(f.Path)

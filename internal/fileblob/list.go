@@ -58,6 +58,9 @@ func (l lister) folder(dir, prefix string) error {
 	}
 	defer f.close()
 	entries, err := f.ReadDir(-1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was removed since it was opened
+	}
 	if err != nil {
 		return err
 	}

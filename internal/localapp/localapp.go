@@ -99,6 +99,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Table: a.table, Bucket: a.bucket,
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
+		Compact: a.table.Compact,
 	})
 	if err := a.teams.Make(ctx, auth.Local); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,13 +41,20 @@ type Rest struct {
 	Until time.Time `json:"until"`
 }
 
-// Add counts more.
+// Add counts more. Of what expires the last one of a kind is told.
 func (e *Erased) Add(more Erased) {
 	e.Items += more.Items
 	e.Objects += more.Objects
 	e.Files += more.Files
 	e.Bytes += more.Bytes
-	e.Expires = append(e.Expires, more.Expires...)
+	for _, r := range more.Expires {
+		i := slices.IndexFunc(e.Expires, func(old Rest) bool { return old.What == r.What })
+		if i < 0 {
+			e.Expires = append(e.Expires, r)
+		} else if r.Until.After(e.Expires[i].Until) {
+			e.Expires[i] = r
+		}
+	}
 }
 
 // Erase destroys the vault: it is sealed, so that no write comes after, and then every item and object

@@ -54,7 +54,7 @@ func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
 		return []repo.Finding{repo.Failure(check, err, "")}
 	}
 	all := []repo.Finding{repo.Good(check, fmt.Sprintf("at %s, vaults: %d",
-		repo.Version(seq), len(s.vaults)))}
+		repo.Version(seq), len(s.Vaults())))}
 	for _, e := range s.Vaults() {
 		if !e.Gone(o.Now()) && (how.Vault == "" || how.Vault == e.Name) {
 			all = append(all, t.examine(ctx, e, how.Full)...)

@@ -26,6 +26,7 @@ type Entry struct {
 	Status      repo.Status `json:"status"`
 	Created     time.Time   `json:"created"`
 	Trashed     time.Time   `json:"trashed,omitzero"`
+	Erasure     *Erasure    `json:"erasure,omitempty"` // of a vault that is being erased, or was
 
 	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
 
@@ -37,9 +38,9 @@ type Entry struct {
 // TrashLife is how long a vault stays in the trash, and its name taken (CONTRACT §4, team).
 const TrashLife = 30 * 24 * time.Hour
 
-// Gone reports whether the vault was in the trash for so long that its name is free again.
+// Gone reports whether the name is free again: the vault is erased, or was in the trash for so long.
 func (e Entry) Gone(now time.Time) bool {
-	return e.Status == repo.Trashed && now.Sub(e.Trashed) >= TrashLife
+	return e.free() || e.Status == repo.Trashed && now.Sub(e.Trashed) >= TrashLife
 }
 
 // Vault is the entry of a name.
@@ -48,11 +49,13 @@ func (s *State) Vault(name string) (Entry, bool) {
 	return e, ok
 }
 
-// Vaults are the entries by name, also of vaults in the trash.
+// Vaults are the entries by name, also of vaults in the trash, but not of those that are erased.
 func (s *State) Vaults() []Entry {
 	var all []Entry
 	for _, name := range slices.Sorted(maps.Keys(s.vaults)) {
-		all = append(all, s.vaults[name])
+		if e := s.vaults[name]; e.Erasure == nil {
+			all = append(all, e)
+		}
 	}
 	return all
 }

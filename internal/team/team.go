@@ -26,10 +26,15 @@ type Team struct {
 	open   map[string]*opened // by partition
 	closed bool
 	read   time.Time // when the state was last read from the log
+
+	watching bool   // erasures are finished in the background
+	unwatch  func() // ends that; nil: it never began
+
+	background sync.WaitGroup
+	erasing    sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Folders and
-// Pasts.
+// Options are what a Team is made with. All are required but Folders, Pasts and Compact.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -37,6 +42,9 @@ type Options struct {
 	Pasts  *repo.Pasts // nil: each vault has its own
 	Log    *slog.Logger
 	Now    func() time.Time
+
+	// Compact makes the database forget what was removed from it. Nil: it keeps nothing of that.
+	Compact func(context.Context) error
 
 	// Folders says that Bucket is a folder in which people see the notes of each vault.
 	Folders bool
@@ -67,7 +75,11 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 	if err := t.log.Create(ctx); err != nil && !errors.Is(err, repo.ErrLogExists) {
 		return nil, fmt.Errorf("make the tenant: %w", err)
 	}
-	return t, t.refresh(ctx)
+	if err := t.refresh(ctx); err != nil {
+		return nil, err
+	}
+	t.watch()
+	return t, nil
 }
 
 // refresh reads the newest state.
@@ -215,8 +227,12 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 func (t *Team) Close() {
 	t.mu.Lock()
 	t.closed = true
-	open := maps.Clone(t.open)
+	open, unwatch := maps.Clone(t.open), t.unwatch
 	t.mu.Unlock()
+	if unwatch != nil {
+		unwatch()
+	}
+	t.background.Wait()
 	for _, o := range open {
 		o.once.Do(func() {}) // one that is just being opened is closed as well
 		o.close()
@@ -236,9 +252,9 @@ func (t *Team) Create(
 	return t.log.Update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		old, taken := d.State().Vault(v.Name)
 		if taken && !old.Gone(d.Now()) {
-			return nil, nameTaken(old)
+			return nil, nameTaken(old, d.Now())
 		}
-		if !taken && len(d.State().vaults) >= MaxVaults {
+		if (!taken || old.free()) && d.State().names() >= MaxVaults {
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d vaults", MaxVaults)
 		}
 		if err := d.Touch(old.Changed); err != nil {
@@ -269,7 +285,10 @@ type NewVault struct {
 // MaxVaults is how many vaults a tenant has at most (CONTRACT §9).
 const MaxVaults = 100
 
-func nameTaken(old Entry) error {
+func nameTaken(old Entry, now time.Time) error {
+	if old.Erasure != nil {
+		return beingErased(old, now)
+	}
 	f := fault.New(fault.DuplicateID, "there is a vault %q already", old.Name).
 		With("id", old.Name)
 	if old.Status == repo.Trashed {
@@ -281,7 +300,7 @@ func nameTaken(old Entry) error {
 // clear takes away the files of the vault that had a name before, if one had: they are not those of
 // the next one. Its log says which they are. What somebody changed in them stays, and is told.
 func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
-	if old.Name == "" || !t.opt.Folders {
+	if old.Name == "" || old.Erasure != nil || !t.opt.Folders {
 		return nil, nil
 	}
 	o, err := t.opened(ctx, old)
@@ -333,7 +352,8 @@ func (t *Team) turn(
 ) (repo.Receipt, error) {
 	return t.log.Update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(name)
-		if !ok || e.Gone(d.Now()) || e.Status == repo.Trashed && to == repo.Trashed {
+		gone := e.Gone(d.Now()) || e.Erasure != nil
+		if !ok || gone || e.Status == repo.Trashed && to == repo.Trashed {
 			return nil, fault.NoVault(name)
 		}
 		if err := d.Touch(e.Changed); err != nil {

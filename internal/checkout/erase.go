@@ -1,0 +1,80 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+)
+
+// A Cleared says what an erasure did to the folder of a vault.
+type Cleared struct {
+	Files int   // that went
+	Bytes int64 // in them
+	Left  int   // that no version of the vault had: they are not its own
+}
+
+// Erase destroys the files of a vault that is sealed: every one whose path some version of the vault
+// had, also if somebody else changed it since, for it would come back as an edit of the next vault of
+// the name; the audit log; and what the folder keeps of earlier contents. Checkouts of the vault must
+// have ended. To erase twice does no harm.
+func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
+	var done Cleared
+	own, err := everyPath(ctx, v)
+	if err != nil {
+		return done, err
+	}
+	var gone []blob.Object
+	for o, err := range files.List(ctx, "") {
+		if err != nil {
+			return done, fmt.Errorf("list the folder of a vault: %w", err)
+		}
+		if own[o.Key] || isAudit(o.Key) {
+			gone = append(gone, o)
+		} else {
+			done.Left++
+		}
+	}
+	for _, o := range gone {
+		if err := files.Delete(ctx, o.Key); err != nil {
+			return done, fmt.Errorf("erase a file of a vault: %w", err)
+		}
+		done.Files++
+		done.Bytes += o.Size
+	}
+	kept, err := blob.EraseKept(ctx, files, "")
+	done.Bytes += kept.Bytes
+	if err != nil {
+		return done, fmt.Errorf("erase what a folder keeps: %w", err)
+	}
+	return done, nil
+}
+
+// everyPath are the paths of all files that any version of a vault had. Of a log that is damaged they
+// are those that can be read.
+func everyPath(ctx context.Context, v *repo.Vault) (map[string]bool, error) {
+	all := map[string]bool{}
+	for c, err := range v.Commits(ctx, 1) {
+		if errors.Is(err, repo.ErrNoLog) || fault.Is(err, fault.IndexError) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range c.Notes {
+			all[n.Path] = true
+		}
+	}
+	return all, nil
+}
+
+// End is Close for a vault that is sealed: whoever still has the Checkout writes no file any more.
+func (c *Checkout) End() {
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.Close()
+}

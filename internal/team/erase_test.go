@@ -1,0 +1,261 @@
+package team_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/tabletest"
+	"rookery/internal/team"
+)
+
+// canary is a word that is in nothing but the vault that is erased.
+const canary = "kestrel-in-the-tower"
+
+// eraser is tenant "a" as a process sees it that begins now, whose database can be compacted.
+func (d *deployment) eraser(t *testing.T, over table.Table, folders bool) *team.Team {
+	t.Helper()
+	teams := team.NewTeams(team.Options{
+		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
+		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Folders: folders,
+		Compact: d.table.(*bolttable.Table).Compact,
+	})
+	t.Cleanup(teams.Close)
+	a, err := teams.Team(t.Context(), "a")
+	require.NoError(t, err)
+	return a
+}
+
+// traces are the files of the deployment, the database among them, that have the canary in them or in
+// their names.
+func (d *deployment) traces(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	top := filepath.Dir(d.dir)
+	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it goes while we look
+		}
+		if err != nil {
+			return err
+		}
+		if strings.Contains(e.Name(), canary) {
+			found = append(found, path)
+		}
+		if e.IsDir() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if bytes.Contains(data, []byte(canary)) {
+			found = append(found, path)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return found
+}
+
+// furnish makes the vault "v" with the canary in all that a vault may have: notes, their names, earlier
+// texts, files that were edited since, payloads, segments, images and the audit log.
+func furnish(t *testing.T, d *deployment, a *team.Team) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := create(ctx, a, callOf("furnish"), "v")
+	require.NoError(t, err)
+	for i := range 3 {
+		text := fmt.Sprintf("---\ntype: %s\n---\n%s %d\n", canary, canary, i)
+		require.NoError(t, put(ctx, a, "v", "deep/a.md", text))
+		require.NoError(t, put(ctx, a, "v", canary+".md", text))
+	}
+	var big strings.Builder // that does not get small when it is packed
+	for i := range 3000 {
+		fmt.Fprintf(&big, "%s %x\n", canary, i*i*7919)
+	}
+	require.NoError(t, put(ctx, a, "v", "big.md", big.String()))
+	v, err := a.Vault(ctx, "v")
+	require.NoError(t, err)
+	_, err = v.Searchable(ctx)
+	require.NoError(t, err)
+	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
+	require.NotEmpty(t, d.traces(t))
+}
+
+// TestErase holds that nothing of a vault is left anywhere in the data directory, that its name is free
+// an hour later, and that the next vault of the name has nothing of it.
+func TestErase(t *testing.T) {
+	for name, trashed := range map[string]bool{"active": false, "in the trash": true} {
+		t.Run(name, func(t *testing.T) {
+			d := deploy(t)
+			a := d.eraser(t, d.table, true)
+			furnish(t, d, a)
+			folder := filepath.Join(d.dir, "tenants/a/vaults/v/notes")
+			edited := filepath.Join(folder, "deep/a.md")
+			require.NoError(t, os.WriteFile(edited, []byte("by hand, "+canary), 0o600))
+			own := filepath.Join(folder, "own.txt")
+			require.NoError(t, os.WriteFile(own, []byte("not of the vault"), 0o600))
+			v, err := a.Vault(t.Context(), "v")
+			require.NoError(t, err)
+			checkedOut, err := a.Folder(t.Context(), "v")
+			require.NoError(t, err)
+			if trashed {
+				trash(t, a, "v")
+			}
+
+			dry := callOf("dry")
+			dry.DryRun = true
+			would, err := a.Erase(t.Context(), dry, "v")
+			require.NoError(t, err)
+			require.Positive(t, would.Items)
+			require.NotEmpty(t, d.traces(t))
+
+			gone, err := a.Erase(t.Context(), callOf("erase"), "v")
+			require.NoError(t, err)
+			require.Empty(t, d.traces(t))
+			require.Equal(t, 1, gone.Left)
+			require.Equal(t, 4, gone.Files, "three notes and the audit log")
+			require.GreaterOrEqual(t, gone.Objects, 2)
+			require.Len(t, gone.Expires, 1)
+			require.FileExists(t, own)
+
+			again, err := a.Erase(t.Context(), callOf("erase"), "v")
+			require.NoError(t, err)
+			require.Equal(t, gone, again, "a replay")
+			again, err = a.Erase(t.Context(), repo.Call{}, "v")
+			require.NoError(t, err)
+			require.Equal(t, gone, again, "who comes after")
+			for _, gone := range []func() error{
+				func() error { _, err := a.Vault(t.Context(), "v"); return err },
+				func() error { _, err := a.Restore(t.Context(), repo.Call{}, "v", told); return err },
+				func() error { _, err := a.Trash(t.Context(), repo.Call{}, "v", told); return err },
+				func() error { _, err := v.Read(t.Context()); return err },
+				func() error { _, err := checkedOut.Sweep(t.Context(), true); return err },
+			} {
+				is(t, fault.NotFound, gone())
+			}
+			s, _, err := a.State(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, s.Vaults())
+			_, err = create(t.Context(), a, callOf("early"), "v")
+			is(t, fault.DuplicateID, err)
+
+			d.clock.pass(repo.SweepAgain)
+			more, err := a.FinishErasures(t.Context())
+			require.NoError(t, err)
+			require.False(t, more)
+			_, err = a.Erase(t.Context(), repo.Call{}, "v")
+			is(t, fault.NotFound, err)
+			require.NoError(t, os.Remove(own))
+			e, err := create(t.Context(), a, callOf("next"), "v")
+			require.NoError(t, err)
+			require.Equal(t, 2, e.Incarnation)
+			require.Empty(t, e.Left)
+			require.Empty(t, notes(t, a, "v"))
+			require.NoError(t, put(t.Context(), a, "v", "a.md", "new\n"))
+			require.Empty(t, d.traces(t))
+			is(t, fault.NotFound, func() error { _, err := v.Read(t.Context()); return err }())
+		})
+	}
+}
+
+// TestEraseEarlier holds that the vaults that had the name before go as well.
+func TestEraseEarlier(t *testing.T) {
+	d := deploy(t)
+	a := d.eraser(t, d.table, true)
+	furnish(t, d, a)
+	trash(t, a, "v")
+	d.clock.pass(team.TrashLife)
+	_, err := create(t.Context(), a, callOf("next"), "v")
+	require.NoError(t, err)
+	require.NotEmpty(t, d.traces(t), "the log of the first one is there")
+	_, err = a.Erase(t.Context(), repo.Call{}, "v")
+	require.NoError(t, err)
+	require.Empty(t, d.traces(t))
+}
+
+// TestEraseCrashes holds that an erasure that ended anywhere is finished by a repetition, or by who opens
+// the tenant next, and that what comes late is gone after the second sweep.
+func TestEraseCrashes(t *testing.T) {
+	prepare := func(t *testing.T, d *deployment) {
+		a := d.eraser(t, d.table, false)
+		_, err := create(t.Context(), a, callOf("1"), "v")
+		require.NoError(t, err)
+		require.NoError(t, put(t.Context(), a, "v", canary+".md", canary))
+		v, err := a.Vault(t.Context(), "v")
+		require.NoError(t, err)
+		require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+		require.NoError(t, put(t.Context(), a, "v", "b.md", canary))
+	}
+	erase := func(ctx context.Context, a *team.Team) error {
+		_, err := a.Erase(ctx, callOf("erase"), "v")
+		return err
+	}
+	tries := 0
+	everyCall(t, prepare, erase, func(t *testing.T, d *deployment, acked bool, deliver func()) {
+		a := d.eraser(t, d.table, false)
+		s, _, err := a.State(t.Context())
+		require.NoError(t, err)
+		began := len(s.Vaults()) == 0
+		if acked {
+			require.True(t, began)
+		}
+		if tries++; tries%2 == 0 || !began {
+			require.NoError(t, erase(t.Context(), a))
+		} else {
+			_, err := a.FinishErasures(t.Context())
+			require.NoError(t, err)
+		}
+		deliver()
+		d.clock.pass(repo.SweepAgain)
+		more, err := a.FinishErasures(t.Context())
+		require.NoError(t, err)
+		require.False(t, more)
+		require.Empty(t, d.traces(t))
+		e, err := create(t.Context(), a, callOf("next"), "v")
+		require.NoError(t, err)
+		require.Equal(t, 2, e.Incarnation)
+		require.Empty(t, notes(t, a, "v"))
+	})
+}
+
+// TestErasureGoesOn holds that a process that opens a tenant goes on by itself with an erasure that a
+// crash ended.
+func TestErasureGoesOn(t *testing.T) {
+	d := deploy(t)
+	furnish(t, d, d.eraser(t, d.table, false))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	dying := tabletest.NewFlaky(d.table, dieAfter(7))
+	_, err := d.eraser(t, dying, false).Erase(ctx, repo.Call{}, "v")
+	require.Error(t, err)
+	require.NotEmpty(t, d.traces(t))
+	d.eraser(t, d.table, false)
+	require.Eventually(t, func() bool { return len(d.traces(t)) == 0 }, 20*time.Second,
+		10*time.Millisecond)
+}
+
+// dieAfter is a plan: nothing works after the n-th call.
+func dieAfter(n int) func(tabletest.Call) tabletest.Fault {
+	return func(c tabletest.Call) tabletest.Fault {
+		if c.N > n {
+			return tabletest.Before
+		}
+		return tabletest.None
+	}
+}
