@@ -2,42 +2,15 @@ package repotest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/blob"
 	"rookery/internal/index"
 	"rookery/internal/repo"
-	"rookery/internal/search"
 )
-
-// damageImage changes one byte of an image, or cuts it off.
-func (c *chronicle) damageImage(ctx context.Context) {
-	keys := c.images(ctx)
-	if len(keys) == 0 {
-		return
-	}
-	key := pick(c.r, keys)
-	data, _, err := c.Bucket.Get(ctx, key, 0, -1)
-	require.NoError(c.t, err)
-	at := c.r.IntN(len(data))
-	if c.r.IntN(2) == 0 {
-		at = c.r.IntN(min(len(data), 500)) // in its head
-	}
-	if data = bytes.Clone(data); c.r.IntN(4) == 0 {
-		data = data[:at]
-	} else {
-		data[at] ^= byte(1 + c.r.IntN(255))
-	}
-	_, err = c.Bucket.Put(ctx, key, data, blob.Always)
-	require.NoError(c.t, err)
-}
 
 // examine holds all processes against what was told: those that run, and new ones with images and
 // without.
@@ -120,57 +93,6 @@ func (c *chronicle) requireAnswers(ctx context.Context, v *repo.Vault, version u
 	require.Equal(c.t, c.asked[version], c.answers(ctx, v, version), "as of v%d", version)
 }
 
-// queries are searched for.
-var queries = []string{"tea", "lantern -oil", `"buy"`, "größe", "mill*", "important", "Ünïcode canal"}
-
-// answers is what a vault answers of a version beside its index: the texts, the history of some files,
-// and what is found.
-func (c *chronicle) answers(ctx context.Context, v *repo.Vault, version uint64) string {
-	s, err := v.SearchableAt(ctx, version)
-	require.NoError(c.t, err)
-	require.Equal(c.t, version, s.Index.Version())
-	c.requireTold("searchable", s.Index)
-	var b strings.Builder
-	for f := range s.Index.Files() {
-		text, err := v.Text(ctx, f.Body)
-		require.NoError(c.t, err)
-		require.Equal(c.t, f.Digest, index.DigestOf(text), "the text of %s in v%d", f.Path, version)
-	}
-	for _, q := range queries {
-		found, err := s.Search.Search(search.ParseQuery(q), search.Options{
-			Text: func(doc string) ([]byte, error) {
-				n, _ := s.Index.Note(doc)
-				return v.Text(ctx, n.Body)
-			},
-		})
-		require.NoError(c.t, err)
-		fmt.Fprintf(&b, "%s: %d %v\n", q, found.Total, found.Partial)
-		for _, hit := range found.Items {
-			fmt.Fprintf(&b, "\t%+v\n", hit)
-		}
-	}
-	c.traces(ctx, v, s.Index, &b)
-	return b.String()
-}
-
-// traces writes the history of some paths as of a version.
-func (c *chronicle) traces(
-	ctx context.Context, v *repo.Vault, x *index.Index, b *strings.Builder,
-) {
-	r := rand.New(rand.NewPCG(x.Version(), 0)) // the same paths whenever the version is asked of
-	for range 4 {
-		path := NewAuthor(r).Path()
-		was, seq, err := v.Trace(ctx, x.Version(), func(n *repo.Note) bool { return n.Path == path })
-		require.NoError(c.t, err)
-		fmt.Fprintf(b, "%s was last changed by v%d\n", cmp.Or(was, path), seq)
-		for revision, err := range v.Revisions(ctx, path, seq) {
-			require.NoError(c.t, err)
-			fmt.Fprintf(b, "\tv%d %v %v %s %s %v\n", revision.Seq, revision.Deleted, revision.Traits,
-				revision.Commit.Time, index.DigestOf(revision.Text), revision.Prev)
-		}
-	}
-}
-
 // examineAll holds everything that was told against a new process: each version as of which something
 // was asked, the commits, the times, the chain and the audit log.
 func (c *chronicle) examineAll(ctx context.Context) {
@@ -212,52 +134,4 @@ func (c *chronicle) requireTimes(ctx context.Context, v *repo.Vault) {
 		require.NoError(c.t, err)
 		require.Equal(c.t, want, version, "at %s", at)
 	}
-}
-
-// difference says in words in what an index is not that of an image.
-func difference(image []byte, x *index.Index) string {
-	was, err := index.ReadImage(image)
-	if err != nil {
-		return err.Error()
-	}
-	before, now := strings.Split(describe(was), "\n"), strings.Split(describe(x), "\n")
-	var b strings.Builder
-	for i := range max(len(before), len(now)) {
-		one, other := "", ""
-		if i < len(before) {
-			one = before[i]
-		}
-		if i < len(now) {
-			other = now[i]
-		}
-		if one != other {
-			fmt.Fprintf(&b, "- %s\n+ %s\n", one, other)
-		}
-	}
-	return b.String()
-}
-
-// describe is what an index says, for people.
-func describe(x *index.Index) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, x.Version(), x.Time(), x.Totals(), x.SchemaErr(), x.ConfigErr())
-	for f := range x.Files() {
-		fmt.Fprintln(&b, "file", f.Path, f.Version, f.Body, f.Size, f.Digest)
-	}
-	for n := range x.Notes("") {
-		fmt.Fprintln(&b, "note", n.ID, n.DeclaredType, n.Type, n.Title, n.Fields, n.Created, n.Modified)
-		for _, s := range n.Sections {
-			fmt.Fprintln(&b, "\tsection", s.Slug, s.Type, s.Fields, s.Line, *s.Times)
-		}
-		for _, t := range n.Annotations {
-			fmt.Fprintln(&b, "\ttrait", t.ID, t.Saying.Type, t.Raw, t.Defined, t.Place.Line, t.Times)
-		}
-		for _, r := range n.Refs {
-			fmt.Fprintln(&b, "\tref", r.Target, r.Line, r.Position, x.Resolve(r.Target).ID)
-		}
-	}
-	for t := range x.Duplicates {
-		fmt.Fprintln(&b, "duplicate", t.ID)
-	}
-	return b.String()
 }
