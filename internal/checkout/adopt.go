@@ -54,7 +54,6 @@ type adoption struct {
 	call  repo.Call
 	idx   *index.Index
 	done  Adopted
-	told  repo.Cursor // how much of the audit log the log of the vault told
 
 	batch []file
 	size  int
@@ -68,29 +67,45 @@ type file struct {
 
 // audit compares the audit log with what the log tells, and takes in what it tells beyond.
 func (a *adoption) audit(ctx context.Context) error {
-	found, _, err := a.files.Get(ctx, vault.AuditLog, 0, -1)
-	if errors.Is(err, blob.ErrNotExist) {
-		found, err = nil, nil
-	}
+	rest, err := a.wholeAudit(ctx)
 	if err != nil {
-		return unreadable(vault.AuditLog, err)
+		return err
 	}
-	rest := found
 	for lines, err := range a.vault.AuditLog(ctx) {
 		if err != nil {
 			return err
 		}
-		var same bool
-		if rest, same = bytes.CutPrefix(rest, lines); !same {
-			rest = nil // it is another's, or was changed: it is written anew
-			break
+		beyond, same := bytes.CutPrefix(rest, lines)
+		if !same {
+			return nil // all is told, or it is another's, or was changed: it is written anew
 		}
-	}
-	a.told = repo.Cursor{Seq: a.idx.Version(), Size: int64(len(found) - len(rest))}
-	if rest == nil {
-		a.told.Size = 0
+		rest = beyond
 	}
 	return a.tell(ctx, rest)
+}
+
+// wholeAudit is the audit log in the folder: the closed months, oldest first, and the open one.
+func (a *adoption) wholeAudit(ctx context.Context) ([]byte, error) {
+	months, err := closedMonths(ctx, a.files)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, month := range months {
+		paths = append(paths, vault.ClosedAudit(month))
+	}
+	var all []byte
+	for _, path := range append(paths, vault.AuditLog) {
+		text, err := readAudit(ctx, a.files, path)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 0 && all[len(all)-1] != '\n' {
+			all = append(all, '\n')
+		}
+		all = append(all, text...)
+	}
+	return all, nil
 }
 
 // tell takes in the lines of an audit log, as many with each commit as one file may have. A line that
@@ -193,7 +208,7 @@ func (a *adoption) commit(ctx context.Context) error {
 				left = append(left, string(f.path))
 			case err != nil:
 				return nil, err
-			case f.path == vault.AuditLog:
+			case isAudit(string(f.path)):
 			case known:
 				replaced = append(replaced, string(f.path))
 			default:
@@ -212,14 +227,29 @@ func (a *adoption) commit(ctx context.Context) error {
 	return nil
 }
 
-// passed moves the cursors to where the files were before: what was taken in since is in the files
-// already, and what the audit log told beyond it tells again as a part of the first commit.
+// passed moves the cursor of the files to where they were before: what was taken in since is in them
+// already. The audit log is written anew, for what it told beyond it tells again as a part of the
+// commits that took it in, in the month of these.
 func (a *adoption) passed(ctx context.Context) error {
 	if err := a.vault.Advance(ctx, filesCursor, repo.Cursor{Seq: a.idx.Version()}); err != nil {
 		return err
 	}
-	if a.told.Size == 0 {
-		return nil
+	now, err := a.vault.Read(ctx)
+	if err != nil {
+		return err
 	}
-	return a.vault.Advance(ctx, auditCursor, a.told)
+	anew := archive{vault: a.vault, files: a.files}
+	open, err := anew.close(ctx, now.Version(), "")
+	if err != nil || open.Month == "" {
+		return err
+	}
+	if err := anew.tidy(ctx); err != nil {
+		return fmt.Errorf("tidy the closed audit logs: %w", err)
+	}
+	if err := anew.open(ctx, open); err != nil {
+		return err
+	}
+	return a.vault.Advance(ctx, auditCursor, repo.Cursor{
+		Seq: now.Version(), Size: int64(len(open.Lines)), Month: open.Month,
+	})
 }

@@ -16,7 +16,7 @@ func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
 	defer c.mu.Unlock()
 	var removed []string
 	for f := range c.vault.Known().Files() {
-		if f.Path == vault.AuditLog {
+		if isAudit(f.Path) {
 			continue
 		}
 		text, err := c.text(ctx, f)
@@ -34,9 +34,24 @@ func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
 			removed = append(removed, f.Path)
 		}
 	}
+	left, err := c.clearAudit(ctx)
+	return append(kept, left...), errors.Join(err, c.files.Sync(ctx, removed...))
+}
+
+// clearAudit takes away the files of the audit log. What is no plain file stays.
+func (c *Checkout) clearAudit(ctx context.Context) (kept []string, err error) {
+	months, err := closedMonths(ctx, c.files)
+	if err != nil {
+		return nil, err
+	}
+	for _, month := range months {
+		if err := c.files.Delete(ctx, vault.ClosedAudit(month)); err != nil {
+			return nil, err
+		}
+	}
 	err = c.files.Delete(ctx, vault.AuditLog)
 	if errors.Is(err, blob.ErrForeign) {
-		return append(kept, vault.AuditLog), c.files.Sync(ctx, removed...)
+		return []string{vault.AuditLog}, nil
 	}
-	return kept, errors.Join(err, c.files.Sync(ctx, removed...))
+	return nil, err
 }

@@ -10,7 +10,6 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/repo"
-	"rookery/internal/vault"
 )
 
 // maxNamed is how many files a sweep names.

@@ -112,7 +112,7 @@ func reasonFor(name string, d fs.DirEntry) string {
 		return reasonForFolder(name)
 	case !d.Type().IsRegular():
 		return noRegular
-	case name == vault.AuditLog:
+	case vault.Path(name).Kind() == vault.KindAudit:
 		if info, err := d.Info(); err == nil && info.Size() > maxFile {
 			return largeAudit
 		}
@@ -121,7 +121,7 @@ func reasonFor(name string, d fs.DirEntry) string {
 	return reasonForFile(name)
 }
 
-// reasonForFolder says why a folder is not entered. That of the audit log is, for that file alone.
+// reasonForFolder says why a folder is not entered. That of the audit log is, for its files alone.
 func reasonForFolder(name string) string {
 	if isHidden(name) && name != path.Dir(vault.AuditLog) {
 		return dotfile

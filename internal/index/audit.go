@@ -31,12 +31,29 @@ type audit struct {
 	objects map[string]span  // by id
 	traits  map[string]*told // by id; the parent is the whole id
 	order   []string         // ids of traits, as they came
+	seen    map[string]bool  // ids of the notes that the lines tell of
 }
 
-// readAudit is what an audit log tells, by the id of the note. A line that cannot be read is passed
-// over: other programs wrote it.
-func readAudit(log []byte) map[string]seed {
-	a := &audit{objects: map[string]span{}, traits: map[string]*told{}}
+// resume takes in what earlier logs told of a note.
+func (a *audit) resume(note string, s seed) {
+	a.objects[note] = s.span
+	for fragment, seen := range s.sections {
+		a.objects[note+"#"+fragment] = seen
+	}
+	for _, t := range s.traits {
+		if t.parent == "" {
+			t.parent = note
+		} else {
+			t.parent = note + "#" + t.parent
+		}
+		a.traits[t.id] = &t
+		a.order = append(a.order, t.id)
+	}
+}
+
+// read takes in what an audit log tells. A line that cannot be read is passed over: other programs
+// wrote it.
+func (a *audit) read(log []byte) {
 	for line := range bytes.Lines(log) {
 		var e auditEntry
 		if json.Unmarshal(line, &e) == nil && !e.TS.IsZero() {
@@ -44,7 +61,6 @@ func readAudit(log []byte) map[string]seed {
 			a.take(e)
 		}
 	}
-	return a.seeds()
 }
 
 // take takes one entry in. Every change in a file counts for its note.
@@ -145,6 +161,7 @@ func (a *audit) seeNote(id string, at time.Time) {
 	if note == "" {
 		return
 	}
+	a.seen[note] = true
 	s := a.objects[note]
 	s.see(at)
 	a.objects[note] = s

@@ -46,7 +46,7 @@ type Texts struct{ Old, New []byte }
 // least one event for every change, but for the trash, of which the deletion tells, and for the audit
 // log itself.
 func Events(before, after *Index, path string, t Texts) []Event {
-	if strings.HasPrefix(path, vault.Trash) || path == vault.AuditLog {
+	if strings.HasPrefix(path, vault.Trash) || vault.Path(path).Kind() == vault.KindAudit {
 		return nil
 	}
 	was, existed := before.File(path)

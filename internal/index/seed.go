@@ -1,6 +1,8 @@
 package index
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"rookery/internal/vault"
@@ -53,13 +55,38 @@ func (s seed) dateSections(n *Note, now time.Time) {
 	}
 }
 
-// seed takes what an audit log tells, and gives the notes that are there already their times. Their
-// traits keep the ids that they go by here.
-func (d *draft) seed(log []byte) {
+// auditLogs are the audit logs that a commit brings in, the oldest first.
+func auditLogs(changes []Change) [][]byte {
+	var brought []Change
+	for _, ch := range changes {
+		if !ch.Deleted && vault.Path(ch.Path).Kind() == vault.KindAudit {
+			brought = append(brought, ch)
+		}
+	}
+	slices.SortFunc(brought, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	var logs [][]byte
+	for _, ch := range brought {
+		logs = append(logs, ch.Text)
+	}
+	return logs
+}
+
+// seed takes what audit logs tell, on top of what earlier ones told, for a log may come in several
+// files and commits. It gives the notes that are there already their times. Their traits keep the ids
+// that they go by here.
+func (d *draft) seed(logs [][]byte) {
+	a := &audit{objects: map[string]span{}, traits: map[string]*told{}, seen: map[string]bool{}}
+	d.seeds.Scan(func(id string, s seed) bool {
+		a.resume(id, s)
+		return true
+	})
+	for _, log := range logs {
+		a.read(log)
+	}
 	d.seeds.Clear()
-	for id, s := range readAudit(log) {
+	for id, s := range a.seeds() {
 		d.seeds.Set(id, s)
-		if n, ok := d.ByID(id); ok {
+		if n, ok := d.ByID(id); ok && a.seen[id] {
 			d.backdate(n, s)
 		}
 	}

@@ -59,12 +59,8 @@ func (d *draft) apply(r *reading) {
 	d.version, d.time = r.Seq, r.Time.UTC()
 	d.moved = map[string]*Note{}
 	before, texts := d.settings, d.texts
-	var audit []byte
 	for _, ch := range r.Changes {
 		texts = texts.with(ch)
-		if ch.Path == vault.AuditLog && !ch.Deleted {
-			audit = ch.Text
-		}
 		if n, ok := d.Note(ch.From); ok {
 			d.moved[ch.From] = n
 		}
@@ -75,8 +71,8 @@ func (d *draft) apply(r *reading) {
 		d.settings = before.read(texts)
 		d.resettle(before)
 	}
-	if audit != nil {
-		d.seed(audit)
+	if logs := auditLogs(r.Changes); len(logs) > 0 {
+		d.seed(logs)
 	}
 	for i, ch := range r.Changes {
 		d.change(ch, r.files[i])

@@ -30,13 +30,21 @@ type Control struct {
 	Sweep   *Sweep            `json:"sweep,omitempty"`  // the result of the last one
 	Noticed *Noticed          `json:"noticed,omitempty"`
 	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
+	Erasing *Erasing          `json:"erasing,omitempty"`
+	Erased  uint64            `json:"erased,omitempty"` // the last commit that erased a history, of those done
 }
 
 // A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is
 // durable.
 type Cursor struct {
-	Seq  uint64 `json:"seq"`
-	Size int64  `json:"size,omitempty"` // of the file that the consumer appends to
+	Seq   uint64 `json:"seq"`
+	Size  int64  `json:"size,omitempty"`  // of the file that the consumer appends to
+	Month string `json:"month,omitempty"` // of the commits in that file, if it has those of one month
+}
+
+// behind reports whether a cursor has not come as far as another.
+func (c Cursor) behind(to Cursor) bool {
+	return c.Seq < to.Seq || c.Seq == to.Seq && c.Month < to.Month
 }
 
 // A Mark says that every cursor had passed a commit at a time.
@@ -140,10 +148,10 @@ func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 	}
 }
 
-// Advance moves a cursor forward, never back.
+// Advance moves a cursor forward, never back: to a later commit, or to the file of a later month.
 func (l *Log[S]) Advance(ctx context.Context, consumer string, to Cursor) error {
 	return l.Change(ctx, func(c *Control) bool {
-		if c.Cursors[consumer].Seq >= to.Seq {
+		if !c.Cursors[consumer].behind(to) {
 			return false
 		}
 		if c.Cursors == nil {

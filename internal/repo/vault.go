@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -83,6 +82,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 		Applied: func(before, after *index.Index, c *Commit, at Place) {
 			v.remember(c, at)
 			v.searcher.applied(c)
+			v.forgetErased(c)
 			if c.Seq > v.from {
 				v.follow.Applied(before, after, c)
 			}
@@ -107,10 +107,13 @@ func (v *Vault) build(
 		v.remember(c, at)
 		v.searcher.applied(c)
 		for i, n := range c.Notes {
-			v.texts.drop(newest[n.Path])
-			newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
+			if !n.Erased {
+				v.texts.drop(newest[n.Path])
+				newest[n.Path] = textKey{v.part, Place{at.Run, at.Part + i}}
+			}
 		}
-		b.Add(changed(c, at))
+		b = add(b, c, at)
+		v.forgetErased(c)
 	}
 	return b.Index()
 }
@@ -139,13 +142,25 @@ func (v *Vault) searchOf(ctx context.Context, from *base) (*search.Index, error)
 
 // foldNotes is the index after a commit.
 func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
-	return before.With(changed(c, at))
+	return before.With(withErased(before, c, at))
+}
+
+// add is foldNotes for a builder, which is used up by a commit that erases.
+func add(b *index.Builder, c *Commit, at Place) *index.Builder {
+	if len(c.erases()) == 0 {
+		b.Add(changed(c, at))
+		return b
+	}
+	return index.NewBuilder(foldNotes(b.Index(), c, at))
 }
 
 // changed is a commit as the index takes it.
 func changed(c *Commit, at Place) index.Commit {
 	changes := make([]index.Change, 0, len(c.Notes))
 	for i, n := range c.Notes {
+		if n.Erased {
+			continue
+		}
 		changes = append(changes, index.Change{
 			Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Past: n.Past,
 			Body: index.Body{Run: at.Run, Part: at.Part + i},
@@ -157,7 +172,7 @@ func changed(c *Commit, at Place) index.Commit {
 // remember keeps the texts of a commit at hand.
 func (v *Vault) remember(c *Commit, at Place) {
 	for i, n := range c.Notes {
-		if !n.Deleted {
+		if !n.Deleted && !n.Erased {
 			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, bytes.Clone(n.Text))
 		}
 	}
@@ -295,64 +310,6 @@ func (v *Vault) Advance(ctx context.Context, consumer string, to Cursor) error {
 // Commits yields the vault's commits from one seq on, oldest first.
 func (v *Vault) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
 	return v.log.Commits(ctx, from)
-}
-
-// AuditLog is the audit log of the vault as it stands in `.raven/audit.log`, from the beginning:
-// a piece for each commit, in order.
-func (v *Vault) AuditLog(ctx context.Context) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for c, err := range v.Commits(ctx, 1) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if lines := AuditLines(c); len(lines) > 0 && !yield(lines, nil) {
-				return
-			}
-		}
-	}
-}
-
-// AuditLines are the lines that a commit adds to the audit log: those of an audit log that it
-// brought in, then one for each event (reference/raven.md §6.9).
-func AuditLines(c *Commit) []byte {
-	var b bytes.Buffer
-	for _, n := range c.Notes {
-		if n.Path == vault.AuditLog && !n.Deleted {
-			b.Write(bytes.TrimRight(n.Text, "\n"))
-			b.WriteByte('\n')
-		}
-	}
-	for _, n := range c.Notes {
-		var events []map[string]any
-		numbers := json.NewDecoder(bytes.NewReader(n.Events))
-		numbers.UseNumber() // a float64 would not hold every number that a field may have
-		if numbers.Decode(&events) != nil {
-			continue
-		}
-		for _, e := range events {
-			writeEvent(&b, c, e)
-		}
-	}
-	return b.Bytes()
-}
-
-// writeEvent writes one line: when, what and on what first, as the document's examples do.
-func writeEvent(b *bytes.Buffer, c *Commit, e map[string]any) {
-	e["principal"], e["agent"] = c.Who.Principal, c.Who.Agent
-	e["request_id"], e["version"] = c.Who.Request, Version(c.Seq)
-	fmt.Fprintf(b, `{"ts":%q`, c.Time.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
-	for _, first := range []string{"op", "entity", "id"} {
-		if v, ok := e[first]; ok {
-			value, _ := encode(v) // it came from JSON
-			fmt.Fprintf(b, `,%q:%s`, first, value)
-			delete(e, first)
-		}
-	}
-	rest, _ := encode(e) // it came from JSON
-	b.WriteByte(',')
-	b.Write(rest[1:])
-	b.WriteByte('\n')
 }
 
 // Now is the time by the clock that commits are dated by.

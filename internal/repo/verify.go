@@ -1,22 +1,12 @@
 package repo
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"iter"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
-	"rookery/internal/vault"
 )
-
-// An AuditFile is `.raven/audit.log` as it stands in the folder of a vault. Cursor is that of who
-// appends to it, and was read before Text.
-type AuditFile struct {
-	Text   []byte
-	Cursor Cursor
-}
 
 // A Verification says how far a log and its audit log are what they should be.
 type Verification struct {
@@ -26,8 +16,8 @@ type Verification struct {
 
 // Verify reads the whole log. It is INDEX_ERROR where a header does not join the one before, where a
 // part is not what its header says, and where the log ends before a commit that some consumer has seen;
-// and FILE_ERROR where the audit log, if one is given, has other lines than the log gives, or lacks one
-// that its cursor has passed. Each names the first version, or line. A vault in the trash is verified
+// and FILE_ERROR where a file of the audit log, if one is given, has other lines than the log gives, or
+// lacks one that its cursor has passed. Each names the first version, or file and line. A vault in the trash is verified
 // like any other.
 func (v *Vault) Verify(ctx context.Context, file *AuditFile) (Verification, error) {
 	done, problems, err := v.verify(ctx, true, file)
@@ -42,15 +32,12 @@ func (v *Vault) Verify(ctx context.Context, file *AuditFile) (Verification, erro
 func (v *Vault) verify(
 	ctx context.Context, digests bool, file *AuditFile,
 ) (done Verification, problems []*fault.Fault, err error) {
-	var audit *comparison
-	if file != nil {
-		audit = &comparison{AuditFile: *file, rest: file.Text}
-	}
+	audit := newComparison(file)
 	r := replay[*index.Index]{
 		log: v.log, verify: digests, upTo: maxSeq, head: head[*index.Index]{status: Active},
 	}
 	r.each(ctx, func(c *Commit, _ Place) bool {
-		audit.take(c)
+		audit.take(ctx, c)
 		return true
 	})
 	done.Version = r.head.seq
@@ -69,67 +56,12 @@ func (v *Vault) verify(
 		return done, nil, err
 	}
 	if audit != nil {
-		done.Lines = audit.lines
+		done.Lines, err = audit.lines, audit.err
 		if audit.found != nil {
 			problems = append(problems, audit.found)
 		}
 	}
-	return done, problems, nil
-}
-
-// A comparison compares an audit log with the lines that commits give, one after the other. It ends at
-// the first difference.
-type comparison struct {
-	AuditFile
-	rest  []byte // what is still to be compared
-	lines int    // that are right
-	found *fault.Fault
-}
-
-// take compares the lines of one commit. Those of one behind the cursor may not be there yet. A nil
-// comparison takes everything.
-func (a *comparison) take(c *Commit) {
-	if a == nil || a.found != nil {
-		return
-	}
-	want := AuditLines(c)
-	n := min(len(want), len(a.rest))
-	same := commonPrefix(a.rest[:n], want[:n])
-	a.lines += bytes.Count(want[:same], []byte("\n"))
-	switch {
-	case same < n:
-		a.differs("is not what the log says of %s", Version(c.Seq))
-	case n < len(want) && c.Seq <= a.Cursor.Seq:
-		a.differs("is missing: the log has it in %s", Version(c.Seq))
-	}
-	a.rest = a.rest[n:]
-}
-
-// end finds what stands behind everything that the log gives.
-func (a *comparison) end() {
-	if a != nil && a.found == nil && len(a.rest) > 0 {
-		a.differs("is in no version of the log")
-	}
-}
-
-// differs notes that the next line is not right.
-func (a *comparison) differs(format string, args ...any) {
-	line := a.lines + 1
-	a.found = fault.New(fault.FileError, "line %d of %s %s", line, vault.AuditLog,
-		fmt.Sprintf(format, args...)).
-		At(vault.AuditLog, line).
-		Fix("keep the file, for it shows what was done to it; once it is moved away, the next change " +
-			"writes it anew from the log")
-}
-
-// commonPrefix is how many bytes two texts of one length begin with alike.
-func commonPrefix(a, b []byte) int {
-	for i := range a {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return len(a)
+	return done, problems, err
 }
 
 // headers yields the runs of the table with their headers; nothing else of them is read.

@@ -98,7 +98,7 @@ func (p Path) Kind() Kind {
 		return KindSchema
 	case p == ConfigRaven || p == ConfigRookery:
 		return KindConfig
-	case p == AuditLog:
+	case p == AuditLog, p.ClosedMonth() != "":
 		return KindAudit
 	case string(p[len(p.Dir()):]) == FolderFile:
 		return KindFolder

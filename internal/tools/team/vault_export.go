@@ -90,7 +90,7 @@ func (e *export) files(ctx context.Context, after string) error {
 	e.out.Note("version", repo.Version(idx.Version()))
 	last := after
 	for f := range idx.FilesAfter(after) {
-		if f.Path == vault.AuditLog || strings.HasPrefix(f.Path, vault.Trash) {
+		if vault.Path(f.Path).Kind() == vault.KindAudit || strings.HasPrefix(f.Path, vault.Trash) {
 			continue // its lines are part of the vault's own; and what was deleted is no file
 		}
 		if e.size+f.Size > maxExport && len(e.out.Notes) > 0 {

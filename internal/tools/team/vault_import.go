@@ -84,6 +84,7 @@ type importFile struct {
 	path vault.Path
 	text []byte
 	base uint64 // the version that it builds on; 0: none given
+	told bool   // it is an audit log, and tells nothing new
 }
 
 // files checks what was brought. All problems come together.
@@ -151,6 +152,9 @@ type importJob struct {
 
 func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) error {
 	var problems []*fault.Fault
+	if err := j.markTold(ctx); err != nil {
+		return err
+	}
 	for _, f := range j.files {
 		if err := j.bring(ctx, tx, f, out); err != nil {
 			problems = append(problems, fault.Of(err))
@@ -179,14 +183,8 @@ func (j importJob) bring(
 	if err != nil {
 		return err
 	}
-	same := exists && bytes.Equal(old, f.text)
-	if !same && f.path == vault.AuditLog {
-		if same, err = j.told(ctx, f.text); err != nil {
-			return err
-		}
-	}
 	switch {
-	case same, exists && j.mode == "skip":
+	case f.told, exists && bytes.Equal(old, f.text), exists && j.mode == "skip":
 		out.Skipped++
 		return nil
 	case exists && j.mode != "replace":
@@ -214,22 +212,24 @@ func unchangedSince(tx *repo.Tx, f importFile) error {
 		With("latest_version", repo.Version(now.Version))
 }
 
-// told reports whether an audit log tells nothing new: the vault's own begins with it.
-func (j importJob) told(ctx context.Context, text []byte) (bool, error) {
-	rest := text
-	for piece, err := range j.vault.AuditLog(ctx) {
-		if err != nil {
-			return false, err
+// markTold finds the audit logs that tell nothing which the vault's own does not tell: those of an
+// export, or of a folder, of this vault.
+func (j importJob) markTold(ctx context.Context) error {
+	var logs [][]byte
+	var of []*importFile
+	for i := range j.files {
+		if f := &j.files[i]; f.path.Kind() == vault.KindAudit {
+			logs, of = append(logs, f.text), append(of, f)
 		}
-		if len(rest) <= len(piece) {
-			return bytes.HasPrefix(piece, rest), nil
-		}
-		if !bytes.HasPrefix(rest, piece) {
-			return false, nil
-		}
-		rest = rest[len(piece):]
 	}
-	return len(rest) == 0, nil
+	if len(logs) == 0 {
+		return nil
+	}
+	told, err := j.vault.AuditTold(ctx, logs)
+	for i := range told {
+		of[i].told = told[i]
+	}
+	return err
 }
 
 // quarantined warns of each file that does not parse: it is kept and can be read.

@@ -1,0 +1,99 @@
+package checkout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rookery/internal/blob"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// An archive writes the files of an audit log anew, as the log of the vault gives them. A file that is
+// right is not written.
+type archive struct {
+	vault *repo.Vault
+	files Files
+	made  []string // the months that close has closed
+}
+
+// close makes the closed months durable, up to a commit, and returns the one that stays open: the
+// last, or a later one that is open already, of which there is nothing yet.
+func (a *archive) close(ctx context.Context, upTo uint64, month string) (repo.AuditMonth, error) {
+	var open repo.AuditMonth
+	for next, err := range a.vault.AuditMonths(ctx, upTo) {
+		if err == nil {
+			err = a.closeMonth(ctx, open)
+		}
+		if err != nil {
+			return open, err
+		}
+		open = next
+	}
+	if open.Month >= month {
+		return open, nil
+	}
+	return repo.AuditMonth{Month: month}, a.closeMonth(ctx, open)
+}
+
+func (a *archive) closeMonth(ctx context.Context, m repo.AuditMonth) error {
+	if len(m.Lines) == 0 {
+		return nil
+	}
+	a.made = append(a.made, m.Month)
+	return a.put(ctx, vault.ClosedAudit(m.Month), m.Lines)
+}
+
+// open makes `.raven/audit.log` durable with the lines of a month. Without any there is no file.
+func (a *archive) open(ctx context.Context, m repo.AuditMonth) error {
+	if len(m.Lines) == 0 {
+		return a.files.Delete(ctx, vault.AuditLog)
+	}
+	return a.put(ctx, vault.AuditLog, m.Lines)
+}
+
+// put makes a file durable with a text, at once: nobody finds a part of it.
+func (a *archive) put(ctx context.Context, path string, text []byte) error {
+	found, _, err := a.files.Get(ctx, path, 0, -1)
+	if err == nil && bytes.Equal(found, text) {
+		return a.files.Sync(ctx, path)
+	}
+	if err == nil || errors.Is(err, blob.ErrNotExist) {
+		_, err = a.files.Put(ctx, path, text, blob.Always)
+	}
+	if err != nil {
+		return fmt.Errorf("write a file of the audit log: %w", err)
+	}
+	return nil
+}
+
+// tidy takes away the closed audit logs that close did not make, and that tell nothing which the log
+// of the vault does not tell too.
+func (a *archive) tidy(ctx context.Context) error {
+	months, err := closedMonths(ctx, a.files)
+	if err != nil {
+		return err
+	}
+	months = slices.DeleteFunc(months, func(month string) bool {
+		return slices.Contains(a.made, month)
+	})
+	logs := make([][]byte, len(months))
+	for i, month := range months {
+		if logs[i], err = readAudit(ctx, a.files, vault.ClosedAudit(month)); err != nil {
+			return err
+		}
+	}
+	if len(months) == 0 {
+		return nil
+	}
+	told, err := a.vault.AuditTold(ctx, logs)
+	for i, month := range months {
+		if err == nil && told[i] {
+			err = a.files.Delete(ctx, vault.ClosedAudit(month))
+		}
+	}
+	return err
+}

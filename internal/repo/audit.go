@@ -1,0 +1,174 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"rookery/internal/vault"
+)
+
+// AuditLog is the audit log of the vault, from the beginning: a piece for each commit, in order. In
+// the folder it stands in several files, of which each has the commits of one month.
+func (v *Vault) AuditLog(ctx context.Context) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for c, err := range v.Commits(ctx, 1) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if lines := AuditLines(c); len(lines) > 0 && !yield(lines, nil) {
+				return
+			}
+		}
+	}
+}
+
+// An AuditMonth is what one file of the audit log in the folder has.
+type AuditMonth struct {
+	Month string // as vault.Month names it: that of the commits, not of what they brought in
+	Lines []byte
+}
+
+// AuditMonths is the audit log up to a commit by months, oldest first. A month in which it has no
+// lines is passed over. One month is in memory at a time.
+func (v *Vault) AuditMonths(ctx context.Context, upTo uint64) iter.Seq2[AuditMonth, error] {
+	return func(yield func(AuditMonth, error) bool) {
+		var open AuditMonth
+		for c, err := range v.Commits(ctx, 1) {
+			if err != nil {
+				yield(AuditMonth{}, err)
+				return
+			}
+			if c.Seq > upTo {
+				break
+			}
+			lines := AuditLines(c)
+			if len(lines) == 0 {
+				continue
+			}
+			if month := vault.Month(c.Time); month != open.Month {
+				if open.Month != "" && !yield(open, nil) {
+					return
+				}
+				open = AuditMonth{Month: month}
+			}
+			open.Lines = append(open.Lines, lines...)
+		}
+		if open.Month != "" {
+			yield(open, nil)
+		}
+	}
+}
+
+// AuditTold reports of each of some audit logs whether it tells nothing new: its lines stand in the
+// vault's own, one behind the other.
+func (v *Vault) AuditTold(ctx context.Context, logs [][]byte) ([]bool, error) {
+	s := lineSearch{told: make([]bool, len(logs)), window: []byte("\n")}
+	for _, log := range logs {
+		s.want = append(s.want, append([]byte("\n"), asLines(log)...))
+		s.longest = max(s.longest, len(log)+2)
+	}
+	for lines, err := range v.AuditLog(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		s.take(lines)
+	}
+	s.look()
+	return s.told, nil
+}
+
+// A lineSearch looks for texts in one that comes piece by piece. All are whole lines, with the end of
+// the line before them.
+type lineSearch struct {
+	want    [][]byte
+	told    []bool
+	longest int    // of those that are wanted
+	window  []byte // what came last
+}
+
+// take takes a piece. It looks when there is about twice as much as what is wanted, so that each byte
+// is looked at a few times only.
+func (s *lineSearch) take(piece []byte) {
+	s.window = append(s.window, piece...)
+	if len(s.window) > 2*s.longest+minWindow {
+		s.look()
+	}
+}
+
+// minWindow is how much is collected at least before it is looked at.
+const minWindow = 64 << 10
+
+// look looks for what was not found yet, and keeps the end, in which one may begin.
+func (s *lineSearch) look() {
+	for i, want := range s.want {
+		s.told[i] = s.told[i] || bytes.Contains(s.window, want)
+	}
+	s.window = append(s.window[:0], s.window[max(0, len(s.window)-s.longest):]...)
+}
+
+// AuditLines are the lines that a commit adds to the audit log: those of the audit logs that it
+// brought in, oldest first, then one for each event (reference/raven.md §6.9).
+func AuditLines(c *Commit) []byte {
+	var b bytes.Buffer
+	for _, n := range broughtIn(c) {
+		b.Write(asLines(n.Text))
+	}
+	for _, n := range c.Notes {
+		var events []map[string]any
+		numbers := json.NewDecoder(bytes.NewReader(n.Events))
+		numbers.UseNumber() // a float64 would not hold every number that a field may have
+		if numbers.Decode(&events) != nil {
+			continue
+		}
+		for _, e := range events {
+			writeEvent(&b, c, e)
+		}
+	}
+	return b.Bytes()
+}
+
+// broughtIn are the audit logs that a commit brought in, oldest first.
+func broughtIn(c *Commit) []Note {
+	var logs []Note
+	for _, n := range c.Notes {
+		if !n.Deleted && vault.Path(n.Path).Kind() == vault.KindAudit {
+			logs = append(logs, n)
+		}
+	}
+	slices.SortFunc(logs, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
+	return logs
+}
+
+// asLines is an audit log as it stands in the vault's own: each line has an end, and it has no empty
+// ones at its end.
+func asLines(log []byte) []byte {
+	log = bytes.TrimRight(log, "\n")
+	if len(log) == 0 {
+		return nil
+	}
+	return append(log[:len(log):len(log)], '\n')
+}
+
+// writeEvent writes one line: when, what and on what first, as the document's examples do.
+func writeEvent(b *bytes.Buffer, c *Commit, e map[string]any) {
+	e["principal"], e["agent"] = c.Who.Principal, c.Who.Agent
+	e["request_id"], e["version"] = c.Who.Request, Version(c.Seq)
+	fmt.Fprintf(b, `{"ts":%q`, c.Time.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+	for _, first := range []string{"op", "entity", "id"} {
+		if v, ok := e[first]; ok {
+			value, _ := encode(v) // it came from JSON
+			fmt.Fprintf(b, `,%q:%s`, first, value)
+			delete(e, first)
+		}
+	}
+	rest, _ := encode(e) // it came from JSON
+	b.WriteByte(',')
+	b.Write(rest[1:])
+	b.WriteByte('\n')
+}
