@@ -16,10 +16,11 @@ type asked struct {
 	call
 	Inside sample // in this process
 	HTTP   sample
+	Bytes  int // of the largest answer
 }
 
-// A way carries calls: into this process, or over HTTP.
-type way func(ctx context.Context, tool string, body []byte) error
+// A way carries calls: into this process, or over HTTP. It is the size of the answer.
+type way func(ctx context.Context, tool string, body []byte) (int, error)
 
 // A call that reads is made this many times less than the operations of other loads, and as much
 // shorter: there are many kinds.
@@ -35,31 +36,41 @@ func (s *suite) inside(ctx context.Context) (err error) {
 		return fmt.Errorf("open the data: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	invoke := func(ctx context.Context, tool string, body []byte) error {
-		_, err := r.Invoke(ctx, tool, json.RawMessage(body))
+	invoke := func(ctx context.Context, tool string, body []byte) (int, error) {
+		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
 		if err != nil {
 			f := fault.Of(err)
-			return &refusal{code: string(f.Code), message: f.Message}
+			return 0, &refusal{code: string(f.Code), message: f.Message}
 		}
-		return nil
+		return len(answer), nil
 	}
 	progress("%d notes: lookups and searches in process", s.result.Notes)
 	s.result.Asked = make([]asked, len(s.calls))
 	for i, c := range s.calls {
 		s.result.Asked[i].call = c
-		if s.result.Asked[i].Inside, err = s.ask(ctx, c, invoke); err != nil {
+		a := &s.result.Asked[i]
+		if a.Inside, err = s.ask(ctx, c, a.sized(invoke)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// sized notes how large the largest answer is that comes this way. One client uses it.
+func (a *asked) sized(by way) way {
+	return func(ctx context.Context, tool string, body []byte) (int, error) {
+		size, err := by(ctx, tool, body)
+		a.Bytes = max(a.Bytes, size)
+		return size, err
+	}
+}
+
 // asks measures the calls over HTTP.
 func (s *suite) asks(ctx context.Context) (err error) {
 	progress("%d notes: lookups and searches over HTTP", s.result.Notes)
-	post := func(ctx context.Context, tool string, body []byte) error {
-		_, err := s.client.post(ctx, tool, body)
-		return err
+	post := func(ctx context.Context, tool string, body []byte) (int, error) {
+		answer, err := s.client.post(ctx, tool, body)
+		return len(answer), err
 	}
 	for i, c := range s.calls {
 		if s.result.Asked[i].HTTP, err = s.ask(ctx, c, post); err != nil {
@@ -72,7 +83,7 @@ func (s *suite) asks(ctx context.Context) (err error) {
 // ask measures calls of one kind by one client, after one that is not counted. Refusals are kept for
 // the end: none of these calls may be refused.
 func (s *suite) ask(ctx context.Context, c call, by way) (sample, error) {
-	if err := by(ctx, c.Tool, c.args[0]); err != nil {
+	if _, err := by(ctx, c.Tool, c.args[0]); err != nil {
 		s.refused = append(s.refused, fmt.Errorf("%s: %w", c.name(), err))
 		return sample{Name: c.What}, nil
 	}
@@ -80,7 +91,8 @@ func (s *suite) ask(ctx context.Context, c call, by way) (sample, error) {
 		name: c.What, clients: 1, ops: (s.cfg.ops + askedLess - 1) / askedLess,
 		limit: s.cfg.limit / askedLess,
 		op: func(ctx context.Context, i int) error {
-			return by(ctx, c.Tool, c.args[i%len(c.args)])
+			_, err := by(ctx, c.Tool, c.args[i%len(c.args)])
+			return err
 		},
 	}.run(ctx)
 	if len(got.Refused) > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func (s *suite) drawCalls(x *index.Index) {
 	d := &drawer{rand: rand.New(rand.NewPCG(s.cfg.seed, uint64(s.result.Notes))), x: x, day: s.day}
 	d.popular = s.popular
 	for _, f := range s.files {
-		if isNote(f.Path) && f.Path != corpus.AgendaPath {
+		if isNote(f.Path) && f.Path != corpus.AgendaPath && f.Path != corpus.HandbookPath {
 			d.notes = append(d.notes, f)
 		}
 	}
@@ -67,7 +68,7 @@ func (s *suite) drawCalls(x *index.Index) {
 	for tag := range x.Tags() {
 		d.tags = append(d.tags, tag)
 	}
-	s.calls = append(append(d.objects(), d.lists()...), append(d.links(), d.searches()...)...)
+	s.calls = slices.Concat(d.objects(), d.lists(), d.links(), d.others(), d.searches())
 }
 
 // objects are the calls for one thing.
@@ -76,6 +77,9 @@ func (d *drawer) objects() []call {
 		d.call("an object", "raven_object_get", aimLookup, func() in { return in{"id": d.id()} }),
 		d.call("the object that most refer to", "raven_object_get", aimLookup, d.just("id", corpus.Hot)),
 		d.call(agendaNote, "raven_object_get", aimNone, d.just("id", d.agenda())),
+		d.call(handbookNote, "raven_object_get", aimLookup, d.just("id", idOf(corpus.HandbookPath))),
+		d.call("a heading of "+handbookNote, "raven_object_get", aimLookup,
+			func() in { return in{"id": d.heading()} }),
 		d.call("a note's text", "raven_read", aimLookup, func() in { return in{"path": d.note().Path} }),
 		d.call("a trait", "raven_trait_get", aimLookup, func() in { return in{"id": d.trait()} }),
 		d.call("a trait of "+agendaNote, "raven_trait_get", aimLookup,
@@ -95,6 +99,10 @@ func (d *drawer) lists() []call {
 	list, traits := "raven_object_list", "raven_trait_list"
 	return []call{
 		d.call("objects of a type", list, aimLookup, func() in { return in{"type": d.typ()} }),
+		d.call("headings", list, aimLookup, d.just("type", "section")),
+		d.call("objects of any type with a value", list, aimNone, func() in {
+			return in{"field": in{"status": d.one("planned", "active", "done")}}
+		}),
 		d.call("projects of a status", list, aimLookup, func() in {
 			return in{"type": "project", "field": in{"status": d.one("planned", "active", "done")}}
 		}),
@@ -136,6 +144,26 @@ func (d *drawer) links() []call {
 			d.just("target", corpus.Hot)),
 		d.call("references of an object", "raven_outlinks", aimLookup,
 			func() in { return in{"target": d.id()} }),
+		d.call("references of "+handbookNote, "raven_outlinks", aimLookup,
+			d.just("target", idOf(corpus.HandbookPath))),
+	}
+}
+
+// others are the calls that are neither for one thing nor for a list of things.
+func (d *drawer) others() []call {
+	nothing := func() in { return in{} }
+	return []call{
+		d.call("the schema", "raven_schema", aimLookup, nothing),
+		d.call("is the schema sound", "raven_schema_validate", aimLookup, nothing),
+		d.call("what an id goes on with", "raven_complete", aimLookup, func() in {
+			return in{"kind": "id", "prefix": d.id()[:2]}
+		}),
+		d.call("what a heading goes on with", "raven_complete", aimLookup, func() in {
+			return in{"kind": "id", "prefix": idOf(corpus.HandbookPath) + "#"}
+		}),
+		d.call("what a tag goes on with", "raven_complete", aimLookup, d.just("kind", "tag")),
+		d.call("what became of a note", "raven_history", aimNone, func() in { return in{"id": d.id()} }),
+		d.call("all text, the first page", "team_vault_export", aimNone, nothing),
 	}
 }
 
@@ -182,12 +210,21 @@ func (d *drawer) just(name string, value any) func() in {
 
 func (d *drawer) one(list ...string) string { return list[d.rand.IntN(len(list))] }
 func (d *drawer) note() corpus.File         { return d.notes[d.rand.IntN(len(d.notes))] }
-func (d *drawer) id() string                { return strings.TrimSuffix(d.note().Path, ".md") }
+func (d *drawer) id() string                { return idOf(d.note().Path) }
 func (d *drawer) person() *index.Note       { return d.people[d.rand.IntN(len(d.people))] }
 func (d *drawer) tag() string               { return d.one(d.tags...) }
 func (d *drawer) trait() string             { return d.one(d.traits...) }
 func (d *drawer) typ() string               { return d.one("person", "project", "book", "meeting") }
-func (d *drawer) agenda() string            { return strings.TrimSuffix(corpus.AgendaPath, ".md") }
+func (d *drawer) agenda() string            { return idOf(corpus.AgendaPath) }
+
+// idOf is the id of the note at a path.
+func idOf(path string) string { return strings.TrimSuffix(path, ".md") }
+
+// heading is the id of what stands under a heading of the handbook.
+func (d *drawer) heading() string {
+	n, _ := d.x.Note(corpus.HandbookPath)
+	return n.Object(d.rand.IntN(len(n.Sections))).ID()
+}
 
 // shortName is the last segment of a person's id.
 func (d *drawer) shortName() string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func goalsOf(r result) []goal {
 	wait("set, p95 at 64 clients", setField, 64, 95, 250*time.Millisecond)
 	wait("read, p50", readNote, 1, 50, 3*time.Millisecond)
 	wait("get, p50", getObject, 1, 50, 3*time.Millisecond)
-	return append(append(all, r.Index.goals()...), askedGoals(r.Asked)...)
+	return slices.Concat(all, r.Index.goals(), r.Kept.goals(), askedGoals(r.Asked))
 }
 
 // goals are those of the indexes, as far as they were measured.
@@ -50,6 +51,24 @@ func (i indexed) goals() []goal {
 			all = append(all,
 				goal{"the next index, p50", 1, millis(c.P(50)), "ms", false},
 				goal{"the next search index, p50", 1, millis(c.SearchP(50)), "ms", false})
+		}
+	}
+	return all
+}
+
+// goals are those of starts, as far as they were measured.
+func (k kept) goals() []goal {
+	var all []goal
+	for _, r := range k.Starts {
+		if r.What == fromImage {
+			all = append(all, goal{"a start from an image and its tail, p50", 300, millis(r.P(50)), "ms",
+				false})
+		}
+	}
+	for _, p := range k.Images {
+		if p.What == wholeImage {
+			all = append(all, goal{"images of both indexes, loaded, p50", 150, millis(p.P(50)), "ms",
+				false})
 		}
 	}
 	return all

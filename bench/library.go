@@ -58,6 +58,9 @@ const (
 	usualNote   = "a note"
 	hotNote     = "the note that most refer to"
 	agendaNote  = "the note with 10,000 traits"
+
+	handbookNote = "the note with 10,000 headings"
+	popularNote  = "the note that half of the notes refer to"
 )
 
 // indexes are both indexes of a vault, at one version.
@@ -80,7 +83,9 @@ func (s *suite) library(context.Context) error {
 	}{
 		{usualNote, s.cfg.ops, s.paths()},
 		{hotNote, (s.cfg.ops + 5) / 6, []string{corpus.Hot + ".md"}},
+		{popularNote, (s.cfg.ops + 5) / 6, []string{s.popular + ".md"}},
 		{agendaNote, (s.cfg.ops + 149) / 150, []string{corpus.AgendaPath}},
+		{handbookNote, (s.cfg.ops + 149) / 150, []string{corpus.HandbookPath}},
 	} {
 		s.result.Index.Changes = append(s.result.Index.Changes, s.change(x, c.what, c.times, c.paths))
 	}
@@ -162,7 +167,8 @@ func (s *suite) paths() []string {
 	var list []string
 	notes := s.files[1:] // the first is the schema
 	for i := range notes {
-		if path := notes[i*stride%len(notes)].Path; path != corpus.AgendaPath {
+		if path := notes[i*stride%len(notes)].Path; path != corpus.AgendaPath &&
+			path != corpus.HandbookPath {
 			list = append(list, path)
 		}
 	}

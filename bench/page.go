@@ -57,9 +57,11 @@ func (p *page) render(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"ms": showMillis, "mb": showBytes, "number": showNumber, "count": showCount, "known": orUnknown,
 		"kb": showKilobytes, "variants": func() int { return variants },
-		"agendaTraits": func() int { return agendaTraits },
-		"half":         func(n int) string { return showCount(n / 2) },
-		"goals":        goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
+		"agendaTraits": func() int { return agendaTraits }, "months": func() int { return months },
+		"headings": func() int { return handbookHeadings },
+		"tailRuns": func() int { return tailRuns }, "keptTimes": func() int { return keptTimes },
+		"half":  func(n int) string { return showCount(n / 2) },
+		"goals": goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
 	}).Parse(pageText)
 	if err != nil {
 		panic(err) // the program is malformed

@@ -46,13 +46,20 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 				[]time.Duration{2 * time.Millisecond}, []time.Duration{3 * time.Microsecond}}},
 			Totals: index.Totals{Traits: 12345},
 		},
+		Kept: kept{
+			Commits: 3001, Folded: folded{3001, 2 * time.Second, []time.Duration{time.Second}},
+			Images: []picture{{wholeImage, 2048, []time.Duration{90 * time.Millisecond}, 5 << 20}},
+			Starts: []reached{{fromImage, []time.Duration{400 * time.Millisecond}, 9 << 20, 6 << 20}},
+			Written: []sample{{Name: withFolds, Clients: 64, Took: time.Second,
+				Waits: []time.Duration{time.Millisecond}}},
+		},
 		Asked: []asked{
 			{call{What: "an object", Tool: "raven_object_get", Aim: aimLookup},
-				waited(time.Millisecond), waited(2 * time.Millisecond)},
+				waited(time.Millisecond), waited(2 * time.Millisecond), 0},
 			{call{What: "a page", Tool: "raven_object_list", Aim: aimLookup},
-				waited(2 * time.Millisecond), waited(4 * time.Millisecond)},
+				waited(2 * time.Millisecond), waited(4 * time.Millisecond), 0},
 			{call{What: "words", Tool: "raven_search", Aim: aimSearch},
-				waited(4 * time.Millisecond), sample{}},
+				waited(4 * time.Millisecond), sample{}, 3 << 10},
 		},
 	}
 	p := &page{Command: "go run ./bench -seed 5", Date: "2026-01-02", Seed: 5, Ops: 10,
@@ -71,7 +78,13 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 		"| lookup in process, p50; the slowest: a page | ≤ 1 ms | 2.0 ms | missed by 1.0 ms (100 %) |",
 		"| lookup over HTTP, p50; the slowest: a page | ≤ 3 ms | 4.0 ms | missed by 1.0 ms (33 %) |",
 		"| search in process, p50; the slowest: words | ≤ 5 ms | 4.0 ms | met |",
-		"| words | `raven_search` | 4.0 ms | 4.0 ms | refused | refused |",
+		"| words | `raven_search` | 4.0 ms | 4.0 ms | refused | refused | 3.0 KiB |",
+		"| 3,001 | 2,000 ms | 1,501 | 1 | 1,000 ms | 1,000 ms |",
+		"| " + wholeImage + " | 2.0 KiB | 90.0 ms | 90.0 ms | 5.0 MiB |",
+		"| " + fromImage + " | 400 ms | 400 ms | 9.0 MiB | 6.0 MiB |",
+		"| " + withFolds + " | 64 | 1 | 1.0 | 1.0 ms | 1.0 ms |",
+		"| a start from an image and its tail, p50 | ≤ 300 ms | 400 ms | missed by 100 ms (33 %) |",
+		"| images of both indexes, loaded, p50 | ≤ 150 ms | 90.0 ms | met |",
 		"with 12,345 traits", "4 of each, or as many as go into 333",
 		"| read a note | 1 | 1 | 1.0 | 4.0 ms | 4.0 ms | 4.0 ms | none |",
 		"| after the load | 7.0 MiB | unknown | 8.0 MiB |",
@@ -119,16 +132,19 @@ func TestBenchMeasuresTheRealServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "## 40 notes")
 	for _, load := range []string{
+		"| " + wholeImage + " |", "| " + fromImage + " |", "| as of a year ago, with no image |",
+		"| " + withFolds + " | 64 | 48 |",
 		"| " + readNote + " | 1 | 24 |", "| " + getObject + " | 1 | 24 |",
 		"| " + setField + " | 1 | 24 |", "| " + setField + " | 4 | 24 |",
 		"| " + addLine + " | 1 | 6 |", "| " + addLine + " | 4 | 6 |",
-		"| " + setHot + " | 1 | 6 |", "| " + setAgenda + " | 1 | 1 |", "| a note's text | `raven_read` |",
+		"| " + setHot + " | 1 | 6 |", "| " + setPopular + " | 1 | 6 |",
+		"| " + setAgenda + " | 1 | 1 |", "| " + setHandbook + " | 1 | 1 |", "| a note's text | `raven_read` |",
 	} {
 		require.Contains(t, string(text), load)
 	}
 	// What the page says of the second start: a commit for the vault, one for the import, and one
 	// for each acknowledged operation.
-	require.Contains(t, string(text), "| after the load | 69 |")
+	require.Contains(t, string(text), "| after the load | 76 |")
 	require.NotContains(t, string(text), "| refused | refused |")
 	left, err := os.ReadDir(cfg.dir)
 	require.NoError(t, err)

@@ -26,6 +26,7 @@ type result struct {
 	Memory []memory
 	Loads  []sample
 	Index  indexed
+	Kept   kept
 	Asked  []asked
 }
 
@@ -72,7 +73,7 @@ func (s *suite) run(ctx context.Context) error {
 	progress("%d notes: make the vault", s.result.Notes)
 	s.generate()
 	steps := []func(context.Context) error{
-		s.library, s.imports, s.inside, s.restart("after the import"), s.reads, s.asks, s.sets,
+		s.library, s.keeps, s.imports, s.inside, s.restart("after the import"), s.reads, s.asks, s.sets,
 		s.adds, s.hots, s.remember("after the load"), s.restart("after the load"),
 	}
 	defer func() { s.client, s.server = nil, nil }()
@@ -84,12 +85,17 @@ func (s *suite) run(ctx context.Context) error {
 	return s.down()
 }
 
-// agendaTraits is how many traits the one note has that has most.
-const agendaTraits = 10_000
+// agendaTraits is how many traits the one note has that has most, handbookHeadings how many headings
+// another one, and ownNotes how many such notes belong to each vault.
+const (
+	agendaTraits     = 10_000
+	handbookHeadings = 10_000
+	ownNotes         = 2
+)
 
-// generate makes the vault, and with it the note with many traits.
+// generate makes the vault, and among its notes those with many traits and with many headings.
 func (s *suite) generate() {
-	s.files = slices.Collect(corpus.Vault(s.cfg.seed, s.result.Notes))
+	s.files = slices.Collect(corpus.Vault(s.cfg.seed, max(1, s.result.Notes-ownNotes)))
 	for _, f := range s.files {
 		id, isNote := strings.CutSuffix(f.Path, ".md")
 		if isNote && !strings.HasPrefix(f.Path, "daily/") {
@@ -97,7 +103,8 @@ func (s *suite) generate() {
 		}
 	}
 	s.popularize()
-	s.files = append(s.files, corpus.Agenda(string(s.day), agendaTraits))
+	s.files = append(s.files, corpus.Agenda(string(s.day), agendaTraits),
+		corpus.Handbook(handbookHeadings, s.popular))
 	for _, f := range s.files {
 		s.result.Bytes += int64(len(f.Text))
 	}

@@ -15,6 +15,9 @@ const (
 	addLine   = "add a line, to one note"
 	setHot    = "set a field, of the note that most refer to"
 	setAgenda = "replace a text, in the note with 10,000 traits"
+
+	setPopular  = "set a field, of the note that half of the notes refer to"
+	setHandbook = "replace a text, in the note with 10,000 headings"
 )
 
 // stride leads through the notes in an order that is no neighbourhood; it is a prime, so that no
@@ -77,26 +80,39 @@ func (s *suite) adds(ctx context.Context) error {
 	return nil
 }
 
-// hots measures edits of the note that most others refer to, and of the one that has most traits.
+// hots measures edits of the notes that most others and half of all refer to, and of those that have
+// most traits and most headings.
 func (s *suite) hots(ctx context.Context) error {
-	before := s.writes
-	err := s.mutate(ctx, load{
-		name: setHot, clients: 1, ops: (s.cfg.ops + 3) / 4,
-		op: func(ctx context.Context, i int) error {
-			return s.client.tool(ctx, "raven_set", in{
-				"id": corpus.Hot, "set": in{"revision": before + i},
-			})
-		},
-	})
-	if err != nil {
+	if err := s.setOne(ctx, setHot, corpus.Hot); err != nil {
 		return err
 	}
+	if err := s.setOne(ctx, setPopular, s.popular); err != nil {
+		return err
+	}
+	if err := s.revise(ctx, setAgenda, corpus.AgendaPath, corpus.AgendaRevision); err != nil {
+		return err
+	}
+	return s.revise(ctx, setHandbook, corpus.HandbookPath, corpus.HandbookRevision)
+}
+
+// setOne measures a field that is set in one note, to a value that is new each time.
+func (s *suite) setOne(ctx context.Context, name, id string) error {
+	before := s.writes
 	return s.mutate(ctx, load{
-		name: setAgenda, clients: 1, ops: (s.cfg.ops + 29) / 30,
+		name: name, clients: 1, ops: (s.cfg.ops + 3) / 4,
+		op: func(ctx context.Context, i int) error {
+			return s.client.tool(ctx, "raven_set", in{"id": id, "set": in{"revision": before + i}})
+		},
+	})
+}
+
+// revise measures edits of the one line of a large note that says its revision.
+func (s *suite) revise(ctx context.Context, name, path string, line func(int) string) error {
+	return s.mutate(ctx, load{
+		name: name, clients: 1, ops: (s.cfg.ops + 29) / 30,
 		op: func(ctx context.Context, i int) error {
 			return s.client.tool(ctx, "raven_edit", in{
-				"id": corpus.AgendaPath, "old_str": corpus.AgendaRevision(i),
-				"new_str": corpus.AgendaRevision(i + 1),
+				"id": path, "old_str": line(i), "new_str": line(i + 1),
 			})
 		},
 	})

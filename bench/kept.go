@@ -1,0 +1,382 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/search"
+)
+
+// kept is what it costs to keep the log of a vault: to fold a year of it, to start from what was
+// folded, and to look back.
+type kept struct {
+	Commits int       // of the year, the import included
+	Folded  folded    // all of it
+	Images  []picture // the index, the search index, and the whole
+	Starts  []reached
+	Written []sample // by many at once, in this process
+}
+
+// folded is what became of commits.
+type folded struct {
+	Commits int
+	Took    time.Duration
+	Publish []time.Duration // for each image
+}
+
+// Rate is how many commits went into segments in a second.
+func (f folded) Rate() float64 { return float64(f.Commits) / f.Took.Seconds() }
+
+// PublishP is the time that this many percent of the images took at most.
+func (f folded) PublishP(percent int) time.Duration { return percentile(f.Publish, percent) }
+
+// A picture is an image, or a part of one.
+type picture struct {
+	What  string
+	Bytes int
+	Load  []time.Duration
+	Held  int64 // bytes on the heap, what it uses of the image included
+}
+
+// P is the time that this many percent of the loads took at most.
+func (p picture) P(percent int) time.Duration { return percentile(p.Load, percent) }
+
+// reached is how long it took until a state of the vault could be asked.
+type reached struct {
+	What       string
+	Took       []time.Duration
+	Peak, Held int64 // bytes on the heap, as of built
+}
+
+// P is the time that this many percent of them took at most.
+func (r reached) P(percent int) time.Duration { return percentile(r.Took, percent) }
+
+// The rows of what is kept, as the page and the goals call them.
+const (
+	indexPart  = "the index"
+	searchPart = "the search index"
+	wholeImage = "both, with the idempotency keys"
+	fromImage  = "a start: an image, and a tail"
+	withFolds  = "set a text, while the log is folded"
+	noFolds    = "set a text, while nothing is folded"
+)
+
+const (
+	months    = 13  // that the year has: one stands before it, so that there is an image of then
+	tailRuns  = 200 // commits that no image has, each a run of its own
+	keptTimes = 9   // that what is quick is measured
+	keptWrite = 64  // that write at once
+)
+
+// keeps measures the log of the vault on an engine in this process.
+func (s *suite) keeps(ctx context.Context) (err error) {
+	dir := filepath.Join(s.dir, fmt.Sprintf("%d-log", s.result.Notes))
+	a, err := newArchive(dir, s.files)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	k := &keeping{archive: a, out: &s.result.Kept, ops: s.cfg.ops, limit: s.cfg.limit, dir: dir}
+	steps := []struct {
+		what string
+		do   func(context.Context) error
+	}{
+		{"a year of edits, folded", k.year}, {"images", k.images}, {"starts", k.starts},
+		{"a year ago", k.ago("with an image of then")}, {"writes and folding", k.writes},
+		{"without images", k.bare},
+	}
+	for _, step := range steps {
+		progress("%d notes: the log: %s", s.result.Notes, step.what)
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("the log: %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// A keeping measures one archive.
+type keeping struct {
+	*archive
+	out   *kept
+	ops   int
+	limit time.Duration
+	dir   string
+	end   time.Time // of the year
+	edits int
+}
+
+// year writes a year of edits that ends now, and folds after each month of it. Its clock is then two
+// hours on, so that the table has nothing any more that is folded.
+func (k *keeping) year(ctx context.Context) error {
+	k.end = time.Now()
+	begin := k.end.AddDate(0, -months, 0)
+	k.set(begin)
+	v, err := k.open()
+	if err != nil {
+		return err
+	}
+	if err := k.bring(ctx, v); err != nil {
+		return err
+	}
+	if _, err := v.Searchable(ctx); err != nil { // the first image need not wait for it
+		return err
+	}
+	for month := range months {
+		if err := k.month(ctx, v, begin.AddDate(0, month, 0)); err != nil {
+			return err
+		}
+	}
+	slices.Sort(k.out.Folded.Publish)
+	x, err := v.Read(ctx)
+	if err != nil {
+		return err
+	}
+	k.out.Commits = int(x.Version())
+	for range 2 { // the first notes what has been passed, the second lets it go an hour later
+		k.set(k.now().Add(time.Hour))
+		if err := v.Fold(ctx, repo.Folding{All: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// month writes the edits of one month, and folds them.
+func (k *keeping) month(ctx context.Context, v *repo.Vault, begin time.Time) error {
+	const days = 28
+	each := max(1, k.ops/months/days)
+	for day := range days {
+		k.set(begin.AddDate(0, 0, day))
+		_, err := load{
+			name: "edits", clients: min(each, keptWrite), ops: each, limit: time.Hour,
+			op: func(ctx context.Context, i int) error { return k.edit(ctx, v, k.edits+i) },
+		}.run(ctx)
+		if err != nil {
+			return err
+		}
+		k.edits += each
+	}
+	return k.fold(ctx, v)
+}
+
+// fold folds everything, and keeps how long the segments took, and then the image.
+func (k *keeping) fold(ctx context.Context, v *repo.Vault) error {
+	before, err := v.Control(ctx)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := v.Fold(ctx, repo.Folding{All: true}); err != nil {
+		return err
+	}
+	after, err := v.Control(ctx)
+	if err != nil {
+		return err
+	}
+	done := segmentsOf(after) - segmentsOf(before)
+	if done == 0 || after.Image == nil || k.bucket.image.Before(k.bucket.segment) {
+		return errors.New("nothing was folded")
+	}
+	f := &k.out.Folded
+	f.Commits, f.Took = f.Commits+done, f.Took+k.bucket.segment.Sub(begun)
+	f.Publish = append(f.Publish, k.bucket.image.Sub(k.bucket.segment))
+	return nil
+}
+
+// segmentsOf is how many commits are in segments.
+func segmentsOf(c repo.Control) int { return int(c.Cursors["segments"].Seq) }
+
+// images measures what an image is made of.
+func (k *keeping) images(ctx context.Context) error {
+	v, err := k.open()
+	if err != nil {
+		return err
+	}
+	s, err := v.Searchable(ctx)
+	if err != nil {
+		return err
+	}
+	image, found := s.Index.AppendImage(nil), s.Search.AppendImage(nil)
+	first, err := measureLoad(indexPart, image, index.ReadImage)
+	if err != nil {
+		return err
+	}
+	second, err := measureLoad(searchPart, found, search.ReadImage)
+	if err != nil {
+		return err
+	}
+	whole := picture{What: wholeImage, Bytes: k.bucket.size, Held: first.Held + second.Held}
+	for i := range first.Load {
+		whole.Load = append(whole.Load, first.Load[i]+second.Load[i])
+	}
+	k.out.Images = []picture{first, second, whole}
+	return nil
+}
+
+// measureLoad measures how long it takes to load an image that is in memory.
+func measureLoad[T any](what string, image []byte, read func([]byte) (T, error)) (picture, error) {
+	p := picture{What: what, Bytes: len(image)}
+	for range keptTimes {
+		begun := time.Now()
+		if _, err := read(image); err != nil {
+			return p, err
+		}
+		p.Load = append(p.Load, time.Since(begun))
+	}
+	slices.Sort(p.Load)
+	before := heap()
+	x, err := read(slices.Clone(image))
+	p.Held = heap() - before
+	runtime.KeepAlive(x)
+	runtime.KeepAlive(image) // it would be taken for what x gives back
+	return p, err
+}
+
+// starts measures starts from the newest image, behind which there is a tail.
+func (k *keeping) starts(ctx context.Context) error {
+	v, err := k.open()
+	if err != nil {
+		return err
+	}
+	for i := range tailRuns {
+		if err := k.edit(ctx, v, k.edits+i); err != nil {
+			return err
+		}
+	}
+	k.edits += tailRuns
+	if err := k.reach(fromImage, keptTimes, k.started(ctx, k.open)); err != nil {
+		return err
+	}
+	return k.reach("the same, and its search index", keptTimes, func() (any, error) {
+		v, err := k.open()
+		if err != nil {
+			return nil, err
+		}
+		_, err = v.Searchable(ctx)
+		return v, err
+	})
+}
+
+// started starts a process on the vault: it opens it, and reads the newest state.
+func (k *keeping) started(
+	ctx context.Context, open func() (*repo.Vault, error),
+) func() (any, error) {
+	return func() (any, error) {
+		v, err := open()
+		if err != nil {
+			return nil, err
+		}
+		_, err = v.Read(ctx)
+		return v, err
+	}
+}
+
+// reach measures how long something takes and, the last time, what of the heap it needs.
+func (k *keeping) reach(what string, times int, do func() (any, error)) error {
+	r := reached{What: what}
+	for range times - 1 {
+		begun := time.Now()
+		if _, err := do(); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		r.Took = append(r.Took, time.Since(begun))
+	}
+	var x any
+	var err error
+	b := measureBuild(what, heap(), func() { x, err = do() })
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	runtime.KeepAlive(x)
+	r.Took, r.Peak, r.Held = append(r.Took, b.Took), b.Peak, b.Held
+	slices.Sort(r.Took)
+	k.out.Starts = append(k.out.Starts, r)
+	return nil
+}
+
+// ago measures the state of a year ago, on a vault that has just been read.
+func (k *keeping) ago(how string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		v, err := k.open()
+		if err != nil {
+			return err
+		}
+		if _, err := v.Read(ctx); err != nil {
+			return err
+		}
+		return k.reach("as of a year ago, "+how, 1, func() (any, error) {
+			version, err := v.VersionAt(ctx, k.end.AddDate(-1, 0, 0))
+			if err != nil {
+				return nil, err
+			}
+			return v.At(ctx, version)
+		})
+	}
+}
+
+// writes measures many who write at once, first without and then with a keeper that folds what they
+// write.
+func (k *keeping) writes(ctx context.Context) error {
+	v, err := k.open()
+	if err != nil {
+		return err
+	}
+	if _, err := v.Searchable(ctx); err != nil {
+		return err
+	}
+	if err := k.write64(ctx, v, noFolds); err != nil {
+		return err
+	}
+	keeper := v.Keep(repo.KeeperOptions{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	defer keeper.Close()
+	return k.write64(ctx, v, withFolds)
+}
+
+// write64 measures how fast many write at once.
+func (k *keeping) write64(ctx context.Context, v *repo.Vault, what string) error {
+	got, err := load{
+		name: what, clients: keptWrite, ops: 2 * k.ops, limit: k.limit,
+		op: func(ctx context.Context, i int) error { return k.edit(ctx, v, k.edits+i) },
+	}.run(ctx)
+	k.edits += got.Ops()
+	k.out.Written = append(k.out.Written, got)
+	return err
+}
+
+// bare measures what the log gives without any image: first beside its table, then without.
+func (k *keeping) bare(ctx context.Context) (err error) {
+	if err := k.dropImages(ctx); err != nil {
+		return err
+	}
+	if err := k.reach("a start without images: segments, and a tail", 1,
+		k.started(ctx, k.open)); err != nil {
+		return err
+	}
+	if err := k.ago("with no image")(ctx); err != nil {
+		return err
+	}
+	t, err := bolttable.Open(filepath.Join(k.dir, "lost.db"), bolttable.Options{Now: k.now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	return k.reach("a rebuild from segments alone, when the database is lost", 1,
+		k.started(ctx, func() (*repo.Vault, error) {
+			v, err := k.openOn(t)
+			if err != nil {
+				return nil, err
+			}
+			_, err = v.Recover(ctx)
+			return v, err
+		}))
+}
