@@ -52,7 +52,7 @@ func historyLength() int {
 	case testing.Short():
 		return 80
 	}
-	return 240
+	return 200
 }
 
 // An event is what may happen in a history, and how often among a hundred.
