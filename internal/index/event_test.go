@@ -75,6 +75,7 @@ func TestEvents(t *testing.T) {
 			`[{"op":"delete","entity":"file","id":"raven.yaml"}]`},
 		{"trash", ".trash/a.md", "-", head, `null`},
 		{"audit log", ".raven/audit.log", "-", "{}\n", `null`},
+		{"closed audit log", ".raven/audit.2026-10.log", "-", "{}\n", `null`},
 	}
 	for _, r := range rows {
 		require.Equal(t, r.want, events(t, r.path, r.old, r.now), r.name)

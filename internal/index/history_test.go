@@ -230,7 +230,10 @@ func draw(t *rapid.T) []string {
 	case 1:
 		path, texts = vault.ConfigRaven, configTexts
 	case 2:
-		return []string{vault.AuditLog, rapid.SampledFrom(auditTexts).Draw(t, "audit")}
+		paths := []string{vault.AuditLog, vault.ClosedAudit("2025-01"), vault.ClosedAudit("2025-02")}
+		return []string{
+			rapid.SampledFrom(paths).Draw(t, "log"), rapid.SampledFrom(auditTexts).Draw(t, "audit"),
+		}
 	}
 	return []string{path, rapid.SampledFrom(append([]string{"-"}, texts...)).Draw(t, "text")}
 }

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,9 +196,17 @@ func TestIDsOfAnAuditLog(t *testing.T) {
 {"ts":"2025-02-01T15:00:00Z","op":"create","entity":"object","id":"n#s","type":"section"}
 `
 	text := "- @due a\n\n## S\n- @due edited\n- @due e\n"
+	lines := slices.Collect(strings.Lines(log))
 	for name, x := range map[string]*index.Index{
 		"together": of([]string{"schema.yaml", traitSchema, "n.md", text, vault.AuditLog, log}),
 		"before":   of([]string{"schema.yaml", traitSchema, vault.AuditLog, log}, []string{"n.md", text}),
+		"by months": of([]string{vault.AuditLog, lines[3] + lines[4] + lines[5],
+			"schema.yaml", traitSchema, "n.md", text, vault.ClosedAudit("2025-01"), lines[0] + lines[1],
+			vault.ClosedAudit("2025-02"), lines[2]}),
+		"one after the other": of([]string{vault.ClosedAudit("2025-01"), lines[0] + lines[1]},
+			[]string{vault.ClosedAudit("2025-02"), lines[2], vault.AuditLog, lines[3]},
+			[]string{vault.AuditLog, lines[4] + lines[5]},
+			[]string{"schema.yaml", traitSchema}, []string{"n.md", text}),
 	} {
 		require.Equal(t, []string{"due=due-aaaaaa", "due=due-bbbbbb", id("n#s", "due", "e")},
 			ids(t, x, "n.md"), name)

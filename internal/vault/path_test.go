@@ -106,6 +106,7 @@ func TestParseFile(t *testing.T) {
 	for s, kind := range map[string]vault.Kind{
 		"a/b.md": vault.KindNote, "schema.yaml": vault.KindSchema, "raven.yaml": vault.KindConfig,
 		"rookery.yaml": vault.KindConfig, ".raven/audit.log": vault.KindAudit,
+		".raven/audit.2026-10.log": vault.KindAudit,
 		"_folder.md": vault.KindFolder, "a/_folder.md": vault.KindFolder,
 	} {
 		p, err := vault.ParseFile(s)
@@ -114,7 +115,9 @@ func TestParseFile(t *testing.T) {
 	}
 	for _, s := range []string{
 		"", "a.txt", "x/schema.yaml", ".raven/index.db", ".raven/audit.log/x.md", "../schema.yaml",
-		"raven.yml", ".raven/../schema.yaml", "x/.raven/audit.log",
+		"raven.yml", ".raven/../schema.yaml", "x/.raven/audit.log", ".raven/audit.2026-13.log",
+		".raven/audit.2026-1.log", ".raven/audit..log", ".raven/audit.2026-10.log.gz",
+		".raven/audit.2026-10", "x/.raven/audit.2026-10.log", ".raven/audit.2026-10-01.log",
 	} {
 		_, err := vault.ParseFile(s)
 		require.True(t, fault.Is(err, fault.InvalidPath), "%q: %v", s, err)
