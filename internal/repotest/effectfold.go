@@ -186,6 +186,9 @@ func (r *foldRunner) end(t *testing.T) {
 	for _, u := range r.used {
 		r.step(t, u, step{tool: "after", key: "k9", put: map[string]string{"z": "z"}})
 	}
+	again := step{tool: "more, again", key: "k5", grow: "g", replays: "more"}
+	r.step(t, r.open(t, r.place, r.place.Engine), again)
+	r.step(t, r.fromSegments(t), again)
 	everybody := append([]subject{r.asleep}, r.used...)
 	r.check(t, everybody)
 	r.empty(t)

@@ -22,6 +22,12 @@ var steps = []string{
 	"Exchange", "Remove a file", "Append", "Sync",
 }
 
+// rare are those of which a process has few.
+var rare = []string{
+	"Remove items", "Put a payload", "Put a segment", "Put an image", "List", "Delete",
+	"Remove a file", "Append", "Sync",
+}
+
 // A doom says when a process is killed: before or after the n-th step of a kind, from 1.
 type doom struct {
 	Step  string

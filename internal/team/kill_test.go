@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,9 +28,9 @@ import (
 )
 
 const (
-	killings     = 12  // in all
-	killingsSoak = 200 // likewise, when soaking
-	killsOfOne   = 12  // of one deployment
+	scenes     = 2  // deployments
+	scenesSoak = 22 // likewise, when soaking: some 200 that die
+	lives      = 12 // in each, and some that die on the way to their feet
 )
 
 // killSeeds are those with which the test failed once.
@@ -40,24 +42,40 @@ var killSeeds = []uint64{}
 // last (DESIGN §9).
 func TestKilledAtEveryStep(t *testing.T) {
 	repotest.EachSeed(t, killSeeds, func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		kills := killings
+		n, all := scenes, newDeaths()
 		if os.Getenv("ROOKERY_SOAK") != "" {
-			kills = killingsSoak
+			n = scenesSoak
 		}
-		died, first := map[string]int{}, r.IntN(len(steps))
-		for done := 0; done < kills; done += killsOfOne {
-			s := newScene(t, r)
-			for round := range min(killsOfOne, kills-done) {
-				s.round(t, round, first+done+round)
-			}
-			s.end(t)
-			for step, n := range s.died {
-				died[step] += n
-			}
+		for i := range n {
+			t.Run(fmt.Sprintf("scene %d", i), func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, rand.New(rand.NewPCG(seed, uint64(i))))
+				first := s.r.IntN(len(steps))
+				for round := range lives {
+					s.round(t, round, steps[(first+round)%len(steps)])
+				}
+				s.end(t)
+				all.add(s.died)
+			})
 		}
-		t.Logf("killed at: %v", died)
+		t.Cleanup(func() { t.Logf("killed at: %v", all.byStep) })
 	})
+}
+
+// deaths count how many died at which step.
+type deaths struct {
+	mu     sync.Mutex
+	byStep map[string]int
+}
+
+func newDeaths() *deaths { return &deaths{byStep: map[string]int{}} }
+
+func (d *deaths) add(more []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, step := range more {
+		d.byStep[step]++
+	}
 }
 
 // A scene is a deployment in which one process after the other is killed.
@@ -66,12 +84,12 @@ type scene struct {
 	r     *rand.Rand
 	ahead time.Duration // of the clock of the next process
 	deeds map[string]*deed
-	died  map[string]int // how many died at a step
-	last  []*deed        // those of the process before
+	died  []string // the steps at which some did
+	last  []*deed  // those of the process before
 }
 
 func newScene(t *testing.T, r *rand.Rand) *scene {
-	s := &scene{dir: t.TempDir(), r: r, deeds: map[string]*deed{}, died: map[string]int{}}
+	s := &scene{dir: t.TempDir(), r: r, deeds: map[string]*deed{}}
 	var files []repo.Note
 	for _, path := range standing {
 		files = append(files, repo.Note{Path: path, Text: []byte("# begin\n\n")})
@@ -106,25 +124,23 @@ func (s *scene) open(t *testing.T, use func(*team.Teams)) {
 	require.NoError(t, tab.Close())
 }
 
-// round lets a process live and die, now and then two before anybody looks, and looks. The last
-// rounds of a scene only fold, a day later.
-func (s *scene) round(t *testing.T, round, overall int) {
-	l := life{Dir: s.dir, Ahead: s.ahead, Seed: s.r.Uint64(), Round: overall, Deeds: 12}
-	step := overall
-	if round >= killsOfOne-2 {
+// round lets a process live and die at a step, now and then two before anybody looks, and looks. The
+// last rounds of a scene only fold, a day later.
+func (s *scene) round(t *testing.T, round int, step string) {
+	l := life{
+		Dir: s.dir, Ahead: s.ahead, Seed: s.r.Uint64(), Round: round, Deeds: 12,
+		Doom: doom{Step: step, N: 1 + s.r.Int64N(8), After: s.r.IntN(2) == 0},
+	}
+	if round >= lives-2 {
 		l.Deeds, l.Ahead = 0, s.ahead+25*time.Hour
-		step = s.r.IntN(len(steps))
 	}
-	l.Doom = doom{
-		Step: steps[step%len(steps)], N: 1 + s.r.Int64N(12), After: s.r.IntN(2) == 0,
-	}
-	if l.Doom.Step == "Delete" || strings.HasPrefix(l.Doom.Step, "Remove") {
+	if slices.Contains(rare, step) {
 		l.Doom.N = 1 + s.r.Int64N(3)
 	}
 	s.last = nil
 	s.live(t, &l)
 	if s.r.IntN(3) == 0 { // and once more, on the way to its feet
-		l.Round, l.Doom.N, l.Ahead = overall+500, 1+s.r.Int64N(4), s.ahead
+		l.Round, l.Doom.N, l.Ahead = lives+round, 1+s.r.Int64N(4), s.ahead
 		s.live(t, &l)
 	}
 	s.look(t)
@@ -152,7 +168,7 @@ func (s *scene) live(t *testing.T, l *life) {
 		return
 	}
 	require.Equal(t, "signal: killed", fmt.Sprint(err))
-	s.died[l.Doom.Step]++
+	s.died = append(s.died, l.Doom.Step)
 }
 
 // hear takes down a line, and reports whether it is the last word.
