@@ -32,7 +32,7 @@ func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 		if err != nil {
 			return done, fmt.Errorf("list the folder of a vault: %w", err)
 		}
-		if own[o.Key] || ofAuditLog(o.Key) {
+		if own[o.Key] || isAudit(o.Key) {
 			gone = append(gone, o)
 		} else {
 			done.Left++
