@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rookery/internal/fault"
@@ -36,6 +37,33 @@ func (c *Catalogue) answer(
 		return data, f
 	}
 	return data, jsonErr
+}
+
+// A listed is a page of a list as it was answered.
+type listed struct {
+	meta  Meta
+	bytes int
+}
+
+// fewer are the arguments with which a list is asked for again whose page is larger than an answer may
+// be: its items are what is asked for, but so few that they fit. A page of one item is as large as it
+// is.
+func (c *Catalogue) fewer(
+	ask *request, args json.RawMessage, p listed,
+) (json.RawMessage, bool) {
+	count, counted := p.meta["count"].(int)
+	t := c.byName[ask.name]
+	if _, limited := t.Arg("limit"); !limited || !counted || count < 2 || t.Kind.Mutates() {
+		return nil, false
+	}
+	in := map[string]json.RawMessage{}
+	if len(args) > 0 && json.Unmarshal(args, &in) != nil {
+		return nil, false
+	}
+	limit := max(1, min(count-1, int(int64(count)*MaxBody/int64(p.bytes))))
+	in["limit"] = json.RawMessage(strconv.Itoa(limit))
+	data, err := Marshal(in)
+	return data, err == nil
 }
 
 // form is the answer as the caller asked for it.

@@ -171,8 +171,18 @@ func (c *Catalogue) Invoke(
 		caller.RequestID = rand.Text()
 	}
 	ask := request{name: name, caller: caller, start: start}
-	r, err := c.call(ctx, &ask, args)
-	return c.answer(ctx, &ask, r, err)
+	for {
+		r, err := c.call(ctx, &ask, args)
+		data, err := c.answer(ctx, &ask, r, err)
+		if err != nil || len(data) <= MaxBody {
+			return data, err
+		}
+		fewer, ok := c.fewer(&ask, args, listed{r.Meta, len(data)})
+		if !ok {
+			return data, nil
+		}
+		args = fewer
+	}
 }
 
 // A request is one Invoke: what the answer needs to know of it.
