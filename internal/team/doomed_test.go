@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,7 @@ type life struct {
 	Seed  uint64
 	Round int
 	Deeds int  // of each client; none: it only folds, and takes away what is left over
+	Long  bool // it lives until everything has left the table
 	Doom  doom `json:"Doom"`
 }
 
@@ -113,8 +115,12 @@ func (l *living) work(ctx context.Context, v *repo.Vault) error {
 		clients.Wait()
 		close(over)
 	}()
-	failures <- l.fold(ctx, v, over)
+	err := l.fold(ctx, v, over)
 	<-over
+	if err == nil && l.Long {
+		err = l.settle(ctx, v)
+	}
+	failures <- err
 	for range 4 {
 		if err := <-failures; err != nil {
 			return err
@@ -142,6 +148,25 @@ func (l *living) fold(ctx context.Context, v *repo.Vault, over <-chan struct{}) 
 		}
 	}
 	return nil
+}
+
+// settle folds until an image stands for everything, which the folder must have passed for that, and
+// lets it leave the table.
+func (l *living) settle(ctx context.Context, v *repo.Vault) error {
+	for imaged := false; ; {
+		if err := v.Fold(ctx, repo.Folding{Behind: checkout.Cursors(), All: true}); err != nil || imaged {
+			return err
+		}
+		c, err := v.Control(ctx)
+		if err != nil {
+			return err
+		}
+		if c.Image != nil && c.Image.Seq == v.Known().Version() {
+			l.pass(61 * time.Minute)
+			imaged = true
+		}
+		runtime.Gosched()
+	}
 }
 
 // mostAhead is how far the clock goes in one life.

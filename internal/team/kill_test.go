@@ -29,7 +29,7 @@ import (
 
 const (
 	scenes     = 2  // deployments
-	scenesSoak = 22 // likewise, when soaking: some 200 that die
+	scenesSoak = 16 // likewise, when soaking: some 200 that die
 	lives      = 12 // in each, and some that die on the way to their feet
 )
 
@@ -135,7 +135,7 @@ func (s *scene) round(t *testing.T, round int, step string) {
 		l.Deeds, l.Ahead = 0, s.ahead+25*time.Hour
 	}
 	if slices.Contains(rare, step) {
-		l.Doom.N = 1 + s.r.Int64N(3)
+		l.Doom.N, l.Long = 1+s.r.Int64N(2), true
 	}
 	s.last = nil
 	s.live(t, &l)
