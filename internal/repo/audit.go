@@ -130,6 +130,9 @@ func AuditLines(c *Commit) []byte {
 			writeEvent(&b, c, e)
 		}
 	}
+	if len(c.erases()) > 0 { // that it happened, and not to which note
+		writeEvent(&b, c, map[string]any{"op": "erase", "entity": "note"})
+	}
 	return b.Bytes()
 }
 
@@ -137,7 +140,7 @@ func AuditLines(c *Commit) []byte {
 func broughtIn(c *Commit) []Note {
 	var logs []Note
 	for _, n := range c.Notes {
-		if !n.Deleted && vault.Path(n.Path).Kind() == vault.KindAudit {
+		if !n.Deleted && !n.Erased && vault.Path(n.Path).Kind() == vault.KindAudit {
 			logs = append(logs, n)
 		}
 	}

@@ -111,6 +111,9 @@ func (l *Log[S]) known(m *batch[S], w *writer[S]) (outcome, bool) {
 	if err != nil {
 		return outcome{err: err}, true
 	}
+	if len(answer) == 0 {
+		return outcome{err: answerErased(u.seq)}, true
+	}
 	return outcome{receipt: Receipt{Seq: u.seq, Replayed: answer[1:]}}, true
 }
 

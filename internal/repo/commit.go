@@ -40,6 +40,7 @@ type Note struct {
 	Traits  []string        // the ids of its traits, in reading order: no text says them
 	Events  json.RawMessage // the audit events, a JSON list, without time and author
 	Past    *index.Past     // of a note that returns: its times; nil: they begin, or go on
+	Erased  bool            // its history was erased: nothing else is known of the change
 }
 
 // A Record is a small thing that is kept whole in the log: an entry of a tenant, for instance.
@@ -53,7 +54,7 @@ type Record struct {
 type Key struct {
 	Hash    []byte          // of principal and key
 	Request []byte          // digest of the request that it is bound to
-	Answer  json.RawMessage // what the call was answered
+	Answer  json.RawMessage // what the call was answered; nil: it was erased
 }
 
 // Status is what a log as a whole is. An append that was made before a change of status loses the

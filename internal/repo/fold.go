@@ -60,7 +60,7 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
-	cursor := c.Cursors[segmentsCursor].Seq
+	cursor, erased := c.Cursors[segmentsCursor].Seq, c.Erased
 	for {
 		w, err := l.nextSegment(ctx, cursor)
 		if fault.Is(err, fault.IndexError) {
@@ -79,10 +79,37 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 		if cursor, err = l.putSegment(ctx, w); err != nil {
 			return err
 		}
-		if err := l.Advance(ctx, segmentsCursor, Cursor{Seq: cursor}); err != nil {
+		if err := l.segmentThere(ctx, cursor, erased); err != nil {
 			return err
 		}
 	}
+}
+
+// segmentThere moves the cursor, unless a history was erased since what the segment holds was read: it
+// may have parts of it, and whoever folds next looks into it.
+func (l *Log[S]) segmentThere(ctx context.Context, seq, erased uint64) error {
+	late := false
+	err := l.Change(ctx, func(c *Control) bool {
+		late = c.Erased != erased
+		if late || c.Cursors[segmentsCursor].Seq >= seq {
+			return false
+		}
+		if c.Cursors == nil {
+			c.Cursors = map[string]Cursor{}
+		}
+		c.Cursors[segmentsCursor] = Cursor{Seq: seq}
+		return true
+	})
+	if late {
+		return errors.Join(err, l.Change(ctx, func(c *Control) bool {
+			if c.Erasing == nil {
+				c.Erasing = &Erasing{From: 0}
+			}
+			c.Erasing.Upto = 0
+			return true
+		}))
+	}
+	return err
 }
 
 // nextSegment collects the runs behind a commit, as many as a segment holds. A run that does not join

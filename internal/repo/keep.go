@@ -24,7 +24,7 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 		return err
 	}
 	err = errors.Join(
-		l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f), l.dropImages(ctx),
+		v.eraseDue(ctx, f), l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f), l.dropImages(ctx),
 		l.sweepLeftovers(ctx),
 	)
 	if errors.Is(l.orErased(ctx, err), ErrNoLog) {
@@ -144,5 +144,5 @@ func (v *Vault) foldDue(f Folding) bool {
 	l.folding.Lock()
 	defer l.folding.Unlock()
 	h := l.head.Load()
-	return l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
+	return h.control.Erasing != nil && h.control.Erasing.Upto == 0 || l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
 }

@@ -176,3 +176,10 @@ func sameRequest(bound, request []byte) error {
 		"the idempotency key was used for another request within 24 h").
 		Fix("use a new key for a new request")
 }
+
+// answerErased is the fault of a call that was made before, and whose answer was erased since.
+func answerErased(seq uint64) error {
+	return fault.New(fault.KeyReused, "the call was made, as %s; its answer was erased together with "+
+		"the history of a note", Version(seq)).With("version", Version(seq)).
+		Fix("use a new key for a new request")
+}

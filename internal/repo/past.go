@@ -230,7 +230,7 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 	if last < version {
 		r.each(ctx, func(c *Commit, at Place) bool {
 			last = c.Seq
-			b.Add(changed(c, at))
+			b = add(b, c, at)
 			return c.Seq < version
 		})
 	}

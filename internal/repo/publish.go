@@ -99,6 +99,9 @@ func (l *Log[S]) name(ctx context.Context, f Folding) error {
 // supersede puts an image in force. The one before stays for an hour, for somebody may have read of it
 // just now; the first of a month stays, so that what was can be seen without folding all of it again.
 func (c *Control) supersede(i Image, now time.Time) bool {
+	if i.Seq < c.Erased {
+		return false // it has what was erased since
+	}
 	if c.Image != nil {
 		if c.Image.Seq > i.Seq {
 			return false

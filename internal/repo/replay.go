@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"runtime/debug"
 	"sync"
@@ -94,6 +95,8 @@ type replay[S any] struct {
 	read   int                  // bytes of payloads
 	whole  bool                 // that was all: nothing left the table before it was read
 	err    error                // why not all was taken
+
+	emptied map[Place]bool // parts that are empty, and that no commit erases so far
 }
 
 // run takes all runs that it can.
@@ -124,12 +127,44 @@ func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
 	if d.run == nil && d.err == nil {
 		r.head.control, r.whole = d.control, d.control.Low <= r.head.seq
+		r.err = r.notErased()
 		return false
 	}
 	if r.err = r.joins(d); r.err != nil || d.Last > r.upTo {
 		return false
 	}
+	r.noteEmptied(d)
 	return r.take(d, yield)
+}
+
+// noteEmptied notes the parts of a run that are empty, and takes those off that a commit in it erases.
+func (r *replay[S]) noteEmptied(d decoded) {
+	if !r.verify {
+		return
+	}
+	if r.emptied == nil {
+		r.emptied = map[Place]bool{}
+	}
+	for _, p := range d.emptied() {
+		r.emptied[p] = true
+	}
+	for _, c := range d.commits {
+		for _, p := range c.erases() {
+			delete(r.emptied, p)
+		}
+	}
+}
+
+// notErased is a fault if a part is empty that no commit erases: somebody wants to hide what it said.
+func (r *replay[S]) notErased() error {
+	if len(r.emptied) == 0 {
+		return nil
+	}
+	first := uint64(maxSeq)
+	for p := range r.emptied {
+		first = min(first, p.Run)
+	}
+	return offChain(first, fmt.Errorf("run %d: a part is empty, and no commit erases it", first))
 }
 
 // joins is why a run is not the next one.

@@ -167,8 +167,11 @@ func (r *run) commits() ([]*Commit, error) {
 		if h.KeyHash != nil {
 			c.Key = &Key{Hash: h.KeyHash, Request: h.KeyReq}
 		}
-		for _, p := range rest[:len(h.Parts)] {
-			if err := c.take(p); err != nil {
+		for i, p := range rest[:len(h.Parts)] {
+			answers := c.Key != nil && i == len(h.Parts)-1
+			if len(p.data) == 0 && !answers {
+				c.Notes = append(c.Notes, Note{Erased: true})
+			} else if err := c.take(p); err != nil {
 				return nil, fmt.Errorf("run %d: %w", r.First, err)
 			}
 		}
@@ -181,7 +184,7 @@ func (r *run) commits() ([]*Commit, error) {
 // take reads one part into the commit.
 func (c *Commit) take(p part) error {
 	if len(p.data) == 0 {
-		return fmt.Errorf("an empty part")
+		return nil // the answer, which was erased
 	}
 	body := p.data[1:]
 	switch p.data[0] {
@@ -219,11 +222,16 @@ func readNote(body []byte) (Note, error) {
 	return note, nil
 }
 
-// verify reports whether the parts are those that the header names.
+// verify reports whether the parts are those that the header names. One that is empty may have been
+// erased: see emptied.
 func (r *run) verify() error {
 	i := 0
 	for _, h := range r.Commits {
 		for _, want := range h.Parts {
+			if i < len(r.parts) && len(r.parts[i].data) == 0 {
+				i++
+				continue
+			}
 			if i >= len(r.parts) || string(r.parts[i].digest()) != string(want) {
 				return fmt.Errorf("run %d: part %d is not what its header says", r.First, i)
 			}
@@ -234,6 +242,18 @@ func (r *run) verify() error {
 		return fmt.Errorf("run %d: it has parts that its header does not name", r.First)
 	}
 	return nil
+}
+
+// emptied are the places of the parts that are empty. That is right only of those that a later commit
+// of the log erases.
+func (r *run) emptied() []Place {
+	var all []Place
+	for i, p := range r.parts {
+		if len(p.data) == 0 {
+			all = append(all, Place{r.First, i})
+		}
+	}
+	return all
 }
 
 // hash is what the next header's Prev is.

@@ -104,7 +104,9 @@ func (s *searcher) applied(c *Commit) {
 		return
 	}
 	for _, n := range c.Notes {
-		s.changed[n.Path] = c.Seq
+		if !n.Erased {
+			s.changed[n.Path] = c.Seq
+		}
 	}
 }
 
@@ -186,6 +188,15 @@ func (s *searcher) forget(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.now, s.image = Searchable{}, nil
 	return nil
+}
+
+// drop makes the next search read all notes again, whoever has the turn. A search index remembers words
+// of notes that are gone.
+func (s *searcher) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.image = Searchable{}, nil
+	s.epoch++
 }
 
 // manySwept is how many bytes of text must have been read for what they took to be given back at once:

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"time"
 
+	"rookery/internal/blob"
 	"rookery/internal/fault"
 )
 
@@ -44,7 +45,8 @@ type directory struct {
 	Hash   []byte      `json:"hash"` // of the last header
 	Runs   []storedRun `json:"runs"`
 
-	start int64 // where the runs begin
+	start int64    // where the runs begin
+	tag   blob.Tag // of the segment, which is written anew where a history is erased
 }
 
 // A storedRun is one run of a segment.

@@ -49,25 +49,48 @@ func newSegments(bucket blob.Bucket, code *codec) *segments {
 
 // run reads the run that holds a commit: one read, if the directory of its segment is known.
 func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
-	d, err := s.holding(ctx, seq)
-	if err != nil {
-		return nil, err
+	for {
+		d, err := s.holding(ctx, seq)
+		if err != nil {
+			return nil, err
+		}
+		i, ok := d.holding(seq)
+		if !ok {
+			return nil, errNoSegment
+		}
+		at := d.Runs[i]
+		data, err := s.read(ctx, d, d.start+at.Off, at.Len)
+		if errors.Is(err, errRewritten) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, err := s.code.readStored(data, at)
+		if err != nil {
+			return nil, brokenSegment(d.First, err)
+		}
+		return r, nil
 	}
-	i, ok := d.holding(seq)
-	if !ok {
-		return nil, errNoSegment
-	}
-	at := d.Runs[i]
-	data, _, err := s.bucket.Get(ctx, segmentKey(d.First), d.start+at.Off, at.Len)
+}
+
+// errRewritten says that a segment is not the one any more whose directory is known, which is forgotten.
+var errRewritten = errors.New("the segment was written anew")
+
+// read reads a part of a segment.
+func (s *segments) read(
+	ctx context.Context, d *directory, off, n int64,
+) ([]byte, error) {
+	data, tag, err := s.bucket.Get(ctx, segmentKey(d.First), off, n)
 	if err != nil {
 		s.forget()
 		return nil, segmentUnread(d.First, err)
 	}
-	r, err := s.code.readStored(data, at)
-	if err != nil {
-		return nil, brokenSegment(d.First, err)
+	if tag != d.tag {
+		s.forget()
+		return nil, errRewritten
 	}
-	return r, nil
+	return data, nil
 }
 
 // holding is the directory of the segment that holds a commit. One that another process wrote since
@@ -136,7 +159,7 @@ func (s *segments) directory(ctx context.Context, first uint64) (*directory, err
 // look reads a directory by the first bytes of its segment: n of them, or as many as there turn out
 // to be needed.
 func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory, error) {
-	head, _, err := s.bucket.Get(ctx, segmentKey(first), 0, n)
+	head, tag, err := s.bucket.Get(ctx, segmentKey(first), 0, n)
 	if err != nil {
 		return nil, segmentUnread(first, err)
 	}
@@ -148,6 +171,7 @@ func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory,
 	if err != nil {
 		return nil, brokenSegment(first, err)
 	}
+	d.tag = tag
 	return d, nil
 }
 
@@ -182,7 +206,15 @@ func (s *segments) from(ctx context.Context, seq, upTo uint64) iter.Seq2[*run, e
 				yield(nil, err)
 				return
 			}
-			if !s.all(ctx, d, seq, yield) {
+			data, err := s.read(ctx, d, d.start, -1)
+			if errors.Is(err, errRewritten) {
+				continue
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !s.all(d, data, seq, yield) {
 				return
 			}
 			seq = d.Last + 1
@@ -190,26 +222,21 @@ func (s *segments) from(ctx context.Context, seq, upTo uint64) iter.Seq2[*run, e
 	}
 }
 
-// all yields the runs of a segment, from the one that holds a commit on.
+// all yields the runs of a segment, from the one that holds a commit on; data is all that stands behind
+// the directory.
 func (s *segments) all(
-	ctx context.Context, d *directory, seq uint64, yield func(*run, error) bool,
+	d *directory, data []byte, seq uint64, yield func(*run, error) bool,
 ) bool {
 	first, _ := d.holding(seq)
-	start := d.start + d.Runs[first].Off
-	data, _, err := s.bucket.Get(ctx, segmentKey(d.First), start, -1)
-	if err != nil {
-		s.forget()
-		return yield(nil, segmentUnread(d.First, err))
-	}
 	for _, at := range d.Runs[first:] {
-		if at.Len > int64(len(data)) {
+		if at.Off+at.Len > int64(len(data)) {
 			return yield(nil, brokenSegment(d.First, errors.New("it is cut off")))
 		}
-		r, err := s.code.readStored(data[:at.Len:at.Len], at)
+		r, err := s.code.readStored(data[at.Off:at.Off+at.Len:at.Off+at.Len], at)
 		if err != nil {
 			return yield(nil, brokenSegment(d.First, err))
 		}
-		if data = data[at.Len:]; !yield(r, nil) {
+		if !yield(r, nil) {
 			return false
 		}
 	}

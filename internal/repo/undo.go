@@ -35,7 +35,8 @@ func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Notes) == 0 {
+	c.Notes = slices.DeleteFunc(c.Notes, func(n Note) bool { return n.Erased })
+	if len(c.Notes) == 0 || len(c.erases()) > 0 {
 		return nil, nothingToUndo(version)
 	}
 	r := &Reversal{

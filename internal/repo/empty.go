@@ -1,0 +1,277 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/table"
+)
+
+// Erasing says that histories of notes are being erased.
+type Erasing struct {
+	From uint64    `json:"from"`           // the commits that say so come behind this one
+	Upto uint64    `json:"upto,omitempty"` // the last of those whose parts were emptied; 0: none yet
+	At   time.Time `json:"at,omitzero"`    // when; an hour later it is done again
+}
+
+// Parts to be emptied, by run and number in it.
+type partSet map[uint64]map[int]bool
+
+func (s partSet) add(all []Place) {
+	for _, p := range all {
+		if s[p.Run] == nil {
+			s[p.Run] = map[int]bool{}
+		}
+		s[p.Run][p.Part] = true
+	}
+}
+
+// eraseDue empties the parts that erase commits name, once every consumer has passed them, and again
+// after an hour: for who slept meanwhile may have written once more what it had read before.
+func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
+	l := v.log
+	c, err := l.Control(ctx)
+	if err != nil || c.Erasing == nil {
+		return err
+	}
+	again := c.Erasing.Upto > 0
+	if again && l.opt.Now().Sub(c.Erasing.At) < SweepAgain {
+		return nil
+	}
+	parts, last := partSet{}, uint64(0)
+	for commit, err := range l.Commits(ctx, c.Erasing.From+1) {
+		if err != nil {
+			return err
+		}
+		if all := commit.erases(); len(all) > 0 {
+			parts.add(all)
+			last = commit.Seq
+		}
+	}
+	if last == 0 && l.opt.Now().Sub(l.head.Load().time) < appendLife || c.behind(f) < last {
+		return nil // the commit may still come, or somebody has not seen it yet
+	}
+	if err := l.eraseParts(ctx, parts, last); err != nil {
+		return err
+	}
+	if last > 0 && c.Image != nil {
+		f.All = true
+		err = v.foldImage(ctx, f)
+	}
+	return errors.Join(err, l.Change(ctx, func(c *Control) bool {
+		switch {
+		case c.Erasing == nil:
+			return false
+		case last == 0 || again && c.Erasing.Upto == last:
+			c.Erasing = nil
+		default:
+			c.Erasing.Upto, c.Erasing.At = last, l.opt.Now().UTC()
+		}
+		return true
+	}))
+}
+
+// eraseParts empties parts wherever the log is, and deletes the images that were made before.
+func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) error {
+	if last == 0 {
+		return nil
+	}
+	err := l.Change(ctx, func(c *Control) bool {
+		c.Erased = max(c.Erased, last)
+		if c.Image != nil && c.Image.Seq < last {
+			c.Image = nil
+		}
+		var kept []Image
+		for _, i := range c.Images {
+			if i.Seq >= last {
+				kept = append(kept, i)
+			}
+		}
+		c.Images = kept
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if w := l.publisher.waiting; w != nil && w.Seq < last {
+		l.publisher.waiting = nil
+	}
+	if err := l.eraseImages(ctx, last); err != nil {
+		return err
+	}
+	for run, of := range parts {
+		if err := l.emptyInTable(ctx, run, of); err != nil {
+			return err
+		}
+	}
+	return l.emptyInSegments(ctx, parts)
+}
+
+// eraseImages deletes the images of commits before one.
+func (l *Log[S]) eraseImages(ctx context.Context, before uint64) error {
+	var old []string
+	for o, err := range l.opt.Bucket.List(ctx, imagePrefix) {
+		if err != nil {
+			return fmt.Errorf("list images: %w", err)
+		}
+		seq, err := strconv.ParseUint(o.Key[strings.LastIndexByte(o.Key, '/')+1:], 10, 64)
+		if err == nil && seq < before {
+			old = append(old, o.Key)
+		}
+	}
+	for _, key := range old {
+		if err := l.opt.Bucket.Delete(ctx, key); err != nil {
+			return notFolded(err)
+		}
+	}
+	return nil
+}
+
+// emptyInTable empties parts of a run that is in the table, and of its payload object. An object whose
+// run has left the table is nobody's any more.
+func (l *Log[S]) emptyInTable(ctx context.Context, first uint64, parts map[int]bool) error {
+	for {
+		key := table.Key{Part: l.opt.Part, Sort: runKey(first)}
+		it, err := l.opt.Table.Get(ctx, key)
+		if errors.Is(err, table.ErrNotFound) {
+			return l.erasePayloads(ctx, first)
+		}
+		if err != nil {
+			return unreadable(err)
+		}
+		r, packed, err := l.packed(ctx, it)
+		if err != nil {
+			return err
+		}
+		packed, changed, err := l.code.empty(packed, parts)
+		if err != nil || !changed {
+			return err
+		}
+		if r.Object != "" {
+			if _, err := l.opt.Bucket.Put(ctx, r.Object, packed, blob.Always); err != nil {
+				return notFolded(err)
+			}
+			return nil
+		}
+		next := table.Item{Key: key, Data: withPayload(r.raw, packed)}
+		var conflict *table.Conflict
+		err = l.opt.Table.Commit(ctx, table.Replace(it, next))
+		if !errors.As(err, &conflict) {
+			return err
+		}
+	}
+}
+
+// erasePayloads deletes the payload objects that a run in a segment, or a lost append of its number, left.
+func (l *Log[S]) erasePayloads(ctx context.Context, first uint64) error {
+	prefix := fmt.Sprintf("%s%012d-", payloadPrefix, first)
+	if _, err := blob.Erase(ctx, l.opt.Bucket, prefix); err != nil {
+		return notFolded(err)
+	}
+	return nil
+}
+
+// emptyInSegments empties parts of the runs that are in segments.
+func (l *Log[S]) emptyInSegments(ctx context.Context, parts partSet) error {
+	l.segments.forget()
+	holders := map[uint64]bool{}
+	for run := range parts {
+		d, err := l.segments.holding(ctx, run)
+		if errors.Is(err, errNoSegment) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		holders[d.First] = true
+	}
+	for first := range holders {
+		if err := l.emptySegment(ctx, first, parts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptySegment writes a segment anew. Its runs have other places then, which who knows the old
+// directory notices by the segment's tag.
+func (l *Log[S]) emptySegment(ctx context.Context, first uint64, parts partSet) error {
+	for {
+		data, tag, err := l.opt.Bucket.Get(ctx, segmentKey(first), 0, -1)
+		if err != nil {
+			return segmentUnread(first, err)
+		}
+		next, changed, err := l.code.emptyRuns(data, parts)
+		if err != nil {
+			return brokenSegment(first, err)
+		}
+		if !changed {
+			return nil
+		}
+		_, err = l.opt.Bucket.Put(ctx, segmentKey(first), next, blob.IfTag(tag))
+		if errors.Is(err, blob.ErrCondition) {
+			continue
+		}
+		l.segments.forget()
+		if err != nil {
+			return notFolded(err)
+		}
+		return nil
+	}
+}
+
+// emptyRuns is a segment in which parts are empty.
+func (c *codec) emptyRuns(data []byte, parts partSet) (next []byte, changed bool, err error) {
+	d, err := readDirectory(data)
+	if err != nil {
+		return nil, false, err
+	}
+	w := &segmentWriter{}
+	rest := data[d.start:]
+	for _, at := range d.Runs {
+		if at.Len > int64(len(rest)) {
+			return nil, false, errors.New("it is cut off")
+		}
+		r, packed, err := readItem(rest[:at.Len:at.Len])
+		if err != nil {
+			return nil, false, err
+		}
+		packed, one, err := c.empty(packed, parts[r.First])
+		if err != nil {
+			return nil, false, err
+		}
+		rest, changed = rest[at.Len:], changed || one
+		w.add(r, packed)
+	}
+	if !changed {
+		return nil, false, nil
+	}
+	next, err = w.bytes()
+	return next, true, err
+}
+
+// empty is a payload in which parts have neither data nor salt.
+func (c *codec) empty(packed []byte, parts map[int]bool) (next []byte, changed bool, err error) {
+	if len(parts) == 0 {
+		return packed, false, nil
+	}
+	all, err := c.unpack(packed)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range all {
+		if parts[i] && len(all[i].data) > 0 {
+			all[i], changed = part{}, true
+		}
+	}
+	if !changed {
+		return packed, false, nil
+	}
+	next, _ = c.pack(all)
+	return next, true, nil
+}
