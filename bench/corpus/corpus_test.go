@@ -144,7 +144,7 @@ func TestHandbookHasItsHeadings(t *testing.T) {
 	f := corpus.Handbook(10_000, "people/freya")
 	doc := markdown.Parse([]byte(f.Text))
 	require.Equal(t, corpus.HandbookPath, f.Path)
-	require.Len(t, doc.Sections, 10_001)
+	require.Len(t, doc.Headings, 10_001)
 	require.Equal(t, 1, strings.Count(f.Text, corpus.HandbookRevision(0)))
 	require.Equal(t, 5000, strings.Count(f.Text, "[[people/freya]]"))
 	require.Less(t, len(f.Text), 1<<20)

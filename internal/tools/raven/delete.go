@@ -89,8 +89,11 @@ func cut(o index.Object, text []byte) (rest, kept []byte, err error) {
 	return rest, kept, err
 }
 
+// maxRenamed is how many sections are named that go by another name.
+const maxRenamed = 20
+
 // renamed tells of the sections that go by another name when a section is gone: where several have
-// the same heading, a number tells them apart.
+// the same heading, a number tells them apart. Of many the first are named, and the rest are counted.
 func renamed(after *index.Index, o index.Object) []string {
 	n, ok := after.Note(o.Note.Path)
 	if !ok || o.Section == nil {
@@ -106,10 +109,19 @@ func renamed(after *index.Index, o index.Object) []string {
 		return nil
 	}
 	var effects []string
+	more := 0
 	for i, was := range stay {
-		if now := n.Object(i); now.ID() != was.ID() {
+		switch now := n.Object(i); {
+		case now.ID() == was.ID():
+		case len(effects) == maxRenamed:
+			more++
+		default:
 			effects = append(effects, was.ID()+" goes by "+now.ID())
 		}
+	}
+	if more > 0 {
+		effects = append(effects, fmt.Sprintf("%d more %s by another name", more,
+			plural(more, "section goes", "sections go")))
 	}
 	return effects
 }

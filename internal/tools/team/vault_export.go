@@ -1,10 +1,12 @@
 package team
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -50,6 +52,9 @@ func (f tools) vaultExport() *tool.Tool {
 		Output:   &tool.Files{Arg: "notes"},
 	}, f.exportVault)
 }
+
+// firstAudit is the place where the audit log begins.
+func firstAudit() auditPlace { return auditPlace{part: 1, from: 1} }
 
 // auditToken begins the key of a page that begins in the audit log, behind every file.
 const auditToken = "\xffaudit:"
@@ -105,55 +110,104 @@ func (e *export) files(ctx context.Context, after string) error {
 		last = f.Path
 	}
 	if e.size > 0 {
-		e.more(auditToken + "1 0 0")
+		e.more(auditToken + firstAudit().String())
 		return nil
 	}
-	return e.audit(ctx, "1 0 0")
+	return e.audit(ctx, firstAudit().String())
 }
 
-// audit adds pieces of the audit log, from a place on: the number of the next piece, the commit
-// whose lines come next, and the vault's version when the log was begun, which all pages keep to.
-func (e *export) audit(ctx context.Context, place string) error {
-	var part int
-	var from, version uint64
-	if _, err := fmt.Sscanf(place, "%d %d %d", &part, &from, &version); err != nil {
-		return fault.New(fault.InvalidParameter, "page_token is not one that an answer gave").
+// An auditPlace is where in the audit log a page begins.
+type auditPlace struct {
+	part    int    // the number of the piece
+	from    uint64 // the commit whose lines come next
+	skip    int    // bytes of these lines that the pages before have
+	version uint64 // the vault's when the log was begun, which all pages keep to; 0: as it is now
+}
+
+func (p auditPlace) String() string {
+	return fmt.Sprintf("%d %d %d %d", p.part, p.from, p.skip, p.version)
+}
+
+// readAuditPlace reads what String wrote.
+func readAuditPlace(text string) (auditPlace, error) {
+	var p auditPlace
+	_, err := fmt.Sscanf(text, "%d %d %d %d", &p.part, &p.from, &p.skip, &p.version)
+	if err != nil || p.skip < 0 {
+		return p, fault.New(fault.InvalidParameter, "page_token is not one that an answer gave").
 			With("argument", "page_token")
 	}
-	if version == 0 {
+	return p, nil
+}
+
+// audit adds a piece of the audit log, from a place on.
+func (e *export) audit(ctx context.Context, place string) error {
+	at, err := readAuditPlace(place)
+	if err != nil {
+		return err
+	}
+	if at.version == 0 {
 		idx, err := e.vault.Read(ctx)
 		if err != nil {
 			return err
 		}
-		version = idx.Version()
+		at.version = idx.Version()
 	}
-	e.out.Note("version", repo.Version(version))
-	var text []byte
-	for c, err := range e.vault.Commits(ctx, from) {
-		if err != nil {
-			return err
-		}
-		if c.Seq > version {
-			break
-		}
-		lines := repo.AuditLines(c)
-		full := len(text) > 0 && len(text)+len(lines) > maxExport
-		if full || c.Seq-from >= maxCommits {
-			next := part
-			if len(text) > 0 {
-				next++
-			}
-			e.more(fmt.Sprintf("%s%d %d %d", auditToken, next, c.Seq, version))
-			break
-		}
-		text = append(text, lines...)
+	e.out.Note("version", repo.Version(at.version))
+	text, next, err := e.lines(ctx, at)
+	if err != nil {
+		return err
 	}
 	if len(text) > 0 {
 		e.add(exportNote{
-			Path: vault.AuditLog, Text: string(text), Version: repo.Version(version), Part: part,
+			Path: vault.AuditLog, Text: string(text), Version: repo.Version(at.version),
+			Part: at.part,
 		})
+		next.part++
+	}
+	if next.from <= at.version {
+		e.more(auditToken + next.String())
 	}
 	return nil
+}
+
+// lines are those of the audit log from a place on, as many as a page holds, and the place behind them.
+// The lines of one commit may be more than that: it may have a thousand notes.
+func (e *export) lines(ctx context.Context, at auditPlace) ([]byte, auditPlace, error) {
+	var text []byte
+	next := at
+	for c, err := range e.vault.Commits(ctx, at.from) {
+		if err != nil {
+			return nil, at, err
+		}
+		if next.from = c.Seq; c.Seq > at.version || c.Seq-at.from >= maxCommits {
+			return text, next, nil
+		}
+		lines := repo.AuditLines(c)
+		lines = lines[min(next.skip, len(lines)):]
+		n := fitting(lines, maxExport-len(text))
+		text = append(text, lines[:n]...)
+		if n < len(lines) {
+			next.skip += n
+			return text, next, nil
+		}
+		next.from, next.skip = c.Seq+1, 0
+	}
+	return text, next, nil
+}
+
+// fitting is how many bytes of a text fit into so much room: whole lines or, of one that is longer than
+// a page, whole characters.
+func fitting(text []byte, room int) int {
+	if len(text) <= room {
+		return len(text)
+	}
+	if end := bytes.LastIndexByte(text[:room], '\n'); end >= 0 || room < maxExport {
+		return end + 1
+	}
+	for room > 0 && !utf8.RuneStart(text[room]) {
+		room--
+	}
+	return room
 }
 
 func (e *export) add(n exportNote) {
