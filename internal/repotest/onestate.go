@@ -52,7 +52,7 @@ func historyLength() int {
 	case testing.Short():
 		return 80
 	}
-	return 200
+	return 160
 }
 
 // An event is what may happen in a history, and how often among a hundred.
