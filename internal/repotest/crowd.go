@@ -65,6 +65,7 @@ type crowd struct {
 
 	turns                 chan struct{} // of who folds
 	done, commits, passes atomic.Int64
+	over                  atomic.Bool
 	history               history
 }
 
@@ -88,8 +89,11 @@ func (c *crowd) open(t *testing.T, e Engine) *repo.Vault {
 	return vaultKind.open(t, c.place, e).(vaultSubject).Vault
 }
 
-// fault is one, now and then.
+// fault is one, now and then, until all is over.
 func (c *crowd) fault(rarely int) tabletest.Fault {
+	if c.over.Load() {
+		return tabletest.None
+	}
 	if n := tabletest.Fault(c.chosen(rarely)); n <= tabletest.LateNext {
 		return n
 	}
