@@ -57,6 +57,7 @@ type Checkout struct {
 	inbox inbox
 
 	sweeping sync.Mutex // held by who sweeps, so that the newest result is the last
+	saving   sync.Mutex // held by who saves, or makes the audit log anew; before mu
 
 	closing sync.Once
 	stop    chan struct{}
@@ -142,7 +143,7 @@ func (c *Checkout) collect() {
 			continue
 		}
 		for _, n := range e.commit.Notes {
-			if isAudit(n.Path) {
+			if n.Erased || isAudit(n.Path) {
 				continue // its lines are part of the folder's own
 			}
 			c.await(n.Path, e)

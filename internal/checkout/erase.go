@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
+	"rookery/internal/vault"
 )
 
 // A Cleared says what an erasure did to the folder of a vault.
@@ -78,3 +80,65 @@ func (c *Checkout) End() {
 	c.mu.Unlock()
 	c.Close()
 }
+
+// Save makes durable what was written so far, and moves the cursors behind it. It is done every second
+// without being asked for. What fails is in the log, and done again.
+func (c *Checkout) Save(ctx context.Context) { c.save(ctx) }
+
+// Redact makes the audit log anew, if it has lines of a history that was erased since, and takes away
+// what the folder keeps of a file and of its copies in the trash.
+func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
+	c.saving.Lock()
+	defer c.saving.Unlock()
+	if c.vault.AuditStale() {
+		if err := c.redact(ctx); err != nil {
+			return err
+		}
+	}
+	for _, prefix := range []string{string(path), vault.Trash + strings.TrimSuffix(string(path), ".md")} {
+		if _, err := blob.EraseKept(ctx, c.files, prefix); err != nil {
+			return fmt.Errorf("erase what a folder keeps: %w", err)
+		}
+	}
+	return nil
+}
+
+// redact makes the files of the audit log anew from the log. The caller holds saving.
+func (c *Checkout) redact(ctx context.Context) error {
+	if err := c.rewriteAudit(ctx, c.audit.cursor.Seq); err != nil {
+		return err
+	}
+	has := map[string]bool{}
+	for m, err := range c.vault.AuditMonths(ctx, c.audit.cursor.Seq) {
+		if err != nil {
+			return err
+		}
+		has[m.Month] = true
+	}
+	months, err := closedMonths(ctx, c.files)
+	if err != nil {
+		return err
+	}
+	for _, month := range months {
+		if has[month] {
+			continue // it has been made anew
+		}
+		if err := c.files.Delete(ctx, vault.ClosedAudit(month)); err != nil {
+			return fmt.Errorf("erase a closed audit log: %w", err)
+		}
+	}
+	if _, err := blob.EraseKept(ctx, c.files, auditFiles); err != nil {
+		return err
+	}
+	return c.vault.Change(ctx, func(control *repo.Control) bool {
+		if control.Cursors[auditCursor].Seq == c.audit.cursor.Seq {
+			control.Cursors[auditCursor] = c.audit.cursor // its file is shorter now
+		}
+		changed := control.Anew
+		control.Anew = false
+		return changed
+	})
+}
+
+// auditFiles is what the paths of the audit log begin with.
+const auditFiles = ".raven/audit"

@@ -59,9 +59,11 @@ func (c *Checkout) Close() {
 	<-c.done
 }
 
-// save makes durable what was written, and moves the cursors. Only keep calls it. Nobody waits for
-// it: the files are synced without mu.
+// save makes durable what was written, and moves the cursors. Nobody waits for it but who erases: the
+// files are synced without mu.
 func (c *Checkout) save(ctx context.Context) {
+	c.saving.Lock()
+	defer c.saving.Unlock()
 	c.mu.Lock()
 	c.collect()
 	c.write(ctx)
@@ -81,6 +83,11 @@ func (c *Checkout) save(ctx context.Context) {
 		c.audit.parts = append(parts, c.audit.parts...)
 		c.mu.Unlock()
 		c.complain(ctx, err)
+	}
+	if c.vault.AuditStale() {
+		if err := c.redact(ctx); err != nil {
+			c.complain(ctx, err)
+		}
 	}
 }
 

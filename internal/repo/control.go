@@ -32,6 +32,7 @@ type Control struct {
 	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
 	Erasing *Erasing          `json:"erasing,omitempty"`
 	Erased  uint64            `json:"erased,omitempty"` // the last commit that erased a history, of those done
+	Anew    bool              `json:"anew,omitempty"`   // the audit log has lines of it, and is to be made anew
 }
 
 // A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is

@@ -70,7 +70,7 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 		case last == 0 || again && c.Erasing.Upto == last:
 			c.Erasing = nil
 		default:
-			c.Erasing.Upto, c.Erasing.At = last, l.opt.Now().UTC()
+			c.Erasing.Upto, c.Erasing.At, c.Anew = last, l.opt.Now().UTC(), true
 		}
 		return true
 	}))

@@ -207,3 +207,7 @@ func (v *Vault) forgetErased(c *Commit) {
 		v.searcher.drop()
 	}
 }
+
+// AuditStale reports whether the audit log has lines of a history that was erased, as far as is known
+// without asking: it is to be made anew, and Control.Anew taken back.
+func (v *Vault) AuditStale() bool { return v.log.head.Load().control.Anew }

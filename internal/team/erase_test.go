@@ -259,3 +259,40 @@ func dieAfter(n int) func(tabletest.Call) tabletest.Fault {
 		return tabletest.None
 	}
 }
+
+// TestEraseNote holds that nothing of a note is left anywhere in the data directory: neither in its file,
+// nor in the audit log, nor in the database.
+func TestEraseNote(t *testing.T) {
+	d := deploy(t)
+	a := d.eraser(t, d.table, true)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	for i := range 3 {
+		text := fmt.Sprintf("---\ntype: %s\n---\n%s %d\n", canary, canary, i)
+		require.NoError(t, put(t.Context(), a, "v", "people/"+canary+".md", text))
+		require.NoError(t, put(t.Context(), a, "v", "other.md", fmt.Sprintf("stays %d\n", i)))
+		d.clock.pass(20 * 24 * time.Hour) // so that months are closed
+	}
+	v, err := a.Vault(t.Context(), "v")
+	require.NoError(t, err)
+	folder, err := a.Folder(t.Context(), "v")
+	require.NoError(t, err)
+	folder.Save(t.Context())
+	require.NotEmpty(t, d.traces(t))
+	_, err = a.EraseNote(t.Context(), callOf("erase"), "v", "people/"+canary+".md")
+	require.NoError(t, err)
+	require.Empty(t, d.traces(t))
+	require.Equal(t, []string{"other.md"}, notes(t, a, "v"))
+	require.NoError(t, put(t.Context(), a, "v", "other.md", "and goes on\n"))
+	folder.Save(t.Context())
+	file, err := folder.AuditFile(t.Context())
+	require.NoError(t, err)
+	_, err = v.Verify(t.Context(), file)
+	require.NoError(t, err)
+	require.Contains(t, string(file.Text), `"op":"erase"`)
+	a.Close()
+
+	a = d.eraser(t, d.table, true)
+	require.Equal(t, []string{"other.md"}, notes(t, a, "v"))
+	require.Empty(t, d.traces(t))
+}
