@@ -90,10 +90,28 @@ func (a *archive) tidy(ctx context.Context) error {
 		return nil
 	}
 	told, err := a.vault.AuditTold(ctx, logs)
-	for i, month := range months {
-		if err == nil && told[i] {
-			err = a.files.Delete(ctx, vault.ClosedAudit(month))
+	if err != nil {
+		return err
+	}
+	return a.remove(ctx, func(month string) bool {
+		i := slices.Index(months, month)
+		return i < 0 || !told[i]
+	})
+}
+
+// remove takes away the closed audit logs of the months that keep does not want.
+func (a *archive) remove(ctx context.Context, keep func(month string) bool) error {
+	months, err := closedMonths(ctx, a.files)
+	if err != nil {
+		return err
+	}
+	for _, month := range months {
+		if keep(month) {
+			continue
+		}
+		if err := a.files.Delete(ctx, vault.ClosedAudit(month)); err != nil {
+			return fmt.Errorf("remove a closed audit log: %w", err)
 		}
 	}
-	return err
+	return nil
 }

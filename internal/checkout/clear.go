@@ -40,14 +40,9 @@ func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
 
 // clearAudit takes away the files of the audit log. What is no plain file stays.
 func (c *Checkout) clearAudit(ctx context.Context) (kept []string, err error) {
-	months, err := closedMonths(ctx, c.files)
-	if err != nil {
+	all := archive{vault: c.vault, files: c.files}
+	if err := all.remove(ctx, func(string) bool { return false }); err != nil {
 		return nil, err
-	}
-	for _, month := range months {
-		if err := c.files.Delete(ctx, vault.ClosedAudit(month)); err != nil {
-			return nil, err
-		}
 	}
 	err = c.files.Delete(ctx, vault.AuditLog)
 	if errors.Is(err, blob.ErrForeign) {

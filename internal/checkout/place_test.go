@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,16 @@ type place struct {
 	table table.Table
 	whole blob.Bucket
 	files *files
+
+	clock atomic.Pointer[time.Time] // stands still there; nil: it is that of the machine
+}
+
+// now is the time of the place.
+func (p *place) now() time.Time {
+	if at := p.clock.Load(); at != nil {
+		return *at
+	}
+	return time.Now()
 }
 
 // files are the folder as the checkout sees it. It fails, counts and is interfered with as a test
@@ -122,7 +133,7 @@ func (p *place) vault(t *testing.T) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "v", Part: "v/1", Table: p.table, Bucket: blob.Sub(p.whole, "log"),
-		Texts: repo.NewTexts(1 << 20), Now: time.Now,
+		Texts: repo.NewTexts(1 << 20), Now: p.now,
 	})
 	require.NoError(t, err)
 	return v
@@ -133,7 +144,7 @@ func (p *place) open(t *testing.T) (*repo.Vault, *checkout.Checkout) {
 	t.Helper()
 	v := p.vault(t)
 	c, err := checkout.Open(t.Context(), v, checkout.Options{
-		Files: p.files, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Files: p.files, Log: slog.New(slog.DiscardHandler), Now: p.now,
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
