@@ -10,7 +10,7 @@ unexport AWS_CA_BUNDLE
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: ## build the binary into bin/
@@ -53,6 +53,10 @@ vuln: ## look for known vulnerabilities; it needs their database, from the netwo
 .PHONY: bench
 bench: ## measure, and write docs/benchmarks.md
 	$(GO) run ./bench -out docs/benchmarks.md
+
+.PHONY: bench-large
+bench-large: ## measure a vault of 100,000 notes, and write docs/benchmarks-large.md
+	$(GO) run ./bench -sizes 100000 -ops 1000 -out docs/benchmarks-large.md
 
 .PHONY: fuzz
 fuzz: ## fuzz one target after the other, FUZZTIME=10m for each

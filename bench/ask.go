@@ -24,7 +24,7 @@ type way func(ctx context.Context, tool string, body []byte) (int, error)
 
 // A call that reads is made this many times less than the operations of other loads, and as much
 // shorter: there are many kinds.
-const askedLess = 3
+const askedLess = 6
 
 // inside measures the calls in this process, on the data of the server, which is stopped for it.
 func (s *suite) inside(ctx context.Context) (err error) {

@@ -85,7 +85,7 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 		"| " + withFolds + " | 64 | 1 | 1.0 | 1.0 ms | 1.0 ms |",
 		"| a start from an image and its tail, p50 | ≤ 300 ms | 400 ms | missed by 100 ms (33 %) |",
 		"| images of both indexes, loaded, p50 | ≤ 150 ms | 90.0 ms | met |",
-		"with 12,345 traits", "4 of each, or as many as go into 333",
+		"with 12,345 traits", "2 of each, or as many as go into 166",
 		"| read a note | 1 | 1 | 1.0 | 4.0 ms | 4.0 ms | 4.0 ms | none |",
 		"| after the load | 7.0 MiB | unknown | 8.0 MiB |",
 	} {
