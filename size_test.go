@@ -138,3 +138,32 @@ func TestDeletionTellsOfManySections(t *testing.T) {
 	require.Equal(t, "note#same-2 goes by note#same", answer.Data.Effects[0])
 	require.Equal(t, "2979 more sections go by another name", answer.Data.Effects[20])
 }
+
+// TestPlanOfManyLargeFiles covers that the plan of a change of many files shows as many of them as
+// fit, and counts the others.
+func TestPlanOfManyLargeFiles(t *testing.T) {
+	const notes = 9
+	texts := map[string]string{}
+	for i := range notes {
+		texts[fmt.Sprintf("note-%d.md", i)] = strings.Repeat("before ", 80_000)
+	}
+	r, _ := largeVault(t, texts)
+	list := []map[string]string{}
+	for path := range texts {
+		list = append(list, map[string]string{"path": path, "text": strings.Repeat("after ", 80_000)})
+	}
+	args, err := json.Marshal(map[string]any{"vault": "v", "notes": list, "mode": "replace"})
+	require.NoError(t, err)
+	_, err = invoke(t, r, "team_vault_import", string(args))
+	require.NoError(t, err)
+	var answer struct {
+		Data struct {
+			Files   []json.RawMessage `json:"would_modify_files"`
+			Effects []string          `json:"side_effects"`
+		}
+	}
+	data := asked(t, r, "raven_undo", `{"vault":"v","version":"v3","dry_run":true}`)
+	require.NoError(t, json.Unmarshal(data, &answer))
+	require.Len(t, answer.Data.Files, 2)
+	require.Equal(t, []string{"7 more files change"}, answer.Data.Effects)
+}

@@ -99,6 +99,17 @@ func changeOf(s repo.Staged) fileChange {
 	return c
 }
 
+// size is how many bytes of texts a change shows.
+func (c fileChange) size() int {
+	n := len(c.Preview)
+	for _, text := range []*string{c.OldContent, c.NewContent} {
+		if text != nil {
+			n += len(*text)
+		}
+	}
+	return n
+}
+
 func firstRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {

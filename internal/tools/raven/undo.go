@@ -108,10 +108,8 @@ func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error
 	shown := staged[:min(len(staged), tool.MaxPage)]
 	if tx.DryRun() {
 		o.DryRun, o.SideEffects = true, []string{}
-		for _, s := range shown {
-			o.WouldModify = append(o.WouldModify, changeOf(s))
-		}
-		if n := len(staged) - len(shown); n > 0 {
+		o.WouldModify = firstChanges(shown)
+		if n := len(staged) - len(o.WouldModify); n > 0 {
 			o.SideEffects = append(o.SideEffects, fmt.Sprintf("%d more files change", n))
 		}
 		return nil
@@ -121,6 +119,23 @@ func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error
 		o.Files = append(o.Files, undoneFile{string(s.Path), actionOn(s)})
 	}
 	return noteFiles(ctx, tx, &o.Aside)
+}
+
+// maxPlanned is how many bytes of texts a plan shows, but for the first file.
+const maxPlanned = 2 << 20
+
+// firstChanges are the first of the changes of files, as many as a plan has room for.
+func firstChanges(files []repo.Staged) []fileChange {
+	var all []fileChange
+	room := maxPlanned
+	for _, s := range files {
+		c := changeOf(s)
+		if room -= c.size(); room < 0 && len(all) > 0 {
+			break
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // actionOn is what becomes of a staged file.
