@@ -310,7 +310,7 @@ func filesIn(t testing.TB, dir string) map[string]string {
 	root := filepath.Join(dir, "tenants")
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, "/.raven/audit.log") {
+		if err != nil || d.IsDir() || strings.Contains(path, "/.raven/audit.") {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -19,6 +19,7 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
+	"rookery/internal/repotest"
 	"rookery/internal/tool"
 )
 
@@ -281,6 +282,7 @@ func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
 			require.True(t, text == found[path], "%s is not what the log says", path)
 		}
 	}
+	repotest.TakeAudit(found)
 	for path := range found {
 		_, ok := told[path]
 		require.True(t, ok || strings.HasPrefix(path, ".trash/"), "%s is no file of a note", path)

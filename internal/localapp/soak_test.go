@@ -18,6 +18,7 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
+	"rookery/internal/repotest"
 	"rookery/internal/tool"
 )
 
@@ -310,7 +311,7 @@ func TestNothingLost(t *testing.T) {
 			for id, text := range texts {
 				require.Equal(t, text, found[id+".md"])
 			}
-			requireAudited(t, found[".raven/audit.log"], rec.ops)
+			requireAudited(t, repotest.TakeAudit(found), rec.ops)
 			app = open(t, dir)
 			opened(t, app)
 			for id, text := range texts {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"rookery/internal/repotest"
 )
 
 // failed are seeds with which a fault was found once.
@@ -234,7 +234,7 @@ func requireInStep(t *testing.T, l *life) map[string]string {
 	requireSame(t, state, texts, "the index")
 	files, err := l.files(t.Context())
 	require.NoError(t, err)
-	delete(files, vault.AuditLog) // which follows within a second
+	repotest.TakeAudit(files) // which follows within a second
 	requireSame(t, state, files, "the folder")
 	sweep, err := l.folder.Sweep(t.Context(), true)
 	require.NoError(t, err)
@@ -292,5 +292,5 @@ func requireAudit(t *testing.T, l *life) {
 	}
 	files, err := l.files(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, want.String(), files[vault.AuditLog])
+	require.Equal(t, want.String(), repotest.TakeAudit(files))
 }

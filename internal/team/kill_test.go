@@ -210,8 +210,7 @@ func (s *scene) look(t *testing.T) {
 		require.Empty(t, found.Missing)
 	})
 	files := s.files(t)
-	require.Equal(t, audit, files[".raven/audit.log"])
-	delete(files, ".raven/audit.log")
+	require.Equal(t, audit, repotest.TakeAudit(files))
 	require.Equal(t, want, files)
 	s.requireAudited(t, audit)
 }
