@@ -1,0 +1,124 @@
+package repo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/vault"
+)
+
+// lineOf is a line of an audit log, longer than most.
+func lineOf(n int) string {
+	return fmt.Sprintf(`{"ts":"2020-01-01T00:00:00Z","n":%d,"pad":%q}`, n, strings.Repeat("x", n%97)) + "\n"
+}
+
+// wholeAudit is the audit log of a vault.
+func wholeAudit(t *testing.T, v *repo.Vault) string {
+	t.Helper()
+	var all strings.Builder
+	for lines, err := range v.AuditLog(t.Context()) {
+		require.NoError(t, err)
+		all.Write(lines)
+	}
+	return all.String()
+}
+
+// TestSeveralAuditLogs holds that the audit logs of one commit stand oldest first, each with an end of
+// its last line, before what the commit did; and that they tell no event of themselves.
+func TestSeveralAuditLogs(t *testing.T) {
+	v := newVault(t, engine(t))
+	change(t, v, edit{vault.AuditLog, lineOf(4)}, edit{"a.md", "a"},
+		edit{vault.ClosedAudit("2020-02"), lineOf(2) + strings.TrimSuffix(lineOf(3), "\n")},
+		edit{vault.ClosedAudit("2019-12"), "\n"}, edit{vault.ClosedAudit("2020-01"), lineOf(1)})
+	log := wholeAudit(t, v)
+	told, rest := log[:strings.LastIndexByte(log[:len(log)-1], '\n')+1], lineOf(1)+lineOf(2)+lineOf(3)+lineOf(4)
+	require.Equal(t, rest, told)
+	require.Contains(t, log[len(told):], `"op":"create","entity":"object","id":"a"`)
+}
+
+// TestAuditTold holds that an audit log is known again by its lines, wherever in the vault's own they
+// stand, and that one with any other line, or in another order, is not.
+func TestAuditTold(t *testing.T) {
+	v := newVault(t, engine(t))
+	const commits, each = 20, 400
+	for c := range commits {
+		var text strings.Builder
+		for n := range each {
+			text.WriteString(lineOf(c*each + n))
+		}
+		change(t, v, edit{vault.AuditLog, text.String()})
+	}
+	log := wholeAudit(t, v)
+	lines := strings.SplitAfter(log, "\n")
+	join := func(from, to int) string { return strings.Join(lines[from:to], "") }
+	cases := []struct {
+		name, text string
+		told       bool
+	}{
+		{"all", log, true},
+		{"nothing", "", true},
+		{"the beginning", join(0, 700), true},
+		{"the end", join(commits*each-700, commits*each), true},
+		{"over a commit", join(each-1, each+1), true},
+		{"a long piece of the middle", join(3000, 5000), true},
+		{"the first line", lines[0], true},
+		{"without its last end", strings.TrimSuffix(join(10, 20), "\n"), true},
+		{"with empty lines at its end", join(10, 20) + "\n\n", true},
+		{"more than all", log + lineOf(1_000_000), false},
+		{"not a whole line at its beginning", join(10, 20)[1:], false},
+		{"not a whole line at its end", join(10, 20)[:len(join(10, 20))-2], false},
+		{"another line", join(10, 20) + lineOf(1_000_000), false},
+		{"another order", lines[11] + lines[10], false},
+		{"a hole", join(10, 20) + join(21, 30), false},
+	}
+	var logs [][]byte
+	for _, c := range cases {
+		logs = append(logs, []byte(c.text))
+	}
+	told, err := v.AuditTold(t.Context(), logs)
+	require.NoError(t, err)
+	for i, c := range cases {
+		require.Equal(t, c.told, told[i], c.name)
+		alone, err := v.AuditTold(t.Context(), logs[i:i+1])
+		require.NoError(t, err)
+		require.Equal(t, c.told, alone[0], c.name)
+	}
+	empty, err := newVault(t, engine(t)).AuditTold(t.Context(), [][]byte{[]byte(lines[0]), nil})
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true}, empty)
+}
+
+// TestAuditMonths holds that the months are those of the commits, up to one of these, without any that
+// has no line.
+func TestAuditMonths(t *testing.T) {
+	e, clock := engine(t), repotest.NewClock()
+	v, err := repo.NewVault(repo.VaultOptions{
+		Name: "team", Part: "v", Table: e.Table, Bucket: e.Bucket, Texts: repo.NewTexts(1 << 20),
+		Now: clock.Now,
+	})
+	require.NoError(t, err)
+	require.NoError(t, v.Create(t.Context(), caller(), nil))
+	var want []string
+	for range 12 {
+		clock.Move(45 * 24 * 3600e9)
+		change(t, v, edit{"a.md", clock.Now().String()})
+		want = append(want, clock.Now().UTC().Format("2006-01"))
+	}
+	for upTo := range uint64(14) {
+		var months []string
+		all := ""
+		for m, err := range v.AuditMonths(t.Context(), upTo) {
+			require.NoError(t, err)
+			months, all = append(months, m.Month), all+string(m.Lines)
+		}
+		n := max(int(upTo)-1, 0)
+		require.Equal(t, want[:n], append([]string{}, months...))
+		require.True(t, strings.HasPrefix(wholeAudit(t, v), all))
+		require.Equal(t, n, strings.Count(all, "\n"))
+	}
+}
