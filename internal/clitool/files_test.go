@@ -211,20 +211,20 @@ func TestRoundTrip(t *testing.T) {
 	notes := map[string]string{
 		"a.md": "a\r\nb", "people/freya.md": "\ufeff---\nx: 1\n---\n", "z/y/x.md": "",
 		"schema.yaml": "types: {}\n", "raven.yaml": "x", "rookery.yaml": "y",
-		".raven/audit.log": "{}\n", "b.md": "<&>\u2028\x01", "c.md": strings.Repeat("long ", 50),
+		".raven/audit.log": "{}\n", ".raven/audit.2026-10.log": "{ }\n", "b.md": "<&>\u2028\x01", "c.md": strings.Repeat("long ", 50),
 	}
 	dir := folder(t, notes)
 	c, s := newCabinet(t)
 	code, out, errs := s.run("vault", "import", dir)
 	require.Zero(t, code, errs)
-	require.Equal(t, "9 created, 0 skipped, version v9\n", out)
+	require.Equal(t, "10 created, 0 skipped, version v10\n", out)
 	require.Empty(t, errs)
 	require.Equal(t, notes, c.vaults["v"])
 
 	to := filepath.Join(t.TempDir(), "new", "out")
 	code, out, errs = s.run("vault", "export", to)
 	require.Zero(t, code, errs)
-	require.Equal(t, "9 files, path "+to+"\n", out)
+	require.Equal(t, "10 files, path "+to+"\n", out)
 	require.Equal(t, notes, contents(t, to))
 
 	zipped := filepath.Join(t.TempDir(), "out.zip")
