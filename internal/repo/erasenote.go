@@ -3,6 +3,8 @@ package repo
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,15 +140,10 @@ func isCopy(path, of string, seq uint64) bool {
 
 // erase stages the removal of the note, and the record.
 func (h *history) erase(ctx context.Context, tx *Tx) (any, error) {
-	now := history{path: h.path, own: map[string]bool{}, parts: h.parts[:len(h.parts):len(h.parts)],
-		seen: h.seen}
-	for path := range h.own {
-		now.own[path] = true
-	}
-	if tx.at.Run > 0 {
-		if err := now.read(ctx, tx.v.log, tx.at.Run-1); err != nil {
-			return nil, err
-		}
+	now := *h
+	now.own, now.parts = maps.Clone(h.own), slices.Clone(h.parts)
+	if err := now.read(ctx, tx.v.log, tx.at.Run-1); err != nil {
+		return nil, err
 	}
 	for _, earlier := range tx.earlier {
 		now.take(&earlier.commit, earlier.at)

@@ -144,5 +144,8 @@ func (v *Vault) foldDue(f Folding) bool {
 	l.folding.Lock()
 	defer l.folding.Unlock()
 	h := l.head.Load()
-	return h.control.Erasing != nil && h.control.Erasing.Upto == 0 || l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
+	if e := h.control.Erasing; e != nil && e.Upto == 0 {
+		return true
+	}
+	return l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
 }

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) Engine) {
 		{"requests", requests},
 		{"control item", control},
 		{"one state", oneState},
+		{"nothing crosses or returns", crossings},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
