@@ -11,8 +11,12 @@ import (
 )
 
 // publishEvery is how long an image is waited for at most that is due by the number of commits, while
-// what came since is little beside the image.
-const publishEvery = time.Minute
+// what came since is little beside the image: so long for each publishBytes of it. So what the images
+// of an hour take, which is how long they are kept, does not grow with the vault.
+const (
+	publishEvery = time.Minute
+	publishBytes = 16 << 20
+)
 
 // A publisher is what one process remembers of the images that it puts. It is used by one pass of
 // folding at a time.
@@ -23,7 +27,7 @@ type publisher struct {
 }
 
 // imageDue reports whether an image is due: 500 commits or 1 MB behind the one in force, and a tenth
-// of its size, or a minute after the last one (log.md §4).
+// of its size, or some minutes after the last one (log.md §4).
 func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	from := uint64(0)
 	if h.control.Image != nil {
@@ -39,8 +43,11 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	if commits < foldCommits && weight < foldBytes {
 		return false
 	}
-	return h.control.Image == nil || weight >= h.control.Image.Size/10 ||
-		l.opt.Now().Sub(l.publisher.at) >= publishEvery
+	if h.control.Image == nil || weight >= h.control.Image.Size/10 {
+		return true
+	}
+	wait := publishEvery * time.Duration(1+h.control.Image.Size/publishBytes)
+	return l.opt.Now().Sub(l.publisher.at) >= wait
 }
 
 // publish puts an image of a head, with what a search of it needs, nil if that is not to be had. It is

@@ -1,0 +1,51 @@
+package repo_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+)
+
+// TestLargeImagesAreRare covers that a vault whose image is large waits longer for the next one, if
+// little came since: what the images of an hour take does not grow with the vault.
+func TestLargeImagesAreRare(t *testing.T) {
+	s := newShelf(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 24 {
+		var b strings.Builder
+		for b.Len() < repo.MaxNote*9/10 {
+			fmt.Fprintf(&b, "%x ", random.Uint64())
+		}
+		change(t, s.vault, edit{fmt.Sprintf("large-%d.md", i), b.String()})
+	}
+	s.fold(t)
+	image := func() repo.Image {
+		c, err := s.vault.Control(t.Context())
+		require.NoError(t, err)
+		return *c.Image
+	}
+	first := image()
+	for i := range 500 {
+		change(t, s.vault, edit{"small.md", fmt.Sprint("edit ", i)})
+	}
+	pass := func() {
+		require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	}
+	const size = 16 << 20
+	waits := first.Size / size
+	require.Positive(t, waits, "the image is no large one")
+	for range waits {
+		s.clock.Move(time.Minute)
+		pass()
+		require.Equal(t, first.Seq, image().Seq)
+	}
+	s.clock.Move(time.Minute)
+	pass()
+	require.Greater(t, image().Seq, first.Seq)
+}
