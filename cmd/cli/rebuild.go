@@ -23,8 +23,8 @@ func (r *rebuilder) command() *cobra.Command {
 		Short: "Make vaults anew from their files, when the database is lost",
 		Long: "Make vaults anew from their files, when the database is lost: each from the segments of " +
 			"its log,\nwith its whole history, and then from what its folder has beside them; where there " +
-			"are no\nsegments, a new vault from the notes, with the ids and times that .raven/audit.log " +
-			"tells.\nVaults that the database has are left alone, and so is every file.",
+			"are no\nsegments, a new vault from the notes, with the ids and times that the audit log " +
+			"tells.\nVaults that the database has are left alone, and so is every note.",
 		Example: "rookery rebuild --data ./data",
 		Args:    cobra.NoArgs,
 		RunE:    r.run,
