@@ -17,7 +17,7 @@ import (
 func TestLargeImagesAreRare(t *testing.T) {
 	s := newShelf(t)
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 24 {
+	for i := range 6 {
 		var b strings.Builder
 		for b.Len() < repo.MaxNote*9/10 {
 			fmt.Fprintf(&b, "%x ", random.Uint64())
