@@ -115,17 +115,12 @@ func (c *Checkout) redact(ctx context.Context) error {
 		}
 		has[m.Month] = true
 	}
-	months, err := closedMonths(ctx, c.files)
+	all := archive{vault: c.vault, files: c.files}
+	err := all.remove(ctx, func(month string) bool {
+		return has[month] && month < c.audit.cursor.Month // a copy of the open one is no closed one yet
+	})
 	if err != nil {
 		return err
-	}
-	for _, month := range months {
-		if has[month] {
-			continue // it has been made anew
-		}
-		if err := c.files.Delete(ctx, vault.ClosedAudit(month)); err != nil {
-			return fmt.Errorf("erase a closed audit log: %w", err)
-		}
 	}
 	if _, err := blob.EraseKept(ctx, c.files, auditFiles); err != nil {
 		return err
