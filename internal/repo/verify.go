@@ -17,8 +17,8 @@ type Verification struct {
 // Verify reads the whole log. It is INDEX_ERROR where a header does not join the one before, where a
 // part is not what its header says, and where the log ends before a commit that some consumer has seen;
 // and FILE_ERROR where a file of the audit log, if one is given, has other lines than the log gives, or
-// lacks one that its cursor has passed. Each names the first version, or file and line. A vault in the trash is verified
-// like any other.
+// lacks one that its cursor has passed. Each names the first version, or file and line. A vault in the
+// trash is verified like any other.
 func (v *Vault) Verify(ctx context.Context, file *AuditFile) (Verification, error) {
 	done, problems, err := v.verify(ctx, true, file)
 	if f := fault.Join(fault.IndexError, problems); err == nil && f != nil {
