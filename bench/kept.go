@@ -319,7 +319,8 @@ func (k *keeping) ago(how string) func(context.Context) error {
 			if err != nil {
 				return nil, err
 			}
-			return v.At(ctx, version)
+			x, err := v.At(ctx, version)
+			return []any{v, x}, err // the vault was there before, and stays
 		})
 	}
 }
