@@ -14,11 +14,15 @@ import (
 // AuditFile is the audit log as it stands in the folder now. What is not there is empty; a link or a
 // folder in the place of a file is FILE_ERROR.
 func (c *Checkout) AuditFile(ctx context.Context) (*repo.AuditFile, error) {
+	if c.vault.AuditStale() {
+		c.Save(ctx)
+	}
 	return ReadAudit(ctx, c.vault, c.files)
 }
 
 // ReadAudit reads the audit log of a vault from the folder of its notes. Closed months are read when
-// somebody asks for them.
+// somebody asks for them. It is nil while the files hold lines of a history that was erased, and are to
+// be made anew.
 func ReadAudit(
 	ctx context.Context, v *repo.Vault, files blob.Bucket,
 ) (*repo.AuditFile, error) {
@@ -33,6 +37,9 @@ func ReadAudit(
 		}
 		if control.Cursors[auditCursor].Month != file.Cursor.Month {
 			continue // the file that was read was closed meanwhile
+		}
+		if control.Anew {
+			return nil, nil
 		}
 		file.Closed = func(ctx context.Context, month string) ([]byte, error) {
 			return readAudit(ctx, files, vault.ClosedAudit(month))

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/bolttable"
+	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/table"
@@ -295,4 +296,30 @@ func TestEraseNote(t *testing.T) {
 	a = d.eraser(t, d.table, true)
 	require.Equal(t, []string{"other.md"}, notes(t, a, "v"))
 	require.Empty(t, d.traces(t))
+}
+
+// TestVerifyAnErasedNote holds that an audit log which still has lines of an erased history is no
+// damage: it is made anew before it is verified.
+func TestVerifyAnErasedNote(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, true)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	require.NoError(t, put(t.Context(), a, "v", "gone.md", "one\n"))
+	require.NoError(t, put(t.Context(), a, "v", "stays.md", "two\n"))
+	v, err := a.Vault(t.Context(), "v")
+	require.NoError(t, err)
+	folder, err := a.Folder(t.Context(), "v")
+	require.NoError(t, err)
+	folder.Save(t.Context())
+	_, err = v.EraseNote(t.Context(), callOf("erase"), "gone.md")
+	require.NoError(t, err)
+	folder.Save(t.Context())
+	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true, Behind: checkout.Cursors()}))
+	require.True(t, v.AuditStale())
+	file, err := folder.AuditFile(t.Context())
+	require.NoError(t, err)
+	_, err = v.Verify(t.Context(), file)
+	require.NoError(t, err)
+	require.False(t, v.AuditStale())
 }
