@@ -64,12 +64,13 @@ type Table struct {
 var _ table.Table = (*Table)(nil)
 
 // Open opens the database at path and makes it where there is none, in a folder that is there. It
-// is ErrLocked while another process, or another Table, holds it, and ErrFormat where it is of a
-// later program or not of this one. Close ends it.
+// is ErrLocked while another process, or another Table, holds it, ErrFormat where it is of a later
+// program or not of this one, and ErrDamaged where the file is no database, or is cut off. An empty
+// file is none yet. Close ends it.
 func Open(path string, o Options) (*Table, error) {
-	db, err := open(path, settings(o))
-	if errors.Is(err, ErrLocked) {
-		return nil, ErrLocked
+	db, err := openWhole(path, settings(o))
+	if errors.Is(err, ErrLocked) || errors.Is(err, ErrDamaged) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)

@@ -109,7 +109,7 @@ func TestOpenOfWhatIsNoDatabase(t *testing.T) {
 	text := []byte("# Notes\n\nNot a database.\n")
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	_, err := bolttable.Open(path, bolttable.Options{})
-	require.Error(t, err)
+	require.ErrorIs(t, err, bolttable.ErrDamaged)
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, text, kept)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
@@ -91,15 +92,25 @@ func (t *Table) replaceClosed(old, next *bolt.DB) error {
 }
 
 // open opens the database that has a name now. One that lost it, while it was waited for, is held by the
-// process that put another in its place: that is ErrLocked.
-func open(path string, s *bolt.Options) (*bolt.DB, error) {
+// process that put another in its place: that is ErrLocked. bbolt reads pages in memory where the file
+// should be: those of one that is cut off are no memory, or no pages, and end the program if nobody looks
+// out. That is ErrDamaged; what bbolt mapped then stays mapped, and the file may stay locked with it, until
+// the process ends.
+func open(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	var file *os.File
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			db, err = nil, fmt.Errorf("%w: it cannot be opened: %v", ErrDamaged, p)
+			_ = file.Close() // the first error is the one to tell
+		}
+	}()
 	s.OpenFile = func(name string, flag int, perm os.FileMode) (*os.File, error) {
 		f, err := os.OpenFile(name, flag, perm)
 		file = f
 		return f, err
 	}
-	db, err := bolt.Open(path, 0o600, s)
+	db, err = bolt.Open(path, 0o600, s)
 	if errors.Is(err, berrors.ErrTimeout) {
 		return nil, ErrLocked
 	}

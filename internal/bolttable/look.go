@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -23,6 +22,13 @@ var ErrDamaged = errors.New("the database is damaged")
 // ErrLocked while another process holds the database, unless that only looks, too; ErrFormat as in Open;
 // and ErrDamaged where the file is no database, or is cut off. Close ends it.
 func Look(path string, o Options) (*Table, error) {
+	file, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if file.Size() == 0 { // bbolt would begin a new one
+		return nil, fmt.Errorf("%w: it is empty", ErrDamaged)
+	}
 	s := settings(o)
 	s.ReadOnly = true
 	db, err := openWhole(path, s)
@@ -35,30 +41,27 @@ func Look(path string, o Options) (*Table, error) {
 	return start(path, db, o), nil
 }
 
-// openWhole opens a database whose file is as long as its pages need. bbolt reads pages in memory
-// where the file should be: those of one that is cut off are no memory, and end the program if nobody
-// looks out.
-func openWhole(path string, s *bolt.Options) (db *bolt.DB, err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			db, err = nil, fmt.Errorf("%w: it cannot be opened: %v", ErrDamaged, p)
-		}
-	}()
-	file, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err)
-	}
-	if file.Size() == 0 { // bbolt would begin a new one
-		return nil, fmt.Errorf("%w: it is empty", ErrDamaged)
-	}
-	db, err = open(path, s)
+// openWhole opens a database whose file is as long as its pages need.
+func openWhole(path string, s *bolt.Options) (*bolt.DB, error) {
+	db, err := open(path, s)
 	var system *fs.PathError
 	switch {
-	case errors.Is(err, ErrLocked), errors.As(err, &system):
+	case errors.Is(err, ErrLocked), errors.Is(err, ErrDamaged), errors.As(err, &system):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if err := asLong(db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// asLong is ErrDamaged if the file of an open database is shorter than its pages need.
+func asLong(db *bolt.DB) error {
+	file, err := os.Stat(db.Path())
+	if err != nil {
+		return err
 	}
 	var needs int64
 	err = db.View(func(tx *bolt.Tx) error {
@@ -68,10 +71,7 @@ func openWhole(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	if err == nil && file.Size() < needs {
 		err = fmt.Errorf("%w: it is cut off at %d of %d bytes", ErrDamaged, file.Size(), needs)
 	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+	return err
 }
 
 // Check implements table.Checker: every page is used once or free, and every key is in its place.

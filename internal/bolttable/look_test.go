@@ -78,3 +78,26 @@ func TestLookAtDamage(t *testing.T) {
 	_, err = bolttable.Look(filepath.Join(t.TempDir(), "none.db"), bolttable.Options{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
+
+// TestOpenDamage cuts a database at every page. Open says so without an end of the program, and changes
+// nothing.
+func TestOpenDamage(t *testing.T) {
+	whole, err := os.ReadFile(filled(t))
+	require.NoError(t, err)
+	dir, damaged := t.TempDir(), 0
+	for size := 4096; size < len(whole); size += 4096 {
+		bad := filepath.Join(dir, fmt.Sprint(size))
+		require.NoError(t, os.WriteFile(bad, whole[:size], 0o600))
+		db, err := bolttable.Open(bad, bolttable.Options{})
+		if err == nil { // what is cut off is free
+			require.NoError(t, db.Close())
+			continue
+		}
+		require.ErrorIs(t, err, bolttable.ErrDamaged, "cut at %d", size)
+		damaged++
+		now, err := os.ReadFile(bad)
+		require.NoError(t, err)
+		require.Equal(t, whole[:size], now)
+	}
+	require.NotZero(t, damaged)
+}

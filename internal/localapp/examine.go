@@ -137,6 +137,10 @@ func (e *examination) leftovers(ctx context.Context) {
 // database looks at the database and at what it holds; if another process has it, through that.
 func (e *examination) database(ctx context.Context) {
 	const check = "database"
+	if err := checkLoss(e.Data); err != nil {
+		e.add(repo.Failure(check, err, ""))
+		return
+	}
 	db, err := bolttable.Look(filepath.Join(e.Data, database),
 		bolttable.Options{Now: e.Now, LockTimeout: lockPatience})
 	switch {
@@ -167,8 +171,9 @@ func (e *examination) database(ctx context.Context) {
 }
 
 // restore is what to do about a database that is damaged.
-const restore = "stop every process that uses the directory, keep a copy of it as it is, and restore " +
-	"rookery.db and the payload folders from one backup"
+const restore = "stop every process that uses the data directory, and keep a copy of it as it is; then " +
+	"restore all of it from one backup, or move " + database + " away and make the vaults anew from their " +
+	"files: rookery rebuild --data DIR"
 
 // sound checks the pages of the database. It reports whether what is in it can be read.
 func (e *examination) sound(ctx context.Context, db table.Checker) bool {

@@ -170,6 +170,10 @@ func TestExamineDirectory(t *testing.T) {
 		}, repo.Broken, fault.NotFound, "there is no data directory"},
 		{"without a database", func(t *testing.T, dir string) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "rookery.db")))
+		}, repo.Broken, fault.IndexNotFound, "and no database: v"},
+		{"without vaults", func(t *testing.T, dir string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, "tenants")))
+			require.NoError(t, os.Remove(filepath.Join(dir, "rookery.db")))
 		}, repo.Broken, fault.NotFound, "there is no rookery.db"},
 		{"open to others", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o755)) },
 			repo.Worrying, "", "others on this machine"},
@@ -178,7 +182,7 @@ func TestExamineDirectory(t *testing.T) {
 		{"a cut database", database(func(data []byte) []byte { return data[:3*4096] }),
 			repo.Broken, fault.IndexError, "damaged"},
 		{"an empty database", database(func([]byte) []byte { return nil }),
-			repo.Broken, fault.IndexError, "damaged"},
+			repo.Broken, fault.IndexNotFound, "and no database: v"},
 		{"something else", database(func(data []byte) []byte { return bytes.Repeat([]byte("x"), len(data)) }),
 			repo.Broken, fault.IndexError, "damaged"},
 		{"a damaged page", database(func(data []byte) []byte {

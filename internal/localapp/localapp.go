@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/bolttable"
+	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/repo"
 	"rookery/internal/team"
@@ -70,13 +72,9 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 			return nil, err
 		}
 	}
-	table, err := bolttable.Open(filepath.Join(cfg.Data, database),
-		bolttable.Options{Now: cfg.Now, LockTimeout: lockPatience})
-	if errors.Is(err, bolttable.ErrLocked) {
-		return nil, inUse(cfg.Data)
-	}
+	table, err := openTable(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err)
+		return nil, err
 	}
 	a := &App{dir: cfg.Data, log: cfg.Log, table: table}
 	if err := a.compose(ctx, cfg); err != nil {
@@ -84,6 +82,28 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// openTable opens the database of a data directory.
+func openTable(cfg Config) (*bolttable.Table, error) {
+	db, err := bolttable.Open(filepath.Join(cfg.Data, database),
+		bolttable.Options{Now: cfg.Now, LockTimeout: lockPatience})
+	var system *fs.PathError
+	switch {
+	case errors.Is(err, bolttable.ErrLocked):
+		return nil, inUse(cfg.Data)
+	case errors.Is(err, bolttable.ErrDamaged):
+		return nil, fault.New(fault.IndexError, "%v", err).Fix(restore)
+	case errors.Is(err, bolttable.ErrFormat):
+		return nil, fault.New(fault.IndexIncompatible, "%v", err).
+			Fix("run the release that wrote it, or a newer one")
+	case errors.As(err, &system):
+		return nil, fault.New(fault.FileError, "%s cannot be opened: %v", database, system.Err).
+			Fix("rookery doctor --data DIR").Because(err)
+	case err != nil:
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return db, nil
 }
 
 // compose puts the parts together.

@@ -36,10 +36,11 @@ func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 	})
 }
 
-// checkLoss is a fault if a data directory has vaults in its folder, and no database: to begin one
-// beside them would hide them.
+// checkLoss is a fault if a data directory has vaults in its folder, and no database, or an empty file
+// in its place: to begin one beside them would hide them.
 func checkLoss(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, database)); !errors.Is(err, fs.ErrNotExist) {
+	file, err := os.Stat(filepath.Join(dir, database))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() > 0 {
 		return nil
 	}
 	vaults := filepath.Join(dir, "tenants", auth.Local, "vaults")
