@@ -48,7 +48,7 @@ var modules = map[string][]string{
 	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
 	"github.com/hanwen/go-fuse/v2":           {"_test"},
-	"github.com/hashicorp/golang-lru/v2":     {"internal/repo"},
+	"github.com/hashicorp/golang-lru/v2":     {"internal/repo", "internal/fileblob"},
 	"github.com/jedib0t/go-pretty/v6":        {"internal/clitool"},
 	"github.com/klauspost/compress":          {"internal/repo", "internal/httptool"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcptool"},

@@ -55,8 +55,9 @@ type Bucket struct {
 	keys    [256]sync.RWMutex // held by who changes or reads a key, by the hash of the key
 	folders sync.RWMutex      // held for writing while folders are removed
 	durable sync.Map          // paths of folders whose entries are known to be on disk
-	later   queue             // displaced files that are to be looked at again
-	settled unsynced          // folders of displaced files that no longer belong to their keys
+	tags    *memo
+	later   queue    // displaced files that are to be looked at again
+	settled unsynced // folders of displaced files that no longer belong to their keys
 }
 
 var (
@@ -77,7 +78,9 @@ func openBucket(dir string, s Seam) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	b := &Bucket{top: top, seam: s, grace: keepFor, seed: maphash.MakeSeed()}
+	b := &Bucket{
+		top: top, seam: s, grace: keepFor, seed: maphash.MakeSeed(), tags: newMemo(),
+	}
 	if err := b.prepare(); err != nil {
 		_ = b.Close() // the first error is the one to tell
 		return nil, fmt.Errorf("prepare the folder: %w", err)
@@ -216,7 +219,7 @@ func (b *Bucket) putIfTag(key string, s *staged, want blob.Tag) error {
 }
 
 // Get is blob.Bucket's. It reads the whole file, whatever part is asked for, since the tag is a
-// digest of all of it.
+// digest of all of it; but not where a part was read before, and the file has not changed.
 func (b *Bucket) Get(
 	ctx context.Context, key string, off, n int64,
 ) (data []byte, tag blob.Tag, err error) {
@@ -227,7 +230,7 @@ func (b *Bucket) Get(
 	m.RLock()
 	defer m.RUnlock()
 	err = b.in(key, walk{}, func(from spot) error {
-		c, err := from.read(off, n)
+		c, err := b.read(from, key, off, n)
 		data, tag = c.data, c.tag
 		return err
 	})
@@ -238,6 +241,23 @@ func (b *Bucket) Get(
 		return nil, "", fmt.Errorf("get %s: %w", key, err)
 	}
 	return data, tag, nil
+}
+
+// read is n bytes of a file, from off on, and its tag.
+func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
+	if n < 0 {
+		return from.read(off, n)
+	}
+	c, err := from.part(off, n, func(info fs.FileInfo) (blob.Tag, bool) {
+		return b.tags.find(key, info)
+	})
+	if !errors.Is(err, errNoTag) {
+		return c, err
+	}
+	if c, err = from.read(off, n); err == nil {
+		b.tags.learn(key, c)
+	}
+	return c, err
 }
 
 // Delete is blob.Bucket's. Folders that become empty by it are removed as well.

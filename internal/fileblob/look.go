@@ -26,7 +26,7 @@ func Look(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	b := &Bucket{top: top, seed: maphash.MakeSeed()}
+	b := &Bucket{top: top, seed: maphash.MakeSeed(), tags: newMemo()}
 	for at, own := range map[string]**folder{tmpDir: &b.tmp, displacedDir: &b.aside} {
 		*own, err = b.open(at, walk{})
 		if err == nil {

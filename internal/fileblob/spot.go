@@ -91,6 +91,30 @@ func (s spot) read(off, n int64) (content, error) {
 	return content{data.Bytes(), tag, info}, nil
 }
 
+// errNoTag says that the tag of a file is not known.
+var errNoTag = errors.New("no tag is known")
+
+// part returns n bytes from off on of a file whose tag is known, and nothing is read beside them.
+func (s spot) part(
+	off, n int64, known func(fs.FileInfo) (blob.Tag, bool),
+) (content, error) {
+	file, info, err := s.openFile()
+	if err != nil {
+		return content{}, err
+	}
+	defer file.Close()
+	tag, ok := known(info)
+	if !ok {
+		return content{}, errNoTag
+	}
+	data := make([]byte, min(n, max(info.Size()-off, 0)))
+	read, err := file.ReadAt(data, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return content{}, err
+	}
+	return content{data[:read], tag, info}, nil
+}
+
 // sync makes the contents of a plain file durable. What is not there needs nothing.
 func (s spot) sync() error {
 	file, _, err := s.openFile()
