@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
@@ -44,8 +45,11 @@ func (c *codec) pack(parts []part) (packed []byte, size int) {
 	return c.enc.EncodeAll(raw, nil), len(raw)
 }
 
-// unpack reads what pack wrote.
+// unpack reads what pack wrote, of parts that are some.
 func (c *codec) unpack(packed []byte) ([]part, error) {
+	if len(packed) == 0 { // which would unpack to none
+		return nil, errors.New("a payload is empty")
+	}
 	raw, err := c.dec.DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("unpack a payload: %w", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,6 +129,45 @@ func TestVerifyFolded(t *testing.T) {
 			require.Equal(t, c.state, found[0].State, "%+v", found)
 			require.Contains(t, found[0].Message, c.says)
 			require.Equal(t, "team", found[0].Vault)
+		})
+	}
+}
+
+// TestPayloadInSegment holds that nothing is lost with a payload object whose run is in a segment, too:
+// reads take it from there, and nobody is told of damage.
+func TestPayloadInSegment(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, e repotest.Engine){
+		"gone": func(t *testing.T, e repotest.Engine) {
+			require.NoError(t, e.Bucket.Delete(t.Context(), object(t, e, "payload/")))
+		},
+		"damaged": func(t *testing.T, e repotest.Engine) { patchObject(t, e, "payload/", flipMiddle) },
+		"empty": func(t *testing.T, e repotest.Engine) {
+			patchObject(t, e, "payload/", func([]byte) []byte { return nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, open := folded(t)
+			v := open()
+			large := make([]byte, 0, 1<<18)
+			for r := rand.New(rand.NewPCG(1, 2)); len(large) < 1<<18; {
+				large = fmt.Appendf(large, "%x\n", r.Uint64())
+			}
+			change(t, v, edit{"large.md", string(large)})
+			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+			do(t, e)
+			v = open()
+			x, err := v.Read(t.Context())
+			require.NoError(t, err)
+			f, ok := x.File("large.md")
+			require.True(t, ok)
+			text, err := v.Text(t.Context(), f.Body)
+			require.NoError(t, err)
+			require.Equal(t, string(large), string(text))
+			_, err = v.Verify(t.Context(), nil)
+			require.NoError(t, err)
+			for _, f := range open().Examine(t.Context(), repo.Examination{Full: true}) {
+				require.NotEqual(t, repo.Broken, f.State, "%+v", f)
+			}
 		})
 	}
 }

@@ -287,12 +287,19 @@ func (l *Log[S]) take(before, after S, c *Commit, at Place) {
 	l.opt.Applied(before, after, c, at)
 }
 
-// load fetches the payload of a run, if it has none yet. One that is gone may be in a segment.
+// load fetches the payload of a run, if it has none yet. One that is gone, or damaged, may be in a
+// segment.
 func (l *Log[S]) load(ctx context.Context, r *run) error {
 	if r.parts != nil || r.Size == 0 {
 		return nil
 	}
 	packed, err := l.payload(ctx, r)
+	if err == nil {
+		if r.parts, err = l.code.unpack(packed); err == nil {
+			return nil
+		}
+		err = damaged(r.First, err)
+	}
 	if fault.Is(err, fault.IndexError) && l.opt.Imaging != nil {
 		if folded, _ := l.segments.run(ctx, r.First); folded != nil &&
 			bytes.Equal(folded.hash(), r.hash()) {
@@ -300,13 +307,7 @@ func (l *Log[S]) load(ctx context.Context, r *run) error {
 			return nil
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if r.parts, err = l.code.unpack(packed); err != nil {
-		return damaged(r.First, err)
-	}
-	return nil
+	return err
 }
 
 // payload is the payload of a run that has it in an object, as it is stored.
@@ -328,7 +329,7 @@ func damaged(first uint64, err error) error {
 		return err
 	}
 	return fault.New(fault.IndexError, "the log cannot be read at %s", Version(first)).
-		Fix("rookery doctor").Because(err)
+		Fix("rookery doctor --full").Because(err)
 }
 
 // part reads one part of a run, by its place. Its first byte is its kind.
