@@ -295,10 +295,10 @@ func TestOneFileForAllMonths(t *testing.T) {
 		folder.Close()
 	}
 	oneForAll(t, p)
-	v, folder := p.open(t)
+	_, folder := p.open(t)
 	folder.Close()
 	p.verified(t)
-	v, folder = p.open(t)
+	v, folder := p.open(t)
 	write(t, v, "a.md", "one\n")
 	folder.Close()
 	require.Equal(t, []string{"audit.2031-08.log", "audit.2031-09.log", "audit.log"},

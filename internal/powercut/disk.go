@@ -10,6 +10,7 @@
 package powercut
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -147,7 +148,7 @@ func (d *Disk) Read(id uint64, to []byte, off int64) int {
 func (d *Disk) Make(folder uint64, name string, asFolder bool, perm uint32) (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, err := d.lookup(folder, name); err != syscall.ENOENT {
+	if _, err := d.lookup(folder, name); !errors.Is(err, syscall.ENOENT) {
 		return 0, existing(err)
 	}
 	d.step()

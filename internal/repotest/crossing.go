@@ -188,7 +188,7 @@ func (c *crossing) run(tr turn, do act, n int) bool {
 func (c *crossing) requireGone() {
 	c.t.Helper()
 	writer := strings.Contains(c.t.Name(), "writer") || strings.Contains(c.t.Name(), "payload")
-	ended := c.err == nil && !(c.slept && writer)
+	ended := c.err == nil && (!c.slept || !writer)
 	require.True(c.t, ended || fault.Is(c.err, fault.NotFound), "%v", c.err)
 	for _, v := range []*repo.Vault{c.warm, c.first, c.open(c.place.Engine, 1)} {
 		_, err := everything(c.t.Context(), v)

@@ -285,7 +285,7 @@ func (w *member) twice(t *testing.T, d *deed) error {
 		}
 	}
 	first, other := twins[0], twins[1]
-	if !first.done && !(first.refused && !other.done) {
+	if !first.done && (!first.refused || other.done) {
 		first, other = other, first
 	}
 	if err := errors.Join(failures[:]...); err != nil || first.refused {

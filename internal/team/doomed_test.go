@@ -58,7 +58,6 @@ type living struct {
 	*life
 	teller
 	ahead atomic.Int64 // of its clock, in nanoseconds
-	acked atomic.Int64
 }
 
 func (l *living) now() time.Time { return time.Now().Add(time.Duration(l.ahead.Load())) }

@@ -107,7 +107,7 @@ func TestParseFile(t *testing.T) {
 		"a/b.md": vault.KindNote, "schema.yaml": vault.KindSchema, "raven.yaml": vault.KindConfig,
 		"rookery.yaml": vault.KindConfig, ".raven/audit.log": vault.KindAudit,
 		".raven/audit.2026-10.log": vault.KindAudit,
-		"_folder.md": vault.KindFolder, "a/_folder.md": vault.KindFolder,
+		"_folder.md":               vault.KindFolder, "a/_folder.md": vault.KindFolder,
 	} {
 		p, err := vault.ParseFile(s)
 		require.NoError(t, err, s)
