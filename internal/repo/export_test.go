@@ -1,6 +1,10 @@
 package repo
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+)
 
 // PastLife is how long a past state is kept that nobody asks for.
 const PastLife = pastLife
@@ -63,4 +67,14 @@ func Repack(item []byte, change func(parts [][]byte) [][]byte) ([]byte, error) {
 	}
 	packed, _ := c.pack(changed)
 	return append(item[:len(item)-len(inline):len(item)-len(inline)], packed...), nil
+}
+
+// OtherHead changes the head of an image, or the directory of a segment, which are laid out alike. Its
+// length must stay.
+func OtherHead(object []byte, change func(head []byte) []byte) []byte {
+	size := int(binary.LittleEndian.Uint32(object[len(imageMagic):]))
+	head := change(bytes.Clone(object[imageFront : imageFront+size]))
+	changed := append(bytes.Clone(object[:imageFront]), head...)
+	binary.LittleEndian.PutUint32(changed[imageFront-4:], crc32.Checksum(head, castagnoli()))
+	return append(changed, object[imageFront+size:]...)
 }

@@ -55,7 +55,6 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	if !all && !l.segmentsDue(h) {
 		return nil
 	}
-	l.segmented = h.weight
 	c, err := l.Control(ctx)
 	if err != nil {
 		return err
@@ -69,11 +68,12 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 				continue
 			}
 		}
-		if err != nil || w.commits() == 0 {
+		if err != nil {
 			return err
 		}
 		due := w.commits() >= foldCommits || len(w.body) >= foldBytes
-		if !due && !all {
+		if w.commits() == 0 || !due && !all {
+			l.segmented = h.weight
 			return nil
 		}
 		if cursor, err = l.putSegment(ctx, w); err != nil {

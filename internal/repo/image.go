@@ -52,6 +52,13 @@ type Image struct {
 // key is the key of the image's object.
 func (i Image) key() string { return fmt.Sprintf("%s%d/%012d", imagePrefix, i.Format, i.Seq) }
 
+// is reports whether two say the same of one image.
+func (i Image) is(o Image) bool {
+	same := i.Time.Equal(o.Time)
+	i.Time, o.Time = time.Time{}, time.Time{}
+	return same && i == o
+}
+
 // An imageHead is what an image says of itself.
 type imageHead struct {
 	Format int       `json:"format"`

@@ -23,10 +23,11 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(
-		v.eraseDue(ctx, f), l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f), l.dropImages(ctx),
-		l.sweepLeftovers(ctx),
-	)
+	if l.head.Load().control.Erasing != nil {
+		err = v.eraseDue(ctx, f)
+	}
+	err = errors.Join(err, l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f),
+		l.dropImages(ctx), l.sweepLeftovers(ctx))
 	if errors.Is(l.orErased(ctx, err), ErrNoLog) {
 		return nil
 	}

@@ -81,13 +81,14 @@ func (l *Log[S]) keysOf(i Image, h imageHead) func(context.Context) ([]keyEntry,
 				return keys, nil
 			}
 		}
-		return l.keysInLog(ctx, i.Seq)
+		return l.keysInLog(ctx, i)
 	}
 }
 
-// keysInLog are the keys of the last day's commits up to one.
-func (l *Log[S]) keysInLog(ctx context.Context, upTo uint64) ([]keyEntry, error) {
-	from, err := l.seqAt(ctx, upTo, l.opt.Now().Add(-keyLife))
+// keysInLog are the keys that an image should hold.
+func (l *Log[S]) keysInLog(ctx context.Context, i Image) ([]keyEntry, error) {
+	after := dayBefore(i.Time, l.opt.Now())
+	from, err := l.seqAt(ctx, i.Seq, after)
 	if err != nil {
 		return nil, fmt.Errorf("find the keys of the last day: %w", err)
 	}
@@ -96,14 +97,14 @@ func (l *Log[S]) keysInLog(ctx context.Context, upTo uint64) ([]keyEntry, error)
 		if err != nil {
 			return nil, err
 		}
-		if r.First > upTo {
+		if r.First > i.Seq {
 			break
 		}
 		for _, e := range r.keys() {
 			k.add(e, l.opt.Now())
 		}
 	}
-	return k.entries(upTo, l.opt.Now()), nil
+	return k.entries(i.Seq, after), nil
 }
 
 // keys are those of the run's commits. The answer is the last part of its commit.

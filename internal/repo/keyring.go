@@ -121,14 +121,23 @@ func (k *keyring) take(entries []keyEntry, epoch int) {
 	k.order, k.earlier = append(order, k.order...), nil
 }
 
-// entries are the keys of the last day up to a commit, oldest first.
-func (k *keyring) entries(upTo uint64, now time.Time) []keyEntry {
+// dayBefore is when the day began that ends with a commit made at a time, or now if that is earlier: what
+// one process puts down for all must not lack keys because its clock is a day ahead.
+func dayBefore(made, now time.Time) time.Time {
+	if now.Before(made) {
+		made = now
+	}
+	return made.Add(-keyLife)
+}
+
+// entries are the keys used after a time, of the commits up to one, oldest first.
+func (k *keyring) entries(upTo uint64, after time.Time) []keyEntry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var all []keyEntry
 	for _, o := range k.order {
 		u := k.byHash[o.hash]
-		if u.seq <= upTo && u.time.Equal(o.time) && now.Sub(u.time) < keyLife {
+		if u.seq <= upTo && u.time.Equal(o.time) && u.time.After(after) {
 			all = append(all, keyEntry{[]byte(o.hash), u})
 		}
 	}

@@ -19,16 +19,12 @@ const payloadPrefix = "payload/"
 // for five minutes after its payload was put, so what is a day old is nobody's (log.md §2.4).
 func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 	now := l.opt.Now().UTC()
-	c, err := l.Control(ctx)
-	if err != nil {
-		return err
-	}
-	last := c.Swept
-	if last.IsZero() {
-		last = c.Made
-	}
-	if now.Sub(last) < leftoverLife {
+	if known := l.head.Load().control; !known.sweepDue(now) {
 		return nil
+	}
+	c, err := l.Control(ctx)
+	if err != nil || !c.sweepDue(now) {
+		return err
 	}
 	err = errors.Join(
 		l.sweepObjects(ctx, payloadPrefix, now, func(key string) (bool, error) {
@@ -46,6 +42,15 @@ func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 		c.Swept = now
 		return true
 	})
+}
+
+// sweepDue reports whether a day has gone since leftovers were looked for.
+func (c *Control) sweepDue(now time.Time) bool {
+	last := c.Swept
+	if last.IsZero() {
+		last = c.Made
+	}
+	return now.Sub(last) >= leftoverLife
 }
 
 // sweepObjects deletes the objects under a prefix that are a day old and that nothing names.

@@ -9,8 +9,11 @@ import (
 // Before the first commit it is 0, at which a vault is empty.
 func (v *Vault) VersionAt(ctx context.Context, t time.Time) (uint64, error) {
 	head, err := v.Read(ctx)
-	if err != nil || !t.Before(head.Time()) {
-		return head.Version(), err
+	if err != nil {
+		return 0, err
+	}
+	if !t.Before(head.Time()) {
+		return head.Version(), nil
 	}
 	return v.log.seqAt(ctx, head.Version(), t)
 }

@@ -57,7 +57,7 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search []byte) error {
 		return err
 	}
 	state := l.opt.Imaging.Append(nil, h.state)
-	keys := appendKeys(nil, l.keys.entries(h.seq, l.opt.Now()))
+	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
 	own := imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status,
 		State: int64(len(state)), Keys: int64(len(keys)), Search: int64(len(search)),
@@ -110,7 +110,7 @@ func (c *Control) supersede(i Image, now time.Time) bool {
 		return false // it has what was erased since
 	}
 	if c.Image != nil {
-		if c.Image.Seq > i.Seq {
+		if c.Image.Seq > i.Seq || c.Image.is(i) {
 			return false
 		}
 		if old := *c.Image; old.Seq < i.Seq {

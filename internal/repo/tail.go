@@ -29,15 +29,17 @@ func runKey(seq uint64) string { return fmt.Sprintf("%s%012d", runPrefix, seq) }
 type tail struct {
 	runs    []*run
 	size    int  // bytes of their items
+	memory  int  // bytes of the payloads in them, unpacked
 	ended   bool // the control item was reached: there is no more
 	control Control
 }
 
-// maxTail is how many runs one tail holds, and longTail at how many bytes it ends: who has so much to
-// read asks first whether there is an image beyond it (log.md §3).
+// longTail is at how many bytes a tail ends: who has so much to read asks first whether there is an image
+// beyond it (log.md §3). Up to there it is one Query, however many runs it has (DESIGN §8), unless what is
+// packed in them takes mostUnpacked in memory: then it is read in pieces.
 const (
-	maxTail  = 128
-	longTail = 1 << 20
+	longTail     = 1 << 20
+	mostUnpacked = 32 << 20
 )
 
 // tail reads what comes after this commit. It costs one Query; the payloads that are objects are
@@ -60,12 +62,20 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.runs, t.size = append(t.runs, r), t.size+len(it.Data)
-		if len(t.runs) == maxTail || t.size >= longTail {
+		t.add(r, len(it.Data))
+		if t.size >= longTail || t.memory >= mostUnpacked {
 			return t, nil
 		}
 	}
 	return nil, ErrNoLog
+}
+
+// add takes the next run, whose item has so many bytes.
+func (t *tail) add(r *run, size int) {
+	t.runs, t.size = append(t.runs, r), t.size+size
+	if r.Object == "" {
+		t.memory += r.Size
+	}
 }
 
 // gap is the first commit after this one that the tail lacks, if it has later ones.

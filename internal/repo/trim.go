@@ -8,8 +8,12 @@ import (
 )
 
 // trim lets log items leave the table that every cursor passed an hour ago, the low mark first.
+// Whether anything is to be done is told by the control item that came with the last tail.
 func (l *Log[S]) trim(ctx context.Context, f Folding) error {
 	now, low, risen := l.opt.Now().UTC(), uint64(0), false
+	if known := l.head.Load().control; !known.trims(f, now) {
+		return nil
+	}
 	err := l.Change(ctx, func(c *Control) bool {
 		marked := c.mark(f, now)
 		low, risen = c.Low, false
@@ -25,18 +29,27 @@ func (l *Log[S]) trim(ctx context.Context, f Folding) error {
 	return l.removeItems(ctx, low)
 }
 
-// mark notes down how far all cursors are, if that is worth a note. It reports whether it did.
-func (c *Control) mark(f Folding, now time.Time) bool {
+// trims reports whether there is something to note down, or a note is old enough.
+func (c *Control) trims(f Folding, now time.Time) bool {
+	return c.marks(f, now) || len(c.Passed) > 0 && now.Sub(c.Passed[0].At) >= itemLife
+}
+
+// marks reports whether it is worth a note how far all cursors are.
+func (c *Control) marks(f Folding, now time.Time) bool {
 	last := Mark{Seq: c.Low}
 	if n := len(c.Passed); n > 0 {
 		last = c.Passed[n-1]
 	}
-	passed := c.passed(f)
 	often := len(c.Passed) >= mostMarks || now.Sub(last.At) < markEvery
-	if passed <= last.Seq || often && !f.All {
+	return c.passed(f) > last.Seq && (f.All || !often)
+}
+
+// mark notes down how far all cursors are, if that is worth a note. It reports whether it did.
+func (c *Control) mark(f Folding, now time.Time) bool {
+	if !c.marks(f, now) {
 		return false
 	}
-	c.Passed = append(c.Passed, Mark{passed, now})
+	c.Passed = append(c.Passed, Mark{c.passed(f), now})
 	return true
 }
 
