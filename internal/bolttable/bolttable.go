@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +67,7 @@ var _ table.Table = (*Table)(nil)
 // Open opens the database at path and makes it where there is none, in a folder that is there. It
 // is ErrLocked while another process, or another Table, holds it, ErrFormat where it is of a later
 // program or not of this one, and ErrDamaged where the file is no database, or is cut off. An empty
-// file is none yet. Close ends it.
+// file is none yet. A read that meets a damaged page later is ErrDamaged, too. Close ends it.
 func Open(path string, o Options) (*Table, error) {
 	db, err := openWhole(path, settings(o))
 	if errors.Is(err, ErrLocked) || errors.Is(err, ErrDamaged) {
@@ -124,7 +125,7 @@ func prepare(db *bolt.DB) error {
 		return fmt.Errorf("remove a database that was not completed: %w", err)
 	}
 	var fresh bool
-	err = db.View(func(tx *bolt.Tx) error {
+	err = read(db, func(tx *bolt.Tx) error {
 		first, _ := tx.Cursor().First()
 		fresh = first == nil
 		if fresh {
@@ -217,7 +218,7 @@ func (t *Table) Get(ctx context.Context, k table.Key) (table.Item, error) {
 func (t *Table) view(fn func(*bolt.Tx) error) error {
 	for {
 		db := t.db.Load()
-		err := db.View(fn)
+		err := read(db, fn)
 		if !errors.Is(err, berrors.ErrDatabaseNotOpen) {
 			return err
 		}
@@ -225,4 +226,16 @@ func (t *Table) view(fn func(*bolt.Tx) error) error {
 			return ErrClosed
 		}
 	}
+}
+
+// read runs fn on a read transaction. At a page that is not what it should be bbolt panics, in whatever
+// goroutine reads it: that is ErrDamaged, for the rest of the database can be read.
+func read(db *bolt.DB, fn func(*bolt.Tx) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrDamaged, p)
+		}
+	}()
+	return db.View(fn)
 }

@@ -35,7 +35,7 @@ func Look(path string, o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.View(checkFormat); err != nil {
+	if err := read(db, checkFormat); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return start(path, db, o), nil

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,6 +99,39 @@ func TestOpenDamage(t *testing.T) {
 		now, err := os.ReadFile(bad)
 		require.NoError(t, err)
 		require.Equal(t, whole[:size], now)
+	}
+	require.NotZero(t, damaged)
+}
+
+// TestReadDamagedPage makes each page in turn one of no kind. Whatever is read then is what was written,
+// or ErrDamaged, and the program goes on.
+func TestReadDamagedPage(t *testing.T) {
+	whole, err := os.ReadFile(filled(t))
+	require.NoError(t, err)
+	dir, damaged := t.TempDir(), 0
+	for at := 2 * 4096; at < len(whole); at += 4096 {
+		bad := filepath.Join(dir, fmt.Sprint(at))
+		data := slices.Clone(whole)
+		clear(data[at : at+16])
+		require.NoError(t, os.WriteFile(bad, data, 0o600))
+		db, err := bolttable.Open(bad, bolttable.Options{})
+		if err != nil {
+			require.ErrorIs(t, err, bolttable.ErrDamaged)
+			continue
+		}
+		n := 0
+		for _, err = range db.Query(t.Context(), "p", "", "~") {
+			if err != nil {
+				require.ErrorIs(t, err, bolttable.ErrDamaged)
+				damaged++
+				break
+			}
+			n++
+		}
+		if err == nil {
+			require.Equal(t, 10*table.MaxOps, n)
+		}
+		require.NoError(t, db.Close())
 	}
 	require.NotZero(t, damaged)
 }
