@@ -53,11 +53,14 @@ type flakyBucket struct {
 	blob.Bucket
 	plan func(call int) tabletest.Fault // of the calls, from 1; nil: none
 
-	mu         sync.Mutex
-	calls      int
-	puts, gets int
-	late       []lateChange
+	mu    sync.Mutex
+	calls int
+	asked requested
+	late  []lateChange
 }
+
+// What was asked of a bucket.
+type requested struct{ puts, gets, lists, deletes int }
 
 // A lateChange is a Put or Delete that failed and is still to be done.
 type lateChange struct {
@@ -82,7 +85,7 @@ func (b *flakyBucket) begin(n *int) tabletest.Fault {
 func (b *flakyBucket) Put(
 	ctx context.Context, key string, data []byte, c blob.Cond,
 ) (blob.Tag, error) {
-	fault := b.begin(&b.puts)
+	fault := b.begin(&b.asked.puts)
 	if fault == tabletest.None {
 		return b.Bucket.Put(ctx, key, data, c)
 	}
@@ -93,7 +96,7 @@ func (b *flakyBucket) Put(
 
 // Delete implements blob.Bucket.
 func (b *flakyBucket) Delete(ctx context.Context, key string) error {
-	fault := b.begin(new(int))
+	fault := b.begin(&b.asked.deletes)
 	if fault == tabletest.None {
 		return b.Bucket.Delete(ctx, key)
 	}
@@ -117,7 +120,7 @@ func (b *flakyBucket) change(fault tabletest.Fault, do func()) {
 func (b *flakyBucket) Get(
 	ctx context.Context, key string, off, n int64,
 ) ([]byte, blob.Tag, error) {
-	if b.begin(&b.gets) != tabletest.None {
+	if b.begin(&b.asked.gets) != tabletest.None {
 		return nil, "", tabletest.ErrInjected
 	}
 	return b.Bucket.Get(ctx, key, off, n)
@@ -126,7 +129,7 @@ func (b *flakyBucket) Get(
 // List implements blob.Bucket. Of the faults, After lets it yield everything before the error.
 func (b *flakyBucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
-		fault := b.begin(new(int))
+		fault := b.begin(&b.asked.lists)
 		if fault == tabletest.None || fault == tabletest.After {
 			for o, err := range b.Bucket.List(ctx, prefix) {
 				if !yield(o, err) || err != nil {
@@ -161,11 +164,11 @@ func (b *flakyBucket) deliverIf(due func(lateChange) bool) {
 	}
 }
 
-// counts are the Puts and Gets since the last call of counts.
-func (b *flakyBucket) counts() (puts, gets int) {
+// counts are the calls since the last call of counts.
+func (b *flakyBucket) counts() requested {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	puts, gets = b.puts, b.gets
-	b.puts, b.gets = 0, 0
-	return puts, gets
+	asked := b.asked
+	b.asked = requested{}
+	return asked
 }

@@ -13,10 +13,19 @@ func requests(t *testing.T, e Engine) {
 	for _, k := range []kind{logKind, vaultKind} {
 		t.Run(k.name, func(t *testing.T) { budgets(t, newPlace(e, k.name, nil), k) })
 	}
+	t.Run("folded", func(t *testing.T) { foldedBudgets(t, newPlace(e, "folded", nil)) })
+	t.Run("long tail", func(t *testing.T) { tailBudgets(t, newPlace(e, "long tail", nil)) })
 }
 
 // A cost is what a call asks of the table and the bucket.
-type cost struct{ queries, gets, commits, puts, objects int }
+type cost struct{ queries, gets, commits, puts, objects, lists, deletes int }
+
+// A priced call is one whose cost is known.
+type priced struct {
+	name string
+	call func() error
+	want cost
+}
 
 // budgets makes calls in a warm process and compares what they cost.
 func budgets(t *testing.T, p *place, k kind) {
@@ -35,11 +44,7 @@ func budgets(t *testing.T, p *place, k kind) {
 	if k.name == vaultKind.name {
 		cold.gets = 1 // of the control item, which names the image
 	}
-	for _, c := range []struct {
-		name string
-		call func() error
-		want cost
-	}{
+	for _, c := range []priced{
 		{"a read", read, cost{queries: 1}},
 		{"a write", do(u, step{tool: "w", put: map[string]string{"a": "w"}}),
 			cost{queries: 1, commits: 1}},
@@ -80,6 +85,11 @@ func spent(t *testing.T, p *place, want cost) cost {
 		Gets: n.Gets, Queries: n.Queries, Commits: want.commits, Pages: n.Queries,
 		Ops: want.commits,
 	}, n, "an append is one operation, and a tail one page")
-	puts, objects := p.bucket.counts()
-	return cost{n.Queries, n.Gets, n.Commits, puts, objects}
+	return p.spent(n)
+}
+
+// spent is what was asked for since the counts began, of which a table tells its part.
+func (p *place) spent(n tabletest.Counts) cost {
+	b := p.bucket.counts()
+	return cost{n.Queries, n.Gets, n.Commits, b.puts, b.gets, b.lists, b.deletes}
 }

@@ -177,11 +177,17 @@ var (
 		return logSubject{p.log(t, e)}
 	}}
 	vaultKind = kind{"vault", func(t *testing.T, p *place, e Engine) subject {
-		v, err := repo.NewVault(repo.VaultOptions{
-			Name: "v", Part: Part, Table: e.Table, Bucket: e.Bucket,
-			Texts: repo.NewTexts(1 << 20), Now: p.clock.Now,
-		})
-		require.NoError(t, err)
-		return vaultSubject{v}
+		return vaultSubject{p.vault(t, e, 1<<20)}
 	}}
 )
+
+// vault opens the vault of the place, as a process of its own would that keeps texts of so many bytes.
+func (p *place) vault(t *testing.T, e Engine, texts int64) *repo.Vault {
+	t.Helper()
+	v, err := repo.NewVault(repo.VaultOptions{
+		Name: "v", Part: Part, Table: e.Table, Bucket: e.Bucket,
+		Texts: repo.NewTexts(texts), Now: p.clock.Now,
+	})
+	require.NoError(t, err)
+	return v
+}
