@@ -1,0 +1,156 @@
+package repo_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+var update = flag.Bool("update", false, "write the stored vault anew")
+
+// storedVault is a vault as the first release stored it.
+const storedVault = "testdata/vault-1.json"
+
+// A storage is everything that is stored of a vault, and what the vault said then.
+type storage struct {
+	Now     time.Time         `json:"now"`
+	Items   map[string][]byte `json:"items"`
+	Objects map[string][]byte `json:"objects"`
+	Told    string            `json:"told"`
+}
+
+// TestAStoredVault holds that a vault which an earlier release stored is read as it was: what is in its
+// table, in segments, in images and in payload objects. If this fails, the format of one of them has changed,
+// and readers of the one before are to be kept: nobody's vault is written anew.
+func TestAStoredVault(t *testing.T) {
+	if *update {
+		data, err := json.MarshalIndent(store1(t), "", " ")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(storedVault, append(data, '\n'), 0o644))
+	}
+	data, err := os.ReadFile(storedVault)
+	require.NoError(t, err)
+	var stored storage
+	require.NoError(t, json.Unmarshal(data, &stored))
+	s := newShelf(t)
+	s.restore(t, &stored)
+
+	v := s.open(t)
+	require.Equal(t, stored.Told, plainly(t, v), "from the image")
+	_, err = v.Verify(t.Context(), nil)
+	require.NoError(t, err)
+	for _, key := range []string{"old", "new"} {
+		call := caller()
+		call.Key = key
+		r, err := v.Update(t.Context(), call, edits(edit{key + ".md", key}))
+		require.NoError(t, err)
+		require.NotNil(t, r.Replayed, "the key %q", key)
+	}
+	fromImage := told(t, v)
+	for _, key := range s.objects(t, "image/") {
+		require.NoError(t, s.Bucket.Delete(t.Context(), key))
+	}
+	v = s.open(t)
+	require.Equal(t, stored.Told, plainly(t, v), "from segments")
+	require.True(t, fromImage == told(t, v))
+	change(t, v, edit{"log.md", "it goes on"})
+	s.vault = v
+	s.empty(t)
+	require.True(t, told(t, v) == told(t, s.open(t)))
+}
+
+// restore puts in the place of what is stored what was stored once.
+func (s *shelf) restore(t *testing.T, stored *storage) {
+	t.Helper()
+	for it, err := range s.Table.Query(t.Context(), "v", "", "~") {
+		require.NoError(t, err)
+		require.NoError(t, s.Table.Commit(t.Context(), table.Remove(it.Key)))
+	}
+	for sort, data := range stored.Items {
+		k := table.Key{Part: "v", Sort: sort}
+		require.NoError(t, s.Table.Commit(t.Context(), table.Create(table.Item{Key: k, Data: data})))
+	}
+	for key, data := range stored.Objects {
+		_, err := s.Bucket.Put(t.Context(), key, data, blob.Always)
+		require.NoError(t, err)
+	}
+	s.clock.Move(stored.Now.Sub(s.clock.Now()))
+}
+
+// store1 makes a vault of everything that a log can hold: the first part of it in segments, with an image
+// behind it, and the rest in the table.
+func store1(t *testing.T) storage {
+	t.Helper()
+	s := newShelf(t)
+	keyed := func(key string) {
+		call := caller()
+		call.Key = key
+		_, err := s.vault.Update(t.Context(), call, edits(edit{key + ".md", key}))
+		require.NoError(t, err)
+	}
+	part := func(key string) {
+		s.write(t, 8)
+		keyed(key)
+		s.together(t, 3)
+		change(t, s.vault, edit{"n1.md", ""})
+		change(t, s.vault, edit{"schema.yaml", fmt.Sprintf(
+			"version: 2\ntraits:\n  due:\n    type: date\n  %s:\n    type: string\n", key)})
+		for _, status := range []repo.Status{repo.Trashed, repo.Active} {
+			require.NoError(t, s.vault.SetStatus(t.Context(), caller(), status))
+		}
+	}
+	part("old")
+	s.empty(t)
+	s.write(t, 1)
+	part("new")
+	change(t, s.vault, edit{"large.md", noise(24 << 10)}, edit{"small.md", "beside it"})
+	change(t, s.vault, edit{"log.md", "the last"})
+	all := storage{Now: s.clock.Now().UTC(), Items: map[string][]byte{}, Objects: map[string][]byte{}}
+	all.Told = plainly(t, s.vault)
+	for it, err := range s.Table.Query(t.Context(), "v", "", "~") {
+		require.NoError(t, err)
+		all.Items[it.Sort] = it.Data
+	}
+	for _, key := range s.objects(t, "") {
+		data, _, err := s.Bucket.Get(t.Context(), key, 0, -1)
+		require.NoError(t, err)
+		all.Objects[key] = data
+	}
+	return all
+}
+
+// plainly is all that a vault says, in words that no format changes.
+func plainly(t *testing.T, v *repo.Vault) string {
+	t.Helper()
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	var b strings.Builder
+	n := idx.Totals()
+	fmt.Fprintf(&b, "%d %v %d %d\n", idx.Version(), idx.Time().UTC(), n.Notes, n.Traits)
+	for f := range idx.Files() {
+		text, err := v.Text(t.Context(), f.Body)
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "%s v%d %s\n", f.Path, f.Version, text)
+		for r, err := range v.Revisions(t.Context(), f.Path, f.Version) {
+			require.NoError(t, err)
+			fmt.Fprintf(&b, " v%d %v %s\n", r.Seq, r.Time.UTC(), r.Who)
+		}
+	}
+	for lines, err := range v.AuditLog(t.Context()) {
+		require.NoError(t, err)
+		b.Write(lines)
+	}
+	words := slices.Concat(found(t, v, "line"), found(t, v, "commit"))
+	return b.String() + strings.Join(words, "\n")
+}
