@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -526,4 +527,52 @@ func TestAsOfAMonth(t *testing.T) {
 		require.True(t, want == string(idx.AppendImage(nil)), "v%d", version)
 	}
 	require.Equal(t, 7, read, "the first segment ends with the first image")
+}
+
+// TestWhenFoldingIsDue holds that nothing is folded before 500 commits, unless they are 1 MB, and that an
+// image which another has superseded stays for an hour.
+func TestWhenFoldingIsDue(t *testing.T) {
+	s := newShelf(t)
+	pass := func() {
+		require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	}
+	s.write(t, 498)
+	pass()
+	require.Empty(t, s.objects(t, "segment/"))
+	require.Empty(t, s.objects(t, "image/"))
+	s.write(t, 1)
+	pass()
+	require.Equal(t, []string{"segment/000000000001"}, s.objects(t, "segment/"))
+	require.Len(t, s.objects(t, "image/"), 1, "the first of its month")
+	for n := range 2 {
+		s.fill(t, 100)
+		pass()
+		require.Len(t, s.objects(t, "segment/"), n+2)
+		require.Len(t, s.objects(t, "image/"), n+2)
+	}
+	s.clock.Move(time.Hour - time.Second)
+	pass()
+	require.Len(t, s.objects(t, "image/"), 3)
+	s.clock.Move(time.Second)
+	pass()
+	require.Len(t, s.objects(t, "image/"), 2, "the first of the month, and the one in force")
+}
+
+// TestKeeper holds that a vault which is kept folds by itself, also what is due when it is closed.
+func TestKeeper(t *testing.T) {
+	s := newShelf(t)
+	k := s.vault.Keep(repo.KeeperOptions{Log: slog.New(slog.DiscardHandler)})
+	s.write(t, 500)
+	folded := func() uint64 {
+		c, err := s.open(t).Control(t.Context())
+		require.NoError(t, err)
+		return c.Cursors["segments"].Seq
+	}
+	require.Eventually(t, func() bool { return folded() >= 500 }, time.Minute, 10*time.Millisecond)
+	k.Close()
+	k.Close()
+	late := s.vault.Keep(repo.KeeperOptions{Log: slog.New(slog.DiscardHandler)})
+	s.write(t, 500)
+	late.Close()
+	require.GreaterOrEqual(t, folded(), uint64(1000))
 }
