@@ -48,13 +48,14 @@ func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[
 	return l.empty(), base{}, false
 }
 
-// leap brings a head that is far behind a tail forward. It reports whether the tail is of no use any
-// more, because the head has gone on, or the runs between have left the table.
+// leap brings a head that is far behind a tail, or before a gap in it, forward. It reports whether the tail
+// is of no use any more, because the head has gone on, or the runs between have left the table.
 func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) {
 	if l.opt.Imaging == nil {
 		return false, nil
 	}
-	if t.ended && t.control.Low <= after {
+	missing, gap := t.gap(after)
+	if t.ended && t.control.Low <= after && !gap {
 		return false, nil
 	}
 	c := t.control
@@ -64,16 +65,19 @@ func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) 
 			return false, err
 		}
 	}
-	_, gap := t.gap(after)
 	long := !t.ended && t.size >= longTail && l.opt.Untold != nil
 	joins := c.Low <= after
 	if joins && !gap && !long {
 		return false, nil
 	}
-	if joins {
-		after = max(after, t.last())
+	beyond := after
+	switch {
+	case joins && gap:
+		beyond = missing - 1
+	case joins:
+		beyond = max(after, t.last())
 	}
-	if l.toImage(ctx, c, after) {
+	if l.toImage(ctx, c, beyond) {
 		return true, nil
 	}
 	if joins {

@@ -1,0 +1,178 @@
+package repo_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// A watched table looks at the log before each Commit.
+type watched struct {
+	table.Table
+	before func(ops []table.Op)
+}
+
+// Commit implements table.Table.
+func (w watched) Commit(ctx context.Context, ops ...table.Op) error {
+	w.before(ops)
+	return w.Table.Commit(ctx, ops...)
+}
+
+// TestTheLowMarkRisesFirst holds that no item leaves the table before an hour is over, nor while the
+// control item says that it is there.
+func TestTheLowMarkRisesFirst(t *testing.T) {
+	s := newShelf(t)
+	removed := 0
+	folder := *s
+	folder.Table = watched{s.Table, func(ops []table.Op) {
+		c, err := s.vault.Control(t.Context())
+		require.NoError(t, err)
+		for _, op := range ops {
+			if seq, ok := strings.CutPrefix(op.Item.Sort, "log/0"); ok && op.Item.Data == nil {
+				removed++
+				require.LessOrEqual(t, "0"+seq, fmt.Sprintf("%012d", c.Low))
+			}
+		}
+	}}
+	s.write(t, 150)
+	v := folder.open(t)
+	pass := func() { require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true})) }
+	pass()
+	s.clock.Move(time.Hour - time.Second)
+	pass()
+	require.Len(t, s.items(t), 151)
+	require.Zero(t, removed)
+	s.clock.Move(time.Second)
+	pass()
+	require.Empty(t, s.items(t))
+	require.Equal(t, 151, removed)
+}
+
+// TestAnImageGoesForward holds that a process which comes late with an image does not put it in the place
+// of a newer one, and that to name the same one twice is no write.
+func TestAnImageGoesForward(t *testing.T) {
+	s := newShelf(t)
+	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	control := func() repo.Control {
+		c, err := s.vault.Control(t.Context())
+		require.NoError(t, err)
+		return c
+	}
+	s.write(t, 5)
+	late, same := s.open(t), s.open(t)
+	require.NoError(t, late.Fold(t.Context(), f), "it waits with the image of v6")
+	s.write(t, 5)
+	require.NoError(t, s.vault.Fold(t.Context(), f))
+	require.NoError(t, same.Fold(t.Context(), f), "both wait with the image of v11")
+	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 11}))
+	require.NoError(t, s.vault.Fold(t.Context(), f))
+	require.EqualValues(t, 11, control().Image.Seq)
+	before := control()
+	require.NoError(t, same.Fold(t.Context(), f))
+	require.Equal(t, before, control(), "no progress, no write")
+	require.NoError(t, late.Fold(t.Context(), f))
+	require.EqualValues(t, 11, control().Image.Seq)
+	require.Equal(t, before, control(), "no way back")
+}
+
+// TestFoldedBetweenRuns holds that images and segments end where a run ends, though a consumer has come
+// to the middle of one (log.md §3).
+func TestFoldedBetweenRuns(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 3) // up to v4
+	s.together(t, 4)
+	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	for at := uint64(5); at <= 9; at++ {
+		require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: at}))
+		v := s.open(t)
+		require.NoError(t, v.Fold(t.Context(), f))
+		s.clock.Move(2 * time.Hour)
+		require.NoError(t, v.Fold(t.Context(), f))
+		c, err := s.vault.Control(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 9, c.Cursors["segments"].Seq)
+		require.Equal(t, at == 9, c.Image != nil, "at v%d", at)
+		require.Equal(t, at == 9, len(s.items(t)) == 0, "at v%d", at)
+		require.True(t, told(t, s.vault) == told(t, s.open(t)))
+	}
+}
+
+// together makes two runs: one of one commit, and one of n.
+func (s *shelf) together(t *testing.T, n int) {
+	t.Helper()
+	g := newGate(s.Table)
+	other := *s
+	other.Table = g
+	v, done := other.open(t), make(chan error, n+1)
+	write := func(i int) {
+		_, err := v.Update(t.Context(), caller(),
+			edits(edit{fmt.Sprintf("t%d.md", i), "text"}, edit{"log.md", fmt.Sprintf("together %d", i)}))
+		done <- err
+	}
+	go write(0)
+	<-g.entered
+	for i := range n {
+		go write(i + 1)
+	}
+	queued(t, v, n)
+	g.open()
+	for range n + 1 {
+		require.NoError(t, <-done)
+	}
+}
+
+// TestWhenFoldingIsDue holds that nothing is folded before 500 commits, unless they are 1 MB, and that an
+// image which another has superseded stays for an hour.
+func TestWhenFoldingIsDue(t *testing.T) {
+	s := newShelf(t)
+	pass := func() {
+		require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	}
+	s.write(t, 498)
+	pass()
+	require.Empty(t, s.objects(t, "segment/"))
+	require.Empty(t, s.objects(t, "image/"))
+	s.write(t, 1)
+	pass()
+	require.Equal(t, []string{"segment/000000000001"}, s.objects(t, "segment/"))
+	require.Len(t, s.objects(t, "image/"), 1, "the first of its month")
+	for n := range 2 {
+		s.fill(t, 100)
+		pass()
+		require.Len(t, s.objects(t, "segment/"), n+2)
+		require.Len(t, s.objects(t, "image/"), n+2)
+	}
+	s.clock.Move(time.Hour - time.Second)
+	pass()
+	require.Len(t, s.objects(t, "image/"), 3)
+	s.clock.Move(time.Second)
+	pass()
+	require.Len(t, s.objects(t, "image/"), 2, "the first of the month, and the one in force")
+}
+
+// TestKeeper holds that a vault which is kept folds by itself, also what is due when it is closed.
+func TestKeeper(t *testing.T) {
+	s := newShelf(t)
+	k := s.vault.Keep(repo.KeeperOptions{Log: slog.New(slog.DiscardHandler)})
+	s.write(t, 500)
+	folded := func() uint64 {
+		c, err := s.open(t).Control(t.Context())
+		require.NoError(t, err)
+		return c.Cursors["segments"].Seq
+	}
+	require.Eventually(t, func() bool { return folded() >= 500 }, time.Minute, 10*time.Millisecond)
+	k.Close()
+	k.Close()
+	late := s.vault.Keep(repo.KeeperOptions{Log: slog.New(slog.DiscardHandler)})
+	s.write(t, 500)
+	late.Close()
+	require.GreaterOrEqual(t, folded(), uint64(1000))
+}
