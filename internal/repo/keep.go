@@ -113,14 +113,15 @@ func (k *Keeper) run() {
 	often, seldom := time.NewTicker(foldEvery), time.NewTicker(sweepEvery)
 	defer often.Stop()
 	defer seldom.Stop()
+	failed := false
 	for {
 		select {
 		case <-often.C:
-			if k.vault.foldDue(k.opt.Folding) {
-				k.fold()
+			if !failed && k.vault.foldDue(k.opt.Folding) {
+				failed = !k.fold()
 			}
 		case <-seldom.C:
-			k.fold()
+			failed = !k.fold()
 		case <-k.stop:
 			if k.vault.foldDue(k.opt.Folding) {
 				k.fold()
@@ -130,13 +131,17 @@ func (k *Keeper) run() {
 	}
 }
 
-// fold makes one pass. What fails is tried again with the next one.
-func (k *Keeper) fold() {
+// fold makes one pass, and reports whether nothing failed in it. What did is tried again within a minute,
+// and not at once: a disk that is full stays so for a while, and each try makes an image first, and takes
+// the last room from those who write.
+func (k *Keeper) fold() bool {
 	ctx := context.Background()
-	if err := k.vault.Fold(ctx, k.opt.Folding); err != nil {
+	err := k.vault.Fold(ctx, k.opt.Folding)
+	if err != nil {
 		k.opt.Log.ErrorContext(ctx, "the log could not be folded",
 			slog.String("vault", k.vault.Name), slog.Any("cause", err))
 	}
+	return err == nil
 }
 
 // foldDue reports whether a pass has something to do, as far as is known without asking.
