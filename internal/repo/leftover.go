@@ -31,7 +31,7 @@ func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 			return l.namesPayload(ctx, c, key)
 		}),
 		l.sweepObjects(ctx, imagePrefix, now, func(key string) (bool, error) {
-			return c.namesImage(key), nil
+			return c.namesImage(key) || l.publisher.waitsFor(key), nil
 		}),
 		l.removeItems(ctx, c.Low),
 	)

@@ -176,3 +176,27 @@ func TestKeeper(t *testing.T) {
 	late.Close()
 	require.GreaterOrEqual(t, folded(), uint64(1000))
 }
+
+// TestAnImageThatWaitsLong holds that an image stays which is named only days later, for somebody who follows
+// the log could not go on.
+func TestAnImageThatWaitsLong(t *testing.T) {
+	s := newShelf(t)
+	s.clock.Move(time.Since(s.clock.Now())) // objects have the time of the file system
+	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	pass := func() { require.NoError(t, s.vault.Fold(t.Context(), f)) }
+	follow := func(seq uint64) {
+		require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: seq}))
+		pass()
+	}
+	s.write(t, 5)
+	follow(6)
+	s.write(t, 5)
+	pass()
+	s.clock.Move(25 * time.Hour)
+	pass()
+	follow(11)
+	c, err := s.vault.Control(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 11, c.Image.Seq)
+	require.Contains(t, s.objects(t, "image/"), "image/1/000000000011")
+}

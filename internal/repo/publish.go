@@ -26,6 +26,9 @@ type publisher struct {
 	at      time.Time // when it was put
 }
 
+// waitsFor reports whether an image is there that is still to be named.
+func (p *publisher) waitsFor(key string) bool { return p.waiting != nil && p.waiting.key() == key }
+
 // imageDue reports whether an image is due: 500 commits or 1 MB behind the one in force, and a tenth
 // of its size, or some minutes after the last one (log.md §4).
 func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
