@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -32,7 +33,8 @@ type examined struct {
 
 // vaultChecks are what a vault is examined for, in order. A new one is a function and a line here.
 var vaultChecks = []func(context.Context, *examined) []Finding{
-	checkChain, checkPayloads, checkSegments, checkImage, checkCursors, checkFiles, checkNotes,
+	checkChain, checkPayloads, checkSegments, checkImage, checkCursors, checkClock,
+	checkFiles, checkNotes,
 }
 
 // Examine looks a vault over and says what it found. It changes nothing, and needs nobody to have the
@@ -169,6 +171,22 @@ func checkCursors(_ context.Context, e *examined) []Finding {
 		}
 	}
 	return all
+}
+
+// mostAhead is how far the log may be ahead of the clock before that is worth a word.
+const mostAhead = 5 * time.Minute
+
+// checkClock tells of a log whose newest version has a time that is yet to come, for some clock was
+// ahead: times never go back.
+func checkClock(_ context.Context, e *examined) []Finding {
+	const check = "clock"
+	if e.head.Time.Sub(e.vault.Now()) <= mostAhead {
+		return []Finding{Good(check, "no version has a time to come")}
+	}
+	return []Finding{Warning(check, fmt.Sprintf("%s is of %s, which is to come: until then each version "+
+		"gets that time, and today is that day", Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
+		"set the clock of this machine if it is behind; if one was ahead, name the day until then: "+
+			"rookery add --to YYYY-MM-DD")}
 }
 
 // checkFiles tells what the control item knows of the files that people see.

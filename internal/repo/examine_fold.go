@@ -20,8 +20,11 @@ func checkSegments(ctx context.Context, e *examined) []Finding {
 		if errors.Is(err, errNoSegment) {
 			err = damaged(seq, err)
 		}
-		if err != nil {
+		if fault.Is(err, fault.IndexError) {
 			return []Finding{Failure(check, err, fromBackup)}
+		}
+		if err != nil {
+			return []Finding{Failure(check, err, "")}
 		}
 		seq = d.Last + 1
 	}

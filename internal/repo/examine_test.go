@@ -3,9 +3,12 @@ package repo_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -170,4 +173,62 @@ func TestPayloadInSegment(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestExamineClock holds that the doctor tells of versions whose time is to come, as one that a clock which
+// was ahead has made.
+func TestExamineClock(t *testing.T) {
+	e, w := engine(t), &watch{time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)}
+	v := watchedVault(t, e, w, nil)
+	require.NoError(t, v.Create(t.Context(), caller(), nil))
+	change(t, v, edit{"a.md", "now"})
+	clock := func() repo.Finding {
+		for _, f := range v.Examine(t.Context(), repo.Examination{}) {
+			if f.Check == "clock" {
+				return f
+			}
+		}
+		return repo.Finding{}
+	}
+	require.Equal(t, repo.Healthy, clock().State)
+	w.now = w.now.AddDate(0, 1, 0)
+	change(t, v, edit{"a.md", "a month ahead"})
+	require.Equal(t, repo.Healthy, clock().State)
+	w.now = w.now.AddDate(0, -1, 0)
+	require.Equal(t, repo.Worrying, clock().State)
+	require.Contains(t, clock().Message, "v3 is of 2026-04-02T10:00:00Z, which is to come")
+	w.now = w.now.AddDate(0, 1, 0).Add(-5 * time.Minute)
+	require.Equal(t, repo.Healthy, clock().State)
+}
+
+// unreadable is a bucket whose segments cannot be read.
+type unreadable struct{ blob.Bucket }
+
+func (u unreadable) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
+	if strings.HasPrefix(key, "segment/") {
+		return nil, "", errors.New("permission denied")
+	}
+	return u.Bucket.Get(ctx, key, off, n)
+}
+
+// TestExamineUnreadable holds that the doctor says why a segment cannot be read, and takes one that is there
+// for no damage.
+func TestExamineUnreadable(t *testing.T) {
+	e, _ := folded(t)
+	v, err := repo.NewVault(repo.VaultOptions{
+		Name: "team", Part: "v", Table: e.Table, Bucket: unreadable{e.Bucket},
+		Texts: repo.NewTexts(1 << 20), Now: repotest.NewClock().Now,
+	})
+	require.NoError(t, err)
+	told := 0
+	for _, f := range v.Examine(t.Context(), repo.Examination{}) {
+		if f.Check != "chain" && f.Check != "segments" {
+			continue
+		}
+		told++
+		require.Equal(t, fault.Unavailable, f.Code, "%+v", f)
+		require.Contains(t, f.Message, "permission denied")
+		require.NotContains(t, f.Fix, "backup")
+	}
+	require.Equal(t, 2, told)
 }

@@ -44,8 +44,13 @@ func Skipped(check, why, fix string) Finding {
 func Failure(check string, err error, fix string) Finding {
 	f := fault.Of(err)
 	message := f.Message
-	if f.Code == fault.Internal && f.Unwrap() != nil {
-		message = f.Unwrap().Error() // a doctor is asked by the owner of the data
+	if cause := f.Unwrap(); cause != nil { // a doctor is asked by the owner of the data
+		switch f.Code {
+		case fault.Internal:
+			message = cause.Error()
+		case fault.Unavailable:
+			message += ": " + cause.Error()
+		}
 	}
 	if fix == "" && len(f.Fixes) > 0 {
 		fix = f.Fixes[0]
