@@ -16,7 +16,7 @@ import (
 var _ table.Checker = (*Table)(nil)
 
 // ErrDamaged says that a file is no whole database.
-var ErrDamaged = errors.New("the database is damaged")
+var ErrDamaged = table.ErrDamaged
 
 // Look opens a database to read from it, and changes nothing: a Commit fails. There must be one. It is
 // ErrLocked while another process holds the database, unless that only looks, too; ErrFormat as in Open;

@@ -78,3 +78,27 @@ func TestOpenDamagedDatabase(t *testing.T) {
 		})
 	}
 }
+
+// TestDamagedPage holds that whoever meets a damaged page of the database is told so, and not to try
+// again in a second, and that the process goes on.
+func TestDamagedPage(t *testing.T) {
+	dir := history(t)
+	file := filepath.Join(dir, "rookery.db")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for at := 0; at < len(data); at += 4096 {
+		if page := data[at : at+4096]; bytes.Contains(page, []byte(`"tool":"raven_add"`)) {
+			clear(page[:16])
+		}
+	}
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir})
+	if err == nil {
+		_, err = call(t.Context(), local{app}, "raven_read", args{"path": "a.md"})
+		require.NoError(t, app.Close())
+	}
+	f := fault.Of(err)
+	require.Equal(t, fault.IndexError, f.Code, "%v", err)
+	require.Equal(t, "the database is damaged", f.Message)
+	require.Equal(t, []string{"rookery doctor"}, f.Fixes)
+}

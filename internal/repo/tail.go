@@ -108,8 +108,12 @@ func (l *Log[S]) read(it table.Item) (*run, error) {
 	return r, nil
 }
 
-// unreadable is the fault of a tail that cannot be read.
+// unreadable is the fault of a tail that cannot be read: just now, or because the table is damaged.
 func unreadable(err error) error {
+	if errors.Is(err, table.ErrDamaged) {
+		return fault.New(fault.IndexError, "the database is damaged").
+			Fix("rookery doctor").Because(fmt.Errorf("read the tail: %w", err))
+	}
 	return fault.New(fault.Unavailable, "the newest state cannot be read just now").
 		After(time.Second).Because(fmt.Errorf("read the tail: %w", err))
 }

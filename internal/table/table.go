@@ -63,6 +63,7 @@ type Table interface {
 var (
 	ErrNotFound = errors.New("no such item")
 	ErrLimit    = errors.New("over a limit of the table")
+	ErrDamaged  = errors.New("the database is damaged") // what is asked for cannot be read any more
 )
 
 // A Conflict says which operation of a Commit did not hold, and against what.
