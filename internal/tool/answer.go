@@ -82,10 +82,12 @@ func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	return Marshal(wrap(r, f))
 }
 
-// failure classifies an error, and logs it if it is ours.
+// failure classifies an error, and logs it if it is ours. What was classified when the time was up stays,
+// for it may say whether anything was written.
 func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault.Fault {
 	switch ended := ctx.Err(); {
-	case ended == nil:
+	case ended == nil, fault.Is(err, fault.Unavailable), fault.Is(err, fault.StorageError),
+		fault.Is(err, fault.IndexBusy):
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fault.New(fault.Unavailable, "the call did not end in time").Because(err)
 	case errors.Is(err, context.Canceled):

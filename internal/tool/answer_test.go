@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,4 +71,31 @@ func TestCallerThatLeaves(t *testing.T) {
 	_, logged, err = invoked(t.Context(), t, func(context.Context) error { return context.Canceled })
 	require.True(t, fault.Is(err, fault.Internal), "nobody has left")
 	require.NotEmpty(t, logged)
+}
+
+// TestTimeIsUp covers that a call whose time is up says so, and that who knows what became of it is
+// heard: whether nothing was written, or how to repeat it safely.
+func TestTimeIsUp(t *testing.T) {
+	for _, c := range []struct {
+		says *fault.Fault
+		want string
+	}{
+		{nil, "the call did not end in time"},
+		{fault.New(fault.IndexError, "not read"), "the call did not end in time"},
+		{fault.New(fault.Unavailable, "outcome unknown"), "outcome unknown"},
+		{fault.New(fault.StorageError, "no room"), "no room"},
+		{fault.New(fault.IndexBusy, "nothing was written"), "nothing was written"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+		defer cancel()
+		<-ctx.Done()
+		_, _, err := invoked(ctx, t, func(ctx context.Context) error {
+			if c.says == nil {
+				return ctx.Err()
+			}
+			return c.says.Because(ctx.Err())
+		})
+		require.Equal(t, c.want, fault.Of(err).Message)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
 }
