@@ -212,7 +212,7 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 	s.write(t, first-3)
 	g := newGate(s.Table)
 	other := *s
-	other.Engine.Table = g
+	other.Table = g
 	v := other.open(t)
 	var calls sync.WaitGroup
 	calls.Go(func() { change(t, v, edit{"first.md", "first"}) })
@@ -245,7 +245,7 @@ func TestStrayRunBeforeALongTail(t *testing.T) {
 	require.NoError(t, err)
 	kept := &keeper{Table: s.Table}
 	other := *s
-	other.Engine.Table = kept
+	other.Table = kept
 	ctx, cancel := context.WithCancel(t.Context())
 	kept.kept = cancel
 	_, err = other.open(t).Update(ctx, caller(), edits(edit{"stray.md", "stray"}))

@@ -43,7 +43,7 @@ func describe(x *index.Index) string {
 			fmt.Fprintln(&b, "\tsection", s.Slug, s.Type, s.Fields, s.Line, *s.Times)
 		}
 		for _, t := range n.Annotations {
-			fmt.Fprintln(&b, "\ttrait", t.ID, t.Type, t.Raw, t.Defined, t.Place.Line, t.Times)
+			fmt.Fprintln(&b, "\ttrait", t.ID, t.Type, t.Raw, t.Defined, t.Line, t.Times)
 		}
 		for _, r := range n.Refs {
 			fmt.Fprintln(&b, "\tref", r.Target, r.Line, r.Position, x.Resolve(r.Target).ID)
