@@ -61,7 +61,7 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	}
 	cursor, erased := c.Cursors[segmentsCursor].Seq, c.Erased
 	for {
-		w, err := l.nextSegment(ctx, cursor)
+		w, err := l.nextSegment(ctx, cursor, maxSeq)
 		if fault.Is(err, fault.IndexError) {
 			if now, _ := l.folded(ctx); now > cursor { // another folded it, and it left the table
 				cursor = now
@@ -112,12 +112,14 @@ func (l *Log[S]) segmentThere(ctx context.Context, seq, erased uint64) error {
 	return err
 }
 
-// nextSegment collects the runs behind a commit, as many as a segment holds. A run that does not join
+// nextSegment collects the runs behind a commit, up to another, as many as a segment holds. A run that does not join
 // the one before is in none: it is INDEX_ERROR.
-func (l *Log[S]) nextSegment(ctx context.Context, after uint64) (*segmentWriter, error) {
+func (l *Log[S]) nextSegment(
+	ctx context.Context, after, upTo uint64,
+) (*segmentWriter, error) {
 	w := &segmentWriter{}
 	for it, err := range l.opt.Table.Query(
-		ctx, l.opt.Part, runKey(after+1), runKey(maxSeq)) {
+		ctx, l.opt.Part, runKey(after+1), runKey(upTo)) {
 		if err != nil {
 			return nil, unreadable(err)
 		}

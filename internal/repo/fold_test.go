@@ -378,6 +378,32 @@ func TestLeftoverPayloads(t *testing.T) {
 	require.True(t, want == told(t, s.open(t)))
 }
 
+// A segment that is gone before its items are is not missed, and is put again before they go.
+func TestSegmentLostEarly(t *testing.T) {
+	s := newShelf(t)
+	for range 3 {
+		s.write(t, 8)
+		s.fold(t)
+	}
+	want := told(t, s.vault)
+	segments := s.objects(t, "segment/")
+	require.Len(t, segments, 3)
+	for _, lost := range [][]string{segments[1:2], segments} {
+		for _, key := range append(lost, s.objects(t, "image/")...) {
+			require.NoError(t, s.Bucket.Delete(t.Context(), key))
+		}
+		v := s.open(t)
+		require.True(t, want == told(t, v))
+		_, err := v.Rebuild(t.Context(), true)
+		require.NoError(t, err)
+	}
+	s.vault = s.open(t)
+	s.empty(t)
+	require.NotEmpty(t, s.objects(t, "segment/"))
+	require.True(t, want == told(t, s.vault))
+	require.True(t, want == told(t, s.open(t)))
+}
+
 // Twice the same pass does nothing, and several processes may fold at once.
 func TestFoldingAtOnce(t *testing.T) {
 	s := newShelf(t)

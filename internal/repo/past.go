@@ -97,11 +97,15 @@ func (s Searchable) size() int64 {
 	return size
 }
 
-// forget drops a state.
+// forget drops a state that nobody asked for, and gives back what a large one held: the collector may
+// not look for a long time.
 func (p *Pasts) forget(gone *past) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.kept = slices.DeleteFunc(p.kept, func(s *past) bool { return s == gone })
+	p.mu.Unlock()
+	if gone.size > manyRead {
+		debug.FreeOSMemory()
+	}
 }
 
 // dropAll forgets all states of a vault.

@@ -127,6 +127,18 @@ func (s *segments) known(ctx context.Context, seq uint64) (*directory, error) {
 	return d, nil
 }
 
+// next is the commit that the first of the known segments behind one begins with.
+func (s *segments) next(seq uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, first := range s.firsts {
+		if first > seq {
+			return first
+		}
+	}
+	return maxSeq + 1
+}
+
 // list reads the names. The caller holds mu.
 func (s *segments) list(ctx context.Context) error {
 	var firsts []uint64

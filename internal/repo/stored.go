@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"rookery/internal/fault"
 	"rookery/internal/table"
 )
 
@@ -21,6 +22,10 @@ func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error]
 				return
 			}
 			for r, err := range l.segments.from(ctx, from, folded) {
+				if l.stillInTable(ctx, from, err) {
+					folded = from - 1
+					break
+				}
 				if !yield(r, l.orErased(ctx, err)) || err != nil {
 					return
 				}
@@ -37,6 +42,16 @@ func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error]
 			from, missed = next, next
 		}
 	}
+}
+
+// stillInTable reports whether the runs that a segment should hold from a commit on, and does not, have
+// not left the table yet.
+func (l *Log[S]) stillInTable(ctx context.Context, seq uint64, err error) bool {
+	if !fault.Is(err, fault.IndexError) {
+		return false
+	}
+	c, err := l.Control(ctx)
+	return err == nil && c.Low < seq
 }
 
 // errGap says that runs are missing, and that later ones are there.

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"rookery/internal/table"
@@ -13,6 +14,9 @@ func (l *Log[S]) trim(ctx context.Context, f Folding) error {
 	now, low, risen := l.opt.Now().UTC(), uint64(0), false
 	if known := l.head.Load().control; !known.trims(f, now) {
 		return nil
+	}
+	if err := l.secure(ctx, now); err != nil {
+		return err
 	}
 	err := l.Change(ctx, func(c *Control) bool {
 		marked := c.mark(f, now)
@@ -27,6 +31,41 @@ func (l *Log[S]) trim(ctx context.Context, f Folding) error {
 		return err
 	}
 	return l.removeItems(ctx, low)
+}
+
+// secure looks whether segments hold the runs that are about to leave the table, and puts those again
+// that are gone: somebody may have taken a file away.
+func (l *Log[S]) secure(ctx context.Context, now time.Time) error {
+	c := l.head.Load().control
+	upTo := c.Low
+	for _, m := range c.Passed {
+		if now.Sub(m.At) >= itemLife {
+			upTo = m.Seq
+		}
+	}
+	if upTo > c.Low {
+		l.segments.forget()
+	}
+	for seq := c.Low + 1; seq <= upTo; {
+		d, err := l.segments.holding(ctx, seq)
+		if err != nil && !errors.Is(err, errNoSegment) {
+			return err
+		}
+		if err == nil {
+			seq = d.Last + 1
+			continue
+		}
+		w, err := l.nextSegment(ctx, seq-1, l.segments.next(seq)-1)
+		if err != nil || w.commits() == 0 {
+			return errors.Join(err, errNoSegment)
+		}
+		last, err := l.putSegment(ctx, w)
+		if err != nil {
+			return err
+		}
+		seq = last + 1
+	}
+	return nil
 }
 
 // trims reports whether there is something to note down, or a note is old enough.
