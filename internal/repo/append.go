@@ -118,6 +118,7 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run
 	packed, size := l.code.pack(r.parts)
 	r.Size = size
 	if len(packed) > inItem {
+		r.stored = len(packed)
 		r.Object = fmt.Sprintf("payload/%012d-%s.zst", r.First, r.Commits[0].Call)
 		if _, err := l.opt.Bucket.Put(ctx, r.Object, packed, blob.Always); err != nil {
 			return nil, notWritten(err)
@@ -130,6 +131,7 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run
 	if !m.send() {
 		return nil, errAgain
 	}
+	r.stored += len(data)
 	it := table.Item{Key: table.Key{Part: l.opt.Part, Sort: runKey(r.First)}, Data: data}
 	return r, l.insist(ctx, r, it, start)
 }

@@ -97,7 +97,7 @@ func readItem(data []byte) (r *run, inline []byte, err error) {
 	if n <= 0 || size > uint64(len(data)-n) {
 		return nil, nil, fmt.Errorf("a run is cut off")
 	}
-	r = &run{raw: data[n : n+int(size)]}
+	r = &run{raw: data[n : n+int(size)], stored: len(data)}
 	if err := json.Unmarshal(r.raw, &r.header); err != nil {
 		return nil, nil, fmt.Errorf("decode a header: %w", err)
 	}

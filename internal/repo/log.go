@@ -97,7 +97,7 @@ type head[S any] struct {
 	hash    []byte    // of the last header
 	status  Status
 	control Control
-	weight  int64 // bytes of the runs since this process began, about
+	weight  int64 // bytes of the runs, as they are stored, since this process began
 }
 
 // errFormat says that a run was written by a later release than ours.
@@ -278,7 +278,7 @@ func (l *Log[S]) fold(h head[S], r *run) (head[S], error) {
 // pass counts a run that the head has taken.
 func (h *head[S]) pass(r *run) {
 	h.hash = r.hash()
-	h.weight += int64(len(r.raw) + r.Size)
+	h.weight += int64(r.stored)
 }
 
 // take makes a commit known: its key, and whoever follows the log.
@@ -296,6 +296,7 @@ func (l *Log[S]) load(ctx context.Context, r *run) error {
 	packed, err := l.payload(ctx, r)
 	if err == nil {
 		if r.parts, err = l.code.unpack(packed); err == nil {
+			r.stored += len(packed)
 			return nil
 		}
 		err = damaged(r.First, err)

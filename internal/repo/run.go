@@ -22,8 +22,9 @@ const format = 1
 // (log.md §2.7).
 type run struct {
 	header
-	raw   []byte // the header as it is stored; its hash is the next header's Prev
-	parts []part
+	raw    []byte // the header as it is stored; its hash is the next header's Prev
+	parts  []part
+	stored int // bytes of the run as it is stored; of a payload that is an object, once it was loaded
 }
 
 type header struct {
