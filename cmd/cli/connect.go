@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"rookery/internal/auth"
 	"rookery/internal/clitool"
 	"rookery/internal/fault"
@@ -60,6 +62,20 @@ func client(t clitool.Target, server string) tool.Invoker {
 	return &httptool.Client{
 		Base: server, Token: t.Token, Agent: t.Agent, Session: t.Session, ReadOnly: t.ReadOnly,
 	}
+}
+
+// local is what a command line means that is about a data directory of this machine, and the directory.
+func (n connector) local(
+	app *clitool.App, c *cobra.Command,
+) (t clitool.Target, dir string, err error) {
+	if t, err = app.Target(c); err != nil {
+		return t, "", err
+	}
+	if t.Folder != "" {
+		return t, "", notInPlace()
+	}
+	dir, err = n.dataDir(t.Data)
+	return t, dir, err
 }
 
 // dataDir is the data directory that is meant.

@@ -38,20 +38,13 @@ func (d *doctor) command() *cobra.Command {
 }
 
 func (d *doctor) run(c *cobra.Command, _ []string) error {
-	target, err := d.app.Target(c)
+	target, dir, err := connector{d.env}.local(d.app, c)
 	if err != nil {
 		return err
-	}
-	if target.Folder != "" {
-		return notInPlace()
 	}
 	if f := c.Root().PersistentFlags().Lookup("server"); f != nil && f.Changed {
 		return fault.New(fault.InvalidParameter, "doctor looks at a directory of this machine").
 			Fix("run it where the server runs: rookery doctor --data DIR")
-	}
-	dir, err := connector{d.env}.dataDir(target.Data)
-	if err != nil {
-		return err
 	}
 	found := localapp.Examine(c.Context(), localapp.Examination{
 		Data: dir, Vault: target.Vault, Full: d.full,

@@ -32,14 +32,7 @@ func (r *rebuilder) command() *cobra.Command {
 }
 
 func (r *rebuilder) run(c *cobra.Command, _ []string) error {
-	target, err := r.app.Target(c)
-	if err != nil {
-		return err
-	}
-	if target.Folder != "" {
-		return notInPlace()
-	}
-	dir, err := connector{r.env}.dataDir(target.Data)
+	_, dir, err := connector{r.env}.local(r.app, c)
 	if err != nil {
 		return err
 	}

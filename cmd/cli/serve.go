@@ -53,14 +53,7 @@ func (s *server) command() *cobra.Command {
 }
 
 func (s *server) run(c *cobra.Command, _ []string) error {
-	target, err := s.app.Target(c)
-	if err != nil {
-		return err
-	}
-	if target.Folder != "" {
-		return notInPlace()
-	}
-	dir, err := connector{s.env}.dataDir(target.Data)
+	target, dir, err := connector{s.env}.local(s.app, c)
 	if err != nil {
 		return err
 	}

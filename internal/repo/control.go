@@ -90,11 +90,7 @@ func readControl(it table.Item) (Control, error) {
 
 // Create makes the log: its control item. A log that is there already is ErrLogExists.
 func (l *Log[S]) Create(ctx context.Context) error {
-	data, err := json.Marshal(Control{Format: controlFormat, Rev: 1, Made: l.opt.Now().UTC()})
-	if err != nil {
-		return fmt.Errorf("encode the control item: %w", err)
-	}
-	return l.create(ctx, data)
+	return l.create(ctx, Control{Made: l.opt.Now().UTC()})
 }
 
 // ErrLogExists says that a log was to be made where there is one.

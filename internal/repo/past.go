@@ -182,7 +182,8 @@ func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Se
 }
 
 // At is the index at a version: what Read gave when it was the newest. It costs as much as reading
-// the log up to there, unless the version is the newest one or was asked for a moment ago. A version
+// the image before it and the log behind that, unless the version is the newest one or was asked for a
+// moment ago. A version
 // that is not there yet is NOT_FOUND.
 func (v *Vault) At(ctx context.Context, version uint64) (*index.Index, error) {
 	head, err := v.Read(ctx)
@@ -197,7 +198,7 @@ func (v *Vault) At(ctx context.Context, version uint64) (*index.Index, error) {
 }
 
 // SearchableAt is what Searchable gave when a version was the newest. The first one who searches in
-// it waits until all its notes are read.
+// it waits until the notes are read that have changed since the image before it, or all of them.
 func (v *Vault) SearchableAt(ctx context.Context, version uint64) (Searchable, error) {
 	head, err := v.Read(ctx)
 	switch {

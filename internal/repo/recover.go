@@ -29,17 +29,12 @@ func (v *Vault) Recover(ctx context.Context) (uint64, error) {
 		return 0, ErrNoLog
 	}
 	c := Control{
-		Format: controlFormat, Rev: 1, Made: made, Low: last,
-		Cursors: map[string]Cursor{segmentsCursor: {Seq: last}},
+		Made: made, Low: last, Cursors: map[string]Cursor{segmentsCursor: {Seq: last}},
 	}
 	if err := l.findImages(ctx, &c); err != nil {
 		return 0, err
 	}
-	data, err := json.Marshal(c)
-	if err != nil {
-		return 0, fmt.Errorf("encode the control item: %w", err)
-	}
-	return last, l.create(ctx, data)
+	return last, l.create(ctx, c)
 }
 
 // chained is the last commit of the segments, which must follow each other from the first commit on,
@@ -131,9 +126,14 @@ func (l *Log[S]) createNew(ctx context.Context) error {
 	return nil
 }
 
-// create makes the control item.
-func (l *Log[S]) create(ctx context.Context, data []byte) error {
-	err := l.opt.Table.Commit(ctx, table.Create(table.Item{
+// create makes the control item, in our format and as its first state.
+func (l *Log[S]) create(ctx context.Context, c Control) error {
+	c.Format, c.Rev = controlFormat, 1
+	data, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("encode the control item: %w", err)
+	}
+	err = l.opt.Table.Commit(ctx, table.Create(table.Item{
 		Key: table.Key{Part: l.opt.Part, Sort: controlKey}, Data: data,
 	}))
 	var conflict *table.Conflict
