@@ -131,8 +131,8 @@ func (a *audit) reindex(e auditEntry) {
 		if id, ok := strings.CutPrefix(name, "object:"); ok {
 			a.see(id, e.TS)
 		}
-		if id, ok := strings.CutPrefix(name, "trait:"); ok && a.traits[id] != nil {
-			a.traits[id].see(e.TS)
+		if id, ok := strings.CutPrefix(name, "trait:"); ok {
+			a.found(id, e)
 		}
 	}
 	for _, name := range e.Removed {
@@ -143,6 +143,20 @@ func (a *audit) reindex(e auditEntry) {
 			delete(a.traits, id)
 		}
 	}
+}
+
+// found takes in what a reindex says of a trait. One that it only names must be known already: else
+// nobody could tell which it is.
+func (a *audit) found(id string, e auditEntry) {
+	name := "trait:" + id
+	var changes map[string]json.RawMessage
+	told := json.Unmarshal(e.Changes[name], &changes) == nil && changes["trait"] != nil
+	if a.traits[id] == nil && !told {
+		return
+	}
+	own := auditEntry{TS: e.TS, ID: id, Changes: changes}
+	amend(&own.Trait, "", changes["trait"])
+	a.trait(own)
 }
 
 // see notes that an object was there at a time, and so its note.

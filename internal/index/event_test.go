@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -168,4 +169,48 @@ func TestDeepEvents(t *testing.T) {
 	for _, r := range rows {
 		require.Equal(t, r.want, deep(t, r.old, r.now), r.name)
 	}
+}
+
+// TestReindexed holds that one entry tells of all that was found in a file, and that an id is found
+// again from it.
+func TestReindexed(t *testing.T) {
+	entry := index.Reindexed("daily/a.md", []index.Event{
+		{Op: "update", Entity: "object", ID: "daily/a", Changes: map[string]any{"content": index.Lines{Added: 1}}},
+		{Op: "create", Entity: "trait", ID: "due-kept", Trait: "due", Parent: "daily/a", Content: "buy", Line: 1},
+		{Op: "delete", Entity: "trait", ID: "due-gone"},
+	})
+	require.Equal(t, index.Counts{Discovered: 1, Modified: 1, Removed: 1}, entry.Counts())
+	line, err := json.Marshal(entry)
+	require.NoError(t, err)
+	log := `{"ts":"2025-02-01T18:00:00Z",` + string(line[1:])
+	require.Contains(t, log, `"op":"reindex","file":"daily/a.md","discovered":["trait:due-kept"],`+
+		`"modified":["object:daily/a"],"removed":["trait:due-gone"]`)
+
+	x := of([]string{vault.AuditLog, log}, []string{"daily/a.md", "buy @due(2026-01-01)\n"})
+	n, ok := x.Note("daily/a.md")
+	require.True(t, ok)
+	require.Equal(t, []string{"due-kept"}, n.TraitIDs())
+	require.Equal(t, "2025-02-01T18:00:00Z", n.Created.Format(time.RFC3339))
+}
+
+// TestSince holds that a file that is read for the first time is as old as it says, and that one that
+// moves stays what it is.
+func TestSince(t *testing.T) {
+	since := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	text := []byte("# A\n\nbuy @due(2026-01-01)\n\n## More\n")
+	x := index.Empty().With(index.Commit{
+		Seq: 1, Time: since.AddDate(1, 0, 0), Changes: []index.Change{{Path: "a.md", Text: text, Since: since}},
+	})
+	n, _ := x.Note("a.md")
+	require.Equal(t, since, n.Modified)
+	require.Equal(t, since, n.Sections[len(n.Sections)-1].Created)
+	require.Equal(t, since, n.Annotations[0].Created)
+
+	y := x.With(index.Commit{Seq: 2, Time: since.AddDate(2, 0, 0), Changes: []index.Change{
+		{Path: "a.md", Deleted: true}, {Path: "b.md", Text: text, From: "a.md", Since: since.AddDate(1, 1, 1)},
+	}})
+	moved, _ := y.Note("b.md")
+	require.Equal(t, n.TraitIDs(), moved.TraitIDs())
+	require.Equal(t, since, moved.Created)
+	require.Equal(t, since, moved.Annotations[0].Created)
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"strconv"
+	"time"
 
 	"rookery/internal/vault"
 )
@@ -38,10 +39,17 @@ func formerOf(n *Note) []*former {
 // which changes when the note moves.
 const fieldText = "\x00"
 
+// An identity is what is known of the annotations of a note.
+type identity struct {
+	old   []*former // what they were before
+	given []string  // their ids, if they are known
+	came  time.Time // when those came that were not there before
+}
+
 // identify gives the annotations of a note, which is not entered yet, their ids and times.
-func (d *draft) identify(n *Note, old []*former, given []string) {
-	met := meet(n, old)
-	now := &Times{d.time, d.time}
+func (d *draft) identify(n *Note, known identity) {
+	met, given := meet(n, known.old), known.given
+	now := &Times{known.came, known.came}
 	for i, t := range n.Annotations {
 		t.date(met[i], now)
 		t.ID = ""

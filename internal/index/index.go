@@ -72,6 +72,10 @@ type Change struct {
 	// Past, of a note that was gone and comes back, has the times of it and of what is in it. Nil:
 	// they begin now, or go on.
 	Past *Past
+
+	// Since, of a file that is read for the first time, is when it was changed last: what is in it is
+	// as old as that, but for what an audit log tells of. Zero: it begins now.
+	Since time.Time
 }
 
 // A Body names the place of a text in the log: the run, and the part of it. To the index it is

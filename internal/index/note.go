@@ -2,6 +2,7 @@ package index
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"time"
 
@@ -27,6 +28,20 @@ type Digest [16]byte
 func DigestOf(text []byte) Digest {
 	sum := sha256.Sum256(text)
 	return Digest(sum[:16])
+}
+
+// MarshalText writes a digest as hexadecimal digits.
+func (d Digest) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(nil, d[:]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *Digest) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(d)) {
+		return hex.ErrLength
+	}
+	_, err := hex.Decode(d[:], text)
+	return err
 }
 
 // A Note is what queries know of one note. It never changes.

@@ -177,6 +177,6 @@ func (d *draft) renew(old *Note) {
 	n := old.renewed()
 	d.settle(n)
 	d.unclaim(old)
-	d.identify(n, formerOf(old), nil)
+	d.identify(n, identity{old: formerOf(old), came: d.time})
 	d.swap(old.File, n.File)
 }

@@ -92,7 +92,7 @@ func (d *draft) change(ch Change, f *File) {
 	if f.Note != nil {
 		d.remember(noteOf(old))
 		d.settle(f.Note)
-		d.recognise(f.Note, d.before(ch, old), ch.TraitIDs)
+		d.recognise(f.Note, d.before(ch, old), ch)
 		ch.Past.restore(f.Note)
 	}
 	d.swap(old, f)
@@ -107,20 +107,24 @@ func (d *draft) before(ch Change, old *File) *Note {
 }
 
 // recognise gives a note and what is in it their times and ids, by what it was before.
-func (d *draft) recognise(n, was *Note, ids []string) {
+func (d *draft) recognise(n, was *Note, ch Change) {
 	if was != nil {
 		n.Created, n.Modified = was.Created, d.time
 		n.dateSections(was, d.time)
-		d.identify(n, formerOf(was), ids)
+		d.identify(n, identity{formerOf(was), ch.TraitIDs, d.time})
 		return
+	}
+	came := d.time
+	if !ch.Since.IsZero() && ch.Since.Before(came) {
+		came = ch.Since.UTC()
 	}
 	told, ok := d.seeds.Get(n.ID)
 	if !ok {
-		told.span = span{d.time, d.time}
+		told.span = span{came, came}
 	}
 	n.Created, n.Modified = told.before(d.time, d.time)
-	told.dateSections(n, d.time)
-	d.identify(n, told.formers(n.ID, d.time), ids)
+	told.dateSections(n, came)
+	d.identify(n, identity{told.formers(n.ID, came), ch.TraitIDs, came})
 }
 
 // dateSections gives the sections their times. One that goes by the same slug as before is the same.

@@ -40,7 +40,13 @@ type Note struct {
 	Traits  []string        // the ids of its traits, in reading order: no text says them
 	Events  json.RawMessage // the audit events, a JSON list, without time and author
 	Past    *index.Past     // of a note that returns: its times; nil: they begin, or go on
+	From    string          // the path that it had before, if the commit moves it: what is in it stays what it is
+	Since   time.Time       // of a file that was read for the first time: when it was changed last
 	Erased  bool            // its history was erased: nothing else is known of the change
+
+	// Found is the digest of the text that somebody had put into the file, of a commit that took it in
+	// and made another text of it: what follows the log may replace it (log.md §4). Nil: nothing was.
+	Found *index.Digest
 }
 
 // A Record is a small thing that is kept whole in the log: an entry of a tenant, for instance.

@@ -17,6 +17,7 @@ type Call struct {
 	IfVersion uint64 // what it touches must not have changed after; 0: whatever
 	DryRun    bool   // run the function, and write nothing
 	Revives   bool   // may write to a log that is not active
+	Outside   bool   // takes in what was changed outside: the files are not to be as the log says
 }
 
 // A Draft is a commit in the making. The function of an Update fills it; ids, times and the state

@@ -91,13 +91,18 @@ type noteHead struct {
 	Traits  []string        `json:"traits,omitempty"`
 	Events  json.RawMessage `json:"events,omitempty"`
 	Past    *index.Past     `json:"past,omitempty"`
+	From    string          `json:"from,omitempty"`
+	Since   time.Time       `json:"since,omitzero"`
+	Found   *index.Digest   `json:"found,omitempty"`
 }
 
 // partsOf takes a commit apart. Its notes come first, so that note i of a commit is its part i.
 func partsOf(c *Commit) ([]part, error) {
 	var parts []part
 	for _, n := range c.Notes {
-		head, err := json.Marshal(noteHead{n.Path, n.Deleted, n.Prev, n.Traits, n.Events, n.Past})
+		head, err := json.Marshal(noteHead{
+			n.Path, n.Deleted, n.Prev, n.Traits, n.Events, n.Past, n.From, n.Since, n.Found,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("encode a note's head: %w", err)
 		}
@@ -215,7 +220,7 @@ func readNote(body []byte) (Note, error) {
 	}
 	note := Note{
 		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
-		Past: h.Past,
+		Past: h.Past, From: h.From, Since: h.Since, Found: h.Found,
 	}
 	if !h.Deleted {
 		note.Text = body[n+int(size):]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"time"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -100,6 +101,24 @@ func (tx *Tx) Return(ctx context.Context, path vault.Path, was Note, prev uint64
 	})
 }
 
+// An Outside is what a change from outside makes of a file.
+type Outside struct {
+	Text  []byte       // what the file is to have
+	Found index.Digest // of what somebody had put into it, if it is another text
+	From  string       // the path that it had before, if somebody moved it
+	Since time.Time    // when somebody changed it last; used where nothing else is known of its age
+}
+
+// TakeIn is Put for a file that was changed outside. Where the call moves a file, it removes it at From
+// too.
+func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
+	n := Note{Text: o.Text, From: o.From, Since: o.Since}
+	if o.Found != index.DigestOf(o.Text) {
+		n.Found = &o.Found
+	}
+	return tx.place(ctx, path, n)
+}
+
 // place stages what a file is to be.
 func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	text := n.Text
@@ -157,9 +176,11 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.Touch(n.Prev); err != nil {
 		return err
 	}
-	durable, _ := tx.Durable().File(n.Path)
-	if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
-		return err
+	if !tx.call.Outside {
+		durable, _ := tx.Durable().File(n.Path)
+		if err := tx.v.follow.Guard(ctx, path, durable); err != nil {
+			return err
+		}
 	}
 	tx.put(n)
 	return nil
@@ -230,17 +251,24 @@ func (tx *Tx) log(ctx context.Context) error {
 			}
 			c.Old = old
 		}
-		events := index.Events(before, after, n.Path, c)
-		data, err := encode(events)
-		if err != nil {
+		if err := tx.tell(n, index.Events(before, after, n.Path, c)); err != nil {
 			return err
 		}
-		n.Events = data
 		if note, ok := after.Note(n.Path); ok {
 			n.Traits = note.TraitIDs()
 		}
 	}
 	return nil
+}
+
+// tell keeps the events of a change. Those of a change from outside are one entry.
+func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
+	if tx.call.Outside && len(events) > 0 {
+		n.Events, err = encode([]index.Reindex{index.Reindexed(n.Path, events)})
+	} else {
+		n.Events, err = encode(events)
+	}
+	return err
 }
 
 // A Staged file is one that a Tx changes.

@@ -163,7 +163,7 @@ func changed(c *Commit, at Place) index.Commit {
 		}
 		changes = append(changes, index.Change{
 			Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Past: n.Past,
-			Body: index.Body{Run: at.Run, Part: at.Part + i},
+			From: n.From, Since: n.Since, Body: index.Body{Run: at.Run, Part: at.Part + i},
 		})
 	}
 	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes}

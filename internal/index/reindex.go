@@ -1,0 +1,52 @@
+package index
+
+// A Reindex is the entry of the audit log for a file that somebody edited outside: all that was found
+// in it, in one line (spec/raven-agent-improvements.md, "Handling External Edits";
+// reference/raven.md §6.9). Things are named by their kind and id: `trait:due-1f2e3d4c`,
+// `object:daily/2025-02-01#standup`, `file:schema.yaml`.
+type Reindex struct {
+	Op         string                    `json:"op"` // always reindex
+	File       string                    `json:"file"`
+	Discovered []string                  `json:"discovered,omitempty"`
+	Modified   []string                  `json:"modified,omitempty"`
+	Removed    []string                  `json:"removed,omitempty"`
+	Changes    map[string]map[string]any `json:"changes,omitempty"` // by what was modified, or is a discovered trait
+}
+
+// Reindexed is the entry that stands for the events of a file. Of a trait that was discovered it tells
+// what an entry of its own would: without that nobody could find the id again from the audit log alone.
+func Reindexed(path string, events []Event) Reindex {
+	r := Reindex{Op: "reindex", File: path, Changes: map[string]map[string]any{}}
+	for _, e := range events {
+		name := e.Entity + ":" + e.ID
+		switch e.Op {
+		case "create":
+			r.Discovered = append(r.Discovered, name)
+			if e.Entity == "trait" {
+				r.Changes[name] = e.beginning()
+			}
+		case "delete":
+			r.Removed = append(r.Removed, name)
+		default:
+			r.Modified = append(r.Modified, name)
+			r.Changes[name] = e.Changes
+		}
+	}
+	return r
+}
+
+// beginning is what a trait that was not there before is, as changes from nothing.
+func (e *Event) beginning() map[string]any {
+	return map[string]any{
+		"trait": OldNew{nil, e.Trait}, "parent": OldNew{nil, e.Parent}, "value": OldNew{nil, e.Value},
+		"content": OldNew{nil, e.Content}, "line": OldNew{nil, e.Line},
+	}
+}
+
+// Counts are how many things a Reindex names.
+type Counts struct{ Discovered, Modified, Removed int }
+
+// Counts counts what the entry names.
+func (r Reindex) Counts() Counts {
+	return Counts{len(r.Discovered), len(r.Modified), len(r.Removed)}
+}
