@@ -29,6 +29,8 @@ type Control struct {
 	Swept   time.Time         `json:"swept,omitzero"`   // when leftovers were looked for last
 	Sweep   *Sweep            `json:"sweep,omitempty"`  // the result of the last one
 	Noticed *Noticed          `json:"noticed,omitempty"`
+	Held    *Held             `json:"held,omitempty"`  // a batch of changes from outside that waits for a word
+	Left    *Left             `json:"left,omitempty"`  // files that cannot be taken in
 	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
 	Erasing *Erasing          `json:"erasing,omitempty"`
 	Erased  uint64            `json:"erased,omitempty"` // the last commit that erased a history, of those done
@@ -54,16 +56,15 @@ type Mark struct {
 	At  time.Time `json:"at"`
 }
 
-// A Sweep is what a comparison of the checkout with the log found.
+// A Sweep is what a comparison of the checkout with the log found that nobody takes in: what lies in
+// the place of a note and cannot be one, and files that cannot be written.
 type Sweep struct {
 	At      time.Time `json:"at"`
 	Version uint64    `json:"version"`
-	Edited  []string  `json:"edited,omitempty"`  // notes that somebody else changed; at most 100
+	Edited  []string  `json:"edited,omitempty"`  // notes in whose place something else lies; at most 100
 	Missing []string  `json:"missing,omitempty"` // notes whose file is gone; at most 100
 	Count   int       `json:"count,omitempty"`   // of all that were edited
 	Missed  int       `json:"missed,omitempty"`  // of all that are missing
-
-	Restored int `json:"-"` // files that the sweep wrote again
 }
 
 func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }

@@ -16,13 +16,63 @@ const (
 	Unknown      Freshness = "unknown"      // nobody has compared the files with the log yet
 )
 
-// Noticed are the changes from outside that came to be known since the last sweep, because a write met
-// them: files that somebody else changed, or made where a note was to be.
+// MaxNamed is how many files a control item names of each kind at most. All are counted.
+const MaxNamed = 100
+
+// Noticed are the changes from outside that are known and not in the log: files that somebody else
+// changed, made or took away. They are taken in when nothing has changed for two seconds.
 type Noticed struct {
 	At    time.Time `json:"at"`              // when the last of them was met
 	Paths []string  `json:"paths,omitempty"` // at most 100
 	Count int       `json:"count"`           // of all
 }
+
+// Held is a batch of changes from outside that would take away or put back too much to be taken in
+// without a word (log.md §5): somebody accepts or discards it.
+type Held struct {
+	Since    time.Time `json:"since"`
+	Removed  int       `json:"removed,omitempty"`  // notes whose files are gone
+	Reverted int       `json:"reverted,omitempty"` // notes whose files are as they were once
+	Changed  int       `json:"changed,omitempty"`  // files with a text that no version has
+	Created  int       `json:"created,omitempty"`  // files where there was no note
+	Paths    []string  `json:"paths,omitempty"`    // of all of them; at most 100
+}
+
+// Count is how many files the batch has.
+func (h *Held) Count() int {
+	if h == nil {
+		return 0
+	}
+	return h.Removed + h.Reverted + h.Changed + h.Created
+}
+
+// Left are the files in the folder that cannot be taken in. They stay as they are, and are no notes.
+type Left struct {
+	Files []LeftFile `json:"files,omitempty"` // at most 100
+	Count int        `json:"count"`           // of all
+	Twins int        `json:"twins,omitempty"` // of these, those whose name collides
+}
+
+// A LeftFile is one of them.
+type LeftFile struct {
+	Path string `json:"path"`
+	Why  Reason `json:"why"`
+	Twin string `json:"twin,omitempty"` // the note whose name it has but for case or normalization
+}
+
+// A Reason says why a file cannot be taken in.
+type Reason string
+
+// The reasons.
+const (
+	LeftTwin     Reason = "twin"     // its name differs from another's by case or normalization only
+	LeftName     Reason = "name"     // its name can be none of a note
+	LeftSize     Reason = "size"     // it is too large
+	LeftEncoding Reason = "encoding" // it is not UTF-8
+	LeftForeign  Reason = "foreign"  // it is no plain file: a link, or a folder with the name of a note
+	LeftUnread   Reason = "unread"   // it, or a folder, cannot be read
+	LeftQuota    Reason = "quota"    // the vault is full
+)
 
 // A Lease says that somebody is at work. One that its holder did not give back, for it was killed, ends
 // by itself.
@@ -44,7 +94,7 @@ func (c Control) Freshness(now time.Time) Freshness {
 		return Incompatible
 	case c.Lease.held(now):
 		return Updating
-	case c.Noticed != nil && c.Noticed.Count > 0:
+	case c.Noticed != nil && c.Noticed.Count > 0, c.Held.Count() > 0:
 		return Pending
 	case c.Sweep == nil:
 		return Unknown
