@@ -1,0 +1,220 @@
+package watch
+
+import (
+	"io/fs"
+	"os"
+	"path"
+)
+
+// A grove is the folders that are watched. Only one goroutine uses it.
+type grove struct {
+	t       *Tree
+	enter   func(string) bool
+	rules   rules
+	folders map[string]*folder
+	names   map[identity]string // under which name a folder is watched
+	devices map[uint64]bool     // those that were looked at
+	entries int                 // in all watched folders, where that is limited
+}
+
+// A folder is one that is to be watched. It is not if it has a flaw.
+type folder struct {
+	id      identity
+	inside  map[string]bool // the folders in it that are to be watched, by name
+	entries int
+}
+
+func newGrove(t *Tree, enter func(string) bool, r rules) *grove {
+	if !r.below {
+		t.flaws.spoil(reasonRootOnly)
+	}
+	return &grove{
+		t: t, enter: enter, rules: r, folders: map[string]*folder{},
+		names: map[identity]string{}, devices: map[uint64]bool{},
+	}
+}
+
+// renew makes the watches at a name right after something happened to it, and tells all that lies
+// under it now.
+//
+// A folder that was there is dropped even if it seems to be the same: the watcher knows it by the
+// name that it had when it was added, under which it would go on reporting.
+func (g *grove) renew(name string) {
+	g.drop(name)
+	if g.rules.below && g.folders[folderOf(name)] != nil {
+		g.plant(name, true) // or else the folder that it is in was changed, and has an event, too
+	}
+}
+
+// plantRoot watches the tree, and tells nothing. It may be that the root was lost just now.
+func (g *grove) plantRoot() {
+	g.plant("", false)
+	if !g.planted() {
+		g.t.flaws.spoil(reasonMoved)
+	}
+}
+
+// planted tells whether the root is watched, or is to be.
+func (g *grove) planted() bool { return g.folders[""] != nil }
+
+// drop ends the watches at and under a name.
+func (g *grove) drop(name string) {
+	f := g.folders[name]
+	if f == nil {
+		return
+	}
+	for inside := range f.inside {
+		g.drop(path.Join(name, inside))
+	}
+	g.entries -= f.entries
+	delete(g.folders, name)
+	g.t.flaws.mend(name)
+	if in := g.folders[folderOf(name)]; in != nil {
+		delete(in.inside, path.Base(name))
+	}
+	if g.names[f.id] == name {
+		delete(g.names, f.id)
+	}
+	// It fails when the folder is gone, or was never watched: either way it is not watched now.
+	_ = g.t.watcher.Remove(g.t.root.abs(name))
+}
+
+// plant watches a folder and all in it, if there is one that is to be watched, and tells what lies
+// in it. Each is watched first and listed then, so that what is made in between is found.
+func (g *grove) plant(name string, tell bool) {
+	if g.t.closing() {
+		return
+	}
+	info, err := g.t.root.stat(name)
+	if err != nil || !info.IsDir() || name != "" && !g.enter(name) {
+		return // what cannot be looked at is gone, or in a folder that may not be read
+	}
+	f := &folder{id: identityOf(info), inside: map[string]bool{}}
+	reason := g.claim(name, f)
+	g.add(name, f)
+	if reason == "" {
+		reason = g.watch(name, f)
+	}
+	if reason == "" {
+		reason = g.list(name, tell)
+	}
+	if reason != "" {
+		g.t.flaws.spoilPart(name, reason)
+	}
+	if reason != "" && tell {
+		g.t.news.addEverything() // changes in it may have been missed
+	}
+	if tell {
+		g.t.news.add(name)
+	}
+}
+
+// claim gives a name to a folder that was known by another one. The system has one watch for a
+// folder, however it is called, and the watcher one name for it: it would ignore the new name, and
+// drop the watch with the old one.
+func (g *grove) claim(name string, f *folder) (reason string) {
+	other, known := g.names[f.id]
+	if !known || other == name || f.id == (identity{}) {
+		return ""
+	}
+	info, err := g.t.root.stat(other)
+	if err == nil && identityOf(info) == f.id {
+		return reasonTwoNames
+	}
+	g.drop(other)
+	g.t.news.add(other)
+	return ""
+}
+
+// add records a folder.
+func (g *grove) add(name string, f *folder) {
+	g.folders[name] = f
+	if in := g.folders[folderOf(name)]; in != nil && name != "" {
+		in.inside[path.Base(name)] = true
+	}
+}
+
+// watch asks the system for a watch. A folder that is another one afterwards than it was before is
+// given up: it was changed meanwhile, and the event that says so is on its way.
+func (g *grove) watch(name string, f *folder) (reason string) {
+	where := g.t.root.abs(name)
+	if reason := g.count(where, f); reason != "" {
+		return reason
+	}
+	g.lookAtDevice(where, f.id.device)
+	err := g.t.watcher.Add(where)
+	if err != nil && !gone(err) {
+		return partReason(err)
+	}
+	info, again := g.t.root.stat(name)
+	if err != nil || again != nil || !info.IsDir() || identityOf(info) != f.id {
+		g.drop(name)
+		return ""
+	}
+	g.names[f.id] = name
+	return ""
+}
+
+// lookAtDevice tells of a file system that is first seen whether it can be watched.
+func (g *grove) lookAtDevice(where string, device uint64) {
+	if g.devices[device] {
+		return
+	}
+	g.devices[device] = true
+	if remote(where) {
+		g.t.flaws.spoil(reasonRemote)
+	}
+}
+
+// list looks into a folder that is watched.
+func (g *grove) list(name string, tell bool) (reason string) {
+	if g.folders[name] == nil {
+		return "" // given up
+	}
+	entries, err := os.ReadDir(g.t.root.abs(name))
+	for _, e := range entries {
+		g.found(path.Join(name, e.Name()), e, tell)
+	}
+	if err != nil && !gone(err) {
+		return partReason(err)
+	}
+	return ""
+}
+
+func (g *grove) found(name string, e fs.DirEntry, tell bool) {
+	if tell {
+		g.t.news.add(name)
+	}
+	if e.IsDir() && g.rules.below {
+		g.plant(name, tell)
+	}
+}
+
+// count adds up the entries of a folder where they are limited, before each takes a descriptor.
+func (g *grove) count(where string, f *folder) (reason string) {
+	if g.rules.entries == 0 {
+		return ""
+	}
+	entries, err := os.ReadDir(where)
+	if err != nil {
+		return "" // the watch will fail, too, and tell why
+	}
+	if g.entries+len(entries) > g.rules.entries {
+		return reasonGreat
+	}
+	f.entries = len(entries)
+	g.entries += f.entries
+	return ""
+}
+
+// crowded counts an entry that was made in a folder, and tells whether there may be too many now.
+// Removals are not counted: who finds too many counts anew.
+func (g *grove) crowded(name string) bool {
+	f := g.folders[name]
+	if f == nil || g.rules.entries == 0 || g.t.flaws.has(name) {
+		return false
+	}
+	f.entries++
+	g.entries++
+	return g.entries > g.rules.entries
+}

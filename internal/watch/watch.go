@@ -1,0 +1,162 @@
+// Package watch tells that somebody changed something in a tree of files.
+//
+// What it tells is a hint: a path may be named though nothing about it is different now, and it
+// may be named twice. It is never silent, though: whatever is changed after Open has returned is
+// named itself, or lies under a folder that is named, or everything is to be looked at, or Whole
+// is false. So a caller opens a Tree first and looks at the files then, and looks again now and
+// then by itself, more often while Whole is false.
+//
+// What is promised depends on the system:
+//
+//   - Linux: all of it, with one inotify watch for each folder. Where /proc is mounted the tree
+//     stays watched when its root is moved, for it is held by a descriptor, not by its name. That
+//     a file system is mounted on a folder of the tree, or taken off it, is not told. On network
+//     file systems and on FUSE the changes made on this machine are told and Whole is false.
+//   - macOS and the BSDs: kqueue takes a descriptor for each file, so only as many folders are
+//     watched as hold 4,096 entries together. In a greater tree Whole is false.
+//   - Windows: only what lies directly in the root is watched, and Whole is false, because nobody
+//     could rename a folder while a folder in it is watched.
+//   - Elsewhere nothing is watched, and Whole is false.
+//
+// Where the root is known by its name only, a tree is not Whole once that name leads elsewhere.
+// A root that was removed, or lost in this way, is told once; what is there later is another tree.
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// A Tree is a tree of files that is watched. Its methods may be called from several goroutines.
+type Tree struct {
+	root    *root
+	watcher *fsnotify.Watcher // nil where the system gave none
+	inbox   *inbox
+	news    *news
+	flaws   *flaws
+	grove   *grove
+
+	lost   sync.Once     // the end of the root is told once
+	once   sync.Once     // Close
+	done   chan struct{} // closed when Close begins
+	worked sync.WaitGroup
+	pumped sync.WaitGroup
+}
+
+// Changes is what may have changed.
+type Changes struct {
+	// Paths are files and folders, with slashes, relative to the root, in no order. A folder
+	// stands for all that lies or lay under it.
+	Paths []string
+	// Everything says that more may have changed than Paths names: look at the whole tree.
+	Everything bool
+}
+
+// rules are what the system, or a test, asks of a Tree.
+type rules struct {
+	paths   int  // so many are gathered before Everything is said instead
+	entries int  // so many may lie in the watched folders; 0: any number
+	below   bool // folders under the root are watched
+	byName  bool // the root is known by its name even if it could be held
+}
+
+func systemRules() rules {
+	r := rules{paths: 100_000, below: true}
+	switch runtime.GOOS {
+	case "darwin", "ios", "freebsd", "netbsd", "openbsd", "dragonfly":
+		r.entries = 4096
+	case "windows":
+		r.below = false
+	}
+	return r
+}
+
+// Open watches the tree under the folder dir. The function enter is asked for each folder under
+// it, by its slash path relative to dir, whether it is to be watched and looked into; it is asked
+// by one goroutine at a time. Symbolic links are never followed, but for dir itself.
+//
+// An error means that dir cannot be read. That the system does not let us watch is none: then the
+// Tree is not Whole.
+func Open(dir string, enter func(folder string) bool) (*Tree, error) {
+	return open(dir, enter, systemRules())
+}
+
+func open(dir string, enter func(folder string) bool, r rules) (*Tree, error) {
+	top, err := openRoot(dir, r.byName)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder to watch: %w", bare(err))
+	}
+	t := &Tree{
+		root: top, inbox: newInbox(), news: newNews(r.paths), flaws: newFlaws(),
+		done: make(chan struct{}),
+	}
+	t.watcher, err = fsnotify.NewWatcher()
+	if err != nil {
+		t.flaws.spoil(noWatcher(err))
+		return t, nil
+	}
+	t.grove = newGrove(t, enter, r)
+	t.pumped.Go(t.pump)
+	t.grove.plantRoot()
+	t.root.onEnd(t.tellIfLost)
+	t.worked.Go(t.work)
+	return t, nil
+}
+
+// C receives after something changed. One value may stand for many changes, and Take may find
+// nothing after it. C is not closed by Close.
+func (t *Tree) C() <-chan struct{} { return t.news.signal }
+
+// Take hands over what was gathered since it was called last.
+func (t *Tree) Take() Changes { return t.news.take() }
+
+// Whole says that every change will be told. It becomes true again when the part that could not be
+// watched is gone, or can be watched.
+func (t *Tree) Whole() bool { return t.Reason() == "" }
+
+// Reason says in words for a person why the tree is not Whole. It is empty for one that is.
+func (t *Tree) Reason() string {
+	if reason := t.root.lost(); reason != "" {
+		return reason
+	}
+	return t.flaws.reason()
+}
+
+// Close ends the watching, and returns when all of it has ended. It may be called more than once.
+func (t *Tree) Close() error {
+	var err error
+	t.once.Do(func() {
+		// The worker ends first: a call to the watcher that is overtaken by its Close may never
+		// return on Windows.
+		close(t.done)
+		t.worked.Wait()
+		if t.watcher != nil {
+			err = t.watcher.Close()
+		}
+		t.pumped.Wait()
+		t.root.close()
+	})
+	return err
+}
+
+func (t *Tree) closing() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// bare takes the path from an error, which is absolute here.
+func bare(err error) error {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
