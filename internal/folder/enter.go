@@ -1,0 +1,131 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"unicode/utf8"
+
+	"rookery/internal/fault"
+)
+
+// A top is a folder that may be served, opened to be read.
+type top struct {
+	typed  string // as the person named it: faults name it so
+	path   string // absolute, without links
+	info   fs.FileInfo
+	self   *os.File
+	root   *os.Root
+	states states
+}
+
+// enter opens the folder of a name.
+func enter(dir, home string) (*top, error) {
+	path, err := canonical(dir)
+	if err != nil {
+		return nil, err
+	}
+	if home, err = filepath.Abs(home); err != nil {
+		return nil, fmt.Errorf("find the state directory: %w", err)
+	}
+	t := &top{typed: dir, path: path, states: states(home)}
+	if err := t.open(); err != nil {
+		t.close()
+		return nil, err
+	}
+	if err := t.refuse(); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// canonical is the path of a folder as everybody would write it.
+func canonical(dir string) (string, error) {
+	if dir == "" {
+		return "", fault.New(fault.InvalidParameter,
+			"the folder has no name; the one that you are in is called .")
+	}
+	path, err := filepath.Abs(dir)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return "", fault.New(fault.NotFound, "there is no folder %s", dir).
+			Fix("make it: mkdir %q", dir)
+	}
+	if err != nil {
+		return "", fault.New(fault.FileError, "the folder %s cannot be found: %v", dir, system(err)).
+			Because(err)
+	}
+	if !utf8.ValidString(path) {
+		return "", fault.New(fault.InvalidParameter,
+			"the path of the folder %q is no UTF-8; give it a name that is", dir)
+	}
+	return path, nil
+}
+
+// open opens the folder.
+func (t *top) open() error {
+	info, err := os.Stat(t.path)
+	if err == nil && !info.IsDir() {
+		return fault.New(fault.InvalidParameter,
+			"%s is a file; name the folder of notes that it lies in", t.typed)
+	}
+	if err == nil {
+		t.root, err = os.OpenRoot(t.path)
+	}
+	if err == nil {
+		t.self, err = t.root.Open(".")
+	}
+	if err == nil {
+		t.info, err = t.self.Stat()
+	}
+	if err == nil {
+		_, err = t.self.Readdirnames(1)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fault.New(fault.FileError, "the folder %s cannot be read: %v", t.typed, system(err)).
+			Because(err)
+	}
+	return nil
+}
+
+// close lets go of the folder, but for the file that may hold its lock.
+func (t *top) close() {
+	if t.root != nil {
+		t.root.Close()
+	}
+	if t.self != nil {
+		t.self.Close()
+	}
+}
+
+// is reports whether a path leads to the folder.
+func (t *top) is(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && os.SameFile(info, t.info)
+}
+
+// fail is the fault of a file in the folder that cannot be used.
+func (t *top) fail(verb, name string, err error) error {
+	return fault.New(fault.FileError, "%s in the folder %s cannot be %s: %v", name, t.typed, verb,
+		system(err)).Because(err)
+}
+
+// system is what the operating system said, without the path that it said it of.
+func system(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+// Package folder ties a person's folder of notes to the state that is kept of it elsewhere, and
+// claims both for one process (reference/log.md §5).
+//
+// The database of a served folder lies in the user's state directory, for a cloud drive may
+// synchronize the folder itself. Into the folder this package writes `.rookery/id` and nothing
+// else: 128 random bits, which name the state. What folder a state is of stands beside the
+// database: its path, and which directory of the disk it was when it was last served. Of a folder
+// with an id therefore holds:
+//
+//   - It is known if its state names this path, or leads to this directory.
+//   - It was moved if it is the directory that its state means, or if nothing with its id is left
+//     at the path that its state names. So a folder whose disk is away at the moment gives its
+//     state to one with the same id; when it comes back, it is the copy. Nothing is lost by that:
+//     every note is in both folders, and the history in one state.
+//   - Else it was copied. It gets an id and a state of its own: another history begins.
+//   - It is new if there is no state of its id here: it was synchronized from another machine.
+//
+// A folder without an id is new, unless a state names this path and this directory: then the id was
+// lost, and is written again. So it also goes with a folder that nothing can be written to. Its id
+// stands in the state alone, until it can be written.
+package folder
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// A Folder is a folder of notes that this process has claimed.
+type Folder struct {
+	Path     string // absolute, without links
+	State    string // the directory of its state; Find leaves it empty where Open would make one
+	Vault    string // the name of its vault: that which it had when its state was made
+	ReadOnly bool   // nothing can be written to the folder
+	Origin   Origin
+	From     string // the path of the folder that it was moved or copied from; else empty
+
+	locks []*os.File
+}
+
+// An Origin is what a person is to be told of how a folder came to its place.
+type Origin int
+
+// The origins of a folder.
+const (
+	Known  Origin = iota // it is as it was the last time
+	New                  // nothing is kept of it here yet
+	Moved                // it was at another path, where it is no more
+	Copied               // the other one is still there, and keeps its history
+)
+
+// String is the word for it.
+func (o Origin) String() string {
+	return [...]string{"known", "new", "moved", "copied"}[o]
+}
+
+// Open claims a folder for this process, until it is closed. The states of all folders lie in home,
+// one directory for each.
+//
+// While another process has the folder, or its state, the error is an *InUse where its state is one
+// of home, and else UNAVAILABLE. That holds for processes of one machine on any system but Windows.
+//
+// What cannot be a folder of notes is refused: what is no directory, a data directory or a part of
+// one, what home or the user's own home lies in, and what lies in home.
+func Open(dir, home string) (*Folder, error) {
+	t, err := enter(dir, home)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	c := &claim{top: t}
+	f, err := c.take()
+	if err != nil {
+		release(c.held)
+		return nil, err
+	}
+	return f, nil
+}
+
+// Find says what Open would find, and changes nothing. It claims nothing either: the folder may be
+// another process's. It does not try whether the folder can be written.
+func Find(dir, home string) (*Folder, error) {
+	t, err := enter(dir, home)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return t.look()
+}
+
+// look is Find.
+func (t *top) look() (*Folder, error) {
+	v, err := t.decide()
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Path: t.path, Vault: v.vault(), Origin: v.origin, From: v.from}
+	if v.known != nil {
+		f.State = t.states.dir(v.id)
+	}
+	return f, nil
+}
+
+// Close lets other processes have the folder.
+func (f *Folder) Close() error {
+	release(f.locks)
+	f.locks = nil
+	return nil
+}
+
+// release gives locks back. A lock ends with its file, whatever closing it says.
+func release(locks []*os.File) {
+	for _, file := range locks {
+		file.Close()
+	}
+}
+
+// id is the id of a folder that has a state.
+func (f *Folder) id() string { return filepath.Base(f.State) }

@@ -1,0 +1,148 @@
+package folder
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// The file of the id.
+const (
+	ownDir = ".rookery"
+	idFile = "id"
+	idPath = ownDir + "/" + idFile
+)
+
+// idDigits are the digits of an id, and idLength how many it has: 128 bits.
+const (
+	idDigits = "0123456789abcdef"
+	idLength = 32
+)
+
+// newID is an id that no other folder has.
+func newID() string {
+	var bits [idLength / 2]byte
+	_, _ = rand.Read(bits[:]) // it never fails
+	return hex.EncodeToString(bits[:])
+}
+
+// A mark is what a folder says of itself.
+type mark struct {
+	id   string // empty: it has none
+	torn bool   // it was cut off, or is empty
+}
+
+// parseMark reads the file of an id, which an editor or a version control may have given other line
+// ends. What is not ours is not ok.
+func parseMark(data []byte) (m mark, ok bool) {
+	text := string(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	switch {
+	case strings.Trim(text, idDigits) != "" || len(text) > idLength:
+		return mark{}, false
+	case len(text) < idLength:
+		return mark{torn: true}, true
+	}
+	return mark{id: text}, true
+}
+
+// mark reads the id of the folder.
+func (t *top) mark() (mark, error) {
+	own, err := t.own()
+	if errors.Is(err, fs.ErrNotExist) {
+		return mark{}, nil
+	}
+	if err != nil {
+		return mark{}, err
+	}
+	defer own.Close()
+	data, err := readID(own)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return mark{}, nil
+	case errors.Is(err, errForeign):
+		return mark{}, t.foreign(idPath, "is no plain file")
+	case err != nil:
+		return mark{}, t.fail("read", idPath, err)
+	}
+	m, ok := parseMark(data)
+	if !ok {
+		return mark{}, t.foreign(idPath, "does not hold the id of a folder")
+	}
+	return m, nil
+}
+
+// errForeign says that a name is taken by a thing that we do not make.
+var errForeign = errors.New("it is of another kind")
+
+// readID reads the file of the id; not more of it than tells that it is none.
+func readID(own *os.Root) ([]byte, error) {
+	file, err := openID(own, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	const enough = 4096
+	return io.ReadAll(io.LimitReader(file, enough))
+}
+
+// openID opens the file of the id, and follows no link.
+func openID(own *os.Root, flags int) (*os.File, error) {
+	info, err := own.Lstat(idFile)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errForeign
+	}
+	file, err := own.OpenFile(idFile, flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	got, err := file.Stat()
+	if err == nil && !got.Mode().IsRegular() {
+		err = errForeign
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// own opens the directory that is ours, and follows no link.
+func (t *top) own() (*os.Root, error) {
+	info, err := t.root.Lstat(ownDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case err != nil:
+		return nil, t.fail("read", ownDir, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, t.foreign(ownDir, "is a link, which is not followed")
+	case !info.IsDir():
+		return nil, t.foreign(ownDir, "is no directory")
+	}
+	own, err := t.root.OpenRoot(ownDir)
+	if err != nil {
+		return nil, t.fail("read", ownDir, err)
+	}
+	if got, err := own.Stat("."); err != nil || !os.SameFile(info, got) {
+		own.Close()
+		return nil, fault.New(fault.Unavailable, "%s in the folder %s was exchanged meanwhile",
+			ownDir, t.typed).Fix("try again")
+	}
+	return own, nil
+}
+
+// foreign is the fault of a thing that stands where one of ours belongs.
+func (t *top) foreign(name, why string) error {
+	return fault.New(fault.InvalidParameter, "%s in the folder %s %s", name, t.typed, why).
+		Fix("move %s out of the folder: rookery will make its own", name)
+}

@@ -1,0 +1,168 @@
+package folder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/fileblob"
+	"rookery/internal/vault"
+)
+
+// states are the states of all folders: a directory with one for each, by its id.
+type states string
+
+// dir is the directory of the state of a folder.
+func (s states) dir(id string) string { return filepath.Join(string(s), id) }
+
+// The files of a state that are this package's.
+const (
+	recordFile = "folder.json"
+	lockFile   = "lock"
+)
+
+// recordFormat is the form of a record that is written.
+const recordFormat = 1
+
+// A record says what folder a state is of.
+type record struct {
+	Format int    `json:"format"`
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	Node   string `json:"node"` // see nodeOf
+	Vault  string `json:"vault"`
+}
+
+// read is the record of a state, or nil if there is none.
+func (s states) read(id string) (*record, error) {
+	data, err := os.ReadFile(filepath.Join(s.dir(id), recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.FileError, "the state of the folder cannot be read: %v",
+			system(err)).Because(err)
+	}
+	var r record
+	err = json.Unmarshal(data, &r)
+	switch {
+	case err == nil && r.Format > recordFormat:
+		return nil, fault.New(fault.IndexIncompatible, "%s of the state %s is of a newer release",
+			recordFile, id).Fix("run that release, or a newer one")
+	case err != nil || r.ID != id || r.Path == "" || vault.CheckName(r.Vault) != nil:
+		return nil, fault.New(fault.FileError, "%s of the state %s is damaged", recordFile, id).
+			Fix("remove the file: it will be written anew, and nothing else is lost by it")
+	}
+	return &r, nil
+}
+
+// at is the record of the state of the folder at a path that is this directory of the disk, or nil;
+// not that of an id. Of several it is the one that was written last.
+func (s states) at(path, node, except string) (*record, error) {
+	entries, err := os.ReadDir(string(s))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.FileError, "the states of folders cannot be read: %v",
+			system(err)).Because(err)
+	}
+	var found *record
+	var since time.Time
+	for _, e := range entries {
+		if !isID(e.Name()) || e.Name() == except {
+			continue
+		}
+		r, err := s.read(e.Name())
+		if err != nil || r == nil || r.Path != path || r.Node != node {
+			continue // one that cannot be read is not the business of this folder
+		}
+		if at := s.written(r.ID); found == nil || at.After(since) {
+			found, since = r, at
+		}
+	}
+	return found, nil
+}
+
+// isID reports whether a name is that of a state.
+func isID(name string) bool {
+	return len(name) == idLength && strings.Trim(name, idDigits) == ""
+}
+
+// written is when a record was written.
+func (s states) written(id string) time.Time {
+	info, err := os.Stat(filepath.Join(s.dir(id), recordFile))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// write replaces the record of a state. Who calls it has the state.
+func (s states) write(r record) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(s.dir(r.ID))
+	if err != nil {
+		return fmt.Errorf("open the state of the folder: %w", err)
+	}
+	defer dir.Close()
+	const staged = recordFile + ".new"
+	err = writeSynced(dir, staged, append(data, '\n'))
+	if err == nil {
+		err = dir.Rename(staged, recordFile)
+	}
+	if err == nil {
+		err = syncRoot(dir)
+	}
+	if err != nil {
+		return fault.New(fault.FileError, "the state of the folder cannot be written: %v",
+			system(err)).Because(err)
+	}
+	return nil
+}
+
+// writeSynced writes a file that is on the disk when it returns.
+func writeSynced(dir *os.Root, name string, data []byte) error {
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// make makes the directory of a state where there is none, and opens the file that locks it.
+func (s states) make(id string) (*os.File, error) {
+	err := fileblob.Make(s.dir(id))
+	if err == nil {
+		var file *os.File
+		file, err = os.OpenFile(filepath.Join(s.dir(id), lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			return file, nil
+		}
+	}
+	return nil, fault.New(fault.FileError, "the state directory of the folder cannot be made: %v",
+		system(err)).Because(err)
+}
+
+// taken reports whether a process has a state.
+func (s states) taken(id string) bool {
+	file, err := os.Open(filepath.Join(s.dir(id), lockFile))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return errors.Is(lock(file), errTaken)
+}
