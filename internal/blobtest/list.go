@@ -14,7 +14,7 @@ import (
 func testListOrder(k kit) {
 	require.Empty(k, k.list(""))
 	keys := []string{
-		"a-b/x", "a.md", "a/b", "a/b-c", "a/c/d", "a0", "aa/z", "b", "B", "log/000000000010",
+		"a-b/x", "a.md", "a/b", "a/b-c", "a/c/d", "a0", "aa/z", "b", "C", "log/000000000010",
 		"log/000000000009", "log/~", "é", "z/é", "z/f", "zz", "a/ b", "a/!",
 	}
 	for _, key := range keys {

@@ -22,7 +22,7 @@ func Mount(t testing.TB, o Options) (dir string) {
 	dir = t.TempDir()
 	server, err := fuse.NewServer(f, dir, &fuse.MountOptions{
 		FsName: "casefold", Name: "casefold", DirectMount: true, DisableXAttrs: true,
-		DisableReadDirPlus: true, MaxWrite: 1 << 19,
+		DisableReadDirPlus: true, MaxWrite: 1 << 17,
 	})
 	if err != nil {
 		f.nodes.close()

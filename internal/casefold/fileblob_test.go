@@ -1,0 +1,65 @@
+//go:build linux
+
+package casefold_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/blobtest"
+	"rookery/internal/casefold"
+	"rookery/internal/fileblob"
+)
+
+func openFolder(t *testing.T, o casefold.Options) (*fileblob.Bucket, string) {
+	t.Helper()
+	dir := casefold.Mount(t, o)
+	b, err := fileblob.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b, dir
+}
+
+// kinds are the file systems that a folder may lie on.
+func kinds() map[string]casefold.Options {
+	return map[string]casefold.Options{"exchange": {}, "no exchange": {NoRenameFlags: true}}
+}
+
+func TestConformance(t *testing.T) {
+	for name, o := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			blobtest.RunFolding(t, func(t *testing.T) blob.Bucket {
+				b, _ := openFolder(t, o)
+				return b
+			})
+		})
+	}
+}
+
+func TestExchanger(t *testing.T) {
+	for name, o := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			blobtest.RunExchanger(t, func(t *testing.T) blobtest.Opened {
+				b, dir := openFolder(t, o)
+				return blobtest.Opened{
+					Folder: b, Dir: dir,
+					Displaced: func() ([]string, error) { return displaced(t, b) },
+				}
+			})
+		})
+	}
+}
+
+func displaced(t *testing.T, b *fileblob.Bucket) (texts []string, err error) {
+	for d, err := range b.Displaced(t.Context()) {
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(d.Data))
+	}
+	return texts, nil
+}
