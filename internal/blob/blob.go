@@ -51,6 +51,23 @@ type Object struct {
 	Tag      Tag // may be empty
 	Size     int64
 	Modified time.Time
+
+	// Changed is when the last change of the file began to show: of its contents, its name or anything
+	// else about it, as far as the system tells. Unlike Modified, nobody can set it back. Buckets that
+	// are no folders leave it zero.
+	Changed time.Time
+
+	// Mark stands for the state of a file: as long as it is the same, so are the bytes, if the file was
+	// at rest when it was looked at first. It is opaque, and empty where a List cannot tell.
+	//
+	// A file is at rest when Changed lies further back than the clock of its file system has ticks: two
+	// seconds are enough for all of them. Two changes within one tick have the same mark. A file that is
+	// not at rest is read, and looked at again later.
+	Mark string
+
+	// Foreign is set only by Walk: there is no object at Key, which may be none, but something that is
+	// not a plain file, or one whose name is no key.
+	Foreign bool
 }
 
 // A Cond is the condition of a Put. The zero value always holds.
@@ -106,7 +123,7 @@ type Exchanger interface {
 	// very moment of it is found and put back; a reader may see data for that moment.
 	//
 	// An editor may hold the displaced file open and write into it later. So it is kept for a while
-	// out of sight; how to come by what was written is the engine's to say.
+	// out of sight; a Keeper tells what was written.
 	Exchange(ctx context.Context, key string, data, want []byte) error
 
 	// Remove takes the file away if it is want, to the byte; otherwise as Exchange. Folders that

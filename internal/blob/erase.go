@@ -50,9 +50,9 @@ func Erase(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 // EraseKept is that of the bucket, if it is an Eraser or the Sub of one; another keeps nothing.
 func EraseKept(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 	switch b := b.(type) {
-	case subExchanger:
-		return b.eraseKept(ctx, prefix)
-	case sub:
+	case interface {
+		eraseKept(ctx context.Context, prefix string) (Gone, error)
+	}:
 		return b.eraseKept(ctx, prefix)
 	case Eraser:
 		return b.EraseKept(ctx, prefix)

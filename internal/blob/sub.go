@@ -11,11 +11,14 @@ import (
 // nowhere; with a prefix that is no key itself, every call is ErrKey. A Sub of a Sub is one with
 // both prefixes.
 //
-// It is an Exchanger if, and only if, b is one.
+// It is an Exchanger if, and only if, b is one, and a Folder likewise.
 func Sub(b Bucket, prefix string) Bucket {
 	s := sub{b, prefix + "/", CheckKey(prefix)}
-	if x, ok := b.(Exchanger); ok {
-		return subExchanger{s, x}
+	switch b := b.(type) {
+	case Folder:
+		return subFolder{subExchanger{s, b}, b}
+	case Exchanger:
+		return subExchanger{s, b}
 	}
 	return s
 }

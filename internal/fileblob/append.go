@@ -12,7 +12,7 @@ import (
 
 // Append is blob.Exchanger's.
 func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) error {
-	if err := begin(ctx, key); err != nil {
+	if err := b.beginWrite(ctx, key); err != nil {
 		return err
 	}
 	defer b.lock(key)()

@@ -25,6 +25,7 @@ type aside struct {
 }
 
 type asideName struct {
+	in     string // the folder of displaced files that has it
 	stage  stage
 	want   blob.Tag // short
 	mark   string
@@ -54,7 +55,7 @@ func short(t blob.Tag) blob.Tag { return t[:min(len(t), 32)] }
 
 // newAside makes the place of a file that is to be displaced. It will be looked at again.
 func (b *Bucket) newAside(st stage, key string, want blob.Tag, mark string) (*aside, error) {
-	n := asideName{st, short(want), mark, newRandom(), key}
+	n := asideName{b.store.Load().aside.path, st, short(want), mark, newRandom(), key}
 	b.later.add(n)
 	return b.openAside(n, walk{make: true})
 }
@@ -64,10 +65,11 @@ func newRandom() string { return rand.Text()[:13] }
 // openAside opens the place of a name. A long one has folders, which it makes if that is wanted.
 func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
 	in, name := path.Split(n.path())
-	if in == displacedDir+"/" {
-		return &aside{spot{b.aside, name}, n, b}, nil
+	in = path.Clean(in)
+	if s := b.store.Load(); s != nil && s.aside.path == in {
+		return &aside{spot{s.aside, name}, n, b}, nil
 	}
-	f, err := b.open(path.Clean(in), w)
+	f, err := b.open(in, w)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of displaced files: %w", err)
 	}
@@ -84,28 +86,38 @@ func (n asideName) path() string {
 	for key = key[min(cut, len(key)):]; key != ""; key = key[min(cut, len(key)):] {
 		name += "/" + key[:min(cut, len(key))]
 	}
-	return displacedDir + "/" + name
+	return n.in + "/" + name
 }
 
 // parseAside reads what path wrote; a file of another name is none of ours.
 func parseAside(file string) (asideName, bool) {
-	name := strings.ReplaceAll(strings.TrimPrefix(file, displacedDir+"/"), "/", "")
-	parts := strings.SplitN(name, "-", 5)
-	if len(parts) != 5 {
+	in := homeDir + displacedName
+	if inWork(file) {
+		in = workDir + displacedName
+	}
+	name, ok := strings.CutPrefix(file, in+"/")
+	parts := strings.SplitN(strings.ReplaceAll(name, "/", ""), "-", 5)
+	if !ok || len(parts) != 5 {
 		return asideName{}, false
 	}
 	key, err := url.PathUnescape(parts[4])
 	if err != nil || checkKey(key) != nil {
 		return asideName{}, false
 	}
-	return asideName{stage(parts[0]), blob.Tag(parts[1]), parts[2], parts[3], key}, true
+	return asideName{in, stage(parts[0]), blob.Tag(parts[1]), parts[2], parts[3], key}, true
 }
 
-// rename takes the file to another stage, under a name that is new in all: a loss of power may have
-// left it its last two, and to rename a file to another name that it has does nothing.
+// rename takes the file to another stage.
 func (a *aside) rename(st stage, mark string) error {
 	n := a.asideName
-	n.stage, n.mark, n.random = st, mark, newRandom()
+	n.stage, n.mark = st, mark
+	return a.become(n)
+}
+
+// become gives the file another name, which is new in all: a loss of power may have left it its last
+// two, and to rename a file to another name that it has does nothing.
+func (a *aside) become(n asideName) error {
+	n.random = newRandom()
 	to, err := a.bucket.openAside(n, walk{make: true})
 	if err != nil {
 		return err

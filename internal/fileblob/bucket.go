@@ -10,9 +10,10 @@
 //     blob.Always. An Exchange displaces what is there, compares, and puts back what is not the text
 //     that it was to replace; what cannot be put back is kept, and told by Displaced.
 //
-// Its own files lie in ".rookery" in the folder, which therefore begins no key: "tmp" has files
-// that are being written; "displaced" has those that were taken away for another text, for at least
-// a minute and until later calls remove them, and those that somebody still has to look at.
+// Its own files lie in ".rookery" in the folder, which therefore begins no key, or in another
+// directory (Options.Work): "tmp" has files that are being written; "displaced" has those that were
+// taken away for another text, for at least a minute and until later calls remove them, and those that
+// somebody still has to look at.
 package fileblob
 
 import (
@@ -26,15 +27,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rookery/internal/blob"
-)
-
-const (
-	reserved     = ".rookery"
-	tmpDir       = reserved + "/tmp"
-	displacedDir = reserved + "/displaced"
 )
 
 // A Bucket keeps objects as files of one folder. Tags are digests of the content: the same bytes
@@ -43,49 +39,102 @@ const (
 // Besides the keys that blob.CheckKey refuses, those that begin with ".rookery", in any case, are
 // blob.ErrKey, and so are those that the operating system has no file for.
 type Bucket struct {
-	top   dir           // the folder
-	seam  Seam          // nil but in tests
-	tmp   *folder       // tmpDir
-	aside *folder       // displacedDir
-	swaps bool          // the file system can exchange two files
-	leaps bool          // the system can reach a folder in one step
-	grace time.Duration // keepFor
+	top      dir  // the folder
+	work     dir  // Options.Work; without a File if there is none
+	readOnly bool // nothing is ever changed
+	leaps    bool // the system can reach a folder in one step
+	seam     Seam // nil but in tests
+
+	store  atomic.Pointer[store] // the one in use; nil if nothing is ever changed
+	stores []*store              // all that were in use
+	moves  sync.Mutex            // held by who changes them
+	grace  time.Duration         // keepFor
 
 	seed    maphash.Seed
 	keys    [256]sync.RWMutex // held by who changes or reads a key, by the hash of the key
 	folders sync.RWMutex      // held for writing while folders are removed
 	durable sync.Map          // paths of folders whose entries are known to be on disk
 	tags    *memo
-	later   queue    // displaced files that are to be looked at again
-	settled unsynced // folders of displaced files that no longer belong to their keys
+	later   queue          // displaced files that are to be looked at again
+	losses  set[asideName] // those that were found to be somebody's loss
+	settled set[string]    // folders of displaced files that no longer belong to their keys
 }
 
-var (
-	_ blob.Bucket    = (*Bucket)(nil)
-	_ blob.Exchanger = (*Bucket)(nil)
-)
+var _ blob.Folder = (*Bucket)(nil)
 
-// Open opens the folder, which it makes (0700) if there is none. It removes what a killed process
+// ErrReadOnly is the answer to every change of a folder that was opened to be read.
+var ErrReadOnly = errors.New("the folder is open to be read")
+
+// Options say how a folder is opened. The zero value is that of a folder which is all ours.
+type Options struct {
+	// Work is a directory of this bucket alone, elsewhere, that has the files of our own, so that none
+	// lie in the folder. It is made (0700) if there is none.
+	//
+	// It must be on the file system of the folder. Where it turns out not to be, by the first change
+	// that would move a file between the two, ".rookery" in the folder has them after all; what of it
+	// is empty goes with Close, or with the next Open after a kill. Both are looked at for what the last
+	// process left, for a disk may have been mounted elsewhere since.
+	Work string
+
+	// ReadOnly opens a folder only to be read. There must be one. Nothing in it is changed, nor tried to
+	// be: what would is ErrReadOnly. Nobody needs to have the folder for that; what another process
+	// changes meanwhile is seen before or after.
+	ReadOnly bool
+
+	// Seam is for tests.
+	Seam Seam
+}
+
+// Open is OpenWith without options.
+func Open(dir string) (*Bucket, error) { return OpenWith(dir, Options{}) }
+
+// Look opens a folder to read from it.
+func Look(dir string) (*Bucket, error) { return OpenWith(dir, Options{ReadOnly: true}) }
+
+// OpenWith opens the folder, which it makes (0700) if there is none. It removes what a killed process
 // left half written, and puts back what one had just moved aside; so the caller must know that no
-// other process has the folder open.
-func Open(dir string) (*Bucket, error) { return openBucket(dir, nil) }
-
-func openBucket(dir string, s Seam) (*Bucket, error) {
-	if err := Make(dir); err != nil {
-		return nil, fmt.Errorf("make the folder: %w", err)
+// other process has the folder open. If the folder is moved while it is open, all goes on in the moved
+// one.
+func OpenWith(dir string, o Options) (*Bucket, error) {
+	b := &Bucket{
+		readOnly: o.ReadOnly, seam: o.Seam, grace: keepFor, seed: maphash.MakeSeed(),
+		tags: newMemo(),
 	}
-	top, err := openTop(dir)
+	err := b.openDirs(dir, o.Work)
+	if err == nil && !b.readOnly {
+		err = b.prepare()
+	}
 	if err != nil {
+		_ = b.Close() // the first error is the one to tell
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	b := &Bucket{
-		top: top, seam: s, grace: keepFor, seed: maphash.MakeSeed(), tags: newMemo(),
-	}
-	if err := b.prepare(); err != nil {
-		_ = b.Close() // the first error is the one to tell
-		return nil, fmt.Errorf("prepare the folder: %w", err)
-	}
 	return b, nil
+}
+
+// openDirs opens the folder, and work if there is one.
+func (b *Bucket) openDirs(folder, work string) (err error) {
+	if !b.readOnly {
+		if err := Make(folder); err != nil {
+			return err
+		}
+	}
+	if b.top, err = openTop(folder); err != nil {
+		return err
+	}
+	b.leaps = b.canLeap()
+	if work == "" {
+		return nil
+	}
+	if !b.readOnly {
+		if err := Make(work); err != nil {
+			return err
+		}
+	}
+	b.work, err = openTop(work)
+	if b.readOnly && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Make makes a folder (0700), and those on the way to it, where there is none. What it made is there
@@ -110,55 +159,25 @@ func Make(dir string) error {
 	return errors.Join(syncEntries(made), made.Close())
 }
 
-// prepare makes the folders of our own and settles what the last process left in them.
-func (b *Bucket) prepare() error {
-	err := b.mkdir(b.top, reserved, 0o700)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if b.tmp, err = b.openOwn(tmpDir); err != nil {
-		return err
-	}
-	if b.aside, err = b.openOwn(displacedDir); err != nil {
-		return err
-	}
-	if err := b.clearTmp(); err != nil {
-		return err
-	}
-	if b.swaps, err = b.canSwap(); err != nil {
-		return err
-	}
-	b.leaps = b.canLeap()
-	return b.resume()
-}
-
-// openOwn opens a folder of our own, for as long as the bucket is open.
-func (b *Bucket) openOwn(dir string) (*folder, error) {
-	f, err := b.open(dir, walk{make: true})
-	if err == nil {
-		f.kept = true
-	}
-	return f, err
-}
-
 // Close releases the folder. No other call may be running, and none may follow.
 func (b *Bucket) Close() error {
-	for _, own := range []*folder{b.tmp, b.aside} {
-		if own != nil {
-			_ = own.Close() // it was only read
+	err := b.closeStores()
+	for _, d := range []dir{b.work, b.top} {
+		if d.File != nil {
+			err = errors.Join(err, d.Close())
 		}
 	}
-	return b.top.Close()
+	return err
 }
 
 // Put is blob.Bucket's. With blob.Always it replaces whatever file is there.
 func (b *Bucket) Put(
 	ctx context.Context, key string, data []byte, c blob.Cond,
 ) (blob.Tag, error) {
-	if err := begin(ctx, key); err != nil {
+	if err := b.beginWrite(ctx, key); err != nil {
 		return "", err
 	}
-	if err := b.put(key, data, c); err != nil {
+	if err := b.moving(func() error { return b.put(key, data, c) }); err != nil {
 		return "", fmt.Errorf("put %s: %w", key, err)
 	}
 	return tagOf(data), nil
@@ -262,13 +281,13 @@ func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
 
 // Delete is blob.Bucket's. Folders that become empty by it are removed as well.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
-	if err := begin(ctx, key); err != nil {
+	if err := b.beginWrite(ctx, key); err != nil {
 		return err
 	}
 	defer b.lock(key)()
 	err := b.at(key, walk{}, func(at spot) error { return at.remove() })
 	if err == nil {
-		err = b.prune(path.Dir(key), ".")
+		err = b.prune(path.Dir(key))
 	}
 	// The file may be gone because a process was killed before it could sync the removal.
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {
@@ -288,6 +307,17 @@ func begin(ctx context.Context, key string) error {
 		return err
 	}
 	return checkKey(key)
+}
+
+// beginWrite is what every change does first.
+func (b *Bucket) beginWrite(ctx context.Context, key string) error {
+	if err := begin(ctx, key); err != nil {
+		return err
+	}
+	if b.readOnly {
+		return ErrReadOnly
+	}
+	return nil
 }
 
 func checkKey(key string) error {

@@ -24,7 +24,8 @@ const (
 )
 
 // A Change is one call to the operating system that changes what a Bucket has on disk, or makes it
-// durable. Paths are from the bucket's folder, which is ".", with slashes.
+// durable. Paths are from the bucket's folder, which is ".", with slashes; those that begin with
+// ".rookery/work" lie in Options.Work.
 type Change struct {
 	Op   Op
 	Path string
@@ -37,9 +38,6 @@ type Change struct {
 // and if it calls do, once; its answer is the answer of the call. So a test sees everything that a
 // power cut could undo.
 type Seam func(c Change, do func() error) error
-
-// OpenThrough is Open with a seam.
-func OpenThrough(dir string, s Seam) (*Bucket, error) { return openBucket(dir, s) }
 
 // do makes a change of what has a name in the folder.
 func (f *folder) do(op Op, name string, call func() error) error {

@@ -3,6 +3,7 @@
 package fileblob
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -94,6 +95,24 @@ func (d dir) create(name string) (*os.File, error) {
 }
 
 func (d dir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
+
+// look tells of names what there is. One that is gone is left out.
+func (d dir) look(names []string) ([]entry, error) {
+	found := make([]entry, 0, len(names))
+	for _, name := range names {
+		info, err := d.lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, entry{
+			name: name, mode: info.Mode(), size: info.Size(), modified: info.ModTime(),
+		})
+	}
+	return found, nil
+}
 
 func (d dir) mkdir(name string, perm uint32) error { return d.root.Mkdir(name, fs.FileMode(perm)) }
 

@@ -91,14 +91,51 @@ func (d dir) create(name string) (*os.File, error) {
 }
 
 func (d dir) lstat(name string) (fs.FileInfo, error) {
-	e := entry{name: name}
-	err := d.by(func(at int) error {
-		return unix.Fstatat(at, name, &e.stat, unix.AT_SYMLINK_NOFOLLOW)
-	})
+	found, err := d.look([]string{name})
+	if err == nil && len(found) == 0 {
+		err = unix.ENOENT
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
 	}
-	return e, nil
+	return &found[0], nil
+}
+
+// look tells of names what there is. One that is gone is left out.
+func (d dir) look(names []string) ([]entry, error) {
+	found := make([]entry, 0, len(names))
+	err := d.by(func(at int) error {
+		found = found[:0]
+		for _, name := range names {
+			var stat unix.Stat_t
+			err := unix.Fstatat(at, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+			if err == nil {
+				found = append(found, newEntry(name, &stat))
+			} else if !errors.Is(err, unix.ENOENT) {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func newEntry(name string, stat *unix.Stat_t) entry {
+	return entry{
+		name: name, mode: modeOf(stat), size: stat.Size, inode: stat.Ino,
+		modified: time.Unix(stat.Mtim.Unix()), changed: time.Unix(stat.Ctim.Unix()),
+	}
+}
+
+func modeOf(stat *unix.Stat_t) fs.FileMode {
+	perm := fs.FileMode(stat.Mode) & fs.ModePerm
+	switch stat.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return perm
+	case unix.S_IFDIR:
+		return perm | fs.ModeDir
+	}
+	return perm | fs.ModeIrregular
 }
 
 func (d dir) mkdir(name string, perm uint32) error {
@@ -124,30 +161,4 @@ func (d dir) by(call func(at int) error) error {
 		}
 	})
 	return errors.Join(err, called)
-}
-
-// An entry is what a directory says of a name. Of a thing that is neither a plain file nor a
-// directory, it does not say what it is.
-type entry struct {
-	name string
-	stat unix.Stat_t
-}
-
-var _ fs.FileInfo = entry{}
-
-func (e entry) Name() string       { return e.name }
-func (e entry) Size() int64        { return e.stat.Size }
-func (e entry) ModTime() time.Time { return time.Unix(e.stat.Mtim.Unix()) }
-func (e entry) IsDir() bool        { return e.Mode().IsDir() }
-func (e entry) Sys() any           { return &e.stat }
-
-func (e entry) Mode() fs.FileMode {
-	perm := fs.FileMode(e.stat.Mode) & fs.ModePerm
-	switch e.stat.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return perm
-	case unix.S_IFDIR:
-		return perm | fs.ModeDir
-	}
-	return perm | fs.ModeIrregular
 }

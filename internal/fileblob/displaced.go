@@ -1,52 +1,32 @@
 package fileblob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"path"
 	"slices"
-	"sync"
 	"time"
 
 	"rookery/internal/blob"
 )
 
-// A Displaced is a text that somebody saved at a key and that is there no more, though nobody who
-// wrote through the Bucket had been told to replace it. It comes about
-//
-//   - when the process is killed between an exchange and the comparison of what it displaced,
-//   - when an editor writes into a file that it had opened before the file was displaced,
-//   - when somebody saves twice within the moment that an exchange takes: this is the earlier save.
-//
-// Whoever owns the key merges the text, or finds that it is an old one after all, and settles it.
-type Displaced struct {
-	Key     string
-	Data    []byte
-	Foreign bool // it is no plain file, and has no Data
-
-	name asideName
-}
-
-// keepFor is how long a displaced file is kept for an editor that may still write into it.
-const keepFor = time.Minute
-
-// Displaced yields the displaced texts that are still to be settled, in no order. It ends with the
-// first error.
-func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[Displaced, error] {
-	return func(yield func(Displaced, error) bool) {
+// Displaced is blob.Keeper's.
+func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error] {
+	return func(yield func(blob.Displaced, error) bool) {
 		names, err := b.asides(ctx)
 		if err != nil {
-			yield(Displaced{}, fmt.Errorf("list displaced files: %w", err))
+			yield(blob.Displaced{}, fmt.Errorf("list displaced files: %w", err))
 			return
 		}
 		for _, n := range names {
-			d, lost, err := b.examine(n)
+			d, lost, err := b.examine(n.name)
 			if err != nil {
-				yield(Displaced{}, fmt.Errorf("read what was displaced at %s: %w", n.key, err))
+				err = fmt.Errorf("read what was displaced at %s: %w", n.name.key, err)
+				yield(blob.Displaced{}, err)
 				return
 			}
 			if lost && !yield(d, nil) {
@@ -56,50 +36,58 @@ func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[Displaced, error] {
 	}
 }
 
-// Settle removes a displaced text that has been taken care of. If it was written to since Displaced
-// yielded it, it stays, and the error is a *blob.Found. One that is gone is settled.
-func (b *Bucket) Settle(ctx context.Context, d Displaced) error {
-	if err := ctx.Err(); err != nil {
+// Settle is blob.Keeper's.
+func (b *Bucket) Settle(ctx context.Context, d blob.Displaced) error {
+	if err := b.beginWrite(ctx, d.Key); err != nil {
 		return err
+	}
+	n, ok := parseAside(d.File)
+	if !ok || n.key != d.Key {
+		return fmt.Errorf("settle what was displaced at %s: it is another file", d.Key)
 	}
 	defer b.lock(d.Key)()
-	if err := b.settle(d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := b.putAway(n, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("settle what was displaced at %s: %w", d.Key, err)
 	}
-	return b.prune(path.Dir(d.name.path()), displacedDir)
+	b.losses.remove(n)
+	return b.prune(path.Dir(n.path()))
 }
 
-func (b *Bucket) settle(d Displaced) error {
-	a, err := b.openAside(d.name, walk{})
-	if err != nil {
-		return err
+// asides are the names of all displaced files, the longest displaced first.
+func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
+	var names []waiting
+	var unread error
+	w := walker{ctx: ctx, bucket: b,
+		visit: func(file string, e *entry) bool {
+			if n, ok := parseAside(file); ok {
+				names = append(names, waiting{n, e.displaced()})
+			}
+			return true
+		},
+		unread: func(_ string, err error) bool { unread = err; return false },
 	}
-	defer a.close()
-	if d.Foreign {
-		return a.folder.remove(a.name)
-	}
-	if _, err := a.expect(tagOf(d.Data)); err != nil {
-		return err
-	}
-	return a.remove()
-}
-
-// asides are the names of all displaced files.
-func (b *Bucket) asides(ctx context.Context) ([]asideName, error) {
-	var names []asideName
-	l := lister{ctx, b, func(file string, _ fs.FileInfo) bool {
-		if n, ok := parseAside(file); ok {
-			names = append(names, n)
+	for _, dir := range b.storeDirs() {
+		if err := w.folder(dir+displacedName, ""); err != nil {
+			return nil, cmp.Or(unread, err)
 		}
-		return true
-	}}
-	return names, l.folder(displacedDir, "")
+	}
+	slices.SortFunc(names, func(a, b waiting) int { return a.since.Compare(b.since) })
+	return names, nil
+}
+
+// displaced is when a file was renamed last, if the system tells; else it may have been just now.
+func (e *entry) displaced() time.Time {
+	now := time.Now()
+	if e.changed.IsZero() || e.changed.After(now) {
+		return now
+	}
+	return e.changed
 }
 
 // examine reads a displaced file, and reports whether it is somebody's loss.
-func (b *Bucket) examine(n asideName) (d Displaced, lost bool, err error) {
+func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 	defer b.lock(n.key)()
-	d = Displaced{Key: n.key, name: n}
+	d = blob.Displaced{Key: n.key, File: n.path()}
 	a, err := b.openAside(n, walk{})
 	if err == nil {
 		defer a.close()
@@ -124,13 +112,15 @@ func (b *Bucket) resume() error {
 	if err != nil {
 		return err
 	}
-	b.settled.add(displacedDir) // the process may have been killed before it could sync it
+	for _, dir := range b.storeDirs() { // the process may have been killed before it could sync them
+		b.settled.add(dir + displacedName)
+	}
+	b.later.addAll(names...)
 	for _, n := range names {
-		b.later.add(n)
-		if n.stage != moved {
+		if n.name.stage != moved {
 			continue
 		}
-		if err := b.putBackNow(n); err != nil {
+		if err := b.putBackNow(n.name); err != nil {
 			return err
 		}
 	}
@@ -144,90 +134,30 @@ func (b *Bucket) putBackNow(n asideName) error {
 	}
 	defer a.close()
 	err = b.at(n.key, walk{make: true}, a.putBack)
+	if elsewhere(err) {
+		err = b.copyBack(a)
+	}
 	if errors.Is(err, blob.ErrForeign) {
 		return a.rename(settled, "")
 	}
 	return err
 }
 
-// tidy looks at displaced files whose time is over, two at a time, so that what one call displaces
-// another has put away. One that cannot be removed now is left to the next Open.
-func (b *Bucket) tidy() {
-	for range 2 {
-		name, ok := b.later.due(time.Now().Add(-b.grace))
-		if !ok {
-			return
-		}
-		_ = b.putAway(name)
-	}
-}
-
-// putAway removes a displaced file that is nobody's loss, and the folders of its name.
-func (b *Bucket) putAway(n asideName) error {
-	d, lost, err := b.examine(n)
-	if err != nil || lost {
+// copyBack puts back what lies on another file system than the folder by now. The file itself stays
+// aside, where it is known from then on.
+func (b *Bucket) copyBack(a *aside) error {
+	c, err := a.read(0, -1)
+	if err != nil {
 		return err
 	}
-	defer b.lock(n.key)()
-	if err := b.settle(d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	_, err = b.Put(context.Background(), a.key, c.data, blob.IfAbsent)
+	if errors.Is(err, blob.ErrCondition) {
+		return a.rename(settled, "") // there is something newer
+	}
+	if err != nil {
 		return err
 	}
-	return b.prune(path.Dir(n.path()), displacedDir)
-}
-
-// A queue holds names in the order in which they were added.
-type queue struct {
-	mu      sync.Mutex
-	waiting []waiting
-}
-
-type waiting struct {
-	name  asideName
-	since time.Time
-}
-
-func (q *queue) add(n asideName) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, waiting{n, time.Now()})
-}
-
-// due takes the first name, if it was added before a time.
-func (q *queue) due(before time.Time) (asideName, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.waiting) == 0 || !q.waiting[0].since.Before(before) {
-		return asideName{}, false
-	}
-	first := q.waiting[0].name
-	q.waiting = q.waiting[1:]
-	return first, true
-}
-
-// An unsynced is a set of folders.
-type unsynced struct {
-	mu      sync.Mutex
-	folders map[string]bool
-}
-
-func (u *unsynced) add(folders ...string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.folders == nil {
-		u.folders = map[string]bool{}
-	}
-	for _, f := range folders {
-		u.folders[f] = true
-	}
-}
-
-// take empties the set.
-func (u *unsynced) take() []string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	taken := slices.Collect(maps.Keys(u.folders))
-	u.folders = nil
-	return taken
+	return a.keepOn(c.tag)
 }
 
 // syncSettled makes durable that what was moved aside belongs to its key no more. Else the next Open

@@ -17,11 +17,15 @@ var _ blob.Eraser = (*Bucket)(nil)
 // has written into.
 func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
 	var gone blob.Gone
+	if b.readOnly {
+		return gone, ErrReadOnly
+	}
 	names, err := b.asides(ctx)
 	if err != nil {
 		return gone, fmt.Errorf("list displaced files: %w", err)
 	}
-	for _, n := range names {
+	for _, found := range names {
+		n := found.name
 		if !strings.HasPrefix(n.key, prefix) {
 			continue
 		}
@@ -53,5 +57,5 @@ func (b *Bucket) eraseAside(n asideName) (int64, error) {
 		return 0, err
 	}
 	b.settled.add(path.Dir(n.path()))
-	return size, b.prune(path.Dir(n.path()), displacedDir)
+	return size, b.prune(path.Dir(n.path()))
 }

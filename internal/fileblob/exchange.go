@@ -11,13 +11,15 @@ import (
 )
 
 // Exchange is blob.Exchanger's. The new file has the permissions of the old one. What was displaced
-// stays out of sight for a minute; if an editor has written into it by then, Displaced tells of it.
+// stays out of sight for a minute; if an editor has written into it by then, Displaced and Due tell of
+// it.
 func (b *Bucket) Exchange(ctx context.Context, key string, data, want []byte) error {
-	if err := begin(ctx, key); err != nil {
+	if err := b.beginWrite(ctx, key); err != nil {
 		return err
 	}
 	b.tidy()
-	if err := b.exchangeFile(key, data, want); err != nil {
+	err := b.moving(func() error { return b.exchangeFile(key, data, want) })
+	if err != nil {
 		return fmt.Errorf("exchange %s: %w", key, asFound(err))
 	}
 	return nil
@@ -63,7 +65,7 @@ func (b *Bucket) exchange(key string, to spot, s *staged, want blob.Tag) error {
 	if err := s.like(info); err != nil {
 		return err
 	}
-	if b.swaps {
+	if b.store.Load().swaps {
 		return b.exchangeBySwap(key, to, s, want)
 	}
 	return b.exchangeByMove(key, to, s, want)
@@ -154,12 +156,13 @@ func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) e
 
 // Remove is blob.Exchanger's. The file stays out of sight for a minute, as with Exchange.
 func (b *Bucket) Remove(ctx context.Context, key string, want []byte) error {
-	if err := begin(ctx, key); err != nil {
+	if err := b.beginWrite(ctx, key); err != nil {
 		return err
 	}
 	b.tidy()
 	defer b.lock(key)()
-	if err := b.removeFile(key, want); err != nil {
+	err := b.moving(func() error { return b.removeFile(key, want) })
+	if err != nil {
 		return fmt.Errorf("remove %s: %w", key, err)
 	}
 	return nil
@@ -183,7 +186,7 @@ func (b *Bucket) removeFile(key string, want []byte) error {
 	if err != nil {
 		return asFound(err)
 	}
-	return b.prune(path.Dir(key), ".")
+	return b.prune(path.Dir(key))
 }
 
 // expectNothing is a *Found if there is something at the key.
@@ -231,6 +234,9 @@ func (a *aside) putBack(to spot) error {
 
 // Sync is blob.Exchanger's. Each folder is synced once.
 func (b *Bucket) Sync(ctx context.Context, keys ...string) error {
+	if b.readOnly {
+		return ErrReadOnly
+	}
 	folders := map[string]bool{}
 	for _, key := range keys {
 		if err := begin(ctx, key); err != nil {

@@ -5,7 +5,7 @@ package fileblob
 func OpenWithoutSwap(dir string) (*Bucket, error) {
 	b, err := Open(dir)
 	if err == nil {
-		b.swaps, b.leaps = false, false
+		b.store.Load().swaps, b.leaps = false, false
 	}
 	return b, err
 }

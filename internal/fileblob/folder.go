@@ -16,9 +16,9 @@ import (
 // done in it is done there, even if somebody moves it meanwhile.
 type folder struct {
 	dir
-	top  dir    // the bucket's
+	root dir    // where its path begins
 	seam Seam   // the bucket's
-	path string // from top
+	path string // in the bucket; see Bucket.root
 	kept bool   // it is the bucket's own, and stays open as long as that
 }
 
@@ -43,57 +43,80 @@ type walk struct {
 // errMoved says that somebody took a folder away while it was used.
 var errMoved = errors.New("the folder was moved meanwhile")
 
-// open opens the folder at a path from the root, segment by segment where the system has no call
-// that goes all the way. A missing one is
-// fs.ErrNotExist, and so is a file on the way unless the folder is to be made; what else is no
-// folder is blob.ErrForeign.
+// open opens the folder at a path, segment by segment where the system has no call that goes all the
+// way. A missing one is fs.ErrNotExist, and so is a file on the way unless the folder is to be made;
+// what else is no folder is blob.ErrForeign.
 func (b *Bucket) open(dir string, w walk) (*folder, error) {
+	root := b.root(dir)
+	if root.File == nil {
+		return nil, fs.ErrNotExist
+	}
 	if b.leaps && !w.keep {
-		if at, ok := b.top.leap(dir); ok {
-			return b.folder(at, dir), nil
+		if at, ok := root.leap(belowRoot(dir)); ok {
+			return &folder{dir: at, root: root, seam: b.seam, path: dir}, nil
 		}
 	}
-	at, err := b.top, error(nil)
-	if dir == "." {
+	at, err := root, error(nil)
+	if belowRoot(dir) == "." {
 		at, err = at.enter(".")
 	}
 	for here, segment := range steps(dir) {
 		parent := at
 		at, err = b.step(parent, here, segment, w)
-		if parent != b.top {
+		if parent != root {
 			parent.Close()
 		}
 		if err != nil {
-			break
+			return nil, err
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.folder(at, dir), nil
+	return &folder{dir: at, root: root, seam: b.seam, path: dir}, nil
 }
 
-func (b *Bucket) folder(at dir, path string) *folder {
-	return &folder{dir: at, top: b.top, seam: b.seam, path: path}
+// root is the directory at which a path begins: Options.Work under workDir, else the folder.
+func (b *Bucket) root(dir string) dir {
+	if inWork(dir) {
+		return b.work
+	}
+	return b.top
+}
+
+func inWork(dir string) bool {
+	rest, ok := strings.CutPrefix(dir, workDir)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// belowRoot is the path from there.
+func belowRoot(dir string) string {
+	if !inWork(dir) {
+		return dir
+	}
+	return path.Clean(strings.TrimPrefix(dir[len(workDir):], "/"))
 }
 
 // canLeap tries whether a folder can be reached in one step here.
 func (b *Bucket) canLeap() bool {
-	at, ok := b.top.leap(tmpDir)
+	at, ok := b.top.leap(".")
 	if ok {
 		at.Close()
 	}
 	return ok
 }
 
-// steps yields each folder on the way to dir: its path and its name.
+// steps yields each folder on the way to dir from its root: its path and its name.
 func steps(dir string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		if dir == "." {
+		here, rest := "", belowRoot(dir)
+		if inWork(dir) {
+			here = workDir
+		}
+		if rest == "." {
 			return
 		}
-		here := ""
-		for segment := range strings.SplitSeq(dir, "/") {
+		for segment := range strings.SplitSeq(rest, "/") {
 			here = path.Join(here, segment)
 			if !yield(here, segment) {
 				return
@@ -124,6 +147,8 @@ func (b *Bucket) makeFolder(parent dir, here string) (dir, error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return dir{}, err
 	}
+	// Somebody may have removed the one that was known, or it was known by another spelling.
+	b.durable.Delete(here)
 	made, err := parent.enter(path.Base(here))
 	if errors.Is(err, fs.ErrNotExist) {
 		return dir{}, fmt.Errorf("%w: there is a file in place of a folder", blob.ErrForeign)
@@ -161,15 +186,15 @@ func (b *Bucket) in(key string, w walk, do func(spot) error) error {
 	return do(spot{f, path.Base(key)})
 }
 
-// prune removes dir, if it is empty, and then each parent that is empty by it, up to stop, which
-// stays. What is no folder, or cannot be removed, stays as well.
-func (b *Bucket) prune(dir, stop string) error {
-	if dir == stop || !b.looksEmpty(dir) {
+// prune removes dir, if it is empty, and then each parent that is empty by it, up to one that stays.
+// What is no folder, or cannot be removed, stays as well.
+func (b *Bucket) prune(dir string) error {
+	if b.stays(dir) || !b.looksEmpty(dir) {
 		return nil
 	}
 	b.folders.Lock()
 	defer b.folders.Unlock()
-	for ; dir != stop; dir = path.Dir(dir) {
+	for ; !b.stays(dir); dir = path.Dir(dir) {
 		parent, err := b.open(path.Dir(dir), walk{})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -208,8 +233,8 @@ func (b *Bucket) syncFolder(dir string) error {
 			defer f.close()
 			return f.sync()
 		}
-		elsewhere := errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign)
-		if dir == "." || !elsewhere {
+		gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign)
+		if belowRoot(dir) == "." || !gone {
 			return err
 		}
 		dir = path.Dir(dir)

@@ -114,9 +114,9 @@ func TestListStrangers(t *testing.T) {
 	require.Equal(t, []string{"ok"}, keys)
 }
 
-func displaced(t *testing.T, b *fileblob.Bucket) []fileblob.Displaced {
+func displaced(t *testing.T, b *fileblob.Bucket) []blob.Displaced {
 	t.Helper()
-	var all []fileblob.Displaced
+	var all []blob.Displaced
 	for d, err := range b.Displaced(t.Context()) {
 		require.NoError(t, err)
 		all = append(all, d)
@@ -159,6 +159,7 @@ func TestDisplaced(t *testing.T) {
 
 			again := openWith(t, dir, opener)
 			require.Equal(t, all, displaced(t, again), "it outlives the process")
+			again.LetTimePass()
 			require.NoError(t, again.Settle(t.Context(), all[0]))
 			require.Empty(t, displaced(t, again))
 			require.NoError(t, again.Settle(t.Context(), all[0]), "it is settled")

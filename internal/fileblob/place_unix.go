@@ -61,13 +61,17 @@ func between(one, two spot, call func(a, b int) error) error {
 
 // inode is the number of a file, which it keeps as long as it exists.
 func inode(info fs.FileInfo) string {
-	switch stat := info.Sys().(type) {
-	case *unix.Stat_t:
-		return strconv.FormatUint(stat.Ino, 16)
-	case *syscall.Stat_t:
+	if e, ok := info.(*entry); ok {
+		return strconv.FormatUint(e.inode, 16)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(stat.Ino, 16)
 	}
 	return ""
 }
+
+// elsewhere reports whether a file could not be moved because the two places lie on different file
+// systems, or on two parts of one between which it moves nothing.
+func elsewhere(err error) bool { return errors.Is(err, unix.EXDEV) }
 
 func syncEntries(folder *os.File) error { return folder.Sync() }

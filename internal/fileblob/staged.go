@@ -19,8 +19,12 @@ type staged struct {
 
 // stage writes a file to tmp, and to the disk if it has to be durable.
 func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
-	s := &staged{spot: spot{b.tmp, rand.Text()}, tag: tagOf(data)}
-	file, err := b.tmp.create(s.name)
+	return b.store.Load().tmp.stage(data, durable)
+}
+
+func (f *folder) stage(data []byte, durable bool) (*staged, error) {
+	s := &staged{spot: spot{f, rand.Text()}, tag: tagOf(data)}
+	file, err := f.create(s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -75,33 +79,4 @@ func (s *staged) like(info fs.FileInfo) error {
 	}
 	defer file.Close()
 	return file.Chmod(info.Mode().Perm())
-}
-
-// clearTmp removes what a killed process left in tmp: files that never had a place.
-func (b *Bucket) clearTmp() error {
-	names, err := b.tmp.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := (spot{b.tmp, name}).remove(); err != nil && !errors.Is(err, blob.ErrForeign) {
-			return err
-		}
-	}
-	return nil
-}
-
-// canSwap tries whether two files can be exchanged here.
-func (b *Bucket) canSwap() (bool, error) {
-	one, err := b.stage(nil, false)
-	if err != nil {
-		return false, err
-	}
-	defer one.drop()
-	two, err := b.stage(nil, false)
-	if err != nil {
-		return false, err
-	}
-	defer two.drop()
-	return swap(one.spot, two.spot) == nil, nil
 }

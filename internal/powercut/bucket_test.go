@@ -97,12 +97,13 @@ func (c cutting) run(t *testing.T) (ended bool) {
 // use makes calls until the power is gone or there are enough.
 func (l *ledger) use(t *testing.T, s *seam, r *rand.Rand, swaps bool) (ended bool) {
 	t.Helper()
-	b, err := fileblob.OpenThrough(s.dir, func(c fileblob.Change, do func() error) error {
+	seam := func(c fileblob.Change, do func() error) error {
 		if c.Op == fileblob.Swap && !swaps {
 			return errors.ErrUnsupported
 		}
 		return s.do(c, do)
-	})
+	}
+	b, err := fileblob.OpenWith(s.dir, fileblob.Options{Seam: seam})
 	if err != nil {
 		require.NotNil(t, s.found, err)
 		return false

@@ -180,7 +180,7 @@ func (m *seamed) open() (*store, error) {
 		return nil, err
 	}
 	m.gate = &gate{Table: db}
-	b, err := fileblob.OpenThrough(m.at("files"), m.seam.do)
+	b, err := fileblob.OpenWith(m.at("files"), fileblob.Options{Seam: m.seam.do})
 	return &store{m.gate, b, db.Close}, err
 }
 

@@ -1,0 +1,97 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+)
+
+// subFolder is a sub of a Folder.
+type subFolder struct {
+	subExchanger
+	folder Folder
+}
+
+var _ Folder = subFolder{}
+
+func (s subFolder) Walk(
+	ctx context.Context, prefix string, enter func(folder string) bool,
+) iter.Seq2[Object, error] {
+	below := enter
+	if enter != nil {
+		below = func(folder string) bool { return enter(strings.TrimPrefix(folder, s.prefix)) }
+	}
+	return func(yield func(Object, error) bool) {
+		if s.err != nil {
+			yield(Object{}, s.err)
+			return
+		}
+		for o, err := range s.folder.Walk(ctx, s.prefix+prefix, below) {
+			key, inside := strings.CutPrefix(o.Key, s.prefix)
+			if err == nil && !inside {
+				continue // as in List
+			}
+			o.Key = key
+			if !yield(o, s.walkError(err)) {
+				return
+			}
+		}
+	}
+}
+
+// walkError names a folder as the sub does.
+func (s subFolder) walkError(err error) error {
+	var failed *WalkError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	inside := strings.TrimPrefix(failed.Folder+"/", s.prefix)
+	return &WalkError{strings.TrimSuffix(inside, "/"), failed.Err}
+}
+
+func (s subFolder) Look(ctx context.Context, key string) (Object, error) {
+	whole, err := s.key(key)
+	if err != nil {
+		return Object{}, err
+	}
+	o, err := s.folder.Look(ctx, whole)
+	o.Key = key
+	return o, err
+}
+
+func (s subFolder) Displaced(ctx context.Context) iter.Seq2[Displaced, error] {
+	return s.own(s.folder.Displaced(ctx))
+}
+
+func (s subFolder) Due(ctx context.Context) iter.Seq2[Displaced, error] {
+	return s.own(s.folder.Due(ctx))
+}
+
+// own are those whose keys are the sub's.
+func (s subFolder) own(all iter.Seq2[Displaced, error]) iter.Seq2[Displaced, error] {
+	return func(yield func(Displaced, error) bool) {
+		if s.err != nil {
+			yield(Displaced{}, s.err)
+			return
+		}
+		for d, err := range all {
+			key, inside := strings.CutPrefix(d.Key, s.prefix)
+			if err == nil && !inside {
+				continue
+			}
+			d.Key = key
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s subFolder) Settle(ctx context.Context, d Displaced) error {
+	var err error
+	if d.Key, err = s.key(d.Key); err != nil {
+		return err
+	}
+	return s.folder.Settle(ctx, d)
+}

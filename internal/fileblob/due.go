@@ -1,0 +1,193 @@
+package fileblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"rookery/internal/blob"
+)
+
+// keepFor is how long a displaced file is kept for an editor that may still write into it.
+const keepFor = time.Minute
+
+// Due is blob.Keeper's. The time of a displaced file is a minute, and another one as long as an
+// editor has written into it within the last, or after it could not be read.
+func (b *Bucket) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
+	return func(yield func(blob.Displaced, error) bool) {
+		if err := b.lookAtDue(ctx); err != nil {
+			yield(blob.Displaced{}, err)
+			return
+		}
+		for _, n := range b.losses.all() {
+			d, lost, err := b.examine(n)
+			if err != nil {
+				yield(blob.Displaced{}, fmt.Errorf("read what was displaced at %s: %w", n.key, err))
+				return
+			}
+			if !lost {
+				b.losses.remove(n)
+			} else if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// lookAtDue looks at all displaced files whose time is over.
+func (b *Bucket) lookAtDue(ctx context.Context) error {
+	now := time.Now()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, ok := b.later.due(now.Add(-b.grace))
+		if !ok {
+			return nil
+		}
+		if err := b.lookAgain(name); err != nil {
+			return fmt.Errorf("put away what was displaced at %s: %w", name.key, err)
+		}
+	}
+}
+
+// tidy looks at displaced files whose time is over, two at a time, so that what one call displaces
+// another has put away, also where nobody calls Due.
+func (b *Bucket) tidy() {
+	for range 2 {
+		name, ok := b.later.due(time.Now().Add(-b.grace))
+		if !ok {
+			return
+		}
+		_ = b.lookAgain(name) // it has another minute, and Due will tell of it
+	}
+}
+
+// lookAgain removes a displaced file whose time is over, if it is nobody's loss, and the folders of
+// its name.
+func (b *Bucket) lookAgain(n asideName) error {
+	d, lost, err := b.examine(n)
+	if err != nil {
+		b.later.add(n)
+		return err
+	}
+	if lost {
+		b.losses.add(n)
+		return nil
+	}
+	defer b.lock(n.key)()
+	if err := b.putAway(n, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.later.add(n)
+		return err
+	}
+	return b.prune(path.Dir(n.path()))
+}
+
+// putAway removes a displaced file, if it is still as it was found and no editor seems to have it
+// open; else it has another minute. Who calls it holds the key.
+func (b *Bucket) putAway(n asideName, d blob.Displaced) error {
+	a, err := b.openAside(n, walk{})
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if d.Foreign {
+		return a.folder.remove(a.name)
+	}
+	info, err := a.expect(tagOf(d.Data))
+	if err != nil {
+		return err
+	}
+	if time.Since(info.ModTime()).Abs() < b.grace {
+		return a.keepOn(tagOf(d.Data))
+	}
+	return a.remove()
+}
+
+// keepOn keeps a displaced file whose text is nobody's loss.
+func (a *aside) keepOn(tag blob.Tag) error {
+	if a.known(tag) {
+		a.bucket.later.add(a.asideName)
+		return nil
+	}
+	n := a.asideName
+	n.stage, n.want, n.mark = settled, short(tag), ""
+	return a.become(n)
+}
+
+// A queue holds names in the order in which they were added.
+type queue struct {
+	mu      sync.Mutex
+	waiting []waiting
+}
+
+type waiting struct {
+	name  asideName
+	since time.Time
+}
+
+func (q *queue) add(n asideName) { q.addAll(waiting{n, time.Now()}) }
+
+// addAll adds names that have waited for a while.
+func (q *queue) addAll(names ...waiting) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, names...)
+}
+
+// due takes the first name, if it was added before a time.
+func (q *queue) due(before time.Time) (asideName, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 || !q.waiting[0].since.Before(before) {
+		return asideName{}, false
+	}
+	first := q.waiting[0].name
+	q.waiting = q.waiting[1:]
+	return first, true
+}
+
+// A set is empty at first, and safe for concurrent use.
+type set[T comparable] struct {
+	mu  sync.Mutex
+	has map[T]bool
+}
+
+func (s *set[T]) add(all ...T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.has == nil {
+		s.has = map[T]bool{}
+	}
+	for _, one := range all {
+		s.has[one] = true
+	}
+}
+
+func (s *set[T]) remove(one T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.has, one)
+}
+
+func (s *set[T]) all() []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.has))
+}
+
+// take empties the set.
+func (s *set[T]) take() []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := slices.Collect(maps.Keys(s.has))
+	s.has = nil
+	return taken
+}
