@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"io/fs"
 	"os"
 	"path"
 )
@@ -173,21 +172,17 @@ func (g *grove) list(name string, tell bool) (reason string) {
 	}
 	entries, err := os.ReadDir(g.t.root.abs(name))
 	for _, e := range entries {
-		g.found(path.Join(name, e.Name()), e, tell)
+		if tell {
+			g.t.news.add(path.Join(name, e.Name()))
+		}
+		if e.IsDir() && g.rules.below {
+			g.plant(path.Join(name, e.Name()), tell)
+		}
 	}
 	if err != nil && !gone(err) {
 		return partReason(err)
 	}
 	return ""
-}
-
-func (g *grove) found(name string, e fs.DirEntry, tell bool) {
-	if tell {
-		g.t.news.add(name)
-	}
-	if e.IsDir() && g.rules.below {
-		g.plant(name, tell)
-	}
 }
 
 // count adds up the entries of a folder where they are limited, before each takes a descriptor.

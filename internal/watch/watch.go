@@ -127,6 +127,10 @@ func (t *Tree) Reason() string {
 	return t.flaws.reason()
 }
 
+// Lost reports whether the root is gone, or its name leads elsewhere: nothing more will be told, and what
+// is there now, or later, is another tree.
+func (t *Tree) Lost() bool { return t.root.lost() != "" }
+
 // Close ends the watching, and returns when all of it has ended. It may be called more than once.
 func (t *Tree) Close() error {
 	var err error

@@ -1,0 +1,120 @@
+package watch_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/watch"
+)
+
+// inNamespace is set where a test runs in a user namespace of its own, whose limits it may lower.
+const inNamespace = "ROOKERY_TEST_NAMESPACE"
+
+// TestSystemRefuses runs each case in a process of its own.
+func TestSystemRefuses(t *testing.T) {
+	for name, test := range map[string]func(t *testing.T){
+		"no watcher":     refusedWatcher,
+		"few watches":    refusedWatches,
+		"two names":      refusedTwoNames,
+		"no parent view": refusedEnding,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if os.Getenv(inNamespace) != "" {
+				test(t)
+				return
+			}
+			runInNamespace(t)
+		})
+	}
+}
+
+func runInNamespace(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(exe, "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if _, ran := err.(*exec.ExitError); err != nil && !ran {
+		t.Skipf("no user namespace is to be had: %v", err)
+	}
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: "+t.Name(), "the test did not run")
+}
+
+// limit lowers a limit of the namespace.
+func limit(t *testing.T, name, value string) {
+	require.NoError(t, os.WriteFile("/proc/sys/user/"+name, []byte(value), 0o644))
+}
+
+func refusedWatcher(t *testing.T) {
+	dir := t.TempDir()
+	limit(t, "max_inotify_instances", "0")
+	l := listen(t, dir)
+	require.False(t, l.tree.Whole())
+	require.Contains(t, l.tree.Reason(), "no more watches")
+	write(t, "text", dir, "note.md")
+	require.Empty(t, l.tree.Take())
+}
+
+// refusedEnding leaves no inotify for the parent of the root. Then the removal is known when asked.
+func refusedEnding(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "vault")
+	write(t, "text", dir, "a/note.md")
+	limit(t, "max_inotify_instances", "1")
+	l := listen(t, dir)
+	require.True(t, l.tree.Whole())
+	require.NoError(t, os.RemoveAll(dir))
+	l.named("a")
+	require.False(t, l.tree.Whole())
+}
+
+func refusedWatches(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		write(t, "text", dir, name, "note.md")
+	}
+	limit(t, "max_inotify_watches", "3") // the root's, its parent's (which may fail), and some
+	l := listen(t, dir)
+	require.False(t, l.tree.Whole())
+	require.Contains(t, l.tree.Reason(), "no more watches")
+	require.NotContains(t, l.tree.Reason(), dir)
+	require.False(t, l.tree.Take().Everything, "nothing has changed yet")
+
+	write(t, "text", dir, "root.md")
+	l.named("root.md")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "new"), 0o755))
+	l.all()
+	for _, name := range []string{"b", "c", "d", "new"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	l.until("whole again", l.tree.Whole)
+}
+
+// refusedTwoNames has a folder that can be reached by two names, of which one is watched.
+func refusedTwoNames(t *testing.T) {
+	dir := t.TempDir()
+	write(t, "text", dir, "a/note.md")
+	b := filepath.Join(dir, "b")
+	require.NoError(t, os.Mkdir(b, 0o755))
+	require.NoError(t, syscall.Mount(filepath.Join(dir, "a"), b, "", syscall.MS_BIND, ""))
+	defer func() { require.NoError(t, syscall.Unmount(b, syscall.MNT_DETACH)) }()
+
+	tree, err := watch.Open(dir, enter)
+	require.NoError(t, err)
+	defer tree.Close()
+	require.False(t, tree.Whole())
+	require.Contains(t, tree.Reason(), "two names")
+	l := &listener{t: t, tree: tree, paths: map[string]bool{}}
+	write(t, "2", b, "note.md")
+	l.until("by one of the names", func() bool { return l.paths["a/note.md"] || l.paths["b/note.md"] })
+}
