@@ -65,7 +65,7 @@ func (c *claim) take() (*Folder, error) {
 func (c *claim) lockTop() error {
 	file, err := c.root.Open(".")
 	if err != nil {
-		return c.fail("opened", "the top", err)
+		return c.unreadable(err)
 	}
 	c.alone, err = c.hold(file, lockWithin(file, patience))
 	if errors.Is(err, errTaken) {

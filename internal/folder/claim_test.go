@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
@@ -98,7 +99,7 @@ func (c *child) hear() (verb, rest string) {
 // TestOneOfManyProcessesWins opens a folder that nobody has opened yet in eight processes at once.
 func TestOneOfManyProcessesWins(t *testing.T) {
 	t.Parallel()
-	for range 5 {
+	for range 3 {
 		p := newPlace(t)
 		dir := p.notes("n")
 		var all []*child
@@ -262,6 +263,36 @@ func (p place) requireApart(all ...string) {
 	}
 	require.Len(p, states, len(all))
 	require.GreaterOrEqual(p, copied, len(all)-1)
+}
+
+// TestCopiesVisitedAtOnce opens folders with one id at the same moment, and lets each go at once:
+// what one has decided another may have made untrue before the state is its own.
+func TestCopiesVisitedAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		p := newPlace(t)
+		p.setMark(p.notes("original"), strings.Repeat("ab", 16))
+		var group sync.WaitGroup
+		var all []string
+		for i := range 8 {
+			all = append(all, p.copies(p.path("original"), strconv.Itoa(i)))
+		}
+		for _, dir := range all {
+			group.Go(func() {
+				f, err := folder.Open(dir, p.home)
+				if err == nil {
+					err = f.Close()
+				}
+				assert.NoError(t, err)
+			})
+		}
+		group.Wait()
+		marks := map[string]bool{}
+		for _, dir := range all {
+			marks[p.mark(dir)] = true
+		}
+		require.Len(t, marks, len(all))
+	}
 }
 
 // openForever makes folders, copies them, and moves them, and opens each of them.

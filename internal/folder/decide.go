@@ -34,11 +34,9 @@ func (t *top) decide() (verdict, error) {
 		return verdict{}, err
 	case r == nil:
 		v.origin = New
-	case r.Path == t.path:
-		v.origin = Known
 	case t.is(r.Path):
-		v.origin, v.path = Known, r.Path
-	case r.Node != "" && r.Node == t.node(), !stays(r):
+		v.origin, v.path = Known, r.Path // which stays when this path, of a mount, goes
+	case !stays(r):
 		v.origin, v.from = Moved, r.Path
 	default:
 		return t.byPlace(verdict{mark: m, origin: Copied, from: r.Path})
@@ -49,15 +47,15 @@ func (t *top) decide() (verdict, error) {
 // byPlace finishes the verdict on a folder that has no id of its own: it is known if a state is of
 // this very directory at this path, else what the verdict says.
 func (t *top) byPlace(v verdict) (verdict, error) {
-	r, err := t.states.at(t.path, t.node(), v.mark.id)
+	r, err := t.states.of(t, v.mark.id)
 	if err != nil {
 		return verdict{}, err
 	}
-	v.path = t.path
-	if r != nil {
-		v.id, v.known, v.origin, v.from = r.ID, r, Known, ""
+	if r == nil {
+		v.path = t.path
+		return v, nil
 	}
-	return v, nil
+	return verdict{mark: v.mark, id: r.ID, known: r, path: r.Path, origin: Known}, nil
 }
 
 // node says which directory of the disk the folder is.

@@ -89,10 +89,14 @@ func (t *top) open() error {
 		_, err = t.self.Readdirnames(1)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fault.New(fault.FileError, "the folder %s cannot be read: %v", t.typed, system(err)).
-			Because(err)
+		return t.unreadable(err)
 	}
 	return nil
+}
+
+func (t *top) unreadable(err error) error {
+	return fault.New(fault.FileError, "the folder %s cannot be read: %v", t.typed, system(err)).
+		Because(err)
 }
 
 // close lets go of the folder, but for the file that may hold its lock.

@@ -4,20 +4,23 @@
 // The database of a served folder lies in the user's state directory, for a cloud drive may
 // synchronize the folder itself. Into the folder this package writes `.rookery/id` and nothing
 // else: 128 random bits, which name the state. What folder a state is of stands beside the
-// database: its path, and which directory of the disk it was when it was last served. Of a folder
-// with an id therefore holds:
+// database: its path, and which directory of the disk it was when it was last served. So a folder
+// with an id is one of these:
 //
-//   - It is known if its state names this path, or leads to this directory.
-//   - It was moved if it is the directory that its state means, or if nothing with its id is left
-//     at the path that its state names. So a folder whose disk is away at the moment gives its
-//     state to one with the same id; when it comes back, it is the copy. Nothing is lost by that:
-//     every note is in both folders, and the history in one state.
-//   - Else it was copied. It gets an id and a state of its own: another history begins.
-//   - It is new if there is no state of its id here: it was synchronized from another machine.
+//   - Known: the path that its state names leads to it.
+//   - Moved: at that path is no folder with its id any more. One whose disk is away for a while
+//     loses its state to another with its id; when it comes back, it is the copy. Nothing is lost
+//     by that: either folder has all its notes, and the history is in one of the states.
+//   - Copied: at that path still is one. This one gets an id and a state of its own, and another
+//     history begins. That the path counts and not the directory is so because devices have other
+//     numbers after a restart.
+//   - New: its id has no state on this machine. It was synchronized from another one, or the state
+//     was removed.
 //
-// A folder without an id is new, unless a state names this path and this directory: then the id was
-// lost, and is written again. So it also goes with a folder that nothing can be written to. Its id
-// stands in the state alone, until it can be written.
+// A folder without an id is new, unless a state names its path and this very directory: then the id
+// was lost, and is written again. The same holds for a folder that nothing can be written to; its
+// id stands in the state alone until it can be written. A copy that was given the id of its original
+// again, as a version control may do it, also is what it was.
 package folder
 
 import (

@@ -245,17 +245,17 @@ func TestCopyThatGotTheOldIDAgain(t *testing.T) {
 	p.requireMarked(again)
 }
 
-// TestOriginalThatMovedAway has the copy at the path of the original.
+// TestOriginalThatMovedAway has the copy at the path of the original: the history stays there.
 func TestOriginalThatMovedAway(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	first := p.visit(p.notes("n"))
 	require.NoError(t, os.Rename(p.path("n"), p.path("moved")))
 	p.copies(p.path("moved"), "n")
-	moved := p.find(p.path("moved"))
-	require.Equal(t, folder.Moved, moved.Origin)
-	require.Equal(t, first.State, moved.State)
-	require.Equal(t, folder.Copied, p.find(p.path("n")).Origin)
+	require.Equal(t, folder.Copied, p.find(p.path("moved")).Origin)
+	here := p.find(p.path("n"))
+	require.Equal(t, folder.Known, here.Origin)
+	require.Equal(t, first.State, here.State)
 }
 
 // TestDiskThatWasAway gives the state to what is there, and makes a copy of what comes back.
@@ -324,6 +324,8 @@ func TestLinkAtTheOldPath(t *testing.T) {
 	require.NoError(t, os.Rename(p.path("n"), p.path("m")))
 	require.NoError(t, os.Symlink("m", p.path("n")))
 	require.Equal(t, folder.Known, p.find(p.path("n")).Origin)
+	require.Equal(t, folder.Known, p.find(p.path("m")).Origin)
+	require.NoError(t, os.RemoveAll(p.path("m", ".rookery")))
 	require.Equal(t, folder.Known, p.find(p.path("m")).Origin)
 }
 

@@ -62,9 +62,9 @@ func (s states) read(id string) (*record, error) {
 	return &r, nil
 }
 
-// at is the record of the state of the folder at a path that is this directory of the disk, or nil;
-// not that of an id. Of several it is the one that was written last.
-func (s states) at(path, node, except string) (*record, error) {
+// of is the record of a state whose path leads to a folder that is the same directory of the disk as
+// it was, or nil; not that of an id. Of several it is the one that was written last.
+func (s states) of(t *top, except string) (*record, error) {
 	entries, err := os.ReadDir(string(s))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.FileError, "the states of folders cannot be read: %v",
@@ -77,7 +77,7 @@ func (s states) at(path, node, except string) (*record, error) {
 			continue
 		}
 		r, err := s.read(e.Name())
-		if err != nil || r == nil || r.Path != path || r.Node != node {
+		if err != nil || r == nil || r.Node != t.node() || !t.is(r.Path) {
 			continue // one that cannot be read is not the business of this folder
 		}
 		if at := s.written(r.ID); found == nil || at.After(since) {
