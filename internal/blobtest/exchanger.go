@@ -12,29 +12,23 @@ import (
 	"rookery/internal/blob"
 )
 
-// A Folder is a bucket that is also an Exchanger, and where its files lie.
-type Folder interface {
-	blob.Bucket
-	blob.Exchanger
-}
-
 // An Opened folder is empty.
 type Opened struct {
-	Folder Folder
+	Folder blob.Folder
 	Dir    string // an object lies at Dir/key
 
 	// Displaced lists the texts that the engine displaced and could not put back.
 	Displaced func() ([]string, error)
 }
 
-// RunExchanger runs the suite of blob.Exchanger on folders, in which it plays the editor. Each call
+// RunExchanger runs the suite of blob.Folder on folders, in which it plays the editor. Each call
 // of open gives an empty folder, which it closes with t.
 func RunExchanger(t *testing.T, open func(t *testing.T) Opened) {
 	t.Run("folder", func(t *testing.T) { runExchanger(t, open) })
 	t.Run("sub", func(t *testing.T) {
 		runExchanger(t, func(t *testing.T) Opened {
 			o := open(t)
-			sub, ok := blob.Sub(o.Folder, "vaults/v/notes").(Folder)
+			sub, ok := blob.Sub(o.Folder, "vaults/v/notes").(blob.Folder)
 			require.True(t, ok)
 			o.Folder, o.Dir = sub, filepath.Join(o.Dir, "vaults", "v", "notes")
 			return o
@@ -59,6 +53,12 @@ func runExchanger(t *testing.T, open func(t *testing.T) Opened) {
 		{"long names", testLongNames},
 		{"racing exchanges", testRacingExchanges},
 		{"permissions", testPermissions},
+		{"walk", testWalk},
+		{"walk over foreign things", testWalkForeign},
+		{"mark", testMark},
+		{"look", testLook},
+		{"settle", testSettle},
+		{"another spelling", testRespell},
 		{"an editor that truncates", func(f folder) { testEditor(f, saveByTruncating) }},
 		{"an editor that renames", func(f folder) { testEditor(f, saveByRenaming) }},
 		{"an editor that deletes first", func(f folder) { testEditor(f, saveByCreating) }},

@@ -26,13 +26,33 @@ func testListOrder(k kit) {
 		require.NoError(k, err)
 		require.Equal(k, int64(len(o.Key)), o.Size)
 		require.False(k, o.Modified.IsZero())
+		require.False(k, o.Foreign)
 		if _, tag := k.get(o.Key); o.Tag != "" {
 			require.Equal(k, tag, o.Tag)
 		}
 	}
+	testListMarks(k)
 	for o := range k.b.List(k.Context(), "") {
 		require.Equal(k, keys[0], o.Key)
 		break
+	}
+}
+
+// testListMarks holds that marks stay as long as nobody writes, and change when somebody does.
+func testListMarks(k kit) {
+	marks := func() map[string]string {
+		of := map[string]string{}
+		for o, err := range k.b.List(k.Context(), "") {
+			require.NoError(k, err)
+			of[o.Key] = o.Mark
+		}
+		return of
+	}
+	before := marks()
+	require.Equal(k, before, marks())
+	k.put("zz", "ZZ", blob.Always)
+	if before["zz"] != "" {
+		require.NotEqual(k, before["zz"], marks()["zz"])
 	}
 }
 
@@ -155,6 +175,9 @@ func testIsolation(t *testing.T, whole blob.Bucket) {
 	_, exchanges := whole.(blob.Exchanger)
 	_, still := in.b.(blob.Exchanger)
 	require.Equal(t, exchanges, still, "a Sub is an Exchanger if the bucket is one")
+	_, isFolder := whole.(blob.Folder)
+	_, still = in.b.(blob.Folder)
+	require.Equal(t, isFolder, still, "and a Folder likewise")
 }
 
 func testBadSub(t *testing.T, whole blob.Bucket) {
