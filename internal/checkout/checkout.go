@@ -1,9 +1,15 @@
-// Package checkout keeps the notes of a vault as plain files, for people and every other tool.
+// Package checkout keeps the notes of a vault as plain files, for people and every other tool, and
+// takes in what these do to the files.
 //
 // The files follow the log: a write is in its file before it is answered, and what was written but
 // not synced when a process died is written again at the start. There is no manifest: what the
-// checkout wrote is the log's text at its cursor (reference/log.md §4). A file that somebody else
-// changed is never overwritten: it is left as it is, reported, and a write to that note is refused.
+// checkout wrote is the log's text at its cursor (reference/log.md §4).
+//
+// The log follows the files: what somebody else changed is never overwritten. It is noticed, by a
+// watcher with a sweep behind it, and taken in when nothing has changed for two seconds: merged with
+// what the log did meanwhile, on the base of the earlier text that is nearest to what was found
+// (reference/log.md §5). What cannot be merged is kept beside; what would take away too much waits for
+// a word; what can be no note stays as it is, and is told.
 package checkout
 
 import (
@@ -18,6 +24,7 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
+	"rookery/internal/watch"
 )
 
 // Names of the cursors in the control item.
@@ -30,10 +37,7 @@ const (
 func Cursors() []string { return []string{filesCursor, auditCursor} }
 
 // Files are where a checkout lies: a folder.
-type Files interface {
-	blob.Bucket
-	blob.Exchanger
-}
+type Files = blob.Folder
 
 // A Checkout is the folder of one vault, kept in step with its log. It is a repo.Follower.
 type Checkout struct {
@@ -41,23 +45,29 @@ type Checkout struct {
 	files Files
 	log   *slog.Logger
 	now   func() time.Time
+	opt   Options
 
 	// mu orders what is done to the files.
 	mu      sync.Mutex
+	at      *index.Index       // what the files should be, but for what is waiting
 	waiting map[string]*change // commits that are not in the files yet, by path
 	unsaved map[string]bool    // paths that were written and not synced
 	written uint64             // the files hold the commits up to here
 	saved   uint64             // and durably up to here, as far as the cursor says
-	edited  map[string]bool    // paths whose file somebody else changed
-	noticed noticing           // of these, what the last sweep does not know
+	outside outside
 	audit   audit
 	ended   bool // the vault is sealed, and no file is written any more
 
 	// inbox is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
 
+	taking   sync.Mutex // held by who takes edits in; before all others
 	sweeping sync.Mutex // held by who sweeps, so that the newest result is the last
 	saving   sync.Mutex // held by who saves, or makes the audit log anew; before mu
+
+	stirred  chan struct{} // there is an edit
+	ready    chan struct{} // closed when the folder was compared once
+	attended chan struct{} // closed when nobody looks after it any more
 
 	closing sync.Once
 	stop    chan struct{}
@@ -70,6 +80,7 @@ var _ repo.Follower = (*Checkout)(nil)
 type change struct {
 	before *index.File // as the file should be now; nil: absent
 	after  *index.File
+	found  *index.Digest // of a text of somebody else that the log has taken in; nil: none
 }
 
 // An inbox holds commits that were applied, until the files are written.
@@ -87,8 +98,9 @@ type entry struct {
 // not have been read yet.
 func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c := &Checkout{
-		vault: v, files: o.Files, log: o.Log, now: o.Now,
-		waiting: map[string]*change{}, unsaved: map[string]bool{}, edited: map[string]bool{},
+		vault: v, files: o.Files, log: o.Log, now: o.Now, opt: o,
+		waiting: map[string]*change{}, unsaved: map[string]bool{}, outside: newOutside(),
+		stirred: make(chan struct{}, 1), ready: make(chan struct{}), attended: make(chan struct{}),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	control, err := v.Control(ctx)
@@ -97,22 +109,30 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	}
 	c.written = control.Cursors[filesCursor].Seq
 	c.audit.cursor = control.Cursors[auditCursor]
-	c.noticed = recall(control.Noticed)
 	c.saved = c.written
 	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
+	c.at = v.Known()
 	c.redo(ctx)
 	go c.keep()
 	return c, nil
 }
 
-// Options are what a checkout is made with. All are required.
+// Options are what a checkout is made with. Files, Log and Now are required.
 type Options struct {
 	Files Files // the folder of the notes
 	Log   *slog.Logger
 	Now   func() time.Time
+	Who   repo.Who // who is said to have made the edits that are taken in
+
+	// Watch watches the folder. Nil: it is compared with the log from time to time.
+	Watch func(enter func(folder string) bool) (*watch.Tree, error)
+
+	// ReadOnly says that nothing can be written to the folder. Edits are taken in all the same; the
+	// vault must not be written to by anybody else.
+	ReadOnly bool
 }
 
 // Applied notes a commit down.
@@ -139,6 +159,7 @@ func (c *Checkout) collect() {
 	c.inbox.mu.Unlock()
 	for _, e := range entries {
 		c.audit.add(e.commit)
+		c.at = e.after
 		if e.commit.Seq <= c.written {
 			continue
 		}
@@ -146,65 +167,146 @@ func (c *Checkout) collect() {
 			if n.Erased || isAudit(n.Path) {
 				continue // its lines are part of the folder's own
 			}
-			c.await(n.Path, e)
+			c.await(n, e)
 		}
 		c.written = e.commit.Seq
 	}
 }
 
 // await notes that a file is behind the log.
-func (c *Checkout) await(path string, e entry) {
-	after, _ := e.after.File(path)
-	if w, ok := c.waiting[path]; ok {
-		w.after = after
-		return
+func (c *Checkout) await(n repo.Note, e entry) {
+	after, _ := e.after.File(n.Path)
+	w, ok := c.waiting[n.Path]
+	if !ok {
+		before, _ := e.before.File(n.Path)
+		w = &change{before: before}
+		c.waiting[n.Path] = w
 	}
-	before, _ := e.before.File(path)
-	c.waiting[path] = &change{before, after}
+	w.after = after
+	if n.Found != nil {
+		w.found = n.Found
+	}
 }
 
-// write writes every file that is behind. One that cannot be written stays behind and is tried
-// again. The caller holds mu.
+// write writes every file that is behind: what goes first, for where the file system folds case one
+// file may stand in the way of another. One that cannot be written stays behind and is tried again.
+// The caller holds mu.
 func (c *Checkout) write(ctx context.Context) {
-	if c.ended {
+	if c.ended || c.opt.ReadOnly {
 		clear(c.waiting)
 		return
 	}
-	for path, w := range c.waiting {
-		err := c.exchange(ctx, path, w)
-		var found *blob.Found
-		switch {
-		case errors.As(err, &found):
-			c.notice(path)
-		case err != nil:
-			c.log.ErrorContext(ctx, "a note could not be written to its file",
-				slog.String("vault", c.vault.Name), slog.Any("cause", err))
-			continue
-		default:
-			c.unsaved[path] = true
-			c.agrees(path)
+	for _, goes := range []bool{true, false} {
+		for path, w := range c.waiting {
+			if goes == (w.after == nil) {
+				c.writeOne(ctx, path, w)
+			}
 		}
+	}
+}
+
+// writeOne writes one file. The caller holds mu.
+func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
+	err := c.exchange(ctx, path, w)
+	var found *blob.Found
+	if errors.As(err, &found) {
+		err = c.meet(ctx, path, w, found)
+	}
+	switch {
+	case errors.As(err, &found):
 		delete(c.waiting, path)
+		c.notice(path, w.before, found)
+	case err != nil:
+		c.log.ErrorContext(ctx, "a note could not be written to its file",
+			slog.String("vault", c.vault.Name), slog.Any("cause", err))
+	default:
+		delete(c.waiting, path)
+		c.unsaved[path] = true
+		c.agrees(path)
 	}
 }
 
 // exchange brings one file from what it should be to what the log says now.
 func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
+	if w.after == nil && w.before == nil {
+		return nil
+	}
+	if w.after == nil {
+		if gone, err := c.vanished(ctx, path); gone || err != nil {
+			return err
+		}
+	}
 	old, err := c.text(ctx, w.before)
 	if err != nil {
 		return err
 	}
-	if w.after == nil {
-		if w.before == nil {
-			return nil
-		}
-		return c.files.Remove(ctx, path, old)
+	return c.replace(ctx, path, w.after, old)
+}
+
+// replace puts the text of the log in the place of another, or takes that away if the log has none.
+func (c *Checkout) replace(
+	ctx context.Context, path string, f *index.File, old []byte,
+) error {
+	if f == nil {
+		return c.files.Remove(ctx, c.key(path), old)
 	}
-	text, err := c.text(ctx, w.after)
+	text, err := c.text(ctx, f)
 	if err != nil {
 		return err
 	}
-	return c.files.Exchange(ctx, path, text, old)
+	return c.files.Exchange(ctx, c.key(path), text, old)
+}
+
+// meet deals with a file that is not what was expected. It may be as it should become already; or have
+// the text that somebody had put there, which the log has taken in, and then it may be replaced.
+// Anything else is the *blob.Found that it met. The caller holds mu.
+func (c *Checkout) meet(
+	ctx context.Context, path string, w *change, found *blob.Found,
+) error {
+	switch {
+	case w.after == nil && found.Absent:
+		return nil
+	case found.Absent, found.Foreign:
+		return found
+	}
+	digest := index.DigestOf(found.Data)
+	switch {
+	case w.after != nil && w.after.Digest == digest:
+		return nil
+	case w.found != nil && *w.found == digest:
+		return c.replace(ctx, path, w.after, found.Data)
+	}
+	return found
+}
+
+// notice notes that a write met a file that somebody else changed. The caller holds mu.
+func (c *Checkout) notice(path string, before *index.File, met *blob.Found) {
+	now := edit{before: before, at: time.Now()}
+	if !met.Absent && !met.Foreign {
+		now.mark = "met"
+	}
+	if before == nil && now.mark == "" {
+		return
+	}
+	c.differs(path, now)
+}
+
+// restore writes a file that is not there. The caller holds mu.
+func (c *Checkout) restore(ctx context.Context, path string) error {
+	f, ok := c.at.File(path)
+	if !ok || c.opt.ReadOnly {
+		return nil
+	}
+	err := c.replace(ctx, path, f, nil)
+	var found *blob.Found
+	if errors.As(err, &found) {
+		return nil // somebody was quicker
+	}
+	if err == nil {
+		c.unsaved[path] = true
+		c.agrees(path)
+	}
+	return err
 }
 
 // text is the text of a file in the log; nil for none.
@@ -219,19 +321,11 @@ func (c *Checkout) text(ctx context.Context, f *index.File) ([]byte, error) {
 	return text, err
 }
 
-// left notes that somebody else changed a file. The caller holds mu.
-func (c *Checkout) left(path string) {
-	if c.edited[path] {
-		return
-	}
-	c.edited[path] = true
-	c.log.Warn("a file was changed outside; it is left as it is",
-		slog.String("vault", c.vault.Name), slog.Int("edited", len(c.edited)))
-}
-
-// Guard is CONFLICT if the file is not what the log says: somebody else changed it.
+// Guard notices that somebody else changed the file of a note that is about to be written: the write
+// goes into the log, and is merged with what is in the file. Where a note is to be made and there is a
+// file that was not taken in yet, it is CONFLICT: the caller does not know of the note.
 func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.File) error {
-	if isAudit(string(path)) {
+	if isAudit(string(path)) || c.opt.ReadOnly {
 		return nil
 	}
 	c.mu.Lock()
@@ -243,47 +337,36 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 				After(time.Second)
 		}
 	}
-	same, err := c.same(ctx, string(path), durable)
-	if err != nil {
+	if c.left(string(path)) {
+		return nil // it is known, and told
+	}
+	if err := c.examine(ctx, string(path)); err != nil {
 		return err
 	}
 	defer c.tell(ctx)
-	if same {
-		c.agrees(string(path))
+	if durable != nil || !c.inTheWayOf(string(path)) {
 		return nil
 	}
-	c.notice(string(path))
-	return fault.New(fault.Conflict, "the file of %s was changed outside Rookery; it is left as it is",
-		path).At(string(path), 0).
-		Fix("put the file back as it was, or move it away and run raven_reindex")
+	return fault.New(fault.Conflict, "there is a file at %s already, which somebody made outside "+
+		"Rookery; it is read in when nothing has changed for two seconds", path).
+		At(string(path), 0).After(quiet).
+		Fix("read %s in a few seconds, and edit it", path).
+		Fix("rookery reindex")
 }
 
-// same reports whether a file is as the log says. Where the log has none, nothing must be there.
-func (c *Checkout) same(ctx context.Context, path string, f *index.File) (bool, error) {
-	if f == nil {
-		return c.free(ctx, path)
-	}
-	found, _, err := c.files.Get(ctx, path, 0, -1)
-	switch {
-	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
-		return false, nil
-	case err != nil:
-		return false, unreadable(path, err)
-	}
-	return f.Digest == index.DigestOf(found), nil
+// left reports whether the file of a note is known to be none that can be taken in. The caller holds
+// mu.
+func (c *Checkout) left(path string) bool {
+	_, left := c.outside.left[c.key(path)]
+	_, note := c.at.File(path)
+	return left && note
 }
 
-// free reports whether there is nothing at a path: no file, and nothing else either.
-func (c *Checkout) free(ctx context.Context, path string) (bool, error) {
-	err := c.files.Remove(ctx, path, nil)
-	var found *blob.Found
-	switch {
-	case errors.As(err, &found):
-		return false, nil
-	case err != nil:
-		return false, unreadable(path, err)
-	}
-	return true, nil
+// inTheWayOf reports whether there is something where a note is to be made. The caller holds mu.
+func (c *Checkout) inTheWayOf(path string) bool {
+	_, left := c.outside.left[c.key(path)]
+	e, edited := c.outside.edits[path]
+	return left || edited && e.mark != ""
 }
 
 func unreadable(path string, err error) error {

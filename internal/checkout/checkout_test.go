@@ -3,8 +3,6 @@ package checkout_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,161 +32,21 @@ func TestFilesFollowTheLog(t *testing.T) {
 	p.inStep(t, v)
 }
 
-// TestEditedByHand holds that a file that somebody changed is left, told, and refused to writers,
-// and that everything else goes on (issue 3, §2).
-func TestEditedByHand(t *testing.T) {
-	outside := filepath.Join(t.TempDir(), "outside.md")
-	require.NoError(t, os.WriteFile(outside, []byte("outside\n"), 0o600))
-	for name, c := range map[string]struct {
-		edit func(t *testing.T, p *place, file string)
-		left string
-	}{
-		"changed": {func(t *testing.T, p *place, _ string) { p.edit(t, "a.md", "mine\n") }, "mine\n"},
-		"emptied": {func(t *testing.T, p *place, _ string) { p.edit(t, "a.md", "") }, ""},
-		"a link": {func(t *testing.T, _ *place, file string) {
-			require.NoError(t, os.Remove(file))
-			require.NoError(t, os.Symlink(outside, file))
-		}, "outside\n"},
-		"a folder": {func(t *testing.T, _ *place, file string) {
-			require.NoError(t, os.Remove(file))
-			require.NoError(t, os.MkdirAll(file, 0o700))
-		}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newPlace(t, nil)
-			v, folder := p.open(t)
-			write(t, v, "a.md", "ours\nand more\n")
-			write(t, v, "b.md", "other\n")
-			file := filepath.Join(p.dir, "a.md")
-			c.edit(t, p, file)
-			conflict(t, v, "a.md")
-			require.Error(t, put(t.Context(), v, "a.md", nil), "it cannot be deleted either")
-			write(t, v, "b.md", "others go on\n")
-			for _, restore := range []bool{false, true} {
-				found, err := folder.Sweep(t.Context(), restore)
-				require.NoError(t, err)
-				require.Equal(t, []string{"a.md"}, found.Edited)
-				require.Equal(t, 1, found.Count)
-				require.Empty(t, found.Missing)
-				require.Zero(t, found.Restored)
-			}
-			if name != "a folder" {
-				require.Equal(t, c.left, p.file(t, "a.md"))
-			}
-			control, err := v.Control(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, []string{"a.md"}, control.Sweep.Edited)
-
-			require.NoError(t, os.Remove(file))
-			p.edit(t, "a.md", "ours\nand more\n")
-			write(t, v, "a.md", "ours again\n")
-			p.inStep(t, v)
-			found, err := folder.Sweep(t.Context(), false)
-			require.NoError(t, err)
-			require.Zero(t, found.Count)
-			require.Empty(t, found.Edited)
-		})
-	}
-	data, err := os.ReadFile(outside)
-	require.NoError(t, err)
-	require.Equal(t, "outside\n", string(data), "nothing wrote through the link")
-}
-
-// TestMissingFile holds that a file that somebody took away is written again by a sweep that is
-// told to, and only by that.
-func TestMissingFile(t *testing.T) {
-	p := newPlace(t, nil)
-	v, folder := p.open(t)
-	write(t, v, "deep/a.md", "first\n")
-	require.NoError(t, os.RemoveAll(filepath.Join(p.dir, "deep")))
-	conflict(t, v, "deep/a.md")
-	found, err := folder.Sweep(t.Context(), false)
-	require.NoError(t, err)
-	require.Equal(t, []string{"deep/a.md"}, found.Missing)
-	require.Equal(t, 1, found.Missed)
-	require.Zero(t, found.Count)
-	require.Equal(t, "(none)", p.file(t, "deep/a.md"))
-
-	found, err = folder.Sweep(t.Context(), true)
-	require.NoError(t, err)
-	require.Equal(t, 1, found.Restored)
-	require.Empty(t, found.Missing)
-	p.inStep(t, v)
-	write(t, v, "deep/a.md", "ours again\n")
-}
-
-// TestMissingBehindAnObstacle holds that a sweep that cannot restore one file goes on.
-func TestMissingBehindAnObstacle(t *testing.T) {
-	p := newPlace(t, nil)
-	v, folder := p.open(t)
-	write(t, v, "deep/a.md", "ours\n")
-	write(t, v, "z.md", "last\n")
-	require.NoError(t, os.RemoveAll(filepath.Join(p.dir, "deep")))
-	require.NoError(t, os.Remove(filepath.Join(p.dir, "z.md")))
-	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(p.dir, "deep")))
-	found, err := folder.Sweep(t.Context(), true)
-	require.NoError(t, err)
-	require.Equal(t, []string{"deep/a.md"}, found.Edited)
-	require.Equal(t, 1, found.Restored)
-	require.Equal(t, "last\n", p.file(t, "z.md"))
-}
-
 // TestSweepWritesNothingNew holds that a sweep that finds what the last one found changes nothing.
 func TestSweepWritesNothingNew(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
 	write(t, v, "a.md", "ours\n")
-	_, err := folder.Sweep(t.Context(), false)
+	_, err := folder.Sweep(t.Context())
 	require.NoError(t, err)
 	folder.Close() // its cursors move no more
 	before, err := v.Control(t.Context())
 	require.NoError(t, err)
-	_, err = folder.Sweep(t.Context(), false)
+	_, err = folder.Sweep(t.Context())
 	require.NoError(t, err)
 	after, err := v.Control(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, before, after)
-}
-
-func TestSomethingAtANewPath(t *testing.T) {
-	p := newPlace(t, nil)
-	v, _ := p.open(t)
-	p.edit(t, "new.md", "mine\n")
-	p.edit(t, "folder.md/inside.txt", "mine\n")
-	conflict(t, v, "new.md")
-	conflict(t, v, "folder.md")
-	require.NoError(t, os.Symlink("new.md", filepath.Join(p.dir, "link.md")))
-	conflict(t, v, "link.md")
-	require.NoError(t, os.Symlink("nowhere", filepath.Join(p.dir, "dangling.md")))
-	conflict(t, v, "dangling.md")
-	require.Equal(t, "mine\n", p.file(t, "new.md"))
-	idx, err := v.Read(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, idx.Totals().Notes, "nothing was written to the log")
-	require.NoError(t, os.Remove(filepath.Join(p.dir, "new.md")))
-	write(t, v, "new.md", "ours\n")
-	p.inStep(t, v)
-}
-
-// TestSavedInTheMoment plays an editor that saves between the check of a call and the write of its
-// file: the commit is durable, and the editor's text stays.
-func TestSavedInTheMoment(t *testing.T) {
-	p := newPlace(t, nil)
-	v, folder := p.open(t)
-	write(t, v, "a.md", "ours\n")
-	p.files.before = func() { p.edit(t, "a.md", "theirs\n") }
-	write(t, v, "a.md", "ours again\n")
-	require.Equal(t, "theirs\n", p.file(t, "a.md"))
-	conflict(t, v, "a.md")
-	p.files.before = func() { p.edit(t, "new.md", "theirs\n") }
-	write(t, v, "new.md", "ours\n")
-	require.Equal(t, "theirs\n", p.file(t, "new.md"))
-	found, err := folder.Sweep(t.Context(), true)
-	require.NoError(t, err)
-	require.Equal(t, []string{"a.md", "new.md"}, found.Edited)
-	p.edit(t, "a.md", "ours again\n")
-	write(t, v, "a.md", "at last\n")
-	require.Equal(t, "at last\n", p.file(t, "a.md"))
 }
 
 var errFull = errors.New("no space left on device")

@@ -15,11 +15,16 @@ import (
 // something to do (reference/log.md §4).
 const every = time.Second
 
-// keep syncs and folds in the background until Close.
+// keep syncs and folds in the background until Close, and looks after what others do in the folder.
 func (c *Checkout) keep() {
 	defer close(c.done)
-	swept := c.sweepOnce()
-	defer func() { <-swept }()
+	ctx, cancel := context.WithCancel(context.Background())
+	go c.attend(ctx)
+	defer func() {
+		cancel()
+		<-c.attended
+		c.save(context.Background())
+	}()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -27,29 +32,9 @@ func (c *Checkout) keep() {
 		case <-tick.C:
 			c.save(context.Background())
 		case <-c.stop:
-			c.save(context.Background())
 			return
 		}
 	}
-}
-
-// sweepOnce compares the folder with the log once, so that edits made while nobody served it are
-// told of. It stops with Close; the channel is closed when it has.
-func (c *Checkout) sweepOnce() <-chan struct{} {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		<-c.stop
-		cancel()
-	}()
-	go func() {
-		defer close(done)
-		_, err := c.Sweep(ctx, false)
-		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
-			c.complain(ctx, err)
-		}
-	}()
-	return done
 }
 
 // Close makes everything durable and stops. The vault must not be written to any more. A second
@@ -68,8 +53,11 @@ func (c *Checkout) save(ctx context.Context) {
 	c.collect()
 	c.write(ctx)
 	c.tell(ctx)
-	files := batch{c.unsaved, c.written, len(c.waiting) == 0}
+	files := flush{c.unsaved, c.written, len(c.waiting) == 0}
 	parts := c.audit.take()
+	if c.opt.ReadOnly {
+		parts = nil
+	}
 	c.unsaved = map[string]bool{}
 	c.mu.Unlock()
 	if err := c.saveFiles(ctx, files); err != nil {
@@ -84,7 +72,7 @@ func (c *Checkout) save(ctx context.Context) {
 		c.mu.Unlock()
 		c.complain(ctx, err)
 	}
-	if c.vault.AuditStale() {
+	if c.vault.AuditStale() && !c.opt.ReadOnly {
 		if err := c.redact(ctx); err != nil {
 			c.complain(ctx, err)
 		}
@@ -99,15 +87,15 @@ func (c *Checkout) complain(ctx context.Context, err error) {
 		slog.String("vault", c.vault.Name), slog.Any("cause", err))
 }
 
-// A batch is what one save makes durable.
-type batch struct {
+// A flush is what one save makes durable.
+type flush struct {
 	paths   map[string]bool
 	written uint64
 	whole   bool // no file is behind
 }
 
 // saveFiles syncs the files. The cursor passes only synced files, and none that is behind.
-func (c *Checkout) saveFiles(ctx context.Context, b batch) error {
+func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
 	if len(b.paths) > 0 {
 		if err := c.files.Sync(ctx, slices.Sorted(maps.Keys(b.paths))...); err != nil {
 			return err

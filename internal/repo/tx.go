@@ -70,6 +70,11 @@ func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	return text, err == nil, err
 }
 
+// TextOf is the text of a file that the log has, or had.
+func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
+	return tx.text(ctx, f.Body)
+}
+
 // text is a text of the log, or of a draft of the same run that comes before.
 func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
 	if text, ok := tx.pending(Place(b)); ok {
@@ -109,8 +114,9 @@ type Outside struct {
 	Since time.Time    // when somebody changed it last; used where nothing else is known of its age
 }
 
-// TakeIn is Put for a file that was changed outside. Where the call moves a file, it removes it at From
-// too.
+// TakeIn is Put for a file that was changed outside. It is staged also if the log has the text already,
+// and somebody had put another one into the file: else nobody would know that this may be replaced.
+// Where the call moves a file, it removes it at From too.
 func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
 	n := Note{Text: o.Text, From: o.From, Since: o.Since}
 	if o.Found != index.DigestOf(o.Text) {
@@ -130,7 +136,7 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	if err != nil {
 		return err
 	}
-	if exists && bytes.Equal(old, text) {
+	if exists && bytes.Equal(old, text) && n.Found == nil {
 		return nil
 	}
 	if !exists {

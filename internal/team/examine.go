@@ -10,7 +10,6 @@ import (
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
-	"rookery/internal/table"
 )
 
 // An Examination says what of a deployment is to be examined.
@@ -28,9 +27,7 @@ func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Find
 				yield(repo.Failure("tenants", fmt.Errorf("list the tenants: %w", err), ""))
 				return
 			}
-			one := o
-			one.Table, one.Bucket = table.Sub(o.Table, it.Sort), blob.Sub(o.Bucket, "tenants/"+it.Sort)
-			for _, found := range examine(ctx, one, how) {
+			for _, found := range examine(ctx, o.of(it.Sort), how) {
 				if it.Sort != auth.Local {
 					found.Tenant = it.Sort
 				}
@@ -80,7 +77,7 @@ func (t *Team) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
 	do := repo.Examination{Full: full}
 	var unread []repo.Finding
 	if t.opt.Folders {
-		files := blob.Sub(t.opt.Bucket, "vaults/"+e.Name+"/notes")
+		files := blob.Sub(t.opt.Bucket, notesOf(e.Name))
 		if do.Audit, err = checkout.ReadAudit(ctx, v, files); fault.Is(err, fault.FileError) {
 			found := repo.Failure("audit log", err, "")
 			found.Vault = e.Name

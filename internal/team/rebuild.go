@@ -165,12 +165,18 @@ func (t *Team) newest(ctx context.Context, v *repo.Vault, e Entry) (Entry, strin
 
 // files is the folder of a vault's notes; nil where there are no folders.
 func (t *Team) files(name string) (checkout.Files, error) {
+	if t.opt.Served != nil {
+		return t.opt.Served.Files, nil
+	}
 	if !t.opt.Folders {
 		return nil, nil
 	}
-	files, ok := blob.Sub(t.opt.Bucket, "vaults/"+name+"/notes").(checkout.Files)
+	files, ok := blob.Sub(t.opt.Bucket, notesOf(name)).(checkout.Files)
 	if !ok {
 		return nil, fmt.Errorf("the bucket is no folder")
 	}
 	return files, nil
 }
+
+// notesOf is where under the bucket the notes of a vault lie.
+func notesOf(name string) string { return "vaults/" + name + "/notes" }

@@ -9,12 +9,14 @@ import (
 	"sync"
 	"time"
 
+	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/vault"
+	"rookery/internal/watch"
 )
 
 // A Team is one tenant, and the vaults of it that this process has open.
@@ -34,7 +36,7 @@ type Team struct {
 	erasing    sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Folders, Pasts and Compact.
+// Options are what a Team is made with. All are required but Pasts, Compact, Folders, Watch and Served.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -48,6 +50,22 @@ type Options struct {
 
 	// Folders says that Bucket is a folder in which people see the notes of each vault.
 	Folders bool
+
+	// Watch watches a folder of Bucket, which is named as a key is; see watch.Open. Nil: folders are
+	// compared with their vaults from time to time.
+	Watch func(folder string, enter func(folder string) bool) (*watch.Tree, error)
+
+	// Served is a folder that somebody edits, and that lies elsewhere: the tenant has one vault, whose
+	// notes are there. Nil: there is none.
+	Served *Served
+}
+
+// A Served is a folder that is served in place.
+type Served struct {
+	Vault    string // the name of its vault
+	Files    checkout.Files
+	Watch    func(enter func(folder string) bool) (*watch.Tree, error) // nil: it is not watched
+	ReadOnly bool                                                      // nothing can be written to it
 }
 
 // opened is a vault that is open, or being opened.
@@ -198,9 +216,18 @@ func (t *Team) checkOut(ctx context.Context, v *repo.Vault) (*checkout.Checkout,
 	if err != nil {
 		return nil, err
 	}
-	return checkout.Open(ctx, v, checkout.Options{
-		Files: files, Log: t.opt.Log, Now: t.opt.Now,
-	})
+	o := checkout.Options{
+		Files: files, Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
+	}
+	switch {
+	case t.opt.Served != nil:
+		o.Watch, o.ReadOnly = t.opt.Served.Watch, t.opt.Served.ReadOnly
+	case t.opt.Watch != nil:
+		o.Watch = func(enter func(string) bool) (*watch.Tree, error) {
+			return t.opt.Watch(notesOf(v.Name), enter)
+		}
+	}
+	return checkout.Open(ctx, v, o)
 }
 
 // close finishes what the vault does in the background: the folder first, for what is folded lies
@@ -249,6 +276,9 @@ func (t *Team) Create(
 	if err := vault.CheckName(v.Name); err != nil {
 		return repo.Receipt{}, err
 	}
+	if t.opt.Served != nil && v.Name != t.opt.Served.Vault {
+		return repo.Receipt{}, oneFolder()
+	}
 	return t.log.Update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		old, taken := d.State().Vault(v.Name)
 		if taken && !old.Gone(d.Now()) {
@@ -274,6 +304,13 @@ func (t *Team) Create(
 		}
 		return answer(e), d.Record(kindVault, v.Name, e)
 	})
+}
+
+// oneFolder is the fault of a call that would make another vault than the folder that is served, or
+// take this one away: its files are somebody's own.
+func oneFolder() error {
+	return fault.New(fault.InvalidParameter, "this server serves one folder, which is its only vault").
+		Fix("keep other vaults in a data directory: rookery serve --data DIR")
 }
 
 // NewVault is what a vault is made with.
@@ -336,6 +373,9 @@ func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation in
 func (t *Team) Trash(
 	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
 ) (repo.Receipt, error) {
+	if t.opt.Served != nil {
+		return repo.Receipt{}, oneFolder()
+	}
 	return t.turn(ctx, c, name, repo.Trashed, answer)
 }
 

@@ -10,6 +10,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/table"
 	"rookery/internal/vault"
+	"rookery/internal/watch"
 )
 
 // Teams are the tenants of a deployment. A Team can name nothing of another one: all that it gets is
@@ -57,14 +58,24 @@ func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look a tenant up: %w", err)
 	}
-	o := t.opt
-	o.Table, o.Bucket = table.Sub(o.Table, tenant), blob.Sub(o.Bucket, "tenants/"+tenant)
-	team, err := Open(ctx, o)
+	team, err := Open(ctx, t.opt.of(tenant))
 	if err != nil {
 		return nil, err
 	}
 	t.open[tenant] = team
 	return team, nil
+}
+
+// of is what one tenant of a deployment is made with.
+func (o Options) of(tenant string) Options {
+	prefix := "tenants/" + tenant
+	o.Table, o.Bucket = table.Sub(o.Table, tenant), blob.Sub(o.Bucket, prefix)
+	if whole := o.Watch; whole != nil {
+		o.Watch = func(folder string, enter func(string) bool) (*watch.Tree, error) {
+			return whole(prefix+"/"+folder, enter)
+		}
+	}
+	return o
 }
 
 // Close finishes what the open tenants do in the background.

@@ -1,0 +1,294 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/watch"
+)
+
+const (
+	// quiet is how long nothing must have changed for a batch of edits to be taken in (log.md §5).
+	quiet = 2 * time.Second
+
+	// patience is how long a batch waits for quiet. After it, a file that is changed all the time keeps
+	// the others waiting no more, as long as no new ones come and nothing is to be taken away: half of a
+	// large change is never taken in alone.
+	patience = time.Minute
+
+	// settle is how long hints are gathered before the files are looked at.
+	settle = 100 * time.Millisecond
+
+	// A sweep stands behind the watching, for what nobody told of; where watching is not to be had it
+	// is all there is. It takes at most one part in restShare of the time.
+	sweepWatched = time.Minute
+	sweepAlone   = 2 * time.Second
+	restShare    = 400
+
+	// displacedEvery is how often displaced files whose time is over are looked at.
+	displacedEvery = 5 * time.Second
+)
+
+// An attendant looks after what others do in the folder, until it is told to stop.
+type attendant struct {
+	*Checkout
+	tree    *watch.Tree     // nil: nobody watches
+	hints   <-chan struct{} // of the tree
+	looking *time.Timer     // hints are to be looked at
+	closing *time.Timer     // the batch may be due
+	next    *time.Timer     // a sweep is
+	late    *time.Ticker    // displaced files are
+}
+
+// stir wakes the attendant: there is an edit. The caller holds mu.
+func (c *Checkout) stir() {
+	select {
+	case c.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// attend compares the folder with the log, then follows what others do there.
+func (c *Checkout) attend(ctx context.Context) {
+	defer close(c.attended)
+	a := &attendant{
+		Checkout: c, looking: stopped(), closing: stopped(), next: time.NewTimer(0),
+		late: time.NewTicker(displacedEvery),
+	}
+	defer a.late.Stop()
+	defer a.unwatch()
+	for ctx.Err() == nil {
+		a.turn(ctx)
+	}
+}
+
+func stopped() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// watch begins to watch, or begins anew where the folder was taken away and made again. Where there is
+// no folder yet, or nothing to watch it with, sweeps do without.
+func (a *attendant) watch() {
+	if a.opt.Watch == nil || a.tree != nil && !a.tree.Lost() {
+		return
+	}
+	a.unwatch()
+	if tree, err := a.opt.Watch(enter); err == nil {
+		a.tree, a.hints = tree, tree.C()
+	}
+}
+
+func (a *attendant) unwatch() {
+	if a.tree != nil {
+		_ = a.tree.Close() // it was only read
+	}
+	a.tree, a.hints = nil, nil
+}
+
+// turn waits for the next thing to do, and does it.
+func (a *attendant) turn(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-a.hints:
+		a.looking.Reset(settle)
+	case <-a.looking.C:
+		a.follow(ctx)
+	case <-a.stirred:
+		a.closing.Reset(a.dueIn())
+	case <-a.closing.C:
+		a.takeInDue(ctx)
+	case <-a.next.C:
+		a.sweep(ctx)
+	case <-a.late.C:
+		a.report(ctx, a.takeInDisplaced(ctx, a.files.Due(ctx)))
+	}
+}
+
+// sweep compares the whole folder, and takes in what changed while nobody looked.
+func (a *attendant) sweep(ctx context.Context) {
+	a.watch() // before the files are looked at: what changes then is told
+	began := time.Now()
+	_, err := a.Sweep(ctx)
+	a.report(ctx, err)
+	pause := sweepAlone
+	if a.tree != nil && a.tree.Whole() {
+		pause = sweepWatched
+	}
+	a.next.Reset(max(pause, restShare*time.Since(began)))
+	if a.first() {
+		a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
+		a.takeInFirst(ctx)
+		close(a.ready)
+	}
+}
+
+// takeInFirst takes in what changed while nobody looked. It waits until that is at rest, but not for
+// long: somebody waits for an answer.
+func (a *attendant) takeInFirst(ctx context.Context) {
+	for until := time.Now().Add(3 * quiet); time.Now().Before(until); {
+		wait := a.dueIn()
+		if a.idle() || wait == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+	a.takeInDue(ctx)
+}
+
+// idle reports whether there is nothing to take in.
+func (c *Checkout) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outside.fresh() == 0
+}
+
+// first reports whether this is the first sweep.
+func (c *Checkout) first() bool {
+	select {
+	case <-c.ready:
+		return false
+	default:
+		return true
+	}
+}
+
+// follow looks at what the watcher told of.
+func (a *attendant) follow(ctx context.Context) {
+	if a.tree == nil {
+		return // it was lost since, and a sweep follows
+	}
+	changes := a.tree.Take()
+	if changes.Everything {
+		_, err := a.Sweep(ctx)
+		a.report(ctx, err)
+		return
+	}
+	a.upToDate(ctx)
+	for _, key := range changes.Paths {
+		if err := a.followOne(ctx, key); err != nil {
+			a.report(ctx, err)
+			return
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tell(ctx)
+}
+
+// followOne looks at a file, or at all files in a folder, that were there or are there now.
+func (a *attendant) followOne(ctx context.Context, key string) error {
+	if path.Ext(key) == ".md" || path.Ext(key) == ".yaml" {
+		a.mu.Lock()
+		at, p := a.placeOf(key)
+		if p == ours && a.spelled(at, key) {
+			p = notOurs // a twin: the next sweep tells of it
+		}
+		a.mu.Unlock()
+		if p == ours {
+			return a.examineNow(ctx, at)
+		}
+		if p == misnamed {
+			a.next.Reset(settle)
+		}
+	}
+	o, err := a.files.Look(ctx, key)
+	if err == nil && !o.Foreign || !enter(key) {
+		return nil // a file that is none of the vault's
+	}
+	if err != nil && !errors.Is(err, blob.ErrNotExist) && !errors.Is(err, blob.ErrForeign) {
+		return unreadable(key, err)
+	}
+	s := &sweep{c: a.Checkout, listed: map[string]bool{}, left: nil}
+	return s.folder(ctx, key+"/")
+}
+
+// folder looks at all that is in a folder, or was.
+func (s *sweep) folder(ctx context.Context, prefix string) error {
+	s.left = newOutside().left
+	if err := s.list(ctx, prefix); err != nil {
+		return err
+	}
+	for f := range s.c.upToDate(ctx).FilesAfter(prefix) {
+		if !strings.HasPrefix(f.Path, prefix) {
+			break
+		}
+		if !s.listed[f.Path] && !s.hidden(f.Path) {
+			s.suspects = append(s.suspects, f.Path)
+		}
+	}
+	return s.examine(ctx)
+}
+
+// dueIn is how long the batch has to wait still, as it stands now.
+func (c *Checkout) dueIn() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outside.dueIn(time.Now())
+}
+
+// dueIn is how long the batch has to wait at a time; not at all if it is due.
+func (o *outside) dueIn(now time.Time) time.Duration {
+	wait := quiet - now.Sub(o.last)
+	if now.Sub(o.begun) >= patience && now.Sub(o.joined) >= quiet && !o.takesAway() {
+		return 0
+	}
+	return max(0, min(wait, quiet))
+}
+
+// takesAway reports whether the batch has a file that is gone.
+func (o *outside) takesAway() bool {
+	for _, e := range o.edits {
+		if !e.held && e.mark == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// takeInDue takes the batch in, if it is due.
+func (a *attendant) takeInDue(ctx context.Context) {
+	a.mu.Lock()
+	fresh, wait := a.outside.fresh(), a.outside.dueIn(time.Now())
+	a.mu.Unlock()
+	switch {
+	case fresh == 0:
+	case wait > 0:
+		a.closing.Reset(wait)
+	default:
+		_, err := a.TakeIn(ctx, Taking{})
+		a.report(ctx, err)
+		if err != nil {
+			a.closing.Reset(quiet) // it is tried again
+		}
+	}
+}
+
+// report logs what went wrong, unless the vault is gone, or the attendant is to stop.
+func (a *attendant) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+		a.complain(ctx, err)
+	}
+}
+
+// Ready waits until the folder was compared with the log once, and what was found is taken in, or held.
+func (c *Checkout) Ready(ctx context.Context) error {
+	select {
+	case <-c.ready:
+		return nil
+	case <-c.attended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

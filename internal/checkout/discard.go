@@ -1,0 +1,82 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"rookery/internal/blob"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// discard writes the files of the batch that is held as the log says. Texts that no version of the
+// vault has go to its trash first, so that nothing is lost by it.
+func (b *batch) discard(ctx context.Context) error {
+	b.found = slices.DeleteFunc(b.found, func(f *found) bool { return !f.kept })
+	unknown := slices.DeleteFunc(slices.Clone(b.found), func(f *found) bool {
+		return f.gone() || f.reverts || f.from != nil && f.from.before.Digest == f.digest
+	})
+	if err := b.bin(ctx, unknown); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.collect()
+	b.write(ctx)
+	for _, f := range b.found {
+		if err := b.putBack(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bin puts texts into the trash, in one commit.
+func (b *batch) bin(ctx context.Context, all []*found) error {
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := b.vault.Update(ctx, b.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+		for _, f := range all {
+			path := trashPath(tx, f.path)
+			if err := tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.digest}); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	return err
+}
+
+// trashPath is where in the trash a text of a path is put: where the note would go, unless there is
+// something (docs/design/0007).
+func trashPath(tx *repo.Tx, path string) vault.Path {
+	at := vault.Trash + path
+	if _, taken := tx.Index().Folded(at); taken {
+		at = strings.TrimSuffix(at, ".md") + "." + repo.Version(tx.Seq()) + ".md"
+	}
+	return vault.Path(at)
+}
+
+// putBack makes one file what the log says, if it still is what was found. The caller holds mu.
+func (b *batch) putBack(ctx context.Context, f *found) error {
+	if f.gone() {
+		if _, note := b.at.File(f.path); note {
+			b.done.Restored++
+		}
+		return b.restore(ctx, f.path)
+	}
+	now, _ := b.at.File(f.path)
+	err := b.replace(ctx, f.path, now, f.text)
+	var met *blob.Found
+	if errors.As(err, &met) {
+		return nil // somebody changed it again: that is another edit
+	}
+	if err == nil {
+		b.done.Restored++
+		b.unsaved[f.path] = true
+	}
+	return err
+}

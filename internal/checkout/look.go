@@ -1,0 +1,217 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"rookery/internal/blob"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// atRest is how long a file must not have changed for what was read of it to be remembered: a change
+// within the same tick of the file system's clock would not show in how the file looks.
+const atRest = 2 * time.Second
+
+// expected is the file as it should be in the folder now; nil: none. The caller holds mu.
+func (c *Checkout) expected(path string) *index.File {
+	if w, behind := c.waiting[path]; behind {
+		return w.before
+	}
+	f, _ := c.at.File(path)
+	return f
+}
+
+// examine compares a file with what it should be, and notes what it finds. The caller holds mu, and
+// has written what was behind.
+func (c *Checkout) examine(ctx context.Context, path string) error {
+	if c.ended || isAudit(path) {
+		return nil
+	}
+	if other, ok := c.at.Folded(path); ok && other != path {
+		return c.examineTwins(ctx, path, other)
+	}
+	o, err := c.look(ctx, path)
+	if err != nil {
+		return err
+	}
+	return c.compare(ctx, path, o)
+}
+
+// A look is how a file looks now.
+type look struct {
+	blob.Object
+	gone bool
+	to   string // it is gone by this name, and has this one
+}
+
+// look looks at a file without reading it. What is no plain file, or cannot be looked at, is told and
+// counts as gone: no note can be there. The caller holds mu.
+func (c *Checkout) look(ctx context.Context, path string) (look, error) {
+	key := c.key(path)
+	if e := c.outside.edits[path]; e != nil && e.to != "" {
+		names, err := c.spellings(ctx, path)
+		if err != nil || !names[path] {
+			return look{gone: true, to: e.to}, err
+		}
+	}
+	o, err := c.files.Look(ctx, key)
+	switch {
+	case errors.Is(err, blob.ErrNotExist):
+		c.mayStay(key)
+		return look{gone: true}, nil
+	case errors.Is(err, blob.ErrForeign):
+		c.leave(repo.LeftFile{Path: key, Why: repo.LeftForeign})
+		return look{gone: true}, nil
+	case err != nil:
+		return look{}, unreadable(path, err)
+	}
+	return look{Object: o}, nil
+}
+
+// compare compares what is in the folder with what should be there. The caller holds mu.
+func (c *Checkout) compare(ctx context.Context, path string, o look) error {
+	want := c.expected(path)
+	if o.gone {
+		if want == nil {
+			c.agrees(path)
+			return nil
+		}
+		c.differs(path, edit{before: want, at: time.Now(), to: o.to})
+		return nil
+	}
+	now, err := c.digest(ctx, path, o)
+	switch {
+	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
+		return nil // it changed meanwhile: whoever changed it is told of
+	case err != nil:
+		return unreadable(path, err)
+	case want != nil && now.digest == want.Digest:
+		c.agrees(path)
+		return nil
+	case now.why != "":
+		c.refuse(path, now.why)
+		return nil
+	}
+	c.mayStay(c.key(path))
+	c.differs(path, edit{before: want, mark: o.Mark, at: changedAt(o.Object)})
+	return nil
+}
+
+// refuse leaves the file of a note that cannot be taken in. The caller holds mu.
+func (c *Checkout) refuse(path string, why repo.Reason) {
+	if _, ok := c.outside.edits[path]; ok {
+		delete(c.outside.edits, path)
+		c.outside.news = true
+	}
+	c.leave(repo.LeftFile{Path: c.key(path), Why: why})
+}
+
+// changedAt is when a file was changed, as far as it tells, and not later than now.
+func changedAt(o blob.Object) time.Time {
+	now := time.Now()
+	if o.Changed.IsZero() || o.Changed.After(now) {
+		return now
+	}
+	return o.Changed
+}
+
+// digest is that of what is in a file; it is not read again while it looks as it did. The caller holds
+// mu.
+func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, error) {
+	if s, ok := c.outside.seen[path]; ok && o.Mark != "" && s.mark == o.Mark {
+		return s, nil
+	}
+	text, _, err := c.files.Get(ctx, c.key(path), 0, -1)
+	if err != nil {
+		return sight{}, err
+	}
+	s := sight{o.Mark, index.DigestOf(text), unfit(text)}
+	if o.Mark == "" || time.Since(o.Changed) < atRest {
+		delete(c.outside.seen, path)
+	} else {
+		c.outside.seen[path] = s
+	}
+	return s, nil
+}
+
+// unfit says why a text can be no note's; empty if it can.
+func unfit(text []byte) repo.Reason {
+	switch {
+	case len(text) > repo.MaxNote:
+		return repo.LeftSize
+	case !utf8.Valid(text):
+		return repo.LeftEncoding
+	}
+	return ""
+}
+
+// A place says what a file in the folder is to the vault.
+type place int
+
+const (
+	notOurs  place = iota // it is none of the vault's
+	ours                  // a note, or another file that a vault has
+	misnamed              // it would be a note, but for its name
+)
+
+// placeOf is the path that a file in the folder has in the vault. Names that are decomposed, as macOS
+// makes them, are composed there. The caller holds mu.
+func (c *Checkout) placeOf(key string) (path string, p place) {
+	if strings.HasPrefix(key, vault.Trash) {
+		if _, ok := c.at.File(key); ok {
+			return key, ours
+		}
+		return "", notOurs
+	}
+	switch kind := vault.Path(key).Kind(); {
+	case kind == vault.KindNone, kind == vault.KindAudit, hidden(key):
+		return "", notOurs
+	}
+	path = vault.CleanPath(key)
+	if _, err := vault.ParseFile(path); err != nil {
+		return "", misnamed
+	}
+	return path, ours
+}
+
+// hidden reports whether a file, or a folder that it is in, has a name that begins with a dot.
+func hidden(key string) bool { return key[0] == '.' || strings.Contains(key, "/.") }
+
+// key is the name that a file of the vault has, or is to have, in the folder. The caller holds mu.
+func (c *Checkout) key(path string) string {
+	if key, ok := c.outside.keys[path]; ok {
+		return key
+	}
+	dir := vault.Path(path).Dir()
+	for up := dir; up != "" && len(c.outside.keys) > 0; {
+		if key, ok := c.outside.keys[up]; ok {
+			return key + path[len(up):]
+		}
+		up = vault.Path(strings.TrimSuffix(up, "/")).Dir()
+	}
+	return path
+}
+
+// spelled notes how a file is spelled in the folder, if that is not how the vault spells it; and so the
+// folders on the way. It reports whether another file has that path already. The caller holds mu.
+func (c *Checkout) spelled(path, key string) (taken bool) {
+	if path == key {
+		return false
+	}
+	if old, ok := c.outside.keys[path]; ok && old != key {
+		return true
+	}
+	for p, k := path, key; p != k && p != ""; {
+		c.outside.keys[p] = k
+		p, k = parent(p), parent(k)
+	}
+	return false
+}
+
+// parent is the folder of a file or folder, with a slash at its end.
+func parent(path string) string { return vault.Path(strings.TrimSuffix(path, "/")).Dir() }

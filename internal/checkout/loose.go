@@ -1,0 +1,81 @@
+package checkout
+
+import (
+	"context"
+	"iter"
+
+	"rookery/internal/blob"
+	"rookery/internal/index"
+	"rookery/internal/merge"
+	"rookery/internal/repo"
+)
+
+// takeInDisplaced takes in texts that somebody saved and that an exchange displaced: they are merged
+// like any edit, on the base of the earlier text that is nearest. One that the note had once, or that
+// a power cut tore, is nobody's loss.
+func (c *Checkout) takeInDisplaced(
+	ctx context.Context, all iter.Seq2[blob.Displaced, error],
+) error {
+	for d, err := range all {
+		if err != nil {
+			return err
+		}
+		if err := c.takeInLoose(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeInLoose takes one in. What can be no text of a note stays where it is; the doctor tells of it.
+func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	c.mu.Lock()
+	c.collect()
+	c.write(ctx)
+	path, p := c.placeOf(d.Key)
+	before, _ := c.at.File(path)
+	version := c.at.Version()
+	c.mu.Unlock()
+	if p != ours || d.Foreign || unfit(d.Data) != "" {
+		return nil
+	}
+	f := &found{path: path, text: d.Data, digest: index.DigestOf(d.Data), before: before}
+	lost, err := c.lost(ctx, f, version)
+	if err != nil {
+		return err
+	}
+	if lost {
+		b := &batch{Checkout: c, found: []*found{f}, paths: []string{path}}
+		if err := b.commit(ctx, b.found); err != nil {
+			return err
+		}
+		if err := b.finish(ctx); err != nil {
+			return err
+		}
+	}
+	return c.files.Settle(ctx, d)
+}
+
+// lost reports whether a text is in no version of a note, and finds the earlier text that is nearest to
+// it.
+func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, error) {
+	from := uint64(0)
+	if f.before != nil {
+		from = f.before.Version
+	} else {
+		_, seq, err := c.vault.Trace(ctx, version, func(n *repo.Note) bool { return n.Path == f.path })
+		if err != nil {
+			return false, err
+		}
+		from = seq
+	}
+	near, whole := &nearest{measure: merge.From(f.text), text: f.text}, true
+	err := c.vault.Trail(ctx, map[string]uint64{f.path: from}, func(_ string, r repo.Revision) bool {
+		whole = whole && !torn(f.text, r.Text)
+		return near.take(r.Note) && whole
+	})
+	f.was = near.was
+	return whole && !near.exact, err
+}

@@ -1,0 +1,206 @@
+package checkout
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/index"
+	"rookery/internal/repo"
+)
+
+// An outside holds what is known of changes by others that are not in the log. Checkout.mu guards it.
+type outside struct {
+	edits               map[string]*edit         // by path
+	left                map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
+	held                *repo.Held               // the batch that waits for a word
+	keys                map[string]string        // by path: the name in the folder, where that is spelled otherwise
+	seen                map[string]sight         // by path: what a file had when it was read last
+	begun, joined, last time.Time                // of the edits that are not held: the first, the newest path, the last
+	noticed             time.Time                // when one was noticed last, by the vault's clock
+	swept               *repo.Sweep              // what the last sweep found; nil: there was none in this process
+	news                bool                     // the control item does not say so yet
+}
+
+// An edit is a file that somebody changed, and whose change is not in the log.
+type edit struct {
+	before *index.File // what the file had been when it was noticed; nil: there was none
+	mark   string      // how it looked when it was looked at last; empty: it was gone
+	at     time.Time   // when it was last seen to change
+	to     string      // the path that the same file has now, but for case; it is gone by this name
+	held   bool
+}
+
+// A sight is what was in a file that looked like this.
+type sight struct {
+	mark   string
+	digest index.Digest
+	why    repo.Reason // it cannot be taken in; empty: it can
+}
+
+func newOutside() outside {
+	return outside{
+		edits: map[string]*edit{}, left: map[string]repo.LeftFile{}, keys: map[string]string{},
+		seen: map[string]sight{},
+	}
+}
+
+// differs notes that a file is not what it should be. at is when it changed. The caller holds mu.
+func (c *Checkout) differs(path string, now edit) {
+	o := &c.outside
+	e := o.edits[path]
+	if e == nil {
+		if o.fresh() == 0 {
+			o.begun = now.at
+		}
+		o.joined = later(o.joined, now.at)
+		o.edits[path] = &now
+		o.noticed, o.news = c.now().UTC(), true
+	} else if e.mark != now.mark || e.to != now.to {
+		e.mark, e.to, e.at = now.mark, now.to, now.at
+	} else {
+		return
+	}
+	o.last = later(o.last, now.at)
+	c.stir()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// fresh is how many edits are not held.
+func (o *outside) fresh() int {
+	n := 0
+	for _, e := range o.edits {
+		if !e.held {
+			n++
+		}
+	}
+	return n
+}
+
+// agrees notes that a file is as the log says. The caller holds mu.
+func (c *Checkout) agrees(path string) {
+	if _, ok := c.outside.edits[path]; ok {
+		delete(c.outside.edits, path)
+		c.outside.news = true
+	}
+	c.mayStay(path)
+}
+
+// leave notes that a file cannot be taken in, and stays as it is. The caller holds mu.
+func (c *Checkout) leave(f repo.LeftFile) {
+	if c.outside.left[f.Path] == f {
+		return
+	}
+	c.outside.left[f.Path] = f
+	c.outside.news = true
+	c.log.Warn("a file in the folder cannot be taken in; it stays as it is",
+		slog.String("vault", c.vault.Name), slog.String("why", string(f.Why)))
+}
+
+// mayStay notes that nothing is wrong with a file any more. The caller holds mu.
+func (c *Checkout) mayStay(key string) {
+	if _, ok := c.outside.left[key]; ok {
+		delete(c.outside.left, key)
+		c.outside.news = true
+	}
+}
+
+// tell writes what is known to the control item, where every answer can read it. What cannot be
+// written now is told by the next save. The caller holds mu.
+func (c *Checkout) tell(ctx context.Context) {
+	o := &c.outside
+	if !o.news || c.ended {
+		return
+	}
+	noticed, left, held, swept := o.told(), o.leftovers(), o.held, o.swept
+	err := c.vault.Change(ctx, func(control *repo.Control) bool {
+		same := sameNoticed(control.Noticed, noticed) && sameLeft(control.Left, left) &&
+			sameHeld(control.Held, held) && (swept == nil || sameSweep(control.Sweep, swept))
+		control.Noticed, control.Left, control.Held = noticed, left, held
+		if swept != nil && !sameSweep(control.Sweep, swept) {
+			control.Sweep = swept
+		}
+		return !same
+	})
+	if err != nil {
+		c.complain(ctx, err)
+		return
+	}
+	o.news = false
+}
+
+// told is what the control item is to say of edits; nil if there is nothing to tell.
+func (o *outside) told() *repo.Noticed {
+	var paths []string
+	for path, e := range o.edits {
+		if !e.held {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return &repo.Noticed{At: o.noticed, Paths: sortedHead(paths), Count: len(paths)}
+}
+
+// leftovers is what the control item is to say of files that cannot be taken in.
+func (o *outside) leftovers() *repo.Left {
+	if len(o.left) == 0 {
+		return nil
+	}
+	all := slices.SortedFunc(maps.Values(o.left), func(a, b repo.LeftFile) int {
+		return strings.Compare(a.Path, b.Path)
+	})
+	left := &repo.Left{Files: all[:min(len(all), repo.MaxNamed)], Count: len(all)}
+	for _, f := range all {
+		if f.Why == repo.LeftTwin {
+			left.Twins++
+		}
+	}
+	return left
+}
+
+func head(paths []string) []string { return paths[:min(len(paths), repo.MaxNamed)] }
+
+// sortedHead is the first of some paths, by name.
+func sortedHead(paths []string) []string {
+	slices.Sort(paths)
+	return head(paths)
+}
+
+func sameNoticed(a, b *repo.Noticed) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Count == b.Count && slices.Equal(a.Paths, b.Paths)
+}
+
+func sameLeft(a, b *repo.Left) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Count == b.Count && slices.Equal(a.Files, b.Files)
+}
+
+func sameHeld(a, b *repo.Held) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Removed == b.Removed && a.Reverted == b.Reverted && a.Changed == b.Changed &&
+		a.Created == b.Created && slices.Equal(a.Paths, b.Paths)
+}
+
+// sameSweep reports whether two sweeps found the same, of the same version.
+func sameSweep(a, b *repo.Sweep) bool {
+	return a != nil && a.Version == b.Version && a.Count == b.Count && a.Missed == b.Missed &&
+		slices.Equal(a.Edited, b.Edited) && slices.Equal(a.Missing, b.Missing)
+}
