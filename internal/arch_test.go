@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"search"},
 	{"index"},
 	{"blobtest", "casefold", "powercut", "tabletest"},
-	{"fileblob", "bolttable"},
+	{"fileblob", "bolttable", "watch"},
 	{"folder"},
 	{"repo"},
 	{"checkout", "repotest"},
@@ -48,6 +48,7 @@ var modules = map[string][]string{
 	"github.com/anishathalye/porcupine":      {"_test", "internal/repotest"},
 	"github.com/aymanbagabas/go-udiff":       {"internal/merge"},
 	"github.com/blevesearch/snowballstem":    {"internal/search"},
+	"github.com/fsnotify/fsnotify":           {"internal/watch"},
 	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
 	"github.com/hanwen/go-fuse/v2":           {"_test", "internal/casefold"},
@@ -64,7 +65,7 @@ var modules = map[string][]string{
 	"github.com/yuin/goldmark":               {"internal/markdown", "internal/httptool"},
 	"go.etcd.io/bbolt":                       {"internal/bolttable"},
 	"go.yaml.in/yaml/v4":                     {"internal/markdown", "internal/vault"},
-	"golang.org/x/sys":                       {"internal/fileblob", "internal/casefold", "internal/folder"},
+	"golang.org/x/sys":                       {"internal/fileblob", "internal/casefold", "internal/folder", "internal/watch"},
 	"golang.org/x/term":                      {"cmd/cli"},
 	"golang.org/x/text":                      {"internal/markdown", "internal/vault", "internal/search"},
 	"pgregory.net/rapid":                     {"_test"},
@@ -114,6 +115,25 @@ func TestEveryPackageHasALayer(t *testing.T) {
 	for _, s := range sources(t) {
 		name, inside := strings.CutPrefix(s.folder, "internal/")
 		require.True(t, !inside || slices.Contains(known, name), "%s has no line in layers", s.folder)
+	}
+}
+
+// forTests are the packages that only tests import, and one another.
+var forTests = []string{
+	"internal/blobtest", "internal/casefold", "internal/powercut", "internal/repotest",
+	"internal/tabletest", "internal/tooltest",
+}
+
+func TestTheProductImportsNoTests(t *testing.T) {
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.file, "_test.go") || slices.Contains(forTests, s.folder) {
+			continue
+		}
+		for _, path := range s.imports {
+			own := strings.TrimPrefix(path, "rookery/")
+			require.False(t, path == "testing" || slices.Contains(forTests, own),
+				"%s imports %s", s.file, path)
+		}
 	}
 }
 

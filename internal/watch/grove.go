@@ -3,6 +3,7 @@ package watch
 import (
 	"os"
 	"path"
+	"slices"
 )
 
 // A grove is the folders that are watched. Only one goroutine uses it.
@@ -89,6 +90,9 @@ func (g *grove) plant(name string, tell bool) {
 		return // what cannot be looked at is gone, or in a folder that may not be read
 	}
 	f := &folder{id: identityOf(info), inside: map[string]bool{}}
+	if g.misspelled(name, f) {
+		return
+	}
 	reason := g.claim(name, f)
 	g.add(name, f)
 	if reason == "" {
@@ -117,12 +121,27 @@ func (g *grove) claim(name string, f *folder) (reason string) {
 		return ""
 	}
 	info, err := g.t.root.stat(other)
-	if err == nil && identityOf(info) == f.id {
+	if err == nil && identityOf(info) == f.id && g.listed(other) {
 		return reasonTwoNames
 	}
 	g.drop(other)
 	g.t.news.add(other)
 	return ""
+}
+
+// misspelled tells that a name leads to a folder that is watched, but is not how it is spelled:
+// where names fold case, a former spelling still finds it.
+func (g *grove) misspelled(name string, f *folder) bool {
+	other, known := g.names[f.id]
+	return known && other != name && !g.listed(name)
+}
+
+// listed tells whether a name stands in its folder in this very spelling.
+func (g *grove) listed(name string) bool {
+	entries, err := os.ReadDir(g.t.root.abs(folderOf(name)))
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.Name() == path.Base(name)
+	})
 }
 
 // add records a folder.

@@ -9,9 +9,10 @@
 // What is promised depends on the system:
 //
 //   - Linux: all of it, with one inotify watch for each folder. Where /proc is mounted the tree
-//     stays watched when its root is moved, for it is held by a descriptor, not by its name. That
-//     a file system is mounted on a folder of the tree, or taken off it, is not told. On network
-//     file systems and on FUSE the changes made on this machine are told and Whole is false.
+//     stays watched when its root is moved, for it is held by a descriptor, not by its name.
+//     Inotify is blind to two things: what is written through a memory map into a file that is
+//     long enough already, and that a file system is mounted in the tree or taken off. On network
+//     file systems and on FUSE the changes made on this machine are told, and Whole is false.
 //   - macOS and the BSDs: kqueue takes a descriptor for each file, so only as many folders are
 //     watched as hold 4,096 entries together. In a greater tree Whole is false.
 //   - Windows: only what lies directly in the root is watched, and Whole is false, because nobody
