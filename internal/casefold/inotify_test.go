@@ -25,7 +25,8 @@ func TestInotify(t *testing.T) {
 	require.NoError(t, err)
 
 	d.write("folder/new.md", "one")
-	require.Equal(t, []event{{unix.IN_CREATE, "new.md"}, {unix.IN_CLOSE_WRITE, "new.md"}}, events(t, fd))
+	require.Equal(t,
+		[]event{{unix.IN_CREATE, "new.md"}, {unix.IN_CLOSE_WRITE, "new.md"}}, events(t, fd))
 	d.write("folder/NEW.md", "two")
 	require.Equal(t, []event{{unix.IN_CLOSE_WRITE, "NEW.md"}}, events(t, fd))
 	require.NoError(t, d.rename("folder/new.md", "folder/New.md"))

@@ -156,6 +156,7 @@ func (f *fileSystem) Link(
 	})
 }
 
+// Create opens the file that is there, if it may.
 func (f *fileSystem) Create(
 	_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut,
 ) fuse.Status {

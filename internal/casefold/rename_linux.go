@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Rename is asked after the kernel has looked both names up.
 func (f *fileSystem) Rename(_ <-chan struct{}, in *fuse.RenameIn, from, to string) fuse.Status {
 	if in.Flags != 0 && f.o.NoRenameFlags {
 		return fuse.EINVAL
