@@ -1,6 +1,9 @@
 package fileblob_test
 
 import (
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,51 +15,85 @@ import (
 
 func open(t *testing.T, dir string) *fileblob.Bucket { return openWith(t, dir, fileblob.Open) }
 
-func openWith(
-	t *testing.T, dir string, opener func(string) (*fileblob.Bucket, error),
-) *fileblob.Bucket {
+// An opener opens a folder in one of the ways that a file system may need.
+type opener func(dir string) (*fileblob.Bucket, error)
+
+func openWith(t *testing.T, dir string, o opener) *fileblob.Bucket {
 	t.Helper()
-	b, err := opener(dir)
+	b, err := o(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b
 }
 
-// openers open a folder in each way that a file system may need.
-func openers() map[string]func(string) (*fileblob.Bucket, error) {
-	return map[string]func(string) (*fileblob.Bucket, error){
-		"swap": fileblob.Open, "without swap": fileblob.OpenWithoutSwap,
+func openers() map[string]opener {
+	return map[string]opener{
+		"swap":              fileblob.Open,
+		"without swap":      withoutSwap(fileblob.Open),
+		"work":              openWork,
+		"work without swap": withoutSwap(openWork),
+		"work elsewhere":    openElsewhere,
 	}
 }
 
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	blobtest.Run(t, func(t *testing.T) blob.Bucket { return open(t, t.TempDir()) })
+func withoutSwap(o opener) opener {
+	return func(dir string) (*fileblob.Bucket, error) {
+		b, err := o(dir)
+		if err == nil {
+			b.ForgoSwap()
+		}
+		return b, err
+	}
 }
 
-// TestConformanceWithoutSwap is TestConformance on a file system that cannot exchange two files.
-func TestConformanceWithoutSwap(t *testing.T) {
+// workOf is a directory beside a folder.
+func workOf(dir string) string { return dir + ".work" }
+
+func openWork(dir string) (*fileblob.Bucket, error) {
+	return fileblob.OpenWith(dir, fileblob.Options{Work: workOf(dir)})
+}
+
+// openElsewhere opens a folder whose Work seems to lie on another file system.
+func openElsewhere(dir string) (*fileblob.Bucket, error) {
+	return fileblob.OpenWith(dir, fileblob.Options{Work: workOf(dir), Seam: apart})
+}
+
+// apart is a Seam through which no file comes from Work to the folder or back.
+func apart(c fileblob.Change, do func() error) error {
+	inWork := func(at string) bool { return strings.HasPrefix(at, ".rookery/work/") }
+	if c.To != "" && inWork(c.Path) != inWork(c.To) {
+		return syscall.EXDEV
+	}
+	return do()
+}
+
+// storesOf are where files of the bucket's own may lie.
+func storesOf(dir string) []string { return []string{filepath.Join(dir, ".rookery"), workOf(dir)} }
+
+func TestConformance(t *testing.T) {
 	t.Parallel()
-	blobtest.Run(t, func(t *testing.T) blob.Bucket {
-		return openWith(t, t.TempDir(), fileblob.OpenWithoutSwap)
-	})
+	for name, o := range openers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			blobtest.Run(t, func(t *testing.T) blob.Bucket { return openWith(t, t.TempDir(), o) })
+		})
+	}
 }
 
 func TestExchanger(t *testing.T) {
 	t.Parallel()
-	runExchanger(t, fileblob.Open)
+	for name, o := range openers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runExchanger(t, o)
+		})
+	}
 }
 
-// TestExchangerWithoutSwap is TestExchanger on a file system that cannot exchange two files.
-func TestExchangerWithoutSwap(t *testing.T) {
-	t.Parallel()
-	runExchanger(t, fileblob.OpenWithoutSwap)
-}
-
-func runExchanger(t *testing.T, opener func(string) (*fileblob.Bucket, error)) {
+func runExchanger(t *testing.T, o opener) {
 	blobtest.RunExchanger(t, func(t *testing.T) blobtest.Opened {
 		dir := t.TempDir()
-		b := openWith(t, dir, opener)
+		b := openWith(t, dir, o)
 		return blobtest.Opened{
 			Folder: b, Dir: dir,
 			Displaced: func() ([]string, error) {

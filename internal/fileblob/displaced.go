@@ -150,11 +150,28 @@ func (b *Bucket) copyBack(a *aside) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.Put(context.Background(), a.key, c.data, blob.IfAbsent)
-	if errors.Is(err, blob.ErrCondition) {
-		return a.rename(settled, "") // there is something newer
+	if err := b.moveHome(); err != nil {
+		return err
 	}
+	s, err := b.stage(c.data, true)
 	if err != nil {
+		return err
+	}
+	defer s.drop()
+	if err := s.like(c.info); err != nil {
+		return err
+	}
+	err = b.at(a.key, walk{make: true, keep: true}, func(to spot) error {
+		if err := createAt(s, to); err != nil {
+			return err
+		}
+		return to.folder.sync()
+	})
+	var found *blob.Found
+	switch {
+	case errors.As(err, &found): // there is something newer
+		return a.rename(settled, "")
+	case err != nil:
 		return err
 	}
 	return a.keepOn(c.tag)

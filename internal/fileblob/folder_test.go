@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,88 +111,4 @@ func TestListStrangers(t *testing.T) {
 		keys = append(keys, o.Key)
 	}
 	require.Equal(t, []string{"ok"}, keys)
-}
-
-func displaced(t *testing.T, b *fileblob.Bucket) []blob.Displaced {
-	t.Helper()
-	var all []blob.Displaced
-	for d, err := range b.Displaced(t.Context()) {
-		require.NoError(t, err)
-		all = append(all, d)
-	}
-	return all
-}
-
-// lateEdit has an editor write into a file that it held open while the file was exchanged.
-func lateEdit(t *testing.T, b *fileblob.Bucket, dir, key string) {
-	t.Helper()
-	require.NoError(t, b.Exchange(t.Context(), key, []byte("old"), nil))
-	held, err := os.OpenFile(filepath.Join(dir, key), os.O_WRONLY|os.O_APPEND, 0)
-	require.NoError(t, err)
-	require.NoError(t, b.Exchange(t.Context(), key, []byte("new"), []byte("old")))
-	require.Empty(t, displaced(t, b), "what was displaced is what was expected")
-	_, err = held.WriteString(" and mine")
-	require.NoError(t, err)
-	require.NoError(t, held.Close())
-}
-
-func TestDisplaced(t *testing.T) {
-	t.Parallel()
-	for name, opener := range openers() {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			b := openWith(t, dir, opener)
-			key := strings.Repeat("ü", 100) + " % -.md"
-			lateEdit(t, b, dir, key)
-			all := displaced(t, b)
-			require.Len(t, all, 1)
-			require.Equal(t, key, all[0].Key)
-			require.Equal(t, "old and mine", string(all[0].Data))
-
-			stale := all[0]
-			stale.Data = []byte("old")
-			var found *blob.Found
-			require.ErrorAs(t, b.Settle(t.Context(), stale), &found)
-			require.Equal(t, "old and mine", string(found.Data))
-			require.Len(t, displaced(t, b), 1, "what was written since is not settled")
-
-			again := openWith(t, dir, opener)
-			require.Equal(t, all, displaced(t, again), "it outlives the process")
-			again.LetTimePass()
-			require.NoError(t, again.Settle(t.Context(), all[0]))
-			require.Empty(t, displaced(t, again))
-			require.NoError(t, again.Settle(t.Context(), all[0]), "it is settled")
-			data, _, err := again.Get(t.Context(), key, 0, -1)
-			require.NoError(t, err)
-			require.Equal(t, "new", string(data))
-			require.Equal(t, []string{key}, files(t, dir))
-		})
-	}
-}
-
-// TestTidy: displaced files go when their time is over, but for those that were written into.
-func TestTidy(t *testing.T) {
-	t.Parallel()
-	for name, opener := range openers() {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			b := openWith(t, dir, opener)
-			long := strings.Repeat("long/", 100) + "key"
-			lateEdit(t, b, dir, "edited")
-			require.NoError(t, b.Exchange(t.Context(), long, []byte("one"), nil))
-			require.NoError(t, b.Exchange(t.Context(), long, []byte("two"), []byte("one")))
-			require.NoError(t, b.Remove(t.Context(), long, []byte("two")))
-			require.Len(t, files(t, dir), 4, "nothing is removed before its time")
-
-			b.LetTimePass()
-			for range 10 {
-				require.NoError(t, b.Remove(t.Context(), "none", nil))
-			}
-			require.Len(t, files(t, dir), 2)
-			require.Len(t, displaced(t, b), 1)
-			entries, err := os.ReadDir(filepath.Join(dir, ".rookery", "displaced"))
-			require.NoError(t, err)
-			require.Len(t, entries, 1, "the folders of long names go as well")
-		})
-	}
 }

@@ -162,7 +162,7 @@ func TestKilledWhilePutting(t *testing.T) {
 					require.NoError(t, err)
 				}
 				requireWhole(t, dir)
-				requireAcked(t, dir, acked)
+				requireAcked(t, dir, openers()[name], acked)
 			}
 		})
 	}
@@ -180,9 +180,9 @@ func requireWhole(t *testing.T, dir string) {
 }
 
 // requireAcked requires that each object is at least as new as it was said to be.
-func requireAcked(t *testing.T, dir string, acked map[string]int) {
+func requireAcked(t *testing.T, dir string, o opener, acked map[string]int) {
 	t.Helper()
-	b, err := fileblob.Open(dir)
+	b, err := o(dir)
 	require.NoError(t, err)
 	defer b.Close()
 	for key, atLeast := range acked {
@@ -192,7 +192,11 @@ func requireAcked(t *testing.T, dir string, acked map[string]int) {
 		require.NoError(t, err, key)
 		require.GreaterOrEqual(t, n, atLeast, key)
 	}
-	require.Empty(t, files(t, filepath.Join(dir, ".rookery", "tmp")))
+	for _, store := range storesOf(dir) {
+		if _, err := os.Stat(filepath.Join(store, "tmp")); err == nil {
+			require.Empty(t, files(t, filepath.Join(store, "tmp")))
+		}
+	}
 	require.Empty(t, displaced(t, b), "nobody else wrote: what is left over is known")
 }
 
@@ -233,15 +237,15 @@ func TestKilledWhileExchanging(t *testing.T) {
 					require.NoError(t, os.Rename(note+"~", note))
 				}
 				c.kill()
-				requireSaved(t, dir, lines)
+				requireSaved(t, dir, openers()[name], lines)
 			}
 		})
 	}
 }
 
-func requireSaved(t *testing.T, dir string, lines []string) {
+func requireSaved(t *testing.T, dir string, o opener, lines []string) {
 	t.Helper()
-	b, err := fileblob.Open(dir)
+	b, err := o(dir)
 	require.NoError(t, err)
 	defer b.Close()
 	data, _, err := b.Get(t.Context(), "notes/a.md", 0, -1)

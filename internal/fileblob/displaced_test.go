@@ -1,0 +1,213 @@
+package fileblob_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/fileblob"
+)
+
+// everything are the files of a folder, and those of ours that lie elsewhere.
+func everything(t *testing.T, dir string) []string {
+	t.Helper()
+	found := files(t, dir)
+	if _, err := os.Stat(workOf(dir)); err == nil {
+		found = append(found, files(t, workOf(dir))...)
+	}
+	return found
+}
+
+// asides are the names in the folders of displaced files.
+func asides(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	for _, store := range storesOf(dir) {
+		entries, err := os.ReadDir(filepath.Join(store, "displaced"))
+		if err != nil {
+			require.ErrorIs(t, err, os.ErrNotExist)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func displaced(t *testing.T, b *fileblob.Bucket) []blob.Displaced {
+	t.Helper()
+	var all []blob.Displaced
+	for d, err := range b.Displaced(t.Context()) {
+		require.NoError(t, err)
+		all = append(all, d)
+	}
+	return all
+}
+
+// lateEdit has an editor write into a file that it held open while the file was exchanged.
+func lateEdit(t *testing.T, b *fileblob.Bucket, dir, key string) {
+	t.Helper()
+	require.NoError(t, b.Exchange(t.Context(), key, []byte("old"), nil))
+	held, err := os.OpenFile(filepath.Join(dir, key), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	require.NoError(t, b.Exchange(t.Context(), key, []byte("new"), []byte("old")))
+	require.Empty(t, displaced(t, b), "what was displaced is what was expected")
+	_, err = held.WriteString(" and mine")
+	require.NoError(t, err)
+	require.NoError(t, held.Close())
+}
+
+func TestDisplaced(t *testing.T) {
+	t.Parallel()
+	for name, opener := range openers() {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := openWith(t, dir, opener)
+			key := strings.Repeat("ü", 100) + " % -.md"
+			lateEdit(t, b, dir, key)
+			all := displaced(t, b)
+			require.Len(t, all, 1)
+			require.Equal(t, key, all[0].Key)
+			require.Equal(t, "old and mine", string(all[0].Data))
+
+			stale := all[0]
+			stale.Data = []byte("old")
+			var found *blob.Found
+			require.ErrorAs(t, b.Settle(t.Context(), stale), &found)
+			require.Equal(t, "old and mine", string(found.Data))
+			require.Len(t, displaced(t, b), 1, "what was written since is not settled")
+
+			again := openWith(t, dir, opener)
+			require.Equal(t, all, displaced(t, again), "it outlives the process")
+			again.LetTimePass()
+			require.NoError(t, again.Settle(t.Context(), all[0]))
+			require.Empty(t, displaced(t, again))
+			require.NoError(t, again.Settle(t.Context(), all[0]), "it is settled")
+			data, _, err := again.Get(t.Context(), key, 0, -1)
+			require.NoError(t, err)
+			require.Equal(t, "new", string(data))
+			require.Equal(t, []string{key}, everything(t, dir))
+		})
+	}
+}
+
+// due are the losses that are told when their time is over.
+func due(t *testing.T, b *fileblob.Bucket) []string {
+	t.Helper()
+	var texts []string
+	for d, err := range b.Due(t.Context()) {
+		require.NoError(t, err)
+		texts = append(texts, string(d.Data))
+	}
+	return texts
+}
+
+// TestTidy: displaced files go when their time is over, but for those that were written into. What
+// tidies one call after another is told by Due all the same.
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	for name, opener := range openers() {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := openWith(t, dir, opener)
+			displaceThree(t, b, dir)
+			for range 10 {
+				require.NoError(t, b.Remove(t.Context(), "none", nil))
+			}
+			require.Len(t, everything(t, dir), 4, "nothing is removed before its time")
+			b.LetTimePass()
+			for range 10 {
+				require.NoError(t, b.Remove(t.Context(), "none", nil))
+			}
+			require.Len(t, everything(t, dir), 2)
+			require.Len(t, displaced(t, b), 1)
+			require.Len(t, asides(t, dir), 1, "the folders of long names go as well")
+			require.Equal(t, []string{"old and mine"}, due(t, b))
+		})
+	}
+}
+
+// displaceThree displaces two files that are nobody's loss, and one that is.
+func displaceThree(t *testing.T, b *fileblob.Bucket, dir string) {
+	t.Helper()
+	long := strings.Repeat("long/", 100) + "key"
+	lateEdit(t, b, dir, "edited")
+	require.NoError(t, b.Exchange(t.Context(), long, []byte("one"), nil))
+	require.NoError(t, b.Exchange(t.Context(), long, []byte("two"), []byte("one")))
+	require.NoError(t, b.Remove(t.Context(), long, []byte("two")))
+}
+
+// TestDue: a loss is told when its time is over, and again until it is settled.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	for name, opener := range openers() {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := openWith(t, dir, opener)
+			displaceThree(t, b, dir)
+			require.Empty(t, due(t, b), "nothing is due")
+			require.Len(t, everything(t, dir), 4)
+			b.LetTimePass()
+			for range 3 {
+				require.Equal(t, []string{"old and mine"}, due(t, b))
+			}
+			require.Len(t, asides(t, dir), 1)
+
+			again := openWith(t, dir, opener)
+			again.LetTimePass()
+			require.Equal(t, []string{"old and mine"}, due(t, again), "also by the next process")
+			sub := blob.Sub(again, "vault").(blob.Folder)
+			for range sub.Due(t.Context()) {
+				require.Fail(t, "a Sub tells of another's")
+			}
+			for d, err := range again.Due(t.Context()) {
+				require.NoError(t, err)
+				require.NoError(t, again.Settle(t.Context(), d))
+			}
+			require.Empty(t, due(t, again))
+			require.Empty(t, asides(t, dir))
+			require.Empty(t, due(t, b), "it is gone")
+		})
+	}
+}
+
+// TestLongOpenEditor: a displaced file stays as long as an editor goes on to write into it.
+func TestLongOpenEditor(t *testing.T) {
+	t.Parallel()
+	for name, opener := range openers() {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := openWith(t, dir, opener)
+			notes := blob.Sub(b, "notes").(blob.Folder)
+			require.NoError(t, notes.Exchange(t.Context(), "a.md", []byte("old"), nil))
+			file := filepath.Join(dir, "notes", "a.md")
+			held, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+			require.NoError(t, err)
+			defer held.Close()
+			require.NoError(t, notes.Exchange(t.Context(), "a.md", []byte("new"), []byte("old")))
+			text := "old"
+			for _, more := range []string{", one", ", two", ", three"} {
+				_, err := held.WriteString(more)
+				require.NoError(t, err)
+				text += more
+				n := 0
+				for d, err := range notes.Displaced(t.Context()) {
+					require.NoError(t, err)
+					require.Equal(t, text, string(d.Data))
+					require.Equal(t, "a.md", d.Key)
+					require.NoError(t, notes.Settle(t.Context(), d))
+					n++
+				}
+				require.Equal(t, 1, n, "each text is a loss once")
+				require.Empty(t, displaced(t, b))
+				require.Len(t, asides(t, dir), 1, "it was just written")
+			}
+			b.LetTimePass()
+			require.Empty(t, due(t, b))
+			require.Empty(t, asides(t, dir))
+		})
+	}
+}
