@@ -1,0 +1,122 @@
+package merge
+
+import "slices"
+
+// A cluster is a part of the base, with the hunks that change the same lines of it.
+type cluster struct {
+	start, end   int
+	ours, theirs []hunk
+}
+
+// cluster takes the next hunks: what both insert at one place, or a hunk with all that share a line
+// with it or stand inside it, and all that share one with those.
+func (w *weaver) cluster() cluster {
+	start := len(w.base)
+	for _, hunks := range [][]hunk{w.hunks.ours, w.hunks.theirs} {
+		if len(hunks) > 0 {
+			start = min(start, hunks[0].start)
+		}
+	}
+	c := cluster{start: start, end: start}
+	insertion := func(h hunk) bool { return h.end == start }
+	c.ours, w.hunks.ours = take(w.hunks.ours, insertion)
+	c.theirs, w.hunks.theirs = take(w.hunks.theirs, insertion)
+	if len(c.ours)+len(c.theirs) > 0 {
+		return c
+	}
+	c.end = start + 1
+	for before := -1; before < len(c.ours)+len(c.theirs); {
+		before = len(c.ours) + len(c.theirs)
+		var more []hunk
+		more, w.hunks.ours = take(w.hunks.ours, c.holds)
+		c.ours = c.append(c.ours, more)
+		more, w.hunks.theirs = take(w.hunks.theirs, c.holds)
+		c.theirs = c.append(c.theirs, more)
+	}
+	return c
+}
+
+func (c *cluster) holds(h hunk) bool { return h.start < c.end }
+
+func (c *cluster) append(to, more []hunk) []hunk {
+	for _, h := range more {
+		c.end = max(c.end, h.end)
+	}
+	return append(to, more...)
+}
+
+// take divides hunks into the first, as far as they are wanted, and the rest.
+func take(hunks []hunk, wanted func(hunk) bool) (first, rest []hunk) {
+	n := 0
+	for n < len(hunks) && wanted(hunks[n]) {
+		n++
+	}
+	return hunks[:n:n], hunks[n:]
+}
+
+// side is the part of the base as one side has it.
+func (c *cluster) side(base []line, hunks []hunk, above []string) []line {
+	var all []line
+	at := c.start
+	keep := func(to int) {
+		for ; at < to; at++ {
+			all = append(all, line{base[at].id, above[at]})
+		}
+	}
+	for _, h := range hunks {
+		keep(h.start)
+		all = append(all, h.lines...)
+		at = h.end
+	}
+	keep(c.end)
+	return all
+}
+
+// same reports whether both sides only removed lines, or put the same in place of lines that are not
+// all the same: what either removed goes.
+func (c *cluster) same() bool {
+	brings := func(h hunk) bool { return len(h.lines) > 0 }
+	if !slices.ContainsFunc(c.ours, brings) && !slices.ContainsFunc(c.theirs, brings) {
+		return true
+	}
+	return len(c.ours) == 1 && len(c.theirs) == 1 &&
+		slices.EqualFunc(c.ours[0].lines, c.theirs[0].lines, same)
+}
+
+// maxSaid is how many hunks are looked for in one, as each may cost a look at all its lines.
+const maxSaid = 100
+
+// says reports whether one side has a single hunk in a cluster, and in it all that the other side's
+// hunks do.
+func says(one, other []hunk) bool {
+	return len(one) == 1 && len(other) <= maxSaid &&
+		!slices.ContainsFunc(other, func(h hunk) bool { return !one[0].says(h) })
+}
+
+// says reports whether a hunk does what a smaller one does, and more: it has the same lines in the
+// same place, or is shorter by as many as the smaller one removes.
+func (h hunk) says(small hunk) bool {
+	removed := small.end - small.start
+	at := func(i int) bool {
+		return i >= 0 && i+len(small.lines) <= len(h.lines) &&
+			prefix(small.lines, h.lines[i:]) == len(small.lines)
+	}
+	switch {
+	case small.start < h.start, small.end > h.end, removed == h.end-h.start:
+		return false
+	case len(small.lines) == 0:
+		return len(h.lines) <= h.end-h.start-removed
+	case small.start == h.start:
+		return at(0)
+	case small.end == h.end:
+		return at(len(h.lines) - len(small.lines))
+	case len(h.lines) == h.end-h.start:
+		return removed == len(small.lines) && at(small.start-h.start)
+	}
+	for i := range h.lines {
+		if at(i) {
+			return true
+		}
+	}
+	return false
+}

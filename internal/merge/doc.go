@@ -1,0 +1,2 @@
+// Package merge joins what two sides made of one note.
+package merge

@@ -1,0 +1,111 @@
+package merge
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// heads merges frontmatters key by key, and says whether something overlaps.
+func heads(in versions[head]) (head, bool) {
+	switch {
+	case in.ours.raw == in.theirs.raw, in.base.raw == in.theirs.raw:
+		return in.ours, false
+	case in.base.raw == in.ours.raw:
+		return in.theirs, false
+	}
+	k := &keys{in: in}
+	for _, f := range in.ours.fields {
+		k.add(in.base.get(f.key), f, in.theirs.get(f.key))
+	}
+	for _, f := range in.theirs.fields {
+		if in.ours.get(f.key).lines == "" {
+			f.above = k.unsaid(f.above)
+			k.add(in.base.get(f.key), field{}, f)
+		}
+	}
+	return k.head(), k.overlaps
+}
+
+// keys collects the fields of the merged frontmatter.
+type keys struct {
+	in       versions[head]
+	fields   []field
+	overlaps bool
+}
+
+// add merges one key; a field without lines is one that a side does not have.
+func (k *keys) add(base, ours, theirs field) {
+	out := ours
+	switch {
+	case ours.lines == theirs.lines, theirs.same(base) && !theirs.outlives(base, ours):
+	case ours.same(base) && !ours.outlives(base, theirs):
+		out = theirs
+	case ours.lines == "":
+		out = theirs
+		k.overlaps = true
+	default:
+		k.overlaps = k.overlaps || theirs.commented() || theirs.lines == "" ||
+			!reflect.DeepEqual(ours.value, theirs.value)
+	}
+	if out.lines == "" {
+		return
+	}
+	if ours.lines != "" && theirs.lines != "" {
+		out.above = pick(base.above, ours.above, theirs.above)
+		k.overlaps = k.overlaps || differ(base.above, ours.above, theirs.above)
+	}
+	k.fields = append(k.fields, out)
+}
+
+// same reports whether a side left a field as it was in the base: to the byte, or, for there are
+// editors that write all fields anew, in its value, unless it has a comment.
+func (f field) same(base field) bool {
+	if f.lines == base.lines {
+		return true
+	}
+	return f.lines != "" && base.lines != "" && !f.commented() &&
+		reflect.DeepEqual(f.value, base.value)
+}
+
+// outlives reports whether the other side removed a field above which this one has another comment.
+func (f field) outlives(base, other field) bool {
+	return f.lines != "" && other.lines == "" && f.above != base.above
+}
+
+func (f field) commented() bool { return strings.Contains(f.lines, "#") }
+
+// unsaid are the lines above a field that theirs added, without comments of the base that stand in
+// the result already: what was the end of the base is above the first field that either side adds.
+func (k *keys) unsaid(above string) string {
+	var b strings.Builder
+	for line := range strings.Lines(above) {
+		if strings.TrimSpace(line) == "" || !k.in.base.comments(line) || !k.said(line) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+func (k *keys) said(line string) bool { return head{fields: k.fields}.comments(line) }
+
+// comments reports whether a line stands between the fields.
+func (h head) comments(line string) bool {
+	within := func(text string) bool { return slices.Contains(strings.SplitAfter(text, lf), line) }
+	return within(h.tail) || slices.ContainsFunc(h.fields, func(f field) bool { return within(f.above) })
+}
+
+// head is what was collected, in the lines of `---` that it had.
+func (k *keys) head() head {
+	in := k.in
+	h := head{fields: k.fields, tail: pick(in.base.tail, in.ours.tail, in.theirs.tail)}
+	k.overlaps = k.overlaps || differ(in.base.tail, in.ours.tail, in.theirs.tail)
+	there := pick(in.base.raw != "", in.ours.raw != "", in.theirs.raw != "")
+	if !there && len(h.fields) == 0 && h.tail == "" {
+		return head{}
+	}
+	h.open = prefer(in.base.open, in.ours.open, in.theirs.open)
+	h.close = prefer(in.base.close, in.ours.close, in.theirs.close)
+	h.write()
+	return h
+}

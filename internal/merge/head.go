@@ -1,0 +1,102 @@
+package merge
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"rookery/internal/markdown"
+)
+
+// A note is a plain text, divided.
+type note struct {
+	head head
+	body string
+}
+
+// A head is the frontmatter of a note as it is written; one without text is none.
+type head struct {
+	raw         string
+	open, close string // the lines of the two `---`
+	fields      []field
+	tail        string // the lines behind the last field
+}
+
+// A field is a key of the frontmatter with all its lines.
+type field struct {
+	key   string
+	value any
+	above string // the comments and blank lines before it
+	lines string // the key's own, and those of its value
+}
+
+// readNote divides a plain text. It refuses one whose frontmatter does not parse, or is not written
+// key by key.
+func readNote(text string) (note, bool) {
+	end := headEnd(text)
+	if end == 0 {
+		return note{body: text}, true
+	}
+	d := markdown.Parse([]byte(text[:end]))
+	if d.Frontmatter == nil || d.Body != end {
+		return note{}, false
+	}
+	inner := d.Frontmatter.Inner
+	h := head{raw: text[:end], open: text[:inner.Start], close: text[inner.End:end]}
+	at := inner.Start
+	for _, e := range d.Frontmatter.Entries {
+		if e.Lines.Start < at || e.Lines.End <= e.Lines.Start || e.Lines.End > inner.End {
+			return note{}, false
+		}
+		h.fields = append(h.fields,
+			field{e.Key, e.Value, text[at:e.Lines.Start], text[e.Lines.Start:e.Lines.End]})
+		at = e.Lines.End
+	}
+	h.tail = text[at:inner.End]
+	return note{h, text[end:]}, true
+}
+
+// headEnd is the end of the second `---` of a frontmatter, 0 where there is none. The rest of a note
+// need not be parsed to merge it.
+func headEnd(text string) int {
+	fences, at := 0, 0
+	for line := range strings.Lines(text) {
+		at += len(line)
+		if strings.TrimSpace(line) == "---" {
+			fences++
+		}
+		switch fences {
+		case 0:
+			return 0
+		case 2:
+			return at
+		}
+	}
+	return 0
+}
+
+func (h head) get(key string) field {
+	i := slices.IndexFunc(h.fields, func(f field) bool { return f.key == key })
+	if i < 0 {
+		return field{}
+	}
+	return h.fields[i]
+}
+
+// equal reports whether two heads read alike.
+func (h head) equal(other head) bool {
+	return h.raw == other.raw && slices.EqualFunc(h.fields, other.fields, func(f, g field) bool {
+		return f.key == g.key && reflect.DeepEqual(f.value, g.value)
+	})
+}
+
+// write sets the raw text from the parts.
+func (h *head) write() {
+	var b strings.Builder
+	b.WriteString(h.open)
+	for _, f := range h.fields {
+		b.WriteString(f.above + f.lines)
+	}
+	b.WriteString(h.tail + h.close)
+	h.raw = b.String()
+}

@@ -1,0 +1,31 @@
+package merge
+
+// lines merges plain texts line by line.
+func lines(texts versions[string]) joint {
+	switch {
+	case texts.ours == texts.theirs, texts.base == texts.theirs:
+		return joint{text: texts.ours}
+	case texts.base == texts.ours:
+		return joint{text: texts.theirs}
+	}
+	a := newAudit(texts)
+	t, base := a.table, a.in.base
+	ours, theirs := newScript(base, a.in.ours), newScript(base, a.in.theirs)
+	overlaps := a.torn(ours, theirs)
+	for round := 0; ; round++ {
+		out, over := t.weave(base, ours, theirs)
+		overlaps = overlaps || over
+		wrong := a.wrong(out)
+		if len(wrong) == 0 {
+			return joint{t.write(out), overlaps}
+		}
+		overlaps = true
+		theirs.hunks = a.without(theirs.hunks, wrong)
+		if round == maxRounds {
+			theirs.hunks = nil
+		}
+	}
+}
+
+// maxRounds is how often hunks of theirs are left out one by one before all are.
+const maxRounds = 4

@@ -1,0 +1,177 @@
+package merge
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Measure says how far texts are from one text that was found. Several may use it at once.
+type Measure struct {
+	found []byte
+	lines map[string]int // the number of each different line, without its line break
+	words map[string]int // likewise of each different word
+	pairs map[pair]int   // how often the one line stands directly before the other
+	count []int          // by line: how often it stands in the text
+	parts [][]int        // by line: its words
+	sizes []int          // by word: its bytes
+}
+
+// From prepares the text that was found for the comparison with many, which share its memory.
+func From(found []byte) Measure {
+	m := Measure{
+		found: found,
+		lines: map[string]int{}, words: map[string]int{}, pairs: map[pair]int{},
+	}
+	above := top
+	for line := range linesOf(found) {
+		at, ok := m.lines[string(line)]
+		if !ok {
+			at = len(m.count)
+			m.lines[string(line)] = at
+			m.count, m.parts = append(m.count, 0), append(m.parts, m.learn(line))
+		}
+		m.count[at]++
+		m.pairs[pair{above, at}]++
+		above = at
+	}
+	return m
+}
+
+const (
+	top     = -1 // stands before the first line
+	unknown = -2 // is a line that the text found has not
+)
+
+// learn numbers the words of a line.
+func (m *Measure) learn(line []byte) []int {
+	var parts []int
+	for word := range wordsOf(line) {
+		id, ok := m.words[string(word)]
+		if !ok {
+			id = len(m.sizes)
+			m.words[string(word)] = id
+			m.sizes = append(m.sizes, len(word))
+		}
+		parts = append(parts, id)
+	}
+	return parts
+}
+
+// To is how far a text is from the one that was found: 0 only if both are equal to the byte, and the
+// same from either to the other. It grows with the bytes of the words that stand in only one of them,
+// by one for each line that does, and by one for each line that stands below another one than there.
+// The lines that both have cost a look into a table, the others one for each word.
+func (m Measure) To(text []byte) int {
+	if bytes.Equal(m.found, text) {
+		return 0
+	}
+	c := comparison{Measure: m, left: slices.Clone(m.count), more: make([]int, len(m.sizes)),
+		seen: make(map[pair]int, len(m.pairs)), far: 1}
+	above := top
+	for line := range linesOf(text) {
+		above = c.line(above, line)
+	}
+	return c.sum()
+}
+
+// A comparison is a call of To.
+type comparison struct {
+	Measure
+	left []int        // by line: how often the text has not had it yet
+	more []int        // by word: how much oftener the text has it, where lines differ
+	seen map[pair]int // pairs of lines that both have, as often as the text had them
+	far  int
+}
+
+// line compares a line of the text, and returns its number.
+func (c *comparison) line(above int, line []byte) int {
+	at, ok := c.lines[string(line)]
+	if !ok {
+		at = unknown
+	}
+	c.follows(pair{above, at})
+	if ok && c.left[at] > 0 {
+		c.left[at]--
+		return at
+	}
+	c.far++
+	for word := range wordsOf(line) {
+		if id, ok := c.words[string(word)]; ok {
+			c.more[id]++
+		} else {
+			c.far += len(word)
+		}
+	}
+	return at
+}
+
+// follows compares where a line stands: a pair that both have is one less that the text found has
+// alone, any other is one more.
+func (c *comparison) follows(p pair) {
+	if c.seen[p] < c.pairs[p] {
+		c.seen[p]++
+		c.far--
+		return
+	}
+	c.far++
+}
+
+// sum adds what only the text that was found has.
+func (c *comparison) sum() int {
+	for at, n := range c.left {
+		c.far += n + c.count[at]
+		for _, id := range c.parts[at] {
+			c.more[id] -= n
+		}
+	}
+	for id, n := range c.more {
+		c.far += max(n, -n) * c.sizes[id]
+	}
+	return c.far
+}
+
+// linesOf are the lines of a text without their line breaks.
+func linesOf(text []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for line := range bytes.Lines(text) {
+			line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// ideographs is where the scripts begin that part words by no blanks. Each of their characters counts
+// as a word, as otherwise a paragraph would be one.
+const ideographs = 0x2e80
+
+// wordsOf are the words of a line, with what punctuation stands at them.
+func wordsOf(line []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		start := 0
+		for at := 0; at < len(line); {
+			r, size := rune(line[at]), 1
+			if r >= utf8.RuneSelf {
+				r, size = utf8.DecodeRune(line[at:])
+			}
+			blank, alone := unicode.IsSpace(r), r >= ideographs && r != utf8.RuneError
+			if (blank || alone) && start < at && !yield(line[start:at]) {
+				return
+			}
+			if alone && !yield(line[at:at+size]) {
+				return
+			}
+			at += size
+			if blank || alone {
+				start = at
+			}
+		}
+		if start < len(line) {
+			yield(line[start:])
+		}
+	}
+}

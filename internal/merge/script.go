@@ -1,0 +1,73 @@
+package merge
+
+import "slices"
+
+// A hunk is a change of one side: the lines of the base from start up to, not including, end have
+// become others.
+type hunk struct {
+	start, end int
+	lines      []line
+}
+
+// inserts reports whether the hunk takes nothing away.
+func (h hunk) inserts() bool { return h.start == h.end }
+
+// A script is what a side made of the base.
+type script struct {
+	hunks []hunk   // in order; no two of them touch
+	above []string // by line of the base: the blank lines above it, where the side has it
+}
+
+// newScript compares a side with the base. A change that could stand in several places, as a line
+// added to equal lines, stands in the last of them, so that the same change of both sides is found
+// in the same place.
+func newScript(base, side []line) script {
+	s := script{above: make([]string, len(base))}
+	for i, l := range base {
+		s.above[i] = l.above
+	}
+	at, from := 0, 0
+	for _, g := range settled(numbers(base), numbers(side)) {
+		for ; at < g.a0; at, from = at+1, from+1 {
+			s.above[at] = side[from].above
+		}
+		s.hunks = append(s.hunks, hunk{g.a0, g.a1, side[g.b0:g.b1]})
+		at, from = g.a1, g.b1
+	}
+	for ; at < len(base); at, from = at+1, from+1 {
+		s.above[at] = side[from].above
+	}
+	return s
+}
+
+// settled are the gaps, each as far down as it can go.
+func settled(a, b []rune) []gap {
+	var all []gap // the last first
+	limit := len(a)
+	for _, g := range slices.Backward(gaps(a, b)) {
+		g = g.slide(a, b, limit)
+		if last := len(all) - 1; last >= 0 && g.a1 == limit {
+			all[last].a0, all[last].b0 = g.a0, g.b0
+		} else {
+			all = append(all, g)
+		}
+		limit = all[len(all)-1].a0
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// slide moves a gap of only one side down as far as it can go before the limit.
+func (g gap) slide(a, b []rune, limit int) gap {
+	for (g.a0 == g.a1) != (g.b0 == g.b1) && g.a1 < limit {
+		first := b[g.b0]
+		if g.b0 == g.b1 {
+			first = a[g.a0]
+		}
+		if first != a[g.a1] {
+			break
+		}
+		g = gap{g.a0 + 1, g.a1 + 1, g.b0 + 1, g.b1 + 1}
+	}
+	return g
+}
