@@ -67,10 +67,15 @@ type file struct {
 
 // audit compares the audit log with what the log tells, and takes in what it tells beyond.
 func (a *adoption) audit(ctx context.Context) error {
-	rest, err := a.wholeAudit(ctx)
+	log, err := a.wholeAudit(ctx)
 	if err != nil {
 		return err
 	}
+	return a.auditOf(ctx, log)
+}
+
+// auditOf takes in what lines of an audit log tell beyond the log of the vault.
+func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 	for lines, err := range a.vault.AuditLog(ctx) {
 		if err != nil {
 			return err
@@ -228,12 +233,17 @@ func (a *adoption) commit(ctx context.Context) error {
 }
 
 // passed moves the cursor of the files to where they were before: what was taken in since is in them
-// already. The audit log is written anew, for what it told beyond it tells again as a part of the
-// commits that took it in, in the month of these.
+// already.
 func (a *adoption) passed(ctx context.Context) error {
 	if err := a.vault.Advance(ctx, filesCursor, repo.Cursor{Seq: a.idx.Version()}); err != nil {
 		return err
 	}
+	return a.auditAnew(ctx)
+}
+
+// auditAnew writes the audit log anew: what it told beyond it tells again as a part of the commits that
+// took it in, in the month of these.
+func (a *adoption) auditAnew(ctx context.Context) error {
 	now, err := a.vault.Read(ctx)
 	if err != nil {
 		return err

@@ -50,17 +50,26 @@ type nearest struct {
 	looked  int
 }
 
-// take looks at an earlier text, and reports whether it is worth it to look further back.
+// take looks at an earlier text, and at what somebody had put into the file then: what they saved next
+// may build on that. It reports whether it is worth it to look further back.
 func (n *nearest) take(r repo.Note) bool {
 	if r.Deleted || r.Erased {
 		return true
 	}
-	if n.looked++; bytes.Equal(r.Text, n.text) {
+	n.looked++
+	if bytes.Equal(r.Text, n.text) {
 		n.was, n.apart, n.exact = n.text, 0, true
 		return false
 	}
-	if apart := n.measure.To(r.Text); n.was == nil || apart < n.apart {
-		n.was, n.apart = bytes.Clone(r.Text), apart
+	if r.Theirs != nil {
+		n.consider(r.Theirs)
 	}
-	return n.looked < maxEarlier
+	n.consider(r.Text)
+	return n.looked < maxEarlier && n.apart > 0
+}
+
+func (n *nearest) consider(text []byte) {
+	if apart := n.measure.To(text); n.was == nil || apart < n.apart {
+		n.was, n.apart = bytes.Clone(text), apart
+	}
 }

@@ -61,9 +61,10 @@ type Checkout struct {
 	// inbox is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
 
-	taking   sync.Mutex // held by who takes edits in; before all others
-	sweeping sync.Mutex // held by who sweeps, so that the newest result is the last
-	saving   sync.Mutex // held by who saves, or makes the audit log anew; before mu
+	turn     chan struct{} // has one place, for who reindexes and tells of it; before all others
+	taking   sync.Mutex    // held by who takes edits in; before all others but turn
+	sweeping sync.Mutex    // held by who sweeps, so that the newest result is the last
+	saving   sync.Mutex    // held by who saves, or makes the audit log anew; before mu
 
 	stirred  chan struct{} // there is an edit
 	ready    chan struct{} // closed when the folder was compared once
@@ -101,7 +102,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 		vault: v, files: o.Files, log: o.Log, now: o.Now, opt: o,
 		waiting: map[string]*change{}, unsaved: map[string]bool{}, outside: newOutside(),
 		stirred: make(chan struct{}, 1), ready: make(chan struct{}), attended: make(chan struct{}),
-		stop: make(chan struct{}), done: make(chan struct{}),
+		turn: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	control, err := v.Control(ctx)
 	if err != nil {
@@ -133,6 +134,10 @@ type Options struct {
 	// ReadOnly says that nothing can be written to the folder. Edits are taken in all the same; the
 	// vault must not be written to by anybody else.
 	ReadOnly bool
+
+	// Progress is told, while more than 500 files are taken in at once, how many of them are. It is
+	// called by one goroutine at a time. Nil: nobody is told.
+	Progress func(done, total int)
 }
 
 // Applied notes a commit down.
@@ -183,8 +188,9 @@ func (c *Checkout) await(n repo.Note, e entry) {
 		c.waiting[n.Path] = w
 	}
 	w.after = after
-	if n.Found != nil {
-		w.found = n.Found
+	if n.Theirs != nil {
+		digest := index.DigestOf(n.Theirs)
+		w.found = &digest
 	}
 }
 

@@ -69,10 +69,7 @@ func (b *batch) count(ctx context.Context, seq uint64) error {
 			continue
 		}
 		for _, r := range entries {
-			more := r.Counts()
-			b.done.Index.Discovered += more.Discovered
-			b.done.Index.Modified += more.Modified
-			b.done.Index.Removed += more.Removed
+			b.done.Index.Add(r.Counts())
 		}
 	}
 	return nil
@@ -92,7 +89,7 @@ func (b *batch) take(ctx context.Context, tx *repo.Tx, f *found, e *effect) erro
 		return err
 	}
 	if !exists {
-		err := tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.digest, Since: f.modified})
+		err := tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.text, Since: f.modified})
 		if err == nil {
 			e.taken.Created++
 		}
@@ -137,7 +134,7 @@ func (e *effect) put(ctx context.Context, tx *repo.Tx, f *found, m merge.Merged)
 		return e.copy(ctx, tx, f)
 	}
 	e.taken.Changed++
-	return e.keep(ctx, tx, f, repo.Outside{Text: m.Text, Found: f.digest}, m.Overlaps)
+	return e.keep(ctx, tx, f, repo.Outside{Text: m.Text, Found: f.text}, m.Overlaps)
 }
 
 // keep drafts the text of a note; and, where a merge could not keep all of both, a copy of what was
@@ -160,7 +157,7 @@ func (e *effect) copy(ctx context.Context, tx *repo.Tx, f *found) error {
 		if _, taken := tx.Index().Folded(string(path)); taken {
 			continue
 		}
-		return tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.digest, Since: f.modified})
+		return tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.text, Since: f.modified})
 	}
 }
 
@@ -175,7 +172,7 @@ func (e *effect) move(ctx context.Context, tx *repo.Tx, f *found) error {
 		return err
 	}
 	e.taken.Moved++
-	m, o := merge.Merged{Text: f.text}, repo.Outside{Found: f.digest, Since: f.modified}
+	m, o := merge.Merged{Text: f.text}, repo.Outside{Found: f.text, Since: f.modified}
 	if exists {
 		base, err := tx.TextOf(ctx, f.from.before)
 		if err != nil {

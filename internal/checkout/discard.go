@@ -41,7 +41,7 @@ func (b *batch) bin(ctx context.Context, all []*found) error {
 	_, err := b.vault.Update(ctx, b.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for _, f := range all {
 			path := trashPath(tx, f.path)
-			if err := tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.digest}); err != nil {
+			if err := tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.text}); err != nil {
 				return nil, err
 			}
 		}

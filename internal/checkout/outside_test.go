@@ -123,6 +123,29 @@ func TestNearestBase(t *testing.T) {
 	require.Equal(t, old, text(t, v, "a.md"), "a text as it was once is a reversal")
 }
 
+// TestEditorThatReadsNothingAgain plays an editor that saves what it has, time and again, and never
+// reads what was made of it: nothing of what others did is taken back.
+func TestEditorThatReadsNothingAgain(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	write(t, v, "a.md", song)
+	buffer, want := song, song
+	for i := range 5 {
+		ours := fmt.Sprintf("ours %d\nand a second line of it\nand a third\n", i)
+		want = strings.Replace(want, "# Song\n", "# Song\n\n"+ours, 1)
+		write(t, v, "a.md", strings.Replace(text(t, v, "a.md"), "# Song\n", "# Song\n\n"+ours, 1))
+		buffer += fmt.Sprintf("mine %d\n", i)
+		want += fmt.Sprintf("mine %d\n", i)
+		p.edit(t, "a.md", buffer)
+		require.Zero(t, reindex(t, folder, "").Conflicts)
+		require.Equal(t, want, text(t, v, "a.md"))
+		require.Equal(t, want, p.file(t, "a.md"))
+		p.edit(t, "a.md", buffer)
+		reindex(t, folder, "")
+		require.Equal(t, want, text(t, v, "a.md"), "what it had saved already says nothing new")
+	}
+}
+
 // TestFoundInTheFolder holds that files that somebody makes become notes, and that what cannot be one
 // stays as it is and is told.
 func TestFoundInTheFolder(t *testing.T) {

@@ -20,6 +20,9 @@ type Taking struct {
 	// Pending says what becomes of a batch that is held: Accept takes it in as it is now, Discard
 	// writes the folder as the log says. Empty: it stays held.
 	Pending Pending
+
+	// DryRun finds out what would be taken in, and writes nothing.
+	DryRun bool
 }
 
 // Pending is what somebody says to a batch that is held.
@@ -72,6 +75,9 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	if err != nil {
 		return Taken{}, err
 	}
+	if t.DryRun {
+		return b.tryOut(ctx, t.Pending)
+	}
 	if t.Pending == Discard {
 		if err := b.discard(ctx); err != nil {
 			return b.done, err
@@ -81,12 +87,27 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	if t.Pending != Accept {
 		b.guard()
 	}
-	for _, piece := range b.pieces() {
-		if err := b.commit(ctx, piece); err != nil {
-			return b.done, err
-		}
+	if err := b.commitAll(ctx); err != nil {
+		return b.done, err
 	}
 	return b.done, b.finish(ctx)
+}
+
+// commitAll takes the batch in, piece by piece.
+func (b *batch) commitAll(ctx context.Context) error {
+	pieces, done, total := b.pieces(), 0, 0
+	for _, piece := range pieces {
+		total += len(piece)
+	}
+	for _, piece := range pieces {
+		if err := b.commit(ctx, piece); err != nil {
+			return err
+		}
+		if done += len(piece); b.opt.Progress != nil && total > pieceFiles {
+			b.opt.Progress(done, total)
+		}
+	}
+	return nil
 }
 
 // A batch is a number of edits that are taken in together.
@@ -326,16 +347,23 @@ func (c *Checkout) hold(all []*found) {
 	for _, e := range o.edits {
 		e.held = false
 	}
+	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.path] == nil })
+	for _, f := range all {
+		o.edits[f.path].held = true
+	}
+	o.held, o.news = c.heldOf(all), true
+}
+
+// heldOf tells of edits that wait for a word; nil if there are none. The caller holds mu.
+func (c *Checkout) heldOf(all []*found) *repo.Held {
+	if len(all) == 0 {
+		return nil
+	}
 	held := &repo.Held{Since: c.now().UTC()}
-	if o.held != nil {
-		held.Since = o.held.Since
+	if c.outside.held != nil {
+		held.Since = c.outside.held.Since
 	}
 	for _, f := range all {
-		e := o.edits[f.path]
-		if e == nil {
-			continue
-		}
-		e.held = true
 		held.Paths = append(held.Paths, f.path)
 		switch {
 		case f.before == nil:
@@ -349,7 +377,5 @@ func (c *Checkout) hold(all []*found) {
 		}
 	}
 	held.Paths = sortedHead(held.Paths)
-	if o.held, o.news = held, true; held.Count() == 0 {
-		o.held = nil
-	}
+	return held
 }

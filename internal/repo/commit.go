@@ -44,9 +44,10 @@ type Note struct {
 	Since   time.Time       // of a file that was read for the first time: when it was changed last
 	Erased  bool            // its history was erased: nothing else is known of the change
 
-	// Found is the digest of the text that somebody had put into the file, of a commit that took it in
-	// and made another text of it: what follows the log may replace it (log.md §4). Nil: nothing was.
-	Found *index.Digest
+	// Theirs is the text that somebody had put into the file, of a commit that took it in and made
+	// another text of it. What follows the log may replace it (log.md §4), and what they save next may
+	// build on it. Nil: there was none.
+	Theirs []byte
 }
 
 // A Record is a small thing that is kept whole in the log: an entry of a tenant, for instance.

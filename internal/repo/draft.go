@@ -152,7 +152,7 @@ func (d *Draft[S]) header() int {
 func (d *Draft[S]) size() int {
 	n := 0
 	for _, note := range d.commit.Notes {
-		n += len(note.Text) + len(note.Events) + len(note.Path)
+		n += len(note.Text) + len(note.Theirs) + len(note.Events) + len(note.Path)
 	}
 	for _, r := range d.commit.Records {
 		n += len(r.Value)

@@ -1,6 +1,9 @@
 package repo
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Freshness says how what a vault answers stands to the files that people see (DESIGN §5). An answer is
 // always true of the log's head; what may differ is the checkout.
@@ -73,6 +76,54 @@ const (
 	LeftUnread   Reason = "unread"   // it, or a folder, cannot be read
 	LeftQuota    Reason = "quota"    // the vault is full
 )
+
+// Problem says what is wrong with the file.
+func (f LeftFile) Problem() string {
+	switch f.Why {
+	case LeftTwin:
+		if f.Twin != "" {
+			return "its name differs only by case or normalization from " + f.Twin
+		}
+		return "its name differs only by case or normalization from that of another"
+	case LeftName:
+		return "its name can be none of a note"
+	case LeftSize:
+		return fmt.Sprintf("it is larger than %d KiB", MaxNote>>10)
+	case LeftEncoding:
+		return "it is not UTF-8"
+	case LeftForeign:
+		return "it is no plain file: a link, or a folder with the name of a note"
+	case LeftUnread:
+		return "it cannot be read"
+	case LeftQuota:
+		return "the vault has no room for it"
+	}
+	return "it cannot be taken in"
+}
+
+// Remedy says what to do, so that the file can be taken in.
+func (f LeftFile) Remedy() string {
+	switch f.Why {
+	case LeftTwin, LeftName:
+		return "rename it, or move it out of the folder"
+	case LeftSize:
+		return "split it, or move it out of the folder"
+	case LeftEncoding:
+		return "save it as UTF-8"
+	case LeftForeign:
+		return "put a plain file in its place, or move it out of the folder"
+	case LeftUnread:
+		return "let the user that runs Rookery read it"
+	case LeftQuota:
+		return "delete notes that nobody needs, or move it out of the folder"
+	}
+	return "move it out of the folder"
+}
+
+// PendingCommands are the commands that end a held batch: one takes it in, one puts the files back.
+func PendingCommands() []string {
+	return []string{"rookery reindex --pending accept", "rookery reindex --pending discard"}
+}
 
 // A Lease says that somebody is at work. One that its holder did not give back, for it was killed, ends
 // by itself.

@@ -93,21 +93,31 @@ type noteHead struct {
 	Past    *index.Past     `json:"past,omitempty"`
 	From    string          `json:"from,omitempty"`
 	Since   time.Time       `json:"since,omitzero"`
-	Found   *index.Digest   `json:"found,omitempty"`
+	Theirs  *int            `json:"theirs,omitempty"` // how many bytes behind the text are theirs
+}
+
+func headOf(n Note) noteHead {
+	h := noteHead{
+		Path: n.Path, Deleted: n.Deleted, Prev: n.Prev, Traits: n.Traits, Events: n.Events,
+		Past: n.Past, From: n.From, Since: n.Since,
+	}
+	if n.Theirs != nil {
+		size := len(n.Theirs)
+		h.Theirs = &size
+	}
+	return h
 }
 
 // partsOf takes a commit apart. Its notes come first, so that note i of a commit is its part i.
 func partsOf(c *Commit) ([]part, error) {
 	var parts []part
 	for _, n := range c.Notes {
-		head, err := json.Marshal(noteHead{
-			n.Path, n.Deleted, n.Prev, n.Traits, n.Events, n.Past, n.From, n.Since, n.Found,
-		})
+		head, err := json.Marshal(headOf(n))
 		if err != nil {
 			return nil, fmt.Errorf("encode a note's head: %w", err)
 		}
 		size := binary.AppendUvarint(nil, uint64(len(head)))
-		parts = append(parts, newPart(partNote, size, head, n.Text))
+		parts = append(parts, newPart(partNote, size, head, n.Text, n.Theirs))
 	}
 	if len(c.Records) > 0 {
 		records, err := json.Marshal(c.Records)
@@ -220,10 +230,18 @@ func readNote(body []byte) (Note, error) {
 	}
 	note := Note{
 		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
-		Past: h.Past, From: h.From, Since: h.Since, Found: h.Found,
+		Past: h.Past, From: h.From, Since: h.Since,
+	}
+	text := body[n+int(size):]
+	if h.Theirs != nil {
+		if *h.Theirs > len(text) {
+			return Note{}, fmt.Errorf("a note's part is cut off")
+		}
+		at := len(text) - *h.Theirs
+		text, note.Theirs = text[:at:at], text[at:]
 	}
 	if !h.Deleted {
-		note.Text = body[n+int(size):]
+		note.Text = text
 	}
 	return note, nil
 }

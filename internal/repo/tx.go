@@ -108,10 +108,10 @@ func (tx *Tx) Return(ctx context.Context, path vault.Path, was Note, prev uint64
 
 // An Outside is what a change from outside makes of a file.
 type Outside struct {
-	Text  []byte       // what the file is to have
-	Found index.Digest // of what somebody had put into it, if it is another text
-	From  string       // the path that it had before, if somebody moved it
-	Since time.Time    // when somebody changed it last; used where nothing else is known of its age
+	Text  []byte    // what the file is to have
+	Found []byte    // what somebody had put into it
+	From  string    // the path that it had before, if somebody moved it
+	Since time.Time // when somebody changed it last; used where nothing else is known of its age
 }
 
 // TakeIn is Put for a file that was changed outside. It is staged also if the log has the text already,
@@ -119,8 +119,8 @@ type Outside struct {
 // Where the call moves a file, it removes it at From too.
 func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
 	n := Note{Text: o.Text, From: o.From, Since: o.Since}
-	if o.Found != index.DigestOf(o.Text) {
-		n.Found = &o.Found
+	if !bytes.Equal(o.Found, o.Text) {
+		n.Theirs = append([]byte{}, o.Found...)
 	}
 	return tx.place(ctx, path, n)
 }
@@ -136,7 +136,7 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	if err != nil {
 		return err
 	}
-	if exists && bytes.Equal(old, text) && n.Found == nil {
+	if exists && bytes.Equal(old, text) && n.Theirs == nil {
 		return nil
 	}
 	if !exists {
