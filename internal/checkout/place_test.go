@@ -108,7 +108,7 @@ func (f *files) Sync(ctx context.Context, keys ...string) error {
 }
 
 // newPlace makes an empty vault. wrap, if not nil, stands before its table.
-func newPlace(t *testing.T, wrap func(table.Table) table.Table) *place {
+func newPlace(t testing.TB, wrap func(table.Table) table.Table) *place {
 	t.Helper()
 	dir := t.TempDir()
 	b, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{})
@@ -129,7 +129,7 @@ func newPlace(t *testing.T, wrap func(table.Table) table.Table) *place {
 }
 
 // vault is the vault as a process sees it that begins now; nobody follows it yet.
-func (p *place) vault(t *testing.T) *repo.Vault {
+func (p *place) vault(t testing.TB) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "v", Part: "v/1", Table: p.table, Bucket: blob.Sub(p.whole, "log"),
@@ -140,7 +140,7 @@ func (p *place) vault(t *testing.T) *repo.Vault {
 }
 
 // open opens the folder, as a process does that begins now.
-func (p *place) open(t *testing.T) (*repo.Vault, *checkout.Checkout) {
+func (p *place) open(t testing.TB) (*repo.Vault, *checkout.Checkout) {
 	t.Helper()
 	v := p.vault(t)
 	c, err := checkout.Open(t.Context(), v, checkout.Options{
@@ -164,13 +164,13 @@ func put(ctx context.Context, v *repo.Vault, path string, text []byte) error {
 }
 
 // write is put where it has to succeed.
-func write(t *testing.T, v *repo.Vault, path, text string) {
+func write(t testing.TB, v *repo.Vault, path, text string) {
 	t.Helper()
 	require.NoError(t, put(t.Context(), v, path, []byte(text)), path)
 }
 
 // conflict requires that a write is refused because of its file.
-func conflict(t *testing.T, v *repo.Vault, path string) {
+func conflict(t testing.TB, v *repo.Vault, path string) {
 	t.Helper()
 	err := put(t.Context(), v, path, []byte("ours\n"))
 	f := fault.Of(err)
@@ -180,7 +180,7 @@ func conflict(t *testing.T, v *repo.Vault, path string) {
 }
 
 // edit writes a file as somebody's editor does.
-func (p *place) edit(t *testing.T, path, text string) {
+func (p *place) edit(t testing.TB, path, text string) {
 	t.Helper()
 	file := filepath.Join(p.dir, path)
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -189,7 +189,7 @@ func (p *place) edit(t *testing.T, path, text string) {
 }
 
 // file is what is in a file; "(none)" if there is none.
-func (p *place) file(t *testing.T, path string) string {
+func (p *place) file(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, path))
 	if os.IsNotExist(err) {
@@ -200,7 +200,7 @@ func (p *place) file(t *testing.T, path string) string {
 }
 
 // paths are all files and folders of the folder.
-func (p *place) paths(t *testing.T) []string {
+func (p *place) paths(t testing.TB) []string {
 	t.Helper()
 	var all []string
 	err := filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
@@ -216,7 +216,7 @@ func (p *place) paths(t *testing.T) []string {
 }
 
 // inStep requires that every file is what the log says.
-func (p *place) inStep(t *testing.T, v *repo.Vault) *index.Index {
+func (p *place) inStep(t testing.TB, v *repo.Vault) *index.Index {
 	t.Helper()
 	idx, err := v.Read(t.Context())
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func (p *place) inStep(t *testing.T, v *repo.Vault) *index.Index {
 }
 
 // cursor is how far a consumer of the log has come.
-func cursor(t *testing.T, v *repo.Vault, name string) uint64 {
+func cursor(t testing.TB, v *repo.Vault, name string) uint64 {
 	t.Helper()
 	c, err := v.Control(t.Context())
 	require.NoError(t, err)
