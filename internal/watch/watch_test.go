@@ -22,6 +22,7 @@ type listener struct {
 	tree       *watch.Tree
 	paths      map[string]bool
 	everything bool
+	marks      int
 }
 
 // enter is what a vault looks into.
@@ -77,6 +78,15 @@ func (l *listener) covered(p string) bool {
 	return l.everything
 }
 
+// settle waits until all that was done before is told, which may be more than once, and forgets it.
+func (l *listener) settle(dir string) {
+	mark := fmt.Sprintf("mark %d", l.marks)
+	l.marks++
+	write(l.t, "mark", dir, mark)
+	l.named(mark)
+	l.forget()
+}
+
 // forget begins to gather anew.
 func (l *listener) forget() { l.paths, l.everything = map[string]bool{}, false }
 
@@ -125,7 +135,7 @@ func TestFolderRenamedIsToldByBothNames(t *testing.T) {
 	for i, to := range names[1:] {
 		rename(t, filepath.Join(dir, names[i]), filepath.Join(dir, to))
 		l.named(names[i], to, to+"/deep/note.md")
-		l.forget()
+		l.settle(dir)
 		write(t, fmt.Sprint("text ", i), dir, to, "deep/note.md")
 		write(t, "text", dir, to, "deep", to+".md")
 		l.named(to+"/deep/note.md", to+"/deep/"+to+".md")
@@ -154,7 +164,7 @@ func TestFolderMovedAwayIsWatchedNoLonger(t *testing.T) {
 	l := listen(t, dir)
 	rename(t, filepath.Join(dir, "gone"), filepath.Join(outside, "gone"))
 	l.named("gone")
-	l.forget()
+	l.settle(dir)
 	write(t, "text", outside, "gone/deep/note.md")
 	write(t, "text", outside, "gone/other.md")
 	write(t, "text", dir, "last.md")
@@ -332,8 +342,9 @@ func TestMoreEntriesThanCanBeWatched(t *testing.T) {
 		write(t, "text", dir, "swap")
 		rename(t, filepath.Join(dir, "swap"), filepath.Join(dir, "note.md"))
 	}
+	l.forget()
 	write(t, "text", dir, "last.md")
-	l.named("last.md")
+	l.until("last.md", func() bool { return l.covered("last.md") })
 	require.True(t, l.tree.Whole())
 }
 
