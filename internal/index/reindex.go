@@ -50,3 +50,10 @@ type Counts struct{ Discovered, Modified, Removed int }
 func (r Reindex) Counts() Counts {
 	return Counts{len(r.Discovered), len(r.Modified), len(r.Removed)}
 }
+
+// Add adds the counts of another entry.
+func (c *Counts) Add(more Counts) {
+	c.Discovered += more.Discovered
+	c.Modified += more.Modified
+	c.Removed += more.Removed
+}

@@ -74,12 +74,43 @@ func (s *served) examine(ctx context.Context) {
 type counts struct {
 	Notes       int            `json:"file_count"`
 	Quarantined int            `json:"quarantined_count"`
+	Unparsed    []string       `json:"quarantined"`
+	Conflicts   int            `json:"conflict_count"`
+	Copies      []string       `json:"conflicts"`
 	Freshness   repo.Freshness `json:"freshness"`
 	Edited      int            `json:"edited_outside_count"`
 	EditedFiles []string       `json:"edited_outside"`
 	Missing     []string       `json:"missing_files"`
 	Pending     int            `json:"pending_outside_count"`
 	PendingList []string       `json:"pending_outside"`
+	Held        *repo.Held     `json:"held"`
+	Left        int            `json:"left_count"`
+	LeftFiles   []leftFile     `json:"left"`
+}
+
+// A leftFile is a file that cannot be taken in.
+type leftFile struct {
+	File   string      `json:"file"`
+	Reason repo.Reason `json:"reason"`
+	Twin   string      `json:"twin"`
+}
+
+// control is the control item, as far as the counts tell of it.
+func (n *counts) control() repo.Control {
+	c := repo.Control{
+		Sweep: &repo.Sweep{
+			Count: n.Edited, Edited: n.EditedFiles, Missed: len(n.Missing), Missing: n.Missing,
+		},
+		Noticed: &repo.Noticed{Count: n.Pending, Paths: n.PendingList},
+		Held:    n.Held,
+	}
+	if n.Left > 0 {
+		c.Left = &repo.Left{Count: n.Left}
+		for _, f := range n.LeftFiles {
+			c.Left.Files = append(c.Left.Files, repo.LeftFile{Path: f.File, Why: f.Reason, Twin: f.Twin})
+		}
+	}
+	return c
 }
 
 // stats asks for what is in a vault, and for how its files are.
@@ -91,16 +122,9 @@ func (s *served) stats(ctx context.Context, name string) []repo.Finding {
 		return []repo.Finding{repo.Failure("log", err, "")}
 	}
 	all := []repo.Finding{repo.Good("log", fmt.Sprintf("%d notes", n.Notes))}
-	all = append(all, repo.CheckFiles(n.Freshness,
-		&repo.Sweep{
-			Count: n.Edited, Edited: n.EditedFiles, Missed: len(n.Missing), Missing: n.Missing,
-		},
-		&repo.Noticed{Count: n.Pending, Paths: n.PendingList})...)
-	if n.Quarantined > 0 {
-		return append(all, repo.Warning("notes", unparsed(n.Quarantined),
-			"rookery reindex --dry-run --vault "+name+" names them"))
-	}
-	return append(all, repo.Good("notes", "every note parses"))
+	all = append(all, repo.CheckFiles(n.control(), n.Freshness)...)
+	all = append(all, repo.CheckConflicts(n.Conflicts, n.Copies)...)
+	return append(all, repo.CheckParsed(n.Quarantined, n.Unparsed)...)
 }
 
 // chain asks the server to verify the history of a vault, if everything is to be examined.
@@ -119,12 +143,4 @@ func (s *served) chain(ctx context.Context, name string) repo.Finding {
 	}
 	return repo.Good(check, fmt.Sprintf("%d commits join, and are what their headers say; so does the "+
 		"audit log", done.Commits))
-}
-
-// unparsed says how many notes do not parse.
-func unparsed(n int) string {
-	if n == 1 {
-		return "1 note does not parse"
-	}
-	return fmt.Sprintf("%d notes do not parse", n)
 }

@@ -34,7 +34,7 @@ type examined struct {
 // vaultChecks are what a vault is examined for, in order. A new one is a function and a line here.
 var vaultChecks = []func(context.Context, *examined) []Finding{
 	checkChain, checkPayloads, checkSegments, checkImage, checkCursors, checkClock,
-	checkFiles, checkNotes,
+	checkFiles, checkConflicts, checkNotes,
 }
 
 // Examine looks a vault over and says what it found. It changes nothing, and needs nobody to have the
@@ -87,11 +87,13 @@ func (e *examined) open(ctx context.Context) Finding {
 }
 
 // howMany is a number of things.
-func howMany(n int, thing string) string {
+func howMany(n int, thing string) string { return howManyOf(n, thing, thing+"s") }
+
+func howManyOf(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + thing
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // checkChain reads the log from its first version on, and compares the audit log with it.
@@ -147,7 +149,7 @@ func checkPayloads(ctx context.Context, e *examined) []Finding {
 	}
 	if len(missing) > 0 {
 		return []Finding{Failure(check, fault.New(fault.IndexError,
-			"what was written at %s is missing", listed(missing)), fromBackup)}
+			"what was written at %s is missing", listed(missing, len(missing))), fromBackup)}
 	}
 	return []Finding{Good(check, howMany(named, "object")+" beside the database")}
 }
@@ -189,66 +191,15 @@ func checkClock(_ context.Context, e *examined) []Finding {
 			"rookery add --to YYYY-MM-DD")}
 }
 
-// checkFiles tells what the control item knows of the files that people see.
-func checkFiles(_ context.Context, e *examined) []Finding {
-	return CheckFiles(e.control.Freshness(e.vault.Now()), e.control.Sweep, e.control.Noticed)
-}
-
-// CheckFiles says what a freshness means, and what to do about it. sweep and noticed may be nil.
-func CheckFiles(f Freshness, sweep *Sweep, noticed *Noticed) []Finding {
-	const check = "files"
-	var all []Finding
-	if noticed != nil && noticed.Count > 0 {
-		all = append(all, Warning(check, fmt.Sprintf("%s changed outside, since the last comparison: %s",
-			howMany(noticed.Count, "file"), listed(noticed.Paths)),
-			"rookery reindex compares all; put a file back as it was, or move it away first"))
-	}
-	if sweep != nil && sweep.Count > 0 {
-		all = append(all, Warning(check, fmt.Sprintf("%s changed outside: %s",
-			howMany(sweep.Count, "file"), listed(sweep.Edited)),
-			"put each back as it was, or move it away; then: rookery reindex"))
-	}
-	if sweep != nil && sweep.Missed > 0 {
-		all = append(all, Warning(check, fmt.Sprintf("%s missing: %s",
-			howMany(sweep.Missed, "file"), listed(sweep.Missing)), "rookery reindex"))
-	}
-	switch {
-	case len(all) > 0:
-		return all
-	case f == Unknown:
-		return []Finding{Skipped(check, "nobody has compared the files with the log yet",
-			"rookery reindex")}
-	}
-	return []Finding{Good(check, fmt.Sprintf("%s: no change from outside is known", f))}
-}
-
 // maxListed is how many names a finding lists, and of how many notes there is one.
 const maxListed = 20
 
-// listed are names as a finding tells them.
-func listed(names []string) string {
-	text := strings.Join(names[:min(len(names), maxListed)], ", ")
-	if more := len(names) - maxListed; more > 0 {
+// listed are the first of so many names as a finding tells them.
+func listed(names []string, count int) string {
+	names = names[:min(len(names), maxListed)]
+	text := strings.Join(names, ", ")
+	if more := count - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// checkNotes names the notes that do not parse.
-func checkNotes(_ context.Context, e *examined) []Finding {
-	const check = "notes"
-	total := e.head.State.Totals().Quarantined
-	if total == 0 {
-		return []Finding{Good(check, "every note parses")}
-	}
-	var all []Finding
-	for n := range e.head.State.Quarantined() {
-		if len(all) == maxListed {
-			return append(all, Warning(check, howMany(total-maxListed, "more note")+" of the kind", ""))
-		}
-		all = append(all, Warning(check,
-			fmt.Sprintf("%s:%d: %s", n.Path, n.Quarantine.Line, n.Quarantine.Message),
-			"rookery edit, until it parses; till then it has no fields"))
-	}
-	return all
 }

@@ -61,7 +61,7 @@ const (
 )
 
 // firstOf are the first n of a list.
-func firstOf(all []string, n int) []string { return all[:min(n, len(all))] }
+func firstOf[T any](all []T, n int) []T { return all[:min(n, len(all))] }
 
 // ambiguous is AMBIGUOUS_REF with the candidates.
 func ambiguous(ref string, matches []string) *fault.Fault {

@@ -3,10 +3,15 @@ package raven
 import (
 	"context"
 	_ "embed"
+	"errors"
 
 	"rookery/internal/auth"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 )
 
 //go:embed reindex.md
@@ -14,18 +19,32 @@ var reindexDoc string
 
 type reindexIn struct {
 	tool.Vault
-	Full bool `json:"full,omitempty" jsonschema:"build the index from the first commit on, and check each against the chain"`
+	Full    bool   `json:"full,omitempty" jsonschema:"build the index from the first commit on, and check each against the chain"`
+	Pending string `json:"pending,omitempty" enum:"accept,discard" jsonschema:"what becomes of the held batch: accept takes it in, discard writes the files as the vault has them"`
 	tool.Mutation
 }
 
 type reindexOut struct {
 	tool.Aside `json:"-"`
-	DryRun     bool           `json:"dry_run,omitempty"`
-	Indexed    int            `json:"files_indexed"`
-	Deleted    int            `json:"files_deleted"`
-	Objects    int            `json:"objects"`
-	Restored   int            `json:"files_restored" jsonschema:"missing files that were written again; of a dry run, that would be"`
-	Errors     []reindexError `json:"errors"`
+	DryRun     bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts of files are of what would be"`
+
+	Indexed    int `json:"files_indexed" jsonschema:"notes in the vault"`
+	Deleted    int `json:"files_deleted" jsonschema:"files that were gone, and are taken out of the vault"`
+	Objects    int `json:"objects"`
+	Traits     int `json:"traits"`
+	References int `json:"references"`
+	Discovered int `json:"discovered" jsonschema:"objects, traits and other files that are new"`
+	Removed    int `json:"removed"`
+	Modified   int `json:"modified"`
+
+	Created   int `json:"files_created"`
+	Changed   int `json:"files_changed"`
+	Moved     int `json:"files_moved"`
+	Restored  int `json:"files_restored" jsonschema:"files that were written again as the vault has them"`
+	Conflicts int `json:"conflicts" jsonschema:"copies that were made of texts which could not be merged"`
+
+	Held   *heldBatch     `json:"held,omitempty" jsonschema:"a batch that takes away too much to be taken in without a word"`
+	Errors []reindexError `json:"errors" jsonschema:"notes that do not parse, and files that cannot be taken in"`
 }
 
 // A reindexError is a file that is not as it should be.
@@ -41,60 +60,158 @@ func (f tools) reindex() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/reindex"},
 		Commands: []tool.Command{{Words: "reindex"}},
-	}, func(ctx context.Context, c auth.Caller, in reindexIn) (reindexOut, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, func(
-			ctx context.Context, tx *repo.Tx, out *reindexOut,
-		) error {
-			return f.reindexed(ctx, c, in, tx, out)
-		})
+	}, f.reindexed)
+}
+
+// errFirst says that a call is the first of its idempotency key.
+var errFirst = errors.New("the key was not used before")
+
+// reindexed does the work between two turns in the log: one that finds the answer of an earlier call
+// with the same key, and one that keeps the answer of this one. To take edits in is a commit of its
+// own, so it cannot be part of either.
+func (f tools) reindexed(
+	ctx context.Context, c auth.Caller, in reindexIn,
+) (none reindexOut, err error) {
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return none, err
+	}
+	r := reindexing{in: in}
+	if r.vault, err = f.vault(ctx, c, in.Vault.Vault); err != nil {
+		return none, err
+	}
+	if r.folder, err = f.folder(ctx, c, in.Vault.Vault); err != nil {
+		return none, err
+	}
+	if r.folder != nil {
+		done, err := r.folder.Turn(ctx)
+		if err != nil {
+			return none, err
+		}
+		defer done()
+	}
+	first, err := mutate.Vault(ctx, r.vault, call, r.begin)
+	if !errors.Is(err, errFirst) {
+		return first, err
+	}
+	out, err := r.run(ctx)
+	if err != nil {
+		return none, err
+	}
+	call.IfVersion = 0 // it was looked at before the work
+	return mutate.Vault(ctx, r.vault, call, func(_ context.Context, _ *repo.Tx, kept *reindexOut) error {
+		*kept = out
+		return nil
 	})
 }
 
-// reindexed does the work, and tells what it found. To do it twice does no harm.
-func (f tools) reindexed(
-	ctx context.Context, c auth.Caller, in reindexIn, tx *repo.Tx, out *reindexOut,
-) error {
-	v, err := f.vault(ctx, c, in.Vault.Vault)
+// A reindexing is one call on its way.
+type reindexing struct {
+	in     reindexIn
+	vault  *repo.Vault
+	folder *checkout.Checkout // nil where there are no folders
+}
+
+// begin runs only if there is no answer yet. The call touches whatever is in the vault.
+func (r *reindexing) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error {
+	if err := tx.Touch(tx.Before().Version()); err != nil {
+		return err
+	}
+	return errFirst
+}
+
+// run does the work. To do it twice does no harm.
+func (r *reindexing) run(ctx context.Context) (reindexOut, error) {
+	out := reindexOut{DryRun: r.in.DryRun, Errors: []reindexError{}}
+	if !r.in.DryRun {
+		release, err := r.vault.Lease(ctx)
+		if err != nil {
+			return out, err
+		}
+		defer release()
+		if err := r.rebuild(ctx); err != nil {
+			return out, err
+		}
+	}
+	if err := r.takeIn(ctx, &out); err != nil {
+		return out, err
+	}
+	idx, err := r.vault.Read(ctx)
+	if err != nil {
+		return out, err
+	}
+	control, err := r.vault.Control(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.count(idx, control.Left)
+	return out, nil
+}
+
+// rebuild builds the index anew, while nothing is appended.
+func (r *reindexing) rebuild(ctx context.Context) error {
+	_, err := r.vault.Update(ctx, repo.Call{DryRun: true}, func(
+		ctx context.Context, _ *repo.Tx,
+	) (any, error) {
+		_, err := r.vault.Rebuild(ctx, r.in.Full)
+		return nil, err
+	})
+	return err
+}
+
+// takeIn takes in what somebody changed in the folder, and says what became of it.
+func (r *reindexing) takeIn(ctx context.Context, out *reindexOut) error {
+	if err := r.pending(ctx); err != nil || r.folder == nil {
+		return err
+	}
+	t, err := r.folder.Reindex(ctx, checkout.Taking{
+		Pending: checkout.Pending(r.in.Pending), DryRun: r.in.DryRun,
+	})
 	if err != nil {
 		return err
 	}
-	idx := tx.Index()
-	if !in.DryRun {
-		release, err := v.Lease(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-		if idx, err = v.Rebuild(ctx, in.Full); err != nil {
+	out.Created, out.Changed, out.Moved, out.Deleted = t.Created, t.Changed, t.Moved, t.Removed
+	out.Restored, out.Conflicts = t.Restored, t.Conflicts
+	out.Discovered, out.Modified = t.Index.Discovered, t.Index.Modified
+	out.Removed = t.Index.Removed
+	out.Held = heldOf(t.Held)
+	out.Held.warn(&out.Aside)
+	return nil
+}
+
+// pending is a fault if there is no batch of which something could become.
+func (r *reindexing) pending(ctx context.Context) error {
+	if r.in.Pending == "" {
+		return nil
+	}
+	if r.folder != nil {
+		if err := r.folder.Ready(ctx); err != nil { // what was held when the process began is held again
 			return err
 		}
 	}
-	out.DryRun, out.Errors = in.DryRun, []reindexError{}
-	out.Indexed = idx.Totals().Notes
-	out.Objects = idx.Totals().Notes + idx.Totals().Sections
+	control, err := r.vault.Control(ctx)
+	if err != nil || control.Held.Count() > 0 {
+		return err
+	}
+	return fault.New(Family.Malformed, "no batch is held, so there is nothing to %s", r.in.Pending).
+		With("argument", "pending").
+		Fix("leave pending out: rookery reindex takes in what was changed")
+}
+
+// count tells what is in the vault, and what is wrong with some of its files.
+func (out *reindexOut) count(idx *index.Index, left *repo.Left) {
+	t := idx.Totals()
+	out.Indexed, out.Objects = t.Notes, t.Notes+t.Sections
+	out.Traits, out.References = t.Traits, t.Refs
 	for n := range idx.Quarantined() {
 		out.Errors = append(out.Errors, reindexError{n.Path, n.Quarantine.Line, n.Quarantine.Message})
 	}
-	return f.compare(ctx, c, in, out)
-}
-
-// compare looks at the files, and writes those that are missing.
-func (f tools) compare(
-	ctx context.Context, c auth.Caller, in reindexIn, out *reindexOut,
-) error {
-	folder, err := f.folder(ctx, c, in.Vault.Vault)
-	if err != nil || folder == nil {
-		return err
+	if left == nil {
+		return
 	}
-	found, err := folder.Sweep(ctx, !in.DryRun)
-	if err != nil {
-		return err
-	}
-	out.Restored = found.Restored + found.Missed
-	for _, path := range found.Edited {
+	for _, f := range left.Files {
 		out.Errors = append(out.Errors, reindexError{
-			File: path, Message: "the file was changed outside Rookery; it is left as it is",
+			File: f.Path, Message: f.Problem() + "; " + f.Remedy(),
 		})
 	}
-	return nil
 }

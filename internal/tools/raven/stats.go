@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 )
@@ -25,16 +26,30 @@ type statsOut struct {
 	Traits      int      `json:"trait_count" jsonschema:"traits that the schema knows"`
 	Refs        int      `json:"ref_count" jsonschema:"references in texts and fields"`
 	Quarantined int      `json:"quarantined_count" jsonschema:"notes that do not parse"`
+	Unparsed    []string `json:"quarantined,omitempty" jsonschema:"the first of them"`
+	Conflicts   int      `json:"conflict_count" jsonschema:"notes beside another that keep a text which could not be merged into it"`
+	Copies      []string `json:"conflicts,omitempty" jsonschema:"the first of them"`
 	Bytes       int64    `json:"byte_count" jsonschema:"of all notes"`
-	Edited      int      `json:"edited_outside_count" jsonschema:"files that differ from what Rookery wrote, at the last comparison"`
+	Edited      int      `json:"edited_outside_count" jsonschema:"notes in whose place something else lies, at the last comparison"`
 	EditedFiles []string `json:"edited_outside,omitempty" jsonschema:"the first of them"`
-	Missing     []string `json:"missing_files,omitempty" jsonschema:"files that were taken away; raven_reindex writes them again"`
+	Missing     []string `json:"missing_files,omitempty" jsonschema:"files that are gone and cannot be written"`
 
 	Freshness    repo.Freshness `json:"freshness,omitempty" jsonschema:"of the files beside what is answered: fresh, pending, updating, stale or unknown; absent with as_of"`
 	SweptAt      *time.Time     `json:"swept_at,omitempty" jsonschema:"since when every comparison of the files found the same"`
 	SweptVersion string         `json:"swept_version,omitempty" jsonschema:"of the vault, at the last comparison that found something new"`
-	Pending      int            `json:"pending_outside_count,omitempty" jsonschema:"changes from outside that were noticed since the last comparison"`
+	Pending      int            `json:"pending_outside_count,omitempty" jsonschema:"changes from outside that will be taken in"`
 	PendingFiles []string       `json:"pending_outside,omitempty" jsonschema:"the first of them"`
+	Held         *heldBatch     `json:"held,omitempty" jsonschema:"changes from outside that wait for raven_reindex with pending"`
+	Left         int            `json:"left_count,omitempty" jsonschema:"files that cannot be taken in"`
+	Twins        int            `json:"twin_count,omitempty" jsonschema:"of these, those whose name collides with a note's"`
+	LeftFiles    []leftFile     `json:"left,omitempty" jsonschema:"the first of them"`
+}
+
+// A leftFile is a file in the folder that cannot be taken in.
+type leftFile struct {
+	File   string      `json:"file"`
+	Reason repo.Reason `json:"reason" jsonschema:"twin, name, size, encoding, foreign, unread or quota"`
+	Twin   string      `json:"twin,omitempty" jsonschema:"the note with that name"`
 }
 
 func (f tools) stats() *tool.Tool {
@@ -57,6 +72,7 @@ func (f tools) stats() *tool.Tool {
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
 			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
+		out.doubtful(v.idx)
 		if in.AsOf.AsOf == "" { // what was known of the files earlier, nobody knows any more
 			out.files(control, v.vault.Now())
 		}
@@ -76,4 +92,23 @@ func (out *statsOut) files(control repo.Control, now time.Time) {
 	if n := control.Noticed; n != nil {
 		out.Pending, out.PendingFiles = n.Count, n.Paths
 	}
+	if l := control.Left; l != nil {
+		out.Left, out.Twins = l.Count, l.Twins
+		for _, f := range firstOf(l.Files, maxShown) {
+			out.LeftFiles = append(out.LeftFiles, leftFile{f.Path, f.Why, f.Twin})
+		}
+	}
+	out.Held = heldOf(control.Held)
+	out.Held.warn(&out.Aside)
+}
+
+// doubtful names the notes that somebody should look at.
+func (out *statsOut) doubtful(idx *index.Index) {
+	for n := range idx.Quarantined() {
+		if len(out.Unparsed) == maxShown {
+			break
+		}
+		out.Unparsed = append(out.Unparsed, n.Path)
+	}
+	out.Conflicts, out.Copies = repo.ConflictCopies(idx)
 }

@@ -1,0 +1,135 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"rookery/internal/index"
+	"rookery/internal/vault"
+)
+
+// checkFiles tells what the control item knows of the files that people see.
+func checkFiles(_ context.Context, e *examined) []Finding {
+	return CheckFiles(e.control, e.control.Freshness(e.vault.Now()))
+}
+
+// CheckFiles says what a control item knows of the files that people see, and what to do about it.
+func CheckFiles(c Control, f Freshness) []Finding {
+	const check = "files"
+	all := append(checkPending(c), checkLeft(c.Left)...)
+	if c.Sweep != nil && c.Sweep.Count > 0 && c.Left == nil {
+		all = append(all, Warning(check, fmt.Sprintf("%s changed outside: %s",
+			howMany(c.Sweep.Count, "file"), listed(c.Sweep.Edited, c.Sweep.Count)), "rookery reindex"))
+	}
+	if c.Sweep != nil && c.Sweep.Missed > 0 {
+		all = append(all, Warning(check, fmt.Sprintf("%s missing, and cannot be written: %s",
+			howMany(c.Sweep.Missed, "file"), listed(c.Sweep.Missing, c.Sweep.Missed)),
+			"let the user that runs Rookery write to the folder; then: rookery reindex"))
+	}
+	switch {
+	case len(all) > 0:
+		return all
+	case f == Unknown:
+		return []Finding{Skipped(check, "nobody has compared the files with the log yet",
+			"rookery reindex")}
+	}
+	return []Finding{Good(check, fmt.Sprintf("%s: no change from outside is known", f))}
+}
+
+// checkPending tells of changes from outside that are not in the log.
+func checkPending(c Control) []Finding {
+	const check = "files"
+	var all []Finding
+	if n := c.Noticed; n != nil && n.Count > 0 {
+		all = append(all, Warning(check, fmt.Sprintf("%s changed outside, and not taken in yet: %s",
+			howMany(n.Count, "file"), listed(n.Paths, n.Count)),
+			"rookery reindex; while the vault is served that happens by itself"))
+	}
+	if h := c.Held; h.Count() > 0 {
+		all = append(all, Warning(check, fmt.Sprintf("%s changed outside wait for a word, for %d are "+
+			"gone and %d as they were once: %s", howMany(h.Count(), "file"), h.Removed, h.Reverted,
+			listed(h.Paths, h.Count())), strings.Join(PendingCommands(), ", or ")))
+	}
+	return all
+}
+
+// checkLeft tells of files that cannot be taken in, each of the first with what is wrong.
+func checkLeft(l *Left) []Finding {
+	const check = "files"
+	if l == nil {
+		return nil
+	}
+	var all []Finding
+	for _, f := range l.Files[:min(len(l.Files), maxListed)] {
+		all = append(all, Warning(check, fmt.Sprintf("%s is no note: %s", f.Path, f.Problem()),
+			f.Remedy()))
+	}
+	if more := l.Count - len(all); more > 0 {
+		all = append(all, Warning(check, howMany(more, "more file")+" that cannot be taken in",
+			"rookery reindex --dry-run names more of them"))
+	}
+	return all
+}
+
+// ConflictCopies are the notes that keep a text which could not be merged into another: how many there
+// are, and the first of them.
+func ConflictCopies(x *index.Index) (count int, first []string) {
+	for n := range x.Notes("") {
+		if n.Path[0] == '.' || !vault.Path(n.Path).IsConflictCopy() {
+			continue
+		}
+		if count++; count <= maxListed {
+			first = append(first, n.Path)
+		}
+	}
+	return count, first
+}
+
+// checkConflicts tells of texts that could not be merged.
+func checkConflicts(_ context.Context, e *examined) []Finding {
+	return CheckConflicts(ConflictCopies(e.head.State))
+}
+
+// CheckConflicts says what to do about notes that keep a text which could not be merged.
+func CheckConflicts(count int, first []string) []Finding {
+	const check = "conflicts"
+	if count == 0 {
+		return []Finding{Good(check, "every edit from outside is merged")}
+	}
+	return []Finding{Warning(check, fmt.Sprintf("%s of a text that could not be merged: %s",
+		howManyOf(count, "copy", "copies"), listed(first, count)),
+		"move what is worth keeping into the note beside it; then: rookery delete the copy")}
+}
+
+// checkNotes names the notes that do not parse.
+func checkNotes(_ context.Context, e *examined) []Finding {
+	const check = "notes"
+	total := e.head.State.Totals().Quarantined
+	if total == 0 {
+		return []Finding{Good(check, "every note parses")}
+	}
+	var all []Finding
+	for n := range e.head.State.Quarantined() {
+		if len(all) == maxListed {
+			return append(all, Warning(check, howMany(total-maxListed, "more note")+" of the kind",
+				untilItParses))
+		}
+		all = append(all, Warning(check,
+			fmt.Sprintf("%s:%d: %s", n.Path, n.Quarantine.Line, n.Quarantine.Message), untilItParses))
+	}
+	return all
+}
+
+// untilItParses is what to do about a note that does not.
+const untilItParses = "rookery edit, until it parses; till then it has no fields"
+
+// CheckParsed says what to do about notes that do not parse, of which only some names are known.
+func CheckParsed(count int, first []string) []Finding {
+	const check = "notes"
+	if count == 0 {
+		return []Finding{Good(check, "every note parses")}
+	}
+	return []Finding{Warning(check, fmt.Sprintf("%s not parse: %s",
+		howManyOf(count, "note does", "notes do"), listed(first, count)), untilItParses)}
+}

@@ -1,0 +1,44 @@
+package raven
+
+import (
+	"fmt"
+	"time"
+
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+// A heldBatch is a batch of changes from outside that waits for a word (reference/log.md §5).
+type heldBatch struct {
+	Since    time.Time `json:"since"`
+	Count    int       `json:"count"`
+	Removed  int       `json:"removed"`
+	Reverted int       `json:"reverted" jsonschema:"files as they were once"`
+	Changed  int       `json:"changed"`
+	Created  int       `json:"created"`
+	Paths    []string  `json:"paths" jsonschema:"the first of them"`
+}
+
+// heldOf is what is told of a batch; nil if there is none.
+func heldOf(h *repo.Held) *heldBatch {
+	if h.Count() == 0 {
+		return nil
+	}
+	return &heldBatch{
+		Since: h.Since, Count: h.Count(), Removed: h.Removed, Reverted: h.Reverted,
+		Changed: h.Changed, Created: h.Created, Paths: firstOf(h.Paths, maxShown),
+	}
+}
+
+// warn says what to do about the batch, if there is one.
+func (h *heldBatch) warn(a *tool.Aside) {
+	if h == nil {
+		return
+	}
+	a.Warn("INDEX_PENDING", fmt.Sprintf("%d changes from outside wait for a word: "+
+		"they take away or put back too much to be taken in without one", h.Count),
+		map[string]any{"count": h.Count, "commands": repo.PendingCommands()})
+}
+
+// maxShown is how many files of a kind an answer names.
+const maxShown = 20
