@@ -18,6 +18,7 @@ const (
 const (
 	closed = "closed" // a line break ends it
 	open   = "open"   // its last line has none
+	cr     = "cr"     // likewise, but has a carriage return, which is not half of one
 )
 
 // A form is what a text has beside its lines. It merges apart from them, so that an editor that
@@ -34,6 +35,8 @@ func formOf(text []byte) form {
 	case len(text) == 0 || string(text) == mark:
 	case text[len(text)-1] == '\n':
 		f.end = closed
+	case text[len(text)-1] == '\r':
+		f.end = cr
 	default:
 		f.end = open
 	}
@@ -63,8 +66,11 @@ func (f form) plain(text []byte, mixed bool) string {
 	if f.mark {
 		s = s[len(mark):]
 	}
-	if f.end == open {
+	switch f.end {
+	case open:
 		s += lastBreak(s)
+	case cr:
+		s += lf
 	}
 	if !mixed {
 		s = strings.ReplaceAll(s, crlf, lf)
@@ -82,10 +88,15 @@ func lastBreak(s string) string {
 
 // write gives a plain text the form. A text that ends with a blank line keeps its line break.
 func (f form) write(plain string, mixed bool) []byte {
-	if f.end == open {
-		if s := strings.TrimSuffix(strings.TrimSuffix(plain, lf), "\r"); !strings.HasSuffix(s, lf) {
-			plain = s
-		}
+	last := plain
+	switch f.end {
+	case open:
+		last = strings.TrimSuffix(strings.TrimSuffix(plain, lf), "\r")
+	case cr:
+		last = strings.TrimSuffix(plain, lf)
+	}
+	if !strings.HasSuffix(last, lf) {
+		plain = last
 	}
 	if !mixed && f.breaks == crlf {
 		plain = strings.ReplaceAll(plain, lf, crlf)

@@ -13,8 +13,9 @@ type Measure struct {
 	found []byte
 	lines map[string]int // the number of each different line, without its line break
 	words map[string]int // likewise of each different word
-	pairs map[pair]int   // how often the one line stands directly before the other
+	pairs map[pair]int   // likewise of each line with the one above it
 	count []int          // by line: how often it stands in the text
+	below []int          // by pair: likewise
 	parts [][]int        // by line: its words
 	sizes []int          // by word: its bytes
 }
@@ -34,7 +35,13 @@ func From(found []byte) Measure {
 			m.count, m.parts = append(m.count, 0), append(m.parts, m.learn(line))
 		}
 		m.count[at]++
-		m.pairs[pair{above, at}]++
+		two, ok := m.pairs[pair{above, at}]
+		if !ok {
+			two = len(m.below)
+			m.pairs[pair{above, at}] = two
+			m.below = append(m.below, 0)
+		}
+		m.below[two]++
 		above = at
 	}
 	return m
@@ -68,8 +75,8 @@ func (m Measure) To(text []byte) int {
 	if bytes.Equal(m.found, text) {
 		return 0
 	}
-	c := comparison{Measure: m, left: slices.Clone(m.count), more: make([]int, len(m.sizes)),
-		seen: make(map[pair]int, len(m.pairs)), far: 1}
+	c := comparison{Measure: m, left: slices.Clone(m.count), apart: slices.Clone(m.below),
+		more: make([]int, len(m.sizes)), far: 1}
 	above := top
 	for line := range linesOf(text) {
 		above = c.line(above, line)
@@ -80,10 +87,10 @@ func (m Measure) To(text []byte) int {
 // A comparison is a call of To.
 type comparison struct {
 	Measure
-	left []int        // by line: how often the text has not had it yet
-	more []int        // by word: how much oftener the text has it, where lines differ
-	seen map[pair]int // pairs of lines that both have, as often as the text had them
-	far  int
+	left  []int // by line: how often the text has not had it yet
+	apart []int // by pair: likewise
+	more  []int // by word: how much oftener the text has it, where lines differ
+	far   int
 }
 
 // line compares a line of the text, and returns its number.
@@ -92,7 +99,11 @@ func (c *comparison) line(above int, line []byte) int {
 	if !ok {
 		at = unknown
 	}
-	c.follows(pair{above, at})
+	if two, ok := c.pairs[pair{above, at}]; ok && c.apart[two] > 0 {
+		c.apart[two]--
+	} else {
+		c.far++
+	}
 	if ok && c.left[at] > 0 {
 		c.left[at]--
 		return at
@@ -108,24 +119,16 @@ func (c *comparison) line(above int, line []byte) int {
 	return at
 }
 
-// follows compares where a line stands: a pair that both have is one less that the text found has
-// alone, any other is one more.
-func (c *comparison) follows(p pair) {
-	if c.seen[p] < c.pairs[p] {
-		c.seen[p]++
-		c.far--
-		return
-	}
-	c.far++
-}
-
 // sum adds what only the text that was found has.
 func (c *comparison) sum() int {
 	for at, n := range c.left {
-		c.far += n + c.count[at]
+		c.far += n
 		for _, id := range c.parts[at] {
 			c.more[id] -= n
 		}
+	}
+	for _, n := range c.apart {
+		c.far += n
 	}
 	for id, n := range c.more {
 		c.far += max(n, -n) * c.sizes[id]

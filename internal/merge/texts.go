@@ -82,18 +82,29 @@ func notes(texts versions[string]) joint {
 	body := lines(versions[string]{b.body, o.body, t.body})
 	m := joint{h.raw + body.text, overlaps || body.overlaps}
 	back, ok := readNote(m.text)
-	if !ok || back.body != body.text || !back.head.equal(h) {
-		return lines(texts)
+	if ok && back.body == body.text && back.head.equal(h) && (alike(b, o, t) || sound(texts, m.text)) {
+		return m
 	}
-	if a := newAudit(texts); !alike(b, o, t) && len(a.wrong(a.table.split(m.text))) > 0 {
-		return lines(texts)
+	if m = lines(texts); readable(m.text) {
+		return m
 	}
-	return m
+	return joint{texts.ours, true}
+}
+
+func readable(text string) bool {
+	_, ok := readNote(text)
+	return ok
 }
 
 // alike reports whether all of the notes have a frontmatter, or none. If not, what is frontmatter in
-// one may be body in another, and stand in both after a merge by parts.
+// one may be body in another, and stand in both, or in neither, after a merge by parts.
 func alike(b, o, t note) bool {
 	one := b.head.raw == ""
 	return one == (o.head.raw == "") && one == (t.head.raw == "")
+}
+
+// sound reports whether a merged text has neither lost nor doubled a line.
+func sound(texts versions[string], merged string) bool {
+	a := newAudit(texts)
+	return len(a.wrong(a.table.split(merged))) == 0
 }
