@@ -37,6 +37,7 @@ type Held struct {
 	Removed  int       `json:"removed,omitempty"`  // notes whose files are gone
 	Reverted int       `json:"reverted,omitempty"` // notes whose files are as they were once
 	Changed  int       `json:"changed,omitempty"`  // files with a text that no version has
+	Moved    int       `json:"moved,omitempty"`    // notes that have another name
 	Created  int       `json:"created,omitempty"`  // files where there was no note
 	Paths    []string  `json:"paths,omitempty"`    // of all of them; at most 100
 }
@@ -46,7 +47,7 @@ func (h *Held) Count() int {
 	if h == nil {
 		return 0
 	}
-	return h.Removed + h.Reverted + h.Changed + h.Created
+	return h.Removed + h.Reverted + h.Changed + h.Moved + h.Created
 }
 
 // Left are the files in the folder that cannot be taken in. They stay as they are, and are no notes.
