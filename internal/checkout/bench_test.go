@@ -30,7 +30,7 @@ func BenchmarkSweep(b *testing.B) {
 			})
 		require.NoError(b, err)
 	}
-	folder.Close() // it does not sweep by itself any more
+	folder.Close()              // it does not sweep by itself any more
 	time.Sleep(3 * time.Second) // the files are at rest
 	_, err := folder.Sweep(b.Context())
 	require.NoError(b, err)

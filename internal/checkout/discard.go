@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rookery/internal/blob"
+	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
 )
@@ -14,6 +15,9 @@ import (
 // discard writes the files of the batch that is held as the log says. Texts that no version of the
 // vault has go to its trash first, so that nothing is lost by it.
 func (b *batch) discard(ctx context.Context) error {
+	if b.opt.ReadOnly {
+		return fault.New(fault.ReadOnly, "the folder cannot be written, so nothing can be put back in it")
+	}
 	b.found = slices.DeleteFunc(b.found, func(f *found) bool { return !f.kept })
 	unknown := slices.DeleteFunc(slices.Clone(b.found), func(f *found) bool {
 		return f.gone() || f.reverts || f.from != nil && f.from.before.Digest == f.digest

@@ -96,10 +96,19 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	case now.why != "":
 		c.refuse(path, now.why)
 		return nil
+	case c.refused(path, o):
+		return nil
 	}
 	c.mayStay(c.key(path))
 	c.differs(path, edit{before: want, mark: o.Mark, at: changedAt(o.Object)})
 	return nil
+}
+
+// refused reports whether the vault would not take a file, which is as it was then. The caller holds mu.
+func (c *Checkout) refused(path string, o look) bool {
+	f, left := c.outside.left[c.key(path)]
+	s, seen := c.outside.seen[path]
+	return left && seen && s.mark == o.Mark && (f.Why == repo.LeftQuota || f.Why == repo.LeftTwin)
 }
 
 // refuse leaves the file of a note that cannot be taken in. The caller holds mu.

@@ -196,7 +196,7 @@ func sameHeld(a, b *repo.Held) bool {
 		return a == b
 	}
 	return a.Removed == b.Removed && a.Reverted == b.Reverted && a.Changed == b.Changed &&
-		a.Created == b.Created && slices.Equal(a.Paths, b.Paths)
+		a.Created == b.Created && a.Moved == b.Moved && slices.Equal(a.Paths, b.Paths)
 }
 
 // sameSweep reports whether two sweeps found the same, of the same version.

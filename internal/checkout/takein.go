@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"rookery/internal/blob"
-	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
@@ -60,10 +60,22 @@ const (
 
 // Reindex compares the folder with the log and takes in what differs, without waiting for quiet.
 func (c *Checkout) Reindex(ctx context.Context, t Taking) (Taken, error) {
+	c.tryAgain()
 	if _, err := c.Sweep(ctx); err != nil {
 		return Taken{}, err
 	}
 	return c.TakeIn(ctx, t)
+}
+
+// tryAgain forgets which files the vault refused: it may take them now.
+func (c *Checkout) tryAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, f := range c.outside.left {
+		if f.Why == repo.LeftQuota || f.Why == repo.LeftTwin {
+			c.mayStay(key)
+		}
+	}
 }
 
 // TakeIn takes the edits that are known into the log, and brings the files in step with what became of
@@ -143,9 +155,7 @@ func (f *found) takesAway() bool {
 	return f.before != nil && !inTrash(f.path) && (f.reverts || f.gone() && !f.moved)
 }
 
-func inTrash(path string) bool {
-	return len(path) > len(vault.Trash) && path[:len(vault.Trash)] == vault.Trash
-}
+func inTrash(path string) bool { return strings.HasPrefix(path, vault.Trash) }
 
 // gather reads the files of all edits, and finds out what somebody did to them.
 func (c *Checkout) gather(ctx context.Context) (*batch, error) {
@@ -326,15 +336,13 @@ func (f *found) rank() int {
 // finish brings files in step with what became of the edits, and tells of it.
 func (b *batch) finish(ctx context.Context) error {
 	c := b.Checkout
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.collect()
-	c.write(ctx)
 	for _, path := range b.paths {
-		if err := c.examine(ctx, path); err != nil && !fault.Is(err, fault.FileError) {
+		if err := c.examineNow(ctx, path); err != nil {
 			return fmt.Errorf("look at what was taken in: %w", err)
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.hold(b.held)
 	b.done.Held = c.outside.held
 	c.tell(ctx)
@@ -366,6 +374,9 @@ func (c *Checkout) heldOf(all []*found) *repo.Held {
 	for _, f := range all {
 		held.Paths = append(held.Paths, f.path)
 		switch {
+		case f.moved: // it is told of where it went
+		case f.from != nil:
+			held.Moved++
 		case f.before == nil:
 			held.Created++
 		case f.gone():
