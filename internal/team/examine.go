@@ -78,6 +78,9 @@ func (t *Team) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
 	var unread []repo.Finding
 	if t.opt.Folders {
 		files := blob.Sub(t.opt.Bucket, notesOf(e.Name))
+		if t.opt.Served != nil {
+			files = t.opt.Served.Files
+		}
 		if do.Audit, err = checkout.ReadAudit(ctx, v, files); fault.Is(err, fault.FileError) {
 			found := repo.Failure("audit log", err, "")
 			found.Vault = e.Name

@@ -60,14 +60,6 @@ type Options struct {
 	Served *Served
 }
 
-// A Served is a folder that is served in place.
-type Served struct {
-	Vault    string // the name of its vault
-	Files    checkout.Files
-	Watch    func(enter func(folder string) bool) (*watch.Tree, error) // nil: it is not watched
-	ReadOnly bool                                                      // nothing can be written to it
-}
-
 // opened is a vault that is open, or being opened.
 type opened struct {
 	once   sync.Once
@@ -194,6 +186,9 @@ func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 
 // start opens the vault of an entry, and its folder.
 func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
+	if err := t.adoptAudit(ctx, e); err != nil {
+		return err
+	}
 	v, err := t.vaultOf(e.Name, e.Incarnation)
 	if err != nil {
 		return err
@@ -212,6 +207,9 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 
 // checkOut opens the folder of a vault.
 func (t *Team) checkOut(ctx context.Context, v *repo.Vault) (*checkout.Checkout, error) {
+	if t.opt.Served != nil {
+		return checkout.Open(ctx, v, t.served())
+	}
 	files, err := t.files(v.Name)
 	if err != nil {
 		return nil, err
@@ -219,10 +217,7 @@ func (t *Team) checkOut(ctx context.Context, v *repo.Vault) (*checkout.Checkout,
 	o := checkout.Options{
 		Files: files, Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
 	}
-	switch {
-	case t.opt.Served != nil:
-		o.Watch, o.ReadOnly = t.opt.Served.Watch, t.opt.Served.ReadOnly
-	case t.opt.Watch != nil:
+	if t.opt.Watch != nil {
 		o.Watch = func(enter func(string) bool) (*watch.Tree, error) {
 			return t.opt.Watch(notesOf(v.Name), enter)
 		}
@@ -304,13 +299,6 @@ func (t *Team) Create(
 		}
 		return answer(e), d.Record(kindVault, v.Name, e)
 	})
-}
-
-// oneFolder is the fault of a call that would make another vault than the folder that is served, or
-// take this one away: its files are somebody's own.
-func oneFolder() error {
-	return fault.New(fault.InvalidParameter, "this server serves one folder, which is its only vault").
-		Fix("keep other vaults in a data directory: rookery serve --data DIR")
 }
 
 // NewVault is what a vault is made with.

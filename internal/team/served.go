@@ -1,0 +1,51 @@
+package team
+
+import (
+	"context"
+
+	"rookery/internal/auth"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/watch"
+)
+
+// A Served is a folder that is served in place. Vault and Files are required.
+type Served struct {
+	Vault    string // the name of its vault
+	Files    checkout.Files
+	Watch    func(enter func(folder string) bool) (*watch.Tree, error) // nil: it is not watched
+	ReadOnly bool                                                      // nothing can be written to it
+
+	// Progress is told how many of the files are taken in, where that takes long; see
+	// checkout.Options.
+	Progress func(done, total int)
+}
+
+// served is what the checkout of the folder that is served is made with.
+func (t *Team) served() checkout.Options {
+	s := t.opt.Served
+	return checkout.Options{
+		Files: s.Files, Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
+		Watch: s.Watch, ReadOnly: s.ReadOnly, Progress: s.Progress,
+	}
+}
+
+// adoptAudit takes in the audit log that lies in a folder which is served for the first time.
+func (t *Team) adoptAudit(ctx context.Context, e Entry) error {
+	if t.opt.Served == nil {
+		return nil
+	}
+	v, err := t.vaultOf(e.Name, e.Incarnation) // not the one that is to be followed
+	if err != nil {
+		return err
+	}
+	return checkout.AdoptAudit(ctx, v, t.served())
+}
+
+// oneFolder is the fault of a call that would make another vault than the folder that is served, or
+// take this one away: its files are somebody's own.
+func oneFolder() error {
+	return fault.New(fault.InvalidParameter, "this server serves one folder, which is its only vault").
+		Fix("keep other vaults in a data directory: rookery serve --data DIR")
+}
