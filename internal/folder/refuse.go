@@ -98,3 +98,10 @@ func isDataDir(path string) bool {
 	vaults, err := fs.Glob(dir, "tenants/*/vaults")
 	return err == nil && len(vaults) > 0
 }
+
+// IsState reports whether a directory is the state of a folder. It is no data directory: its notes lie
+// in the folder, and it is served through that alone.
+func IsState(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, recordFile))
+	return err == nil && info.Mode().IsRegular()
+}
