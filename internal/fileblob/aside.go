@@ -54,19 +54,22 @@ const cut = 140
 func short(t blob.Tag) blob.Tag { return t[:min(len(t), 32)] }
 
 // newAside makes the place of a file that is to be displaced. It will be looked at again.
-func (b *Bucket) newAside(st stage, key string, want blob.Tag, mark string) (*aside, error) {
-	n := asideName{b.store.Load().aside.path, st, short(want), mark, newRandom(), key}
+func (b *Bucket) newAside(n asideName, w walk) (*aside, error) {
+	n.in, n.want, n.random = b.store.Load().aside.path, short(n.want), newRandom()
+	w.make = true
 	b.later.add(n)
-	return b.openAside(n, walk{make: true})
+	return b.openAside(n, w)
 }
 
 func newRandom() string { return rand.Text()[:13] }
 
-// openAside opens the place of a name. A long one has folders, which it makes if that is wanted.
+// openAside opens the place of a name. A long one has folders, which it makes if that is wanted. Who
+// wants them to be durable holds b.folders.
 func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
 	in, name := path.Split(n.path())
 	in = path.Clean(in)
-	if s := b.store.Load(); s != nil && s.aside.path == in {
+	_, durable := b.durable.Load(in)
+	if s := b.store.Load(); s != nil && s.aside.path == in && (durable || !w.keep) {
 		return &aside{spot{s.aside, name}, n, b}, nil
 	}
 	f, err := b.open(in, w)

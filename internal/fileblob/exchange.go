@@ -86,7 +86,8 @@ func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
 // exchangeBySwap lays the new file aside under the name that the displaced one will have, so that
 // whatever is displaced has, from the first moment, a name that tells where it came from.
 func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) error {
-	a, err := b.newAside(swapped, key, want, inode(s.info))
+	n := asideName{stage: swapped, key: key, want: want, mark: inode(s.info)}
+	a, err := b.newAside(n, walk{})
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,8 @@ func (a *aside) restore(to spot, placed blob.Tag) error {
 
 // exchangeByMove is for file systems that cannot swap: for a moment there is no file at the key.
 func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) error {
-	a, err := b.moveAside(key, to, want)
+	// The file must be found aside after a loss of power: it may not be replaced yet.
+	a, err := b.moveAside(asideName{key: key, want: want}, to, walk{keep: true})
 	if err != nil {
 		return err
 	}
@@ -176,7 +178,7 @@ func (b *Bucket) removeFile(key string, want []byte) error {
 		if _, err := from.expect(tagOf(want)); err != nil {
 			return err
 		}
-		a, err := b.moveAside(key, from, tagOf(want))
+		a, err := b.moveAside(asideName{key: key, want: tagOf(want)}, from, walk{})
 		if err != nil {
 			return err
 		}
@@ -201,9 +203,11 @@ func (b *Bucket) expectNothing(key string) error {
 	return asFound(err)
 }
 
-// moveAside takes a file whose tag is want from its place. What else comes is put back.
-func (b *Bucket) moveAside(key string, from spot, want blob.Tag) (*aside, error) {
-	a, err := b.newAside(moved, key, want, "")
+// moveAside takes a file whose tag is n.want from its place. What else comes is put back.
+func (b *Bucket) moveAside(n asideName, from spot, w walk) (*aside, error) {
+	want := n.want
+	n.stage = moved
+	a, err := b.newAside(n, w)
 	if err != nil {
 		return nil, err
 	}

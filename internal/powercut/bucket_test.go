@@ -23,16 +23,20 @@ type cutting struct {
 	seed  uint64
 	n     int
 	swaps bool // the file system can exchange two files
+	work  bool // the bucket's own files lie elsewhere
 }
 
 // failedCuts found a fault once.
 var failedCuts = []cutting{
 	// What was put back at the start was deleted, and put back again.
-	{12122489610566648378, 28, false},
+	{12122489610566648378, 28, false, false},
 	// What was removed was then deleted, and put back.
-	{5918320243676692278, 51, true},
+	{5918320243676692278, 51, true, false},
 	// What was moved aside counted as replaced before the new file was durable.
-	{7682024326734123987, 30, false},
+	{7682024326734123987, 30, false, false},
+	// What was moved aside lay in a folder that was not durable itself.
+	{13921109152341738258, 53, false, false},
+	{669281800548726706, 40, false, false},
 }
 
 // TestBucketForgets takes the power away before the changes of the disk that a bucket makes for some
@@ -44,8 +48,8 @@ func TestBucketForgets(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) { c.run(t) })
 	}
 	for range many(1, 10) {
-		for _, swaps := range []bool{true, false} {
-			c := cutting{seed: rand.Uint64(), swaps: swaps}
+		for i := range 4 {
+			c := cutting{seed: rand.Uint64(), swaps: i%2 == 0, work: i >= 2}
 			t.Run(fmt.Sprintf("%+v and on", c), func(t *testing.T) {
 				for !c.run(t) {
 					c.n += 1 + rand.IntN(many(6, 1))
@@ -80,10 +84,10 @@ func (c cutting) run(t *testing.T) (ended bool) {
 	t.Helper()
 	dir, r := t.TempDir(), rand.New(rand.NewPCG(c.seed, 0))
 	l := &ledger{map[string][]string{}, map[string]string{}, map[string]bool{}}
-	s := newSeam(t, filepath.Join(dir, "0"), filepath.Join(dir, "attic"), powercut.New())
+	s := newSeam(t, filepath.Join(dir, "0"), filepath.Join(dir, "attic"), c.disk(t))
 	for life := range 2 {
 		s.cutAfter(c.n, c.seed+uint64(1000*c.n+life))
-		ended = l.use(t, s, r, c.swaps)
+		ended = l.use(t, s, r, c)
 		if s.found == nil { // the calls ended first
 			s.found = s.disk.Crash(c.seed)
 		}
@@ -94,16 +98,42 @@ func (c cutting) run(t *testing.T) (ended bool) {
 	return ended
 }
 
-// use makes calls until the power is gone or there are enough.
-func (l *ledger) use(t *testing.T, s *seam, r *rand.Rand, swaps bool) (ended bool) {
+// disk is empty, but for the directory where the bucket's own files lie.
+func (c cutting) disk(t *testing.T) *powercut.Disk {
 	t.Helper()
-	seam := func(c fileblob.Change, do func() error) error {
-		if c.Op == fileblob.Swap && !swaps {
+	d, at := powercut.New(), uint64(powercut.Root)
+	if !c.work {
+		return d
+	}
+	for _, name := range []string{".rookery", "work"} {
+		made, err := d.Make(at, name, true, 0o700)
+		require.NoError(t, err)
+		require.NoError(t, d.Sync(at))
+		at = made
+	}
+	return d
+}
+
+// options are those of a bucket in a folder. Its paths of what lies in Work are those of the disk.
+func (c cutting) options(dir string, s fileblob.Seam) fileblob.Options {
+	o := fileblob.Options{Seam: s}
+	if c.work {
+		o.Work = filepath.Join(dir, ".rookery", "work")
+	}
+	return o
+}
+
+// use makes calls until the power is gone or there are enough.
+func (l *ledger) use(t *testing.T, s *seam, r *rand.Rand, c cutting) (ended bool) {
+	t.Helper()
+	b, err := fileblob.OpenWith(s.dir, c.options(s.dir, func(
+		change fileblob.Change, do func() error,
+	) error {
+		if change.Op == fileblob.Swap && !c.swaps {
 			return errors.ErrUnsupported
 		}
-		return s.do(c, do)
-	}
-	b, err := fileblob.OpenWith(s.dir, fileblob.Options{Seam: seam})
+		return s.do(change, do)
+	}))
 	if err != nil {
 		require.NotNil(t, s.found, err)
 		return false
@@ -186,7 +216,7 @@ func (l *ledger) sync(ctx context.Context, b *fileblob.Bucket) error {
 // now on.
 func (l *ledger) require(t *testing.T, s *seam, c cutting) {
 	t.Helper()
-	b, err := fileblob.Open(s.dir)
+	b, err := fileblob.OpenWith(s.dir, c.options(s.dir, nil))
 	require.NoError(t, err)
 	defer b.Close()
 	for key, may := range l.may {
