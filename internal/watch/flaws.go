@@ -24,6 +24,7 @@ type flaws struct {
 	mu    sync.Mutex
 	tree  string            // of the whole tree; it stays
 	parts map[string]string // of folders that are not watched
+	held  string            // what is said meanwhile
 }
 
 func newFlaws() *flaws { return &flaws{parts: map[string]string{}} }
@@ -49,6 +50,21 @@ func (f *flaws) mend(folder string) {
 	delete(f.parts, folder)
 }
 
+// hold keeps what is said as it is while watches are taken away and set again, until release. News
+// that make up for a flaw are gathered before the release: who finds the tree whole finds them.
+func (f *flaws) hold() {
+	reason := f.reason()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = reason
+}
+
+func (f *flaws) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = ""
+}
+
 // has tells whether a folder has a flaw of its own.
 func (f *flaws) has(folder string) bool {
 	f.mu.Lock()
@@ -60,6 +76,9 @@ func (f *flaws) has(folder string) bool {
 func (f *flaws) reason() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.held != "" {
+		return f.held
+	}
 	if f.tree != "" || len(f.parts) == 0 {
 		return f.tree
 	}

@@ -34,12 +34,15 @@ func newGrove(t *Tree, enter func(string) bool, r rules) *grove {
 	}
 }
 
-// renew makes the watches at a name right after something happened to it, and tells all that lies
-// under it now.
+// renew makes the watches at a name right after something happened to it, and tells the name and
+// all that lies under it now.
 //
 // A folder that was there is dropped even if it seems to be the same: the watcher knows it by the
 // name that it had when it was added, under which it would go on reporting.
 func (g *grove) renew(name string) {
+	g.t.flaws.hold()
+	defer g.t.flaws.release()
+	defer g.t.news.add(name)
 	g.drop(name)
 	if g.rules.below && g.folders[folderOf(name)] != nil {
 		g.plant(name, true) // or else the folder that it is in was changed, and has an event, too
@@ -102,13 +105,18 @@ func (g *grove) plant(name string, tell bool) {
 		reason = g.list(name, tell)
 	}
 	if reason != "" {
-		g.t.flaws.spoilPart(name, reason)
-	}
-	if reason != "" && tell {
-		g.t.news.addEverything() // changes in it may have been missed
+		g.fail(name, reason, tell)
 	}
 	if tell {
 		g.t.news.add(name)
+	}
+}
+
+// fail says why a folder is not watched. Changes in it may have been missed already.
+func (g *grove) fail(name, reason string, tell bool) {
+	g.t.flaws.spoilPart(name, reason)
+	if tell {
+		g.t.news.addEverything()
 	}
 }
 

@@ -151,8 +151,10 @@ func TestWhateverIsDoneIsTold(t *testing.T) {
 // does not tell all.
 func mark(l *listener, dir, name string) bool {
 	write(l.t, "mark", dir, name)
-	l.until(name, func() bool { return l.paths[name] || l.everything || !l.tree.Whole() })
-	return l.tree.Whole()
+	l.until(name, func() bool { return l.covered(name) || !l.tree.Whole() })
+	whole := l.tree.Whole()
+	l.take() // what was gathered when it became whole
+	return whole && l.covered(name)
 }
 
 // probe looks that each folder is watched at the end, by its right name.

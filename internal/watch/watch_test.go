@@ -47,14 +47,18 @@ func (l *listener) until(what string, enough func() bool) {
 	for !enough() {
 		select {
 		case <-l.tree.C():
-			c := l.tree.Take()
-			l.everything = l.everything || c.Everything
-			for _, p := range c.Paths {
-				l.paths[p] = true
-			}
+			l.take()
 		case <-timeout:
 			require.Fail(l.t, "never told", "%s; told: %v", what, l.paths)
 		}
+	}
+}
+
+func (l *listener) take() {
+	c := l.tree.Take()
+	l.everything = l.everything || c.Everything
+	for _, p := range c.Paths {
+		l.paths[p] = true
 	}
 }
 

@@ -38,13 +38,14 @@ func (t *Tree) hear(e fsnotify.Event) {
 		t.hearOfRoot(e)
 		return
 	}
-	if e.Op&^(fsnotify.Write|fsnotify.Chmod) != 0 || t.flaws.has(name) {
-		t.grove.renew(name)
+	if e.Op&^(fsnotify.Write|fsnotify.Chmod) == 0 && !t.flaws.has(name) {
+		t.news.add(name)
+		return
 	}
+	t.grove.renew(name)
 	if e.Has(fsnotify.Create) && t.grove.crowded(folderOf(name)) {
 		t.replant()
 	}
-	t.news.add(name)
 }
 
 // hearOfRoot follows a root that was moved. The watcher drops what is moved, so changes between
@@ -68,6 +69,8 @@ func (t *Tree) replant() {
 	if !t.grove.planted() {
 		return
 	}
+	t.flaws.hold()
+	defer t.flaws.release()
 	t.grove.drop("")
 	t.grove.plantRoot()
 	t.news.addEverything()
