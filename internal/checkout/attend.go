@@ -58,7 +58,7 @@ func (c *Checkout) attend(ctx context.Context) {
 	defer close(c.attended)
 	a := &attendant{
 		Checkout: c, looking: stopped(), closing: stopped(), next: time.NewTimer(0),
-		late: time.NewTicker(displacedEvery),
+		late: time.NewTicker(c.span(displacedEvery)),
 	}
 	defer a.late.Stop()
 	defer a.unwatch()
@@ -97,7 +97,7 @@ func (a *attendant) turn(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-a.hints:
-		a.looking.Reset(settle)
+		a.looking.Reset(a.span(settle))
 	case <-a.looking.C:
 		a.follow(ctx)
 	case <-a.stirred:
@@ -121,7 +121,7 @@ func (a *attendant) sweep(ctx context.Context) {
 	if a.tree != nil && a.tree.Whole() {
 		pause = sweepWatched
 	}
-	a.next.Reset(max(pause, restShare*time.Since(began)))
+	a.next.Reset(a.span(max(pause, restShare*time.Since(began))))
 	if a.first() {
 		a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
 		a.takeInFirst(ctx)
@@ -132,7 +132,7 @@ func (a *attendant) sweep(ctx context.Context) {
 // takeInFirst takes in what changed while nobody looked. It waits until that is at rest, but not for
 // long: somebody waits for an answer.
 func (a *attendant) takeInFirst(ctx context.Context) {
-	for until := time.Now().Add(3 * quiet); time.Now().Before(until); {
+	for until := time.Now().Add(a.span(3 * quiet)); time.Now().Before(until); {
 		wait := a.dueIn()
 		if a.idle() || wait == 0 {
 			break
@@ -199,7 +199,7 @@ func (a *attendant) followOne(ctx context.Context, key string) error {
 			return a.examineNow(ctx, at)
 		}
 		if p == misnamed {
-			a.next.Reset(settle)
+			a.next.Reset(a.span(settle))
 		}
 	}
 	o, err := a.files.Look(ctx, key)
@@ -234,17 +234,22 @@ func (s *sweep) folder(ctx context.Context, prefix string) error {
 func (c *Checkout) dueIn() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outside.dueIn(time.Now())
+	return c.dueAt(time.Now())
 }
 
-// dueIn is how long the batch has to wait at a time; not at all if it is due.
-func (o *outside) dueIn(now time.Time) time.Duration {
-	wait := quiet - now.Sub(o.last)
-	if now.Sub(o.begun) >= patience && now.Sub(o.joined) >= quiet && !o.takesAway() {
+// dueAt is how long the batch has to wait at a time; not at all if it is due. The caller holds mu.
+func (c *Checkout) dueAt(now time.Time) time.Duration {
+	o, rest := &c.outside, c.span(quiet)
+	wait := rest - now.Sub(o.last)
+	if now.Sub(o.begun) >= c.span(patience) && now.Sub(o.joined) >= rest && !o.takesAway() {
 		return 0
 	}
-	return max(0, min(wait, quiet))
+	return max(0, min(wait, rest))
 }
+
+// span is how long a time of this package is here: tests hurry, and everything else waits for as long
+// as it says.
+func (c *Checkout) span(d time.Duration) time.Duration { return d / max(1, c.opt.hurry) }
 
 // takesAway reports whether the batch has a file that is gone.
 func (o *outside) takesAway() bool {
@@ -259,7 +264,7 @@ func (o *outside) takesAway() bool {
 // takeInDue takes the batch in, if it is due.
 func (a *attendant) takeInDue(ctx context.Context) {
 	a.mu.Lock()
-	fresh, wait := a.outside.fresh(), a.outside.dueIn(time.Now())
+	fresh, wait := a.outside.fresh(), a.dueAt(time.Now())
 	a.mu.Unlock()
 	switch {
 	case fresh == 0:
@@ -269,7 +274,7 @@ func (a *attendant) takeInDue(ctx context.Context) {
 		_, err := a.TakeIn(ctx, Taking{})
 		a.report(ctx, err)
 		if err != nil {
-			a.closing.Reset(quiet) // it is tried again
+			a.closing.Reset(a.span(quiet)) // it is tried again
 		}
 	}
 }

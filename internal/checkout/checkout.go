@@ -116,6 +116,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 		return nil, err
 	}
 	c.at = v.Known()
+	c.recall(ctx)
 	c.redo(ctx)
 	go c.keep()
 	return c, nil
@@ -131,6 +132,10 @@ type Options struct {
 	// Watch watches the folder. Nil: it is compared with the log from time to time.
 	Watch func(enter func(folder string) bool) (*watch.Tree, error)
 
+	// Memory keeps what files looked like from one process to the next, so that they need not all be
+	// read again. Nil: it is forgotten.
+	Memory blob.Bucket
+
 	// ReadOnly says that nothing can be written to the folder. Edits are taken in all the same; the
 	// vault must not be written to by anybody else.
 	ReadOnly bool
@@ -138,6 +143,8 @@ type Options struct {
 	// Progress is told, while more than 500 files are taken in at once, how many of them are. It is
 	// called by one goroutine at a time. Nil: nobody is told.
 	Progress func(done, total int)
+
+	hurry time.Duration // so many times faster everything is here; less than 2: not at all
 }
 
 // Applied notes a commit down.

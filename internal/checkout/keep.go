@@ -24,6 +24,7 @@ func (c *Checkout) keep() {
 		cancel()
 		<-c.attended
 		c.save(context.Background())
+		c.retain(context.Background())
 	}()
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -143,7 +143,7 @@ func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, erro
 	if o.Mark == "" || time.Since(o.Changed) < atRest {
 		delete(c.outside.seen, path)
 	} else {
-		c.outside.seen[path] = s
+		c.outside.seen[path], c.outside.learned = s, true
 	}
 	return s, nil
 }

@@ -23,6 +23,7 @@ type outside struct {
 	noticed             time.Time                // when one was noticed last, by the vault's clock
 	swept               *repo.Sweep              // what the last sweep found; nil: there was none in this process
 	news                bool                     // the control item does not say so yet
+	learned             bool                     // seen has what the last process did not know
 }
 
 // An edit is a file that somebody changed, and whose change is not in the log.

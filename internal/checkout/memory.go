@@ -1,0 +1,71 @@
+package checkout
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"rookery/internal/blob"
+	"rookery/internal/index"
+)
+
+// memoryKey is where it is kept, from one process to the next, what the files had when they looked as
+// they do. It may be lost, and what cannot be read of it is passed over: then the files are read.
+const memoryKey = "checkout/seen.json"
+
+// A memory is that, as it is kept.
+type memory struct {
+	Format int                 `json:"format"`
+	Seen   map[string]seenFile `json:"seen"` // by path
+}
+
+// memoryFormat is the version of memory, and of the marks in it.
+const memoryFormat = 1
+
+// A seenFile is a sight of a file that can be taken in.
+type seenFile struct {
+	Mark   string       `json:"mark"`
+	Digest index.Digest `json:"digest"`
+}
+
+// recall takes up what an earlier process had seen. The caller is alone.
+func (c *Checkout) recall(ctx context.Context) {
+	if c.opt.Memory == nil {
+		return
+	}
+	data, _, err := c.opt.Memory.Get(ctx, memoryKey, 0, -1)
+	var m memory
+	if err != nil || json.Unmarshal(data, &m) != nil || m.Format != memoryFormat {
+		return
+	}
+	for path, e := range m.Seen {
+		c.outside.seen[path] = sight{mark: e.Mark, digest: e.Digest}
+	}
+}
+
+// retain keeps what was seen for the next process, as far as the files are still the vault's.
+func (c *Checkout) retain(ctx context.Context) {
+	if c.opt.Memory == nil || c.first() {
+		return
+	}
+	m := memory{memoryFormat, map[string]seenFile{}}
+	c.mu.Lock()
+	nothing := c.ended || !c.outside.learned
+	for path, s := range c.outside.seen {
+		if f, ok := c.at.File(path); ok && f.Digest == s.digest && s.why == "" {
+			m.Seen[path] = seenFile{s.mark, s.digest}
+		}
+	}
+	c.mu.Unlock()
+	if nothing {
+		return
+	}
+	data, err := json.Marshal(m)
+	if err == nil {
+		_, err = c.opt.Memory.Put(ctx, memoryKey, data, blob.Always)
+	}
+	if err != nil {
+		c.log.WarnContext(ctx, "the next start has to read all files of the folder",
+			slog.String("vault", c.vault.Name), slog.Any("cause", err))
+	}
+}

@@ -1,0 +1,162 @@
+package checkout_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A writer changes texts by lines that nobody else writes, and keeps the ledger about them.
+type writer struct {
+	name   string
+	rand   *rand.Rand
+	ledger *ledger
+	shared bool // it also changes a line that all others change
+	n      int
+}
+
+// A ledger knows what became of every line that anybody wrote.
+type ledger struct {
+	mu    sync.Mutex
+	lines map[string]*told
+}
+
+// A told line was added to a note by somebody.
+type told struct {
+	note    string
+	added   bool // for sure
+	removed bool // by somebody who saw it, perhaps
+}
+
+func newLedger() *ledger { return &ledger{lines: map[string]*told{}} }
+
+// A draft is what a writer wants to do to a note.
+type draft struct {
+	note        string
+	text        string
+	adds, takes []string // lines
+}
+
+// begin notes that a draft may come to be.
+func (l *ledger) begin(d draft) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range d.takes {
+		if t := l.lines[line]; t != nil {
+			t.removed = true
+		}
+	}
+	for _, line := range d.adds {
+		l.lines[line] = &told{note: d.note}
+	}
+}
+
+// end notes that it did.
+func (l *ledger) end(d draft) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range d.adds {
+		l.lines[line].added = true
+	}
+}
+
+// words make that lines are not too much alike.
+var words = strings.Fields("amber birch cedar dune ember fern grove heath iris jade kelp lark moss north opal " +
+	"pine quartz reed sage thorn umber vale willow yarrow zephyr")
+
+// line is one that nobody has written yet.
+func (w *writer) line(kind string) string {
+	w.n++
+	text := fmt.Sprintf("%s %s-%d", kind, w.name, w.n)
+	for range 1 + w.rand.IntN(5) {
+		text += " " + words[w.rand.IntN(len(words))]
+	}
+	return text
+}
+
+const sharedLine = "shared "
+
+// draft changes a text: it says something new, and often takes back or changes something of its own.
+func (w *writer) draft(note, text string) draft {
+	d := draft{note: note}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	body := bodyAt(lines)
+	add := func(at int, line string) {
+		lines = slices.Insert(lines, at, line)
+		d.adds = append(d.adds, line)
+	}
+	mine := w.own(lines, body)
+	switch w.rand.IntN(6) {
+	case 0: // says something at the end
+		add(len(lines), w.line("-"))
+	case 1: // in between
+		add(min(len(lines), body+1+w.rand.IntN(len(lines)-body+1)), w.line("-"))
+	case 2: // changes what it said
+		if len(mine) > 0 {
+			at := mine[w.rand.IntN(len(mine))]
+			d.takes = append(d.takes, lines[at])
+			lines[at] = w.line("-")
+			d.adds = append(d.adds, lines[at])
+		}
+	case 3: // takes that back
+		if len(mine) > 0 {
+			at := mine[w.rand.IntN(len(mine))]
+			d.takes = append(d.takes, lines[at])
+			lines = slices.Delete(lines, at, at+1)
+		}
+		add(len(lines), w.line("-"))
+	case 4: // says it in the frontmatter
+		w.field(&d, lines, body, add)
+	case 5: // says it where others do
+		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, sharedLine) })
+		if w.shared && at >= 0 {
+			d.takes = append(d.takes, lines[at])
+			lines[at] = w.line(strings.TrimSpace(sharedLine))
+			d.adds = append(d.adds, lines[at])
+		}
+	}
+	if len(d.adds) == 0 {
+		add(len(lines), w.line("-"))
+	}
+	d.text = strings.Join(lines, "\n") + "\n"
+	return d
+}
+
+// field adds a key to the frontmatter, or changes one of its own.
+func (w *writer) field(d *draft, lines []string, body int, add func(int, string)) {
+	if body < 2 {
+		return
+	}
+	w.n++
+	for at, line := range lines[:body] {
+		if strings.HasPrefix(line, "by_"+w.name+"_") && w.rand.IntN(2) == 0 {
+			key, _, _ := strings.Cut(line, ":")
+			d.takes = append(d.takes, line)
+			lines[at] = fmt.Sprintf("%s: %d", key, w.n)
+			d.adds = append(d.adds, lines[at])
+			return
+		}
+	}
+	add(body-1, fmt.Sprintf("by_%s_%d: %d", w.name, w.n, w.n))
+}
+
+// own are the lines of the body that the writer wrote.
+func (w *writer) own(lines []string, body int) []int {
+	var mine []int
+	for at, line := range lines {
+		if at >= body && strings.HasPrefix(line, "- "+w.name+"-") {
+			mine = append(mine, at)
+		}
+	}
+	return mine
+}
+
+// bodyAt is where the frontmatter ends.
+func bodyAt(lines []string) int {
+	if len(lines) == 0 || lines[0] != "---" {
+		return 0
+	}
+	return 2 + slices.Index(lines[1:], "---")
+}
