@@ -52,7 +52,7 @@ func (g *grove) renew(name string) {
 // plantRoot watches the tree, and tells nothing. It may be that the root was lost just now.
 func (g *grove) plantRoot() {
 	g.plant("", false)
-	if !g.planted() {
+	if !g.planted() && !g.t.closing() {
 		g.t.flaws.spoil(reasonMoved)
 	}
 }

@@ -264,13 +264,17 @@ func TestOpenRefuses(t *testing.T) {
 func TestTooManyPathsAreEverything(t *testing.T) {
 	dir := t.TempDir()
 	l := listenWith(t, dir, watch.Rules{Paths: 10})
-	for i := range 11 {
-		write(t, "text", dir, fmt.Sprint(i, ".md"))
-	}
-	l.all()
+	n := 0
+	l.until("everything", func() bool { // more come than are taken at once, sooner or later
+		for range 20 {
+			write(t, "text", dir, fmt.Sprint(n, ".md"))
+			n++
+		}
+		return l.everything
+	})
 	l.forget()
 	write(t, "text", dir, "last.md")
-	l.named("last.md")
+	l.until("last.md", func() bool { return l.covered("last.md") })
 	require.True(t, l.tree.Whole(), "later changes are told")
 }
 
