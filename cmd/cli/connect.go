@@ -1,17 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"rookery/internal/auth"
 	"rookery/internal/clitool"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
@@ -20,42 +18,61 @@ import (
 )
 
 // A connector finds the tools that a command line means (CONTRACT §7).
-type connector struct{ env func(string) string }
+type connector struct{ app *clitool.App }
 
-// connect reaches a server if one is named; else the server that holds the local data directory, if
-// one does; else the directory itself, in process.
+// connect reaches a server if one is named; else the server that holds the local data directory, or the
+// folder, if one does; else opens that itself, in process.
 func (n connector) connect(
 	ctx context.Context, t clitool.Target,
 ) (tool.Invoker, io.Closer, error) {
-	if t.Folder != "" {
-		return nil, nil, notInPlace()
-	}
 	if t.Server != "" {
 		return client(t, t.Server), nil, nil
 	}
-	dir, err := n.dataDir(t.Data)
+	cfg, err := n.config(t)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := os.Stat(dir); t.Existing && err != nil {
-		return nil, nil, fault.New(fault.NotFound, "there is no data directory").Because(err)
+	if t.Existing {
+		if err := exists(cfg); err != nil {
+			return nil, nil, err
+		}
 	}
-	app, err := localapp.Open(ctx, localapp.Config{Data: dir})
+	app, err := localapp.Open(ctx, cfg)
 	var busy *localapp.InUse
 	if errors.As(err, &busy) && busy.Server != "" {
-		return client(t, busy.Server), nil, nil
+		return n.in(busy.Vault, client(t, busy.Server)), nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return inProcess{app, t}, app, nil
+	if !t.Existing {
+		err = n.catchUp(ctx, app)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, app.Close())
+	}
+	return n.in(app.Vault(), inProcess{app, t}), app, nil
 }
 
-// notInPlace is the fault of a --vault that is a folder.
-func notInPlace() error {
-	return fault.New(fault.InvalidParameter,
-		"--vault takes the name of a vault; a folder is brought in by an import").
-		Fix("rookery vault import DIR --vault NAME --create")
+// exists is a fault where there is nothing yet to connect to.
+func exists(cfg localapp.Config) error {
+	if cfg.Folder != "" {
+		return localapp.Served(cfg)
+	}
+	if _, err := os.Stat(cfg.Data); err != nil {
+		return fault.New(fault.NotFound, "there is no data directory").Because(err)
+	}
+	return nil
+}
+
+// catchUp waits until what somebody did in a folder is taken in, and tells a person what is new of it.
+func (n connector) catchUp(ctx context.Context, app *localapp.App) error {
+	for _, line := range app.Changes() {
+		if _, err := fmt.Fprintln(n.app.Err, line); err != nil {
+			return err
+		}
+	}
+	return app.CaughtUp(ctx)
 }
 
 func client(t clitool.Target, server string) tool.Invoker {
@@ -64,18 +81,26 @@ func client(t clitool.Target, server string) tool.Invoker {
 	}
 }
 
-// local is what a command line means that is about a data directory of this machine, and the directory.
-func (n connector) local(
-	app *clitool.App, c *cobra.Command,
-) (t clitool.Target, dir string, err error) {
-	if t, err = app.Target(c); err != nil {
-		return t, "", err
+// local is what a command line means that is about a data directory of this machine, or a folder.
+func (n connector) local(c *cobra.Command) (t clitool.Target, cfg localapp.Config, err error) {
+	if t, err = n.app.Target(c); err != nil {
+		return t, cfg, err
 	}
-	if t.Folder != "" {
-		return t, "", notInPlace()
+	cfg, err = n.config(t)
+	return t, cfg, err
+}
+
+// config is how the data directory, or the folder, is opened that is meant.
+func (n connector) config(t clitool.Target) (localapp.Config, error) {
+	if t.Folder == "" {
+		dir, err := n.dataDir(t.Data)
+		return localapp.Config{Data: dir}, err
 	}
-	dir, err = n.dataDir(t.Data)
-	return t, dir, err
+	states, err := n.home("XDG_STATE_HOME", ".local/state")
+	return localapp.Config{
+		Folder: t.Folder, State: filepath.Join(states, "rookery", "folders"),
+		Progress: n.app.Reading(),
+	}, err
 }
 
 // dataDir is the data directory that is meant.
@@ -83,29 +108,19 @@ func (n connector) dataDir(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	if home := n.env("XDG_DATA_HOME"); home != "" {
-		return filepath.Join(home, "rookery"), nil
+	dir, err := n.home("XDG_DATA_HOME", ".local/share")
+	return filepath.Join(dir, "rookery"), err
+}
+
+// home is a directory that an environment variable names, else one in the person's own.
+func (n connector) home(variable, otherwise string) (string, error) {
+	if dir := n.app.Env(variable); dir != "" {
+		return dir, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", fault.New(fault.InvalidParameter, "there is no home directory to keep data in").
-			Fix("--data DIR").Because(err)
+			Fix("name a place: %s=DIR", variable).Because(err)
 	}
-	return filepath.Join(home, ".local", "share", "rookery"), nil
-}
-
-// inProcess calls the catalogue of an open data directory as the local principal.
-type inProcess struct {
-	app    *localapp.App
-	target clitool.Target
-}
-
-func (p inProcess) Invoke(
-	ctx context.Context, name string, args json.RawMessage,
-) (json.RawMessage, error) {
-	c := auth.LocalCaller()
-	c.Agent = cmp.Or(p.target.Agent, c.Agent)
-	c.Session = cmp.Or(p.target.Session, c.Session)
-	c.ReadOnly = p.target.ReadOnly
-	return p.app.Catalogue.Invoke(auth.WithCaller(ctx, c), name, args)
+	return filepath.Join(home, filepath.FromSlash(otherwise)), nil
 }

@@ -17,28 +17,28 @@ import (
 // A doctor is the command that looks a data directory over.
 type doctor struct {
 	app  *clitool.App
-	env  func(string) string
 	full bool
 }
 
 func (d *doctor) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the local data directory, and say what to do",
-		Long: "Check the local data directory, and say what to do: its disk, its database, and each " +
-			"vault's log,\npayloads, cursors, files and notes. Nothing is changed. While a server holds " +
-			"the directory,\nwhat only the server can see is asked of it.\n\nThe exit code is 0 unless " +
-			"something is broken; a warning is not.",
-		Example: "rookery doctor --data ./data\nrookery doctor --data ./data --full --json",
-		Args:    cobra.NoArgs,
-		RunE:    d.run,
+		Short: "Check the local data directory or a folder, and say what to do",
+		Long: "Check the local data directory, or with --vault DIR a folder that is served, and say what " +
+			"to do:\nits disk, its database, and each vault's log, payloads, cursors, files and notes. " +
+			"Nothing is\nchanged. While a server holds it, what only the server can see is asked of it." +
+			"\n\nThe exit code is 0 unless something is broken; a warning is not.",
+		Example: "rookery doctor --data ./data\nrookery doctor --data ./data --full --json\n" +
+			"rookery doctor --vault ./notes",
+		Args: cobra.NoArgs,
+		RunE: d.run,
 	}
 	c.Flags().BoolVar(&d.full, "full", false, "compare everything that is stored with its digest")
 	return c
 }
 
 func (d *doctor) run(c *cobra.Command, _ []string) error {
-	target, dir, err := connector{d.env}.local(d.app, c)
+	target, at, err := connector{d.app}.local(c)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 			Fix("run it where the server runs: rookery doctor --data DIR")
 	}
 	found := localapp.Examine(c.Context(), localapp.Examination{
-		Data: dir, Vault: target.Vault, Full: d.full,
+		Data: at.Data, Folder: at.Folder, State: at.State, Vault: target.Vault, Full: d.full,
 	})
 	return d.app.Finish(c, clitool.Outcome{
 		Data:  map[string]any{"checks": found},

@@ -30,10 +30,10 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 		Tools: localapp.Tools(nil), In: in, Out: out, Err: errs, Env: env,
 		Terminal: isTerminal(out), Progress: isTerminal(errs), Width: width(out),
 	}
-	a.Connect = connector{env}.connect
-	s := &server{app: a, in: in, out: out, errs: errs, env: env}
-	d := &doctor{app: a, env: env}
-	r := &rebuilder{app: a, env: env}
+	a.Connect = connector{a}.connect
+	s := &server{app: a}
+	d := &doctor{app: a}
+	r := &rebuilder{app: a}
 	a.Extra = append(a.Extra, s.command(), d.command(), r.command(), versionCommand())
 	return a
 }

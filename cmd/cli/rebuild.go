@@ -12,10 +12,7 @@ import (
 )
 
 // A rebuilder is the command that makes vaults anew whose database is lost.
-type rebuilder struct {
-	app *clitool.App
-	env func(string) string
-}
+type rebuilder struct{ app *clitool.App }
 
 func (r *rebuilder) command() *cobra.Command {
 	return &cobra.Command{
@@ -24,19 +21,20 @@ func (r *rebuilder) command() *cobra.Command {
 		Long: "Make vaults anew from their files, when the database is lost: each from the segments of " +
 			"its log,\nwith its whole history, and then from what its folder has beside them; where there " +
 			"are no\nsegments, a new vault from the notes, with the ids and times that the audit log " +
-			"tells.\nVaults that the database has are left alone, and so is every note.",
-		Example: "rookery rebuild --data ./data",
+			"tells.\nVaults that the database has are left alone, and so is every note.\n\n" +
+			"With --vault DIR it is the vault of a folder that is served.",
+		Example: "rookery rebuild --data ./data\nrookery rebuild --vault ./notes",
 		Args:    cobra.NoArgs,
 		RunE:    r.run,
 	}
 }
 
 func (r *rebuilder) run(c *cobra.Command, _ []string) error {
-	_, dir, err := connector{r.env}.local(r.app, c)
+	_, cfg, err := connector{r.app}.local(c)
 	if err != nil {
 		return err
 	}
-	made, err := localapp.Rebuild(c.Context(), localapp.Config{Data: dir})
+	made, err := localapp.Rebuild(c.Context(), cfg)
 	if err != nil {
 		return err
 	}

@@ -4,23 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"rookery/internal/clitool"
+	"rookery/internal/fault"
 	"rookery/internal/localapp"
 )
 
-// A server is the command that serves a data directory.
+// A server is the command that serves a data directory, or a folder.
 type server struct {
-	app       *clitool.App
-	in        io.Reader
-	out, errs io.Writer
-	env       func(string) string
+	app *clitool.App
 
 	listen string
 	port   int
@@ -32,13 +30,16 @@ type server struct {
 func (s *server) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the local data directory over HTTP and MCP",
+		Short: "Serve the local data directory or a folder over HTTP and MCP",
 		Long: "Serve the local data directory over HTTP and MCP, on loopback: nobody is asked who " +
-			"they are.\nWith --mcp, speak MCP over stdin and stdout instead, unless an address is " +
-			"given as well.",
-		Example: "rookery serve --data ./data\nrookery serve --data ./data --mcp",
-		Args:    cobra.NoArgs,
-		RunE:    s.run,
+			"they are.\nWith --vault DIR, serve a folder of notes where it is: it is the only vault, and " +
+			"what is edited\nthere with any other program is taken in. Its history is kept elsewhere, in " +
+			"the user's state\ndirectory.\n\nWith --mcp, speak MCP over stdin and stdout instead, unless " +
+			"an address is given as well.",
+		Example: "rookery serve --data ./data\nrookery serve --data ./data --mcp\n" +
+			"rookery serve --vault ./notes",
+		Args: cobra.NoArgs,
+		RunE: s.run,
 	}
 	flags := c.Flags()
 	flags.StringVar(&s.listen, "listen", "", "address to listen on (default "+
@@ -53,14 +54,11 @@ func (s *server) command() *cobra.Command {
 }
 
 func (s *server) run(c *cobra.Command, _ []string) error {
-	target, dir, err := connector{s.env}.local(s.app, c)
+	cfg, err := s.config(c)
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewJSONHandler(s.errs, nil))
-	app, err := localapp.Open(c.Context(), localapp.Config{
-		Data: dir, Log: log, ReadOnly: target.ReadOnly, CacheBytes: int64(s.cache),
-	})
+	app, err := localapp.Open(c.Context(), cfg)
 	if err != nil {
 		return err
 	}
@@ -71,9 +69,29 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 		}
 	}
 	if s.mcp && s.listen == "" && s.port == 0 {
-		return app.ServeStdio(c.Context(), s.in, s.out, version())
+		return app.ServeStdio(c.Context(), s.app.In, s.app.Out, version())
 	}
 	return s.http(c.Context(), app)
+}
+
+// config is what is to be served, and how.
+func (s *server) config(c *cobra.Command) (localapp.Config, error) {
+	target, cfg, err := connector{s.app}.local(c)
+	switch {
+	case err != nil:
+		return cfg, err
+	case target.Vault != "" && c.Root().PersistentFlags().Changed("vault"):
+		return cfg, fault.New(fault.InvalidParameter, "to serve takes a folder in --vault, and %q is a "+
+			"name; every vault of a data directory is served", target.Vault).
+			Fix("serve a folder: rookery serve --vault ./%s", target.Vault).
+			Fix("or leave --vault out")
+	case cfg.Folder != "" && s.demo:
+		return cfg, fault.New(fault.InvalidParameter, "--demo makes a vault in a data directory, and a "+
+			"folder is served").Fix("leave --demo out")
+	}
+	cfg.Log = slog.New(slog.NewJSONHandler(s.app.Err, nil))
+	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly, int64(s.cache)
+	return cfg, nil
 }
 
 func (s *server) http(ctx context.Context, app *localapp.App) error {
@@ -85,26 +103,30 @@ func (s *server) http(ctx context.Context, app *localapp.App) error {
 	if err != nil {
 		return err
 	}
-	if err := s.greet(l); err != nil {
+	if err := s.greet(app, l); err != nil {
 		return err
 	}
 	return app.Serve(ctx, l, version())
 }
 
-// greet says what to try next.
-func (s *server) greet(l net.Listener) error {
+// greet says what is served, and what to try next.
+func (s *server) greet(app *localapp.App, l net.Listener) error {
 	url := "http://" + l.Addr().String()
-	vault := "VAULT"
+	vault := cmp.Or(app.Vault(), "VAULT")
 	if s.demo {
 		vault = "demo"
 	}
-	_, err := fmt.Fprintf(s.out, `Rookery serves at %[1]s
+	news := ""
+	if lines := app.News(); len(lines) > 0 {
+		news = strings.Join(lines, "\n") + "\n\n"
+	}
+	_, err := fmt.Fprintf(s.app.Out, `Rookery serves at %[1]s
 
-  curl -s %[1]s/v1/vaults/%[2]s/objects
+%[4]s  curl -s %[1]s/v1/vaults/%[2]s/objects
   %[3]s --server %[1]s --vault %[2]s object list
   MCP endpoint: %[1]s/mcp     documentation: %[1]s/docs
 
 Stop with Ctrl-C.
-`, url, vault, os.Args[0])
+`, url, vault, os.Args[0], news)
 	return err
 }

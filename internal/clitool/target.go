@@ -77,6 +77,9 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 	}
 	if v := a.global(c, "vault"); strings.ContainsAny(v, `/\.`) {
 		t.Folder = v
+		if err := a.onePlace(c, &t); err != nil {
+			return Target{}, err
+		}
 	} else {
 		t.Vault = v
 	}
@@ -88,6 +91,26 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 		t.ReadOnly = readonly
 	}
 	return t, t.check()
+}
+
+// onePlace takes care that a folder is the only place that is meant: what stands on the line beats what
+// the environment says.
+func (a *App) onePlace(c *cobra.Command, t *Target) error {
+	onLine := given(c, "vault") != ""
+	for name, other := range map[string]*string{"server": &t.Server, "data": &t.Data} {
+		switch otherOnLine := given(c, name) != ""; {
+		case *other == "":
+		case onLine && !otherOnLine:
+			*other = ""
+		case otherOnLine && !onLine:
+			t.Folder = ""
+		default:
+			return fault.New(fault.InvalidParameter, "--%s says where the vault is, and so does the folder "+
+				"in --vault", name).
+				Fix("leave --%s out, or give the name of a vault there: --vault NAME", name)
+		}
+	}
+	return nil
 }
 
 // maxName is how many characters the name of an agent or a session has at most (CONTRACT §3).

@@ -20,9 +20,10 @@ type Address struct {
 	PID int    `json:"pid"`
 }
 
-// InUse says that another process holds the data directory.
+// InUse says that another process holds the data directory, or the folder.
 type InUse struct {
 	Server string // the URL of its server; empty if it is none, or has not begun to listen
+	Vault  string // the name of the folder's vault; empty for a data directory
 }
 
 // Error says what to do.
@@ -30,22 +31,35 @@ func (e *InUse) Error() string { return e.Fault().Message }
 
 // Fault is UNAVAILABLE, with what to do.
 func (e *InUse) Fault() *fault.Fault {
+	what, verb, option := "the data directory", "serve the directory", dataOption
+	if e.Vault != "" {
+		what, verb, option = "the folder", "serve the folder", folderOption
+	}
 	if e.Server != "" {
-		return fault.New(fault.Unavailable, "the data directory is served at %s", e.Server).
+		return fault.New(fault.Unavailable, "%s is served at %s", what, e.Server).
 			Fix("use that server: --server %s", e.Server)
 	}
-	return fault.New(fault.Unavailable, "another process is using the data directory").
-		Fix("wait until it has ended, or serve the directory: rookery serve --data DIR")
+	return fault.New(fault.Unavailable, "another process is using %s", what).
+		Fix("wait until it has ended, or %s: rookery serve %s", verb, option)
 }
 
-// inUse is the error for a directory that another process holds.
-func inUse(dir string) error {
-	data, err := os.ReadFile(filepath.Join(dir, addressFile))
-	var at Address
-	if err != nil || json.Unmarshal(data, &at) != nil {
-		return &InUse{}
+// inUse is the error for a place that another process holds.
+func (p place) inUse() error {
+	at, err := readAddress(p.dir)
+	if err != nil {
+		at = Address{}
 	}
-	return &InUse{Server: at.URL}
+	return &InUse{Server: at.URL, Vault: p.vault}
+}
+
+// readAddress reads where the server of a directory listens.
+func readAddress(dir string) (Address, error) {
+	var at Address
+	data, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err == nil {
+		err = json.Unmarshal(data, &at)
+	}
+	return at, err
 }
 
 // announce leaves the address for other processes. The function takes it away.

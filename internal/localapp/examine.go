@@ -2,7 +2,6 @@ package localapp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,33 +13,39 @@ import (
 	"rookery/internal/bolttable"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
+	"rookery/internal/folder"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/team"
 )
 
-// An Examination says what of a data directory is to be examined. Only Data is required.
+// An Examination says what is to be examined. Data is required, or Folder and State.
 type Examination struct {
-	Data  string
-	Vault string // only this vault; empty: all
-	Full  bool   // every payload is compared with its digest
-	Now   func() time.Time
+	Data   string // a data directory
+	Folder string // a folder that is served in place
+	State  string // where the databases of such folders lie
+	Vault  string // only this vault; empty: all
+	Full   bool   // every payload is compared with its digest
+	Now    func() time.Time
 }
 
 // An examination is one that is being made.
 type examination struct {
 	Examination
-	found []repo.Finding
+	place
+	folder *folder.Folder // nil: a data directory is examined
+	found  []repo.Finding
 }
 
-// Examine looks a data directory over and says what it found, and what to do. It changes nothing there.
-// While a server holds the directory, what cannot be seen from beside it is asked of the server.
+// Examine looks a data directory over, or a folder that is served, and says what it found, and what to
+// do. It changes nothing there. While a server holds it, what cannot be seen from beside it is asked of
+// the server.
 func Examine(ctx context.Context, how Examination) []repo.Finding {
 	if how.Now == nil {
 		how.Now = time.Now
 	}
-	e := &examination{Examination: how}
-	if e.directory() {
+	e := &examination{Examination: how, place: dataPlace(how.Data)}
+	if e.enter() && e.directory() {
 		e.space()
 		e.leftovers(ctx)
 		e.database(ctx)
@@ -50,16 +55,56 @@ func Examine(ctx context.Context, how Examination) []repo.Finding {
 
 func (e *examination) add(all ...repo.Finding) { e.found = append(e.found, all...) }
 
+// enter finds the state of the folder, if one is to be examined. It reports whether there is something
+// to look at.
+func (e *examination) enter() bool {
+	const check = "folder"
+	if e.Folder == "" {
+		if folder.IsState(e.Data) {
+			e.add(repo.Failure("directory", isState(), "rookery doctor "+folderOption))
+			return false
+		}
+		return true
+	}
+	f, err := folder.Find(e.Folder, e.State)
+	if err != nil {
+		e.add(repo.Failure(check, err, ""))
+		return false
+	}
+	e.folder, e.place = f, folderPlace(f.State, f.Vault)
+	e.add(e.origin())
+	return f.State != ""
+}
+
+// origin says what the folder is.
+func (e *examination) origin() repo.Finding {
+	const check = "folder"
+	f := e.folder
+	begins := "rookery serve " + folderOption + " begins one"
+	switch {
+	case f.Origin == folder.Copied:
+		return repo.Warning(check, fmt.Sprintf("it is a copy of %s, and has no history of its own yet",
+			f.From), begins)
+	case f.State == "":
+		return repo.Warning(check, "nothing is kept of it on this machine: it was not served yet", begins)
+	case f.Origin == folder.Moved:
+		return repo.Warning(check, fmt.Sprintf("it was moved here from %s since it was served", f.From),
+			"nothing: it is the same vault; to serve it anew takes note of its place")
+	}
+	return repo.Good(check, fmt.Sprintf("it is the vault %s; its history is kept in %s", f.Vault,
+		f.State))
+}
+
 // directory looks at the directory itself. It reports whether there is one that can be read.
 func (e *examination) directory() bool {
 	const check = "directory"
-	info, err := os.Stat(e.Data)
+	info, err := os.Stat(e.dir)
 	if err == nil && !info.IsDir() {
 		err = fs.ErrNotExist
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.add(repo.Failure(check, fault.New(fault.NotFound, "there is no data directory %s", e.Data),
+		e.add(repo.Failure(check, fault.New(fault.NotFound, "there is no data directory %s", e.dir),
 			"name the right one with --data DIR; rookery serve --data DIR makes a new one"))
 		return false
 	case err != nil:
@@ -69,12 +114,12 @@ func (e *examination) directory() bool {
 	switch mode := info.Mode().Perm(); {
 	case mode&0o700 != 0o700:
 		e.add(repo.Failure(check, fault.New(fault.FileError,
-			"its owner may not read, write and enter it (%#o)", mode), "chmod 700 "+e.Data))
+			"its owner may not read, write and enter it (%#o)", mode), "chmod 700 "+e.dir))
 	case mode&0o077 != 0:
 		e.add(repo.Warning(check, fmt.Sprintf("others on this machine may look into it (%#o)", mode),
-			"chmod 700 "+e.Data))
+			"chmod 700 "+e.dir))
 	default:
-		e.add(repo.Good(check, e.Data))
+		e.add(repo.Good(check, e.dir))
 	}
 	return true
 }
@@ -88,10 +133,25 @@ const (
 	makeSomeRoom = "free some space on the disk: a write that finds none is refused"
 )
 
-// space looks at what the disk has left.
+// space looks at what the disk has left; where the folder is on another one, at that too.
 func (e *examination) space() {
+	e.spaceOf(e.dir)
+	if e.folder != nil && !sameDisk(e.dir, e.folder.Path) {
+		e.spaceOf(e.folder.Path)
+	}
+}
+
+// sameDisk reports whether two directories have the same room left.
+func sameDisk(a, b string) bool {
+	freeA, totalA, errA := fileblob.Space(a)
+	freeB, totalB, errB := fileblob.Space(b)
+	return errA == nil && errB == nil && totalA == totalB && freeA/littleSpace == freeB/littleSpace
+}
+
+// spaceOf looks at what the disk of a directory has left.
+func (e *examination) spaceOf(dir string) {
 	const check = "space"
-	free, total, err := fileblob.Space(e.Data)
+	free, total, err := fileblob.Space(dir)
 	message := fmt.Sprintf("%d MiB of %d MiB are free", free>>20, total>>20)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
@@ -107,10 +167,20 @@ func (e *examination) space() {
 	}
 }
 
+// files opens, to be looked at, the folder that people see.
+func (e *examination) files() (*fileblob.Bucket, error) {
+	if e.folder == nil {
+		return fileblob.Look(e.dir)
+	}
+	return fileblob.OpenWith(e.folder.Path, fileblob.Options{
+		Work: filepath.Join(e.dir, workDir), ReadOnly: true,
+	})
+}
+
 // leftovers looks for what a killed process left.
 func (e *examination) leftovers(ctx context.Context) {
 	const check = "leftovers"
-	files, err := fileblob.Look(e.Data)
+	files, err := e.files()
 	if err != nil {
 		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
@@ -121,9 +191,13 @@ func (e *examination) leftovers(ctx context.Context) {
 		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
 	}
+	where, fix := ".rookery/displaced", "bring in what is worth it"
+	if e.folder != nil {
+		where, fix = workDir+"/displaced in the directory", "the next start takes it in"
+	}
 	for _, key := range displaced {
 		e.add(repo.Warning(check, "somebody's text of "+key+" was displaced, and is kept",
-			"look for it in .rookery/displaced, and bring in what is worth it"))
+			"look for it in "+where+"; "+fix))
 	}
 	if len(displaced) == 0 {
 		message := "none"
@@ -137,11 +211,11 @@ func (e *examination) leftovers(ctx context.Context) {
 // database looks at the database and at what it holds; if another process has it, through that.
 func (e *examination) database(ctx context.Context) {
 	const check = "database"
-	if err := checkLoss(e.Data); err != nil {
+	if err := e.checkLoss(); err != nil {
 		e.add(repo.Failure(check, err, ""))
 		return
 	}
-	db, err := bolttable.Look(filepath.Join(e.Data, database),
+	db, err := bolttable.Look(filepath.Join(e.dir, database),
 		bolttable.Options{Now: e.Now, LockTimeout: lockPatience})
 	switch {
 	case errors.Is(err, bolttable.ErrLocked):
@@ -150,14 +224,14 @@ func (e *examination) database(ctx context.Context) {
 	case errors.Is(err, fs.ErrNotExist):
 		err = fault.New(fault.NotFound, "there is no %s in the directory", database)
 		e.add(repo.Failure(check, err,
-			"name the right directory with --data DIR; rookery serve --data DIR begins a new database"))
+			"name the right directory with "+e.option+"; rookery serve "+e.option+" begins a new database"))
 		return
 	case errors.Is(err, bolttable.ErrFormat):
 		e.add(repo.Failure(check, fault.New(fault.IndexIncompatible, "%v", err),
 			"run the release that wrote it, or a newer one"))
 		return
 	case errors.Is(err, bolttable.ErrDamaged):
-		e.add(repo.Failure(check, fault.New(fault.IndexError, "%v", err), restore))
+		e.add(repo.Failure(check, fault.New(fault.IndexError, "%v", err), e.restore()))
 		return
 	case err != nil:
 		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
@@ -171,15 +245,17 @@ func (e *examination) database(ctx context.Context) {
 }
 
 // restore is what to do about a database that is damaged.
-const restore = "stop every process that uses the data directory, and keep a copy of it as it is; then " +
-	"restore all of it from one backup, or move " + database + " away and make the vaults anew from their " +
-	"files: rookery rebuild --data DIR"
+func (p place) restore() string {
+	return "stop every process that uses the data directory, and keep a copy of it as it is; then " +
+		"restore all of it from one backup, or move " + database + " away and make the vaults anew from " +
+		"their files: rookery rebuild " + p.option
+}
 
 // sound checks the pages of the database. It reports whether what is in it can be read.
 func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 	const check = "database"
 	for damage := range db.Check(ctx) {
-		e.add(repo.Failure(check, fault.New(fault.IndexError, "it is damaged: %v", damage), restore))
+		e.add(repo.Failure(check, fault.New(fault.IndexError, "it is damaged: %v", damage), e.restore()))
 		return false
 	}
 	e.add(repo.Good(check, "every page is in its place"))
@@ -188,17 +264,34 @@ func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 
 // vaults looks at the tenants and their vaults.
 func (e *examination) vaults(ctx context.Context, db table.Table) {
-	files, err := fileblob.Look(e.Data)
+	const check = "tenants"
+	o := team.Options{
+		Table: db, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: e.Now,
+		Folders: true,
+	}
+	data, err := fileblob.Look(e.dir)
 	if err != nil {
-		e.add(repo.Failure("tenants", fault.New(fault.FileError, "%v", err), ""))
+		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
 	}
-	defer files.Close()
+	defer data.Close()
+	o.Bucket = data
+	if e.folder != nil {
+		files, err := e.files()
+		if err != nil {
+			e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+			return
+		}
+		defer files.Close()
+		o.Served = &team.Served{Vault: e.folder.Vault, Files: files, ReadOnly: true}
+	}
+	e.tenants(ctx, o)
+}
+
+// tenants looks at the tenants of a deployment.
+func (e *examination) tenants(ctx context.Context, o team.Options) {
 	seen := false
-	for found := range team.Examine(ctx, team.Options{
-		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20),
-		Log: slog.New(slog.DiscardHandler), Now: e.Now, Folders: true,
-	}, team.Examination{Vault: e.Vault, Full: e.Full}) {
+	for found := range team.Examine(ctx, o, team.Examination{Vault: e.Vault, Full: e.Full}) {
 		seen = seen || found.Vault != ""
 		e.add(found)
 	}
@@ -217,7 +310,7 @@ const (
 // held looks at a directory that another process holds.
 func (e *examination) held(ctx context.Context) {
 	const check = "lock"
-	at, err := readAddress(e.Data)
+	at, err := readAddress(e.dir)
 	if err != nil || at.URL == "" {
 		e.add(repo.Warning(check, "another process holds the directory, and is no server: a command that "+
 			"is running, or MCP over stdio", "wait until it has ended, and look again"))
@@ -235,14 +328,4 @@ func (e *examination) held(ctx context.Context) {
 	e.add(repo.Skipped("database", "its server holds it",
 		"stop the server to check pages, payloads and cursors"))
 	s.examine(ctx)
-}
-
-// readAddress reads where the server of a directory listens.
-func readAddress(dir string) (Address, error) {
-	var at Address
-	data, err := os.ReadFile(filepath.Join(dir, addressFile))
-	if err == nil {
-		err = json.Unmarshal(data, &at)
-	}
-	return at, err
 }

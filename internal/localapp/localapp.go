@@ -1,5 +1,5 @@
-// Package localapp is the composition root of one process that holds a data directory: the embedded
-// engine, the catalogue over it, and the server on loopback.
+// Package localapp is the composition root of one process that holds a data directory, or serves a
+// person's folder in place: the embedded engine, the catalogue over it, and the server on loopback.
 package localapp
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"rookery/internal/access"
@@ -17,6 +18,7 @@ import (
 	"rookery/internal/bolttable"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
+	"rookery/internal/folder"
 	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
@@ -24,13 +26,19 @@ import (
 	teamtools "rookery/internal/tools/team"
 )
 
-// Config says where the data is. Only Data is required.
+// Config says where the data is. Data is required, or Folder and State.
 type Config struct {
 	Data       string       // the data directory; it is made where there is none
+	Folder     string       // a folder that is served in place: it is the only vault
+	State      string       // where the databases of such folders lie
 	CacheBytes int64        // held of texts and of past states, half each; 0: 128 MiB
 	Log        *slog.Logger // nil: nothing is logged
 	Now        func() time.Time
 	ReadOnly   bool // every mutation is refused
+
+	// Progress is told how many files of the folder are taken in, while that takes long. It is called
+	// by one goroutine at a time. Nil: nobody is told.
+	Progress func(done, total int)
 
 	rebuilds bool // the vaults that lie in the folder are about to be made anew
 }
@@ -44,18 +52,23 @@ const database = "rookery.db"
 // lockPatience is how long to wait for another process to let the data directory go (DESIGN §5).
 const lockPatience = 100 * time.Millisecond
 
-// An App is an open data directory.
+// An App is an open data directory, or a folder that is served.
 type App struct {
 	Catalogue *tool.Catalogue
 
-	dir    string
+	place
 	log    *slog.Logger
 	table  *bolttable.Table
 	bucket *fileblob.Bucket
+	folder *folder.Folder   // nil: a data directory is open
+	files  *fileblob.Bucket // of the folder
 	teams  *team.Teams
+
+	background sync.WaitGroup
 }
 
-// Open opens a data directory. While another process has it the error is an *InUse.
+// Open opens a data directory, or a folder to serve it. While another process has it the error is an
+// *InUse.
 func Open(ctx context.Context, cfg Config) (*App, error) {
 	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, DefaultCacheBytes)
 	if cfg.Now == nil {
@@ -64,46 +77,53 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := fileblob.Make(cfg.Data); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+	a := &App{log: cfg.Log}
+	err := a.enter(cfg)
+	if err == nil {
+		err = a.openTable(cfg)
 	}
-	if !cfg.rebuilds {
-		if err := checkLoss(cfg.Data); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = a.compose(ctx, cfg)
 	}
-	table, err := openTable(cfg)
 	if err != nil {
-		return nil, err
-	}
-	a := &App{dir: cfg.Data, log: cfg.Log, table: table}
-	if err := a.compose(ctx, cfg); err != nil {
 		_ = a.Close() // the first error is the one to tell
 		return nil, err
 	}
 	return a, nil
 }
 
-// openTable opens the database of a data directory.
-func openTable(cfg Config) (*bolttable.Table, error) {
-	db, err := bolttable.Open(filepath.Join(cfg.Data, database),
+// openTable opens the database.
+func (a *App) openTable(cfg Config) error {
+	if !cfg.rebuilds {
+		if err := a.checkLoss(); err != nil {
+			return err
+		}
+	}
+	db, err := bolttable.Open(filepath.Join(a.dir, database),
 		bolttable.Options{Now: cfg.Now, LockTimeout: lockPatience})
+	if err != nil {
+		return a.unopened(err)
+	}
+	a.table = db
+	return nil
+}
+
+// unopened is the error for a database that cannot be opened.
+func (p place) unopened(err error) error {
 	var system *fs.PathError
 	switch {
 	case errors.Is(err, bolttable.ErrLocked):
-		return nil, inUse(cfg.Data)
+		return p.inUse()
 	case errors.Is(err, bolttable.ErrDamaged):
-		return nil, fault.New(fault.IndexError, "%v", err).Fix(restore)
+		return fault.New(fault.IndexError, "%v", err).Fix("%s", p.restore())
 	case errors.Is(err, bolttable.ErrFormat):
-		return nil, fault.New(fault.IndexIncompatible, "%v", err).
+		return fault.New(fault.IndexIncompatible, "%v", err).
 			Fix("run the release that wrote it, or a newer one")
 	case errors.As(err, &system):
-		return nil, fault.New(fault.FileError, "%s cannot be opened: %v", database, system.Err).
-			Fix("rookery doctor --data DIR").Because(err)
-	case err != nil:
-		return nil, fmt.Errorf("open the database: %w", err)
+		return fault.New(fault.FileError, "%s cannot be opened: %v", database, system.Err).
+			Fix("rookery doctor %s", p.option).Because(err)
 	}
-	return db, nil
+	return fmt.Errorf("open the database: %w", err)
 }
 
 // compose puts the parts together.
@@ -112,26 +132,44 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		return err
 	}
 	var err error
-	if a.bucket, err = fileblob.Open(cfg.Data); err != nil {
-		return fmt.Errorf("open the folder: %w", err)
+	if a.bucket, err = fileblob.Open(a.dir); err != nil {
+		return fmt.Errorf("open the data directory: %w", err)
 	}
-	a.teams = team.NewTeams(team.Options{
+	o := team.Options{
 		Table: a.table, Bucket: a.bucket,
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 		Compact: a.table.Compact,
+	}
+	if err := a.serveFolder(&o, cfg); err != nil {
+		return err
+	}
+	a.teams = team.NewTeams(o)
+	if err := a.makeTeam(ctx, cfg); err != nil {
+		return err
+	}
+	a.Catalogue, err = tool.NewCatalogue(Tools(a.teams), tool.Options{
+		Now: cfg.Now, Log: cfg.Log,
+		Interceptors: []tool.Interceptor{
+			unwritable(a.folder), readOnly(cfg.ReadOnly), access.Check(a.vaults),
+		},
 	})
+	return err
+}
+
+// makeTeam makes the tenant where there is none, and the vault of the folder that is served.
+func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 	if err := a.teams.Make(ctx, auth.Local); err != nil {
 		return err
 	}
 	if _, err := a.teams.Team(ctx, auth.Local); err != nil {
 		return err
 	}
-	a.Catalogue, err = tool.NewCatalogue(Tools(a.teams), tool.Options{
-		Now: cfg.Now, Log: cfg.Log,
-		Interceptors: []tool.Interceptor{readOnly(cfg.ReadOnly), access.Check(a.vaults)},
-	})
-	return err
+	if a.folder == nil || cfg.rebuilds {
+		return nil
+	}
+	a.logFolder(ctx)
+	return a.makeVault(ctx)
 }
 
 // Tools are all tools of the product, over these tenants. Nil will do to read what they are.
@@ -176,14 +214,23 @@ func (a *App) Ready(ctx context.Context) error {
 	return err
 }
 
-// Close makes everything durable and lets the data directory go.
+// Close makes everything durable and lets the data directory, or the folder, go.
 func (a *App) Close() error {
-	var err error
+	a.background.Wait()
 	if a.teams != nil {
 		a.teams.Close()
 	}
-	if a.bucket != nil {
-		err = a.bucket.Close()
+	var errs []error
+	for _, files := range []*fileblob.Bucket{a.files, a.bucket} {
+		if files != nil {
+			errs = append(errs, files.Close())
+		}
 	}
-	return errors.Join(err, a.table.Close())
+	if a.table != nil {
+		errs = append(errs, a.table.Close())
+	}
+	if a.folder != nil {
+		errs = append(errs, a.folder.Close())
+	}
+	return errors.Join(errs...)
 }

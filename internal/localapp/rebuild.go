@@ -15,7 +15,8 @@ import (
 )
 
 // Rebuild makes the vaults anew that lie in the folder of a data directory and not in its database: all
-// of them, if that is lost. Where there is nothing to rebuild it answers none.
+// of them, if that is lost. Of a folder that is served it makes the vault anew from the segments in its
+// state. Where there is nothing to rebuild it answers none.
 func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 	cfg.rebuilds = true
 	a, err := Open(ctx, cfg)
@@ -36,14 +37,14 @@ func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 	})
 }
 
-// checkLoss is a fault if a data directory has vaults in its folder, and no database, or an empty file
-// in its place: to begin one beside them would hide them.
-func checkLoss(dir string) error {
-	file, err := os.Stat(filepath.Join(dir, database))
+// checkLoss is a fault if a place has vaults, and no database, or an empty file where that should be: to
+// begin one beside them would hide them.
+func (p place) checkLoss() error {
+	file, err := os.Stat(filepath.Join(p.dir, database))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() > 0 {
 		return nil
 	}
-	vaults := filepath.Join(dir, "tenants", auth.Local, "vaults")
+	vaults := filepath.Join(p.dir, "tenants", auth.Local, "vaults")
 	names, err := os.ReadDir(vaults)
 	if err != nil {
 		return nil // there is none, or what is wrong with it is told by who opens it
@@ -57,9 +58,12 @@ func checkLoss(dir string) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	return fault.New(fault.IndexNotFound, "the data directory has files of vaults, and no database: %s",
-		strings.Join(lost, ", ")).
-		Fix("make the vaults anew from them: rookery rebuild --data DIR").
+	what := "the data directory has files of vaults"
+	if p.vault != "" {
+		what = "the state of the folder has the history of its vault"
+	}
+	return fault.New(fault.IndexNotFound, "%s, and no database: %s", what, strings.Join(lost, ", ")).
+		Fix("make the vaults anew from them: rookery rebuild %s", p.option).
 		Fix("or put %s back from a backup", database)
 }
 

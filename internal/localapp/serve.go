@@ -116,9 +116,7 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	warming, stop := context.WithCancel(ctx)
-	defer stop()
-	go a.warm(warming)
+	defer a.warmUp(ctx)()
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
 	select {
@@ -132,6 +130,14 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		return fmt.Errorf("stop serving: %w", err)
 	}
 	return nil
+}
+
+// warmUp begins what is done while nobody has asked for anything yet. The function ends it.
+func (a *App) warmUp(ctx context.Context) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	a.background.Go(func() { a.warm(ctx) })
+	a.background.Go(func() { a.updating(ctx) })
+	return stop
 }
 
 // warm opens the vaults, so that the first call for one need not wait until its log is read, and
@@ -159,5 +165,6 @@ func (a *App) warm(ctx context.Context) {
 
 // ServeStdio speaks MCP over a pair of streams until the first ends.
 func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, version string) error {
+	defer a.warmUp(ctx)()
 	return mcptool.ServeStdio(ctx, a.Catalogue, a.mcp(version), in, out)
 }

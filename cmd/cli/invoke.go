@@ -1,0 +1,74 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/clitool"
+	"rookery/internal/localapp"
+	"rookery/internal/tool"
+)
+
+// inProcess calls the catalogue of an open data directory as the local principal.
+type inProcess struct {
+	app    *localapp.App
+	target clitool.Target
+}
+
+func (p inProcess) Invoke(
+	ctx context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	c := auth.LocalCaller()
+	c.Agent = cmp.Or(p.target.Agent, c.Agent)
+	c.Session = cmp.Or(p.target.Session, c.Session)
+	c.ReadOnly = p.target.ReadOnly
+	return p.app.Catalogue.Invoke(auth.WithCaller(ctx, c), name, args)
+}
+
+// in names the vault of a folder in every call that has a place for it; empty for a data directory.
+func (n connector) in(vault string, i tool.Invoker) tool.Invoker {
+	if vault == "" {
+		return i
+	}
+	return inVault{Invoker: i, vault: vault, tools: n.app.Tools}
+}
+
+// inVault is an Invoker whose calls are about one vault.
+type inVault struct {
+	tool.Invoker
+	vault string
+	tools []*tool.Tool
+}
+
+func (v inVault) Invoke(
+	ctx context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	named, err := v.name(name, args)
+	if err != nil {
+		return nil, err
+	}
+	return v.Invoker.Invoke(ctx, name, named)
+}
+
+// name adds the vault to the arguments of a tool that takes one, if they do not name one.
+func (v inVault) name(name string, args json.RawMessage) (json.RawMessage, error) {
+	const argument = "vault"
+	i := slices.IndexFunc(v.tools, func(t *tool.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return args, nil
+	}
+	all := map[string]json.RawMessage{}
+	_, takes := v.tools[i].Arg(argument)
+	if !takes || json.Unmarshal(args, &all) != nil || all[argument] != nil {
+		return args, nil // what is wrong with them is told by who is called
+	}
+	raw, err := tool.Marshal(v.vault)
+	if err != nil {
+		return nil, err
+	}
+	all[argument] = raw
+	return tool.Marshal(all)
+}

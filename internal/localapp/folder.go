@@ -1,0 +1,169 @@
+package localapp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/folder"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+// makeVault makes the vault of the folder that is served, if there is none yet. What is in the folder
+// is taken in behind it, by who looks after the folder.
+func (a *App) makeVault(ctx context.Context) error {
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return err
+	}
+	s, _, err := t.State(ctx)
+	if err != nil {
+		return err
+	}
+	if _, made := s.Vault(a.folder.Vault); made {
+		return nil
+	}
+	_, err = t.Create(ctx, repo.Call{
+		Who: repo.Who{Principal: auth.LocalCaller().Principal}, Tool: "team_vault_create",
+	}, team.NewVault{Name: a.folder.Vault}, func(team.Entry) any { return nil })
+	return err
+}
+
+// unwritable refuses every mutation of a vault whose folder cannot be written.
+func unwritable(f *folder.Folder) tool.Interceptor {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+			if f != nil && f.ReadOnly && c.Tool.Kind.Mutates() {
+				return tool.Reply{}, fault.New(fault.ReadOnly, "the folder that is served cannot be "+
+					"written, so nothing in its vault can be changed, and %s changes something",
+					c.Tool.Name).
+					Fix("give the user that serves it the right to write to the folder and to all " +
+						"that is in it, and serve it anew")
+			}
+			return next(ctx, c)
+		}
+	}
+}
+
+// Served is a fault where the folder of a Config was never served. It changes nothing.
+func Served(cfg Config) error {
+	f, err := folder.Find(cfg.Folder, cfg.State)
+	if err == nil && f.State == "" {
+		return fault.New(fault.NotFound, "nothing is kept of the folder yet").
+			Fix("rookery serve " + folderOption)
+	}
+	return err
+}
+
+// Vault is the name of the vault of the folder that is served; empty where that is a data directory.
+func (a *App) Vault() string { return a.vault }
+
+// CaughtUp waits until what was done in the folder that is served, up to now, is taken in, or is held
+// because it would take away too much. In a data directory nobody waits.
+func (a *App) CaughtUp(ctx context.Context) error {
+	if a.folder == nil {
+		return nil
+	}
+	_, c, err := a.checkout(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.Ready(ctx); err != nil {
+		return fault.New(fault.Unavailable, "the folder was not read to its end").Because(err)
+	}
+	return nil
+}
+
+// checkout is the vault of the folder that is served, and its checkout.
+func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, error) {
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := t.Vault(ctx, a.vault)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := t.Folder(ctx, a.vault)
+	return v, c, err
+}
+
+// How long a first look at a folder may take before it is told, and how often that is told again: a
+// lease ends by itself after a minute.
+const (
+	leaseAfter = 500 * time.Millisecond
+	leaseEvery = 20 * time.Second
+)
+
+// updating tells, while the folder that is served is read for the first time, that the vault is being
+// updated.
+func (a *App) updating(ctx context.Context) {
+	if a.folder == nil {
+		return
+	}
+	v, c, err := a.checkout(ctx)
+	if err != nil {
+		return // who asks for the vault is told
+	}
+	for wait := leaseAfter; !readyWithin(ctx, c, wait) && ctx.Err() == nil; wait = leaseEvery {
+		release, err := v.Lease(ctx)
+		if err == nil {
+			defer release()
+		}
+	}
+}
+
+// readyWithin reports whether a checkout has compared its folder, after so long at most.
+func readyWithin(ctx context.Context, c *checkout.Checkout, wait time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return c.Ready(ctx) == nil
+}
+
+// News is what a person is to be told of the folder that is served when its server starts, a sentence
+// each. There is none of a data directory.
+func (a *App) News() []string {
+	if a.folder == nil {
+		return nil
+	}
+	all := []string{
+		fmt.Sprintf("The folder %s is the vault %q.", a.folder.Path, a.vault),
+		fmt.Sprintf("Its history is kept in %s.", a.folder.State),
+	}
+	return append(all, a.Changes()...)
+}
+
+// Changes is that part of the News which is not the same each time.
+func (a *App) Changes() []string {
+	if a.folder == nil {
+		return nil
+	}
+	var all []string
+	switch a.folder.Origin {
+	case folder.Moved:
+		all = append(all, fmt.Sprintf("It was moved here from %s, and its history goes on.",
+			a.folder.From))
+	case folder.Copied:
+		all = append(all, fmt.Sprintf("It is a copy of %s, which is still there: it has a history of "+
+			"its own from now on.", a.folder.From))
+	}
+	if a.folder.ReadOnly {
+		all = append(all, "It cannot be written, so it is served read-only.")
+	}
+	return all
+}
+
+// logFolder logs what is served.
+func (a *App) logFolder(ctx context.Context) {
+	f := a.folder
+	a.log.InfoContext(ctx, "a folder is served in place", slog.String("folder", f.Path),
+		slog.String("vault", f.Vault), slog.String("state", f.State),
+		slog.String("origin", f.Origin.String()), slog.String("from", f.From),
+		slog.Bool("read_only", f.ReadOnly))
+}

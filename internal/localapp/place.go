@@ -1,0 +1,104 @@
+package localapp
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"rookery/internal/fault"
+	"rookery/internal/fileblob"
+	"rookery/internal/folder"
+	"rookery/internal/team"
+	"rookery/internal/watch"
+)
+
+// A place is where the database of an App lies: in a data directory, or in the state of a folder.
+type place struct {
+	dir    string
+	option string // how a person names it on a command line
+	vault  string // the name of the folder's vault; empty for a data directory
+}
+
+// What a person writes to name a data directory, or a folder.
+const (
+	dataOption   = "--data DIR"
+	folderOption = "--vault DIR"
+)
+
+// workDir, in the state of a folder, has the files of ours that are on their way into the folder.
+const workDir = "work"
+
+// dataPlace is a data directory.
+func dataPlace(dir string) place { return place{dir: dir, option: dataOption} }
+
+// folderPlace is the state of a folder.
+func folderPlace(state, vault string) place {
+	return place{dir: state, option: folderOption, vault: vault}
+}
+
+// enter makes the data directory, or claims the folder.
+func (a *App) enter(cfg Config) error {
+	switch {
+	case cfg.Folder == "" && folder.IsState(cfg.Data):
+		return isState()
+	case cfg.Folder == "":
+		a.place = dataPlace(cfg.Data)
+		if err := fileblob.Make(cfg.Data); err != nil {
+			return fmt.Errorf("make the data directory: %w", err)
+		}
+		return nil
+	case cfg.Data != "":
+		return fault.New(fault.InvalidParameter, "a data directory and a folder are named, and one of "+
+			"them is served").Fix("leave --data out, or name a vault of the data directory: --vault NAME")
+	}
+	f, err := folder.Open(cfg.Folder, cfg.State)
+	var busy *folder.InUse
+	switch {
+	case errors.As(err, &busy):
+		return folderPlace(busy.State, vaultOf(cfg)).inUse()
+	case err != nil:
+		return err
+	}
+	a.folder, a.place = f, folderPlace(f.State, f.Vault)
+	return nil
+}
+
+// isState is the fault of a data directory that is none.
+func isState() *fault.Fault {
+	return fault.New(fault.InvalidParameter, "the directory is the state of a folder that is served, "+
+		"and no data directory").Fix("name the folder: rookery serve --vault DIR")
+}
+
+// vaultOf is the name of the vault of a folder that another process has.
+func vaultOf(cfg Config) string {
+	f, err := folder.Find(cfg.Folder, cfg.State)
+	if err != nil {
+		return "vault" // somebody has just changed it: the name is for a message
+	}
+	return f.Vault
+}
+
+// serveFolder opens the folder, if it is one that is served, for the tenant.
+func (a *App) serveFolder(o *team.Options, cfg Config) error {
+	f := a.folder
+	if f == nil {
+		o.Watch = func(key string, enter func(string) bool) (*watch.Tree, error) {
+			return watch.Open(filepath.Join(a.dir, filepath.FromSlash(key)), enter)
+		}
+		return nil
+	}
+	var err error
+	a.files, err = fileblob.OpenWith(f.Path, fileblob.Options{
+		Work: filepath.Join(f.State, workDir), ReadOnly: f.ReadOnly,
+	})
+	if err != nil {
+		return fmt.Errorf("open the folder that is served: %w", err)
+	}
+	o.Served = &team.Served{
+		Vault: f.Vault, Files: a.files, ReadOnly: f.ReadOnly, Progress: cfg.Progress,
+		Watch: func(enter func(string) bool) (*watch.Tree, error) {
+			return watch.Open(f.Path, enter)
+		},
+	}
+	return nil
+}
