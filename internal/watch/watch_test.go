@@ -321,7 +321,7 @@ func TestEventsLostAreEverything(t *testing.T) {
 	l.all()
 	l.forget()
 	write(t, "2", dir, "made/while/deaf.md")
-	l.named("made/while/deaf.md")
+	l.until("a note made meanwhile", func() bool { return l.covered("made/while/deaf.md") })
 	require.True(t, tree.Whole())
 }
 
