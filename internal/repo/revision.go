@@ -40,7 +40,7 @@ type Revision struct {
 // Revisions yields the changes of a file, newest first, from a commit that changed it on. Each commit
 // names the one before, so this costs one read for each of them, however long the log is. It ends
 // where the file was made: one of the same name that was there before is another, unless this one is
-// that one brought back.
+// that one brought back. A file that a commit from outside moved goes on under its earlier path.
 func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Seq2[Revision, error] {
 	return func(yield func(Revision, error) bool) {
 		for seq := from; seq > 0; {
@@ -57,9 +57,18 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 			if !yield(Revision{c, n}, nil) {
 				return
 			}
-			seq = n.Prev
+			path, seq = c.earlier(n)
 		}
 	}
+}
+
+// earlier is what a file was called before a commit that changed it, and the commit that changed it
+// then; 0 if it was made by this one.
+func (c *Commit) earlier(n Note) (path string, seq uint64) {
+	if was, moved := c.note(n.From); moved && n.Prev == 0 {
+		return n.From, was.Prev
+	}
+	return n.Path, n.Prev
 }
 
 // note is what a commit made of a file.

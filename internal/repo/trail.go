@@ -57,10 +57,7 @@ func (t *trail) visit(c *Commit, visit func(string, Revision) bool) error {
 		if !visit(f.asked, Revision{c, n}) {
 			continue
 		}
-		f.seq = n.Prev
-		if was, moved := c.note(n.From); moved && n.Prev == 0 {
-			f.path, f.seq = n.From, was.Prev
-		}
+		f.path, f.seq = c.earlier(n)
 		t.follow(f)
 	}
 	return nil

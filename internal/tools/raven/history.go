@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,7 +39,7 @@ type historyOut struct {
 type revision struct {
 	Version   string    `json:"version"`
 	TS        time.Time `json:"ts"`
-	Op        string    `json:"op" jsonschema:"create, update or delete"`
+	Op        string    `json:"op" jsonschema:"create, update, delete, or reindex if it was done outside"`
 	Tool      string    `json:"tool" jsonschema:"by which it was made"`
 	Principal string    `json:"principal"`
 	Agent     string    `json:"agent"`
@@ -52,6 +51,7 @@ type revision struct {
 
 // told is what an event of the log tells beside what it is about.
 type told struct {
+	Found   string         `json:"found,omitempty" jsonschema:"of a reindex: discovered, modified or removed"`
 	Changes map[string]any `json:"changes" jsonschema:"by field: old and new; of a text, how many lines were added and removed"`
 	Fields  map[string]any `json:"fields,omitempty" jsonschema:"of what was deleted"`
 	Parent  string         `json:"parent,omitempty" jsonschema:"of a trait"`
@@ -93,10 +93,10 @@ func (f tools) showHistory(
 	if err != nil {
 		return out, err
 	}
-	if s.from, err = s.pageFrom(in.Page); err != nil {
+	out.ID = s.id
+	if s.path, s.from, err = s.pageFrom(ctx, v.vault, in.Page); err != nil {
 		return out, err
 	}
-	out.ID = s.id
 	if err := s.page(ctx, v.vault, in.Limit, &out); err != nil {
 		return out, err
 	}
@@ -182,18 +182,31 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 	return s, err
 }
 
-// pageFrom is the commit that a page begins with.
-func (s subject) pageFrom(in tool.Page) (uint64, error) {
+// pageFrom is where a page begins: what the file was called then, and the commit.
+func (s subject) pageFrom(
+	ctx context.Context, v *repo.Vault, in tool.Page,
+) (path string, seq uint64, err error) {
 	key, err := in.After(Family)
 	if err != nil || key == "" {
-		return s.from, err
+		return s.path, s.from, err
 	}
 	number, path, _ := strings.Cut(key, ":")
-	seq, err := strconv.ParseUint(number, 10, 64)
-	if err != nil || path != s.path || seq == 0 || seq > s.from {
-		return 0, otherList()
+	seq, err = strconv.ParseUint(number, 10, 64)
+	if err != nil || seq == 0 || seq > s.from {
+		return "", 0, otherList()
 	}
-	return seq, nil
+	if path == s.path {
+		return path, seq, nil
+	}
+	for r, err := range v.Revisions(ctx, s.path, s.from) { // it was called otherwise once
+		if err != nil {
+			return "", 0, err
+		}
+		if r.Path == path && r.Seq == seq {
+			return path, seq, nil
+		}
+	}
+	return "", 0, otherList()
 }
 
 // page fills one page. How many revisions there are in all is not counted: that would read them all.
@@ -210,7 +223,7 @@ func (s subject) page(
 			return err
 		}
 		if len(out.Items) == limit {
-			more = fmt.Sprintf("%d:%s", r.Seq, s.path)
+			more = fmt.Sprintf("%d:%s", r.Seq, r.Path)
 			break
 		}
 		newer = &r
@@ -234,26 +247,45 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 	if r == nil {
 		return nil
 	}
-	var events []index.Event
-	numbers := json.NewDecoder(bytes.NewReader(r.Events))
-	numbers.UseNumber() // a float64 would not hold every number that a field may have
-	if len(r.Events) > 0 {
-		if err := numbers.Decode(&events); err != nil {
-			return fmt.Errorf("read the events of %s: %w", repo.Version(r.Seq), err)
-		}
+	events, err := eventsOf(r)
+	if err != nil {
+		return err
 	}
 	item := revision{
 		Version: repo.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
 		Agent: r.Who.Agent, Path: r.Path, told: told{Changes: map[string]any{}},
 		Op: s.became(r, before),
 	}
-	for _, e := range events {
-		item.add(s, e)
+	if len(events) > 0 && events[0].found != "" {
+		placeIn(events, r, before)
 	}
-	if item.Op != "" {
+	for _, e := range events {
+		item.add(s.calledIn(r.Path), e)
+	}
+	if len(events) > 0 && events[0].found != "" {
+		item.reindexed()
+	}
+	if item.Op != "" && (len(events) > 0 || !same(r, before)) {
 		out.Items = append(out.Items, item)
 	}
 	return nil
+}
+
+// same reports whether a revision left the text as it was: what was found outside is kept elsewhere.
+func same(r, before *repo.Revision) bool {
+	return before != nil && r.Path == before.Path && !r.Deleted && !before.Deleted &&
+		!r.Erased && !before.Erased && bytes.Equal(r.Text, before.Text)
+}
+
+// calledIn is the subject as it was called while its file had a path.
+func (s subject) calledIn(path string) subject {
+	if s.trait {
+		return s
+	}
+	if s.id = vault.Path(path).ID(); s.slug != "" {
+		s.id += "#" + s.slug
+	}
+	return s
 }
 
 // became is what became of the subject as far as the texts tell: every change of a file is one, and
@@ -287,10 +319,10 @@ func (s subject) isIn(r *repo.Revision) bool {
 }
 
 // add takes an event in: one of the subject itself, or of what stands in it.
-func (r *revision) add(s subject, e index.Event) {
+func (r *revision) add(s subject, e happened) {
 	what := told{
-		Changes: e.Changes, Fields: e.Fields, Parent: e.Parent, Value: e.Value, Content: e.Content,
-		Line: e.Line,
+		Found: e.found, Changes: e.Changes, Fields: e.Fields, Parent: e.Parent, Value: e.Value,
+		Content: e.Content, Line: e.Line,
 	}
 	if what.Changes == nil {
 		what.Changes = map[string]any{}
