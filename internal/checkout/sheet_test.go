@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
-// A writer changes texts by lines that nobody else writes, and keeps the ledger about them.
+// A writer changes texts by lines that nobody else writes.
 type writer struct {
 	name   string
 	rand   *rand.Rand
-	ledger *ledger
 	shared bool // it also changes a line that all others change
 	n      int
 }
@@ -26,39 +26,31 @@ type ledger struct {
 // A told line was added to a note by somebody.
 type told struct {
 	note    string
-	added   bool // for sure
-	removed bool // by somebody who saw it, perhaps
+	saved   time.Time
+	outside bool // by an editor
+	removed bool // by somebody who saw it
 }
 
 func newLedger() *ledger { return &ledger{lines: map[string]*told{}} }
 
-// A draft is what a writer wants to do to a note.
+// A draft is what a writer does to a note.
 type draft struct {
 	note        string
 	text        string
 	adds, takes []string // lines
 }
 
-// begin notes that a draft may come to be.
-func (l *ledger) begin(d draft) {
+// note notes that a draft was written or saved.
+func (l *ledger) note(d draft, outside bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, line := range d.adds {
+		l.lines[line] = &told{note: d.note, saved: time.Now(), outside: outside}
+	}
 	for _, line := range d.takes {
 		if t := l.lines[line]; t != nil {
 			t.removed = true
 		}
-	}
-	for _, line := range d.adds {
-		l.lines[line] = &told{note: d.note}
-	}
-}
-
-// end notes that it did.
-func (l *ledger) end(d draft) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range d.adds {
-		l.lines[line].added = true
 	}
 }
 
