@@ -116,15 +116,17 @@ func (b *Bucket) resume() error {
 		b.settled.add(dir + displacedName)
 	}
 	b.later.addAll(names...)
+	names = slices.DeleteFunc(names, func(w waiting) bool { return w.name.stage != moved })
 	for _, n := range names {
-		if n.name.stage != moved {
-			continue
-		}
 		if err := b.putBackNow(n.name); err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(names) == 0 {
+		return nil
+	}
+	// What is newer than a moved file may be removed next. It must not be put back then.
+	return b.syncSettled()
 }
 
 func (b *Bucket) putBackNow(n asideName) error {
