@@ -58,6 +58,13 @@ func (a audit) wrong(out []line) map[rune]bool {
 	return lines
 }
 
+// undone reports whether a line is there that stood once, and that one side removed.
+func (a audit) undone(out []line) bool {
+	return slices.ContainsFunc(out, func(l line) bool {
+		return a.lone(l.id) && a.counts.ours[l.id]+a.counts.theirs[l.id] == 1
+	})
+}
+
 // least is how often a line is to stand in the merged text: as often as in ours, without those that
 // theirs removed.
 func (a audit) least(id rune) int32 {

@@ -86,15 +86,25 @@ func (c *cluster) same() bool {
 // maxSaid is how many hunks are looked for in one, as each may cost a look at all its lines.
 const maxSaid = 100
 
-// says reports whether one side has a single hunk in a cluster, and in it all that the other side's
-// hunks do.
+// says reports whether one side has a single hunk in a cluster, and with it does all that the other
+// side's hunks do. If they remove lines, it must have no lines but theirs: of others, nobody can say
+// that they are not the removed ones, changed.
 func says(one, other []hunk) bool {
-	return len(one) == 1 && len(other) <= maxSaid &&
-		!slices.ContainsFunc(other, func(h hunk) bool { return !one[0].says(h) })
+	if len(one) != 1 || len(other) > maxSaid {
+		return false
+	}
+	lines, removes := 0, false
+	for _, h := range other {
+		if !one[0].says(h) {
+			return false
+		}
+		lines += len(h.lines)
+		removes = removes || len(h.lines) == 0
+	}
+	return !removes || len(one[0].lines) == lines
 }
 
-// says reports whether a hunk does what a smaller one does, and more: it has the same lines in the
-// same place, or is shorter by as many as the smaller one removes.
+// says reports whether a hunk removes what a smaller one does, and has its lines in the same place.
 func (h hunk) says(small hunk) bool {
 	removed := small.end - small.start
 	at := func(i int) bool {
@@ -105,13 +115,13 @@ func (h hunk) says(small hunk) bool {
 	case small.start < h.start, small.end > h.end, removed == h.end-h.start:
 		return false
 	case len(small.lines) == 0:
-		return len(h.lines) <= h.end-h.start-removed
+		return true
 	case small.start == h.start:
 		return at(0)
 	case small.end == h.end:
 		return at(len(h.lines) - len(small.lines))
-	case len(h.lines) == h.end-h.start:
-		return removed == len(small.lines) && at(small.start-h.start)
+	case h.growth() == 0 && small.growth() == 0:
+		return at(small.start - h.start)
 	}
 	for i := range h.lines {
 		if at(i) {
@@ -119,4 +129,15 @@ func (h hunk) says(small hunk) bool {
 		}
 	}
 	return false
+}
+
+// whole reports whether each side has a single hunk in a cluster, and for all of it, so that neither
+// keeps a line of the base.
+func (c *cluster) whole() bool {
+	for _, hunks := range [][]hunk{c.ours, c.theirs} {
+		if len(hunks) != 1 || hunks[0].start != c.start || hunks[0].end != c.end {
+			return false
+		}
+	}
+	return true
 }

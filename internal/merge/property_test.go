@@ -128,6 +128,21 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
+// TestRemovalsHold: a line that one side left alone or moved, and the other removed, is gone, or it is
+// an overlap.
+func TestRemovalsHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := drawThree(t, drawLine, edits)
+		m := x.merge()
+		base, ours, theirs, got := count(join(x.base)), count(join(x.ours)), count(join(x.theirs)), count(m.Text)
+		for line, n := range base {
+			if n == 1 && ours[line]+theirs[line] == 1 && !m.Overlaps {
+				require.Zero(t, got[line], "%q in\n%s", line, m.Text)
+			}
+		}
+	})
+}
+
 // TestNothingIsDoubled: a line of the base that nobody doubled is not doubled. A line that is new in
 // both texts may stand in two places, for then two people wrote it in two places.
 func TestNothingIsDoubled(t *testing.T) {

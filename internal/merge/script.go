@@ -12,6 +12,9 @@ type hunk struct {
 // inserts reports whether the hunk takes nothing away.
 func (h hunk) inserts() bool { return h.start == h.end }
 
+// growth is how many lines longer the hunk makes the text.
+func (h hunk) growth() int { return len(h.lines) - (h.end - h.start) }
+
 // A script is what a side made of the base.
 type script struct {
 	hunks []hunk   // in order; no two of them touch

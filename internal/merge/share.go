@@ -47,7 +47,7 @@ func (t *table) told(part, insertion []line) bool {
 func single(hunks []hunk) []hunk {
 	var all []hunk
 	for _, h := range hunks {
-		if h.inserts() || len(h.lines) != h.end-h.start {
+		if h.inserts() || h.growth() != 0 {
 			all = append(all, h)
 			continue
 		}
@@ -56,4 +56,31 @@ func single(hunks []hunk) []hunk {
 		}
 	}
 	return all
+}
+
+// aligned reports whether hunks for each line may be put one by one: not if both sides bring a line,
+// but to different places, for then one side's lines are not changes of line after line.
+func aligned(split versions[[]hunk]) bool {
+	theirs := places(split.theirs)
+	for id, at := range places(split.ours) {
+		if other, ok := theirs[id]; ok && at != other && at >= 0 && other >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// places says at which line of the base each line is brought, and -1 for one that is brought twice.
+func places(hunks []hunk) map[rune]int {
+	at := map[rune]int{}
+	for _, h := range hunks {
+		for _, l := range h.lines {
+			place := h.start
+			if _, again := at[l.id]; again {
+				place = -1
+			}
+			at[l.id] = place
+		}
+	}
+	return at
 }

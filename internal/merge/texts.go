@@ -7,8 +7,8 @@ type Merged struct {
 	Text []byte // ours, with what theirs changed since base; it may share memory with an input
 
 	// Overlaps says that not all of theirs could go into the text: both changed the same lines, or
-	// the same key of the frontmatter, and differently. The text has ours there, and whoever calls
-	// keeps theirs whole in a file of its own.
+	// the same key of the frontmatter, and differently. The text has ours there, but a key that ours
+	// removed and theirs changed, and whoever calls keeps theirs whole in a file of its own.
 	Overlaps bool
 }
 
@@ -82,7 +82,7 @@ func notes(texts versions[string]) joint {
 	body := lines(versions[string]{b.body, o.body, t.body})
 	m := joint{h.raw + body.text, overlaps || body.overlaps}
 	back, ok := readNote(m.text)
-	if ok && back.body == body.text && back.head.equal(h) && (alike(b, o, t) || sound(texts, m.text)) {
+	if ok && back.body == body.text && back.head.equal(h) && (alike(b, o, t) || sound(texts, m)) {
 		return m
 	}
 	if m = lines(texts); readable(m.text) {
@@ -99,12 +99,13 @@ func readable(text string) bool {
 // alike reports whether all of the notes have a frontmatter, or none. If not, what is frontmatter in
 // one may be body in another, and stand in both, or in neither, after a merge by parts.
 func alike(b, o, t note) bool {
-	one := b.head.raw == ""
-	return one == (o.head.raw == "") && one == (t.head.raw == "")
+	there := func(n note) bool { return n.head.raw != "" }
+	return there(b) == there(o) && there(b) == there(t)
 }
 
-// sound reports whether a merged text has neither lost nor doubled a line.
-func sound(texts versions[string], merged string) bool {
+// sound reports whether a merged text has neither lost nor doubled a line, nor brought one back.
+func sound(texts versions[string], m joint) bool {
 	a := newAudit(texts)
-	return len(a.wrong(a.table.split(merged))) == 0
+	out := a.table.split(m.text)
+	return len(a.wrong(out)) == 0 && (m.overlaps || !a.undone(out))
 }

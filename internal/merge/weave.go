@@ -72,13 +72,14 @@ func (w *weaver) resolve(c cluster, ours, theirs []line) {
 	tail := suffix(ours[head:], theirs[head:])
 	split := versions[[]hunk]{ours: single(c.ours), theirs: single(c.theirs)}
 	switch {
-	case head+tail >= c.end-c.start:
+	case c.whole() && head+tail >= c.end-c.start:
 		w.put(ours[:head]...)
 		w.join(ours[head:len(ours)-tail], theirs[head:len(theirs)-tail], w.below(c))
 		w.put(ours[len(ours)-tail:]...)
-	case len(split.ours)+len(split.theirs) > len(c.ours)+len(c.theirs):
+	case len(split.ours)+len(split.theirs) > len(c.ours)+len(c.theirs) && aligned(split):
 		rest := w.hunks
-		w.hunks = split
+		w.hunks.ours = w.table.apart(split.ours, split.theirs)
+		w.hunks.theirs = w.table.apart(split.theirs, split.ours)
 		w.run(c.start, c.end)
 		w.hunks = rest
 	default:
