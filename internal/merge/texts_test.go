@@ -1,6 +1,7 @@
 package merge_test
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -118,4 +119,24 @@ func TestLongTexts(t *testing.T) {
 		text(section, changed, other))
 	require.False(t, m.Overlaps)
 	require.Equal(t, string(text(changed, number("new", 300), section)), string(m.Text))
+}
+
+// TestUnlikeTexts merges texts of two lines that stand there over and over, where what matches what is
+// anybody's guess: nothing of ours is lost, either.
+func TestUnlikeTexts(t *testing.T) {
+	text := func(seed uint64) []string {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var all []string
+		for range 8_000 {
+			all = append(all, []string{"- a\n", "- b\n"}[r.IntN(2)])
+		}
+		return all
+	}
+	x := three{text(1), text(2), append(text(3), "theirs\n")}
+	m := x.merge()
+	base, ours, theirs, got := count(join(x.base)), count(join(x.ours)), count(join(x.theirs)), count(m.Text)
+	for line, n := range ours {
+		require.GreaterOrEqual(t, got[line], n-max(0, base[line]-theirs[line]))
+	}
+	require.True(t, m.Overlaps || got["theirs\n"] == 1)
 }
