@@ -12,12 +12,12 @@ import (
 type Measure struct {
 	found []byte
 	lines map[string]int // the number of each different line, without its line break
-	words map[string]int // likewise of each different word
+	words map[string]int // likewise of each two words that stand side by side
 	pairs map[pair]int   // likewise of each line with the one above it
 	count []int          // by line: how often it stands in the text
 	below []int          // by pair: likewise
-	parts [][]int        // by line: its words
-	sizes []int          // by word: its bytes
+	parts [][]int        // by line: its pairs of words
+	sizes []int          // by pair of words: its bytes
 }
 
 // From prepares the text that was found for the comparison with many, which share its memory.
@@ -52,10 +52,10 @@ const (
 	unknown = -2 // is a line that the text found has not
 )
 
-// learn numbers the words of a line.
+// learn numbers the pairs of words of a line.
 func (m *Measure) learn(line []byte) []int {
 	var parts []int
-	for word := range wordsOf(line) {
+	for word := range twosOf(line) {
 		id, ok := m.words[string(word)]
 		if !ok {
 			id = len(m.sizes)
@@ -68,9 +68,11 @@ func (m *Measure) learn(line []byte) []int {
 }
 
 // To is how far a text is from the one that was found: 0 only if both are equal to the byte, and the
-// same from either to the other. It grows with the bytes of the words that stand in only one of them,
-// by one for each line that does, and by one for each line that stands below another one than there.
-// The lines that both have cost a look into a table, the others one for each word.
+// same from either to the other. It grows with the bytes of each two words that stand side by side in
+// only one of them, by one for each line that does, and by one for each line that stands below another
+// one than there. Words by themselves say little: those of a short line that one text has are all over
+// a long part that only the other has. The lines that both have cost a look into a table, the others
+// one for each word.
 func (m Measure) To(text []byte) int {
 	if bytes.Equal(m.found, text) {
 		return 0
@@ -89,7 +91,7 @@ type comparison struct {
 	Measure
 	left  []int // by line: how often the text has not had it yet
 	apart []int // by pair: likewise
-	more  []int // by word: how much oftener the text has it, where lines differ
+	more  []int // by pair of words: how much oftener the text has it, where lines differ
 	far   int
 }
 
@@ -109,7 +111,7 @@ func (c *comparison) line(above int, line []byte) int {
 		return at
 	}
 	c.far++
-	for word := range wordsOf(line) {
+	for word := range twosOf(line) {
 		if id, ok := c.words[string(word)]; ok {
 			c.more[id]++
 		} else {
@@ -152,9 +154,26 @@ func linesOf(text []byte) iter.Seq[[]byte] {
 // as a word, as otherwise a paragraph would be one.
 const ideographs = 0x2e80
 
-// wordsOf are the words of a line, with what punctuation stands at them.
-func wordsOf(line []byte) iter.Seq[[]byte] {
+// twosOf are each two words of a line that stand side by side, with what is between them; of a line
+// with one word, that.
+func twosOf(line []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
+		n, from, to := 0, 0, 0 // of the word before
+		for start, end := range wordsOf(line) {
+			if n > 0 && !yield(line[from:end]) {
+				return
+			}
+			n, from, to = n+1, start, end
+		}
+		if n == 1 {
+			yield(line[from:to])
+		}
+	}
+}
+
+// wordsOf says where each word of a line begins and ends, with what punctuation stands at it.
+func wordsOf(line []byte) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
 		start := 0
 		for at := 0; at < len(line); {
 			r, size := rune(line[at]), 1
@@ -162,10 +181,10 @@ func wordsOf(line []byte) iter.Seq[[]byte] {
 				r, size = utf8.DecodeRune(line[at:])
 			}
 			blank, alone := unicode.IsSpace(r), r >= ideographs && r != utf8.RuneError
-			if (blank || alone) && start < at && !yield(line[start:at]) {
+			if (blank || alone) && start < at && !yield(start, at) {
 				return
 			}
-			if alone && !yield(line[at:at+size]) {
+			if alone && !yield(at, at+size) {
 				return
 			}
 			at += size
@@ -174,7 +193,7 @@ func wordsOf(line []byte) iter.Seq[[]byte] {
 			}
 		}
 		if start < len(line) {
-			yield(line[start:])
+			yield(start, len(line))
 		}
 	}
 }
