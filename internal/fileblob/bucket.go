@@ -177,7 +177,11 @@ func (b *Bucket) Put(
 	if err := b.beginWrite(ctx, key); err != nil {
 		return "", err
 	}
-	if err := b.moving(func() error { return b.put(key, data, c) }); err != nil {
+	err := b.moving(func() error { return b.put(key, data, c) })
+	if err == nil {
+		err = b.syncSettled() // an older text that was moved aside must not come back
+	}
+	if err != nil {
 		return "", fmt.Errorf("put %s: %w", key, err)
 	}
 	return tagOf(data), nil

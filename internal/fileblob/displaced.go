@@ -64,7 +64,10 @@ func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
 			}
 			return true
 		},
-		unread: func(_ string, err error) bool { unread = err; return false },
+		unread: func(_ string, err error) bool {
+			unread = err
+			return errors.Is(err, blob.ErrForeign) // it is none of ours
+		},
 	}
 	for _, dir := range b.storeDirs() {
 		if err := w.folder(dir+displacedName, ""); err != nil {

@@ -98,7 +98,8 @@ type walker struct {
 }
 
 // folder visits what is in a folder under names with a prefix, and in the folders there. It ends
-// with fs.SkipAll when a function ended it. A folder that is gone has nothing.
+// with fs.SkipAll when a function ended it. A folder that is gone has nothing; of one that cannot be
+// read whole, nothing is visited.
 func (w walker) folder(dir, prefix string) error {
 	entries, err := w.entries(dir, prefix)
 	switch {
@@ -131,8 +132,11 @@ func (w walker) entries(dir, prefix string) ([]entry, error) {
 		return ours || !strings.HasPrefix(name, prefix)
 	})
 	entries, err := f.look(names)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(entries, func(a, b entry) int { return compare(&a, &b) })
-	return entries, err
+	return entries, nil
 }
 
 // compare sorts a folder where the keys in it belong: "a-b" comes before "a/b".

@@ -181,6 +181,27 @@ func leave(t *testing.T, dir string, o fileblob.Options) {
 	}
 }
 
+// TestForeignStore: a link in the place of our own files is left alone.
+func TestForeignStore(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	for _, sub := range []string{"tmp", "displaced"} {
+		require.NoError(t, os.Mkdir(filepath.Join(outside, sub), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(outside, sub, "theirs"), nil, 0o600))
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, ".rookery")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	_, err := fileblob.Open(dir)
+	require.ErrorIs(t, err, blob.ErrForeign)
+	b, err := openWork(dir)
+	require.NoError(t, err)
+	require.NoError(t, b.Exchange(t.Context(), "a.md", []byte("one"), nil))
+	require.Empty(t, displaced(t, b))
+	require.NoError(t, b.Close())
+	require.Equal(t, []string{"displaced/theirs", "tmp/theirs"}, files(t, outside))
+}
+
 // TestMovedFolder: a folder that is moved while it is open goes on where it is.
 func TestMovedFolder(t *testing.T) {
 	t.Parallel()

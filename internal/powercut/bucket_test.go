@@ -39,6 +39,8 @@ var failedCuts = []cutting{
 	{669281800548726706, 40, false, false},
 	// What the start did not put back was put back by the next one.
 	{11421313728348923404, 48, false, false},
+	// What was removed before a Put was put back when the new text had been removed, too.
+	{7464774348903635190, 58, false, true},
 }
 
 // TestBucketForgets takes the power away before the changes of the disk that a bucket makes for some
