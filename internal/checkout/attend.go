@@ -2,12 +2,8 @@ package checkout
 
 import (
 	"context"
-	"errors"
-	"path"
-	"strings"
 	"time"
 
-	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/watch"
 )
@@ -39,7 +35,8 @@ type attendant struct {
 	*Checkout
 	tree    *watch.Tree     // nil: nobody watches
 	hints   <-chan struct{} // of the tree
-	looking *time.Timer     // hints are to be looked at
+	hinted  bool            // hints are being gathered
+	looking *time.Timer     // they are to be looked at
 	closing *time.Timer     // the batch may be due
 	next    *time.Timer     // a sweep is
 	late    *time.Ticker    // displaced files are
@@ -97,7 +94,10 @@ func (a *attendant) turn(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-a.hints:
-		a.looking.Reset(a.span(settle))
+		if !a.hinted { // or hints that come all the time would be gathered forever
+			a.hinted = true
+			a.looking.Reset(a.span(settle))
+		}
 	case <-a.looking.C:
 		a.follow(ctx)
 	case <-a.stirred:
@@ -146,11 +146,11 @@ func (a *attendant) takeInFirst(ctx context.Context) {
 	a.takeInDue(ctx)
 }
 
-// idle reports whether there is nothing to take in.
+// idle reports whether there is nothing to take in, and nothing new to say of what is held.
 func (c *Checkout) idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outside.fresh() == 0
+	return c.outside.fresh() == 0 && !c.outside.less
 }
 
 // first reports whether this is the first sweep.
@@ -161,73 +161,6 @@ func (c *Checkout) first() bool {
 	default:
 		return true
 	}
-}
-
-// follow looks at what the watcher told of.
-func (a *attendant) follow(ctx context.Context) {
-	if a.tree == nil {
-		return // it was lost since, and a sweep follows
-	}
-	changes := a.tree.Take()
-	if changes.Everything {
-		_, err := a.Sweep(ctx)
-		a.report(ctx, err)
-		return
-	}
-	a.upToDate(ctx)
-	for _, key := range changes.Paths {
-		if err := a.followOne(ctx, key); err != nil {
-			a.report(ctx, err)
-			return
-		}
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.tell(ctx)
-}
-
-// followOne looks at a file, or at all files in a folder, that were there or are there now.
-func (a *attendant) followOne(ctx context.Context, key string) error {
-	if path.Ext(key) == ".md" || path.Ext(key) == ".yaml" {
-		a.mu.Lock()
-		at, p := a.placeOf(key)
-		if p == ours && a.spelled(at, key) {
-			p = notOurs // a twin: the next sweep tells of it
-		}
-		a.mu.Unlock()
-		if p == ours {
-			return a.examineNow(ctx, at)
-		}
-		if p == misnamed {
-			a.next.Reset(a.span(settle))
-		}
-	}
-	o, err := a.files.Look(ctx, key)
-	if err == nil && !o.Foreign || !enter(key) {
-		return nil // a file that is none of the vault's
-	}
-	if err != nil && !errors.Is(err, blob.ErrNotExist) && !errors.Is(err, blob.ErrForeign) {
-		return unreadable(key, err)
-	}
-	s := &sweep{c: a.Checkout, listed: map[string]bool{}, left: nil}
-	return s.folder(ctx, key+"/")
-}
-
-// folder looks at all that is in a folder, or was.
-func (s *sweep) folder(ctx context.Context, prefix string) error {
-	s.left = newOutside().left
-	if err := s.list(ctx, prefix); err != nil {
-		return err
-	}
-	for f := range s.c.upToDate(ctx).FilesAfter(prefix) {
-		if !strings.HasPrefix(f.Path, prefix) {
-			break
-		}
-		if !s.listed[f.Path] && !s.hidden(f.Path) {
-			s.suspects = append(s.suspects, f.Path)
-		}
-	}
-	return s.examine(ctx)
 }
 
 // dueIn is how long the batch has to wait still, as it stands now.
@@ -263,20 +196,40 @@ func (o *outside) takesAway() bool {
 
 // takeInDue takes the batch in, if it is due.
 func (a *attendant) takeInDue(ctx context.Context) {
-	a.mu.Lock()
-	fresh, wait := a.outside.fresh(), a.dueAt(time.Now())
-	a.mu.Unlock()
-	switch {
-	case fresh == 0:
-	case wait > 0:
-		a.closing.Reset(wait)
-	default:
-		_, err := a.TakeIn(ctx, Taking{})
-		a.report(ctx, err)
-		if err != nil {
-			a.closing.Reset(a.span(quiet)) // it is tried again
-		}
+	if a.idle() || !a.closes() {
+		return
 	}
+	err := a.lookAgain(ctx)
+	if err == nil && !a.closes() {
+		return
+	}
+	if err == nil {
+		_, err = a.TakeIn(ctx, Taking{})
+	}
+	a.report(ctx, err)
+	if err != nil {
+		a.closing.Reset(a.span(quiet)) // it is tried again
+	}
+}
+
+// closes reports whether the batch is due; if it is not, it is asked again when it may be.
+func (a *attendant) closes() bool {
+	wait := a.dueIn()
+	if wait > 0 {
+		a.closing.Reset(wait)
+	}
+	return wait == 0
+}
+
+// lookAgain looks at what changed until now: else half of a large change could be taken in alone, while
+// the other half is there to be seen.
+func (a *attendant) lookAgain(ctx context.Context) error {
+	if a.tree != nil && a.tree.Whole() {
+		a.follow(ctx)
+		return nil
+	}
+	_, err := a.Sweep(ctx)
+	return err
 }
 
 // report logs what went wrong, unless the vault is gone, or the attendant is to stop.

@@ -220,7 +220,7 @@ func (c *Checkout) write(ctx context.Context) {
 
 // writeOne writes one file. The caller holds mu.
 func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
-	err := c.exchange(ctx, path, w)
+	err := c.bring(ctx, path, w)
 	var found *blob.Found
 	if errors.As(err, &found) {
 		err = c.meet(ctx, path, w, found)
@@ -239,15 +239,40 @@ func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 	}
 }
 
-// exchange brings one file from what it should be to what the log says now.
-func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
-	if w.after == nil && w.before == nil {
-		return nil
-	}
+// bring brings one file from what it should be to what the log says now. What else it meets is a
+// *blob.Found. The caller holds mu.
+func (c *Checkout) bring(ctx context.Context, path string, w *change) error {
 	if w.after == nil {
 		if gone, err := c.vanished(ctx, path); gone || err != nil {
 			return err
 		}
+	}
+	if _, edited := c.outside.edits[path]; edited {
+		return c.peek(ctx, path)
+	}
+	return c.exchange(ctx, path, w)
+}
+
+// peek answers what lies in the place of a file that somebody changed, as an exchange would that
+// expects what was there before. Most of what was taken in is as it should be already, and to find that
+// out nothing need be written. The caller holds mu.
+func (c *Checkout) peek(ctx context.Context, path string) error {
+	text, _, err := c.files.Get(ctx, c.key(path), 0, -1)
+	switch {
+	case errors.Is(err, blob.ErrNotExist):
+		return &blob.Found{Absent: true}
+	case errors.Is(err, blob.ErrForeign):
+		return &blob.Found{Foreign: true}
+	case err != nil:
+		return err
+	}
+	return &blob.Found{Data: text}
+}
+
+// exchange is bring for a file that nobody is known to have changed.
+func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
+	if w.after == nil && w.before == nil {
+		return nil
 	}
 	old, err := c.text(ctx, w.before)
 	if err != nil {
@@ -267,7 +292,11 @@ func (c *Checkout) replace(
 	if err != nil {
 		return err
 	}
-	return c.files.Exchange(ctx, c.key(path), text, old)
+	key := c.key(path)
+	if key != path {
+		c.outside.keys[path] = key
+	}
+	return c.files.Exchange(ctx, key, text, old)
 }
 
 // meet deals with a file that is not what was expected. It may be as it should become already; or have
@@ -279,6 +308,8 @@ func (c *Checkout) meet(
 	switch {
 	case w.after == nil && found.Absent:
 		return nil
+	case w.before == nil && found.Absent:
+		return c.replace(ctx, path, w.after, nil)
 	case found.Absent, found.Foreign:
 		return found
 	}
@@ -286,7 +317,7 @@ func (c *Checkout) meet(
 	switch {
 	case w.after != nil && w.after.Digest == digest:
 		return nil
-	case w.found != nil && *w.found == digest:
+	case w.found != nil && *w.found == digest, w.before != nil && w.before.Digest == digest:
 		return c.replace(ctx, path, w.after, found.Data)
 	}
 	return found
@@ -298,7 +329,7 @@ func (c *Checkout) notice(path string, before *index.File, met *blob.Found) {
 	if !met.Absent && !met.Foreign {
 		now.mark = "met"
 	}
-	if before == nil && now.mark == "" {
+	if before == nil && met.Absent {
 		return
 	}
 	c.differs(path, now)
@@ -357,13 +388,17 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		return err
 	}
 	defer c.tell(ctx)
-	if durable != nil || !c.inTheWayOf(string(path)) {
+	if durable != nil {
 		return nil
 	}
-	return fault.New(fault.Conflict, "there is a file at %s already, which somebody made outside "+
-		"Rookery; it is read in when nothing has changed for two seconds", path).
-		At(string(path), 0).After(quiet).
-		Fix("read %s in a few seconds, and edit it", path).
+	at := c.inTheWayOf(string(path))
+	if at == "" {
+		return nil
+	}
+	return fault.New(fault.Conflict, "there is a file at %s already, which somebody made or changed "+
+		"outside Rookery; it is read in when nothing has changed for two seconds", at).
+		At(at, 0).After(quiet).
+		Fix("read %s in a few seconds, and edit it", at).
 		Fix("rookery reindex")
 }
 
@@ -375,11 +410,20 @@ func (c *Checkout) left(path string) bool {
 	return left && note
 }
 
-// inTheWayOf reports whether there is something where a note is to be made. The caller holds mu.
-func (c *Checkout) inTheWayOf(path string) bool {
-	_, left := c.outside.left[c.key(path)]
-	e, edited := c.outside.edits[path]
-	return left || edited && e.mark != ""
+// inTheWayOf is what is in the folder where a note is to be made: a file that was not taken in, or an
+// edit of the note that it is to be by another spelling of its name. Empty: nothing. The caller holds
+// mu.
+func (c *Checkout) inTheWayOf(path string) string {
+	if _, left := c.outside.left[c.key(path)]; left {
+		return path
+	}
+	other, folds := c.at.Folded(path)
+	for _, at := range []string{path, other} {
+		if e, edited := c.outside.edits[at]; edited && e.mark != "" && (at == path || folds) {
+			return at
+		}
+	}
+	return ""
 }
 
 func unreadable(path string, err error) error {

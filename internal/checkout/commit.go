@@ -211,7 +211,7 @@ func (b *batch) settle(ctx context.Context, e *effect) error {
 	c.collect()
 	c.write(ctx)
 	for path, f := range e.left {
-		delete(c.outside.edits, path)
+		c.drop(path)
 		f.Path = c.key(path)
 		c.leave(f)
 	}

@@ -29,9 +29,14 @@ func (b *batch) discard(ctx context.Context) error {
 	defer b.mu.Unlock()
 	b.collect()
 	b.write(ctx)
-	for _, f := range b.found {
-		if err := b.putBack(ctx, f); err != nil {
-			return err
+	for _, gone := range []bool{false, true} { // where names fold, a file is in the way of its other name
+		for _, f := range b.found {
+			if f.gone() != gone {
+				continue
+			}
+			if err := b.putBack(ctx, f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -60,6 +60,9 @@ func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 		}
 	}
 	o, err := c.files.Look(ctx, key)
+	if errors.Is(err, blob.ErrNotExist) && c.obstructed(ctx, key) {
+		err = blob.ErrForeign
+	}
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
 		c.mayStay(key)
@@ -71,6 +74,12 @@ func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 		return look{}, unreadable(path, err)
 	}
 	return look{Object: o}, nil
+}
+
+// obstructed reports whether something lies where no file is: a folder with the name of a note.
+func (c *Checkout) obstructed(ctx context.Context, key string) bool {
+	var found *blob.Found
+	return errors.As(c.files.Remove(ctx, key, nil), &found) && found.Foreign
 }
 
 // compare compares what is in the folder with what should be there. The caller holds mu.
@@ -113,10 +122,7 @@ func (c *Checkout) refused(path string, o look) bool {
 
 // refuse leaves the file of a note that cannot be taken in. The caller holds mu.
 func (c *Checkout) refuse(path string, why repo.Reason) {
-	if _, ok := c.outside.edits[path]; ok {
-		delete(c.outside.edits, path)
-		c.outside.news = true
-	}
+	c.drop(path)
 	c.leave(repo.LeftFile{Path: c.key(path), Why: why})
 }
 
@@ -190,37 +196,3 @@ func (c *Checkout) placeOf(key string) (path string, p place) {
 
 // hidden reports whether a file, or a folder that it is in, has a name that begins with a dot.
 func hidden(key string) bool { return key[0] == '.' || strings.Contains(key, "/.") }
-
-// key is the name that a file of the vault has, or is to have, in the folder. The caller holds mu.
-func (c *Checkout) key(path string) string {
-	if key, ok := c.outside.keys[path]; ok {
-		return key
-	}
-	dir := vault.Path(path).Dir()
-	for up := dir; up != "" && len(c.outside.keys) > 0; {
-		if key, ok := c.outside.keys[up]; ok {
-			return key + path[len(up):]
-		}
-		up = vault.Path(strings.TrimSuffix(up, "/")).Dir()
-	}
-	return path
-}
-
-// spelled notes how a file is spelled in the folder, if that is not how the vault spells it; and so the
-// folders on the way. It reports whether another file has that path already. The caller holds mu.
-func (c *Checkout) spelled(path, key string) (taken bool) {
-	if path == key {
-		return false
-	}
-	if old, ok := c.outside.keys[path]; ok && old != key {
-		return true
-	}
-	for p, k := path, key; p != k && p != ""; {
-		c.outside.keys[p] = k
-		p, k = parent(p), parent(k)
-	}
-	return false
-}
-
-// parent is the folder of a file or folder, with a slash at its end.
-func parent(path string) string { return vault.Path(strings.TrimSuffix(path, "/")).Dir() }

@@ -17,6 +17,7 @@ type outside struct {
 	edits               map[string]*edit         // by path
 	left                map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
 	held                *repo.Held               // the batch that waits for a word
+	less                bool                     // some of it is as the log says again
 	keys                map[string]string        // by path: the name in the folder, where that is spelled otherwise
 	seen                map[string]sight         // by path: what a file had when it was read last
 	begun, joined, last time.Time                // of the edits that are not held: the first, the newest path, the last
@@ -89,11 +90,24 @@ func (o *outside) fresh() int {
 
 // agrees notes that a file is as the log says. The caller holds mu.
 func (c *Checkout) agrees(path string) {
-	if _, ok := c.outside.edits[path]; ok {
-		delete(c.outside.edits, path)
-		c.outside.news = true
+	c.drop(path)
+	c.mayStay(c.key(path))
+}
+
+// drop forgets an edit, for there is none any more. That is a change, too, for which a batch waits:
+// whoever puts files back may not be done. The caller holds mu.
+func (c *Checkout) drop(path string) {
+	o := &c.outside
+	e, ok := o.edits[path]
+	if !ok {
+		return
 	}
-	c.mayStay(path)
+	delete(o.edits, path)
+	o.last, o.news = time.Now(), true
+	if e.held {
+		o.less = true
+		c.stir()
+	}
 }
 
 // leave notes that a file cannot be taken in, and stays as it is. The caller holds mu.

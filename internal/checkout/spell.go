@@ -2,11 +2,13 @@ package checkout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"rookery/internal/blob"
+	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
 )
@@ -20,16 +22,17 @@ func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
 		return err
 	}
 	switch {
-	case !names[path]:
+	case !names[path]: // it was only called so
 		c.agrees(path)
-		return nil
+		path = other
 	case names[other]:
-		delete(c.outside.edits, path)
+		c.drop(path)
 		c.leave(repo.LeftFile{Path: path, Why: repo.LeftTwin, Twin: other})
 		return nil
-	}
-	if want := c.expected(other); want != nil {
-		c.differs(other, edit{before: want, at: time.Now(), to: path})
+	default:
+		if want := c.expected(other); want != nil {
+			c.differs(other, edit{before: want, at: time.Now(), to: path})
+		}
 	}
 	o, err := c.look(ctx, path)
 	if err != nil {
@@ -38,22 +41,86 @@ func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
 	return c.compare(ctx, path, o)
 }
 
-// spellings are the names in the folder that a file has, and all that differ from it by case or
-// normalization only. The folder is asked how it spells them: to be found there by a name tells nothing
-// where the file system folds case.
-func (c *Checkout) spellings(ctx context.Context, path string) (map[string]bool, error) {
-	fold := vault.Fold(path)
+// spellings are the names in the folder that some files have, and all that differ from them by case or
+// normalization only; also as the vault has them, which is composed. The folder is asked how it spells
+// them: to be found there by a name tells nothing where the file system folds case.
+func (c *Checkout) spellings(ctx context.Context, paths ...string) (map[string]bool, error) {
+	folds, on := map[string]bool{}, map[string]bool{}
+	for _, path := range paths {
+		fold := vault.Fold(path)
+		folds[fold] = true
+		for up := parent(fold); up != "" && !on[up]; up = parent(up) {
+			on[up] = true
+		}
+	}
 	names := map[string]bool{}
-	enter := func(folder string) bool { return strings.HasPrefix(fold, vault.Fold(folder)+"/") }
+	enter := func(folder string) bool { return on[vault.Fold(folder)+"/"] }
 	for o, err := range c.files.Walk(ctx, "", enter) {
 		if err != nil {
-			return nil, fmt.Errorf("list the folder of a vault: %w", err)
+			return nil, unlisted(err)
 		}
-		if !o.Foreign && vault.Fold(o.Key) == fold {
-			names[o.Key] = true
+		if !o.Foreign && folds[vault.Fold(o.Key)] {
+			names[o.Key], names[vault.CleanPath(o.Key)] = true, true
 		}
 	}
 	return names, nil
+}
+
+// respell sees to it that new files are known by the names that they have: where the file system folds
+// case, one is found by any name.
+func (c *Checkout) respell(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var made []string
+	for path, e := range c.outside.edits {
+		if e.before == nil && e.mark != "" {
+			made = append(made, path)
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	names, err := c.spellings(ctx, made...)
+	if err != nil {
+		return err
+	}
+	for _, path := range made {
+		if names[c.key(path)] {
+			continue
+		}
+		c.drop(path)
+		if err := c.examineRespelled(ctx, path, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examineRespelled examines the files of some names that a file could have been taken for. The caller
+// holds mu.
+func (c *Checkout) examineRespelled(
+	ctx context.Context, path string, names map[string]bool,
+) error {
+	for name := range names {
+		at, p := c.placeOf(name)
+		if p != ours || c.key(at) != name || vault.Fold(at) != vault.Fold(path) {
+			continue
+		}
+		if err := c.examine(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlisted is the fault of a folder that cannot be listed.
+func unlisted(err error) error {
+	var unread *blob.WalkError
+	if errors.As(err, &unread) {
+		return fault.New(fault.FileError, "the folder of the vault, or a folder in it, cannot be read").
+			Because(err)
+	}
+	return fmt.Errorf("list the folder of a vault: %w", err)
 }
 
 // vanished reports whether a file that the vault has no more is in the folder no more either, though
@@ -70,7 +137,10 @@ func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 // enter says which folders have files of the vault: none whose name begins with a dot, but for the
 // trash.
 func enter(folder string) bool {
-	return folder+"/" == vault.Trash || !hidden(folder)
+	if folder+"/" == vault.Trash {
+		return true
+	}
+	return !hidden(strings.TrimPrefix(folder, vault.Trash))
 }
 
 // misspelled tells of a file that would be a note, but for its name or what it is.

@@ -3,23 +3,30 @@ package checkout
 import (
 	"context"
 	"errors"
-	"fmt"
+	"path"
 	"strings"
 
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/repo"
+	"rookery/internal/vault"
 )
 
 // A Sweep is a comparison of the whole folder with the log, on its way. A file that looks as it did
 // when it was read last is not read again, so a folder that nobody changed costs one listing.
 type sweep struct {
 	c        *Checkout
-	listed   map[string]bool          // the paths that are in the folder
+	part     bool                     // it is one of a folder only
+	listed   map[string]string        // the paths that are in the folder, and how they are spelled there
 	left     map[string]repo.LeftFile // files that can be no notes
 	unread   []string                 // folders that cannot be read: what is in them is not known
 	suspects []string                 // paths that are to be looked at
+	unsure   bool                     // part of the folder does not tell enough: all of it is to be swept
+}
+
+func (c *Checkout) newSweep() *sweep {
+	return &sweep{c: c, listed: map[string]string{}, left: map[string]repo.LeftFile{}}
 }
 
 // Sweep compares every file with the log, and notes what differs. It takes nothing in; see TakeIn.
@@ -29,11 +36,12 @@ func (c *Checkout) Sweep(ctx context.Context) (repo.Sweep, error) {
 	if _, err := c.vault.Read(ctx); err != nil {
 		return repo.Sweep{}, err
 	}
-	s := &sweep{c: c, listed: map[string]bool{}, left: map[string]repo.LeftFile{}}
+	s := c.newSweep()
 	at := c.upToDate(ctx)
 	if err := s.list(ctx, ""); err != nil {
 		return repo.Sweep{}, err
 	}
+	s.forget()
 	s.missing(at)
 	if err := s.examine(ctx); err != nil {
 		return repo.Sweep{}, err
@@ -50,16 +58,16 @@ func (c *Checkout) upToDate(ctx context.Context) *index.Index {
 	return c.at
 }
 
-// list looks at every file whose name begins with a prefix.
+// list looks at every file whose name begins with a prefix. That the folder itself cannot be read, or
+// is gone, says nothing of its files: it is an error.
 func (s *sweep) list(ctx context.Context, prefix string) error {
-	for o, err := range s.c.files.Walk(ctx, prefix, enter) {
+	for o, err := range s.c.files.Walk(ctx, prefix, s.enter) {
 		var unread *blob.WalkError
 		switch {
-		case errors.As(err, &unread):
-			s.unread = append(s.unread, unread.Folder+"/")
-			s.left[unread.Folder] = repo.LeftFile{Path: unread.Folder, Why: repo.LeftUnread}
+		case errors.As(err, &unread) && unread.Folder != "":
+			s.cannotRead(unread)
 		case err != nil:
-			return fmt.Errorf("list the folder of a vault: %w", err)
+			return unlisted(err)
 		default:
 			s.take(o)
 		}
@@ -67,26 +75,63 @@ func (s *sweep) list(ctx context.Context, prefix string) error {
 	return nil
 }
 
+// enter is enter, and tells of a folder that has the name of a note.
+func (s *sweep) enter(folder string) bool {
+	if !enter(folder) {
+		return false
+	}
+	if vault.Path(folder).Kind() != vault.KindNone && folder+"/" != vault.Trash {
+		s.left[folder] = repo.LeftFile{Path: folder, Why: repo.LeftForeign}
+	}
+	return true
+}
+
+// cannotRead notes a folder of which nobody knows what is in it; what is no folder has nothing in it.
+func (s *sweep) cannotRead(e *blob.WalkError) {
+	if !errors.Is(e, blob.ErrForeign) {
+		s.unread = append(s.unread, vault.CleanPath(e.Folder)+"/")
+		s.left[e.Folder] = repo.LeftFile{Path: e.Folder, Why: repo.LeftUnread}
+	}
+}
+
 // take looks at one file, as the listing tells of it.
 func (s *sweep) take(o blob.Object) {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	path, p := c.placeOf(o.Key)
+	at, p := c.placeOf(o.Key)
 	switch {
-	case p == notOurs:
-		return
-	case p == misnamed, o.Foreign:
+	case p == misnamed, p == ours && o.Foreign, p == notOurs && isLink(o):
 		s.left[o.Key] = misspelled(o)
-		return
-	case s.listed[path] || c.spelled(path, o.Key):
-		s.left[o.Key] = repo.LeftFile{Path: o.Key, Why: repo.LeftTwin, Twin: path}
-		return
+	case p == notOurs:
+	case s.part && c.key(at) != o.Key:
+		s.unsure = true
+	case !s.twin(at, o.Key):
+		s.listed[at] = o.Key
+		c.spell(at, o.Key)
+		if !c.known(at, o) {
+			s.suspects = append(s.suspects, at)
+		}
 	}
-	s.listed[path] = true
-	if !c.known(path, o) {
-		s.suspects = append(s.suspects, path)
+}
+
+// twin reports whether a file is to be left because another has the path that it would have in the
+// vault. Of two, the one that is spelled as the vault does is the note.
+func (s *sweep) twin(at, key string) bool {
+	other, twins := s.listed[at]
+	if !twins {
+		return false
 	}
+	if key != at {
+		other, key = key, other
+	}
+	s.left[other] = repo.LeftFile{Path: other, Why: repo.LeftTwin, Twin: at}
+	return key != at
+}
+
+// isLink reports whether something may be a link to a folder, in which somebody could look for notes.
+func isLink(o blob.Object) bool {
+	return o.Foreign && !hidden(o.Key) && path.Ext(o.Key) == ""
 }
 
 // known reports whether a file is as the log says, by how it looks. The caller holds mu.
@@ -101,7 +146,7 @@ func (c *Checkout) known(path string, o blob.Object) bool {
 // missing looks at the files that the listing does not tell of.
 func (s *sweep) missing(at *index.Index) {
 	for f := range at.Files() {
-		if !s.listed[f.Path] && !isAudit(f.Path) && !s.hidden(f.Path) {
+		if _, there := s.listed[f.Path]; !there && !isAudit(f.Path) && !s.hidden(f.Path) {
 			s.suspects = append(s.suspects, f.Path)
 		}
 	}
@@ -152,11 +197,8 @@ func (s *sweep) result(ctx context.Context) repo.Sweep {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, f := range c.outside.left {
-		if _, still := s.left[key]; !still && (f.Why == repo.LeftName || f.Why == repo.LeftForeign) {
-			c.mayStay(key)
-		}
-		if _, still := s.left[key]; !still && f.Why == repo.LeftTwin && !s.listed[key] {
+	for key := range c.outside.left {
+		if _, still := s.left[key]; !still && !s.there(key) {
 			c.mayStay(key)
 		}
 	}
@@ -168,6 +210,13 @@ func (s *sweep) result(ctx context.Context) repo.Sweep {
 	c.outside.swept, c.outside.news = &found, true
 	c.tell(ctx)
 	return found
+}
+
+// there reports whether a file that is left may be there still, for a reason that a listing does not
+// show. The caller holds mu.
+func (s *sweep) there(key string) bool {
+	path, p := s.c.placeOf(key)
+	return p == ours && (s.listed[path] == key || s.hidden(path))
 }
 
 // inTheWay are the notes whose files nobody can take in or write: something else lies in their place.

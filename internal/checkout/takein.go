@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rookery/internal/blob"
+	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
@@ -160,7 +161,11 @@ func inTrash(path string) bool { return strings.HasPrefix(path, vault.Trash) }
 // gather reads the files of all edits, and finds out what somebody did to them.
 func (c *Checkout) gather(ctx context.Context) (*batch, error) {
 	b := &batch{Checkout: c}
+	if err := c.respell(ctx); err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
+	c.outside.less = false
 	b.paths = slices.Sorted(maps.Keys(c.outside.edits))
 	b.total = c.at.Totals().Notes
 	c.mu.Unlock()
@@ -176,8 +181,26 @@ func (c *Checkout) gather(ctx context.Context) (*batch, error) {
 			b.found = append(b.found, f)
 		}
 	}
+	if err := b.rooted(ctx); err != nil {
+		return nil, err
+	}
 	b.pair()
 	return b, b.lookBack(ctx)
+}
+
+// rooted is an error if files are gone because the folder itself is, or cannot be read: that says
+// nothing of its files.
+func (b *batch) rooted(ctx context.Context) error {
+	if !slices.ContainsFunc(b.found, (*found).gone) {
+		return nil
+	}
+	for _, err := range b.files.Walk(ctx, "", func(string) bool { return false }) {
+		if err != nil {
+			return unlisted(err)
+		}
+		break
+	}
+	return nil
 }
 
 // read reads the file of an edit; nil if there is nothing to take in after all.
@@ -186,7 +209,12 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	defer c.mu.Unlock()
 	c.collect()
 	c.write(ctx)
-	if err := c.examine(ctx, path); err != nil {
+	err := c.examine(ctx, path)
+	if fault.Is(err, fault.FileError) { // the others need not wait for it
+		c.refuse(path, repo.LeftUnread)
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	e := c.outside.edits[path]
@@ -202,7 +230,8 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
 		return nil, nil // it changed just now, and will be looked at again
 	case err != nil:
-		return nil, unreadable(path, err)
+		c.refuse(path, repo.LeftUnread)
+		return nil, nil
 	}
 	if why := unfit(text); why != "" {
 		c.refuse(path, why)
@@ -265,12 +294,9 @@ func likeliest(from []*found, path string) *found {
 
 func name(path string) string { return path[len(vault.Path(path).Dir()):] }
 
-// guard holds back what would take away too much. What was found beside a batch that is held is taken
-// in, unless it does the same.
+// guard holds back what would take away too much. What is held stays so as long as it takes anything
+// away; what was found beside it is taken in, unless it does the same.
 func (b *batch) guard() {
-	if !b.trips(b.found) {
-		return
-	}
 	var fresh, kept []*found
 	for _, f := range b.found {
 		if f.kept || f.from != nil && f.from.kept {
@@ -279,7 +305,10 @@ func (b *batch) guard() {
 			fresh = append(fresh, f)
 		}
 	}
-	if len(kept) == 0 || b.trips(fresh) {
+	if !slices.ContainsFunc(kept, (*found).takesAway) {
+		fresh, kept = b.found, nil
+	}
+	if b.trips(fresh) {
 		b.found, b.held = nil, b.found
 		return
 	}

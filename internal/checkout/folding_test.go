@@ -1,0 +1,354 @@
+package checkout_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// Two spellings of one name: composed, as every path of a vault is, and as macOS writes it.
+const (
+	composed   = "caf\u00e9"
+	decomposed = "cafe\u0301"
+)
+
+// moves are the moves that a commit tells of, from and to.
+func moves(t *testing.T, v *repo.Vault, seq uint64) map[string]string {
+	t.Helper()
+	c, err := v.Commit(t.Context(), seq)
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, n := range c.Notes {
+		if n.From != "" {
+			all[n.From] = n.Path
+		}
+	}
+	return all
+}
+
+// respell moves a note in the log to another spelling of its name, as an agent does.
+func (s *served) respell(t *testing.T, from, to, text string) error {
+	t.Helper()
+	_, err := s.vault.Update(t.Context(), repo.Call{Tool: "test"},
+		func(ctx context.Context, tx *repo.Tx) (any, error) {
+			if err := tx.Remove(ctx, vault.Path(from)); err != nil {
+				return nil, err
+			}
+			return nil, tx.Put(ctx, vault.Path(to), []byte(text))
+		})
+	return err
+}
+
+// TestCaseOnlyMoveByHand holds that a case-only move, of a note or of a folder, is one rename, also
+// where the text was changed with it, and that nothing is removed by it.
+func TestCaseOnlyMoveByHand(t *testing.T) {
+	onEveryGround(t, func(t *testing.T, s *served) {
+		s.write(t, "Note.md", "one\n")
+		s.write(t, "Work/a.md", "a\n")
+		s.write(t, "Work/deep/b.md", "b\n")
+		s.rename(t, "Note.md", "NOTE.md")
+		s.rename(t, "Work", "work")
+		s.save(t, "work/a.md", "a\nand more\n")
+		before := s.vault.Known().Version()
+		s.reindex(t)
+		s.agree(t, map[string]string{
+			"NOTE.md": "one\n", "work/a.md": "a\nand more\n", "work/deep/b.md": "b\n",
+		})
+		require.Equal(t, before+1, s.vault.Known().Version())
+		require.Equal(t, map[string]string{
+			"Note.md": "NOTE.md", "Work/a.md": "work/a.md", "Work/deep/b.md": "work/deep/b.md",
+		}, moves(t, s.vault, before+1))
+		require.Empty(t, s.left(t))
+		s.reindex(t)
+		require.Equal(t, before+1, s.vault.Known().Version(), "it is taken in once")
+		s.write(t, "NOTE.md", "two\n")
+		require.Equal(t, "two\n", s.inFolder(t)["NOTE.md"])
+	})
+}
+
+// TestCaseOnlyMoveOfMany holds that the guard takes no part in it: to move is not to take away.
+func TestCaseOnlyMoveOfMany(t *testing.T) {
+	onEveryGround(t, func(t *testing.T, s *served) {
+		many(t, s.vault, 40)
+		s.rename(t, "n", "N")
+		s.reindex(t)
+		require.Nil(t, s.control(t).Held)
+		want := map[string]string{}
+		for i := range 40 {
+			want[fmt.Sprintf("N/%02d.md", i)] = fmt.Sprintf("# %d\n\ntext\n", i)
+		}
+		s.agree(t, want)
+		require.Empty(t, s.left(t))
+	})
+}
+
+// TestCaseOnlyMoveInTheLog holds that what an agent renames to another spelling has that spelling in
+// the folder.
+func TestCaseOnlyMoveInTheLog(t *testing.T) {
+	onEveryGround(t, func(t *testing.T, s *served) {
+		s.write(t, "Note.md", "one\n")
+		s.write(t, "Work/a.md", "a\n")
+		require.NoError(t, s.respell(t, "Note.md", "note.md", "one\n"))
+		require.NoError(t, s.respell(t, "Work/a.md", "work/a.md", "a, by an agent\n"))
+		want := map[string]string{"note.md": "one\n", "work/a.md": "a, by an agent\n"}
+		s.agree(t, want)
+		before := s.vault.Known().Version()
+		s.reindex(t)
+		s.agree(t, want)
+		require.Equal(t, before, s.vault.Known().Version(), "nobody did anything outside")
+		require.Empty(t, s.left(t))
+	})
+}
+
+// TestCaseOnlyMoveInTheLogOfPartOfAFolder holds that the vault comes to agree with a folder that cannot
+// have two spellings of a folder's name: there the one that it has is that of all notes in it.
+func TestCaseOnlyMoveInTheLogOfPartOfAFolder(t *testing.T) {
+	onEveryGround(t, func(t *testing.T, s *served) {
+		s.write(t, "Work/a.md", "a\n")
+		s.write(t, "Work/b.md", "b\n")
+		require.NoError(t, s.respell(t, "Work/a.md", "work/a.md", "a\n"))
+		want := map[string]string{"work/a.md": "a\n", "Work/b.md": "b\n"}
+		if s.ground.folds {
+			want = map[string]string{"Work/a.md": "a\n", "Work/b.md": "b\n"}
+		}
+		s.reindex(t)
+		s.agree(t, want)
+		before := s.vault.Known().Version()
+		s.reindex(t)
+		s.agree(t, want)
+		require.Equal(t, before, s.vault.Known().Version())
+		require.Empty(t, s.left(t))
+	})
+}
+
+// TestCaseOnlyMoveInTheLogOfAnEditedNote holds that a note does not get another spelling while its file
+// has what was not taken in: that would be in the way of the new name, or a twin of it.
+func TestCaseOnlyMoveInTheLogOfAnEditedNote(t *testing.T) {
+	onEveryGround(t, func(t *testing.T, s *served) {
+		s.write(t, "Note.md", song)
+		s.edit(t, "Note.md", song+"mine\n")
+		err := s.respell(t, "Note.md", "note.md", song)
+		require.True(t, fault.Is(err, fault.Conflict), "%v", err)
+		require.ErrorContains(t, err, "Note.md")
+		s.reindex(t)
+		s.agree(t, map[string]string{"Note.md": song + "mine\n"})
+		require.NoError(t, s.respell(t, "Note.md", "note.md", song+"mine\n"))
+		s.reindex(t)
+		s.agree(t, map[string]string{"note.md": song + "mine\n"})
+		require.Empty(t, s.left(t))
+	})
+}
+
+// TestTwinsAreQuarantined holds that of two files whose names differ by case or normalization only one
+// is a note, that the other is told and stays as it is, and that nothing is taken for the other. Only
+// a file system that does not fold has two.
+func TestTwinsAreQuarantined(t *testing.T) {
+	for _, c := range []struct{ name, note, twin string }{
+		{"case", "Note.md", "NOTE.md"},
+		{"case, later in the alphabet", "Note.md", "note.md"},
+		{"case of a folder", "Work/a.md", "work/a.md"},
+		{"normalization", composed + ".md", decomposed + ".md"},
+		{"normalization of a folder", composed + "/a.md", decomposed + "/a.md"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newServed(t, grounds()[0])
+			s.serve(t, checkout.Options{})
+			s.write(t, c.note, "the note\n")
+			s.edit(t, c.twin, "the twin\n")
+			told := []repo.LeftFile{{Path: c.twin, Why: repo.LeftTwin, Twin: c.note}}
+			for range 2 {
+				s.reindex(t)
+				require.Equal(t, map[string]string{c.note: "the note\n"}, s.inLog(t))
+				require.Equal(t, map[string]string{
+					c.note: "the note\n", c.twin: "the twin\n",
+				}, s.inFolder(t))
+				require.Equal(t, told, s.left(t))
+				require.Equal(t, 1, s.control(t).Left.Twins)
+			}
+			s.edit(t, c.twin, "the twin, edited\n")
+			s.edit(t, c.note, "the note, edited\n")
+			s.reindex(t)
+			s.write(t, c.note, "the note, by an agent\n")
+			require.Equal(t, map[string]string{
+				c.note: "the note, by an agent\n", c.twin: "the twin, edited\n",
+			}, s.inFolder(t))
+			require.Equal(t, told, s.left(t))
+			s.restart(t)
+			require.Equal(t, told, s.left(t))
+			s.remove(t, c.twin)
+			s.reindex(t)
+			s.agree(t, map[string]string{c.note: "the note, by an agent\n"})
+			require.Empty(t, s.left(t))
+		})
+	}
+}
+
+// TestTwinThatStaysAlone holds that a twin is taken in once the other is out of its way.
+func TestTwinThatStaysAlone(t *testing.T) {
+	for _, c := range []struct{ note, twin, name string }{
+		{"Note.md", "NOTE.md", "NOTE.md"},
+		{composed + ".md", decomposed + ".md", composed + ".md"},
+	} {
+		s := newServed(t, grounds()[0])
+		s.serve(t, checkout.Options{})
+		s.write(t, c.note, "the note\n")
+		s.edit(t, c.twin, "the twin\n")
+		s.reindex(t)
+		s.remove(t, c.note)
+		s.reindex(t)
+		require.Equal(t, map[string]string{c.name: "the twin\n"}, s.inLog(t))
+		require.Equal(t, map[string]string{c.twin: "the twin\n"}, s.inFolder(t))
+		require.Empty(t, s.left(t))
+		s.kept(t, map[string]string{c.note: "the note\n"})
+	}
+}
+
+// TestTwinsFromTheStart holds that of two that are found at once, one is a note, and that the other is
+// told.
+func TestTwinsFromTheStart(t *testing.T) {
+	for _, c := range [][]string{{"Note.md", "note.md"}, {composed + ".md", decomposed + ".md"}} {
+		s := newServed(t, grounds()[0])
+		s.edit(t, c[0], "one\n")
+		s.edit(t, c[1], "two\n")
+		s.serve(t, checkout.Options{})
+		require.Equal(t, map[string]string{c[0]: "one\n"}, s.inLog(t))
+		require.Equal(t, map[string]string{c[0]: "one\n", c[1]: "two\n"}, s.inFolder(t))
+		require.Len(t, s.left(t), 1)
+		require.Equal(t, c[1], s.left(t)[0].Path)
+	}
+}
+
+// TestDecomposedNames holds that files which came from macOS are notes with composed names, that what
+// the log writes goes into the file that is there, under the name that it has, and that a new spelling
+// of the same name changes nothing.
+func TestDecomposedNames(t *testing.T) {
+	onEveryGround(t, func(t *testing.T, s *served) {
+		s.edit(t, decomposed+".md", "one\n")
+		s.edit(t, decomposed+"s/a.md", "a\n")
+		s.reindex(t)
+		note, in, beside := composed+".md", composed+"s/a.md", composed+"s/b.md"
+		s.write(t, note, "two\n")
+		s.write(t, in, "b\n")
+		s.write(t, beside, "beside\n")
+		want := map[string]string{note: "two\n", in: "b\n", beside: "beside\n"}
+		require.Equal(t, want, s.inLog(t))
+		require.Equal(t, map[string]string{
+			decomposed + ".md": "two\n", decomposed + "s/a.md": "b\n", decomposed + "s/b.md": "beside\n",
+		}, s.inFolder(t))
+		s.restart(t)
+		require.Equal(t, want, s.inLog(t))
+
+		before := s.vault.Known().Version()
+		s.rename(t, decomposed+".md", note)
+		s.rename(t, decomposed+"s", composed+"s")
+		s.reindex(t)
+		s.agree(t, want)
+		require.Equal(t, before, s.vault.Known().Version(), "every name is what it was")
+		require.Empty(t, s.left(t))
+		s.edit(t, in, "mine\n")
+		s.reindex(t)
+		s.write(t, note, "three\n")
+		s.agree(t, with(want, map[string]string{in: "mine\n", note: "three\n"}))
+		s.remove(t, note)
+		s.reindex(t)
+		s.agree(t, map[string]string{in: "mine\n", beside: "beside\n"})
+	})
+}
+
+// TestFoldersThatDifferByNormalization holds that two such folders are kept apart: the files in each
+// are notes, as far as their names are their own.
+func TestFoldersThatDifferByNormalization(t *testing.T) {
+	s := newServed(t, grounds()[0])
+	s.serve(t, checkout.Options{})
+	s.write(t, composed+"/a.md", "a\n")
+	s.edit(t, decomposed+"/b.md", "b\n")
+	s.reindex(t)
+	s.reindex(t)
+	require.Equal(t, map[string]string{composed + "/a.md": "a\n", composed + "/b.md": "b\n"}, s.inLog(t))
+	s.write(t, composed+"/a.md", "A\n")
+	s.write(t, composed+"/b.md", "B\n")
+	require.Equal(t, map[string]string{composed + "/a.md": "A\n", decomposed + "/b.md": "B\n"},
+		s.inFolder(t))
+	require.Empty(t, s.left(t))
+}
+
+// TestNoteMadeWhereAFileOfAnotherCaseIs plays an agent that makes a note where somebody has just made
+// a file whose name differs by case only. Where names fold, it is that file that is in the way.
+func TestNoteMadeWhereAFileOfAnotherCaseIs(t *testing.T) {
+	for _, names := range [][2]string{{"Note.md", "note.md"}, {"note.md", "Note.md"}} {
+		onEveryGround(t, func(t *testing.T, s *served) {
+			file, note := names[0], names[1]
+			s.edit(t, file, "theirs\n")
+			err := put(t.Context(), s.vault, note, []byte("ours\n"))
+			if s.ground.folds {
+				require.True(t, fault.Is(err, fault.Conflict), "%v", err)
+				s.reindex(t)
+				s.agree(t, map[string]string{file: "theirs\n"})
+				require.Empty(t, s.left(t))
+				before := s.vault.Known().Version()
+				s.reindex(t)
+				require.Equal(t, before, s.vault.Known().Version())
+				require.Empty(t, s.left(t))
+				return
+			}
+			require.NoError(t, err)
+			s.reindex(t)
+			require.Equal(t, map[string]string{note: "ours\n"}, s.inLog(t))
+			require.Equal(t, map[string]string{note: "ours\n", file: "theirs\n"}, s.inFolder(t))
+			require.Equal(t, []repo.LeftFile{{Path: file, Why: repo.LeftTwin, Twin: note}}, s.left(t))
+		})
+	}
+}
+
+// TestSavedUnderAnotherSpelling holds that what somebody writes into a note under another spelling of
+// its name is an edit of the note, where names fold.
+func TestSavedUnderAnotherSpelling(t *testing.T) {
+	for _, g := range grounds()[1:] {
+		t.Run(g.name, func(t *testing.T) {
+			s := newServed(t, g)
+			s.serve(t, s.watched())
+			s.write(t, "Note.md", "one\n")
+			file, err := os.OpenFile(s.path("NOTE.md"), os.O_WRONLY|os.O_TRUNC, 0)
+			require.NoError(t, err)
+			_, err = file.WriteString("two\n")
+			require.NoError(t, err)
+			require.NoError(t, file.Close())
+			require.Eventually(t, func() bool { return text(t, s.vault, "Note.md") == "two\n" },
+				waitLong, waitStep)
+			s.agree(t, map[string]string{"Note.md": "two\n"})
+			require.Empty(t, s.left(t))
+		})
+	}
+}
+
+// TestDiscardOfCaseOnlyMoves holds that to discard a batch puts back the spellings, too, in whichever
+// order the names come.
+func TestDiscardOfCaseOnlyMoves(t *testing.T) {
+	for _, names := range [][2]string{{"Note.md", "NOTE.md"}, {"NOTE.md", "Note.md"}} {
+		onEveryGround(t, func(t *testing.T, s *served) {
+			many(t, s.vault, 40)
+			s.write(t, names[0], "one\n")
+			want := s.inLog(t)
+			for i := range 25 {
+				s.remove(t, fmt.Sprintf("n/%02d.md", i))
+			}
+			s.rename(t, names[0], names[1])
+			s.reindex(t)
+			require.Equal(t, 25, s.control(t).Held.Removed)
+			s.answer(t, checkout.Discard)
+			s.agree(t, want)
+			s.reindex(t)
+			s.agree(t, want)
+			require.Nil(t, s.control(t).Held)
+			require.Empty(t, s.left(t))
+		})
+	}
+}

@@ -1,0 +1,245 @@
+package checkout_test
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/casefold"
+	"rookery/internal/checkout"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+	"rookery/internal/watch"
+)
+
+// A ground is a kind of file system that a folder of notes may lie on.
+type ground struct {
+	name  string
+	folds bool // it takes names for one that differ by case or normalization only
+	make  func(t *testing.T) string
+}
+
+// grounds are all that are to be had here; a test on another one is skipped.
+func grounds() []ground {
+	return []ground{
+		{"here", false, func(t *testing.T) string { return t.TempDir() }},
+		{"folding", true, func(t *testing.T) string { return casefold.Mount(t, casefold.Options{}) }},
+		{"folding, without exchange", true, func(t *testing.T) string {
+			return casefold.Mount(t, casefold.Options{NoRenameFlags: true})
+		}},
+	}
+}
+
+// A served folder is one that somebody else has notes in, with a vault that follows it, while it is
+// open.
+type served struct {
+	*place
+	ground ground
+	disk   *fileblob.Bucket
+	vault  *repo.Vault
+	folder *checkout.Checkout
+}
+
+// onEveryGround runs a test on every kind of file system, with a folder that is served by itself.
+func onEveryGround(t *testing.T, test func(t *testing.T, s *served)) {
+	for _, g := range grounds() {
+		t.Run(g.name, func(t *testing.T) {
+			s := newServed(t, g)
+			s.serve(t, checkout.Options{})
+			test(t, s)
+		})
+	}
+}
+
+// newServed makes a folder, and a vault that does not follow it yet.
+func newServed(t *testing.T, g ground) *served {
+	t.Helper()
+	state, disk := t.TempDir(), g.make(t)
+	b, err := bolttable.Open(filepath.Join(state, "table.db"), bolttable.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	whole, err := fileblob.Open(state)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, whole.Close()) })
+	s := &served{
+		place:  &place{dir: filepath.Join(disk, "notes"), table: b, whole: whole},
+		ground: g,
+	}
+	s.mount(t)
+	require.NoError(t, s.place.vault(t).Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+	return s
+}
+
+// mount opens the files of the folder, as a process does that begins now.
+func (s *served) mount(t *testing.T) {
+	t.Helper()
+	disk, err := fileblob.OpenWith(s.dir, fileblob.Options{
+		Work: filepath.Join(filepath.Dir(s.dir), "work"),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = disk.Close() }) // one that a restart closed is closed twice
+	s.disk, s.files = disk, &files{Files: disk}
+}
+
+// serve opens the vault with the folder, and waits until it has read it once. The test's own writes
+// follow at once; everything that takes a time takes a tenth of it, unless o says otherwise.
+func (s *served) serve(t *testing.T, o checkout.Options) {
+	t.Helper()
+	s.vault = s.place.vault(t)
+	o.Files, o.Log, o.Now = s.files, slog.New(slog.DiscardHandler), s.now
+	folder, err := checkout.Open(t.Context(), s.vault, o)
+	require.NoError(t, err)
+	t.Cleanup(folder.Close)
+	s.folder = folder
+	require.NoError(t, folder.Ready(t.Context()))
+}
+
+// restart ends the process that serves the folder, and begins another.
+func (s *served) restart(t *testing.T) {
+	t.Helper()
+	s.folder.Close()
+	require.NoError(t, s.disk.Close())
+	s.mount(t)
+	s.serve(t, checkout.Options{})
+}
+
+// watched are options with which the folder is watched, and everything goes ten times as fast.
+func (s *served) watched() checkout.Options {
+	return checkout.Options{
+		Watch: func(enter func(folder string) bool) (*watch.Tree, error) {
+			return watch.Open(s.dir, enter)
+		},
+	}.Hurried(10)
+}
+
+// reindex takes in what somebody did to the folder, without waiting for quiet.
+func (s *served) reindex(t *testing.T) { s.answer(t, "") }
+
+// answer is reindex with a word for the batch that is held.
+func (s *served) answer(t *testing.T, word checkout.Pending) {
+	t.Helper()
+	_, err := s.folder.Reindex(t.Context(), checkout.Taking{Pending: word})
+	require.NoError(t, err)
+}
+
+// path is that of a file of the folder, for the operating system.
+func (s *served) path(name string) string { return filepath.Join(s.dir, name) }
+
+// rename renames a file or a folder, as mv does.
+func (s *served) rename(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(s.path(to)), 0o700))
+	require.NoError(t, os.Rename(s.path(from), s.path(to)))
+}
+
+// save writes a file in its place, as an editor does that truncates it.
+func (s *served) save(t *testing.T, name, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(s.path(name)), 0o700))
+	require.NoError(t, os.WriteFile(s.path(name), []byte(text), 0o600))
+}
+
+// inFolder are the texts of all notes in the folder, by the names that they have there.
+func (s *served) inFolder(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, name := range s.paths(t) {
+		info, err := os.Lstat(s.path(name))
+		require.NoError(t, err)
+		if info.Mode().IsRegular() && strings.HasSuffix(name, ".md") && name[0] != '.' {
+			found[name] = s.file(t, name)
+		}
+	}
+	return found
+}
+
+// inLog are the texts of all notes of the vault.
+func (s *served) inLog(t *testing.T) map[string]string {
+	t.Helper()
+	idx, err := s.vault.Read(t.Context())
+	require.NoError(t, err)
+	found := map[string]string{}
+	for f := range idx.Files() {
+		text, err := s.vault.Text(t.Context(), f.Body)
+		require.NoError(t, err)
+		if vault.Path(f.Path).Kind() == vault.KindNote && f.Path[0] != '.' {
+			found[f.Path] = string(text)
+		}
+	}
+	return found
+}
+
+// agree requires that the vault and the folder have these notes, and no others.
+func (s *served) agree(t *testing.T, want map[string]string) {
+	t.Helper()
+	require.Equal(t, want, s.inLog(t), "the vault")
+	require.Equal(t, want, s.inFolder(t), "the folder")
+}
+
+// control is what answers tell of the folder.
+func (s *served) control(t *testing.T) repo.Control {
+	t.Helper()
+	c, err := s.vault.Control(t.Context())
+	require.NoError(t, err)
+	return c
+}
+
+// left are the files that cannot be taken in, as answers tell of them.
+func (s *served) left(t *testing.T) []repo.LeftFile {
+	t.Helper()
+	if left := s.control(t).Left; left != nil {
+		return left.Files
+	}
+	return nil
+}
+
+// history are all texts that the log has, or had.
+func (s *served) history(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for c, err := range s.vault.Commits(context.WithoutCancel(t.Context()), 1) {
+		require.NoError(t, err)
+		for _, n := range c.Notes {
+			all[string(n.Text)] = true
+			all[string(n.Theirs)] = true
+		}
+	}
+	return all
+}
+
+// kept requires that the history has every one of these texts.
+func (s *served) kept(t *testing.T, texts map[string]string) {
+	t.Helper()
+	all := s.history(t)
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		require.True(t, all[texts[name]], "the text of %s is lost: %q", name, texts[name])
+	}
+}
+
+// write puts a note into the log, as a client does.
+func (s *served) write(t *testing.T, path, text string) {
+	t.Helper()
+	write(t, s.vault, path, text)
+}
+
+// with is a set of notes with changes; the text "(none)" takes one away.
+func with(notes map[string]string, changes map[string]string) map[string]string {
+	notes = maps.Clone(notes)
+	for path, text := range changes {
+		if text == "(none)" {
+			delete(notes, path)
+		} else {
+			notes[path] = text
+		}
+	}
+	return notes
+}
