@@ -20,7 +20,6 @@ const (
 	withTime   = "the list of all changes comes with folding"
 	withPlans  = "queries, batches and plans come with the query language"
 	withSchema = "editing the schema comes with checks of what is in use"
-	withFolder = "merging outside edits comes with folders that people edit"
 	withAuth   = "members, tokens, issuers and audit come with authentication"
 	withCloud  = "erasing, jobs and webhooks come with hosting"
 	notesYet   = "the notes family comes after the syntax of notes"
@@ -71,8 +70,7 @@ var Promises = []Promise{
 	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"},
 		Aliases: map[string][]string{"id": {"reference"}}, Words: []string{"edit"}},
 	{Tool: "raven_stats", Words: []string{"stats"}},
-	{Tool: "raven_reindex", Args: []string{"full"}, Words: []string{"reindex"},
-		Later: later(withFolder, "pending")},
+	{Tool: "raven_reindex", Args: []string{"full", "pending"}, Words: []string{"reindex"}},
 	{Tool: "raven_upsert", Args: []string{"type", "title", "fields", "content"}, Why: withPlans},
 	{Tool: "raven_move", Args: []string{
 		"source", "destination", "update_refs", "query", "plan_token"}, Why: inDepth},
