@@ -117,18 +117,43 @@ func TestExamineDamage(t *testing.T) {
 	}
 }
 
-// TestExamineFiles holds that what a sweep found is told: files that somebody changed or took away.
+// TestExamineFiles holds that what is known of the files is told, each with what to do: what is on its
+// way, what waits for a word, what cannot be taken in, and what could not be merged.
 func TestExamineFiles(t *testing.T) {
 	dir := history(t)
 	app := open(t, dir)
-	require.NoError(t, os.WriteFile(filepath.Join(folderOf(dir), "a.md"), []byte("mine\n"), 0o600))
-	require.NoError(t, os.Remove(filepath.Join(folderOf(dir), "b.md")))
+	put(t, local{app}, numbered(25))
+	write := func(path, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folderOf(dir), path), []byte(text), 0o600))
+	}
+	write("a.md", "\xff\n")
+	write("b.conflict-v3.md", "theirs\n")
+	must(t, local{app}, "raven_reindex", nil)
+	removeNumbered(t, dir, 25)
+	must(t, local{app}, "raven_reindex", nil)
+	write("new.md", "new\n")
 	must(t, local{app}, "raven_reindex", args{"dry_run": true})
+	require.Equal(t, []string{"new.md"}, statsOf(t, local{app}, nil).Pending)
+	says := []string{
+		"1 file changed outside, and not taken in yet: new.md",
+		"25 files changed outside wait for a word, for 25 are gone and 0 as they were once: many/00.md",
+		"a.md is no note: it is not UTF-8",
+	}
+	look := func(found []repo.Finding) {
+		files := only(found, "files")
+		require.Len(t, files, len(says))
+		for _, one := range says {
+			requireFinding(t, files, repo.Worrying, "", one)
+		}
+		requireFinding(t, only(found, "conflicts"), repo.Worrying, "", "1 copy of a text that could "+
+			"not be merged: b.conflict-v3.md")
+	}
+	c, stop := serve(t, app)
+	must(t, c, "team_whoami", nil) // it has left its address
+	look(examined(t, dir))
+	stop()
 	require.NoError(t, app.Close())
-	found := only(examined(t, dir), "files")
-	require.Len(t, found, 2)
-	requireFinding(t, found, repo.Worrying, "", "1 file changed outside: a.md")
-	requireFinding(t, found, repo.Worrying, "", "1 file missing: b.md")
+	look(examined(t, dir))
 }
 
 // TestExamineTrash holds that a vault in the trash is looked at too: it can be restored.

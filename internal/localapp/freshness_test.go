@@ -1,6 +1,7 @@
 package localapp_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,6 +20,18 @@ type stats struct {
 	SweptAt   string   `json:"swept_at"`
 	Pending   []string `json:"pending_outside"`
 	Edited    []string `json:"edited_outside"`
+	Held      heldBatch
+	Copies    []string `json:"conflicts"`
+	Unparsed  []string `json:"quarantined"`
+	Left      []struct{ File, Reason, Twin string }
+}
+
+// heldBatch is what is said of a batch that waits for a word.
+type heldBatch struct {
+	Since                             string
+	Count, Removed, Reverted, Changed int
+	Moved, Created                    int
+	Paths                             []string
 }
 
 func statsOf(t *testing.T, via tool.Invoker, in args) stats {
@@ -27,14 +40,16 @@ func statsOf(t *testing.T, via tool.Invoker, in args) stats {
 }
 
 // TestFreshness goes through what raven_stats says of the files of a vault: from the first moment on,
-// over an edit that a write meets, to a reindex that takes note of it.
+// over a file that can be no note, to a batch that waits for a word.
 func TestFreshness(t *testing.T) {
 	app, dir := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
 	via := local{app}
 	require.Eventually(t, func() bool { return statsOf(t, via, nil).Freshness != "unknown" },
 		time.Minute, time.Millisecond)
-	put(t, via, map[string]string{"a.md": "one\n"})
+	many := numbered(30)
+	many["a.md"] = "one\n"
+	put(t, via, many)
 	s := statsOf(t, via, nil)
 	require.Equal(t, "fresh", s.Freshness)
 	require.NotEmpty(t, s.Swept)
@@ -42,22 +57,48 @@ func TestFreshness(t *testing.T) {
 	require.Empty(t, statsOf(t, via, args{"as_of": "v2"}).Freshness)
 
 	file := filepath.Join(folderOf(dir), "a.md")
-	require.NoError(t, os.WriteFile(file, []byte("mine\n"), 0o600))
-	refused(t, fault.Conflict, via, "raven_add", args{"to": "a", "text": "x"})
-	s = statsOf(t, via, nil)
-	require.Equal(t, "pending", s.Freshness)
-	require.Equal(t, []string{"a.md"}, s.Pending)
-	require.Empty(t, s.Edited)
-
-	must(t, via, "raven_reindex", nil)
+	require.NoError(t, os.WriteFile(file, []byte("one \xff\n"), 0o600))
+	told := into[reindexed](t, must(t, via, "raven_reindex", nil))
+	require.Len(t, told.Errors, 1)
+	require.Equal(t, "a.md", told.Errors[0].File)
+	require.Contains(t, told.Errors[0].Message, "not UTF-8; save it as UTF-8")
 	s = statsOf(t, via, nil)
 	require.Equal(t, "stale", s.Freshness)
 	require.Equal(t, []string{"a.md"}, s.Edited)
-	require.Empty(t, s.Pending)
+	require.Equal(t, "encoding", s.Left[0].Reason)
+	require.Equal(t, "one\n", read(t, via, "a"), "what is read is what the log says")
 
-	require.NoError(t, os.Remove(file))
+	require.NoError(t, os.WriteFile(file, []byte("one\n"), 0o600))
 	must(t, via, "raven_reindex", nil)
+	s = statsOf(t, via, nil)
+	require.Equal(t, "fresh", s.Freshness)
+	require.Empty(t, s.Left)
+
+	removeNumbered(t, dir, 25)
+	must(t, via, "raven_reindex", nil)
+	s = statsOf(t, via, nil)
+	require.Equal(t, "pending", s.Freshness)
+	require.Equal(t, 25, s.Held.Removed)
+	require.Empty(t, statsOf(t, via, args{"as_of": "v2"}).Held.Paths)
+	must(t, via, "raven_reindex", args{"pending": "discard"})
 	require.Equal(t, "fresh", statsOf(t, via, nil).Freshness)
+}
+
+// numbered are so many notes.
+func numbered(n int) map[string]string {
+	notes := map[string]string{}
+	for i := range n {
+		notes[fmt.Sprintf("many/%02d.md", i)] = fmt.Sprintf("note %d\n", i)
+	}
+	return notes
+}
+
+// removeNumbered takes the first of them out of the folder.
+func removeNumbered(t *testing.T, dir string, n int) {
+	t.Helper()
+	for path := range numbered(n) {
+		require.NoError(t, os.Remove(filepath.Join(folderOf(dir), path)))
+	}
 }
 
 // TestUpdating holds that a reindex is told while it runs, and only then, also if it fails.

@@ -23,25 +23,33 @@ import (
 	"rookery/internal/tool"
 )
 
-// dataVariable makes the test binary serve this data directory instead of running tests.
-const dataVariable = "ROOKERY_LOCALAPP_DATA"
+// The variables that make the test binary serve this data directory, or this folder with its state in
+// that directory, instead of running tests.
+const (
+	dataVariable   = "ROOKERY_LOCALAPP_DATA"
+	folderVariable = "ROOKERY_LOCALAPP_FOLDER"
+	stateVariable  = "ROOKERY_LOCALAPP_STATE"
+)
 
 func TestMain(m *testing.M) {
-	dir := os.Getenv(dataVariable)
-	if dir == "" {
+	cfg := localapp.Config{
+		Data: os.Getenv(dataVariable), Folder: os.Getenv(folderVariable),
+		State: os.Getenv(stateVariable),
+	}
+	if cfg.Data == "" && cfg.Folder == "" {
 		os.Exit(m.Run())
 	}
-	if err := serveForEver(dir); err != nil {
+	if err := serveForEver(cfg); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// serveForEver serves a directory and says where, until nothing more comes in.
-func serveForEver(dir string) error {
+// serveForEver serves a directory or a folder and says where, until nothing more comes in.
+func serveForEver(cfg localapp.Config) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	app, err := localapp.Open(ctx, localapp.Config{Data: dir})
+	app, err := localapp.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -57,7 +65,7 @@ func serveForEver(dir string) error {
 	return errors.Join(app.Serve(ctx, l, "test"), app.Close())
 }
 
-// A child is another process that serves a data directory.
+// A child is another process that serves a data directory, or a folder.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -66,10 +74,16 @@ type child struct {
 
 func startChild(t *testing.T, dir string) *child {
 	t.Helper()
+	return startChildWith(t, dataVariable+"="+dir)
+}
+
+// startChildWith starts a child with more variables in its environment.
+func startChildWith(t *testing.T, env ...string) *child {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), dataVariable+"="+dir)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -296,12 +310,9 @@ func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
 // missing.
 func requireIntact(t *testing.T, via tool.Invoker) {
 	t.Helper()
-	report := into[struct {
-		Restored int `json:"files_restored"`
-		Errors   []struct{ File, Message string }
-	}](t, must(t, via, "raven_reindex", args{"full": true}))
-	require.Empty(t, report.Errors)
-	require.Zero(t, report.Restored)
+	told := into[reindexed](t, must(t, via, "raven_reindex", args{"full": true}))
+	require.Empty(t, told.Errors)
+	require.Zero(t, told.touched())
 }
 
 // auditOf are the events of an audit log, by op and id, and how often each value was set. No event

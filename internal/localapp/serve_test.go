@@ -204,43 +204,23 @@ func TestNoDemoBesideOthers(t *testing.T) {
 	refused(t, fault.NotFound, demo{local{app}}, "raven_stats", nil)
 }
 
-// TestEditedByHand holds that an edit in the data directory is told by the tools, and refused to
-// writers, until it is put back (issue 3, §2).
+// TestEditedByHand holds that an edit in the data directory is taken in, and merged with what was
+// written meanwhile (reference/log.md §5).
 func TestEditedByHand(t *testing.T) {
 	app, dir := openVault(t)
 	via := local{app}
-	put(t, via, map[string]string{"a.md": "one\n", "b.md": "one\n", "c.md": "one\n"})
+	put(t, via, map[string]string{"a.md": "one\ntwo\nthree\n", "b.md": "one\n", "c.md": "one\n"})
 	file := filepath.Join(folderOf(dir), "a.md")
-	require.NoError(t, os.WriteFile(file, []byte("mine\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("mine\ntwo\nthree\n"), 0o600))
 	require.NoError(t, os.Remove(filepath.Join(folderOf(dir), "c.md")))
 
-	f := refused(t, fault.Conflict, via, "raven_add", args{"to": "a", "text": "x"})
-	require.NotContains(t, f.Message, dir)
-	require.NotContains(t, f.Message, "mine")
-	must(t, via, "raven_add", args{"to": "b", "text": "x"})
-	require.Equal(t, "one\n", read(t, via, "a"), "what is read is what the log says")
-
-	type report struct {
-		Restored int `json:"files_restored"`
-		Errors   []struct{ File string }
-	}
-	want := report{Restored: 1, Errors: []struct{ File string }{{"a.md"}}}
-	require.Equal(t, want, into[report](t, must(t, via, "raven_reindex", args{"dry_run": true})))
-	require.NoFileExists(t, filepath.Join(folderOf(dir), "c.md"))
-	require.Equal(t, want, into[report](t, must(t, via, "raven_reindex", nil)))
-	require.FileExists(t, filepath.Join(folderOf(dir), "c.md"))
-	type stats struct {
-		Count   int      `json:"edited_outside_count"`
-		Edited  []string `json:"edited_outside"`
-		Missing []string `json:"missing_files"`
-	}
-	require.Equal(t, stats{1, []string{"a.md"}, nil},
-		into[stats](t, must(t, via, "raven_stats", nil)))
-
-	require.NoError(t, os.WriteFile(file, []byte("one\n"), 0o600))
 	must(t, via, "raven_add", args{"to": "a", "text": "x"})
-	require.Empty(t, into[report](t, must(t, via, "raven_reindex", nil)).Errors)
-	require.Zero(t, into[stats](t, must(t, via, "raven_stats", nil)))
+	must(t, via, "raven_add", args{"to": "b", "text": "x"})
+	require.Empty(t, into[reindexed](t, must(t, via, "raven_reindex", args{"dry_run": true})).Errors)
+	require.Empty(t, into[reindexed](t, must(t, via, "raven_reindex", nil)).Errors)
+	require.Equal(t, "mine\ntwo\nthree\n\n- x\n", read(t, via, "a"))
+	refused(t, fault.NotFound, via, "raven_read", args{"path": "c"})
+	require.Equal(t, "fresh", statsOf(t, via, nil).Freshness)
 	require.NoError(t, app.Close())
 	requireInStep(t, dir)
 }

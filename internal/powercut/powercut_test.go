@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/checkout"
 	"rookery/internal/repo"
 	"rookery/internal/repotest"
 )
@@ -236,10 +237,9 @@ func requireInStep(t *testing.T, l *life) map[string]string {
 	require.NoError(t, err)
 	repotest.TakeAudit(files) // which follows within a second
 	requireSame(t, state, files, "the folder")
-	sweep, err := l.folder.Sweep(t.Context(), true)
+	taken, err := l.folder.Reindex(t.Context(), checkout.Taking{})
 	require.NoError(t, err)
-	require.Zero(t, sweep.Count, sweep.Edited)
-	require.Zero(t, sweep.Restored+sweep.Missed, sweep.Missing)
+	require.Zero(t, taken, "no file of ours is taken for an edit")
 	requireNothingNew(t, l, commits)
 	return state
 }

@@ -146,7 +146,7 @@ func TestErase(t *testing.T) {
 				func() error { _, err := a.Restore(t.Context(), repo.Call{}, "v", told); return err },
 				func() error { _, err := a.Trash(t.Context(), repo.Call{}, "v", told); return err },
 				func() error { _, err := v.Read(t.Context()); return err },
-				func() error { _, err := checkedOut.Sweep(t.Context(), true); return err },
+				func() error { _, err := checkedOut.Sweep(t.Context()); return err },
 			} {
 				is(t, fault.NotFound, gone())
 			}

@@ -204,10 +204,9 @@ func (s *scene) look(t *testing.T) {
 			require.NoError(t, err)
 			audit += string(lines)
 		}
-		found, err := folder.Sweep(t.Context(), false)
+		taken, err := folder.Reindex(t.Context(), checkout.Taking{DryRun: true})
 		require.NoError(t, err)
-		require.Empty(t, found.Edited)
-		require.Empty(t, found.Missing)
+		require.Zero(t, taken, "no file of ours is taken for an edit")
 	})
 	files := s.files(t)
 	require.Equal(t, audit, repotest.TakeAudit(files))
