@@ -1,9 +1,7 @@
 package checkout
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 
 	"rookery/internal/fault"
 	"rookery/internal/repo"
@@ -14,7 +12,7 @@ import (
 // another machine. The notes that it tells of get their ids and times from it when they are taken in,
 // so it comes before them. Where a checkout has kept the folder already there is nothing to take in.
 //
-// The vault must have no Follower yet. A file that cannot be taken in whole is a fault: the checkout
+// The vault must have no Follower yet. A log that cannot be taken in whole is a fault: the checkout
 // would write its own over it.
 func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	control, err := v.Control(ctx)
@@ -29,39 +27,19 @@ func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	if err != nil || len(log) == 0 {
 		return err
 	}
-	if err := a.auditOf(ctx, ended(log)); err != nil {
-		return unread(err)
+	if log[len(log)-1] != '\n' { // whoever wrote it was killed, or left it to the next line
+		log = append(log, '\n')
+	}
+	if err := a.auditOf(ctx, log); err != nil {
+		return err
 	}
 	if len(a.done.Left) > 0 {
 		return fault.New(fault.FileError, "a line of %s is too long to be taken in", vault.AuditLog).
-			Fix(setAside)
+			At(vault.AuditLog, 0).
+			Fix("move it out of the folder: the ids and times that it tells are lost by that, and no note")
 	}
 	if o.ReadOnly {
 		return nil
 	}
 	return a.auditAnew(ctx)
 }
-
-// ended is an audit log whose last line has its end, if it is whole. One that was cut off tells nothing.
-func ended(log []byte) []byte {
-	at := bytes.LastIndexByte(log, '\n') + 1
-	if at == len(log) {
-		return log
-	}
-	if json.Valid(log[at:]) {
-		return append(log[:len(log):len(log)], '\n')
-	}
-	return log[:at]
-}
-
-// unread is the fault of an audit log that cannot be taken in.
-func unread(err error) error {
-	if fault.Is(err, fault.InvalidValue) {
-		return fault.New(fault.FileError, "%s, which another program wrote, cannot be taken in",
-			vault.AuditLog).Because(err).
-			Fix(setAside)
-	}
-	return err
-}
-
-const setAside = "move it out of the folder: the ids and times that it tells are lost by that, and no note"
