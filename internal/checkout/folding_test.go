@@ -218,7 +218,7 @@ func TestTwinsFromTheStart(t *testing.T) {
 		s := newServed(t, grounds()[0])
 		s.edit(t, c[0], "one\n")
 		s.edit(t, c[1], "two\n")
-		s.serve(t, checkout.Options{})
+		s.serve(t, checkout.Options{}.Hurried(10))
 		require.Equal(t, map[string]string{c[0]: "one\n"}, s.inLog(t))
 		require.Equal(t, map[string]string{c[0]: "one\n", c[1]: "two\n"}, s.inFolder(t))
 		require.Len(t, s.left(t), 1)

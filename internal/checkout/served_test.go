@@ -95,7 +95,10 @@ func (s *served) mount(t *testing.T) {
 func (s *served) serve(t *testing.T, o checkout.Options) {
 	t.Helper()
 	s.vault = s.place.vault(t)
-	o.Files, o.Log, o.Now = s.files, slog.New(slog.DiscardHandler), s.now
+	o.Files, o.Now = s.files, s.now
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	folder, err := checkout.Open(t.Context(), s.vault, o)
 	require.NoError(t, err)
 	t.Cleanup(folder.Close)
