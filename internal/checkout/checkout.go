@@ -66,6 +66,7 @@ type Checkout struct {
 	sweeping sync.Mutex    // held by who sweeps, so that the newest result is the last
 	saving   sync.Mutex    // held by who saves, or makes the audit log anew; before mu
 
+	begins   bool          // nobody has kept this folder before
 	stirred  chan struct{} // there is an edit
 	ready    chan struct{} // closed when the folder was compared once
 	attended chan struct{} // closed when nobody looks after it any more
@@ -82,6 +83,7 @@ type change struct {
 	before *index.File // as the file should be now; nil: absent
 	after  *index.File
 	found  *index.Digest // of a text of somebody else that the log has taken in; nil: none
+	taken  *index.File   // what the log made of the file when it took in what was there; nil: it did not
 }
 
 // An inbox holds commits that were applied, until the files are written.
@@ -109,6 +111,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 		return nil, err
 	}
 	c.written = control.Cursors[filesCursor].Seq
+	c.begins = c.written == 0
 	c.audit.cursor = control.Cursors[auditCursor]
 	c.saved = c.written
 	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start
@@ -199,6 +202,9 @@ func (c *Checkout) await(n repo.Note, e entry) {
 		digest := index.DigestOf(n.Theirs)
 		w.found = &digest
 	}
+	if edit := c.outside.edits[n.Path]; edit != nil && edit.read && e.commit.Tool == reindex {
+		w.taken, edit.read = after, false
+	}
 }
 
 // write writes every file that is behind: what goes first, for where the file system folds case one
@@ -228,7 +234,7 @@ func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 	switch {
 	case errors.As(err, &found):
 		delete(c.waiting, path)
-		c.notice(path, w.before, found)
+		c.notice(path, w, found)
 	case err != nil:
 		c.log.ErrorContext(ctx, "a note could not be written to its file",
 			slog.String("vault", c.vault.Name), slog.Any("cause", err))
@@ -308,7 +314,7 @@ func (c *Checkout) meet(
 	switch {
 	case w.after == nil && found.Absent:
 		return nil
-	case w.before == nil && found.Absent:
+	case w.before == nil && w.taken == nil && found.Absent:
 		return c.replace(ctx, path, w.after, nil)
 	case found.Absent, found.Foreign:
 		return found
@@ -317,22 +323,31 @@ func (c *Checkout) meet(
 	switch {
 	case w.after != nil && w.after.Digest == digest:
 		return nil
-	case w.found != nil && *w.found == digest, w.before != nil && w.before.Digest == digest:
+	case w.found != nil && *w.found == digest,
+		w.taken == nil && w.before != nil && w.before.Digest == digest:
 		return c.replace(ctx, path, w.after, found.Data)
 	}
 	return found
 }
 
-// notice notes that a write met a file that somebody else changed. The caller holds mu.
-func (c *Checkout) notice(path string, before *index.File, met *blob.Found) {
-	now := edit{before: before, at: time.Now()}
+// notice notes that a write met a file that somebody else changed. Where the log has just taken in what
+// was there, they changed that: to take it away takes away what the log has, unless they never saw it.
+// The caller holds mu.
+func (c *Checkout) notice(path string, w *change, met *blob.Found) {
+	now := edit{before: w.before, at: time.Now()}
 	if !met.Absent && !met.Foreign {
 		now.mark = "met"
 	}
-	if before == nil && met.Absent {
+	if w.taken != nil && (now.mark != "" || w.found == nil) {
+		now.before = w.taken
+	}
+	if now.before == nil && met.Absent {
 		return
 	}
 	c.differs(path, now)
+	if w.taken != nil {
+		c.outside.edits[path].before = now.before
+	}
 }
 
 // restore writes a file that is not there. The caller holds mu.

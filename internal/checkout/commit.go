@@ -44,9 +44,15 @@ func (b *batch) commit(ctx context.Context, piece []*found) error {
 	return b.settle(ctx, &e)
 }
 
-// call is the call that takes edits in.
+// reindex is the operation of commits that take edits in (log.md §5).
+const reindex = "reindex"
+
+// call is the call that takes edits in. Of a folder that is read for the first time no event tells: the
+// notes are as old as their files.
 func (c *Checkout) call() repo.Call {
-	return repo.Call{Who: c.opt.Who, Tool: "reindex", Outside: true}
+	return repo.Call{
+		Who: c.opt.Who, Tool: reindex, Outside: true, Untold: c.begins && c.first(),
+	}
 }
 
 func (t *Taken) add(more Taken) {

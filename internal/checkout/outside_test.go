@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -274,3 +275,27 @@ const (
 	waitLong = 30e9
 	waitStep = 50e6
 )
+
+// TestReadForTheFirstTime holds that notes which were there before anybody kept the folder are as old
+// as their files, and that no line of the audit log tells of them; and that it tells of what comes then.
+func TestReadForTheFirstTime(t *testing.T) {
+	p := newPlace(t, nil)
+	p.edit(t, "a.md", "# A\n\nbuy @due(2026-01-01)\n")
+	old := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
+	require.NoError(t, os.Chtimes(filepath.Join(p.dir, "a.md"), old, old))
+	v, folder := p.open(t)
+	require.NoError(t, folder.Ready(t.Context()))
+	n, ok := p.inStep(t, v).Note("a.md")
+	require.True(t, ok)
+	require.Equal(t, old, n.Created)
+	require.Equal(t, old, n.Modified)
+	require.Empty(t, auditOf(t, v))
+	p.edit(t, "b.md", "# B\n")
+	reindex(t, folder, "")
+	require.Contains(t, auditOf(t, v), `"op":"reindex","file":"b.md",`)
+	folder.Close()
+	p.edit(t, "c.md", "# C\n")
+	v, folder = p.open(t)
+	require.NoError(t, folder.Ready(t.Context()))
+	require.Contains(t, auditOf(t, v), `"file":"c.md"`)
+}

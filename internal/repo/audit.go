@@ -163,7 +163,7 @@ func writeEvent(b *bytes.Buffer, c *Commit, e map[string]any) {
 	e["principal"], e["agent"] = c.Who.Principal, c.Who.Agent
 	e["request_id"], e["version"] = c.Who.Request, Version(c.Seq)
 	fmt.Fprintf(b, `{"ts":%q`, c.Time.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
-	for _, first := range []string{"op", "entity", "id"} {
+	for _, first := range []string{"op", "file", "entity", "id"} {
 		if v, ok := e[first]; ok {
 			value, _ := encode(v) // it came from JSON
 			fmt.Fprintf(b, `,%q:%s`, first, value)

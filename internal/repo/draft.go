@@ -18,6 +18,10 @@ type Call struct {
 	DryRun    bool   // run the function, and write nothing
 	Revives   bool   // may write to a log that is not active
 	Outside   bool   // takes in what was changed outside: the files are not to be as the log says
+
+	// Untold says that no event tells of the call: it reads files for the first time, and what is in them
+	// is as old as they are (reference/raven.md §6.9).
+	Untold bool
 }
 
 // A Draft is a commit in the making. The function of an Update fills it; ids, times and the state

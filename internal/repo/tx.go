@@ -257,8 +257,10 @@ func (tx *Tx) log(ctx context.Context) error {
 			}
 			c.Old = old
 		}
-		if err := tx.tell(n, index.Events(before, after, n.Path, c)); err != nil {
-			return err
+		if !tx.call.Untold {
+			if err := tx.tell(n, index.Events(before, after, n.Path, c)); err != nil {
+				return err
+			}
 		}
 		if note, ok := after.Note(n.Path); ok {
 			n.Traits = note.TraitIDs()
