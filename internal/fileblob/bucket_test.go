@@ -60,7 +60,7 @@ func openElsewhere(dir string) (*fileblob.Bucket, error) {
 
 // apart is a Seam through which no file comes from Work to the folder or back.
 func apart(c fileblob.Change, do func() error) error {
-	inWork := func(at string) bool { return strings.HasPrefix(at, ".rookery/work/") }
+	inWork := func(at string) bool { return strings.HasPrefix(at, ".rookery/elsewhere/") }
 	if c.To != "" && inWork(c.Path) != inWork(c.To) {
 		return syscall.EXDEV
 	}

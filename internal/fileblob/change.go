@@ -25,7 +25,7 @@ const (
 
 // A Change is one call to the operating system that changes what a Bucket has on disk, or makes it
 // durable. Paths are from the bucket's folder, which is ".", with slashes; those that begin with
-// ".rookery/work" lie in Options.Work.
+// ".rookery/elsewhere" lie in Options.Work.
 type Change struct {
 	Op   Op
 	Path string

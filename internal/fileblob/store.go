@@ -25,7 +25,7 @@ const (
 	homeDir = reserved
 
 	// workDir stands for Options.Work, wherever that is: the paths of what lies there begin with it.
-	workDir = reserved + "/work"
+	workDir = reserved + "/elsewhere"
 
 	tmpName       = "/tmp"
 	displacedName = "/displaced"

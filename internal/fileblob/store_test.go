@@ -50,7 +50,7 @@ func TestWork(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, ".rookery"))
 	require.NotEmpty(t, seen)
 	for _, path := range seen {
-		ours := strings.HasPrefix(path, ".rookery/") && !strings.HasPrefix(path+"/", ".rookery/work/")
+		ours := strings.HasPrefix(path, ".rookery/") && !strings.HasPrefix(path+"/", ".rookery/elsewhere/")
 		require.False(t, ours && !removed(path), path)
 	}
 
