@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -175,7 +176,7 @@ func (c *crowd) client(t *testing.T, w *writer, notes []string) {
 			t.Errorf("a client writes %s: %v", note, err)
 			return
 		}
-		c.ledger.note(d, false)
+		c.ledger.note(d, true)
 		c.commits.Add(1)
 		time.Sleep(time.Duration(w.rand.IntN(60)) * time.Millisecond)
 	}
@@ -210,8 +211,8 @@ func (c *crowd) edit(t *testing.T, s style, note string, h habit) {
 			return
 		}
 		e.text = d.text
-		c.ledger.note(d, true)
-		time.Sleep(time.Duration(w.rand.IntN(600)) * time.Millisecond)
+		c.ledger.note(d, false)
+		time.Sleep(time.Duration(w.rand.IntN(400)) * time.Millisecond)
 	}
 }
 
@@ -262,7 +263,9 @@ func (c *crowd) still(t *testing.T) bool {
 	return freshness(t, c.vault) == repo.Fresh
 }
 
-// check requires that every line of anybody is where it has to be.
+// check requires that every line of anybody is where it has to be. One that an editor took back may
+// return: whoever saves a text without it, and something else instead, looks like somebody who never
+// saw it.
 func (c *crowd) check(t *testing.T, notes []string) {
 	idx := c.inStep(t, c.vault)
 	texts, copies := map[string]string{}, map[string]string{}
@@ -276,22 +279,27 @@ func (c *crowd) check(t *testing.T, notes []string) {
 		copies[of+".md"] += text(t, c.vault, f.Path)
 	}
 	if !c.shared {
-		require.Empty(t, copies, "nobody changed what another did")
+		if len(copies) > 0 {
+			t.Errorf("copies of %v, though nobody changed what another did", slices.Collect(maps.Keys(copies)))
+		}
 	}
-	lost := 0
-	for line, told := range c.ledger.lines {
+	undone := 0
+	for line, told := range c.ledger.added {
+		byClient, taken := c.ledger.taken[line]
 		n := times(texts[told.note], line)
 		beside := times(copies[told.note], line) > 0
 		switch {
 		case n > 1:
 			t.Errorf("%q is %d times in %s", line, n, told.note)
-		case n == 0 && !told.removed && !beside:
+		case n == 0 && !taken && !beside:
 			t.Errorf("%q is lost from %s", line, told.note)
-			lost++
-		case n == 1 && told.removed && copies[told.note] == "" && !c.late.displaced(line):
-			t.Errorf("%q was taken back, and is in %s", line, told.note)
+		case n == 1 && byClient && copies[told.note] == "" && !c.late.displaced(line):
+			t.Errorf("%q was taken back by a client, and is in %s", line, told.note)
+		case n == 1 && taken:
+			undone++
 		}
 	}
+	t.Logf("%d lines are there that editors took back", undone)
 	if t.Failed() {
 		for note, text := range texts {
 			t.Logf("%s:\n%s", note, text)
@@ -313,8 +321,8 @@ func (c *crowd) tellSpeed(t *testing.T) {
 		}
 	}
 	var waits []time.Duration
-	for line, told := range c.ledger.lines {
-		if at, ok := first[line]; told.outside && ok {
+	for line, told := range c.ledger.added {
+		if at, ok := first[line]; !told.client && ok {
 			waits = append(waits, at.Sub(told.saved).Round(time.Millisecond))
 		}
 	}

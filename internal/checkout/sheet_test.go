@@ -20,18 +20,18 @@ type writer struct {
 // A ledger knows what became of every line that anybody wrote.
 type ledger struct {
 	mu    sync.Mutex
-	lines map[string]*told
+	added map[string]told
+	taken map[string]bool // back, by somebody who saw it; true: by a client
 }
 
-// A told line was added to a note by somebody.
+// A told line was added to a note.
 type told struct {
-	note    string
-	saved   time.Time
-	outside bool // by an editor
-	removed bool // by somebody who saw it
+	note   string
+	saved  time.Time
+	client bool // by a client, else by an editor
 }
 
-func newLedger() *ledger { return &ledger{lines: map[string]*told{}} }
+func newLedger() *ledger { return &ledger{added: map[string]told{}, taken: map[string]bool{}} }
 
 // A draft is what a writer does to a note.
 type draft struct {
@@ -40,17 +40,15 @@ type draft struct {
 	adds, takes []string // lines
 }
 
-// note notes that a draft was written or saved.
-func (l *ledger) note(d draft, outside bool) {
+// note notes that a draft was written, or saved. Who takes a line back may note it before who added it.
+func (l *ledger) note(d draft, client bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range d.adds {
-		l.lines[line] = &told{note: d.note, saved: time.Now(), outside: outside}
+		l.added[line] = told{note: d.note, saved: time.Now(), client: client}
 	}
 	for _, line := range d.takes {
-		if t := l.lines[line]; t != nil {
-			t.removed = true
-		}
+		l.taken[line] = l.taken[line] || client
 	}
 }
 
@@ -105,7 +103,7 @@ func (w *writer) draft(note, text string) draft {
 		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, sharedLine) })
 		if w.shared && at >= 0 {
 			d.takes = append(d.takes, lines[at])
-			lines[at] = w.line(strings.TrimSpace(sharedLine))
+			lines[at] = w.amend(lines[at])
 			d.adds = append(d.adds, lines[at])
 		}
 	}
@@ -114,6 +112,16 @@ func (w *writer) draft(note, text string) draft {
 	}
 	d.text = strings.Join(lines, "\n") + "\n"
 	return d
+}
+
+// amend says something more in a line, and takes its oldest words back when it is long.
+func (w *writer) amend(line string) string {
+	w.n++
+	parts := strings.Fields(line)
+	if len(parts) > 8 {
+		parts = slices.Delete(parts, 1, 3)
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%s-%d", w.name, w.n)), " ")
 }
 
 // field adds a key to the frontmatter, or changes one of its own.
