@@ -87,7 +87,7 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	want := c.expected(path)
 	if o.gone {
 		if want == nil {
-			c.agrees(path)
+			c.drop(path) // what else lies there stays told
 			return nil
 		}
 		c.differs(path, edit{before: want, at: time.Now(), to: o.to})

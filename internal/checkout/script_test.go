@@ -1,0 +1,582 @@
+package checkout_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+)
+
+// A scene is a folder of 60 notes in 4 folders that a script is run on, while it is served.
+type scene struct {
+	*served
+	start map[string]string
+}
+
+// notesOf are the texts of the notes at the start; those of one folder are one song.
+func notesOf(n int) map[string]string {
+	all := map[string]string{}
+	for i := range n {
+		all[fmt.Sprintf("%c/%02d.md", 'a'+i%4, i)] = fmt.Sprintf("# Note %d\n\none\ntwo\nthree %d\n", i, i)
+	}
+	return all
+}
+
+// A way is how the folder is followed while a script is run.
+type way struct {
+	name    string
+	watched bool
+	clients int // who write to the vault meanwhile, to notes of their own
+}
+
+func ways() []way {
+	return []way{{"watched", true, 0}, {"swept", false, 0}, {"watched, beside clients", true, 2}}
+}
+
+// play runs a test for every way. prepare makes of the folder with the notes, before it is served, what
+// the script needs.
+func play(t *testing.T, prepare func(t *testing.T, s *scene), script func(t *testing.T, s *scene)) {
+	t.Parallel()
+	for _, w := range ways() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			s := &scene{newServed(t, grounds()[0]), notesOf(60)}
+			for path, text := range s.start {
+				s.save(t, path, text)
+			}
+			if prepare != nil {
+				prepare(t, s)
+			}
+			o := checkout.Options{}.Hurried(10)
+			if w.watched {
+				o = s.watched()
+			}
+			s.serve(t, o)
+			s.agree(t, s.start)
+			stop := s.beside(t, w.clients)
+			script(t, s)
+			stop()
+		})
+	}
+}
+
+// beside has clients write until stop is called, and holds then that each of their notes is what they
+// wrote last.
+func (s *scene) beside(t *testing.T, clients int) (stop func()) {
+	t.Helper()
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	last := make([]string, clients)
+	for i := range clients {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				case <-time.After(time.Duration(5+rand.IntN(20)) * time.Millisecond):
+				}
+				text := fmt.Sprintf("client %d, line %d\n", i, n)
+				if err := put(t.Context(), s.vault, s.ofClient(i), []byte(text)); err != nil {
+					t.Errorf("client %d: %v", i, err)
+					return
+				}
+				last[i] = text
+			}
+		})
+	}
+	return func() {
+		close(done)
+		all.Wait()
+		for i, want := range last {
+			require.Equal(t, want, text(t, s.vault, s.ofClient(i)))
+			require.Equal(t, want, s.file(t, s.ofClient(i)))
+		}
+	}
+}
+
+func (s *scene) ofClient(i int) string { return fmt.Sprintf("clients/%d.md", i) }
+
+// run runs a program in the folder.
+func (s *scene) run(t *testing.T, program string, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed: %v", program, err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = s.dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s %s: %s", program, strings.Join(args, " "), out)
+}
+
+// git runs git in the folder, which is a repository.
+func (s *scene) git(t *testing.T, args ...string) {
+	t.Helper()
+	s.run(t, "git", append([]string{
+		"-c", "user.name=freya", "-c", "user.email=freya@example.com", "-c", "init.defaultBranch=main",
+		"-c", "commit.gpgsign=false", "-c", "core.autocrlf=false", "-c", "gc.auto=0",
+		"-c", "advice.detachedHead=false",
+	}, args...)...)
+}
+
+// mine are the notes of a set that no client writes.
+func mine(notes map[string]string) map[string]string {
+	notes = maps.Clone(notes)
+	maps.DeleteFunc(notes, func(path, _ string) bool { return strings.HasPrefix(path, "clients/") })
+	return notes
+}
+
+// becomes waits until the vault has these notes, beside those of clients, and then requires that the
+// folder has them too.
+func (s *scene) becomes(t *testing.T, want map[string]string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return maps.Equal(want, mine(s.inLog(t))) },
+		waitLong, waitStep, "the vault does not come to what it should be")
+	require.Eventually(t, func() bool { return maps.Equal(want, mine(s.inFolder(t))) },
+		waitLong, waitStep, "the folder does not come to what it should be")
+	require.Eventually(t, func() bool { return s.control(t).Held == nil && len(s.left(t)) == 0 },
+		waitLong, waitStep, "something is held or left")
+}
+
+// holds waits until a batch is held that takes away so many notes, and requires that none of it is in
+// the vault.
+func (s *scene) holds(t *testing.T, removed, reverted int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		h := s.control(t).Held
+		return h != nil && h.Removed == removed && h.Reverted == reverted
+	}, waitLong, waitStep, "no such batch is held: %+v", s.control(t).Held)
+	require.Equal(t, s.start, mine(s.inLog(t)))
+}
+
+// otherBranch makes a repository of the folder, with a branch on which gone notes are gone, 10 are
+// changed and 5 are new; it comes back to main.
+func otherBranch(gone int) func(t *testing.T, s *scene) {
+	return func(t *testing.T, s *scene) {
+		s.git(t, "init", "-q")
+		s.git(t, "add", "-A")
+		s.git(t, "commit", "-q", "-m", "all")
+		s.git(t, "checkout", "-q", "-b", "other")
+		for path, text := range s.onOther(gone) {
+			if text == "(none)" {
+				s.remove(t, path)
+			} else {
+				s.save(t, path, text)
+			}
+		}
+		s.git(t, "add", "-A")
+		s.git(t, "commit", "-q", "-m", "other")
+		s.git(t, "checkout", "-q", "main")
+	}
+}
+
+// onOther is what is different on the other branch.
+func (s *scene) onOther(gone int) map[string]string {
+	changes := map[string]string{}
+	for i := range gone {
+		changes[fmt.Sprintf("%c/%02d.md", 'a'+i%4, i)] = "(none)"
+	}
+	for i := 45; i < 55; i++ {
+		path := fmt.Sprintf("%c/%02d.md", 'a'+i%4, i)
+		changes[path] = strings.Replace(s.start[path], "two", "two, on the other branch", 1)
+	}
+	for i := range 5 {
+		changes[fmt.Sprintf("new/%d.md", i)] = fmt.Sprintf("new %d\n", i)
+	}
+	return changes
+}
+
+// texts are those of a set of changes that are not removals.
+func texts(changes map[string]string) map[string]string {
+	changes = maps.Clone(changes)
+	maps.DeleteFunc(changes, func(_, text string) bool { return text == "(none)" })
+	return changes
+}
+
+// TestCheckoutOfABranchThatTakesMuchAway: 30 of 60 notes are gone on the other branch, so the batch is
+// held whole, what is changed and new in it too. Back on main there is nothing to hold any more, and
+// no commit was made.
+func TestCheckoutOfABranchThatTakesMuchAway(t *testing.T) {
+	play(t, otherBranch(30), func(t *testing.T, s *scene) {
+		s.git(t, "checkout", "-q", "other")
+		s.holds(t, 30, 0)
+		s.git(t, "checkout", "-q", "main")
+		s.becomes(t, s.start)
+		for c, err := range s.vault.Commits(t.Context(), s.taken()+1) {
+			require.NoError(t, err)
+			require.NotEqual(t, "reindex", c.Tool, "nothing was taken in")
+		}
+	})
+}
+
+// taken is the version with which the vault began to be followed: one commit took in the start.
+func (s *scene) taken() uint64 { return 2 }
+
+// TestCheckoutOfABranchThatIsAccepted: with the word accept the vault is what the branch is; back on
+// main the notes are there again, as new ones, and those that were changed are reversals, of which ten
+// are too few to be held.
+func TestCheckoutOfABranchThatIsAccepted(t *testing.T) {
+	play(t, otherBranch(30), func(t *testing.T, s *scene) {
+		s.git(t, "checkout", "-q", "other")
+		s.holds(t, 30, 0)
+		s.answer(t, checkout.Accept)
+		s.becomes(t, with(s.start, s.onOther(30)))
+		s.git(t, "checkout", "-q", "main")
+		s.becomes(t, s.start)
+		s.kept(t, s.start)
+		s.kept(t, texts(s.onOther(30)))
+	})
+}
+
+// TestCheckoutOfABranchThatIsDiscarded: with the word discard the folder is what the vault is, and what
+// only the branch had is in the trash.
+func TestCheckoutOfABranchThatIsDiscarded(t *testing.T) {
+	play(t, otherBranch(30), func(t *testing.T, s *scene) {
+		s.git(t, "checkout", "-q", "other")
+		s.holds(t, 30, 0)
+		s.answer(t, checkout.Discard)
+		s.becomes(t, s.start)
+		for path, text := range texts(s.onOther(30)) {
+			require.Equal(t, text, s.file(t, ".trash/"+path))
+		}
+		s.kept(t, texts(s.onOther(30)))
+	})
+}
+
+// TestCheckoutThereAndBackAtOnce: within the quiet time nothing was ever different.
+func TestCheckoutThereAndBackAtOnce(t *testing.T) {
+	play(t, otherBranch(10), func(t *testing.T, s *scene) {
+		s.git(t, "checkout", "-q", "other")
+		s.git(t, "checkout", "-q", "main")
+		s.save(t, "z.md", "a mark behind it\n")
+		s.becomes(t, with(s.start, map[string]string{"z.md": "a mark behind it\n"}))
+	})
+}
+
+// TestCheckoutOfABranchThatTakesLittleAway: ten notes are fewer than the guard holds, so the branch is
+// taken in when it is whole, in one commit, and so is the way back.
+func TestCheckoutOfABranchThatTakesLittleAway(t *testing.T) {
+	play(t, otherBranch(10), func(t *testing.T, s *scene) {
+		other := with(s.start, s.onOther(10))
+		s.git(t, "checkout", "-q", "other")
+		s.becomes(t, other)
+		s.git(t, "checkout", "-q", "main")
+		s.becomes(t, s.start)
+		s.kept(t, texts(s.onOther(10)))
+		require.Equal(t, []int{len(s.start), len(s.onOther(10)), len(s.onOther(10))}, s.batches(t))
+	})
+}
+
+// batches are how many files each commit from outside has.
+func (s *scene) batches(t *testing.T) (sizes []int) {
+	t.Helper()
+	for c, err := range s.vault.Commits(t.Context(), 1) {
+		require.NoError(t, err)
+		if c.Tool == "reindex" {
+			sizes = append(sizes, len(c.Notes))
+		}
+	}
+	return sizes
+}
+
+// TestSlowCheckout plays a checkout that takes several times the quiet time, and changes a file all the
+// while: it is one batch, and one commit, so nobody ever sees half of it.
+func TestSlowCheckout(t *testing.T) {
+	play(t, nil, func(t *testing.T, s *scene) {
+		changes := s.onOther(20)
+		began := time.Now()
+		for path, text := range changes {
+			if text == "(none)" {
+				s.remove(t, path)
+			} else {
+				s.save(t, path, text)
+			}
+			time.Sleep(40 * time.Millisecond) // what is tested is that this goes on for long
+		}
+		require.Greater(t, time.Since(began), time.Second)
+		s.becomes(t, with(s.start, changes))
+		require.Equal(t, []int{len(s.start), len(changes)}, s.batches(t))
+	})
+}
+
+// TestStash: git stash puts files back as they were, which are reversals of what was taken in since; pop
+// brings that again. Too few to be held, each is taken in at once.
+func TestStash(t *testing.T) {
+	play(t, otherBranch(0), func(t *testing.T, s *scene) {
+		changes := map[string]string{"a/00.md": "(none)", "b/01.md": "another text\n"}
+		s.remove(t, "a/00.md")
+		s.save(t, "b/01.md", "another text\n")
+		s.becomes(t, with(s.start, changes))
+		s.git(t, "stash", "-q")
+		s.becomes(t, s.start)
+		s.git(t, "stash", "pop", "-q")
+		s.becomes(t, with(s.start, changes))
+	})
+}
+
+// TestStashOfMuch: more than 20 notes that are as they were once are held.
+func TestStashOfMuch(t *testing.T) {
+	play(t, otherBranch(0), func(t *testing.T, s *scene) {
+		changed := maps.Clone(s.start)
+		for path, text := range changed {
+			changed[path] = text + "and more\n"
+			s.save(t, path, changed[path])
+		}
+		s.becomes(t, changed)
+		s.git(t, "stash", "-q")
+		s.start = changed
+		s.holds(t, 0, 60)
+		s.git(t, "stash", "pop", "-q")
+		s.becomes(t, changed)
+	})
+}
+
+// TestOlderCopy copies an older state over the folder, with its times, as rsync -a does: where a note
+// was changed since, it is a reversal, and many of them are held; what is newer than the copy stays.
+func TestOlderCopy(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		s.run(t, "cp", "-a", s.dir, s.dir+".old")
+	}, func(t *testing.T, s *scene) {
+		changed := maps.Clone(s.start)
+		for path, text := range s.start {
+			changed[path] = text + "and more\n"
+			s.save(t, path, changed[path])
+		}
+		changed["since.md"] = "made since\n"
+		s.save(t, "since.md", "made since\n")
+		s.becomes(t, changed)
+		copying := []string{"cp", "-a", s.dir + ".old/.", s.dir}
+		if _, err := exec.LookPath("rsync"); err == nil {
+			copying = []string{"rsync", "-a", s.dir + ".old/", s.dir + "/"}
+		}
+		old := s.start
+		s.start = changed
+		s.run(t, copying[0], copying[1:]...)
+		s.holds(t, 0, 60)
+		s.answer(t, checkout.Accept)
+		s.becomes(t, with(old, map[string]string{"since.md": "made since\n"}))
+		s.kept(t, changed)
+	})
+}
+
+// TestMassRename moves all notes into another folder and gives them other names: every note stays what
+// it is, and nothing is held, for nothing is taken away.
+func TestMassRename(t *testing.T) {
+	play(t, nil, func(t *testing.T, s *scene) {
+		want := map[string]string{}
+		s.run(t, "sh", "-c", `for f in ?/*.md; do mkdir -p "all/${f%/*}" && `+
+			`mv "$f" "all/${f%.md}, renamed.md"; done; rmdir a b c d`)
+		for path, text := range s.start {
+			want["all/"+strings.TrimSuffix(path, ".md")+", renamed.md"] = text
+		}
+		s.becomes(t, want)
+		moved := 0
+		for c, err := range s.vault.Commits(t.Context(), 1) {
+			require.NoError(t, err)
+			for _, n := range c.Notes {
+				if n.From != "" {
+					require.Equal(t, s.start[n.From], want[n.Path])
+					moved++
+				}
+			}
+		}
+		require.Equal(t, 60, moved)
+	})
+}
+
+// TestHalfRemoved: rm -rf of two of four folders is held, whichever way it ends then nothing is lost.
+func TestHalfRemoved(t *testing.T) {
+	for _, word := range []checkout.Pending{checkout.Accept, checkout.Discard} {
+		t.Run(string(word), func(t *testing.T) {
+			play(t, nil, func(t *testing.T, s *scene) {
+				s.run(t, "rm", "-rf", "a", "b")
+				s.holds(t, 30, 0)
+				s.answer(t, word)
+				want := maps.Clone(s.start)
+				if word == checkout.Accept {
+					maps.DeleteFunc(want, func(path, _ string) bool { return path[0] < 'c' })
+				}
+				s.becomes(t, want)
+				s.kept(t, s.start)
+			})
+		})
+	}
+}
+
+// TestCaseOnlyRename: it is one rename.
+func TestCaseOnlyRename(t *testing.T) {
+	play(t, nil, func(t *testing.T, s *scene) {
+		s.run(t, "mv", "a", "A")
+		s.run(t, "mv", "b/01.md", "b/01x.md")
+		s.run(t, "mv", "b/01x.md", "b/01X.md")
+		want := map[string]string{}
+		for path, text := range s.start {
+			switch {
+			case path[0] == 'a':
+				path = "A" + path[1:]
+			case path == "b/01.md":
+				path = "b/01X.md"
+			}
+			want[path] = text
+		}
+		s.becomes(t, want)
+	})
+}
+
+// TestNoteReplacedByADirectory: the note is gone, its text is in the history, and the directory is told,
+// for no note can have its name. What is in it is told too.
+func TestNoteReplacedByADirectory(t *testing.T) {
+	play(t, nil, func(t *testing.T, s *scene) {
+		s.run(t, "sh", "-c", "rm a/00.md && mkdir a/00.md && echo new > a/00.md/in.md")
+		want := with(s.start, map[string]string{"a/00.md": "(none)"})
+		require.Eventually(t, func() bool {
+			return maps.Equal(want, mine(s.inLog(t))) && len(s.left(t)) == 2
+		}, waitLong, waitStep)
+		require.Equal(t, "a/00.md", s.left(t)[0].Path)
+		require.Equal(t, "a/00.md/in.md", s.left(t)[1].Path)
+		s.kept(t, s.start)
+		err := put(t.Context(), s.vault, "a/00.md", []byte("ours\n"))
+		require.True(t, fault.Is(err, fault.Conflict), "%v", err)
+		s.run(t, "rm", "-r", "a/00.md")
+		s.becomes(t, want)
+		s.write(t, "a/00.md", "ours\n")
+		s.becomes(t, with(want, map[string]string{"a/00.md": "ours\n"}))
+	})
+}
+
+// TestGitKeepsHouse: git gc works in folders whose names begin with a dot, in which nothing is a note;
+// git clean removes what is not committed, and leaves those.
+func TestGitKeepsHouse(t *testing.T) {
+	play(t, otherBranch(0), func(t *testing.T, s *scene) {
+		s.save(t, ".obsidian/plugin.md", "no note\n")
+		s.save(t, "loose.md", "not committed\n")
+		s.git(t, "gc", "-q")
+		s.becomes(t, with(s.start, map[string]string{"loose.md": "not committed\n"}))
+		s.git(t, "clean", "-q", "-fdx", "-e", "clients", "-e", ".raven")
+		s.becomes(t, s.start)
+		s.kept(t, map[string]string{"loose.md": "not committed\n"})
+	})
+}
+
+// TestUnpackedOver unpacks an older state over the folder: the guard holds nothing, for what it brings
+// is no earlier text of a note.
+func TestUnpackedOver(t *testing.T) {
+	play(t, nil, func(t *testing.T, s *scene) {
+		archive := s.dir + ".tar"
+		s.run(t, "sh", "-c", `mkdir ../x && cp -r a b ../x && cd ../x && `+
+			`for f in */*.md; do echo unpacked >> $f; done; echo new > new.md; tar cf `+archive+` .`)
+		s.run(t, "tar", "xf", archive)
+		want := with(s.start, map[string]string{"new.md": "new\n"})
+		for path, text := range s.start {
+			if path[0] < 'c' {
+				want[path] = text + "unpacked\n"
+			}
+		}
+		s.becomes(t, want)
+	})
+}
+
+// TestFolderMovedIn moves a folder with 300 notes in, out, and in again. Out, they are held; in again
+// there is nothing to hold.
+func TestFolderMovedIn(t *testing.T) {
+	play(t, nil, func(t *testing.T, s *scene) {
+		want := maps.Clone(s.start)
+		s.run(t, "mkdir", "-p", "../in/deep")
+		for i := range 300 {
+			path := fmt.Sprintf("in/deep/%03d.md", i)
+			want[path] = fmt.Sprintf("in %d\n", i)
+			s.save(t, "../"+path, want[path])
+		}
+		s.run(t, "mv", "../in", ".")
+		s.becomes(t, want)
+		s.start = want
+		s.run(t, "mv", "in", "../out")
+		s.holds(t, 300, 0)
+		s.run(t, "mv", "../out", "in")
+		s.becomes(t, want)
+		require.Equal(t, []int{60, 300}, s.batches(t))
+	})
+}
+
+// TestNamesThatGoRound swaps the names of two notes, and gives one three names in a moment.
+func TestNamesThatGoRound(t *testing.T) {
+	play(t, nil, func(t *testing.T, s *scene) {
+		s.run(t, "sh", "-c", "mv a/00.md x && mv b/01.md a/00.md && mv x b/01.md && "+
+			"mv c/02.md c/2.md && mv c/2.md d/2.md && mv d/2.md two.md")
+		s.becomes(t, with(s.start, map[string]string{
+			"a/00.md": s.start["b/01.md"], "b/01.md": s.start["a/00.md"],
+			"c/02.md": "(none)", "two.md": s.start["c/02.md"],
+		}))
+	})
+}
+
+// TestRandomScripts runs scripts of random steps, and holds after each that the vault comes to agree
+// with the folder, and that every text that was there when a batch closed is in the history.
+// ROOKERY_SOAK=1 runs many.
+func TestRandomScripts(t *testing.T) {
+	rounds := 6
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		rounds = 300
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	play(t, nil, func(t *testing.T, s *scene) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for range rounds {
+			for range 1 + r.IntN(8) {
+				s.randomStep(t, r)
+			}
+			s.settles(t)
+			s.kept(t, mine(s.inFolder(t)))
+		}
+		s.kept(t, s.start)
+	})
+}
+
+// settles waits until the vault and the folder have the same notes; what is held is accepted.
+func (s *scene) settles(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		if s.control(t).Held != nil {
+			s.answer(t, checkout.Accept)
+		}
+		return maps.Equal(mine(s.inFolder(t)), mine(s.inLog(t)))
+	}, waitLong, waitStep, "the vault and the folder do not come to agree")
+}
+
+// randomStep is one thing that somebody may do to the folder.
+func (s *scene) randomStep(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	dir := func() string { return string(rune('a' + r.IntN(6))) }
+	note := func() string { return fmt.Sprintf("%s/%02d.md", dir(), r.IntN(60)) }
+	switch r.IntN(7) {
+	case 0:
+		s.save(t, note(), fmt.Sprintf("random %d\n", r.IntN(1000)))
+	case 1:
+		_ = os.Remove(s.path(note())) // if it is there
+	case 2:
+		to := note()
+		require.NoError(t, os.MkdirAll(s.path(to[:1]), 0o700))
+		_ = os.Rename(s.path(note()), s.path(to))
+	case 3:
+		_ = os.Rename(s.path(dir()), s.path(dir())) // to what is not there, or is empty
+	case 4:
+		require.NoError(t, os.RemoveAll(s.path(dir())))
+	case 5:
+		s.run(t, "cp", "-R", ".", "../copy")
+		require.NoError(t, os.RemoveAll(s.path("../copy/clients")))
+	case 6:
+		if _, err := os.Stat(s.path("../copy")); err == nil {
+			s.run(t, "sh", "-c", "cp -R ../copy/? . 2>/dev/null; rm -rf ../copy")
+		}
+	}
+}
