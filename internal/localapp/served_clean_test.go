@@ -1,0 +1,218 @@
+package localapp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+	"rookery/internal/tool"
+)
+
+// mayLie is what may lie in a person's folder: what they put there, the notes that agents write, the
+// trash, the audit log, and the id.
+var mayLie = regexp.MustCompile(`^(schema\.yaml|picture\.png|\.obsidian(/app\.json)?|` +
+	`(\.trash/)?(own|shared)(/[^./]+\.md)?|\.trash|` +
+	`\.raven(/audit(\.\d{4}-\d\d)?\.log)?|\.rookery(/id)?)$`)
+
+// strangers are the names of all else that lies in the folder "v" now. What goes while this looks is gone.
+func (p person) strangers() []string {
+	var found []string
+	_ = filepath.WalkDir(p.path("v"), func(path string, _ fs.DirEntry, err error) error {
+		name, relErr := filepath.Rel(p.path("v"), path)
+		name = filepath.ToSlash(name)
+		if err == nil && relErr == nil && name != "." && !mayLie.MatchString(name) {
+			found = append(found, name)
+		}
+		return nil
+	})
+	return found
+}
+
+// A turn is one call of a tool that changes something, or some calls that end in one.
+type turn struct {
+	context.Context
+	via tool.Invoker
+	n   int // no other turn has this number
+}
+
+// do makes a call, and answers the data of the answer.
+func (u turn) do(name string, in args) (answer, error) { return call(u.Context, u.via, name, in) }
+
+// own is the id of a note that no other turn has.
+func (u turn) own(what string) string { return fmt.Sprintf("own/%s-%d", what, u.n) }
+
+// note makes a note of the turn's own.
+func (u turn) note(what string) (answer, error) {
+	return u.do("raven_new", args{"type": "page", "title": what, "path": u.own(what)})
+}
+
+// on makes a note of the turn's own, and calls a tool on it.
+func (u turn) on(name, what string) error {
+	made, err := u.note(what)
+	if err != nil {
+		return err
+	}
+	in := args{"id": u.own(what)}
+	if name == "raven_undo" {
+		in = args{"version": made.Meta.Version}
+	}
+	_, err = u.do(name, in)
+	return err
+}
+
+// trait makes a trait in a note of the turn's own, and calls a tool on it.
+func (u turn) trait(name string, in args) error {
+	if _, err := u.note("trait"); err != nil {
+		return err
+	}
+	made, err := u.do("raven_trait_create", args{
+		"trait_type": "due", "value": "2026-12-01", "parent_id": u.own("trait"), "content": "this",
+	})
+	if err != nil || name == "" {
+		return err
+	}
+	var trait struct{ Trait struct{ ID string } }
+	if err := json.Unmarshal(made.Data, &trait); err != nil {
+		return err
+	}
+	all := args{"id": trait.Trait.ID}
+	maps.Copy(all, in)
+	_, err = u.do(name, all)
+	return err
+}
+
+// unlessGone turns a refusal that a tool always has here into none.
+func unlessGone(_ answer, err error) error {
+	if fault.Is(err, fault.Unavailable) {
+		return err
+	}
+	return nil
+}
+
+// mutations calls every tool that changes something, by its name: on notes that only one client has, and
+// on those that all have.
+var mutations = map[string]func(u turn) error{
+	"raven_new": func(u turn) error { _, err := u.note("new"); return err },
+	"raven_add": func(u turn) error {
+		_, err := u.do("raven_add", args{"to": "shared/a", "text": fmt.Sprint("added ", u.n)})
+		return err
+	},
+	"raven_set": func(u turn) error {
+		_, err := u.do("raven_set", args{"id": "shared/b", "set": args{"n": u.n}})
+		return err
+	},
+	"raven_unset": func(u turn) error {
+		_, err := u.do("raven_unset", args{"id": "shared/b", "unset": []string{"n"}})
+		return err
+	},
+	"raven_edit": func(u turn) error {
+		_, err := u.do("raven_edit", args{
+			"id": "shared/a", "old_str": "# Shared\n", "new_str": fmt.Sprintf("# Shared\n\n%d\n", u.n),
+		})
+		return err
+	},
+	"raven_delete":       func(u turn) error { return u.on("raven_delete", "gone") },
+	"raven_undo":         func(u turn) error { return u.on("raven_undo", "undone") },
+	"raven_trait_create": func(u turn) error { return u.trait("", nil) },
+	"raven_trait_update": func(u turn) error {
+		return u.trait("raven_trait_update", args{"set": args{"value": "2026-12-02"}})
+	},
+	"raven_trait_delete": func(u turn) error { return u.trait("raven_trait_delete", nil) },
+	"raven_reindex":      func(u turn) error { _, err := u.do("raven_reindex", nil); return err },
+	"team_vault_import": func(u turn) error {
+		_, err := u.do("team_vault_import", args{"notes": listOf(map[string]string{
+			u.own("brought") + ".md": "# Brought\n",
+		})})
+		return err
+	},
+	"team_vault_create":  func(u turn) error { return unlessGone(u.do("team_vault_create", args{"name": "w"})) },
+	"team_vault_delete":  func(u turn) error { return unlessGone(u.do("team_vault_delete", args{"name": "v"})) },
+	"team_vault_restore": func(u turn) error { return unlessGone(u.do("team_vault_restore", args{"name": "w"})) },
+}
+
+// TestNothingElseInTheFolder lets eight clients call every tool that changes something, kills the server
+// in the midst of it, and again, and all the while looks into the folder: nothing lies there but what a
+// person is told of (issue 6, §1.2).
+func TestNothingElseInTheFolder(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, tool := range localapp.Tools(nil) {
+		if tool.Kind.Mutates() {
+			names = append(names, tool.Name)
+		}
+	}
+	require.ElementsMatch(t, names, slices.Collect(maps.Keys(mutations)))
+	p := newPerson(t, map[string]string{
+		"schema.yaml": "version: 1\ntraits:\n  due: { type: date }\n", "shared/a.md": "# Shared\n",
+		"shared/b.md": "# B\n", "picture.png": "\x89PNG", ".obsidian/app.json": "{}\n",
+	})
+	p.close(p.open("v")) // so that notes and id are there
+	require.Empty(t, p.strangers())
+	looking, stop := context.WithCancel(t.Context())
+	var looks sync.WaitGroup
+	var strangers []string
+	looks.Go(func() {
+		for looking.Err() == nil && strangers == nil {
+			strangers = p.strangers()
+		}
+	})
+	for round := range 4 {
+		p.crowd(round, names, round%2 == 1)
+		require.Empty(t, p.strangers(), "behind round %d", round)
+	}
+	p.close(p.open("v"))
+	stop()
+	looks.Wait()
+	require.Empty(t, strangers, "while clients wrote")
+	require.Empty(t, p.strangers())
+	require.DirExists(t, p.path("v/.trash"))
+	require.FileExists(t, p.path("v/.rookery/id"))
+	require.Equal(t, "\x89PNG", folder(t, p.path("v"))["picture.png"])
+}
+
+// crowd serves the folder "v" from another process to eight clients, until each has called every tool;
+// or, to be killed, until half of that is done.
+func (p person) crowd(round int, names []string, kill bool) {
+	p.Helper()
+	c := startChildWith(p.T, folderVariable+"="+p.path("v"), stateVariable+"="+p.states)
+	var clients sync.WaitGroup
+	done := make(chan struct{}, 8*len(names))
+	for id := range 8 {
+		clients.Go(func() {
+			order := slices.Clone(names)
+			rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+			for i, name := range order {
+				err := mutations[name](turn{p.Context(), client(c.url), round*1000 + id*100 + i})
+				if err != nil && kill {
+					return
+				}
+				if err != nil {
+					p.Errorf("%s: %v", name, err)
+				}
+				done <- struct{}{}
+			}
+		})
+	}
+	if kill {
+		for range 4 * len(names) {
+			<-done
+		}
+		c.kill()
+		clients.Wait()
+		return
+	}
+	clients.Wait()
+	c.stop(p.T)
+}
