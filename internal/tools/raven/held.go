@@ -15,6 +15,7 @@ type heldBatch struct {
 	Removed  int       `json:"removed"`
 	Reverted int       `json:"reverted" jsonschema:"files as they were once"`
 	Changed  int       `json:"changed"`
+	Moved    int       `json:"moved"`
 	Created  int       `json:"created"`
 	Paths    []string  `json:"paths" jsonschema:"the first of them"`
 }
@@ -26,7 +27,7 @@ func heldOf(h *repo.Held) *heldBatch {
 	}
 	return &heldBatch{
 		Since: h.Since, Count: h.Count(), Removed: h.Removed, Reverted: h.Reverted,
-		Changed: h.Changed, Created: h.Created, Paths: firstOf(h.Paths, maxShown),
+		Changed: h.Changed, Moved: h.Moved, Created: h.Created, Paths: firstOf(h.Paths, maxShown),
 	}
 }
 
