@@ -1,0 +1,131 @@
+package localapp_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+	"rookery/internal/repo"
+)
+
+// examine looks a folder over.
+func (p person) examine(folder string) []repo.Finding {
+	p.Helper()
+	return localapp.Examine(p.Context(), localapp.Examination{
+		Folder: p.path(folder), State: p.states, Full: true,
+	})
+}
+
+// state is the only state that there is.
+func (p person) state() string {
+	p.Helper()
+	all, err := os.ReadDir(p.states)
+	require.NoError(p, err)
+	require.Len(p, all, 1)
+	return filepath.Join(p.states, all[0].Name())
+}
+
+// healthy requires that nothing is wrong.
+func healthy(t *testing.T, found []repo.Finding) {
+	t.Helper()
+	require.NotEmpty(t, found)
+	for _, f := range found {
+		require.NotEqual(t, repo.Broken, f.State, "%+v", f)
+	}
+}
+
+// TestExamineFolder looks a folder over that was never served, was, is, was edited, moved and copied. It
+// changes nothing, in the folder or beside it.
+func TestExamineFolder(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t, vaultOfNotes)
+	found := p.examine("v")
+	require.Len(t, found, 1)
+	requireFinding(t, found, repo.Worrying, "", "not served yet")
+	require.Equal(t, vaultOfNotes, folder(t, p.path("v")))
+	require.NoDirExists(t, p.states)
+	requireFinding(t, p.examine("nowhere"), repo.Broken, fault.NotFound, "there is no folder")
+
+	app := p.open("v")
+	via, stop := serve(t, app)
+	must(t, via, "raven_add", args{"to": "a", "text": "x"})
+	requireFinding(t, p.examine("v"), repo.Healthy, "", "served at "+via.Base)
+	healthy(t, p.examine("v"))
+	stop()
+	p.close(app)
+
+	before, kept := folder(t, p.path("v")), folder(t, p.states)
+	found = p.examine("v")
+	healthy(t, found)
+	requireFinding(t, found, repo.Healthy, "", "it is the vault v")
+	requireFinding(t, only(found, "audit log"), repo.Healthy, "", "as the log gives them")
+	requireFinding(t, only(found, "files"), repo.Healthy, "", "fresh")
+	requireFinding(t, only(found, "leftovers"), repo.Healthy, "", "none")
+	require.Equal(t, before, folder(t, p.path("v")))
+	require.Equal(t, kept, folder(t, p.states))
+
+	requireFinding(t, localapp.Examine(t.Context(), localapp.Examination{Data: p.state()}),
+		repo.Broken, fault.InvalidParameter, "state of a folder")
+	p.write("v/.raven/audit.log", "{}\n")
+	requireFinding(t, p.examine("v"), repo.Broken, fault.FileError, "line 1 of")
+	p.write("v/.raven/audit.log", before[".raven/audit.log"])
+
+	require.NoError(t, os.CopyFS(p.path("copy"), os.DirFS(p.path("v"))))
+	requireFinding(t, p.examine("copy"), repo.Worrying, "", "a copy of "+p.path("v"))
+	require.NoError(t, os.Rename(p.path("v"), p.path("moved")))
+	found = p.examine("moved")
+	healthy(t, found)
+	requireFinding(t, found, repo.Worrying, "", "moved here from "+p.path("v"))
+}
+
+// TestRebuildFolder loses the database of a folder, and makes its vault anew: with its whole history where
+// that is in segments, and what was edited since; from the notes where there are none.
+func TestRebuildFolder(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t, vaultOfNotes)
+	app := p.open("v")
+	via := local{app}
+	for i := range 1100 {
+		must(t, via, "raven_add", args{"to": "a", "text": fmt.Sprint("line ", i)})
+	}
+	eventuallySegments(t, p.state())
+	before := read(t, via, "a")
+	p.close(app)
+	p.write("v/sub/b.md", "# B\n\nsince\n")
+	require.NoError(t, os.Remove(filepath.Join(p.state(), "rookery.db")))
+
+	f := p.requireFault(p.config("v"), fault.IndexNotFound, "history of its vault")
+	require.Contains(t, f.Fixes[0], "rookery rebuild --vault DIR")
+	requireFinding(t, p.examine("v"), repo.Broken, fault.IndexNotFound, "history of its vault")
+	made, err := localapp.Rebuild(t.Context(), p.config("v"))
+	require.NoError(t, err)
+	require.Len(t, made, 1)
+	require.NotEmpty(t, made[0].FromSegments)
+	require.Contains(t, made[0].Replaced, "sub/b.md")
+	again, err := localapp.Rebuild(t.Context(), p.config("v"))
+	require.NoError(t, err)
+	require.Empty(t, again)
+
+	app = p.open("v")
+	via = local{app}
+	require.Equal(t, before, read(t, via, "a"))
+	require.Equal(t, "# B\n\nsince\n", read(t, via, "sub/b"))
+	require.Contains(t, string(must(t, via, "raven_history", args{"id": "a"}).Data), "raven_add")
+	p.close(app)
+	healthy(t, p.examine("v"))
+}
+
+// eventuallySegments waits until a part of the log lies in segments.
+func eventuallySegments(t *testing.T, state string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		found, err := filepath.Glob(filepath.Join(state, "tenants/local/vaults/v/1/segment/*"))
+		return err == nil && len(found) > 0
+	}, time.Minute, 10*time.Millisecond)
+}
