@@ -109,7 +109,7 @@ func (c cutting) disk(t *testing.T) *powercut.Disk {
 	if !c.work {
 		return d
 	}
-	for _, name := range []string{".rookery", "work"} {
+	for _, name := range []string{".rookery", "elsewhere"} {
 		made, err := d.Make(at, name, true, 0o700)
 		require.NoError(t, err)
 		require.NoError(t, d.Sync(at))
@@ -122,7 +122,7 @@ func (c cutting) disk(t *testing.T) *powercut.Disk {
 func (c cutting) options(dir string, s fileblob.Seam) fileblob.Options {
 	o := fileblob.Options{Seam: s}
 	if c.work {
-		o.Work = filepath.Join(dir, ".rookery", "work")
+		o.Work = filepath.Join(dir, ".rookery", "elsewhere")
 	}
 	return o
 }
