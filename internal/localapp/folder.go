@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"rookery/internal/auth"
@@ -159,11 +160,10 @@ func (a *App) Changes() []string {
 	return all
 }
 
-// logFolder logs what is served.
+// logFolder logs what is served, without saying where it lies.
 func (a *App) logFolder(ctx context.Context) {
 	f := a.folder
-	a.log.InfoContext(ctx, "a folder is served in place", slog.String("folder", f.Path),
-		slog.String("vault", f.Vault), slog.String("state", f.State),
-		slog.String("origin", f.Origin.String()), slog.String("from", f.From),
+	a.log.InfoContext(ctx, "a folder is served in place", slog.String("vault", a.vault),
+		slog.String("state", filepath.Base(f.State)), slog.String("origin", f.Origin.String()),
 		slog.Bool("read_only", f.ReadOnly))
 }
