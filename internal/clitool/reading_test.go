@@ -1,0 +1,38 @@
+package clitool_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/clitool"
+)
+
+// TestReading holds what tells of a folder that is read in: to a program a line at the beginning and one
+// at the end, and none where all comes at once; to a person a bar, which goes.
+func TestReading(t *testing.T) {
+	var said bytes.Buffer
+	app := &clitool.App{Err: &said}
+	tell := app.Reading()
+	for range 2 {
+		said.Reset()
+		for done := 500; done <= 2000; done += 500 {
+			tell(done, 2000)
+		}
+		require.Equal(t, "reading the folder: 500 of 2000 files are in\n"+
+			"reading the folder: 2000 of 2000 files are in\n", said.String())
+	}
+	said.Reset()
+	tell(900, 900)
+	require.Empty(t, said.String())
+
+	app.Progress = true
+	tell = app.Reading()
+	tell(500, 1000)
+	require.Contains(t, said.String(), "reading the folder")
+	require.Contains(t, said.String(), "500/1000")
+	require.NotContains(t, said.String(), "\n")
+	tell(1000, 1000)
+	require.Regexp(t, `\r *\r$`, said.String(), "the bar is gone")
+}
