@@ -191,13 +191,13 @@ func (e *examination) leftovers(ctx context.Context) {
 		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
 	}
-	where, fix := ".rookery/displaced", "bring in what is worth it"
+	where := ".rookery"
 	if e.folder != nil {
-		where, fix = workDir+"/displaced in the directory", "the next start takes it in"
+		where = workDir
 	}
 	for _, key := range displaced {
 		e.add(repo.Warning(check, "somebody's text of "+key+" was displaced, and is kept",
-			"look for it in "+where+"; "+fix))
+			"the next start takes it in; it lies in "+where+"/displaced in the directory"))
 	}
 	if len(displaced) == 0 {
 		message := "none"

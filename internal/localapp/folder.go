@@ -44,13 +44,15 @@ func unwritable(f *folder.Folder) tool.Interceptor {
 				return tool.Reply{}, fault.New(fault.ReadOnly, "the folder that is served cannot be "+
 					"written, so nothing in its vault can be changed, and %s changes something",
 					c.Tool.Name).
-					Fix("give the user that serves it the right to write to the folder and to all " +
-						"that is in it, and serve it anew")
+					Fix(mayWrite + ", and serve it anew")
 			}
 			return next(ctx, c)
 		}
 	}
 }
+
+// mayWrite is what to do about a folder that cannot be written.
+const mayWrite = "give the user that runs rookery the right to write to the folder and to all that is in it"
 
 // Served is a fault where the folder of a Config was never served. It changes nothing.
 func Served(cfg Config) error {

@@ -19,6 +19,11 @@ import (
 // state. Where there is nothing to rebuild it answers none.
 func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 	cfg.rebuilds = true
+	if cfg.Folder != "" {
+		if err := Served(cfg); err != nil {
+			return nil, err
+		}
+	}
 	a, err := Open(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -28,6 +33,10 @@ func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 }
 
 func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
+	if a.folder != nil && a.folder.ReadOnly {
+		return nil, fault.New(fault.ReadOnly, "the folder cannot be written, and its audit log is to be "+
+			"made anew").Fix(mayWrite)
+	}
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
 		return nil, err

@@ -50,6 +50,9 @@ func TestExamineFolder(t *testing.T) {
 	requireFinding(t, found, repo.Worrying, "", "not served yet")
 	require.Equal(t, vaultOfNotes, folder(t, p.path("v")))
 	require.NoDirExists(t, p.states)
+	_, err := localapp.Rebuild(t.Context(), p.config("v"))
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	require.NoDirExists(t, p.states)
 	requireFinding(t, p.examine("nowhere"), repo.Broken, fault.NotFound, "there is no folder")
 
 	app := p.open("v")
