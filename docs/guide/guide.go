@@ -18,10 +18,10 @@ type Page struct {
 	Text    string // all of it, in Markdown
 }
 
-// Pages are the pages: the one for agents, and those that it refers to.
+// Pages are the pages: the one for agents first.
 func Pages() []Page {
 	var all []Page
-	for _, name := range []string{"agents", "vaults", "http", "people"} {
+	for _, name := range []string{"agents", "vaults", "http", "people", "obsidian"} {
 		text, err := files.ReadFile(name + ".md")
 		if err != nil {
 			panic(fmt.Sprintf("guide: %v", err))
