@@ -10,6 +10,13 @@ import (
 	"time"
 )
 
+// The parts that can be measured alone: a vault in a data directory and all that it is made of, and a
+// person's folder that is served in place.
+const (
+	onlyVault  = "vault"
+	onlyServed = "served"
+)
+
 // A config says what is measured.
 type config struct {
 	sizes   []int  // of vaults, in notes
@@ -20,6 +27,9 @@ type config struct {
 	out     string // the page; empty: standard output
 	dir     string // that the data directories are made in; empty: that of the system
 	profile string // the folder for profiles of the server; empty: none
+	only    string // the part that is measured; empty: all
+	idle    time.Duration
+	edits   int // of single files in a served folder
 	args    []string
 }
 
@@ -35,6 +45,11 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&cfg.out, "out", "", "`file` of the page; none: standard output")
 	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
 	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
+	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+" or "+onlyServed+
+		"; none: both")
+	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
+		"alone; it sweeps once a minute")
+	flags.IntVar(&cfg.edits, "edits", 20, "edits of single files in a served folder")
 	if err := flags.Parse(args); err != nil {
 		return cfg, err
 	}
@@ -48,10 +63,21 @@ func parse(args []string) (config, error) {
 	if cfg.clients, err = numbers(*clients); err != nil {
 		return cfg, fmt.Errorf("-clients: %w", err)
 	}
-	if cfg.ops < 1 || cfg.limit <= 0 {
-		return cfg, errors.New("-ops and -limit must be above 0")
+	return cfg, cfg.check()
+}
+
+// check is an error if nothing would be measured.
+func (c config) check() error {
+	if c.ops < 1 || c.limit <= 0 {
+		return errors.New("-ops and -limit must be above 0")
 	}
-	return cfg, nil
+	if c.edits < 1 || c.idle <= 0 {
+		return errors.New("-edits and -idle must be above 0")
+	}
+	if c.only != "" && c.only != onlyVault && c.only != onlyServed {
+		return fmt.Errorf("-only: there is %s and %s, not %q", onlyVault, onlyServed, c.only)
+	}
+	return nil
 }
 
 // numbers reads a list such as 1,16,64.

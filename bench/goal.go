@@ -32,7 +32,25 @@ func goalsOf(r result) []goal {
 	wait("set, p95 at 64 clients", setField, 64, 95, 250*time.Millisecond)
 	wait("read, p50", readNote, 1, 50, 3*time.Millisecond)
 	wait("get, p50", getObject, 1, 50, 3*time.Millisecond)
-	return slices.Concat(all, r.Index.goals(), r.Kept.goals(), askedGoals(r.Asked))
+	return slices.Concat(all, r.Index.goals(), r.Kept.goals(), askedGoals(r.Asked), r.Served.goals())
+}
+
+// goals are those of a served folder, if it was measured.
+func (s *served) goals() []goal {
+	if s == nil {
+		return nil
+	}
+	all := []goal{
+		{"sweep of an unchanged folder, p50", 100, millis(s.Sweeps.P(50)), "ms", false},
+	}
+	for _, e := range s.Edits {
+		all = append(all, goal{e.What + ", until a search finds it after its batch closed, p90", 1000,
+			millis(e.ClosedP(90)), "ms", false})
+	}
+	if s.Idle.Known {
+		all = append(all, goal{"server of a folder, idle", 0.5, s.Idle.Share(), "% of a core", false})
+	}
+	return all
 }
 
 // goals are those of the indexes, as far as they were measured.

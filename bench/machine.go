@@ -85,6 +85,42 @@ func memoryOf(pid int) (memory, error) {
 	return m, nil
 }
 
+// cpuOf is how long a process has kept a core busy, where Linux tells it. Elsewhere nothing is known,
+// which is no error.
+func cpuOf(pid int) (busy time.Duration, known bool, err error) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		return 0, false, nil
+	}
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, false, fmt.Errorf("the server has ended: %w", err)
+	}
+	busy, err = busyIn(string(data))
+	return busy, err == nil, err
+}
+
+// busyIn adds up the time in user mode and in the kernel of a line as proc_pid_stat(5) has it. The
+// name of the program, in parentheses, may have spaces in it.
+func busyIn(stat string) (time.Duration, error) {
+	const (
+		user, kernel = 11, 12                // fields behind the name, from 0
+		tick         = 10 * time.Millisecond // USER_HZ is 100 on every architecture that Go knows
+	)
+	words := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(words) <= kernel {
+		return 0, fmt.Errorf("the line of a process has %d fields behind its name", len(words))
+	}
+	var ticks int64
+	for _, word := range words[user : kernel+1] {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the time of a process: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * tick, nil
+}
+
 // valueIn is what stands behind `key:` in a file of such lines; empty if nothing does.
 func valueIn(path, key string) string {
 	data, err := os.ReadFile(path)

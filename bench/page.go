@@ -60,8 +60,10 @@ func (p *page) render(w io.Writer) error {
 		"agendaTraits": func() int { return agendaTraits }, "months": func() int { return months },
 		"headings": func() int { return handbookHeadings },
 		"tailRuns": func() int { return tailRuns }, "keptTimes": func() int { return keptTimes },
-		"half":  func(n int) string { return showCount(n / 2) },
-		"goals": goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
+		"quiet":     func() time.Duration { return quiet },
+		"saveEvery": func() time.Duration { return saveEvery },
+		"half":      func(n int) string { return showCount(n / 2) },
+		"goals":     goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
 	}).Parse(pageText)
 	if err != nil {
 		panic(err) // the program is malformed

@@ -61,6 +61,7 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 			{call{What: "words", Tool: "raven_search", Aim: aimSearch},
 				waited(4 * time.Millisecond), sample{}, 3 << 10},
 		},
+		Served: aServed(),
 	}
 	p := &page{Command: "go run ./bench -seed 5", Date: "2026-01-02", Seed: 5, Ops: 10,
 		Limit: time.Second, Results: []result{r}}
@@ -88,8 +89,73 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 		"with 12,345 traits", "2 of each, or as many as go into 166",
 		"| read a note | 1 | 1 | 1.0 | 4.0 ms | 4.0 ms | 4.0 ms | none |",
 		"| after the load | 7.0 MiB | unknown | 8.0 MiB |",
+		"| the first | 1.0 ms | 2.0 ms | 3.0 ms | 4.0 ms |",
+		"| memory of the server | 6.0 MiB | 4.0 MiB | 9.0 MiB |",
+		"stats`, without a server | 2 | 10.0 ms | 20.0 ms | 20.0 ms | 5.0 ms |",
+		"| a sweep, in process | 1 | 150 ms | 150 ms | 150 ms | |",
+		"| a file is saved | 1 | 2 | 2,100 ms | 2,200 ms | 100 ms | 200 ms |",
+		"| " + besideEditor + " | 8 | 1 | 1.0 | 1.0 ms | 1.0 ms | 1.0 ms | none |",
+		"Left alone for 60.0 s, the server was busy for 600 ms: 1.0 % of a core.",
+		"| sweep of an unchanged folder, p50 | ≤ 100 ms | 150 ms | missed by 50.0 ms (50 %) |",
+		"| a file is saved, until a search finds it after its batch closed, p90 | ≤ 1000 ms | 200 ms | met |",
+		"| server of a folder, idle | ≤ 0.5 % of a core | 1.0 % of a core | " +
+			"missed by 0.50 % of a core (100 %) |",
 	} {
 		require.Contains(t, b.String(), want)
+	}
+}
+
+// aServed is what a served folder came to.
+func aServed() *served {
+	const ms = time.Millisecond
+	return &served{
+		Starts:   []servedStart{{"the first", ms, 2 * ms, 3 * ms, 4 * ms}},
+		Memory:   memory{Resident: 6 << 20, Own: 4 << 20, Peak: 9 << 20},
+		Commands: alone{[]time.Duration{10 * ms, 20 * ms}, []time.Duration{5 * ms, 6 * ms}},
+		Idle:     idle{true, time.Minute, 600 * ms},
+		Edits:    []edited{{oneFile, 1, []time.Duration{2100 * ms, 2200 * ms}}},
+		Loads: []sample{{Name: besideEditor, Clients: 8, Took: time.Second,
+			Waits: []time.Duration{ms}}},
+		Sweeps: waited(150 * ms),
+	}
+}
+
+func TestPageOfOnePartHasNothingOfTheOther(t *testing.T) {
+	const vault, folder = "### Import, and start", "### A served folder"
+	for _, c := range []struct {
+		measured   result
+		has, lacks string
+	}{
+		{result{Notes: goalSize, Served: aServed()}, folder, vault},
+		{result{Notes: goalSize, Import: imported{Calls: 1, Took: time.Second}, Kept: kept{
+			Folded: folded{Publish: []time.Duration{0}, Took: time.Second},
+		}}, vault, folder},
+	} {
+		var b bytes.Buffer
+		require.NoError(t, (&page{Results: []result{c.measured}}).render(&b))
+		require.Contains(t, b.String(), c.has)
+		require.NotContains(t, b.String(), c.lacks)
+	}
+}
+
+func TestIdleThatNobodyTellsHasNoGoal(t *testing.T) {
+	s := aServed()
+	s.Idle = idle{Took: time.Minute}
+	for _, g := range s.goals() {
+		require.NotContains(t, g.What, "idle")
+	}
+	var b bytes.Buffer
+	require.NoError(t, (&page{Results: []result{{Served: s}}}).render(&b))
+	require.Contains(t, b.String(), "this system does not tell")
+}
+
+func TestBusyInReadsBehindTheName(t *testing.T) {
+	busy, err := busyIn("7 (a ) b 9) S 1 7 7 0 -1 0 5 0 0 0 250 50 0 0 20 0 9 0 1")
+	require.NoError(t, err)
+	require.Equal(t, 3*time.Second, busy)
+	for _, broken := range []string{"", "7 (a) S 1 2", "7 (a) S 1 7 7 0 -1 0 5 0 0 0 x 50 0"} {
+		_, err := busyIn(broken)
+		require.Error(t, err, broken)
 	}
 }
 
@@ -115,6 +181,7 @@ func TestParseRefusesWhatMeasuresNothing(t *testing.T) {
 	require.Equal(t, `go run ./bench -sizes "5, 10" -clients 2 -ops 7 -seed 9`, cfg.command())
 	for _, args := range [][]string{
 		{"-sizes", ""}, {"-sizes", "0"}, {"-clients", "1,x"}, {"-ops", "0"}, {"-limit", "0s"}, {"more"},
+		{"-edits", "0"}, {"-idle", "0s"}, {"-only", "half"},
 	} {
 		_, err := parse(args)
 		require.Error(t, err, args)
@@ -125,6 +192,7 @@ func TestBenchMeasuresTheRealServer(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "page.md")
 	cfg, err := parse([]string{
 		"-sizes", "40", "-clients", "1,4", "-ops", "24", "-out", out, "-dir", t.TempDir(),
+		"-idle", "50ms", "-edits", "1",
 	})
 	require.NoError(t, err)
 	require.NoError(t, bench(t.Context(), cfg))
@@ -138,6 +206,9 @@ func TestBenchMeasuresTheRealServer(t *testing.T) {
 		"| " + setField + " | 1 | 24 |", "| " + setField + " | 4 | 24 |",
 		"| " + addLine + " | 1 | 6 |", "| " + addLine + " | 4 | 6 |",
 		"| " + setHot + " | 1 | 6 |", "| " + setPopular + " | 1 | 6 |",
+		"| the first, which reads all notes |", "| a later one, of an unchanged folder |",
+		"| " + oneFile + " | 1 | 1 |", "| a sweep, in process |",
+		"| " + setField + " | 64 | 24 |", "| " + besideEditor + " | 8 | 24 |",
 		"| " + setAgenda + " | 1 | 1 |", "| " + setHandbook + " | 1 | 1 |", "| a note's text | `raven_read` |",
 	} {
 		require.Contains(t, string(text), load)

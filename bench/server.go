@@ -23,15 +23,24 @@ func (c config) build(ctx context.Context, dir string) (launcher, error) {
 	if c.profile != "" {
 		return profiled(c.profile)
 	}
-	bin := filepath.Join(dir, "rookery")
-	progress("build the binary")
-	compile := exec.CommandContext(ctx, "go", "build", "-o", bin, "rookery/cmd/cli")
-	if out, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the binary: %w\n%s", err, out)
-	}
+	bin, err := compile(ctx, dir)
 	return func(data string) []string {
 		return []string{bin, "serve", "--data", data, "--listen", "127.0.0.1:0"}
-	}, nil
+	}, err
+}
+
+// compile makes the binary in a folder, if it is not there yet.
+func compile(ctx context.Context, dir string) (string, error) {
+	bin := filepath.Join(dir, "rookery")
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	progress("build the binary")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "rookery/cmd/cli").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
+	}
+	return bin, nil
 }
 
 // A server is a process that serves a data directory.
@@ -51,10 +60,8 @@ func start(ctx context.Context, launch launcher, data string) (*server, error) {
 	}
 	defer log.Close()
 	line := launch(data)
-	s := &server{
-		cmd: exec.CommandContext(ctx, line[0], line[1:]...), drained: make(chan struct{}),
-	}
-	s.cmd.Env, s.cmd.Stderr = environment(), log
+	s := &server{cmd: command(ctx, data, line...), drained: make(chan struct{})}
+	s.cmd.Stderr = log
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay = time.Minute
 	out, err := s.cmd.StdoutPipe()
@@ -70,6 +77,14 @@ func start(ctx context.Context, launch launcher, data string) (*server, error) {
 		return nil, errors.Join(err, s.cmd.Wait(), tail(log.Name()))
 	}
 	return s, nil
+}
+
+// command is one that runs on a data directory or on a folder, beside which it keeps what it would
+// keep in the home of a user.
+func command(ctx context.Context, data string, line ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, line[0], line[1:]...)
+	c.Env = append(environment(), "XDG_STATE_HOME="+data+".state")
+	return c
 }
 
 // environment is that of this process without what configures Rookery.

@@ -28,6 +28,7 @@ type result struct {
 	Index  indexed
 	Kept   kept
 	Asked  []asked
+	Served *served // nil: it was not measured
 }
 
 // imported is what bringing the vault in came to.
@@ -72,9 +73,14 @@ type suite struct {
 func (s *suite) run(ctx context.Context) error {
 	progress("%d notes: make the vault", s.result.Notes)
 	s.generate()
-	steps := []func(context.Context) error{
-		s.library, s.keeps, s.imports, s.inside, s.restart("after the import"), s.reads, s.asks, s.sets,
-		s.adds, s.hots, s.remember("after the load"), s.restart("after the load"),
+	var steps []func(context.Context) error
+	if s.cfg.only != onlyServed {
+		steps = append(steps, s.library, s.keeps, s.imports, s.inside, s.restart("after the import"),
+			s.reads, s.asks, s.sets, s.adds, s.hots, s.remember("after the load"),
+			s.restart("after the load"), func(context.Context) error { return s.down() })
+	}
+	if s.cfg.only != onlyVault {
+		steps = append(steps, s.serves)
 	}
 	defer func() { s.client, s.server = nil, nil }()
 	for _, step := range steps {
