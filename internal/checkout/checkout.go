@@ -83,7 +83,7 @@ type change struct {
 	before *index.File // as the file should be now; nil: absent
 	after  *index.File
 	found  *index.Digest // of a text of somebody else that the log has taken in; nil: none
-	taken  *index.File   // what the log made of the file when it took in what was there; nil: it did not
+	took   bool          // the log has taken in what was there, so that before tells of that
 }
 
 // An inbox holds commits that were applied, until the files are written.
@@ -202,8 +202,9 @@ func (c *Checkout) await(n repo.Note, e entry) {
 		digest := index.DigestOf(n.Theirs)
 		w.found = &digest
 	}
-	if edit := c.outside.edits[n.Path]; edit != nil && edit.read && e.commit.Tool == reindex {
-		w.taken, edit.read = after, false
+	if c.outside.read[n.Path] && e.commit.Tool == reindex {
+		w.before, w.took = after, true
+		delete(c.outside.read, n.Path)
 	}
 }
 
@@ -253,7 +254,7 @@ func (c *Checkout) bring(ctx context.Context, path string, w *change) error {
 			return err
 		}
 	}
-	if _, edited := c.outside.edits[path]; edited {
+	if _, edited := c.outside.edits[path]; edited || w.took {
 		return c.peek(ctx, path)
 	}
 	return c.exchange(ctx, path, w)
@@ -306,15 +307,16 @@ func (c *Checkout) replace(
 }
 
 // meet deals with a file that is not what was expected. It may be as it should become already; or have
-// the text that somebody had put there, which the log has taken in, and then it may be replaced.
-// Anything else is the *blob.Found that it met. The caller holds mu.
+// the text that somebody had put there, which the log has taken in, and then it may be replaced. If
+// that was taken away since, what others changed in the note is still there, and it comes back. Anything
+// else is the *blob.Found that it met. The caller holds mu.
 func (c *Checkout) meet(
 	ctx context.Context, path string, w *change, found *blob.Found,
 ) error {
 	switch {
 	case w.after == nil && found.Absent:
 		return nil
-	case w.before == nil && w.taken == nil && found.Absent:
+	case found.Absent && (w.before == nil || w.took && w.found != nil):
 		return c.replace(ctx, path, w.after, nil)
 	case found.Absent, found.Foreign:
 		return found
@@ -323,30 +325,24 @@ func (c *Checkout) meet(
 	switch {
 	case w.after != nil && w.after.Digest == digest:
 		return nil
-	case w.found != nil && *w.found == digest,
-		w.taken == nil && w.before != nil && w.before.Digest == digest:
+	case w.found != nil && *w.found == digest, w.before != nil && w.before.Digest == digest:
 		return c.replace(ctx, path, w.after, found.Data)
 	}
 	return found
 }
 
-// notice notes that a write met a file that somebody else changed. Where the log has just taken in what
-// was there, they changed that: to take it away takes away what the log has, unless they never saw it.
-// The caller holds mu.
+// notice notes that a write met a file that somebody else changed. The caller holds mu.
 func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	now := edit{before: w.before, at: time.Now()}
 	if !met.Absent && !met.Foreign {
 		now.mark = "met"
 	}
-	if w.taken != nil && (now.mark != "" || w.found == nil) {
-		now.before = w.taken
-	}
 	if now.before == nil && met.Absent {
 		return
 	}
 	c.differs(path, now)
-	if w.taken != nil {
-		c.outside.edits[path].before = now.before
+	if w.took { // they changed what the log has now
+		c.outside.edits[path].before = w.before
 	}
 }
 

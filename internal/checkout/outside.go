@@ -15,6 +15,7 @@ import (
 // An outside holds what is known of changes by others that are not in the log. Checkout.mu guards it.
 type outside struct {
 	edits               map[string]*edit         // by path
+	read                map[string]bool          // by path: what was there, or that it is gone, is about to be taken in
 	left                map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
 	held                *repo.Held               // the batch that waits for a word
 	less                bool                     // some of it is as the log says again
@@ -46,7 +47,7 @@ type sight struct {
 func newOutside() outside {
 	return outside{
 		edits: map[string]*edit{}, left: map[string]repo.LeftFile{}, keys: map[string]string{},
-		seen: map[string]sight{},
+		seen: map[string]sight{}, read: map[string]bool{},
 	}
 }
 

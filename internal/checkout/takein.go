@@ -84,6 +84,7 @@ func (c *Checkout) tryAgain() {
 func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	c.taking.Lock()
 	defer c.taking.Unlock()
+	defer c.letGo()
 	b, err := c.gather(ctx)
 	if err != nil {
 		return Taken{}, err
@@ -104,6 +105,13 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 		return b.done, err
 	}
 	return b.done, b.finish(ctx)
+}
+
+// letGo notes that nothing which was read is about to be taken in any more.
+func (c *Checkout) letGo() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.outside.read)
 }
 
 // commitAll takes the batch in, piece by piece.
@@ -222,6 +230,7 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 		return nil, nil
 	}
 	f := &found{path: path, before: e.before, kept: e.held, to: e.to}
+	c.outside.read[path] = true
 	if e.mark == "" {
 		return f, nil
 	}
