@@ -55,7 +55,7 @@ func (a *App) enter(cfg Config) error {
 	var busy *folder.InUse
 	switch {
 	case errors.As(err, &busy):
-		return folderPlace(busy.State, vaultOf(cfg)).inUse()
+		return servedElsewhere(cfg, busy)
 	case err != nil:
 		return err
 	}
@@ -69,13 +69,14 @@ func isState() *fault.Fault {
 		"and no data directory").Fix("name the folder: rookery serve --vault DIR")
 }
 
-// vaultOf is the name of the vault of a folder that another process has.
-func vaultOf(cfg Config) string {
+// servedElsewhere is the error for a folder that another process has: with the name of its vault, for
+// who calls that process.
+func servedElsewhere(cfg Config, busy *folder.InUse) error {
 	f, err := folder.Find(cfg.Folder, cfg.State)
 	if err != nil {
-		return "vault" // somebody has just changed it: the name is for a message
+		return err // somebody has just moved it, or changed its id
 	}
-	return f.Vault
+	return folderPlace(busy.State, f.Vault).inUse()
 }
 
 // serveFolder opens the folder, if it is one that is served, for the tenant.
