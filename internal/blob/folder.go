@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 )
 
 // A Folder is a Bucket whose objects are files in a folder of the operating system, which people have
@@ -97,6 +98,7 @@ type Keeper interface {
 type Displaced struct {
 	Key     string
 	Data    []byte
-	Foreign bool   // it is no plain file, and has no Data
-	File    string // tells it from others of the key; opaque
+	Written time.Time // when somebody wrote it last: what is newer cannot be what they began with
+	Foreign bool      // it is no plain file, and has no Data
+	File    string    // tells it from others of the key; opaque
 }

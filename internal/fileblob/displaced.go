@@ -97,6 +97,9 @@ func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 		var found content
 		found, err = a.read(0, -1)
 		d.Data, lost = found.data, err == nil && !a.known(found.tag)
+		if err == nil {
+			d.Written = found.info.ModTime()
+		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // an exchange has ended meanwhile
