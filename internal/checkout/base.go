@@ -3,6 +3,7 @@ package checkout
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"rookery/internal/fault"
 	"rookery/internal/merge"
@@ -27,7 +28,7 @@ func (b *batch) lookBack(ctx context.Context) error {
 		return nil
 	}
 	err := b.vault.Trail(ctx, from, func(path string, r repo.Revision) bool {
-		return near[path].take(r.Note)
+		return near[path].take(r)
 	})
 	if err != nil && !fault.Is(err, fault.IndexError) {
 		return err
@@ -44,15 +45,17 @@ func (b *batch) lookBack(ctx context.Context) error {
 type nearest struct {
 	measure merge.Measure
 	text    []byte
+	written time.Time // what is newer was not there when the text was written; zero: that is not known
 	was     []byte
 	apart   int
 	exact   bool
+	begun   bool // the newest text that somebody saved was looked at
 	looked  int
 }
 
 // take looks at an earlier text, and at what somebody had put into the file then: what they saved next
 // may build on that. It reports whether it is worth it to look further back.
-func (n *nearest) take(r repo.Note) bool {
+func (n *nearest) take(r repo.Revision) bool {
 	if r.Deleted || r.Erased {
 		return true
 	}
@@ -61,11 +64,35 @@ func (n *nearest) take(r repo.Note) bool {
 		n.was, n.apart, n.exact = n.text, 0, true
 		return false
 	}
+	if !n.written.IsZero() && r.Time.After(n.written) {
+		return n.looked < maxEarlier
+	}
+	if n.goesOn(r) {
+		return false
+	}
 	if r.Theirs != nil {
 		n.consider(r.Theirs)
 	}
 	n.consider(r.Text)
 	return n.looked < maxEarlier && n.apart > 0
+}
+
+// goesOn reports whether the text begins with all of what somebody had saved before it: then they have
+// only written on, however near it is to another. An editor may save so slowly that the beginning of a
+// text, or an empty file, is taken in before the rest is there.
+func (n *nearest) goesOn(r repo.Revision) bool {
+	saved := r.Theirs
+	if saved == nil && r.Tool == reindex {
+		saved = r.Text
+	}
+	if n.begun || saved == nil {
+		return false
+	}
+	n.begun = true
+	if bytes.HasPrefix(n.text, saved) {
+		n.was, n.apart = bytes.Clone(saved), 0
+	}
+	return n.was != nil && n.apart == 0
 }
 
 func (n *nearest) consider(text []byte) {

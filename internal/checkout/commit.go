@@ -130,14 +130,9 @@ func (e *effect) merge(ctx context.Context, tx *repo.Tx, f *found, ours []byte) 
 			return err
 		}
 	}
-	return e.put(ctx, tx, f, merge.Texts(base, ours, f.text))
-}
-
-// put drafts what a merge came to.
-func (e *effect) put(ctx context.Context, tx *repo.Tx, f *found, m merge.Merged) error {
+	m := merge.Texts(base, ours, f.text)
 	if len(m.Text) > repo.MaxNote { // the two together are too large: each is kept for itself
-		e.taken.Conflicts++
-		return e.copy(ctx, tx, f)
+		m = merge.Merged{Text: ours, Overlaps: true}
 	}
 	e.taken.Changed++
 	return e.keep(ctx, tx, f, repo.Outside{Text: m.Text, Found: f.text}, m.Overlaps)

@@ -41,7 +41,9 @@ func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
 	if p != ours || d.Foreign || unfit(d.Data) != "" {
 		return nil
 	}
-	f := &found{path: path, text: d.Data, digest: index.DigestOf(d.Data), before: before}
+	f := &found{
+		path: path, text: d.Data, digest: index.DigestOf(d.Data), before: before, modified: d.Written,
+	}
 	lost, err := c.lost(ctx, f, version)
 	if err != nil {
 		return err
@@ -71,10 +73,10 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 		}
 		from = seq
 	}
-	near, whole := &nearest{measure: merge.From(f.text), text: f.text}, true
+	near, whole := &nearest{measure: merge.From(f.text), text: f.text, written: f.modified}, true
 	err := c.vault.Trail(ctx, map[string]uint64{f.path: from}, func(_ string, r repo.Revision) bool {
 		whole = whole && !torn(f.text, r.Text)
-		return near.take(r.Note) && whole
+		return near.take(r) && whole
 	})
 	f.was = near.was
 	return whole && !near.exact, err

@@ -1,0 +1,281 @@
+package checkout_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/bolttable"
+	"rookery/internal/checkout"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+)
+
+// A nosy folder tells when a file was read.
+type nosy struct {
+	checkout.Files
+	read func(key string) // called after every read
+}
+
+func (f *nosy) Get(ctx context.Context, key string, from, n int64) ([]byte, blob.Tag, error) {
+	data, tag, err := f.Files.Get(ctx, key, from, n)
+	f.read(key)
+	return data, tag, err
+}
+
+// above is the song with a line more at its beginning, below with one more at its end.
+func above(text, line string) string {
+	return strings.Replace(text, "# Song\n\n", "# Song\n\n"+line+"\n", 1)
+}
+
+func below(text, line string) string { return text + line + "\n" }
+
+// settled takes in what there is, until there is nothing.
+func settled(t *testing.T, p *place, v *repo.Vault, folder *checkout.Checkout) {
+	t.Helper()
+	for n, before := 0, uint64(0); before != v.Known().Version(); n++ {
+		before = v.Known().Version()
+		require.Less(t, n, 20, "it takes in what it took in already")
+		reindex(t, folder, "")
+	}
+	p.inStep(t, v)
+	require.Equal(t, repo.Fresh, freshness(t, v))
+}
+
+// TestSavedWhileTakenIn plays an editor that saves again just when its file was read, before what it
+// had saved is committed: it changes a line that it had just added.
+func TestSavedWhileTakenIn(t *testing.T) {
+	p := newPlace(t, nil)
+	v := p.vault(t)
+	files := &nosy{Files: p.files.Files, read: func(string) {}}
+	p.files.Files = files
+	folder := p.follow(t, v)
+	write(t, v, "a.md", song)
+	p.edit(t, "a.md", below(song, "mine, which is the first of all that is said here"))
+	_, err := folder.Sweep(t.Context())
+	require.NoError(t, err)
+	write(t, v, "a.md", above(song, "ours"))
+	reads := 0
+	files.read = func(string) {
+		if reads++; reads == 2 { // to see what it is, and to take it in
+			p.edit(t, "a.md", below(song, "mine, which is the last of all that is said here"))
+		}
+	}
+	reindex(t, folder, "")
+	require.GreaterOrEqual(t, reads, 2)
+	settled(t, p, v, folder)
+	require.Equal(t, above(below(song, "mine, which is the last of all that is said here"), "ours"), text(t, v, "a.md"))
+}
+
+// TestSavedBeforeItIsWritten plays an editor that saves again when what it had saved is committed, and
+// before its file is replaced.
+func TestSavedBeforeItIsWritten(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	folder.Close() // it does not look by itself any more
+	write(t, v, "a.md", song)
+	p.edit(t, "a.md", below(song, "mine, which is the first of all that is said here"))
+	_, err := folder.Sweep(t.Context())
+	require.NoError(t, err)
+	write(t, v, "a.md", above(song, "ours"))
+	p.files.before = func() { p.edit(t, "a.md", below(song, "mine, which is the last of all that is said here")) }
+	reindex(t, folder, "")
+	settled(t, p, v, folder)
+	require.Equal(t, above(below(song, "mine, which is the last of all that is said here"), "ours"), text(t, v, "a.md"))
+}
+
+// options are those that a folder is opened with.
+func (p *place) options() checkout.Options {
+	return checkout.Options{Files: p.files, Log: slog.New(slog.DiscardHandler), Now: p.now}
+}
+
+// follow is open for a vault that a test has, and with nobody who looks by himself.
+func (p *place) follow(t *testing.T, v *repo.Vault) *checkout.Checkout {
+	t.Helper()
+	c, err := checkout.Open(t.Context(), v, p.options())
+	require.NoError(t, err)
+	c.Close()
+	return c
+}
+
+// TestSavedTwiceInAnExchange plays an editor that saves while its file is exchanged, and again before
+// that is put back: the earlier save is displaced, and nothing of it is lost.
+func TestSavedTwiceInAnExchange(t *testing.T) {
+	var p *place
+	saves := 0
+	seam := func(c fileblob.Change, do func() error) error {
+		if c.Op != fileblob.Swap || !strings.HasSuffix(c.To, "a.md") || saves == 0 || saves > 2 {
+			return do()
+		}
+		saves++
+		p.edit(t, "a.md", below(below(song, "mine"), strings.Repeat("more ", saves)))
+		return do()
+	}
+	p = newSeamPlace(t, seam)
+	v := p.vault(t)
+	folder := p.follow(t, v)
+	write(t, v, "a.md", song)
+	saves = 1
+	write(t, v, "a.md", above(song, "ours"))
+	require.Equal(t, 3, saves)
+	settled(t, p, v, folder)
+	folder.Close()
+	v, folder = p.open(t) // who begins looks at all that was displaced
+	require.NoError(t, folder.Ready(t.Context()))
+	settled(t, p, v, folder)
+	found := text(t, v, "a.md")
+	require.Equal(t, 1, times(found, "ours"))
+	require.Equal(t, 1, times(found, "mine"))
+	require.Contains(t, found, "more more more")
+	for range p.files.Displaced(t.Context()) {
+		t.Fatal("it is settled")
+	}
+}
+
+// newSeamPlace is newPlace for a folder of whose every change a test hears.
+func newSeamPlace(t *testing.T, seam fileblob.Seam) *place {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	whole, err := fileblob.OpenWith(dir, fileblob.Options{Seam: seam})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, whole.Close()) })
+	p := &place{
+		dir: filepath.Join(dir, "notes"), table: b, whole: whole,
+		files: &files{Files: blob.Sub(whole, "notes").(checkout.Files)},
+	}
+	require.NoError(t, p.vault(t).Create(t.Context(), repo.Call{Request: []byte("r")}, nil))
+	return p
+}
+
+// TestUnreadableForAWhile plays an editor that saves what is no text, and then text again.
+func TestUnreadableForAWhile(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	folder.Close()
+	write(t, v, "a.md", song)
+	p.edit(t, "a.md", below(song, "mine \xff\xfe"))
+	reindex(t, folder, "")
+	require.Equal(t, song, text(t, v, "a.md"))
+	require.Equal(t, repo.Stale, freshness(t, v))
+	write(t, v, "a.md", above(song, "ours"))
+	require.Equal(t, below(song, "mine \xff\xfe"), p.file(t, "a.md"), "it stays as it is")
+	p.edit(t, "a.md", below(song, "mine"))
+	settled(t, p, v, folder)
+	require.Equal(t, above(below(song, "mine"), "ours"), text(t, v, "a.md"))
+}
+
+// TestSlowSave plays an editor that empties the file and writes the new text piece by piece, so slowly
+// that each piece is taken in; and once with a write between, which takes the file from under it.
+func TestSlowSave(t *testing.T) {
+	for _, ours := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ours=%t", ours), func(t *testing.T) {
+			p := newPlace(t, nil)
+			v, folder := p.open(t)
+			folder.Close()
+			write(t, v, "a.md", song)
+			file, err := os.OpenFile(filepath.Join(p.dir, "a.md"), os.O_WRONLY|os.O_TRUNC, 0)
+			require.NoError(t, err)
+			defer file.Close()
+			whole := below(song, "mine")
+			want, half := whole, strings.Index(whole, "three")
+			for i, part := range []string{"", whole[:half], whole[half:]} {
+				_, err := file.WriteString(part)
+				require.NoError(t, err)
+				reindex(t, folder, "")
+				if ours && i == 1 {
+					write(t, v, "a.md", above(text(t, v, "a.md"), "ours"))
+					want = above(whole, "ours")
+				}
+			}
+			folder.Close()
+			v, folder = p.open(t) // who begins looks at all that was displaced
+			require.NoError(t, folder.Ready(t.Context()))
+			settled(t, p, v, folder)
+			require.Equal(t, want, text(t, v, "a.md"))
+		})
+	}
+}
+
+// TestBusyFile holds that a file to which somebody adds something all the time does not keep others
+// waiting.
+func TestBusyFile(t *testing.T) {
+	p := newPlace(t, nil)
+	v := p.vault(t)
+	folder, err := checkout.Open(t.Context(), v, p.options().Hurried(20))
+	require.NoError(t, err)
+	t.Cleanup(folder.Close)
+	write(t, v, "busy.md", song)
+	write(t, v, "calm.md", song)
+	file, err := os.OpenFile(filepath.Join(p.dir, "busy.md"), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	for i := 0; text(t, v, "calm.md") == song; i++ {
+		require.Less(t, i, 1000, "it waits and waits")
+		_, err := fmt.Fprintf(file, "line %d\n", i)
+		require.NoError(t, err)
+		if i == 5 {
+			p.edit(t, "calm.md", below(song, "mine"))
+		}
+		time.Sleep(25 * time.Millisecond) // the pace of who adds to the file
+	}
+	require.Equal(t, below(song, "mine"), text(t, v, "calm.md"))
+}
+
+// TestMassOfEdits changes very many files at once.
+func TestMassOfEdits(t *testing.T) {
+	const n = 3000
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	folder.Close()
+	for i := range n {
+		p.edit(t, fmt.Sprintf("n/%04d.md", i), song)
+	}
+	require.Equal(t, n, reindex(t, folder, "").Created)
+	for i := range n {
+		p.edit(t, fmt.Sprintf("n/%04d.md", i), below(song, fmt.Sprintf("mine %d", i)))
+	}
+	before := v.Known().Version()
+	taken := reindex(t, folder, "")
+	require.Equal(t, n, taken.Changed)
+	require.Equal(t, before+1, v.Known().Version(), "it is one commit")
+	settled(t, p, v, folder)
+}
+
+// TestLargeNoteOnBothSides merges a note that is almost as large as one may be.
+func TestLargeNoteOnBothSides(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	folder.Close()
+	var all strings.Builder
+	for i := 0; all.Len() < repo.MaxNote-1000; i++ {
+		fmt.Fprintf(&all, "line %d of many that there are\n", i)
+	}
+	large := all.String()
+	write(t, v, "a.md", large)
+	p.edit(t, "a.md", "mine\n"+large)
+	_, err := folder.Sweep(t.Context())
+	require.NoError(t, err)
+	write(t, v, "a.md", large+"ours\n")
+	require.Zero(t, reindex(t, folder, "").Conflicts)
+	settled(t, p, v, folder)
+	require.Equal(t, "mine\n"+large+"ours\n", text(t, v, "a.md"))
+
+	p.edit(t, "a.md", "mine\n"+large+"ours\n"+strings.Repeat("m", 600)+"\n")
+	_, err = folder.Sweep(t.Context())
+	require.NoError(t, err)
+	write(t, v, "a.md", strings.Repeat("o", 600)+"\nmine\n"+large+"ours\n")
+	taken := reindex(t, folder, "")
+	require.Equal(t, 1, taken.Conflicts, "the two together are too large: each is kept")
+	settled(t, p, v, folder)
+}
