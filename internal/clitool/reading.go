@@ -43,7 +43,8 @@ func (r *reading) draw(done, total int) {
 	}
 }
 
-// say writes a line, if the last one is a while ago, or there was one and all is done.
+// say writes a line, if the last one is a while ago, or there was one and all is done. That it cannot be
+// written is no reason to stop.
 func (r *reading) say(done, total int) {
 	now := time.Now()
 	if done < total && now.Sub(r.last) < lineEvery || done >= total && r.last.IsZero() {
@@ -53,5 +54,5 @@ func (r *reading) say(done, total int) {
 	if done >= total {
 		r.last = time.Time{}
 	}
-	fmt.Fprintf(r.app.Err, "reading the folder: %d of %d files are in\n", done, total)
+	_, _ = fmt.Fprintf(r.app.Err, "reading the folder: %d of %d files are in\n", done, total)
 }
