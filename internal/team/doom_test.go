@@ -113,6 +113,9 @@ func (b doomedBucket) Put(
 			step = "Put a " + kind
 		}
 	}
+	if strings.HasSuffix(key, "/checkout/seen.json") {
+		step = "Put what was seen"
+	}
 	b.doom.at(step, func() { tag, err = b.Bucket.Put(ctx, key, data, c) })
 	return tag, err
 }

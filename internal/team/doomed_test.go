@@ -38,19 +38,27 @@ type life struct {
 }
 
 func TestMain(m *testing.M) {
-	text := os.Getenv(lifeVariable)
-	if text == "" {
+	var err error
+	if text := os.Getenv(lifeVariable); text != "" {
+		err = liveLife(text)
+	} else if text = os.Getenv(servingVariable); text != "" {
+		err = liveServing(text)
+	} else {
 		os.Exit(m.Run())
-	}
-	var l life
-	err := json.Unmarshal([]byte(text), &l)
-	if err == nil {
-		err = (&living{life: &l}).live(context.Background())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// liveLife lives the life that is told in JSON.
+func liveLife(text string) error {
+	var l life
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return err
+	}
+	return (&living{life: &l}).live(context.Background())
 }
 
 // A living is a process that lives.

@@ -1,0 +1,390 @@
+package team_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/team"
+	"rookery/internal/vault"
+	"rookery/internal/watch"
+)
+
+// servingVariable makes the test binary live a serving in place of running tests: it is one in JSON.
+const servingVariable = "ROOKERY_TEAM_SERVING"
+
+// A serving is what a process does with a folder that it serves, until it is killed or at its end.
+type serving struct {
+	Dir    string
+	Seed   uint64
+	Round  int
+	Deeds  int              // of each client; none: it takes in what is there, once
+	Answer checkout.Pending // to the batch that is held, where it does that
+	Doom   doom             `json:"Doom"`
+
+	teller
+	reindexing atomic.Bool  // and no client writes
+	pause      sync.RWMutex // held by who lets no client write
+	haste      *haste       // nil: nobody saves between two steps
+}
+
+// The names in the directory of a serving.
+const (
+	servedFolder = "folder" // that is served
+	servedState  = "state"
+	servedWork   = "work" // our own files of the folder
+	servedTable  = "table.db"
+	servedLock   = "lock" // shared by who saves in several steps, held alone by who takes in at once
+)
+
+// at is a path in the directory.
+func (l *serving) at(names ...string) string {
+	return filepath.Join(append([]string{l.Dir}, names...)...)
+}
+
+// liveServing lives the serving that is told in JSON.
+func liveServing(text string) error {
+	l := &serving{}
+	if err := json.Unmarshal([]byte(text), l); err != nil {
+		return err
+	}
+	l.Doom.tell = func() { l.tell("dies") }
+	if l.Deeds > 0 {
+		l.haste = newHaste(l)
+	}
+	ctx := context.Background()
+	s, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	l.tell("serves")
+	if l.Deeds == 0 {
+		_, err = s.folder.Reindex(ctx, checkout.Taking{Pending: l.Answer})
+	} else {
+		err = l.work(ctx, s)
+	}
+	return errors.Join(err, s.close())
+}
+
+// A servedVault is a folder that is served, and its vault.
+type servedVault struct {
+	teams  *team.Teams
+	vault  *repo.Vault
+	folder *checkout.Checkout
+	files  *fileblob.Bucket
+	close  func() error
+}
+
+// open serves the folder. It makes the vault where there is none yet.
+func (l *serving) open(ctx context.Context) (*servedVault, error) {
+	tab, err := bolttable.Open(l.at(servedTable), bolttable.Options{LockTimeout: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	state, err := fileblob.Open(l.at(servedState))
+	if err != nil {
+		return nil, err
+	}
+	files, err := fileblob.OpenWith(l.at(servedFolder), fileblob.Options{
+		Work: l.at(servedWork), Seam: l.seam,
+	})
+	if err != nil {
+		return nil, err
+	}
+	none := func() time.Duration { return 0 }
+	s := &servedVault{files: files, teams: team.NewTeams(team.Options{
+		Table:  servedItems{doomedTable{tab, &l.Doom}, l},
+		Bucket: doomedBucket{state, &l.Doom, none},
+		Texts:  repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Folders: true,
+		Served: &team.Served{
+			Vault: "v", Files: files,
+			Watch: func(enter func(string) bool) (*watch.Tree, error) {
+				return watch.Open(l.at(servedFolder), enter)
+			},
+		},
+	})}
+	s.close = func() error {
+		s.teams.Close()
+		return errors.Join(files.Close(), state.Close(), tab.Close())
+	}
+	return s, s.find(ctx)
+}
+
+// find opens the vault, and makes it where there is none.
+func (s *servedVault) find(ctx context.Context) error {
+	if err := s.teams.Make(ctx, "a"); err != nil {
+		return err
+	}
+	a, err := s.teams.Team(ctx, "a")
+	if err != nil {
+		return err
+	}
+	s.vault, err = a.Vault(ctx, "v")
+	if fault.Is(err, fault.NotFound) {
+		_, err = a.Create(ctx, callOf("create"), team.NewVault{Name: "v"}, told)
+		if err == nil {
+			s.vault, err = a.Vault(ctx, "v")
+		}
+	}
+	if err == nil {
+		s.folder, err = a.Folder(ctx, "v")
+	}
+	return err
+}
+
+// servedItems tell which commits take edits in.
+type servedItems struct {
+	doomedTable
+	l *serving
+}
+
+func (t servedItems) Commit(ctx context.Context, ops ...table.Op) (err error) {
+	run := ops[0].Kind != table.OpRemove && ops[0].Kind != table.OpReplace
+	if !run || !t.l.reindexing.Load() {
+		return t.doomedTable.Commit(ctx, ops...)
+	}
+	t.doom.at(takesIn, func() { err = t.doomedTable.Commit(ctx, ops...) })
+	return err
+}
+
+// seam lets somebody save between any two steps, and kills the process at one.
+func (l *serving) seam(c fileblob.Change, do func() error) (err error) {
+	l.haste.before(c)
+	l.Doom.at(changeName(c), func() { err = do() })
+	l.haste.after(c)
+	return err
+}
+
+// takesIn is the step of a commit that takes edits in, while no client writes.
+const takesIn = "Commit what was found"
+
+var changeNames = map[fileblob.Op]string{
+	fileblob.Create: "create", fileblob.Write: "write", fileblob.Truncate: "truncate",
+	fileblob.SyncFile: "sync", fileblob.SyncFolder: "sync the folder of", fileblob.MakeFolder: "make folder",
+	fileblob.RemoveFolder: "remove folder", fileblob.Remove: "remove", fileblob.Rename: "rename",
+	fileblob.Swap: "swap",
+}
+
+// changeName is the kind of a change to the folder: what is done, and to what.
+func changeName(c fileblob.Change) string {
+	name := changeNames[c.Op] + " " + regionOf(c.Path)
+	if c.To != "" {
+		name += " to " + regionOf(c.To)
+	}
+	return name
+}
+
+// regionOf says what lies at a path of the folder: a note, a file of the audit log, a temporary file, or
+// one that was displaced, and how far that had come.
+func regionOf(path string) string {
+	_, displaced, is := strings.Cut(path, "/displaced/")
+	switch stage, _, _ := strings.Cut(displaced, "-"); {
+	case is:
+		return "displaced " + stage
+	case strings.HasPrefix(path, ".rookery/elsewhere/tmp/"):
+		return "tmp"
+	case strings.HasPrefix(path, ".rookery"):
+		return "our own"
+	case strings.HasPrefix(path, ".raven"):
+		return "audit"
+	}
+	return "note"
+}
+
+// work lets clients write, and takes in what somebody does meanwhile.
+func (l *serving) work(ctx context.Context, s *servedVault) error {
+	failures := make(chan error, 2)
+	var clients sync.WaitGroup
+	for id := range 2 {
+		clients.Go(func() { failures <- l.client(ctx, s, id) })
+	}
+	over := make(chan struct{})
+	go func() {
+		clients.Wait()
+		close(over)
+	}()
+	err := l.reindex(ctx, s, over)
+	<-over
+	return errors.Join(err, <-failures, <-failures)
+}
+
+// reindex takes in, again and again, until the clients are done, and then once more.
+func (l *serving) reindex(ctx context.Context, s *servedVault, over <-chan struct{}) error {
+	for more := true; more; {
+		select {
+		case <-over:
+			more = false
+		case <-time.After(2 * time.Millisecond):
+		}
+		if err := l.reindexOnce(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reindexOnce takes in what was found, every other time while no client writes.
+func (l *serving) reindexOnce(ctx context.Context, s *servedVault) error {
+	lock, err := lockFile(l.at(servedLock), syscall.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if l.haste.chance(2) {
+		l.pause.Lock()
+		defer l.pause.Unlock()
+		l.reindexing.Store(true)
+		defer l.reindexing.Store(false)
+	}
+	_, err = s.folder.Reindex(ctx, checkout.Taking{})
+	return err
+}
+
+// lockFile locks a file until it is closed, or the process ends.
+func lockFile(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// The notes that somebody edits beside the clients.
+const (
+	fresh    = "items/fresh.md"    // their editor reads it before it saves
+	hasty    = "items/hasty.md"    // they save it between two steps of an exchange
+	stubborn = "items/stubborn.md" // their editor never reads it again
+	fleeting = "items/fleeting.md" // they make it and take it away
+)
+
+var shared = []string{fresh, hasty, stubborn}
+
+// blank is what a shared note begins with: everybody adds lines to a part of their own, and sometimes
+// all change the first line.
+const blank = "state: blank\n\n# begin\n\n## client 0\n\n## client 1\n\n## somebody\n"
+
+// adding is a text with a line more in somebody's part.
+func adding(text, whose, word string) string {
+	head := "## " + whose + "\n"
+	before, behind, ok := strings.Cut(text, head)
+	if !ok {
+		return text + head + "- " + word + "\n"
+	}
+	return before + head + "- " + word + "\n" + behind
+}
+
+// stating is a text with another first line.
+func stating(text, word string) string {
+	if _, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(text, "state: ") {
+		return "state: " + word + "\n" + rest
+	}
+	return text
+}
+
+// A stroke is one write of somebody. Its word is in no other one.
+type stroke struct {
+	Word, Note string
+	By         string // a client's id, or somebody
+	Gone       bool   // the note is taken away
+	State      bool   // the first line is changed too
+
+	acked bool
+}
+
+// client makes its strokes one after the other, and tells of each before and after.
+func (l *serving) client(ctx context.Context, s *servedVault, id int) error {
+	r := rand.New(rand.NewPCG(l.Seed, uint64(id)))
+	notes := append(shared, shared...)
+	for i := range l.Deeds {
+		k := stroke{Word: fmt.Sprintf("r%03d-c%d-%03d", l.Round, id, i), By: fmt.Sprintf("client %d", id)}
+		switch n := r.IntN(len(notes) + 3); {
+		case n < len(notes):
+			k.Note, k.State = notes[n], r.IntN(6) == 0
+		case n == len(notes):
+			k.Note, k.Gone = fleeting, r.IntN(2) == 0
+		default:
+			k.Note = "theirs/" + k.Word + ".md"
+		}
+		if err := l.stroke(ctx, s, k); err != nil {
+			return err
+		}
+		if strings.HasPrefix(k.Note, "theirs/") && r.IntN(2) == 0 {
+			k.Word, k.Gone = k.Word+"-gone", true
+			if err := l.stroke(ctx, s, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stroke makes a stroke and tells of it. A note that somebody makes at the same time is in the way.
+func (l *serving) stroke(ctx context.Context, s *servedVault, k stroke) error {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	l.pause.RLock()
+	defer l.pause.RUnlock()
+	l.tell("tries " + string(text))
+	done, err := k.do(ctx, s.vault)
+	switch {
+	case k.Note == fleeting && fault.Is(err, fault.Conflict):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", text, err)
+	case done:
+		l.tell("did " + k.Word)
+	}
+	return nil
+}
+
+// do writes a stroke to the log. It reports whether there was something to do.
+func (k stroke) do(ctx context.Context, v *repo.Vault) (bool, error) {
+	call := repo.Call{Who: repo.Who{Principal: "p"}, Tool: k.Word}
+	done, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
+		before, exists, err := tx.Text(ctx, vault.Path(k.Note))
+		switch {
+		case err != nil, k.Gone && !exists:
+			return nil, err
+		case k.Gone:
+			return nil, tx.Remove(ctx, vault.Path(k.Note))
+		}
+		return nil, tx.Put(ctx, vault.Path(k.Note), []byte(k.change(string(before))))
+	})
+	return done.Changed, err
+}
+
+// change is what the stroke makes of a text.
+func (k stroke) change(text string) string {
+	if text = adding(text, k.By, k.Word); k.State {
+		text = stating(text, k.Word)
+	}
+	return text
+}
