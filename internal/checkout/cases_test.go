@@ -80,17 +80,9 @@ func isReversal(t *testing.T, s *served) {
 	s.kept(t, map[string]string{"1": song + "one more\n", "2": song + "two more\n"})
 }
 
-// twice writes every note of many once more.
-func (s *served) twice(t *testing.T, n int) {
-	t.Helper()
-	for i := range n {
-		s.write(t, fmt.Sprintf("n/%02d.md", i), fmt.Sprintf("# %d\n\nanother text\n", i))
-	}
-}
-
 func countsLikeRemoval(t *testing.T, s *served) {
-	many(t, s.vault, 30)
-	s.twice(t, 30)
+	s.fill(t, 30, "")
+	s.fill(t, 30, "and more\n")
 	before := s.inLog(t)
 	for i := range 10 {
 		s.remove(t, fmt.Sprintf("n/%02d.md", i))
@@ -123,7 +115,7 @@ func stays(t *testing.T, s *served) {
 }
 
 func isHeldWhole(t *testing.T, s *served) {
-	many(t, s.vault, 205)
+	s.fill(t, 205, "")
 	take := func(from, to int) {
 		for i := from; i < to; i++ {
 			s.remove(t, fmt.Sprintf("n/%02d.md", i))
@@ -134,8 +126,9 @@ func isHeldWhole(t *testing.T, s *served) {
 	require.Nil(t, s.control(t).Held)
 	require.Len(t, s.inLog(t), 185)
 	for i := range 25 { // 210 in all
-		s.write(t, fmt.Sprintf("m/%d.md", i), "text\n")
+		s.save(t, fmt.Sprintf("m/%d.md", i), "text\n")
 	}
+	s.reindex(t)
 	take(20, 41) // 21 notes, and 10 %
 	s.reindex(t)
 	require.Nil(t, s.control(t).Held)
@@ -154,7 +147,7 @@ func isHeldWhole(t *testing.T, s *served) {
 // half holds a batch: half of 50 notes is gone, one is changed, and one is new.
 func half(t *testing.T, s *served) (before map[string]string) {
 	t.Helper()
-	many(t, s.vault, 50)
+	s.fill(t, 50, "")
 	before = s.inLog(t)
 	for i := range 25 {
 		s.remove(t, fmt.Sprintf("n/%02d.md", i))

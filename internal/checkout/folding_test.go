@@ -77,7 +77,7 @@ func TestCaseOnlyMoveByHand(t *testing.T) {
 // TestCaseOnlyMoveOfMany holds that the guard takes no part in it: to move is not to take away.
 func TestCaseOnlyMoveOfMany(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
-		many(t, s.vault, 40)
+		s.fill(t, 40, "")
 		s.rename(t, "n", "N")
 		s.reindex(t)
 		require.Nil(t, s.control(t).Held)
@@ -334,7 +334,7 @@ func TestSavedUnderAnotherSpelling(t *testing.T) {
 func TestDiscardOfCaseOnlyMoves(t *testing.T) {
 	for _, names := range [][2]string{{"Note.md", "NOTE.md"}, {"NOTE.md", "Note.md"}} {
 		onEveryGround(t, func(t *testing.T, s *served) {
-			many(t, s.vault, 40)
+			s.fill(t, 40, "")
 			s.write(t, names[0], "one\n")
 			want := s.inLog(t)
 			for i := range 25 {

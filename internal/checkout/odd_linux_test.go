@@ -281,7 +281,7 @@ func TestUnreadableFolder(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		d := &denied{Files: s.disk}
 		s.files.Files = d
-		many(t, s.vault, 5)
+		s.fill(t, 5, "")
 		s.write(t, "b.md", "b\n")
 		before := s.inLog(t)
 		d.deny(false, "n/")

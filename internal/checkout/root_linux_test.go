@@ -120,7 +120,7 @@ func TestEmptiedFolder(t *testing.T) {
 		s.agree(t, map[string]string{})
 		s.kept(t, few)
 
-		many(t, s.vault, 21)
+		s.fill(t, 21, "")
 		all := s.inLog(t)
 		empty()
 		s.reindex(t)

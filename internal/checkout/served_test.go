@@ -2,6 +2,7 @@ package checkout_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -232,6 +233,22 @@ func (s *served) kept(t *testing.T, texts map[string]string) {
 func (s *served) write(t *testing.T, path, text string) {
 	t.Helper()
 	write(t, s.vault, path, text)
+}
+
+// fill is many, in one commit; each note ends with more.
+func (s *served) fill(t *testing.T, n int, more string) {
+	t.Helper()
+	_, err := s.vault.Update(t.Context(), repo.Call{Tool: "test"},
+		func(ctx context.Context, tx *repo.Tx) (any, error) {
+			for i := range n {
+				path, text := fmt.Sprintf("n/%02d.md", i), fmt.Sprintf("# %d\n\ntext\n%s", i, more)
+				if err := tx.Put(ctx, vault.Path(path), []byte(text)); err != nil {
+					return nil, err
+				}
+			}
+			return nil, nil
+		})
+	require.NoError(t, err)
 }
 
 // with is a set of notes with changes; the text "(none)" takes one away.
