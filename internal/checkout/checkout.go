@@ -331,7 +331,8 @@ func (c *Checkout) meet(
 	return found
 }
 
-// notice notes that a write met a file that somebody else changed. The caller holds mu.
+// notice notes that a write met a file that somebody else changed. If that is known, it is no news:
+// those who go on to write would keep the batch from closing. The caller holds mu.
 func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	now := edit{before: w.before, at: time.Now()}
 	if !met.Absent && !met.Foreign {
@@ -339,6 +340,9 @@ func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	}
 	if now.before == nil && met.Absent {
 		return
+	}
+	if e := c.outside.edits[path]; e != nil && e.mark != "" && now.mark != "" {
+		now.mark, now.to = e.mark, e.to // how the file looks is seen by who looks at it
 	}
 	c.differs(path, now)
 	if w.took { // they changed what the log has now

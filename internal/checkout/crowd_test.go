@@ -30,7 +30,12 @@ import (
 const (
 	crowdClients = 8
 	crowdTime    = 3 * time.Second // how long they edit
-	crowdHurry   = 5               // so much faster is the checkout
+	crowdHurry   = 10              // so much faster is the checkout
+
+	// All editors rest for a part of the time, so that a batch of what they saved closes while the
+	// clients go on.
+	crowdRound = time.Second
+	crowdRest  = 400 * time.Millisecond
 )
 
 // TestCrowd lets editors of every style and habit, and clients that write to the log, change the same
@@ -56,6 +61,7 @@ type crowd struct {
 	folder  *checkout.Checkout
 	late    *lateFiles
 	ledger  *ledger
+	begin   time.Time
 	end     time.Time
 	commits atomic.Int64
 }
@@ -122,7 +128,8 @@ func times(text, line string) int { return strings.Count("\n"+text, "\n"+line+"\
 // play has them all edit for a while, and looks at what becomes of it.
 func (c *crowd) play(t *testing.T) {
 	var at sync.WaitGroup
-	c.end = time.Now().Add(crowdTime)
+	c.begin = time.Now()
+	c.end = c.begin.Add(crowdTime)
 	var notes []string
 	for _, s := range styles() {
 		note := strings.ReplaceAll(s.name, " ", "/") + ".md"
@@ -212,7 +219,15 @@ func (c *crowd) edit(t *testing.T, s style, note string, h habit) {
 		}
 		e.text = d.text
 		c.ledger.note(d, false)
-		time.Sleep(time.Duration(w.rand.IntN(400)) * time.Millisecond)
+		time.Sleep(time.Duration(w.rand.IntN(150)) * time.Millisecond)
+		c.rest()
+	}
+}
+
+// rest waits for the next round, if this one is almost over.
+func (c *crowd) rest() {
+	if left := crowdRound - time.Since(c.begin)%crowdRound; left < crowdRest {
+		time.Sleep(left)
 	}
 }
 

@@ -232,6 +232,22 @@ func TestBusyFile(t *testing.T) {
 	require.Equal(t, below(song, "mine"), text(t, v, "calm.md"))
 }
 
+// TestBusyClients holds that those who go on to write to a note do not keep an edit of it waiting.
+func TestBusyClients(t *testing.T) {
+	p := newPlace(t, nil)
+	v := p.vault(t)
+	folder, err := checkout.Open(t.Context(), v, p.options().Hurried(10))
+	require.NoError(t, err)
+	t.Cleanup(folder.Close)
+	write(t, v, "a.md", song)
+	p.edit(t, "a.md", below(song, "mine"))
+	for i := 0; !strings.Contains(text(t, v, "a.md"), "mine\n"); i++ {
+		require.Less(t, i, 200, "it waits and waits")
+		write(t, v, "a.md", above(text(t, v, "a.md"), fmt.Sprintf("ours %d", i)))
+		time.Sleep(10 * time.Millisecond) // the pace of who writes
+	}
+}
+
 // TestMassOfEdits changes very many files at once.
 func TestMassOfEdits(t *testing.T) {
 	const n = 3000
