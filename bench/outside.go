@@ -179,16 +179,18 @@ func (f *serving) beside(l load) func(context.Context) (sample, error) {
 	}
 }
 
-// keepSaving saves the editor's note, each time with one line more, until the context ends.
+// keepSaving saves the editor's note, each time with one line more, until the context ends. The last
+// time the word is in it.
 func (f *serving) keepSaving(ctx context.Context, word string) error {
-	text := []byte("# Notes of an editor\n\n" + word + "\n")
+	path := filepath.Join(f.folder, editorNote)
+	text := []byte("# Notes of an editor\n")
 	for line := 0; ; line++ {
 		text = fmt.Appendf(text, "line %d\n", line)
-		if err := save(filepath.Join(f.folder, editorNote), text); err != nil {
+		if err := save(path, text); err != nil {
 			return err
 		}
-		if pause(ctx, saveEvery) != nil {
-			return nil // it was stopped
+		if pause(ctx, saveEvery) != nil { // it was stopped
+			return save(path, fmt.Appendf(text, "%s\n", word))
 		}
 	}
 }

@@ -29,7 +29,7 @@ type servedStart struct {
 	When  string
 	Ready time.Duration // until /readyz answered 200
 	First time.Duration // until the vault answered anything
-	Note  time.Duration // until one note was answered
+	Note  time.Duration // until it had any note
 	All   time.Duration // until the folder was compared, and everything in it had been taken in
 }
 
@@ -156,8 +156,8 @@ func (f *serving) startOn(ctx context.Context, when string) error {
 	return nil
 }
 
-// answers, hasNote and caughtUp say whether the vault answers at all, whether it has the note that
-// most refer to, and whether it has all that is in the folder.
+// answers, hasNote and caughtUp say whether the vault answers at all, whether it has any note, and
+// whether it has all that is in the folder.
 
 func (f *serving) answers(ctx context.Context) (bool, error) {
 	_, err := f.told(ctx, "raven_stats", in{})
@@ -165,7 +165,9 @@ func (f *serving) answers(ctx context.Context) (bool, error) {
 }
 
 func (f *serving) hasNote(ctx context.Context) (bool, error) {
-	return unlessRefused(f.client.get(ctx, "objects", corpus.Hot))
+	t, err := f.told(ctx, "raven_object_list", in{"limit": 1})
+	ok, err := unlessRefused(err)
+	return ok && t.Meta.Total > 0, err
 }
 
 func (f *serving) caughtUp(ctx context.Context) (bool, error) {
