@@ -42,6 +42,14 @@ func (b *batch) lookBack(ctx context.Context) error {
 }
 
 // A nearest looks for the earlier text that is nearest to one.
+//
+// It looks no further back than to the newest text that somebody saved in this folder: whoever saves
+// now has read that, or written it. If it were passed over, one who takes back what they wrote a moment
+// ago would get it back, for the text before it is nearer to what they have. For a text that was
+// displaced this does not hold: it is older than it seems.
+//
+// To save once more what was merged already says nothing new: so does an editor that never reads the
+// file again. Who saves it a third time, and found the same each time, means the note to be so.
 type nearest struct {
 	measure merge.Measure
 	text    []byte
@@ -49,7 +57,8 @@ type nearest struct {
 	was     []byte
 	apart   int
 	exact   bool
-	begun   bool // the newest text that somebody saved was looked at
+	found   bool   // the base is found, and older texts are only looked at for one that is the same
+	again   []byte // the text of the newest version, if it was merged with this very text
 	looked  int
 }
 
@@ -64,35 +73,36 @@ func (n *nearest) take(r repo.Revision) bool {
 		n.was, n.apart, n.exact = n.text, 0, true
 		return false
 	}
-	if !n.written.IsZero() && r.Time.After(n.written) {
-		return n.looked < maxEarlier
+	same := r.Theirs != nil && bytes.Equal(r.Theirs, n.text)
+	switch {
+	case !n.written.IsZero() && r.Time.After(n.written):
+	case n.looked == 1 && same:
+		n.was, n.apart, n.found, n.again = n.text, 0, true, bytes.Clone(r.Text)
+	case n.looked == 2 && same && n.again != nil && bytes.Equal(r.Text, n.again):
+		n.was = n.again
+	case !n.found:
+		n.weigh(r)
 	}
-	if n.goesOn(r) {
-		return false
+	return n.looked < maxEarlier
+}
+
+// weigh compares the text with those of a version.
+func (n *nearest) weigh(r repo.Revision) {
+	saved := r.Theirs
+	if saved == nil && r.Tool == reindex {
+		saved = r.Text
+	}
+	if saved != nil && bytes.HasPrefix(n.text, saved) {
+		// They have only written on, however near the text is to another. An editor may save so slowly
+		// that the beginning of a text, or an empty file, is taken in before the rest is there.
+		n.was, n.apart, n.found = bytes.Clone(saved), 0, true
+		return
 	}
 	if r.Theirs != nil {
 		n.consider(r.Theirs)
 	}
 	n.consider(r.Text)
-	return n.looked < maxEarlier && n.apart > 0
-}
-
-// goesOn reports whether the text begins with all of what somebody had saved before it: then they have
-// only written on, however near it is to another. An editor may save so slowly that the beginning of a
-// text, or an empty file, is taken in before the rest is there.
-func (n *nearest) goesOn(r repo.Revision) bool {
-	saved := r.Theirs
-	if saved == nil && r.Tool == reindex {
-		saved = r.Text
-	}
-	if n.begun || saved == nil {
-		return false
-	}
-	n.begun = true
-	if bytes.HasPrefix(n.text, saved) {
-		n.was, n.apart = bytes.Clone(saved), 0
-	}
-	return n.was != nil && n.apart == 0
+	n.found = n.apart == 0 || saved != nil && n.written.IsZero()
 }
 
 func (n *nearest) consider(text []byte) {

@@ -147,6 +147,47 @@ func TestEditorThatReadsNothingAgain(t *testing.T) {
 	}
 }
 
+// TestAlone plays somebody who edits alone: what they saved last is what the note is, also where it is
+// nearer to what they had written before, and no copy is made of anything.
+func TestAlone(t *testing.T) {
+	const long = "and a long paragraph, on which they think twice\n\n"
+	for _, saves := range [][]string{
+		{"# Plan\n\nWe meet at noon.\n", "# Plan\n\nWe meet at the harbour on Saturday, when the ferry is in.\n",
+			"# Plan\n\nWe meet at night.\n"},
+		{song, song + long, song + "a line\n"},
+		{song, song + long, song + long + "more\n", strings.Replace(song, "one", "One", 1) + "more\n"},
+	} {
+		p := newPlace(t, nil)
+		v, folder := p.open(t)
+		for _, save := range saves {
+			p.edit(t, "a.md", save)
+			require.Zero(t, reindex(t, folder, "").Conflicts)
+			require.Equal(t, save, text(t, v, "a.md"))
+			require.Equal(t, save, p.file(t, "a.md"))
+		}
+	}
+}
+
+// TestInsists holds that a text is saved once more in vain by an editor that has not read the file
+// again, and that who saves it a third time means it.
+func TestInsists(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	write(t, v, "a.md", song)
+	mine := song + "mine\n"
+	p.edit(t, "a.md", mine)
+	_, err := folder.Sweep(t.Context())
+	require.NoError(t, err)
+	merged := strings.Replace(song, "one", "ONE", 1) + "mine\n"
+	write(t, v, "a.md", strings.Replace(song, "one", "ONE", 1))
+	for _, want := range []string{merged, merged, mine} {
+		p.edit(t, "a.md", mine)
+		reindex(t, folder, "")
+		require.Equal(t, want, text(t, v, "a.md"))
+		require.Equal(t, want, p.file(t, "a.md"))
+	}
+}
+
 // TestFoundInTheFolder holds that files that somebody makes become notes, and that what cannot be one
 // stays as it is and is told.
 func TestFoundInTheFolder(t *testing.T) {
