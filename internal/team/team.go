@@ -197,7 +197,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	keep := repo.KeeperOptions{Log: t.opt.Log}
 	if t.opt.Folders {
 		keep.Behind = checkout.Cursors()
-		if o.folder, err = t.checkOut(ctx, v); err != nil {
+		if o.folder, err = t.checkOut(ctx, e, v); err != nil {
 			return err
 		}
 	}
@@ -206,23 +206,33 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 }
 
 // checkOut opens the folder of a vault.
-func (t *Team) checkOut(ctx context.Context, v *repo.Vault) (*checkout.Checkout, error) {
-	if t.opt.Served != nil {
-		return checkout.Open(ctx, v, t.served())
-	}
-	files, err := t.files(v.Name)
+func (t *Team) checkOut(
+	ctx context.Context, e Entry, v *repo.Vault,
+) (*checkout.Checkout, error) {
+	o, err := t.folderOf(e.Name)
 	if err != nil {
 		return nil, err
 	}
+	o.Memory = t.bucketOf(e.Name, e.Incarnation)
+	return checkout.Open(ctx, v, o)
+}
+
+// folderOf is what the checkout of a vault's folder is made with.
+func (t *Team) folderOf(name string) (checkout.Options, error) {
+	if t.opt.Served != nil {
+		return t.served(), nil
+	}
 	o := checkout.Options{
-		Files: files, Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
+		Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
 	}
 	if t.opt.Watch != nil {
 		o.Watch = func(enter func(string) bool) (*watch.Tree, error) {
-			return t.opt.Watch(notesOf(v.Name), enter)
+			return t.opt.Watch(notesOf(name), enter)
 		}
 	}
-	return checkout.Open(ctx, v, o)
+	var err error
+	o.Files, err = t.files(name)
+	return o, err
 }
 
 // close finishes what the vault does in the background: the folder first, for what is folded lies
@@ -241,8 +251,13 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	return repo.NewVault(repo.VaultOptions{
 		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
 		Now:    t.opt.Now,
-		Bucket: blob.Sub(t.opt.Bucket, "vaults/"+part),
+		Bucket: t.bucketOf(name, incarnation),
 	})
+}
+
+// bucketOf is where what belongs to one incarnation of a vault lies, its notes excepted.
+func (t *Team) bucketOf(name string, incarnation int) blob.Bucket {
+	return blob.Sub(t.opt.Bucket, "vaults/"+partOf(name, incarnation))
 }
 
 // Close finishes what the open vaults do in the background. Nothing may be called after it.
