@@ -102,6 +102,13 @@ type street struct {
 }
 
 func newStreet(t *testing.T, r *rand.Rand) *street {
+	s := newFolder(t, r)
+	s.look(t)
+	return s
+}
+
+// newFolder is a street that nobody has served yet.
+func newFolder(t *testing.T, r *rand.Rand) *street {
 	s := &street{
 		dir: t.TempDir(), r: r, own: map[string]string{}, left: map[string]bool{},
 		strokes: map[string]*stroke{},
@@ -114,7 +121,6 @@ func newStreet(t *testing.T, r *rand.Rand) *street {
 	for _, note := range []string{fresh, stubborn} {
 		s.editor[note] = &editor{path: s.path(note), stubborn: note == stubborn}
 	}
-	s.look(t)
 	return s
 }
 

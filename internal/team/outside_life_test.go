@@ -75,6 +75,7 @@ func liveServing(text string) error {
 	}
 	l.tell("serves")
 	if l.Deeds == 0 {
+		l.reindexing.Store(true)
 		_, err = s.folder.Reindex(ctx, checkout.Taking{Pending: l.Answer})
 	} else {
 		err = l.work(ctx, s)
