@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,9 +50,9 @@ const reindex = "reindex"
 
 // call is the call that takes edits in. Of a folder that is read for the first time no event tells: the
 // notes are as old as their files.
-func (c *Checkout) call() repo.Call {
+func (b *batch) call() repo.Call {
 	return repo.Call{
-		Who: c.opt.Who, Tool: reindex, Outside: true, Untold: c.begins && c.first(),
+		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Untold: b.begins && b.first(),
 	}
 }
 
@@ -155,7 +156,7 @@ func (e *effect) keep(
 func (e *effect) copy(ctx context.Context, tx *repo.Tx, f *found) error {
 	for n := 1; ; n++ {
 		path := vault.ConflictCopy(vault.Path(f.path), repo.Version(tx.Seq()), n)
-		if _, taken := tx.Index().Folded(string(path)); taken {
+		if _, taken := tx.Folded(path); taken {
 			continue
 		}
 		return tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.text, Since: f.modified})
@@ -165,7 +166,7 @@ func (e *effect) copy(ctx context.Context, tx *repo.Tx, f *found) error {
 // move drafts that a note goes to another path. What the log has changed in it since goes with it.
 func (e *effect) move(ctx context.Context, tx *repo.Tx, f *found) error {
 	from := vault.Path(f.from.path)
-	if other, taken := tx.Index().Folded(f.path); taken && other != f.from.path {
+	if other, taken := tx.Folded(vault.Path(f.path)); taken && other != f.from.path {
 		return fault.New(fault.DuplicateID, "%s is taken by %s", f.path, other)
 	}
 	ours, exists, err := tx.Text(ctx, from)

@@ -54,7 +54,7 @@ type look struct {
 func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 	key := c.key(path)
 	if e := c.outside.edits[path]; e != nil && e.to != "" {
-		names, err := c.spellings(ctx, path)
+		names, err := c.spelled(ctx, path, e.to)
 		if err != nil || !names[path] {
 			return look{gone: true, to: e.to}, err
 		}
@@ -126,13 +126,14 @@ func (c *Checkout) refuse(path string, why repo.Reason) {
 	c.leave(repo.LeftFile{Path: c.key(path), Why: why})
 }
 
-// changedAt is when a file was changed, as far as it tells, and not later than now.
+// changedAt is when a file was changed, as far as it tells, and not later than now. It is told by the
+// clock that nobody sets: a batch must not wait for an hour because the other one was set back by one.
 func changedAt(o blob.Object) time.Time {
 	now := time.Now()
-	if o.Changed.IsZero() || o.Changed.After(now) {
-		return now
+	if age := now.Sub(o.Changed); !o.Changed.IsZero() && age > 0 {
+		return now.Add(-age)
 	}
-	return o.Changed
+	return now
 }
 
 // digest is that of what is in a file; it is not read again while it looks as it did. The caller holds
@@ -140,6 +141,9 @@ func changedAt(o blob.Object) time.Time {
 func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, error) {
 	if s, ok := c.outside.seen[path]; ok && o.Mark != "" && s.mark == o.Mark {
 		return s, nil
+	}
+	if o.Size > repo.MaxNote { // it may be larger than the memory, too
+		return sight{why: repo.LeftSize}, nil
 	}
 	text, _, err := c.files.Get(ctx, c.key(path), 0, -1)
 	if err != nil {

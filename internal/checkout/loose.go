@@ -49,11 +49,11 @@ func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
 		return err
 	}
 	if lost {
-		b := &batch{Checkout: c, found: []*found{f}, paths: []string{path}}
-		if err := b.commit(ctx, b.found); err != nil {
+		b := &batch{Checkout: c}
+		if err := b.commit(ctx, []*found{f}); err != nil {
 			return err
 		}
-		if err := b.finish(ctx); err != nil {
+		if err := c.examineNow(ctx, path); err != nil { // and what is held stays so
 			return err
 		}
 	}

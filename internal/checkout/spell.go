@@ -17,7 +17,7 @@ import (
 // vault has. If only this one is in the folder, the other was renamed; if both are, this one is left:
 // which file a name means would depend on the file system. The caller holds mu.
 func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
-	names, err := c.spellings(ctx, path)
+	names, err := c.spelled(ctx, path, other)
 	if err != nil {
 		return err
 	}
@@ -39,6 +39,24 @@ func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
 		return err
 	}
 	return c.compare(ctx, path, o)
+}
+
+// spelled are the names in the folder that a file has of two that differ by case or normalization only.
+// Where one of them finds a file and the other does not, the file system does not fold these names, and
+// the folder need not be listed: somebody may have renamed all files in it. The caller holds mu.
+func (c *Checkout) spelled(ctx context.Context, path, other string) (map[string]bool, error) {
+	if !isASCII(path) || !isASCII(other) { // it may be decomposed in the folder
+		return c.spellings(ctx, path)
+	}
+	_, here := c.files.Look(ctx, c.key(path))
+	_, there := c.files.Look(ctx, c.key(other))
+	switch {
+	case here == nil && errors.Is(there, blob.ErrNotExist):
+		return map[string]bool{path: true}, nil
+	case there == nil && errors.Is(here, blob.ErrNotExist):
+		return map[string]bool{other: true}, nil
+	}
+	return c.spellings(ctx, path)
 }
 
 // spellings are the names in the folder that some files have, and all that differ from them by case or
@@ -130,7 +148,7 @@ func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 	if !ok || other == path {
 		return false, nil
 	}
-	names, err := c.spellings(ctx, path)
+	names, err := c.spelled(ctx, path, other)
 	return err == nil && !names[c.key(path)], err
 }
 

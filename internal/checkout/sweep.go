@@ -13,8 +13,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Sweep is a comparison of the whole folder with the log, on its way. A file that looks as it did
-// when it was read last is not read again, so a folder that nobody changed costs one listing.
+// A sweep is a comparison of the folder, or of a part of it, with the log, on its way. A file that looks
+// as it did when it was read last is not read again, so a folder that nobody changed costs one listing.
 type sweep struct {
 	c        *Checkout
 	part     bool                     // it is one of a folder only

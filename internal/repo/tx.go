@@ -192,15 +192,23 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	return nil
 }
 
+// Folded is the path of the file that will have a name, but for case or normalization, and whether there
+// will be one. It costs no index, unlike to ask Index.
+func (tx *Tx) Folded(path vault.Path) (at string, ok bool) {
+	if at, ok = tx.names[vault.Fold(string(path))]; ok {
+		return at, true
+	}
+	if at, ok = tx.Before().Folded(string(path)); !ok {
+		return "", false
+	}
+	n, staged := tx.staged(at)
+	return at, !staged || !n.Deleted
+}
+
 // free is a fault if the name of a new file collides with that of another, which the Tx does not
 // remove.
 func (tx *Tx) free(path vault.Path) error {
-	other, ok := tx.names[vault.Fold(string(path))]
-	if !ok {
-		other, ok = tx.Before().Folded(string(path))
-		n, staged := tx.staged(other)
-		ok = ok && (!staged || !n.Deleted)
-	}
+	other, ok := tx.Folded(path)
 	if !ok || other == string(path) {
 		return nil
 	}
