@@ -60,7 +60,7 @@ func (c *Checkout) attend(ctx context.Context) {
 	defer a.late.Stop()
 	defer a.unwatch()
 	for ctx.Err() == nil {
-		a.turn(ctx)
+		a.step(ctx)
 	}
 }
 
@@ -89,8 +89,8 @@ func (a *attendant) unwatch() {
 	a.tree, a.hints = nil, nil
 }
 
-// turn waits for the next thing to do, and does it.
-func (a *attendant) turn(ctx context.Context) {
+// step waits for the next thing to do, and does it.
+func (a *attendant) step(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-a.hints:
@@ -150,7 +150,7 @@ func (a *attendant) takeInFirst(ctx context.Context) {
 func (c *Checkout) idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outside.fresh() == 0 && !c.outside.less
+	return !c.outside.anyFresh() && !c.outside.less
 }
 
 // first reports whether this is the first sweep.

@@ -114,6 +114,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c.begins = c.written == 0
 	c.audit.cursor = control.Cursors[auditCursor]
 	c.saved = c.written
+	c.outside.heldBefore(control.Held)
 	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err

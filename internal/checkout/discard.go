@@ -22,7 +22,8 @@ func (b *batch) discard(ctx context.Context) error {
 	unknown := slices.DeleteFunc(slices.Clone(b.found), func(f *found) bool {
 		return f.gone() || f.reverts || f.from != nil && f.from.before.Digest == f.digest
 	})
-	if err := b.bin(ctx, unknown); err != nil {
+	err := inHalves(unknown, func(part []*found) error { return b.bin(ctx, part) })
+	if err != nil {
 		return err
 	}
 	b.mu.Lock()
@@ -63,7 +64,7 @@ func (b *batch) bin(ctx context.Context, all []*found) error {
 // something (docs/design/0007).
 func trashPath(tx *repo.Tx, path string) vault.Path {
 	at := vault.Trash + path
-	if _, taken := tx.Index().Folded(at); taken {
+	if _, taken := tx.Folded(vault.Path(at)); taken {
 		at = strings.TrimSuffix(at, ".md") + "." + repo.Version(tx.Seq()) + ".md"
 	}
 	return vault.Path(at)

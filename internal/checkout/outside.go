@@ -19,6 +19,7 @@ type outside struct {
 	left                map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
 	held                *repo.Held               // the batch that waits for a word
 	less                bool                     // some of it is as the log says again
+	resumes             bool                     // it is the one that waited when the last process ended
 	keys                map[string]string        // by path: the name in the folder, where that is spelled otherwise
 	seen                map[string]sight         // by path: what a file had when it was read last
 	begun, joined, last time.Time                // of the edits that are not held: the first, the newest path, the last
@@ -51,12 +52,17 @@ func newOutside() outside {
 	}
 }
 
+// heldBefore takes up what waited for a word when the last process ended; nil: nothing did.
+func (o *outside) heldBefore(held *repo.Held) {
+	o.held, o.less, o.resumes = held, held != nil, held != nil
+}
+
 // differs notes that a file is not what it should be. at is when it changed. The caller holds mu.
 func (c *Checkout) differs(path string, now edit) {
 	o := &c.outside
 	e := o.edits[path]
 	if e == nil {
-		if o.fresh() == 0 {
+		if !o.anyFresh() {
 			o.begun = now.at
 		}
 		o.joined = later(o.joined, now.at)
@@ -78,15 +84,15 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// fresh is how many edits are not held.
-func (o *outside) fresh() int {
-	n := 0
+// anyFresh reports whether there are edits that are not held. It is asked at every new edit, so it
+// must not cost more where there are many.
+func (o *outside) anyFresh() bool {
 	for _, e := range o.edits {
 		if !e.held {
-			n++
+			return true
 		}
 	}
-	return n
+	return false
 }
 
 // agrees notes that a file is as the log says. The caller holds mu.

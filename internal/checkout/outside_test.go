@@ -303,6 +303,32 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestAcceptsWhatWasSeen holds that a word is about what was held when it was said: what takes away as
+// much again waits for one of its own. And the log tells who said it.
+func TestAcceptsWhatWasSeen(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	many(t, v, 90)
+	takeAway := func(from, to int) {
+		for i := from; i < to; i++ {
+			p.remove(t, fmt.Sprintf("n/%02d.md", i))
+		}
+	}
+	takeAway(0, 30)
+	require.Equal(t, 30, reindex(t, folder, "").Held.Removed)
+	takeAway(30, 60)
+	taken, err := folder.Reindex(t.Context(), checkout.Taking{
+		Pending: checkout.Accept, Who: repo.Who{Principal: "freya"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, 30, taken.Removed)
+	require.Equal(t, 30, taken.Held.Removed)
+	last, err := v.Commit(t.Context(), v.Known().Version())
+	require.NoError(t, err)
+	require.Equal(t, "freya", last.Who.Principal)
+	require.Equal(t, 30, reindex(t, folder, checkout.Accept).Removed)
+}
+
 // TestByItself holds that all of this happens without being asked for.
 func TestByItself(t *testing.T) {
 	p := newPlace(t, nil)

@@ -22,6 +22,9 @@ type Taking struct {
 	// writes the folder as the log says. Empty: it stays held.
 	Pending Pending
 
+	// Who says that word, and so is said to have made the commits.
+	Who repo.Who
+
 	// DryRun finds out what would be taken in, and writes nothing.
 	DryRun bool
 }
@@ -92,15 +95,16 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	if t.DryRun {
 		return b.tryOut(ctx, t.Pending)
 	}
+	if t.Pending != "" {
+		b.who = t.Who
+	}
 	if t.Pending == Discard {
 		if err := b.discard(ctx); err != nil {
 			return b.done, err
 		}
 		return b.done, b.finish(ctx)
 	}
-	if t.Pending != Accept {
-		b.guard()
-	}
+	b.guard(t.Pending == Accept)
 	if err := b.commitAll(ctx); err != nil {
 		return b.done, err
 	}
@@ -121,7 +125,8 @@ func (b *batch) commitAll(ctx context.Context) error {
 		total += len(piece)
 	}
 	for _, piece := range pieces {
-		if err := b.commit(ctx, piece); err != nil {
+		err := inHalves(piece, func(part []*found) error { return b.commit(ctx, part) })
+		if err != nil {
 			return err
 		}
 		if done += len(piece); b.opt.Progress != nil && total > pieceFiles {
@@ -131,6 +136,20 @@ func (b *batch) commitAll(ctx context.Context) error {
 	return nil
 }
 
+// inHalves does something that is a commit, in two parts where one commit cannot hold all of it: what
+// was found is not all that goes into it.
+func inHalves(piece []*found, do func(part []*found) error) error {
+	err := do(piece)
+	half := len(piece) / 2
+	if half == 0 || !fault.Is(err, fault.BatchTooLarge) {
+		return err
+	}
+	if err := inHalves(piece[:half], do); err != nil {
+		return err
+	}
+	return inHalves(piece[half:], do)
+}
+
 // A batch is a number of edits that are taken in together.
 type batch struct {
 	*Checkout
@@ -138,6 +157,7 @@ type batch struct {
 	held  []*found // those that wait for a word
 	paths []string // of all edits that were known
 	total int      // notes in the vault
+	who   repo.Who // who said a word; empty: nobody did
 	done  Taken
 }
 
@@ -193,7 +213,29 @@ func (c *Checkout) gather(ctx context.Context) (*batch, error) {
 		return nil, err
 	}
 	b.pair()
-	return b, b.lookBack(ctx)
+	if err := b.lookBack(ctx); err != nil {
+		return nil, err
+	}
+	b.resume()
+	return b, nil
+}
+
+// resume holds again what waited for a word when the last process ended: what takes something away,
+// however little of it is left. A discard may have ended on its way, and the rest would be taken in.
+func (b *batch) resume() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o := &b.outside
+	if !o.resumes {
+		return
+	}
+	o.resumes = false
+	for _, f := range b.found {
+		e := o.edits[f.path]
+		if e != nil && (f.takesAway() || o.held != nil && slices.Contains(o.held.Paths, f.path)) {
+			f.kept, e.held = true, true
+		}
+	}
 }
 
 // rooted is an error if files are gone because the folder itself is, or cannot be read: that says
@@ -304,8 +346,8 @@ func likeliest(from []*found, path string) *found {
 func name(path string) string { return path[len(vault.Path(path).Dir()):] }
 
 // guard holds back what would take away too much. What is held stays so as long as it takes anything
-// away; what was found beside it is taken in, unless it does the same.
-func (b *batch) guard() {
+// away, until somebody accepts it; what was found beside it is taken in, unless it does the same.
+func (b *batch) guard(accepted bool) {
 	var fresh, kept []*found
 	for _, f := range b.found {
 		if f.kept || f.from != nil && f.from.kept {
@@ -314,7 +356,13 @@ func (b *batch) guard() {
 			fresh = append(fresh, f)
 		}
 	}
-	if !slices.ContainsFunc(kept, (*found).takesAway) {
+	switch {
+	case accepted && b.trips(fresh): // nobody has seen what these take away
+		b.found, b.held = kept, fresh
+		return
+	case accepted:
+		return
+	case !slices.ContainsFunc(kept, (*found).takesAway):
 		fresh, kept = b.found, nil
 	}
 	if b.trips(fresh) {

@@ -28,11 +28,10 @@ func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 		}
 		return b.done, nil
 	}
-	if p != Accept {
-		b.guard()
-	}
+	b.guard(p == Accept)
 	for _, piece := range b.pieces() {
-		if err := b.try(ctx, piece); err != nil {
+		err := inHalves(piece, func(part []*found) error { return b.try(ctx, part) })
+		if err != nil {
 			return b.done, err
 		}
 	}
