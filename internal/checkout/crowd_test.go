@@ -28,7 +28,7 @@ import (
 
 const (
 	crowdClients = 8
-	crowdTime    = 4 * time.Second // how long they edit
+	crowdTime    = 3 * time.Second // how long they edit
 	crowdHurry   = 5               // so much faster is the checkout
 
 	// All editors rest for a part of the time, so that a batch of what they saved closes while the
