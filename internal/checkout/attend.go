@@ -204,10 +204,10 @@ func (a *attendant) takeInDue(ctx context.Context) {
 		return
 	}
 	if err == nil {
-		_, err = a.TakeIn(ctx, Taking{})
+		_, err = a.TakeIn(ctx, Taking{unasked: true})
 	}
 	a.report(ctx, err)
-	if err != nil {
+	if err != nil || !a.idle() {
 		a.closing.Reset(a.span(quiet)) // it is tried again
 	}
 }

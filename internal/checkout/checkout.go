@@ -397,8 +397,11 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 				After(time.Second)
 		}
 	}
-	if c.left(string(path)) {
+	switch {
+	case c.left(string(path)):
 		return nil // it is known, and told
+	case durable == nil && inTrash(string(path)):
+		return c.guardTrash(ctx, string(path))
 	}
 	if err := c.examine(ctx, string(path)); err != nil {
 		return err
@@ -416,6 +419,16 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		At(at, 0).After(quiet).
 		Fix("read %s in a few seconds, and edit it", at).
 		Fix("rookery reindex")
+}
+
+// guardTrash is CONFLICT if somebody else has a file in the trash where one of ours is to be: it is none
+// of the vault's, and stays. The caller holds mu.
+func (c *Checkout) guardTrash(ctx context.Context, path string) error {
+	_, err := c.files.Look(ctx, c.key(path))
+	if errors.Is(err, blob.ErrNotExist) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "there is a file at %s already", path).Because(err)
 }
 
 // left reports whether the file of a note is known to be none that can be taken in. The caller holds

@@ -145,7 +145,7 @@ func (e *effect) keep(
 	ctx context.Context, tx *repo.Tx, f *found, o repo.Outside, overlaps bool,
 ) error {
 	err := tx.TakeIn(ctx, vault.Path(f.path), o)
-	if err != nil || !overlaps {
+	if err != nil || !overlaps || len(f.text) == 0 { // of nothing there is nothing to keep
 		return err
 	}
 	e.taken.Conflicts++

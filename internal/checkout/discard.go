@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"rookery/internal/blob"
 	"rookery/internal/fault"
@@ -48,26 +47,17 @@ func (b *batch) bin(ctx context.Context, all []*found) error {
 	if len(all) == 0 {
 		return nil
 	}
-	_, err := b.vault.Update(ctx, b.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+	call := b.call()
+	call.Outside = false // the trash is ours, and must not be somebody else's file
+	_, err := b.vault.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for _, f := range all {
-			path := trashPath(tx, f.path)
-			if err := tx.TakeIn(ctx, path, repo.Outside{Text: f.text, Found: f.text}); err != nil {
+			if _, err := tx.Bin(ctx, vault.Path(f.path), f.text); err != nil {
 				return nil, err
 			}
 		}
 		return nil, nil
 	})
 	return err
-}
-
-// trashPath is where in the trash a text of a path is put: where the note would go, unless there is
-// something (docs/design/0007).
-func trashPath(tx *repo.Tx, path string) vault.Path {
-	at := vault.Trash + path
-	if _, taken := tx.Folded(vault.Path(at)); taken {
-		at = strings.TrimSuffix(at, ".md") + "." + repo.Version(tx.Seq()) + ".md"
-	}
-	return vault.Path(at)
 }
 
 // putBack makes one file what the log says, if it still is what was found. The caller holds mu.

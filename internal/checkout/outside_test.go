@@ -1,6 +1,7 @@
 package checkout_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"rookery/internal/checkout"
 	"rookery/internal/repo"
+	"rookery/internal/vault"
 )
 
 // reindex takes in what somebody did to the folder.
@@ -365,4 +367,24 @@ func TestReadForTheFirstTime(t *testing.T) {
 	v, folder = p.open(t)
 	require.NoError(t, folder.Ready(t.Context()))
 	require.Contains(t, auditOf(t, v), `"file":"c.md"`)
+}
+
+// TestTrashOfAnother holds that a file which somebody else keeps in a folder called as our trash stays,
+// and that what we put there takes another name.
+func TestTrashOfAnother(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	write(t, v, "a.md", song)
+	p.edit(t, ".trash/a.md", "theirs\n")
+	_, err := v.Update(t.Context(), repo.Call{Tool: "test"},
+		func(ctx context.Context, tx *repo.Tx) (any, error) {
+			at, err := tx.Bin(ctx, "a.md", []byte(song))
+			require.Equal(t, vault.Path(".trash/a.v3.md"), at)
+			return nil, err
+		})
+	require.NoError(t, err)
+	reindex(t, folder, "")
+	require.Equal(t, "theirs\n", p.file(t, ".trash/a.md"))
+	require.Equal(t, song, p.file(t, ".trash/a.v3.md"))
+	require.Equal(t, repo.Fresh, freshness(t, v))
 }

@@ -25,6 +25,8 @@ type Taking struct {
 	// Who says that word, and so is said to have made the commits.
 	Who repo.Who
 
+	unasked bool // nobody has asked for it: what may not be finished can wait
+
 	// DryRun finds out what would be taken in, and writes nothing.
 	DryRun bool
 }
@@ -88,7 +90,7 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	c.taking.Lock()
 	defer c.taking.Unlock()
 	defer c.letGo()
-	b, err := c.gather(ctx)
+	b, err := c.gather(ctx, t)
 	if err != nil {
 		return Taken{}, err
 	}
@@ -167,6 +169,7 @@ type found struct {
 	text     []byte // nil: the file is gone
 	digest   index.Digest
 	before   *index.File // what the file had been; nil: there was none
+	at       time.Time   // when it was seen to change last
 	modified time.Time
 	from     *found // the file that was moved here
 	moved    bool   // away, to another path
@@ -187,7 +190,7 @@ func (f *found) takesAway() bool {
 func inTrash(path string) bool { return strings.HasPrefix(path, vault.Trash) }
 
 // gather reads the files of all edits, and finds out what somebody did to them.
-func (c *Checkout) gather(ctx context.Context) (*batch, error) {
+func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
 	b := &batch{Checkout: c}
 	if err := c.respell(ctx); err != nil {
 		return nil, err
@@ -205,7 +208,7 @@ func (c *Checkout) gather(ctx context.Context) (*batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f != nil {
+		if f != nil && (!t.unasked || !c.unfinished(f)) {
 			b.found = append(b.found, f)
 		}
 	}
@@ -253,6 +256,13 @@ func (b *batch) rooted(ctx context.Context) error {
 	return nil
 }
 
+// unfinished reports whether a file was emptied a moment ago: most likely by an editor that is about to
+// write it, and is slow.
+func (c *Checkout) unfinished(f *found) bool {
+	return f.text != nil && len(f.text) == 0 && f.before != nil && f.before.Size > 0 &&
+		time.Since(f.at) < c.span(patience)
+}
+
 // read reads the file of an edit; nil if there is nothing to take in after all.
 func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	c.mu.Lock()
@@ -271,7 +281,7 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	if e == nil {
 		return nil, nil
 	}
-	f := &found{path: path, before: e.before, kept: e.held, to: e.to}
+	f := &found{path: path, before: e.before, at: e.at, kept: e.held, to: e.to}
 	c.outside.read[path] = true
 	if e.mark == "" {
 		return f, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/index"
@@ -55,7 +54,6 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return at(err, o.Note.Path)
 	}
-	trash := trashPath(tx, trashName(o))
 	if o.Section == nil {
 		err = tx.Remove(ctx, vault.Path(o.Note.Path))
 	} else {
@@ -64,7 +62,8 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.Put(ctx, trash, kept); err != nil {
+	trash, err := tx.Bin(ctx, vault.Path(trashName(o)), kept)
+	if err != nil {
 		return err
 	}
 	out.Action, out.ID, out.Type, out.File = "deleted", shown.ID, shown.Type, o.Note.Path
@@ -138,17 +137,4 @@ func trashName(o index.Object) string {
 		}
 	}
 	return o.Note.Path
-}
-
-// trashPath is where a note goes: the same path in the trash or, if that is taken, one that names
-// the version too.
-func trashPath(tx *repo.Tx, path string) vault.Path {
-	trash := vault.Trash + path
-	for n := tx.Seq(); ; n++ {
-		if _, taken := tx.Index().File(trash); !taken {
-			return vault.Path(trash)
-		}
-		trash = fmt.Sprintf("%s%s.%s.md", vault.Trash, strings.TrimSuffix(path, ".md"),
-			repo.Version(n))
-	}
 }
