@@ -38,7 +38,7 @@ func (f *fileSystem) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 // Flush is ENOSYS, as Fsync and FsyncDir: so the kernel takes it for done, and asks no more.
 func (f *fileSystem) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
 
-func (f *fileSystem) Release(_ <-chan struct{}, in *fuse.ReleaseIn) { unix.Close(int(in.Fh)) }
+func (f *fileSystem) Release(_ <-chan struct{}, in *fuse.ReleaseIn) { _ = unix.Close(int(in.Fh)) }
 
 func (f *fileSystem) Readlink(_ <-chan struct{}, in *fuse.InHeader) ([]byte, fuse.Status) {
 	target := make([]byte, unix.PathMax)

@@ -79,7 +79,7 @@ func (f *fileSystem) answer(s spot, e entry, out *fuse.EntryOut) fuse.Status {
 	}
 	var stat syscall.Stat_t
 	if err := syscall.Fstat(fd, &stat); err != nil {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 		return fuse.ToStatus(err)
 	}
 	t := thing{dev: stat.Dev, ino: stat.Ino}
@@ -178,7 +178,7 @@ func (f *fileSystem) Create(
 	out.Fh, out.OpenFlags = uint64(fd), fuse.FOPEN_DIRECT_IO
 	status := f.answer(s, e, &out.EntryOut)
 	if !status.Ok() {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 	}
 	return status
 }

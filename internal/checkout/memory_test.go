@@ -72,7 +72,7 @@ func TestMemory(t *testing.T) {
 	folder.Close()
 
 	files.read.Store(0)
-	v, folder = p.openCalm(t, files)
+	_, folder = p.openCalm(t, files)
 	require.Zero(t, files.read.Load())
 	p.edit(t, "3.md", "mine\n")
 	folder.Close()

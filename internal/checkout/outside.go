@@ -61,17 +61,18 @@ func (o *outside) heldBefore(held *repo.Held) {
 func (c *Checkout) differs(path string, now edit) {
 	o := &c.outside
 	e := o.edits[path]
-	if e == nil {
+	switch {
+	case e == nil:
 		if !o.anyFresh() {
 			o.begun = now.at
 		}
 		o.joined = later(o.joined, now.at)
 		o.edits[path] = &now
 		o.noticed, o.news = c.now().UTC(), true
-	} else if e.mark != now.mark || e.to != now.to {
-		e.mark, e.to, e.at = now.mark, now.to, now.at
-	} else {
+	case e.mark == now.mark && e.to == now.to:
 		return
+	default:
+		e.mark, e.to, e.at = now.mark, now.to, now.at
 	}
 	o.last = later(o.last, now.at)
 	c.stir()

@@ -15,7 +15,7 @@ func identityOf(info fs.FileInfo) identity {
 	if !ok {
 		return identity{}
 	}
-	return identity{uint64(s.Dev), uint64(s.Ino)}
+	return identity{uint64(s.Dev), s.Ino} //nolint:unconvert // a device is an int32 on macOS
 }
 
 // nameless tells that a folder has been removed though it can still be reached.
