@@ -43,7 +43,7 @@ func openNodes(root string) (*nodes, error) {
 	}
 	var stat syscall.Stat_t
 	if err := syscall.Fstat(fd, &stat); err != nil {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 		return nil, err
 	}
 	n.add(fd, thing{dev: stat.Dev, ino: stat.Ino}) // the first number is fuse.FUSE_ROOT_ID
@@ -56,7 +56,7 @@ func (n *nodes) add(fd int, t thing) (id uint64) {
 	defer n.mu.Unlock()
 	id, known := n.things[t]
 	if known {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 	} else {
 		n.last++
 		id = n.last
@@ -82,14 +82,14 @@ func (n *nodes) forget(id, lookups uint64) {
 	}
 	delete(n.byID, id)
 	delete(n.things, gone.thing)
-	unix.Close(gone.fd)
+	_ = unix.Close(gone.fd)
 }
 
 func (n *nodes) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, known := range n.byID {
-		unix.Close(known.fd)
+		_ = unix.Close(known.fd)
 	}
 }
 
