@@ -93,27 +93,58 @@ func (b *Bucket) openOwn(dir string) (*folder, error) {
 
 // moving makes a change that moves a file between a store and the folder. If they turn out to lie on
 // different file systems, nothing was done, and it is made once more with the store that lies in the
-// folder.
+// folder. So it is, with a store that is made anew, if somebody has removed this one: for what is
+// missing then may be the store, and not what the change was to find.
 func (b *Bucket) moving(change func() error) error {
 	was := b.store.Load()
 	err := change()
-	if !elsewhere(err) || was.dir == homeDir {
+	dir := was.dir
+	switch {
+	case err == nil:
+		return nil
+	case elsewhere(err) && dir != homeDir:
+		dir = homeDir
+	case !was.lost():
 		return err
 	}
-	if err := b.moveHome(); err != nil {
-		return fmt.Errorf("make a place for files of our own: %w", err)
+	if err := b.leave(was, dir); err != nil {
+		//nolint:errorlint // not wrapped: what is missing is not what the change was to find
+		return fmt.Errorf("make a place for files of our own: %v", err)
 	}
 	return change()
 }
 
-// moveHome has the bucket's new files lie in the folder itself.
-func (b *Bucket) moveHome() error {
+// leave has the bucket's new files lie in the store in dir, unless they lie elsewhere than they did
+// already.
+func (b *Bucket) leave(was *store, dir string) error {
 	b.moves.Lock()
 	defer b.moves.Unlock()
-	if b.store.Load().dir == homeDir {
+	if b.store.Load() != was {
 		return nil
 	}
-	return b.openStore(homeDir)
+	return b.openStore(dir)
+}
+
+// moveHome has the bucket's new files lie in the folder itself.
+func (b *Bucket) moveHome() error {
+	if was := b.store.Load(); was.dir != homeDir {
+		return b.leave(was, homeDir)
+	}
+	return nil
+}
+
+// lost reports whether the store was removed: then nothing can be made in it.
+func (s *store) lost() bool {
+	for _, own := range []*folder{s.tmp, s.aside} {
+		probe, err := own.stage(nil, false)
+		if errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+		if err == nil {
+			probe.drop()
+		}
+	}
+	return false
 }
 
 // stays reports whether a folder is never pruned.
