@@ -222,7 +222,7 @@ func (s *street) requireHeld(t *testing.T, v *servedVault, want map[string]strin
 // TestWritesThroughWhatWasDisplaced plays an editor that opened a note, and writes through what it holds
 // open when the note has long been another file: once, and once more after that was taken in. Processes
 // are killed meanwhile. With ROOKERY_SOAK the last one lives until the minute of such a file is over. (What
-is written through a file that nobody has written to for a minute is lost: it is gone by then.)
+// is written through a file that nobody has written to for a minute is lost: it is gone by then.)
 func TestWritesThroughWhatWasDisplaced(t *testing.T) {
 	s := newLane(t)
 	held, err := os.OpenFile(s.path(fresh), os.O_RDWR, 0)
