@@ -61,6 +61,8 @@ type Checkout struct {
 	// inbox is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
 
+	grumbled grumble // of what is logged as wrong
+
 	turn     chan struct{} // has one place, for who reindexes and tells of it; before all others
 	taking   sync.Mutex    // held by who takes edits in; before all others but turn
 	sweeping sync.Mutex    // held by who sweeps, so that the newest result is the last
@@ -238,8 +240,7 @@ func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 		delete(c.waiting, path)
 		c.notice(path, w, found)
 	case err != nil:
-		c.log.ErrorContext(ctx, "a note could not be written to its file",
-			slog.String("vault", c.vault.Name), slog.Any("cause", err))
+		c.grumble(ctx, "a note could not be written to its file", err)
 	default:
 		delete(c.waiting, path)
 		c.unsaved[path] = true

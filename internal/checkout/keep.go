@@ -84,8 +84,14 @@ func (c *Checkout) complain(ctx context.Context, err error) {
 	if fault.Is(err, fault.NotFound) {
 		return // the vault is being erased: there is nothing to keep in step
 	}
-	c.log.ErrorContext(ctx, "the folder could not be brought in step with the log",
-		slog.String("vault", c.vault.Name), slog.Any("cause", err))
+	c.grumble(ctx, "the folder could not be brought in step with the log", err)
+}
+
+// grumble logs what went wrong, once a minute as long as the cause is the same.
+func (c *Checkout) grumble(ctx context.Context, what string, err error) {
+	if !c.grumbled.again(what, err, c.span(grumbleEvery)) {
+		c.log.ErrorContext(ctx, what, slog.String("vault", c.vault.Name), slog.Any("cause", err))
+	}
 }
 
 // A flush is what one save makes durable.
