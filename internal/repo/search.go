@@ -317,11 +317,12 @@ func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 	return textOf(s.run.parts[at.Part].data, at)
 }
 
-// keepOthers caches the other notes of the run that a text came from, if they are a small share of
+// keepOthers caches the other notes of the run that a text came from, if they are no more than half of
 // what the cache holds. To read a run takes as long for one of its notes as for all: who reads the
-// notes of an import one by one, in whatever order, would else read all of it each time.
+// notes of an import, or of a large change outside, one by one in whatever order, would else read all
+// of it each time.
 func (s *sweep) keepOthers(at Place) {
-	if s.run == nil || int64(s.run.Size) > s.v.texts.most/4 {
+	if s.run == nil || int64(s.run.Size) > s.v.texts.most/2 {
 		return
 	}
 	for i := range s.run.parts {
