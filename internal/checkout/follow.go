@@ -83,7 +83,7 @@ func (s *sweep) folder(ctx context.Context, prefix string) error {
 		if !strings.HasPrefix(f.Path, prefix) {
 			break
 		}
-		if _, there := s.listed[f.Path]; !there && !s.hidden(f.Path) {
+		if s.gone(f.Path) {
 			s.suspects = append(s.suspects, f.Path)
 		}
 	}

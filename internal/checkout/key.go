@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"maps"
 	"strings"
 
 	"rookery/internal/vault"
@@ -37,15 +38,15 @@ func (c *Checkout) spell(path, key string) {
 	}
 }
 
-// forget forgets how files were spelled that the folder does not have any more.
+// forget forgets how files were spelled, and what they had, that the folder does not have any more.
 func (s *sweep) forget() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	for path := range s.c.outside.keys {
-		if _, there := s.listed[path]; !there && !strings.HasSuffix(path, "/") && !s.hidden(path) {
-			delete(s.c.outside.keys, path)
-		}
-	}
+	o := &s.c.outside
+	maps.DeleteFunc(o.keys, func(path, _ string) bool {
+		return !strings.HasSuffix(path, "/") && s.gone(path)
+	})
+	maps.DeleteFunc(o.seen, func(path string, _ sight) bool { return s.gone(path) })
 }
 
 func isASCII(path string) bool {

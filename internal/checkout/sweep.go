@@ -146,10 +146,16 @@ func (c *Checkout) known(path string, o blob.Object) bool {
 // missing looks at the files that the listing does not tell of.
 func (s *sweep) missing(at *index.Index) {
 	for f := range at.Files() {
-		if _, there := s.listed[f.Path]; !there && !isAudit(f.Path) && !s.hidden(f.Path) {
+		if !isAudit(f.Path) && s.gone(f.Path) {
 			s.suspects = append(s.suspects, f.Path)
 		}
 	}
+}
+
+// gone reports whether a file is not in the folder, as far as that could be read.
+func (s *sweep) gone(path string) bool {
+	_, there := s.listed[path]
+	return !there && !s.hidden(path)
 }
 
 // hidden reports whether a file may be there in a folder that cannot be read.
