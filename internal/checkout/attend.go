@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"rookery/internal/fault"
@@ -40,6 +41,7 @@ type attendant struct {
 	closing *time.Timer     // the batch may be due
 	next    *time.Timer     // a sweep is
 	late    *time.Ticker    // displaced files are
+	alone   string          // why sweeps have to do without a watcher, as it was logged last
 }
 
 // stir wakes the attendant: there is an edit. The caller holds mu.
@@ -82,6 +84,20 @@ func (a *attendant) watch() {
 	}
 }
 
+// watched reports whether every change is told. Why not is logged, each reason once.
+func (a *attendant) watched(ctx context.Context) bool {
+	if a.tree == nil {
+		return false
+	}
+	why := a.tree.Reason()
+	if why != "" && why != a.alone {
+		a.log.WarnContext(ctx, "not every change in the folder is told; it is compared from time to time",
+			slog.String("vault", a.vault.Name), slog.String("why", why))
+	}
+	a.alone = why
+	return why == ""
+}
+
 func (a *attendant) unwatch() {
 	if a.tree != nil {
 		_ = a.tree.Close() // it was only read
@@ -118,7 +134,7 @@ func (a *attendant) sweep(ctx context.Context) {
 	_, err := a.Sweep(ctx)
 	a.report(ctx, err)
 	pause := sweepAlone
-	if a.tree != nil && a.tree.Whole() {
+	if a.watched(ctx) {
 		pause = sweepWatched
 	}
 	a.next.Reset(a.span(max(pause, restShare*time.Since(began))))
