@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
+	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/tabletest"
 )
@@ -69,6 +70,10 @@ func TestFolderThatFails(t *testing.T) {
 	err := put(t.Context(), v, "a.md", []byte("three\n"))
 	require.True(t, fault.Is(err, fault.StorageError), "%v", err)
 	require.NotContains(t, err.Error(), p.dir)
+	found, err := folder.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, found.Missing, "b.md", "a file that cannot be written is told")
+	require.Equal(t, repo.Stale, freshness(t, v))
 	folder.Close()
 	require.Equal(t, synced, cursor(t, v, "checkout"), "the cursor passed files that are behind")
 

@@ -112,7 +112,7 @@ func (e *effect) remove(ctx context.Context, tx *repo.Tx, f *found) error {
 	if !exists {
 		return nil
 	}
-	if f.before == nil || now.Version > f.before.Version {
+	if f.before == nil || now.Version > cmp.Or(f.upTo, f.before.Version) {
 		e.stay = append(e.stay, f)
 		return nil
 	}

@@ -35,6 +35,7 @@ type edit struct {
 	mark   string      // how it looked when it was looked at last; empty: it was gone
 	at     time.Time   // when it was last seen to change
 	to     string      // the path that the same file has now, but for case; it is gone by this name
+	upTo   uint64      // of one that was held by an earlier process: the vault's version then
 	held   bool
 }
 
@@ -55,6 +56,14 @@ func newOutside() outside {
 // heldBefore takes up what waited for a word when the last process ended; nil: nothing did.
 func (o *outside) heldBefore(held *repo.Held) {
 	o.held, o.less, o.resumes = held, held != nil, held != nil
+}
+
+// heldAt is the version of the vault when the batch that waits was held; 0: there is none.
+func (o *outside) heldAt() uint64 {
+	if o.held == nil {
+		return 0
+	}
+	return o.held.Version
 }
 
 // differs notes that a file is not what it should be. at is when it changed. The caller holds mu.

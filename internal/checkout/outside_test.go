@@ -253,7 +253,7 @@ func many(t *testing.T, v *repo.Vault, n int) {
 
 // TestGuard holds that what would take away much waits for a word, and what each word does.
 func TestGuard(t *testing.T) {
-	for _, word := range []checkout.Pending{checkout.Accept, checkout.Discard, ""} {
+	for _, word := range []checkout.Pending{checkout.Accept, checkout.Discard, "", "later"} {
 		t.Run(string(word), func(t *testing.T) {
 			p := newPlace(t, nil)
 			v, folder := p.open(t)
@@ -277,7 +277,9 @@ func TestGuard(t *testing.T) {
 			write(t, v, "n/05.md", "ours\n")
 			require.Equal(t, "(none)", p.file(t, "n/05.md"), "what is held is not checked out")
 
-			taken = reindex(t, folder, word)
+			if word != "later" {
+				taken = reindex(t, folder, word)
+			}
 			switch word {
 			case checkout.Accept:
 				require.Equal(t, 24, taken.Removed)
@@ -294,6 +296,12 @@ func TestGuard(t *testing.T) {
 				folder.Close()
 				v, folder = p.open(t)
 				require.Equal(t, 25, reindex(t, folder, "").Held.Removed, "also after a restart")
+				if word == "later" {
+					taken = reindex(t, folder, checkout.Accept)
+					require.Equal(t, 24, taken.Removed)
+					require.Equal(t, "ours\n", p.file(t, "n/05.md"), "it was changed since")
+					return
+				}
 				for i := range 25 {
 					p.edit(t, fmt.Sprintf("n/%02d.md", i), text(t, v, fmt.Sprintf("n/%02d.md", i)))
 				}

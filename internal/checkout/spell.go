@@ -163,7 +163,7 @@ func enter(folder string) bool {
 
 // misspelled tells of a file that would be a note, but for its name or what it is.
 func misspelled(o blob.Object) repo.LeftFile {
-	if o.Foreign {
+	if o.Foreign && blob.CheckKey(o.Key) == nil {
 		return repo.LeftFile{Path: o.Key, Why: repo.LeftForeign}
 	}
 	return repo.LeftFile{Path: o.Key, Why: repo.LeftName}

@@ -3,7 +3,9 @@ package checkout
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"rookery/internal/blob"
@@ -225,8 +227,8 @@ func (s *sweep) there(key string) bool {
 	return p == ours && (s.listed[path] == key || s.hidden(path))
 }
 
-// inTheWay are the notes whose files nobody can take in or write: something else lies in their place.
-// The caller holds mu.
+// inTheWay are the notes whose files nobody can take in, for something else lies in their place, and
+// those whose files cannot be written. The caller holds mu.
 func (c *Checkout) inTheWay() repo.Sweep {
 	var found repo.Sweep
 	for key, f := range c.outside.left {
@@ -235,7 +237,8 @@ func (c *Checkout) inTheWay() repo.Sweep {
 			found.Edited = append(found.Edited, path)
 		}
 	}
-	found.Count = len(found.Edited)
-	found.Edited = sortedHead(found.Edited)
+	found.Missing = slices.Collect(maps.Keys(c.waiting))
+	found.Count, found.Missed = len(found.Edited), len(found.Missing)
+	found.Edited, found.Missing = sortedHead(found.Edited), sortedHead(found.Missing)
 	return found
 }

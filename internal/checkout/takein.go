@@ -169,6 +169,7 @@ type found struct {
 	text     []byte // nil: the file is gone
 	digest   index.Digest
 	before   *index.File // what the file had been; nil: there was none
+	upTo     uint64      // what the log changed behind this version, it changed since; 0: behind before's
 	at       time.Time   // when it was seen to change last
 	modified time.Time
 	from     *found // the file that was moved here
@@ -237,6 +238,7 @@ func (b *batch) resume() {
 		e := o.edits[f.path]
 		if e != nil && (f.takesAway() || o.held != nil && slices.Contains(o.held.Paths, f.path)) {
 			f.kept, e.held = true, true
+			f.upTo, e.upTo = o.heldAt(), o.heldAt()
 		}
 	}
 }
@@ -281,7 +283,7 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	if e == nil {
 		return nil, nil
 	}
-	f := &found{path: path, before: e.before, at: e.at, kept: e.held, to: e.to}
+	f := &found{path: path, before: e.before, upTo: e.upTo, at: e.at, kept: e.held, to: e.to}
 	c.outside.read[path] = true
 	if e.mark == "" {
 		return f, nil
@@ -463,9 +465,9 @@ func (c *Checkout) heldOf(all []*found) *repo.Held {
 	if len(all) == 0 {
 		return nil
 	}
-	held := &repo.Held{Since: c.now().UTC()}
+	held := &repo.Held{Since: c.now().UTC(), Version: c.at.Version()}
 	if c.outside.held != nil {
-		held.Since = c.outside.held.Since
+		held.Since, held.Version = c.outside.held.Since, c.outside.held.Version
 	}
 	for _, f := range all {
 		held.Paths = append(held.Paths, f.path)

@@ -34,6 +34,7 @@ type Noticed struct {
 // without a word (log.md §5): somebody accepts or discards it.
 type Held struct {
 	Since    time.Time `json:"since"`
+	Version  uint64    `json:"version"`            // of the vault then
 	Removed  int       `json:"removed,omitempty"`  // notes whose files are gone
 	Reverted int       `json:"reverted,omitempty"` // notes whose files are as they were once
 	Changed  int       `json:"changed,omitempty"`  // files with a text that no version has
