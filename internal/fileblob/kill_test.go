@@ -22,8 +22,13 @@ import (
 	"rookery/internal/fileblob"
 )
 
-// kills is how often a child is killed in a test.
-const kills = 20
+// kills is how often a child is killed in a test. ROOKERY_SOAK=1 kills it oftener.
+func kills() int {
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		return 50
+	}
+	return 8
+}
 
 // TestMain is also the main function of the children that the tests kill.
 func TestMain(m *testing.M) {
@@ -149,7 +154,7 @@ func TestKilledWhilePutting(t *testing.T) {
 	for name := range openers() {
 		t.Run(name, func(t *testing.T) {
 			dir, acked := t.TempDir(), map[string]int{}
-			for round := range kills {
+			for round := range kills() {
 				c := start(t, "put", name, dir, strconv.Itoa(1_000_000*round+rand.N(4000)))
 				lines := []string{}
 				for range 1 + rand.N(40) {
@@ -227,7 +232,7 @@ func TestKilledWhileExchanging(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, lines := t.TempDir(), []string{}
 			note := filepath.Join(dir, "notes", "a.md")
-			for round := range kills {
+			for round := range kills() {
 				c := start(t, "exchange", name, dir, "")
 				for range 1 + rand.N(3) {
 					c.next()
