@@ -14,8 +14,8 @@ const (
 	quiet = 2 * time.Second
 
 	// patience is how long a batch waits for quiet. After it, a file that is changed all the time keeps
-	// the others waiting no more, as long as no new ones come and nothing is to be taken away: half of a
-	// large change is never taken in alone.
+	// the others waiting no more, as long as no new ones come; where something is to be taken away, when
+	// none have come for as long. So half of a large change is never taken in alone.
 	patience = time.Minute
 
 	// settle is how long hints are gathered before the files are looked at.
@@ -190,7 +190,9 @@ func (c *Checkout) dueIn() time.Duration {
 func (c *Checkout) dueAt(now time.Time) time.Duration {
 	o, rest := &c.outside, c.span(quiet)
 	wait := rest - now.Sub(o.last)
-	if now.Sub(o.begun) >= c.span(patience) && now.Sub(o.joined) >= rest && !o.takesAway() {
+	alone := now.Sub(o.joined) // so long no new file has changed
+	if alone >= c.span(patience) ||
+		alone >= rest && now.Sub(o.begun) >= c.span(patience) && !o.takesAway() {
 		return 0
 	}
 	return max(0, min(wait, rest))

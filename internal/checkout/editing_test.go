@@ -220,16 +220,19 @@ func TestBusyFile(t *testing.T) {
 	file, err := os.OpenFile(filepath.Join(p.dir, "busy.md"), os.O_WRONLY|os.O_APPEND, 0)
 	require.NoError(t, err)
 	defer file.Close()
-	for i := 0; text(t, v, "calm.md") == song; i++ {
+	write(t, v, "gone.md", song)
+	for i := 0; text(t, v, "calm.md") == song || text(t, v, "gone.md") == song; i++ {
 		require.Less(t, i, 1000, "it waits and waits")
 		_, err := fmt.Fprintf(file, "line %d\n", i)
 		require.NoError(t, err)
 		if i == 5 {
 			p.edit(t, "calm.md", below(song, "mine"))
+			p.remove(t, "gone.md")
 		}
 		time.Sleep(25 * time.Millisecond) // the pace of who adds to the file
 	}
 	require.Equal(t, below(song, "mine"), text(t, v, "calm.md"))
+	require.Equal(t, "(none)", text(t, v, "gone.md"))
 }
 
 // TestBusyClients holds that those who go on to write to a note do not keep an edit of it waiting.
