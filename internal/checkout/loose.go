@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"bytes"
 	"context"
 	"iter"
 
@@ -78,6 +79,27 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 		whole = whole && !torn(f.text, r.Text)
 		return near.take(r) && whole
 	})
-	f.was = near.was
-	return whole && !near.exact, err
+	if f.was = near.was; err != nil || near.exact || !whole {
+		return false, err
+	}
+	had, err := c.everHad(ctx, f)
+	return !had, err
+}
+
+// everHad reports whether a text, or one that it is torn from, was ever that of a note of this path: also
+// of one that was deleted before this one was made, of which the trail of this one knows nothing. It
+// reads the whole log, for a text that nobody knows is seldom displaced.
+func (c *Checkout) everHad(ctx context.Context, f *found) (bool, error) {
+	for commit, err := range c.vault.Commits(ctx, 1) {
+		if err != nil {
+			return false, err
+		}
+		for _, n := range commit.Notes {
+			if n.Path == f.path && n.Text != nil &&
+				(bytes.Equal(n.Text, f.text) || torn(f.text, n.Text)) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }

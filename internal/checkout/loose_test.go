@@ -1,0 +1,61 @@
+package checkout_test
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/blob"
+	"rookery/internal/checkout"
+)
+
+// aside are files beside which some texts of a.md lie that were displaced.
+type aside struct {
+	checkout.Files
+	texts   []string
+	settled int
+}
+
+func (a *aside) Displaced(context.Context) iter.Seq2[blob.Displaced, error] {
+	return func(yield func(blob.Displaced, error) bool) {
+		for _, text := range a.texts {
+			if !yield(blob.Displaced{Key: "a.md", Data: []byte(text)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (a *aside) Settle(context.Context, blob.Displaced) error {
+	a.settled++
+	return nil
+}
+
+// TestDisplacedOfEarlierNotes holds that a displaced text is nobody's loss if a note of that name once
+// had it, or it is torn from one that did: also one that was deleted before this note was made.
+func TestDisplacedOfEarlierNotes(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	write(t, v, "a.md", song)
+	require.NoError(t, put(t.Context(), v, "a.md", nil))
+	write(t, v, "a.md", "anew\n")
+	folder.Close()
+	before := v.Known().Version()
+
+	torn := strings.Repeat("\x00", 20) + song[20:]
+	files := &aside{Files: p.files, texts: []string{song, torn, "anew\n", "anew\nand mine\n"}}
+	v = p.vault(t)
+	folder, err := checkout.Open(t.Context(), v, checkout.Options{
+		Files: files, Log: slog.New(slog.DiscardHandler), Now: p.now,
+	})
+	require.NoError(t, err)
+	t.Cleanup(folder.Close)
+	require.NoError(t, folder.Ready(t.Context()))
+	require.Equal(t, 4, files.settled)
+	require.Equal(t, before+1, v.Known().Version(), "one of them nobody knows")
+	require.Equal(t, "anew\nand mine\n", text(t, v, "a.md"))
+}
