@@ -24,14 +24,9 @@ type effect struct {
 // commit takes a piece of a batch in.
 func (b *batch) commit(ctx context.Context, piece []*found) error {
 	var e effect
-	receipt, err := b.vault.Update(ctx, b.call(), func(ctx context.Context, tx *repo.Tx) (any, error) {
-		e = effect{left: map[string]repo.LeftFile{}}
-		for _, f := range piece {
-			if err := b.take(ctx, tx, f, &e); err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
+	receipt, err := b.vault.Update(ctx, b.call(), func(ctx context.Context, tx *repo.Tx) (_ any, err error) {
+		e, err = b.draft(ctx, tx, piece)
+		return nil, err
 	})
 	if err != nil {
 		return err
@@ -43,6 +38,17 @@ func (b *batch) commit(ctx context.Context, piece []*found) error {
 	}
 	b.done.add(e.taken)
 	return b.settle(ctx, &e)
+}
+
+// draft drafts what becomes of a piece of a batch.
+func (b *batch) draft(ctx context.Context, tx *repo.Tx, piece []*found) (effect, error) {
+	e := effect{left: map[string]repo.LeftFile{}}
+	for _, f := range piece {
+		if err := b.take(ctx, tx, f, &e); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
 }
 
 // reindex is the operation of commits that take edits in (log.md §5).
@@ -131,12 +137,18 @@ func (e *effect) merge(ctx context.Context, tx *repo.Tx, f *found, ours []byte) 
 			return err
 		}
 	}
-	m := merge.Texts(base, ours, f.text)
-	if len(m.Text) > repo.MaxNote { // the two together are too large: each is kept for itself
-		m = merge.Merged{Text: ours, Overlaps: true}
-	}
+	m := merged(base, ours, f.text)
 	e.taken.Changed++
 	return e.keep(ctx, tx, f, repo.Outside{Text: m.Text, Found: f.text}, m.Overlaps)
+}
+
+// merged is a merge that a note can hold. Where the two together are too large, each is kept for itself.
+func merged(base, ours, theirs []byte) merge.Merged {
+	m := merge.Texts(base, ours, theirs)
+	if len(m.Text) > repo.MaxNote {
+		m = merge.Merged{Text: ours, Overlaps: true}
+	}
+	return m
 }
 
 // keep drafts the text of a note; and, where a merge could not keep all of both, a copy of what was
@@ -180,9 +192,7 @@ func (e *effect) move(ctx context.Context, tx *repo.Tx, f *found) error {
 		if err != nil {
 			return err
 		}
-		if m = merge.Texts(base, ours, f.text); len(m.Text) > repo.MaxNote {
-			m = merge.Merged{Text: ours, Overlaps: true}
-		}
+		m = merged(base, ours, f.text)
 		o.From = f.from.path
 		if err := tx.Remove(ctx, from); err != nil {
 			return err

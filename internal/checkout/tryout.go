@@ -48,11 +48,8 @@ func (b *batch) try(ctx context.Context, piece []*found) error {
 	call := b.call()
 	call.DryRun = true
 	_, err := b.vault.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (_ any, err error) {
-		e = effect{left: map[string]repo.LeftFile{}}
-		for _, f := range piece {
-			if err := b.take(ctx, tx, f, &e); err != nil {
-				return nil, err
-			}
+		if e, err = b.draft(ctx, tx, piece); err != nil {
+			return nil, err
 		}
 		told, err = countsOf(ctx, tx)
 		return nil, err
