@@ -59,10 +59,13 @@ func (f *flaws) hold() {
 	f.held = reason
 }
 
-func (f *flaws) release() {
+// release tells whether what was said until now holds no longer, and nothing else is to be said.
+func (f *flaws) release() (whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	whole = f.held != "" && f.tree == "" && len(f.parts) == 0
 	f.held = ""
+	return whole
 }
 
 // has tells whether a folder has a flaw of its own.

@@ -41,7 +41,7 @@ func newGrove(t *Tree, enter func(string) bool, r rules) *grove {
 // name that it had when it was added, under which it would go on reporting.
 func (g *grove) renew(name string) {
 	g.t.flaws.hold()
-	defer g.t.flaws.release()
+	defer g.t.release()
 	defer g.t.news.add(name)
 	g.drop(name)
 	if g.rules.below && g.folders[folderOf(name)] != nil {

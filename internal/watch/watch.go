@@ -109,8 +109,8 @@ func open(dir string, enter func(folder string) bool, r rules) (*Tree, error) {
 	return t, nil
 }
 
-// C receives after something changed. One value may stand for many changes, and Take may find
-// nothing after it. C is not closed by Close.
+// C receives after something changed, and after the tree became Whole again. One value may stand
+// for many changes, and Take may find nothing after it. C is not closed by Close.
 func (t *Tree) C() <-chan struct{} { return t.news.signal }
 
 // Take hands over what was gathered since it was called last.

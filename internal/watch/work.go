@@ -70,10 +70,17 @@ func (t *Tree) replant() {
 		return
 	}
 	t.flaws.hold()
-	defer t.flaws.release()
+	defer t.release()
 	t.grove.drop("")
 	t.grove.plantRoot()
 	t.news.addEverything()
+}
+
+// release says what holds now. The news were told before it, so who waits for a whole tree is told again.
+func (t *Tree) release() {
+	if t.flaws.release() {
+		t.news.ring()
+	}
 }
 
 // tellIfLost is called when the root may have been removed, or moved where it is not followed. It
