@@ -1,0 +1,224 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// What an issuer may answer at most.
+const (
+	maxBody = 1 << 20 // bytes
+	maxKeys = 100     // in a set, those that we cannot use included
+)
+
+// CheckURL says what is wrong with a URL of an issuer: it must be https, with nothing in it that a
+// person could take for another server. Http is allowed on loopback, unless the URL must be public:
+// then also an address in it must be a public one. To which address a name leads is checked whenever a
+// connection is made.
+func CheckURL(text string, public bool) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" ||
+		strings.ContainsAny(text, "@\\ ") {
+		return errors.New("must be an absolute https URL without user, @ and fragment")
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	literal := err == nil
+	switch {
+	case public && u.Scheme != "https":
+		return errors.New("must be https")
+	case public && (u.Hostname() == "localhost" || literal && !isPublic(addr)):
+		return errors.New("must be on the public internet")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && (u.Hostname() == "localhost" || literal && addr.IsLoopback()):
+		return nil
+	}
+	return errors.New("must be https, or http on loopback")
+}
+
+// A fetcher asks issuers for their keys.
+type fetcher struct {
+	trusted, public *http.Client
+}
+
+func newFetcher(o Options) fetcher {
+	f := fetcher{trusted: o.Client, public: o.Public}
+	if f.trusted == nil {
+		f.trusted = &http.Client{Transport: transport(nil, http.ProxyFromEnvironment)}
+	}
+	if f.public == nil {
+		f.public = &http.Client{Transport: transport(publicOnly, nil)}
+	}
+	f.trusted, f.public = careful(f.trusted), careful(f.public)
+	return f
+}
+
+// careful is the client without cookies, and follows no redirect: an issuer's keys are where it says.
+func careful(c *http.Client) *http.Client {
+	return &http.Client{
+		Transport: c.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}
+}
+
+// transport has few connections, and none for long.
+func transport(
+	control func(string, string, syscall.RawConn) error, proxy func(*http.Request) (*url.URL, error),
+) *http.Transport {
+	dialer := &net.Dialer{Timeout: fetchTime / 2, Control: control}
+	return &http.Transport{
+		Proxy: proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: fetchTime / 2, MaxResponseHeaderBytes: 64 << 10,
+		MaxIdleConns: 16, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
+	}
+}
+
+// publicOnly refuses a connection to an address that is not public. It sees the address that is dialled,
+// after the name was resolved, so no name can lead elsewhere the second time.
+func publicOnly(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !isPublic(to.Addr()) {
+		return errors.New("is not on the public internet")
+	}
+	return nil
+}
+
+// notPublic are the address ranges with a purpose of their own (IANA's special-purpose registries),
+// also those that wrap an IPv4 address, and the one public address that a cloud keeps for its machines.
+var notPublic = prefixes(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+	"192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+	"224.0.0.0/3", "168.63.129.16/32",
+	"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
+)
+
+// global is what IPv6 has given out: all that is outside it is local, multicast, or wraps an IPv4
+// address.
+var global = netip.MustParsePrefix("2000::/3")
+
+func prefixes(texts ...string) []netip.Prefix {
+	all := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		all[i] = netip.MustParsePrefix(text)
+	}
+	return all
+}
+
+// isPublic reports whether anybody on the internet could be asked at the address.
+func isPublic(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	for _, p := range notPublic {
+		if p.Contains(addr) {
+			return false
+		}
+	}
+	return addr.Is4() || global.Contains(addr) && addr.Zone() == ""
+}
+
+// keys are those that the source serves now.
+func (f fetcher) keys(ctx context.Context, s source) ([]key, error) {
+	where, err := f.where(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("find the keys of %s: %w", s.issuer, err)
+	}
+	body, err := f.get(ctx, s, where)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the keys of %s: %w", s.issuer, err)
+	}
+	served, err := keysIn(body)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of %s: %w", s.issuer, err)
+	}
+	return served, nil
+}
+
+// where is the URL of the source's keys: the configured one, else that of the first metadata document
+// which is the issuer's own (RFC 8414 §3, OpenID Connect Discovery §4).
+func (f fetcher) where(ctx context.Context, s source) (string, error) {
+	if s.jwks != "" {
+		return s.jwks, nil
+	}
+	u, err := url.Parse(s.issuer)
+	if err != nil {
+		return "", errors.New("the issuer is no URL")
+	}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	base := u.Scheme + "://" + u.Host
+	problem := error(nil)
+	for _, place := range []string{
+		base + "/.well-known/oauth-authorization-server" + path,
+		base + path + "/.well-known/openid-configuration",
+	} {
+		jwks, err := f.metadata(ctx, s, place)
+		if err == nil {
+			return jwks, nil
+		}
+		problem = err
+	}
+	return "", problem
+}
+
+// metadata is the jwks_uri of a metadata document. The document must name the issuer exactly (RFC 8414
+// §3.3), and keys as safely kept as itself.
+func (f fetcher) metadata(ctx context.Context, s source, place string) (string, error) {
+	body, err := f.get(ctx, s, place)
+	if err != nil {
+		return "", err
+	}
+	var m struct {
+		Issuer string `json:"issuer"`
+		JWKS   string `json:"jwks_uri"`
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return "", errors.New("its metadata is no JSON object")
+	}
+	if m.Issuer != s.issuer {
+		return "", errors.New("its metadata is of another issuer")
+	}
+	if strings.HasPrefix(s.issuer, "https:") && !strings.HasPrefix(m.JWKS, "https:") {
+		return "", errors.New("its metadata names keys that are not at https")
+	}
+	return m.JWKS, nil
+}
+
+// get reads a document of the source.
+func (f fetcher) get(ctx context.Context, s source, place string) ([]byte, error) {
+	if err := CheckURL(place, s.public); err != nil {
+		return nil, fmt.Errorf("the URL %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	if err != nil {
+		return nil, errors.New("the URL cannot be asked")
+	}
+	req.Header.Set("Accept", "application/json")
+	client := f.trusted
+	if s.public {
+		client = f.public
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer is %d", resp.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		err = fmt.Errorf("the answer is longer than %d bytes", maxBody)
+	}
+	return body, err
+}

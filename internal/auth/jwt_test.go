@@ -1,0 +1,223 @@
+package auth_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/authtest"
+	"rookery/internal/fault"
+)
+
+const audience = "https://memory.example.test"
+
+// A clock goes on only when it is told to.
+type clock struct {
+	began time.Time
+	ahead atomic.Int64
+}
+
+func newClock() *clock { return &clock{began: time.Now()} }
+
+func (c *clock) now() time.Time { return c.began.Add(time.Duration(c.ahead.Load())) }
+
+func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// TestVerify holds that a good token of each algorithm is accepted, with keys that were configured or
+// found by the issuer's metadata.
+func TestVerify(t *testing.T) {
+	issuer := authtest.NewIssuer(t, auth.Algorithms()...)
+	for _, jwks := range []string{"", issuer.JWKS} {
+		v := auth.NewVerifier(auth.Options{})
+		for _, alg := range auth.Algorithms() {
+			claims := issuer.Claims("alice", audience)
+			token := issuer.Sign(claims, authtest.With(alg))
+			c, err := v.Verify(t.Context(), token, auth.Issuer{URL: issuer.URL, JWKS: jwks},
+				[]string{"https://other.example.test", audience})
+			require.NoError(t, err, alg)
+			require.Equal(t, "alice", c.Subject)
+			require.Equal(t, issuer.URL, c.Issuer)
+			require.Equal(t, []string{audience}, c.Audience)
+			require.Equal(t, claims["exp"], c.Expires.Unix())
+			require.Equal(t, "alice", c.Text("sub"))
+			require.Empty(t, c.Text("exp"))
+		}
+	}
+}
+
+// TestForms holds what else a good token may look like, and what of it is read.
+func TestForms(t *testing.T) {
+	issuer := authtest.NewIssuer(t)
+	v := auth.NewVerifier(auth.Options{})
+	good := issuer.Claims("alice", audience)
+	now := time.Now().Unix()
+	for name, c := range map[string]struct {
+		claims  map[string]any
+		options []authtest.Option
+	}{
+		"of RFC 9068":        {good, []authtest.Option{authtest.Header("typ", "at+jwt")}},
+		"typ in full":        {good, []authtest.Option{authtest.Header("typ", "application/AT+JWT")}},
+		"typ in lower case":  {good, []authtest.Option{authtest.Header("typ", "jwt")}},
+		"no typ":             {good, []authtest.Option{authtest.Header("typ", nil)}},
+		"no kid":             {good, []authtest.Option{authtest.Header("kid", nil)}},
+		"a thumbprint":       {good, []authtest.Option{authtest.Header("x5t", "abc")}},
+		"several audiences":  {but(good, "aud", []any{"x", audience}), nil},
+		"no iat":             {without(good, "iat"), nil},
+		"nbf within leeway":  {but(good, "nbf", now+50), nil},
+		"iat within leeway":  {but(good, "iat", now+50), nil},
+		"exp within leeway":  {but(good, "exp", now-50), nil},
+		"exp with fractions": {but(good, "exp", float64(now)+60.5), nil},
+		"longest subject":    {but(good, "sub", strings.Repeat("~", 255)), nil},
+	} {
+		token := issuer.Sign(c.claims, c.options...)
+		_, err := v.Verify(t.Context(), token, auth.Issuer{URL: issuer.URL}, []string{audience})
+		require.NoError(t, err, name)
+	}
+}
+
+// TestScope holds that only our own scopes cap a role, and that the highest one does.
+func TestScope(t *testing.T) {
+	issuer := authtest.NewIssuer(t)
+	v := auth.NewVerifier(auth.Options{})
+	for _, c := range []struct {
+		name  string
+		value any
+		want  auth.Role
+	}{
+		{"scope", "openid editor reader", auth.Editor},
+		{"scope", "openid profile", auth.Nobody},
+		{"scope", "admins Reader", auth.Nobody},
+		{"scope", "reader  admin", auth.Admin},
+		{"scp", "reader", auth.Reader},
+		{"scp", []any{"reader", 7, "editor"}, auth.Editor},
+		{"scp", 7, auth.Nobody},
+		{"roles", "admin", auth.Nobody},
+	} {
+		token := issuer.Sign(but(issuer.Claims("alice", audience), c.name, c.value))
+		got, err := v.Verify(t.Context(), token, auth.Issuer{URL: issuer.URL}, []string{audience})
+		require.NoError(t, err)
+		require.Equal(t, c.want, got.Scope, c.value)
+	}
+}
+
+// TestExpired holds that a token of which only the time is wrong is told so, whether its signature was
+// checked just now or a moment ago, and with leeway.
+func TestExpired(t *testing.T) {
+	issuer := authtest.NewIssuer(t)
+	clock := newClock()
+	v := auth.NewVerifier(auth.Options{Now: clock.now})
+	from := auth.Issuer{URL: issuer.URL}
+	soon := issuer.Sign(but(issuer.Claims("alice", audience), "exp", clock.now().Unix()-30))
+	_, err := v.Verify(t.Context(), soon, from, []string{audience})
+	require.NoError(t, err)
+	clock.pass(31 * time.Second)
+	_, err = v.Verify(t.Context(), soon, from, []string{audience})
+	require.Equal(t, fault.TokenExpired, fault.Of(err).Code)
+	requireNothingOf(t, soon, err)
+
+	long := issuer.Sign(but(issuer.Claims("alice", audience), "exp", clock.now().Unix()-3600))
+	_, err = v.Verify(t.Context(), long, from, []string{audience})
+	require.Equal(t, fault.TokenExpired, fault.Of(err).Code)
+}
+
+// TestRemembered holds that a token whose signature was good a moment ago is judged anew in all else.
+func TestRemembered(t *testing.T) {
+	issuer, other := authtest.NewIssuer(t), authtest.NewIssuer(t)
+	v := auth.NewVerifier(auth.Options{})
+	from := auth.Issuer{URL: issuer.URL, JWKS: issuer.JWKS}
+	token := issuer.Sign(issuer.Claims("alice", audience))
+	_, err := v.Verify(t.Context(), token, from, []string{audience})
+	require.NoError(t, err)
+
+	pinned, elsewhere, named := from, from, from
+	pinned.Algorithms = []string{"RS256"}
+	elsewhere.JWKS = other.JWKS
+	named.URL = other.URL
+	for name, i := range map[string]auth.Issuer{
+		"another algorithm is pinned": pinned, "other keys": elsewhere, "another issuer": named,
+	} {
+		_, err = v.Verify(t.Context(), token, i, []string{audience})
+		require.Equal(t, bytesOf(t, auth.Refused()), bytesOf(t, err), name)
+	}
+	_, err = v.Verify(t.Context(), token, from, []string{audience + "/mcp"})
+	require.Equal(t, bytesOf(t, auth.Refused()), bytesOf(t, err))
+	_, err = v.Verify(t.Context(), token, from, []string{audience})
+	require.NoError(t, err)
+}
+
+// TestForgotten holds that a good signature is believed for a minute, and then checked again.
+func TestForgotten(t *testing.T) {
+	issuer := authtest.NewIssuer(t)
+	clock := newClock()
+	v := auth.NewVerifier(auth.Options{Now: clock.now})
+	from := auth.Issuer{URL: issuer.URL}
+	token := issuer.Sign(but(issuer.Claims("alice", audience), "exp", clock.now().Unix()+1e5))
+	clock.pass(-30 * time.Second)
+	_, err := v.Verify(t.Context(), token, from, []string{audience})
+	require.NoError(t, err)
+	issuer.Rotate()
+	issuer.Forget()
+	clock.pass(59 * time.Minute) // the key is an hour old in a minute, and the token unknown again
+	_, err = v.Verify(t.Context(), token, from, []string{audience})
+	require.NoError(t, err)
+	clock.pass(59 * time.Second)
+	_, err = v.Verify(t.Context(), token, from, []string{audience})
+	require.NoError(t, err)
+	clock.pass(2 * time.Second)
+	_, err = v.Verify(t.Context(), token, from, []string{audience})
+	require.Equal(t, bytesOf(t, auth.Refused()), bytesOf(t, err))
+}
+
+// TestPeek holds what is read of a token before it is verified.
+func TestPeek(t *testing.T) {
+	issuer := authtest.NewIssuer(t)
+	p, err := auth.Peek(issuer.Sign(issuer.Claims("alice", audience)))
+	require.NoError(t, err)
+	require.Equal(t, auth.Peeked{Issuer: issuer.URL, Audience: []string{audience}}, p)
+	p, err = auth.Peek(issuer.Sign(but(issuer.Claims("alice", ""), "aud", []any{"x", "y"})))
+	require.NoError(t, err)
+	require.Equal(t, []string{"x", "y"}, p.Audience)
+	_, err = auth.Peek("eyJhbGciOiIifQ." + b64(`{"iss":"i","aud":"a"}`) + ".A")
+	require.NoError(t, err)
+	for _, token := range []string{
+		"", "a.b.c", issuer.Sign(without(issuer.Claims("alice", audience), "iss")),
+		issuer.Sign(without(issuer.Claims("alice", audience), "aud")),
+		issuer.Sign(issuer.Claims("alice", audience), authtest.Header("crit", []string{"x"})),
+		"eyJhbGciOiIifR." + b64(`{"iss":"i","aud":"a"}`) + ".A", // Q, and a stray bit
+	} {
+		_, err := auth.Peek(token)
+		require.Equal(t, bytesOf(t, auth.Refused()), bytesOf(t, err))
+	}
+}
+
+// BenchmarkVerify is what one call costs: with a signature that is checked, and with one that was good a
+// moment ago.
+func BenchmarkVerify(b *testing.B) {
+	issuer := authtest.NewIssuer(b, auth.Algorithms()...)
+	from := auth.Issuer{URL: issuer.URL}
+	for _, alg := range auth.Algorithms() {
+		claims := but(issuer.Claims("alice", audience), "roles", map[string]any{"notes": "editor"})
+		token := issuer.Sign(claims, authtest.With(alg))
+		clock := newClock()
+		v := auth.NewVerifier(auth.Options{Now: clock.now})
+		verify := func(b *testing.B) {
+			_, err := v.Verify(b.Context(), token, from, []string{audience})
+			require.NoError(b, err)
+		}
+		b.Run(alg+"/again", func(b *testing.B) {
+			for b.Loop() {
+				verify(b)
+			}
+		})
+		b.Run(alg+"/fresh", func(b *testing.B) {
+			for forth := 2 * time.Minute; b.Loop(); forth = -forth {
+				clock.pass(forth) // the token is remembered as of two minutes ago, or of later
+				verify(b)
+			}
+		})
+	}
+}

@@ -1,0 +1,480 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/authtest"
+	"rookery/internal/fault"
+)
+
+// A desk is a verifier with a clock, and an issuer that it trusts.
+type desk struct {
+	*authtest.Issuer
+	*clock
+	t *testing.T
+	v *auth.Verifier
+}
+
+func newDesk(t *testing.T) desk {
+	d := desk{Issuer: authtest.NewIssuer(t), clock: newClock(), t: t}
+	d.v = auth.NewVerifier(auth.Options{Now: d.now})
+	return d
+}
+
+// token is a new token that is good for days.
+func (d desk) token(options ...authtest.Option) string {
+	claims := but(d.Claims("alice", audience), "exp", d.now().Unix()+1e6)
+	claims["jti"] = rand.Text()
+	return d.Sign(claims, options...)
+}
+
+func (d desk) verify(token string) error {
+	from := auth.Issuer{URL: d.URL, JWKS: d.JWKS}
+	_, err := d.v.Verify(d.t.Context(), token, from, []string{audience})
+	return err
+}
+
+func (d desk) requireCode(code fault.Code, err error) {
+	d.t.Helper()
+	require.Error(d.t, err)
+	require.Equal(d.t, code, fault.Of(err).Code)
+}
+
+// TestRotation holds that new keys are found at once, that old ones overlap, and that one which is no
+// longer served is good until an hour after it was last seen, however often keys are fetched meanwhile.
+func TestRotation(t *testing.T) {
+	d := newDesk(t)
+	first := d.Key("ES256")
+	require.NoError(t, d.verify(d.token()))
+	require.Equal(t, 1, d.Fetches())
+	d.pass(10 * time.Minute)
+	d.Rotate()
+	require.NoError(t, d.verify(d.token()))
+	require.Equal(t, 2, d.Fetches())
+	require.NoError(t, d.verify(d.token(authtest.By(first))), "still served")
+
+	d.pass(10 * time.Minute)
+	d.Rotate()
+	d.Forget()
+	require.NoError(t, d.verify(d.token()))
+	require.Equal(t, 3, d.Fetches())
+	require.NoError(t, d.verify(d.token(authtest.By(first))), "no longer served, and recent")
+	d.pass(49 * time.Minute)
+	require.NoError(t, d.verify(d.token(authtest.By(first))), "59 minutes after it was seen")
+	require.Equal(t, 3, d.Fetches())
+	d.pass(2 * time.Minute)
+	d.requireCode(fault.Unauthenticated, d.verify(d.token(authtest.By(first))))
+	require.NoError(t, d.verify(d.token()))
+}
+
+// TestReplacedKey holds that a key gives way at once to another with its id, and one without an id to
+// the next set.
+func TestReplacedKey(t *testing.T) {
+	for _, id := range []string{"key", ""} {
+		d := newDesk(t)
+		old, fresh := authtest.NewKey(t, "ES256", id), authtest.NewKey(t, "ES256", id)
+		var kid any
+		if id != "" {
+			kid = id
+		}
+		d.Serve(old)
+		require.NoError(t, d.verify(d.token(authtest.By(old), authtest.Header("kid", kid))))
+		d.Serve(fresh)
+		d.requireCode(fault.Unauthenticated, d.verify(d.token(authtest.Header("kid", "other"))))
+		require.NoError(t, d.verify(d.token(authtest.Header("kid", kid))))
+		d.requireCode(fault.Unauthenticated,
+			d.verify(d.token(authtest.By(old), authtest.Header("kid", kid))))
+	}
+}
+
+// TestWithoutKid holds that a token needs no kid where the issuer serves one key for its algorithm, and
+// one where it serves two.
+func TestWithoutKid(t *testing.T) {
+	d := newDesk(t)
+	none := authtest.Header("kid", nil)
+	require.NoError(t, d.verify(d.token(none)))
+	d.Serve(d.Key("ES256"), authtest.NewKey(t, "EdDSA", "ed"))
+	d.pass(2 * time.Hour)
+	require.NoError(t, d.verify(d.token(none)))
+	d.Rotate()
+	d.pass(2 * time.Hour)
+	d.requireCode(fault.Unauthenticated, d.verify(d.token(none)))
+	require.NoError(t, d.verify(d.token()))
+
+	old := d.Key("ES256")
+	d.Rotate()
+	d.Forget()
+	require.NoError(t, d.verify(d.token()))
+	require.NoError(t, d.verify(d.token(authtest.By(old))), "which is not served any more")
+	require.NoError(t, d.verify(d.token(none)), "the only one that is served")
+	d.requireCode(fault.Unauthenticated, d.verify(d.token(none, authtest.By(old))))
+
+	nameless := authtest.NewKey(t, "ES256", "")
+	d.Serve(nameless)
+	d.pass(2 * time.Hour)
+	require.NoError(t, d.verify(d.token(none)))
+	d.Rotate()
+	d.Forget()
+	require.NoError(t, d.verify(d.token()))
+	d.requireCode(fault.Unauthenticated, d.verify(d.token(none, authtest.By(nameless))))
+	require.NoError(t, d.verify(d.token(none)))
+}
+
+// TestUnknownKeys holds that however many tokens with unknown keys come, at once or one by one, they
+// cost one fetch a minute, and that other tokens are verified all the while.
+func TestUnknownKeys(t *testing.T) {
+	d := newDesk(t)
+	require.NoError(t, d.verify(d.token()))
+	flood := func() {
+		var all sync.WaitGroup
+		for n := range 60 {
+			unknown := d.token(authtest.Header("kid", fmt.Sprintf("x%d", n)))
+			good := d.token()
+			all.Go(func() {
+				if err := d.verify(unknown); !fault.Is(err, fault.Unauthenticated) {
+					t.Errorf("an unknown key: %v", err)
+				}
+				if err := d.verify(good); err != nil {
+					t.Errorf("a good token: %v", err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	for minute := range 4 {
+		flood()
+		require.Equal(t, 2+minute, d.Fetches())
+		d.pass(59 * time.Second)
+		flood()
+		require.Equal(t, 2+minute, d.Fetches())
+		d.pass(time.Second)
+	}
+}
+
+// TestOneFetch holds that calls that need the same keys share one fetch.
+func TestOneFetch(t *testing.T) {
+	d := newDesk(t)
+	release := d.Hold()
+	var all sync.WaitGroup
+	for range 30 {
+		token := d.token()
+		all.Go(func() {
+			if err := d.verify(token); err != nil {
+				t.Errorf("a good token: %v", err)
+			}
+		})
+	}
+	release()
+	all.Wait()
+	require.Equal(t, 1, d.Fetches())
+}
+
+// TestFailingIssuer holds that an issuer which does not answer lets nobody in, and locks nobody out
+// whose key is known, for a day; and that it is not asked at every call.
+func TestFailingIssuer(t *testing.T) {
+	d := newDesk(t)
+	d.Fail(true)
+	d.requireCode(fault.Unavailable, d.verify(d.token()))
+	require.Positive(t, fault.Of(d.verify(d.token())).RetryAfter)
+	require.Equal(t, 1, d.Fetches())
+	d.Fail(false)
+	d.requireCode(fault.Unavailable, d.verify(d.token()))
+	d.pass(11 * time.Second)
+	require.NoError(t, d.verify(d.token()))
+	require.Equal(t, 2, d.Fetches())
+
+	d.Fail(true)
+	stranger := authtest.NewKey(t, "ES256", d.Key("ES256").ID)
+	for range 23 {
+		d.pass(time.Hour)
+		require.NoError(t, d.verify(d.token()))
+		d.requireCode(fault.Unauthenticated, d.verify(d.token(authtest.By(stranger))))
+	}
+	require.LessOrEqual(t, d.Fetches(), 2+23, "once an hour, while nobody waits for it")
+	unknown := d.token(authtest.Header("kid", "unknown"))
+	d.requireCode(fault.Unavailable, d.verify(unknown))
+	d.pass(2 * time.Hour)
+	d.requireCode(fault.Unavailable, d.verify(d.token()))
+	d.Fail(false)
+	d.pass(time.Minute)
+	require.NoError(t, d.verify(d.token()))
+	d.requireCode(fault.Unauthenticated, d.verify(unknown))
+}
+
+// TestUnknowable holds that a token with an unknown key is not called bad while the issuer does not
+// answer, and that this costs no more fetches.
+func TestUnknowable(t *testing.T) {
+	d := newDesk(t)
+	d.requireCode(fault.Unauthenticated, d.verify(d.token(authtest.Header("kid", "unknown"))))
+	require.Equal(t, 1, d.Fetches(), "the keys are new")
+	require.NoError(t, d.verify(d.token()))
+	d.Fail(true)
+	for range 3 {
+		err := d.verify(d.token(authtest.Header("kid", "unknown")))
+		d.requireCode(fault.Unavailable, err)
+		require.Positive(t, fault.Of(err).RetryAfter)
+		require.NoError(t, d.verify(d.token()))
+	}
+	require.Equal(t, 2, d.Fetches())
+}
+
+// TestSlowIssuer holds that a call waits for a slow issuer only as long as it must: to the end of its
+// own time without keys, and a moment with old ones, the first time.
+func TestSlowIssuer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	release := d.Hold()
+	short, stop := context.WithCancel(t.Context())
+	stop()
+	from := auth.Issuer{URL: d.URL, JWKS: d.JWKS}
+	_, err := d.v.Verify(short, d.token(), from, []string{audience})
+	d.requireCode(fault.Unavailable, err)
+	release()
+	require.NoError(t, d.verify(d.token()), "the fetch of a call that went away serves the next")
+	require.Equal(t, 1, d.Fetches())
+
+	d.Hold()
+	d.pass(2 * time.Hour)
+	require.NoError(t, d.verify(d.token()), "with old keys")
+}
+
+// TestCrowd holds that issuers which do not answer hold up only so many calls, of one of them and of all:
+// the others are told at once that the keys cannot be had now.
+func TestCrowd(t *testing.T) {
+	for issuers, waiting := range map[int]int{1: 64, 3: 96} {
+		v := auth.NewVerifier(auth.Options{})
+		ends := make(chan error, 80*issuers)
+		var releases []func()
+		for range issuers {
+			i := authtest.NewIssuer(t)
+			releases = append(releases, i.Hold())
+			from, token := auth.Issuer{URL: i.URL, JWKS: i.JWKS}, i.Sign(i.Claims("alice", audience))
+			for range 80 {
+				go func() {
+					_, err := v.Verify(context.Background(), token, from, []string{audience})
+					ends <- err
+				}()
+			}
+		}
+		for range 80*issuers - waiting {
+			require.Equal(t, fault.Unavailable, fault.Of(<-ends).Code)
+		}
+		for _, release := range releases {
+			release()
+		}
+		for range waiting {
+			require.NoError(t, <-ends)
+		}
+	}
+}
+
+// TestOddSets holds that a key which is not for signing, or not wholly right, is not used, and does not
+// take the good one with it.
+func TestOddSets(t *testing.T) {
+	t.Setenv("GODEBUG", "rsa1024min=0")
+	extra := func(k authtest.Key, name string, value any) authtest.Key {
+		k.Extra = map[string]any{name: value}
+		return k
+	}
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	require.NoError(t, err)
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	require.NoError(t, err)
+	rs, es := authtest.NewKey(t, "RS256", "odd"), authtest.NewKey(t, "ES256", "odd")
+	short := rs
+	short.Signer = weak
+	wide := es
+	wide.Signer = p384
+	for name, odd := range map[string]authtest.Key{
+		"for encryption":        extra(es, "use", "enc"),
+		"for another algorithm": extra(rs, "alg", "RS512"),
+		"for signing only":      extra(es, "key_ops", []string{"sign"}),
+		"operations no list":    extra(es, "key_ops", "verify"),
+		"short":                 short,
+		"of another curve":      extra(wide, "alg", nil),
+		"off the curve":         extra(es, "x", es.Public()["y"]),
+		"private":               extra(es, "d", es.Public()["x"]),
+		"symmetric":             extra(es, "kty", "oct"),
+		"of an unknown type":    extra(es, "kty", "XYZ"),
+		"of a long id":          extra(es, "kid", strings.Repeat("k", 300)),
+		"of a number for an id": extra(es, "kid", 1),
+	} {
+		d := newDesk(t)
+		good := authtest.NewKey(t, "EdDSA", "good")
+		d.Serve(odd, good)
+		require.NoError(t, d.verify(d.token(authtest.By(good))), name)
+		if odd.Signer != p384 { // which the issuer cannot sign ES256 with
+			d.requireCode(fault.Unauthenticated, d.verify(d.token(authtest.By(odd))))
+		}
+	}
+	d := newDesk(t)
+	d.Serve(extra(es, "key_ops", []string{"verify"}), extra(wide, "alg", nil))
+	require.NoError(t, d.verify(d.token(authtest.By(es), authtest.Header("kid", nil))))
+}
+
+// TestBadAnswers holds that what is no set of keys, or is too much of one, is no answer.
+func TestBadAnswers(t *testing.T) {
+	key := authtest.NewKey(t, "ES256", "key")
+	elsewhere := authtest.NewIssuer(t)
+	for name, answer := range map[string]http.HandlerFunc{
+		"no JSON":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+		"no keys":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") },
+		"null":      func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"keys":null}`) },
+		"not found": http.NotFound,
+		"long": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"keys":[]}`, strings.Repeat(" ", 1<<20))
+		},
+		"many keys": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"keys":[{}`, strings.Repeat(`,{}`, 100), `]}`)
+		},
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.JWKS, http.StatusFound)
+		},
+	} {
+		server := httptest.NewServer(answer)
+		t.Cleanup(server.Close)
+		v := auth.NewVerifier(auth.Options{})
+		claims := but(elsewhere.Claims("alice", audience), "iss", server.URL)
+		token := elsewhere.Sign(claims, authtest.By(key))
+		_, err := v.Verify(t.Context(), token,
+			auth.Issuer{URL: server.URL, JWKS: server.URL + "/keys"}, []string{audience})
+		require.Equal(t, fault.Unavailable, fault.Of(err).Code, name)
+		require.Positive(t, fault.Of(err).RetryAfter, name)
+	}
+	require.Zero(t, elsewhere.Fetches(), "a redirect is not followed")
+}
+
+// TestMetadata holds where an issuer's metadata is looked for, and that it must be the issuer's own.
+func TestMetadata(t *testing.T) {
+	keys := authtest.NewIssuer(t)
+	for _, c := range []struct {
+		place, issuer, jwks string
+		want                fault.Code
+	}{
+		{"/.well-known/oauth-authorization-server/team/a", "/team/a", keys.JWKS, ""},
+		{"/team/a/.well-known/openid-configuration", "/team/a", keys.JWKS, ""},
+		{"/.well-known/openid-configuration", "/team/a", keys.JWKS, fault.Unavailable},
+		{"/team/a/.well-known/openid-configuration", "/team/a/", keys.JWKS, fault.Unavailable},
+		{"/team/a/.well-known/openid-configuration", "/team/b", keys.JWKS, fault.Unavailable},
+		{"/team/a/.well-known/openid-configuration", "/team/a", "", fault.Unavailable},
+		{"/team/a/.well-known/openid-configuration", "/team/a", "file:///etc/passwd", fault.Unavailable},
+		{"/team/a/.well-known/openid-configuration", "/team/a", "http://192.0.2.1/keys", fault.Unavailable},
+	} {
+		mux := http.NewServeMux()
+		server := httptest.NewServer(mux)
+		t.Cleanup(server.Close)
+		mux.HandleFunc("GET "+c.place, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, server.URL+c.issuer, c.jwks)
+		})
+		from := auth.Issuer{URL: server.URL + "/team/a"}
+		token := keys.Sign(but(keys.Claims("alice", audience), "iss", from.URL))
+		_, err := auth.NewVerifier(auth.Options{}).Verify(t.Context(), token, from, []string{audience})
+		if c.want == "" {
+			require.NoError(t, err, c)
+			continue
+		}
+		require.Equal(t, c.want, fault.Of(err).Code, c)
+	}
+}
+
+// TestPublicIssuer holds that the issuer of a tenant is verified like any, over https.
+func TestPublicIssuer(t *testing.T) {
+	issuer := authtest.NewPublicIssuer(t)
+	v := auth.NewVerifier(auth.Options{Public: issuer.Client()})
+	token := issuer.Sign(issuer.Claims("alice", audience))
+	for _, jwks := range []string{"", issuer.JWKS} {
+		from := auth.Issuer{URL: issuer.URL, JWKS: jwks, Public: true}
+		_, err := v.Verify(t.Context(), token, from, []string{audience})
+		require.NoError(t, err)
+	}
+}
+
+// TestPublicOnly holds that a tenant's issuer is not asked where the address behind its name is one of
+// ours, and not over http at all.
+func TestPublicOnly(t *testing.T) {
+	issuer := authtest.NewIssuer(t)
+	var reached atomic.Int64
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ConnState = func(net.Conn, http.ConnState) { reached.Add(1) }
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	v := auth.NewVerifier(auth.Options{})
+	token := issuer.Sign(issuer.Claims("alice", audience))
+	for _, jwks := range []string{
+		"https://LOCALHOST:" + port + "/keys", "https://127.0.0.1:" + port, issuer.JWKS,
+	} {
+		from := auth.Issuer{URL: issuer.URL, JWKS: jwks, Public: true}
+		_, err = v.Verify(t.Context(), token, from, []string{audience})
+		require.Equal(t, fault.Unavailable, fault.Of(err).Code, jwks)
+		require.NotContains(t, fault.Of(err).Message, "127.0.0.1")
+	}
+	require.Zero(t, reached.Load())
+	require.Zero(t, issuer.Fetches())
+	from := auth.Issuer{URL: issuer.URL, JWKS: "https://LOCALHOST:" + port + "/keys", Public: true}
+	_, err = v.Verify(t.Context(), token, from, []string{audience})
+	require.ErrorContains(t, errors.Unwrap(fault.Of(err)), "public internet")
+}
+
+// TestCheckURL holds which URLs an issuer may have.
+func TestCheckURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://login.example.test":            "both",
+		"https://login.example.test:8443/a?b=c": "both",
+		"https://93.184.215.14/keys":            "both",
+		"https://[2606:4700::1111]/keys":        "both",
+		"https://[::ffff:93.184.215.14]/keys":   "both",
+		"https://localhost/keys":                "file",
+		"https://10.0.0.1":                      "file",
+		"https://[::ffff:10.0.0.1]":             "file",
+		"https://[64:ff9b::a00:1]":              "file",
+		"https://[2002:a00:1::]":                "file",
+		"https://[fd00:ec2::254]":               "file",
+		"https://[fe80::1%25eth0]":              "file",
+		"https://169.254.169.254/latest":        "file",
+		"https://100.100.100.200":               "file",
+		"https://168.63.129.16":                 "file",
+		"https://0.0.0.0":                       "file",
+		"https://255.255.255.255":               "file",
+		"https://[ff02::1]":                     "file",
+		"http://127.0.0.1:8080/keys":            "file",
+		"http://[::1]:8080":                     "file",
+		"http://localhost:8080":                 "file",
+		"http://login.example.test":             "none",
+		"http://127.0.0.1.example.test":         "none",
+		"http://10.0.0.1":                       "none",
+		"https://user@login.example.test":       "none",
+		"https://a:b@login.example.test":        "none",
+		"https://login.example.test/@x":         "none",
+		"https://login.example.test/#x":         "none",
+		"https://login.example.test\\@x":        "none",
+		"ftp://login.example.test":              "none",
+		"file:///keys":                          "none",
+		"//login.example.test":                  "none",
+		"login.example.test":                    "none",
+		"https://":                              "none",
+		"":                                      "none",
+		"https://%zz":                           "none",
+	} {
+		require.Equal(t, want != "none", auth.CheckURL(text, false) == nil, text)
+		require.Equal(t, want == "both", auth.CheckURL(text, true) == nil, text)
+	}
+}

@@ -1,0 +1,143 @@
+package credential
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"rookery/internal/fault"
+)
+
+// The files of a Store.
+const (
+	tokensFile = "credentials.json"
+	lockFile   = "credentials.lock" // whoever changes a file holds it
+	usualFile  = "config.yaml"
+)
+
+// place is how messages name the directory of a Store: the path itself tells who somebody is.
+const place = `${XDG_CONFIG_HOME:-$HOME/.config}/rookery`
+
+// A record is what the file has of one server.
+type record struct {
+	In    Place  `json:"in"`
+	Token string `json:"token,omitempty"` // empty: it is in the keyring
+}
+
+// records is the file.
+type records struct {
+	Servers map[Origin]record `json:"servers"`
+}
+
+// read reads the file of tokens; without one there are none. One that others can read or put there is
+// refused, as what is in it is no secret or not ours.
+func (s Store) read() (map[Origin]record, error) {
+	f, err := os.Open(filepath.Join(s.Dir, tokensFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[Origin]record{}, nil
+	}
+	if err != nil {
+		return nil, unreadable(tokensFile, err)
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	if err := s.closedToOthers(f); err != nil {
+		return nil, err
+	}
+	all := records{}
+	if err := json.NewDecoder(f).Decode(&all); err != nil {
+		return nil, fault.New(fault.FileError, "%s in %s is damaged", tokensFile, place).
+			Fix(`rm "%s/%s" and log in again`, place, tokensFile)
+	}
+	if all.Servers == nil {
+		all.Servers = map[Origin]record{}
+	}
+	return all.Servers, nil
+}
+
+// closedToOthers refuses a file of tokens that others can read, in a directory that others can change.
+func (s Store) closedToOthers(f *os.File) error {
+	if runtime.GOOS == "windows" {
+		return nil // modes say nothing there; the profile of a user is closed to others
+	}
+	file, err := f.Stat()
+	if err != nil {
+		return unreadable(tokensFile, err)
+	}
+	dir, err := os.Stat(s.Dir)
+	if err != nil {
+		return unreadable(tokensFile, err)
+	}
+	switch {
+	case file.Mode().Perm()&0o077 != 0:
+		return fault.New(fault.FileError, "%s can be read by others", tokensFile).
+			Fix(`if nobody has: chmod 600 "%s/%s"`, place, tokensFile).
+			Fix("else log in with a new token, and revoke the old one")
+	case dir.Mode().Perm()&0o022 != 0:
+		return fault.New(fault.FileError, "the directory of %s can be changed by others", tokensFile).
+			Fix(`chmod 700 "%s"`, place)
+	}
+	return nil
+}
+
+// write replaces the file of tokens.
+func (s Store) write(all map[Origin]record) error {
+	data, err := json.MarshalIndent(records{all}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the credentials: %w", err)
+	}
+	return s.replace(tokensFile, append(data, '\n'))
+}
+
+// replace gives a file new contents, whole and durably, with mode 0600.
+func (s Store) replace(name string, data []byte) error {
+	f, err := os.CreateTemp(s.Dir, "."+name+"-*")
+	if err != nil {
+		return unwritable(name, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.Dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the error before is the one that counts
+		return unwritable(name, err)
+	}
+	return nil
+}
+
+// locked makes the directory, and does something while no other process changes what is in it.
+func (s Store) locked(ctx context.Context, do func() error) error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return unwritable(tokensFile, err)
+	}
+	lock := flock.New(filepath.Join(s.Dir, lockFile), flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	held, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	switch {
+	case ctx.Err() != nil:
+		return fault.New(fault.Unavailable, "another process is changing the credentials").
+			Fix("wait until it has ended").Because(ctx.Err())
+	case err != nil || !held:
+		return unwritable(lockFile, err)
+	}
+	return errors.Join(do(), lock.Close())
+}
+
+func unreadable(name string, err error) error {
+	return fault.New(fault.FileError, "%s in %s cannot be read", name, place).Because(err)
+}
+
+func unwritable(name string, err error) error {
+	return fault.New(fault.FileError, "%s in %s cannot be written", name, place).
+		Fix("name another directory: XDG_CONFIG_HOME=DIR").Because(err)
+}
