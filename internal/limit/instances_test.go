@@ -1,0 +1,332 @@
+package limit_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"rookery/internal/fault"
+	"rookery/internal/limit"
+	"rookery/internal/tabletest"
+)
+
+// TestEightInstances holds that eight instances together let through what one would: never more than
+// the bucket, what it gained, and a lease each; and no less than that without the leases that were lost.
+func TestEightInstances(t *testing.T) {
+	const instances, minutes = 8, 5
+	b := newBed(t)
+	var all []*instance
+	for range instances {
+		all = append(all, b.instance(0))
+	}
+	total, window := 0, 0
+	for second := range minutes * 60 {
+		if second%60 == 0 && second > 0 {
+			require.LessOrEqual(t, window, 60*(limit.Burst+1)+instances*limit.LeaseSize)
+			window = 0
+		}
+		for n := range 16 {
+			if all[(n+second)%instances].call(t.Context(), write, ann("a")) == nil {
+				total++
+				window++
+			}
+		}
+		b.clock.on(time.Second)
+	}
+	require.LessOrEqual(t, total, 120+60*minutes)
+	require.GreaterOrEqual(t, total, 120+60*minutes-instances*limit.LeaseSize)
+}
+
+// TestRace holds the same of callers who all call at once, on several instances: exactly the bucket is
+// let through, and nothing twice.
+func TestRace(t *testing.T) {
+	b := newBed(t)
+	var through atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		i := b.instance(0)
+		for n := range 32 {
+			all.Go(func() {
+				for range 10 {
+					err := i.call(t.Context(), write, ann(agentName(n%2)))
+					if err == nil {
+						through.Add(1)
+					} else if !fault.Is(err, fault.RateLimited) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	require.LessOrEqual(t, through.Load(), int64(240))
+	require.GreaterOrEqual(t, through.Load(), int64(240-2*8*limit.LeaseSize))
+}
+
+// TestCrowd holds that one write serves all the calls that wait for one.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t)
+		i := b.instance(0)
+		hold := make(chan struct{})
+		b.plan = func(c tabletest.Call) tabletest.Fault {
+			if c.N == 1 {
+				<-hold
+			}
+			return tabletest.None
+		}
+		var all sync.WaitGroup
+		for n := range 200 {
+			all.Go(func() {
+				if err := i.call(t.Context(), write, ann(fmt.Sprint(n/2))); err != nil {
+					t.Error(err)
+				}
+			})
+			if n == 0 {
+				synctest.Wait()
+			}
+		}
+		synctest.Wait()
+		close(hold)
+		all.Wait()
+		require.Equal(t, 2, b.table.Counts().Commits)
+		for range 8 {
+			require.NoError(t, i.call(t.Context(), write, ann("99")))
+		}
+		require.Equal(t, 2, b.table.Counts().Commits, "its agent and its principal have calls in hand")
+	})
+}
+
+// TestGivenUp holds that what was taken for calls that were given up meanwhile is not kept: an instance
+// has no more than a lease in hand.
+func TestGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t)
+		i := b.instance(0)
+		hold := make(chan struct{})
+		b.plan = func(c tabletest.Call) tabletest.Fault {
+			if c.N <= 2 {
+				<-hold
+			}
+			return tabletest.None
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { _ = i.call(t.Context(), write, ann("b")) })
+		synctest.Wait()
+		all.Go(func() { _ = i.call(t.Context(), write, ann("a")) })
+		synctest.Wait()
+		for range 59 {
+			all.Go(func() { _ = i.call(ctx, write, ann("a")) })
+		}
+		synctest.Wait()
+		hold <- struct{}{}
+		synctest.Wait() // the first of the sixty writes for all of them
+		cancel()
+		synctest.Wait()
+		close(hold)
+		all.Wait()
+
+		rest, refused := b.instance(0).many(t, write, ann("a"), 1000)
+		require.NotNil(t, refused)
+		require.LessOrEqual(t, rest, 60)
+		n, _ := i.many(t, write, ann("a"), 1000)
+		require.LessOrEqual(t, n, limit.LeaseSize)
+	})
+}
+
+// TestLeaseExpires holds that a leased call that was not used is lost after a minute.
+func TestLeaseExpires(t *testing.T) {
+	b := newBed(t)
+	idle, busy := b.instance(0), b.instance(0)
+	require.NoError(t, idle.call(t.Context(), write, ann("a")))
+	n, refused := busy.many(t, write, ann("a"), 1000)
+	require.NotNil(t, refused)
+	require.Equal(t, 110, n)
+	b.clock.on(59 * time.Second)
+	n, _ = busy.many(t, write, ann("a"), 1000)
+	require.Equal(t, 59, n)
+	n, _ = idle.many(t, write, ann("a"), 5)
+	require.Equal(t, 5, n, "of the nine that it has left")
+	b.clock.on(time.Second)
+	n, _ = busy.many(t, write, ann("a"), 1000)
+	require.Equal(t, 1, n)
+	n, _ = idle.many(t, write, ann("a"), 5)
+	require.Zero(t, n)
+}
+
+// TestClocks holds that clocks that differ neither stop nor open the limit: who is ahead gives one full
+// bucket more, once, and who is behind follows.
+func TestClocks(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, ahead := range map[string][]time.Duration{
+		"seconds":        {0, 3 * time.Second, -5 * time.Second},
+		"a day ahead":    {0, day},
+		"a day behind":   {0, -day},
+		"three clocks":   {0, day, 30 * time.Second, -time.Hour},
+		"sixty years":    {0, 60 * 365 * day},
+		"who comes last": {day, day, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t)
+			var all []*instance
+			for _, d := range ahead {
+				all = append(all, b.instance(d))
+			}
+			for _, i := range all {
+				_, _ = i.many(t, write, ann("a"), 1000)
+			}
+			total := 0
+			for range 120 {
+				b.clock.on(time.Second)
+				for _, i := range all {
+					n, _ := i.many(t, write, ann("a"), 10)
+					total += n
+				}
+			}
+			require.InDelta(t, 120, total, 2*limit.LeaseSize)
+		})
+	}
+}
+
+// TestFuture holds that nobody waits longer for it that somebody's clock was a day ahead.
+func TestFuture(t *testing.T) {
+	b := newBed(t)
+	_, refused := b.instance(24*time.Hour).many(t, write, ann("a"), 1000)
+	require.NotNil(t, refused)
+	i := b.instance(0)
+	_, refused = i.many(t, write, ann("a"), 1)
+	require.Equal(t, time.Second, refused.RetryAfter)
+	b.clock.on(time.Second)
+	require.NoError(t, i.call(t.Context(), write, ann("a")))
+}
+
+// TestClockPutBack holds that a clock that is put back and on again gives nothing away, and stops
+// nobody.
+func TestClockPutBack(t *testing.T) {
+	b := newBed(t)
+	i := b.instance(0)
+	_, _ = i.many(t, write, ann("a"), 1000)
+	i.ahead = -time.Hour
+	n, refused := i.many(t, write, ann("a"), 10)
+	require.Zero(t, n)
+	require.Equal(t, time.Second, refused.RetryAfter)
+	b.clock.on(5 * time.Second)
+	n, _ = i.many(t, write, ann("a"), 10)
+	require.Equal(t, 5, n)
+}
+
+// TestLeaseAfterClockPutBack holds that a lease does not last for as long as a clock was put back.
+func TestLeaseAfterClockPutBack(t *testing.T) {
+	b := newBed(t)
+	i := b.instance(0)
+	require.NoError(t, i.call(t.Context(), write, ann("a")))
+	i.ahead = -time.Hour
+	b.clock.on(10 * time.Minute)
+	b.table.Reset()
+	require.NoError(t, i.call(t.Context(), write, ann("a")))
+	require.Equal(t, 1, b.table.Counts().Commits)
+}
+
+// TestBound holds that no sequence of calls, waits, new instances and steps of clocks lets more through
+// than a full bucket, what it gains, and one full bucket for each clock that goes forward.
+func TestBound(t *testing.T) {
+	b := newBed(t)
+	rounds := 0
+	rapid.Check(t, func(t *rapid.T) {
+		rounds++
+		b.rates = limit.Rates{MutationsPerMinute: rapid.SampledFrom([]int{1, 7, 60, 600}).Draw(t, "rate")}
+		s := &sequence{
+			bed: b, caller: fmt.Sprint(rounds), begun: b.clock.read(), per: map[string]int{},
+		}
+		for range rapid.IntRange(1, 4).Draw(t, "instances") {
+			s.all = append(s.all, b.instance(0))
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			s.step(t)
+		}
+	})
+}
+
+// A sequence is what happens to one principal.
+type sequence struct {
+	bed    *bed
+	caller string
+	all    []*instance
+	begun  time.Time
+	leaps  int // of clocks, forward
+	per    map[string]int
+	total  int
+}
+
+func (s *sequence) step(t *rapid.T) {
+	which := rapid.IntRange(0, len(s.all)-1).Draw(t, "which")
+	switch rapid.IntRange(0, 9).Draw(t, "what") {
+	case 0:
+		s.all[which] = s.bed.instance(s.all[which].ahead)
+	case 1:
+		d := time.Duration(rapid.Int64Range(-int64(time.Hour), int64(time.Hour)).Draw(t, "leap"))
+		s.all[which].ahead += d
+		if d > 0 {
+			s.leaps++
+		}
+	case 2, 3, 4:
+		s.bed.clock.on(time.Duration(rapid.Int64Range(0, int64(40*time.Second)).Draw(t, "wait")))
+	default:
+		s.calls(t, s.all[which], rapid.IntRange(1, 50).Draw(t, "calls"))
+	}
+}
+
+func (s *sequence) calls(t *rapid.T, i *instance, calls int) {
+	c := ann(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "agent"))
+	c.Principal = s.caller
+	for range calls {
+		if i.call(context.Background(), write, c) == nil {
+			s.per[c.Agent]++
+			s.total++
+		}
+	}
+	rate := float64(s.bed.rates.MutationsPerMinute)
+	most := rate*limit.Burst*float64(1+s.leaps) + rate*s.bed.clock.read().Sub(s.begun).Minutes()
+	if float64(s.per[c.Agent]) > most || float64(s.total) > most*limit.PerPrincipal {
+		t.Fatalf("%d calls of an agent, %d of all; at most %f", s.per[c.Agent], s.total, most)
+	}
+}
+
+// TestLeaseOfAHighRate holds that a rate over 600 a minute is leased by the second, one write for each of
+// them, and that eight instances let no more through than that allows.
+func TestLeaseOfAHighRate(t *testing.T) {
+	const perSecond, instances = 50, 8
+	b := newBed(t)
+	b.rates = limit.Rates{MutationsPerMinute: perSecond * 60}
+	i := b.instance(0)
+	require.NoError(t, i.call(t.Context(), write, ann("a")))
+	b.table.Reset()
+	n, _ := i.many(t, write, ann("a"), perSecond-1)
+	require.Equal(t, perSecond-1, n)
+	require.Zero(t, b.table.Counts(), "the lease is for a second")
+	require.NoError(t, i.call(t.Context(), write, ann("a")))
+	require.NotZero(t, b.table.Counts())
+
+	var all []*instance
+	for range instances {
+		all = append(all, b.instance(0))
+	}
+	total := 0
+	for range 10 * perSecond * 60 {
+		if all[total%instances].call(t.Context(), write, ann("b")) != nil {
+			break
+		}
+		total++
+	}
+	most := limit.Burst * perSecond * 60
+	require.LessOrEqual(t, total, most)
+	require.GreaterOrEqual(t, total, most-instances*perSecond)
+}
