@@ -17,8 +17,10 @@ type Taking struct {
 	// writes the folder as the log says. Empty: it stays held.
 	Pending Pending
 
-	// Who says that word, and so is said to have made the commits.
-	Who repo.Who
+	// Who says that word, and so is said to have made the commits. Prefix is what their notes lie under; a
+	// batch is of the whole folder, so who has one says nothing to it.
+	Who    repo.Who
+	Prefix string
 
 	unasked bool // nobody has asked for it: what may not be finished can wait
 
@@ -76,6 +78,9 @@ func (c *Checkout) tryAgain() {
 // TakeIn takes the edits that are known into the log, and brings the files in step with what became of
 // them. Nothing is taken in that nobody noticed; see Sweep. What is held stays, unless t says otherwise.
 func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
+	if t.Pending != "" && t.Prefix != "" {
+		return Taken{}, repo.OutsidePrefix(t.Prefix)
+	}
 	c.taking.Lock()
 	defer c.taking.Unlock()
 	defer c.letGo()

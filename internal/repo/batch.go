@@ -64,8 +64,8 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 		return o
 	}
 	d := l.draft(m, w)
-	if m.status() != Active && !w.call.Revives {
-		return outcome{err: trashed()}
+	if err := w.call.allowed(m.status()); err != nil {
+		return outcome{err: err}
 	}
 	answer, err := w.fn(w.ctx, d)
 	if err != nil {

@@ -29,6 +29,18 @@ type Who struct {
 	Principal string `json:"principal"`
 	Agent     string `json:"agent,omitempty"`
 	Request   string `json:"request_id,omitempty"`
+
+	// What proved it, where that does not follow from the principal: the id of the API token, or the issuer
+	// and the subject of a workload's token.
+	Token   string `json:"token,omitempty"`
+	Issuer  string `json:"issuer,omitempty"`
+	Subject string `json:"subject,omitempty"`
+}
+
+// size is about how many bytes it takes.
+func (w Who) size() int {
+	return len(w.Principal) + len(w.Agent) + len(w.Request) + len(w.Token) + len(w.Issuer) +
+		len(w.Subject)
 }
 
 // A Note is one file of a vault that a commit changed.
@@ -70,9 +82,12 @@ type Status string
 
 // The statuses of a log.
 const (
-	Active  Status = "active"
-	Trashed Status = "trashed" // nothing is written until it is active again
-	Sealed  Status = "sealed"  // nothing is read or written any more: it is being erased
+	Active Status = "active"
+	// ReadOnly is that of a log to which no call writes until it is active again. What was changed outside
+	// is taken in all the same: it has happened.
+	ReadOnly Status = "readonly"
+	Trashed  Status = "trashed" // nothing is read or written until it is active again
+	Sealed   Status = "sealed"  // nothing is read or written any more: it is being erased
 )
 
 // Version is the name of a seq as callers see it.

@@ -18,6 +18,7 @@ type Call struct {
 	DryRun    bool   // run the function, and write nothing
 	Revives   bool   // may write to a log that is not active
 	Outside   bool   // takes in what was changed outside: the files are not to be as the log says
+	Prefix    string // the paths of all notes that it changes begin so; empty: it may change every one
 
 	// Untold says that no event tells of the call: it reads files for the first time, and what is in them
 	// is as old as they are (reference/raven.md §6.9).
@@ -149,7 +150,7 @@ func (d *Draft[S]) fits() error {
 func (d *Draft[S]) header() int {
 	c := &d.commit
 	n := 256 + 48*(len(c.Notes)+2)
-	return n + len(c.Tool) + len(c.Who.Principal) + len(c.Who.Agent) + len(c.Who.Request)
+	return n + len(c.Tool) + c.Who.size()
 }
 
 // size is about how many bytes the draft adds to a run.

@@ -43,6 +43,9 @@ func (c *Commit) erases() []Place {
 // by a pass of Fold, which is to follow; it needs not succeed, for a later one goes on. A note that no
 // version has is NOT_FOUND.
 func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (Receipt, error) {
+	if err := c.reaches(path); err != nil {
+		return Receipt{}, err
+	}
 	head, err := v.Read(ctx)
 	if err != nil {
 		return Receipt{}, err

@@ -79,8 +79,11 @@ func (e *examined) open(ctx context.Context) Finding {
 		return Failure(check, err, "")
 	}
 	state := ""
-	if e.head.Status == Trashed {
+	switch e.head.Status {
+	case Trashed:
 		state = ", in the trash"
+	case ReadOnly:
+		state = ", read-only"
 	}
 	return Good(check, fmt.Sprintf("%s, %s%s", Version(e.head.Seq),
 		howMany(e.head.State.Totals().Notes, "note"), state))

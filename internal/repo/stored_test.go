@@ -144,7 +144,8 @@ func plainly(t *testing.T, v *repo.Vault) string {
 		fmt.Fprintf(&b, "%s v%d %s\n", f.Path, f.Version, text)
 		for r, err := range v.Revisions(t.Context(), f.Path, f.Version) {
 			require.NoError(t, err)
-			fmt.Fprintf(&b, " v%d %v %s\n", r.Seq, r.Time.UTC(), r.Who)
+			fmt.Fprintf(&b, " v%d %v {%s %s %s}\n", r.Seq, r.Time.UTC(), r.Who.Principal, r.Who.Agent,
+				r.Who.Request)
 		}
 	}
 	for lines, err := range v.AuditLog(t.Context()) {

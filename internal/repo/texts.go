@@ -8,18 +8,30 @@ import (
 
 // Texts caches texts of notes. A text in the log never changes, so it is never invalidated; the one
 // that was used longest ago goes first. It is shared by the vaults of a process and bounded by
-// bytes.
+// bytes. What Sub returns holds the texts of one tenant, and cannot name another's.
 type Texts struct {
+	*texts
+	tenant string
+}
+
+// texts is what all tenants share: the room.
+type texts struct {
 	mu   sync.Mutex
-	lru  *simplelru.LRU[textKey, []byte]
+	lru  *simplelru.LRU[placed, []byte]
 	held int64
 	most int64
 }
 
-// textKey is the place of a text in one log.
+// textKey is the place of a text in one log of a tenant.
 type textKey struct {
 	part string
 	at   Place
+}
+
+// placed is the place of a text in a log of a deployment.
+type placed struct {
+	tenant string
+	textKey
 }
 
 // textOverhead is about what an entry costs beside its text.
@@ -27,25 +39,29 @@ const textOverhead = 128
 
 // NewTexts makes a cache of at most so many bytes.
 func NewTexts(most int64) *Texts {
-	t := &Texts{most: most}
-	lru, err := simplelru.NewLRU(1<<30, func(_ textKey, text []byte) {
+	t := &texts{most: most}
+	lru, err := simplelru.NewLRU(1<<30, func(_ placed, text []byte) {
 		t.held -= int64(len(text)) + textOverhead
 	})
 	if err != nil {
 		panic(err) // never: the size is positive
 	}
 	t.lru = lru
-	return t
+	return &Texts{texts: t}
 }
+
+// Sub is the part of the cache that is a tenant's own; the bound is that of the whole.
+func (t *Texts) Sub(tenant string) *Texts { return &Texts{t.texts, tenant} }
 
 // add takes a text, which must not be changed any more.
 func (t *Texts) add(k textKey, text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.lru.Contains(k) {
+	at := placed{t.tenant, k}
+	if t.lru.Contains(at) {
 		return
 	}
-	t.lru.Add(k, text)
+	t.lru.Add(at, text)
 	t.held += int64(len(text)) + textOverhead
 	for t.held > t.most && t.lru.Len() > 1 {
 		t.lru.RemoveOldest()
@@ -56,7 +72,7 @@ func (t *Texts) add(k textKey, text []byte) {
 func (t *Texts) drop(k textKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lru.Remove(k)
+	t.lru.Remove(placed{t.tenant, k})
 }
 
 // dropAll forgets all texts of a log.
@@ -64,7 +80,7 @@ func (t *Texts) dropAll(part string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, k := range t.lru.Keys() {
-		if k.part == part {
+		if k.tenant == t.tenant && k.part == part {
 			t.lru.Remove(k)
 		}
 	}
@@ -73,5 +89,5 @@ func (t *Texts) dropAll(part string) {
 func (t *Texts) get(k textKey) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lru.Get(k)
+	return t.lru.Get(placed{t.tenant, k})
 }

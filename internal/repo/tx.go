@@ -176,6 +176,9 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 // stage stages a change after the checks that every change passes.
 func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	n.Path = string(path)
+	if err := tx.call.reaches(path); err != nil {
+		return err
+	}
 	if f, ok := tx.Before().File(n.Path); ok {
 		n.Prev = f.Version
 	}

@@ -214,7 +214,7 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	return err
 }
 
-// SetStatus makes the vault active or trashed. Where it is so already nothing is written.
+// SetStatus makes the vault active, read-only or trashed. Where it is so already nothing is written.
 func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 	c.Key, c.IfVersion, c.Revives = "", 0, true
 	_, err := v.log.Update(ctx, c,
@@ -235,7 +235,7 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 		return nil, v.orNone(err)
 	case s.Status == Sealed:
 		return nil, v.orNone(ErrNoLog)
-	case s.Status != Active:
+	case s.Status == Trashed:
 		return nil, trashed()
 	}
 	return s.State, nil

@@ -1,0 +1,44 @@
+package repo
+
+import (
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/vault"
+)
+
+// allowed is a fault if a call must not write to a log of this status.
+func (c Call) allowed(s Status) error {
+	switch {
+	case c.Revives, s == Active, s == ReadOnly && c.Outside:
+		return nil
+	case s == ReadOnly:
+		return fault.New(fault.ReadOnly, "the vault is read-only").
+			Fix("an admin can change that: rookery vault set NAME --vault-readonly=false")
+	}
+	return trashed()
+}
+
+// reaches is a fault if the call must not change the file at a path. What lies in the trash belongs to
+// where it was.
+func (c Call) reaches(path vault.Path) error {
+	at := strings.TrimPrefix(string(path), vault.Trash)
+	if c.Prefix == "" || strings.HasPrefix(at, c.Prefix) {
+		return nil
+	}
+	return OutsidePrefix(c.Prefix)
+}
+
+// Whole is a fault if the call must not change the log as a whole, but only notes under a prefix.
+func (c Call) Whole() error {
+	if c.Prefix == "" {
+		return nil
+	}
+	return OutsidePrefix(c.Prefix)
+}
+
+// OutsidePrefix is the fault of a call that would change something that does not lie under its prefix.
+func OutsidePrefix(prefix string) error {
+	return fault.New(fault.PermissionDenied, "the caller may only write notes under %s", prefix).
+		With("prefix", prefix)
+}

@@ -1,0 +1,120 @@
+package repo_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+)
+
+// back are the commits that a vault yields from one back to the first.
+func back(t *testing.T, v *repo.Vault, from uint64) []uint64 {
+	t.Helper()
+	var all []uint64
+	for c, err := range v.Back(t.Context(), from) {
+		require.NoError(t, err)
+		all = append(all, c.Seq)
+	}
+	return all
+}
+
+// requireBack requires that a log read backwards is the log, from wherever it is read.
+func requireBack(t *testing.T, s *shelf) {
+	t.Helper()
+	v := s.open(t)
+	want := seqs(t, v, 1)
+	last, at, err := v.LastAt(t.Context(), s.clock.Now())
+	require.NoError(t, err)
+	require.EqualValues(t, len(want), last)
+	require.False(t, at.After(s.clock.Now()))
+	slices.Reverse(want)
+	for from := last; from > 0; from -= min(from, 37) {
+		require.Equal(t, want[last-from:], back(t, v, from), "from %d", from)
+	}
+	require.Empty(t, back(t, v, 0))
+}
+
+// TestBack holds that a log is read backwards as it is read forwards: runs of one commit and of many, in
+// the table, in segments, and partly there and partly here.
+func TestBack(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 70)
+	var all sync.WaitGroup
+	for i := range 300 {
+		all.Go(func() { change(t, s.vault, edit{fmt.Sprintf("m%d.md", i), "together"}) })
+	}
+	all.Wait()
+	requireBack(t, s)
+	s.empty(t)
+	requireBack(t, s)
+	s.write(t, 100)
+	requireBack(t, s)
+	s.fold(t)
+	requireBack(t, s)
+}
+
+// TestBackWhileTheLogLeaves holds that who reads backwards goes on in segments where the items are gone.
+func TestBackWhileTheLogLeaves(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 200)
+	v := s.open(t)
+	var got []uint64
+	for c, err := range v.Back(t.Context(), 201) {
+		require.NoError(t, err)
+		if got = append(got, c.Seq); c.Seq == 150 {
+			s.empty(t)
+		}
+	}
+	want := seqs(t, v, 1)
+	slices.Reverse(want)
+	require.Equal(t, want, got)
+}
+
+// TestLastAt holds that the last commit of a time is found, wherever the log lies.
+func TestLastAt(t *testing.T) {
+	s := newShelf(t)
+	begin := s.clock.Now()
+	s.write(t, 90)
+	for _, when := range []string{"in the table", "in segments"} {
+		v := s.open(t)
+		for _, n := range []int{0, 1, 45, 89, 90, 100} {
+			for _, more := range []time.Duration{0, time.Millisecond} {
+				seq, at, err := v.LastAt(t.Context(), begin.Add(time.Duration(n)*time.Second+more))
+				require.NoError(t, err)
+				require.EqualValues(t, min(n, 90)+1, seq, "%s: %d", when, n)
+				require.False(t, at.Before(begin.Add(time.Duration(min(n, 90))*time.Second)))
+			}
+		}
+		seq, _, err := v.LastAt(t.Context(), begin.Add(-time.Second))
+		require.NoError(t, err)
+		require.Zero(t, seq)
+		s.empty(t)
+	}
+}
+
+// TestBackOfAVaultThatIsErased holds that nothing is read of a vault that is erased, by whoever had it
+// open, and that one in the trash is read.
+func TestBackOfAVaultThatIsErased(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 3)
+	v := s.open(t)
+	require.Len(t, back(t, v, 4), 4)
+	require.NoError(t, s.vault.SetStatus(t.Context(), caller(), repo.Trashed))
+	require.Len(t, back(t, v, 4), 4)
+	_, err := s.vault.Erase(t.Context(), caller())
+	require.NoError(t, err)
+	_, _, err = v.LastAt(t.Context(), s.clock.Now())
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+	var failed error
+	for _, err := range v.Back(t.Context(), 4) {
+		failed = errors.Join(failed, err)
+	}
+	require.True(t, fault.Is(failed, fault.NotFound), "%v", failed)
+}
