@@ -47,7 +47,7 @@ type deployment struct {
 	clock  *clock
 }
 
-func deploy(t *testing.T) *deployment {
+func deploy(t testing.TB) *deployment {
 	t.Helper()
 	dir := t.TempDir()
 	clock := &clock{now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
@@ -58,7 +58,8 @@ func deploy(t *testing.T) *deployment {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
 	d := &deployment{dir: filepath.Join(dir, "files"), table: b, bucket: bucket, clock: clock}
-	teams := d.teams(t, b, false)
+	teams := team.NewTeams(d.options(b, false))
+	t.Cleanup(teams.Close)
 	require.NoError(t, teams.Make(t.Context(), "a"))
 	require.NoError(t, teams.Make(t.Context(), "a"), "to make a tenant twice does no harm")
 	require.NoError(t, teams.Make(t.Context(), "b"))
@@ -68,12 +69,17 @@ func deploy(t *testing.T) *deployment {
 // teams are the tenants as a process sees them that begins now, over a table that may fail.
 func (d *deployment) teams(t *testing.T, over table.Table, folders bool) *team.Teams {
 	t.Helper()
-	teams := team.NewTeams(team.Options{
-		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
-		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Folders: folders,
-	})
+	teams := team.NewTeams(d.options(over, folders))
 	t.Cleanup(teams.Close)
 	return teams
+}
+
+// options are what a process makes its tenants with.
+func (d *deployment) options(over table.Table, folders bool) team.Options {
+	return team.Options{
+		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
+		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Folders: folders,
+	}
 }
 
 // team is the tenant "a" as a process sees it that begins now. Only one at a time may have folders.

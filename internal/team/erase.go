@@ -80,7 +80,7 @@ func (t *Team) receipt(
 	ctx context.Context, c repo.Call, fn func(*repo.Draft[*State]) (Receipt, error),
 ) (Receipt, error) {
 	answered := make(chan Receipt, 1)
-	r, err := t.log.Update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		done, err := fn(d)
 		select {
 		case <-answered:
@@ -102,7 +102,7 @@ func (t *Team) receipt(
 // beginErasure makes the tenant's commit that a vault is being erased, unless it is already.
 func (t *Team) beginErasure(ctx context.Context, c repo.Call, name string) (Entry, error) {
 	c.Key = ""
-	_, err := t.log.Update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	_, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(name)
 		if !ok || e.free() {
 			return nil, fault.NoVault(name)
@@ -268,7 +268,7 @@ func (t *Team) finish(ctx context.Context, e Entry) (bool, error) {
 	if err := t.eraseLogs(ctx, c, e, &late); err != nil {
 		return false, err
 	}
-	_, err := t.log.Update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	_, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		now, _ := d.State().Vault(e.Name)
 		if now.Incarnation != e.Incarnation || now.Status != Erased || now.free() {
 			return nil, nil

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"rookery/internal/auth"
 	"rookery/internal/bolttable"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
@@ -130,10 +131,10 @@ func (l *serving) open(ctx context.Context) (*servedVault, error) {
 
 // find opens the vault, and makes it where there is none.
 func (s *servedVault) find(ctx context.Context) error {
-	if err := s.teams.Make(ctx, "a"); err != nil {
+	if err := s.teams.Make(ctx, auth.Local); err != nil {
 		return err
 	}
-	a, err := s.teams.Team(ctx, "a")
+	a, err := s.teams.Team(ctx, auth.Local) // the folder that is served is this tenant's
 	if err != nil {
 		return err
 	}

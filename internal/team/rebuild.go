@@ -142,7 +142,12 @@ func (t *Team) adopt(
 	if files == nil || err != nil {
 		return checkout.Adopted{}, err
 	}
+	s, err := v.Status(ctx)
+	if err != nil {
+		return checkout.Adopted{}, err
+	}
 	c.Tool, c.Key = "reindex", ""
+	c.Outside = s.Status == repo.ReadOnly // no other call writes to it
 	return checkout.Adopt(ctx, v, files, c)
 }
 
@@ -157,7 +162,11 @@ func (t *Team) newest(ctx context.Context, v *repo.Vault, e Entry) (Entry, strin
 	if err != nil {
 		return e, "", err
 	}
-	if e.Status = s.Status; e.Status == repo.Trashed {
+	e.Status, e.ReadOnly = s.Status, s.Status == repo.ReadOnly
+	if e.ReadOnly {
+		e.Status = repo.Active
+	}
+	if e.Status == repo.Trashed {
 		e.Trashed = s.Time
 	}
 	return e, repo.Version(s.Seq), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/table"
-	"rookery/internal/vault"
 	"rookery/internal/watch"
 )
 
@@ -29,6 +29,11 @@ type Team struct {
 	closed bool
 	read   time.Time // when the state was last read from the log
 
+	refusals time.Time // up to when readings for refusals are used up; see mayRead
+
+	refreshing sync.Mutex // held by who reads the state, for all who wait for that
+	agents     *agents
+
 	watching bool   // erasures are finished in the background
 	unwatch  func() // ends that; nil: it never began
 
@@ -36,7 +41,8 @@ type Team struct {
 	erasing    sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Pasts, Compact, Folders, Watch and Served.
+// Options are what a Team is made with. All are required but Pasts, Compact, Folders,
+// Watch, Served, PublicURL and Issuers.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -55,9 +61,18 @@ type Options struct {
 	// compared with their vaults from time to time.
 	Watch func(folder string, enter func(folder string) bool) (*watch.Tree, error)
 
-	// Served is a folder that somebody edits, and that lies elsewhere: the tenant has one vault, whose
-	// notes are there. Nil: there is none.
+	// Served is a folder that somebody edits, and that lies elsewhere: the tenant auth.Local has one vault,
+	// whose notes are there. Nil: there is none.
 	Served *Served
+
+	// PublicURL is what the deployment is called by; empty: tenants have no issuers of their own.
+	PublicURL string
+
+	// Issuers are those of the deployment whose tokens may lead to a tenant, by URL. Nil: it has none.
+	Issuers func(tenant string) []string
+
+	// Tenant is the name of the tenant. Teams sets it.
+	Tenant string
 }
 
 // opened is a vault that is open, or being opened.
@@ -69,16 +84,14 @@ type opened struct {
 	err    error
 }
 
-// yesLife is how long a yes may be old. A no is always decided on the newest state (log.md §6).
-const yesLife = time.Minute
-
 // Open opens a tenant, and makes it where there is none.
 func Open(ctx context.Context, o Options) (*Team, error) {
-	t := &Team{opt: o, open: map[string]*opened{}}
+	t := &Team{opt: o, open: map[string]*opened{}, agents: newAgents(o.Table)}
 	var err error
 	t.log, err = repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
-	}, &State{vaults: map[string]Entry{}})
+		Build: build, Untold: func() uint64 { return math.MaxInt64 },
+	}, &State{})
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +105,72 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 	return t, nil
 }
 
+// yesLife is how old the state may be that allows something (log.md §6).
+const yesLife = time.Minute
+
+// How often the state is read because something is refused: once a second in the long run, and so often
+// at once. Between that a refusal is as old as the last reading.
+const (
+	noEvery = time.Second
+	noBurst = 20
+)
+
+// Current is the state of the tenant as it was at most a minute ago: what it allows is allowed.
+func (t *Team) Current(ctx context.Context) (*State, error) {
+	if t.age() < yesLife {
+		return t.log.Known().State, nil
+	}
+	t.refreshing.Lock() // of those who ask at once one reads it
+	defer t.refreshing.Unlock()
+	if t.age() >= yesLife {
+		if err := t.refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.log.Known().State, nil
+}
+
+// Fresh is the newest state of the tenant: what it refuses is refused. So that refusals cost little,
+// however many there are, it may be a second old where many are asked for.
+func (t *Team) Fresh(ctx context.Context) (*State, error) {
+	may := t.mayRead()
+	t.refreshing.Lock() // who may not read waits for what is being read
+	defer t.refreshing.Unlock()
+	if may {
+		if err := t.refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.log.Known().State, nil
+}
+
+// mayRead reports whether the state is to be read for a refusal, and counts that it is.
+func (t *Team) mayRead() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.opt.Now()
+	if full := now.Add(-noBurst * noEvery); t.refusals.Before(full) || t.refusals.After(now) {
+		t.refusals = full
+	}
+	next := t.refusals.Add(noEvery)
+	if next.After(now) {
+		return false
+	}
+	t.refusals = next
+	return true
+}
+
+// age is how old the state may be that this process knows.
+func (t *Team) age() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	age := t.opt.Now().Sub(t.read)
+	if age < 0 { // somebody has set the clock back
+		return yesLife
+	}
+	return age
+}
+
 // refresh reads the newest state.
 func (t *Team) refresh(ctx context.Context) error {
 	asked := t.opt.Now()
@@ -103,6 +182,29 @@ func (t *Team) refresh(ctx context.Context) error {
 	t.read = asked
 	return nil
 }
+
+// update makes a commit of the tenant. What it changes is no note, so who may only write under a prefix
+// must not make it.
+func (t *Team) update(
+	ctx context.Context, c repo.Call,
+	fn func(context.Context, *repo.Draft[*State]) (any, error),
+) (repo.Receipt, error) {
+	if err := c.Whole(); err != nil {
+		return repo.Receipt{}, err
+	}
+	return t.log.Update(ctx, c, fn)
+}
+
+// Refuse is a call that is refused because of what there is now, unless it is the repetition of one that
+// was not: that gets its first answer.
+func (t *Team) Refuse(ctx context.Context, c repo.Call, why error) (repo.Receipt, error) {
+	return t.update(ctx, c, func(context.Context, *repo.Draft[*State]) (any, error) {
+		return nil, why
+	})
+}
+
+// Now is the time by the clock of the tenant.
+func (t *Team) Now() time.Time { return t.opt.Now() }
 
 // State is the newest state of the tenant, and its version.
 func (t *Team) State(ctx context.Context) (*State, uint64, error) {
@@ -138,20 +240,16 @@ func (t *Team) find(ctx context.Context, name string) (*opened, error) {
 
 // entry is the entry of an active vault.
 func (t *Team) entry(ctx context.Context, name string) (Entry, error) {
-	e, ok := t.log.Known().State.Vault(name)
-	t.mu.Lock()
-	fresh := t.opt.Now().Sub(t.read) < yesLife
-	t.mu.Unlock()
-	if !fresh || !ok || e.Status != repo.Active {
-		if err := t.refresh(ctx); err != nil {
+	for _, state := range []func(context.Context) (*State, error){t.Current, t.Fresh} {
+		s, err := state(ctx)
+		if err != nil {
 			return Entry{}, err
 		}
-		e, ok = t.log.Known().State.Vault(name)
+		if e, ok := s.Vault(name); ok && e.Status == repo.Active {
+			return e, nil
+		}
 	}
-	if !ok || e.Status != repo.Active {
-		return Entry{}, fault.NoVault(name)
-	}
-	return e, nil
+	return Entry{}, fault.NoVault(name)
 }
 
 // partOf is the partition of a vault's log, and where under the bucket its payloads lie.
@@ -165,7 +263,7 @@ func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 	t.mu.Lock()
 	if t.closed {
 		t.mu.Unlock()
-		return nil, fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
+		return nil, stopping()
 	}
 	o := t.open[part]
 	if o == nil {
@@ -182,6 +280,10 @@ func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 		t.mu.Unlock()
 	}
 	return o, o.err
+}
+
+func stopping() error {
+	return fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
 }
 
 // start opens the vault of an entry, and its folder.
@@ -274,150 +376,4 @@ func (t *Team) Close() {
 		o.once.Do(func() {}) // one that is just being opened is closed as well
 		o.close()
 	}
-}
-
-// Create makes a vault. The name must be free; answer is what the call is answered.
-//
-// First comes the vault's own log, then the tenant's commit that names it; a call that is repeated
-// after a crash between the two finds what there is and goes on (log.md §6).
-func (t *Team) Create(
-	ctx context.Context, c repo.Call, v NewVault, answer func(Entry) any,
-) (repo.Receipt, error) {
-	if err := vault.CheckName(v.Name); err != nil {
-		return repo.Receipt{}, err
-	}
-	if t.opt.Served != nil && v.Name != t.opt.Served.Vault {
-		return repo.Receipt{}, oneFolder()
-	}
-	return t.log.Update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
-		old, taken := d.State().Vault(v.Name)
-		if taken && !old.Gone(d.Now()) {
-			return nil, nameTaken(old, d.Now())
-		}
-		if (!taken || old.free()) && d.State().names() >= MaxVaults {
-			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d vaults", MaxVaults)
-		}
-		if err := d.Touch(old.Changed); err != nil {
-			return nil, err
-		}
-		e := Entry{
-			Name: v.Name, Incarnation: old.Incarnation + 1, Status: repo.Active, Created: d.Now(),
-		}
-		if !d.DryRun() {
-			var err error
-			if e.Left, err = t.clear(ctx, old); err != nil {
-				return nil, err
-			}
-			if e.Incarnation, err = t.make(ctx, c, v, e.Incarnation); err != nil {
-				return nil, err
-			}
-		}
-		return answer(e), d.Record(kindVault, v.Name, e)
-	})
-}
-
-// NewVault is what a vault is made with.
-type NewVault struct {
-	Name  string
-	Files []repo.Note // its first files
-}
-
-// MaxVaults is how many vaults a tenant has at most (CONTRACT §9).
-const MaxVaults = 100
-
-func nameTaken(old Entry, now time.Time) error {
-	if old.Erasure != nil {
-		return beingErased(old, now)
-	}
-	f := fault.New(fault.DuplicateID, "there is a vault %q already", old.Name).
-		With("id", old.Name)
-	if old.Status == repo.Trashed {
-		return f.Fix("rookery vault restore %s", old.Name)
-	}
-	return f
-}
-
-// clear takes away the files of the vault that had a name before, if one had: they are not those of
-// the next one. Its log says which they are. What somebody changed in them stays, and is told.
-func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
-	if old.Name == "" || old.Erasure != nil || !t.opt.Folders {
-		return nil, nil
-	}
-	o, err := t.opened(ctx, old)
-	if err != nil {
-		return nil, err
-	}
-	o.close()
-	left, err := o.folder.Clear(ctx)
-	t.mu.Lock()
-	delete(t.open, partOf(old.Name, old.Incarnation))
-	t.mu.Unlock()
-	if err != nil {
-		return nil, fmt.Errorf("clear the folder of the vault before: %w", err)
-	}
-	return left, nil
-}
-
-// make makes the log of a vault, at the incarnation or the next one whose log nobody else began.
-func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation int) (int, error) {
-	for ; ; incarnation++ {
-		made, err := t.vaultOf(v.Name, incarnation)
-		if err != nil {
-			return 0, err
-		}
-		err = made.Create(ctx, c, v.Files)
-		if !errors.Is(err, repo.ErrLogExists) {
-			return incarnation, err
-		}
-	}
-}
-
-// Trash puts a vault in the trash: nothing reads or writes it until it is restored.
-func (t *Team) Trash(
-	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
-) (repo.Receipt, error) {
-	if t.opt.Served != nil {
-		return repo.Receipt{}, oneFolder()
-	}
-	return t.turn(ctx, c, name, repo.Trashed, answer)
-}
-
-// Restore takes a vault out of the trash.
-func (t *Team) Restore(
-	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
-) (repo.Receipt, error) {
-	return t.turn(ctx, c, name, repo.Active, answer)
-}
-
-// turn changes the status of a vault: of its own log first, so that no write can come after it.
-func (t *Team) turn(
-	ctx context.Context, c repo.Call, name string, to repo.Status, answer func(Entry) any,
-) (repo.Receipt, error) {
-	return t.log.Update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
-		e, ok := d.State().Vault(name)
-		gone := e.Gone(d.Now()) || e.Erasure != nil
-		if !ok || gone || e.Status == repo.Trashed && to == repo.Trashed {
-			return nil, fault.NoVault(name)
-		}
-		if err := d.Touch(e.Changed); err != nil {
-			return nil, err
-		}
-		if !d.DryRun() {
-			o, err := t.opened(ctx, e)
-			if err != nil {
-				return nil, err
-			}
-			if err := o.vault.SetStatus(ctx, c, to); err != nil {
-				return nil, err
-			}
-		}
-		if e.Status == to {
-			return answer(e), nil // its own log may not have been, after a crash
-		}
-		e.Status, e.Trashed = to, time.Time{}
-		if to == repo.Trashed {
-			e.Trashed = d.Now()
-		}
-		return answer(e), d.Record(kindVault, name, e)
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/table"
@@ -18,8 +19,11 @@ import (
 type Teams struct {
 	opt Options // Table and Bucket are those of the deployment
 
-	mu   sync.Mutex
-	open map[string]*Team
+	opening sync.Mutex // held by who opens a tenant
+
+	mu     sync.Mutex
+	open   map[string]*Team
+	closed bool
 }
 
 // registry is the partition that names the tenants, so that nobody ever scans. No tenant can have
@@ -46,30 +50,65 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 
 // Team opens a tenant. One that is not registered is UNAUTHENTICATED: nobody is told which exist.
 func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if team, ok := t.open[tenant]; ok {
-		return team, nil
+	if team, err := t.opened(tenant); team != nil || err != nil {
+		return team, err
 	}
-	_, err := t.opt.Table.Get(ctx, table.Key{Part: registry, Sort: tenant})
-	if errors.Is(err, table.ErrNotFound) {
-		return nil, fault.New(fault.Unauthenticated, "the caller belongs to no tenant here")
+	if err := t.registered(ctx, tenant); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look a tenant up: %w", err)
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if team, err := t.opened(tenant); team != nil || err != nil {
+		return team, err
 	}
 	team, err := Open(ctx, t.opt.of(tenant))
 	if err != nil {
 		return nil, err
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.open[tenant] = team
 	return team, nil
+}
+
+// opened is a tenant that is open; nil if it is not.
+func (t *Teams) opened(tenant string) (*Team, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, stopping()
+	}
+	return t.open[tenant], nil
+}
+
+// registered is a fault if there is no such tenant.
+func (t *Teams) registered(ctx context.Context, tenant string) error {
+	if vault.CheckName(tenant) != nil {
+		return noTenant()
+	}
+	_, err := t.opt.Table.Get(ctx, table.Key{Part: registry, Sort: tenant})
+	if errors.Is(err, table.ErrNotFound) {
+		return noTenant()
+	}
+	if err != nil {
+		return fmt.Errorf("look a tenant up: %w", err)
+	}
+	return nil
+}
+
+func noTenant() error {
+	return fault.New(fault.Unauthenticated, "the caller belongs to no tenant here")
 }
 
 // of is what one tenant of a deployment is made with.
 func (o Options) of(tenant string) Options {
 	prefix := "tenants/" + tenant
+	o.Tenant = tenant
+	if tenant != auth.Local {
+		o.Served = nil // the folder that is served is one vault, and that tenant's
+	}
 	o.Table, o.Bucket = table.Sub(o.Table, tenant), blob.Sub(o.Bucket, prefix)
+	o.Texts = o.Texts.Sub(tenant)
 	if whole := o.Watch; whole != nil {
 		o.Watch = func(folder string, enter func(string) bool) (*watch.Tree, error) {
 			return whole(prefix+"/"+folder, enter)
@@ -80,8 +119,11 @@ func (o Options) of(tenant string) Options {
 
 // Close finishes what the open tenants do in the background.
 func (t *Teams) Close() {
+	t.opening.Lock()
+	defer t.opening.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closed = true
 	for _, team := range t.open {
 		team.Close()
 	}

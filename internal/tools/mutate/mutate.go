@@ -15,8 +15,9 @@ import (
 func Call(c auth.Caller, m *tool.Mutation, f *tool.Family) (repo.Call, error) {
 	digest := m.Request()
 	call := repo.Call{
-		Who:  repo.Who{Principal: c.Principal, Agent: c.Agent, Request: c.RequestID},
+		Who:  Who(c),
 		Tool: m.Operation(), Key: m.IdempotencyKey, Request: digest[:], DryRun: m.DryRun,
+		Prefix: c.Prefix,
 	}
 	if m.IfVersion == "" {
 		return call, nil
@@ -31,6 +32,17 @@ func Call(c auth.Caller, m *tool.Mutation, f *tool.Family) (repo.Call, error) {
 		call.IfVersion = 1 // v0 is the version before the first commit: nothing is that old
 	}
 	return call, nil
+}
+
+// Who is what a log keeps of the caller of a mutation. A person is named with the issuer already.
+func Who(c auth.Caller) repo.Who {
+	who := repo.Who{
+		Principal: c.Principal, Agent: c.Agent, Request: c.RequestID, Token: c.TokenID,
+	}
+	if c.Principal != auth.User(c.Issuer, c.Subject) {
+		who.Issuer, who.Subject = c.Issuer, c.Subject
+	}
+	return who
 }
 
 // Vault runs a function that drafts a change of a vault and fills its output. The function may run

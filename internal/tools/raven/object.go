@@ -13,12 +13,12 @@ import (
 type object struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
-	*ParentID
+	*Within
 	*ObjectContext
 }
 
-// ParentID is all that an answer of depth 0 says of where something stands.
-type ParentID struct {
+// Within is all that an answer of depth 0 says of where something stands.
+type Within struct {
 	ParentID *string `json:"parent_id"`
 }
 
@@ -90,7 +90,7 @@ func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, r
 func (d drawer) object(o index.Object) object {
 	shown := object{ID: o.ID(), Type: o.Type()}
 	if d.depth == slim {
-		shown.ParentID = parentID(o)
+		shown.Within = withinOf(o)
 		return shown
 	}
 	fields, fromDefault := d.fields(o)
@@ -109,13 +109,13 @@ func (d drawer) object(o index.Object) object {
 	return shown
 }
 
-func parentID(o index.Object) *ParentID {
+func withinOf(o index.Object) *Within {
 	above, ok := o.Parent()
 	if !ok {
-		return &ParentID{}
+		return &Within{}
 	}
 	id := above.ID()
-	return &ParentID{&id}
+	return &Within{&id}
 }
 
 // place says where in its note something under a heading is.

@@ -34,14 +34,14 @@ type readOut struct {
 	LineCount  int    `json:"line_count" jsonschema:"of the whole file"`
 	LineStart  int    `json:"line_start,omitempty"`
 	LineEnd    int    `json:"line_end,omitempty"`
-	*References
-	*Backlinks
+	*LineReferences
+	*LineBacklinks
 }
 
-// References are what the note or section refers to.
-type References struct {
-	References []lineReference `json:"references" jsonschema:"the first 200"`
-	Total      int             `json:"references_total"`
+// LineReferences are what the note or section refers to.
+type LineReferences struct {
+	References      []lineReference `json:"references" jsonschema:"the first 200"`
+	ReferencesTotal int             `json:"references_total"`
 }
 
 // A lineReference is a reference and where it stands.
@@ -50,10 +50,10 @@ type lineReference struct {
 	Line int `json:"line"`
 }
 
-// Backlinks are what refers to the note or section.
-type Backlinks struct {
-	Backlinks []backlink `json:"backlinks" jsonschema:"the first 200"`
-	Total     int        `json:"backlinks_total"`
+// LineBacklinks are what refers to the note or section.
+type LineBacklinks struct {
+	Backlinks      []backlink `json:"backlinks" jsonschema:"the first 200"`
+	BacklinksTotal int        `json:"backlinks_total"`
 }
 
 func (f tools) read() *tool.Tool {
@@ -119,10 +119,10 @@ func (r *readOut) refer(d drawer, o index.Object, in readIn) {
 		if o.Note != nil {
 			links, total = firstLinks(d.outlinks(o))
 		}
-		r.References = &References{[]lineReference{}, total}
+		r.LineReferences = &LineReferences{[]lineReference{}, total}
 		for _, l := range links {
 			shown := lineReference{d.reference(l.Ref, l.To), l.Ref.Line}
-			r.References.References = append(r.References.References, shown)
+			r.References = append(r.References, shown)
 		}
 	}
 	if in.Backlinks {
@@ -130,9 +130,9 @@ func (r *readOut) refer(d drawer, o index.Object, in readIn) {
 		if o.Note != nil {
 			links, total = firstLinks(d.backlinks(o.ID()))
 		}
-		r.Backlinks = &Backlinks{[]backlink{}, total}
+		r.LineBacklinks = &LineBacklinks{[]backlink{}, total}
 		for _, l := range links {
-			r.Backlinks.Backlinks = append(r.Backlinks.Backlinks, backlinkOf(l))
+			r.Backlinks = append(r.Backlinks, backlinkOf(l))
 		}
 	}
 }

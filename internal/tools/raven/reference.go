@@ -15,11 +15,11 @@ type reference struct {
 	TargetName  *string  `json:"target_name"`
 	DisplayText *string  `json:"display_text"`
 	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous; at most 20"`
-	*TargetFields
+	*Leading
 }
 
-// TargetFields are the fields of what a reference leads to, at depth 2.
-type TargetFields struct {
+// Leading are the fields of what a reference leads to, at depth 2.
+type Leading struct {
 	TargetFields map[string]any `json:"target_fields"`
 }
 
@@ -39,7 +39,7 @@ func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
 		shown.DisplayText = &r.Display
 	}
 	if d.depth == deep {
-		shown.TargetFields = &TargetFields{}
+		shown.Leading = &Leading{}
 	}
 	if to.ID == "" {
 		return shown
@@ -47,7 +47,7 @@ func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
 	typ, name := d.called(to)
 	shown.TargetID, shown.TargetType, shown.TargetName = &to.ID, &typ, &name
 	if d.depth == deep && to.Object.Note != nil {
-		shown.TargetFields.TargetFields, _ = d.fields(to.Object)
+		shown.TargetFields, _ = d.fields(to.Object)
 	}
 	return shown
 }

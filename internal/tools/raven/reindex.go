@@ -76,7 +76,7 @@ func (f tools) reindexed(
 	if err != nil {
 		return none, err
 	}
-	r := reindexing{in: in, who: call.Who}
+	r := reindexing{in: in, call: call}
 	if r.vault, err = f.vault(ctx, c, in.Vault.Vault); err != nil {
 		return none, err
 	}
@@ -108,7 +108,7 @@ func (f tools) reindexed(
 // A reindexing is one call on its way.
 type reindexing struct {
 	in     reindexIn
-	who    repo.Who
+	call   repo.Call
 	vault  *repo.Vault
 	folder *checkout.Checkout // nil where there are no folders
 }
@@ -166,7 +166,8 @@ func (r *reindexing) takeIn(ctx context.Context, out *reindexOut) error {
 		return err
 	}
 	t, err := r.folder.Reindex(ctx, checkout.Taking{
-		Pending: checkout.Pending(r.in.Pending), Who: r.who, DryRun: r.in.DryRun,
+		Pending: checkout.Pending(r.in.Pending), Who: r.call.Who, Prefix: r.call.Prefix,
+		DryRun: r.in.DryRun,
 	})
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ type trait struct {
 	ID        string `json:"id"`
 	TraitType string `json:"trait_type"`
 	Value     any    `json:"value" jsonschema:"as the schema types it; null where there is none"`
-	*ParentID
+	*Within
 	*TraitContext
 }
 
@@ -42,7 +42,7 @@ func (d drawer) trait(t *index.Trait) trait {
 	parent := t.Parent()
 	if d.depth == slim {
 		id := parent.ID()
-		shown.ParentID = &ParentID{&id}
+		shown.Within = &Within{&id}
 		return shown
 	}
 	siblings := d.siblings(t)

@@ -37,15 +37,11 @@ func (f tools) completeName(
 	if err != nil {
 		return out, err
 	}
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, s, _, err := f.state(ctx, c)
 	if err != nil {
 		return out, err
 	}
-	s, _, err := t.State(ctx)
-	if err != nil {
-		return out, err
-	}
-	for _, e := range visible(c, s.Vaults()) {
+	for _, e := range visible(c, s.Vaults(), t.Now()) {
 		if e.Status != repo.Active || e.Name <= after || !strings.HasPrefix(e.Name, in.Prefix) {
 			continue
 		}

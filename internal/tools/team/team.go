@@ -1,5 +1,5 @@
-// Package team has the tools of the team family: who calls, and the vaults of a tenant
-// (CONTRACT §4, team).
+// Package team has the tools of the team family: who calls, the vaults of a tenant, and who may do what in
+// them (CONTRACT §4, team).
 package team
 
 import (
@@ -19,16 +19,32 @@ var Family = &tool.Family{
 	Several: fault.InvalidParameter,
 }
 
+// Options are what the tools tell of, beside the tenants. All may be missing.
+type Options struct {
+	// All are all tools of the product: those that a token can be bound to. It is not called before a
+	// tool is. Nil: there are none.
+	All func() []*tool.Tool
+
+	// Limiter keeps the rates. Nil: there are none.
+	Limiter Limiter
+}
+
 // Tools are the tools of the family, over these tenants.
-func Tools(t *team.Teams) []*tool.Tool {
-	f := tools{t}
+func Tools(t *team.Teams, o Options) []*tool.Tool {
+	f := tools{teams: t, opt: o}
 	return []*tool.Tool{
-		f.whoami(), f.vaultList(), f.vaultCreate(), f.vaultDelete(), f.vaultRestore(),
-		f.vaultImport(), f.vaultExport(), f.auditVerify(), f.complete(),
+		f.whoami(), f.usage(), f.vaultList(), f.vaultCreate(), f.vaultSet(), f.vaultDelete(),
+		f.vaultRestore(), f.vaultImport(), f.vaultExport(), f.tokenCreate(), f.tokenList(),
+		f.tokenRevoke(), f.memberSet(), f.memberList(), f.memberRemove(), f.issuerSet(),
+		f.issuerList(), f.issuerRemove(), f.audit(), f.auditVerify(), f.complete(),
+		f.completeAccess(),
 	}
 }
 
-type tools struct{ teams *team.Teams }
+type tools struct {
+	teams *team.Teams
+	opt   Options
+}
 
 // vault is the vault of a call.
 func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
@@ -37,4 +53,43 @@ func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vau
 		return nil, err
 	}
 	return t.Vault(ctx, name)
+}
+
+// state is the tenant of a call as it is now, and the version of that.
+func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.State, uint64, error) {
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	s, seq, err := t.State(ctx)
+	return t, s, seq, err
+}
+
+// A listing is what is answered in pages, in the order of its keys.
+type listing[T, Row any] struct {
+	all []T
+	key func(T) string
+	row func(T) Row
+}
+
+// page takes one page of a listing, and notes in the meta what CONTRACT §1 wants of a list.
+func (l listing[T, Row]) page(a *tool.Aside, p tool.Page) ([]Row, error) {
+	rows := []Row{}
+	after, err := p.After(Family)
+	if err != nil {
+		return rows, err
+	}
+	last, more := "", false
+	for _, entry := range l.all {
+		key := l.key(entry)
+		if key <= after {
+			continue
+		}
+		if more = len(rows) == p.Limit; more {
+			break
+		}
+		rows, last = append(rows, l.row(entry)), key
+	}
+	a.Paged(len(rows), len(l.all), more, last)
+	return rows, nil
 }

@@ -31,7 +31,7 @@ type vaultConfig struct {
 // vaultOut is the answer of the tools that change a vault as a whole.
 type vaultOut struct {
 	tool.Aside  `json:"-"`
-	Action      string    `json:"action,omitempty" jsonschema:"created, deleted, restored or unchanged"`
+	Action      string    `json:"action,omitempty" jsonschema:"created, updated, deleted, restored or unchanged"`
 	Vault       *vaultRow `json:"vault,omitempty"`
 	DryRun      bool      `json:"dry_run,omitempty"`
 	WouldCreate *vaultRow `json:"would_create,omitempty"`
@@ -67,7 +67,8 @@ func (f tools) createVault(
 	var out vaultOut
 	r, err := t.Create(ctx, call, team.NewVault{Name: in.Name, Files: files},
 		func(e team.Entry) any {
-			row := &vaultRow{Name: e.Name, State: e.Status, Version: repo.Version(1)}
+			row := entryRow(e)
+			row.Version = repo.Version(1)
 			out = vaultOut{Action: "created", Vault: row, LeftFiles: e.Left}
 			if in.DryRun {
 				out = vaultOut{DryRun: true, WouldCreate: row}

@@ -81,7 +81,7 @@ func (f tools) turn(
 	}
 	var out vaultOut
 	r, err := turn(t, ctx, call, in.Name, func(e team.Entry) any {
-		out = shape(&vaultRow{Name: e.Name, State: e.Status})
+		out = shape(entryRow(e))
 		return tool.Keep(&out)
 	})
 	if err != nil { // a call that gave up does not wait for its function: out is not ours to read

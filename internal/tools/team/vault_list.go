@@ -1,8 +1,10 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/repo"
@@ -28,15 +30,18 @@ type vaultRow struct {
 	Version  string      `json:"version,omitempty" jsonschema:"absent while the vault is in the trash"`
 	Notes    *int        `json:"notes,omitempty" jsonschema:"how many; likewise"`
 	ReadOnly bool        `json:"readonly"`
+	Secrets  string      `json:"secrets" jsonschema:"what becomes of texts that seem to hold a secret: flag, refuse or off"`
 	State    repo.Status `json:"state" jsonschema:"active, or trashed"`
+	Until    *string     `json:"restorable_until,omitempty" jsonschema:"of a vault in the trash: when it is gone, and its name free"`
 }
 
 func (f tools) vaultList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_list", Family: Family, Title: "List vaults", Doc: vaultListDoc,
-		Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/vaults"},
 		Commands: []tool.Command{{Words: "vault list"}},
+		Columns:  []string{"name", "version", "notes", "readonly", "state", "restorable_until"},
 	}, f.listVaults)
 }
 
@@ -44,58 +49,47 @@ func (f tools) listVaults(
 	ctx context.Context, c auth.Caller, in vaultListIn,
 ) (vaultListOut, error) {
 	out := vaultListOut{Items: []vaultRow{}}
-	after, err := in.After(Family)
+	t, s, seq, err := f.state(ctx, c)
 	if err != nil {
 		return out, err
 	}
-	t, err := f.teams.Team(ctx, c.Tenant)
+	entries, err := listing[team.Entry, team.Entry]{
+		visible(c, s.Vaults(), t.Now()), func(e team.Entry) string { return e.Name },
+		func(e team.Entry) team.Entry { return e },
+	}.page(&out.Aside, in.Page)
 	if err != nil {
 		return out, err
 	}
-	s, seq, err := t.State(ctx)
-	if err != nil {
-		return out, err
-	}
-	seen := visible(c, s.Vaults())
-	for i, e := range seen {
-		if e.Name <= after {
-			continue
-		}
-		if len(out.Items) == in.Limit {
-			out.Paged(len(out.Items), len(seen), true, seen[i-1].Name)
-			break
-		}
+	for _, e := range entries {
 		row, err := rowOf(ctx, t, e)
 		if err != nil {
 			return out, err
 		}
 		out.Items = append(out.Items, row)
 	}
-	if out.Meta == nil {
-		out.Paged(len(out.Items), len(seen), false, "")
-	}
 	out.Note("version", repo.Version(seq))
 	return out, nil
 }
 
 // visible are the vaults that the caller may see. Those in the trash are for admins, who can
-// restore them.
-func visible(c auth.Caller, all []team.Entry) []team.Entry {
+// restore them, and for 30 days.
+func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 	var seen []team.Entry
 	for _, e := range all {
 		need := auth.Reader
 		if e.Status != repo.Active {
 			need = auth.Admin
 		}
-		if c.Role(e.Name).Allows(need) {
+		if c.Role(e.Name).Allows(need) && !e.Gone(now) {
 			seen = append(seen, e)
 		}
 	}
 	return seen
 }
 
+// rowOf is a vault as a list tells it, which opens it if it is active.
 func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
-	row := vaultRow{Name: e.Name, State: e.Status}
+	row := *entryRow(e)
 	if e.Status != repo.Active {
 		return row, nil
 	}
@@ -110,4 +104,16 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	notes := idx.Totals().Notes
 	row.Version, row.Notes = repo.Version(idx.Version()), &notes
 	return row, nil
+}
+
+// entryRow is what the tenant itself knows of a vault.
+func entryRow(e team.Entry) *vaultRow {
+	row := &vaultRow{
+		Name: e.Name, ReadOnly: e.ReadOnly, Secrets: string(cmp.Or(e.Secrets, team.Flag)),
+		State: e.Status,
+	}
+	if !e.Trashed.IsZero() {
+		row.Until = stamped(e.Trashed.Add(team.TrashLife))
+	}
+	return row
 }

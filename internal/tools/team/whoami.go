@@ -5,8 +5,6 @@ import (
 	_ "embed"
 
 	"rookery/internal/auth"
-	"rookery/internal/repo"
-	"rookery/internal/team"
 	"rookery/internal/tool"
 )
 
@@ -17,38 +15,33 @@ type whoamiIn struct{}
 
 type whoamiOut struct {
 	Principal string               `json:"principal"`
+	Name      string               `json:"name" jsonschema:"how people call the principal"`
 	Tenant    string               `json:"tenant"`
 	Agent     string               `json:"agent"`
 	Session   string               `json:"session"`
-	Roles     map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
+	Roles     map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every other vault"`
+	Scope     auth.Role            `json:"scope,omitempty" jsonschema:"the highest role that the token lets its bearer have; the roles are as it leaves them"`
+	Prefix    string               `json:"prefix,omitempty" jsonschema:"the folder under which notes may be written; absent: everywhere"`
+	Tools     []string             `json:"tools,omitempty" jsonschema:"the only tools that may be called; absent: all that the roles allow"`
 	ReadOnly  bool                 `json:"readonly"`
+	TokenID   string               `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
+	Issuer    string               `json:"issuer,omitempty" jsonschema:"of the token that was shown, if it is no API token"`
+	Expires   *string              `json:"expires_at,omitempty" jsonschema:"of the token; absent: never"`
 	Limits    limits               `json:"limits"`
-}
-
-// limits are those of CONTRACT §9 that hold for every caller.
-type limits struct {
-	NoteBytes  int `json:"note_bytes"`
-	BodyBytes  int `json:"body_bytes"`
-	PageItems  int `json:"page_items"`
-	VaultNotes int `json:"vault_notes"`
-	VaultBytes int `json:"vault_bytes"`
-	Vaults     int `json:"vaults"`
 }
 
 func (f tools) whoami() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_whoami", Family: Family, Title: "Who am I", Doc: whoamiDoc,
-		Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/whoami"},
 		Commands: []tool.Command{{Words: "whoami"}},
 	}, func(_ context.Context, c auth.Caller, _ whoamiIn) (whoamiOut, error) {
 		return whoamiOut{
-			Principal: c.Principal, Tenant: c.Tenant, Agent: c.Agent, Session: c.Session,
-			Roles: c.Roles, ReadOnly: c.ReadOnly,
-			Limits: limits{
-				NoteBytes: repo.MaxNote, BodyBytes: tool.MaxBody, PageItems: tool.MaxPage,
-				VaultNotes: repo.MaxNotes, VaultBytes: repo.MaxVault, Vaults: team.MaxVaults,
-			},
+			Principal: c.Principal, Name: c.Name, Tenant: c.Tenant, Agent: c.Agent,
+			Session: c.Session, Roles: c.Effective(), Scope: c.Scope, Prefix: c.Prefix,
+			Tools: c.Tools, ReadOnly: c.ReadOnly, TokenID: c.TokenID, Issuer: c.Issuer,
+			Expires: stamped(c.Expires), Limits: f.limitsOf(c),
 		}, nil
 	})
 }

@@ -1,0 +1,313 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/table"
+)
+
+const (
+	// archiveAge is how old an entry is when it moves.
+	archiveAge = 5 * time.Minute
+
+	// archiveMost is how many entries an archive has at most.
+	archiveMost = 1000
+
+	// archivePrefix begins the keys of the archives.
+	archivePrefix = "refusals/"
+)
+
+// archiveKey is the key of an archive.
+func archiveKey(n uint64) string { return fmt.Sprintf("%s%012d.jsonl", archivePrefix, n) }
+
+// An archive holds entries of one day, oldest first. As an object it is a line of JSON about itself, and a
+// line for each entry. An object is put once, and never again.
+type archive struct {
+	about
+	Entries []kept `json:"-"`
+}
+
+// about is what the first line of an archive says.
+type about struct {
+	Format int    `json:"format"`
+	N      uint64 `json:"n"`
+	Prev   []byte `json:"prev"` // sha256 of the archive before; empty in the first
+	Count  int    `json:"count"`
+}
+
+// A span is what the item of an archive says: where its entries are.
+type span struct {
+	N     uint64 `json:"n"`
+	First string `json:"first"` // the keys of its first and of its last entry
+	Last  string `json:"last"`
+	Count int    `json:"count"`
+}
+
+// dayOf is the day of a key, in UTC.
+func dayOf(key string) string {
+	var nanos int64
+	_, _ = fmt.Sscanf(key[:min(len(key), keyLength)], "%d", &nanos) // a key begins with a number
+	return time.Unix(0, nanos).UTC().Format(time.DateOnly)
+}
+
+// Archive makes one pass: the entries that are older than some minutes go into archives, and then from
+// the table. A pass may end anywhere, and several processes may make one at once: an archive is put if
+// there is none of its number, and who comes second takes over the one that is there. It reports whether
+// there are entries that are too young.
+func (r Refusals) Archive(ctx context.Context, now time.Time) (left bool, err error) {
+	for {
+		more, err := r.archiveNext(ctx, keyAt(now.Add(-archiveAge)))
+		if err != nil {
+			return true, err
+		}
+		if !more {
+			return r.any(ctx)
+		}
+	}
+}
+
+// archiveNext makes the next archive of entries before a key, if there are any, and else takes over one
+// that is there. It reports whether there may be more.
+//
+// What the last archive has leaves the table before the next one is put, so that no entry is in two.
+func (r Refusals) archiveNext(ctx context.Context, before string) (more bool, err error) {
+	h, old, err := r.readHead(ctx)
+	if err != nil {
+		return false, err
+	}
+	due, err := r.oldest(ctx, before, archiveMost)
+	if err != nil {
+		return false, err
+	}
+	if len(due) == 0 {
+		a, hash, err := r.behind(ctx, h)
+		if errors.Is(err, blob.ErrNotExist) {
+			return false, nil
+		}
+		return r.end(ctx, old, h, archived{a, hash, err})
+	}
+	if due, err = r.settled(ctx, h, due); err != nil || len(due) == 0 {
+		return true, err
+	}
+	a, hash, err := r.put(ctx, h, sameDay(due))
+	return r.end(ctx, old, h, archived{a, hash, err})
+}
+
+// An archived is an archive that is there, and its hash; or why it is not.
+type archived struct {
+	archive
+	hash []byte
+	err  error
+}
+
+// end makes an archive that is there the last one, and takes its entries from the table. It reports
+// whether there may be more to archive.
+func (r Refusals) end(
+	ctx context.Context, old table.Item, h head, a archived,
+) (more bool, err error) {
+	if a.err != nil {
+		return false, a.err
+	}
+	named, err := r.name(ctx, old, h.with(a.archive, a.hash), a.archive)
+	if err != nil || !named {
+		return err == nil, err
+	}
+	return true, r.remove(ctx, a.Entries)
+}
+
+// settled removes those entries that the last archive has, and returns the others.
+func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, error) {
+	if h.N == 0 {
+		return due, nil
+	}
+	last, hash, err := r.archive(ctx, h.N)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(hash, h.Hash) {
+		return nil, offChain(h.N, nil)
+	}
+	there := map[string]bool{}
+	for _, k := range last.Entries {
+		there[k.Key] = true
+	}
+	var archived []kept
+	due = slices.DeleteFunc(due, func(k kept) bool {
+		if there[k.Key] {
+			archived = append(archived, k)
+		}
+		return there[k.Key]
+	})
+	return due, r.remove(ctx, archived)
+}
+
+// sameDay are the first of some entries, as far as they are of one day.
+func sameDay(all []kept) []kept {
+	day := dayOf(all[0].Key)
+	for i, k := range all {
+		if dayOf(k.Key) != day {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// put puts the archive behind the head. If there is one already, of a process that went on no further or
+// is just doing so, that is the archive.
+func (r Refusals) put(ctx context.Context, h head, due []kept) (archive, []byte, error) {
+	a := archive{about{headFormat, h.N + 1, h.Hash, len(due)}, due}
+	data, err := a.bytes()
+	if err != nil {
+		return a, nil, err
+	}
+	_, err = r.bucket.Put(ctx, archiveKey(a.N), data, blob.IfAbsent)
+	if errors.Is(err, blob.ErrCondition) {
+		return r.behind(ctx, h)
+	}
+	if err != nil {
+		return a, nil, fmt.Errorf("put an archive of refused calls: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return a, sum[:], nil
+}
+
+// behind is the archive behind the head, that somebody put who went no further; or that is there because
+// the database was lost and begun anew. It must join.
+func (r Refusals) behind(ctx context.Context, h head) (archive, []byte, error) {
+	a, hash, err := r.archive(ctx, h.N+1)
+	if err == nil && !bytes.Equal(a.Prev, h.Hash) {
+		err = offChain(a.N, nil)
+	}
+	return a, hash, err
+}
+
+// with is the head behind one more archive.
+func (h head) with(a archive, hash []byte) head {
+	day := dayOf(a.Entries[0].Key)
+	if h.Oldest == "" || day < h.Oldest {
+		h.Oldest = day
+	}
+	h.N, h.Hash, h.Newest = a.N, hash, max(h.Newest, day)
+	return h
+}
+
+// name makes an archive the last one, unless somebody else moved the head. It reports whether it did.
+func (r Refusals) name(ctx context.Context, old table.Item, h head, a archive) (bool, error) {
+	next := table.Item{Key: table.Key{Part: partArchives, Sort: headKey}}
+	item := table.Item{Key: a.spanKey()}
+	var err error
+	if next.Data, err = json.Marshal(h); err != nil {
+		return false, fmt.Errorf("encode the head: %w", err)
+	}
+	if item.Data, err = json.Marshal(a.span()); err != nil {
+		return false, fmt.Errorf("encode the item of an archive: %w", err)
+	}
+	op := table.Create(next)
+	if old.Sort != "" {
+		op = table.Replace(old, next)
+	}
+	err = r.table.Commit(ctx, op, table.Set(item))
+	var conflict *table.Conflict
+	if errors.As(err, &conflict) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("name an archive of refused calls: %w", err)
+	}
+	return true, nil
+}
+
+// spanKey is the key of the archive's item: by day, for it is looked for by time.
+func (a archive) spanKey() table.Key {
+	return table.Key{
+		Part: partArchives, Sort: fmt.Sprintf("%s/%012d", dayOf(a.Entries[0].Key), a.N),
+	}
+}
+
+// span is where the entries of the archive are.
+func (a archive) span() span {
+	return span{a.N, a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key, len(a.Entries)}
+}
+
+// remove takes entries from the table.
+func (r Refusals) remove(ctx context.Context, all []kept) error {
+	for some := range slices.Chunk(all, table.MaxOps) {
+		var ops []table.Op
+		for _, k := range some {
+			ops = append(ops, table.Remove(table.Key{Part: partEntries, Sort: k.Key}))
+		}
+		if err := r.table.Commit(ctx, ops...); err != nil {
+			return fmt.Errorf("remove what is archived: %w", err)
+		}
+	}
+	return nil
+}
+
+// bytes is the archive as an object.
+func (a archive) bytes() ([]byte, error) {
+	var b bytes.Buffer
+	lines := json.NewEncoder(&b)
+	err := lines.Encode(a.about)
+	for _, k := range a.Entries {
+		err = errors.Join(err, lines.Encode(k))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode an archive: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// archive reads an archive, and its hash. One that is gone, or is not an archive, is INDEX_ERROR.
+func (r Refusals) archive(ctx context.Context, n uint64) (archive, []byte, error) {
+	data, _, err := r.bucket.Get(ctx, archiveKey(n), 0, -1)
+	if errors.Is(err, blob.ErrNotExist) {
+		return archive{}, nil, broken(fmt.Sprintf("%s is missing", archiveKey(n)), err)
+	}
+	if err != nil {
+		return archive{}, nil, unread(err)
+	}
+	a, err := readArchive(data)
+	if err == nil && (a.N != n || a.Count != len(a.Entries) || a.Count == 0) {
+		err = errors.New("it says that it is another, or is cut off")
+	}
+	if err != nil {
+		return archive{}, nil, offChain(n, err)
+	}
+	sum := sha256.Sum256(data)
+	return a, sum[:], nil
+}
+
+// readArchive reads what bytes wrote.
+func readArchive(data []byte) (archive, error) {
+	var a archive
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, table.MaxItem)
+	if !lines.Scan() {
+		return a, errors.New("it is empty")
+	}
+	if err := json.Unmarshal(lines.Bytes(), &a.about); err != nil {
+		return a, fmt.Errorf("decode its first line: %w", err)
+	}
+	for lines.Scan() {
+		var k kept
+		if err := json.Unmarshal(lines.Bytes(), &k); err != nil {
+			return a, fmt.Errorf("decode an entry: %w", err)
+		}
+		a.Entries = append(a.Entries, k)
+	}
+	return a, lines.Err()
+}
+
+// offChain is the fault of an archive that is not what its chain says.
+func offChain(n uint64, err error) error {
+	return broken(fmt.Sprintf("%s is not what its chain says", archiveKey(n)), err)
+}

@@ -1,0 +1,497 @@
+package audit_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/audit"
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/table"
+	"rookery/internal/tabletest"
+)
+
+// A brittle bucket fails at one call, as planned: before it, after it, or it is done when the test says.
+type brittle struct {
+	blob.Bucket
+
+	mu    sync.Mutex
+	calls int
+	at    int // the number of the call that fails; 0: none
+	fault tabletest.Fault
+	late  []func()
+}
+
+// next counts a call, and says what happens to it.
+func (b *brittle) next() tabletest.Fault {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls++; b.calls == b.at {
+		return b.fault
+	}
+	return tabletest.None
+}
+
+func (b *brittle) Put(
+	ctx context.Context, key string, data []byte, c blob.Cond,
+) (blob.Tag, error) {
+	do := func() (blob.Tag, error) { return b.Bucket.Put(context.WithoutCancel(ctx), key, data, c) }
+	switch b.next() {
+	case tabletest.None:
+		return do()
+	case tabletest.After:
+		_, _ = do()
+	case tabletest.Late, tabletest.LateNext:
+		b.late = append(b.late, func() { _, _ = do() })
+	}
+	return "", tabletest.ErrInjected
+}
+
+func (b *brittle) Get(
+	ctx context.Context, key string, off, n int64,
+) ([]byte, blob.Tag, error) {
+	if b.next() != tabletest.None {
+		return nil, "", tabletest.ErrInjected
+	}
+	return b.Bucket.Get(ctx, key, off, n)
+}
+
+func (b *brittle) deliver() {
+	for _, do := range b.late {
+		do()
+	}
+	b.late = nil
+}
+
+// refuse keeps n entries of refused calls, a second apart, through the interceptor.
+func (b *bench) refuse(t *testing.T, a *audit.Auditor, n int) {
+	t.Helper()
+	cat := catalogue(t, a, func(context.Context, in) (out, error) {
+		return out{}, fault.New(fault.Conflict, "no")
+	})
+	for range n {
+		b.clock.pass(time.Second)
+		c := someone()
+		c.RequestID = fmt.Sprint("r", b.clock.time().Unix())
+		invoke(t, cat, c, "f_write", `{"vault":"notes"}`)
+	}
+}
+
+// requests are the request ids of entries.
+func requests(all []audit.Entry) []string {
+	var ids []string
+	for _, e := range all {
+		ids = append(ids, e.Request)
+	}
+	return ids
+}
+
+// own is the bucket of the tenant, without faults.
+func (b *bench) own() blob.Bucket { return blob.Sub(b.files.Bucket, "tenants/acme") }
+
+// archives are the keys of the archives.
+func (b *bench) archives(t *testing.T) map[string]bool {
+	t.Helper()
+	keys := map[string]bool{}
+	for o, err := range b.own().List(t.Context(), "refusals/") {
+		require.NoError(t, err)
+		keys[o.Key] = true
+	}
+	return keys
+}
+
+func (b *bench) object(t *testing.T, key string) []byte {
+	t.Helper()
+	data, _, err := b.own().Get(t.Context(), key, 0, -1)
+	require.NoError(t, err)
+	return data
+}
+
+// waiting is how many entries are in the table.
+func (b *bench) waiting(t *testing.T) int {
+	t.Helper()
+	n := 0
+	for _, err := range table.Sub(b.table, "acme").Query(t.Context(), "refusals", "", "~") {
+		require.NoError(t, err)
+		n++
+	}
+	return n
+}
+
+// verify verifies the refusal log as a process would that begins now.
+func (b *bench) verify(t *testing.T) (int, error) {
+	t.Helper()
+	a, err := b.process(t, b.table, b.files.Bucket).Team(t.Context(), "acme")
+	require.NoError(t, err)
+	return audit.Of(a).Verify(t.Context())
+}
+
+// TestArchive holds that entries move into archives when they are some minutes old, and are read like
+// before, in pages.
+func TestArchive(t *testing.T) {
+	b := newBench(t)
+	a := b.auditor(t)
+	b.refuse(t, a, 10)
+	before := b.list(t, audit.Query{})
+	require.Len(t, before, 10)
+	require.NoError(t, a.Archive(t.Context()))
+	require.Empty(t, b.archives(t), "they are too young")
+
+	b.clock.pass(5 * time.Minute)
+	b.refuse(t, a, 2)
+	require.NoError(t, a.Archive(t.Context()))
+	require.Len(t, b.archives(t), 1)
+	require.Equal(t, 2, b.waiting(t))
+	all := b.list(t, audit.Query{})
+	require.Len(t, all, 12)
+	require.Equal(t, before, all[2:])
+
+	b.clock.pass(24 * time.Hour)
+	b.refuse(t, a, 1)
+	b.clock.pass(5*time.Minute + time.Second)
+	require.NoError(t, a.Archive(t.Context()))
+	require.Len(t, b.archives(t), 3, "one for each day")
+	require.Zero(t, b.waiting(t))
+	require.Equal(t, requests(all), requests(b.list(t, audit.Query{}))[1:])
+	n, err := b.verify(t)
+	require.NoError(t, err)
+	require.Equal(t, 13, n)
+}
+
+// TestArchiveCosts holds that a pass over nothing costs one Query, and that a tenant without entries is
+// not asked again.
+func TestArchiveCosts(t *testing.T) {
+	b := newBench(t)
+	a := b.auditor(t)
+	cat := catalogue(t, a, func(context.Context, in) (out, error) { return out{}, nil })
+	b.team(t)
+	invoke(t, cat, someone(), "f_write", `{}`)
+	for _, want := range []int{2, 0} {
+		b.flaky.Reset()
+		require.NoError(t, a.Archive(t.Context()))
+		require.Equal(t, want, b.flaky.Counts().Queries)
+		require.Zero(t, b.flaky.Counts().Commits)
+	}
+}
+
+// TestArchiveFaults puts each fault at each call of a pass, of the table and of the bucket, and holds that
+// no entry is lost or told twice, at once, after a second pass, and when what is late has arrived.
+func TestArchiveFaults(t *testing.T) {
+	faults := map[string]tabletest.Fault{
+		"before": tabletest.Before, "after": tabletest.After, "late": tabletest.Late,
+		"late at next": tabletest.LateNext,
+	}
+	for name, f := range faults {
+		for _, of := range []string{"table", "bucket"} {
+			t.Run(name+"/"+of, func(t *testing.T) {
+				for n := 1; archiveWith(t, of, n, f); n++ {
+					require.Less(t, n, 40)
+				}
+			})
+		}
+	}
+}
+
+// archiveWith makes a pass with a fault at its n-th call, and checks what came of it. It reports whether
+// the pass had so many calls.
+func archiveWith(t *testing.T, of string, n int, f tabletest.Fault) (met bool) {
+	b := newBench(t)
+	b.refuse(t, b.auditor(t), 3)
+	b.clock.pass(10 * time.Minute)
+	_, err := audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	require.NoError(t, err, "there is an archive before")
+	b.refuse(t, b.auditor(t), 4)
+	b.clock.pass(24 * time.Hour)
+	b.refuse(t, b.auditor(t), 2)
+	b.clock.pass(10 * time.Minute)
+	want := requests(b.list(t, audit.Query{}))
+	require.Len(t, want, 9)
+
+	armed, call := false, 0
+	flaky := tabletest.NewFlaky(b.table, func(tabletest.Call) tabletest.Fault {
+		if !armed {
+			return tabletest.None
+		}
+		if call++; of == "table" && call == n {
+			met = true
+			return f
+		}
+		return tabletest.None
+	})
+	files := &brittle{Bucket: b.files.Bucket, fault: f}
+	a, err := b.process(t, flaky, files).Team(t.Context(), "acme")
+	require.NoError(t, err)
+	armed = true
+	if of == "bucket" {
+		files.at = files.calls + n
+	}
+	_, err = audit.Of(a).Archive(t.Context(), b.clock.time())
+	armed = false
+	met = met || of == "bucket" && files.calls >= files.at
+	files.at = 0
+	require.Equal(t, met, err != nil, "call %d: %v", n, err)
+
+	check := func(when string) {
+		require.Equal(t, want, requests(b.list(t, audit.Query{})), "call %d, %s", n, when)
+		_, err := b.verify(t)
+		require.NoError(t, err, "call %d, %s", n, when)
+	}
+	check("at once")
+	_, err = audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	require.NoError(t, err)
+	check("after another pass")
+	flaky.Deliver(t.Context())
+	files.deliver()
+	check("when what is late is there")
+	_, err = audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	require.NoError(t, err)
+	check("in the end")
+	require.Zero(t, b.waiting(t))
+	entries, err := b.verify(t)
+	require.NoError(t, err)
+	require.Equal(t, len(want), entries, "call %d: none is archived twice", n)
+	return met
+}
+
+// TestArchiveTogether holds that several processes may archive at once, while entries come.
+func TestArchiveTogether(t *testing.T) {
+	b := newBench(t)
+	b.refuse(t, b.auditor(t), 30)
+	b.clock.pass(10 * time.Minute)
+	var all sync.WaitGroup
+	failed := make([]error, 4)
+	for i := range failed {
+		teams := b.process(t, b.table, b.files.Bucket)
+		all.Go(func() {
+			a, err := teams.Team(t.Context(), "acme")
+			if err == nil {
+				_, err = audit.Of(a).Archive(t.Context(), b.clock.time())
+			}
+			failed[i] = err
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(failed...))
+	require.Len(t, b.list(t, audit.Query{}), 30)
+	require.Zero(t, b.waiting(t))
+	n, err := b.verify(t)
+	require.NoError(t, err)
+	require.Equal(t, 30, n)
+}
+
+// TestDatabaseBegunAnew holds that the archives are the tenant's again when the database was lost, and its
+// next one goes on behind them.
+func TestDatabaseBegunAnew(t *testing.T) {
+	b := newBench(t)
+	a := b.auditor(t)
+	for range 3 {
+		b.refuse(t, a, 2)
+		b.clock.pass(24 * time.Hour)
+		require.NoError(t, a.Archive(t.Context()))
+	}
+	want := b.list(t, audit.Query{})
+	require.Len(t, want, 6)
+	own := table.Sub(b.table, "acme")
+	for it, err := range own.Query(t.Context(), "refusals/archives", "", "~") {
+		require.NoError(t, err)
+		require.NoError(t, own.Commit(t.Context(), table.Remove(it.Key)))
+	}
+	require.Empty(t, b.list(t, audit.Query{}))
+	_, err := audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	require.NoError(t, err)
+	require.Equal(t, want, b.list(t, audit.Query{}))
+	b.refuse(t, a, 1)
+	b.clock.pass(time.Hour)
+	require.NoError(t, a.Archive(t.Context()))
+	n, err := b.verify(t)
+	require.NoError(t, err)
+	require.Equal(t, 7, n)
+}
+
+// TestLateEntries holds that an entry that arrives when younger ones are archived is archived later, and
+// stands at its place at every time.
+func TestLateEntries(t *testing.T) {
+	b := newBench(t)
+	a := b.auditor(t)
+	b.refuse(t, a, 5)
+	b.clock.pass(10 * time.Minute)
+	require.NoError(t, a.Archive(t.Context()))
+	b.clock.pass(-10*time.Minute - 3*time.Second - 500*time.Millisecond)
+	b.refuse(t, a, 1)
+	b.clock.pass(20 * time.Minute)
+	want := requests(b.list(t, audit.Query{}))
+	require.Len(t, want, 6)
+	b.refuse(t, a, 5)
+	b.clock.pass(20 * time.Minute)
+	want = append(requests(b.list(t, audit.Query{}))[:5], want...)
+	require.NoError(t, a.Archive(t.Context()))
+	require.Len(t, b.archives(t), 2)
+	all := b.list(t, audit.Query{})
+	require.Equal(t, want, requests(all))
+	for i := range all[1:] {
+		require.True(t, all[i+1].Time.Before(all[i].Time))
+	}
+	n, err := b.verify(t)
+	require.NoError(t, err)
+	require.Equal(t, 11, n)
+}
+
+// TestVerify holds that verification finds each thing that somebody may do to the archives.
+func TestVerify(t *testing.T) {
+	key := func(n int) string { return fmt.Sprintf("refusals/%012d.jsonl", n) }
+	lines := func(b *bench, t *testing.T, n int) []string {
+		return strings.SplitAfter(string(b.object(t, key(n))), "\n")
+	}
+	write := func(b *bench, t *testing.T, n int, text string) {
+		_, err := b.own().Put(t.Context(), key(n), []byte(text), blob.Always)
+		require.NoError(t, err)
+	}
+	remove := func(b *bench, t *testing.T, keys ...table.Key) {
+		for _, k := range keys {
+			require.NoError(t, table.Sub(b.table, "acme").Commit(t.Context(), table.Remove(k)))
+		}
+	}
+	head := table.Key{Part: "refusals/archives", Sort: "~"}
+	for name, do := range map[string]func(*bench, *testing.T){
+		"the first is removed": func(b *bench, t *testing.T) {
+			require.NoError(t, b.own().Delete(t.Context(), key(1)))
+		},
+		"the last is removed": func(b *bench, t *testing.T) {
+			require.NoError(t, b.own().Delete(t.Context(), key(3)))
+		},
+		"an entry is altered": func(b *bench, t *testing.T) {
+			write(b, t, 2, strings.Replace(string(b.object(t, key(2))), "freya-bot", "freya-bat", 1))
+		},
+		"an entry of the last is altered": func(b *bench, t *testing.T) {
+			write(b, t, 3, strings.Replace(string(b.object(t, key(3))), "freya-bot", "freya-bat", 1))
+		},
+		"an entry is removed": func(b *bench, t *testing.T) {
+			l := lines(b, t, 2)
+			write(b, t, 2, l[0]+strings.Join(l[2:], ""))
+		},
+		"entries change places": func(b *bench, t *testing.T) {
+			l := lines(b, t, 2)
+			write(b, t, 2, l[0]+l[2]+l[1]+strings.Join(l[3:], ""))
+		},
+		"one is cut off": func(b *bench, t *testing.T) {
+			text := string(b.object(t, key(2)))
+			write(b, t, 2, text[:len(text)/2])
+		},
+		"one is emptied": func(b *bench, t *testing.T) { write(b, t, 2, "") },
+		"two change places": func(b *bench, t *testing.T) {
+			one, two := b.object(t, key(1)), b.object(t, key(2))
+			write(b, t, 1, string(two))
+			write(b, t, 2, string(one))
+		},
+		"one is put in": func(b *bench, t *testing.T) { write(b, t, 7, string(b.object(t, key(3)))) },
+		"something lies beside": func(b *bench, t *testing.T) {
+			_, err := b.own().Put(t.Context(), "refusals/x", []byte("x"), blob.Always)
+			require.NoError(t, err)
+		},
+		"the head is removed": func(b *bench, t *testing.T) { remove(b, t, head) },
+		"the head is another": func(b *bench, t *testing.T) {
+			own := table.Sub(b.table, "acme")
+			it, err := own.Get(t.Context(), head)
+			require.NoError(t, err)
+			var h map[string]any
+			require.NoError(t, json.Unmarshal(it.Data, &h))
+			h["n"] = 1
+			it.Data, err = json.Marshal(h)
+			require.NoError(t, err)
+			require.NoError(t, own.Commit(t.Context(), table.Set(it)))
+		},
+		"the item of one is removed": func(b *bench, t *testing.T) {
+			remove(b, t, table.Key{
+				Part: "refusals/archives", Sort: "2026-11-22/000000000002",
+			})
+		},
+		"an item is added": func(b *bench, t *testing.T) {
+			require.NoError(t, table.Sub(b.table, "acme").Commit(t.Context(), table.Set(table.Item{
+				Key:  table.Key{Part: "refusals/archives", Sort: "2026-11-20/000000000001"},
+				Data: []byte(`{"n":1}`),
+			})))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			a := b.auditor(t)
+			for range 3 {
+				b.refuse(t, a, 3)
+				b.clock.pass(24 * time.Hour)
+				require.NoError(t, a.Archive(t.Context()))
+			}
+			n, err := b.verify(t)
+			require.NoError(t, err)
+			require.Equal(t, 9, n)
+			do(b, t)
+			_, err = b.verify(t)
+			require.True(t, fault.Is(err, fault.IndexError), "%v", err)
+		})
+	}
+}
+
+// TestVerifyOneArchiveWithoutAHead holds that a head that was taken away is missed also where there is
+// only one archive, but not where a process was about to write it.
+func TestVerifyOneArchiveWithoutAHead(t *testing.T) {
+	b := newBench(t)
+	a := b.auditor(t)
+	b.refuse(t, a, 3)
+	b.clock.pass(time.Hour)
+	require.NoError(t, a.Archive(t.Context()))
+	own := table.Sub(b.table, "acme")
+	require.NoError(t, own.Commit(t.Context(),
+		table.Remove(table.Key{Part: "refusals/archives", Sort: "~"})))
+	_, err := b.verify(t)
+	require.True(t, fault.Is(err, fault.IndexError), "%v", err)
+	require.NoError(t, own.Commit(t.Context(),
+		table.Remove(table.Key{Part: "refusals/archives", Sort: "2026-11-21/000000000001"})))
+	n, err := b.verify(t)
+	require.NoError(t, err)
+	require.Zero(t, n, "none is archived yet")
+}
+
+// TestVerifyTheTenantsLog holds that a commit of the tenant's own log that was altered or taken away is
+// found.
+func TestVerifyTheTenantsLog(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, own table.Table, all []table.Item){
+		"altered": func(t *testing.T, own table.Table, all []table.Item) {
+			it := all[1]
+			it.Data = []byte(strings.Replace(string(it.Data), `"admin"`, `"nobod"`, 1))
+			require.NoError(t, own.Commit(t.Context(), table.Set(it)))
+		},
+		"taken away": func(t *testing.T, own table.Table, all []table.Item) {
+			require.NoError(t, own.Commit(t.Context(), table.Remove(all[1].Key)))
+		},
+		"cut off": func(t *testing.T, own table.Table, all []table.Item) {
+			require.NoError(t, own.Commit(t.Context(), table.Remove(all[2].Key)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			for _, name := range []string{"one", "two", "three"} {
+				b.create(t, name)
+			}
+			version, err := b.team(t).VerifyLog(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 3, version)
+			var all []table.Item
+			own := table.Sub(b.table, "acme")
+			for it, err := range own.Query(t.Context(), "", "log/", "log/9") {
+				require.NoError(t, err)
+				all = append(all, it)
+			}
+			require.Len(t, all, 3)
+			do(t, own, all)
+			_, err = b.team(t).VerifyLog(t.Context())
+			require.True(t, fault.Is(err, fault.IndexError), "%v", err)
+		})
+	}
+}

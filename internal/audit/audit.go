@@ -1,0 +1,224 @@
+// Package audit says who did what, and what was refused to whom (DESIGN §1.7, §7).
+//
+// What a call changed stands in the log that it changed, hash-chained, with who made it: that is its
+// entry, and nothing is written twice. A mutation that was refused or failed leaves no commit; its entry
+// goes into the refusal log of its tenant, which is archived in hash-chained objects. A read is one log
+// line. No entry and no line has a text, a value, a query or a token (docs/design/0017-audit.md).
+package audit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"rookery/internal/fault"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+// An Auditor is the outermost interceptor, and archives the refusal logs of the tenants that call. Close
+// ends it.
+type Auditor struct {
+	opt Options
+
+	mu      sync.Mutex
+	tenants map[string]bool // that called; true: their refusal logs may have something to archive
+	limited *lru.Cache[caller, time.Time]
+
+	stop       chan struct{}
+	closing    sync.Once
+	background sync.WaitGroup
+}
+
+// Options are what an Auditor is made with. All are required but Now.
+type Options struct {
+	Teams *team.Teams
+	Log   *slog.Logger     // a line for each call
+	Now   func() time.Time // nil: time.Now
+}
+
+// A caller is who is told of once a minute that it calls too often. All agents of a principal are one: it
+// may call itself something else each time.
+type caller struct{ tenant, principal string }
+
+const (
+	// callers is how many of these are remembered. Of one that is forgotten one more refusal is kept.
+	callers = 10_000
+
+	// limitedEvery is how often one of them is kept (CONTRACT §4, team).
+	limitedEvery = time.Minute
+
+	// archiveEvery is how often the refusal logs are archived.
+	archiveEvery = 5 * time.Minute
+
+	// patience is how long an entry may take to be written, whether the call still runs or not.
+	patience = 5 * time.Second
+)
+
+// New makes an Auditor, which archives in the background until Close.
+func New(o Options) *Auditor {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	limited, _ := lru.New[caller, time.Time](callers) // the size is positive
+	a := &Auditor{
+		opt: o, tenants: map[string]bool{}, limited: limited, stop: make(chan struct{}),
+	}
+	a.background.Go(a.run)
+	return a
+}
+
+// Close ends what runs in the background. What it does just then is ended too, and goes on when the
+// next Auditor archives.
+func (a *Auditor) Close() {
+	a.closing.Do(func() { close(a.stop) })
+	a.background.Wait()
+}
+
+// run archives from time to time.
+func (a *Auditor) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	a.background.Go(func() { // a pass that waits for the store ends as well
+		<-a.stop
+		cancel()
+	})
+	tick := time.NewTicker(archiveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := a.Archive(ctx); err != nil && ctx.Err() == nil {
+				a.opt.Log.ErrorContext(ctx, "refused calls could not be archived",
+					slog.Any("cause", err))
+			}
+		case <-a.stop:
+			return
+		}
+	}
+}
+
+// Archive makes one pass over the refusal logs of the tenants that have called: what is older than some
+// minutes goes into archives.
+func (a *Auditor) Archive(ctx context.Context) error {
+	a.mu.Lock()
+	var tenants []string
+	for name, due := range a.tenants {
+		if due {
+			tenants = append(tenants, name)
+			a.tenants[name] = false
+		}
+	}
+	a.mu.Unlock()
+	slices.Sort(tenants)
+	var failed error
+	for _, name := range tenants {
+		left, err := a.archive(ctx, name)
+		if left || err != nil {
+			a.due(name)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// archive makes one pass over the refusal log of a tenant, and reports whether it left something.
+func (a *Auditor) archive(ctx context.Context, tenant string) (left bool, err error) {
+	t, err := a.opt.Teams.Team(ctx, tenant)
+	if err != nil {
+		return true, err
+	}
+	return Of(t).Archive(ctx, a.opt.Now())
+}
+
+// due notes that the refusal log of a tenant may have something to archive.
+func (a *Auditor) due(tenant string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tenants[tenant] = true
+}
+
+// seen notes that a tenant calls: its refusal log may have something from before this process.
+func (a *Auditor) seen(tenant string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.tenants[tenant]; !known {
+		a.tenants[tenant] = true
+	}
+}
+
+// Interceptor writes one log line for each call, when it has ended, and keeps an entry of each mutation
+// that was refused or failed: one write of the table, whatever else the call wrote. An entry that cannot
+// be written is an error of the server, and the answer of the call stays what it was.
+func (a *Auditor) Interceptor() tool.Interceptor {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {
+			start := a.opt.Now()
+			err = errPanic
+			defer func() {
+				now := a.opt.Now()
+				a.ended(ctx, c, ending{err: err, meta: r.Meta, at: now, took: now.Sub(start)})
+			}()
+			return next(ctx, c)
+		}
+	}
+}
+
+// errPanic is how a call ended that did not return.
+var errPanic = errors.New("panic")
+
+// An ending is how a call ended.
+type ending struct {
+	err  error
+	meta tool.Meta
+	at   time.Time
+	took time.Duration
+}
+
+// ended tells of a call that has ended.
+func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
+	a.opt.Log.LogAttrs(ctx, slog.LevelInfo, "call", e.line(c)...)
+	if c.Caller.Tenant == "" {
+		return
+	}
+	a.seen(c.Caller.Tenant)
+	if e.err == nil || !c.Tool.Kind.Mutates() || a.often(c, e) {
+		return
+	}
+	if err := a.keep(context.WithoutCancel(ctx), e.entry(c)); err != nil {
+		a.opt.Log.ErrorContext(ctx, "the entry of a refused call could not be kept",
+			slog.String("request_id", clean(c.Caller.RequestID)), slog.Any("cause", err))
+	}
+}
+
+// often reports whether a call was over its rate, and one of its caller is kept already for this minute.
+func (a *Auditor) often(c *tool.Call, e ending) bool {
+	if e.code() != fault.RateLimited {
+		return false
+	}
+	who := caller{c.Caller.Tenant, clean(c.Caller.Principal)}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last, ok := a.limited.Get(who); ok && e.at.Sub(last) < limitedEvery && !e.at.Before(last) {
+		return true
+	}
+	a.limited.Add(who, e.at)
+	return false
+}
+
+// keep writes an entry into the refusal log of its tenant.
+func (a *Auditor) keep(ctx context.Context, e Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	t, err := a.opt.Teams.Team(ctx, e.Tenant)
+	if err != nil {
+		return err
+	}
+	defer a.due(e.Tenant)
+	return Of(t).add(ctx, e)
+}

@@ -1,0 +1,178 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+)
+
+// A reading is one call that reads the log. What it costs is counted, for a call is to end.
+type reading struct {
+	log   Refusals
+	spent *int
+}
+
+const (
+	// mostSpent is what one call reads: about as many entries.
+	mostSpent = 5000
+
+	// archiveCost is what an archive costs, in entries.
+	archiveCost = 50
+
+	// window is of how many days it is asked at a time where archives are.
+	window = 8
+)
+
+// back yields the entries with keys from one up to another, newest first, each once: also one that moves
+// into an archive meanwhile, for the table is read before it is asked which archives there are.
+//
+// Of the entries in the table there are as many as a call may read.
+func (r reading) back(ctx context.Context, from, to string) iter.Seq2[kept, error] {
+	return func(yield func(kept, error) bool) {
+		fresh, err := r.log.fresh(ctx, from, to, mostSpent+1)
+		if err != nil {
+			yield(kept{}, err)
+			return
+		}
+		for k, err := range r.archived(ctx, from, to) {
+			for err == nil && len(fresh) > 0 && fresh[len(fresh)-1].Key >= k.Key {
+				newest := fresh[len(fresh)-1]
+				if fresh = fresh[:len(fresh)-1]; newest.Key > k.Key && !yield(newest, nil) {
+					return
+				}
+			}
+			if !yield(k, err) || err != nil {
+				return
+			}
+		}
+		for _, k := range slices.Backward(fresh) {
+			if !yield(k, nil) {
+				return
+			}
+		}
+	}
+}
+
+// archived yields the entries of the archives, newest first.
+func (r reading) archived(ctx context.Context, from, to string) iter.Seq2[kept, error] {
+	return func(yield func(kept, error) bool) {
+		h, _, err := r.log.readHead(ctx)
+		if err != nil {
+			yield(kept{}, err)
+			return
+		}
+		first, last := h.Oldest, h.Newest
+		if from != "" {
+			first = max(first, dayOf(from))
+		}
+		if to < headKey {
+			last = min(last, dayOf(to))
+		}
+		for last != "" && last >= first {
+			begin := max(first, daysBefore(last, window-1))
+			days, err := r.days(ctx, begin, last)
+			if err != nil {
+				yield(kept{}, err)
+				return
+			}
+			for _, spans := range slices.Backward(days) {
+				if !r.day(ctx, within(spans, from, to), yield) {
+					return
+				}
+			}
+			last = daysBefore(begin, 1)
+		}
+	}
+}
+
+// daysBefore is a day some days before another.
+func daysBefore(day string, n int) string {
+	t, _ := time.Parse(time.DateOnly, day) // dayOf made it
+	return t.AddDate(0, 0, -n).Format(time.DateOnly)
+}
+
+// days are where the entries of some days are, by day.
+func (r reading) days(ctx context.Context, first, last string) ([][]span, error) {
+	var days [][]span
+	day := ""
+	for it, err := range r.log.table.Query(ctx, partArchives, first, last+"/"+headKey) {
+		if err != nil {
+			return nil, unread(err)
+		}
+		var s span
+		if err := json.Unmarshal(it.Data, &s); err != nil {
+			return nil, broken("the item of an archive cannot be read", err)
+		}
+		if of := it.Sort[:min(len(it.Sort), len(time.DateOnly))]; of != day {
+			day, days = of, append(days, nil)
+		}
+		days[len(days)-1] = append(days[len(days)-1], s)
+	}
+	return days, nil
+}
+
+// A part is an archive, and which of its entries are wanted.
+type part struct {
+	span
+	from, to string
+}
+
+// within are the archives that may have entries with keys from one up to another.
+func within(all []span, from, to string) []part {
+	var parts []part
+	for _, s := range all {
+		if s.Last >= from && s.First <= to {
+			parts = append(parts, part{s, from, to})
+		}
+	}
+	return parts
+}
+
+// day yields the wanted entries of archives that may overlap, newest first: an archive is read when the
+// next entry may be one of its. It reports whether more is wanted.
+func (r reading) day(
+	ctx context.Context, parts []part, yield func(kept, error) bool,
+) bool {
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(b.Last, a.Last) })
+	var read []kept // oldest first
+	emit := func(behind string) bool {
+		for len(read) > 0 && read[len(read)-1].Key > behind {
+			k := read[len(read)-1]
+			if read = read[:len(read)-1]; !yield(k, nil) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, p := range parts {
+		if !emit(p.Last) {
+			return false
+		}
+		some, err := r.entries(ctx, p)
+		if err != nil {
+			yield(kept{}, err)
+			return false
+		}
+		read = append(read, some...)
+		slices.SortFunc(read, byKey)
+		read = slices.CompactFunc(read, func(a, b kept) bool { return a.Key == b.Key })
+	}
+	return emit("")
+}
+
+func byKey(a, b kept) int { return cmp.Compare(a.Key, b.Key) }
+
+// entries are the wanted ones of an archive.
+func (r reading) entries(ctx context.Context, p part) ([]kept, error) {
+	*r.spent += archiveCost
+	a, _, err := r.log.archive(ctx, p.N)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(a.Entries, func(k kept) bool {
+		return k.Key < p.from || k.Key > p.to
+	}), nil
+}

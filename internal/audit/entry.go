@@ -1,0 +1,135 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+// An Entry says of one call who made it, which tool, on what, and what came of it (CONTRACT §4,
+// team_audit).
+type Entry struct {
+	Time      time.Time  `json:"ts" jsonschema:"when it was done or refused, UTC"`
+	Request   string     `json:"request_id" jsonschema:"names the call in the server's log"`
+	Tenant    string     `json:"tenant"`
+	Principal string     `json:"principal" jsonschema:"who called"`
+	Agent     string     `json:"agent" jsonschema:"which agent acted under it"`
+	Operation string     `json:"operation" jsonschema:"name of the tool"`
+	Vault     string     `json:"vault,omitempty" jsonschema:"the vault it was about; absent: the tenant"`
+	Targets   []string   `json:"targets" jsonschema:"paths and ids it changed, at most 100, or named"`
+	Outcome   Outcome    `json:"outcome" jsonschema:"ok, refused or failed"`
+	Code      fault.Code `json:"code,omitempty" jsonschema:"what it was answered, if not ok"`
+	Before    string     `json:"version_before,omitempty" jsonschema:"of the vault, or of the tenant (v41)"`
+	After     string     `json:"version_after,omitempty" jsonschema:"the version it made (v42)"`
+	DryRun    bool       `json:"dry_run,omitempty" jsonschema:"it was only tried"`
+	Token     string     `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
+	Issuer    string     `json:"issuer,omitempty" jsonschema:"of the token that was shown"`
+	Subject   string     `json:"subject,omitempty" jsonschema:"of the token that was shown"`
+	Took      *int64     `json:"duration_ms,omitempty" jsonschema:"where it is known: of what was refused or failed"`
+}
+
+// An Outcome says in a word what came of a call.
+type Outcome string
+
+// The outcomes.
+const (
+	OK      Outcome = "ok"
+	Refused Outcome = "refused" // not for this caller, or not now
+	Failed  Outcome = "failed"  // whatever else it was
+)
+
+// okLine is the code of a call that went well, in its log line.
+const okLine = "ok"
+
+// line is what a log line tells: nothing that a caller has written but names, ids and codes. A vault
+// that was not found is nobody's, so its name is left out.
+func (e ending) line(c *tool.Call) []slog.Attr {
+	who := c.Caller
+	code := string(e.code())
+	if e.err == nil {
+		code = okLine
+	}
+	line := []slog.Attr{
+		slog.String("tenant", who.Tenant), slog.String("principal", clean(who.Principal)),
+		slog.String("agent", clean(who.Agent)), slog.String("tool", c.Tool.Name),
+	}
+	add := func(key, value string) {
+		if value != "" {
+			line = append(line, slog.String(key, value))
+		}
+	}
+	if e.code() != fault.NotFound {
+		add("vault", vaultOf(c))
+	}
+	add("token_id", clean(who.TokenID))
+	add("issuer", clean(who.Issuer))
+	line = append(line, slog.String("code", code),
+		slog.Float64("ms", float64(e.took.Microseconds())/1000),
+		slog.String("request_id", clean(who.RequestID)))
+	if e.meta["replayed"] == true {
+		line = append(line, slog.Bool("replayed", true))
+	}
+	return line
+}
+
+// entry is what is kept of a mutation that was refused or failed.
+func (e ending) entry(c *tool.Call) Entry {
+	who, took := c.Caller, e.took.Milliseconds()
+	entry := Entry{
+		Time: e.at.UTC().Round(0), Request: clean(who.RequestID), Tenant: who.Tenant,
+		Principal: clean(who.Principal), Agent: clean(who.Agent), Operation: c.Tool.Name,
+		Vault: vaultOf(c), Targets: targetsOf(c), Outcome: e.outcome(c), Code: e.code(),
+		DryRun: string(c.Args["dry_run"]) == "true", Token: clean(who.TokenID), Took: &took,
+	}
+	if who.Principal != auth.User(who.Issuer, who.Subject) {
+		entry.Issuer, entry.Subject = clean(who.Issuer), clean(who.Subject)
+	}
+	return entry
+}
+
+// code is the code that the caller is told; empty if the call went well.
+func (e ending) code() fault.Code {
+	var f *fault.Fault
+	switch {
+	case e.err == nil:
+		return ""
+	case errors.As(e.err, &f):
+		return f.Code
+	case errors.Is(e.err, context.DeadlineExceeded), errors.Is(e.err, context.Canceled):
+		return fault.Unavailable
+	}
+	return fault.Internal
+}
+
+// outcome says whether a call was refused, or failed. A vault that the caller may not see is refused,
+// though it is told that there is none.
+func (e ending) outcome(c *tool.Call) Outcome {
+	code := e.code()
+	switch code.Status() {
+	case fault.StatusUnauthenticated, fault.StatusForbidden, fault.StatusRateLimited:
+		return Refused
+	}
+	name := vaultOf(c)
+	if code == fault.NotFound && name != "" && !c.Caller.Role(name).Allows(auth.Reader) {
+		return Refused
+	}
+	return Failed
+}
+
+// vaultOf is the vault that a call is about; empty if it is about none, or what it names cannot be one.
+func vaultOf(c *tool.Call) string {
+	name := c.Text("vault")
+	if c.Tool.Subject != "" {
+		name = c.Text(c.Tool.Subject)
+	}
+	if _, ok := c.Tool.Arg("vault"); !ok && c.Tool.Subject == "" || vault.CheckName(name) != nil {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,231 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+)
+
+// A Query says which entries of a tenant are asked for: those that are all that it says. The zero value
+// asks for every one.
+type Query struct {
+	Since, Until time.Time // Since is in it, Until is not
+	Agent        string
+	Principal    string
+	Tool         string // its long name
+	Target       string // a path, with or without .md, an id, or a vault's name
+	Outcome      Outcome
+}
+
+// A Page is a part of a list of entries, newest first.
+type Page struct {
+	Entries []Entry
+	Version uint64 // of the tenant
+	More    bool   // there are more, or may be
+	Partial bool   // the page is short, for much was read that was not asked for
+	Next    Position
+}
+
+// A Position is an entry's place in the order of all: newest first, those of one time by where they are
+// kept. A list goes on behind it. The zero value is before the first.
+type Position struct {
+	At    time.Time `json:"t"`
+	Place string    `json:"p"`
+	Rank  string    `json:"r"` // the higher ones of a place come first
+}
+
+// beforeAll reports whether the position is before every entry.
+func (p Position) beforeAll() bool { return p.At.IsZero() }
+
+// compare is less than 0 if p comes before q.
+func (p Position) compare(q Position) int {
+	return cmp.Or(q.At.Compare(p.At), strings.Compare(p.Place, q.Place),
+		strings.Compare(q.Rank, p.Rank))
+}
+
+// An item is an entry at its place.
+type item struct {
+	Position
+	Entry
+}
+
+// refusalsPlace is where the entries of the refusal log are. No log of commits has this name.
+const refusalsPlace = "~refusals"
+
+// List reads a page of the entries of a tenant: of the commits of its own log and of all its vaults, and
+// of its refusal log, newest first. What was there when a first page was read stands on it or on exactly
+// one of those that follow, whatever is written meanwhile. A call reads a bounded part, which may be less
+// than a page.
+func List(
+	ctx context.Context, t *team.Team, q Query, limit int, after Position,
+) (Page, error) {
+	l := listing{Query: q, team: t, after: after}
+	defer l.stop()
+	page := Page{Entries: []Entry{}, Next: after}
+	var err error
+	if page.Version, err = l.begin(ctx); err != nil {
+		return page, err
+	}
+	for it, err := range l.merged() {
+		if err != nil {
+			return page, err
+		}
+		if it.At.Before(q.Since) {
+			break
+		}
+		wanted := q.wants(it.Entry)
+		if wanted && len(page.Entries) == limit {
+			page.More = true
+			break
+		}
+		if page.Next = it.Position; wanted {
+			it.Targets = it.Targets[:min(len(it.Targets), mostTargets)]
+			page.Entries = append(page.Entries, it.Entry)
+		}
+		if l.spent++; l.spent >= mostSpent {
+			page.More, page.Partial = true, len(page.Entries) < limit
+			break
+		}
+	}
+	return page, nil
+}
+
+// mostTargets is how many targets of a commit are told.
+const mostTargets = 100
+
+// wants reports whether an entry is asked for, but for its time.
+func (q Query) wants(e Entry) bool {
+	same := func(want, is string) bool { return want == "" || want == is }
+	return same(q.Agent, e.Agent) && same(q.Principal, e.Principal) &&
+		same(q.Tool, e.Operation) && same(string(q.Outcome), string(e.Outcome)) &&
+		(q.Target == "" || q.Target == e.Vault || slices.Contains(e.Targets, q.Target) ||
+			slices.Contains(e.Targets, q.Target+".md"))
+}
+
+// A listing is a List that runs.
+type listing struct {
+	Query
+	team    *team.Team
+	after   Position
+	spent   int
+	streams []*stream
+}
+
+// begin makes the streams. It costs one Query for each log.
+func (l *listing) begin(ctx context.Context) (version uint64, err error) {
+	if l.Outcome != OK {
+		l.add(l.end(), l.refusals(ctx))
+	}
+	if l.Outcome == Refused || l.Outcome == Failed {
+		_, version, err = l.team.State(ctx)
+		return version, err
+	}
+	all, version, err := l.team.Histories(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, h := range all {
+		last, at, err := h.LastAt(ctx, l.end())
+		if fault.Is(err, fault.NotFound) {
+			continue // it is gone since
+		}
+		if err != nil {
+			return 0, err
+		}
+		l.add(at, l.commits(ctx, h, last))
+	}
+	return version, nil
+}
+
+// end is a time behind which nothing is asked for.
+func (l *listing) end() time.Time {
+	end := lastTime()
+	if !l.Until.IsZero() && l.Until.Before(end) {
+		end = l.Until
+	}
+	if !l.after.beforeAll() && l.after.At.Before(end) {
+		end = l.after.At
+	}
+	return end
+}
+
+// behind reports whether a place is one that is asked for.
+func (l *listing) behind(p Position) bool {
+	return (l.Until.IsZero() || p.At.Before(l.Until)) &&
+		(l.after.beforeAll() || l.after.compare(p) < 0)
+}
+
+// commits are the entries of a log, newest first, from a commit on.
+func (l *listing) commits(
+	ctx context.Context, h team.History, last uint64,
+) iter.Seq2[item, error] {
+	return func(yield func(item, error) bool) {
+		for c, err := range h.Back(ctx, last) {
+			if fault.Is(err, fault.NotFound) {
+				return // it is gone since
+			}
+			if err != nil {
+				yield(item{}, err)
+				return
+			}
+			p := Position{c.Time.UTC(), h.Part, fmt.Sprintf("%012d", c.Seq)}
+			if l.behind(p) && !yield(item{p, l.of(h, c)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// of is the entry that a commit is.
+func (l *listing) of(h team.History, c *repo.Commit) Entry {
+	e := Entry{
+		Time: c.Time.UTC(), Request: c.Who.Request, Tenant: l.team.Name(),
+		Principal: c.Who.Principal, Agent: c.Who.Agent, Operation: c.Tool, Vault: h.Vault,
+		Targets: []string{}, Outcome: OK,
+		Before: repo.Version(c.Seq - 1), After: repo.Version(c.Seq),
+		Token: c.Who.Token, Issuer: c.Who.Issuer, Subject: c.Who.Subject,
+	}
+	for _, n := range c.Notes {
+		if !n.Erased {
+			e.Targets = append(e.Targets, n.Path)
+		}
+	}
+	for _, r := range c.Records {
+		if h.Vault == "" {
+			e.Targets = append(e.Targets, r.ID)
+		}
+	}
+	return e
+}
+
+// refusals are the entries of the refusal log, newest first.
+func (l *listing) refusals(ctx context.Context) iter.Seq2[item, error] {
+	from, to := "", headKey
+	if !l.Since.IsZero() {
+		from = keyAt(l.Since)
+	}
+	if !l.Until.IsZero() || !l.after.beforeAll() {
+		to = keyAt(l.end().Add(1))
+	}
+	return func(yield func(item, error) bool) {
+		r := reading{Of(l.team), &l.spent}
+		for k, err := range r.back(ctx, from, to) {
+			if err != nil {
+				yield(item{}, err)
+				return
+			}
+			p := Position{k.Time.UTC(), refusalsPlace, k.Key}
+			if l.behind(p) && !yield(item{p, k.Entry}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,547 @@
+package team_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tabletest"
+	"rookery/internal/team"
+)
+
+// everywhere is a role in all vaults.
+func everywhere(r auth.Role) map[string]auth.Role { return map[string]auth.Role{auth.AllVaults: r} }
+
+func toldToken(team.Token) any { return "made" }
+
+// mint makes a token.
+func mint(t testing.TB, a *team.Team, id string) {
+	t.Helper()
+	_, err := a.CreateToken(t.Context(), callOf(id), team.Token{
+		ID: id, Name: "n", Digest: "d", Roles: everywhere(auth.Reader),
+	}, toldToken)
+	require.NoError(t, err)
+}
+
+func revoke(ctx context.Context, a *team.Team, id string) (revoked bool, err error) {
+	_, err = a.RevokeToken(ctx, repo.Call{}, id, func(_ team.Token, now bool) any {
+		revoked = now
+		return "revoked"
+	})
+	return revoked, err
+}
+
+func setMember(ctx context.Context, a *team.Team, m team.Member) error {
+	_, err := a.SetMember(ctx, repo.Call{Who: repo.Who{Principal: "p"}}, m,
+		func(team.Member, bool) any { return "set" })
+	return err
+}
+
+func removeMember(ctx context.Context, a *team.Team, m team.Member) error {
+	_, err := a.RemoveMember(ctx, repo.Call{}, m, func(team.Member) any { return "removed" })
+	return err
+}
+
+func setIssuer(ctx context.Context, a *team.Team, i team.Issuer) error {
+	_, err := a.SetIssuer(ctx, repo.Call{}, i, func(team.Issuer, bool) any { return "set" })
+	return err
+}
+
+// member is a person of one issuer with a role in all vaults.
+func member(name string, r auth.Role) team.Member {
+	return team.Member{Issuer: "https://i.test", Subject: name, Roles: everywhere(r)}
+}
+
+// stateOf is the newest state of the tenant.
+func stateOf(t testing.TB, a *team.Team) *team.State {
+	t.Helper()
+	s, _, err := a.State(t.Context())
+	require.NoError(t, err)
+	return s
+}
+
+// TestAccessOverARestart holds that who has access is what the log says: the same for a process that
+// begins later, and of nothing that was taken away.
+func TestAccessOverARestart(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, false)
+	whole := team.Token{
+		ID: "a_1", Name: "ci", Digest: "d", Prefix: "ci/", ReadOnly: true, Tools: []string{"raven_read"},
+		Roles: map[string]auth.Role{"v": auth.Editor, "w": auth.Reader}, Expires: d.clock.time().Add(time.Hour),
+	}
+	_, err := a.CreateToken(t.Context(), callOf("1"), whole, toldToken)
+	require.NoError(t, err)
+	mint(t, a, "a_2")
+	mint(t, a, "a_3")
+	_, err = revoke(t.Context(), a, "a_2")
+	require.NoError(t, err)
+	ann := member("ann", auth.Admin)
+	ann.Prefix = "notes/"
+	require.NoError(t, setMember(t.Context(), a, ann))
+	require.NoError(t, setMember(t.Context(), a, member("bo", auth.Reader)))
+	require.NoError(t, removeMember(t.Context(), a, member("bo", "")))
+	ci := team.Issuer{
+		Name: "ci", URL: "https://i.test", Claims: map[string]string{"repo": "a/*"}, JWKS: "https://k.test",
+		Roles: everywhere(auth.Editor), RolesClaim: "roles", ClientID: "c",
+	}
+	require.NoError(t, setIssuer(t.Context(), a, ci))
+	require.NoError(t, setIssuer(t.Context(), a, team.Issuer{Name: "gone", URL: "https://g.test"}))
+	_, err = a.RemoveIssuer(t.Context(), repo.Call{}, "gone", func(team.Issuer) any { return "x" })
+	require.NoError(t, err)
+
+	want := stateOf(t, a)
+	require.Len(t, want.Tokens(), 3)
+	require.Len(t, want.Members(), 1)
+	require.Len(t, want.Issuers(), 1)
+	got := stateOf(t, d.team(t, false))
+	require.Equal(t, want, got)
+	whole.By, whole.Created, whole.Changed = "p", d.clock.time(), 1
+	require.Equal(t, whole, got.Tokens()[0])
+	require.False(t, got.Tokens()[1].Revoked.IsZero())
+	b, err := d.teams(t, d.table, false).Team(t.Context(), "b")
+	require.NoError(t, err)
+	require.Empty(t, stateOf(t, b).Tokens(), "another tenant has none of it")
+	require.Empty(t, stateOf(t, b).Members())
+}
+
+// TestFoldOfAccess holds that a state is a value: a reader who has one keeps it as it was, whatever is
+// written after.
+func TestFoldOfAccess(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, false)
+	mint(t, a, "a_1")
+	require.NoError(t, setMember(t.Context(), a, member("ann", auth.Admin)))
+	before := stateOf(t, a)
+	tokens, members := before.Tokens(), before.Members()
+	mint(t, a, "a_2")
+	_, err := revoke(t.Context(), a, "a_1")
+	require.NoError(t, err)
+	require.NoError(t, setMember(t.Context(), a, member("bo", auth.Admin)))
+	require.NoError(t, removeMember(t.Context(), a, member("ann", "")))
+	require.Equal(t, tokens, before.Tokens())
+	require.Equal(t, members, before.Members())
+	require.True(t, before.HasTokens(d.clock.time()))
+	require.Len(t, stateOf(t, a).Tokens(), 2)
+}
+
+// TestLastAdminUnderContention holds that of two admins whom two processes remove at once one stays,
+// and likewise if they lower each other's role.
+func TestLastAdminUnderContention(t *testing.T) {
+	d := deploy(t)
+	one, two := d.team(t, false), d.team(t, false)
+	for i := range 20 {
+		ann, bo := member(fmt.Sprint("ann", i), auth.Admin), member(fmt.Sprint("bo", i), auth.Admin)
+		require.NoError(t, setMember(t.Context(), one, ann))
+		require.NoError(t, setMember(t.Context(), two, bo))
+		for _, m := range stateOf(t, one).Members() {
+			if m.Subject != ann.Subject && m.Subject != bo.Subject {
+				require.NoError(t, removeMember(t.Context(), one, m))
+			}
+		}
+		end := removeMember
+		if i%2 == 0 {
+			end = func(ctx context.Context, a *team.Team, m team.Member) error {
+				m.Roles = everywhere(auth.Editor)
+				return setMember(ctx, a, m)
+			}
+		}
+		errs := make([]error, 2)
+		var wg sync.WaitGroup
+		wg.Go(func() { errs[0] = end(t.Context(), one, ann) })
+		wg.Go(func() { errs[1] = end(t.Context(), two, bo) })
+		wg.Wait()
+		if errs[0] != nil {
+			errs[0], errs[1] = errs[1], errs[0]
+		}
+		require.NoError(t, errs[0])
+		is(t, fault.Conflict, errs[1])
+		admins := 0
+		for _, m := range stateOf(t, d.team(t, false)).Members() {
+			if m.Roles[auth.AllVaults] == auth.Admin {
+				admins++
+			}
+		}
+		require.Equal(t, 1, admins)
+	}
+}
+
+// TestBeginMakesOneAdmin holds that the first admin of a server's file is made in a tenant that has none,
+// and in no other, however often and from wherever it begins.
+func TestBeginMakesOneAdmin(t *testing.T) {
+	d := deploy(t)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		a := d.team(t, false)
+		wg.Go(func() {
+			if err := a.Begin(context.Background(), member(fmt.Sprint("m", i), "")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	members := stateOf(t, d.team(t, false)).Members()
+	require.Len(t, members, 1)
+	require.Equal(t, everywhere(auth.Admin), members[0].Roles)
+	require.NoError(t, d.team(t, false).Begin(t.Context(), member("late", "")))
+	require.Len(t, stateOf(t, d.team(t, false)).Members(), 1)
+}
+
+// TestRevocationIsSeen holds that a token that is made is seen by whoever looks before it refuses, and that
+// one that is revoked has ended at once where that was done, and within a minute everywhere (log.md §6).
+func TestRevocationIsSeen(t *testing.T) {
+	d := deploy(t)
+	here, there := d.team(t, false), d.team(t, false)
+	mint(t, here, "a_1")
+	valid := func(state func(context.Context) (*team.State, error)) bool {
+		s, err := state(t.Context())
+		require.NoError(t, err)
+		tok, ok := s.Token("a_1")
+		return ok && tok.Valid(d.clock.time())
+	}
+	require.False(t, valid(there.Current), "the other process has not looked yet")
+	require.True(t, valid(there.Fresh), "what is new is seen at once by who looks before it refuses")
+	require.True(t, valid(there.Current))
+
+	revoked, err := revoke(t.Context(), here, "a_1")
+	require.NoError(t, err)
+	require.True(t, revoked)
+	require.False(t, valid(here.Current), "at once where it was revoked")
+	d.clock.pass(59 * time.Second)
+	require.True(t, valid(there.Current), "a yes may be a minute old")
+	d.clock.pass(time.Second)
+	require.False(t, valid(there.Current))
+	revoked, err = revoke(t.Context(), there, "a_1")
+	require.NoError(t, err)
+	require.False(t, revoked, "it was")
+}
+
+// TestStateIsReadSeldom holds what it costs to know the tenant: a Query a minute for all yes, and in the
+// long run one a second for all no.
+func TestStateIsReadSeldom(t *testing.T) {
+	d := deploy(t)
+	counted := tabletest.NewFlaky(d.table, nil)
+	a, err := d.teams(t, counted, false).Team(t.Context(), "a")
+	require.NoError(t, err)
+	ask := func(state func(context.Context) (*team.State, error)) int {
+		counted.Reset()
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if _, err := state(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		return counted.Counts().Queries
+	}
+	require.Zero(t, ask(a.Current))
+	d.clock.pass(time.Minute - time.Second)
+	require.Zero(t, ask(a.Current))
+	d.clock.pass(time.Second)
+	require.Equal(t, 1, ask(a.Current))
+	first := 0
+	for n := ask(a.Fresh); n > 0; n = ask(a.Fresh) {
+		first += n
+		require.LessOrEqual(t, first, 100, "refusals cost a bounded number of reads")
+	}
+	require.Positive(t, first)
+	for range 3 {
+		d.clock.pass(time.Second)
+		require.Zero(t, ask(a.Current))
+		require.Equal(t, 1, ask(a.Fresh))
+	}
+	d.clock.pass(-time.Hour)
+	require.Equal(t, 1, ask(a.Current), "a clock that was set back makes nothing young")
+}
+
+// TestUseIsNotedOnceAnHour holds that the uses of a token cost a write an hour, and that one that could
+// not be written is written with the next.
+func TestUseIsNotedOnceAnHour(t *testing.T) {
+	d := deploy(t)
+	fails := false
+	counted := tabletest.NewFlaky(d.table, func(c tabletest.Call) tabletest.Fault {
+		if fails && c.Method == tabletest.Commit {
+			return tabletest.Before
+		}
+		return tabletest.None
+	})
+	a, err := d.teams(t, counted, false).Team(t.Context(), "a")
+	require.NoError(t, err)
+	begin := d.clock.time()
+	used := func() (time.Time, int) {
+		counted.Reset()
+		for range 10 {
+			require.NoError(t, a.Used(t.Context(), "a_1"))
+		}
+		all, err := a.Uses(t.Context())
+		require.NoError(t, err)
+		return all["a_1"], counted.Counts().Commits
+	}
+	for _, step := range []struct {
+		pass, at time.Duration
+		writes   int
+	}{
+		{0, 0, 1}, {30 * time.Minute, 0, 0}, {30*time.Minute - time.Second, 0, 0},
+		{time.Second, time.Hour, 1}, {5 * time.Hour, 6 * time.Hour, 1},
+	} {
+		d.clock.pass(step.pass)
+		at, writes := used()
+		require.True(t, begin.Add(step.at).Equal(at), "%v", at)
+		require.Equal(t, step.writes, writes)
+	}
+	fails = true
+	require.Error(t, a.Used(t.Context(), "a_2"))
+	require.Error(t, a.Used(t.Context(), "a_2"))
+	fails = false
+	require.NoError(t, a.Used(t.Context(), "a_2"))
+	all, err := a.Uses(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	other, err := d.teams(t, d.table, false).Team(t.Context(), "b")
+	require.NoError(t, err)
+	all, err = other.Uses(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+}
+
+// TestAgentBelongsToOne holds that of principals who act as one agent at once, in several processes,
+// exactly one has it, and for good; and that reading claims nothing.
+func TestAgentBelongsToOne(t *testing.T) {
+	d := deploy(t)
+	teams := []*team.Team{d.team(t, false), d.team(t, false), d.team(t, false)}
+	caller := func(n int, agent string) auth.Caller {
+		p := fmt.Sprintf("user:%d@i.test", n)
+		return auth.Caller{Tenant: "a", Principal: p, Agent: agent}
+	}
+	for round := range 10 {
+		agent := fmt.Sprint("planner-", round)
+		require.NoError(t, teams[0].ClaimAgent(t.Context(), caller(0, agent), false))
+		require.NoError(t, teams[1].ClaimAgent(t.Context(), caller(1, agent), false))
+		errs := make([]error, 12)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() {
+				errs[i] = teams[i%3].ClaimAgent(context.Background(), caller(i/2, agent), true)
+			})
+		}
+		wg.Wait()
+		owners := map[int]bool{}
+		for i, err := range errs {
+			if err == nil {
+				owners[i/2] = true
+			} else {
+				is(t, fault.PermissionDenied, err)
+			}
+		}
+		require.Len(t, owners, 1)
+		d.clock.pass(time.Minute) // then also who only read knows
+		for i := range errs {
+			err := d.team(t, false).ClaimAgent(t.Context(), caller(i/2, agent), i%2 == 0)
+			require.Equal(t, owners[i/2], err == nil)
+			require.Equal(t, owners[i/2],
+				teams[i%3].ClaimAgent(t.Context(), caller(i/2, agent), false) == nil)
+		}
+	}
+}
+
+// TestReservedAgents holds that nobody can act in the name of another principal, and everybody in its
+// own.
+func TestReservedAgents(t *testing.T) {
+	a := deploy(t).team(t, false)
+	for _, own := range []string{
+		auth.User("https://i.test", "ann"), auth.APIToken("a_1"), auth.Workload("ci"),
+	} {
+		c := auth.Caller{Tenant: "a", Principal: own, Agent: own}
+		require.NoError(t, a.ClaimAgent(t.Context(), c, true))
+		for _, other := range []string{"user:bo@i.test", "token:a_2", "workload:x", "local", "user:", "User:bo@i.test", "LOCAL"} {
+			c.Agent = other
+			for _, writes := range []bool{true, false} {
+				is(t, fault.PermissionDenied, a.ClaimAgent(t.Context(), c, writes))
+			}
+		}
+	}
+}
+
+// TestAgentsThatReadAsAnother holds that no agent has an id with what nobody sees, for people read it as
+// another's.
+func TestAgentsThatReadAsAnother(t *testing.T) {
+	a := deploy(t).team(t, false)
+	c := auth.Caller{Tenant: "a", Principal: auth.User("https://i.test", "ann")}
+	for _, c.Agent = range []string{
+		"plan\u200bner", "\u202erennalp", "planner\n", "plan\x00ner", " planner", "planner\u00a0",
+	} {
+		for _, writes := range []bool{true, false} {
+			is(t, fault.InvalidParameter, a.ClaimAgent(t.Context(), c, writes))
+		}
+	}
+	for _, c.Agent = range []string{"planner", "Claude Code", "müller/7", "計画"} {
+		require.NoError(t, a.ClaimAgent(t.Context(), c, true))
+	}
+}
+
+// TestAgentsWhoseOwnerIsUnknown holds that nobody is let in as an agent while the table cannot say whose
+// it is, and that nothing is remembered of that.
+func TestAgentsWhoseOwnerIsUnknown(t *testing.T) {
+	d := deploy(t)
+	fails := false
+	flaky := tabletest.NewFlaky(d.table, func(tabletest.Call) tabletest.Fault {
+		if fails {
+			return tabletest.Before
+		}
+		return tabletest.None
+	})
+	a, err := d.teams(t, flaky, false).Team(t.Context(), "a")
+	require.NoError(t, err)
+	c := auth.Caller{Tenant: "a", Principal: "user:ann@i.test", Agent: "x"}
+	fails = true
+	is(t, fault.Unavailable, a.ClaimAgent(t.Context(), c, true))
+	is(t, fault.Unavailable, a.ClaimAgent(t.Context(), c, false))
+	fails = false
+	require.NoError(t, a.ClaimAgent(t.Context(), c, true))
+	require.True(t, d.has(t, "agents"))
+}
+
+// TestPrefixCannotChangeTheTenant holds that a call that is bound to a prefix makes none of the tenant's
+// commits, also as a plan.
+func TestPrefixCannotChangeTheTenant(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, false)
+	for _, name := range []string{"v", "w"} {
+		_, err := create(t.Context(), a, callOf(name), name)
+		require.NoError(t, err)
+	}
+	trash(t, a, "w")
+	mint(t, a, "a_1")
+	require.NoError(t, setMember(t.Context(), a, member("ann", auth.Admin)))
+	require.NoError(t, setMember(t.Context(), a, member("bo", auth.Admin)))
+	require.NoError(t, setIssuer(t.Context(), a, team.Issuer{Name: "i", URL: "https://i.test"}))
+	before := stateOf(t, a)
+	on := true
+	for name, call := range map[string]func(repo.Call) (repo.Receipt, error){
+		"create": func(c repo.Call) (repo.Receipt, error) {
+			return a.Create(t.Context(), c, team.NewVault{Name: "x"}, told)
+		},
+		"trash":   func(c repo.Call) (repo.Receipt, error) { return a.Trash(t.Context(), c, "v", told) },
+		"restore": func(c repo.Call) (repo.Receipt, error) { return a.Restore(t.Context(), c, "w", told) },
+		"set": func(c repo.Call) (repo.Receipt, error) {
+			return a.Set(t.Context(), c, team.Setting{Name: "v", ReadOnly: &on},
+				func(team.Entry, bool) any { return "set" })
+		},
+		"token": func(c repo.Call) (repo.Receipt, error) {
+			return a.CreateToken(t.Context(), c, team.Token{ID: "a_2"}, toldToken)
+		},
+		"revoke": func(c repo.Call) (repo.Receipt, error) {
+			return a.RevokeToken(t.Context(), c, "a_1", func(team.Token, bool) any { return "x" })
+		},
+		"member": func(c repo.Call) (repo.Receipt, error) {
+			return a.SetMember(t.Context(), c, member("cy", auth.Admin),
+				func(team.Member, bool) any { return "x" })
+		},
+		"remove member": func(c repo.Call) (repo.Receipt, error) {
+			return a.RemoveMember(t.Context(), c, member("ann", ""), func(team.Member) any { return "x" })
+		},
+		"issuer": func(c repo.Call) (repo.Receipt, error) {
+			return a.SetIssuer(t.Context(), c, team.Issuer{Name: "j"},
+				func(team.Issuer, bool) any { return "x" })
+		},
+		"remove issuer": func(c repo.Call) (repo.Receipt, error) {
+			return a.RemoveIssuer(t.Context(), c, "i", func(team.Issuer) any { return "x" })
+		},
+	} {
+		for _, dry := range []bool{false, true} {
+			_, err := call(repo.Call{Prefix: "notes/", DryRun: dry})
+			is(t, fault.PermissionDenied, err)
+		}
+		_, err := call(repo.Call{DryRun: true})
+		require.NoError(t, err, "%s without a prefix is sound", name)
+	}
+	require.Equal(t, before, stateOf(t, d.team(t, false)))
+}
+
+// TestTokenCrashes holds that a token whose creation is repeated with its key is there exactly once,
+// wherever the first attempt ended, and that an acknowledged one is there.
+func TestTokenCrashes(t *testing.T) {
+	made := 0
+	mintAs := func(ctx context.Context, a *team.Team, id string) (repo.Receipt, error) {
+		return a.CreateToken(ctx, callOf("key"), team.Token{ID: id, Roles: everywhere(auth.Reader)},
+			func(tok team.Token) any { return tok.ID })
+	}
+	everyCall(t, func(*testing.T, *deployment) {},
+		func(ctx context.Context, a *team.Team) error {
+			made++
+			_, err := mintAs(ctx, a, fmt.Sprint("first-", made))
+			return err
+		},
+		func(t *testing.T, d *deployment, acked bool, deliver func()) {
+			if made%2 == 0 {
+				deliver()
+			}
+			r, err := mintAs(t.Context(), d.team(t, false), "second")
+			require.NoError(t, err)
+			deliver()
+			tokens := stateOf(t, d.team(t, false)).Tokens()
+			require.Len(t, tokens, 1)
+			if acked || r.Replayed != nil {
+				require.Contains(t, tokens[0].ID, "first-")
+				require.JSONEq(t, fmt.Sprintf("%q", tokens[0].ID), string(r.Replayed))
+			} else {
+				require.Equal(t, "second", tokens[0].ID)
+			}
+		})
+}
+
+// manyTokens fills the log of tenant "a" with tokens, a commit each.
+func manyTokens(b *testing.B, d *deployment, n int) {
+	b.Helper()
+	teams := team.NewTeams(d.options(d.table, false))
+	a, err := teams.Team(b.Context(), "a")
+	require.NoError(b, err)
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; i < n; i += 8 {
+				mint(b, a, fmt.Sprintf("a_%08d", i))
+			}
+		})
+	}
+	wg.Wait()
+	teams.Close()
+}
+
+// BenchmarkOpenTenant10000Tokens is how long a process needs to know a tenant with 10,000 tokens, from
+// its log alone.
+func BenchmarkOpenTenant10000Tokens(b *testing.B) {
+	d := deploy(b)
+	manyTokens(b, d, 10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		teams := team.NewTeams(d.options(d.table, false))
+		a, err := teams.Team(b.Context(), "a")
+		require.NoError(b, err)
+		require.Len(b, stateOf(b, a).Tokens(), 10_000)
+		teams.Close()
+	}
+}
+
+// BenchmarkTokenAmong10000 is how long one more token takes where there are 10,000.
+func BenchmarkTokenAmong10000(b *testing.B) {
+	d := deploy(b)
+	manyTokens(b, d, 10_000)
+	teams := team.NewTeams(d.options(d.table, false))
+	defer teams.Close()
+	a, err := teams.Team(b.Context(), "a")
+	require.NoError(b, err)
+	n := 0
+	for b.Loop() {
+		mint(b, a, fmt.Sprintf("b_%08d", n))
+		n++
+	}
+}

@@ -1,0 +1,180 @@
+package team_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+)
+
+// readOnly makes a vault read-only, or writable again.
+func readOnly(ctx context.Context, a *team.Team, name string, on bool) error {
+	_, err := a.Set(ctx, repo.Call{}, team.Setting{Name: name, ReadOnly: &on},
+		func(team.Entry, bool) any { return "set" })
+	return err
+}
+
+// entryOf is the entry of a vault.
+func entryOf(t *testing.T, a *team.Team, name string) team.Entry {
+	t.Helper()
+	e, ok := stateOf(t, a).Vault(name)
+	require.True(t, ok)
+	return e
+}
+
+// TestAppendLosesToReadOnly holds that no write of any process comes behind the commit that makes a vault
+// read-only, whatever it knew when it began (log.md §2.8).
+func TestAppendLosesToReadOnly(t *testing.T) {
+	d := deploy(t)
+	here, there := d.team(t, false), d.team(t, false)
+	_, err := create(t.Context(), here, callOf("1"), "v")
+	require.NoError(t, err)
+	for round := range 5 {
+		require.NoError(t, put(t.Context(), there, "v", "warm.md", fmt.Sprintf("%d\n", round)))
+		var wg sync.WaitGroup
+		wrote := make([]error, 8)
+		for i := range wrote {
+			wg.Go(func() {
+				path := fmt.Sprintf("n/%d-%d.md", round, i)
+				wrote[i] = put(context.Background(), there, "v", path, "x\n")
+			})
+		}
+		wg.Go(func() {
+			if err := readOnly(context.Background(), here, "v", true); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Wait()
+		at := indexOf(t, here, "v").Version()
+		is(t, fault.ReadOnly, put(t.Context(), there, "v", "late.md", "x\n"))
+		is(t, fault.ReadOnly, put(t.Context(), here, "v", "late.md", "x\n"))
+		require.Equal(t, at, indexOf(t, there, "v").Version(), "nothing came behind it")
+		paths := notes(t, here, "v")
+		for i, err := range wrote {
+			path := fmt.Sprintf("n/%d-%d.md", round, i)
+			if err != nil {
+				is(t, fault.ReadOnly, err)
+				require.NotContains(t, paths, path)
+			} else {
+				require.Contains(t, paths, path)
+			}
+		}
+		require.NoError(t, readOnly(t.Context(), there, "v", false))
+	}
+}
+
+// TestReadOnlyThroughTheTrash holds that a read-only vault is read-only when it comes back from the trash,
+// that its settings cannot be changed there, and that a new vault of the name begins without them.
+func TestReadOnlyThroughTheTrash(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, false)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
+	secrets := team.Refuse
+	_, err = a.Set(t.Context(), repo.Call{}, team.Setting{Name: "v", Secrets: &secrets},
+		func(team.Entry, bool) any { return "set" })
+	require.NoError(t, err)
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "two\n"), "the other setting does not matter")
+	require.NoError(t, readOnly(t.Context(), a, "v", true))
+	trash(t, a, "v")
+	is(t, fault.NotFound, readOnly(t.Context(), a, "v", false))
+	_, err = a.Restore(t.Context(), repo.Call{}, "v", told)
+	require.NoError(t, err)
+	for _, process := range []*team.Team{a, d.team(t, false)} {
+		is(t, fault.ReadOnly, put(t.Context(), process, "v", "a.md", "three\n"))
+		e := entryOf(t, process, "v")
+		require.Equal(t, []any{true, team.Refuse}, []any{e.ReadOnly, e.Secrets})
+		require.Equal(t, []string{"a.md"}, notes(t, process, "v"))
+	}
+	trash(t, a, "v")
+	d.clock.pass(team.TrashLife)
+	_, err = create(t.Context(), a, callOf("2"), "v")
+	require.NoError(t, err)
+	e := entryOf(t, a, "v")
+	require.Equal(t, []any{2, false, team.Secrets("")}, []any{e.Incarnation, e.ReadOnly, e.Secrets})
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "of the second\n"))
+}
+
+// TestEraseOfAReadOnlyVault holds that a read-only vault is erased as any other, that its settings cannot
+// be changed from then on, and that the next of its name can be written.
+func TestEraseOfAReadOnlyVault(t *testing.T) {
+	d := deploy(t)
+	a := d.eraser(t, d.table, false)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	require.NoError(t, put(t.Context(), a, "v", canary+".md", canary))
+	require.NoError(t, readOnly(t.Context(), a, "v", true))
+	_, err = a.Erase(t.Context(), callOf("erase"), "v")
+	require.NoError(t, err)
+	require.Empty(t, d.traces(t))
+	is(t, fault.NotFound, readOnly(t.Context(), a, "v", false))
+	d.clock.pass(repo.SweepAgain)
+	_, err = a.FinishErasures(t.Context())
+	require.NoError(t, err)
+	is(t, fault.NotFound, readOnly(t.Context(), a, "v", true))
+	_, err = create(t.Context(), a, callOf("2"), "v")
+	require.NoError(t, err)
+	require.False(t, entryOf(t, a, "v").ReadOnly)
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "new\n"))
+}
+
+// TestRebuildOfAReadOnlyVault holds that a vault whose database is lost is as read-only as it was.
+func TestRebuildOfAReadOnlyVault(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, true)
+	for _, name := range []string{"open", "shut"} {
+		_, err := create(t.Context(), a, callOf(name), name)
+		require.NoError(t, err)
+		require.NoError(t, put(t.Context(), a, name, "a.md", "one\n"))
+	}
+	require.NoError(t, readOnly(t.Context(), a, "shut", true))
+	fold(t, a, "open")
+	fold(t, a, "shut")
+	a.Close()
+	d.clock.pass(time.Hour)
+	b := d.afterTheLoss(t).team(t, true)
+	made, err := b.Rebuild(t.Context(), callOf("rebuild"))
+	require.NoError(t, err)
+	require.Len(t, made, 2)
+	require.False(t, entryOf(t, b, "open").ReadOnly)
+	require.True(t, entryOf(t, b, "shut").ReadOnly)
+	require.NoError(t, put(t.Context(), b, "open", "a.md", "two\n"))
+	is(t, fault.ReadOnly, put(t.Context(), b, "shut", "a.md", "two\n"))
+	require.NoError(t, readOnly(t.Context(), b, "shut", false))
+	require.NoError(t, put(t.Context(), b, "shut", "a.md", "two\n"))
+}
+
+// TestReadOnlyCrashes holds that a vault that was half made read-only can be made so, and writable again.
+func TestReadOnlyCrashes(t *testing.T) {
+	prepare := func(t *testing.T, d *deployment) {
+		a := d.team(t, false)
+		_, err := create(t.Context(), a, callOf("1"), "v")
+		require.NoError(t, err)
+	}
+	shut := func(ctx context.Context, a *team.Team) error { return readOnly(ctx, a, "v", true) }
+	tries := 0
+	everyCall(t, prepare, shut, func(t *testing.T, d *deployment, acked bool, deliver func()) {
+		deliver()
+		a := d.team(t, false)
+		if acked {
+			require.True(t, entryOf(t, a, "v").ReadOnly)
+			is(t, fault.ReadOnly, put(t.Context(), a, "v", "a.md", "x\n"))
+		}
+		if tries++; tries%2 == 0 {
+			require.NoError(t, shut(t.Context(), a))
+			require.True(t, entryOf(t, a, "v").ReadOnly)
+			is(t, fault.ReadOnly, put(t.Context(), d.team(t, false), "v", "a.md", "x\n"))
+		}
+		require.NoError(t, readOnly(t.Context(), a, "v", false))
+		require.False(t, entryOf(t, a, "v").ReadOnly)
+		require.NoError(t, put(t.Context(), d.team(t, false), "v", "a.md", "x\n"))
+	})
+}

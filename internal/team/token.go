@@ -1,0 +1,160 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// A Token is an API token as the tenant knows it: all but its secret.
+type Token struct {
+	ID       string               `json:"id"`
+	Name     string               `json:"name"`
+	Digest   string               `json:"digest"` // of the secret; see auth
+	Roles    map[string]auth.Role `json:"roles"`  // by vault, as those of a caller
+	Tools    []string             `json:"tools,omitempty"`
+	Prefix   string               `json:"prefix,omitempty"`
+	ReadOnly bool                 `json:"readonly,omitempty"`
+	By       string               `json:"by"` // the principal that made it
+	Created  time.Time            `json:"created"`
+	Expires  time.Time            `json:"expires,omitzero"` // zero: never
+	Revoked  time.Time            `json:"revoked,omitzero"`
+
+	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
+}
+
+// Valid reports whether the token can be used.
+func (t Token) Valid(now time.Time) bool {
+	return t.Revoked.IsZero() && (t.Expires.IsZero() || now.Before(t.Expires))
+}
+
+// MaxTokens is how many API tokens a tenant has at most that can be used.
+const MaxTokens = 20_000
+
+// Token is the entry of an id, also of a token that was revoked.
+func (s *State) Token(id string) (Token, bool) {
+	t, ok := s.tokens[id]
+	return t, ok
+}
+
+// Tokens are the entries by id, also of tokens that were revoked.
+func (s *State) Tokens() []Token {
+	var all []Token
+	for _, id := range slices.Sorted(maps.Keys(s.tokens)) {
+		all = append(all, s.tokens[id])
+	}
+	return all
+}
+
+// valid is how many tokens can be used.
+func (s *State) valid(now time.Time) int {
+	n := 0
+	for _, t := range s.tokens {
+		if t.Valid(now) {
+			n++
+		}
+	}
+	return n
+}
+
+// HasTokens reports whether there is an API token that can be used.
+func (s *State) HasTokens(now time.Time) bool {
+	for _, t := range s.tokens {
+		if t.Valid(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// CreateToken adds a token; By and Created are those of the commit. answer is what the call is
+// answered, and must not hold the secret, for it is kept.
+func (t *Team) CreateToken(
+	ctx context.Context, c repo.Call, made Token, answer func(Token) any,
+) (repo.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+		made := made
+		if err := d.Touch(0); err != nil {
+			return nil, err
+		}
+		made.By, made.Created = c.Who.Principal, d.Now()
+		switch s := d.State(); {
+		case !made.Expires.IsZero() && !d.Now().Before(made.Expires):
+			return nil, fault.New(fault.InvalidParameter, "the token would have expired already")
+		case s.valid(d.Now()) >= MaxTokens:
+			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d tokens", MaxTokens).
+				With("limit", MaxTokens).Fix("revoke one: rookery token revoke ID")
+		}
+		return answer(made), d.Record(kindToken, made.ID, made)
+	})
+}
+
+// RevokeToken ends a token: at once in this process, and in any other within a minute. One that is not
+// there is NOT_FOUND; one that was revoked before stays as it is.
+func (t *Team) RevokeToken(
+	ctx context.Context, c repo.Call, id string, answer func(t Token, revoked bool) any,
+) (repo.Receipt, error) {
+	return t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+		tok, ok := d.State().Token(id)
+		if !ok {
+			return nil, fault.New(fault.NotFound, "there is no token of that id").
+				Fix("list the tokens: rookery token list")
+		}
+		if err := d.Touch(tok.Changed); err != nil {
+			return nil, err
+		}
+		if !tok.Revoked.IsZero() {
+			return answer(tok, false), nil
+		}
+		tok.Revoked = d.Now()
+		return answer(tok, true), d.Record(kindToken, id, tok)
+	})
+}
+
+// uses is the partition of the times at which tokens were used last, by their ids. They are no part of
+// the log: nothing follows from them.
+const uses = "token-uses"
+
+// useLife is how old the time of a token's last use may be.
+const useLife = time.Hour
+
+// Used notes that a token is used now. It costs a write once an hour; what cannot be written is tried
+// again with the next use.
+func (t *Team) Used(ctx context.Context, id string) error {
+	now := t.opt.Now()
+	if !t.agents.due(id, now) {
+		return nil
+	}
+	err := t.opt.Table.Commit(ctx, table.Set(table.Item{
+		Key: table.Key{Part: uses, Sort: id}, Data: []byte(now.UTC().Format(time.RFC3339)),
+	}))
+	if err != nil {
+		t.agents.again(id)
+		return fmt.Errorf("note the use of a token: %w", err)
+	}
+	return nil
+}
+
+// Uses are the times at which tokens were used last, by their ids: to the hour.
+func (t *Team) Uses(ctx context.Context) (map[string]time.Time, error) {
+	all := map[string]time.Time{}
+	for it, err := range t.opt.Table.Query(ctx, uses, "", "~") {
+		if err != nil {
+			return nil, fmt.Errorf("read when tokens were used: %w", err)
+		}
+		at, err := time.Parse(time.RFC3339, string(it.Data))
+		if err != nil {
+			return nil, fmt.Errorf("read when a token was used: %w", errors.New("no time"))
+		}
+		all[it.Sort] = at
+	}
+	return all, nil
+}

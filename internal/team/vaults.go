@@ -1,0 +1,204 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// Create makes a vault. The name must be free; answer is what the call is answered.
+//
+// First comes the vault's own log, then the tenant's commit that names it; a call that is repeated
+// after a crash between the two finds what there is and goes on (log.md §6).
+func (t *Team) Create(
+	ctx context.Context, c repo.Call, v NewVault, answer func(Entry) any,
+) (repo.Receipt, error) {
+	if err := vault.CheckName(v.Name); err != nil {
+		return repo.Receipt{}, err
+	}
+	if t.opt.Served != nil && v.Name != t.opt.Served.Vault {
+		return repo.Receipt{}, oneFolder()
+	}
+	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+		old, taken := d.State().Vault(v.Name)
+		if taken && !old.Gone(d.Now()) {
+			return nil, nameTaken(old, d.Now())
+		}
+		if (!taken || old.free()) && d.State().names() >= MaxVaults {
+			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d vaults", MaxVaults)
+		}
+		if err := d.Touch(old.Changed); err != nil {
+			return nil, err
+		}
+		e := Entry{
+			Name: v.Name, Incarnation: old.Incarnation + 1, Status: repo.Active, Created: d.Now(),
+		}
+		if !d.DryRun() {
+			var err error
+			if e.Left, err = t.clear(ctx, old); err != nil {
+				return nil, err
+			}
+			if e.Incarnation, err = t.make(ctx, c, v, e.Incarnation); err != nil {
+				return nil, err
+			}
+		}
+		return answer(e), d.Record(kindVault, v.Name, e)
+	})
+}
+
+// NewVault is what a vault is made with.
+type NewVault struct {
+	Name  string
+	Files []repo.Note // its first files
+}
+
+// MaxVaults is how many vaults a tenant has at most (CONTRACT §9).
+const MaxVaults = 100
+
+func nameTaken(old Entry, now time.Time) error {
+	if old.Erasure != nil {
+		return beingErased(old, now)
+	}
+	f := fault.New(fault.DuplicateID, "there is a vault %q already", old.Name).
+		With("id", old.Name)
+	if old.Status == repo.Trashed {
+		return f.Fix("rookery vault restore %s", old.Name)
+	}
+	return f
+}
+
+// clear takes away the files of the vault that had a name before, if one had: they are not those of
+// the next one. Its log says which they are. What somebody changed in them stays, and is told.
+func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
+	if old.Name == "" || old.Erasure != nil || !t.opt.Folders {
+		return nil, nil
+	}
+	o, err := t.opened(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	o.close()
+	left, err := o.folder.Clear(ctx)
+	t.mu.Lock()
+	delete(t.open, partOf(old.Name, old.Incarnation))
+	t.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("clear the folder of the vault before: %w", err)
+	}
+	return left, nil
+}
+
+// make makes the log of a vault, at the incarnation or the next one whose log nobody else began.
+func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation int) (int, error) {
+	for ; ; incarnation++ {
+		made, err := t.vaultOf(v.Name, incarnation)
+		if err != nil {
+			return 0, err
+		}
+		err = made.Create(ctx, c, v.Files)
+		if !errors.Is(err, repo.ErrLogExists) {
+			return incarnation, err
+		}
+	}
+}
+
+// Trash puts a vault in the trash: nothing reads or writes it until it is restored.
+func (t *Team) Trash(
+	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
+) (repo.Receipt, error) {
+	if t.opt.Served != nil {
+		return repo.Receipt{}, oneFolder()
+	}
+	return t.turn(ctx, c, name, repo.Trashed, answer)
+}
+
+// Restore takes a vault out of the trash.
+func (t *Team) Restore(
+	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
+) (repo.Receipt, error) {
+	return t.turn(ctx, c, name, repo.Active, answer)
+}
+
+// turn changes the status of a vault: of its own log first, so that no write can come after it.
+func (t *Team) turn(
+	ctx context.Context, c repo.Call, name string, to repo.Status, answer func(Entry) any,
+) (repo.Receipt, error) {
+	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+		e, ok := d.State().Vault(name)
+		gone := e.Gone(d.Now()) || e.Erasure != nil
+		if !ok || gone || e.Status == repo.Trashed && to == repo.Trashed {
+			return nil, fault.NoVault(name)
+		}
+		if err := d.Touch(e.Changed); err != nil {
+			return nil, err
+		}
+		was := e.Status
+		e.Status = to
+		if !d.DryRun() {
+			if err := t.become(ctx, c, e); err != nil {
+				return nil, err
+			}
+		}
+		if was == to {
+			return answer(e), nil // its own log may not have been, after a crash
+		}
+		e.Trashed = time.Time{}
+		if to == repo.Trashed {
+			e.Trashed = d.Now()
+		}
+		return answer(e), d.Record(kindVault, name, e)
+	})
+}
+
+// A Setting changes what a tenant says of one of its vaults. Nil: it stays.
+type Setting struct {
+	Name     string
+	ReadOnly *bool
+	Secrets  *Secrets
+}
+
+// Set changes the settings of a vault. That it is read-only is a commit of its own log first, so that no
+// write can come after it (log.md §2.8).
+func (t *Team) Set(
+	ctx context.Context, c repo.Call, s Setting, answer func(e Entry, changed bool) any,
+) (repo.Receipt, error) {
+	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+		e, ok := d.State().Vault(s.Name)
+		if !ok || e.Status != repo.Active {
+			return nil, fault.NoVault(s.Name)
+		}
+		if err := d.Touch(e.Changed); err != nil {
+			return nil, err
+		}
+		was := e
+		if s.ReadOnly != nil {
+			e.ReadOnly = *s.ReadOnly
+		}
+		if s.Secrets != nil {
+			e.Secrets = *s.Secrets
+		}
+		if !d.DryRun() {
+			if err := t.become(ctx, c, e); err != nil {
+				return nil, err
+			}
+		}
+		if e.ReadOnly == was.ReadOnly && e.Secrets == was.Secrets {
+			return answer(e, false), nil // its own log may not have been so, after a crash
+		}
+		return answer(e, true), d.Record(kindVault, s.Name, e)
+	})
+}
+
+// become makes the log of a vault what the entry says.
+func (t *Team) become(ctx context.Context, c repo.Call, e Entry) error {
+	o, err := t.opened(ctx, e)
+	if err != nil {
+		return err
+	}
+	return o.vault.SetStatus(ctx, c, e.status())
+}

@@ -1,0 +1,146 @@
+package team
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"rookery/internal/audit"
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed audit.md
+var auditDoc string
+
+type auditIn struct {
+	Since     string `json:"since,omitempty" jsonschema:"from this time on: 2 days ago, 2026-11-20, RFC 3339"`
+	Until     string `json:"until,omitempty" jsonschema:"before this time; of a day: to its end"`
+	Agent     string `json:"agent,omitempty" jsonschema:"only what this agent did"`
+	Principal string `json:"principal,omitempty" jsonschema:"only of this principal, as entries name it"`
+	Tool      string `json:"tool,omitempty" jsonschema:"only by the tool of this long name"`
+	Target    string `json:"target,omitempty" jsonschema:"only on this path, id or vault"`
+	Outcome   string `json:"outcome,omitempty" enum:"ok,refused,failed" jsonschema:"only what ended so"`
+	tool.Page
+}
+
+type auditOut struct {
+	tool.Aside `json:"-"`
+	Entries    []audit.Entry `json:"entries"`
+}
+
+func (f tools) audit() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_audit", Family: Family, Title: "List who did what", Doc: auditDoc,
+		Role: auth.Admin, Kind: tool.Read, Tenant: true,
+		Route:    tool.Route{Method: "GET", Path: "/audit"},
+		Commands: []tool.Command{{Words: "audit"}},
+		Flags:    map[string]string{"agent": "by-agent"},
+		Columns: []string{
+			"ts", "principal", "agent", "operation", "vault", "targets", "outcome", "code",
+		},
+	}, f.listAudit)
+}
+
+func (f tools) listAudit(ctx context.Context, c auth.Caller, in auditIn) (auditOut, error) {
+	out := auditOut{Entries: []audit.Entry{}}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return out, err
+	}
+	q, err := in.query(t.Now())
+	if err != nil {
+		return out, err
+	}
+	after, err := in.after()
+	if err != nil {
+		return out, err
+	}
+	page, err := audit.List(ctx, t, q, in.Limit, after)
+	if err != nil {
+		return out, err
+	}
+	out.Entries = page.Entries
+	out.Note("version", repo.Version(page.Version))
+	out.Note("count", len(page.Entries))
+	out.Note("has_more", page.More)
+	if page.Partial {
+		out.Note("partial", true)
+	}
+	if !page.More {
+		return out, nil
+	}
+	next, err := in.token(page.Next)
+	out.Note("next_page_token", next)
+	return out, err
+}
+
+// query is what is asked for. Times are those of UTC.
+func (in auditIn) query(now time.Time) (audit.Query, error) {
+	q := audit.Query{
+		Agent: in.Agent, Principal: in.Principal, Tool: in.Tool, Target: in.Target,
+		Outcome: audit.Outcome(in.Outcome),
+	}
+	since, err := intervalOf("since", in.Since, now)
+	if err != nil {
+		return q, err
+	}
+	until, err := intervalOf("until", in.Until, now)
+	q.Since, q.Until = since.From, until.To
+	return q, err
+}
+
+// intervalOf reads a time; a text that is empty is an open one.
+func intervalOf(argument, text string, now time.Time) (vault.Interval, error) {
+	if text == "" {
+		return vault.Interval{}, nil
+	}
+	i, err := vault.ParseTime(text, vault.Clock{Now: now, Zone: time.UTC})
+	if err != nil {
+		return i, fault.New(fault.InvalidParameter, "%s must be a time: one of %s", argument,
+			strings.Join(vault.TimeForms(), ", ")).With("argument", argument).
+			With("allowed", vault.TimeForms())
+	}
+	return i, nil
+}
+
+// An entryToken is what a page token holds.
+type entryToken struct {
+	Filters string         `json:"f"` // a digest of what was asked for
+	After   audit.Position `json:"a"`
+}
+
+// filters is the digest of all arguments but those of the page.
+func (in auditIn) filters() string {
+	in.Page = tool.Page{}
+	text, _ := json.Marshal(in) // texts marshal
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+func (in auditIn) token(next audit.Position) (string, error) {
+	data, err := json.Marshal(entryToken{in.filters(), next})
+	return tool.Token(string(data)), err
+}
+
+// after is where the page begins. A token goes on with the list that it came with, and no other.
+func (in auditIn) after() (audit.Position, error) {
+	text, err := in.After(Family)
+	if err != nil || text == "" {
+		return audit.Position{}, err
+	}
+	var t entryToken
+	if json.Unmarshal([]byte(text), &t) != nil || t.Filters != in.filters() || t.After.At.IsZero() {
+		return audit.Position{}, fault.New(fault.InvalidParameter,
+			"page_token is not one of a list with these arguments").
+			With("argument", "page_token").Fix("repeat the arguments of the page before")
+	}
+	return t.After, nil
+}

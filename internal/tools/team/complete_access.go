@@ -1,0 +1,83 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+	"iter"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+//go:embed complete_access.md
+var completeAccessDoc string
+
+type completeAccessIn struct {
+	Kind string `json:"kind" enum:"token,member,issuer,tool" jsonschema:"what is being typed"`
+	tool.Completing
+}
+
+// completeAccess completes what only admins know. It is a tool of its own, so that its Spec says so.
+func (f tools) completeAccess() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_complete_access", Family: Family, Title: "Complete who has access",
+		Doc: completeAccessDoc, Role: auth.Admin, Kind: tool.Read, Tenant: true,
+		Route:     tool.Route{Method: "GET", Path: "/complete/access"},
+		Commands:  []tool.Command{{Words: "complete access", Args: []string{"kind", "prefix?"}}},
+		Completes: []string{"token", "member", "issuer", "tool"},
+	}, f.completeEntry)
+}
+
+func (f tools) completeEntry(
+	ctx context.Context, c auth.Caller, in completeAccessIn,
+) (tool.Values, error) {
+	out := tool.Values{Items: []string{}}
+	after, err := in.After(Family)
+	if err != nil {
+		return out, err
+	}
+	t, s, _, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	for _, value := range slices.Compact(slices.Sorted(f.entries(t, s, in.Kind))) {
+		if value <= after || !strings.HasPrefix(value, in.Prefix) {
+			continue
+		}
+		if len(out.Items) == in.Limit {
+			out.More(out.Items[in.Limit-1])
+			break
+		}
+		out.Items = append(out.Items, value)
+	}
+	return out, nil
+}
+
+// entries are the values of a kind, in no order. A token that cannot be used any more is none.
+func (f tools) entries(t *team.Team, s *team.State, kind string) iter.Seq[string] {
+	var all []string
+	switch kind {
+	case "token":
+		for _, entry := range s.Tokens() {
+			if entry.Valid(t.Now()) {
+				all = append(all, entry.ID)
+			}
+		}
+	case "member":
+		for _, m := range s.Members() {
+			all = append(all, m.Subject)
+		}
+	case "issuer":
+		for _, i := range s.Issuers() {
+			all = append(all, i.Name)
+		}
+	case "tool":
+		for _, made := range f.all() {
+			all = append(all, made.Name)
+		}
+	}
+	return slices.Values(all)
+}

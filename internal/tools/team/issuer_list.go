@@ -1,0 +1,73 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+//go:embed issuer_list.md
+var issuerListDoc string
+
+type issuerListIn struct {
+	tool.Page
+}
+
+type issuerListOut struct {
+	tool.Aside `json:"-"`
+	Items      []*issuerRow `json:"items"`
+}
+
+// An issuerRow is one rule of a list.
+type issuerRow struct {
+	Name       string               `json:"name"`
+	Issuer     string               `json:"issuer"`
+	Audience   string               `json:"audience" jsonschema:"what its tokens must be made out to"`
+	JWKS       string               `json:"jwks_url,omitempty" jsonschema:"absent: as the issuer's metadata says"`
+	Claims     map[string]string    `json:"claims,omitempty"`
+	Roles      map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
+	RolesClaim string               `json:"roles_claim,omitempty"`
+	ClientID   string               `json:"client_id,omitempty"`
+	Principal  string               `json:"principal,omitempty" jsonschema:"as whom a workload acts; absent: each person is a principal"`
+}
+
+func (f tools) issuerList() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_issuer_list", Family: Family, Title: "List issuers", Doc: issuerListDoc,
+		Role: auth.Admin, Kind: tool.Read, Tenant: true,
+		Route:    tool.Route{Method: "GET", Path: "/issuers"},
+		Commands: []tool.Command{{Words: "issuer list"}},
+		Columns:  []string{"name", "issuer", "claims", "roles", "principal"},
+	}, f.listIssuers)
+}
+
+func (f tools) listIssuers(
+	ctx context.Context, c auth.Caller, in issuerListIn,
+) (issuerListOut, error) {
+	out := issuerListOut{Items: []*issuerRow{}}
+	t, s, seq, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	out.Items, err = listing[team.Issuer, *issuerRow]{
+		s.Issuers(), func(i team.Issuer) string { return i.Name },
+		func(i team.Issuer) *issuerRow { return rowOfIssuer(i, t.Audience()) },
+	}.page(&out.Aside, in.Page)
+	out.Note("version", repo.Version(seq))
+	return out, err
+}
+
+func rowOfIssuer(i team.Issuer, audience string) *issuerRow {
+	row := &issuerRow{
+		Name: i.Name, Issuer: i.URL, Audience: audience, JWKS: i.JWKS, Claims: i.Claims,
+		Roles: i.Roles, RolesClaim: i.RolesClaim, ClientID: i.ClientID,
+	}
+	if !i.People() {
+		row.Principal = auth.Workload(i.Name)
+	}
+	return row
+}

@@ -1,0 +1,214 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed issuer_set.md
+var issuerSetDoc string
+
+type issuerSetIn struct {
+	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, beginning with no -; a workload acts as workload:NAME"`
+	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"who signs the tokens: their iss, a public https URL"`
+	Audience string      `json:"audience,omitempty" max:"2048" absent:"that of the tenant" jsonschema:"whom the tokens are made out to; it can only be the audience of the tenant, which the answer tells"`
+	JWKS     string      `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata" jsonschema:"where the issuer's keys are, a public https URL; default as the issuer's metadata says"`
+	Claims   tool.Fields `json:"claims,omitempty" jsonschema:"what claims of a token must be; all must hold; * is any run of characters without / and :"`
+	grant
+	RolesClaim string `json:"roles_claim,omitempty" max:"255" jsonschema:"the claim that gives a person's roles: an object by vault, or one role; the role here is for tokens without it"`
+	ClientID   string `json:"client_id,omitempty" max:"255" jsonschema:"with which people log in at the issuer: each is a principal of its own"`
+	tool.Mutation
+}
+
+// issuerOut is the answer of the tools that change an issuer.
+type issuerOut struct {
+	tool.Aside    `json:"-"`
+	Action        string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
+	Issuer        *issuerRow `json:"issuer,omitempty"`
+	UnknownVaults []string   `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
+	DryRun        bool       `json:"dry_run,omitempty"`
+	WouldCreate   *issuerRow `json:"would_create,omitempty"`
+	WouldUpdate   *issuerRow `json:"would_update,omitempty"`
+	WouldDelete   *issuerRow `json:"would_delete,omitempty"`
+}
+
+func (f tools) issuerSet() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer", Doc: issuerSetDoc,
+		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Tenant: true,
+		Route:    tool.Route{Method: "PATCH", Path: "/issuers/{name}"},
+		Commands: []tool.Command{{Words: "issuer set", Args: []string{"name"}}},
+	}, f.setIssuer)
+}
+
+func (f tools) setIssuer(
+	ctx context.Context, c auth.Caller, in issuerSetIn,
+) (issuerOut, error) {
+	var out issuerOut
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return out, err
+	}
+	t, s, _, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	rule, err := in.rule(c, t.Audience())
+	if err == nil {
+		err = t.CheckKeys(rule)
+	}
+	if err != nil {
+		return out, err
+	}
+	r, err := t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
+		row := rowOfIssuer(i, t.Audience())
+		out = issuerOut{
+			Action: set(created, i.Changed), Issuer: row, UnknownVaults: unknown(s, i.Roles),
+		}
+		switch {
+		case in.DryRun && created:
+			out = issuerOut{DryRun: true, WouldCreate: row, UnknownVaults: out.UnknownVaults}
+		case in.DryRun:
+			out = issuerOut{DryRun: true, WouldUpdate: row, UnknownVaults: out.UnknownVaults}
+		}
+		return tool.Keep(&out)
+	})
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return issuerOut{}, err
+	}
+	return mutate.Finish(r, out, nil)
+}
+
+// rule is the rule that is asked for, in a tenant of this audience.
+func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) {
+	i := team.Issuer{
+		Name: in.Name, URL: in.Issuer, JWKS: in.JWKS, RolesClaim: in.RolesClaim, ClientID: in.ClientID,
+	}
+	if err := in.check(audience); err != nil {
+		return i, err
+	}
+	var err error
+	if i.Claims, err = conditions(in.Claims); err != nil {
+		return i, err
+	}
+	if !i.People() && auth.Conditions(i.Claims).Vacuous() {
+		return i, fault.New(fault.InvalidParameter, "the rule would let in whatever the issuer signs "+
+			"for: say in claims which workload is meant").With("argument", "claims").
+			Fix("--claims repository=OWNER/NAME")
+	}
+	if i.Roles, err = in.roles(); err != nil {
+		return i, err
+	}
+	most := i.Roles
+	if in.RolesClaim != "" { // then the issuer can give every role
+		most = map[string]auth.Role{auth.AllVaults: auth.Admin}
+	}
+	return i, within(c, most)
+}
+
+// check is what is wrong with the names and URLs.
+func (in issuerSetIn) check(audience string) error {
+	var problems []*fault.Fault
+	if err := vault.CheckName(in.Name); err != nil {
+		problems = append(problems, fault.Of(err).With("argument", "name"))
+	}
+	for _, u := range []struct{ arg, text string }{{"issuer", in.Issuer}, {"jwks_url", in.JWKS}} {
+		if u.text == "" {
+			continue
+		}
+		if err := checkPublic(u.text); err != nil {
+			problems = append(problems,
+				fault.New(fault.InvalidParameter, "%s %v", u.arg, err).With("argument", u.arg))
+		}
+	}
+	for _, n := range []struct{ arg, text string }{
+		{"roles_claim", in.RolesClaim}, {"client_id", in.ClientID},
+	} {
+		if n.text != "" && !printable(n.text) {
+			problems = append(problems, fault.New(fault.InvalidParameter,
+				"%s must be printable ASCII", n.arg).With("argument", n.arg))
+		}
+	}
+	if f := in.checkAudience(audience); f != nil {
+		problems = append(problems, f)
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return f
+	}
+	return nil
+}
+
+// checkAudience is a fault if the tokens would be made out to something else than the tenant, or the
+// tenant has no name that a token could be made out to.
+func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
+	switch {
+	case audience == "":
+		return fault.New(fault.InvalidParameter, "this deployment has no public URL, so no issuer of a "+
+			"tenant could say that a token is meant for it").
+			Fix("set public_url in the file of rookery serve --config")
+	case in.Audience != "" && in.Audience != audience:
+		return fault.New(fault.InvalidParameter, "the audience of the tenant's issuers is %s", audience).
+			With("argument", "audience").With("allowed", []string{audience}).
+			Fix("leave audience out, and have the issuer make its tokens out to %s", audience)
+	}
+	return nil
+}
+
+// The bounds of the conditions of a rule.
+const (
+	maxConditions = 20
+	maxPattern    = 255 // of the name of a claim, and of its pattern
+)
+
+// conditions are what claims must be, as texts.
+func conditions(given tool.Fields) (map[string]string, error) {
+	if len(given) > maxConditions {
+		return nil, badClaims("at most %d claims can be asked for", maxConditions)
+	}
+	all := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		text, ok := patternOf(given[name])
+		switch {
+		case !printable(name) || len(name) > maxPattern:
+			return nil, badClaims("a claim has a name of 1 to %d printable ASCII characters", maxPattern)
+		case !ok:
+			return nil, badClaims("claim %s must be one text, number, true or false", name)
+		case text == "" || len(text) > maxPattern:
+			return nil, badClaims("claim %s must be 1 to %d bytes long", name, maxPattern)
+		}
+		all[name] = text
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return all, nil
+}
+
+func badClaims(format string, args ...any) error {
+	return fault.New(fault.InvalidParameter, format, args...).With("argument", "claims").
+		Fix("--claims NAME=PATTERN, once for each claim")
+}
+
+// patternOf is the text that a claim is compared with.
+func patternOf(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case tool.Text:
+		return string(v), true
+	case bool, float64, json.Number:
+		text, err := json.Marshal(v)
+		return string(text), err == nil
+	}
+	return "", false
+}

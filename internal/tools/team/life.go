@@ -1,0 +1,49 @@
+package team
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+
+	"rookery/internal/fault"
+)
+
+// The bounds of how long a token can be good.
+const (
+	minLife = time.Minute
+	maxLife = 3650 * 24 * time.Hour
+)
+
+var (
+	lifeForm = regexp.MustCompile(`^(\d{1,7}) ?(m|h|d|w|minutes?|hours?|days?|weeks?)$`)
+	lifeUnit = map[byte]time.Duration{
+		'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour,
+	}
+)
+
+// lifeOf reads how long a token is good: `90 days`, `12h`. A day is 24 hours. Empty is zero: for ever.
+func lifeOf(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	m := lifeForm.FindStringSubmatch(text)
+	if m == nil {
+		return 0, badLife("expires_in must be a number of minutes, hours, days or weeks")
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return 0, badLife("expires_in must have a number of at most 7 digits")
+	}
+	life := time.Duration(n) * lifeUnit[m[2][0]]
+	// seven digits of weeks do not fit a Duration: what is too long by far is compared without it
+	if n > int64(maxLife/lifeUnit[m[2][0]]) || life < minLife {
+		return 0, badLife("expires_in must be between 1 minute and 3650 days")
+	}
+	return life, nil
+}
+
+func badLife(message string) error {
+	return fault.New(fault.InvalidParameter, "%s", message).With("argument", "expires_in").
+		With("allowed", []string{"N minutes", "N hours", "N days", "N weeks"}).
+		Fix(`use "90 days" or 12h`)
+}

@@ -1,0 +1,65 @@
+package team
+
+import (
+	"context"
+
+	"rookery/internal/auth"
+	"rookery/internal/limit"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+// A Limiter keeps the rates of a deployment; see limit.Limiter.
+type Limiter interface {
+	// Rates are the rates that are kept. One that is not kept is negative.
+	Rates() limit.Rates
+	// Usage counts the calls of a tenant.
+	Usage(ctx context.Context, tenant string) (limit.Usage, error)
+}
+
+// limits are those that hold for a caller (CONTRACT §9).
+type limits struct {
+	NoteBytes   int `json:"note_bytes"`
+	BodyBytes   int `json:"body_bytes" jsonschema:"of the arguments of a call, and of an answer"`
+	PageItems   int `json:"page_items"`
+	ImportFiles int `json:"import_files" jsonschema:"in one call"`
+	VaultNotes  int `json:"vault_notes"`
+	VaultBytes  int `json:"vault_bytes" jsonschema:"of all notes of a vault"`
+	Vaults      int `json:"vaults"`
+	Tokens      int `json:"tokens" jsonschema:"API tokens that can be used"`
+	Members     int `json:"members"`
+	Issuers     int `json:"issuers"`
+
+	Mutations *int `json:"mutations_per_minute,omitempty" jsonschema:"of an agent; absent: as many as it likes"`
+	Reads     *int `json:"reads_per_minute,omitempty" jsonschema:"likewise, changes of view state among them"`
+	Burst     *int `json:"burst_minutes,omitempty" jsonschema:"how many minutes' calls may be made at once"`
+	Principal *int `json:"agents_at_full_rate,omitempty" jsonschema:"how many times an agent's rate all agents of a principal have together"`
+}
+
+// limitsOf are the limits of a caller. On loopback there are no rates.
+func (f tools) limitsOf(c auth.Caller) limits {
+	l := limits{
+		NoteBytes: repo.MaxNote, BodyBytes: tool.MaxBody, PageItems: tool.MaxPage,
+		ImportFiles: maxImport, VaultNotes: repo.MaxNotes, VaultBytes: repo.MaxVault,
+		Vaults: team.MaxVaults, Tokens: team.MaxTokens, Members: team.MaxMembers,
+		Issuers: team.MaxIssuers,
+	}
+	if f.opt.Limiter == nil || c.Principal == auth.Local {
+		return l
+	}
+	rates := f.opt.Limiter.Rates()
+	l.Mutations, l.Reads = kept(rates.MutationsPerMinute), kept(rates.ReadsPerMinute)
+	if l.Mutations != nil || l.Reads != nil {
+		l.Burst, l.Principal = kept(limit.Burst), kept(limit.PerPrincipal)
+	}
+	return l
+}
+
+// kept is a rate that is kept, else nil.
+func kept(perMinute int) *int {
+	if perMinute < 0 {
+		return nil
+	}
+	return &perMinute
+}

@@ -1,0 +1,91 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed member_remove.md
+var memberRemoveDoc string
+
+type memberRemoveIn struct {
+	Subject string `json:"subject" max:"255" complete:"member" jsonschema:"who it is: the sub of the person's tokens"`
+	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"that of the only such member" jsonschema:"whose tokens they are: a URL, or the name of an issuer of the tenant; optional if one member has the subject"`
+	tool.Mutation
+}
+
+func (f tools) memberRemove() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_member_remove", Family: Family, Title: "Remove a member",
+		Doc: memberRemoveDoc, Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
+		Route:    tool.Route{Method: "POST", Path: "/members/remove"},
+		Commands: []tool.Command{{Words: "member remove", Args: []string{"subject"}}},
+	}, f.removeMember)
+}
+
+func (f tools) removeMember(
+	ctx context.Context, c auth.Caller, in memberRemoveIn,
+) (memberOut, error) {
+	var out memberOut
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return out, err
+	}
+	if err := checkSubject(in.Subject); err != nil {
+		return out, err
+	}
+	t, s, _, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	m, err := in.member(t, s)
+	if err != nil {
+		r, err := t.Refuse(ctx, call, err)
+		return mutate.Finish(r, out, err)
+	}
+	r, err := t.RemoveMember(ctx, call, m, func(m team.Member) any {
+		out = memberOut{Action: "removed", Member: rowOfMember(m)}
+		if in.DryRun {
+			out = memberOut{DryRun: true, WouldDelete: out.Member}
+		}
+		return tool.Keep(&out)
+	})
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return memberOut{}, err
+	}
+	return mutate.Finish(r, out, nil)
+}
+
+// member is whom the call means. The issuer of a member may have been removed since, so it is looked for
+// among the members first.
+func (in memberRemoveIn) member(t *team.Team, s *team.State) (team.Member, error) {
+	if m, ok := s.Member(in.Issuer, in.Subject); ok {
+		return m, nil
+	}
+	var issuers []string
+	for _, m := range s.Members() {
+		if m.Subject == in.Subject {
+			issuers = append(issuers, m.Issuer)
+		}
+	}
+	m := team.Member{Subject: in.Subject}
+	switch {
+	case in.Issuer != "":
+		var err error
+		m.Issuer, err = t.IssuerOf(s, in.Issuer)
+		return m, err
+	case len(issuers) > 1:
+		return m, fault.New(fault.InvalidParameter,
+			"members of several issuers have the subject: argument \"issuer\"").
+			With("argument", "issuer").With("available", issuers)
+	case len(issuers) == 1:
+		m.Issuer = issuers[0]
+	}
+	return m, nil
+}

@@ -1,0 +1,129 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed member_set.md
+var memberSetDoc string
+
+type memberSetIn struct {
+	Subject string `json:"subject" max:"255" jsonschema:"who it is: the sub of the person's tokens"`
+	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"the only issuer there is" jsonschema:"whose tokens they are: a URL, or the name of an issuer of the tenant; optional if there is one"`
+	grant
+	Prefix string `json:"prefix,omitempty" what:"path" jsonschema:"the folder under which notes may be written; all of the vaults may be read"`
+	tool.Mutation
+}
+
+// memberOut is the answer of the tools that change a member.
+type memberOut struct {
+	tool.Aside    `json:"-"`
+	Action        string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
+	Member        *memberRow `json:"member,omitempty"`
+	UnknownVaults []string   `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
+	DryRun        bool       `json:"dry_run,omitempty"`
+	WouldCreate   *memberRow `json:"would_create,omitempty"`
+	WouldUpdate   *memberRow `json:"would_update,omitempty"`
+	WouldDelete   *memberRow `json:"would_delete,omitempty"`
+}
+
+func (f tools) memberSet() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_member_set", Family: Family, Title: "Give a person roles", Doc: memberSetDoc,
+		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Tenant: true,
+		Route:    tool.Route{Method: "PATCH", Path: "/members/{subject}"},
+		Commands: []tool.Command{{Words: "member set", Args: []string{"subject"}}},
+	}, f.setMember)
+}
+
+func (f tools) setMember(
+	ctx context.Context, c auth.Caller, in memberSetIn,
+) (memberOut, error) {
+	var out memberOut
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return out, err
+	}
+	t, s, _, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	m, err := in.member(c)
+	if err != nil {
+		return out, err
+	}
+	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
+		r, err := t.Refuse(ctx, call, err)
+		return mutate.Finish(r, out, err)
+	}
+	r, err := t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
+		row := rowOfMember(m)
+		out = memberOut{
+			Action: set(created, m.Changed), Member: row, UnknownVaults: unknown(s, m.Roles),
+		}
+		switch {
+		case in.DryRun && created:
+			out = memberOut{DryRun: true, WouldCreate: row, UnknownVaults: out.UnknownVaults}
+		case in.DryRun:
+			out = memberOut{DryRun: true, WouldUpdate: row, UnknownVaults: out.UnknownVaults}
+		}
+		return tool.Keep(&out)
+	})
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return memberOut{}, err
+	}
+	return mutate.Finish(r, out, nil)
+}
+
+// set is what was done to an entry that was set. One that a commit made before is as it was.
+func set(created bool, changed uint64) string {
+	switch {
+	case created:
+		return "created"
+	case changed > 0:
+		return "unchanged"
+	}
+	return "updated"
+}
+
+// member is the member that is asked for, but for its issuer.
+func (in memberSetIn) member(c auth.Caller) (team.Member, error) {
+	m := team.Member{Subject: in.Subject}
+	if err := checkSubject(in.Subject); err != nil {
+		return m, err
+	}
+	var err error
+	if m.Roles, err = in.roles(); err != nil {
+		return m, err
+	}
+	if m.Prefix, err = folderOf(in.Prefix); err != nil {
+		return m, err
+	}
+	return m, within(c, m.Roles)
+}
+
+// checkSubject is a fault if no token has such a subject that we would let in.
+func checkSubject(subject string) error {
+	if printable(subject) {
+		return nil
+	}
+	return fault.New(fault.InvalidParameter,
+		"a subject has 1 to 255 characters, all of them printable ASCII").With("argument", "subject")
+}
+
+// printable reports whether a text is all printable ASCII.
+func printable(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return text != ""
+}

@@ -1,0 +1,181 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed token_create.md
+var tokenCreateDoc string
+
+type tokenCreateIn struct {
+	Name string `json:"name" max:"100" jsonschema:"what people call it: whose it is, or what it is for"`
+	grant
+	Tools     []string `json:"tools,omitempty" complete:"tool" absent:"all that the role allows" jsonschema:"the only tools that it may call; default all that the role allows"`
+	Prefix    string   `json:"prefix,omitempty" what:"path" jsonschema:"the folder under which it may write notes; it may read all of its vaults"`
+	ReadOnly  bool     `json:"readonly,omitempty" jsonschema:"it may change nothing, whatever its role"`
+	ExpiresIn string   `json:"expires_in,omitempty" max:"20" absent:"never, or with the token that makes it" examples:"90 days,12h" jsonschema:"how long it is good: N minutes, hours, days or weeks, such as 90 days or 12h, up to 3650 days; default for ever"`
+	tool.Mutation
+}
+
+type tokenCreateOut struct {
+	tool.Aside `json:"-"`
+	Action     string  `json:"action,omitempty" jsonschema:"created"`
+	Token      *string `json:"token" jsonschema:"the token itself, which is shown this once; null in a replay and in a dry run"`
+	*TokenRow
+	UnknownVaults []string  `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
+	DryRun        bool      `json:"dry_run,omitempty"`
+	WouldCreate   *TokenRow `json:"would_create,omitempty"`
+}
+
+func (f tools) tokenCreate() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_token_create", Family: Family, Title: "Make an API token", Doc: tokenCreateDoc,
+		Flags: map[string]string{"readonly": "token-readonly"},
+		Role:  auth.Admin, Kind: tool.Write, Tenant: true,
+		Route:    tool.Route{Method: "POST", Path: "/tokens"},
+		Commands: []tool.Command{{Words: "token create", Args: []string{"name"}}},
+	}, f.createToken)
+}
+
+// createToken makes the secret once, outside of what may run again. What is kept for a repetition does
+// not hold it.
+func (f tools) createToken(
+	ctx context.Context, c auth.Caller, in tokenCreateIn,
+) (tokenCreateOut, error) {
+	var out tokenCreateOut
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return out, err
+	}
+	t, s, _, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	made, err := f.tokenOf(c, in, t.Now())
+	switch {
+	case fault.Is(err, fault.PermissionDenied):
+		return out, err
+	case err != nil: // it may have been right when the call was made first
+		r, err := t.Refuse(ctx, call, err)
+		return mutate.Finish(r, out, err)
+	}
+	secret := auth.NewSecret(c.Tenant)
+	made.ID, made.Digest = secret.ID, secret.Digest()
+	r, err := t.CreateToken(ctx, call, made, func(entry team.Token) any {
+		row := rowOfToken(entry, entry.Created, time.Time{})
+		out = tokenCreateOut{
+			Action: "created", TokenRow: &row, UnknownVaults: unknown(s, entry.Roles),
+		}
+		if in.DryRun {
+			row.ID = ""
+			out = tokenCreateOut{DryRun: true, WouldCreate: &row, UnknownVaults: out.UnknownVaults}
+		}
+		return tool.Keep(&out)
+	})
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return tokenCreateOut{}, err
+	}
+	if out, err = mutate.Finish(r, out, nil); err == nil && out.TokenRow != nil && out.ID == secret.ID {
+		text := secret.Token()
+		out.Token = &text
+	}
+	return out, err
+}
+
+// tokenOf is the token that is asked for, but for its secret. It is nothing that its maker is not.
+func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Token, error) {
+	made := team.Token{Name: strings.TrimSpace(in.Name), ReadOnly: in.ReadOnly}
+	life, err := lifeOf(in.ExpiresIn)
+	if err != nil {
+		return made, err
+	}
+	if made.Expires, err = endOf(c, life, now); err != nil {
+		return made, err
+	}
+	if made.Roles, err = in.roles(); err != nil {
+		return made, err
+	}
+	if made.Prefix, err = folderOf(in.Prefix); err != nil {
+		return made, err
+	}
+	if made.Tools, err = f.toolNames(in.Tools); err != nil {
+		return made, err
+	}
+	if made.Name == "" || strings.ContainsFunc(made.Name, unprintable) {
+		return made, fault.New(fault.InvalidParameter, "the name must be a line of printable text").
+			With("argument", "name")
+	}
+	return made, within(c, made.Roles)
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// endOf is when a token ends that is good for so long. None outlives the token that makes it.
+func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) {
+	own := time.Time{}
+	if c.TokenID != "" {
+		own = c.Expires
+	}
+	if life == 0 {
+		return own, nil
+	}
+	end := now.Add(life).UTC().Truncate(time.Second)
+	if !own.IsZero() && end.After(own) {
+		return own, fault.New(fault.InvalidParameter,
+			"a token cannot outlive the one that makes it, which ends at %s",
+			own.UTC().Format(time.RFC3339)).With("argument", "expires_in").
+			Fix("leave expires_in out: they end together")
+	}
+	return end, nil
+}
+
+// toolNames are the long names of tools, by name; nil for none. One that is not there is a fault.
+func (f tools) toolNames(given []string) ([]string, error) {
+	if given != nil && len(given) == 0 { // whoever means none is not to be given all
+		return nil, fault.New(fault.InvalidParameter,
+			"name at least one tool, or leave tools out for all that the role allows").
+			With("argument", "tools")
+	}
+	known, names := map[string]string{}, []string{}
+	for _, t := range f.all() {
+		names = append(names, t.Name)
+		for _, name := range append([]string{t.Name}, t.Aliases...) {
+			known[name] = t.Name
+		}
+	}
+	var long []string
+	for _, name := range separate(given) {
+		if known[name] != "" {
+			long = append(long, known[name])
+			continue
+		}
+		bad := fault.New(fault.InvalidParameter, "there is no tool of that name").
+			With("argument", "tools")
+		if near := fault.Nearest(name, names); near != "" {
+			bad.Message += "; did you mean " + near + "?"
+			bad = bad.Fix("use %s", near)
+		}
+		return nil, bad
+	}
+	slices.Sort(long)
+	return slices.Compact(long), nil
+}
+
+// all are all tools of the product.
+func (f tools) all() []*tool.Tool {
+	if f.opt.All == nil {
+		return nil
+	}
+	return f.opt.All()
+}

@@ -1,0 +1,102 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+//go:embed token_list.md
+var tokenListDoc string
+
+type tokenListIn struct {
+	All bool `json:"all,omitempty" jsonschema:"also those that expired or were revoked"`
+	tool.Page
+}
+
+type tokenListOut struct {
+	tool.Aside `json:"-"`
+	Items      []TokenRow `json:"items"`
+}
+
+// A TokenRow is an API token as it is told: all but its secret.
+type TokenRow struct {
+	ID       string               `json:"id,omitempty" jsonschema:"names it, and is no secret"`
+	Name     string               `json:"name"`
+	Roles    map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
+	Tools    []string             `json:"tools,omitempty" jsonschema:"the only tools that it may call; absent: all"`
+	Prefix   string               `json:"prefix,omitempty" jsonschema:"the folder under which it may write; absent: everywhere"`
+	ReadOnly bool                 `json:"readonly"`
+	By       string               `json:"by" jsonschema:"the principal that made it"`
+	Created  string               `json:"created"`
+	Expires  *string              `json:"expires_at" jsonschema:"null: never"`
+	LastUsed *string              `json:"last_used,omitempty" jsonschema:"to the hour; absent: never, as far as is known"`
+	State    string               `json:"state" jsonschema:"valid, expired or revoked"`
+}
+
+func (f tools) tokenList() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_token_list", Family: Family, Title: "List API tokens", Doc: tokenListDoc,
+		Role: auth.Admin, Kind: tool.Read, Tenant: true,
+		Route:    tool.Route{Method: "GET", Path: "/tokens"},
+		Commands: []tool.Command{{Words: "token list"}},
+		Columns:  []string{"id", "name", "roles", "expires_at", "last_used", "state"},
+	}, f.listTokens)
+}
+
+func (f tools) listTokens(
+	ctx context.Context, c auth.Caller, in tokenListIn,
+) (tokenListOut, error) {
+	out := tokenListOut{Items: []TokenRow{}}
+	t, s, seq, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	used, err := t.Uses(ctx)
+	if err != nil {
+		return out, err
+	}
+	now, l := t.Now(), listing[team.Token, TokenRow]{key: func(t team.Token) string { return t.ID }}
+	l.row = func(t team.Token) TokenRow { return rowOfToken(t, now, used[t.ID]) }
+	for _, entry := range s.Tokens() {
+		if in.All || entry.Valid(now) {
+			l.all = append(l.all, entry)
+		}
+	}
+	out.Items, err = l.page(&out.Aside, in.Page)
+	out.Note("version", repo.Version(seq))
+	return out, err
+}
+
+// rowOfToken is a token as it is told at a time. A zero time of its last use is none.
+func rowOfToken(t team.Token, now, used time.Time) TokenRow {
+	row := TokenRow{
+		ID: t.ID, Name: t.Name, Roles: t.Roles, Tools: t.Tools, Prefix: t.Prefix, ReadOnly: t.ReadOnly,
+		By: t.By, Created: stamp(t.Created), Expires: stamped(t.Expires), LastUsed: stamped(used),
+		State: "valid",
+	}
+	switch {
+	case !t.Revoked.IsZero():
+		row.State = "revoked"
+	case !t.Valid(now):
+		row.State = "expired"
+	}
+	return row
+}
+
+// stamp is a time as an answer tells it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// stamped is the same; nil for the zero time.
+func stamped(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := stamp(t)
+	return &text
+}

@@ -1,0 +1,66 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed token_revoke.md
+var tokenRevokeDoc string
+
+type tokenRevokeIn struct {
+	ID string `json:"id" max:"100" complete:"token" jsonschema:"of the token: what stands between rk_ and the dot"`
+	tool.Mutation
+}
+
+type tokenRevokeOut struct {
+	tool.Aside `json:"-"`
+	Action     string `json:"action,omitempty" jsonschema:"revoked, or unchanged"`
+	*TokenRow
+	DryRun      bool      `json:"dry_run,omitempty"`
+	WouldUpdate *TokenRow `json:"would_update,omitempty"`
+}
+
+func (f tools) tokenRevoke() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_token_revoke", Family: Family, Title: "Revoke an API token",
+		Doc: tokenRevokeDoc, Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
+		Route:    tool.Route{Method: "POST", Path: "/tokens/revoke"},
+		Commands: []tool.Command{{Words: "token revoke", Args: []string{"id"}}},
+	}, f.revokeToken)
+}
+
+func (f tools) revokeToken(
+	ctx context.Context, c auth.Caller, in tokenRevokeIn,
+) (tokenRevokeOut, error) {
+	var out tokenRevokeOut
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return out, err
+	}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return out, err
+	}
+	r, err := t.RevokeToken(ctx, call, in.ID, func(entry team.Token, revoked bool) any {
+		row := rowOfToken(entry, entry.Revoked, time.Time{})
+		out = tokenRevokeOut{Action: "unchanged", TokenRow: &row}
+		switch {
+		case in.DryRun:
+			out = tokenRevokeOut{DryRun: true, WouldUpdate: &row}
+		case revoked:
+			out.Action = "revoked"
+		}
+		return tool.Keep(&out)
+	})
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return tokenRevokeOut{}, err
+	}
+	return mutate.Finish(r, out, nil)
+}

@@ -1,0 +1,100 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/limit"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed usage.md
+var usageDoc string
+
+type usageIn struct{}
+
+type usageOut struct {
+	tool.Aside `json:"-"`
+	Vaults     int          `json:"vaults" jsonschema:"how many you see that are not in the trash"`
+	Notes      int          `json:"notes" jsonschema:"in all of them"`
+	Bytes      int64        `json:"bytes" jsonschema:"of all these notes"`
+	Calls      *calls       `json:"calls,omitempty" jsonschema:"of the tenant; absent where no rates are kept, and for who does not see all vaults"`
+	Limits     limits       `json:"limits"`
+	Items      []vaultUsage `json:"items"`
+}
+
+// calls are how many calls were let through, near enough.
+type calls struct {
+	Today     callsOfDay `json:"today" jsonschema:"the day is that of UTC"`
+	Yesterday callsOfDay `json:"yesterday"`
+}
+
+type callsOfDay struct {
+	Mutations int64 `json:"mutations"`
+	Reads     int64 `json:"reads" jsonschema:"and changes of view state"`
+}
+
+// A vaultUsage is what one vault takes.
+type vaultUsage struct {
+	Name  string `json:"name"`
+	Notes int    `json:"notes"`
+	Bytes int64  `json:"bytes" jsonschema:"of its notes"`
+}
+
+func (f tools) usage() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_usage", Family: Family, Title: "What is used, and the limits", Doc: usageDoc,
+		Role: auth.Anyone, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/usage"},
+		Commands: []tool.Command{{Words: "usage"}},
+	}, f.tellUsage)
+}
+
+// tellUsage counts what the caller may see, and nothing else. A tenant has too few vaults for pages.
+func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOut, error) {
+	out := usageOut{Limits: f.limitsOf(c), Items: []vaultUsage{}}
+	t, s, seq, err := f.state(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	for _, e := range visible(c, s.Vaults(), t.Now()) {
+		if e.Status != repo.Active {
+			continue
+		}
+		v, err := t.Vault(ctx, e.Name)
+		if err != nil {
+			return out, err
+		}
+		idx, err := v.Read(ctx)
+		if err != nil {
+			return out, err
+		}
+		row := vaultUsage{e.Name, idx.Totals().Notes, idx.Totals().Bytes}
+		out.Items = append(out.Items, row)
+		out.Notes, out.Bytes = out.Notes+row.Notes, out.Bytes+row.Bytes
+	}
+	out.Vaults = len(out.Items)
+	out.Note("version", repo.Version(seq))
+	out.Calls, err = f.calls(ctx, c)
+	return out, err
+}
+
+// calls are those of the tenant: they tell of all of its vaults, so they are for who sees these.
+func (f tools) calls(ctx context.Context, c auth.Caller) (*calls, error) {
+	if f.opt.Limiter == nil || !c.Role(auth.AllVaults).Allows(auth.Reader) {
+		return nil, nil
+	}
+	rates := f.opt.Limiter.Rates()
+	if rates.MutationsPerMinute < 0 && rates.ReadsPerMinute < 0 {
+		return nil, nil
+	}
+	u, err := f.opt.Limiter.Usage(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return &calls{dayOf(u.Today), dayOf(u.Yesterday)}, nil
+}
+
+func dayOf(c limit.Calls) callsOfDay { return callsOfDay{c.Mutations, c.Reads} }

@@ -1,0 +1,65 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed vault_set.md
+var vaultSetDoc string
+
+type vaultSetIn struct {
+	Name     string        `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
+	ReadOnly *bool         `json:"readonly,omitempty" absent:"as it was" jsonschema:"whether nobody may change what is in the vault"`
+	Secrets  *team.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was" jsonschema:"what becomes of a text that seems to hold a secret: flag writes it and warns, refuse does not write it, off does not look"`
+	tool.Mutation
+}
+
+func (f tools) vaultSet() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_vault_set", Family: Family, Title: "Change a vault's settings", Doc: vaultSetDoc,
+		Flags: map[string]string{"readonly": "vault-readonly"},
+		Role:  auth.Admin, Kind: tool.Write, Idempotent: true, Subject: "name",
+		Route:    tool.Route{Method: "PATCH", Path: "/vaults/{name}"},
+		Commands: []tool.Command{{Words: "vault set", Args: []string{"name"}}},
+	}, f.setVault)
+}
+
+func (f tools) setVault(
+	ctx context.Context, c auth.Caller, in vaultSetIn,
+) (vaultOut, error) {
+	var out vaultOut
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return out, err
+	}
+	if in.ReadOnly == nil && in.Secrets == nil {
+		return out, fault.New(fault.InvalidParameter, "say what is to be set: readonly or secrets").
+			With("available", []string{"readonly", "secrets"})
+	}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return out, err
+	}
+	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
+	r, err := t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
+		out = vaultOut{Action: "unchanged", Vault: entryRow(e)}
+		switch {
+		case in.DryRun:
+			out = vaultOut{DryRun: true, WouldUpdate: out.Vault}
+		case changed:
+			out.Action = "updated"
+		}
+		return tool.Keep(&out)
+	})
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		return vaultOut{}, err
+	}
+	return mutate.Finish(r, out, nil)
+}
