@@ -1,5 +1,5 @@
-// Package access decides who may call what: the check of roles and of the read-only switch, before
-// any tool runs (DESIGN §1.7). No tool checks a role itself.
+// Package access decides who calls, and who may call what: before any tool runs (DESIGN §1.7). No tool
+// checks a role itself.
 package access
 
 import (
@@ -12,16 +12,23 @@ import (
 	"rookery/internal/tool"
 )
 
-// Vaults lists the names of the vaults of the caller's tenant that exist and are not in the trash.
-type Vaults func(ctx context.Context, c auth.Caller) ([]string, error)
+// A Directory is what has to be known of a caller's tenant.
+type Directory interface {
+	// Vaults lists the names of the vaults that exist and are not in the trash.
+	Vaults(ctx context.Context, c auth.Caller) ([]string, error)
+	// ClaimAgent is a fault if the agent of the caller is another principal's. writes says that the call
+	// is to make it the caller's.
+	ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
+}
 
 // Check is the interceptor. It fills in the vault that is implied where the caller can see exactly
-// one, refuses a vault that the caller may not see as one that does not exist, a tool above its
-// role, and every mutation of a read-only caller.
-func Check(vaults Vaults) tool.Interceptor {
+// one; refuses a vault that the caller may not see as one that does not exist, and after the same reads;
+// a tool above its role, or that its token does not name; every mutation of a read-only caller; and an
+// agent that is another principal's. A refusal is decided on the newest state of the tenant.
+func Check(d Directory) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
-			if err := check(ctx, c, vaults); err != nil {
+			if err := admit(ctx, c, d); err != nil {
 				return tool.Reply{}, err
 			}
 			return next(ctx, c)
@@ -29,31 +36,117 @@ func Check(vaults Vaults) tool.Interceptor {
 	}
 }
 
-func check(ctx context.Context, c *tool.Call, vaults Vaults) error {
-	name := c.Text(c.Tool.Subject)
+// admit is check, once more if a refusal may be due to what this process does not know yet.
+func admit(ctx context.Context, c *tool.Call, d Directory) error {
+	err := check(ctx, c, d)
+	if err == nil || c.Caller.Again == nil || !refused(err) {
+		return err
+	}
+	now, err := c.Caller.Again(ctx)
+	if err != nil {
+		return err
+	}
+	c.Caller.Roles, c.Caller.Prefix, c.Caller.Tools = now.Roles, now.Prefix, now.Tools
+	c.Caller.ReadOnly, c.Caller.Again = c.Caller.ReadOnly || now.ReadOnly, nil
+	return check(ctx, c, d)
+}
+
+// refused reports whether a call is not for the caller, rather than wrong.
+func refused(err error) bool {
+	s := fault.Of(err).Status()
+	return s == fault.StatusForbidden || s == fault.StatusNotFound ||
+		fault.Is(err, fault.InvalidParameter) // the vault that was implied was not the only one, or none
+}
+
+func check(ctx context.Context, c *tool.Call, d Directory) error {
+	if !c.Tool.Named(c.Caller) {
+		return fault.New(fault.PermissionDenied, "the token does not let its bearer call %s",
+			c.Tool.Name).With("tools", c.Caller.Tools)
+	}
+	where, err := place(ctx, c, d)
+	if err != nil {
+		return err
+	}
+	if err := enough(c, where); err != nil {
+		return err
+	}
+	if err := narrowed(c); err != nil || c.Caller.Principal == auth.Local {
+		return err
+	}
+	return d.ClaimAgent(ctx, c.Caller, false)
+}
+
+// Claim is the interceptor that makes the agent of a call the caller's, if the call is to change something.
+// It stands behind the limits, so that who is over them writes nothing, however many agents are made up.
+func Claim(d Directory) tool.Interceptor {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+			if changes(c) && c.Caller.Principal != auth.Local {
+				if err := d.ClaimAgent(ctx, c.Caller, true); err != nil {
+					return tool.Reply{}, err
+				}
+			}
+			return next(ctx, c)
+		}
+	}
+}
+
+// changes reports whether a call is to change something: it can be read, and does not only show its plan.
+func changes(c *tool.Call) bool {
+	return c.Tool.Kind != tool.Read && c.Malformed == nil && string(c.Args["dry_run"]) != "true"
+}
+
+// place is the vault in which the caller needs the role of the tool: its name, AllVaults for the tenant
+// as a whole, or "" for any.
+func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
+	if c.Tool.Tenant {
+		return auth.AllVaults, nil
+	}
 	_, named := c.Args["vault"]
-	if a, ok := c.Tool.Arg("vault"); ok && !a.Shared && (named || !c.Tool.Anywhere) {
-		var err error
-		if name, err = vaultOf(ctx, c, vaults); err != nil {
-			return err
-		}
+	a, ok := c.Tool.Arg("vault")
+	if c.Malformed == nil && ok && !a.Shared && (named || !c.Tool.Anywhere) {
+		return vaultOf(ctx, c, d)
 	}
-	if role := c.Caller.Role(name); !role.Allows(c.Tool.Role) {
-		if name != "" && !role.Allows(auth.Reader) {
-			return fault.NoVault(name)
-		}
-		return fault.New(fault.PermissionDenied, "%s needs the role %s", c.Tool.Name, c.Tool.Role).
-			With("required_role", c.Tool.Role)
+	return c.Text(c.Tool.Subject), nil
+}
+
+// enough is a fault if the role of the caller is not high enough there.
+func enough(c *tool.Call, where string) error {
+	role := c.Caller.Role(where)
+	if role.Allows(c.Tool.Role) {
+		return nil
 	}
-	if c.Caller.ReadOnly && c.Tool.Kind.Mutates() {
+	if where != "" && where != auth.AllVaults && !role.Allows(auth.Reader) {
+		return fault.NoVault(where)
+	}
+	f := fault.New(fault.PermissionDenied, "%s needs the role %s", c.Tool.Name, c.Tool.Role)
+	if c.Tool.Tenant {
+		f.Message += " in all vaults"
+	}
+	if c.Caller.Scoped(where, c.Tool.Role) {
+		f = f.With(lacksScope, true).Fix("ask for a token with the scope %s", c.Tool.Role)
+	}
+	return f.With(neededRole, c.Tool.Role)
+}
+
+// narrowed is a fault if the call changes something, and the caller may only read; or if it would give
+// more access than the caller has.
+func narrowed(c *tool.Call) error {
+	switch {
+	case !c.Tool.Kind.Mutates():
+		return nil
+	case c.Caller.ReadOnly:
 		return fault.New(fault.ReadOnly, "this call may only read, and %s changes something",
 			c.Tool.Name)
+	case c.Tool.Tenant && (c.Caller.Tools != nil || c.Caller.Prefix != ""):
+		return fault.New(fault.PermissionDenied,
+			"a caller bound to a prefix, or to some tools, cannot change who has access")
 	}
 	return nil
 }
 
 // vaultOf is the vault that the call is about, which is put into its arguments if it was implied.
-func vaultOf(ctx context.Context, c *tool.Call, vaults Vaults) (string, error) {
+func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	if raw, given := c.Args["vault"]; given {
 		var name string
 		if json.Unmarshal(raw, &name) != nil || name == "" {
@@ -62,7 +155,7 @@ func vaultOf(ctx context.Context, c *tool.Call, vaults Vaults) (string, error) {
 		}
 		return name, nil
 	}
-	all, err := vaults(ctx, c.Caller)
+	all, err := d.Vaults(ctx, c.Caller)
 	if err != nil {
 		return "", err
 	}

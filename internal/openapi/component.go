@@ -32,7 +32,9 @@ func answerOf(data any) object {
 func responses(answer object, statuses []string) object {
 	all := object{"200": object{
 		"description": "What was asked for.", "content": inJSON(answer),
-		"headers": object{"ETag": ref("headers", "ETag"), "X-Request-Id": ref("headers", "RequestId")},
+		"headers": withRates(object{
+			"ETag": ref("headers", "ETag"), "X-Request-Id": ref("headers", "RequestId"),
+		}),
 	}}
 	for _, status := range statuses {
 		all[status] = ref("responses", "Status"+status)
@@ -44,8 +46,10 @@ func responses(answer object, statuses []string) object {
 func components() object {
 	return object{
 		"securitySchemes": object{"bearer": object{
-			"type": "http", "scheme": "bearer",
-			"description": "A token. On loopback none is needed where no issuer is configured.",
+			"type": "http", "scheme": "bearer", "bearerFormat": "a JWT, or rk_ID.SECRET",
+			"description": "A JSON Web Token of an issuer that the server or the tenant trusts, or an API " +
+				"token. A server on loopback that nothing is configured for needs none. Each operation " +
+				"says in `x-role` which role it needs.",
 		}},
 		"parameters": parameters(),
 		"headers":    headers(),
@@ -86,11 +90,24 @@ func headers() object {
 		return object{"description": doc, "schema": object{"type": kind}}
 	}
 	return object{
-		"ETag":            header("The version that the answer is true of.", "string"),
-		"RequestId":       header("Names the call in the log.", "string"),
-		"RetryAfter":      header("After how many seconds the same call may succeed.", "integer"),
-		"WWWAuthenticate": header("How to say who you are.", "string"),
+		"ETag":               header("The version that the answer is true of.", "string"),
+		"RateLimitLimit":     header("How many calls at once the caller's rate allows.", "integer"),
+		"RateLimitRemaining": header("How many of them are left now.", "integer"),
+		"RateLimitReset":     header("In how many seconds all of them are there again.", "integer"),
+		"RequestId":          header("Names the call in the log.", "string"),
+		"RetryAfter":         header("After how many seconds the same call may succeed.", "integer"),
+		"WWWAuthenticate": header("How to say who you are, or, with 403, what the token lacks.",
+			"string"),
 	}
+}
+
+// withRates adds the headers that say what is left of the caller's rate. A caller without a rate gets none
+// of them.
+func withRates(headers object) object {
+	for _, what := range []string{"Limit", "Remaining", "Reset"} {
+		headers["RateLimit-"+what] = ref("headers", "RateLimit"+what)
+	}
+	return headers
 }
 
 // failures are the answers of each status that is not a success, with the codes that lead to it.
@@ -107,7 +124,10 @@ func failures() object {
 		if slices.Contains([]string{"429", "503"}, status) {
 			with["Retry-After"] = ref("headers", "RetryAfter")
 		}
-		if status == "401" {
+		if status == "429" {
+			with = withRates(with)
+		}
+		if slices.Contains([]string{"401", "403"}, status) {
 			with["WWW-Authenticate"] = ref("headers", "WWWAuthenticate")
 		}
 		n, _ := strconv.Atoi(status) // it was made of a number

@@ -184,3 +184,34 @@ func TestSharedRoute(t *testing.T) {
 	_, err := openapi.Document(append(tools, tools[0]), openapi.Info{})
 	require.ErrorContains(t, err, "two tools share the route")
 }
+
+// TestWhoMayCallAndHowOften holds that the document says how a caller is known, what each operation asks of
+// it, and which headers say how often it may call.
+func TestWhoMayCallAndHowOften(t *testing.T) {
+	tools := tooltest.SampleTools()
+	_, doc := read(t, tools)
+	scheme := at(t, doc, "components", "securitySchemes", "bearer")
+	require.Equal(t, "http", at(t, scheme, "type"))
+	require.Equal(t, "bearer", at(t, scheme, "scheme"))
+	require.Contains(t, doc["security"], map[string]any{"bearer": []any{}})
+	rates := []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+	for _, made := range tools {
+		op := at(t, doc, "paths", made.Path(), strings.ToLower(made.Route.Method))
+		require.Equal(t, string(made.Role), at(t, op, "x-role"), made.Name)
+		for _, status := range []string{"401", "403", "429"} {
+			require.NotNil(t, resolve(t, doc, at(t, op, "responses", status)), made.Name)
+		}
+		for _, name := range rates {
+			require.NotNil(t, resolve(t, doc, at(t, op, "responses", "200", "headers", name)))
+		}
+	}
+	for status, names := range map[string][]string{
+		"401": {"WWW-Authenticate"}, "403": {"WWW-Authenticate"},
+		"429": append(rates, "Retry-After"), "503": {"Retry-After"},
+	} {
+		headers := at(t, doc, "components", "responses", "Status"+status, "headers")
+		for _, name := range names {
+			require.NotNil(t, resolve(t, doc, at(t, headers, name)), "%s of %s", name, status)
+		}
+	}
+}

@@ -29,6 +29,10 @@ type Call struct {
 	Tool   *Tool
 	Caller auth.Caller
 	Args   map[string]json.RawMessage
+
+	// Malformed is what was wrong with the arguments as a whole; nil: they could be read. It is the answer
+	// only of who may make the call.
+	Malformed error
 }
 
 // Text is an argument that is a text, by its name; empty if it is not given or not a text.
@@ -207,13 +211,10 @@ func (c *Catalogue) call(
 		return Reply{}, c.noTool(ask.name)
 	}
 	args, err := parse(t.Family, raw)
-	if err != nil {
-		return Reply{}, err
+	if err == nil {
+		err = ask.read(t, args)
 	}
-	if err := ask.read(t, args); err != nil {
-		return Reply{}, err
-	}
-	return c.handle(auth.WithCaller(ctx, ask.caller), &Call{t, ask.caller, args})
+	return c.handle(ctx, &Call{t, ask.caller, args, err})
 }
 
 // read takes the shared arguments out of the call and applies them to the request.
@@ -251,6 +252,10 @@ func (c *Catalogue) noTool(name string) error {
 
 // dispatch is the innermost handler: the check of the arguments, and the tool.
 func dispatch(ctx context.Context, c *Call) (Reply, error) {
+	if c.Malformed != nil {
+		return Reply{}, c.Malformed
+	}
+	ctx = auth.WithCaller(ctx, c.Caller)
 	args, err := c.Tool.canonical(c.Args)
 	if err != nil {
 		return Reply{}, err

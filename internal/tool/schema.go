@@ -183,7 +183,12 @@ func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
 		if maybe {
 			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
 		}
-		if property := s.Properties[name]; property != nil {
+		property := s.Properties[name]
+		if property == nil && name != "" && name != "-" {
+			panic(fmt.Sprintf("tool: %s.%s has no schema: two fields or a type are called so",
+				t, field.Name))
+		}
+		if property != nil {
 			loosen(property, field.Type)
 		}
 	}

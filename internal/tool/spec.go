@@ -28,6 +28,10 @@ type Spec struct {
 	// the tool has such an argument; else a role in any vault will do.
 	Subject string
 
+	// Tenant says that the role is needed in the tenant as a whole, and not only in some vault of it: the
+	// tool gives access, or shows what all vaults have in common.
+	Tenant bool
+
 	// Anywhere says that the tool has an argument `vault` only to be reached under one: its answer is
 	// the same in all, and none has to be named.
 	Anywhere bool

@@ -70,6 +70,19 @@ func reply[Out any](out *Out) Reply {
 	return r
 }
 
+// Usable reports whether there is a vault in which a caller may use the tool.
+func (t *Tool) Usable(c auth.Caller) bool {
+	where := ""
+	if t.Tenant {
+		where = auth.AllVaults
+	}
+	return c.Role(where).Allows(t.Role) && t.Named(c) && (!c.ReadOnly || !t.Kind.Mutates())
+}
+
+// Named reports whether the token of a caller lets it call the tool at all. What tells a caller only of
+// itself every token does.
+func (t *Tool) Named(c auth.Caller) bool { return t.Role == auth.Anyone || c.May(t.Name) }
+
 // Arg finds an argument by its name or one of its aliases.
 func (t *Tool) Arg(name string) (Arg, bool) {
 	for _, a := range t.Args {
@@ -94,8 +107,12 @@ func (t *Tool) check() error {
 		return fmt.Errorf("a tool has a name, a family, a title and a doc")
 	case t.Role == auth.Nobody:
 		return fmt.Errorf("a tool names the role that it needs")
+	case t.Role != auth.Anyone && !t.Role.Valid():
+		return fmt.Errorf("there is no role %q", t.Role)
 	case t.Kind.Mutates() && !t.Role.Allows(auth.Editor):
 		return fmt.Errorf("a mutation needs editor at least")
+	case t.Tenant && t.Subject != "":
+		return fmt.Errorf("a tool of the tenant is about no one vault")
 	}
 	named := []string{}
 	for _, c := range t.Commands {

@@ -1,0 +1,43 @@
+package access
+
+import (
+	"context"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+)
+
+// teams is the Directory of the tenants of a deployment.
+type teams struct{ *team.Teams }
+
+var _ Directory = teams{}
+
+// Of is the Directory of the tenants of a deployment.
+func Of(t *team.Teams) Directory { return teams{t} }
+
+func (t teams) Vaults(ctx context.Context, c auth.Caller) ([]string, error) {
+	own, err := t.Team(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := own.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range s.Vaults() {
+		if e.Status == repo.Active {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
+
+func (t teams) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
+	own, err := t.Team(ctx, c.Tenant)
+	if err != nil {
+		return err
+	}
+	return own.ClaimAgent(ctx, c, writes)
+}

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// said reports whether a key was given a value, be it a bad one.
+func (l *loader) said(name string) bool { _, ok := l.places[name]; return ok }
+
+// wrong reports a problem of a name.
+func (l *loader) wrong(name, format string, args ...any) {
+	l.report(l.place(name), name+" "+format, args...)
+}
+
+// checkServer checks all but who is let in.
+func (l *loader) checkServer() {
+	if l.Listen != "" && !validAddress(l.Listen) {
+		l.wrong("listen", "must be HOST:PORT, such as 0.0.0.0:7780")
+	}
+	l.checkTLS()
+	l.checkProxies()
+	l.checkPublicURL()
+	l.checkMetrics()
+	for i, text := range l.CORSOrigins {
+		l.CORSOrigins[i] = l.checkOrigin("cors_origins["+strconv.Itoa(i)+"]", text)
+	}
+}
+
+// validAddress reports whether one can listen on a text.
+func validAddress(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil || n < 0 || n > maxPort || port[0] == '+' {
+		return false
+	}
+	_, notAddr := netip.ParseAddr(host)
+	return host == "" || notAddr == nil || hostname.MatchString(strings.ToLower(host))
+}
+
+func (l *loader) checkTLS() {
+	cert, key := l.said("tls.cert"), l.said("tls.key")
+	switch {
+	case cert && !key:
+		l.wrong("tls", "has a certificate and no key: add tls.key")
+	case key && !cert:
+		l.wrong("tls", "has a key and no certificate: add tls.cert")
+	case l.said("tls") && !cert:
+		l.wrong("tls", "must have cert and key")
+	}
+}
+
+// checkProxies reads the networks of the proxies.
+func (l *loader) checkProxies() {
+	for i, text := range l.proxies {
+		if text == "" {
+			continue // it was no text
+		}
+		name := "trusted_proxies[" + strconv.Itoa(i) + "]"
+		if p, f := network(text); f != nil {
+			f.Message = name + " " + f.Message
+			l.add(l.place(name), f)
+		} else {
+			l.TrustedProxies = append(l.TrustedProxies, p)
+		}
+	}
+}
+
+// The widest networks that belong to anybody alone: 10.0.0.0/8 and fc00::/7.
+const (
+	widest4 = 8
+	widest6 = 7
+)
+
+// network reads an address, or a network as ADDRESS/BITS.
+func network(text string) (netip.Prefix, *fault.Fault) {
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return p, fault.New(fault.InvalidParameter,
+			"must be an address or a network, such as 10.0.0.5 or 10.0.0.0/8")
+	}
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	widest := widest6
+	if p.Addr().Is4() {
+		widest = widest4
+	}
+	switch {
+	case p.Bits() < widest:
+		return p, fault.New(fault.InvalidParameter, "is wider than any network of one's own: whoever "+
+			"is in it could say that plain HTTP was https").
+			Fix("name the addresses of the proxies, or the network that only they are in")
+	case p != p.Masked():
+		return p, fault.New(fault.InvalidParameter, "has bits behind the network").
+			Fix("write %s for the network, or %s for the address", p.Masked(), p.Addr())
+	}
+	return p, nil
+}
+
+// checkPublicURL checks the public URL, and writes it as other programs do.
+func (l *loader) checkPublicURL() {
+	if l.PublicURL == "" {
+		return
+	}
+	url, err := rootURL(l.PublicURL)
+	switch {
+	case err != nil:
+		l.wrong("public_url", "%v", err)
+	case strings.HasPrefix(url, "http:") && (l.said("tls.cert") || l.said("trusted_proxies")):
+		l.wrong("public_url", "must begin with https://, for plain HTTP is refused with %s",
+			l.encryption())
+	default:
+		l.PublicURL = url
+	}
+}
+
+// encryption is the key that says how requests are encrypted.
+func (l *loader) encryption() string {
+	if l.said("tls.cert") {
+		return "tls"
+	}
+	return "trusted_proxies"
+}
+
+// checkMetrics checks where metrics are shown: nobody is asked who they are there.
+func (l *loader) checkMetrics() {
+	host, port, _ := net.SplitHostPort(l.MetricsListen)
+	addr, err := netip.ParseAddr(host)
+	addr = addr.Unmap()
+	private := host == "localhost" || err == nil && (addr.IsLoopback() || addr.IsPrivate())
+	switch {
+	case l.MetricsListen == "":
+	case !validAddress(l.MetricsListen):
+		l.wrong("metrics_listen", "must be HOST:PORT, such as 127.0.0.1:7781")
+	case !private:
+		l.wrong("metrics_listen", "must be an address on loopback or in a private network, such as "+
+			"127.0.0.1:7781 or 10.0.0.5:7781: nobody is asked who they are there")
+	case l.MetricsListen == l.Listen && port != "0":
+		l.wrong("metrics_listen", "must be another address than listen")
+	}
+}
+
+// checkOrigin checks the origin of pages that may call us, and writes it as browsers do.
+func (l *loader) checkOrigin(name, text string) string {
+	switch {
+	case text == "":
+		return ""
+	case strings.Contains(text, "*"):
+		l.wrong(name, "must be one origin: with * every page in the world could call for its visitor")
+		return ""
+	}
+	url, err := rootURL(text)
+	if err != nil {
+		l.wrong(name, "%v", err)
+	}
+	return url
+}

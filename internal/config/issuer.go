@@ -1,0 +1,159 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+)
+
+// checkIssuers checks the issuers, and fills in what they do not say.
+func (l *loader) checkIssuers() {
+	for n := range l.Issuers {
+		name := fmt.Sprintf("issuers[%d]", n)
+		if l.bad[name] {
+			continue
+		}
+		i := &l.Issuers[n]
+		l.checkIssuer(name, i)
+		if i.Audience == "" {
+			i.Audience = l.PublicURL
+		}
+		if i.Algorithms == nil {
+			i.Algorithms = auth.Algorithms()
+		}
+		for _, before := range l.Issuers[:n] {
+			if i.Issuer != "" && i.twin(before) {
+				l.wrong(name, "has the issuer, the audience and the claims of one before it, so that no "+
+					"token ever comes to it: make one entry of them, or let their claims differ")
+				break
+			}
+		}
+	}
+}
+
+// twin reports whether two entries take the same tokens.
+func (i *Issuer) twin(other Issuer) bool {
+	return i.Issuer == other.Issuer && i.Audience == other.Audience &&
+		maps.Equal(i.Claims, other.Claims)
+}
+
+// checkIssuer checks one issuer.
+func (l *loader) checkIssuer(name string, i *Issuer) {
+	if !l.said(name + ".issuer") {
+		l.wrong(name, "must have an issuer: the `iss` of its tokens")
+	} else if err := issuerURL(i.Issuer); err != nil {
+		l.wrong(name+".issuer", "%v", err)
+	}
+	if i.JWKSURL != "" {
+		if _, err := webURL(i.JWKSURL); err != nil {
+			l.wrong(name+".jwks_url", "%v", err)
+		}
+	}
+	if i.Audience == "" && !l.said("public_url") {
+		l.wrong(name, "must have an audience, for there is no public_url: without one the tokens of "+
+			"every other server of the issuer would be good here")
+	}
+	l.checkAlgorithms(name+".algorithms", i.Algorithms)
+	l.checkTenant(name, i)
+	if i.Role != "" && !i.Role.Valid() {
+		l.wrong(name+".role", "must be one of %s", roles())
+	}
+}
+
+// issuerURL is an error for what is no issuer (RFC 8414, 2).
+func issuerURL(text string) error {
+	u, err := webURL(text)
+	if err == nil && (u.RawQuery != "" || u.ForceQuery) {
+		err = fmt.Errorf("must not have a query")
+	}
+	return err
+}
+
+func roles() string {
+	var all []string
+	for _, r := range auth.Roles() {
+		all = append(all, string(r))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (l *loader) checkAlgorithms(name string, algorithms []string) {
+	for n, a := range algorithms {
+		entry := fmt.Sprintf("%s[%d]", name, n)
+		switch {
+		case slices.Contains(algorithms[:n], a):
+			l.wrong(entry, "stands there twice")
+		case !slices.Contains(auth.Algorithms(), a):
+			f := fault.New(fault.InvalidParameter, "%s must be one of %s", entry,
+				strings.Join(auth.Algorithms(), ", "))
+			if near := fault.Nearest(short(a), auth.Algorithms()); near != "" {
+				f = f.Fix("use %s", near)
+			}
+			l.add(l.place(entry), f)
+		}
+	}
+}
+
+// checkTenant checks how the tenant of a token is known.
+func (l *loader) checkTenant(name string, i *Issuer) {
+	switch {
+	case i.Tenant == "" && i.TenantClaim == "":
+		l.wrong(name, "must have tenant, the tenant of its tokens, or tenant_claim, the claim that "+
+			"names it")
+	case i.Tenant != "" && !auth.ValidName(i.Tenant):
+		l.wrong(name+".tenant", tenantForm)
+	}
+}
+
+const tenantForm = "must have 1 to 63 characters, all of them lower-case letters a-z, digits or " +
+	"dashes, and not begin with a dash"
+
+// checkAdmins checks the first admins.
+func (l *loader) checkAdmins() {
+	seen := map[string]bool{}
+	for n, a := range l.FirstAdmins {
+		name := fmt.Sprintf("first_admin[%d]", n)
+		if l.bad[name] {
+			continue
+		}
+		l.checkAdmin(name, a)
+		if seen[a.Tenant] {
+			l.wrong(name, "is a second one for its tenant; the first one lets the others in")
+		}
+		seen[a.Tenant] = true
+	}
+}
+
+func (l *loader) checkAdmin(name string, a Admin) {
+	const longest = 255
+	if a.Issuer == "" || a.Subject == "" || a.Tenant == "" {
+		l.wrong(name, "must have issuer, subject and tenant")
+		return
+	}
+	if !auth.ValidName(a.Tenant) {
+		l.wrong(name+".tenant", tenantForm)
+	}
+	unprintable := strings.ContainsFunc(a.Subject, func(c rune) bool { return c < ' ' || c > '~' })
+	if unprintable || len(a.Subject) > longest {
+		l.wrong(name+".subject", "must have at most %d characters, all of them printable ASCII", longest)
+	}
+	known := false
+	for _, i := range l.Issuers {
+		if i.Issuer != a.Issuer {
+			continue
+		}
+		known = true
+		if i.TenantClaim != "" || i.Tenant == a.Tenant {
+			return
+		}
+	}
+	if known {
+		l.wrong(name, "is of a tenant that no token of its issuer is of")
+		return
+	}
+	l.wrong(name+".issuer", "must be the issuer of an entry of issuers, to the byte")
+}

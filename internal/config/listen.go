@@ -1,0 +1,63 @@
+package config
+
+import (
+	"net"
+
+	"rookery/internal/fault"
+	"rookery/internal/peer"
+)
+
+// OnLoopback reports whether only programs of the same machine reach the listener. A server that was
+// not told where to listen does so on loopback.
+func (c Config) OnLoopback() bool {
+	host, _, err := net.SplitHostPort(c.Listen)
+	return c.Listen == "" || err == nil && loopbackHost(host)
+}
+
+// Local reports whether everybody who reaches the server is the principal `local` (CONTRACT §4, team).
+// hasTokens says whether the tenant `local` has API tokens.
+func (c Config) Local(hasTokens bool) bool {
+	return c.OnLoopback() && len(c.Issuers) == 0 && c.PublicURL == "" &&
+		len(c.TrustedProxies) == 0 && !hasTokens
+}
+
+// Check is a *fault.Fault, INVALID_PARAMETER, if the server cannot or must not listen where it is told
+// to: elsewhere than on loopback it has to know who calls, nobody on the way may read a token, and it has
+// to know by which name it is called. hasTokens says whether the tenant `local` has API tokens.
+func (c Config) Check(hasTokens bool) error {
+	if c.OnLoopback() {
+		return nil
+	}
+	if !validAddress(c.Listen) {
+		return fault.New(fault.InvalidParameter, "the address to listen on must be HOST:PORT").
+			Fix("--listen 127.0.0.1:7780")
+	}
+	var problems []*fault.Fault
+	if len(c.Issuers) == 0 && !hasTokens {
+		problems = append(problems, refusal("nobody could say who they are").
+			Fix("add issuers, whose tokens are let in").
+			Fix("or make an API token first, while the server listens on loopback").
+			Fix("or listen: 127.0.0.1:7780"))
+	}
+	if c.TLS == (TLS{}) && len(c.TrustedProxies) == 0 {
+		problems = append(problems, refusal("tokens and notes would go over plain HTTP").
+			Fix("tls: {cert: cert.pem, key: key.pem}").
+			Fix("or, if a proxy takes TLS off, its address: trusted_proxies: [10.0.0.5]"))
+	}
+	if c.PublicURL == "" {
+		problems = append(problems, refusal("nobody could tell the server from another one").
+			Fix("public_url: https://notes.example.com"))
+	}
+	if f := fault.Join(fault.InvalidParameter, problems); f != nil {
+		return f
+	}
+	return nil
+}
+
+// refusal is the fault of a listener that is not on loopback.
+func refusal(why string) *fault.Fault {
+	return fault.New(fault.InvalidParameter, "the server may listen on loopback only: %s", why)
+}
+
+// Proxies are those that may say how a request came to them.
+func (c Config) Proxies() peer.Proxies { return peer.Proxies{Trusted: c.TrustedProxies} }

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"bytes"
+	"crypto/tls"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rookery/internal/fault"
+)
+
+// TLSConfig is that of the listener: TLS 1.2 or newer, with what Go chooses. It is nil if no
+// certificate is configured. A certificate that is renewed in its files is taken up, within a minute of
+// the next connection; while the new files cannot be used the old certificate stays, and the log says
+// so. The error is a *fault.Fault, INVALID_PARAMETER, that names a file by its last name only.
+func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, error) {
+	if c.TLS == (TLS{}) {
+		return nil, nil //nolint:nilnil // there is nothing to serve with, and nothing wrong
+	}
+	k := &keeper{files: c.TLS, now: now, log: log}
+	if f := k.load(); f != nil {
+		return nil, f
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.certificate}, nil
+}
+
+// lookAgain is how long nobody looks whether the files have changed.
+const lookAgain = time.Minute
+
+// A keeper keeps a certificate as its files have it.
+type keeper struct {
+	files TLS
+	now   func() time.Time
+	log   *slog.Logger
+
+	current atomic.Pointer[tls.Certificate]
+
+	looking   sync.Mutex
+	looked    time.Time
+	cert, key []byte // what current was made of
+}
+
+// certificate is the newest that can be used. Only one connection a minute waits for the disk.
+func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if k.looking.TryLock() {
+		defer k.looking.Unlock()
+		if k.now().Sub(k.looked) >= lookAgain {
+			if f := k.load(); f != nil {
+				k.log.Warn("the certificate is not renewed", slog.String("reason", f.Message))
+			}
+		}
+	}
+	return k.current.Load(), nil
+}
+
+// load reads the files, and makes a certificate of them if they have changed.
+func (k *keeper) load() *fault.Fault {
+	k.looked = k.now()
+	cert, f := readPEM("tls.cert", k.files.Cert)
+	if f != nil {
+		return f
+	}
+	key, f := readPEM("tls.key", k.files.Key)
+	if f != nil {
+		return f
+	}
+	if bytes.Equal(cert, k.cert) && bytes.Equal(key, k.key) {
+		return nil
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return fault.New(fault.InvalidParameter,
+			"tls: %s and %s are no certificate and its key, in PEM: %s", filepath.Base(k.files.Cert),
+			filepath.Base(k.files.Key), strings.TrimPrefix(err.Error(), "tls: ")).Because(err)
+	}
+	k.cert, k.key = cert, key
+	k.current.Store(&pair)
+	return nil
+}
+
+// readPEM is the text of a file that a key names.
+func readPEM(key, path string) ([]byte, *fault.Fault) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, because(fault.New(fault.InvalidParameter, "%s: %s cannot be read", key,
+			filepath.Base(path)), err)
+	}
+	return text, nil
+}

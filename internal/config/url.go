@@ -1,0 +1,104 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// hostname is the name of a host, in lower case.
+var hostname = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
+
+// webURL reads the URL of a server. The error says what it must be: https, or http on loopback, so
+// that nobody on the way reads a token, and nothing that two programs could read in two ways.
+func webURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Opaque != "" || u.Host == "" || strange(text):
+		return nil, fmt.Errorf("must be a URL such as https://notes.example.com")
+	case u.User != nil || strings.Contains(text, "@"):
+		return nil, fmt.Errorf("must not have a user, a password or @")
+	case strings.Contains(text, "#"):
+		return nil, fmt.Errorf("must not have a fragment")
+	}
+	host := strings.ToLower(u.Hostname())
+	if !validHost(host) || !validPort(u) {
+		return nil, fmt.Errorf("must name a host, and a port if it is not the usual one")
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopbackHost(host)) {
+		return nil, fmt.Errorf("must begin with https:// (http:// is for loopback only)")
+	}
+	return u, nil
+}
+
+// strange reports whether a text has characters that no URL has.
+func strange(text string) bool {
+	return strings.ContainsFunc(text, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c)
+	})
+}
+
+func validHost(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Zone() == "" || hostname.MatchString(host)
+}
+
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.Atoi(u.Port())
+	return err == nil && n > 0 && n <= maxPort
+}
+
+const maxPort = 65535
+
+// loopbackHost reports whether a host is this machine.
+func loopbackHost(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// origin is the scheme, the host and the port of a URL, in the form in which browsers send it: in lower
+// case, and without the port that is usual.
+func origin(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	return u.Scheme + "://" + strings.TrimSuffix(host, ":"+usualPort(u))
+}
+
+func usualPort(u *url.URL) string {
+	if u.Scheme == "http" {
+		return "80"
+	}
+	return "443"
+}
+
+// rootURL reads the URL of a server that has all of its host, as origin writes it.
+func rootURL(text string) (string, error) {
+	u, err := webURL(text)
+	switch {
+	case err != nil:
+		return "", err
+	case u.Path != "" && u.Path != "/":
+		return "", fmt.Errorf("must not have a path: the server answers at the root of its host")
+	case u.RawQuery != "" || u.ForceQuery:
+		return "", fmt.Errorf("must not have a query")
+	}
+	return origin(u), nil
+}
+
+// Hosts are the values of the header Host with which the server may be called: the host of its public
+// URL, with its port, and without one if it is the usual one. Nil if there is no public URL.
+func (c Config) Hosts() []string {
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	if u.Port() != "" {
+		return []string{u.Host}
+	}
+	return []string{u.Host, u.Host + ":" + usualPort(u)}
+}

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// text is a text that is not empty.
+func (r *reader) text(v value) string {
+	switch {
+	case v.node.Kind == yaml.AliasNode:
+		r.report(v.at, "%s must be written out: an alias is not read here", v)
+	case v.node.Kind != yaml.ScalarNode:
+		r.report(v.at, "%s must be a text", v)
+	case v.node.ShortTag() == "!!null" || v.node.Value == "":
+		r.report(v.at, "%s has no value; give it one, or leave it out", v)
+	case v.node.ShortTag() != "!!str":
+		r.report(v.at, "%s must be a text: put it in quotes", v)
+	case strings.ContainsFunc(v.node.Value, unicode.IsControl) || !utf8.ValidString(v.node.Value):
+		r.report(v.at, "%s must be a text of one line, without control characters", v)
+	default:
+		return v.node.Value
+	}
+	return ""
+}
+
+// number is a whole number that is more than 0.
+func (r *reader) number(v value) int {
+	const most = 1_000_000
+	var n int
+	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!int" || v.node.Decode(&n) != nil ||
+		n < 1 || n > most {
+		r.report(v.at, "%s must be a whole number from 1 to %d", v, most)
+	}
+	return n
+}
+
+// flag is true or false.
+func (r *reader) flag(v value) bool {
+	var on bool
+	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!bool" || v.node.Decode(&on) != nil {
+		r.report(v.at, "%s must be true or false", v)
+	}
+	return on
+}
+
+// list are the entries of a list that has some.
+func (r *reader) list(v value) []value {
+	if v.node.Kind != yaml.SequenceNode || len(v.node.Content) == 0 {
+		r.report(v.at, "%s must be a list with one entry at least", v)
+		return nil
+	}
+	var all []value
+	for i, node := range v.node.Content {
+		all = append(all, v.below(fmt.Sprintf("%s[%d]", v.name, i), node))
+	}
+	return all
+}
+
+// texts is a list of texts.
+func (r *reader) texts(v value) []string {
+	var all []string
+	for _, entry := range r.list(v) {
+		r.places[entry.name] = entry.at
+		all = append(all, r.text(entry))
+	}
+	return all
+}
+
+// conditions is a mapping of names to texts.
+func (r *reader) conditions(v value) map[string]string {
+	if v.node.Kind != yaml.MappingNode || len(v.node.Content) == 0 {
+		r.report(v.at, "%s must be a mapping of claims to what they must be", v)
+		return nil
+	}
+	all := map[string]string{}
+	for i := 0; i+1 < len(v.node.Content); i += 2 {
+		key := r.text(v.below("a claim of "+v.name, v.node.Content[i]))
+		entry := v.below(v.under(short(key)), v.node.Content[i+1])
+		if _, twice := all[key]; twice && key != "" {
+			r.report(entry.at, "%s stands here a second time; keep one of them", entry)
+		}
+		all[key] = r.text(entry)
+	}
+	return all
+}

@@ -1,0 +1,80 @@
+// Package peer says of a request whether nobody on the way could read or change it: it came over TLS,
+// to us or to a proxy that we trust, or from a program of the same machine.
+package peer
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// forwarded is the header in which a proxy says how a request came to it.
+const forwarded = "X-Forwarded-Proto"
+
+// Proxies are the machines whose word on how a request came to them counts. The zero value trusts
+// none: what comes to a listener on loopback is then let through, for it never left the machine.
+type Proxies struct{ Trusted []netip.Prefix }
+
+// Check is nil for a request that came over TLS to the listener, or from a trusted proxy that says
+// `X-Forwarded-Proto: https`, once; and, where no proxy is trusted, for one to a listener on loopback.
+// Any other is PERMISSION_DENIED. What anybody else says in the header is neither believed nor held
+// against them.
+func (p Proxies) Check(r *http.Request) *fault.Fault {
+	switch {
+	case r.TLS != nil, len(p.Trusted) == 0 && onLoopback(r):
+		return nil
+	case !p.trusts(r):
+		return fault.New(fault.PermissionDenied, "plain HTTP is not accepted here").
+			Fix("call the server by its https:// address")
+	}
+	said := r.Header.Values(forwarded)
+	switch {
+	case len(said) > 1 || len(said) == 1 && strings.Contains(said[0], ","):
+		return fault.New(fault.PermissionDenied,
+			"%s has more than one value, and counts only with the one of the proxy itself", forwarded).
+			Fix("let the proxy set the header, in place of what it was sent")
+	case len(said) == 0 || !strings.EqualFold(strings.TrimSpace(said[0]), "https"):
+		return fault.New(fault.PermissionDenied,
+			"plain HTTP is not accepted here, and the proxy does not say that it was asked over https").
+			Fix("call the server by its https:// address").
+			Fix("let the proxy set %s: https", forwarded)
+	}
+	return nil
+}
+
+// trusts reports whether a request comes from a trusted proxy.
+func (p Proxies) trusts(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	addr := from.Addr().Unmap().WithZone("")
+	for _, t := range p.Trusted {
+		if unmapped(t).Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// unmapped is a network of IPv4 addresses written as IPv6 ones, as one of IPv4 addresses.
+func unmapped(p netip.Prefix) netip.Prefix {
+	const mapped = 96 // bits in front of the IPv4 address
+	if p.Addr().Is4In6() && p.Bits() >= mapped {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped)
+	}
+	return p
+}
+
+// onLoopback reports whether a request came to a loopback address of this machine.
+func onLoopback(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}
