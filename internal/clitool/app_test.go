@@ -99,13 +99,17 @@ func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 		"flags beat it": {
 			everything,
 			[]string{
-				"--server", "http://flag", "--token=rk_flag", "--data", "d", "--vault", "v",
+				"--server", "http://flag", "--token=rk_flag", "--vault", "v",
 				"--agent", "wren", "--session", "two", "--readonly=false",
 			},
 			clitool.Target{
-				Server: "http://flag", Token: "rk_flag", Data: "d", Vault: "v",
+				Server: "http://flag", Token: "rk_flag", Data: "/env", Vault: "v",
 				Agent: "wren", Session: "two",
 			},
+		},
+		"a directory beats a server of the environment": {
+			map[string]string{"ROOKERY_SERVER": "http://env", "ROOKERY_DATA": "/env"},
+			[]string{"--data", "d"}, clitool.Target{Data: "d"},
 		},
 		"our vault before Raven's": {
 			map[string]string{"ROOKERY_VAULT": "ours", "RAVEN_VAULT": "old"}, nil,
@@ -122,6 +126,15 @@ func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 			require.Equal(t, c.want, s.target)
 		})
 	}
+}
+
+// TestServerAndDirectory holds that a line which names both is refused.
+func TestServerAndDirectory(t *testing.T) {
+	s := sample(t)
+	code, _, errs := s.run("whoami", "--server", "http://flag", "--data", "d")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "--server and --data both say where the vaults are")
+	require.Empty(t, s.calls)
 }
 
 func TestReadonlyThatIsNoTruthValueIsRefused(t *testing.T) {

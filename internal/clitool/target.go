@@ -83,6 +83,9 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 	} else {
 		t.Vault = v
 	}
+	if err := serverOrData(c, &t); err != nil {
+		return Target{}, err
+	}
 	if text := a.global(c, "readonly"); text != "" {
 		readonly, err := strconv.ParseBool(text)
 		if err != nil {
@@ -91,6 +94,20 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 		t.ReadOnly = readonly
 	}
 	return t, t.check()
+}
+
+// serverOrData takes care that a data directory on the line is not overruled by a server that only the
+// environment names. Where the environment names both, the server is meant.
+func serverOrData(c *cobra.Command, t *Target) error {
+	switch {
+	case given(c, "data") == "":
+	case given(c, "server") != "":
+		return fault.New(fault.InvalidParameter, "--server and --data both say where the vaults are").
+			Fix("leave one of them out")
+	default:
+		t.Server = ""
+	}
+	return nil
 }
 
 // onePlace takes care that a folder is the only place that is meant: what stands on the line beats what

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"rookery/internal/access"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
@@ -31,18 +32,18 @@ type sealed struct {
 }
 
 // write answers a request.
-func write(w http.ResponseWriter, r *http.Request, a answer) {
+func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
 	var f *fault.Fault
 	if a.err != nil {
 		f = fault.Of(a.err)
 	}
 	if f != nil && len(a.data) == 0 {
-		refuse(w, r, f)
+		s.refuse(w, r, f)
 		return
 	}
 	var e sealed
 	if err := json.Unmarshal(a.data, &e); err != nil {
-		refuse(w, r, fault.Of(fmt.Errorf("read the envelope: %w", err)))
+		s.refuse(w, r, fault.Of(fmt.Errorf("read the envelope: %w", err)))
 		return
 	}
 	if e.Meta.Version != "" {
@@ -57,20 +58,34 @@ func write(w http.ResponseWriter, r *http.Request, a answer) {
 			w.Header().Set("X-Warnings", text)
 		}
 	}
-	send(w, r, f, a.data)
+	s.send(w, r, f, a.data)
 }
 
 // refuse answers a request that no tool sees.
-func refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	g := *f
 	g.RequestID = noteOf(r).id
-	send(w, r, &g, tool.Refusal(&g))
+	s.send(w, r, &g, tool.Refusal(&g))
+}
+
+// turnAway refuses a request whose body nobody has read. The connection ends with it: else the answer
+// would wait until the body is there, for as long as its sender likes.
+func (s *server) turnAway(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	unread(w, r)
+	s.refuse(w, r, f)
+}
+
+func unread(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
 }
 
 // notAllowed answers a request to a path that has other methods.
-func notAllowed(w http.ResponseWriter, r *http.Request, allowed []string) {
+func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
+	unread(w, r)
 	f := fault.New(fault.InvalidParameter, "this path takes no such method").
 		With("allowed", allowed).Fix("use %s", list)
 	f.RequestID = noteOf(r).id
@@ -79,7 +94,9 @@ func notAllowed(w http.ResponseWriter, r *http.Request, allowed []string) {
 }
 
 // send writes an answer with the status and the headers that its fault asks for.
-func send(w http.ResponseWriter, r *http.Request, f *fault.Fault, data json.RawMessage) {
+func (s *server) send(
+	w http.ResponseWriter, r *http.Request, f *fault.Fault, data json.RawMessage,
+) {
 	if f == nil {
 		body(w, http.StatusOK, data)
 		return
@@ -88,14 +105,19 @@ func send(w http.ResponseWriter, r *http.Request, f *fault.Fault, data json.RawM
 	if wait := waitOf(f); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
-	if f.Status() == fault.StatusUnauthenticated {
-		challenge := `Bearer realm="rookery"`
-		if r.Header.Get("Authorization") != "" {
-			challenge += `, error="invalid_token"`
-		}
-		w.Header().Set("WWW-Authenticate", challenge)
-	}
+	s.challenge(w, r, f)
 	body(w, f.HTTP(), data)
+}
+
+// challenge says which token would do, where one is what is missing.
+func (s *server) challenge(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	sent := access.Sent(r.Header)
+	if c := s.opt.Resource.Challenge("", f, sent); c != "" {
+		w.Header().Set("WWW-Authenticate", c)
+	}
+	if f.Status() == fault.StatusUnauthenticated {
+		s.opt.Meter.Refused(access.Unauthenticated(f, sent))
+	}
 }
 
 // waitOf is how long to wait before the same call. What is unavailable, or refused for its rate, is

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -17,12 +18,12 @@ func (s *server) caller(r *http.Request) (auth.Caller, error) {
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	c.RequestID = noteOf(r).id
-	switch r.Header.Get("X-Readonly") {
-	case "", "0", "false":
-	case "1", "true":
+	c.RequestID, c.Allowance = noteOf(r).id, new(auth.Allowance)
+	switch all := r.Header.Values("X-Readonly"); {
+	case len(all) == 0, len(all) == 1 && slices.Contains([]string{"", "0", "false"}, all[0]):
+	case len(all) == 1 && (all[0] == "1" || all[0] == "true"):
 		c.ReadOnly = true
-	default:
+	default: // also of two headers: one of them was sent to make the call safe
 		return auth.Caller{}, fault.New(fault.InvalidParameter, "header X-Readonly must be 1 or 0").
 			Fix("X-Readonly: 1")
 	}
@@ -32,10 +33,10 @@ func (s *server) caller(r *http.Request) (auth.Caller, error) {
 // lost answers a request that leads to no tool.
 func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
 	if other := (*otherMethod)(nil); errors.As(err, &other) {
-		notAllowed(w, r, other.allowed)
+		s.notAllowed(w, r, other.allowed)
 		return
 	}
-	refuse(w, r, fault.Of(err))
+	s.turnAway(w, r, fault.Of(err))
 }
 
 // state is what the two pages answer that say whether the server can be used.
@@ -53,7 +54,7 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.opt.Ready != nil {
 		if err := s.opt.Ready(r.Context()); err != nil {
 			s.opt.Log.WarnContext(r.Context(), "not ready", slog.Any("cause", err))
-			refuse(w, r, fault.New(fault.Unavailable, "the server cannot take calls now"))
+			s.refuse(w, r, fault.New(fault.Unavailable, "the server cannot take calls now"))
 			return
 		}
 	}
@@ -63,7 +64,7 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
 	data, err := tool.Marshal(state{true, map[string]string{"status": status}, []tool.Warning{}})
 	if err != nil {
-		refuse(w, r, fault.Of(err))
+		s.refuse(w, r, fault.Of(err))
 		return
 	}
 	body(w, http.StatusOK, data)

@@ -2,16 +2,13 @@ package httptool
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -19,10 +16,11 @@ import (
 )
 
 // A Client calls the tools of a server over HTTP. Only Base is required. It is safe for concurrent
-// use.
+// use. It makes each call once, whatever comes of it: to try again is up to who knows whether the call
+// carries an idempotency key.
 type Client struct {
 	Base     string       // of the server: http://127.0.0.1:7780
-	Token    string       // sent as bearer token
+	Token    string       // sent as bearer token, over TLS or to loopback, and nowhere else
 	HTTP     *http.Client // nil: one of its own. Redirects are never followed
 	Agent    string       // for calls that name none
 	Session  string       // for calls that name none
@@ -35,6 +33,10 @@ var _ tool.Invoker = (*Client)(nil)
 // (CONTRACT §9).
 const maxAnswer = 64 << 20
 
+// patience is how long a call may take, its body and its answer included: longer than a server gives
+// it (CONTRACT §9).
+const patience = 2 * time.Minute
+
 // Invoke calls a tool by its name. Where no answer of a server came, the fault is UNAVAILABLE, and
 // says whether the call may have had an effect.
 func (c *Client) Invoke(
@@ -44,6 +46,8 @@ func (c *Client) Invoke(
 		f := tooLarge()
 		return tool.Refusal(f), f
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	r, err := c.request(ctx, name, args)
 	if err != nil {
 		return nil, err
@@ -64,7 +68,7 @@ func (c *Client) Invoke(
 	if err != nil {
 		return nil, c.unreached(err)
 	}
-	return c.read(resp.StatusCode, data)
+	return c.read(resp, data)
 }
 
 // request is the request of a call.
@@ -78,7 +82,10 @@ func (c *Client) request(
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(args))
 	if err != nil || r.URL.Host == "" {
 		return nil, fault.New(fault.InvalidParameter, "the address of the server is no URL").
-			Fix("http://127.0.0.1:7780").Because(err)
+			Fix("http://127.0.0.1:7780")
+	}
+	if err := c.keepsSecrets(r.URL); err != nil {
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	set := func(header, value string) {
@@ -107,40 +114,23 @@ func (c *Client) request(
 	return r, nil
 }
 
-// unreached is the fault of a call that no answer came to.
-func (c *Client) unreached(err error) error {
-	dial := (*net.OpError)(nil)
-	if errors.As(err, &dial) && dial.Op == "dial" && !errors.Is(err, context.Canceled) {
-		return fault.New(fault.Unavailable, "no server answers at %s", c.host()).
-			Fix("rookery serve").Because(err)
-	}
-	return fault.New(fault.Unavailable,
-		"the connection to %s ended before the answer: outcome unknown", c.host()).
-		Fix("repeat with the same idempotency key").Because(err)
-}
-
-// host is the server without what a URL may hold beside it.
-func (c *Client) host() string {
-	u, err := url.Parse(c.Base)
-	if err != nil {
-		return "the given address"
-	}
-	return cmp.Or(u.Host, "the given address")
-}
-
 // read takes an answer for what its status says that it is. The answer to a failure may be bare.
-func (c *Client) read(status int, data []byte) (json.RawMessage, error) {
+func (c *Client) read(resp *http.Response, data []byte) (json.RawMessage, error) {
 	if !json.Valid(data) || len(data) > maxAnswer {
-		return nil, c.strange(status)
+		return nil, c.strange(resp)
 	}
-	if status >= 200 && status < 300 {
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return data, nil
 	}
 	f := faultIn(data)
-	if f == nil {
-		return nil, c.strange(status)
+	switch {
+	case f == nil:
+		return nil, c.strange(resp)
+	case f.Status() == fault.StatusUnauthenticated:
+		f = c.unknown(f)
+		return tool.Refusal(f), f
 	}
-	f.BodyTooLarge = status == http.StatusRequestEntityTooLarge
+	f.BodyTooLarge = resp.StatusCode == http.StatusRequestEntityTooLarge
 	return data, f
 }
 
@@ -163,11 +153,4 @@ func faultIn(data []byte) *fault.Fault {
 		f.Message = text
 	}
 	return &f
-}
-
-// strange is the fault of an answer that no server of ours gives.
-func (c *Client) strange(status int) error {
-	return fault.New(fault.Unavailable, "%s answered with status %d, and not as Rookery does",
-		c.host(), status).Fix("check the address of the server").
-		Because(fmt.Errorf("answer of status %d", status))
 }

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,4 +162,146 @@ func ExampleClient() {
 	answer, err := caller.Invoke(context.Background(), "desk_whoami", json.RawMessage(`{"only":["principal"]}`))
 	fmt.Println(strings.HasPrefix(string(answer), `{"ok":true,"data":{"principal":"local"}`), err)
 	// Output: true <nil>
+}
+
+// canary is the token of the tests, for which everything that is said is searched.
+const canary = "rk_acme_7x.c4nary-0f-a-t0ken"
+
+// TestClientKeepsItsToken holds that a token goes over TLS or to loopback, that a redirection takes it
+// nowhere, and that an address with a password in it is refused: nothing is sent before.
+func TestClientKeepsItsToken(t *testing.T) {
+	var sent []string
+	heard := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Header.Get("Authorization"))
+		http.Redirect(w, r, "http://localhost:1/v1/tools/x", http.StatusTemporaryRedirect)
+	})
+	plain, safe := httptest.NewServer(heard), httptest.NewTLSServer(heard)
+	t.Cleanup(plain.Close)
+	t.Cleanup(safe.Close)
+	through := func(s *httptest.Server) *http.Client { // every address leads to the server
+		h := *s.Client()
+		transport := h.Transport.(*http.Transport).Clone()
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+		}
+		h.Transport, h.CheckRedirect = transport, nil
+		return &h
+	}
+	for name, c := range map[string]struct {
+		base, token string
+		server      *httptest.Server
+		sent        []string
+		code        fault.Code
+		part        string
+	}{
+		"loopback":          {"http://127.0.0.1:7780", canary, plain, []string{"Bearer " + canary}, fault.Unavailable, "status 307"},
+		"loopback by name":  {"http://LocalHost", canary, plain, []string{"Bearer " + canary}, fault.Unavailable, "status 307"},
+		"loopback of IPv6":  {"http://[::1]:80/", canary, plain, []string{"Bearer " + canary}, fault.Unavailable, "status 307"},
+		"TLS":               {"https://example.com/a", canary, safe, []string{"Bearer " + canary}, fault.Unavailable, "status 307"},
+		"no TLS":            {"http://example.com", canary, plain, nil, fault.InvalidParameter, "not sent to example.com without TLS"},
+		"a near name":       {"http://localhost.example.com", canary, plain, nil, fault.InvalidParameter, "without TLS"},
+		"a private address": {"http://10.0.0.7:7780", canary, plain, nil, fault.InvalidParameter, "without TLS"},
+		"any address":       {"http://0.0.0.0:7780", canary, plain, nil, fault.InvalidParameter, "without TLS"},
+		"no token":          {"http://example.com", "", plain, []string{""}, fault.Unavailable, "status 307"},
+		"a password":        {"https://u:" + canary + "@example.com", "", safe, nil, fault.InvalidParameter, "a password in it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent = nil
+			client := &httptool.Client{Base: c.base, Token: c.token, HTTP: through(c.server)}
+			_, err := client.Invoke(t.Context(), "x", nil)
+			f := fault.Of(err)
+			require.Equal(t, c.code, f.Code, f.Message)
+			require.Contains(t, f.Message, c.part)
+			require.Equal(t, c.sent, sent)
+			require.NotContains(t, fmt.Sprint(f.Message, f.Fixes), canary)
+		})
+	}
+}
+
+// TestClientIsNotKnown holds what is said where a server does not know who calls: how to log in, and
+// whether there was a token at all.
+func TestClientIsNotKnown(t *testing.T) {
+	refuses := func(f *fault.Fault) string {
+		s := serve(t, httptool.Options{Authenticate: func(*http.Request) (auth.Caller, error) {
+			return auth.Caller{}, f
+		}})
+		return s.URL
+	}
+	before := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "<html>Unauthorized", http.StatusUnauthorized)
+	}))
+	t.Cleanup(before.Close)
+	for name, c := range map[string]struct {
+		base, token, part string
+		code              fault.Code
+	}{
+		"no token":       {refuses(fault.New(fault.Unauthenticated, "x")), "", "no token was sent", fault.Unauthenticated},
+		"refused":        {refuses(fault.New(fault.Unauthenticated, "x")), canary, "does not accept the token", fault.Unauthenticated},
+		"expired":        {refuses(fault.New(fault.TokenExpired, "x")), canary, "has expired", fault.TokenExpired},
+		"a proxy":        {before.URL, "", "no token was sent", fault.Unauthenticated},
+		"a proxy's word": {before.URL, canary, "does not accept the token", fault.Unauthenticated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := &httptool.Client{Base: c.base + "/", Token: c.token}
+			answer, err := client.Invoke(t.Context(), "desk_whoami", nil)
+			f := fault.Of(err)
+			require.Equal(t, c.code, f.Code)
+			require.Contains(t, f.Message, c.part)
+			require.Equal(t, []string{"rookery login --server " + c.base + " --token -"}, f.Fixes)
+			require.NotContains(t, fmt.Sprint(f.Message, f.Fixes, string(answer)), canary)
+			if len(answer) > 0 {
+				require.Contains(t, string(answer), c.part, "programs are told the same")
+			}
+		})
+	}
+}
+
+// TestClientWaits holds that a call which is refused for now is made once, and answers when to try again,
+// also where something before the server refuses it.
+func TestClientWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		after  string
+		code   fault.Code
+		wait   time.Duration
+	}{
+		"rate":         {429, "7", fault.RateLimited, 7 * time.Second},
+		"unavailable":  {503, "2", fault.Unavailable, 2 * time.Second},
+		"for ever":     {429, "999999999999", fault.RateLimited, time.Hour},
+		"too long":     {429, "99999999", fault.RateLimited, time.Hour},
+		"a date":       {429, "Fri, 31 Dec 2027 23:59:59 GMT", fault.RateLimited, 0},
+		"not positive": {503, "-1", fault.Unavailable, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				calls++
+				w.Header().Set("Retry-After", c.after)
+				w.WriteHeader(c.status)
+			}))
+			t.Cleanup(s.Close)
+			_, err := (&httptool.Client{Base: s.URL}).Invoke(t.Context(), "x", nil)
+			f := fault.Of(err)
+			require.Equal(t, c.code, f.Code)
+			require.Equal(t, c.wait, f.RetryAfter)
+			require.Equal(t, 1, calls)
+		})
+	}
+}
+
+// TestClientDoesNotTrust holds what is said of a server that cannot prove who it is, or has no TLS.
+func TestClientDoesNotTrust(t *testing.T) {
+	safe := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(safe.Close)
+	safe.Config.ErrorLog = log.New(io.Discard, "", 0)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	for base, part := range map[string]string{
+		safe.URL: "certificate",
+		strings.Replace(plain.URL, "http:", "https:", 1): "does not speak TLS",
+	} {
+		_, err := (&httptool.Client{Base: base, Token: canary}).Invoke(t.Context(), "x", nil)
+		require.True(t, fault.Is(err, fault.Unavailable))
+		require.Contains(t, err.Error(), part)
+	}
 }

@@ -6,33 +6,69 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"rookery/internal/access"
 	"rookery/internal/fault"
 )
 
-// guarded lets through what was sent to us and by us: not what a page of another site sends with
-// its visitor's browser, also if its own name has come to lead here. Whether the server is alive
-// anybody may ask, for who asks that often has only its address.
+// guarded sets the headers of every answer, and lets through what was sent to us, and by nobody that
+// others can listen to. Whether the server is alive anybody may ask, however they come here: who asks
+// that often has only its address, and shows no token.
 func (s *server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
-		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-		switch {
-		case !probe && !s.ours(r, r.Host):
-			refuse(w, r, fault.New(fault.PermissionDenied,
-				"the header Host names another server").Fix("call the server by its own name"))
-			return
-		case !s.fromUs(r):
-			refuse(w, r, fault.New(fault.PermissionDenied,
-				"the request comes from a page of another origin"))
+		s.harden(w.Header())
+		if isProbe(r) {
+			next.ServeHTTP(w, r)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		if f := s.opt.Peer(r); f != nil {
+			s.opt.Meter.Refused(access.Plain)
+			s.turnAway(w, r, f)
+			return
+		}
+		if !s.ours(r, r.Host) {
+			s.opt.Meter.Refused(access.Host)
+			s.turnAway(w, r, fault.New(fault.PermissionDenied,
+				"the header Host names another server").Fix("call the server by its own name"))
+			return
+		}
 		next.ServeHTTP(w, r)
+	})
+}
+
+// harden sets the headers that every answer has. Where the server has an https address, browsers are
+// told for a year to use no other.
+func (s *server) harden(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	if strings.HasPrefix(s.opt.Resource.PublicURL, "https://") {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+func isProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
+
+// counted lets through as many requests at once as there may be, and bounds their bodies.
+func (s *server) counted(next http.Handler) http.Handler {
+	slots := make(chan struct{}, s.opt.MaxCalls)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		if isProbe(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+			next.ServeHTTP(w, r)
+		default:
+			s.opt.Meter.Refused(access.Overload)
+			s.turnAway(w, r, fault.New(fault.Unavailable,
+				"as many calls as this server takes at once are running").After(time.Second))
+		}
 	})
 }
 

@@ -187,3 +187,16 @@ func TestLog(t *testing.T) {
 		"route": "/v1/vaults/{vault}/books/{id}", "tool": "books_book_get", "request_id": "r-1",
 	}, first)
 }
+
+// TestAudited covers that a call which the catalogue logs is no line of ours, and every other request is.
+func TestAudited(t *testing.T) {
+	var log lines
+	s := serve(t, httptool.Options{Log: log.log(), Audited: true})
+	require.Equal(t, 404, send(t, s, ask{line: "GET /v1/vaults/main/books/none"}).status)
+	send(t, s, ask{line: "POST /v1/vaults/spare/books", body: `{"title":"new"}`})
+	require.Empty(t, log.String())
+	send(t, s, ask{line: "POST /v1/tools/nothing", body: `{}`})
+	send(t, s, ask{line: "GET /v1/nowhere"})
+	s.Close() // which waits until all is logged
+	require.Len(t, strings.Split(strings.TrimSpace(log.String()), "\n"), 2)
+}

@@ -2,15 +2,14 @@ package httptool
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
+	"rookery/internal/access"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
@@ -25,6 +24,7 @@ type note struct {
 	route string // the pattern
 	tool  *tool.Tool
 	code  fault.Code
+	told  bool // the call that it made has a line of its own
 }
 
 type noteKey struct{}
@@ -36,7 +36,7 @@ func noteOf(r *http.Request) *note { return r.Context().Value(noteKey{}).(*note)
 func (s *server) observed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		n := &note{id: idOf(r)}
+		n := &note{id: access.RequestID(r.Header.Get(requestID))}
 		w.Header().Set(requestID, n.id)
 		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
 		out := &recorder{ResponseWriter: w}
@@ -44,17 +44,6 @@ func (s *server) observed(next http.Handler) http.Handler {
 		defer s.rescue(out, r)
 		next.ServeHTTP(out, r)
 	})
-}
-
-// idOf is the id that a request brings along, if it can stand in a log; else a new one.
-func idOf(r *http.Request) string {
-	const longest = 128
-	id := r.Header.Get(requestID)
-	strange := func(c rune) bool { return c <= ' ' || c > '~' }
-	if id == "" || len(id) > longest || strings.ContainsFunc(id, strange) {
-		return rand.Text()
-	}
-	return id
 }
 
 // rescue answers for a handler that has panicked. An answer that has begun is broken off.
@@ -67,23 +56,32 @@ func (s *server) rescue(w *recorder, r *http.Request) {
 		panic(p)
 	}
 	noteOf(r).code = fault.Internal
+	s.opt.Meter.Panic()
 	s.opt.Log.ErrorContext(r.Context(), "request panicked", slog.String("request_id", noteOf(r).id),
 		slog.String("panic", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	refuse(w, r, fault.Of(fmt.Errorf("panic in a handler: %T", p)))
+	s.refuse(w, r, fault.Of(fmt.Errorf("panic in a handler: %T", p)))
 }
 
 func (s *server) log(r *http.Request, w *recorder, start time.Time) {
-	n := noteOf(r)
+	n, took := noteOf(r), time.Since(start)
+	s.opt.Meter.Request(n.route, r.Method, w.status, took)
+	level := slog.LevelInfo
+	if n.told {
+		level = slog.LevelDebug
+	}
+	if !s.opt.Log.Enabled(r.Context(), level) {
+		return
+	}
 	method := r.Method
 	if !slices.Contains(methods, method) {
 		method = "other"
 	}
 	attrs := []slog.Attr{
 		slog.String("method", method), slog.String("route", n.route), slog.Int("status", w.status),
-		slog.Int64("ms", time.Since(start).Milliseconds()), slog.String("request_id", n.id),
+		slog.Int64("ms", took.Milliseconds()), slog.String("request_id", n.id),
 	}
 	if n.tool != nil {
 		attrs = append(attrs, slog.String("tool", n.tool.Name))
@@ -91,7 +89,7 @@ func (s *server) log(r *http.Request, w *recorder, start time.Time) {
 	if n.code != "" {
 		attrs = append(attrs, slog.String("code", string(n.code)))
 	}
-	s.opt.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+	s.opt.Log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

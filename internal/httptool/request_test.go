@@ -217,7 +217,7 @@ func TestAuthenticate(t *testing.T) {
 		challenge string
 	}{
 		"":              {401, `Bearer realm="rookery"`},
-		"Bearer wrong":  {401, `Bearer realm="rookery", error="invalid_token"`},
+		"Bearer wrong":  {401, `Bearer realm="rookery", error="invalid_token", error_description="the token was not accepted"`},
 		"Bearer broken": {500, ""},
 		"Bearer right":  {200, ""},
 	} {

@@ -28,11 +28,8 @@ var documents = []mcptool.Document{{
 // aided is an endpoint of the sample with its aids, behind the check of access.
 func aided(t testing.TB, o mcptool.Options, more ...tool.Interceptor) string {
 	t.Helper()
-	vaults := func(context.Context, auth.Caller) ([]string, error) {
-		return []string{"main", "spare"}, nil
-	}
 	cat, err := tool.NewCatalogue(tooltest.AidedTools(), tool.Options{
-		Interceptors: append(more, access.Check(vaults)),
+		Interceptors: append(more, access.Check(vaults{"main", "spare"})),
 	})
 	require.NoError(t, err)
 	o.Documents = documents

@@ -91,7 +91,7 @@ func (x *exchange) valuesOf(
 func (x *exchange) completed(
 	ctx context.Context, u tool.Unfinished,
 ) (tool.Completed, *fault.Fault) {
-	values, err := tool.Complete(ctx, x.cat, x.cat.Tools(), u)
+	values, err := tool.Complete(ctx, x, x.cat.Tools(), u)
 	if err == nil {
 		return values, nil
 	}

@@ -25,6 +25,23 @@ type exchange struct {
 	*endpoint
 	view   *view
 	caller auth.Caller
+	outcome
+}
+
+var _ tool.Invoker = (*exchange)(nil)
+
+// Invoke calls a tool, and keeps what the answer of the whole request has to say of it.
+func (x *exchange) Invoke(
+	ctx context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	caller := auth.CallerOf(ctx)
+	caller.Allowance = new(auth.Allowance) // calls of a batch run side by side
+	data, err := x.cat.Invoke(auth.WithCaller(ctx, caller), name, args)
+	x.spend(*caller.Allowance)
+	if f := fault.Of(err); err != nil && x.opt.Resource.Challenge("", f, true) != "" {
+		x.deny(f)
+	}
+	return data, err
 }
 
 // server makes an MCP server whose tools are ours to list and to call. The capabilities are stated
@@ -137,7 +154,7 @@ func (x *exchange) call(
 		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(fault.InvalidParameter,
 			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
 	}
-	data, err := x.cat.Invoke(ctx, t.Name, r.Params.Arguments)
+	data, err := x.Invoke(ctx, t.Name, r.Params.Arguments)
 	if data == nil {
 		return nil, protocolError(jsonrpc.CodeInternalError, fault.Of(err))
 	}

@@ -17,17 +17,15 @@ package mcptool
 import (
 	"bytes"
 	"cmp"
-	"crypto/rand"
-	"encoding/json"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
@@ -39,7 +37,7 @@ const Path = "/mcp"
 // maxBody is how much of a request is read (CONTRACT §5).
 const maxBody = tool.MaxBody
 
-// maxName is the longest agent, session or request id that a header may give.
+// maxName is the longest agent or session that a header may give.
 const maxName = 128
 
 // Options are what an endpoint is made with, beside its catalogue. The zero value works.
@@ -48,8 +46,16 @@ type Options struct {
 	// out, so that one list serves catalogues of different sizes.
 	First []string
 
-	// Authenticate says who sent a request. Nil: everybody is auth.LocalCaller.
+	// Authenticate says who sent a request. Nil: everybody is auth.LocalCaller. It is asked before
+	// anything of the body is read, and never about a request that shows two tokens.
 	Authenticate func(*http.Request) (auth.Caller, error)
+
+	// Flights bounds how many requests of one principal are in flight. Nil: nothing does.
+	Flights *access.Flights
+
+	// Resource is what the server is to clients of OAuth: each path of the endpoint is one, with
+	// metadata of its own, which the server that it is mounted in answers.
+	Resource access.Resource
 
 	Documents []Document // served to everybody, first in the list of resources
 	PageSize  int        // of the list of resources; 0: tool.MaxValues
@@ -57,13 +63,24 @@ type Options struct {
 	Instructions string // for a model, given when a client connects
 	Version      string // of the program
 	Log          *slog.Logger
+	Meter        Meter // nil: nobody counts
 
 	// StdioPath is the path whose tools ServeStdio serves; empty: Path.
 	StdioPath string
 }
 
-// New makes the handler of an endpoint. It checks neither Host nor Origin, and sets no limits but
-// that of a body: these are the business of the server that it is mounted in.
+// A Meter counts requests that are turned away.
+type Meter interface {
+	Refused(why access.Reason)
+}
+
+// unmetered is the Meter of nobody.
+type unmetered struct{}
+
+func (unmetered) Refused(access.Reason) {}
+
+// New makes the handler of an endpoint, which is an httptool.Resource. It checks neither Host nor Origin,
+// and sets no limits but that of a body: these are the business of the server that it is mounted in.
 func New(cat *tool.Catalogue, o Options) http.Handler { return newEndpoint(cat, o) }
 
 // An endpoint is what all requests share.
@@ -81,6 +98,10 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	if o.Authenticate == nil {
 		o.Authenticate = func(*http.Request) (auth.Caller, error) { return auth.LocalCaller(), nil }
 	}
+	o.Authenticate = access.OneToken(o.Authenticate)
+	if o.Meter == nil {
+		o.Meter = unmetered{}
+	}
 	e := &endpoint{cat: cat, opt: o, pages: map[*tool.Tool]*mcp.Tool{}}
 	for _, name := range o.First {
 		if t, ok := cat.Find(name); ok {
@@ -94,41 +115,63 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	return e
 }
 
-// ServeHTTP answers one request. The body is read before anything can be refused, because a
-// refusal bears the id of the message that it answers: a client that cannot tell which of its calls
-// was refused gives up the connection.
+// Serves reports whether a path is one of the endpoint's.
+func (e *endpoint) Serves(path string) bool {
+	if path != Path && !strings.HasPrefix(path, Path+"/") {
+		return false
+	}
+	_, f := e.atPath(path)
+	return f == nil
+}
+
+// ServeHTTP answers one request. Who sends it is asked first. The body of one that is refused is read as
+// far as its id may be: a refusal bears the id of the message that it answers, for a client that cannot
+// tell which of its calls was refused gives up the connection.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := &answer{ResponseWriter: w, request: requestID(w.Header().Get("X-Request-Id"), r)}
+	out := &answer{ResponseWriter: w, request: access.RequestID(
+		cmp.Or(w.Header().Get("X-Request-Id"), r.Header.Get("X-Request-Id")))}
 	w.Header().Set("X-Request-Id", out.request)
 	defer out.finish()
 	v, f := e.atPath(r.URL.Path)
-	if f == nil && r.Method != http.MethodPost {
+	if f != nil {
+		e.turnAway(out, r, f)
+		return
+	}
+	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
+		if r.ContentLength != 0 {
+			w.Header().Set("Connection", "close") // nobody waits for its body
+		}
 		out.refuse(http.StatusMethodNotAllowed, fault.New(fault.InvalidParameter,
 			"an MCP endpoint takes POST only; it opens no streams and keeps no sessions"))
 		return
 	}
-	body, tooLarge := read(r)
-	out.id = idOf(body)
-	switch {
-	case f != nil:
-		out.refuse(f.HTTP(), f)
-	case tooLarge != nil:
-		out.refuse(tooLarge.HTTP(), tooLarge)
-	default:
-		e.serve(out, r, v, body)
-	}
-}
-
-// serve answers a request that is of the right form as far as HTTP is concerned.
-func (e *endpoint) serve(out *answer, r *http.Request, v *view, body []byte) {
 	caller, err := e.admit(r, v)
 	if err != nil {
-		e.refuse(out, r, err)
+		e.turnAway(out, r, err)
+		return
+	}
+	end, err := e.opt.Flights.Begin(caller)
+	if err != nil {
+		e.turnAway(out, r, err)
+		return
+	}
+	defer end()
+	body, tooLarge := read(r)
+	out.id = idOf(body)
+	if tooLarge != nil {
+		out.refuse(tooLarge.HTTP(), tooLarge)
 		return
 	}
 	caller.RequestID = out.request
 	x := &exchange{endpoint: e, view: v, caller: caller}
+	x.lone = !isBatch(body)
+	out.outcome = &x.outcome
+	e.serve(out, r, x, body)
+}
+
+// serve answers a request that is of the right form as far as HTTP is concerned.
+func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte) {
 	server := x.server()
 	x.offer(server, calledIn(body))
 	r = r.Clone(r.Context())
@@ -139,6 +182,9 @@ func (e *endpoint) serve(out *answer, r *http.Request, v *view, body []byte) {
 			Stateless: true, JSONResponse: true, Logger: e.opt.Log, MaxRequestBodyBytes: maxBody,
 			DisableLocalhostProtection: true, PropagateRequestCancellation: true,
 		}).ServeHTTP(out, r)
+	if f := x.refusal(); f != nil {
+		e.refuse(out, r, f)
+	}
 }
 
 // admit finds who calls, and narrows the view by the headers and by what the caller may see.
@@ -158,58 +204,13 @@ func (e *endpoint) admit(r *http.Request, v *view) (auth.Caller, error) {
 	for name, field := range map[string]*string{
 		"X-Agent-Id": &caller.Agent, "X-Session-Id": &caller.Session,
 	} {
-		if len(h.Get(name)) > maxName {
+		value := h.Get(name)
+		if len(value) > maxName || len(h.Values(name)) > 1 || !utf8.ValidString(value) {
 			return caller, fault.New(fault.InvalidParameter,
-				"header %s is longer than %d bytes", name, maxName)
+				"header %s must be one value in UTF-8, of at most %d bytes", name, maxName)
 		}
-		*field = cmp.Or(h.Get(name), *field)
+		*field = cmp.Or(value, *field)
 	}
 	caller.ReadOnly = caller.ReadOnly || readOnly || v.readOnly
 	return caller, nil
-}
-
-// requestID is the id that the server around us has given the request; else the client's, if it can
-// stand in a log line; else a new one.
-func requestID(given string, r *http.Request) string {
-	id := cmp.Or(given, r.Header.Get("X-Request-Id"))
-	plain := !strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' })
-	if id == "" || len(id) > maxName || !plain {
-		return rand.Text()
-	}
-	return id
-}
-
-// refuse answers a request that is not admitted.
-func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
-	f := fault.Of(err)
-	switch f.Status() {
-	case fault.StatusInternal:
-		e.opt.Log.ErrorContext(r.Context(), "request not admitted", slog.Any("cause", err))
-	case fault.StatusUnauthenticated:
-		out.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	if f.RetryAfter > 0 {
-		out.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
-	}
-	out.refuse(f.HTTP(), f)
-}
-
-// read reads the body, or as much of it as it may have. Of a larger one a few MiB more are thrown
-// away: a client that is still sending when it is refused may not get to see the answer.
-func read(r *http.Request) ([]byte, *fault.Fault) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if len(body) > maxBody {
-		_, _ = io.CopyN(io.Discard, r.Body, 4*maxBody) // what fails here is the client's loss
-		f := fault.New(fault.BatchTooLarge, "the body of a request has at most %d bytes", maxBody).
-			With("limit", maxBody).Fix("send it in several calls")
-		f.BodyTooLarge = true
-		return body, f
-	}
-	if err != nil {
-		return body, fault.New(fault.InvalidParameter, "the body was cut off").Because(err)
-	}
-	if !json.Valid(body) {
-		return body, fault.New(fault.InvalidParameter, "the body must be one JSON-RPC message")
-	}
-	return body, nil
 }

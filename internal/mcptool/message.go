@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"rookery/internal/access"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
@@ -32,6 +33,9 @@ func idOf(body []byte) json.RawMessage {
 	}
 	return null
 }
+
+// isBatch reports whether a body is several messages.
+func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) }
 
 // calledIn are the names of the tools that the message of a body, or any of its batch, calls.
 func calledIn(body []byte) []string {
@@ -60,7 +64,9 @@ type answer struct {
 	http.ResponseWriter
 	request string          // the id of the request, for logs
 	id      json.RawMessage // of the message; nil: not known
+	outcome *outcome        // of its calls; nil: there are none
 
+	began   bool
 	refused int // the status of a plain refusal
 	text    strings.Builder
 }
@@ -68,8 +74,17 @@ type answer struct {
 // Unwrap lets the SDK flush a stream.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// WriteHeader keeps a refusal in plain text back.
+// WriteHeader keeps a refusal in plain text back, and the answer of a call that is to be the refusal of
+// the request. Nobody may store an answer: the SDK says less.
 func (a *answer) WriteHeader(status int) {
+	a.Header().Set("Cache-Control", "no-store")
+	if a.outcome != nil {
+		access.Spent(a.Header(), a.outcome.allowance())
+	}
+	a.began = true
+	if a.replaced() {
+		return
+	}
 	if status >= 400 && strings.HasPrefix(a.Header().Get("Content-Type"), "text/plain") {
 		a.refused = status
 		return
@@ -77,7 +92,16 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
+// replaced reports whether something else is answered than what the SDK writes.
+func (a *answer) replaced() bool { return a.outcome != nil && a.outcome.refusal() != nil }
+
 func (a *answer) Write(data []byte) (int, error) {
+	if !a.began {
+		a.WriteHeader(http.StatusOK)
+	}
+	if a.replaced() {
+		return len(data), nil
+	}
 	if a.refused != 0 {
 		return a.text.Write(data)
 	}

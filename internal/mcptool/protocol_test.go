@@ -3,6 +3,7 @@ package mcptool_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -156,6 +157,28 @@ func TestBatch(t *testing.T) {
 	require.Contains(t, byID["1"], `\"text\":\"a\"`)
 	require.Contains(t, byID["2"], `-32602`)
 	require.Contains(t, byID["3"], `"isError":true`)
+}
+
+// TestLargeBatch holds that a request runs no more calls at once than a batch has places, and that nothing
+// of a larger one is run.
+func TestLargeBatch(t *testing.T) {
+	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
+	batch := func(calls int) string {
+		one := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"desk_book_get","arguments":` +
+			`{"text":"a"}}}`
+		var all []string
+		for i := range calls {
+			all = append(all, fmt.Sprintf(one, i))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	r := post(t, url, batch(100), "MCP-Protocol-Version", "2025-03-26")
+	require.Equal(t, http.StatusOK, r.status)
+	require.Equal(t, 100, strings.Count(r.body, `\"text\":\"a\"`))
+	r = post(t, url, batch(101), "MCP-Protocol-Version", "2025-03-26")
+	require.Equal(t, http.StatusBadRequest, r.status)
+	require.Contains(t, r.body, `"code":"BATCH_TOO_LARGE"`)
+	require.NotContains(t, r.body, `"result"`)
 }
 
 // TestHeadersMustAgree is about what a router in front of us may have believed.
@@ -344,9 +367,10 @@ func TestNotAuthenticated(t *testing.T) {
 		code      string
 		challenge string
 	}{
-		"no token": {fault.New(fault.Unauthenticated, "send a token"), 401, "UNAUTHENTICATED", "Bearer"},
-		"limited":  {fault.New(fault.RateLimited, "wait").After(2e9), 429, "RATE_LIMITED", ""},
-		"ours":     {io.ErrClosedPipe, 500, "INTERNAL", ""},
+		"no token": {fault.New(fault.Unauthenticated, "send a token"), 401, "UNAUTHENTICATED",
+			`Bearer realm="rookery", error="invalid_token", error_description="the token was not accepted"`},
+		"limited": {fault.New(fault.RateLimited, "wait").After(2e9), 429, "RATE_LIMITED", ""},
+		"ours":    {io.ErrClosedPipe, 500, "INTERNAL", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, mcptool.Options{Authenticate: func(r *http.Request) (auth.Caller, error) {

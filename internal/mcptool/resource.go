@@ -115,7 +115,7 @@ func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, er
 func (x *exchange) dataOf(
 	ctx context.Context, t *tool.Tool, args json.RawMessage, key string,
 ) (string, error) {
-	answer, err := x.cat.Invoke(ctx, t.Name, args)
+	answer, err := x.Invoke(ctx, t.Name, args)
 	if err != nil {
 		return "", err
 	}

@@ -43,15 +43,21 @@ func sample(t testing.TB) *tool.Catalogue {
 		out.Warn("ODD", "a <b> & c", nil)
 		return out, nil
 	}))
-	vaults := func(context.Context, auth.Caller) ([]string, error) {
-		return []string{"main", "spare"}, nil
-	}
 	clock := func() time.Time { return time.Unix(0, 0) } // query_time_ms is 0
 	cat, err := tool.NewCatalogue(tools,
-		tool.Options{Now: clock, Interceptors: []tool.Interceptor{access.Check(vaults)}})
+		tool.Options{Now: clock, Interceptors: []tool.Interceptor{access.Check(vaults{"main", "spare"})}})
 	require.NoError(t, err)
 	return cat
 }
+
+// vaults are those of a tenant whose agents are anybody's.
+type vaults []string
+
+func (v vaults) Vaults(context.Context, auth.Caller) ([]string, error) {
+	return slices.Clone(v), nil
+}
+
+func (vaults) ClaimAgent(context.Context, auth.Caller, bool) error { return nil }
 
 var first = []string{"desk_whoami", "absent_tool", "books_book_new", "books_book_get"}
 
@@ -94,6 +100,9 @@ func post(t testing.TB, url, body string, header ...string) reply {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
 		r.Header.Set(header[i], header[i+1])
 	}
 	return send(t, r)

@@ -54,14 +54,16 @@ func cutSegment(path, segment string) (rest string, found bool) {
 // address leaves those of the tools that belong to the sets.
 func (v *view) address(e *endpoint, sets []string, of []*tool.Tool) *fault.Fault {
 	v.tools = of
-	if slices.Contains(sets, allSets) {
-		return nil
-	}
-	known := e.sets()
+	known := append(e.sets(), allSets)
 	for _, set := range sets {
 		if !slices.Contains(known, set) {
 			return e.unknownSet(set)
 		}
+	}
+	if slices.Contains(sets, allSets) {
+		return nil
+	}
+	for _, set := range sets {
 		if !slices.Contains(v.sets, set) {
 			v.sets = append(v.sets, set)
 		}
@@ -127,17 +129,12 @@ func those(tools []*tool.Tool, ok func(*tool.Tool) bool) []*tool.Tool {
 
 // listed are the tools that a caller of this role is shown.
 func (v *view) listed(c auth.Caller) []*tool.Tool {
-	return those(v.tools, func(t *tool.Tool) bool { return !t.Aid() && mayUse(c, t) })
+	return those(v.tools, func(t *tool.Tool) bool { return !t.Aid() && t.Usable(c) })
 }
 
 // offered are the tools whose resources and prompts a caller of this role is shown.
 func (v *view) offered(c auth.Caller) []*tool.Tool {
-	return those(v.aids, func(t *tool.Tool) bool { return mayUse(c, t) })
-}
-
-// mayUse reports whether there is a vault in which the caller may use the tool.
-func mayUse(c auth.Caller, t *tool.Tool) bool {
-	return c.Role("").Allows(t.Role) && (!c.ReadOnly || !t.Kind.Mutates())
+	return those(v.aids, func(t *tool.Tool) bool { return t.Usable(c) })
 }
 
 // find is the tool of the view that a name means: by its long name, an alias, or its short name
@@ -241,15 +238,15 @@ func list(h http.Header, name string) []string {
 	return names
 }
 
-// flag reads a header that is true or false. One that is neither is refused: it was sent to make
-// something safe.
+// flag reads a header that is true or false. One that is neither, or both, is refused: it was sent to
+// make something safe.
 func flag(h http.Header, name string) (bool, *fault.Fault) {
 	text := h.Get(name)
-	if text == "" {
+	if text == "" && len(h.Values(name)) < 2 {
 		return false, nil
 	}
 	on, err := strconv.ParseBool(text)
-	if err != nil {
+	if err != nil || len(h.Values(name)) > 1 {
 		return false, fault.New(fault.InvalidParameter, "header %s must be true or false", name)
 	}
 	return on, nil

@@ -20,8 +20,7 @@ const (
 	withTime   = "the list of all changes comes with folding"
 	withPlans  = "queries, batches and plans come with the query language"
 	withSchema = "editing the schema comes with checks of what is in use"
-	withAuth   = "members, tokens, issuers and audit come with authentication"
-	withCloud  = "erasing, jobs and webhooks come with hosting"
+	withCloud  = "erasing, jobs and webhooks come with the cloud"
 	notesYet   = "the notes family comes after the syntax of notes"
 	orientYet  = "orientation comes after the syntax of notes"
 	treeYet    = "the tree family comes after the syntax of notes"
@@ -154,24 +153,30 @@ var Promises = []Promise{
 	{Tool: "team_vault_import", Args: []string{"notes", "mode"}, Words: []string{"vault import"}},
 	{Tool: "team_vault_export", Words: []string{"vault export"}},
 	{Tool: "team_vault_erase", Args: []string{"name", "confirm"}, Why: withCloud},
-	{Tool: "team_vault_set", Args: []string{"name", "readonly", "secrets"}, Why: withAuth},
+	{Tool: "team_vault_set", Args: []string{"name", "readonly", "secrets"},
+		Words: []string{"vault set"}},
 	{Tool: "team_token_create", Args: []string{
-		"name", "role", "vaults", "tools", "prefix", "readonly", "expires_in"}, Why: withAuth},
-	{Tool: "team_token_list", Why: withAuth},
-	{Tool: "team_token_revoke", Args: []string{"id"}, Why: withAuth},
+		"name", "role", "vaults", "tools", "prefix", "readonly", "expires_in"},
+		Words: []string{"token create"}},
+	{Tool: "team_token_list", Args: []string{"all"}, Words: []string{"token list"}},
+	{Tool: "team_token_revoke", Args: []string{"id"}, Words: []string{"token revoke"}},
 	{Tool: "team_member_set", Args: []string{
-		"subject", "issuer", "role", "vaults", "prefix"}, Why: withAuth},
-	{Tool: "team_member_list", Why: withAuth},
-	{Tool: "team_member_remove", Args: []string{"subject"}, Why: withAuth},
+		"subject", "issuer", "role", "vaults", "prefix"}, Words: []string{"member set"}},
+	{Tool: "team_member_list", Words: []string{"member list"}},
+	{Tool: "team_member_remove", Args: []string{"subject", "issuer"},
+		Words: []string{"member remove"}},
 	{Tool: "team_issuer_set", Args: []string{
 		"issuer", "name", "audience", "jwks_url", "claims", "role", "vaults", "roles_claim",
-		"client_id"}, Why: withAuth},
-	{Tool: "team_issuer_list", Why: withAuth},
-	{Tool: "team_issuer_remove", Args: []string{"name"}, Why: withAuth},
+		"client_id"}, Words: []string{"issuer set"}},
+	{Tool: "team_issuer_list", Words: []string{"issuer list"}},
+	{Tool: "team_issuer_remove", Args: []string{"name"}, Words: []string{"issuer remove"}},
+	{Tool: "team_complete_access", Args: []string{"kind", "prefix"},
+		Words: []string{"complete access"}},
 	{Tool: "team_audit", Args: []string{
-		"since", "until", "agent", "principal", "tool", "target", "outcome"}, Why: withAuth},
+		"since", "until", "agent", "principal", "tool", "target", "outcome"},
+		Words: []string{"audit"}},
 	{Tool: "team_audit_verify", Words: []string{"audit verify"}},
-	{Tool: "team_usage", Why: withAuth},
+	{Tool: "team_usage", Words: []string{"usage"}},
 	{Tool: "team_job_list", Why: withCloud},
 	{Tool: "team_job_get", Why: withCloud},
 	{Tool: "team_job_cancel", Why: withCloud},
@@ -254,7 +259,7 @@ var LaterCommands = map[string]string{
 	"overview": orientYet, "tree": orientYet, "tags": orientYet, "facets": orientYet,
 	"status": orientYet, "node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
-	"ci": memoryYet, "login": withAuth, "logout": withAuth,
+	"ci":           memoryYet,
 	"dead-letters": withCloud,
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
+	"rookery/internal/canary"
 	"rookery/internal/fault"
 	"rookery/internal/mcptool"
 	"rookery/internal/tool"
@@ -98,8 +99,18 @@ func Set(t testing.TB, cat *tool.Catalogue, base string) Way {
 	}}
 }
 
-// CodeOf is the code in an answer, enveloped or bare; empty for one that is no failure.
+// CodeOf is the code in an answer, enveloped or bare; empty for one that is no failure. A failure is kept
+// with what the run keeps.
 func CodeOf(t testing.TB, answer json.RawMessage) fault.Code {
+	t.Helper()
+	code := codeOf(t, answer)
+	if code != "" {
+		canary.Keep(t, answer)
+	}
+	return code
+}
+
+func codeOf(t testing.TB, answer json.RawMessage) fault.Code {
 	t.Helper()
 	var a struct {
 		Error struct{ Code fault.Code }

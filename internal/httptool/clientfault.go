@@ -1,0 +1,123 @@
+package httptool
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/fault"
+)
+
+// keepsSecrets refuses an address to which a token would go in the clear, or in which there is a
+// password, before anything is sent.
+func (c *Client) keepsSecrets(u *url.URL) error {
+	switch {
+	case u.User != nil:
+		return fault.New(fault.InvalidParameter, "the address of the server has a name or a password in it").
+			Fix("leave it out, and log in: rookery login --server %s --token -", c.address())
+	case c.Token != "" && u.Scheme != "https" && !isLoopback(u.Hostname()):
+		return fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: whoever is on "+
+			"the way could use it", u.Host).
+			Fix("use https://%s, if the server has it", u.Host).
+			Fix("or call without a token")
+	}
+	return nil
+}
+
+// isLoopback reports whether a host is this machine, whatever a name server says.
+func isLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// unreached is the fault of a call that no answer came to.
+func (c *Client) unreached(err error) error {
+	var dial *net.OpError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &certificate):
+		return fault.New(fault.Unavailable, "the certificate of %s does not prove that it is this server",
+			c.host()).Fix("check the address of the server").Because(err)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fault.New(fault.Unavailable, "%s does not speak TLS", c.host()).
+			Fix("check the address of the server").Because(err)
+	case errors.As(err, &dial) && dial.Op == "dial" && !errors.Is(err, context.Canceled):
+		return fault.New(fault.Unavailable, "no server answers at %s", c.host()).
+			Fix("%s", c.start()).Because(err)
+	}
+	return fault.New(fault.Unavailable,
+		"the connection to %s ended before the answer: outcome unknown", c.host()).
+		Fix("repeat with the same idempotency key").Because(err)
+}
+
+// start is what to do where no server answers: start it, if it is on this machine.
+func (c *Client) start() string {
+	if u, err := url.Parse(c.Base); err == nil && isLoopback(u.Hostname()) {
+		return "rookery serve"
+	}
+	return "check the address of the server, or name another one: --server URL"
+}
+
+// host is the server without what a URL may hold beside it.
+func (c *Client) host() string {
+	u, err := url.Parse(c.Base)
+	if err != nil {
+		return "the given address"
+	}
+	return cmp.Or(u.Host, "the given address")
+}
+
+// address is the address of the server as a person writes it, without what is secret.
+func (c *Client) address() string {
+	u, err := url.Parse(c.Base)
+	if err != nil || u.Host == "" {
+		return "URL"
+	}
+	return u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// unknown is the fault of a server that does not know who calls, which says how to log in. Given is the
+// one that it answered.
+func (c *Client) unknown(given *fault.Fault) *fault.Fault {
+	f := fault.New(fault.Unauthenticated, "%s does not accept the token that was sent: it may be of "+
+		"another server, or revoked", c.host())
+	switch {
+	case c.Token == "":
+		f.Message = c.host() + " has to know who calls, and no token was sent"
+	case given.Code == fault.TokenExpired:
+		f.Code, f.Message = given.Code, "the token for "+c.host()+" has expired"
+	}
+	f.RequestID = given.RequestID
+	return f.Fix("rookery login --server %s --token -", c.address())
+}
+
+// strange is the fault of an answer that no server of ours gives. One before it may have refused the
+// call, and say when to try again.
+func (c *Client) strange(resp *http.Response) error {
+	cause := fmt.Errorf("answer of status %d", resp.StatusCode)
+	f := fault.New(fault.Unavailable, "%s answered with status %d, and not as Rookery does", c.host(),
+		resp.StatusCode).Fix("check the address of the server")
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		f = c.unknown(fault.New(fault.Unauthenticated, ""))
+	case http.StatusTooManyRequests:
+		f = fault.New(fault.RateLimited, "%s takes no more calls for now", c.host())
+	}
+	return f.After(retryAfter(resp)).Because(cause)
+}
+
+// retryAfter is how long an answer asks to wait, in seconds and up to an hour; 0: it does not say.
+func retryAfter(resp *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(min(seconds, 3600)) * time.Second
+}
