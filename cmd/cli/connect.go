@@ -12,7 +12,6 @@ import (
 
 	"rookery/internal/clitool"
 	"rookery/internal/fault"
-	"rookery/internal/httptool"
 	"rookery/internal/localapp"
 	"rookery/internal/tool"
 )
@@ -20,13 +19,19 @@ import (
 // A connector finds the tools that a command line means (CONTRACT §7).
 type connector struct{ app *clitool.App }
 
-// connect reaches a server if one is named; else the server that holds the local data directory, or the
-// folder, if one does; else opens that itself, in process.
+// connect reaches a server if one is named, on the line, in the environment or in the configuration, in
+// this order; else the server that holds the local data directory, or the folder, if one does; else opens
+// that itself, in process.
 func (n connector) connect(
 	ctx context.Context, t clitool.Target,
 ) (tool.Invoker, io.Closer, error) {
-	if t.Server != "" {
-		return client(t, t.Server), nil, nil
+	server, err := n.server(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if server != "" {
+		inv, err := n.client(ctx, t, server)
+		return inv, nil, err
 	}
 	cfg, err := n.config(t)
 	if err != nil {
@@ -40,7 +45,8 @@ func (n connector) connect(
 	app, err := localapp.Open(ctx, cfg)
 	var busy *localapp.InUse
 	if errors.As(err, &busy) && busy.Server != "" {
-		return n.in(busy.Vault, client(t, busy.Server)), nil, nil
+		inv, err := n.client(ctx, t, busy.Server)
+		return n.in(busy.Vault, inv), nil, err
 	}
 	if err != nil {
 		return nil, nil, err
@@ -73,12 +79,6 @@ func (n connector) catchUp(ctx context.Context, app *localapp.App) error {
 		}
 	}
 	return app.CaughtUp(ctx)
-}
-
-func client(t clitool.Target, server string) tool.Invoker {
-	return &httptool.Client{
-		Base: server, Token: t.Token, Agent: t.Agent, Session: t.Session, ReadOnly: t.ReadOnly,
-	}
 }
 
 // local is what a command line means that is about a data directory of this machine, or a folder.

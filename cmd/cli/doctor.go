@@ -26,7 +26,9 @@ func (d *doctor) command() *cobra.Command {
 		Short: "Check the local data directory or a folder, and say what to do",
 		Long: "Check the local data directory, or with --vault DIR a folder that is served, and say what " +
 			"to do:\nits disk, its database, and each vault's log, payloads, cursors, files and notes. " +
-			"Nothing is\nchanged. While a server holds it, what only the server can see is asked of it." +
+			"Nothing is\nchanged. While a server holds it, what only the server can see is asked of it.\n\nWhere " +
+			"commands go to a server, by rookery login or ROOKERY_SERVER: whether it answers and takes " +
+			"the\ntoken, and whether that ends soon; and the local data directory, if there is one." +
 			"\n\nThe exit code is 0 unless something is broken; a warning is not.",
 		Example: "rookery doctor --data ./data\nrookery doctor --data ./data --full --json\n" +
 			"rookery doctor --vault ./notes",
@@ -46,9 +48,19 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 		return fault.New(fault.InvalidParameter, "doctor looks at a directory of this machine").
 			Fix("run it where the server runs: rookery doctor --data DIR")
 	}
-	found := localapp.Examine(c.Context(), localapp.Examination{
-		Data: at.Data, Folder: at.Folder, State: at.State, Vault: target.Vault, Full: d.full,
-	})
+	address, err := connector{d.app}.server(target)
+	if err != nil {
+		return err
+	}
+	var found []repo.Finding
+	if address != "" {
+		found = append(found, d.login(c.Context(), target, address))
+	}
+	if address == "" || exists(at) == nil {
+		found = append(found, localapp.Examine(c.Context(), localapp.Examination{
+			Data: at.Data, Folder: at.Folder, State: at.State, Vault: target.Vault, Full: d.full,
+		})...)
+	}
 	return d.app.Finish(c, clitool.Outcome{
 		Data:  map[string]any{"checks": found},
 		Text:  tableOf(found),

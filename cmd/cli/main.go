@@ -34,7 +34,9 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	s := &server{app: a}
 	d := &doctor{app: a}
 	r := &rebuilder{app: a}
-	a.Extra = append(a.Extra, s.command(), d.command(), r.command(), versionCommand())
+	i, o := &login{app: a}, &logout{app: a}
+	a.Extra = append(a.Extra, s.command(), i.command(), o.command(), d.command(), r.command(),
+		versionCommand())
 	return a
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rookery/internal/clitool"
+	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 )
@@ -20,6 +21,7 @@ import (
 type server struct {
 	app *clitool.App
 
+	file   string
 	listen string
 	port   int
 	cache  byteSize
@@ -32,16 +34,19 @@ func (s *server) command() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the local data directory or a folder over HTTP and MCP",
 		Long: "Serve the local data directory over HTTP and MCP, on loopback: nobody is asked who " +
-			"they are.\nWith --vault DIR, serve a folder of notes where it is: it is the only vault, and " +
+			"they are, until there\nis an API token. With --config FILE, or the same keys as ROOKERY_… in " +
+			"the environment, serve it to\nothers: with TLS, to those who show a token.\nWith --vault DIR, serve a folder of notes where it is: it is the only vault, and " +
 			"what is edited\nthere with any other program is taken in. Its history is kept elsewhere, in " +
 			"the user's state\ndirectory.\n\nWith --mcp, speak MCP over stdin and stdout instead, unless " +
 			"an address is given as well.",
 		Example: "rookery serve --data ./data\nrookery serve --data ./data --mcp\n" +
-			"rookery serve --vault ./notes",
+			"rookery serve --vault ./notes\nrookery serve --config rookery-server.yaml",
 		Args: cobra.NoArgs,
 		RunE: s.run,
 	}
 	flags := c.Flags()
+	flags.StringVar(&s.file, "config", "", "file that says how the server is hosted: who may call it, "+
+		"under which name, over TLS")
 	flags.StringVar(&s.listen, "listen", "", "address to listen on (default "+
 		localapp.DefaultListen+")")
 	flags.IntVar(&s.port, "port", 0, "port of 127.0.0.1 to listen on")
@@ -76,6 +81,10 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 
 // config is what is to be served, and how.
 func (s *server) config(c *cobra.Command) (localapp.Config, error) {
+	hosted, err := s.hosted()
+	if err != nil {
+		return localapp.Config{}, err
+	}
 	target, cfg, err := connector{s.app}.local(c)
 	switch {
 	case err != nil:
@@ -91,15 +100,32 @@ func (s *server) config(c *cobra.Command) (localapp.Config, error) {
 	}
 	cfg.Log = slog.New(slog.NewJSONHandler(s.app.Err, nil))
 	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly, int64(s.cache)
+	cfg.Server, cfg.Version = hosted, version()
+	if target.Data == "" && target.Folder == "" {
+		cfg.Data = cmp.Or(hosted.Data, cfg.Data)
+	}
 	return cfg, nil
 }
 
-func (s *server) http(ctx context.Context, app *localapp.App) error {
-	addr := cmp.Or(s.listen, localapp.DefaultListen)
-	if s.port != 0 {
-		addr = fmt.Sprintf("127.0.0.1:%d", s.port)
+// hosted is what the server's file and the environment say, and the command line, which beats them.
+func (s *server) hosted() (config.Config, error) {
+	env := s.app.Env
+	if env == nil {
+		env = func(string) string { return "" }
 	}
-	l, err := localapp.Listen(addr)
+	hosted, err := config.Load(s.file, env)
+	if err != nil {
+		return hosted, err
+	}
+	hosted.Listen = cmp.Or(s.listen, hosted.Listen)
+	if s.port != 0 {
+		hosted.Listen = fmt.Sprintf("127.0.0.1:%d", s.port)
+	}
+	return hosted, nil
+}
+
+func (s *server) http(ctx context.Context, app *localapp.App) error {
+	l, err := app.Listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,7 +137,7 @@ func (s *server) http(ctx context.Context, app *localapp.App) error {
 
 // greet says what is served, and what to try next.
 func (s *server) greet(app *localapp.App, l net.Listener) error {
-	url := "http://" + l.Addr().String()
+	url := app.URL(l)
 	vault := cmp.Or(app.Vault(), "VAULT")
 	if s.demo {
 		vault = "demo"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/canary"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 	"rookery/internal/tool"
@@ -76,7 +77,8 @@ type shift struct{ clock }
 // openAt opens a data directory with a clock.
 func openAt(t testing.TB, dir string, now func() time.Time) *localapp.App {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, Now: now})
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Log: canary.Logger(t, nil), Data: dir, Now: now})
 	require.NoError(t, err)
 	return app
 }

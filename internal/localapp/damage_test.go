@@ -169,7 +169,8 @@ func TestAuditVerify(t *testing.T) {
 	app := open(t, whole)
 	defer func() { require.NoError(t, app.Close()) }()
 	out := must(t, local{app}, "team_audit_verify", args{"vault": "v"})
-	require.JSONEq(t, `{"verified":true,"commit_count":7,"audit_log":"verified"}`, string(out.Data))
+	require.JSONEq(t, `{"verified":true,"commit_count":7,"audit_log":"verified","tenant":"verified",
+		"tenant_commit_count":1,"refusal_count":0}`, string(out.Data))
 	require.Equal(t, "v7", out.Meta.Version)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	bolt "go.etcd.io/bbolt"
 
+	"rookery/internal/canary"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 )
@@ -60,7 +61,8 @@ func TestOpenDamagedDatabase(t *testing.T) {
 			require.NoError(t, err)
 			c.damage(t, file, data)
 			before, _ := os.ReadFile(file) // none of a folder
-			_, err = localapp.Open(t.Context(), localapp.Config{Data: dir})
+			_, err = localapp.Open(t.Context(), localapp.Config{
+				Log: canary.Logger(t, nil), Data: dir})
 			f := fault.Of(err)
 			require.Equal(t, c.code, f.Code, "%v", err)
 			require.Contains(t, f.Message, c.says)
@@ -71,7 +73,8 @@ func TestOpenDamagedDatabase(t *testing.T) {
 			require.Equal(t, before, after)
 
 			require.NoError(t, os.Rename(file, file+".damaged"))
-			made, err := localapp.Rebuild(t.Context(), localapp.Config{Data: dir})
+			made, err := localapp.Rebuild(t.Context(), localapp.Config{
+				Log: canary.Logger(t, nil), Data: dir})
 			require.NoError(t, err)
 			require.Len(t, made, 1)
 			require.Equal(t, "v", made[0].Name)
@@ -92,7 +95,8 @@ func TestDamagedPage(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(file, data, 0o600))
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir})
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Log: canary.Logger(t, nil), Data: dir})
 	if err == nil {
 		_, err = call(t.Context(), local{app}, "raven_read", args{"path": "a.md"})
 		require.NoError(t, app.Close())

@@ -96,8 +96,8 @@ func TestResourcesOverMCP(t *testing.T) {
 			}
 			require.Equal(t, []string{
 				"rookery://guide/agents", "rookery://guide/vaults", "rookery://guide/http",
-				"rookery://guide/people", "rookery://guide/obsidian", "rookery://main/schema",
-				"rookery://spare/schema",
+				"rookery://guide/people", "rookery://guide/obsidian", "rookery://guide/hosting",
+				"rookery://guide/access", "rookery://main/schema", "rookery://spare/schema",
 			}, uris)
 			templates, err := session.ListResourceTemplates(t.Context(), nil)
 			require.NoError(t, err)

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
+	"rookery/internal/canary"
+	"rookery/internal/config"
 	"rookery/internal/localapp"
 	"rookery/internal/tool"
 	"rookery/internal/tooltest"
@@ -21,7 +23,11 @@ import (
 func newDemo(t testing.TB) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir()}
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: p.dir, Now: atNoon})
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Log: canary.Logger(t, nil), Data: p.dir, Now: atNoon, Server: config.Config{
+			PublicURL: "https://notes.example.test",
+			Issuers:   []config.Issuer{{Issuer: "https://login.example.test", Tenant: auth.Local}},
+		}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, app.Close()) })
 	require.NoError(t, app.Demo(t.Context()))
@@ -67,9 +73,10 @@ func TestExamplesRun(t *testing.T) {
 			require.NoError(t, os.Mkdir("notes", 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join("notes", "a.md"), []byte("# A\n"), 0o600))
 			p.prepare(t, made)
+			token := p.token(t)
 			s := p.shell("demo")
 			for _, line := range made.Prose().Commands {
-				words := tooltest.Words(line)
+				words := tooltest.Words(strings.ReplaceAll(line, exampleToken, token))
 				require.Equal(t, "rookery", words[0])
 				printed := s.Run(t, words[1:]...)
 				require.Zero(t, printed.Exit, "%s: %s%s", line, printed.Out, printed.Err)
@@ -78,11 +85,34 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// prepare makes the vault `research`, and puts it in the trash, where the example of a tool begins
-// with that.
+// exampleToken is the id of a token in the tools' documents.
+const exampleToken = "acme_k3v7mq2xw5n4yt6a"
+
+// token makes an API token, and is its id.
+func (p *place) token(t testing.TB) string {
+	t.Helper()
+	var made struct{ Data struct{ ID string } }
+	answer := done(t, p.catalogue(), "team_token_create", map[string]any{"name": "x", "role": "reader"})
+	require.NoError(t, json.Unmarshal(answer, &made))
+	return made.Data.ID
+}
+
+// prepare makes what the example of a tool begins with: the vault `research`, perhaps in the trash, the
+// vault `archive`, a member, an issuer.
 func (p *place) prepare(t testing.TB, made *tool.Tool) {
 	t.Helper()
 	text := strings.Join(made.Prose().Commands, "\n")
+	switch {
+	case strings.Contains(text, "vault set archive"):
+		done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "archive"})
+	case strings.Contains(text, "member remove bob"):
+		done(t, p.catalogue(), "team_member_set", map[string]any{"subject": "bob", "role": "reader"})
+	case strings.Contains(text, "issuer remove github"):
+		done(t, p.catalogue(), "team_issuer_set", map[string]any{
+			"name": "github", "issuer": "https://token.actions.githubusercontent.com", "role": "editor",
+			"claims": map[string]string{"repository": "acme/app"},
+		})
+	}
 	if strings.Contains(text, "vault delete research") || strings.Contains(text, "vault restore research") {
 		done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "research"})
 	}

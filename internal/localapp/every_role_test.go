@@ -56,6 +56,8 @@ func (p *place) waysAs(t testing.TB, c auth.Caller) []tooltest.Way {
 // holds for tools that are still to come.
 func refusal(made *tool.Tool, role auth.Role, readOnly bool) fault.Code {
 	switch _, inVault := made.Arg("vault"); {
+	case made.Tenant: // a role in one vault is none in the tenant
+		return fault.PermissionDenied
 	case role == auth.Nobody && (inVault || made.Subject != ""):
 		return fault.NotFound
 	case !role.Allows(made.Role):

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"net/http/httptest"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"rookery"
 	"rookery/internal/auth"
+	"rookery/internal/canary"
 	"rookery/internal/httptool"
 	"rookery/internal/localapp"
 	"rookery/internal/mcptool"
@@ -32,8 +32,8 @@ var noon = time.Date(2025, 2, 1, 14, 30, 0, 0, time.UTC)
 
 // Canaries stand in the texts and fields of the fixture. No failure and no log line may hold one.
 const (
-	textCanary  = "zebrafinch"
-	fieldCanary = "quokka"
+	textCanary  = canary.Text
+	fieldCanary = canary.Field
 )
 
 // fixture is the vault `main` of every place.
@@ -136,7 +136,7 @@ func newPlace(t testing.TB) *place {
 	p := &place{dir: t.TempDir(), logs: &lockedBuffer{}}
 	app, err := localapp.Open(t.Context(), localapp.Config{
 		Data: p.dir, Now: atNoon,
-		Log: slog.New(slog.NewJSONHandler(p.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log: canary.Logger(t, p.logs),
 	})
 	require.NoError(t, err)
 	p.app = app
@@ -256,7 +256,7 @@ func waysIn() []wayIn {
 func openPackage(t testing.TB) *entrance {
 	dir, logs := t.TempDir(), &lockedBuffer{}
 	r, err := rookery.Open(t.Context(), rookery.Config{
-		Data: dir, Now: atNoon, Log: slog.New(slog.NewJSONHandler(logs, nil)),
+		Data: dir, Now: atNoon, Log: canary.Logger(t, logs),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })

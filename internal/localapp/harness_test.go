@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
+	"rookery/internal/canary"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/localapp"
@@ -90,6 +91,7 @@ func refused(t testing.TB, code fault.Code, i tool.Invoker, name string, in args
 	require.Error(t, err, name)
 	f := fault.Of(err)
 	require.Equal(t, code, f.Code, f.Message)
+	canary.Keep(t, tool.Refusal(f))
 	return f
 }
 
@@ -105,7 +107,9 @@ func (l local) Invoke(
 // open opens a data directory until the test ends, or until it is closed.
 func open(t testing.TB, dir string) *localapp.App {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir})
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Data: dir, Log: canary.Logger(t, nil),
+	})
 	require.NoError(t, err)
 	return app
 }

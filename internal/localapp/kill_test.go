@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 	"rookery/internal/repotest"
@@ -29,12 +30,13 @@ const (
 	dataVariable   = "ROOKERY_LOCALAPP_DATA"
 	folderVariable = "ROOKERY_LOCALAPP_FOLDER"
 	stateVariable  = "ROOKERY_LOCALAPP_STATE"
+	publicVariable = "ROOKERY_LOCALAPP_PUBLIC" // its public URL, if it has one
 )
 
 func TestMain(m *testing.M) {
 	cfg := localapp.Config{
 		Data: os.Getenv(dataVariable), Folder: os.Getenv(folderVariable),
-		State: os.Getenv(stateVariable),
+		State: os.Getenv(stateVariable), Server: config.Config{PublicURL: os.Getenv(publicVariable)},
 	}
 	if cfg.Data == "" && cfg.Folder == "" {
 		os.Exit(m.Run())

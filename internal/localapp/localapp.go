@@ -14,12 +14,18 @@ import (
 	"time"
 
 	"rookery/internal/access"
+	"rookery/internal/audit"
 	"rookery/internal/auth"
+	"rookery/internal/blob"
 	"rookery/internal/bolttable"
+	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/folder"
+	"rookery/internal/limit"
+	"rookery/internal/metric"
 	"rookery/internal/repo"
+	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/raven"
@@ -36,11 +42,22 @@ type Config struct {
 	Now        func() time.Time
 	ReadOnly   bool // every mutation is refused
 
+	// Server is what the file of a hosted server says; its Data is not looked at. The zero value serves
+	// everybody on loopback.
+	Server config.Config
+
+	// Verifier verifies the tokens of issuers; nil: one that asks them over the network.
+	Verifier *auth.Verifier
+
+	Version string // of the program, as metrics show it
+
 	// Progress is told how many files of the folder are taken in, while that takes long. It is called
 	// by one goroutine at a time. Nil: nobody is told.
 	Progress func(done, total int)
 
 	rebuilds bool // the vaults that lie in the folder are about to be made anew
+
+	between func(table.Table, blob.Folder) (table.Table, blob.Folder) // see stores
 }
 
 // DefaultCacheBytes is how many bytes are cached if nobody says how many.
@@ -63,6 +80,13 @@ type App struct {
 	folder *folder.Folder   // nil: a data directory is open
 	files  *fileblob.Bucket // of the folder
 	teams  *team.Teams
+
+	server  config.Config
+	gate    *access.Gate
+	flights *access.Flights
+	auditor *audit.Auditor
+	limiter *limit.Limiter
+	metrics *metric.Metrics
 
 	background sync.WaitGroup
 }
@@ -135,26 +159,43 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	if a.bucket, err = fileblob.Open(a.dir); err != nil {
 		return fmt.Errorf("open the data directory: %w", err)
 	}
+	tables, bucket := a.stores(cfg)
 	o := team.Options{
-		Table: a.table, Bucket: a.bucket,
+		Table: tables, Bucket: bucket,
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
-		Compact: a.table.Compact,
+		Compact:   a.table.Compact,
+		PublicURL: cfg.Server.PublicURL, Issuers: issuersFor(cfg.Server),
 	}
 	if err := a.serveFolder(&o, cfg); err != nil {
 		return err
 	}
 	a.teams = team.NewTeams(o)
+	a.host(cfg, tables)
+	a.metrics = metric.New(cfg.Version)
 	if err := a.makeTeam(ctx, cfg); err != nil {
 		return err
 	}
-	a.Catalogue, err = tool.NewCatalogue(Tools(a.teams), tool.Options{
+	if err := a.makeTenants(ctx); err != nil {
+		return err
+	}
+	a.Catalogue, err = tool.NewCatalogue(tools(a.teams, a.limiter), tool.Options{
 		Now: cfg.Now, Log: cfg.Log,
 		Interceptors: []tool.Interceptor{
-			unwritable(a.folder), readOnly(cfg.ReadOnly), access.Check(a.vaults),
+			a.auditor.Interceptor(), a.metrics.Interceptor(), unwritable(a.folder),
+			readOnly(cfg.ReadOnly || cfg.Server.ReadOnly),
+			a.limiter.Behind(access.Check(access.Of(a.teams))), access.Claim(access.Of(a.teams)),
 		},
 	})
 	return err
+}
+
+// stores are the table and the bucket of the tenants. A test may stand between, to make them fail.
+func (a *App) stores(cfg Config) (table.Table, blob.Bucket) {
+	if cfg.between == nil {
+		return a.table, a.bucket
+	}
+	return cfg.between(a.table, a.bucket)
 }
 
 // makeTeam makes the tenant where there is none, and the vault of the folder that is served.
@@ -173,29 +214,15 @@ func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 }
 
 // Tools are all tools of the product, over these tenants. Nil will do to read what they are.
-func Tools(t *team.Teams) []*tool.Tool {
-	var all []*tool.Tool
-	all = append(raven.Tools(t, func() []*tool.Tool { return all }), teamtools.Tools(t)...)
-	return all
-}
+func Tools(t *team.Teams) []*tool.Tool { return tools(t, nil) }
 
-// vaults lists the vaults of the caller's tenant for the check of access.
-func (a *App) vaults(ctx context.Context, c auth.Caller) ([]string, error) {
-	t, err := a.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	s, _, err := t.State(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range s.Vaults() {
-		if e.Status == repo.Active {
-			names = append(names, e.Name)
-		}
-	}
-	return names, nil
+// tools are the same, where somebody keeps the rates.
+func tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
+	var all []*tool.Tool
+	whole := func() []*tool.Tool { return all }
+	all = append(raven.Tools(t, whole),
+		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l})...)
+	return all
 }
 
 // readOnly makes every call a read-only one, if the deployment is.
@@ -210,13 +237,16 @@ func readOnly(on bool) tool.Interceptor {
 
 // Ready is an error while the data cannot be read.
 func (a *App) Ready(ctx context.Context) error {
-	_, err := a.vaults(ctx, auth.LocalCaller())
+	_, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller())
 	return err
 }
 
 // Close makes everything durable and lets the data directory, or the folder, go.
 func (a *App) Close() error {
 	a.background.Wait()
+	if a.auditor != nil {
+		a.auditor.Close()
+	}
 	if a.teams != nil {
 		a.teams.Close()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/canary"
 	"rookery/internal/localapp"
 )
 
@@ -27,7 +28,8 @@ type past struct {
 // did not change stay; and that what was found is as old as the commit that found it.
 func TestHistoryOfOutsideEdits(t *testing.T) {
 	dir, clock := t.TempDir(), newClock()
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, Now: clock.time})
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Log: canary.Logger(t, nil), Data: dir, Now: clock.time})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, app.Close()) }()
 	via := local{app}

@@ -86,7 +86,8 @@ func wordsOf(made *tool.Tool) []string {
 func TestSharedArguments(t *testing.T) {
 	paged := []string{"raven_object_list", "raven_trait_list", "raven_search", "raven_backlinks",
 		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "raven_history",
-		"team_vault_list", "team_vault_export"}
+		"team_vault_list", "team_vault_export", "team_token_list", "team_member_list",
+		"team_issuer_list", "team_audit"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"rookery/docs/guide"
-	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
@@ -42,12 +42,7 @@ func Listen(addr string) (net.Listener, error) {
 			"without authentication Rookery listens on loopback only").
 			Fix("--listen %s", DefaultListen)
 	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, "%s cannot be listened on", addr).
-			Fix("choose another port: --listen 127.0.0.1:0").Because(err)
-	}
-	return l, nil
+	return listen(addr, "--listen")
 }
 
 // Handler is everything that the server answers. hosts are the names that it is called by.
@@ -57,7 +52,9 @@ func (a *App) Handler(version string, hosts []string) (http.Handler, error) {
 		return nil, fmt.Errorf("describe the tools: %w", err)
 	}
 	return httptool.New(a.Catalogue, httptool.Options{
-		Hosts: hosts, Ready: a.Ready, Log: a.log, Version: version, Document: document,
+		Hosts: hosts, Origins: a.server.CORSOrigins, Peer: a.server.Proxies().Check,
+		Authenticate: a.gate.Caller, Flights: a.flights, Resource: a.resource(), MaxCalls: a.server.MaxCalls,
+		Ready: a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Meter: a.metrics,
 		Mount: map[string]http.Handler{mcptool.Path: mcptool.New(a.Catalogue, a.mcp(version))},
 	}), nil
 }
@@ -65,7 +62,8 @@ func (a *App) Handler(version string, hosts []string) (http.Handler, error) {
 func (a *App) mcp(version string) mcptool.Options {
 	return mcptool.Options{
 		First: first, Version: version, Instructions: instructions, Log: a.log,
-		Documents: documents(),
+		Documents: documents(), Authenticate: a.gate.Caller, Flights: a.flights,
+		Resource: a.resource(), Meter: a.metrics,
 	}
 }
 
@@ -97,17 +95,26 @@ func hostsOf(l net.Listener) []string {
 // grace is how long calls in flight have when the server stops.
 const grace = 30 * time.Second
 
-// Serve answers on the listener until the context ends, then finishes the calls in flight.
+// Serve answers on the listener until the context ends, then finishes the calls in flight. Those that
+// take longer than the grace, such as one whose body does not come, are cut off.
 func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
-	leave, err := a.announce("http://" + l.Addr().String())
+	leave, err := a.announce(a.URL(l))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	handler, err := a.Handler(version, hostsOf(l))
+	handler, err := a.Handler(version, a.hosts(l))
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	wait, err := a.serveMetrics(ctx)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer wait()
+	defer stop()
 	s := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -115,10 +122,12 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		// What a connection does wrong before it is a request names addresses: nobody needs it every day.
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	defer a.warmUp(ctx)()
 	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(l) }()
+	go func() { failed <- a.serveOn(s, l) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -126,7 +135,12 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if err := s.Shutdown(last); err != nil && !errors.Is(err, http.ErrServerClosed) {
+	err = s.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.log.WarnContext(ctx, "calls that did not end in time are cut off")
+		err = s.Close()
+	}
+	if err != nil {
 		return fmt.Errorf("stop serving: %w", err)
 	}
 	return nil
@@ -144,19 +158,9 @@ func (a *App) warmUp(ctx context.Context) (stop func()) {
 // then makes them searchable, so that the first search need not wait until all notes are read. What
 // cannot be done now is told to whoever asks for it.
 func (a *App) warm(ctx context.Context) {
-	names, err := a.vaults(ctx, auth.LocalCaller())
-	if err != nil {
-		return
-	}
-	t, err := a.teams.Team(ctx, auth.Local)
-	if err != nil {
-		return
-	}
 	var open []*repo.Vault
-	for _, name := range names {
-		if v, err := t.Vault(ctx, name); err == nil {
-			open = append(open, v)
-		}
+	for _, tenant := range a.tenants() {
+		open = append(open, a.warmTenant(ctx, tenant)...)
 	}
 	for _, v := range open {
 		_, _ = v.Searchable(ctx)

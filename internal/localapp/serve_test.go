@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/canary"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 )
@@ -21,7 +22,8 @@ import (
 // busy requires that a directory is refused, and returns the server that the error names.
 func busy(t *testing.T, dir string) string {
 	t.Helper()
-	_, err := localapp.Open(t.Context(), localapp.Config{Data: dir})
+	_, err := localapp.Open(t.Context(), localapp.Config{
+		Log: canary.Logger(t, nil), Data: dir})
 	var in *localapp.InUse
 	require.True(t, errors.As(err, &in), "%v", err)
 	f := fault.Of(err)
@@ -123,7 +125,8 @@ func TestReadOnlyDeployment(t *testing.T) {
 	app, dir := openVault(t)
 	put(t, local{app}, map[string]string{"a.md": "one\n"})
 	require.NoError(t, app.Close())
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, ReadOnly: true})
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Log: canary.Logger(t, nil), Data: dir, ReadOnly: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, app.Close()) }()
 	refused(t, fault.ReadOnly, local{app}, "raven_add", args{"to": "a", "text": "x"})
@@ -229,7 +232,8 @@ func TestEditedByHand(t *testing.T) {
 func TestFilesOfAnEarlierVault(t *testing.T) {
 	dir := t.TempDir()
 	clock := newClock()
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, Now: clock.time})
+	app, err := localapp.Open(t.Context(), localapp.Config{
+		Log: canary.Logger(t, nil), Data: dir, Now: clock.time})
 	require.NoError(t, err)
 	via := local{app}
 	must(t, via, "team_vault_create", args{"name": "v"})

@@ -140,6 +140,27 @@ var mutations = map[string]func(u turn) error{
 	"team_vault_create":  func(u turn) error { return unlessGone(u.do("team_vault_create", args{"name": "w"})) },
 	"team_vault_delete":  func(u turn) error { return unlessGone(u.do("team_vault_delete", args{"name": "v"})) },
 	"team_vault_restore": func(u turn) error { return unlessGone(u.do("team_vault_restore", args{"name": "w"})) },
+	"team_vault_set": func(u turn) error {
+		_, err := u.do("team_vault_set", args{"name": "v", "secrets": []string{"flag", "off"}[u.n%2]})
+		return err
+	},
+	"team_token_create": func(u turn) error { // with a token the server would ask everybody for one
+		_, err := u.do("team_token_create", args{"name": "t", "role": "reader", "dry_run": true})
+		return err
+	},
+	"team_token_revoke": func(u turn) error { return unlessGone(u.do("team_token_revoke", args{"id": "t"})) },
+	"team_member_set": func(u turn) error {
+		return unlessGone(u.do("team_member_set", args{"subject": "ann", "role": "reader"}))
+	},
+	"team_member_remove": func(u turn) error {
+		return unlessGone(u.do("team_member_remove", args{"subject": "ann"}))
+	},
+	"team_issuer_set": func(u turn) error {
+		return unlessGone(u.do("team_issuer_set", args{
+			"name": "i", "issuer": "https://login.example.com", "role": "reader", "client_id": "c",
+		}))
+	},
+	"team_issuer_remove": func(u turn) error { return unlessGone(u.do("team_issuer_remove", args{"name": "i"})) },
 }
 
 // TestNothingElseInTheFolder lets eight clients call every tool that changes something, kills the server

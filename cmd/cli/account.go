@@ -1,0 +1,94 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/httptool"
+)
+
+// An account is what a server says of who calls it.
+type account struct {
+	Principal string               `json:"principal"`
+	Name      string               `json:"name,omitempty"`
+	Tenant    string               `json:"tenant"`
+	Roles     map[string]auth.Role `json:"roles"` // by vault
+	TokenID   string               `json:"token_id,omitempty"`
+	Expires   *time.Time           `json:"expires_at,omitempty"` // nil: never
+}
+
+// whoami asks a server whose token this is. A server that answers anything else than an account, or
+// everybody alike, is a fault.
+func whoami(ctx context.Context, server, token string) (account, error) {
+	client := &httptool.Client{Base: server, Token: token}
+	raw, err := client.Invoke(ctx, "team_whoami", nil)
+	if err != nil {
+		return account{}, err
+	}
+	var answer struct {
+		OK   bool
+		Data account
+	}
+	if json.Unmarshal(raw, &answer) != nil || !answer.OK || !answer.Data.sound() {
+		return account{}, fault.New(fault.Unavailable, "%s does not answer as Rookery does", server).
+			Fix("check the address of the server")
+	}
+	return answer.Data, nil
+}
+
+// sound reports whether it is an account that a server of ours would tell: somebody, on one line.
+func (a account) sound() bool {
+	text := a.Principal + a.Name + a.Tenant + a.TokenID
+	for vault, role := range a.Roles {
+		text += vault + string(role)
+	}
+	return a.Principal != "" && len(text) < 64<<10 && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// open reports whether the server asks nobody who they are.
+func (a account) open() bool { return a.Principal == auth.Local }
+
+// who is how a person is told who they are.
+func (a account) who() string {
+	name := cmp.Or(a.Name, a.Principal)
+	if name != a.Principal {
+		name += " (" + a.Principal + ")"
+	}
+	if a.Tenant != "" {
+		name += " of " + a.Tenant
+	}
+	return name
+}
+
+// role is what the account may do, on one line.
+func (a account) role() string {
+	if len(a.Roles) == 0 {
+		return "with no role"
+	}
+	var parts []string
+	for _, vault := range slices.Sorted(maps.Keys(a.Roles)) {
+		of := vault
+		if vault == auth.AllVaults {
+			of = "all vaults"
+		}
+		parts = append(parts, fmt.Sprintf("%s of %s", cmp.Or(a.Roles[vault], "nobody"), of))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// until is how long its token holds.
+func (a account) until() string {
+	if a.Expires == nil || a.Expires.IsZero() {
+		return "until it is revoked"
+	}
+	return "until " + a.Expires.UTC().Format("2006-01-02 15:04 UTC")
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rookery/internal/clitool"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+)
+
+// soon is how long before its end a token is worth a warning.
+const soon = 7 * 24 * time.Hour
+
+// loginCheck is the name of the check of the server that commands go to.
+const loginCheck = "login"
+
+// serverPatience is how long the server may take to say who somebody is.
+const serverPatience = 10 * time.Second
+
+// login is what is found of the server at an address: whether it answers, and takes the token that
+// commands would send it.
+func (d *doctor) login(ctx context.Context, t clitool.Target, address string) repo.Finding {
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	token := t.Token
+	if token == "" {
+		var err error
+		if token, err = (connector{d.app}).kept(ctx, address); err != nil {
+			return brokenLogin(err)
+		}
+	}
+	who, err := whoami(ctx, address, token)
+	if err != nil {
+		return brokenLogin(err)
+	}
+	if who.open() {
+		return repo.Good(loginCheck, address+" asks nobody who they are")
+	}
+	f := repo.Good(loginCheck,
+		fmt.Sprintf("%s: %s, good %s", address, who.who(), who.until()))
+	if who.Expires != nil && !who.Expires.IsZero() && time.Until(*who.Expires) < soon {
+		f.State, f.Fix = repo.Worrying, "rookery login --server "+address+" --token -"
+	}
+	return f
+}
+
+// brokenLogin is the finding of a server that cannot be called.
+func brokenLogin(err error) repo.Finding {
+	problem := fault.Of(err)
+	f := repo.Finding{
+		Check: loginCheck, State: repo.Broken, Code: problem.Code, Message: problem.Message,
+	}
+	if len(problem.Fixes) > 0 {
+		f.Fix = problem.Fixes[0]
+	}
+	return f
+}

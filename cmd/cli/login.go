@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/clitool"
+	"rookery/internal/credential"
+	"rookery/internal/fault"
+)
+
+// A login is the command that keeps a token for a server.
+type login struct {
+	app   *clitool.App
+	token string
+	file  bool
+}
+
+func (l *login) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "login [--token [TOKEN|-]]",
+		Short: "Keep a token for a server, and send commands there",
+		Long: "Keep a token for a server, and send commands there from now on. The server is asked whose " +
+			"token it\nis; one that it does not accept is not kept. Where the machine has a keyring the " +
+			"token goes into\nit, else into a file that only you can read. No other server is ever sent " +
+			"it.\n\nThe token is read from standard input, or asked for on a terminal, which does not show " +
+			"it. One on\nthe line works too, but stays in the shell's history, and others see it in the " +
+			"list of processes.",
+		Example: "rookery login --server https://memory.example.test\n" +
+			"rookery login --server https://memory.example.test --token - < token.txt",
+		Args: l.words,
+		RunE: l.run,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := c.Flags()
+	flags.StringVar(&l.token, "token", fromStdin, "the `TOKEN`, or - to read it from standard input")
+	flags.Lookup("token").NoOptDefVal = fromStdin
+	flags.Lookup("token").DefValue = ""
+	flags.BoolVar(&l.file, "file", false, "keep the token in the file, also where there is a keyring")
+	return c
+}
+
+// words takes the one word that stands behind --token. It repeats nothing: it may be a token.
+func (l *login) words(c *cobra.Command, words []string) error {
+	switch flag := c.Flags().Lookup("token"); {
+	case len(words) == 0:
+	case len(words) > 1, l.token != fromStdin:
+		return fmt.Errorf("there is one token, and one word too many")
+	case !flag.Changed:
+		return fmt.Errorf("a token stands behind --token, or better comes on standard input")
+	}
+	return nil
+}
+
+func (l *login) run(c *cobra.Command, words []string) error {
+	server, err := l.server(c)
+	if err != nil {
+		return err
+	}
+	ctx, given := c.Context(), l.token
+	if len(words) > 0 {
+		given = words[0]
+	}
+	token, err := readToken(ctx, l.app, given, server)
+	if err != nil {
+		return err
+	}
+	who, err := whoami(ctx, server.URL, token)
+	if err != nil {
+		return err
+	}
+	if who.open() {
+		return fault.New(fault.InvalidParameter, "%s asks nobody who they are: there is nothing to log in to",
+			server.URL).Fix("name the server: --server %s", server.URL)
+	}
+	in, err := l.keep(ctx, server, token)
+	if err != nil {
+		return err
+	}
+	return l.app.Finish(c, clitool.Outcome{Data: loggedIn{server.URL, in, who}, Text: l.text(server, in, who)})
+}
+
+// server is the server that is meant, if a token may be sent to it.
+func (l *login) server(c *cobra.Command) (credential.Server, error) {
+	t, err := l.app.Target(c)
+	if err != nil {
+		return credential.Server{}, err
+	}
+	if t.Server == "" {
+		return credential.Server{}, fault.New(fault.InvalidParameter, "no server is named").
+			Fix("rookery login --server https://memory.example.test --token -")
+	}
+	server, err := credential.ParseServer(t.Server)
+	if err == nil && !server.Private() {
+		err = fault.New(fault.InvalidParameter, "a token is not sent to %s without TLS: whoever is on the "+
+			"way could use it", server.Origin).
+			Fix("use https://%s, if the server has it", strings.TrimPrefix(string(server.Origin), "http://"))
+	}
+	return server, err
+}
+
+// keep keeps the token, and makes its server the usual one.
+func (l *login) keep(
+	ctx context.Context, server credential.Server, token string,
+) (credential.Place, error) {
+	store, err := connector{l.app}.credentials()
+	if err != nil {
+		return "", err
+	}
+	store.NoKeyring = store.NoKeyring || l.file
+	in, err := store.Put(ctx, server.Origin, token)
+	if err != nil {
+		return "", err
+	}
+	return in, store.SetUsual(ctx, server)
+}
+
+// loggedIn is what login answers programs.
+type loggedIn struct {
+	Server string           `json:"server"`
+	KeptIn credential.Place `json:"kept_in"`
+	account
+}
+
+// text says who the person is there, where the token went, and what does not use it.
+func (l *login) text(server credential.Server, in credential.Place, who account) string {
+	where := "in the keyring of this machine"
+	if in == credential.File {
+		where = "in a file that only you can read, credentials.json in ~/.config/rookery"
+		if l.app.Env("XDG_CONFIG_HOME") != "" {
+			where = "in a file that only you can read, $XDG_CONFIG_HOME/rookery/credentials.json"
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Logged in to %s as %s: %s.\n", server.URL, who.who(), who.role())
+	fmt.Fprintf(&b, "The token is kept %s, and is good %s.\n", where, who.until())
+	fmt.Fprintf(&b, "Commands go there from now on; --server, --data or --vault DIR name another place.\n")
+	for _, name := range []string{"ROOKERY_TOKEN", "ROOKERY_DATA"} {
+		if l.app.Env(name) != "" {
+			fmt.Fprintf(&b, "But %s is set, and goes before what is kept.\n", name)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/clitool"
+	"rookery/internal/credential"
+	"rookery/internal/fault"
+)
+
+// A logout is the command that forgets tokens.
+type logout struct {
+	app *clitool.App
+	all bool
+}
+
+func (l *logout) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "logout",
+		Short: "Forget the token for a server",
+		Long: "Forget the token for a server: the one of --server or ROOKERY_SERVER, else the one that " +
+			"commands go\nto. If commands went there, they go to the local data directory again.\n\nThe " +
+			"token itself stays good until it expires: who lost one revokes it with rookery token revoke.",
+		Example: "rookery logout\nrookery logout --server https://memory.example.test\n" +
+			"rookery logout --all",
+		Args: cobra.NoArgs,
+		RunE: l.run,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	c.Flags().BoolVar(&l.all, "all", false, "forget the tokens for all servers")
+	return c
+}
+
+func (l *logout) run(c *cobra.Command, _ []string) error {
+	store, err := connector{l.app}.credentials()
+	if err != nil {
+		return err
+	}
+	servers, err := l.servers(c, store)
+	if err != nil {
+		return err
+	}
+	gone, err := forget(c.Context(), store, servers)
+	if err != nil {
+		return err
+	}
+	return l.app.Finish(c, clitool.Outcome{
+		Data: map[string]any{"servers": gone}, Text: forgotten(gone),
+	})
+}
+
+// servers are those whose tokens are to be forgotten.
+func (l *logout) servers(c *cobra.Command, store credential.Store) ([]credential.Origin, error) {
+	t, err := l.app.Target(c)
+	if err != nil {
+		return nil, err
+	}
+	if l.all {
+		if c.Root().PersistentFlags().Changed("server") {
+			return nil, fault.New(fault.InvalidParameter, "--all is every server, and --server names one").
+				Fix("leave one of them out")
+		}
+		return store.Servers()
+	}
+	server, ok, err := credential.Server{}, t.Server != "", error(nil)
+	if ok {
+		server, err = credential.ParseServer(t.Server)
+	} else {
+		server, ok, err = store.Usual()
+	}
+	if err == nil && !ok {
+		err = fault.New(fault.NotFound, "commands go to no server").
+			Fix("name one: rookery logout --server URL").Fix("rookery logout --all")
+	}
+	return []credential.Origin{server.Origin}, err
+}
+
+// forget forgets the tokens of these servers, and answers of which there was something. It goes on after
+// one that cannot be forgotten.
+func forget(
+	ctx context.Context, store credential.Store, servers []credential.Origin,
+) ([]credential.Origin, error) {
+	gone, failed := []credential.Origin{}, error(nil)
+	for _, o := range servers {
+		was, err := store.Remove(ctx, o)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		usual, err := store.ForgetUsual(ctx, o)
+		failed = errors.Join(failed, err)
+		if was || usual {
+			gone = append(gone, o)
+		}
+	}
+	return gone, failed
+}
+
+// forgotten says what was forgotten, a line for each server.
+func forgotten(gone []credential.Origin) string {
+	if len(gone) == 0 {
+		return "There was nothing to forget.\n"
+	}
+	var b strings.Builder
+	for _, o := range gone {
+		fmt.Fprintf(&b, "Logged out of %s.\n", o)
+	}
+	return b.String()
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"rookery/internal/clitool"
+	"rookery/internal/credential"
+	"rookery/internal/fault"
+)
+
+// maxToken is how many bytes a token has at most: more than fits into a header is none.
+const maxToken = 16 << 10
+
+// fromStdin is what stands for a token that is read from standard input.
+const fromStdin = "-"
+
+// readToken is the token that a person gives: the text itself, else what comes on standard input, or is
+// typed where nobody sees it. No error tells anything of it.
+func readToken(
+	ctx context.Context, app *clitool.App, given string, server credential.Server,
+) (string, error) {
+	text := []byte(given)
+	var err error
+	switch f, ok := app.In.(*os.File); {
+	case given != fromStdin:
+	case ok && term.IsTerminal(int(f.Fd())):
+		text, err = typed(ctx, app, f, server)
+	default:
+		text, err = io.ReadAll(io.LimitReader(app.In, maxToken+2))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", fault.New(fault.Unavailable, "interrupted").Because(ctx.Err())
+	case err != nil:
+		return "", fault.New(fault.FileError, "the token cannot be read").Because(err)
+	}
+	return checkToken(strings.TrimSpace(string(text)), server)
+}
+
+// checkToken refuses what is no token of any kind: it would not fit into the header of a call.
+func checkToken(token string, server credential.Server) (string, error) {
+	pipe := "rookery login --server " + server.URL + " --token - < FILE"
+	if token == "" {
+		return "", fault.New(fault.InvalidParameter, "no token was given").Fix("%s", pipe)
+	}
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(token) > maxToken || strings.ContainsFunc(token, odd) {
+		return "", fault.New(fault.InvalidParameter, "what was given is no token: one has no spaces, and at "+
+			"most %d characters of ASCII", maxToken).Fix("%s", pipe)
+	}
+	return token, nil
+}
+
+// typed asks for a token on a terminal, which does not show it. When the program is told to stop
+// meanwhile, the terminal shows again what is typed.
+func typed(
+	ctx context.Context, app *clitool.App, terminal *os.File, server credential.Server,
+) ([]byte, error) {
+	fd := int(terminal.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fprintf(app.Err, "Token for %s (it is not shown): ", server.URL); err != nil {
+		return nil, err
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		text, err := term.ReadPassword(fd)
+		read <- answer{text, err}
+	}()
+	var got answer
+	select {
+	case got = <-read:
+	case <-ctx.Done():
+		got.err = errors.Join(ctx.Err(), term.Restore(fd, before))
+	}
+	_, _ = fmt.Fprintln(app.Err) // ends the line of the question
+	return got.text, got.err
+}

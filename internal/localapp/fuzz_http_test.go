@@ -1,0 +1,120 @@
+package localapp_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fuzzer is the program that fuzzes what an OpenAPI document describes; `make fuzzer` installs it. Where
+// it is not there the test is skipped, but never in CI.
+func fuzzer(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(cmp.Or(os.Getenv("ROOKERY_FUZZER"), "../../bin/schemathesis/bin/st"))
+	require.NoError(t, err)
+	if _, err := os.Stat(path); err != nil {
+		require.Empty(t, os.Getenv("CI"), "CI must fuzz, and schemathesis is not there: make fuzzer")
+		t.Skip("HTTP is not fuzzed: schemathesis is not there; make fuzzer installs it")
+	}
+	return path
+}
+
+// fuzzChecks are what must hold of every answer: it is no 5xx; its status, media type, headers and body
+// are those that the document says; what the document excludes is refused, and so is a method that it
+// does not have.
+const fuzzChecks = "not_a_server_error,status_code_conformance,content_type_conformance," +
+	"response_headers_conformance,response_schema_conformance,negative_data_rejection," +
+	"missing_required_header,unsupported_method"
+
+// A fuzzRound is one run of the fuzzer.
+type fuzzRound struct {
+	name   string
+	config string   // in its own language
+	args   []string // what it does
+}
+
+// fuzzRounds are the runs: every edge that the document's constraints have, on vaults that are not there
+// as well; then random calls on the fixture. They take half a minute, and in a soak ten.
+func fuzzRounds() []fuzzRound {
+	random := []string{"--phases", "fuzzing", "--max-examples", "4"}
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		random = []string{"--phases", "fuzzing,stateful", "--max-examples", "300", "--max-time", "600"}
+	}
+	return []fuzzRound{
+		{"edges", "", []string{"--phases", "examples,coverage"}},
+		{"random", "[parameters]\nvault = \"main\"\n", random},
+	}
+}
+
+// fuzzSeed is 1, so that each run of CI is the same; in a soak a new one, or the one of ROOKERY_SEED.
+func fuzzSeed(t *testing.T) string {
+	seed := cmp.Or(os.Getenv("ROOKERY_SEED"), "1")
+	if os.Getenv("ROOKERY_SOAK") != "" && os.Getenv("ROOKERY_SEED") == "" {
+		seed = strconv.Itoa(int(rand.Int32()))
+	}
+	t.Logf("ROOKERY_SEED=%s", seed)
+	return seed
+}
+
+// TestFuzzHTTP fuzzes a hosted server by the OpenAPI document that it serves, as an admin: every operation
+// is called, with arguments that the document allows and with such as it does not, and every answer is as
+// the document says. No request comes to a 5xx, and the server goes on to answer.
+func TestFuzzHTTP(t *testing.T) {
+	program, seed := fuzzer(t), fuzzSeed(t)
+	for _, round := range fuzzRounds() {
+		t.Run(round.name, func(t *testing.T) {
+			b := besiege(t)
+			round.run(t, b, program, seed)
+			b.requireUnharmed(t)
+		})
+	}
+}
+
+// run lets the fuzzer loose on a server.
+func (r fuzzRound) run(t *testing.T, b *besieged, program, seed string) {
+	dir := t.TempDir()
+	config, report := filepath.Join(dir, "fuzz.toml"), filepath.Join(dir, "report.json")
+	require.NoError(t, os.WriteFile(config, []byte(r.config), 0o600))
+	args := append([]string{
+		"--config-file", config, "run", b.base + "/openapi.json", "--seed", seed,
+		"--header", "Authorization: Bearer " + b.token, "--checks", fuzzChecks,
+		"--request-timeout", "30", "--generation-database", "none", "--suppress-health-check", "all",
+		"--continue-on-failure", "--no-color", "--report", "json", "--report-json-path", report,
+	}, r.args...)
+	c := exec.CommandContext(t.Context(), program, args...)
+	// Neither a proxy nor the settings of whoever runs this have a say.
+	c.Dir, c.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	told, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", told)
+	requireFuzzed(t, report)
+}
+
+// requireFuzzed requires that a run has come to its end, and called every operation.
+func requireFuzzed(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var report struct {
+		Complete   bool
+		Failures   []any
+		Errors     []any
+		Operations struct{ Total, Tested, Errored int }
+		Cases      struct{ Generated int } `json:"test_cases"`
+	}
+	require.NoError(t, json.Unmarshal(data, &report))
+	require.True(t, report.Complete)
+	require.Empty(t, report.Failures)
+	require.Empty(t, report.Errors)
+	require.Greater(t, report.Operations.Total, len(allTools())/2)
+	require.Equal(t, report.Operations.Total, report.Operations.Tested)
+	require.Zero(t, report.Operations.Errored)
+	require.Greater(t, report.Cases.Generated, 3*report.Operations.Total)
+	t.Logf("%d requests to %d operations", report.Cases.Generated, report.Operations.Total)
+}

@@ -1,0 +1,229 @@
+package localapp_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/access"
+	"rookery/internal/audit"
+	"rookery/internal/auth"
+	"rookery/internal/authtest"
+	"rookery/internal/blob"
+	"rookery/internal/bolttable"
+	"rookery/internal/fault"
+	"rookery/internal/fileblob"
+	"rookery/internal/httptool"
+	"rookery/internal/limit"
+	"rookery/internal/localapp"
+	"rookery/internal/mcptool"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/tabletest"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+// A counted is a hosted server whose store calls are counted. It is put together as localapp does it, over
+// a table and a bucket that count, and with a clock that is moved.
+type counted struct {
+	hosted
+	clock  *clock
+	table  *tabletest.Flaky
+	bucket *countedBucket
+	cat    *tool.Catalogue
+	teams  *team.Teams
+}
+
+// A countedBucket counts the calls of a bucket.
+type countedBucket struct {
+	blob.Bucket
+	gets, puts, deletes, lists atomic.Int64
+}
+
+func (b *countedBucket) Put(
+	ctx context.Context, key string, data []byte, c blob.Cond,
+) (blob.Tag, error) {
+	b.puts.Add(1)
+	return b.Bucket.Put(ctx, key, data, c)
+}
+
+func (b *countedBucket) Get(
+	ctx context.Context, key string, off, n int64,
+) ([]byte, blob.Tag, error) {
+	b.gets.Add(1)
+	return b.Bucket.Get(ctx, key, off, n)
+}
+
+func (b *countedBucket) Delete(ctx context.Context, key string) error {
+	b.deletes.Add(1)
+	return b.Bucket.Delete(ctx, key)
+}
+
+func (b *countedBucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
+	b.lists.Add(1)
+	return b.Bucket.List(ctx, prefix)
+}
+
+// calls is how often each store was asked since the last reset.
+func (c *counted) calls() string {
+	b := c.bucket
+	return fmt.Sprintf("table %+v, bucket %d gets %d puts %d deletes %d lists", c.table.Counts(),
+		b.gets.Load(), b.puts.Load(), b.deletes.Load(), b.lists.Load())
+}
+
+// none is what calls says where no store was asked.
+var none = (&counted{table: tabletest.NewFlaky(nil, nil), bucket: &countedBucket{}}).calls()
+
+func (c *counted) reset() {
+	c.table.Reset()
+	b := c.bucket
+	for _, n := range []*atomic.Int64{&b.gets, &b.puts, &b.deletes, &b.lists} {
+		n.Store(0)
+	}
+}
+
+// newCounted opens a counted server and furnishes its dens.
+func newCounted(t testing.TB) *counted {
+	t.Helper()
+	c := &counted{clock: &clock{now: time.Now()}}
+	c.hosted = hosted{
+		dir: t.TempDir(), logs: &lockedBuffer{},
+		issuer: authtest.NewIssuer(t, "ES256", "RS256"), public: authtest.NewPublicIssuer(t, "RS256"),
+	}
+	db, err := bolttable.Open(filepath.Join(c.dir, "t.db"), bolttable.Options{Now: c.clock.time})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	files, err := fileblob.Open(c.dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	c.table, c.bucket = tabletest.NewFlaky(db, nil), &countedBucket{Bucket: files}
+	c.serve(t)
+	c.furnish(t)
+	return c
+}
+
+// serve opens one process over the stores.
+func (c *counted) serve(t testing.TB) {
+	t.Helper()
+	log := slog.New(slog.NewJSONHandler(c.logs, nil))
+	c.teams = team.NewTeams(team.Options{
+		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Log: log, Now: c.clock.time, PublicURL: hostedURL,
+		Issuers: func(string) []string { return []string{c.issuer.URL} },
+	})
+	t.Cleanup(c.teams.Close)
+	for _, tenant := range []string{"heronlabs", "lynxworks"} {
+		require.NoError(t, c.teams.Make(t.Context(), tenant))
+		own, err := c.teams.Team(t.Context(), tenant)
+		require.NoError(t, err)
+		require.NoError(t, own.Begin(t.Context(), team.Member{Issuer: c.issuer.URL, Subject: "root"}))
+	}
+	auditor := audit.New(audit.Options{Teams: c.teams, Log: log, Now: c.clock.time})
+	t.Cleanup(auditor.Close)
+	limiter := limit.New(limit.Options{Now: c.clock.time,
+		Tables: func(_ context.Context, tenant string) (table.Table, error) {
+			return table.Sub(c.table, tenant), nil
+		}})
+	var err error
+	c.cat, err = tool.NewCatalogue(localapp.Tools(c.teams), tool.Options{
+		Now: c.clock.time, Log: log, Interceptors: []tool.Interceptor{
+			auditor.Interceptor(), access.Check(access.Of(c.teams)), limiter.Intercept,
+		},
+	})
+	require.NoError(t, err)
+	gate := c.gate(log)
+	c.handler = httptool.New(c.cat, httptool.Options{
+		Authenticate: gate.Caller, Hosts: []string{hostedName}, Log: log,
+		Mount: map[string]http.Handler{
+			mcptool.Path: mcptool.New(c.cat, mcptool.Options{Authenticate: gate.Caller, Log: log}),
+		},
+	})
+}
+
+// gate is what finds out who calls one process.
+func (c *counted) gate(log *slog.Logger) *access.Gate {
+	return access.NewGate(access.GateOptions{
+		Teams: c.teams, PublicURL: hostedURL, Closed: true, Now: c.clock.time, Log: log,
+		Verifier: auth.NewVerifier(auth.Options{Now: c.clock.time, Public: c.public.Client()}),
+		Issuers: []access.Issuer{{
+			Issuer: auth.Issuer{
+				URL: c.issuer.URL, JWKS: c.issuer.JWKS, Algorithms: []string{"ES256", "RS256"},
+			},
+			Tenant: "heronlabs", TenantClaim: "tenant", RolesClaim: "roles",
+		}},
+	})
+}
+
+// counting makes a call, and says how often the stores were asked for it. What is due only once in a
+// while, whatever is asked, another call has had to do a moment before.
+func (c *counted) counting(t testing.TB, v guest, r *http.Request) (reply, string) {
+	t.Helper()
+	c.clock.minutes(2)
+	c.invoke(t, v, "team_whoami", args{})
+	c.reset()
+	got := c.send(v, r)
+	return got, c.calls()
+}
+
+// minutes moves the clock by so many.
+func (c *clock) minutes(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(time.Duration(n) * time.Minute)
+}
+
+// TestHostedStoreCalls holds that a vault that a caller may not see costs as many calls of the stores as
+// one that is not there: neither what is answered nor how long it takes tells them apart. A read that is
+// refused writes nothing.
+//
+// Each caller tries every other tool over one way; with ROOKERY_SOAK all.
+func TestHostedStoreCalls(t *testing.T) {
+	t.Parallel()
+	c := newCounted(t)
+	whole := os.Getenv("ROOKERY_SOAK") != ""
+	cases := 0
+	for n, v := range c.guests(t) {
+		if v.sees(dens[1]) {
+			continue
+		}
+		for i, made := range c.cat.Tools() {
+			if !aboutVaults(made) || !whole && (n/4+i)%2 != 0 {
+				continue
+			}
+			in := knocks[(n+i)%len(knocks)]
+			var told []string
+			for k, vault := range []string{"nobodys", unseenVault, absentVault} {
+				r, carried := in.request(t, made, askedOf(t, made, vault))
+				if !carried {
+					continue
+				}
+				got, calls := c.counting(t, v, r)
+				if k == 0 {
+					continue // what a caller costs that is new
+				}
+				told = append(told, calls+strings.ReplaceAll(got.comparable(), vault, ""))
+				cases++
+				_, code := got.said(t)
+				if code == fault.NotFound && !made.Kind.Mutates() {
+					require.Contains(t, calls, "Commits:0", "a refused read writes nothing")
+				}
+			}
+			if len(told) == 2 {
+				require.Equal(t, told[0], told[1], "%s as %s over %s", made.Name, v.name, in.name)
+			}
+		}
+	}
+	require.Greater(t, cases, 500)
+	t.Logf("%d calls", cases)
+}

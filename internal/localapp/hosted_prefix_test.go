@@ -1,0 +1,156 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// outside are arguments by which tools might change something that is not under inbox/: by their names,
+// so that they are tried with every tool that has them.
+var outside = args{
+	"name": "dimcellar", "type": "robinwordkind", "trait_type": "robinwordtrait",
+	"value": "2026-01-01", "old_str": "Common", "new_str": "Changed",
+	"set": args{"value": "2026-02-02"}, "unset": []string{"value"}, "text": "changed",
+	"title": "Changed", "content": "changed", "mode": "replace", "subject": "a-member",
+	"role": "admin", "readonly": true, "secrets": "off", "full": true, "version": "v2",
+}
+
+// places are the arguments that name a note.
+var places = []string{"id", "path", "to", "parent_id", "notes"}
+
+// attempts are calls of a tool that may change something outside of inbox/: with what is required, with
+// each other argument beside that, and with all. Notes are named in each way that there is; trait is the
+// id of one.
+func attempts(t testing.TB, made *tool.Tool, trait string) []tooltest.Call {
+	t.Helper()
+	var all []tooltest.Call
+	for _, note := range []string{
+		"shared/plan", "shared/plan.md", "robinword/note", "schema.yaml", "raven.yaml", "inboxes/x",
+		"inbox.md", "inbox/../shared/plan", "inbox/../../notes/shared/plan", "Inbox/x", "/shared/plan",
+		".trash/shared/plan.md", trait,
+	} {
+		least, most := soundCall(t, made), soundCall(t, made)
+		var optional []string
+		for _, a := range made.Args {
+			value, ok := attempt(a, note)
+			if !ok {
+				continue
+			}
+			most.Args[a.Name] = marshalled(t, value)
+			if a.Required || slices.Contains(places, a.Name) {
+				least.Args[a.Name] = most.Args[a.Name]
+			} else {
+				optional = append(optional, a.Name)
+			}
+		}
+		all = append(all, least, most)
+		for _, name := range optional {
+			one := tooltest.Call{Tool: made.Name, Args: maps.Clone(least.Args)}
+			one.Args[name] = most.Args[name]
+			all = append(all, one)
+		}
+	}
+	return append(all, soundCall(t, made))
+}
+
+// attempt is the value that an argument is tried with, if it is.
+func attempt(a tool.Arg, note string) (any, bool) {
+	switch {
+	case a.Name == "notes":
+		return []args{{"path": note, "text": "changed"}}, true
+	case slices.Contains(places, a.Name):
+		return note, true
+	}
+	value, ok := outside[a.Name]
+	return value, ok && (len(a.Schema.Enum) == 0 || slices.Contains(a.Schema.Enum, value))
+}
+
+// state is the versions of what the tenant has, and all files of all tenants.
+func (h *hosted) state(t testing.TB) (string, map[string]string) {
+	t.Helper()
+	list := h.done(t, h.root("heronlabs"), "team_vault_list", args{})
+	return tooltest.Comparable(list), filesIn(t, h.dir)
+}
+
+// TestHostedPrefix holds that a token bound to a folder changes no byte outside of it, in no way, with no
+// tool: neither another note, nor the schema, nor a setting, nor who has access; and that it can write
+// in the folder.
+func TestHostedPrefix(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t)
+	v := h.bearing("bound", h.newToken(t, args{"name": "bound", "role": "admin", "prefix": "inbox"}))
+	v.who = auth.Caller{Tenant: "heronlabs", Roles: roles{"*": auth.Admin}, Prefix: "inbox/"}
+	trait := idOf("robinword/note", "robinwordtrait", "do robinword")
+	versions, files := h.state(t)
+	cases, tried := 0, map[string]bool{}
+	for _, made := range h.app.Catalogue.Tools() {
+		if !made.Kind.Mutates() {
+			continue
+		}
+		for i, c := range attempts(t, made, trait) {
+			in := knocks[i%len(knocks)]
+			r, carried := in.request(t, made, c)
+			if !carried {
+				continue
+			}
+			cases++
+			got := h.send(v, r)
+			_, code := got.said(t)
+			tried[made.Name] = tried[made.Name] || code == fault.PermissionDenied || code == ""
+			require.NotEqual(t, fault.Internal, code, got.body)
+		}
+		after, filesAfter := h.state(t)
+		require.Equal(t, versions, after, made.Name)
+		require.Equal(t, files, filesAfter, made.Name)
+	}
+	require.Greater(t, cases, 200)
+	t.Logf("%d calls", cases)
+	for name, was := range tried {
+		require.True(t, was, "%s found fault with all calls before it looked where they write", name)
+	}
+}
+
+// TestHostedPrefixInside holds that who is bound to a folder can write there as anybody else.
+func TestHostedPrefixInside(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t)
+	v := h.bearing("bound", h.newToken(t,
+		args{"name": "bound", "role": "editor", "vaults": []string{"main"}, "prefix": "inbox/"}))
+	for _, step := range []struct {
+		tool string
+		in   args
+	}{
+		{"raven_new", args{"type": "page", "title": "Mine", "path": "inbox/mine"}},
+		{"raven_add", args{"text": "a line", "to": "inbox/mine"}},
+		{"raven_set", args{"id": "inbox/mine", "set": args{"colour": "red"}}},
+		{"raven_unset", args{"id": "inbox/mine", "unset": []string{"colour"}}},
+		{"raven_edit", args{"id": "inbox/mine", "old_str": "a line", "new_str": "another"}},
+		{"team_vault_import", args{"notes": []args{{"path": "inbox/in.md", "text": "# In\n"}}}},
+		{"raven_delete", args{"id": "inbox/in"}},
+	} {
+		step.in["vault"] = "main"
+		got := h.invoke(t, v, step.tool, step.in)
+		require.Equal(t, http.StatusOK, got.status, "%s: %s", step.tool, got.body)
+	}
+	got := h.invoke(t, v, "team_vault_import", args{"vault": "main", "notes": []args{
+		{"path": "inbox/two.md", "text": "in"}, {"path": "elsewhere.md", "text": "out"},
+	}})
+	_, code := got.said(t)
+	require.Equal(t, fault.PermissionDenied, code, "a batch is refused as a whole: %s", got.body)
+	got = h.invoke(t, v, "raven_read", args{"vault": "main", "path": "inbox/two.md"})
+	_, code = got.said(t)
+	require.Equal(t, fault.NotFound, code, got.body)
+	got = h.invoke(t, v, "raven_read", args{"vault": "main", "path": "shared/plan.md"})
+	require.Contains(t, got.body, "robinword", "all of the vault can be read")
+	require.True(t, json.Valid([]byte(got.body)))
+}

@@ -1,0 +1,235 @@
+package localapp
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"rookery/internal/access"
+	"rookery/internal/audit"
+	"rookery/internal/auth"
+	"rookery/internal/config"
+	"rookery/internal/fault"
+	"rookery/internal/limit"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/team"
+)
+
+// maxCalls is how many calls run at once where nobody says how many. One principal has a quarter of them
+// at most, and so have those who wait for the keys of an issuer.
+const maxCalls = 256
+
+// host makes what stands between a request and the tools: who calls, and how often, over a table.
+func (a *App) host(cfg Config, tables table.Table) {
+	a.server = cfg.Server
+	a.server.MaxCalls = cmp.Or(cfg.Server.MaxCalls, maxCalls)
+	verifier := cfg.Verifier
+	if verifier == nil {
+		verifier = auth.NewVerifier(auth.Options{Now: cfg.Now, Queue: max(1, a.server.MaxCalls/4)})
+	}
+	a.gate = access.NewGate(access.GateOptions{
+		Teams: a.teams, Verifier: verifier, PublicURL: cfg.Server.PublicURL,
+		Issuers: issuersOf(cfg.Server), Closed: !cfg.Server.Local(false), Now: cfg.Now, Log: cfg.Log,
+	})
+	a.flights = access.NewFlights(max(1, a.server.MaxCalls/4))
+	a.auditor = audit.New(audit.Options{Teams: a.teams, Log: cfg.Log, Now: cfg.Now})
+	a.limiter = limit.New(limit.Options{
+		Tables: func(_ context.Context, tenant string) (table.Table, error) {
+			return table.Sub(tables, tenant), nil
+		},
+		Rates: limit.Rates{
+			MutationsPerMinute: cfg.Server.Limits.MutationsPerMinute,
+			ReadsPerMinute:     cfg.Server.Limits.ReadsPerMinute,
+		},
+		Now: cfg.Now,
+	})
+}
+
+// issuersOf are the issuers of the server's file as the gate knows them.
+func issuersOf(c config.Config) []access.Issuer {
+	var all []access.Issuer
+	for _, i := range c.Issuers {
+		all = append(all, access.Issuer{
+			Issuer: auth.Issuer{
+				URL: i.Issuer, JWKS: i.JWKSURL, Algorithms: i.Algorithms,
+			},
+			Audience: i.Audience, Tenant: i.Tenant, TenantClaim: i.TenantClaim,
+			RolesClaim: i.RolesClaim, Role: i.Role, Claims: i.Claims,
+		})
+	}
+	return all
+}
+
+// resource is what the server is to clients of OAuth.
+func (a *App) resource() access.Resource {
+	r := access.Resource{PublicURL: a.server.PublicURL}
+	for _, i := range a.server.Issuers {
+		if !slices.Contains(r.Issuers, i.Issuer) {
+			r.Issuers = append(r.Issuers, i.Issuer)
+		}
+	}
+	return r
+}
+
+// issuersFor are the URLs of the server's issuers whose tokens may lead to a tenant.
+func issuersFor(c config.Config) func(tenant string) []string {
+	return func(tenant string) []string {
+		var all []string
+		for _, i := range c.Issuers {
+			if i.TenantClaim != "" || i.Tenant == tenant {
+				all = append(all, i.Issuer)
+			}
+		}
+		return all
+	}
+}
+
+// makeTenants makes the tenants that the server's file names, and their first admins.
+func (a *App) makeTenants(ctx context.Context) error {
+	for _, i := range a.server.Issuers {
+		if i.Tenant == "" {
+			continue
+		}
+		if err := a.teams.Make(ctx, i.Tenant); err != nil {
+			return err
+		}
+	}
+	for _, first := range a.server.FirstAdmins {
+		if err := a.teams.Make(ctx, first.Tenant); err != nil {
+			return err
+		}
+		t, err := a.teams.Team(ctx, first.Tenant)
+		if err != nil {
+			return err
+		}
+		m := team.Member{Issuer: first.Issuer, Subject: first.Subject}
+		if err := t.Begin(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tenants are those that the server's file names, and the local one, each once.
+func (a *App) tenants() []string {
+	all := []string{auth.Local}
+	for _, i := range a.server.Issuers {
+		all = append(all, cmp.Or(i.Tenant, auth.Local))
+	}
+	for _, first := range a.server.FirstAdmins {
+		all = append(all, first.Tenant)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// warmTenant opens the vaults of a tenant; see warm.
+func (a *App) warmTenant(ctx context.Context, tenant string) (open []*repo.Vault) {
+	names, err := access.Of(a.teams).Vaults(ctx, auth.Caller{Tenant: tenant})
+	if err != nil {
+		return nil
+	}
+	t, err := a.teams.Team(ctx, tenant)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if v, err := t.Vault(ctx, name); err == nil {
+			open = append(open, v)
+		}
+	}
+	return open
+}
+
+// Listen opens the listener of the server, if it may listen there: elsewhere than on loopback only where
+// nobody can come in without a token, nor read one on its way. A certificate that cannot be used is told
+// before anybody is told of the server.
+func (a *App) Listen(ctx context.Context) (net.Listener, error) {
+	tokens, err := a.hasTokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	addr := cmp.Or(a.server.Listen, DefaultListen)
+	c := a.server
+	c.Listen = addr
+	if err := c.Check(tokens); err != nil {
+		return nil, err
+	}
+	if _, err := c.TLSConfig(time.Now, a.log); err != nil {
+		return nil, err
+	}
+	return listen(addr, "--listen")
+}
+
+// hasTokens reports whether the local tenant has API tokens.
+func (a *App) hasTokens(ctx context.Context) (bool, error) {
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return false, err
+	}
+	s, err := t.Current(ctx)
+	return err == nil && s.HasTokens(t.Now()), err
+}
+
+// listen opens a listener at the address that an option says.
+func listen(addr, option string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "%s cannot be listened on", addr).
+			Fix("choose another port: %s 127.0.0.1:0", option).Because(err)
+	}
+	return l, nil
+}
+
+// URL is where the server is reached that answers on a listener: by everybody, or from this machine.
+func (a *App) URL(l net.Listener) string {
+	if a.server.PublicURL != "" && (a.server.TLS != (config.TLS{}) || len(a.server.TrustedProxies) > 0) {
+		return a.server.PublicURL
+	}
+	return "http://" + l.Addr().String()
+}
+
+// hosts are the names that the server is called by: that of its public URL and, on loopback, its own.
+func (a *App) hosts(l net.Listener) []string {
+	hosts := a.server.Hosts()
+	if at, ok := l.Addr().(*net.TCPAddr); !ok || at.IP.IsLoopback() {
+		hosts = append(hosts, hostsOf(l)...)
+	}
+	return hosts
+}
+
+// serveMetrics serves the metrics on their own listener, if they have one, until the context ends. The
+// function waits for the end.
+func (a *App) serveMetrics(ctx context.Context) (wait func(), err error) {
+	if a.server.MetricsListen == "" {
+		return func() {}, nil
+	}
+	l, err := listen(a.server.MetricsListen, "metrics_listen:")
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := a.metrics.Serve(ctx, l); err != nil {
+			a.log.ErrorContext(ctx, "the metrics are not served", "cause", err)
+		}
+	}()
+	return func() { <-done }, nil
+}
+
+// serveOn answers on a listener, with TLS where there is a certificate.
+func (a *App) serveOn(s *http.Server, l net.Listener) error {
+	var err error
+	if s.TLSConfig, err = a.server.TLSConfig(time.Now, a.log); err != nil {
+		return err
+	}
+	if s.TLSConfig == nil {
+		return s.Serve(l)
+	}
+	return s.ServeTLS(l, "", "")
+}

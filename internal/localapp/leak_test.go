@@ -1,0 +1,264 @@
+package localapp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/bolttable"
+	"rookery/internal/canary"
+	"rookery/internal/mcptool"
+	"rookery/internal/table"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// identifying are the arguments that name something: who sends one may be told it again, and an audit says it.
+// In every other text of every tool a canary is put.
+var identifying = []string{
+	"vault", "vaults", "id", "path", "name", "type", "trait_type", "parent_type", "parent_id", "to", "target",
+	"reference", "tool", "tools", "principal", "agent", "agent_id", "session", "subject", "issuer", "prefix",
+	"template", "tag", "kind", "unset", "fields", "only", "idempotency_key", "client_id", "audience",
+	"jwks_url", "roles_claim", "about", "file",
+}
+
+// withCanaries is a sound call of a tool with canaries in all that may hold one.
+func withCanaries(t testing.TB, made *tool.Tool, dryRun bool) tooltest.Call {
+	c := soundCall(t, made)
+	for _, a := range made.Args {
+		if v, ok := canaryFor(a.Name, a.Schema); ok {
+			c.Args[a.Name] = marshalled(t, v)
+		}
+	}
+	if _, ok := made.Arg("dry_run"); ok && dryRun {
+		c.Args["dry_run"] = json.RawMessage("true")
+	}
+	return c
+}
+
+// canaryFor is a value of a schema with canaries in its texts; ok is false if it has none to take one.
+func canaryFor(name string, s *jsonschema.Schema) (v any, ok bool) {
+	switch {
+	case s == nil || len(s.Enum) > 0:
+		return nil, false
+	case s.Pattern != "" || slices.Contains(s.Types, "object"):
+		return map[string]any{"name": canary.Field + " " + canary.Text}, true
+	case s.Type == "array":
+		v, ok = canaryFor(name, s.Items)
+		return []any{v}, ok
+	case s.Type == "object":
+		return canaryObject(s)
+	case s.Type != "string" || slices.Contains(identifying, name):
+		return nil, false
+	case name == "query":
+		return canary.Query, true
+	}
+	return canary.Text + " " + canary.Field, true
+}
+
+// canaryObject is an object with canaries in what may hold one.
+func canaryObject(s *jsonschema.Schema) (v any, found bool) {
+	object := map[string]any{}
+	for name, property := range s.Properties {
+		if value, ok := canaryFor(name, property); ok {
+			object[name], found = value, true
+		} else if slices.Contains(s.Required, name) {
+			object[name] = plausible(property)
+		}
+	}
+	return object, found
+}
+
+// unsound are calls that cannot be read, each with a canary where it is wrong.
+func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
+	var all []tooltest.Call
+	for _, a := range made.Args {
+		if a.Schema.Type == "string" && len(a.Schema.Enum) == 0 && slices.Contains(identifying, a.Name) {
+			continue
+		}
+		for _, v := range []any{canary.Text, []any{canary.Field}, map[string]any{"x": canary.Query}} {
+			c := soundCall(t, made)
+			c.Args[a.Name] = marshalled(t, v)
+			all = append(all, c)
+		}
+	}
+	c := soundCall(t, made)
+	c.Args["nothing"] = marshalled(t, canary.Text)
+	return append(all, c)
+}
+
+// TestNothingLeaks calls every tool, soundly and not, with canaries in all that may hold text, values or
+// queries, over every way in to a hosted server. None of them comes out in what is refused, in the log at
+// its lowest level, in the metrics, in the audit or in the table of the refusals; and neither does a token.
+func TestNothingLeaks(t *testing.T) {
+	b := besiege(t)
+	admin := auth.LocalCaller()
+	signed := &http.Client{Transport: bearer{b.token, http.DefaultTransport}}
+	mcp := mcptool.NewClient(b.base+mcptool.Path+"/x/all", signed)
+	refused := 0
+	for _, way := range []tooltest.Way{
+		tooltest.Invoking("http", b.client()),
+		tooltest.Invoking("mcp", mcp),
+		tooltest.Commands(b.app.Catalogue.Tools(), tooltest.InProcess(b.app.Catalogue, admin)),
+		tooltest.Inputs(b.app.Catalogue.Tools(), tooltest.InProcess(b.app.Catalogue, admin)),
+	} {
+		for _, made := range b.app.Catalogue.Tools() {
+			calls := append(unsound(t, made), withCanaries(t, made, true), withCanaries(t, made, false))
+			for _, c := range calls {
+				if way.Name == "cli" && made.Input != nil {
+					continue // there it takes the path of a folder, which is told
+				}
+				answer, carried := way.Call(t, c)
+				if carried && tooltest.CodeOf(t, answer) != "" {
+					canary.Absent(t, string(answer), "what "+made.Name+" answers over "+way.Name)
+					refused++
+				}
+			}
+		}
+	}
+	require.NoError(t, mcp.Close())
+	require.Greater(t, refused, 500)
+	for _, body := range []string{"{\"" + canary.Text, canary.Text, `["` + canary.Field + `"]`} {
+		b.showMalformed(t, body)
+	}
+	b.requireTight(t)
+}
+
+// showMalformed posts what is no JSON object to every tool, and to the endpoint of MCP.
+func (b *besieged) showMalformed(t testing.TB, body string) {
+	t.Helper()
+	for _, made := range b.app.Catalogue.Tools() {
+		b.show(t, "/v1/tools/"+made.Name, body, http.Header{"Authorization": {"Bearer " + b.token}})
+	}
+	b.show(t, mcptool.Path, body, http.Header{"Authorization": {"Bearer " + b.token}})
+}
+
+// show posts a body, and requires an answer that leaks nothing.
+func (b *besieged) show(t testing.TB, path, body string, h http.Header) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, b.base+path, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header = h
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	told, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Less(t, answer.StatusCode, 500)
+	var head bytes.Buffer
+	require.NoError(t, answer.Header.Write(&head))
+	canary.Absent(t, head.String()+string(told), "the answer to POST with "+strings.Join(
+		slices.Sorted(maps.Keys(h)), ", "))
+}
+
+// TestNoTokenLeaks shows tokens, good, revoked and misshapen ones, where they belong and where they do not:
+// none comes out.
+func TestNoTokenLeaks(t *testing.T) {
+	b := besiege(t)
+	jwt := "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJhbGljZSIsImlzcyI6IngifQ.c2lnbmF0dXJl"
+	for _, token := range []string{
+		b.token, b.token + "x", b.token[:len(b.token)-4], strings.ToUpper(b.token),
+		"rk_nobody_" + strings.SplitN(b.token, "_", 3)[2], jwt,
+	} {
+		for _, h := range []http.Header{
+			{"Authorization": {"Bearer " + token}}, {"Authorization": {token}},
+			{"Authorization": {"Basic " + token}}, {"Authorization": {"Bearer " + token, "Bearer x"}},
+			{"X-Api-Key": {token}}, {"Cookie": {"token=" + token}}, {"X-Request-Id": {token}},
+			{"X-Agent-Id": {token}}, {"X-Session-Id": {token}}, {"Idempotency-Key": {token}},
+			{"If-Match": {`"` + token + `"`}}, {"Origin": {"https://" + token}}, {"X-Readonly": {token}},
+			{"X-Mcp-Toolsets": {token}}, {"X-Mcp-Tools": {token}}, {"Mcp-Session-Id": {token}},
+			{"User-Agent": {token}}, {"Referer": {token}}, {"Content-Encoding": {token}},
+		} {
+			b.showAll(t, token, h)
+		}
+	}
+	b.requireTight(t)
+}
+
+// showAll sends a token in headers, in paths, in queries and in bodies; once beside a good one, and once
+// alone.
+func (b *besieged) showAll(t testing.TB, token string, h http.Header) {
+	t.Helper()
+	add := `{"vault":"main","text":"x","to":"inbox"}`
+	message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raven_add","arguments":` +
+		add + `}}`
+	for _, beside := range []bool{false, true} {
+		own := h.Clone()
+		if beside && own.Get("Authorization") == "" {
+			own.Set("Authorization", "Bearer "+b.token)
+		}
+		b.show(t, "/v1/tools/raven_add", add, own)
+		b.show(t, "/v1/tools/"+token, add, own)
+		b.show(t, "/v1/vaults/"+token+"/files/add?access_token="+token, `{"text":"x"}`, own)
+		b.show(t, "/v1/tools/raven_add", `{"`+token+`":1,"`+"text"+`":"x"}`, own)
+		b.show(t, mcptool.Path+"/x/all?access_token="+token, message, own)
+		b.show(t, mcptool.Path+"/x/"+token, message, own)
+		b.show(t, mcptool.Path+"/x/all", strings.ReplaceAll(message, "raven_add", token), own)
+	}
+}
+
+// requireTight requires that neither a canary nor a token stands in what the server told about its calls:
+// its log, its metrics, its audit, what it keeps of refusals, and what it says of its address.
+func (b *besieged) requireTight(t testing.TB) {
+	t.Helper()
+	canary.Absent(t, b.logs.String(), "the log")
+	canary.Absent(t, b.measured(t), "the metrics")
+	entries := 0
+	for token := ""; ; {
+		in := map[string]any{"limit": 200}
+		if token != "" {
+			in["page_token"] = token
+		}
+		var page struct {
+			Data struct{ Entries []json.RawMessage }
+			Meta struct {
+				Next string `json:"next_page_token"`
+			}
+		}
+		answer := done(t, b.client(), "team_audit", in)
+		require.NoError(t, json.Unmarshal(answer, &page))
+		for _, entry := range page.Data.Entries {
+			canary.Absent(t, string(entry), "the audit")
+			entries++
+		}
+		if token = page.Meta.Next; token == "" {
+			break
+		}
+	}
+	require.NotZero(t, entries)
+	b.closed = append(b.closed, func() { b.requireTightTable(t) })
+}
+
+// requireTightTable requires the same of the database: what it keeps of refusals, and that no secret of a
+// token stands anywhere in it.
+func (b *besieged) requireTightTable(t testing.TB) {
+	path := filepath.Join(b.dir, "rookery.db")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, secret, _ := strings.Cut(b.token, ".")
+	require.NotContains(t, string(data), secret)
+	db, err := bolttable.Open(path, bolttable.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	kept := 0
+	for item, err := range table.Sub(db, auth.Local).Query(context.Background(), "refusals", "", "~") {
+		require.NoError(t, err)
+		canary.Absent(t, item.Sort+string(item.Data), "a refusal that is kept")
+		kept++
+	}
+	require.NotZero(t, kept, "refusals are kept")
+}

@@ -1,0 +1,111 @@
+package localapp_test
+
+import (
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+)
+
+// The load: so many clients on a hosted server, and the room that it has for calls at once: enough for
+// them and for all who only hold on to it, or too little.
+const (
+	loadClients = 200
+	loadRoom    = 512
+	loadCramped = 24
+)
+
+// loadTimes are how long the clients call a server with enough room, and one with too little. The times
+// bound the run; nothing depends on how much is done in them.
+func loadTimes() (wide, cramped time.Duration) {
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		return 110 * time.Second, 10 * time.Second
+	}
+	return 8 * time.Second, 2 * time.Second
+}
+
+// TestLoad holds that a hosted server, with every limit on, bears 200 clients of both protocols and of both
+// kinds of token, and beside them 300 connections that send a byte at a time, nothing, or half a call.
+// Nobody meets an error of the server. What was acknowledged is there, once, and what was refused is
+// nowhere, over stops under load and starts on the same data. Calls in flight are finished. Who comes too
+// often, or while too many calls run, is told when to come again, and is let in then. Memory does not
+// grow, and nothing is left when all is over.
+func TestLoad(t *testing.T) {
+	c := newCrowd(t)
+	before := runtime.NumGoroutine()
+	wide, cramped := loadTimes()
+
+	s := c.open(t, loadRoom)
+	c.settle(t, s)
+	slow := hold(t, s, c.root())
+	end := c.call(t, s)
+	heap := sampleHeap(wide)
+	flight := c.begin(t, s)
+	s.stop()
+	flight.finish(t, c)
+	slow.leave()
+	s.requireStopped(t)
+	end()
+	slow.requireGone()
+	requireFlat(t, heap)
+	require.Positive(t, c.seen.of(fault.RateLimited), "nobody came to a limit")
+	require.Zero(t, c.seen.of(fault.Unavailable), "there was room for all")
+
+	s = c.open(t, loadCramped)
+	end = c.call(t, s)
+	time.Sleep(cramped)
+	s.stop()
+	s.requireStopped(t)
+	end()
+	require.Positive(t, c.seen.of(fault.Unavailable), "there was no room for all")
+	c.requireKept(t)
+	c.requireQuiet(t)
+	requireNoMore(t, before)
+}
+
+// sampleHeap takes the size of what lives on the heap from time to time, for so long.
+func sampleHeap(long time.Duration) []uint64 {
+	const samples = 6
+	var all []uint64
+	end := time.Now().Add(long)
+	for left := samples; left > 0; left-- {
+		time.Sleep(time.Until(end) / time.Duration(left))
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		all = append(all, m.HeapAlloc)
+	}
+	return all
+}
+
+// requireFlat requires that the heap of the second half is about that of the first. What the caches may
+// hold, and what the clients note, is allowed for.
+func requireFlat(t *testing.T, heap []uint64) {
+	t.Helper()
+	first, second := heap[:len(heap)/2], heap[len(heap)/2:]
+	t.Logf("heap in MiB: first half at most %d, second %d", slices.Max(first)>>20, slices.Max(second)>>20)
+	require.LessOrEqual(t, slices.Max(second), slices.Max(first)*3/2+32<<20)
+}
+
+// requireNoMore waits until there are no more goroutines than there were.
+func requireNoMore(t *testing.T, before int) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	const slack = 10 // of the runtime and of the test itself
+	for range 300 {
+		if runtime.NumGoroutine() <= before+slack {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	require.Fail(t, "goroutines are left", "%d, and there were %d\n%s", runtime.NumGoroutine(), before,
+		stacks)
+}

@@ -1,0 +1,359 @@
+package localapp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/config"
+	"rookery/internal/localapp"
+	"rookery/internal/mcptool"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// lostHost is what the servers are called whose answers are lost.
+const lostHost = "notes.example.test"
+
+// A prepared is a data directory in which every mutation finds what it is about, and tokens of its
+// tenant. It is copied for each case.
+type prepared struct {
+	dir          string
+	now          time.Time       // when everything was made
+	admin, other string          // tokens of two admins
+	calls        map[string]args // of every tool that changes something, one that succeeds
+}
+
+// lostConfig is the Config of a server over a directory.
+func lostConfig(dir string, c *clock) localapp.Config {
+	return localapp.Config{
+		Data: dir, Now: c.time, Log: slog.New(slog.DiscardHandler),
+		Server: config.Config{
+			PublicURL: "https://" + lostHost, Limits: config.Limits{MutationsPerMinute: 1000},
+		},
+	}
+}
+
+// newPrepared makes one.
+func newPrepared(t testing.TB, now time.Time) prepared {
+	t.Helper()
+	f := prepared{dir: t.TempDir(), now: now, calls: map[string]args{}}
+	app, err := localapp.Open(t.Context(), lostConfig(f.dir, &clock{now: now}))
+	require.NoError(t, err)
+	inv := tooltest.As(app.Catalogue, auth.LocalCaller())
+	furnish(t, inv)
+	for _, name := range []string{"spare", "quiet", "old"} {
+		done(t, inv, "team_vault_create", args{"name": name})
+	}
+	done(t, inv, "team_vault_delete", args{"name": "old"})
+	for _, name := range []string{"people", "leaving"} {
+		done(t, inv, "team_issuer_set", args{
+			"name": name, "issuer": "https://id.example.org", "client_id": "c", "role": "reader",
+		})
+	}
+	for _, name := range []string{"ann", "ben"} {
+		done(t, inv, "team_member_set", args{"subject": name, "issuer": "people", "role": "admin"})
+	}
+	f.admin, f.other = newToken(t, inv, "admin"), newToken(t, inv, "other")
+	changed := tokenIDs.FindString(newToken(t, inv, "leaving"))
+	f.call(t, inv, changed)
+	require.NoError(t, app.Close())
+	return f
+}
+
+// newToken makes a token of an admin.
+func newToken(t testing.TB, inv tool.Invoker, name string) string {
+	t.Helper()
+	var out struct{ Data struct{ Token string } }
+	answer := done(t, inv, "team_token_create", args{
+		"name": name, "role": "admin", "expires_in": "90 days",
+	})
+	require.NoError(t, json.Unmarshal(answer, &out))
+	return out.Data.Token
+}
+
+// call says which call of each tool succeeds. A tool that is not named has one that its schema tells.
+func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
+	t.Helper()
+	done(t, inv, "raven_add", args{
+		"vault": "main", "to": "inbox", "text": "@due(2025-02-04) another line",
+	})
+	var undone struct{ Meta struct{ Version string } }
+	require.NoError(t, json.Unmarshal(done(t, inv, "raven_set", args{
+		"vault": "main", "id": "people/bob", "set": args{"phone": "1"},
+	}), &undone))
+	given := map[string]args{
+		"raven_new":     {"type": "person", "title": "Dora"},
+		"raven_set":     {"id": "people/alice", "set": args{"company": "companies/mill"}},
+		"raven_unset":   {"id": "people/alice", "unset": []string{"phone"}},
+		"raven_add":     {"text": "a new line", "to": "inbox"},
+		"raven_edit":    {"id": "projects/mill", "old_str": "# Mill", "new_str": "# The mill"},
+		"raven_delete":  {"id": "people/windows"},
+		"raven_undo":    {"version": undone.Meta.Version},
+		"raven_reindex": {},
+		"raven_trait_create": {"trait_type": "due", "value": "2025-03-01",
+			"parent_id": "meetings/plan", "content": "soon"},
+		"raven_trait_update": {"id": zebrafinch, "set": args{"due": "2025-03-02"}},
+		"raven_trait_delete": {"id": idOf("inbox", "due", "another line")},
+		"team_vault_create":  {"name": "fresh", "config": args{"timezone": "Europe/Oslo"}},
+		"team_vault_delete":  {"name": "spare"},
+		"team_vault_restore": {"name": "old"},
+		"team_vault_set":     {"name": "quiet", "readonly": true},
+		"team_vault_import":  {"notes": notesOf(bigBatch())},
+		"team_token_create":  {"name": "new", "role": "editor", "expires_in": "89 days"},
+		"team_token_revoke":  {"id": token},
+		"team_member_set":    {"subject": "cleo", "issuer": "people", "role": "editor"},
+		"team_member_remove": {"subject": "ben"},
+		"team_issuer_set": {"name": "builds", "issuer": "https://ci.example.org", "role": "editor",
+			"claims": args{"repository": "mill/*"}},
+		"team_issuer_remove": {"name": "leaving"},
+	}
+	for _, made := range allTools() {
+		if !made.Kind.Mutates() {
+			continue
+		}
+		f.calls[made.Name] = args{}
+		for name, value := range soundCall(t, made).Args {
+			f.calls[made.Name][name] = value
+		}
+		for name, value := range given[made.Name] {
+			f.calls[made.Name][name] = value
+		}
+	}
+}
+
+// bigBatch are notes that are too big for an item of the table when they are packed.
+func bigBatch() map[string]string {
+	d := deed{word: "w", note: "own"}
+	return d.batch()
+}
+
+// A stage is one data directory on which a server is opened, closed and killed, and its stores.
+type stage struct {
+	prepared
+	dir    string
+	app    *localapp.App
+	server *httptest.Server
+	line   *line
+	stores *stores
+	clock  *clock
+}
+
+// stage opens a server over a copy.
+func (f prepared) stage(t testing.TB) *stage {
+	t.Helper()
+	s := &stage{prepared: f, dir: t.TempDir(), stores: newStores(), clock: &clock{now: f.now}}
+	require.NoError(t, os.CopyFS(s.dir, os.DirFS(f.dir)))
+	s.open(t)
+	t.Cleanup(func() { s.close(t) })
+	return s
+}
+
+// open opens the server. Its first call is answered before anything is disturbed.
+func (s *stage) open(t testing.TB) {
+	t.Helper()
+	var err error
+	s.app, err = localapp.Open(t.Context(),
+		localapp.Between(lostConfig(s.dir, s.clock), s.stores.between))
+	require.NoError(t, err)
+	handler, err := s.app.Handler("1.2.3", []string{lostHost})
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s.line = &line{l, make(chan *wire, 16)}
+	s.server = httptest.NewUnstartedServer(handler)
+	require.NoError(t, s.server.Listener.Close())
+	s.server.Listener = s.line
+	s.server.Start()
+}
+
+// close ends the server, if it is open.
+func (s *stage) close(t testing.TB) {
+	t.Helper()
+	if s.app == nil {
+		return
+	}
+	s.server.Close()
+	require.NoError(t, s.app.Close())
+	s.app = nil
+}
+
+// kill ends the server as if it was killed: nothing that it does from now on reaches the stores.
+func (s *stage) kill() {
+	s.stores.die()
+	s.server.Close()
+	_ = s.app.Close() // it cannot do what it wants to
+	s.app = nil
+	s.stores.heal()
+}
+
+// own calls the tools of the server in this process.
+func (s *stage) own() tool.Invoker { return tooltest.As(s.app.Catalogue, auth.LocalCaller()) }
+
+// A lostCall is a call of which the answer may be lost.
+type lostCall struct {
+	tool, token, key string
+	args             args
+	mcp              bool // over MCP instead of the route by name
+}
+
+// lost is the call of a tool, with a key.
+func (f prepared) lost(name string) lostCall {
+	return lostCall{tool: name, token: f.admin, key: "key of " + name, args: f.calls[name]}
+}
+
+// with is the call with one more argument.
+func (c lostCall) with(name string, value any) lostCall {
+	more := args{name: value}
+	for k, v := range c.args {
+		if k != name {
+			more[k] = v
+		}
+	}
+	c.args = more
+	return c
+}
+
+// request is the whole request, as it goes over a connection that is used once.
+func (c lostCall) request(t testing.TB) []byte {
+	t.Helper()
+	r := c.post(t)
+	r.Close = true
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	var raw bytes.Buffer
+	require.NoError(t, r.Write(&raw))
+	return raw.Bytes()
+}
+
+func (c lostCall) post(t testing.TB) *http.Request {
+	t.Helper()
+	body, path := marshalled(t, c.args), "/v1/tools/"+c.tool
+	if c.mcp {
+		path = mcptool.Path + "/x/all"
+		body = marshalled(t, args{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": args{
+			"name": c.tool, "arguments": c.with("idempotency_key", c.key).args,
+		}})
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+lostHost+path,
+		io.NopCloser(bytes.NewReader(body)))
+	require.NoError(t, err)
+	r.ContentLength = int64(len(body))
+	if c.mcp {
+		r.Header.Set("MCP-Protocol-Version", "2025-06-18")
+		return r
+	}
+	if c.key != "" {
+		r.Header.Set("Idempotency-Key", c.key)
+	}
+	return r
+}
+
+// ask makes a call whose answer arrives.
+func (s *stage) ask(t testing.TB, c lostCall) said {
+	t.Helper()
+	return c.said(t, s.line.send(t, c.request(t), newWire(everything, everything)))
+}
+
+// said is the envelope of an answer.
+func (c lostCall) said(t testing.TB, a said) said {
+	t.Helper()
+	if len(a.body) == 0 {
+		return said{} // the client hung up before there was an answer
+	}
+	if !c.mcp || a.status != http.StatusOK {
+		return a
+	}
+	var rpc struct {
+		Result struct{ Content []struct{ Text string } }
+	}
+	require.NoError(t, json.Unmarshal(a.body, &rpc), "%s", a.body)
+	require.Len(t, rpc.Result.Content, 1, "%s", a.body)
+	a.body = json.RawMessage(rpc.Result.Content[0].Text)
+	if code := tooltest.CodeOf(t, a.body); code != "" {
+		a.status = http.StatusTeapot
+	}
+	return a
+}
+
+// must is ask where the answer has to be a success.
+func (s *stage) must(t testing.TB, c lostCall) said {
+	t.Helper()
+	a := s.ask(t, c)
+	require.True(t, a.ok(), "%s: %d %s", c.tool, a.status, a.body)
+	return a
+}
+
+var (
+	versions   = regexp.MustCompile(`v\d+`)
+	tokenIDs   = regexp.MustCompile(`local_[A-Za-z0-9]+`)
+	tokenTexts = regexp.MustCompile(`"token":(null|"rk_[^"]*")`)
+	replayedIs = regexp.MustCompile(`"replayed":true,?`)
+)
+
+// same is an answer without what two answers to one call may differ in.
+func same(body json.RawMessage) string {
+	text := tokenTexts.ReplaceAllString(tooltest.Comparable(body), `"token":…`)
+	return strings.ReplaceAll(replayedIs.ReplaceAllString(text, ""), ",}", "}")
+}
+
+// replayed reports whether an answer is a replay.
+func replayed(body json.RawMessage) bool { return replayedIs.Match(body) }
+
+// state is all that there is, in an order that says nothing: how many commits the tenant and its vaults
+// have, what they say of whom, and each note and event of those vaults that can be read. Which commit made
+// what it does not say, and of a new token the id is anybody's.
+func (s *stage) state(t testing.TB) []string {
+	t.Helper()
+	return stateOf(t, s.own(), s.prepared)
+}
+
+// stateOf is the same as whoever calls sees it.
+func stateOf(t testing.TB, inv tool.Invoker, s prepared) []string {
+	t.Helper()
+	all := []string{tooltest.Comparable(done(t, inv, "team_vault_list", args{"limit": 200}))}
+	add := func(prefix string, raw json.RawMessage) {
+		text := versions.ReplaceAllString(tooltest.Comparable(raw), "v")
+		for _, id := range tokenIDs.FindAllString(text, -1) {
+			if !s.has(id) {
+				text = strings.ReplaceAll(text, id, "local_new")
+			}
+		}
+		for _, part := range strings.FieldsFunc(text, punctuation) {
+			all = append(all, prefix+" "+part)
+		}
+	}
+	for _, name := range []string{"team_token_list", "team_member_list", "team_issuer_list"} {
+		add(name, done(t, inv, name, args{"limit": 200}))
+	}
+	for _, v := range []string{"main", "fresh", "old", "quiet", "spare"} {
+		raw, err := inv.Invoke(t.Context(), "team_vault_export", marshalled(t, args{"vault": v}))
+		if err == nil {
+			add(v, raw)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func punctuation(r rune) bool { return strings.ContainsRune(",[]{}", r) }
+
+// has reports whether a token was there from the beginning.
+func (f prepared) has(id string) bool {
+	return f.calls["team_token_revoke"]["id"] == id ||
+		strings.Contains(f.admin, id) || strings.Contains(f.other, id)
+}

@@ -1,0 +1,258 @@
+package localapp_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/tabletest"
+	"rookery/internal/tooltest"
+)
+
+// lostSeed is a new seed, or the one that ROOKERY_SEED names. It is logged.
+func lostSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if named := os.Getenv("ROOKERY_SEED"); named != "" {
+		var err error
+		seed, err = strconv.ParseUint(named, 10, 64)
+		require.NoError(t, err, "ROOKERY_SEED is a number")
+	}
+	t.Logf("ROOKERY_SEED=%d", seed)
+	return seed
+}
+
+// An ending is what becomes of the process between the call whose answer is lost and its repetition.
+type ending string
+
+const (
+	goesOn    ending = "the server goes on"
+	restarted ending = "the server is started anew"
+	killed    ending = "the server is killed"
+)
+
+var endings = []ending{goesOn, restarted, killed}
+
+// A ruin makes one call in such a way that its answer is lost. It is what the server said all the same,
+// if it said something.
+type ruin func(t testing.TB, s *stage, c lostCall) said
+
+// A round makes every change there is on one server, loses the answers, and asks for them again.
+type round struct {
+	ending ending
+	order  []string // of the tools
+	ruin   func(i int) ruin
+	early  bool // what is late comes before the repetition, not after it
+}
+
+// A control is what comes of every change where no answer is lost.
+type control struct {
+	prepared
+	state []string
+	calls map[string]int // of the stores, for each tool
+}
+
+// newControl makes every change once, and requires that a repetition changes nothing.
+func newControl(t *testing.T, now time.Time) control {
+	t.Helper()
+	c := control{newPrepared(t, now), nil, map[string]int{}}
+	s := c.stage(t)
+	for _, name := range c.tools() {
+		s.stores.disturb(disturbance{at: 1 << 30})
+		first := s.must(t, c.lost(name))
+		c.calls[name] = s.stores.heal()
+		s.requireAgain(t, c.lost(name), first)
+	}
+	c.state = s.state(t)
+	return c
+}
+
+// tools are the names of all that change something.
+func (p prepared) tools() []string { return slices.Sorted(maps.Keys(p.calls)) }
+
+// requireAgain requires that a call is answered as before, whose key can be used for nothing else.
+func (s *stage) requireAgain(t testing.TB, c lostCall, first said) {
+	t.Helper()
+	again := s.must(t, c)
+	require.True(t, replayed(again.body), "%s: %s", c.tool, again.body)
+	require.Equal(t, same(first.body), same(again.body), c.tool)
+	require.NotContains(t, string(again.body), `"token":"`, "a secret is shown once")
+	other := s.ask(t, c.with("if_version", "v1"))
+	require.Equal(t, fault.KeyReused, tooltest.CodeOf(t, other.body), "%s: %s", c.tool, other.body)
+}
+
+// run makes a round: each change takes effect once, and who repeats a call gets the first answer.
+func (c control) run(t *testing.T, r round) {
+	s := c.stage(t)
+	firsts := map[string]said{}
+	for i, name := range r.order {
+		call := c.lost(name)
+		call.mcp = i%5 == 4
+		first := r.ruin(i)(t, s, call)
+		firsts[name] = first
+		if r.ending == goesOn {
+			s.settle(t, r, call, first)
+		}
+	}
+	s.end(t, r)
+	if r.ending != goesOn {
+		for i, name := range r.order {
+			call := c.lost(name)
+			call.mcp = i%5 == 4
+			s.settle(t, r, call, firsts[name])
+		}
+	}
+	s.stores.deliver(t.Context())
+	require.Equal(t, c.state, s.state(t))
+}
+
+// end lets the server end as the round says, and opens it again.
+func (s *stage) end(t testing.TB, r round) {
+	t.Helper()
+	switch r.ending {
+	case restarted:
+		s.close(t)
+		s.open(t)
+	case killed:
+		s.kill()
+		s.open(t)
+	}
+}
+
+// settle repeats a call until its outcome is known, which takes one time.
+func (s *stage) settle(t testing.TB, r round, c lostCall, first said) {
+	t.Helper()
+	if r.early {
+		s.stores.deliver(t.Context())
+	}
+	again := s.must(t, c)
+	if first.ok() {
+		require.True(t, replayed(again.body), "%s: %s", c.tool, again.body)
+		require.Equal(t, same(first.body), same(again.body), c.tool)
+	}
+	s.requireAgain(t, c, again)
+}
+
+// cuts are the ways in which a connection is lost.
+var cuts = []struct {
+	name string
+	cut  func(request int) *wire
+}{
+	{"before the request is sent", func(n int) *wire { return newWire(n-1, everything) }},
+	{"when it is sent", func(n int) *wire { return newWire(n, everything) }},
+	{"before the answer", func(int) *wire { return newWire(everything, 0) }},
+	{"in the answer", func(int) *wire { return newWire(everything, 100) }},
+}
+
+// TestLostConnection holds that a change whose answer is lost with the connection takes effect once, and
+// is answered the same when it is repeated with its key, wherever the connection was cut and whatever
+// became of the server.
+func TestLostConnection(t *testing.T) {
+	t.Parallel()
+	c := newControl(t, noon)
+	chance := rand.New(rand.NewPCG(lostSeed(t), 1))
+	for _, end := range endings {
+		for turn := range rounds(len(cuts), 1) {
+			r := round{ending: end, order: shuffled(chance, c.tools()), ruin: func(i int) ruin {
+				return func(t testing.TB, s *stage, c lostCall) said {
+					raw := c.request(t)
+					w := cuts[(turn+i)%len(cuts)].cut(len(raw))
+					return c.said(t, s.line.send(t, raw, w))
+				}
+			}}
+			t.Run(fmt.Sprintf("%s, %d", end, turn), func(t *testing.T) { t.Parallel(); c.run(t, r) })
+		}
+	}
+}
+
+// shuffled are names in another order.
+func shuffled(chance *rand.Rand, names []string) []string {
+	chance.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return names
+}
+
+// soaked reports whether everything is to be tried, and not some of it.
+func soaked() bool { return os.Getenv("ROOKERY_SOAK") != "" }
+
+// rounds are so many: all of them with ROOKERY_SOAK.
+func rounds(all, some int) int {
+	if soaked() {
+		return all
+	}
+	return some
+}
+
+// faults are what goes wrong with one call of the stores.
+var faults = []tabletest.Fault{
+	tabletest.Before, tabletest.After, tabletest.Late, tabletest.LateNext,
+}
+
+// TestLostInStores holds the same where the stores fail at each call in turn, and nobody knows what came of
+// it; or where the server loses them there, and its client gives up.
+func TestLostInStores(t *testing.T) {
+	t.Parallel()
+	c := newControl(t, noon)
+	t.Logf("calls of the stores: %v", c.calls)
+	chance := rand.New(rand.NewPCG(lostSeed(t), 2))
+	all := slices.Max(slices.Collect(maps.Values(c.calls))) * len(faults) * 2
+	for _, end := range endings {
+		for turn := range rounds(all, 2) {
+			plans := map[string]disturbance{}
+			for _, name := range c.tools() {
+				plans[name] = c.plan(name, turn)
+				if !soaked() {
+					plans[name] = c.plan(name, chance.IntN(all))
+				}
+			}
+			r := round{ending: end, order: shuffled(chance, c.tools()), early: chance.IntN(2) == 0}
+			r.ruin = func(i int) ruin {
+				d, last := plans[r.order[i]], i == len(r.order)-1
+				return func(t testing.TB, s *stage, c lostCall) said {
+					return s.disturbed(t, c, d, last && end == killed)
+				}
+			}
+			t.Run(fmt.Sprintf("%s, %d", end, turn), func(t *testing.T) { t.Parallel(); c.run(t, r) })
+		}
+	}
+}
+
+// plan is the n-th disturbance of the call of a tool. After the last comes the first again.
+func (c control) plan(name string, n int) disturbance {
+	kind := n / 2 % len(faults)
+	return disturbance{
+		at: 1 + n/2/len(faults)%c.calls[name], fault: faults[kind], dies: n%2 == 1,
+	}
+}
+
+// disturbed makes a call while the stores are disturbed, which they go on to be where the server is then
+// killed. Where they do no more the client gives up.
+func (s *stage) disturbed(t testing.TB, c lostCall, d disturbance, stays bool) said {
+	t.Helper()
+	hit := s.stores.disturb(d)
+	if !d.dies {
+		hit = nil
+	}
+	c.mcp = c.mcp && !stays
+	w := newWire(everything, everything)
+	s.line.start(t, c.request(t), w, hit)
+	if c.mcp {
+		s.stores.heal() // nobody who hangs up ends a call over MCP
+	}
+	<-w.ended
+	if !stays {
+		s.stores.heal()
+	}
+	a := w.answer(t)
+	if a.status != 0 && !c.mcp {
+		require.True(t, a.ok() || a.status >= 500, "%s, %+v: %d %s", c.tool, d, a.status, a.body)
+	}
+	return c.said(t, a)
+}
