@@ -26,12 +26,30 @@ cc: # the race detector needs a C compiler
 	@command -v cc >/dev/null || { echo "installing a C compiler, for the race detector"; \
 	apt-get update -q && apt-get install -yq gcc libc6-dev; }
 
+# The program that fuzzes HTTP. Without it the test that needs it is skipped, and says so; in CI it fails.
+FUZZER := bin/schemathesis/installed.txt
+
+.PHONY: fuzzer
+fuzzer: ## install schemathesis into bin/, pinned, for the fuzzing of HTTP; it needs Python 3.11
+	@$(MAKE) --no-print-directory $(FUZZER)
+
+$(FUZZER): tools/schemathesis/requirements.txt tools/schemathesis/install
+	@echo "installing schemathesis into bin/, for the fuzzing of HTTP"; mkdir -p bin; \
+	tools/schemathesis/install $(CURDIR)/bin/schemathesis || [ -z "$$CI" ]
+
 .PHONY: test
-test: cc ## run all tests, with the race detector
+test: cc $(FUZZER) ## run all tests, with the race detector
 	$(GO) test -race -timeout 20m ./...
 
+.PHONY: leaks
+leaks: cc $(FUZZER) ## run all tests, then search what they logged and refused for what must not come out
+	@logs=$$(mktemp -d) && \
+	ROOKERY_TEST_LOGS=$$logs $(GO) test -race -timeout 20m ./... && \
+	ROOKERY_LEAKS_IN=$$logs $(GO) test ./internal/canary -run TestNothingLeaked -count=1 -v && \
+	rm -r $$logs
+
 .PHONY: check
-check: fmt vet lint test ## what CI runs: formatting, vet, linters, tests
+check: fmt vet lint leaks ## what CI runs: formatting, vet, linters, tests, and what these leaked
 
 .PHONY: fmt
 fmt: ## fail if a file is not formatted
@@ -58,14 +76,19 @@ bench: ## measure, and write docs/benchmarks.md
 bench-large: ## measure a vault of 100,000 notes, and write docs/benchmarks-large.md
 	$(GO) run ./bench -sizes 100000 -ops 1000 -out docs/benchmarks-large.md
 
+.PHONY: bench-hosted
+bench-hosted: ## measure what a hosted server costs, and write docs/benchmarks-hosted.md
+	$(GO) run ./bench -only hosted -sizes 1000 -out docs/benchmarks-hosted.md
+
 .PHONY: fuzz
-fuzz: ## fuzz one target after the other, FUZZTIME=10m for each
+fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then HTTP and MCP
 	@for file in $$(grep -rl '^func Fuzz' --include='*_test.go' internal | sort); do \
 	for name in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' $$file); do \
 	echo "$$name in $$(dirname $$file), $(FUZZTIME)"; \
 	$(GO) test ./$$(dirname $$file) -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) \
 	-fuzzminimizetime 1s || exit 1; \
 	done; done
+	ROOKERY_SOAK=1 $(GO) test ./internal/localapp -run '^TestFuzz' -timeout 60m -count=1 -v
 
 .PHONY: soak
 soak: ## the long form of the hard tests; note the result in docs/testing.md

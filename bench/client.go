@@ -14,12 +14,13 @@ import (
 type client struct {
 	base, vault string
 	http        *http.Client
+	header      func(http.Header) // sets more of a request's headers; nil: none
 }
 
 // newClient can make so many calls at once without opening a connection for each. Answers are not
 // compressed: both ends are on one machine.
 func newClient(base, vault string, calls int) *client {
-	return &client{base, vault, &http.Client{Transport: &http.Transport{
+	return &client{base: base, vault: vault, http: &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: calls, DisableCompression: true,
 	}}}
 }
@@ -105,6 +106,9 @@ func (c *client) version(ctx context.Context) (int, error) {
 
 // do sends a request and reads the whole answer, so that the connection can be kept.
 func (c *client) do(r *http.Request) ([]byte, error) {
+	if c.header != nil {
+		c.header(r.Header)
+	}
 	resp, err := c.http.Do(r)
 	if err != nil {
 		return nil, err

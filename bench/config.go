@@ -5,16 +5,19 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// The parts that can be measured alone: a vault in a data directory and all that it is made of, and a
-// person's folder that is served in place.
+// The parts that can be measured alone: a vault in a data directory and all that it is made of; a
+// person's folder that is served in place; and what stands between a request and a tool on a hosted
+// server, which has a page of its own.
 const (
 	onlyVault  = "vault"
 	onlyServed = "served"
+	onlyHosted = "hosted"
 )
 
 // A config says what is measured.
@@ -30,6 +33,8 @@ type config struct {
 	only    string // the part that is measured; empty: all
 	idle    time.Duration
 	edits   int // of single files in a served folder
+	tokens  int // of a tenant, at most
+	rounds  int // of each load on a hosted server
 	args    []string
 }
 
@@ -45,11 +50,13 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&cfg.out, "out", "", "`file` of the page; none: standard output")
 	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
 	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
-	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+" or "+onlyServed+
-		"; none: both")
+	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+", "+onlyServed+
+		" or "+onlyHosted+"; none: the first two")
 	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
 		"alone; it sweeps once a minute")
 	flags.IntVar(&cfg.edits, "edits", 20, "edits of single files in a served folder")
+	flags.IntVar(&cfg.tokens, "tokens", 10_000, "API tokens of the tenant of a hosted server")
+	flags.IntVar(&cfg.rounds, "rounds", 5, "times that each load of a hosted server is measured")
 	if err := flags.Parse(args); err != nil {
 		return cfg, err
 	}
@@ -74,8 +81,12 @@ func (c config) check() error {
 	if c.edits < 1 || c.idle <= 0 {
 		return errors.New("-edits and -idle must be above 0")
 	}
-	if c.only != "" && c.only != onlyVault && c.only != onlyServed {
-		return fmt.Errorf("-only: there is %s and %s, not %q", onlyVault, onlyServed, c.only)
+	if c.tokens < 1 || c.rounds < 1 {
+		return errors.New("-tokens and -rounds must be above 0")
+	}
+	if !slices.Contains([]string{"", onlyVault, onlyServed, onlyHosted}, c.only) {
+		return fmt.Errorf("-only: there is %s, %s and %s, not %q", onlyVault, onlyServed, onlyHosted,
+			c.only)
 	}
 	return nil
 }

@@ -27,14 +27,21 @@ func main() {
 	}
 }
 
-// run serves a data directory under the profiler if it was started for that; else it measures.
+// run serves a data directory under the profiler, or as a host, if it was started for that; else it
+// measures.
 func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == profiledCommand {
 		return serveProfiled(ctx, args[1], args[2])
 	}
+	if len(args) == 3 && args[0] == hostCommand {
+		return serveHost(ctx, args[1], args[2])
+	}
 	cfg, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if cfg.only == onlyHosted {
+		return hosted(ctx, cfg)
 	}
 	return bench(ctx, cfg)
 }

@@ -16,6 +16,9 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
+//go:embed hosted.md.tmpl
+var hostedText string
+
 // A page is what is written of a run.
 type page struct {
 	Machine machine
@@ -25,6 +28,7 @@ type page struct {
 	Ops     int
 	Limit   time.Duration
 	Results []result
+	Hosted  *hosting // nil: the page is not about a hosted server
 }
 
 // newPage is the page of a run that begins now, with its data below a folder.
@@ -64,12 +68,30 @@ func (p *page) render(w io.Writer) error {
 		"saveEvery": func() time.Duration { return saveEvery },
 		"half":      func(n int) string { return showCount(n / 2) },
 		"goals":     goalsOf, "goalSize": func() int { return goalSize }, "refused": showRefused,
-	}).Parse(pageText)
+		"micros": showMicros, "percent": showPercent,
+		"linkCalls": func() int { return linkCalls }, "freshOnes": func() int { return freshOnes },
+		"tokenSample": func() int { return tokenSample },
+	}).Parse(p.text())
 	if err != nil {
 		panic(err) // the program is malformed
 	}
 	return t.Execute(w, p)
 }
+
+// text is the template of the page.
+func (p *page) text() string {
+	if p.Hosted != nil {
+		return hostedText
+	}
+	return pageText
+}
+
+// showMicros is a time in microseconds, and showPercent a share in percent.
+func showMicros(d time.Duration) string {
+	return showNumber(float64(d)/float64(time.Microsecond)) + " µs"
+}
+
+func showPercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 // showMillis is a time in milliseconds.
 func showMillis(d time.Duration) string { return showNumber(millis(d)) + " ms" }

@@ -157,6 +157,14 @@ func (s *suite) imports(ctx context.Context) error {
 		return err
 	}
 	progress("%d notes: import", s.result.Notes)
+	if err := s.fill(ctx); err != nil {
+		return err
+	}
+	return s.remember("after the import")(ctx)
+}
+
+// fill makes the vault and brings all notes in.
+func (s *suite) fill(ctx context.Context) error {
 	create, err := encode(map[string]any{"name": vaultName})
 	if err != nil {
 		return err
@@ -172,7 +180,7 @@ func (s *suite) imports(ctx context.Context) error {
 			return fmt.Errorf("import: %w", err)
 		}
 	}
-	return s.remember("after the import")(ctx)
+	return nil
 }
 
 // bring makes one call of the import, and requires that it brought all of its notes.

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"rookery/internal/vault"
+)
+
+// A hosting is what it costs that a server asks who calls, keeps rates, and writes down who did what.
+type hosting struct {
+	cfg    config
+	dir    string
+	issuer *issuer
+
+	Chain  []link
+	Tokens tokened
+	Sizes  []compared
+}
+
+// tokened is what a tenant of many API tokens costs.
+type tokened struct {
+	Count      int
+	CreateFew  []time.Duration // the first of them, shortest first
+	CreateMany []time.Duration // the last of them
+	Open       time.Duration   // from an opened database until the first token was let in
+	List       link            // a page of 50
+	Verify     link            // a call that does nothing, with one of them
+}
+
+// CreateFewP and CreateManyP are percentiles of these.
+func (t tokened) CreateFewP(percent int) time.Duration  { return percentile(t.CreateFew, percent) }
+func (t tokened) CreateManyP(percent int) time.Duration { return percentile(t.CreateMany, percent) }
+
+// compared are the loads on a vault of one size.
+type compared struct {
+	Notes int
+	Loads []pair
+}
+
+// A pair is one load, measured in turn with nothing in between and with everything.
+type pair struct {
+	Name        string
+	Clients     int
+	Bare, Whole []sample // by round
+}
+
+// hosted measures, and writes the page.
+func hosted(ctx context.Context, cfg config) (err error) {
+	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
+	if err != nil {
+		return fmt.Errorf("make a folder to measure in: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
+	p, err := newPage(cfg, dir)
+	if err != nil {
+		return err
+	}
+	h := &hosting{cfg: cfg, dir: dir}
+	if h.issuer, err = newIssuer(); err != nil {
+		return err
+	}
+	defer h.issuer.close()
+	if err := h.inProcess(ctx); err != nil {
+		return err
+	}
+	for _, n := range cfg.sizes {
+		c, err := h.compare(ctx, n)
+		if err != nil {
+			return fmt.Errorf("measure %d notes: %w", n, err)
+		}
+		h.Sizes = append(h.Sizes, c)
+	}
+	p.Hosted = h
+	return p.write(cfg.out)
+}
+
+// tokenSample is how many of the first and of the last tokens are timed.
+const tokenSample = 200
+
+// inProcess measures what needs no server: the chain, alone and among many tokens.
+func (h *hosting) inProcess(ctx context.Context) error {
+	dir := filepath.Join(h.dir, "tenant")
+	last, err := h.fill(ctx, dir)
+	if err != nil {
+		return err
+	}
+	progress("open a tenant of %d tokens", h.cfg.tokens)
+	begun := time.Now()
+	host, err := openHost(ctx, dir, h.issuer.url, idleTools()...)
+	if err != nil {
+		return err
+	}
+	c := chain{host, ctx}
+	err = c.invoke(last, "bench_look")
+	h.Tokens.Open = time.Since(begun)
+	if err == nil {
+		h.Tokens.List, err = c.measure("a page of tokens", tokenSample, func(int) error {
+			return c.listTokens()
+		})
+	}
+	if err == nil {
+		h.Tokens.Verify, err = c.warm(linkMany, func(int) error { return c.invoke(last, "bench_look") })
+	}
+	return errors.Join(err, host.Close())
+}
+
+// fill makes the tokens, and measures the chain when there is one of them. It is the last one.
+func (h *hosting) fill(ctx context.Context, dir string) (last string, err error) {
+	host, err := openHost(ctx, dir, h.issuer.url, idleTools()...)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, host.Close()) }()
+	c := chain{host, ctx}
+	if last, err = c.createToken("the first"); err != nil {
+		return "", err
+	}
+	progress("calls that do nothing")
+	if h.Chain, err = c.links(h.issuer, last); err != nil {
+		return "", err
+	}
+	progress("make %d tokens", h.cfg.tokens)
+	h.Tokens.Count = h.cfg.tokens
+	var waits []time.Duration
+	for n := range h.cfg.tokens - 1 {
+		begun := time.Now()
+		if last, err = c.createToken(fmt.Sprintf("token %d", n)); err != nil {
+			return "", err
+		}
+		waits = append(waits, time.Since(begun))
+	}
+	most := min(tokenSample, len(waits))
+	h.Tokens.CreateFew = slices.Sorted(slices.Values(waits[:most]))
+	h.Tokens.CreateMany = slices.Sorted(slices.Values(waits[len(waits)-most:]))
+	return last, nil
+}
+
+// hostedClients call at once, with a token each: one half of the issuer, the other half API tokens.
+const hostedClients = 64
+
+// compare measures the loads of the first pages on a vault of one size.
+func (h *hosting) compare(ctx context.Context, notes int) (out compared, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return out, fmt.Errorf("find this program: %w", err)
+	}
+	s := &suite{cfg: h.cfg, dir: h.dir, day: vault.DateOf(time.Now()), result: result{Notes: notes}}
+	s.launch = func(data string) []string { return []string{self, hostCommand, data, h.issuer.url} }
+	s.generate()
+	if _, err := s.up(ctx); err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, s.down()) }()
+	bare := func(h http.Header) { h.Set(bareHeader, "1") }
+	s.client.header = bare
+	progress("%d notes: bring them in", notes)
+	if err := s.fill(ctx); err != nil {
+		return out, err
+	}
+	tokens, err := h.bearers(ctx, s.client)
+	if err != nil {
+		return out, err
+	}
+	var next atomic.Int64
+	whole := func(h http.Header) {
+		h.Set(bareHeader, "0")
+		h.Set("Authorization", "Bearer "+tokens[int(next.Add(1))%len(tokens)])
+	}
+	out = compared{Notes: notes}
+	for _, l := range s.comparedLoads() {
+		p, err := s.pair(ctx, l, bare, whole)
+		if err != nil {
+			return out, err
+		}
+		out.Loads = append(out.Loads, p)
+	}
+	return out, nil
+}
+
+// bearers are the tokens of the clients.
+func (h *hosting) bearers(ctx context.Context, c *client) ([]string, error) {
+	var all []string
+	for n := range hostedClients / 2 {
+		jwt, err := h.issuer.token(fmt.Sprintf("client-%d", n))
+		if err != nil {
+			return nil, err
+		}
+		api, err := c.newToken(ctx, fmt.Sprintf("client %d", n))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, jwt, api)
+	}
+	return all, nil
+}
+
+// newToken makes an API token.
+func (c *client) newToken(ctx context.Context, name string) (string, error) {
+	args, err := encode(in{"name": name, "role": "editor"})
+	if err != nil {
+		return "", err
+	}
+	data, err := c.post(ctx, "team_token_create", args)
+	if err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	return tokenIn(data)
+}
+
+// The loads that are compared, beside those of the first pages.
+const (
+	getMany = "get an object, of many"
+	mixed   = "mixed: seven get an object, three set a field"
+)
+
+// readsMore is how many times as many operations a load has that only reads.
+const readsMore = 5
+
+// comparedLoads are the loads.
+func (s *suite) comparedLoads() []load {
+	notes := s.files[1:]
+	id := func(i int) string { return s.ids[i*stride%len(s.ids)] }
+	read := func(ctx context.Context, i int) error {
+		return s.client.get(ctx, "files", notes[i*stride%len(notes)].Path)
+	}
+	get := func(ctx context.Context, i int) error { return s.client.get(ctx, "objects", id(i)) }
+	var value atomic.Int64
+	set := func(ctx context.Context, i int) error {
+		return s.client.tool(ctx, "raven_set", in{"id": id(i), "set": in{"revision": value.Add(1)}})
+	}
+	either := func(ctx context.Context, i int) error {
+		if i%10 < 7 {
+			return get(ctx, i)
+		}
+		return set(ctx, i)
+	}
+	writes := s.cfg.ops
+	reads := readsMore * writes // a read is that much shorter
+	return []load{
+		{name: readNote, clients: 1, ops: reads, op: read},
+		{name: getObject, clients: 1, ops: reads, op: get},
+		{name: getMany, clients: hostedClients, ops: reads, op: get},
+		{name: setField, clients: 1, ops: writes, op: set},
+		{name: setField, clients: hostedClients, ops: writes, op: set},
+		{name: mixed, clients: hostedClients, ops: writes, op: either},
+	}
+}
+
+// pair measures a load by turns, and begins each time with the other one. The first round is not counted.
+func (s *suite) pair(ctx context.Context, l load, bare, whole func(http.Header)) (pair, error) {
+	progress("%d notes: %s; clients: %d", s.result.Notes, l.name, l.clients)
+	p := pair{Name: l.name, Clients: l.clients}
+	l.limit = s.cfg.limit
+	for round := range s.cfg.rounds + 1 {
+		for turn := range 2 {
+			header, list := bare, &p.Bare
+			if (round+turn)%2 == 1 {
+				header, list = whole, &p.Whole
+			}
+			s.client.header = header
+			got, err := l.run(ctx)
+			if err != nil {
+				return p, err
+			}
+			if len(got.Refused) > 0 {
+				return p, fmt.Errorf("%s: refused: %s", l.name, showRefused(got.Refused))
+			}
+			if round > 0 {
+				*list = append(*list, got)
+			}
+		}
+	}
+	return p, nil
+}
