@@ -61,20 +61,23 @@ func parameter(segment string) (name string, ok bool) {
 	return "", false
 }
 
-// match is the arguments that the segments of a path give, if the pattern leads there.
-func match(pattern, segments []string) (args map[string]string, ok bool) {
-	if len(segments) != len(pattern) {
-		return nil, false
-	}
-	args = map[string]string{}
+// matches reports whether a path of these segments leads where the pattern does.
+func matches(pattern, segments []string) bool {
+	return slices.EqualFunc(pattern, segments, func(want, segment string) bool {
+		_, open := parameter(want)
+		return open || want == segment
+	})
+}
+
+// argsOf are the arguments that a path gives, by a pattern that it matches.
+func argsOf(pattern, segments []string) map[string]string {
+	args := map[string]string{}
 	for i, want := range pattern {
-		if name, is := parameter(want); is {
+		if name, ok := parameter(want); ok {
 			args[name] = segments[i]
-		} else if want != segments[i] {
-			return nil, false
 		}
 	}
-	return args, true
+	return args
 }
 
 // A call is a request whose tool is known.
@@ -101,7 +104,10 @@ func (s *server) find(r *http.Request) (*call, error) {
 		method = http.MethodGet
 	}
 	at, allowed := s.at(method, segments)
-	item := s.itemAt(method, segments, r.URL.Query())
+	var item *route
+	if r.URL.RawQuery != "" {
+		item = s.itemAt(method, segments, r.URL.Query())
+	}
 	switch {
 	case item != nil && (at == nil || !at.takes(item.tool.PathArg())):
 		return s.called(item, item.segments[:len(item.segments)-1], segments), nil
@@ -116,7 +122,7 @@ func (s *server) find(r *http.Request) (*call, error) {
 // at is the route of a method and path, nil if there is none, and the methods that the path has.
 func (s *server) at(method string, segments []string) (found *route, allowed []string) {
 	for _, r := range s.routes {
-		if _, ok := match(r.segments, segments); !ok {
+		if !matches(r.segments, segments) {
 			continue
 		}
 		allowed = append(allowed, r.method)
@@ -135,7 +141,7 @@ func (s *server) itemAt(method string, segments []string, query url.Values) *rou
 		if r.method != method || r.tool == nil || r.tool.PathArg() == "" {
 			continue
 		}
-		if _, ok := match(r.segments[:len(r.segments)-1], segments); !ok {
+		if !matches(r.segments[:len(r.segments)-1], segments) {
 			continue
 		}
 		a, _ := r.tool.Arg(r.tool.PathArg())
@@ -157,7 +163,7 @@ func (r *route) takes(name string) bool {
 
 // called is a call over a route, by a path that matches this pattern.
 func (s *server) called(r *route, pattern, segments []string) *call {
-	path, _ := match(pattern, segments)
+	path := argsOf(pattern, segments)
 	if r.tool != nil {
 		return &call{r.tool.Name, r.tool, r.pattern, path}
 	}
@@ -206,7 +212,7 @@ func (s *server) overrun(segments []string) *route {
 		if len(segments) <= n {
 			continue
 		}
-		if _, ok := match(r.segments, segments[:n]); !ok {
+		if !matches(r.segments, segments[:n]) {
 			continue
 		}
 		if _, ends := parameter(r.segments[n-1]); ends && !s.goesOn(segments[:n]) {
@@ -220,11 +226,7 @@ func (s *server) overrun(segments []string) *route {
 func (s *server) goesOn(segments []string) bool {
 	n := len(segments)
 	return slices.ContainsFunc(s.routes, func(r *route) bool {
-		if len(r.segments) <= n {
-			return false
-		}
-		_, ok := match(r.segments[:n], segments)
-		return ok
+		return len(r.segments) > n && matches(r.segments[:n], segments)
 	})
 }
 
