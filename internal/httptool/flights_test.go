@@ -1,8 +1,12 @@
 package httptool_test
 
 import (
+	"bufio"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,29 +30,27 @@ func TestSlowBodiesAreTheirSendersOwn(t *testing.T) {
 	read := func(who string) int {
 		return send(t, s, ask{line: "GET /v1/whoami", header: map[string]string{"X-Who": who}}).status
 	}
-	body, slow := io.Pipe()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/tools/desk_whoami", body)
+	addr := strings.TrimPrefix(s.URL, "http://")
+	slow, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
-	r.Header.Set("X-Who", "slow")
-	r.Header.Set("Content-Type", "application/json")
-	answered := make(chan int)
-	go func() {
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			answered <- 0
-			return
-		}
-		_ = resp.Body.Close()
-		answered <- resp.StatusCode
-	}()
-	_, err = io.WriteString(slow, "{")
+	defer slow.Close()
+	_, err = fmt.Fprintf(slow, "POST /v1/tools/desk_whoami HTTP/1.1\r\nHost: %s\r\nX-Who: slow\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n", addr)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return read("slow") == http.StatusServiceUnavailable },
-		10*time.Second, time.Millisecond)
+	in := bufio.NewReader(slow)
+	for _, want := range []string{"HTTP/1.1 100 Continue\r\n", "\r\n"} { // the call has begun
+		line, err := in.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, want, line)
+	}
+	require.Equal(t, http.StatusServiceUnavailable, read("slow"))
 	require.Equal(t, http.StatusOK, read("other"))
-	_, err = io.WriteString(slow, "}")
+	_, err = io.WriteString(slow, "{}")
 	require.NoError(t, err)
-	require.NoError(t, slow.Close())
-	require.Equal(t, http.StatusOK, <-answered)
-	require.Equal(t, http.StatusOK, read("slow"))
+	answered, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.NoError(t, answered.Body.Close())
+	require.Equal(t, http.StatusOK, answered.StatusCode)
+	require.Eventually(t, func() bool { return read("slow") == http.StatusOK }, time.Minute, time.Millisecond,
+		"a call ends a moment after it is answered")
 }
