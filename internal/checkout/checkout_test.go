@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,9 +131,12 @@ func TestCloseSyncsEverything(t *testing.T) {
 func TestUnknownOutcome(t *testing.T) {
 	var late atomic.Bool
 	var flaky *tabletest.Flaky
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	p := newPlace(t, func(below table.Table) table.Table {
 		flaky = tabletest.NewFlaky(below, func(c tabletest.Call) tabletest.Fault {
 			if c.Method == tabletest.Commit && late.Load() {
+				cancel() // who waits for the outcome has waited long enough
 				return tabletest.Late
 			}
 			return tabletest.None
@@ -146,8 +148,6 @@ func TestUnknownOutcome(t *testing.T) {
 	folder.Close() // nothing of its own is late
 	v, _ = p.open(t)
 	late.Store(true)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
 	err := put(ctx, v, "a.md", []byte("two\n"))
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 	late.Store(false)

@@ -349,7 +349,7 @@ func TestByItself(t *testing.T) {
 }
 
 const (
-	waitLong = 30e9
+	waitLong = 120e9
 	waitStep = 50e6
 )
 
