@@ -124,7 +124,7 @@ func (q *line) add(ctx context.Context, tool string, f fn) *pending {
 // queued returns when so many calls wait in a queue.
 func queued(t *testing.T, l interface{ Waiting() int }, n int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return l.Waiting() == n }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Waiting() == n }, time.Minute, time.Millisecond)
 }
 
 // runs are the tools of the commits in the log, by the items they are in.

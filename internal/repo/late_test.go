@@ -227,7 +227,7 @@ func strayRun(t *testing.T, first, commits int) table.Item {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return v.Waiting() == commits }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return v.Waiting() == commits }, time.Minute, time.Millisecond)
 	g.open()
 	calls.Wait()
 	it, err := s.Table.Get(t.Context(),
