@@ -16,6 +16,9 @@ import (
 	"rookery/internal/watch"
 )
 
+// patience is how long a test waits for what has to come, on a machine that is busy with much else.
+const patience = 2 * time.Minute
+
 // A listener gathers what a tree tells.
 type listener struct {
 	t          require.TestingT
@@ -43,7 +46,7 @@ func listenWith(t *testing.T, dir string, r watch.Rules) *listener {
 
 // until waits for the tree to tell enough.
 func (l *listener) until(what string, enough func() bool) {
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(patience)
 	for !enough() {
 		select {
 		case <-l.tree.C():
@@ -412,7 +415,7 @@ func TestCloseEndsAllGoroutines(t *testing.T) {
 	}
 	close(stop)
 	busy.Wait()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for runtime.NumGoroutine() > before {
 		require.True(t, time.Now().Before(deadline), "goroutines are left")
 		runtime.Gosched()
