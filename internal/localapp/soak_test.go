@@ -365,7 +365,7 @@ func requireNothingLost(
 	}
 	t.Logf("%s: %d writes, answers by code %v", id, len(written), counts)
 	require.NotEmpty(t, written)
-	result := porcupine.CheckOperationsTimeout(model(made), ops, time.Minute)
+	result := porcupine.CheckOperationsTimeout(model(made), ops, 10*time.Minute)
 	require.Equal(t, porcupine.Ok, result, "%s is not linearizable", id)
 
 	last := noteState{version: made, value: "none", token: "none"}
