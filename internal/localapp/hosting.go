@@ -3,6 +3,8 @@ package localapp
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -145,24 +147,36 @@ func (a *App) warmTenant(ctx context.Context, tenant string) (open []*repo.Vault
 	return open
 }
 
+// A door is what a server has beside the listener of its calls.
+type door struct {
+	tls     *tls.Config  // nil: calls come without it
+	metrics net.Listener // nil: nobody is told of them
+}
+
 // Listen opens the listener of the server, if it may listen there: elsewhere than on loopback only where
-// nobody can come in without a token, nor read one on its way. A certificate that cannot be used is told
-// before anybody is told of the server.
+// nobody can come in without a token, nor read one on its way. A certificate that cannot be used, and a
+// place of the metrics that is taken, are told before anybody is told of the server.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	tokens, err := a.hasTokens(ctx)
 	if err != nil {
 		return nil, err
 	}
-	addr := cmp.Or(a.server.Listen, DefaultListen)
 	c := a.server
-	c.Listen = addr
+	c.Listen = cmp.Or(c.Listen, DefaultListen)
 	if err := c.Check(tokens); err != nil {
 		return nil, err
 	}
-	if _, err := c.TLSConfig(time.Now, a.log); err != nil {
+	if a.door.tls, err = c.TLSConfig(time.Now, a.log); err != nil {
 		return nil, err
 	}
-	return listen(addr, "--listen")
+	l, err := listen(c.Listen, "--listen")
+	if err != nil || c.MetricsListen == "" {
+		return l, err
+	}
+	if a.door.metrics, err = listen(c.MetricsListen, "metrics_listen:"); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // hasTokens reports whether the local tenant has API tokens.
@@ -204,31 +218,23 @@ func (a *App) hosts(l net.Listener) []string {
 
 // serveMetrics serves the metrics on their own listener, if they have one, until the context ends. The
 // function waits for the end.
-func (a *App) serveMetrics(ctx context.Context) (wait func(), err error) {
-	if a.server.MetricsListen == "" {
-		return func() {}, nil
-	}
-	l, err := listen(a.server.MetricsListen, "metrics_listen:")
-	if err != nil {
-		return nil, err
+func (a *App) serveMetrics(ctx context.Context) (wait func()) {
+	if a.door.metrics == nil {
+		return func() {}
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := a.metrics.Serve(ctx, l); err != nil {
+		if err := a.metrics.Serve(ctx, a.door.metrics); err != nil {
 			a.log.ErrorContext(ctx, "the metrics are not served", "cause", err)
 		}
 	}()
-	return func() { <-done }, nil
+	return func() { <-done }
 }
 
 // serveOn answers on a listener, with TLS where there is a certificate.
 func (a *App) serveOn(s *http.Server, l net.Listener) error {
-	var err error
-	if s.TLSConfig, err = a.server.TLSConfig(time.Now, a.log); err != nil {
-		return err
-	}
-	if s.TLSConfig == nil {
+	if s.TLSConfig = a.door.tls; s.TLSConfig == nil {
 		return s.Serve(l)
 	}
 	return s.ServeTLS(l, "", "")

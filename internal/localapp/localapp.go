@@ -82,6 +82,7 @@ type App struct {
 	teams  *team.Teams
 
 	server  config.Config
+	door    door
 	gate    *access.Gate
 	flights *access.Flights
 	auditor *audit.Auditor

@@ -95,8 +95,9 @@ func hostsOf(l net.Listener) []string {
 // grace is how long calls in flight have when the server stops.
 const grace = 30 * time.Second
 
-// Serve answers on the listener until the context ends, then finishes the calls in flight. Those that
-// take longer than the grace, such as one whose body does not come, are cut off.
+// Serve answers on a listener that Listen has opened, or on another one without TLS and metrics, until the
+// context ends, then finishes the calls in flight. Those that take longer than the grace, such as one whose
+// body does not come, are cut off.
 func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	leave, err := a.announce(a.URL(l))
 	if err != nil {
@@ -108,12 +109,7 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	wait, err := a.serveMetrics(ctx)
-	if err != nil {
-		stop()
-		return err
-	}
-	defer wait()
+	defer a.serveMetrics(ctx)()
 	defer stop()
 	s := &http.Server{
 		Handler:           handler,
