@@ -31,7 +31,7 @@ type Entry struct {
 	Token     string     `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
 	Issuer    string     `json:"issuer,omitempty" jsonschema:"of the token that was shown"`
 	Subject   string     `json:"subject,omitempty" jsonschema:"of the token that was shown"`
-	Took      *int64     `json:"duration_ms,omitempty" jsonschema:"where it is known: of what was refused or failed"`
+	Took      *int64     `json:"duration_ms,omitempty" jsonschema:"how long it took; of what was done, until it was written"`
 }
 
 // An Outcome says in a word what came of a call.

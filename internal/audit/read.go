@@ -193,6 +193,10 @@ func (l *listing) of(h team.History, c *repo.Commit) Entry {
 		Before: repo.Version(c.Seq - 1), After: repo.Version(c.Seq),
 		Token: c.Who.Token, Issuer: c.Who.Issuer, Subject: c.Who.Subject,
 	}
+	if c.Took > 0 {
+		took := c.Took.Milliseconds()
+		e.Took = &took
+	}
 	for _, n := range c.Notes {
 		if !n.Erased {
 			e.Targets = append(e.Targets, n.Path)

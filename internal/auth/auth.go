@@ -62,6 +62,7 @@ type Caller struct {
 	Tools     []string        // the only tools that may be called, by their long names; nil: all
 	ReadOnly  bool            // every mutation of this call is refused
 	RequestID string          // names the call in logs and answers
+	Began     time.Time       // when the call came; zero: nobody says
 
 	Name    string    // how people call the principal: a subject, the name of a token or of a rule
 	TokenID string    // of the API token that was shown; empty: it was none

@@ -124,6 +124,7 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run
 			return nil, notWritten(err)
 		}
 	}
+	m.seal(r, l.opt.Now())
 	data, err := r.item(packed)
 	if err != nil {
 		return nil, err

@@ -191,6 +191,23 @@ func (m *batch[S]) commits() []*Commit {
 	return all
 }
 
+// seal says in the header of the batch's run how long its calls have taken so far.
+func (m *batch[S]) seal(r *run, now time.Time) {
+	for i, d := range m.drafts {
+		d.commit.Took = d.call.took(now)
+		r.Commits[i].Took = d.commit.Took.Milliseconds()
+	}
+}
+
+// took is how long the call has taken, in whole milliseconds. They are rounded up, so that 0 is that of
+// a call of which nobody says when it began.
+func (c Call) took(now time.Time) time.Duration {
+	if c.Began.IsZero() {
+		return 0
+	}
+	return (max(now.Sub(c.Began), 0) + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
 // send marks the writers whose commits go out. It reports false if one of them has given up: it is
 // told that nothing was written, so its commit must not go out with the others.
 func (m *batch[S]) send() bool {

@@ -22,6 +22,10 @@ type Commit struct {
 	Notes   []Note
 	Records []Record
 	Status  Status // what the commit makes of the log as a whole; empty: nothing
+
+	// Took is how long its call had taken when the commit was sealed, just before it was written: whole
+	// milliseconds. 0: nobody said when the call began.
+	Took time.Duration
 }
 
 // Who made a commit.

@@ -20,6 +20,8 @@ type Call struct {
 	Outside   bool   // takes in what was changed outside: the files are not to be as the log says
 	Prefix    string // the paths of all notes that it changes begin so; empty: it may change every one
 
+	Began time.Time // zero: nobody says
+
 	// Untold says that no event tells of the call: it reads files for the first time, and what is in them
 	// is as old as they are (reference/raven.md §6.9).
 	Untold bool

@@ -43,6 +43,7 @@ type commitHead struct {
 	Time    time.Time `json:"time"`
 	Who     Who       `json:"who"`
 	Tool    string    `json:"tool"`
+	Took    int64     `json:"took_ms,omitempty"`
 	Status  Status    `json:"status,omitempty"`
 	KeyHash []byte    `json:"key,omitempty"`
 	KeyReq  []byte    `json:"key_request,omitempty"`
@@ -178,7 +179,7 @@ func (r *run) commits() ([]*Commit, error) {
 		}
 		c := &Commit{
 			Seq: r.First + uint64(i), Call: h.Call, Time: h.Time, Who: h.Who, Tool: h.Tool,
-			Status: h.Status,
+			Status: h.Status, Took: time.Duration(h.Took) * time.Millisecond,
 		}
 		if h.KeyHash != nil {
 			c.Key = &Key{Hash: h.KeyHash, Request: h.KeyReq}

@@ -171,6 +171,7 @@ func (c *Catalogue) Invoke(
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Deadline)
 	defer cancel()
 	caller := auth.CallerOf(ctx)
+	caller.Began = start
 	if caller.RequestID == "" {
 		caller.RequestID = rand.Text()
 	}

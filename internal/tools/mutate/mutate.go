@@ -17,7 +17,7 @@ func Call(c auth.Caller, m *tool.Mutation, f *tool.Family) (repo.Call, error) {
 	call := repo.Call{
 		Who:  Who(c),
 		Tool: m.Operation(), Key: m.IdempotencyKey, Request: digest[:], DryRun: m.DryRun,
-		Prefix: c.Prefix,
+		Prefix: c.Prefix, Began: c.Began,
 	}
 	if m.IfVersion == "" {
 		return call, nil

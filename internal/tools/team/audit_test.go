@@ -3,6 +3,7 @@ package team_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ type audited struct {
 	bucket blob.Bucket
 	audit  *audit.Auditor
 	now    time.Time
+	slow   time.Duration // how long a call takes before its tool runs
 }
 
 func newAudited(t *testing.T) *audited {
@@ -57,11 +59,19 @@ func newAudited(t *testing.T) *audited {
 	d.Catalogue, err = tool.NewCatalogue(teamtools.Tools(teams, teamtools.Options{}), tool.Options{
 		Now: clock, Log: log,
 		Interceptors: []tool.Interceptor{
-			d.audit.Interceptor(), access.Check(access.Of(teams)),
+			d.audit.Interceptor(), access.Check(access.Of(teams)), d.wait,
 		},
 	})
 	require.NoError(t, err)
 	return d
+}
+
+// wait is an interceptor.
+func (d *audited) wait(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+		d.now = d.now.Add(d.slow)
+		return next(ctx, c)
+	}
 }
 
 // roleIn has a role in some vaults.
@@ -156,6 +166,34 @@ func TestAudit(t *testing.T) {
 		_, code := d.call(t, c, "team_audit", `{}`)
 		require.Equal(t, fault.PermissionDenied, code)
 	}
+}
+
+// TestAuditDuration holds that the entries of what changed tell how long the call took, in the tenant's own
+// log and in that of the vault, as those of what failed do; and that a repetition tells nothing.
+func TestAuditDuration(t *testing.T) {
+	d := newAudited(t)
+	admin := roleIn("*", auth.Admin)
+	d.slow = 40 * time.Millisecond
+	for range 2 {
+		_, code := d.call(t, admin, "team_vault_create", `{"name":"notes","idempotency_key":"k"}`)
+		require.Empty(t, code)
+	}
+	d.slow = 7 * time.Millisecond
+	_, code := d.call(t, admin, "team_vault_create", `{"name":"notes"}`)
+	require.Equal(t, fault.DuplicateID, code)
+	_, code = d.call(t, admin, "team_vault_import", `{"vault":"notes","notes":[{"path":"a.md","text":"a"}]}`)
+	require.Empty(t, code)
+	a, code := d.call(t, admin, "team_audit", `{}`)
+	require.Empty(t, code)
+	var told []string
+	for _, e := range a.Data.Entries {
+		require.NotNil(t, e.Took, e.Operation)
+		told = append(told, fmt.Sprint(e.Operation, " ", e.Outcome, " ", *e.Took))
+	}
+	require.Equal(t, []string{
+		"team_vault_import ok 7", "team_vault_create failed 7", "team_vault_create ok 40",
+		"team_vault_create ok 40",
+	}, told)
 }
 
 // TestAuditArguments holds what the arguments do, and that a malformed one is refused.
