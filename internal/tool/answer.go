@@ -45,25 +45,21 @@ type listed struct {
 	bytes int
 }
 
-// fewer are the arguments with which a list is asked for again whose page is larger than an answer may
-// be: its items are what is asked for, but so few that they fit. A page of one item is as large as it
-// is.
-func (c *Catalogue) fewer(
-	ask *request, args json.RawMessage, p listed,
-) (json.RawMessage, bool) {
+// fewer changes the call so that it asks again for a list whose page is larger than an answer may be: for
+// so few of its items that they fit. A page of one item is as large as it is.
+func (ask *request) fewer(p listed) bool {
 	count, counted := p.meta["count"].(int)
-	t := c.byName[ask.name]
-	if _, limited := t.Arg("limit"); !limited || !counted || count < 2 || t.Kind.Mutates() {
-		return nil, false
+	t := ask.made.Tool
+	limit, limited := t.Arg("limit")
+	if !limited || !counted || count < 2 || t.Kind.Mutates() {
+		return false
 	}
-	in := map[string]json.RawMessage{}
-	if len(args) > 0 && json.Unmarshal(args, &in) != nil {
-		return nil, false
+	for _, alias := range limit.Aliases {
+		delete(ask.made.Args, alias)
 	}
-	limit := max(1, min(count-1, int(int64(count)*MaxBody/int64(p.bytes))))
-	in["limit"] = json.RawMessage(strconv.Itoa(limit))
-	data, err := Marshal(in)
-	return data, err == nil
+	fit := max(1, min(count-1, int(int64(count)*MaxBody/int64(p.bytes))))
+	ask.made.Args[limit.Name] = json.RawMessage(strconv.Itoa(fit))
+	return true
 }
 
 // form is the answer as the caller asked for it.

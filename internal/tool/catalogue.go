@@ -176,17 +176,14 @@ func (c *Catalogue) Invoke(
 		caller.RequestID = rand.Text()
 	}
 	ask := request{name: name, caller: caller, start: start}
+	r, err := ask.rescued(func() (Reply, error) { return c.call(ctx, &ask, args) })
 	for {
-		r, err := c.call(ctx, &ask, args)
-		data, err := c.answer(ctx, &ask, r, err)
-		if err != nil || len(data) <= MaxBody {
-			return data, err
+		data, failed := c.answer(ctx, &ask, r, err)
+		if failed != nil || len(data) <= MaxBody || !ask.fewer(listed{r.Meta, len(data)}) {
+			return data, failed
 		}
-		fewer, ok := c.fewer(&ask, args, listed{r.Meta, len(data)})
-		if !ok {
-			return data, nil
-		}
-		args = fewer
+		// It is the same call, which the interceptors have let through.
+		r, err = ask.rescued(func() (Reply, error) { return dispatch(ctx, ask.made) })
 	}
 }
 
@@ -196,17 +193,21 @@ type request struct {
 	caller auth.Caller
 	start  time.Time
 	how    shared
+	made   *Call // nil: no tool has the name
 }
 
-// call runs one request through the interceptors. A panic in a tool is an internal fault.
-func (c *Catalogue) call(
-	ctx context.Context, ask *request, raw json.RawMessage,
-) (r Reply, err error) {
+// rescued is what a part of the request comes to. A panic in a tool is an internal fault.
+func (ask *request) rescued(do func() (Reply, error)) (r Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in %s: %T\n%s", ask.name, p, debug.Stack())
 		}
 	}()
+	return do()
+}
+
+// call runs one request through the interceptors.
+func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage) (Reply, error) {
 	t, ok := c.byName[ask.name]
 	if !ok {
 		return Reply{}, c.noTool(ask.name)
@@ -215,7 +216,8 @@ func (c *Catalogue) call(
 	if err == nil {
 		err = ask.read(t, args)
 	}
-	return c.handle(ctx, &Call{t, ask.caller, args, err})
+	ask.made = &Call{t, ask.caller, args, err}
+	return c.handle(ctx, ask.made)
 }
 
 // read takes the shared arguments out of the call and applies them to the request.

@@ -44,14 +44,22 @@ func long(items, size int, calls *int) *tool.Tool {
 }
 
 // TestPagesFitIntoAnAnswer covers that a list is answered in pages of fewer items than were asked for
-// where these are too large together, that nothing of it is lost, and that others cost one call.
+// where these are too large together, that nothing of it is lost, that others cost one call, and that each
+// page is one call to the interceptors.
 func TestPagesFitIntoAnAnswer(t *testing.T) {
 	for _, c := range []struct{ size, pages int }{
 		{1 << 10, 1}, {tool.MaxBody * 2 / 5, 3}, {tool.MaxBody * 2 / 3, 6}, {tool.MaxBody * 5 / 4, 6},
 	} {
 		const items = 6
-		calls, seen, pages, token := 0, 0, 0, ""
-		cat, err := tool.NewCatalogue([]*tool.Tool{long(items, c.size, &calls)}, tool.Options{})
+		calls, let, seen, pages, token := 0, 0, 0, 0, ""
+		counted := func(next tool.Handler) tool.Handler {
+			return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+				let++
+				return next(ctx, c)
+			}
+		}
+		cat, err := tool.NewCatalogue([]*tool.Tool{long(items, c.size, &calls)},
+			tool.Options{Interceptors: []tool.Interceptor{counted}})
 		require.NoError(t, err)
 		for {
 			data, err := cat.Invoke(t.Context(), "long",
@@ -81,6 +89,7 @@ func TestPagesFitIntoAnAnswer(t *testing.T) {
 		}
 		require.Equal(t, items, seen)
 		require.Equal(t, c.pages, pages, c.size)
+		require.Equal(t, pages, let)
 		require.LessOrEqual(t, calls, 2*pages)
 	}
 }
