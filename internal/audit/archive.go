@@ -53,11 +53,7 @@ type span struct {
 }
 
 // dayOf is the day of a key, in UTC.
-func dayOf(key string) string {
-	var nanos int64
-	_, _ = fmt.Sscanf(key[:min(len(key), keyLength)], "%d", &nanos) // a key begins with a number
-	return time.Unix(0, nanos).UTC().Format(time.DateOnly)
-}
+func dayOf(key string) string { return timeOf(key).Format(time.DateOnly) }
 
 // Archive makes one pass: the entries that are older than some minutes go into archives, and then from
 // the table. A pass may end anywhere, and several processes may make one at once: an archive is put if

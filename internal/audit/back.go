@@ -12,6 +12,7 @@ import (
 // A reading is one call that reads the log. What it costs is counted, for a call is to end.
 type reading struct {
 	log   Refusals
+	now   time.Time
 	spent *int
 }
 
@@ -27,33 +28,43 @@ const (
 )
 
 // back yields the entries with keys from one up to another, newest first, each once: also one that moves
-// into an archive meanwhile, for the table is read before it is asked which archives there are.
-//
-// Of the entries in the table there are as many as a call may read.
+// into an archive meanwhile, for each block of the table is read before it is asked which archives there
+// are.
 func (r reading) back(ctx context.Context, from, to string) iter.Seq2[kept, error] {
 	return func(yield func(kept, error) bool) {
-		fresh, err := r.log.fresh(ctx, from, to, mostSpent+1)
-		if err != nil {
-			yield(kept{}, err)
-			return
-		}
-		for k, err := range r.archived(ctx, from, to) {
-			for err == nil && len(fresh) > 0 && fresh[len(fresh)-1].Key >= k.Key {
-				newest := fresh[len(fresh)-1]
-				if fresh = fresh[:len(fresh)-1]; newest.Key > k.Key && !yield(newest, nil) {
-					return
-				}
-			}
-			if !yield(k, err) || err != nil {
+		for b, err := range r.log.blocks(ctx, from, to, r.now) {
+			if err != nil {
+				yield(kept{}, err)
 				return
 			}
-		}
-		for _, k := range slices.Backward(fresh) {
-			if !yield(k, nil) {
+			if !r.with(ctx, b, yield) {
 				return
 			}
 		}
 	}
+}
+
+// with yields the entries of a block and of the archives between its ends, newest first. It reports
+// whether more is wanted.
+func (r reading) with(ctx context.Context, b block, yield func(kept, error) bool) bool {
+	fresh := b.entries
+	for k, err := range r.archived(ctx, b.from, b.to) {
+		for err == nil && len(fresh) > 0 && fresh[len(fresh)-1].Key >= k.Key {
+			newest := fresh[len(fresh)-1]
+			if fresh = fresh[:len(fresh)-1]; newest.Key > k.Key && !yield(newest, nil) {
+				return false
+			}
+		}
+		if !yield(k, err) || err != nil {
+			return false
+		}
+	}
+	for _, k := range slices.Backward(fresh) {
+		if !yield(k, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // archived yields the entries of the archives, newest first.

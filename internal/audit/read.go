@@ -220,7 +220,7 @@ func (l *listing) refusals(ctx context.Context) iter.Seq2[item, error] {
 		to = keyAt(l.end().Add(1))
 	}
 	return func(yield func(item, error) bool) {
-		r := reading{Of(l.team), &l.spent}
+		r := reading{Of(l.team), l.team.Now(), &l.spent}
 		for k, err := range r.back(ctx, from, to) {
 			if err != nil {
 				yield(item{}, err)

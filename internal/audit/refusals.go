@@ -54,6 +54,13 @@ func keyAt(t time.Time) string {
 	return fmt.Sprintf("%0*d", keyLength, nanos)
 }
 
+// timeOf is the time of a key.
+func timeOf(key string) time.Time {
+	var nanos int64
+	_, _ = fmt.Sscanf(key[:min(len(key), keyLength)], "%d", &nanos) // a key begins with a number
+	return time.Unix(0, nanos).UTC()
+}
+
 // lastTime is behind every time of an entry.
 func lastTime() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
 
@@ -93,21 +100,6 @@ func (r Refusals) waiting(ctx context.Context, from, to string) iter.Seq2[kept, 
 			}
 		}
 	}
-}
-
-// fresh are the entries that are not archived, with keys from one up to another, oldest first: the last
-// ones, if there are more than most.
-func (r Refusals) fresh(ctx context.Context, from, to string, most int) ([]kept, error) {
-	var all []kept
-	for k, err := range r.waiting(ctx, from, to) {
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, k); len(all) >= 2*most {
-			all = append(all[:0], all[len(all)-most:]...)
-		}
-	}
-	return all[max(0, len(all)-most):], nil
 }
 
 // oldest are the first entries that are not archived, up to a key, oldest first.
