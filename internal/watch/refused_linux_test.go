@@ -1,9 +1,12 @@
 package watch_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -48,12 +51,27 @@ func runInNamespace(t *testing.T) {
 		t.Skipf("no user namespace is to be had: %v", err)
 	}
 	require.NoError(t, err, "%s", out)
+	if _, reason, skipped := strings.Cut(string(out), skips); skipped {
+		t.Skip(strings.SplitN(reason, "\n", 2)[0])
+	}
 	require.Contains(t, string(out), "--- PASS: "+t.Name(), "the test did not run")
 }
 
+// skips is said in a namespace that does not let a test do what it needs.
+const skips = "the user namespace does not let us: "
+
 // limit lowers a limit of the namespace.
 func limit(t *testing.T, name, value string) {
-	require.NoError(t, os.WriteFile("/proc/sys/user/"+name, []byte(value), 0o644))
+	allowed(t, os.WriteFile("/proc/sys/user/"+name, []byte(value), 0o644))
+}
+
+// allowed skips the test where the system refuses even what a namespace is for, as in some containers.
+func allowed(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		t.Skip(skips + err.Error())
+	}
+	require.NoError(t, err)
 }
 
 func refusedWatcher(t *testing.T) {
@@ -106,7 +124,7 @@ func refusedTwoNames(t *testing.T) {
 	write(t, "text", dir, "a/note.md")
 	b := filepath.Join(dir, "b")
 	require.NoError(t, os.Mkdir(b, 0o755))
-	require.NoError(t, syscall.Mount(filepath.Join(dir, "a"), b, "", syscall.MS_BIND, ""))
+	allowed(t, syscall.Mount(filepath.Join(dir, "a"), b, "", syscall.MS_BIND, ""))
 	defer func() { require.NoError(t, syscall.Unmount(b, syscall.MNT_DETACH)) }()
 
 	tree, err := watch.Open(dir, enter)
