@@ -3,6 +3,7 @@ package team_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,9 +52,8 @@ func everyCall(
 			t.Run(fmt.Sprintf("call %d, %s", n, name), func(t *testing.T) {
 				d := deploy(t)
 				prepare(t, d)
+				ctx, plan := givesUp(t, plan)
 				flaky := tabletest.NewFlaky(d.table, plan)
-				ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
-				defer cancel()
 				a, err := d.teams(t, flaky, false).Team(ctx, "a")
 				if err == nil {
 					err = do(ctx, a)
@@ -66,6 +66,23 @@ func everyCall(
 			require.Greater(t, n, 4, "the plan met no call")
 			return
 		}
+	}
+}
+
+// givesUp is a plan, and a context that ends a moment after its first fault, however long it took to get
+// there: who gets no answer then does not try for ever.
+func givesUp(
+	t *testing.T, plan func(tabletest.Call) tabletest.Fault,
+) (context.Context, func(tabletest.Call) tabletest.Fault) {
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	failed := sync.OnceFunc(func() { time.AfterFunc(40*time.Millisecond, cancel) })
+	return ctx, func(c tabletest.Call) tabletest.Fault {
+		f := plan(c)
+		if f != tabletest.None {
+			failed()
+		}
+		return f
 	}
 }
 
