@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,21 +27,26 @@ type badCall struct {
 	hint string // what the answer must say
 }
 
-// TestBadInput makes all bad calls over every way in. Each is refused with its code, in the same
-// words; nothing changes, and nothing leaks.
+// TestBadInput makes all bad calls over the first way in, and each of them over two or three of the others;
+// with ROOKERY_SOAK over all. Each is refused with its code, in the same words; nothing changes, and
+// nothing leaks.
 func TestBadInput(t *testing.T) {
 	calls := append(generatedBad(t), writtenBad(t)...)
 	require.Greater(t, len(calls), 500)
 	var first []string
-	for _, in := range waysIn() {
+	whole, turn := os.Getenv("ROOKERY_SOAK") != "", rand.New(rand.NewPCG(1, 1)).Perm(len(calls))
+	for n, in := range waysIn() {
 		t.Run(in.name, func(t *testing.T) {
 			e := in.open(t)
 			versions, files := e.state(t)
 			var answers []string
 			carried := 0
 			for i, bad := range calls {
-				answer, ok := e.way.Call(t, bad.call)
 				answers = append(answers, "")
+				if n > 0 && !whole && (turn[i]+n)%3 != 0 {
+					continue
+				}
+				answer, ok := e.way.Call(t, bad.call)
 				if !ok {
 					continue
 				}

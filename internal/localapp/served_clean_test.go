@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -187,6 +188,7 @@ func TestNothingElseInTheFolder(t *testing.T) {
 	looks.Go(func() {
 		for looking.Err() == nil && strangers == nil {
 			strangers = p.strangers()
+			time.Sleep(time.Millisecond) // a look takes longer, and the others have work to do
 		}
 	})
 	for round := range 4 {
