@@ -39,12 +39,12 @@ $(FUZZER): tools/schemathesis/requirements.txt tools/schemathesis/install
 
 .PHONY: test
 test: cc $(FUZZER) ## run all tests, with the race detector
-	$(GO) test -race -timeout 20m ./...
+	$(GO) test -race -timeout 40m ./...
 
 .PHONY: leaks
 leaks: cc $(FUZZER) ## run all tests, then search what they logged and refused for what must not come out
 	@logs=$$(mktemp -d) && \
-	ROOKERY_TEST_LOGS=$$logs $(GO) test -race -timeout 20m ./... && \
+	ROOKERY_TEST_LOGS=$$logs $(GO) test -race -timeout 40m ./... && \
 	ROOKERY_LEAKS_IN=$$logs $(GO) test ./internal/canary -run TestNothingLeaked -count=1 -v && \
 	rm -r $$logs
 
