@@ -152,6 +152,54 @@ func TestRebuildOfAReadOnlyVault(t *testing.T) {
 	require.NoError(t, put(t.Context(), b, "shut", "a.md", "two\n"))
 }
 
+// TestRebuildOfATrashedVault holds that a vault in the trash whose database is lost is restored as read-only
+// as it was, however often that was changed before.
+func TestRebuildOfATrashedVault(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, true)
+	for name, shut := range map[string][]bool{
+		"never": nil, "shut": {true}, "opened": {true, false}, "again": {true, false, true},
+	} {
+		_, err := create(t.Context(), a, callOf(name), name)
+		require.NoError(t, err)
+		for _, on := range shut {
+			require.NoError(t, readOnly(t.Context(), a, name, on))
+			if !on {
+				require.NoError(t, put(t.Context(), a, name, "a.md", "open\n"))
+			}
+		}
+		trash(t, a, name)
+		_, err = a.Restore(t.Context(), repo.Call{}, name, told)
+		require.NoError(t, err)
+		fold(t, a, name)
+		v, err := a.Vault(t.Context(), name)
+		require.NoError(t, err)
+		trash(t, a, name)
+		require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	}
+	a.Close()
+	d.clock.pass(time.Hour)
+	b := d.afterTheLoss(t).team(t, true)
+	made, err := b.Rebuild(t.Context(), callOf("rebuild"))
+	require.NoError(t, err)
+	require.Len(t, made, 4)
+	for name, shut := range map[string]bool{"never": false, "shut": true, "opened": false, "again": true} {
+		e := entryOf(t, b, name)
+		require.Equal(t, repo.Trashed, e.Status, name)
+		require.Equal(t, shut, e.ReadOnly, name)
+		_, err := b.Restore(t.Context(), repo.Call{}, name, told)
+		require.NoError(t, err)
+		require.Equal(t, shut, entryOf(t, b, name).ReadOnly, name)
+		err = put(t.Context(), b, name, "b.md", "two\n")
+		if shut {
+			is(t, fault.ReadOnly, err)
+			require.NoError(t, readOnly(t.Context(), b, name, false))
+			err = put(t.Context(), b, name, "b.md", "two\n")
+		}
+		require.NoError(t, err, name)
+	}
+}
+
 // TestReadOnlyCrashes holds that a vault that was half made read-only can be made so, and writable again.
 func TestReadOnlyCrashes(t *testing.T) {
 	prepare := func(t *testing.T, d *deployment) {

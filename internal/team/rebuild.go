@@ -168,8 +168,23 @@ func (t *Team) newest(ctx context.Context, v *repo.Vault, e Entry) (Entry, strin
 	}
 	if e.Status == repo.Trashed {
 		e.Trashed = s.Time
+		e.ReadOnly, err = wasReadOnly(ctx, v, s.Seq)
 	}
-	return e, repo.Version(s.Seq), nil
+	return e, repo.Version(s.Seq), err
+}
+
+// wasReadOnly reports whether a vault in the trash was read-only before, and is again when it is restored:
+// its log has one status at a time, so the one before tells.
+func wasReadOnly(ctx context.Context, v *repo.Vault, last uint64) (bool, error) {
+	for c, err := range v.Back(ctx, last) {
+		if err != nil {
+			return false, err
+		}
+		if c.Status != "" && c.Status != repo.Trashed {
+			return c.Status == repo.ReadOnly, nil
+		}
+	}
+	return false, nil
 }
 
 // files is the folder of a vault's notes; nil where there are no folders.
