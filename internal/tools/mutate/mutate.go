@@ -1,4 +1,4 @@
-// Package mutate carries out what the mutations of every family have in common: the version that
+// Package mutate carries out what mutations have in common, of a vault and of a tenant: the version that
 // they build on, the idempotency key, and the answer that a repetition gets.
 package mutate
 
@@ -59,6 +59,21 @@ func Vault[Out any](
 		}
 		out = fresh
 		return tool.Keep(&out), nil
+	})
+	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+		var none Out
+		return none, err
+	}
+	return Finish(r, out, nil)
+}
+
+// Tenant runs a change of a tenant, and is its output. The function is given what keeps an output for whoever
+// repeats the call: it calls it each time that it drafts the change, and the last time counts.
+func Tenant[Out any](change func(keep func(Out) any) (repo.Receipt, error)) (Out, error) {
+	var out Out
+	r, err := change(func(o Out) any {
+		out = o
+		return tool.Keep(&out)
 	})
 	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
 		var none Out

@@ -13,6 +13,7 @@ import (
 
 	"rookery/internal/access"
 	"rookery/internal/auth"
+	"rookery/internal/blob"
 	"rookery/internal/bolttable"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
@@ -53,6 +54,8 @@ func (c *clock) pass(d time.Duration) {
 
 // A place is the tenants "acme" and "other" with their tools, behind the check of who may.
 type place struct {
+	table     table.Table
+	bucket    blob.Bucket
 	teams     *team.Teams
 	catalogue *tool.Catalogue
 	limiter   *limit.Limiter
@@ -70,18 +73,25 @@ func open(t testing.TB, url string) *place {
 	bucket, err := fileblob.Open(filepath.Join(dir, "files"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+	p.table, p.bucket = tab, bucket
+	p.serve(t, url)
+	for _, name := range []string{"acme", "other"} {
+		require.NoError(t, p.teams.Make(t.Context(), name))
+	}
+	return p
+}
+
+// serve begins a process of the place, for a deployment of this public URL.
+func (p *place) serve(t testing.TB, url string) {
+	t.Helper()
 	p.teams = team.NewTeams(team.Options{
-		Table: tab, Bucket: bucket, Texts: repo.NewTexts(1 << 20), Now: p.clock.time,
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Now: p.clock.time,
 		Log: slog.New(slog.DiscardHandler), PublicURL: url,
 		Issuers: func(string) []string { return []string{login} },
 	})
 	t.Cleanup(p.teams.Close)
-	for _, name := range []string{"acme", "other"} {
-		require.NoError(t, p.teams.Make(t.Context(), name))
-	}
-	p.limiter = limit.New(limit.Options{Now: p.clock.time, Tables: tablesOf(tab)})
+	p.limiter = limit.New(limit.Options{Now: p.clock.time, Tables: tablesOf(p.table)})
 	p.compose(t, p.limiter)
-	return p
 }
 
 // compose makes the catalogue of the place.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 
 	"rookery/internal/auth"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -30,24 +31,17 @@ func (f tools) issuerRemove() *tool.Tool {
 func (f tools) removeIssuer(
 	ctx context.Context, c auth.Caller, in issuerRemoveIn,
 ) (issuerOut, error) {
-	var out issuerOut
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
-		return out, err
-	}
-	t, err := f.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return out, err
-	}
-	r, err := t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
-		out = issuerOut{Action: "removed", Issuer: rowOfIssuer(i, t.Audience())}
-		if in.DryRun {
-			out = issuerOut{DryRun: true, WouldDelete: out.Issuer}
-		}
-		return tool.Keep(&out)
-	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
 		return issuerOut{}, err
 	}
-	return mutate.Finish(r, out, nil)
+	return mutate.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+		return t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
+			row := rowOfIssuer(i, t.Audience())
+			if in.DryRun {
+				return keep(issuerOut{DryRun: true, WouldDelete: row})
+			}
+			return keep(issuerOut{Action: "removed", Issuer: row})
+		})
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -54,39 +55,39 @@ func (f tools) issuerSet() *tool.Tool {
 func (f tools) setIssuer(
 	ctx context.Context, c auth.Caller, in issuerSetIn,
 ) (issuerOut, error) {
-	var out issuerOut
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
-		return out, err
+		return issuerOut{}, err
 	}
-	t, s, _, err := f.state(ctx, c)
+	s, _, err := t.State(ctx)
 	if err != nil {
-		return out, err
+		return issuerOut{}, err
 	}
 	rule, err := in.rule(c, t.Audience())
 	if err == nil {
 		err = t.CheckKeys(rule)
 	}
-	if err != nil {
-		return out, err
-	}
-	r, err := t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
-		row := rowOfIssuer(i, t.Audience())
-		out = issuerOut{
-			Action: set(created, i.Changed), Issuer: row, UnknownVaults: unknown(s, i.Roles),
-		}
-		switch {
-		case in.DryRun && created:
-			out = issuerOut{DryRun: true, WouldCreate: row, UnknownVaults: out.UnknownVaults}
-		case in.DryRun:
-			out = issuerOut{DryRun: true, WouldUpdate: row, UnknownVaults: out.UnknownVaults}
-		}
-		return tool.Keep(&out)
-	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
+	switch {
+	case fault.Is(err, fault.PermissionDenied):
 		return issuerOut{}, err
+	case err != nil: // the deployment may have had another public URL, or other issuers
+		return refuse[issuerOut](ctx, t, call, err)
 	}
-	return mutate.Finish(r, out, nil)
+	return mutate.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
+		return t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
+			row := rowOfIssuer(i, t.Audience())
+			out := issuerOut{UnknownVaults: unknown(s, i.Roles)}
+			switch {
+			case in.DryRun && created:
+				out.DryRun, out.WouldCreate = true, row
+			case in.DryRun:
+				out.DryRun, out.WouldUpdate = true, row
+			default:
+				out.Action, out.Issuer = set(created, i.Changed), row
+			}
+			return keep(out)
+		})
+	})
 }
 
 // rule is the rule that is asked for, in a tenant of this audience.

@@ -137,6 +137,26 @@ func TestKeysOfTheDeployment(t *testing.T) {
 	p.must(t, admin(), "team_issuer_set", people, `{"action":"created"}`)
 }
 
+// TestIssuerReplayed holds that a call that is repeated with its key gets its first answer, also where the
+// deployment has another public URL by then, or none, and another call is refused as before.
+func TestIssuerReplayed(t *testing.T) {
+	p := open(t, publicURL)
+	in := with(with(workload(), "audience", publicURL+"/t/acme"), "idempotency_key", "k")
+	first := p.must(t, admin(), "team_issuer_set", in, `{"action":"created"}`)
+	for _, url := range []string{"https://moved.example.test", "", publicURL} {
+		p.serve(t, url)
+		again := p.must(t, admin(), "team_issuer_set", in, "")
+		require.True(t, again.Meta.Replayed, url)
+		require.Equal(t, string(first.Data), string(again.Data), url)
+		if url == publicURL {
+			continue
+		}
+		p.refused(t, fault.InvalidParameter, admin(), "team_issuer_set", with(in, "idempotency_key", "other"))
+		p.refused(t, fault.KeyReused, admin(), "team_issuer_set", with(in, "role", "reader"))
+	}
+	require.Equal(t, []string{"github"}, p.keys(t, "team_issuer_list", nil, "name"))
+}
+
 // TestIssuersNeedAPublicURL holds that a deployment without one says what to configure.
 func TestIssuersNeedAPublicURL(t *testing.T) {
 	p := open(t, "")

@@ -6,6 +6,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -32,34 +33,29 @@ func (f tools) memberRemove() *tool.Tool {
 func (f tools) removeMember(
 	ctx context.Context, c auth.Caller, in memberRemoveIn,
 ) (memberOut, error) {
-	var out memberOut
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
-		return out, err
+		return memberOut{}, err
 	}
 	if err := checkSubject(in.Subject); err != nil {
-		return out, err
+		return memberOut{}, err
 	}
-	t, s, _, err := f.state(ctx, c)
+	s, _, err := t.State(ctx)
 	if err != nil {
-		return out, err
+		return memberOut{}, err
 	}
 	m, err := in.member(t, s)
 	if err != nil {
-		r, err := t.Refuse(ctx, call, err)
-		return mutate.Finish(r, out, err)
+		return refuse[memberOut](ctx, t, call, err)
 	}
-	r, err := t.RemoveMember(ctx, call, m, func(m team.Member) any {
-		out = memberOut{Action: "removed", Member: rowOfMember(m)}
-		if in.DryRun {
-			out = memberOut{DryRun: true, WouldDelete: out.Member}
-		}
-		return tool.Keep(&out)
+	return mutate.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+		return t.RemoveMember(ctx, call, m, func(m team.Member) any {
+			if in.DryRun {
+				return keep(memberOut{DryRun: true, WouldDelete: rowOfMember(m)})
+			}
+			return keep(memberOut{Action: "removed", Member: rowOfMember(m)})
+		})
 	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
-		return memberOut{}, err
-	}
-	return mutate.Finish(r, out, nil)
 }
 
 // member is whom the call means. The issuer of a member may have been removed since, so it is looked for

@@ -6,6 +6,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -46,40 +47,36 @@ func (f tools) memberSet() *tool.Tool {
 func (f tools) setMember(
 	ctx context.Context, c auth.Caller, in memberSetIn,
 ) (memberOut, error) {
-	var out memberOut
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
-		return out, err
+		return memberOut{}, err
 	}
-	t, s, _, err := f.state(ctx, c)
+	s, _, err := t.State(ctx)
 	if err != nil {
-		return out, err
+		return memberOut{}, err
 	}
 	m, err := in.member(c)
 	if err != nil {
-		return out, err
-	}
-	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
-		r, err := t.Refuse(ctx, call, err)
-		return mutate.Finish(r, out, err)
-	}
-	r, err := t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
-		row := rowOfMember(m)
-		out = memberOut{
-			Action: set(created, m.Changed), Member: row, UnknownVaults: unknown(s, m.Roles),
-		}
-		switch {
-		case in.DryRun && created:
-			out = memberOut{DryRun: true, WouldCreate: row, UnknownVaults: out.UnknownVaults}
-		case in.DryRun:
-			out = memberOut{DryRun: true, WouldUpdate: row, UnknownVaults: out.UnknownVaults}
-		}
-		return tool.Keep(&out)
-	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
 		return memberOut{}, err
 	}
-	return mutate.Finish(r, out, nil)
+	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
+		return refuse[memberOut](ctx, t, call, err)
+	}
+	return mutate.Tenant(func(keep func(memberOut) any) (repo.Receipt, error) {
+		return t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
+			row := rowOfMember(m)
+			out := memberOut{UnknownVaults: unknown(s, m.Roles)}
+			switch {
+			case in.DryRun && created:
+				out.DryRun, out.WouldCreate = true, row
+			case in.DryRun:
+				out.DryRun, out.WouldUpdate = true, row
+			default:
+				out.Action, out.Member = set(created, m.Changed), row
+			}
+			return keep(out)
+		})
+	})
 }
 
 // set is what was done to an entry that was set. One that a commit made before is as it was.

@@ -10,6 +10,7 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 )
 
 // Family is what the tools have in common.
@@ -63,6 +64,28 @@ func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.Stat
 	}
 	s, seq, err := t.State(ctx)
 	return t, s, seq, err
+}
+
+// mutation is the tenant of a call that changes something, and the call as the log knows it.
+func (f tools) mutation(
+	ctx context.Context, c auth.Caller, m *tool.Mutation,
+) (*team.Team, repo.Call, error) {
+	call, err := mutate.Call(c, m, Family)
+	if err != nil {
+		return nil, call, err
+	}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	return t, call, err
+}
+
+// refuse refuses a call because of what there is now. One that was let through before, when that was other,
+// gets its first answer.
+func refuse[Out any](
+	ctx context.Context, t *team.Team, call repo.Call, why error,
+) (Out, error) {
+	var none Out
+	r, err := t.Refuse(ctx, call, why)
+	return mutate.Finish(r, none, err)
 }
 
 // A listing is what is answered in pages, in the order of its keys.

@@ -10,6 +10,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -53,40 +54,37 @@ func (f tools) tokenCreate() *tool.Tool {
 func (f tools) createToken(
 	ctx context.Context, c auth.Caller, in tokenCreateIn,
 ) (tokenCreateOut, error) {
-	var out tokenCreateOut
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
-		return out, err
+		return tokenCreateOut{}, err
 	}
-	t, s, _, err := f.state(ctx, c)
+	s, _, err := t.State(ctx)
 	if err != nil {
-		return out, err
+		return tokenCreateOut{}, err
 	}
 	made, err := f.tokenOf(c, in, t.Now())
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
-		return out, err
+		return tokenCreateOut{}, err
 	case err != nil: // it may have been right when the call was made first
-		r, err := t.Refuse(ctx, call, err)
-		return mutate.Finish(r, out, err)
+		return refuse[tokenCreateOut](ctx, t, call, err)
 	}
 	secret := auth.NewSecret(c.Tenant)
 	made.ID, made.Digest = secret.ID, secret.Digest()
-	r, err := t.CreateToken(ctx, call, made, func(entry team.Token) any {
-		row := rowOfToken(entry, entry.Created, time.Time{})
-		out = tokenCreateOut{
-			Action: "created", TokenRow: &row, UnknownVaults: unknown(s, entry.Roles),
-		}
-		if in.DryRun {
-			row.ID = ""
-			out = tokenCreateOut{DryRun: true, WouldCreate: &row, UnknownVaults: out.UnknownVaults}
-		}
-		return tool.Keep(&out)
+	out, err := mutate.Tenant(func(keep func(tokenCreateOut) any) (repo.Receipt, error) {
+		return t.CreateToken(ctx, call, made, func(entry team.Token) any {
+			row := rowOfToken(entry, entry.Created, time.Time{})
+			out := tokenCreateOut{UnknownVaults: unknown(s, entry.Roles)}
+			if in.DryRun {
+				row.ID = ""
+				out.DryRun, out.WouldCreate = true, &row
+			} else {
+				out.Action, out.TokenRow = "created", &row
+			}
+			return keep(out)
+		})
 	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
-		return tokenCreateOut{}, err
-	}
-	if out, err = mutate.Finish(r, out, nil); err == nil && out.TokenRow != nil && out.ID == secret.ID {
+	if err == nil && out.TokenRow != nil && out.ID == secret.ID {
 		text := secret.Token()
 		out.Token = &text
 	}

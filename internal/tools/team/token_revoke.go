@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -39,28 +40,21 @@ func (f tools) tokenRevoke() *tool.Tool {
 func (f tools) revokeToken(
 	ctx context.Context, c auth.Caller, in tokenRevokeIn,
 ) (tokenRevokeOut, error) {
-	var out tokenRevokeOut
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
-		return out, err
-	}
-	t, err := f.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return out, err
-	}
-	r, err := t.RevokeToken(ctx, call, in.ID, func(entry team.Token, revoked bool) any {
-		row := rowOfToken(entry, entry.Revoked, time.Time{})
-		out = tokenRevokeOut{Action: "unchanged", TokenRow: &row}
-		switch {
-		case in.DryRun:
-			out = tokenRevokeOut{DryRun: true, WouldUpdate: &row}
-		case revoked:
-			out.Action = "revoked"
-		}
-		return tool.Keep(&out)
-	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
 		return tokenRevokeOut{}, err
 	}
-	return mutate.Finish(r, out, nil)
+	return mutate.Tenant(func(keep func(tokenRevokeOut) any) (repo.Receipt, error) {
+		return t.RevokeToken(ctx, call, in.ID, func(entry team.Token, revoked bool) any {
+			row := rowOfToken(entry, entry.Revoked, time.Time{})
+			out := tokenRevokeOut{Action: "unchanged", TokenRow: &row}
+			switch {
+			case in.DryRun:
+				out = tokenRevokeOut{DryRun: true, WouldUpdate: &row}
+			case revoked:
+				out.Action = "revoked"
+			}
+			return keep(out)
+		})
+	})
 }

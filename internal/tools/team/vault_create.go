@@ -52,7 +52,7 @@ func (f tools) vaultCreate() *tool.Tool {
 func (f tools) createVault(
 	ctx context.Context, c auth.Caller, in vaultCreateIn,
 ) (vaultOut, error) {
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
 		return vaultOut{}, err
 	}
@@ -60,25 +60,17 @@ func (f tools) createVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	t, err := f.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return vaultOut{}, err
-	}
-	var out vaultOut
-	r, err := t.Create(ctx, call, team.NewVault{Name: in.Name, Files: files},
-		func(e team.Entry) any {
+	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+		made := team.NewVault{Name: in.Name, Files: files}
+		return t.Create(ctx, call, made, func(e team.Entry) any {
 			row := entryRow(e)
 			row.Version = repo.Version(1)
-			out = vaultOut{Action: "created", Vault: row, LeftFiles: e.Left}
 			if in.DryRun {
-				out = vaultOut{DryRun: true, WouldCreate: row}
+				return keep(vaultOut{DryRun: true, WouldCreate: row})
 			}
-			return tool.Keep(&out)
+			return keep(vaultOut{Action: "created", Vault: row, LeftFiles: e.Left})
 		})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
-		return vaultOut{}, err
-	}
-	return mutate.Finish(r, out, nil)
+	})
 }
 
 // files are the first files of a vault with these settings.

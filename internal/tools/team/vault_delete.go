@@ -71,21 +71,11 @@ func (f tools) turn(
 	ctx context.Context, c auth.Caller, in vaultNameIn, turn turning,
 	shape func(*vaultRow) vaultOut,
 ) (vaultOut, error) {
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
 		return vaultOut{}, err
 	}
-	t, err := f.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return vaultOut{}, err
-	}
-	var out vaultOut
-	r, err := turn(t, ctx, call, in.Name, func(e team.Entry) any {
-		out = shape(entryRow(e))
-		return tool.Keep(&out)
+	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+		return turn(t, ctx, call, in.Name, func(e team.Entry) any { return keep(shape(entryRow(e))) })
 	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
-		return vaultOut{}, err
-	}
-	return mutate.Finish(r, out, nil)
 }

@@ -6,6 +6,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -34,32 +35,26 @@ func (f tools) vaultSet() *tool.Tool {
 func (f tools) setVault(
 	ctx context.Context, c auth.Caller, in vaultSetIn,
 ) (vaultOut, error) {
-	var out vaultOut
-	call, err := mutate.Call(c, &in.Mutation, Family)
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
-		return out, err
-	}
-	if in.ReadOnly == nil && in.Secrets == nil {
-		return out, fault.New(fault.InvalidParameter, "say what is to be set: readonly or secrets").
-			With("available", []string{"readonly", "secrets"})
-	}
-	t, err := f.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return out, err
-	}
-	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
-	r, err := t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
-		out = vaultOut{Action: "unchanged", Vault: entryRow(e)}
-		switch {
-		case in.DryRun:
-			out = vaultOut{DryRun: true, WouldUpdate: out.Vault}
-		case changed:
-			out.Action = "updated"
-		}
-		return tool.Keep(&out)
-	})
-	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
 		return vaultOut{}, err
 	}
-	return mutate.Finish(r, out, nil)
+	if in.ReadOnly == nil && in.Secrets == nil {
+		return vaultOut{}, fault.New(fault.InvalidParameter,
+			"say what is to be set: readonly or secrets").
+			With("available", []string{"readonly", "secrets"})
+	}
+	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
+	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+		return t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
+			out := vaultOut{Action: "unchanged", Vault: entryRow(e)}
+			switch {
+			case in.DryRun:
+				out = vaultOut{DryRun: true, WouldUpdate: out.Vault}
+			case changed:
+				out.Action = "updated"
+			}
+			return keep(out)
+		})
+	})
 }
