@@ -58,7 +58,7 @@ func refusal(made *tool.Tool, role auth.Role, readOnly bool) fault.Code {
 	switch _, inVault := made.Arg("vault"); {
 	case made.Tenant: // a role in one vault is none in the tenant
 		return fault.PermissionDenied
-	case role == auth.Nobody && (inVault || made.Subject != ""):
+	case role == auth.Nobody && (inVault || made.Subject != "") && !made.Makes:
 		return fault.NotFound
 	case !role.Allows(made.Role):
 		return fault.PermissionDenied
@@ -138,7 +138,11 @@ func TestUnseenVaultDoesNotExist(t *testing.T) {
 				unseen := answerOn(t, way, made, arg, "dark")
 				require.Equal(t, unseen, answerOn(t, way, made, arg, "gone"),
 					"%s as %q over %s", made.Name, role, way.Name)
-				require.Contains(t, unseen, "NOT_FOUND")
+				if made.Makes {
+					require.Contains(t, unseen, "PERMISSION_DENIED")
+				} else {
+					require.Contains(t, unseen, "NOT_FOUND")
+				}
 			}
 		}
 	}

@@ -154,7 +154,7 @@ func (v guest) refusal(made *tool.Tool, vault string) fault.Code {
 	}
 	role := v.who.Role(where)
 	switch {
-	case !role.Allows(made.Role) && where == vault && !role.Allows(auth.Reader):
+	case !role.Allows(made.Role) && where == vault && !role.Allows(auth.Reader) && !made.Makes:
 		return fault.NotFound
 	case !role.Allows(made.Role):
 		return fault.PermissionDenied

@@ -28,6 +28,10 @@ type Spec struct {
 	// the tool has such an argument; else a role in any vault will do.
 	Subject string
 
+	// Makes says that the tool makes its Subject: who may not is told that, whether there is a vault of the
+	// name or not, for it would mean nothing to be told that there is none.
+	Makes bool
+
 	// Tenant says that the role is needed in the tenant as a whole, and not only in some vault of it: the
 	// tool gives access, or shows what all vaults have in common.
 	Tenant bool

@@ -113,6 +113,8 @@ func (t *Tool) check() error {
 		return fmt.Errorf("a mutation needs editor at least")
 	case t.Tenant && t.Subject != "":
 		return fmt.Errorf("a tool of the tenant is about no one vault")
+	case t.Makes && t.Subject == "":
+		return fmt.Errorf("a tool that makes a vault names it")
 	}
 	named := []string{}
 	for _, c := range t.Commands {

@@ -43,7 +43,7 @@ type vaultOut struct {
 func (f tools) vaultCreate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_create", Family: Family, Title: "Create a vault", Doc: vaultCreateDoc,
-		Role: auth.Admin, Kind: tool.Write, Subject: "name",
+		Role: auth.Admin, Kind: tool.Write, Subject: "name", Makes: true,
 		Route:    tool.Route{Method: "POST", Path: "/vaults"},
 		Commands: []tool.Command{{Words: "vault create", Args: []string{"name"}}},
 	}, f.createVault)

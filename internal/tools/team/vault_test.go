@@ -149,3 +149,33 @@ func TestWhoami(t *testing.T) {
 	a = p.must(t, local, "team_whoami", nil, `{"principal":"local","roles":{"*":"admin"}}`)
 	require.NotContains(t, string(a.raw), "per_minute", "on loopback there are no rates")
 }
+
+// TestCreateByWhoMayNot holds that who may not make a vault is told that, as of any other tool of the tenant,
+// in the same words whether there is a vault of the name or not, and is not offered the tool; and that an
+// admin of a name may make it.
+func TestCreateByWhoMayNot(t *testing.T) {
+	p := open(t, publicURL)
+	p.must(t, admin(), "team_vault_create", args{"name": "there"}, "")
+	made, ok := p.catalogue.Find("team_vault_create")
+	require.True(t, ok)
+	for _, roles := range []map[string]auth.Role{
+		nil, {"other": auth.Reader}, {"other": auth.Admin}, {"*": auth.Editor}, {"there": auth.Nobody},
+	} {
+		var told []string
+		for _, name := range []string{"there", "gone"} {
+			f := p.refused(t, fault.PermissionDenied, person("eve", roles), "team_vault_create",
+				args{"name": name})
+			require.NotContains(t, f.Message, "no vault")
+			told = append(told, f.Message)
+		}
+		require.Equal(t, told[0], told[1])
+		f := p.refused(t, fault.PermissionDenied, person("eve", roles), "team_token_create",
+			args{"name": "t", "role": "reader"})
+		require.NotEmpty(t, f.Message)
+	}
+	require.False(t, made.Usable(person("eve", nil)))
+	own := person("eve", map[string]auth.Role{"mine": auth.Admin})
+	require.True(t, made.Usable(own))
+	p.must(t, own, "team_vault_create", args{"name": "mine"}, `{"action":"created"}`)
+	p.refused(t, fault.PermissionDenied, own, "team_vault_create", args{"name": "there"})
+}
