@@ -81,15 +81,13 @@ func clean(s string) string {
 	if len(s) > longest {
 		s = s[:longest]
 	}
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, unprintable) {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, auth.Unprintable) {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if unprintable(r) {
+		if auth.Unprintable(r) {
 			return unicode.ReplacementChar
 		}
 		return r
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }

@@ -1,6 +1,9 @@
 package auth
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // The kinds of principal, with which their ids begin. No agent has an id that begins so, but for the
 // principal itself, so that nobody can act in another's name.
@@ -21,6 +24,10 @@ func APIToken(id string) string { return kindToken + id }
 
 // Workload is the id of what a rule of a tenant lets in without a stored secret, such as CI.
 func Workload(rule string) string { return kindWorkload + rule }
+
+// Unprintable reports whether nobody sees a character, or it makes others look like something else: no name
+// of a caller has one.
+func Unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // Reserved reports whether no agent may choose an id: those of principals, and what may be a secret.
 func Reserved(agent string) bool {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -72,7 +71,7 @@ func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
 	if auth.Reserved(c.Agent) {
 		return otherAgent()
 	}
-	if strings.ContainsFunc(c.Agent, unprintable) || strings.TrimSpace(c.Agent) != c.Agent {
+	if strings.ContainsFunc(c.Agent, auth.Unprintable) || strings.TrimSpace(c.Agent) != c.Agent {
 		return fault.New(fault.InvalidParameter, "an agent id is one line of characters that print, without "+
 			"blanks around it").With("argument", "agent_id")
 	}
@@ -89,9 +88,6 @@ func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
 	}
 	return otherAgent()
 }
-
-// unprintable reports whether nobody sees a character, or it makes others look like something else.
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 func otherAgent() error {
 	return fault.New(fault.PermissionDenied, "the agent id belongs to another principal").

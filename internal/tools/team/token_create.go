@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -110,14 +109,12 @@ func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Tok
 	if made.Tools, err = f.toolNames(in.Tools); err != nil {
 		return made, err
 	}
-	if made.Name == "" || strings.ContainsFunc(made.Name, unprintable) {
+	if made.Name == "" || strings.ContainsFunc(made.Name, auth.Unprintable) {
 		return made, fault.New(fault.InvalidParameter, "the name must be a line of printable text").
 			With("argument", "name")
 	}
 	return made, within(c, made.Roles)
 }
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // endOf is when a token ends that is good for so long. None outlives the token that makes it.
 func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) {
