@@ -34,6 +34,9 @@ type GateOptions struct {
 	PublicURL string   // of the deployment, without a slash at its end; empty: it has none
 	Issuers   []Issuer // of the deployment; the first one that a token fits counts
 
+	// Guests says that a claim of the deployment's issuers may name the tenant local, which is always there.
+	Guests bool
+
 	// Closed says that a request without a token is refused. Else everybody is auth.LocalCaller, as long
 	// as the tenant of that name has no API token (CONTRACT §4, team); and no request may come here but
 	// from this machine.
@@ -126,6 +129,7 @@ func bearer(h http.Header) (token string, sent, ok bool) {
 		return "", false, true
 	}
 	scheme, token, two := strings.Cut(values[0], " ")
+	token = strings.TrimLeft(token, " ")
 	ok = len(values) == 1 && two && strings.EqualFold(scheme, "Bearer") && token != ""
 	return token, true, ok
 }

@@ -243,6 +243,72 @@ func TestAudience(t *testing.T) {
 	}
 }
 
+// TestAudienceOfItsOwn holds that an issuer whose audience is said has no other, so that of its entries the
+// first one counts that a token fits, whatever was asked before with the same token.
+func TestAudienceOfItsOwn(t *testing.T) {
+	h := newHouse(t, func(o *access.GateOptions) {
+		of := o.Issuers[0].Issuer
+		o.Issuers = []access.Issuer{
+			{Issuer: of, Audience: "https://admin.example.test", Tenant: "globex", Role: auth.Admin},
+			{Issuer: of, Audience: home + "/mcp", Tenant: "acme", Role: auth.Editor},
+			{Issuer: of, Tenant: "acme", Role: auth.Reader},
+		}
+	})
+	for _, c := range []struct {
+		audience any
+		path     string
+		tenant   string
+		role     auth.Role
+	}{
+		{"https://admin.example.test", "/v1/vaults", "globex", auth.Admin},
+		{home, "/v1/vaults", "acme", auth.Reader},
+		{home + "/v1", "/v1/vaults", "acme", auth.Reader},
+		{home + "/mcp", "/mcp", "acme", auth.Editor},
+		{[]string{home, home + "/mcp"}, "/v1/vaults", "acme", auth.Editor},
+		{[]string{home, "https://admin.example.test"}, "/mcp", "globex", auth.Admin},
+	} {
+		token := h.staffToken(map[string]any{"aud": c.audience})
+		for range 2 { // also now that it was verified
+			who, err := h.gate.Caller(request(c.path, token))
+			require.NoError(t, err, "%v at %s", c.audience, c.path)
+			require.Equal(t, c.tenant, who.Tenant, "%v at %s", c.audience, c.path)
+			require.Equal(t, c.role, who.Role("main"), "%v at %s", c.audience, c.path)
+		}
+	}
+	h.stopped(t, fault.Unauthenticated, request("/mcp", h.staffToken(map[string]any{
+		"aud": "https://admin.example.test/mcp",
+	})))
+}
+
+// TestEntryByPath holds that of two entries of an issuer each request is judged by the first that fits it.
+func TestEntryByPath(t *testing.T) {
+	h := newHouse(t, func(o *access.GateOptions) {
+		of := o.Issuers[0].Issuer
+		o.Issuers = []access.Issuer{
+			{Issuer: of, Tenant: "acme", Role: auth.Reader},
+			{Issuer: of, Audience: "ci", Tenant: "globex", Role: auth.Editor},
+		}
+	})
+	token := h.staffToken(map[string]any{"aud": []string{"ci", home + "/mcp"}})
+	for _, c := range []struct{ path, tenant string }{
+		{"/v1/vaults", "globex"}, {"/mcp", "acme"}, {"/v1/vaults", "globex"}, {"/mcp", "acme"},
+	} {
+		who, err := h.gate.Caller(request(c.path, token))
+		require.NoError(t, err)
+		require.Equal(t, c.tenant, who.Tenant, c.path)
+	}
+}
+
+// TestGuests holds that a claim leads to the local tenant, which is always there, only where it is asked in.
+func TestGuests(t *testing.T) {
+	h := newHouse(t)
+	token := h.staffToken(map[string]any{"tenant": auth.Local, "roles": "admin"})
+	h.stopped(t, fault.Unauthenticated, request("/v1/vaults", token))
+	open := newHouse(t, func(o *access.GateOptions) { o.Guests = true })
+	who := open.who(t, open.staffToken(map[string]any{"tenant": auth.Local, "roles": "admin"}))
+	require.Equal(t, auth.Local, who.Tenant)
+}
+
 // TestMember holds that what a tenant says of a person counts before what their token says, at once.
 func TestMember(t *testing.T) {
 	h := newHouse(t)
@@ -494,14 +560,14 @@ func TestOpen(t *testing.T) {
 func TestForms(t *testing.T) {
 	h := newHouse(t)
 	token := h.staffToken(nil)
-	for _, good := range []string{"Bearer " + token, "bearer " + token, "BEARER " + token} {
+	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER ", "Bearer   "} { // 1*SP, RFC 6750 §2.1
 		r := request("/", "")
-		r.Header.Set("Authorization", good)
+		r.Header.Set("Authorization", scheme+token)
 		_, err := h.gate.Caller(r)
 		require.NoError(t, err)
 	}
 	for _, bad := range [][]string{
-		{""}, {"Bearer"}, {"Bearer "}, {token}, {"Basic " + token}, {"Bearer  " + token},
+		{""}, {"Bearer"}, {"Bearer "}, {token}, {"Basic " + token},
 		{"Bearer " + token, "Bearer " + token}, {"Bearer " + token + " "}, {"Bearer\t" + token},
 		{"Token " + token}, {"Bearer " + token + ", Bearer " + token},
 	} {

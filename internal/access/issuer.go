@@ -17,7 +17,7 @@ import (
 // An Issuer is one of the deployment, whose tokens may lead to any tenant (CONTRACT §7).
 type Issuer struct {
 	auth.Issuer
-	Audience    string          // empty: the public URL
+	Audience    string          // empty: the public URL, or a resource in it
 	TenantClaim string          // the name of the claim that names the tenant; empty: none does
 	Tenant      string          // of tokens without such a claim; empty: they lead nowhere
 	RolesClaim  string          // the name of the claim that gives roles; empty: none does
@@ -40,7 +40,7 @@ func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, erro
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	t, err := g.tenant(ctx, p.home())
+	t, err := g.tenant(ctx, g.home(p))
 	if err != nil {
 		return auth.Caller{}, err
 	}
@@ -48,15 +48,20 @@ func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, erro
 }
 
 // home is the tenant that a token leads to; no tenant has the name of one that says nothing of it, or
-// says it in a form that it must not have.
-func (p shown) home() string {
+// says it in a form that it must not have, or means the local one without being asked in.
+func (g *Gate) home(p shown) string {
 	if p.issuer == nil {
 		return p.tenant
 	}
-	if _, says := p.claims.All[p.issuer.TenantClaim]; says && p.issuer.TenantClaim != "" {
-		return p.claims.Text(p.issuer.TenantClaim)
+	_, says := p.claims.All[p.issuer.TenantClaim]
+	if !says || p.issuer.TenantClaim == "" {
+		return p.issuer.Tenant
 	}
-	return p.issuer.Tenant
+	name := p.claims.Text(p.issuer.TenantClaim)
+	if name == auth.Local && !g.opt.Guests {
+		return ""
+	}
+	return name
 }
 
 // verified is what a token proves. What was proved a moment ago is not proved again, but for what may
@@ -92,25 +97,40 @@ func (g *Gate) verified(ctx context.Context, token, path string) (shown, error) 
 // errNotOurs says that no issuer that was asked can have meant a token for us.
 var errNotOurs = errors.New("no issuer of ours made it for us")
 
-// meant reports whether a token was made for a request to this path.
+// meant reports whether a token that was verified by one issuer of the deployment would be verified by the
+// same one for a request to this path: of the entries that one issuer has, another may come first there.
 func (g *Gate) meant(p shown, path string) bool {
-	if p.issuer == nil || slices.Contains(p.claims.Audience, cmp.Or(p.issuer.Audience, g.opt.PublicURL)) {
+	if p.issuer == nil {
 		return true
 	}
-	return slices.ContainsFunc(g.audiences(p.issuer, path), func(a string) bool {
-		return slices.Contains(p.claims.Audience, a)
+	for k := range g.opt.Issuers {
+		i := &g.opt.Issuers[k]
+		if i.URL == p.issuer.URL && i.Claims.Match(p.claims.All) && g.fits(i, p.claims.Audience, path) {
+			return i == p.issuer
+		}
+	}
+	return false
+}
+
+// fits reports whether one of these audiences is what a token of an issuer may be made out to.
+func (g *Gate) fits(i *Issuer, audience []string, path string) bool {
+	if slices.Contains(audience, cmp.Or(i.Audience, g.opt.PublicURL)) {
+		return true
+	}
+	return slices.ContainsFunc(g.audiences(i, path), func(a string) bool {
+		return slices.Contains(audience, a)
 	})
 }
 
-// audiences are what a token of an issuer may be made out to so that it is good for a path: the
-// deployment as a whole, or a resource of it that the path lies in (RFC 8707, RFC 9728 §3).
+// audiences are what a token of an issuer may be made out to so that it is good for a path: the audience
+// that is said of the issuer, and no other; or, where that is the public URL, the deployment as a whole, or
+// a resource of it that the path lies in (RFC 8707, RFC 9728 §3).
 func (g *Gate) audiences(i *Issuer, path string) []string {
-	all := []string{cmp.Or(i.Audience, g.opt.PublicURL)}
 	base := g.opt.PublicURL
-	if base == "" {
-		return all
+	if own := cmp.Or(i.Audience, base); own != base || base == "" {
+		return []string{own}
 	}
-	all = append(all, base, base+"/")
+	all := []string{base, base + "/"}
 	for at, c := range path {
 		if c == '/' && at > 0 {
 			all = append(all, base+path[:at])
@@ -225,7 +245,7 @@ func (g *Gate) ofJWT(
 	if p.issuer != nil {
 		c = g.ofDeployment(s, p)
 	} else if rule, ok := p.rule(s); ok {
-		c = ofRule(s, p, rule)
+		c = g.ofRule(s, p, rule)
 	} else {
 		return auth.Caller{}, auth.Refused().Because(errors.New("no rule of the tenant lets it in"))
 	}
@@ -243,25 +263,25 @@ func (g *Gate) ofDeployment(s *team.State, p shown) auth.Caller {
 	if p.issuer.Role != auth.Nobody {
 		otherwise[auth.AllVaults] = p.issuer.Role
 	}
-	return person(s, p, p.issuer.RolesClaim, otherwise)
+	return g.person(s, p, p.issuer.RolesClaim, otherwise)
 }
 
 // ofRule is the caller that a token makes by a rule of its tenant.
-func ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
+func (g *Gate) ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
 	if rule.People() {
-		return person(s, p, rule.RolesClaim, rule.Roles)
+		return g.person(s, p, rule.RolesClaim, rule.Roles)
 	}
-	c := known(p.home(), auth.Workload(rule.Name), rule.Name)
+	c := known(g.home(p), auth.Workload(rule.Name), rule.Name)
 	c.Roles = rule.Roles
 	return c
 }
 
 // person is a caller who is a principal of its own. What the tenant says of it counts before what its
 // token says, and that before what everybody has who comes so.
-func person(
+func (g *Gate) person(
 	s *team.State, p shown, claim string, otherwise map[string]auth.Role,
 ) auth.Caller {
-	c := known(p.home(), auth.User(p.claims.Issuer, p.claims.Subject), p.claims.Subject)
+	c := known(g.home(p), auth.User(p.claims.Issuer, p.claims.Subject), p.claims.Subject)
 	if m, ok := s.Member(p.claims.Issuer, p.claims.Subject); ok {
 		c.Roles, c.Prefix = m.Roles, m.Prefix
 		return c

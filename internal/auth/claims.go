@@ -38,7 +38,7 @@ func RolesClaim(value any) (map[string]Role, bool) {
 	case map[string]any:
 		return rolesOf(v), true
 	}
-	return nil, true
+	return map[string]Role{}, true
 }
 
 func rolesOf(claim map[string]any) map[string]Role {
@@ -47,7 +47,7 @@ func rolesOf(claim map[string]any) map[string]Role {
 		text, _ := value.(string)
 		role := Role(text)
 		if !role.Valid() || vault != AllVaults && !ValidName(vault) {
-			return nil
+			return map[string]Role{}
 		}
 		roles[vault] = role
 	}

@@ -149,6 +149,7 @@ func TestStars(t *testing.T) {
 
 // TestRolesClaim holds that a claim gives the roles that it names, and none if any of it is wrong.
 func TestRolesClaim(t *testing.T) {
+	none := map[string]auth.Role{}
 	for _, c := range []struct {
 		claim   string
 		want    map[string]auth.Role
@@ -160,21 +161,21 @@ func TestRolesClaim(t *testing.T) {
 			`{"*":"reader","notes":"admin"}`,
 			map[string]auth.Role{"*": auth.Reader, "notes": auth.Admin}, true,
 		},
-		{`{}`, map[string]auth.Role{}, true},
-		{`""`, nil, true},
-		{`"owner"`, nil, true},
-		{`"Admin"`, nil, true},
-		{`"anyone"`, nil, true},
-		{`7`, nil, true},
-		{`true`, nil, true},
-		{`["admin"]`, nil, true},
-		{`{"notes":"admin","other":"owner"}`, nil, true},
-		{`{"notes":"admin","other":7}`, nil, true},
-		{`{"notes":"admin","other":null}`, nil, true},
-		{`{"notes":["admin"]}`, nil, true},
-		{`{"notes":"admin","Not a vault":"reader"}`, nil, true},
-		{`{"notes":"admin","":"reader"}`, nil, true},
-		{`{"notes":"admin","a*":"reader"}`, nil, true},
+		{`{}`, none, true},
+		{`""`, none, true},
+		{`"owner"`, none, true},
+		{`"Admin"`, none, true},
+		{`"anyone"`, none, true},
+		{`7`, none, true},
+		{`true`, none, true},
+		{`["admin"]`, none, true},
+		{`{"notes":"admin","other":"owner"}`, none, true},
+		{`{"notes":"admin","other":7}`, none, true},
+		{`{"notes":"admin","other":null}`, none, true},
+		{`{"notes":["admin"]}`, none, true},
+		{`{"notes":"admin","Not a vault":"reader"}`, none, true},
+		{`{"notes":"admin","":"reader"}`, none, true},
+		{`{"notes":"admin","a*":"reader"}`, none, true},
 	} {
 		var value any
 		require.NoError(t, json.Unmarshal([]byte(c.claim), &value))

@@ -41,7 +41,7 @@ type Limits struct{ MutationsPerMinute, ReadsPerMinute int }
 // An Issuer makes JSON Web Tokens that are let in.
 type Issuer struct {
 	Issuer     string            // `iss` of its tokens, to the byte
-	Audience   string            // one of the token's `aud`; that of public_url if it was not said
+	Audience   string            // one of the token's `aud`; empty: public_url, or a path below it
 	JWKSURL    string            // where its keys are; empty: where its metadata says
 	Algorithms []string          // of RS256, ES256 and EdDSA
 	Claims     map[string]string // conditions that all hold; * stands for a run without / and :

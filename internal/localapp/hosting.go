@@ -35,7 +35,8 @@ func (a *App) host(cfg Config, tables table.Table) {
 	}
 	a.gate = access.NewGate(access.GateOptions{
 		Teams: a.teams, Verifier: verifier, PublicURL: cfg.Server.PublicURL,
-		Issuers: issuersOf(cfg.Server), Closed: !cfg.Server.Local(false), Now: cfg.Now, Log: cfg.Log,
+		Issuers: issuersOf(cfg.Server), Guests: named(cfg.Server, auth.Local),
+		Closed: !cfg.Server.Local(false), Now: cfg.Now, Log: cfg.Log,
 	})
 	a.flights = access.NewFlights(max(1, a.server.MaxCalls/4))
 	a.auditor = audit.New(audit.Options{Teams: a.teams, Log: cfg.Log, Now: cfg.Now})
@@ -64,6 +65,12 @@ func issuersOf(c config.Config) []access.Issuer {
 		})
 	}
 	return all
+}
+
+// named reports whether the server's file names a tenant, so that there is one to come into.
+func named(c config.Config, tenant string) bool {
+	return slices.ContainsFunc(c.Issuers, func(i config.Issuer) bool { return i.Tenant == tenant }) ||
+		slices.ContainsFunc(c.FirstAdmins, func(a config.Admin) bool { return a.Tenant == tenant })
 }
 
 // resource is what the server is to clients of OAuth.
