@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,44 +60,59 @@ type chain struct {
 	head    head
 	spans   map[string]span
 	most    uint64 // the last one that the table names
-	n       uint64 // the last one that was read
-	hash    []byte // of it
+	links   []link // of those that were read, the first one first
 	entries int
 }
+
+// A link is the hash of an archive, and that of the one before as the archive names it.
+type link struct{ hash, prev []byte }
 
 // walk reads the archives from the first to the last that is there. Behind the head there may be
 // one that was put just now.
 func (c *chain) walk(ctx context.Context) error {
 	for {
-		a, hash, err := c.log.archive(ctx, c.n+1)
-		if errors.Is(err, blob.ErrNotExist) && c.n >= c.head.N {
-			return nil
+		n := uint64(len(c.links)) + 1
+		a, hash, err := c.log.archive(ctx, n)
+		if err == nil {
+			err = c.take(a)
+		}
+		if errors.Is(err, blob.ErrNotExist) && n > c.head.N {
+			return c.linked()
 		}
 		if err != nil {
-			return err
+			return cmp.Or(c.linked(), err) // what was altered before comes first
 		}
-		if err := c.take(a); err != nil {
-			return offChain(a.N, err)
-		}
-		c.n, c.hash = a.N, hash
-		if c.n == c.head.N && !bytes.Equal(hash, c.head.Hash) {
-			return offChain(a.N, errors.New("its hash is not that of the head"))
-		}
+		c.links = append(c.links, link{hash, a.Prev})
 	}
 }
 
-// take is why an archive is not the next one.
+// linked is a fault of the first archive that is not what the one behind it, or the head, says of it.
+func (c *chain) linked() error {
+	var before []byte // the first has none before it
+	for i, l := range c.links {
+		n := uint64(i) + 1
+		switch {
+		case n == 1 && len(l.prev) > 0, n == c.head.N+1 && !bytes.Equal(l.prev, before):
+			return offChain(n, errors.New("it does not name the hash of the one before"))
+		case n == c.head.N && !bytes.Equal(l.hash, c.head.Hash):
+			return offChain(n, errors.New("its hash is not that of the head"))
+		case n != c.head.N && i+1 < len(c.links) && !bytes.Equal(l.hash, c.links[i+1].prev):
+			return offChain(n, errors.New("its hash is not what the one behind it names"))
+		}
+		before = l.hash
+	}
+	return nil
+}
+
+// take counts the entries of an archive. It is a fault if they are not what they should be.
 func (c *chain) take(a archive) error {
 	first, last := a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key
-	switch {
-	case !bytes.Equal(a.Prev, c.hash):
-		return errors.New("it does not name the hash of the one before")
-	case !slices.IsSortedFunc(a.Entries, byKey) || dayOf(first) != dayOf(last):
-		return errors.New("its entries are not those of one day, oldest first")
+	if !slices.IsSortedFunc(a.Entries, byKey) || dayOf(first) != dayOf(last) {
+		return offChain(a.N, errors.New("its entries are not those of one day, oldest first"))
 	}
 	there, known := c.spans[a.spanKey().Sort]
 	if known && there != a.span() || !known && a.N <= c.head.N {
-		return errors.New("the table says that it has other entries")
+		return offChain(a.N, errors.New("the table says that it has other entries"))
 	}
 	if known {
 		c.entries += len(a.Entries)
@@ -112,7 +128,7 @@ func (c *chain) strangers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.most > h.N || c.n > h.N+1 {
+	if c.most > h.N || uint64(len(c.links)) > h.N+1 {
 		return broken("its head is missing, or an older one", nil)
 	}
 	if len(c.spans) > 0 {
