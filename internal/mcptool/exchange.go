@@ -25,17 +25,25 @@ type exchange struct {
 	*endpoint
 	view   *view
 	caller auth.Caller
+	turn   turn
 	outcome
 }
 
 var _ tool.Invoker = (*exchange)(nil)
 
-// Invoke calls a tool, and keeps what the answer of the whole request has to say of it.
+// Invoke calls a tool when its turn comes, and keeps what the answer of the whole request has to say of it.
 func (x *exchange) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
+	end, err := x.turn.take(ctx)
+	if err != nil {
+		f := *fault.Of(err)
+		f.RequestID = x.caller.RequestID
+		return tool.Refusal(&f), &f
+	}
+	defer end()
 	caller := auth.CallerOf(ctx)
-	caller.Allowance = new(auth.Allowance) // calls of a batch run side by side
+	caller.Allowance = new(auth.Allowance) // each call of a request has its own
 	data, err := x.cat.Invoke(auth.WithCaller(ctx, caller), name, args)
 	x.spend(*caller.Allowance)
 	if f := fault.Of(err); err != nil && x.opt.Resource.Challenge("", f, true) != "" {

@@ -17,6 +17,7 @@ package mcptool
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -172,6 +173,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve answers a request that is of the right form as far as HTTP is concerned.
 func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	x.turn = newTurn(ctx)
 	server := x.server()
 	x.offer(server, calledIn(body))
 	r = r.Clone(r.Context())

@@ -159,7 +159,7 @@ func TestBatch(t *testing.T) {
 	require.Contains(t, byID["3"], `"isError":true`)
 }
 
-// TestLargeBatch holds that a request runs no more calls at once than a batch has places, and that nothing
+// TestLargeBatch holds that a request runs no more calls than a batch has places, and that nothing
 // of a larger one is run.
 func TestLargeBatch(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"

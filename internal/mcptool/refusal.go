@@ -23,8 +23,7 @@ const (
 	idWait   = 10 * time.Millisecond
 )
 
-// maxBatch is how many messages a request has at most. They run side by side, in the place that a server
-// has for one request.
+// maxBatch is how many messages a request has at most. Those that call something take turns: see turn.
 const maxBatch = 100
 
 // turnAway answers a request that is not admitted, and of whose body nothing has been read. The
