@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -107,33 +108,44 @@ func TestNothingLeaks(t *testing.T) {
 	admin := auth.LocalCaller()
 	signed := &http.Client{Transport: bearer{b.token, http.DefaultTransport}}
 	mcp := mcptool.NewClient(b.base+mcptool.Path+"/x/all", signed)
-	refused := 0
-	for _, way := range []tooltest.Way{
-		tooltest.Invoking("http", b.client()),
-		tooltest.Invoking("mcp", mcp),
-		tooltest.Commands(b.app.Catalogue.Tools(), tooltest.InProcess(b.app.Catalogue, admin)),
-		tooltest.Inputs(b.app.Catalogue.Tools(), tooltest.InProcess(b.app.Catalogue, admin)),
-	} {
-		for _, made := range b.app.Catalogue.Tools() {
-			calls := append(unsound(t, made), withCanaries(t, made, true), withCanaries(t, made, false))
-			for _, c := range calls {
-				if way.Name == "cli" && made.Input != nil {
-					continue // there it takes the path of a folder, which is told
-				}
-				answer, carried := way.Call(t, c)
-				if carried && tooltest.CodeOf(t, answer) != "" {
-					canary.Absent(t, string(answer), "what "+made.Name+" answers over "+way.Name)
-					refused++
-				}
-			}
+	var refused atomic.Int64
+	t.Run("ways", func(t *testing.T) {
+		for _, way := range []tooltest.Way{
+			tooltest.Invoking("http", b.client()),
+			tooltest.Invoking("mcp", mcp),
+			tooltest.Commands(b.app.Catalogue.Tools(), tooltest.InProcess(b.app.Catalogue, admin)),
+			tooltest.Inputs(b.app.Catalogue.Tools(), tooltest.InProcess(b.app.Catalogue, admin)),
+		} {
+			t.Run(way.Name, func(t *testing.T) {
+				t.Parallel()
+				refused.Add(b.leaksNothing(t, way))
+			})
 		}
-	}
+	})
 	require.NoError(t, mcp.Close())
-	require.Greater(t, refused, 500)
+	require.Greater(t, refused.Load(), int64(500))
 	for _, body := range []string{"{\"" + canary.Text, canary.Text, `["` + canary.Field + `"]`} {
 		b.showMalformed(t, body)
 	}
 	b.requireTight(t)
+}
+
+// leaksNothing makes all calls over one way, and says how many were refused.
+func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) {
+	t.Helper()
+	for _, made := range b.app.Catalogue.Tools() {
+		if way.Name == "cli" && made.Input != nil {
+			continue // there it takes the path of a folder, which is told
+		}
+		for _, c := range append(unsound(t, made), withCanaries(t, made, true), withCanaries(t, made, false)) {
+			answer, carried := way.Call(t, c)
+			if carried && tooltest.CodeOf(t, answer) != "" {
+				canary.Absent(t, string(answer), "what "+made.Name+" answers over "+way.Name)
+				refused++
+			}
+		}
+	}
+	return refused
 }
 
 // showMalformed posts what is no JSON object to every tool, and to the endpoint of MCP.

@@ -94,7 +94,7 @@ func TestRebuildFolder(t *testing.T) {
 	p := newPerson(t, vaultOfNotes)
 	app := p.open("v")
 	via := local{app}
-	for i := range 1100 {
+	for i := range 600 { // a segment is made of 500 commits
 		must(t, via, "raven_add", args{"to": "a", "text": fmt.Sprint("line ", i)})
 	}
 	eventuallySegments(t, p.state())
