@@ -218,7 +218,7 @@ func texts(changes map[string]string) map[string]string {
 // held whole, what is changed and new in it too. Back on main there is nothing to hold any more, and
 // no commit was made.
 func TestCheckoutOfABranchThatTakesMuchAway(t *testing.T) {
-	play(t, otherBranch(30), func(t *testing.T, s *scene) {
+	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
 		s.holds(t, 30, 0)
 		s.git(t, "checkout", "-q", "main")
@@ -237,7 +237,7 @@ func (s *scene) taken() uint64 { return 2 }
 // main the notes are there again, as new ones, and those that were changed are reversals, of which ten
 // are too few to be held.
 func TestCheckoutOfABranchThatIsAccepted(t *testing.T) {
-	play(t, otherBranch(30), func(t *testing.T, s *scene) {
+	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
 		s.holds(t, 30, 0)
 		s.answer(t, checkout.Accept)
@@ -252,7 +252,7 @@ func TestCheckoutOfABranchThatIsAccepted(t *testing.T) {
 // TestCheckoutOfABranchThatIsDiscarded: with the word discard the folder is what the vault is, and what
 // only the branch had is in the trash.
 func TestCheckoutOfABranchThatIsDiscarded(t *testing.T) {
-	play(t, otherBranch(30), func(t *testing.T, s *scene) {
+	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
 		s.holds(t, 30, 0)
 		s.answer(t, checkout.Discard)
@@ -305,7 +305,7 @@ func (s *scene) batches(t *testing.T) (sizes []int) {
 func TestSlowCheckout(t *testing.T) {
 	playAt(t, 2, nil, func(t *testing.T, s *scene) {
 		changes := s.onOther(20)
-		began := time.Now()
+		began, last, widest := time.Now(), time.Now(), time.Duration(0)
 		for path, text := range changes {
 			if text == "(none)" {
 				s.remove(t, path)
@@ -313,9 +313,13 @@ func TestSlowCheckout(t *testing.T) {
 				s.save(t, path, text)
 			}
 			time.Sleep(70 * time.Millisecond) // what is tested is that this goes on for long
+			widest, last = max(widest, time.Since(last)), time.Now()
 		}
 		require.Greater(t, time.Since(began), 2*time.Second)
 		s.becomes(t, with(s.start, changes))
+		if widest > 500*time.Millisecond {
+			t.Skipf("the machine was too busy: it was quiet for %s in the midst", widest)
+		}
 		require.Equal(t, []int{len(s.start), len(changes)}, s.batches(t))
 	})
 }
@@ -337,7 +341,7 @@ func TestStash(t *testing.T) {
 
 // TestStashOfMuch: more than 20 notes that are as they were once are held.
 func TestStashOfMuch(t *testing.T) {
-	play(t, otherBranch(0), func(t *testing.T, s *scene) {
+	playAt(t, 5, otherBranch(0), func(t *testing.T, s *scene) {
 		changed := maps.Clone(s.start)
 		for path, text := range changed {
 			changed[path] = text + "and more\n"
@@ -355,7 +359,7 @@ func TestStashOfMuch(t *testing.T) {
 // TestOlderCopy copies an older state over the folder, with its times, as rsync -a does: where a note
 // was changed since, it is a reversal, and many of them are held; what is newer than the copy stays.
 func TestOlderCopy(t *testing.T) {
-	play(t, func(t *testing.T, s *scene) {
+	playAt(t, 5, func(t *testing.T, s *scene) {
 		s.run(t, "cp", "-a", s.dir, s.dir+".old")
 	}, func(t *testing.T, s *scene) {
 		changed := maps.Clone(s.start)
@@ -409,7 +413,7 @@ func TestMassRename(t *testing.T) {
 func TestHalfRemoved(t *testing.T) {
 	for _, word := range []checkout.Pending{checkout.Accept, checkout.Discard} {
 		t.Run(string(word), func(t *testing.T) {
-			play(t, nil, func(t *testing.T, s *scene) {
+			playAt(t, 5, nil, func(t *testing.T, s *scene) {
 				s.run(t, "rm", "-rf", "a", "b")
 				s.holds(t, 30, 0)
 				s.answer(t, word)
@@ -500,7 +504,7 @@ func TestUnpackedOver(t *testing.T) {
 // TestFolderMovedIn moves a folder with 300 notes in, out, and in again. Out, they are held; in again
 // there is nothing to hold.
 func TestFolderMovedIn(t *testing.T) {
-	play(t, nil, func(t *testing.T, s *scene) {
+	playAt(t, 5, nil, func(t *testing.T, s *scene) {
 		want := maps.Clone(s.start)
 		s.run(t, "mkdir", "-p", "../in/deep")
 		for i := range 300 {
