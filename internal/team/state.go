@@ -18,6 +18,8 @@ type State struct {
 	tokens  map[string]Token  // by id
 	members map[string]Member // by who they are
 	issuers map[string]Issuer // by name
+
+	ended map[string]time.Time // when tokens were revoked, or those that made them, by id; see endings
 }
 
 // The kinds of the records.
@@ -93,7 +95,7 @@ func (s *State) Vaults() []Entry {
 func fold(before *State, c *repo.Commit, _ repo.Place) *State {
 	f := folding{after: *before}
 	f.add(c)
-	return &f.after
+	return f.done()
 }
 
 // build is the state after many commits.
@@ -102,13 +104,14 @@ func build(from *State, commits iter.Seq2[*repo.Commit, repo.Place]) *State {
 	for c := range commits {
 		f.add(c)
 	}
-	return &f.after
+	return f.done()
 }
 
 // A folding is a state in the making. The maps that it owns are its own to change.
 type folding struct {
 	after State
 	owned map[string]bool // by kind of record
+	ends  bool            // a token ended, so that others may have
 }
 
 func (f *folding) add(c *repo.Commit) {
@@ -118,12 +121,21 @@ func (f *folding) add(c *repo.Commit) {
 			f.after.vaults = folded(f, f.after.vaults, r, func(e *Entry) { e.Changed = c.Seq })
 		case kindToken:
 			f.after.tokens = folded(f, f.after.tokens, r, func(t *Token) { t.Changed = c.Seq })
+			f.ends = f.ends || f.after.ends(r.ID)
 		case kindMember:
 			f.after.members = folded(f, f.after.members, r, func(m *Member) { m.Changed = c.Seq })
 		case kindIssuer:
 			f.after.issuers = folded(f, f.after.issuers, r, func(i *Issuer) { i.Changed = c.Seq })
 		}
 	}
+}
+
+// done is the state, with what follows from its entries.
+func (f *folding) done() *State {
+	if f.ends {
+		f.after.ended = endings(f.after.tokens)
+	}
+	return &f.after
 }
 
 // folded is what a record makes of the entries of its kind. One of a later release is passed over.

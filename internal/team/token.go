@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"rookery/internal/auth"
@@ -26,7 +27,7 @@ type Token struct {
 	By       string               `json:"by"` // the principal that made it
 	Created  time.Time            `json:"created"`
 	Expires  time.Time            `json:"expires,omitzero"` // zero: never
-	Revoked  time.Time            `json:"revoked,omitzero"`
+	Revoked  time.Time            `json:"revoked,omitzero"` // or that which made it, or the one before
 
 	Changed uint64 `json:"-"` // the tenant's commit that changed the entry last
 }
@@ -39,9 +40,21 @@ func (t Token) Valid(now time.Time) bool {
 // MaxTokens is how many API tokens a tenant has at most that can be used.
 const MaxTokens = 20_000
 
-// Token is the entry of an id, also of a token that was revoked.
+// maker is the id of the API token that made a token; empty where a person or a workload did.
+func (t Token) maker() string {
+	id, made := strings.CutPrefix(t.By, auth.APIToken(""))
+	if !made {
+		return ""
+	}
+	return id
+}
+
+// Token is the entry of an id, also of a token that was revoked, or whose maker was.
 func (s *State) Token(id string) (Token, bool) {
 	t, ok := s.tokens[id]
+	if at, ended := s.ended[id]; ended {
+		t.Revoked = at
+	}
 	return t, ok
 }
 
@@ -49,7 +62,8 @@ func (s *State) Token(id string) (Token, bool) {
 func (s *State) Tokens() []Token {
 	var all []Token
 	for _, id := range slices.Sorted(maps.Keys(s.tokens)) {
-		all = append(all, s.tokens[id])
+		t, _ := s.Token(id)
+		all = append(all, t)
 	}
 	return all
 }
@@ -57,8 +71,8 @@ func (s *State) Tokens() []Token {
 // valid is how many tokens can be used.
 func (s *State) valid(now time.Time) int {
 	n := 0
-	for _, t := range s.tokens {
-		if t.Valid(now) {
+	for id := range s.tokens {
+		if t, _ := s.Token(id); t.Valid(now) {
 			n++
 		}
 	}
@@ -67,16 +81,50 @@ func (s *State) valid(now time.Time) int {
 
 // HasTokens reports whether there is an API token that can be used.
 func (s *State) HasTokens(now time.Time) bool {
-	for _, t := range s.tokens {
-		if t.Valid(now) {
+	for id := range s.tokens {
+		if t, _ := s.Token(id); t.Valid(now) {
 			return true
 		}
 	}
 	return false
 }
 
-// CreateToken adds a token; By and Created are those of the commit. answer is what the call is
-// answered, and must not hold the secret, for it is kept.
+// ends reports whether a token is revoked, or one whose maker is, so that the ends of all must be found.
+func (s *State) ends(id string) bool {
+	t := s.tokens[id]
+	_, of := s.ended[t.maker()]
+	_, was := s.ended[id]
+	return of || was || !t.Revoked.IsZero()
+}
+
+// endings are when tokens ended, by id, of those that did: when they were revoked themselves, or a token in
+// the chain of their makers was, whichever was first. It looks at each token once.
+func endings(tokens map[string]Token) map[string]time.Time {
+	all, seen := map[string]time.Time{}, make(map[string]bool, len(tokens))
+	var chain []string // from a token to the first maker that is known, or has none
+	for id := range tokens {
+		chain = chain[:0]
+		for _, there := tokens[id]; there && !seen[id]; _, there = tokens[id] {
+			seen[id], chain = true, append(chain, id)
+			id = tokens[id].maker()
+		}
+		for _, made := range slices.Backward(chain) {
+			at, ended := all[tokens[made].maker()]
+			own := tokens[made].Revoked
+			if !own.IsZero() && (!ended || own.Before(at)) {
+				at, ended = own, true
+			}
+			if ended {
+				all[made] = at
+			}
+		}
+	}
+	return all
+}
+
+// CreateToken adds a token; By and Created are those of the commit. A token that can be used no more makes
+// none: UNAUTHENTICATED or TOKEN_EXPIRED. answer is what the call is answered, and must not hold the secret,
+// for it is kept.
 func (t *Team) CreateToken(
 	ctx context.Context, c repo.Call, made Token, answer func(Token) any,
 ) (repo.Receipt, error) {
@@ -86,6 +134,9 @@ func (t *Team) CreateToken(
 			return nil, err
 		}
 		made.By, made.Created = c.Who.Principal, d.Now()
+		if err := d.State().makes(made); err != nil {
+			return nil, err
+		}
 		switch s := d.State(); {
 		case !made.Expires.IsZero() && !d.Now().Before(made.Expires):
 			return nil, fault.New(fault.InvalidParameter, "the token would have expired already")
@@ -97,8 +148,20 @@ func (t *Team) CreateToken(
 	})
 }
 
-// RevokeToken ends a token: at once in this process, and in any other within a minute. One that is not
-// there is NOT_FOUND; one that was revoked before stays as it is.
+// makes is the error for a token whose maker is one that can be used no more.
+func (s *State) makes(t Token) error {
+	maker, ok := s.Token(t.maker())
+	switch {
+	case !ok || maker.Valid(t.Created):
+		return nil
+	case !maker.Revoked.IsZero():
+		return auth.Refused().Because(errors.New("the token that makes another was revoked"))
+	}
+	return auth.Expired()
+}
+
+// RevokeToken ends a token, and all that it made, and that these made: at once in this process, and in any
+// other within a minute. One that is not there is NOT_FOUND; one that ended so before stays as it is.
 func (t *Team) RevokeToken(
 	ctx context.Context, c repo.Call, id string, answer func(t Token, revoked bool) any,
 ) (repo.Receipt, error) {
