@@ -166,14 +166,41 @@ func describe(s *jsonschema.Schema) string {
 	switch {
 	case s.Type == "array" && s.Items != nil:
 		return "a list, each entry " + describe(s.Items)
+	case s.MinLength != nil || s.MaxLength != nil:
+		return noun + length(s.MinLength, s.MaxLength)
 	case s.Minimum != nil && s.Maximum != nil:
 		return fmt.Sprintf("%s from %v to %v", noun, *s.Minimum, *s.Maximum)
-	case s.MaxLength != nil:
-		return fmt.Sprintf("%s of at most %d characters", noun, *s.MaxLength)
-	case s.MinLength != nil && *s.MinLength > 0:
-		return noun + " that is not empty"
 	}
-	return noun
+	return noun + within(s.Minimum, s.Maximum)
+}
+
+// length says in words how long a text may be.
+func length(least, most *int) string {
+	if least != nil && *least == 0 {
+		least = nil // every text is
+	}
+	switch {
+	case least == nil && most == nil:
+		return ""
+	case most == nil && *least == 1:
+		return " that is not empty"
+	}
+	return within(least, most) + " characters"
+}
+
+// within says in words between which bounds something is; nothing if there are none.
+func within[N int | float64](least, most *N) string {
+	switch {
+	case least == nil && most == nil:
+		return ""
+	case least == nil:
+		return fmt.Sprintf(" of at most %v", *most)
+	case most == nil:
+		return fmt.Sprintf(" of at least %v", *least)
+	case *least == *most:
+		return fmt.Sprintf(" of %v", *least)
+	}
+	return fmt.Sprintf(" of %v to %v", *least, *most)
 }
 
 var nouns = map[string]string{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,5 +106,43 @@ func TestFieldsForm(t *testing.T) {
 			require.True(t, fault.Is(err, fault.InvalidValue))
 			require.Contains(t, err.Error(), "where each text is name=value")
 		}
+	}
+}
+
+// TestBoundsInWords covers that a value which is out of bounds is refused with both of them: a message that
+// it keeps would be no help.
+func TestBoundsInWords(t *testing.T) {
+	type in struct {
+		Name  string `json:"name" max:"100" jsonschema:"what it is called"`
+		Code  string `json:"code,omitempty" min:"4" max:"4" jsonschema:"a code"`
+		Note  string `json:"note,omitempty" max:"9" jsonschema:"a note"`
+		Words string `json:"words,omitempty" min:"3" jsonschema:"several letters"`
+		Title string `json:"title,omitempty" min:"1" jsonschema:"a title"`
+		Count int    `json:"count,omitempty" min:"2" jsonschema:"how many"`
+		Size  int    `json:"size,omitempty" min:"0" jsonschema:"how large"`
+		Depth int    `json:"depth,omitempty" max:"2" jsonschema:"how deep"`
+		Limit int    `json:"limit,omitempty" min:"1" max:"200" jsonschema:"of a page"`
+	}
+	made := tool.New(tool.Spec{
+		Name: "shelf", Title: "Shelf", Doc: "A shelf.", Role: auth.Reader,
+		Family: &tool.Family{Name: "f", Malformed: fault.InvalidValue, Missing: fault.MissingRequired},
+	}, func(context.Context, auth.Caller, in) (struct{}, error) { return struct{}{}, nil })
+	cat, err := tool.NewCatalogue([]*tool.Tool{made}, tool.Options{})
+	require.NoError(t, err)
+	for args, want := range map[string]string{
+		`"name": ""`:                           "a text of 1 to 100 characters",
+		`"name": 7`:                            "a text of 1 to 100 characters",
+		`"name": "x", "code": "abc"`:           "a text of 4 characters",
+		`"name": "x", "note": "much too long"`: "a text of at most 9 characters",
+		`"name": "x", "words": "ab"`:           "a text of at least 3 characters",
+		`"name": "x", "title": ""`:             "a text that is not empty",
+		`"name": "x", "count": 1`:              "a whole number of at least 2",
+		`"name": "x", "size": -1`:              "a whole number of at least 0",
+		`"name": "x", "depth": 3`:              "a whole number of at most 2",
+		`"name": "x", "limit": 0`:              "a whole number from 1 to 200",
+	} {
+		_, err := cat.Invoke(t.Context(), "shelf", json.RawMessage(`{`+args+`}`))
+		require.ErrorContains(t, err, "must be "+want)
+		require.True(t, strings.HasSuffix(fault.Of(err).Message, want), fault.Of(err).Message)
 	}
 }
