@@ -27,8 +27,16 @@ type Member struct {
 // key is the id of a member's record. An issuer has no space in it.
 func (m Member) key() string { return m.Issuer + " " + m.Subject }
 
-// admin reports whether the member is an admin of the tenant as a whole.
-func (m Member) admin() bool { return m.Roles[auth.AllVaults].Allows(auth.Admin) }
+// admin reports whether the member is an admin of the tenant as a whole, who can give anybody every role: in
+// all vaults, in none of them less, and bound to no folder.
+func (m Member) admin() bool {
+	for _, role := range m.Roles {
+		if !role.Allows(auth.Admin) {
+			return false
+		}
+	}
+	return m.Prefix == "" && m.Roles[auth.AllVaults].Allows(auth.Admin)
+}
 
 // Member is the entry of a person.
 func (s *State) Member(issuer, subject string) (Member, bool) {
@@ -61,8 +69,8 @@ func (s *State) alone(m Member) bool {
 // MaxMembers is how many members a tenant has at most.
 const MaxMembers = 10_000
 
-// SetMember adds a member or changes one as a whole; By and Set are those of the commit. The last admin
-// stays one: else it is CONFLICT.
+// SetMember adds a member or changes one as a whole; By and Set are those of the commit. The last admin of
+// the tenant as a whole stays one: else it is CONFLICT.
 func (t *Team) SetMember(
 	ctx context.Context, c repo.Call, m Member, answer func(m Member, created bool) any,
 ) (repo.Receipt, error) {
@@ -74,7 +82,7 @@ func (t *Team) SetMember(
 		}
 		switch {
 		case there && d.State().alone(was) && !m.admin():
-			return nil, lastAdmin()
+			return nil, lastAdmin("be made less")
 		case !there && len(d.State().members) >= MaxMembers:
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d members", MaxMembers).
 				With("limit", MaxMembers)
@@ -87,8 +95,8 @@ func (t *Team) SetMember(
 	})
 }
 
-// RemoveMember takes a member away, whose tokens then say again what they may do. The last admin cannot
-// be removed: CONFLICT.
+// RemoveMember takes a member away, whose tokens then say again what they may do. The last admin of the
+// tenant as a whole cannot be removed: CONFLICT.
 func (t *Team) RemoveMember(
 	ctx context.Context, c repo.Call, m Member, answer func(Member) any,
 ) (repo.Receipt, error) {
@@ -102,18 +110,21 @@ func (t *Team) RemoveMember(
 			return nil, err
 		}
 		if d.State().alone(was) {
-			return nil, lastAdmin()
+			return nil, lastAdmin("go")
 		}
 		return answer(was), d.Record(kindMember, was.key(), nil)
 	})
 }
 
-func lastAdmin() error {
-	return fault.New(fault.Conflict, "the last admin of a tenant cannot go").
-		Fix("make somebody else an admin first: rookery member set SUBJECT --role admin")
+// lastAdmin is the fault of what cannot be done to the last admin.
+func lastAdmin(what string) error {
+	return fault.New(fault.Conflict, "the last admin of all vaults who is bound to no folder cannot %s: "+
+		"nobody could say any more who has access", what).
+		Fix("make somebody else such an admin first: rookery member set SUBJECT --role admin")
 }
 
-// Begin makes a member an admin of a tenant that has none (CONTRACT §4, team).
+// Begin makes a member an admin of a tenant that has none, or none any more who is one of the tenant as a
+// whole (CONTRACT §4, team).
 func (t *Team) Begin(ctx context.Context, m Member) error {
 	m.Roles = map[string]auth.Role{auth.AllVaults: auth.Admin}
 	_, err := t.update(ctx, repo.Call{

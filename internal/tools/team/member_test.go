@@ -57,7 +57,8 @@ func with(in args, name string, value any) args {
 	return all
 }
 
-// TestLastAdminStays holds that a tenant that has an admin keeps one.
+// TestLastAdminStays holds that a tenant that has an admin of all vaults keeps one, who can say of every
+// vault who has access.
 func TestLastAdminStays(t *testing.T) {
 	p := open(t, publicURL)
 	for _, name := range []string{"ada", "bea"} {
@@ -71,6 +72,14 @@ func TestLastAdminStays(t *testing.T) {
 	p.refused(t, fault.Conflict, admin(), "team_member_set", args{"subject": "bea", "role": "editor"})
 	p.refused(t, fault.Conflict, admin(), "team_member_set",
 		args{"subject": "bea", "role": "admin", "vaults": []string{"v"}})
+	p.refused(t, fault.Conflict, admin(), "team_member_set",
+		args{"subject": "bea", "role": "admin", "prefix": "a/"})
+	p.refused(t, fault.Conflict, admin(), "team_member_set",
+		args{"subject": "bea", "role": "admin", "vaults": []string{"*=admin", "n1=reader"}})
+	p.must(t, admin(), "team_member_set",
+		args{"subject": "ada", "role": "admin", "vaults": []string{"*=admin", "n1=reader"}}, "")
+	p.refused(t, fault.Conflict, admin(), "team_member_remove", args{"subject": "bea"})
+	p.must(t, admin(), "team_member_set", args{"subject": "ada", "role": "admin"}, "")
 	p.must(t, admin(), "team_member_set", args{"subject": "bea", "role": "admin", "prefix": "a/"}, "")
 }
 
