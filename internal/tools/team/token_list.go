@@ -37,6 +37,7 @@ type TokenRow struct {
 	Expires  *string              `json:"expires_at" jsonschema:"null: never"`
 	LastUsed *string              `json:"last_used,omitempty" jsonschema:"to the hour; absent: never, as far as is known"`
 	State    string               `json:"state" jsonschema:"valid, expired or revoked"`
+	Revoked  *string              `json:"revoked_at,omitempty" jsonschema:"when it was revoked, or the token that made it; absent: never"`
 }
 
 func (f tools) tokenList() *tool.Tool {
@@ -78,7 +79,7 @@ func rowOfToken(t team.Token, now, used time.Time) TokenRow {
 	row := TokenRow{
 		ID: t.ID, Name: t.Name, Roles: t.Roles, Tools: t.Tools, Prefix: t.Prefix, ReadOnly: t.ReadOnly,
 		By: t.By, Created: stamp(t.Created), Expires: stamped(t.Expires), LastUsed: stamped(used),
-		State: "valid",
+		State: "valid", Revoked: stamped(t.Revoked),
 	}
 	switch {
 	case !t.Revoked.IsZero():

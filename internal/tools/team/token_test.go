@@ -243,3 +243,36 @@ func TestTokenKeyOfAnotherRequest(t *testing.T) {
 	p.create(t, other, args{"idempotency_key": "k"})
 	require.Len(t, p.keys(t, "team_token_list", nil, "id"), 2)
 }
+
+// TestTokenEndsWithItsMaker holds that the list tells a token revoked, and since when, whose maker was, and
+// its maker; and that it makes none any more.
+func TestTokenEndsWithItsMaker(t *testing.T) {
+	p := open(t, publicURL)
+	as := func(id string) auth.Caller {
+		c := admin()
+		c.Principal, c.Agent, c.TokenID = auth.APIToken(id), auth.APIToken(id), id
+		return c
+	}
+	first := p.create(t, admin(), args{"role": "admin"}).ID
+	second := p.create(t, as(first), args{"role": "admin"}).ID
+	third := p.create(t, as(second), args{}).ID
+	other := p.create(t, admin(), args{}).ID
+	p.clock.pass(time.Hour)
+	p.must(t, admin(), "team_token_revoke", args{"id": first}, `{"revoked_at":"2026-11-21T10:00:00Z"}`)
+	p.clock.pass(time.Hour)
+	require.Equal(t, []string{other}, p.keys(t, "team_token_list", nil, "id"))
+	all := p.must(t, admin(), "team_token_list", args{"all": true}, "")
+	for _, row := range into[struct{ Items []map[string]any }](t, all).Items {
+		if row["id"] == other {
+			require.Equal(t, "valid", row["state"])
+			require.NotContains(t, row, "revoked_at")
+			continue
+		}
+		require.Equal(t, "revoked", row["state"])
+		require.Equal(t, "2026-11-21T10:00:00Z", row["revoked_at"])
+	}
+	p.must(t, admin(), "team_token_revoke", args{"id": third}, `{"action":"unchanged","state":"revoked"}`)
+	p.refused(t, fault.Unauthenticated, as(third), "team_token_create", args{"name": "x", "role": "reader"})
+	p.refused(t, fault.Unauthenticated, as(first), "team_token_create",
+		args{"name": "x", "role": "reader", "dry_run": true})
+}
