@@ -1,0 +1,38 @@
+package access_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+)
+
+// TestMakerIsRevoked holds that a token which a token made is refused once that is revoked, like one that is
+// revoked itself: at once where it was revoked, elsewhere within a minute.
+func TestMakerIsRevoked(t *testing.T) {
+	h := newHouse(t)
+	maker := h.token(t, "acme", team.Token{Name: "p", Roles: everywhere(auth.Admin)})
+	made := auth.NewSecret("acme")
+	_, err := h.tenant(t, "acme").CreateToken(t.Context(), repo.Call{
+		Who: repo.Who{Principal: auth.APIToken(maker.ID)}, Tool: "test",
+	}, team.Token{
+		ID: made.ID, Name: "c", Digest: made.Digest(), Roles: everywhere(auth.Admin),
+	}, func(team.Token) any { return nil })
+	require.NoError(t, err)
+	c := h.who(t, made.Token())
+
+	elsewhere, err := h.process(t, h.table).Team(t.Context(), "acme")
+	require.NoError(t, err)
+	_, err = elsewhere.RevokeToken(t.Context(), call, maker.ID, func(team.Token, bool) any { return nil })
+	require.NoError(t, err)
+	_, err = c.Again(t.Context())
+	require.True(t, fault.Is(err, fault.Unauthenticated), "%v", err)
+	h.clock.pass(time.Minute)
+	h.stopped(t, fault.Unauthenticated, request("/", maker.Token()))
+	h.stopped(t, fault.Unauthenticated, request("/", made.Token()))
+}
