@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,8 +82,12 @@ func unread(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// notAllowed answers a request to a path that has other methods.
+// notAllowed answers a request to a path that has other methods. Whatever takes GET takes HEAD.
 func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []string) {
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(slices.Clone(allowed), http.MethodHead)
+		slices.Sort(allowed)
+	}
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	unread(w, r)

@@ -3,7 +3,6 @@ package httptool
 import (
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -81,18 +80,41 @@ func (s *server) ours(r *http.Request, host string) bool {
 	return slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// fromUs reports whether a request comes from no page at all, or from one of ours.
+// fromUs reports whether a request comes from no page at all, or from one of ours: under one of our names,
+// and by the scheme that the name is called by. An origin is scheme, host and port, and nothing else
+// (RFC 6454 §7).
 func (s *server) fromUs(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
 		return true
 	}
-	u, err := url.Parse(origins[0])
-	if err != nil || len(origins) > 1 || u.Scheme != "http" && u.Scheme != "https" {
+	if len(origins) > 1 || isNoOrigin(origins[0]) {
 		return false
 	}
-	return s.ours(r, u.Host)
+	scheme, host, _ := strings.Cut(origins[0], "://")
+	return s.ours(r, host) && scheme == s.schemeOf(r, host)
 }
+
+// schemeOf is by which scheme one of our names is called: that of the public URL for its host, and for
+// another one, which no proxy stands before, the one that the request itself came by.
+func (s *server) schemeOf(r *http.Request, host string) string {
+	scheme, public, _ := strings.Cut(s.opt.Resource.PublicURL, "://")
+	if strings.EqualFold(host, public) || strings.EqualFold(host, public+":"+usualPorts[scheme]) {
+		return scheme
+	}
+	return cameBy(r)
+}
+
+// cameBy is the scheme by which a request came to the listener.
+func cameBy(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// usualPorts are those that a browser leaves out, by scheme.
+var usualPorts = map[string]string{"http": "80", "https": "443"}
 
 // loopback are the names by which the listener of a request is called on its own machine.
 func loopback(r *http.Request) []string {
@@ -108,7 +130,7 @@ func loopback(r *http.Request) []string {
 	for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
 		hosts = append(hosts, net.JoinHostPort(name, port))
 	}
-	if port == "80" {
+	if port == usualPorts[cameBy(r)] {
 		hosts = append(hosts, "localhost", "127.0.0.1", "[::1]")
 	}
 	return hosts

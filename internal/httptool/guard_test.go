@@ -8,11 +8,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/access"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/tooltest"
@@ -20,7 +22,8 @@ import (
 
 func TestHostAndOrigin(t *testing.T) {
 	local := serve(t, httptool.Options{})
-	named := serve(t, httptool.Options{Hosts: []string{"memory.example.test"}})
+	named := serve(t, httptool.Options{Hosts: []string{"memory.example.test", "memory.example.test:443"},
+		Resource: access.Resource{PublicURL: "https://memory.example.test"}})
 	_, port, _ := strings.Cut(local.Listener.Addr().String(), ":")
 	for name, c := range map[string]struct {
 		named  bool
@@ -40,9 +43,23 @@ func TestHostAndOrigin(t *testing.T) {
 		"origin, port":      {false, map[string]string{"Origin": "http://localhost:1"}, 403},
 		"null origin":       {false, map[string]string{"Origin": "null"}, 403},
 		"scheme of origin":  {false, map[string]string{"Origin": "file://localhost:" + port}, 403},
+		"port, as digits":   {false, map[string]string{"Origin": "http://localhost:0" + port}, 403},
+		"own, over TLS":     {false, map[string]string{"Origin": "https://localhost:" + port}, 403},
+		"user":              {false, map[string]string{"Origin": "http://x@localhost:" + port}, 403},
+		"path":              {false, map[string]string{"Origin": "http://localhost:" + port + "/x"}, 403},
+		"slash":             {false, map[string]string{"Origin": "http://localhost:" + port + "/"}, 403},
+		"query":             {false, map[string]string{"Origin": "http://localhost:" + port + "?"}, 403},
+		"fragment":          {false, map[string]string{"Origin": "http://localhost:" + port + "#x"}, 403},
+		"two, in one":       {false, map[string]string{"Origin": "http://localhost:" + port + " http://evil.test"}, 403},
 		"its name":          {true, map[string]string{"Host": "memory.example.test"}, 200},
 		"its name, not IP":  {true, nil, 403},
 		"its origin":        {true, map[string]string{"Host": "memory.example.test", "Origin": "https://memory.example.test"}, 200},
+		"its usual port":    {true, map[string]string{"Host": "memory.example.test", "Origin": "https://memory.example.test:443"}, 200},
+		"another port":      {true, map[string]string{"Host": "memory.example.test", "Origin": "https://memory.example.test:80"}, 403},
+		"an empty port":     {true, map[string]string{"Host": "memory.example.test", "Origin": "https://memory.example.test:"}, 403},
+		"its plain self":    {true, map[string]string{"Host": "memory.example.test", "Origin": "http://memory.example.test"}, 403},
+		"plain, with port":  {true, map[string]string{"Host": "memory.example.test", "Origin": "http://memory.example.test:443"}, 403},
+		"its path":          {true, map[string]string{"Host": "memory.example.test", "Origin": "https://memory.example.test/x"}, 403},
 		"not its own":       {true, map[string]string{"Host": "memory.example.test", "Origin": "https://example.test"}, 403},
 		"preflight refused": {true, map[string]string{"Host": "memory.example.test", "Origin": "https://evil.test", "Access-Control-Request-Method": "POST"}, 403},
 	} {
@@ -62,6 +79,26 @@ func TestHostAndOrigin(t *testing.T) {
 		})
 	}
 	require.Equal(t, 200, send(t, named, ask{line: "GET /healthz"}).status, "a probe knows no name")
+}
+
+// TestOriginOverTLS holds that a page of a listener with TLS came over TLS, also on loopback, and beside a
+// name that is called over plain HTTP.
+func TestOriginOverTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(nil)
+	_, port, _ := strings.Cut(s.Listener.Addr().String(), ":")
+	s.Config.Handler = httptool.New(tooltest.Sample(), httptool.Options{
+		Hosts:    []string{"localhost:" + port, "127.0.0.1:" + port, "localhost:9"},
+		Resource: access.Resource{PublicURL: "http://localhost:9"},
+	})
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	for origin, status := range map[string]int{
+		"https://localhost:" + port: 200, "https://127.0.0.1:" + port: 200, "http://localhost:" + port: 403,
+		"http://localhost:9": 200, "https://localhost:9": 403, "https://localhost": 403,
+	} {
+		g := send(t, s, ask{line: "GET /v1/whoami", header: map[string]string{"Origin": origin}})
+		require.Equal(t, status, g.status, origin)
+	}
 }
 
 func TestProbes(t *testing.T) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
@@ -84,10 +86,11 @@ func TestLost(t *testing.T) {
 		"unknown path":     {"GET /nowhere/at/all", 404, fault.NotFound, "GET /docs lists all routes"},
 		"nearest path":     {"GET /v1/vaults/main/boks/x", 404, fault.NotFound, "/v1/vaults/{vault}/books/{id}"},
 		"unescaped id":     {"GET /v1/vaults/main/books/people/freya", 404, fault.NotFound, "/v1/vaults/{vault}/books/{id}: an id is one segment, with / written as %2F"},
-		"other method":     {"PUT /v1/vaults/main/books/x", 405, fault.InvalidParameter, "use DELETE, GET, PATCH"},
-		"options":          {"OPTIONS /v1/vaults/main/books", 405, fault.InvalidParameter, "use GET, POST"},
+		"other method":     {"PUT /v1/vaults/main/books/x", 405, fault.InvalidParameter, "use DELETE, GET, HEAD, PATCH"},
+		"options":          {"OPTIONS /v1/vaults/main/books", 405, fault.InvalidParameter, "use GET, HEAD, POST"},
 		"tools by GET":     {"GET /v1/tools/books_book_get", 405, fault.InvalidParameter, "use POST"},
-		"page by POST":     {"POST /healthz", 405, fault.InvalidParameter, "use GET"},
+		"page by POST":     {"POST /healthz", 405, fault.InvalidParameter, "use GET, HEAD"},
+		"tool by POST":     {"POST /v1/whoami", 405, fault.InvalidParameter, "use GET, HEAD"},
 		"dots":             {"GET /v1/vaults/main/books/..", 400, fault.InvalidPath, ""},
 		"escaped dots":     {"GET /v1/vaults/main/books/%2e%2E", 400, fault.InvalidPath, ""},
 		"dots within":      {"GET /v1/vaults/../v1/whoami", 400, fault.InvalidPath, ""},
@@ -109,6 +112,27 @@ func TestLost(t *testing.T) {
 			}
 			require.Equal(t, c.status == 405, g.header.Get("Allow") != "")
 		})
+	}
+}
+
+// TestAllow covers that Allow lists the methods that a path answers, HEAD with GET (RFC 9110 §9.3.2), and no
+// others.
+func TestAllow(t *testing.T) {
+	s := hosted(t, httptool.Options{Resource: public, Document: []byte("{}")})
+	for path, want := range map[string]string{
+		"/v1/whoami": "GET, HEAD", "/v1/vaults/main/books": "GET, HEAD, POST", "/docs": "GET, HEAD", "/readyz": "GET, HEAD",
+		"/v1/vaults/main/books/x": "DELETE, GET, HEAD, PATCH", "/v1/tools/desk_whoami": "POST", "/openapi.json": "GET, HEAD",
+		access.WellKnown: "GET, HEAD",
+	} {
+		for _, method := range []string{"PUT", "OPTIONS", "TRACE"} {
+			g := send(t, s, ask{line: method + " " + path})
+			require.Equal(t, 405, g.status, path)
+			require.Equal(t, want, g.header.Get("Allow"), path)
+		}
+		for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE"} {
+			answered := send(t, s, ask{line: method + " " + path}).status != 405
+			require.Equal(t, strings.Contains(want, method), answered, method+" "+path)
+		}
 	}
 }
 
