@@ -43,8 +43,7 @@ func (c *Client) unreached(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &certificate):
-		return fault.New(fault.Unavailable, "the certificate of %s does not prove that it is this server",
-			c.host()).Fix("check the address of the server").Because(err)
+		return c.unproved(certificate)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fault.New(fault.Unavailable, "%s does not speak TLS", c.host()).
 			Fix("check the address of the server").Because(err)

@@ -1,0 +1,45 @@
+package httptool
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"time"
+
+	"rookery/internal/fault"
+)
+
+// unproved is the fault of a server whose certificate is not believed: why, and who can do what about it. It
+// tells nothing that stands in the certificate but times, for anybody can have written that.
+func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
+	told := func(format string, args ...any) *fault.Fault {
+		return fault.New(fault.Unavailable, "the certificate of "+format, append([]any{c.host()}, args...)...).
+			Because(err)
+	}
+	switch why := err.Err.(type) {
+	case x509.UnknownAuthorityError:
+		return told("%s is of a CA that this machine does not trust").
+			Fix("trust the CA, if it is your own; on Linux: SSL_CERT_FILE=ca.pem rookery whoami").
+			Fix("or put the CA's certificate where the system keeps those of others").
+			Fix("else check the address of the server")
+	case x509.HostnameError:
+		return told("%s is for another name").
+			Fix("call the server by the name that its certificate has")
+	case x509.CertificateInvalidError:
+		if why.Reason == x509.Expired && why.Cert != nil {
+			return untimely(told, why.Cert)
+		}
+	}
+	return told("%s does not prove that it is this server").Fix("check the address of the server")
+}
+
+// untimely is the fault of a certificate that is too old, or too young.
+func untimely(
+	told func(format string, args ...any) *fault.Fault, cert *x509.Certificate,
+) *fault.Fault {
+	const clock = "check the clock of this machine"
+	if from := cert.NotBefore; time.Now().Before(from) {
+		return told("%s is good from %s only", from.UTC().Format(time.RFC3339)).Fix(clock)
+	}
+	return told("%s expired at %s", cert.NotAfter.UTC().Format(time.RFC3339)).
+		Fix("renew it on the server, which takes up the new one within a minute").Fix(clock)
+}
