@@ -430,7 +430,7 @@ func TestPrefixCannotChangeTheTenant(t *testing.T) {
 			return a.Create(t.Context(), c, team.NewVault{Name: "x"}, told)
 		},
 		"trash":   func(c repo.Call) (repo.Receipt, error) { return a.Trash(t.Context(), c, "v", told) },
-		"restore": func(c repo.Call) (repo.Receipt, error) { return a.Restore(t.Context(), c, "w", told) },
+		"restore": func(c repo.Call) (repo.Receipt, error) { return a.Restore(t.Context(), c, "w", toldChange) },
 		"set": func(c repo.Call) (repo.Receipt, error) {
 			return a.Set(t.Context(), c, team.Setting{Name: "v", ReadOnly: &on},
 				func(team.Entry, bool) any { return "set" })

@@ -165,7 +165,7 @@ func TestTrashCrashes(t *testing.T) {
 func requireBack(t *testing.T, d *deployment) {
 	t.Helper()
 	a := d.team(t, false)
-	_, err := a.Restore(t.Context(), repo.Call{}, "v", told)
+	_, err := a.Restore(t.Context(), repo.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "two\n"))

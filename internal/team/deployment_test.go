@@ -112,6 +112,9 @@ func create(ctx context.Context, a *team.Team, c repo.Call, name string) (team.E
 
 func told(team.Entry) any { return "done" }
 
+// toldChange answers a change that may change nothing.
+func toldChange(team.Entry, bool) any { return "done" }
+
 func trash(t *testing.T, a *team.Team, name string) {
 	t.Helper()
 	_, err := a.Trash(t.Context(), repo.Call{}, name, told)

@@ -143,7 +143,7 @@ func TestErase(t *testing.T) {
 			require.Equal(t, gone, again, "who comes after")
 			for _, gone := range []func() error{
 				func() error { _, err := a.Vault(t.Context(), "v"); return err },
-				func() error { _, err := a.Restore(t.Context(), repo.Call{}, "v", told); return err },
+				func() error { _, err := a.Restore(t.Context(), repo.Call{}, "v", toldChange); return err },
 				func() error { _, err := a.Trash(t.Context(), repo.Call{}, "v", told); return err },
 				func() error { _, err := v.Read(t.Context()); return err },
 				func() error { _, err := checkedOut.Sweep(t.Context()); return err },

@@ -86,7 +86,7 @@ func TestReadOnlyThroughTheTrash(t *testing.T) {
 	require.NoError(t, readOnly(t.Context(), a, "v", true))
 	trash(t, a, "v")
 	is(t, fault.NotFound, readOnly(t.Context(), a, "v", false))
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", told)
+	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	for _, process := range []*team.Team{a, d.team(t, false)} {
 		is(t, fault.ReadOnly, put(t.Context(), process, "v", "a.md", "three\n"))
@@ -169,7 +169,7 @@ func TestRebuildOfATrashedVault(t *testing.T) {
 			}
 		}
 		trash(t, a, name)
-		_, err = a.Restore(t.Context(), repo.Call{}, name, told)
+		_, err = a.Restore(t.Context(), repo.Call{}, name, toldChange)
 		require.NoError(t, err)
 		fold(t, a, name)
 		v, err := a.Vault(t.Context(), name)
@@ -187,7 +187,7 @@ func TestRebuildOfATrashedVault(t *testing.T) {
 		e := entryOf(t, b, name)
 		require.Equal(t, repo.Trashed, e.Status, name)
 		require.Equal(t, shut, e.ReadOnly, name)
-		_, err := b.Restore(t.Context(), repo.Call{}, name, told)
+		_, err := b.Restore(t.Context(), repo.Call{}, name, toldChange)
 		require.NoError(t, err)
 		require.Equal(t, shut, entryOf(t, b, name).ReadOnly, name)
 		err = put(t.Context(), b, name, "b.md", "two\n")

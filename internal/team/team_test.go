@@ -50,11 +50,11 @@ func TestLifeOfAVault(t *testing.T) {
 	is(t, fault.NotFound, err)
 	_, err = create(t.Context(), a, callOf("4"), "v")
 	require.Contains(t, is(t, fault.DuplicateID, err).Fixes, "rookery vault restore v")
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", told)
+	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "two\n"))
-	r, err := a.Restore(t.Context(), repo.Call{}, "v", told)
+	r, err := a.Restore(t.Context(), repo.Call{}, "v", toldChange)
 	require.NoError(t, err, "what is not in the trash stays as it is")
 	require.False(t, r.Changed)
 
@@ -63,13 +63,13 @@ func TestLifeOfAVault(t *testing.T) {
 	_, err = create(t.Context(), a, callOf("5"), "v")
 	is(t, fault.DuplicateID, err)
 	d.clock.pass(time.Second)
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", told)
+	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
 	is(t, fault.NotFound, err)
 	e, err = create(t.Context(), a, callOf("6"), "v")
 	require.NoError(t, err)
 	require.Equal(t, 2, e.Incarnation)
 	require.Empty(t, notes(t, a, "v"), "the new one begins empty")
-	_, err = a.Restore(t.Context(), repo.Call{}, "none", told)
+	_, err = a.Restore(t.Context(), repo.Call{}, "none", toldChange)
 	is(t, fault.NotFound, err)
 }
 
@@ -82,7 +82,7 @@ func TestRestoredUntilTheEnd(t *testing.T) {
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
 	trash(t, a, "v")
 	d.clock.pass(team.TrashLife - time.Second)
-	_, err = a.Restore(t.Context(), repo.Call{}, "v", told)
+	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))
 }

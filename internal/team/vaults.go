@@ -114,19 +114,20 @@ func (t *Team) Trash(
 	if t.opt.Served != nil {
 		return repo.Receipt{}, oneFolder()
 	}
-	return t.turn(ctx, c, name, repo.Trashed, answer)
+	return t.turn(ctx, c, name, repo.Trashed, func(e Entry, _ bool) any { return answer(e) })
 }
 
-// Restore takes a vault out of the trash.
+// Restore takes a vault out of the trash. The answer is told whether it was there.
 func (t *Team) Restore(
-	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
+	ctx context.Context, c repo.Call, name string, answer func(e Entry, changed bool) any,
 ) (repo.Receipt, error) {
 	return t.turn(ctx, c, name, repo.Active, answer)
 }
 
 // turn changes the status of a vault: of its own log first, so that no write can come after it.
 func (t *Team) turn(
-	ctx context.Context, c repo.Call, name string, to repo.Status, answer func(Entry) any,
+	ctx context.Context, c repo.Call, name string, to repo.Status,
+	answer func(e Entry, changed bool) any,
 ) (repo.Receipt, error) {
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(name)
@@ -145,13 +146,13 @@ func (t *Team) turn(
 			}
 		}
 		if was == to {
-			return answer(e), nil // its own log may not have been, after a crash
+			return answer(e, false), nil // its own log may not have been, after a crash
 		}
 		e.Trashed = time.Time{}
 		if to == repo.Trashed {
 			e.Trashed = d.Now()
 		}
-		return answer(e), d.Record(kindVault, name, e)
+		return answer(e, true), d.Record(kindVault, name, e)
 	})
 }
 

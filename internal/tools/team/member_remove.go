@@ -33,6 +33,10 @@ func (f tools) memberRemove() *tool.Tool {
 func (f tools) removeMember(
 	ctx context.Context, c auth.Caller, in memberRemoveIn,
 ) (memberOut, error) {
+	// Without the entry, the person's token may give any role in any vault.
+	if err := within(c, map[string]auth.Role{auth.AllVaults: auth.Admin}); err != nil {
+		return memberOut{}, err
+	}
 	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
 		return memberOut{}, err

@@ -130,6 +130,10 @@ func TestBadMembers(t *testing.T) {
 	low := admin()
 	low.Roles = map[string]auth.Role{"*": auth.Admin, "dark": auth.Reader}
 	p.refused(t, fault.PermissionDenied, low, "team_member_set", args{"subject": "ada", "role": "admin"})
+	for _, subject := range []string{"low", "nobody"} { // without the entry a token may give more than it
+		f := p.refused(t, fault.PermissionDenied, low, "team_member_remove", args{"subject": subject})
+		require.Equal(t, "dark", f.Details["vault"])
+	}
 }
 
 // TestToolsOfTheTenant holds that who gives access, or sees who has it, is an admin of all vaults.

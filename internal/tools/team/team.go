@@ -66,6 +66,14 @@ func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.Stat
 	return t, s, seq, err
 }
 
+// versionFor is the version of a tenant in the answer to somebody: it tells of every change to any vault, token
+// and member, so it is for who administers all of them, and others are told none.
+func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
+	if c.Role(auth.AllVaults).Allows(auth.Admin) {
+		out.Note("version", repo.Version(seq))
+	}
+}
+
 // mutation is the tenant of a call that changes something, and the call as the log knows it.
 func (f tools) mutation(
 	ctx context.Context, c auth.Caller, m *tool.Mutation,

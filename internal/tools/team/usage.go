@@ -76,7 +76,7 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 		out.Notes, out.Bytes = out.Notes+row.Notes, out.Bytes+row.Bytes
 	}
 	out.Vaults = len(out.Items)
-	out.Note("version", repo.Version(seq))
+	versionFor(c, &out.Aside, seq)
 	out.Calls, err = f.calls(ctx, c)
 	return out, err
 }

@@ -40,6 +40,17 @@ type vaultOut struct {
 	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that somebody changed: they stay as they are, and are no notes"`
 }
 
+// altered is the answer to what changes a vault that is there, unless it is so already.
+func altered(e team.Entry, changed, dryRun bool, action string) vaultOut {
+	switch {
+	case dryRun:
+		return vaultOut{DryRun: true, WouldUpdate: entryRow(e)}
+	case changed:
+		return vaultOut{Action: action, Vault: entryRow(e)}
+	}
+	return vaultOut{Action: "unchanged", Vault: entryRow(e)}
+}
+
 func (f tools) vaultCreate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_create", Family: Family, Title: "Create a vault", Doc: vaultCreateDoc,

@@ -34,11 +34,17 @@ func (f tools) vaultDelete() *tool.Tool {
 func (f tools) deleteVault(
 	ctx context.Context, c auth.Caller, in vaultNameIn,
 ) (vaultOut, error) {
-	return f.turn(ctx, c, in, (*team.Team).Trash, func(row *vaultRow) vaultOut {
-		if in.DryRun {
-			return vaultOut{DryRun: true, WouldDelete: row}
-		}
-		return vaultOut{Action: "deleted", Vault: row}
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
+	if err != nil {
+		return vaultOut{}, err
+	}
+	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
+		return t.Trash(ctx, call, in.Name, func(e team.Entry) any {
+			if in.DryRun {
+				return keep(vaultOut{DryRun: true, WouldDelete: entryRow(e)})
+			}
+			return keep(vaultOut{Action: "deleted", Vault: entryRow(e)})
+		})
 	})
 }
 
@@ -54,28 +60,13 @@ func (f tools) vaultRestore() *tool.Tool {
 func (f tools) restoreVault(
 	ctx context.Context, c auth.Caller, in vaultNameIn,
 ) (vaultOut, error) {
-	return f.turn(ctx, c, in, (*team.Team).Restore, func(row *vaultRow) vaultOut {
-		if in.DryRun {
-			return vaultOut{DryRun: true, WouldUpdate: row}
-		}
-		return vaultOut{Action: "restored", Vault: row}
-	})
-}
-
-// A turning puts a vault in the trash, or takes it out.
-type turning func(
-	*team.Team, context.Context, repo.Call, string, func(team.Entry) any,
-) (repo.Receipt, error)
-
-func (f tools) turn(
-	ctx context.Context, c auth.Caller, in vaultNameIn, turn turning,
-	shape func(*vaultRow) vaultOut,
-) (vaultOut, error) {
 	t, call, err := f.mutation(ctx, c, &in.Mutation)
 	if err != nil {
 		return vaultOut{}, err
 	}
 	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
-		return turn(t, ctx, call, in.Name, func(e team.Entry) any { return keep(shape(entryRow(e))) })
+		return t.Restore(ctx, call, in.Name, func(e team.Entry, changed bool) any {
+			return keep(altered(e, changed, in.DryRun, "restored"))
+		})
 	})
 }

@@ -67,7 +67,7 @@ func (f tools) listVaults(
 		}
 		out.Items = append(out.Items, row)
 	}
-	out.Note("version", repo.Version(seq))
+	versionFor(c, &out.Aside, seq)
 	return out, nil
 }
 

@@ -47,14 +47,7 @@ func (f tools) setVault(
 	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
 	return mutate.Tenant(func(keep func(vaultOut) any) (repo.Receipt, error) {
 		return t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
-			out := vaultOut{Action: "unchanged", Vault: entryRow(e)}
-			switch {
-			case in.DryRun:
-				out = vaultOut{DryRun: true, WouldUpdate: out.Vault}
-			case changed:
-				out.Action = "updated"
-			}
-			return keep(out)
+			return keep(altered(e, changed, in.DryRun, "updated"))
 		})
 	})
 }

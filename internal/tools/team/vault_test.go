@@ -102,6 +102,11 @@ func TestUsage(t *testing.T) {
 		`{"vaults":1,"notes":2,"bytes":7,"items":[{"name":"light"}]}`)
 	require.NotContains(t, string(one.raw), "dark")
 	require.NotContains(t, string(one.raw), `"calls"`)
+	for _, name := range []string{"team_usage", "team_vault_list"} { // the version tells of all vaults
+		require.Equal(t, "v4", p.must(t, admin(), name, nil, "").Meta.Version)
+		bo := person("bo", map[string]auth.Role{"light": auth.Admin})
+		require.Empty(t, p.must(t, bo, name, nil, "").Meta.Version)
+	}
 	p.must(t, person("di", nil), "team_usage", nil, `{"vaults":0,"notes":0,"bytes":0,"items":[]}`)
 	p.clock.pass(24 * time.Hour)
 	p.must(t, admin(), "team_usage", nil, `{"calls":{"today":{"mutations":0,"reads":1},
