@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -50,26 +51,21 @@ const okLine = "ok"
 // line is what a log line tells: nothing that a caller has written but names, ids and codes. A vault
 // that was not found is nobody's, so its name is left out.
 func (e ending) line(c *tool.Call) []slog.Attr {
-	who := c.Caller
-	code := string(e.code())
-	if e.err == nil {
-		code = okLine
-	}
-	line := []slog.Attr{
+	who, code := c.Caller, e.code()
+	line := append(make([]slog.Attr, 0, 12), // all there can be
 		slog.String("tenant", who.Tenant), slog.String("principal", clean(who.Principal)),
-		slog.String("agent", clean(who.Agent)), slog.String("tool", c.Tool.Name),
-	}
+		slog.String("agent", clean(who.Agent)), slog.String("tool", c.Tool.Name))
 	add := func(key, value string) {
 		if value != "" {
 			line = append(line, slog.String(key, value))
 		}
 	}
-	if e.code() != fault.NotFound {
+	if code != fault.NotFound {
 		add("vault", vaultOf(c))
 	}
 	add("token_id", clean(who.TokenID))
 	add("issuer", clean(who.Issuer))
-	line = append(line, slog.String("code", code),
+	line = append(line, slog.String("code", string(cmp.Or(code, okLine))),
 		slog.Float64("ms", float64(e.took.Microseconds())/1000),
 		slog.String("request_id", clean(who.RequestID)))
 	if e.meta["replayed"] == true {
