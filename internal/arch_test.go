@@ -19,7 +19,7 @@ import (
 // line above its own, or, where the line says so, in its own.
 var layers = [][]string{
 	{"fault"},
-	{"auth", "blob", "peer", "table"},
+	{"auth", "blob", "payload", "peer", "table"},
 	{"config", "markdown"},
 	{"vault"},
 	{"merge"},

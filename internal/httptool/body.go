@@ -1,30 +1,25 @@
 package httptool
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
 
 	"rookery/internal/fault"
+	"rookery/internal/payload"
 )
 
 // body reads the arguments that a request has in its body. A method that only reads or deletes has
 // none.
 func (c *call) body(r *http.Request) ([]byte, error) {
 	malformed := c.tool.Family.Malformed
-	if r.ContentLength > MaxBody {
-		return nil, tooLarge()
-	}
-	data, err := io.ReadAll(r.Body)
-	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
-		return nil, tooLarge()
+	data, err := payload.Read(r)
+	if fault.Is(err, fault.BatchTooLarge) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fault.New(malformed, "the body of the request ended before it was whole").
-			Because(fmt.Errorf("read body: %w", err))
+			Because(err)
 	}
 	if len(data) == 0 {
 		return nil, nil
@@ -50,11 +45,4 @@ func isJSON(contentType string) bool {
 	charset := params["charset"]
 	return err == nil && media == "application/json" &&
 		(charset == "" || strings.EqualFold(charset, "utf-8"))
-}
-
-func tooLarge() *fault.Fault {
-	f := fault.New(fault.BatchTooLarge, "the body of a request has at most %d bytes", MaxBody).
-		With("limit", MaxBody).Fix("send it in several calls")
-	f.BodyTooLarge = true
-	return f
 }

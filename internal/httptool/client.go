@@ -12,6 +12,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/payload"
 	"rookery/internal/tool"
 )
 
@@ -43,7 +44,7 @@ func (c *Client) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
 	if len(args) > MaxBody {
-		f := tooLarge()
+		f := payload.TooLarge(MaxBody)
 		return tool.Refusal(f), f
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -9,6 +9,7 @@ import (
 
 	"rookery/internal/access"
 	"rookery/internal/fault"
+	"rookery/internal/payload"
 )
 
 // guarded sets the headers of every answer, and lets through what was sent to us, and by nobody that
@@ -54,7 +55,7 @@ func isProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Pa
 func (s *server) counted(next http.Handler) http.Handler {
 	slots := make(chan struct{}, s.opt.MaxCalls)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		payload.Bound(w, r, MaxBody)
 		if isProbe(r) {
 			next.ServeHTTP(w, r)
 			return

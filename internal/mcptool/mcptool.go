@@ -29,6 +29,7 @@ import (
 	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/payload"
 	"rookery/internal/tool"
 )
 
@@ -132,6 +133,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answer{ResponseWriter: w, request: access.RequestID(
 		cmp.Or(w.Header().Get("X-Request-Id"), r.Header.Get("X-Request-Id")))}
 	w.Header().Set("X-Request-Id", out.request)
+	payload.Bound(w, r, maxBody)
 	defer out.finish()
 	v, f := e.atPath(r.URL.Path)
 	if f != nil {

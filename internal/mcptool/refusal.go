@@ -3,7 +3,6 @@ package mcptool
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -14,6 +13,7 @@ import (
 
 	"rookery/internal/access"
 	"rookery/internal/fault"
+	"rookery/internal/payload"
 )
 
 // Of a request that is refused so much is read to find its id, if it is there already: who has not been
@@ -58,16 +58,11 @@ func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 	out.refuse(f.HTTP(), f)
 }
 
-// read reads the body, or as much of it as it may have. Of a larger one a few MiB more are thrown
-// away: a client that is still sending when it is refused may not get to see the answer.
+// read reads the body, or of one that is too large the beginning.
 func read(r *http.Request) ([]byte, *fault.Fault) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if over := (*http.MaxBytesError)(nil); len(body) > maxBody || errors.As(err, &over) {
-		_, _ = io.CopyN(io.Discard, r.Body, 4*maxBody) // what fails here is the client's loss
-		f := fault.New(fault.BatchTooLarge, "the body of a request has at most %d bytes", maxBody).
-			With("limit", maxBody).Fix("send it in several calls")
-		f.BodyTooLarge = true
-		return body, f
+	body, err := payload.Read(r)
+	if fault.Is(err, fault.BatchTooLarge) {
+		return body, fault.Of(err)
 	}
 	if err != nil {
 		return body, fault.New(fault.InvalidParameter, "the body was cut off").Because(err)
