@@ -12,6 +12,7 @@ import (
 
 	"rookery/internal/access"
 	"rookery/internal/fault"
+	"rookery/internal/payload"
 	"rookery/internal/tool"
 )
 
@@ -69,8 +70,8 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) 
 	s.send(w, r, &g, tool.Refusal(&g))
 }
 
-// turnAway refuses a request whose body nobody has read. The connection ends with it: else the answer
-// would wait until the body is there, for as long as its sender likes.
+// turnAway refuses a request whose body nobody has read, nor will: else the answer would wait until the body
+// is there, for as long as its sender likes.
 func (s *server) turnAway(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	unread(w, r)
 	s.refuse(w, r, f)
@@ -78,7 +79,7 @@ func (s *server) turnAway(w http.ResponseWriter, r *http.Request, f *fault.Fault
 
 func unread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
-		w.Header().Set("Connection", "close")
+		payload.Leave(w, r)
 	}
 }
 

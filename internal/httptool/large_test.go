@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,30 @@ func TestStrangersBodiesAreNotRead(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, w.Code)
 		require.LessOrEqual(t, body.read, most)
 	}
+}
+
+// TestStrangersShareConnections holds that who is refused over HTTP/2, with the rest of a body unsent, ends no
+// connection that others share.
+func TestStrangersShareConnections(t *testing.T) {
+	s := overTLS(t, httptool.Options{Authenticate: func(*http.Request) (auth.Caller, error) {
+		return auth.Caller{}, fault.New(fault.Unauthenticated, "who are you")
+	}})
+	reused := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		if c.Reused {
+			reused++
+		}
+	}})
+	paths := []string{byREST, byMCP, byREST, byMCP}
+	for _, path := range paths {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, &spaces{left: 8 << 20})
+		require.NoError(t, err)
+		resp, err := s.Client().Do(r)
+		require.NoError(t, err)
+		_, err = io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, 401, resp.StatusCode)
+	}
+	require.Equal(t, len(paths)-1, reused)
 }

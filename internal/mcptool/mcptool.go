@@ -143,7 +143,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		if r.ContentLength != 0 {
-			w.Header().Set("Connection", "close") // nobody waits for its body
+			payload.Leave(w, r) // nobody waits for its body
 		}
 		out.refuse(http.StatusMethodNotAllowed, fault.New(fault.InvalidParameter,
 			"an MCP endpoint takes POST only; it opens no streams and keeps no sessions"))

@@ -33,7 +33,7 @@ func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
 	_ = http.NewResponseController(out.ResponseWriter).SetReadDeadline(time.Now().Add(idWait))
 	head, cut := io.ReadAll(io.LimitReader(r.Body, idWithin))
 	if len(head) == idWithin || cut != nil {
-		out.Header().Set("Connection", "close")
+		payload.Leave(out, r)
 	}
 	out.id = idOf(head)
 	e.refuse(out, r, err)

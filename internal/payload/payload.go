@@ -27,13 +27,14 @@ type bounded struct {
 	whole io.ReadCloser // as it comes
 	bound int64
 	w     http.ResponseWriter
+	r     *http.Request
 }
 
 // Bound bounds the body of a request for all that read it, to so many bytes. A body that is bounded already
 // is left as it is.
 func Bound(w http.ResponseWriter, r *http.Request, bytes int64) {
 	if _, is := r.Body.(*bounded); !is {
-		r.Body = &bounded{http.MaxBytesReader(w, r.Body, bytes), r.Body, bytes, w}
+		r.Body = &bounded{http.MaxBytesReader(w, r.Body, bytes), r.Body, bytes, w, r}
 	}
 }
 
@@ -74,7 +75,16 @@ func (b *bounded) refuse(r *http.Request) (beginning []byte, err error) {
 // the answer.
 func (b *bounded) discard() {
 	if _, err := io.CopyN(io.Discard, b.whole, most); !errors.Is(err, io.EOF) {
-		b.w.Header().Set("Connection", "close")
+		Leave(b.w, b.r)
+	}
+}
+
+// Leave says with an answer that no more is read of the body. Over HTTP/1 the connection ends with that, for
+// the next request stands behind the body. Over HTTP/2 only the stream does, and others may share the
+// connection.
+func Leave(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor < 2 {
+		w.Header().Set("Connection", "close")
 	}
 }
 
