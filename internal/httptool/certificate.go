@@ -3,6 +3,7 @@ package httptool
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"time"
 
 	"rookery/internal/fault"
@@ -15,19 +16,20 @@ func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 		return fault.New(fault.Unavailable, "the certificate of "+format, append([]any{c.host()}, args...)...).
 			Because(err)
 	}
-	switch why := err.Err.(type) {
-	case x509.UnknownAuthorityError:
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &unknown):
 		return told("%s is of a CA that this machine does not trust").
 			Fix("trust the CA, if it is your own; on Linux: SSL_CERT_FILE=ca.pem rookery whoami").
 			Fix("or put the CA's certificate where the system keeps those of others").
 			Fix("else check the address of the server")
-	case x509.HostnameError:
+	case errors.As(err, &name):
 		return told("%s is for another name").
 			Fix("call the server by the name that its certificate has")
-	case x509.CertificateInvalidError:
-		if why.Reason == x509.Expired && why.Cert != nil {
-			return untimely(told, why.Cert)
-		}
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		return untimely(told, invalid.Cert)
 	}
 	return told("%s does not prove that it is this server").Fix("check the address of the server")
 }

@@ -159,11 +159,10 @@ func TestMakersAgainstAModel(t *testing.T) {
 			maker = fmt.Sprint("a_", r.IntN(i))
 			by = auth.APIToken(maker)
 		}
-		switch err := mintBy(t.Context(), a, by, id); {
-		case err == nil:
+		if err := mintBy(t.Context(), a, by, id); err == nil {
 			require.False(t, ended(maker))
 			makers[id] = maker
-		default:
+		} else {
 			is(t, fault.Unauthenticated, err)
 			require.True(t, ended(maker))
 			require.NoError(t, mintBy(t.Context(), a, "user:ada@i.test", id))
