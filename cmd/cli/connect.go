@@ -30,8 +30,11 @@ func (n connector) connect(
 		return nil, nil, err
 	}
 	if server != "" {
-		inv, err := n.client(ctx, t, server)
-		return inv, nil, err
+		client, err := n.client(ctx, t, server)
+		if err != nil {
+			return nil, nil, err
+		}
+		return client, nil, nil
 	}
 	cfg, err := n.config(t)
 	if err != nil {
@@ -45,8 +48,7 @@ func (n connector) connect(
 	app, err := localapp.Open(ctx, cfg)
 	var busy *localapp.InUse
 	if errors.As(err, &busy) && busy.Server != "" {
-		inv, err := n.client(ctx, t, busy.Server)
-		return n.in(busy.Vault, inv), nil, err
+		return n.beside(ctx, t, busy)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -58,6 +60,18 @@ func (n connector) connect(
 		return nil, nil, errors.Join(err, app.Close())
 	}
 	return n.in(app.Vault(), inProcess{app, t}), app, nil
+}
+
+// beside reaches the server of this machine that holds what is meant.
+func (n connector) beside(
+	ctx context.Context, t clitool.Target, busy *localapp.InUse,
+) (tool.Invoker, io.Closer, error) {
+	client, err := n.client(ctx, t, busy.Server)
+	if err != nil {
+		return nil, nil, err
+	}
+	client.HTTP = localapp.Direct(busy.Direct)
+	return n.in(busy.Vault, client), nil, nil
 }
 
 // exists is a fault where there is nothing yet to connect to.

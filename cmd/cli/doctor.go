@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -59,6 +60,9 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 	if address == "" || exists(at) == nil {
 		found = append(found, localapp.Examine(c.Context(), localapp.Examination{
 			Data: at.Data, Folder: at.Folder, State: at.State, Vault: target.Vault, Full: d.full,
+			Token: func(ctx context.Context, server string) (string, error) {
+				return connector{d.app}.token(ctx, target, server)
+			},
 		})...)
 	}
 	return d.app.Finish(c, clitool.Outcome{

@@ -24,12 +24,9 @@ const serverPatience = 10 * time.Second
 func (d *doctor) login(ctx context.Context, t clitool.Target, address string) repo.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
-	token := t.Token
-	if token == "" {
-		var err error
-		if token, err = (connector{d.app}).kept(ctx, address); err != nil {
-			return brokenLogin(err)
-		}
+	token, err := connector{d.app}.token(ctx, t, address)
+	if err != nil {
+		return brokenLogin(err)
 	}
 	who, err := whoami(ctx, address, token)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"rookery/internal/clitool"
 	"rookery/internal/credential"
 	"rookery/internal/httptool"
-	"rookery/internal/tool"
 )
 
 // server is the address of the server that is meant; empty: a directory of this machine is. A place that
@@ -30,17 +29,22 @@ func (n connector) server(t clitool.Target) (string, error) {
 // for this server and no other.
 func (n connector) client(
 	ctx context.Context, t clitool.Target, server string,
-) (tool.Invoker, error) {
-	token := t.Token
-	if token == "" {
-		var err error
-		if token, err = n.kept(ctx, server); err != nil {
-			return nil, err
-		}
+) (*httptool.Client, error) {
+	token, err := n.token(ctx, t, server)
+	if err != nil {
+		return nil, err
 	}
 	return &httptool.Client{
 		Base: server, Token: token, Agent: t.Agent, Session: t.Session, ReadOnly: t.ReadOnly,
 	}, nil
+}
+
+// token is what a server is shown.
+func (n connector) token(ctx context.Context, t clitool.Target, server string) (string, error) {
+	if t.Token != "" {
+		return t.Token, nil
+	}
+	return n.kept(ctx, server)
 }
 
 // kept is the token that is kept for a server; empty if there is none.

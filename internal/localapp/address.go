@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -16,13 +17,20 @@ const addressFile = "serve.json"
 
 // An Address is where a server that holds a data directory can be called.
 type Address struct {
-	URL string `json:"url"`
+	URL string `json:"url"` // by everybody
 	PID int    `json:"pid"`
+
+	// Listener is the URL of its listener as this machine sees it. Empty: an earlier release wrote this.
+	Listener string `json:"listener,omitempty"`
+	// Direct says that it is called by a name that its listener does not have, and that programs of this
+	// machine may call the listener all the same; see Direct.
+	Direct bool `json:"direct,omitempty"`
 }
 
 // InUse says that another process holds the data directory, or the folder.
 type InUse struct {
 	Server string // the URL of its server; empty if it is none, or has not begun to listen
+	Direct string // HOST:PORT of its listener, if that is the way from this machine; see Direct
 	Vault  string // the name of the folder's vault; empty for a data directory
 }
 
@@ -49,7 +57,7 @@ func (p place) inUse() error {
 	if err != nil {
 		at = Address{}
 	}
-	return &InUse{Server: at.URL, Vault: p.vault}
+	return &InUse{Server: at.URL, Direct: at.direct(), Vault: p.vault}
 }
 
 // readAddress reads where the server of a directory listens.
@@ -63,8 +71,10 @@ func readAddress(dir string) (Address, error) {
 }
 
 // announce leaves the address for other processes. The function takes it away.
-func (a *App) announce(url string) (func(), error) {
-	data, err := json.Marshal(Address{URL: url, PID: os.Getpid()})
+func (a *App) announce(l net.Listener) (func(), error) {
+	data, err := json.Marshal(Address{
+		URL: a.URL(l), PID: os.Getpid(), Listener: a.listenerURL(l), Direct: a.takesDirect(l),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,9 @@ type Examination struct {
 	Vault  string // only this vault; empty: all
 	Full   bool   // every payload is compared with its digest
 	Now    func() time.Time
+
+	// Token is what a server that holds the directory is shown, by its URL. Nil, or an empty one: nothing.
+	Token func(ctx context.Context, server string) (string, error)
 }
 
 // An examination is one that is being made.
@@ -306,26 +309,3 @@ const (
 	serverPatience = 5 * time.Second
 	fullPatience   = time.Minute
 )
-
-// held looks at a directory that another process holds.
-func (e *examination) held(ctx context.Context) {
-	const check = "lock"
-	at, err := readAddress(e.dir)
-	if err != nil || at.URL == "" {
-		e.add(repo.Warning(check, "another process holds the directory, and is no server: a command that "+
-			"is running, or MCP over stdio", "wait until it has ended, and look again"))
-		e.add(repo.Skipped("database", "another process holds it", ""))
-		return
-	}
-	s := &served{examination: e, call: asking(at.URL)}
-	if err := s.list(ctx); err != nil {
-		e.add(repo.Failure(check, fault.New(fault.Unavailable, "process %d holds the directory, and its "+
-			"server at %s does not answer: %s", at.PID, at.URL, fault.Of(err).Message),
-			fmt.Sprintf("look at the log of process %d; if it is stuck, end it and serve anew", at.PID)))
-		return
-	}
-	e.add(repo.Good(check, fmt.Sprintf("served at %s by process %d", at.URL, at.PID)))
-	e.add(repo.Skipped("database", "its server holds it",
-		"stop the server to check pages, payloads and cursors"))
-	s.examine(ctx)
-}

@@ -19,8 +19,7 @@ type served struct {
 }
 
 // asking is how the tools of a server are called.
-func asking(url string) func(ctx context.Context, name string, args, data any) error {
-	client := &httptool.Client{Base: url}
+func asking(client *httptool.Client) func(ctx context.Context, name string, args, data any) error {
 	return func(ctx context.Context, name string, args, data any) error {
 		in, err := tool.Marshal(args)
 		if err != nil {

@@ -99,7 +99,7 @@ const grace = 30 * time.Second
 // context ends, then finishes the calls in flight. Those that take longer than the grace, such as one whose
 // body does not come, are cut off.
 func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
-	leave, err := a.announce(a.URL(l))
+	leave, err := a.announce(l)
 	if err != nil {
 		return err
 	}

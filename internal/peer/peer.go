@@ -11,8 +11,11 @@ import (
 	"rookery/internal/fault"
 )
 
-// forwarded is the header in which a proxy says how a request came to it.
-const forwarded = "X-Forwarded-Proto"
+// Forwarded is the header in which a proxy says how a request came to it: Private, if it was over TLS.
+const (
+	Forwarded = "X-Forwarded-Proto"
+	Private   = "https"
+)
 
 // Proxies are the machines whose word on how a request came to them counts. The zero value trusts
 // none: what comes to a listener on loopback is then let through, for it never left the machine.
@@ -30,17 +33,17 @@ func (p Proxies) Check(r *http.Request) *fault.Fault {
 		return fault.New(fault.PermissionDenied, "plain HTTP is not accepted here").
 			Fix("call the server by its https:// address")
 	}
-	said := r.Header.Values(forwarded)
+	said := r.Header.Values(Forwarded)
 	switch {
 	case len(said) > 1 || len(said) == 1 && strings.Contains(said[0], ","):
 		return fault.New(fault.PermissionDenied,
-			"%s has more than one value, and counts only with the one of the proxy itself", forwarded).
+			"%s has more than one value, and counts only with the one of the proxy itself", Forwarded).
 			Fix("let the proxy set the header, in place of what it was sent")
-	case len(said) == 0 || !strings.EqualFold(strings.TrimSpace(said[0]), "https"):
+	case len(said) == 0 || !strings.EqualFold(strings.TrimSpace(said[0]), Private):
 		return fault.New(fault.PermissionDenied,
 			"plain HTTP is not accepted here, and the proxy does not say that it was asked over https").
 			Fix("call the server by its https:// address").
-			Fix("let the proxy set %s: https", forwarded)
+			Fix("let the proxy set %s: https", Forwarded)
 	}
 	return nil
 }
