@@ -71,6 +71,14 @@ func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
 }
 
 // document answers the description of all routes.
-func (s *server) document(w http.ResponseWriter, _ *http.Request) {
-	body(w, http.StatusOK, s.opt.Document)
+func (s *server) document(described func() ([]byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		data, err := described()
+		if err != nil {
+			s.opt.Log.ErrorContext(r.Context(), "the tools cannot be described", slog.Any("cause", err))
+			s.refuse(w, r, fault.Of(err))
+			return
+		}
+		body(w, http.StatusOK, data)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -34,16 +35,10 @@ var kinds = map[tool.Kind]string{
 	tool.Write: "writes", tool.Destroy: "may destroy",
 }
 
-// docs makes the page that describes all tools. It needs nothing from elsewhere, and its headers
-// let it run nothing. It panics if a tool's prose cannot be rendered.
+// docs answers the page that describes all tools, which is made when it is first asked for. It needs nothing
+// from elsewhere, and its headers let it run nothing.
 func (s *server) docs() http.HandlerFunc {
-	page := template.Must(template.New("docs").Parse(docsPage))
-	var out bytes.Buffer
-	if err := page.Execute(&out, map[string]any{
-		"Style": template.CSS(docsStyle), "Version": s.opt.Version, "Tools": chapters(s.cat.Tools()),
-	}); err != nil {
-		panic(fmt.Sprintf("httptool: the page of documentation: %v", err))
-	}
+	page := sync.OnceValue(s.docsOfTools)
 	digest := sha256.Sum256([]byte(docsStyle))
 	policy := fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; "+
 		"form-action 'none'; frame-ancestors 'none'",
@@ -51,8 +46,20 @@ func (s *server) docs() http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(out.Bytes()) // the caller has gone: there is nobody left to tell
+		_, _ = w.Write(page()) // the caller has gone: there is nobody left to tell
 	}
+}
+
+// docsOfTools is that page. It panics if a tool's prose cannot be rendered.
+func (s *server) docsOfTools() []byte {
+	page := template.Must(template.New("docs").Parse(docsPage))
+	var out bytes.Buffer
+	if err := page.Execute(&out, map[string]any{
+		"Style": template.CSS(docsStyle), "Version": s.opt.Version, "Tools": chapters(s.cat.Tools()),
+	}); err != nil {
+		panic(fmt.Sprintf("httptool: the page of documentation: %v", err))
+	}
+	return out.Bytes()
 }
 
 // chapters are the tools as /docs shows them. Goldmark leaves raw HTML out, and escapes the rest.

@@ -49,7 +49,7 @@ func requireAnswered(t *testing.T, r *http.Request, body string) {
 	r.Body, r.ContentLength = sent.Body, sent.ContentLength
 	w := httptest.NewRecorder()
 	httptool.New(tooltest.Sample(), httptool.Options{
-		Hosts: []string{"memory.example.test"}, Document: []byte("{}"),
+		Hosts: []string{"memory.example.test"}, Document: document("{}"),
 	}).ServeHTTP(w, r)
 	require.Less(t, w.Code, 500, "%s", w.Body)
 	if w.Header().Get("Content-Type") == "application/json" {

@@ -101,6 +101,11 @@ func TestOriginOverTLS(t *testing.T) {
 	}
 }
 
+// document makes a document of this text.
+func document(text string) func() ([]byte, error) {
+	return func() ([]byte, error) { return []byte(text), nil }
+}
+
 func TestProbes(t *testing.T) {
 	for line, status := range map[string]int{"GET /healthz": 200, "GET /readyz": 503} {
 		s := serve(t, httptool.Options{Ready: func(context.Context) error { return errors.New(tooltest.Secret) }})
@@ -115,7 +120,7 @@ func TestProbes(t *testing.T) {
 }
 
 func TestDocument(t *testing.T) {
-	s := serve(t, httptool.Options{Document: []byte(`{"openapi":"3.1.0"}`)})
+	s := serve(t, httptool.Options{Document: document(`{"openapi":"3.1.0"}`)})
 	require.Equal(t, `{"openapi":"3.1.0"}`, send(t, s, ask{line: "GET /openapi.json"}).body)
 	require.Equal(t, 404, send(t, serve(t, httptool.Options{}), ask{line: "GET /openapi.json"}).status)
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/gzhttp"
 
@@ -36,8 +37,8 @@ func New(cat *tool.Catalogue, o Options) http.Handler {
 	s.pages = map[string]http.HandlerFunc{
 		"/healthz": s.healthy, "/readyz": s.ready, "/docs": s.docs(),
 	}
-	if len(o.Document) > 0 {
-		s.pages["/openapi.json"] = s.document
+	if o.Document != nil {
+		s.pages["/openapi.json"] = s.document(sync.OnceValues(o.Document))
 	}
 	s.opt.Meter.Routes(s.patterns()...)
 	zip, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))

@@ -56,8 +56,8 @@ type Options struct {
 	// /readyz asks it. Without one they always can.
 	Ready func(context.Context) error
 
-	// Document is what /openapi.json answers. Empty: there is no such page.
-	Document []byte
+	// Document makes what /openapi.json answers, when it is first asked for. Nil: there is no such page.
+	Document func() ([]byte, error)
 
 	// Mount are handlers of other protocols, by the path that they and all below it are served at.
 	// They see their own path, and authenticate their callers themselves. One that is a Resource has

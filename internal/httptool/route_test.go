@@ -118,7 +118,7 @@ func TestLost(t *testing.T) {
 // TestAllow covers that Allow lists the methods that a path answers, HEAD with GET (RFC 9110 §9.3.2), and no
 // others.
 func TestAllow(t *testing.T) {
-	s := hosted(t, httptool.Options{Resource: public, Document: []byte("{}")})
+	s := hosted(t, httptool.Options{Resource: public, Document: document("{}")})
 	for path, want := range map[string]string{
 		"/v1/whoami": "GET, HEAD", "/v1/vaults/main/books": "GET, HEAD, POST", "/docs": "GET, HEAD", "/readyz": "GET, HEAD",
 		"/v1/vaults/main/books/x": "DELETE, GET, HEAD, PATCH", "/v1/tools/desk_whoami": "POST", "/openapi.json": "GET, HEAD",

@@ -99,8 +99,7 @@ func openDocument(t testing.TB) *place {
 		"vault": "told", "id": "people/alice", "set": map[string]any{"email": "alice@example.com"},
 	})
 	at("2025-02-01T14:30:00Z")
-	handler, err := app.Handler("1.2.3", nil)
-	require.NoError(t, err)
+	handler := app.Handler("1.2.3", nil)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	p.base = server.URL

@@ -142,8 +142,7 @@ func newPlace(t testing.TB) *place {
 	p.app = app
 	t.Cleanup(func() { require.NoError(t, app.Close()) })
 	furnish(t, p.catalogue())
-	handler, err := app.Handler("1.2.3", nil)
-	require.NoError(t, err)
+	handler := app.Handler("1.2.3", nil)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	p.base = server.URL

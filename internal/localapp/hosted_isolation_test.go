@@ -165,8 +165,7 @@ func TestHostedOwn(t *testing.T) {
 func TestHostedCommands(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
-	handler, err := h.app.Handler("1.2.3", nil)
-	require.NoError(t, err)
+	handler := h.app.Handler("1.2.3", nil)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	whole := os.Getenv("ROOKERY_SOAK") != ""

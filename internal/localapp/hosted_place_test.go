@@ -117,8 +117,7 @@ func (h *hosted) open(t testing.TB) {
 		Log:      slog.New(slog.NewJSONHandler(h.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	require.NoError(t, err)
-	h.handler, err = h.app.Handler("1.2.3", []string{hostedName})
-	require.NoError(t, err)
+	h.handler = h.app.Handler("1.2.3", []string{hostedName})
 }
 
 // furnish makes the dens, and whom the tenant lynxworks knows.

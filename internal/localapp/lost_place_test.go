@@ -169,8 +169,7 @@ func (s *stage) open(t testing.TB) {
 	s.app, err = localapp.Open(t.Context(),
 		localapp.Between(lostConfig(s.dir, s.clock), s.stores.between))
 	require.NoError(t, err)
-	handler, err := s.app.Handler("1.2.3", []string{lostHost})
-	require.NoError(t, err)
+	handler := s.app.Handler("1.2.3", []string{lostHost})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s.line = &line{l, make(chan *wire, 16)}

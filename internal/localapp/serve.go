@@ -46,17 +46,16 @@ func Listen(addr string) (net.Listener, error) {
 }
 
 // Handler is everything that the server answers. hosts are the names that it is called by.
-func (a *App) Handler(version string, hosts []string) (http.Handler, error) {
-	document, err := openapi.Document(a.Catalogue.Tools(), openapi.Info{Version: version})
-	if err != nil {
-		return nil, fmt.Errorf("describe the tools: %w", err)
+func (a *App) Handler(version string, hosts []string) http.Handler {
+	document := func() ([]byte, error) {
+		return openapi.Document(a.Catalogue.Tools(), openapi.Info{Version: version})
 	}
 	return httptool.New(a.Catalogue, httptool.Options{
 		Hosts: hosts, Origins: a.server.CORSOrigins, Peer: a.server.Proxies().Check,
 		Authenticate: a.gate.Caller, Flights: a.flights, Resource: a.resource(), MaxCalls: a.server.MaxCalls,
 		Ready: a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Meter: a.metrics,
 		Mount: map[string]http.Handler{mcptool.Path: mcptool.New(a.Catalogue, a.mcp(version))},
-	}), nil
+	})
 }
 
 func (a *App) mcp(version string) mcptool.Options {
@@ -104,15 +103,11 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 		return err
 	}
 	defer leave()
-	handler, err := a.Handler(version, a.hosts(l))
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer a.serveMetrics(ctx)()
 	defer stop()
 	s := &http.Server{
-		Handler:           handler,
+		Handler:           a.Handler(version, a.hosts(l)),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      time.Minute,

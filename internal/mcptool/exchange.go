@@ -145,7 +145,7 @@ func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Resul
 	}
 	out := &mcp.ListToolsResult{Tools: []*mcp.Tool{}}
 	for _, t := range x.view.listed(x.caller) {
-		p := *x.pages[t]
+		p := *x.pages[t]()
 		p.Name = x.view.nameOf(t)
 		out.Tools = append(out.Tools, &p)
 	}

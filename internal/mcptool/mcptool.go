@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -90,7 +91,7 @@ type endpoint struct {
 	cat   *tool.Catalogue
 	opt   Options
 	first []*tool.Tool
-	pages map[*tool.Tool]*mcp.Tool // how each tool is listed, by its long name
+	pages map[*tool.Tool]func() *mcp.Tool // how each tool is listed, by its long name
 }
 
 func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
@@ -104,14 +105,14 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	if o.Meter == nil {
 		o.Meter = unmetered{}
 	}
-	e := &endpoint{cat: cat, opt: o, pages: map[*tool.Tool]*mcp.Tool{}}
+	e := &endpoint{cat: cat, opt: o, pages: map[*tool.Tool]func() *mcp.Tool{}}
 	for _, name := range o.First {
 		if t, ok := cat.Find(name); ok {
 			e.first = append(e.first, t)
 		}
 	}
 	for _, t := range cat.Tools() {
-		e.pages[t] = page(t)
+		e.pages[t] = sync.OnceValue(func() *mcp.Tool { return page(t) })
 	}
 	checkEach(cat.Tools())
 	return e

@@ -19,7 +19,7 @@ const (
 	vaultHeader = "Mcp-Param-" + vaultMark
 )
 
-// page is how a tool is listed. It is made once: a list is only a choice of pages.
+// page is how a tool is listed. It is made once, for the first list: a list is only a choice of pages.
 func page(t *tool.Tool) *mcp.Tool {
 	destructive, openWorld := t.Kind == tool.Destroy, false
 	return &mcp.Tool{
