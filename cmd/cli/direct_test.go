@@ -44,7 +44,7 @@ func TestBehindAProxyOfThisMachine(t *testing.T) {
 	require.Eventually(t, func() bool { // it listens a moment before it says where
 		code, listed, errs = rookeryIn(t, with, "vault", "list", "--data", dir)
 		return code == 0
-	}, 10*time.Second, 10*time.Millisecond, "%s", errs)
+	}, time.Minute, 10*time.Millisecond, "%s", errs)
 	require.Contains(t, listed, "v")
 	code, _, errs = rookeryIn(t, env, "vault", "list", "--data", dir)
 	require.Equal(t, 3, code, errs)
