@@ -29,7 +29,7 @@ type Issuer struct {
 type shown struct {
 	claims auth.Claims
 	issuer *Issuer   // of the deployment; nil: it is the tenant's own
-	tenant string    // whose own issuer it is
+	tenant string    // that it leads to; empty: none
 	keys   string    // where the keys of that issuer are, as its rule says
 	at     time.Time // when it was verified
 }
@@ -40,24 +40,20 @@ func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, erro
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	t, err := g.tenant(ctx, g.home(p))
+	t, err := g.tenant(ctx, p.tenant)
 	if err != nil {
 		return auth.Caller{}, err
 	}
 	return decided(t, func(state stateOf) (auth.Caller, error) { return g.ofJWT(ctx, t, p, state) })
 }
 
-// home is the tenant that a token leads to; no tenant has the name of one that says nothing of it, or
-// says it in a form that it must not have, or means the local one without being asked in.
-func (g *Gate) home(p shown) string {
-	if p.issuer == nil {
-		return p.tenant
+// tenantOf is the tenant that a token of the deployment's issuers leads to; empty if it says nothing of it,
+// or says it in a form that it must not have, or means the local one without being asked in.
+func (g *Gate) tenantOf(i *Issuer, c auth.Claims) string {
+	if _, says := c.All[i.TenantClaim]; !says || i.TenantClaim == "" {
+		return i.Tenant
 	}
-	_, says := p.claims.All[p.issuer.TenantClaim]
-	if !says || p.issuer.TenantClaim == "" {
-		return p.issuer.Tenant
-	}
-	name := p.claims.Text(p.issuer.TenantClaim)
+	name := c.Text(i.TenantClaim)
 	if name == auth.Local && !g.opt.Guests {
 		return ""
 	}
@@ -153,7 +149,7 @@ func (g *Gate) byDeployment(
 		c, err := g.opt.Verifier.Verify(ctx, token, i.Issuer, g.audiences(i, path))
 		switch {
 		case err == nil && i.Claims.Match(c.All):
-			return shown{claims: c, issuer: i}, nil
+			return shown{claims: c, issuer: i, tenant: g.tenantOf(i, c)}, nil
 		case err != nil && !fault.Is(err, fault.Unauthenticated):
 			failed = err
 		}
@@ -243,9 +239,9 @@ func (g *Gate) ofJWT(
 	}
 	var c auth.Caller
 	if p.issuer != nil {
-		c = g.ofDeployment(s, p)
+		c = ofDeployment(s, p)
 	} else if rule, ok := p.rule(s); ok {
-		c = g.ofRule(s, p, rule)
+		c = ofRule(s, p, rule)
 	} else {
 		return auth.Caller{}, auth.Refused().Because(errors.New("no rule of the tenant lets it in"))
 	}
@@ -258,30 +254,30 @@ func (g *Gate) ofJWT(
 }
 
 // ofDeployment is the caller that a token of the deployment's issuers makes.
-func (g *Gate) ofDeployment(s *team.State, p shown) auth.Caller {
+func ofDeployment(s *team.State, p shown) auth.Caller {
 	otherwise := map[string]auth.Role{}
 	if p.issuer.Role != auth.Nobody {
 		otherwise[auth.AllVaults] = p.issuer.Role
 	}
-	return g.person(s, p, p.issuer.RolesClaim, otherwise)
+	return person(s, p, p.issuer.RolesClaim, otherwise)
 }
 
 // ofRule is the caller that a token makes by a rule of its tenant.
-func (g *Gate) ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
+func ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
 	if rule.People() {
-		return g.person(s, p, rule.RolesClaim, rule.Roles)
+		return person(s, p, rule.RolesClaim, rule.Roles)
 	}
-	c := known(g.home(p), auth.Workload(rule.Name), rule.Name)
+	c := known(p.tenant, auth.Workload(rule.Name), rule.Name)
 	c.Roles = rule.Roles
 	return c
 }
 
 // person is a caller who is a principal of its own. What the tenant says of it counts before what its
 // token says, and that before what everybody has who comes so.
-func (g *Gate) person(
+func person(
 	s *team.State, p shown, claim string, otherwise map[string]auth.Role,
 ) auth.Caller {
-	c := known(g.home(p), auth.User(p.claims.Issuer, p.claims.Subject), p.claims.Subject)
+	c := known(p.tenant, auth.User(p.claims.Issuer, p.claims.Subject), p.claims.Subject)
 	if m, ok := s.Member(p.claims.Issuer, p.claims.Subject); ok {
 		c.Roles, c.Prefix = m.Roles, m.Prefix
 		return c
