@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"rookery/internal/tool"
 )
 
 // A printer shows answers, on Out and Err, in one form.
@@ -122,10 +124,26 @@ func (a *App) refuse(e *usageError, wantsJSON bool) {
 func (p *printer) warnings(ans *answer) {
 	for _, w := range ans.warnings {
 		p.line("warning: ", yellow, w.Code+" "+w.Message)
-		if command, ok := w.Fields["create_command"].(string); ok {
-			p.fixes([]string{command})
-		}
+		p.fixes(fixesOf(w))
 	}
+}
+
+// fixesOf are what a warning says to do. The call that creates something is also there as the command
+// that its document gives, which names no vault.
+func fixesOf(w tool.Warning) []string {
+	create, ok := w.Fields["create_call"].(string)
+	if !ok {
+		create, ok = w.Fields["create_command"].(string)
+	}
+	var fixes []string
+	if ok {
+		fixes = append(fixes, create)
+	}
+	list, _ := w.Fields["fixes"].([]any)
+	for _, fix := range list {
+		fixes = append(fixes, fmt.Sprint(fix))
+	}
+	return fixes
 }
 
 // line prints a line on Err that begins with a label.

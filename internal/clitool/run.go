@@ -61,6 +61,7 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	if closer != nil {
 		defer closer.Close() // the answer stands, whatever comes of this
 	}
+	inv = spelling{inv, speller{c.app, cmd}}
 	switch {
 	case r.path == "":
 		return c.callOnce(cmd, inv, r)

@@ -20,7 +20,7 @@ type Fault struct {
 	Details    map[string]any // for programs; the keys are those of the document that asks for them
 	Location   *Location      // where in the vault, if the fault is about a text
 	Errors     []*Fault       // the single problems, where a call had several
-	Fixes      []string       // each one thing to do: a command that runs, or a sentence
+	Fixes      []string       // each one thing to do: the text of a Call, or advice in a sentence
 	RetryAfter time.Duration  // how long to wait before the same call may succeed; 0: not known
 
 	// RequestID names the call in the log. The catalogue sets it on the fault that it answers.
@@ -71,7 +71,7 @@ func (f *Fault) At(file string, line int) *Fault {
 	return &g
 }
 
-// Fix returns a copy of the fault with one more thing that would put it right.
+// Fix returns a copy of the fault with one more advice. A fix that is a call is added by Try.
 func (f *Fault) Fix(format string, args ...any) *Fault {
 	g := *f
 	g.Fixes = append(append([]string(nil), f.Fixes...), fmt.Sprintf(format, args...))
@@ -132,5 +132,5 @@ func NoVault(name string) *Fault {
 	if len(name) <= 63 {
 		f = New(NotFound, "no vault %q", name)
 	}
-	return f.Fix("list the vaults: rookery vault list")
+	return f.Try("team_vault_list", nil)
 }

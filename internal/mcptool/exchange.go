@@ -49,7 +49,15 @@ func (x *exchange) Invoke(
 	if f := fault.Of(err); err != nil && x.opt.Resource.Challenge("", f, true) != "" {
 		x.deny(f)
 	}
-	return data, err
+	return tool.Respell(data, err, x.spell)
+}
+
+// spell writes a call with the name under which the tool is listed here, if it is.
+func (x *exchange) spell(c fault.Call) string {
+	if t, ok := x.cat.Find(c.Tool); ok && slices.Contains(x.view.tools, t) {
+		c.Tool = x.view.nameOf(t)
+	}
+	return c.String()
 }
 
 // server makes an MCP server whose tools are ours to list and to call. The capabilities are stated

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,12 @@ func (c *Catalogue) answer(
 		f = c.failure(ctx, ask, jsonErr)
 		data, jsonErr = ask.form(Reply{}, f)
 	}
+	if len(r.Warnings) > 0 && !ask.bare() {
+		data = ChangeFixes(data, func(fix string) string {
+			arranged, _ := c.arrange(ask, fix)
+			return cmp.Or(arranged, fix)
+		})
+	}
 	if f != nil {
 		return data, f
 	}
@@ -62,6 +69,9 @@ func (ask *request) fewer(p listed) bool {
 	return true
 }
 
+// bare reports whether the caller asked for the data without its envelope.
+func (ask *request) bare() bool { return ask.how.Envelope != nil && !*ask.how.Envelope }
+
 // form is the answer as the caller asked for it.
 func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	if f == nil && len(ask.how.Only) > 0 {
@@ -69,7 +79,7 @@ func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	if ask.how.Envelope != nil && !*ask.how.Envelope {
+	if ask.bare() {
 		if f != nil {
 			return Marshal(f)
 		}
@@ -89,14 +99,14 @@ func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault
 	case errors.Is(err, context.Canceled):
 		err = fault.New(fault.Unavailable, "the caller did not wait for the answer").Because(err)
 	}
-	f := *fault.Of(err)
+	f := mapFixes(fault.Of(err), func(fix string) (string, bool) { return c.arrange(ask, fix) })
 	f.RequestID = ask.caller.RequestID
 	if f.Status() == fault.StatusInternal {
 		c.opt.Log.ErrorContext(ctx, "call failed", slog.String("tool", ask.name),
 			slog.String("request_id", f.RequestID), slog.String("code", string(f.Code)),
-			slog.Any("cause", errors.Unwrap(&f)))
+			slog.Any("cause", errors.Unwrap(f)))
 	}
-	return &f
+	return f
 }
 
 // named are the names in a list, each of which may itself be several with commas between them, as in a

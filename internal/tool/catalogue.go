@@ -194,6 +194,10 @@ type request struct {
 	start  time.Time
 	how    shared
 	made   *Call // nil: no tool has the name
+
+	// vault is the argument of that name, as it came; nil: none did. Interceptors fill in the one that
+	// is implied.
+	vault json.RawMessage
 }
 
 // rescued is what a part of the request comes to. A panic in a tool is an internal fault.
@@ -216,7 +220,7 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 	if err == nil {
 		err = ask.read(t, args)
 	}
-	ask.made = &Call{t, ask.caller, args, err}
+	ask.made, ask.vault = &Call{t, ask.caller, args, err}, args["vault"]
 	return c.handle(ctx, ask.made)
 }
 

@@ -49,7 +49,7 @@ func Commands(tools []*tool.Tool, connect Connect) Way {
 		if !ok {
 			return nil, false
 		}
-		return Run(t, tools, connect, argv...), true
+		return called(t, tools, Run(t, tools, connect, argv...)), true
 	}}
 }
 
@@ -63,7 +63,7 @@ func Inputs(tools []*tool.Tool, connect Connect) Way {
 			return nil, false
 		}
 		argv := append(strings.Fields(made.Commands[0].Words), "--json", "--input", string(c.JSON(t)))
-		return Run(t, tools, connect, argv...), true
+		return called(t, tools, Run(t, tools, connect, argv...)), true
 	}}
 }
 

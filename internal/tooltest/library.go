@@ -73,7 +73,7 @@ func (s *shelf) find(id string) (Book, error) {
 	b, ok := s.books[id]
 	if !ok {
 		return Book{}, fault.New(fault.NotFound, "there is no book %q", id).
-			Fix("rookery book list")
+			Try("books_book_list", nil)
 	}
 	return b, nil
 }

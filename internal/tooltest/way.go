@@ -95,7 +95,8 @@ func Set(t testing.TB, cat *tool.Catalogue, base string) Way {
 			return nil, false
 		}
 		inv := Invoking("mcp set", clients[made.Family.Name])
-		return inv.Call(t, Call{made.LocalName(), c.Args})
+		answer, carried := inv.Call(t, Call{made.LocalName(), c.Args})
+		return longNamed(cat, made.Family, answer), carried
 	}}
 }
 

@@ -170,7 +170,7 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 	case name == "id" && o.Section != nil:
 		return fault.New(fault.InvalidField, "the id in a declaration is part of the object's own id, "+
 			"to which references lead; edit changes it").With("field", "id").
-			Fix("rookery edit %s OLD NEW", word(o.ID()))
+			Fix("rookery edit %s OLD NEW", tool.ShellWord(o.ID()))
 	case sets && unsets:
 		return fault.New(fault.InvalidValue, "field %q is both set and unset", name).
 			With("field", name)

@@ -1,0 +1,215 @@
+package clitool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A speller writes the calls that fix something as command lines, which reach the tools at the same
+// place as the line that was read.
+type speller struct {
+	app  *App
+	line *cobra.Command // nil: no line was read
+}
+
+// A spelling is an Invoker whose answers have their calls spelled as command lines.
+type spelling struct {
+	tool.Invoker
+	speller
+}
+
+// Invoke implements tool.Invoker.
+func (s spelling) Invoke(
+	ctx context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	answer, err := s.Invoker.Invoke(ctx, name, args)
+	return tool.Respell(answer, err, s.spell)
+}
+
+// spell writes a call as the first command of its tool. A call that no command line can make stays as
+// it is.
+func (s speller) spell(c fault.Call) string {
+	at := slices.IndexFunc(s.app.Tools, func(t *tool.Tool) bool {
+		return t.Name == c.Tool || slices.Contains(t.Aliases, c.Tool)
+	})
+	if at < 0 || len(s.app.Tools[at].Commands) == 0 {
+		return c.String()
+	}
+	t := s.app.Tools[at]
+	w := &wording{tool: t, way: t.Commands[0], words: map[string][]string{}}
+	for _, a := range c.Args {
+		if !w.add(a) {
+			return s.whole(t, c)
+		}
+	}
+	w.place()
+	return strings.Join(append(w.line, s.globals(c)...), " ")
+}
+
+// whole writes a call with all its arguments in one flag.
+func (s speller) whole(t *tool.Tool, c fault.Call) string {
+	if _, own := t.Arg(inputFlags[0].name); own || t.Input != nil {
+		return c.String()
+	}
+	_, args, _ := strings.Cut(c.String(), " ")
+	line := []string{"rookery", t.Commands[0].Words, "--" + inputFlags[0].name, tool.ShellWord(args)}
+	return strings.Join(append(line, s.globals(fault.Call{})...), " ")
+}
+
+// globals are the flags that say where the tools are: those of the line that was read, and the vault
+// of the call unless the environment names it.
+func (s speller) globals(c fault.Call) []string {
+	if s.line == nil {
+		return nil
+	}
+	var flags []string
+	add := func(name, value string) {
+		if value != "" {
+			flags = append(flags, "--"+name, tool.ShellWord(value))
+		}
+	}
+	add("server", given(s.line, "server"))
+	add("data", given(s.line, "data"))
+	folder, vault := given(s.line, "vault"), ""
+	if raw, ok := c.Arg("vault"); ok && json.Unmarshal(raw, &vault) == nil {
+		if folder == vault || s.app.global(s.line, "vault") != vault {
+			add("vault", vault)
+		}
+	} else if strings.ContainsAny(folder, `/\.`) {
+		add("vault", folder)
+	}
+	return flags
+}
+
+// A wording is a command line in the making.
+type wording struct {
+	tool  *tool.Tool
+	way   tool.Command
+	words map[string][]string // the values of arguments that have a place, by their names
+	pairs []string            // words of the form name=value
+	flags []string
+	line  []string
+}
+
+// add adds an argument. It returns false if text cannot give its value.
+func (w *wording) add(given fault.Arg) bool {
+	a, ok := w.tool.Arg(given.Name)
+	if !ok || w.tool.Input != nil && a.Name == w.tool.Input.Arg {
+		return false
+	}
+	if a.Name == "vault" && !a.Shared {
+		return true // a global flag says it
+	}
+	pairs, isPairs := pairsIn(a, given.Value)
+	texts, isTexts := textsIn(a, given.Value)
+	placed := slices.ContainsFunc(w.way.Args, func(entry string) bool {
+		name, _, _ := tool.Positional(entry)
+		return name == a.Name
+	})
+	switch {
+	case isPairs && w.way.Pairs == a.Name:
+		w.pairs = append(w.pairs, pairs...)
+	case isPairs:
+		w.flag(a, pairs)
+	case !isTexts:
+		return false
+	case placed && !slices.ContainsFunc(texts, w.isNoWord):
+		w.words[a.Name] = texts
+	default:
+		w.flag(a, texts)
+	}
+	return true
+}
+
+// isNoWord reports whether a text without a flag would be taken for something else.
+func (w *wording) isNoWord(text string) bool {
+	return text == "" || text[0] == '-' || w.way.Pairs != "" && pair.MatchString(text)
+}
+
+// flag adds the flags of an argument.
+func (w *wording) flag(a tool.Arg, texts []string) {
+	for _, text := range texts {
+		switch {
+		case a.Bool() && text == "true":
+			w.flags = append(w.flags, "--"+a.Flag)
+		case a.Bool(), text != "" && text[0] == '-':
+			w.flags = append(w.flags, "--"+a.Flag+"="+tool.ShellWord(text))
+		default:
+			w.flags = append(w.flags, "--"+a.Flag, tool.ShellWord(text))
+		}
+	}
+}
+
+// place puts the line together. A word behind a place that stays empty becomes a flag.
+func (w *wording) place() {
+	w.line = []string{"rookery", w.way.Words}
+	gap := false
+	for _, entry := range w.way.Args {
+		name, _, _ := tool.Positional(entry)
+		texts := w.words[name]
+		if gap {
+			a, _ := w.tool.Arg(name)
+			w.flag(a, texts)
+			continue
+		}
+		gap = len(texts) == 0
+		for _, text := range texts {
+			w.line = append(w.line, tool.ShellWord(text))
+		}
+	}
+	for _, text := range w.pairs {
+		w.line = append(w.line, tool.ShellWord(text))
+	}
+	w.line = append(w.line, w.flags...)
+}
+
+// typedText is a text that a field would not take for a number or another value than a text.
+var typedText = regexp.MustCompile(`^(true|false|null|[-+.0-9\[{].*)$`)
+
+// pairsIn are the values of an argument that takes name=value, if they are all texts.
+func pairsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
+	object, err := decode(raw)
+	if !isFields(a) || err != nil || object.kind != objectKind || len(object.members) == 0 {
+		return nil, false
+	}
+	var pairs []string
+	for _, m := range object.members {
+		text := m.name + "=" + m.text
+		if m.kind != textKind || typedText.MatchString(m.text) || !pair.MatchString(text) {
+			return nil, false
+		}
+		pairs = append(pairs, text)
+	}
+	return pairs, true
+}
+
+// textsIn are the texts of flags that give an argument this value.
+func textsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
+	v, err := decode(raw)
+	if err != nil {
+		return nil, false
+	}
+	texts := []string{string(raw)}
+	if v.kind == textKind {
+		texts = []string{v.text}
+	}
+	if v.kind == listKind {
+		texts = nil
+		for _, item := range v.items {
+			if item.kind != textKind {
+				return nil, false
+			}
+			texts = append(texts, item.text)
+		}
+	}
+	return texts, len(texts) > 0 && bytes.Equal(a.FromText(texts), raw)
+}

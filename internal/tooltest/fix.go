@@ -1,0 +1,103 @@
+package tooltest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/clitool"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// CallOf returns the call that a command line makes, its arguments in the order of the tool's. It
+// returns false for a line that calls no tool, and for text that is no command line.
+func CallOf(t testing.TB, tools []*tool.Tool, line string) (fault.Call, bool) {
+	t.Helper()
+	words := Words(line)
+	if len(words) < 2 || words[0] != "rookery" {
+		return fault.Call{}, false
+	}
+	r := &recorder{}
+	app := &clitool.App{
+		Tools: tools, In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+		Connect: func(context.Context, clitool.Target) (tool.Invoker, io.Closer, error) {
+			return r, nil, nil
+		},
+	}
+	app.Run(t.Context(), words[1:])
+	made := find(tools, r.name)
+	if made == nil {
+		return fault.Call{}, false
+	}
+	c := fault.Call{Tool: r.name}
+	for _, a := range made.Args {
+		if value, ok := r.args[a.Name]; ok {
+			c.Args = append(c.Args, fault.Arg{Name: a.Name, Value: asObject(t, a, value)})
+		}
+	}
+	return c, true
+}
+
+// A recorder keeps the last call, and refuses it.
+type recorder struct {
+	name string
+	args map[string]json.RawMessage
+}
+
+// Invoke implements tool.Invoker.
+func (r *recorder) Invoke(
+	_ context.Context, name string, args json.RawMessage,
+) (json.RawMessage, error) {
+	f := fault.New(fault.Unavailable, "the call is only recorded")
+	r.name, r.args = name, nil
+	if err := json.Unmarshal(args, &r.args); err != nil {
+		return nil, err
+	}
+	return tool.Refusal(f), f
+}
+
+// asObject writes fields that are name=value texts as an object.
+func asObject(t testing.TB, a tool.Arg, value json.RawMessage) json.RawMessage {
+	t.Helper()
+	var pairs []string
+	var takes tool.Fields
+	if !a.List() || json.Unmarshal(value, &pairs) != nil || len(a.Schema.Types) < 2 {
+		return value
+	}
+	require.NoError(t, json.Unmarshal(value, &takes))
+	object, err := tool.Marshal(takes)
+	require.NoError(t, err)
+	return object
+}
+
+// called returns the answer of a command line with its fixes as calls again: those that their command
+// lines make.
+func called(t testing.TB, tools []*tool.Tool, answer json.RawMessage) json.RawMessage {
+	t.Helper()
+	return tool.ChangeFixes(answer, func(fix string) string {
+		if c, ok := CallOf(t, tools, fix); ok {
+			return c.String()
+		}
+		return fix
+	})
+}
+
+// longNamed returns the answer of a family's own MCP endpoint with the long names of tools in its
+// fixes.
+func longNamed(cat *tool.Catalogue, of *tool.Family, answer json.RawMessage) json.RawMessage {
+	spelled, _ := tool.Respell(bytes.Clone(answer), nil, func(c fault.Call) string {
+		for _, t := range cat.Tools() {
+			if t.Family == of && t.LocalName() == c.Tool {
+				c.Tool = t.Name
+			}
+		}
+		return c.String()
+	})
+	return spelled
+}
