@@ -23,7 +23,8 @@ var sharedNames = []string{
 func ownArgs(made *tool.Tool) []string {
 	own := []string{}
 	for _, a := range made.Args {
-		if !slices.Contains(sharedNames, a.Name) {
+		brief := made.Briefs() && a.Name == tool.SlimArg
+		if !slices.Contains(sharedNames, a.Name) && !brief {
 			own = append(own, a.Name)
 		}
 	}

@@ -14,7 +14,7 @@ type Vault struct {
 
 // AsOf is embedded in the input of every tool that reads a vault, and can read it as it was.
 type AsOf struct {
-	AsOf string `json:"as_of,omitempty" jsonschema:"as of v42, or of a time"`
+	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"as of v42, or of a time"`
 }
 
 // Page is embedded in the input of every tool that answers a list.
@@ -26,11 +26,26 @@ type Page struct {
 // Mutation is embedded in the input of every tool that changes a vault or the tenant.
 type Mutation struct {
 	IfVersion      string `json:"if_version,omitempty" jsonschema:"CONFLICT if what is touched changed after this version (v42)"`
-	IdempotencyKey string `json:"idempotency_key,omitempty" max:"255" jsonschema:"any text; a repeated call has one effect"`
-	DryRun         bool   `json:"dry_run,omitempty" jsonschema:"show the plan, change nothing"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
+	DryRun         bool   `json:"dry_run,omitempty" rare:"true" jsonschema:"show the plan, change nothing"`
 
 	tool   string
 	digest Digest
+}
+
+// Brief is embedded in the input of every mutation whose answer can leave out the whole of what it
+// changed (CONTRACT §1).
+type Brief struct {
+	Slim bool `json:"slim,omitempty" rare:"true" jsonschema:"answer without the whole object or trait"`
+}
+
+// SlimArg is the argument of Brief.
+const SlimArg = "slim"
+
+// Briefs reports whether the tool is a mutation that takes the argument of Brief.
+func (t *Tool) Briefs() bool {
+	_, ok := t.Arg(SlimArg)
+	return ok && t.Kind.Mutates()
 }
 
 // A Digest is the sha256 of a request: of the tool's name and of all arguments but those that only
@@ -49,11 +64,12 @@ func (m *Mutation) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
 // marked is implemented by every input that embeds a Mutation.
 type marked interface{ mark(string, Digest) }
 
-// digest is the same for the same arguments, in whatever order and spelling of names they came.
+// digest returns the same value for the same arguments, in any order and spelling of names. It leaves
+// out the arguments that do not change what the call does.
 func digest(tool string, args map[string]json.RawMessage) Digest {
 	rest := map[string]any{}
 	for name, raw := range args {
-		if name == "idempotency_key" {
+		if name == "idempotency_key" || name == SlimArg {
 			continue
 		}
 		var v any

@@ -22,6 +22,7 @@ type Arg struct {
 	Complete string // the kind of values that complete it; empty: nothing does. See Complete
 	Required bool
 	Shared   bool     // every tool takes it, and none of them sees it
+	Rare     bool     // accepted everywhere; a list with little room leaves it out
 	Aliases  []string // accepted everywhere, never listed
 	Schema   *jsonschema.Schema
 
@@ -80,7 +81,7 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 		a.Aliases = strings.Split(alias, ",")
 	}
 	a.Target, a.What = field.Tag.Get("absent"), field.Tag.Get("what")
-	a.Complete = field.Tag.Get("complete")
+	a.Complete, a.Rare = field.Tag.Get("complete"), field.Tag.Get("rare") != ""
 	if examples := field.Tag.Get("examples"); examples != "" {
 		a.Examples = strings.Split(examples, ",")
 	}
@@ -198,7 +199,7 @@ func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
 func sharedArgs() []Arg {
 	var args []Arg
 	for _, a := range argsOf[shared]() {
-		a.Shared = true
+		a.Shared, a.Rare = true, true
 		args = append(args, a)
 	}
 	return args

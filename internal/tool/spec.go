@@ -65,6 +65,10 @@ type Spec struct {
 	// {text}. It goes by its LocalName among the prompts, so Short must be unique among them.
 	Prompt bool
 
+	// Uses are the long names of the tools that the text of a prompt names. A prompt is offered only
+	// where each of them can be called.
+	Uses []string
+
 	// Completes are the kinds of values that the tool completes; see Complete. Its input embeds a
 	// Completing, and its output is Values.
 	Completes []string

@@ -23,6 +23,7 @@ type addIn struct {
 	Text      string `json:"text" jsonschema:"one line, or several; a list marker is put before it"`
 	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
 	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before the text"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -33,7 +34,7 @@ func (f tools) add() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/files/add"},
 		Commands: []tool.Command{{Words: "add", Args: []string{"text"}}},
 	}, func(ctx context.Context, c auth.Caller, in addIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
 	})
 }
 

@@ -20,6 +20,7 @@ type deleteIn struct {
 	tool.Vault
 	ID    string `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
 	Force bool   `json:"force,omitempty" jsonschema:"do not ask first; only a terminal asks"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -33,7 +34,7 @@ func (f tools) remove() *tool.Tool {
 			{Words: "object delete", Args: []string{"id"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 // detail is embedded in the input of every tool that answers objects or traits: how much of what is
 // around them comes along (raven.md §6.3).
 type detail struct {
-	Depth *int `json:"depth,omitempty" min:"0" max:"2" jsonschema:"0: ids; 1: and parent, file, references (default); 2: and theirs"`
+	Depth *int `json:"depth,omitempty" rare:"true" min:"0" max:"2" jsonschema:"0: ids; 1: and parent, file, references (default); 2: and theirs"`
 	Slim  bool `json:"slim,omitempty" jsonschema:"depth 0"`
 }
 

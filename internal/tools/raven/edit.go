@@ -25,6 +25,7 @@ type editIn struct {
 	OldStr *string `json:"old_str,omitempty" jsonschema:"text that is there exactly once"`
 	NewStr *string `json:"new_str,omitempty" jsonschema:"what takes its place; may be empty"`
 	Edits  []swap  `json:"edits,omitempty" jsonschema:"several replacements, one after the other: all of them or none"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -41,6 +42,14 @@ type edited struct {
 	Path   string   `json:"path,omitempty"`
 	Count  int      `json:"count,omitempty"`
 	Edits  []change `json:"edits,omitempty"`
+}
+
+// shorten leaves the flat keys. A plan keeps its list of replacements.
+func (e *edited) shorten() {
+	e.mutated.shorten()
+	if !e.DryRun {
+		e.Edits = nil
+	}
 }
 
 // A change is one replacement that was made.
@@ -63,7 +72,7 @@ func (f tools) edit() *tool.Tool {
 		if err != nil {
 			return edited{}, err
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, func(
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, func(
 			ctx context.Context, tx *repo.Tx, out *edited,
 		) error {
 			return in.run(ctx, tx, swaps, out)

@@ -15,15 +15,15 @@ import (
 // timeFilters are embedded in the input of every tool that lists objects or traits: when they were
 // first seen and last modified (raven.md §6.10).
 type timeFilters struct {
-	CreatedToday     bool   `json:"created_today,omitempty" jsonschema:"first seen today"`
-	CreatedThisWeek  bool   `json:"created_this_week,omitempty" jsonschema:"first seen this week"`
-	CreatedAfter     string `json:"created_after,omitempty" jsonschema:"first seen after this time or day"`
-	CreatedBefore    string `json:"created_before,omitempty" jsonschema:"first seen before then"`
+	CreatedToday     bool   `json:"created_today,omitempty" rare:"true" jsonschema:"first seen today"`
+	CreatedThisWeek  bool   `json:"created_this_week,omitempty" rare:"true" jsonschema:"first seen this week"`
+	CreatedAfter     string `json:"created_after,omitempty" rare:"true" jsonschema:"first seen after this time or day"`
+	CreatedBefore    string `json:"created_before,omitempty" rare:"true" jsonschema:"first seen before then"`
 	CreatedSince     string `json:"created_since,omitempty" jsonschema:"first seen since then: 2 days ago"`
-	ModifiedToday    bool   `json:"modified_today,omitempty" jsonschema:"modified today"`
-	ModifiedThisWeek bool   `json:"modified_this_week,omitempty" jsonschema:"modified this week"`
-	ModifiedAfter    string `json:"modified_after,omitempty" jsonschema:"modified after this time or day"`
-	ModifiedBefore   string `json:"modified_before,omitempty" jsonschema:"modified before then"`
+	ModifiedToday    bool   `json:"modified_today,omitempty" rare:"true" jsonschema:"modified today"`
+	ModifiedThisWeek bool   `json:"modified_this_week,omitempty" rare:"true" jsonschema:"modified this week"`
+	ModifiedAfter    string `json:"modified_after,omitempty" rare:"true" jsonschema:"modified after this time or day"`
+	ModifiedBefore   string `json:"modified_before,omitempty" rare:"true" jsonschema:"modified before then"`
 	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"modified since then: 24 hours ago"`
 }
 

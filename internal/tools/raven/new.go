@@ -26,7 +26,8 @@ type newIn struct {
 	Path     string      `json:"path,omitempty" jsonschema:"where it goes, without .md; default: the type's folder and the title"`
 	Fields   tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter" alias:"field"`
 	Content  string      `json:"content,omitempty" jsonschema:"Markdown after the frontmatter; default: the template, else a heading"`
-	Template string      `json:"template,omitempty" jsonschema:"id of a template of the schema"`
+	Template string      `json:"template,omitempty" rare:"true" jsonschema:"id of a template of the schema"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -41,7 +42,7 @@ func (f tools) create() *tool.Tool {
 			{Words: "object create", Args: []string{"type?", "title?"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in newIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
 	})
 }
 

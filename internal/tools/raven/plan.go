@@ -35,6 +35,9 @@ type mutated struct {
 	SideEffects []string     `json:"side_effects,omitzero"`
 }
 
+// shorten leaves the flat keys.
+func (m *mutated) shorten() { m.Object = nil }
+
 type wouldCreate struct {
 	ID     string         `json:"id"`
 	Type   string         `json:"type"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -17,9 +18,30 @@ import (
 //go:embed prompt_*.md
 var promptTexts embed.FS
 
-// promptTemplates parses all texts. They are part of the program: one that does not parse is malformed.
-func promptTemplates() *template.Template {
-	return template.Must(template.ParseFS(promptTexts, "prompt_*.text.md"))
+// promptTemplate parses a text. `step` numbers its steps, of which some depend on the vault. The text
+// is part of the program: one that does not parse is malformed.
+func promptTemplate(name string) *template.Template {
+	file := "prompt_" + name + ".text.md"
+	none := template.FuncMap{"step": func() string { return "" }}
+	return template.Must(template.New(file).Funcs(none).ParseFS(promptTexts, file))
+}
+
+// writePrompt fills in the text of a prompt.
+func writePrompt(text *template.Template, facts promptFacts) (string, error) {
+	own, err := text.Clone()
+	if err != nil {
+		return "", fmt.Errorf("copy the text of a prompt: %w", err)
+	}
+	n := 0
+	own.Funcs(template.FuncMap{"step": func() string {
+		n++
+		return fmt.Sprintf("%d.", n)
+	}})
+	var b strings.Builder
+	if err := own.Execute(&b, facts); err != nil {
+		return "", fmt.Errorf("fill in the prompt: %w", err)
+	}
+	return b.String(), nil
 }
 
 // promptDoc is what a prompt is for.
@@ -51,32 +73,56 @@ type weeklySummaryIn struct {
 	To string `json:"to,omitempty" max:"512" complete:"path" jsonschema:"the note that the summary goes into; without it, it is only shown"`
 }
 
-// promptFacts are what the texts are filled with.
+// promptFacts fill in the texts.
 type promptFacts struct {
-	Vault string
-	Given string // what the person gave
-	Note  string // the id of the note that this names, empty if it names none
+	Vault  string
+	Given  string   // the argument of the person
+	Note   string   // the id of the note that this names, empty if it names none
+	Writes bool     // the caller may change the vault
+	Dates  []string // the traits of the vault that are dates
+	Open   []string // the traits of the vault that mark tasks
+}
+
+// complete adds what the vault and the caller's role say.
+func (p *promptFacts) complete(v view, c auth.Caller) {
+	if o, ok := v.idx.Find(p.Given); ok && p.Given != "" {
+		p.Note = o.ID()
+	}
+	p.Writes = !c.ReadOnly && c.Role(p.Vault).Allows(auth.Editor)
+	for _, t := range v.idx.Schema().Traits {
+		if t.Type == "date" || t.Type == "datetime" {
+			p.Dates = append(p.Dates, t.Name)
+		}
+	}
+	p.Open = slices.Clone(p.Dates)
+	if _, ok := v.idx.Schema().Trait("todo"); ok {
+		p.Open = append(p.Open, "todo")
+	}
 }
 
 func (f tools) startWork() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_start_work", Short: "start_work", Title: "Start work on a file",
 		Commands: []tool.Command{{Words: "prompt start-work", Args: []string{"path"}}},
-	}, func(in startWorkIn) promptFacts { return promptFacts{in.Vault.Vault, in.Path, ""} })
+		Uses:     []string{"raven_read", "raven_backlinks", "raven_search", "raven_trait_list"},
+	}, func(in startWorkIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.Path} })
 }
 
 func (f tools) recordLearnt() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_record_learnt", Short: "record_learnt", Title: "Record what was learnt",
 		Commands: []tool.Command{{Words: "prompt record-learnt", Args: []string{"about?"}}},
-	}, func(in recordLearntIn) promptFacts { return promptFacts{in.Vault.Vault, in.About, ""} })
+		Uses: []string{"raven_read", "raven_search", "raven_add", "raven_edit", "raven_set",
+			"raven_new", "raven_schema"},
+	}, func(in recordLearntIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.About} })
 }
 
 func (f tools) weeklySummary() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_weekly_summary", Short: "weekly_summary", Title: "Weekly summary",
 		Commands: []tool.Command{{Words: "prompt weekly-summary", Args: []string{"to?"}}},
-	}, func(in weeklySummaryIn) promptFacts { return promptFacts{in.Vault.Vault, in.To, ""} })
+		Uses:     []string{"raven_object_list", "raven_read", "raven_trait_list"},
+	}, func(in weeklySummaryIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.To} })
 }
 
 // newPrompt makes a prompt of a Spec that says how it is called, and of what it takes from its
@@ -85,21 +131,19 @@ func newPrompt[In any](f tools, s tool.Spec, facts func(In) promptFacts) *tool.T
 	s.Family, s.Prompt, s.Role, s.Kind = Family, true, auth.Reader, tool.Read
 	s.Doc = promptDoc(s.Short)
 	s.Route = tool.Route{Method: "GET", Path: "/prompts/" + strings.ReplaceAll(s.Short, "_", "-")}
-	text := promptTemplates().Lookup("prompt_" + s.Short + ".text.md")
+	text := promptTemplate(s.Short)
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in In) (promptOut, error) {
 		known := facts(in)
 		v, err := f.view(ctx, c, known.Vault)
 		if err != nil {
 			return promptOut{}, err
 		}
-		if o, ok := v.idx.Find(known.Given); ok && known.Given != "" {
-			known.Note = o.ID()
+		known.complete(v, c)
+		filled, err := writePrompt(text, known)
+		if err != nil {
+			return promptOut{}, err
 		}
-		var b strings.Builder
-		if err := text.Execute(&b, known); err != nil {
-			return promptOut{}, fmt.Errorf("fill in the prompt: %w", err)
-		}
-		out := promptOut{Text: b.String()}
+		out := promptOut{Text: filled}
 		out.Note("version", v.version())
 		return out, nil
 	})

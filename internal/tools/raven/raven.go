@@ -66,15 +66,19 @@ func (f tools) folder(
 	return t.Folder(ctx, name)
 }
 
-// A writing is what every mutation of a vault has: who calls, which vault is meant, and how to carry
-// it out.
+// A writing is the part of a call that every mutation of a vault has.
 type writing struct {
 	caller   auth.Caller
 	vault    string
 	mutation *tool.Mutation
+	slim     bool // the answer leaves out the whole object or trait
 }
 
-// draft runs a function that drafts a change of the vault and fills its output; see mutate.Vault.
+// A shortener is an output that can leave out the whole of what a call changed.
+type shortener interface{ shorten() }
+
+// draft runs a function that drafts a change of the vault and fills its output; see mutate.Vault. The
+// log keeps the whole output for a repeated call, whichever form this call asks for.
 func draft[Out any](
 	ctx context.Context, f tools, w writing, fn func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
@@ -87,7 +91,11 @@ func draft[Out any](
 	if err != nil {
 		return none, err
 	}
-	return mutate.Vault(ctx, v, call, fn)
+	out, err := mutate.Vault(ctx, v, call, fn)
+	if s, ok := any(&out).(shortener); ok && w.slim {
+		s.shorten()
+	}
+	return out, err
 }
 
 // A view is a vault at its newest version, for a call that reads.

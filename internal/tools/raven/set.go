@@ -26,6 +26,7 @@ type setIn struct {
 	ID    string      `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
 	Set   tool.Fields `json:"set,omitempty" jsonschema:"fields and their new values" alias:"fields"`
 	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -52,6 +53,7 @@ type unsetIn struct {
 	tool.Vault
 	ID    string   `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
 	Unset []string `json:"unset" jsonschema:"names of fields to take away" alias:"fields"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -67,14 +69,15 @@ func (f tools) unset() *tool.Tool {
 				With("argument", "unset")
 		}
 		return f.change(ctx, c, setIn{
-			Vault: in.Vault, ID: in.ID, Unset: in.Unset, Mutation: in.Mutation,
+			Vault: in.Vault, ID: in.ID, Unset: in.Unset,
+			Brief: in.Brief, Mutation: in.Mutation,
 		})
 	})
 }
 
 // change sets and unsets fields of one object.
 func (f tools) change(ctx context.Context, c auth.Caller, in setIn) (mutated, error) {
-	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
 }
 
 // run drafts the change.

@@ -28,6 +28,7 @@ type traitCreateIn struct {
 	ParentID    string      `json:"parent_id" complete:"id" jsonschema:"object or section that it goes into: daily/2026-03-02#standup, or a day such as today"`
 	Content     string      `json:"content" jsonschema:"the text that the trait is about; one line"`
 	OtherTraits tool.Fields `json:"other_traits,omitempty" jsonschema:"more traits of the line, with their values: {\"assignee\": \"people/freya\"}"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -39,7 +40,7 @@ func (f tools) traitCreate() *tool.Tool {
 		Flags:    map[string]string{"trait_type": "type", "parent_id": "parent"},
 		Commands: []tool.Command{{Words: "trait create"}},
 	}, func(ctx context.Context, c auth.Caller, in traitCreateIn) (traitMutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
 	})
 }
 

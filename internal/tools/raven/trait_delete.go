@@ -19,6 +19,7 @@ var traitDeleteDoc string
 type traitDeleteIn struct {
 	tool.Vault
 	ID string `json:"id" alias:"trait_id" jsonschema:"due-e2bae6c0"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -29,7 +30,7 @@ func (f tools) traitDelete() *tool.Tool {
 		Route:    tool.Route{Method: "DELETE", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait delete", Args: []string{"id"}}},
 	}, func(ctx context.Context, c auth.Caller, in traitDeleteIn) (traitMutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
 	})
 }
 

@@ -29,6 +29,9 @@ type traitMutated struct {
 	SideEffects []string          `json:"side_effects,omitzero"`
 }
 
+// shorten leaves the flat keys.
+func (m *traitMutated) shorten() { m.Trait = nil }
+
 // TraitFacts is what the answer says of a new trait beside the trait itself.
 type TraitFacts struct {
 	TraitType string   `json:"trait_type"`

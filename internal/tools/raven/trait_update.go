@@ -23,6 +23,7 @@ type traitUpdateIn struct {
 	ID    string      `json:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
 	Set   tool.Fields `json:"set,omitempty" alias:"fields" jsonschema:"value for the trait itself; any other trait by its name, on the same line: {\"status\": \"done\"}"`
 	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to take from the line; value leaves the bare trait"`
+	tool.Brief
 	tool.Mutation
 }
 
@@ -37,7 +38,7 @@ func (f tools) traitUpdate() *tool.Tool {
 			return traitMutated{}, fault.New(fault.MissingRequired,
 				"name a trait to set or to unset").With("argument", "set")
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
 	})
 }
 
