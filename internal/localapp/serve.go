@@ -24,9 +24,9 @@ const DefaultListen = "127.0.0.1:7780"
 // first are the tools of /mcp, in order: those that an agent needs first (CONTRACT §6). Those that
 // the catalogue does not have are left out.
 var first = []string{
-	"raven_stats", "raven_search", "raven_read", "raven_new", "raven_object_list",
-	"raven_trait_list", "raven_add", "raven_object_get", "raven_set", "raven_edit",
-	"raven_backlinks", "team_vault_list",
+	"raven_schema", "raven_search", "raven_object_list", "raven_object_get", "raven_read",
+	"raven_backlinks", "raven_trait_list", "raven_stats", "raven_new", "raven_set", "raven_add",
+	"raven_edit", "raven_trait_create", "raven_trait_update", "raven_history", "raven_undo",
 }
 
 // Listen opens a listener on a loopback address. Any other is refused: nobody is authenticated.
@@ -77,13 +77,6 @@ func documents() []mcptool.Document {
 	}
 	return all
 }
-
-// instructions are what an MCP client is told of the server.
-const instructions = "Rookery keeps a team's notes: Markdown with typed objects, in vaults. " +
-	"Find things with raven_search or raven_object_list, read them with raven_read, write with " +
-	"raven_new, raven_set, raven_add and raven_edit. Every answer is an envelope: ok, data or error, " +
-	"warnings, meta. An error says what would be right. The resource rookery://guide/agents is the " +
-	"guide; notes are resources too: rookery://{vault}/notes/{path}."
 
 // hostsOf are the names under which a listener on loopback is called.
 func hostsOf(l net.Listener) []string {

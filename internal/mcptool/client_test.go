@@ -190,7 +190,7 @@ func TestClientFromManyGoroutines(t *testing.T) {
 
 // TestSDKClient is a client that is not ours, in each version that it speaks.
 func TestSDKClient(t *testing.T) {
-	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: "Read first."}) + "/mcp/x/books"
+	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: readFirst}) + "/mcp/x/books"
 	for _, version := range []string{"", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
 		t.Run(version, func(t *testing.T) {
 			client := mcp.NewClient(&mcp.Implementation{Name: "other", Version: "1"}, nil)

@@ -66,7 +66,7 @@ func (x *exchange) spell(c fault.Call) string {
 func (x *exchange) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "rookery", Title: "Rookery", Version: x.opt.Version},
 		&mcp.ServerOptions{
-			Instructions: x.opt.Instructions,
+			Instructions: x.instructions(),
 			Capabilities: &mcp.ServerCapabilities{
 				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 				Prompts: &mcp.PromptCapabilities{}, Completions: &mcp.CompletionCapabilities{},
@@ -77,6 +77,14 @@ func (x *exchange) server() *mcp.Server {
 	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "every", URITemplate: everyURI}, x.read)
 	x.offerPrompts(s)
 	return s
+}
+
+// instructions returns the text for a model that connects as this request does.
+func (x *exchange) instructions() string {
+	if x.opt.Instructions == nil {
+		return ""
+	}
+	return x.opt.Instructions(x.view.offer(x.caller))
 }
 
 // private says of every answer that can be cached that it is the caller's alone.
@@ -153,12 +161,38 @@ func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Resul
 	}
 	out := &mcp.ListToolsResult{Tools: []*mcp.Tool{}}
 	for _, t := range x.view.listed(x.caller) {
-		p := *x.pages[t]()
+		p := *x.page(t)
 		p.Name = x.view.nameOf(t)
 		out.Tools = append(out.Tools, &p)
 	}
 	private(ctx, r, &out.Cacheable)
 	return out, nil
+}
+
+// page returns the entry of a tool in the lists of this request.
+func (x *exchange) page(t *tool.Tool) *mcp.Tool {
+	if short := x.short[t]; x.view.short && short != nil {
+		return short()
+	}
+	return x.pages[t]()
+}
+
+// briefly returns the arguments of a call with `slim`, unless they say how long the answer is to be.
+// They are unchanged if the tool has no such argument, or if they are no JSON object.
+func briefly(t *tool.Tool, args json.RawMessage) json.RawMessage {
+	given := map[string]json.RawMessage{}
+	if !t.Briefs() || len(args) > 0 && json.Unmarshal(args, &given) != nil || given == nil {
+		return args
+	}
+	if _, asked := given[tool.SlimArg]; asked {
+		return args
+	}
+	given[tool.SlimArg] = json.RawMessage("true")
+	brief, err := tool.Marshal(given)
+	if err != nil {
+		return args
+	}
+	return brief
 }
 
 // call calls a tool. The answer's only content is the envelope, whether the call succeeded or not.
@@ -170,7 +204,11 @@ func (x *exchange) call(
 		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(fault.InvalidParameter,
 			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
 	}
-	data, err := x.Invoke(ctx, t.Name, r.Params.Arguments)
+	args := r.Params.Arguments
+	if x.view.short {
+		args = briefly(t, args)
+	}
+	data, err := x.Invoke(ctx, t.Name, args)
 	if data == nil {
 		return nil, protocolError(jsonrpc.CodeInternalError, fault.Of(err))
 	}

@@ -2,6 +2,7 @@ package mcptool_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -227,5 +228,67 @@ func TestUnknownPathsAndHeaders(t *testing.T) {
 		if c.fix != "" {
 			require.Equal(t, []any{c.fix}, data["fixes"])
 		}
+	}
+}
+
+// TestListOfPathIsShort covers that Path leaves out the arguments that few calls need and accepts
+// them, and that other paths list them.
+func TestListOfPathIsShort(t *testing.T) {
+	url := serve(t, mcptool.Options{})
+	arguments := func(path, name string) (listed []string, closed bool) {
+		t.Helper()
+		var list struct {
+			Result struct {
+				Tools []struct {
+					Name        string
+					InputSchema struct {
+						Properties           map[string]any
+						AdditionalProperties *bool
+					}
+				}
+			}
+		}
+		r := ask(t, url+path, "tools/list", "")
+		require.NoError(t, json.Unmarshal([]byte(r.body), &list))
+		for _, one := range list.Result.Tools {
+			if one.Name != name {
+				continue
+			}
+			for arg := range one.InputSchema.Properties {
+				listed = append(listed, arg)
+			}
+			return listed, one.InputSchema.AdditionalProperties != nil
+		}
+		require.Fail(t, "not listed", name)
+		return nil, false
+	}
+	short, closed := arguments("/mcp", "books_book_new")
+	require.False(t, closed, "other arguments are accepted")
+	require.Contains(t, short, "vault")
+	require.Contains(t, short, "if_version")
+	for _, rare := range []string{"agent_id", "session", "only", "idempotency_key", "dry_run"} {
+		require.NotContains(t, short, rare)
+	}
+	whole, closed := arguments("/mcp/x/all", "books_book_new")
+	require.True(t, closed)
+	require.Subset(t, whole, append(short, "agent_id", "session", "only", "idempotency_key", "dry_run"))
+	r := call(t, url+"/mcp", "desk_whoami", `{"agent_id":"bo"}`)
+	require.Equal(t, http.StatusOK, r.status)
+	data := r.env["data"].(map[string]any)
+	require.Equal(t, "bo", data["agent"])
+}
+
+// TestInstructionsFollowTheOffer covers what the writer of instructions is told of a client.
+func TestInstructionsFollowTheOffer(t *testing.T) {
+	url := serve(t, mcptool.Options{Instructions: func(o mcptool.Offer) string {
+		return fmt.Sprint(o.Writes, o.Tools)
+	}})
+	for path, want := range map[string]string{
+		"/mcp":          "true [desk_whoami books_book_new books_book_get]",
+		"/mcp/readonly": "false [desk_whoami books_book_get]",
+		"/mcp/x/desk":   "true [desk_book_get desk_fail desk_shelf_create desk_whoami]",
+	} {
+		r := resultOf(t, ask(t, url+path, "server/discover", ""))
+		require.Equal(t, want, r.rpc["result"].(map[string]any)["instructions"], path)
 	}
 }

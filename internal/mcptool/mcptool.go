@@ -63,13 +63,21 @@ type Options struct {
 	Documents []Document // served to everybody, first in the list of resources
 	PageSize  int        // of the list of resources; 0: tool.MaxValues
 
-	Instructions string // for a model, given when a client connects
-	Version      string // of the program
-	Log          *slog.Logger
-	Meter        Meter // nil: nobody counts
+	// Instructions writes the text that a client gets when it connects, for a model. Nil: no text.
+	Instructions func(Offer) string
+
+	Version string // of the program
+	Log     *slog.Logger
+	Meter   Meter // nil: nobody counts
 
 	// StdioPath is the path whose tools ServeStdio serves; empty: Path.
 	StdioPath string
+}
+
+// An Offer says what a client can do at the path and in the role in which it connects.
+type Offer struct {
+	Tools  []string // the long names of the tools that it is shown
+	Writes bool     // a tool that changes something is among them
 }
 
 // A Meter counts requests that are turned away.
@@ -91,7 +99,8 @@ type endpoint struct {
 	cat   *tool.Catalogue
 	opt   Options
 	first []*tool.Tool
-	pages map[*tool.Tool]func() *mcp.Tool // how each tool is listed, by its long name
+	pages map[*tool.Tool]func() *mcp.Tool // the entries of lists, by their long names
+	short map[*tool.Tool]func() *mcp.Tool // the entries of the list of Path
 }
 
 func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
@@ -105,10 +114,12 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	if o.Meter == nil {
 		o.Meter = unmetered{}
 	}
-	e := &endpoint{cat: cat, opt: o, pages: map[*tool.Tool]func() *mcp.Tool{}}
+	e := &endpoint{cat: cat, opt: o, pages: map[*tool.Tool]func() *mcp.Tool{},
+		short: map[*tool.Tool]func() *mcp.Tool{}}
 	for _, name := range o.First {
 		if t, ok := cat.Find(name); ok {
 			e.first = append(e.first, t)
+			e.short[t] = sync.OnceValue(func() *mcp.Tool { return shortPage(t) })
 		}
 	}
 	for _, t := range cat.Tools() {

@@ -19,7 +19,7 @@ const (
 	vaultHeader = "Mcp-Param-" + vaultMark
 )
 
-// page is how a tool is listed. It is made once, for the first list: a list is only a choice of pages.
+// page returns the description of a tool in a list of tools. It is made once.
 func page(t *tool.Tool) *mcp.Tool {
 	destructive, openWorld := t.Kind == tool.Destroy, false
 	return &mcp.Tool{
@@ -37,13 +37,39 @@ func page(t *tool.Tool) *mcp.Tool {
 	}
 }
 
-// inputSchema is the schema of the arguments as a model sees it. `envelope` is accepted, but not
-// shown: the form of the answer is no choice that a model should spend thought on.
+// shortPage returns the description of a tool for the list of Path, whose size is bounded (CONTRACT
+// §6). It leaves out the arguments that few calls need, which are accepted all the same, so other
+// arguments are not excluded.
+func shortPage(t *tool.Tool) *mcp.Tool {
+	p := page(t)
+	s := without(t.InputSchema(), func(a tool.Arg) bool { return a.Rare }, t)
+	s.AdditionalProperties = nil
+	p.InputSchema = marshaled(t, s)
+	return p
+}
+
+// inputSchema returns the schema of the arguments as a model sees it. It does not list `envelope`,
+// which is accepted: a model needs only one form of the answer.
 func inputSchema(t *tool.Tool) json.RawMessage {
-	s := t.InputSchema()
-	delete(s.Properties, "envelope")
-	s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder,
-		func(name string) bool { return name == "envelope" })
+	s := without(t.InputSchema(), func(a tool.Arg) bool { return a.Name == "envelope" }, t)
+	return marshaled(t, s)
+}
+
+// without removes from a tool's schema the arguments for which hide holds.
+func without(s *jsonschema.Schema, hide func(tool.Arg) bool, t *tool.Tool) *jsonschema.Schema {
+	for _, a := range t.Args {
+		if hide(a) {
+			delete(s.Properties, a.Name)
+		}
+	}
+	s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder, func(name string) bool {
+		return s.Properties[name] == nil
+	})
+	return s
+}
+
+// marshaled returns the JSON of a tool's schema in the form in which it is listed.
+func marshaled(t *tool.Tool, s *jsonschema.Schema) json.RawMessage {
 	for name, arg := range s.Properties {
 		s.Properties[name] = plain(arg)
 	}

@@ -47,7 +47,7 @@ const serverInfo = `{"name":"rookery","title":"Rookery","version":"1.2.3"}`
 
 // TestModernEra holds exchanges of 2026-07-28, which knows no initialize.
 func TestModernEra(t *testing.T) {
-	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: "Read first."}) + "/mcp/x/desk"
+	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: readFirst}) + "/mcp/x/desk"
 	meta := func(params string) string { return `{` + params + modernMeta + `}` }
 	served := `"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":` + serverInfo + `}`
 	header := func(h ...string) []string {
@@ -88,7 +88,7 @@ func TestModernEra(t *testing.T) {
 
 // TestLegacyEra holds exchanges of the protocols from 2024-11-05 to 2025-11-25.
 func TestLegacyEra(t *testing.T) {
-	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: "Read first."}) + "/mcp/x/desk"
+	url := serve(t, mcptool.Options{Version: "1.2.3", Instructions: readFirst}) + "/mcp/x/desk"
 	called := func(id, data string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":` +
 			`"{\"ok\":true,\"data\":{\"text\":\"` + data + `\"},\"warnings\":[{\"code\":\"ODD\",` +

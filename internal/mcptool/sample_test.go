@@ -209,3 +209,6 @@ func names(t testing.TB, r reply) []string {
 	}
 	return all
 }
+
+// readFirst writes the instructions of the endpoints of these tests.
+func readFirst(mcptool.Offer) string { return "Read first." }

@@ -20,6 +20,7 @@ type view struct {
 	aids     []*tool.Tool // those whose resources and prompts it sees: at Path itself, all tools'
 	sets     []string     // those that are addressed by name; none: no set is
 	readOnly bool         // mutations are not listed, and refused when called
+	short    bool         // this is Path: lists are short, and mutations answer briefly unless asked
 }
 
 // atPath is the view of a path: Path itself, its x/{set}[,{set}…] and x/all, and each of them behind
@@ -33,6 +34,7 @@ func (e *endpoint) atPath(path string) (*view, *fault.Fault) {
 		return nil, e.unknownPath()
 	}
 	if !bySet {
+		v.short = true
 		return v, nil
 	}
 	f := v.address(e, strings.Split(strings.TrimPrefix(sets, "/"), ","), e.cat.Tools())
@@ -132,9 +134,25 @@ func (v *view) listed(c auth.Caller) []*tool.Tool {
 	return those(v.tools, func(t *tool.Tool) bool { return !t.Aid() && t.Usable(c) })
 }
 
-// offered are the tools whose resources and prompts a caller of this role is shown.
+// offered returns the tools whose resources and prompts a caller of this role is shown. A prompt is
+// shown only if the caller can call here all the tools that its text names.
 func (v *view) offered(c auth.Caller) []*tool.Tool {
-	return those(v.aids, func(t *tool.Tool) bool { return t.Usable(c) })
+	offer := v.offer(c)
+	return those(v.aids, func(t *tool.Tool) bool {
+		return t.Usable(c) && !slices.ContainsFunc(t.Uses, func(name string) bool {
+			return !slices.Contains(offer.Tools, name)
+		})
+	})
+}
+
+// offer returns what a caller of this role can do here.
+func (v *view) offer(c auth.Caller) Offer {
+	var o Offer
+	for _, t := range v.listed(c) {
+		o.Tools = append(o.Tools, t.Name)
+		o.Writes = o.Writes || t.Kind.Mutates()
+	}
+	return o
 }
 
 // find is the tool of the view that a name means: by its long name, an alias, or its short name
