@@ -5,6 +5,8 @@ GO ?= go
 BIN := bin/rookery
 DATA ?= ./data
 FUZZTIME ?= 10m
+# How many minutes make soak gives to each random history.
+SOAK ?= 1
 # A proxy's certificate bundle slows every TLS set-up down, and no test needs one.
 unexport AWS_CA_BUNDLE
 
@@ -38,31 +40,33 @@ $(FUZZER): tools/schemathesis/requirements.txt tools/schemathesis/install
 	tools/schemathesis/install $(CURDIR)/bin/schemathesis || [ -z "$$CI" ]
 
 .PHONY: test
-test: cc $(FUZZER) ## run all tests, with the race detector
-	$(GO) test -race -timeout 40m ./...
-
-.PHONY: leaks
-leaks: cc $(FUZZER) ## run all tests, then search what they logged and refused for what must not come out
-	@logs=$$(mktemp -d) && \
-	ROOKERY_TEST_LOGS=$$logs $(GO) test -race -timeout 40m ./... && \
-	ROOKERY_LEAKS_IN=$$logs $(GO) test ./internal/canary -run TestNothingLeaked -count=1 -v && \
-	rm -r $$logs
+test: fmt lint leaks ## what CI runs: formatting, linters, all tests, and a search of their logs
 
 .PHONY: check
-check: fmt vet lint leaks ## what CI runs: formatting, vet, linters, tests, and what these leaked
+check: test # the name that it had before
+
+.PHONY: leaks
+leaks: cc $(FUZZER) ## run all tests, then search what they logged and refused for secrets
+	@logs=$$(mktemp -d) && trap 'rm -rf "$$logs"' EXIT && \
+	ROOKERY_TEST_LOGS=$$logs GO=$(GO) tools/test/run && \
+	ROOKERY_LEAKS_IN=$$logs $(GO) test -vet=off ./internal/canary -run TestNothingLeaked -count=1 -v
 
 .PHONY: fmt
 fmt: ## fail if a file is not formatted
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$files" ]; then echo "not formatted: $$files"; exit 1; fi
 
-.PHONY: vet
-vet: ## go vet
-	$(GO) vet ./...
+# The linters, with go vet among them. They are built once, and again when their versions change.
+LINTER := bin/golangci-lint
+
+$(LINTER): tools/go.mod tools/go.sum
+	@echo "building $(LINTER) (the first time this takes minutes)"
+	@$(GO) build -modfile=tools/go.mod -ldflags='-s -w' -o $(LINTER) \
+	github.com/golangci/golangci-lint/v2/cmd/golangci-lint && touch $(LINTER)
 
 .PHONY: lint
-lint: ## staticcheck and golangci-lint, from the pinned tools module
-	$(GO) tool -modfile=tools/go.mod golangci-lint run
+lint: $(LINTER) ## golangci-lint with go vet and staticcheck, pinned in the tools module
+	$(LINTER) run
 
 .PHONY: vuln
 vuln: ## look for known vulnerabilities; it needs their database, from the network
@@ -91,11 +95,11 @@ fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then 
 	ROOKERY_SOAK=1 $(GO) test ./internal/localapp -run '^TestFuzz' -timeout 60m -count=1 -v
 
 .PHONY: soak
-soak: ## the long form of the hard tests; note the result in docs/testing.md
-	ROOKERY_SOAK=1 $(GO) test -race -timeout 120m -count=1 ./...
+soak: cc $(FUZZER) ## all tests in full, with the race detector; note the result in docs/testing.md
+	ROOKERY_SOAK=$(SOAK) $(GO) test -race -timeout 240m -count=1 ./...
 
 .PHONY: docs
-docs: ## write the generated files anew: openapi/openapi.json and docs/tools
+docs: ## write the generated files: openapi/openapi.json and docs/tools
 	$(GO) test ./internal/localapp -run TestGenerated -update
 
 .PHONY: clean
