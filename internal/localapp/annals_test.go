@@ -72,11 +72,8 @@ const recordEvery = 20
 
 // annalsLength is how many calls a history has.
 func annalsLength() int {
-	switch {
-	case os.Getenv("ROOKERY_SOAK") != "":
+	if soaked() {
 		return 1000
-	case testing.Short():
-		return 40
 	}
 	return 120
 }

@@ -76,8 +76,7 @@ func turns() []turn {
 	}
 }
 
-// crossingStride is of how many calls of a consumer one is slept in, but when soaking: then it is each,
-// as it is of the others, who make few.
+// crossingStride says in which calls a process sleeps: in one of so many, and when soaking in each.
 const crossingStride = 3
 
 // crossings hold that nothing of a vault that goes is ever answered, folded or committed again, whoever
@@ -86,14 +85,10 @@ func crossings(t *testing.T, e Engine) {
 	chance := seeded(t)
 	for _, tr := range turns() {
 		for _, name := range slices.Sorted(maps.Keys(acts())) {
-			stride := 1
-			if name == "a consumer" && !soaking() {
-				stride = crossingStride
-			}
-			first := 1 + chance.IntN(stride)
+			calls := sampled(chance, crossingStride)
 			t.Run(tr.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				for n := first; ; n += stride {
+				for n := range calls.all() {
 					c := newCrossing(t, e, fmt.Sprintf("%s %s %d", tr.name, name, n))
 					if !c.run(tr, acts()[name], n) {
 						return

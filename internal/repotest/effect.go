@@ -33,15 +33,18 @@ func scenario() []step {
 	}
 }
 
-// exactlyOneEffect puts each fault at each call of the scenario in turn.
+// exactlyOneEffect puts each fault at calls of the scenario in turn: every third one, from a random one on,
+// and when soaking each.
 func exactlyOneEffect(t *testing.T, e Engine) {
+	chance := seeded(t)
 	for _, tr := range trials() {
+		calls := sampled(chance, 3)
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
 			if tr.bucket {
-				everyBucketCall(t, e, tr)
+				bucketCalls(t, e, tr, calls)
 			} else {
-				everyTableCall(t, e, tr)
+				tableCalls(t, e, tr, calls)
 			}
 		})
 	}
@@ -76,9 +79,9 @@ func trials() []trial {
 	return all
 }
 
-// everyTableCall runs the scenario with the fault at its first call of the table, its second, …
-func everyTableCall(t *testing.T, e Engine, tr trial) {
-	for n := 1; ; n++ {
+// tableCalls runs the scenario with the fault at each of these calls of the table.
+func tableCalls(t *testing.T, e Engine, tr trial, calls sample) {
+	for n := range calls.all() {
 		r := &runner{trial: tr}
 		part := fmt.Sprintf("%s %d", tr.name, n)
 		r.place = newPlace(e, part, func(c tabletest.Call) tabletest.Fault { return r.plan(c, n) })
@@ -90,9 +93,9 @@ func everyTableCall(t *testing.T, e Engine, tr trial) {
 	}
 }
 
-// everyBucketCall does the same with the calls of the bucket.
-func everyBucketCall(t *testing.T, e Engine, tr trial) {
-	for n := 1; ; n++ {
+// bucketCalls does the same with the calls of the bucket.
+func bucketCalls(t *testing.T, e Engine, tr trial, calls sample) {
+	for n := range calls.all() {
 		r := &runner{trial: tr, place: newPlace(e, fmt.Sprintf("%s %d", tr.name, n), nil)}
 		r.place.bucket.plan = func(call int) tabletest.Fault {
 			if call != n || r.over.Load() {

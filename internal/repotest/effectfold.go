@@ -69,13 +69,10 @@ func oneEffectFolding(t *testing.T, e Engine) {
 		if tr.bucket {
 			stride = bucketStride
 		}
-		if soaking() {
-			stride = 1
-		}
-		first := 1 + chance.IntN(stride)
+		calls := sampled(chance, stride)
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
-			for n := first; ; n += stride {
+			for n := range calls.all() {
 				r := newFoldRunner(e, tr, n)
 				if r.run(t); !r.met.Load() {
 					require.Greater(t, n, 20, "the scenario made fewer calls than it must")

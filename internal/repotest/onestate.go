@@ -46,13 +46,10 @@ func (c *chronicle) end(ctx context.Context) {
 
 // historyLength is how many commits a random history has.
 func historyLength() int {
-	switch {
-	case soaking():
+	if soaking() {
 		return 1000
-	case testing.Short():
-		return 80
 	}
-	return 160
+	return 80
 }
 
 // An event is what may happen in a history, and how often among a hundred.

@@ -2,6 +2,7 @@ package repotest
 
 import (
 	"iter"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
@@ -36,6 +37,26 @@ func EachSeed(t *testing.T, kept []uint64, run func(t *testing.T, seed uint64)) 
 		if !t.Run("seed "+strconv.FormatUint(seed, 10), func(t *testing.T) { run(t, seed) }) {
 			t.Logf("to run it again: ROOKERY_SEED=%d", seed)
 			return
+		}
+	}
+}
+
+// A sample is numbers from 1 on: the first, and each that is a stride behind the one before.
+type sample struct{ first, stride int }
+
+// sampled returns one of the samples of a stride, by chance; when soaking it is all numbers.
+func sampled(chance *rand.Rand, stride int) sample {
+	if soaking() {
+		return sample{1, 1}
+	}
+	return sample{1 + chance.IntN(stride), stride}
+}
+
+// all yields the numbers without end.
+func (s sample) all() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := s.first; yield(n); n += s.stride {
+			continue
 		}
 	}
 }

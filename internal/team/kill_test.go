@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	scenes     = 2  // deployments
+	scenes     = 1  // deployments
 	scenesSoak = 16 // likewise, when soaking: some 200 that die
 	lives      = 12 // in each, and some that die on the way to their feet
 )

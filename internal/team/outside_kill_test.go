@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	streets     = 2  // folders
+	streets     = 1  // folders
 	streetsSoak = 10 // likewise, when soaking
 	streetKills = 10 // in each, and some on the way to their feet
 	soakKills   = 20
