@@ -46,6 +46,7 @@ var failedAnnals = []uint64{}
 // the byte, what it answered when that was the newest: as of later, after a restart, when the log was
 // folded and has left the table, with images and without, and when the index was made anew.
 func TestEveryToolAnswersAVersionAlike(t *testing.T) {
+	t.Parallel()
 	repotest.EachSeed(t, failedAnnals, func(t *testing.T, seed uint64) {
 		a := newAnnals(t, seed)
 		defer func() { require.NoError(t, a.app.Close()) }()

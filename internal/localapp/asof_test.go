@@ -142,6 +142,7 @@ func randomChange(t testing.TB, via tool.Invoker, r *rand.Rand, newest uint64) (
 // answered then, to the byte, after a restart too, whatever became of the vault since. It asks about
 // every fourth version, and with ROOKERY_SOAK about each after the restart.
 func TestAsOfIsWhatWasAnswered(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r, clock, dir := rand.New(rand.NewPCG(seed, 1)), &shift{*newClock()}, t.TempDir()

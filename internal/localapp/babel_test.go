@@ -18,6 +18,7 @@ import (
 // note reads, every reference leads where it was said to lead, and every third word of every note, or with
 // ROOKERY_SOAK every word, finds it.
 func TestTwelveLanguages(t *testing.T) {
+	t.Parallel()
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
 	v, via := babel.New(7), local{app}

@@ -30,6 +30,7 @@ type badCall struct {
 // ROOKERY_SOAK over all. Each is refused with its code, in the same words; nothing changes, and
 // nothing leaks.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	calls := append(generatedBad(t), writtenBad(t)...)
 	require.Greater(t, len(calls), 500)
 	var first []string

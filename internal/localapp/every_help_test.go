@@ -124,6 +124,7 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 // TestExampleInputs covers that every JSON example of the tools' documents is a call that succeeds on
 // the demo vault.
 func TestExampleInputs(t *testing.T) {
+	t.Parallel()
 	examples := 0
 	for _, made := range allTools() {
 		for _, input := range jsonBlocks(made.Prose().Text) {

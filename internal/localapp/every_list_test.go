@@ -139,6 +139,7 @@ func timeTests(now time.Time) map[string]func(time.Time) bool {
 
 // TestTimeFilters compares the time filters with what they mean, over vaults that grew at random.
 func TestTimeFilters(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		now := newClock()
 		inv := openGrown(t, now, seed)

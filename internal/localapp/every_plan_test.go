@@ -45,6 +45,7 @@ type ran struct {
 // TestPlanIsWhatRuns covers that a dry run changes nothing, and that what it plans is what the same
 // call then does: to the ids, the fields, the files and their contents.
 func TestPlanIsWhatRuns(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ tool, args string }{
 		{"raven_new", `{"type":"person","title":"Thor","fields":{"email":"t@example.test"}}`},
 		{"raven_new", `{"type":"project","title":"Dam","fields":["lead=people/bob","started=today"]}`},

@@ -37,6 +37,7 @@ var rawBad = map[string]string{
 // TestBadBytes sends bytes that are no arguments to a tool of each family, over every way that takes
 // bytes. Each is refused, nothing changes, and the server goes on.
 func TestBadBytes(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	e := &entrance{other: tooltest.Invoking("catalogue", p.catalogue()), dir: p.dir, logs: p.logs}
 	versions, files := e.state(t)

@@ -70,6 +70,7 @@ func refusal(made *tool.Tool, role auth.Role, readOnly bool) fault.Code {
 
 // TestRoles calls every tool with every role, over every way in.
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	for _, role := range allRoles {
 		for _, readOnly := range []bool{false, true} {
@@ -122,6 +123,7 @@ func requireRefusal(t *testing.T, way tooltest.Way, c tooltest.Call, want fault.
 // TestUnseenVaultDoesNotExist covers that a vault that the caller may not see answers as one that
 // does not exist, byte for byte, whatever is asked of it.
 func TestUnseenVaultDoesNotExist(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "dark"})
 	for _, role := range allRoles {

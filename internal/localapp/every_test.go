@@ -267,6 +267,7 @@ func openPackage(t testing.TB) *entrance {
 // everyWay tells stories over every way in, each on data of its own, and requires the same answers. Stories
 // that stand beside each other share the ways between them; with ROOKERY_SOAK each is told over all.
 func everyWay(t *testing.T, stories []tooltest.Story) {
+	t.Parallel()
 	for n, s := range stories {
 		t.Run(s.Name, func(t *testing.T) {
 			var first []string
