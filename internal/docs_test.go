@@ -151,8 +151,11 @@ func files(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && filepath.Dir(name) == ".." && slices.Contains(notOurs, d.Name()) {
-			return fs.SkipDir
+		if filepath.Dir(name) == ".." && slices.Contains(notOurs, d.Name()) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil // in a worktree .git is a file
 		}
 		if d.Type().IsRegular() {
 			all = append(all, strings.TrimPrefix(filepath.ToSlash(name), "../"))

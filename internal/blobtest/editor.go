@@ -49,8 +49,13 @@ func (f folder) appendLine(key, line string) error {
 	}
 }
 
-// saves is how often an editor saves in a test.
-const saves = 100
+// saves returns how often an editor saves in a test: 25 times, and with ROOKERY_SOAK 100.
+func saves() int {
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		return 100
+	}
+	return 25
+}
 
 // A writer repeats something beside an editor, until it is stopped.
 type writer struct {
@@ -99,13 +104,13 @@ func testEditor(f folder, save func(file, text string) error) {
 	w := startWriter(func(n int) error {
 		return f.appendLine("note.md", fmt.Sprintf("writer %d\n", n))
 	})
-	for n := range saves {
+	for n := range saves() {
 		require.NoError(f, save(f.file("note.md"), f.reopen("note.md")+editorLine(n)))
 		w.settle()
 		f.requireSaved(n, f.reopen("note.md"))
 	}
 	require.NoError(f, w.end())
-	for n := range saves {
+	for n := range saves() {
 		f.requireSaved(n, f.text("note.md"))
 	}
 }
@@ -174,12 +179,12 @@ func testEditorAndRemove(f folder) {
 		removed.WriteString(text)
 		return err
 	})
-	for n := range saves {
+	for n := range saves() {
 		require.NoError(f, saveByRenaming(f.file("note.md"), editorLine(n)))
 		w.settle()
 	}
 	require.NoError(f, w.end())
-	for n := range saves {
+	for n := range saves() {
 		f.requireSaved(n, removed.String())
 	}
 }

@@ -55,11 +55,11 @@ func kept(t *testing.T, dir, kind string) string {
 	return string(data)
 }
 
-// TestNothingLeaked searches what a whole run has kept, when it is over. `make check` runs it last.
+// TestNothingLeaked searches what a whole run has kept, when it is over. `make test` runs it last.
 func TestNothingLeaked(t *testing.T) {
 	dir := os.Getenv("ROOKERY_LEAKS_IN")
 	if dir == "" {
-		t.Skip("no run is over whose logs are kept: make check searches those of its own")
+		t.Skip("no run is over whose logs are kept: make test searches those of its own")
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
