@@ -35,7 +35,7 @@ var crowdSeeds = []uint64{}
 func crowds(t *testing.T, e Engine) {
 	EachSeed(t, crowdSeeds, func(t *testing.T, seed uint64) {
 		c := newCrowd(t, e, seed)
-		edits := 60
+		edits := 30
 		if soaking() {
 			edits = 1000
 		}

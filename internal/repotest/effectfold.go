@@ -56,8 +56,8 @@ func foldTrials() []foldTrial {
 // Of so many calls of the table, and of the bucket, one is met by a fault, but when soaking: then it
 // is each. Which, is left to chance.
 const (
-	tableStride  = 80
-	bucketStride = 8
+	tableStride  = 120
+	bucketStride = 16
 )
 
 // oneEffectFolding puts each fault at calls of a scenario in which the log is folded and trimmed
