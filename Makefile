@@ -43,7 +43,7 @@ $(FUZZER): tools/schemathesis/requirements.txt tools/schemathesis/install
 test: fmt lint leaks ## what CI runs: formatting, linters, all tests, and a search of their logs
 
 .PHONY: check
-check: test # the name that it had before
+check: test # the former name
 
 .PHONY: leaks
 leaks: cc $(FUZZER) ## run all tests, then search what they logged and refused for secrets
