@@ -14,12 +14,12 @@ import (
 
 // Run runs the suite. Each call of open gives an empty bucket, which it closes with t.
 func Run(t *testing.T, open func(t *testing.T) blob.Bucket) {
-	t.Run("bucket", func(t *testing.T) { runCases(t, open) })
+	t.Run("bucket", func(t *testing.T) { RunAlone(t, open) })
 	t.Run("sub", func(t *testing.T) {
-		runCases(t, func(t *testing.T) blob.Bucket { return blob.Sub(open(t), "tenants/a") })
+		RunAlone(t, func(t *testing.T) blob.Bucket { return blob.Sub(open(t), "tenants/a") })
 	})
 	t.Run("sub of a sub", func(t *testing.T) {
-		runCases(t, func(t *testing.T) blob.Bucket {
+		RunAlone(t, func(t *testing.T) blob.Bucket {
 			return blob.Sub(blob.Sub(open(t), "tenants/a"), "vaults/b")
 		})
 	})
@@ -27,7 +27,8 @@ func Run(t *testing.T, open func(t *testing.T) blob.Bucket) {
 	t.Run("a sub of no key", func(t *testing.T) { testBadSub(t, open(t)) })
 }
 
-func runCases(t *testing.T, open func(t *testing.T) blob.Bucket) {
+// RunAlone is Run without the cases of blob.Sub.
+func RunAlone(t *testing.T, open func(t *testing.T) blob.Bucket) {
 	RunFolding(t, open)
 	t.Run("twins", func(t *testing.T) { testTwins(kit{t, open(t)}) })
 }

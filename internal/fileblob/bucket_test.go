@@ -1,6 +1,7 @@
 package fileblob_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -75,7 +76,11 @@ func TestConformance(t *testing.T) {
 	for name, o := range openers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			blobtest.Run(t, func(t *testing.T) blob.Bucket { return openWith(t, t.TempDir(), o) })
+			run := blobtest.Run
+			if name != "swap" && os.Getenv("ROOKERY_SOAK") == "" {
+				run = blobtest.RunAlone
+			}
+			run(t, func(t *testing.T) blob.Bucket { return openWith(t, t.TempDir(), o) })
 		})
 	}
 }
