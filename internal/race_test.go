@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryGoroutineMeetsTheRaceDetector requires a line in tools/test/race.txt for each package of the
-// product that starts goroutines.
-func TestEveryGoroutineMeetsTheRaceDetector(t *testing.T) {
+// TestGoroutinesRunWithTheRaceDetector requires a line in tools/test/race.txt for each package of
+// the product that starts goroutines.
+func TestGoroutinesRunWithTheRaceDetector(t *testing.T) {
 	listed := raceTable(t)
 	for _, s := range sources(t) {
 		_, ok := listed[s.folder]
@@ -28,7 +28,8 @@ func TestEveryGoroutineMeetsTheRaceDetector(t *testing.T) {
 	}
 }
 
-// TestRaceTable requires that each word of a pattern in tools/test/race.txt matches a test of its package.
+// TestRaceTable requires that each word of a pattern in tools/test/race.txt matches a test of its
+// package.
 func TestRaceTable(t *testing.T) {
 	word := regexp.MustCompile(`[\w.*]+`)
 	for folder, pattern := range raceTable(t) {

@@ -76,7 +76,8 @@ func turns() []turn {
 	}
 }
 
-// crossingStride says in which calls a process sleeps: in one of so many, and when soaking in each.
+// crossingStride is the distance between the calls in which a process sleeps; when soaking it
+// sleeps in each.
 const crossingStride = 3
 
 // crossings hold that nothing of a vault that goes is ever answered, folded or committed again, whoever

@@ -33,8 +33,8 @@ func scenario() []step {
 	}
 }
 
-// exactlyOneEffect puts each fault at calls of the scenario in turn: every third one, from a random one on,
-// and when soaking each.
+// exactlyOneEffect puts each fault at calls of the scenario in turn: at every third one, from a
+// random one on, and when soaking at each.
 func exactlyOneEffect(t *testing.T, e Engine) {
 	chance := seeded(t)
 	for _, tr := range trials() {

@@ -41,10 +41,11 @@ func EachSeed(t *testing.T, kept []uint64, run func(t *testing.T, seed uint64)) 
 	}
 }
 
-// A sample is numbers from 1 on: the first, and each that is a stride behind the one before.
+// A sample is the numbers first, first+stride, first+2*stride and so on.
 type sample struct{ first, stride int }
 
-// sampled returns one of the samples of a stride, by chance; when soaking it is all numbers.
+// sampled returns a sample with a random first number up to the stride; when soaking, all numbers
+// from 1.
 func sampled(chance *rand.Rand, stride int) sample {
 	if soaking() {
 		return sample{1, 1}
@@ -52,7 +53,7 @@ func sampled(chance *rand.Rand, stride int) sample {
 	return sample{1 + chance.IntN(stride), stride}
 }
 
-// all yields the numbers without end.
+// all yields the numbers of the sample, without end.
 func (s sample) all() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for n := s.first; yield(n); n += s.stride {
