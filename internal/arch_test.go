@@ -53,7 +53,7 @@ var modules = map[string][]string{
 	"github.com/gofrs/flock":                 {"internal/credential"},
 	"github.com/go-jose/go-jose/v4":          {"internal/auth"},
 	"github.com/golang-jwt/jwt/v5":           {"internal/auth"},
-	"github.com/google/jsonschema-go":        {"internal/tool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
+	"github.com/google/jsonschema-go":        {"internal/tool", "internal/clitool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":               {"internal/vault"},
 	"github.com/hanwen/go-fuse/v2":           {"_test", "internal/casefold"},
 	"github.com/hashicorp/golang-lru/v2":     {"internal/auth", "internal/repo", "internal/fileblob", "internal/team", "internal/limit", "internal/access", "internal/audit"},

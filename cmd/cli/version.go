@@ -7,6 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// versionLine names the version and what it was built for and with.
+func versionLine() string {
+	return fmt.Sprintf("rookery %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version())
+}
+
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -14,8 +20,7 @@ func versionCommand() *cobra.Command {
 		Example: "  rookery version",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "rookery %s %s/%s %s\n",
-				version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintln(c.OutOrStdout(), versionLine())
 			return err
 		},
 	}

@@ -16,18 +16,18 @@ import (
 // An Entry says of one call who made it, which tool, on what, and what came of it (CONTRACT §4,
 // team_audit).
 type Entry struct {
-	Time      time.Time  `json:"ts" jsonschema:"when it was done or refused, UTC"`
+	Time      time.Time  `json:"ts" title:"when" jsonschema:"when it was done or refused, UTC"`
 	Request   string     `json:"request_id" jsonschema:"names the call in the server's log"`
 	Tenant    string     `json:"tenant"`
-	Principal string     `json:"principal" jsonschema:"who called"`
+	Principal string     `json:"principal" title:"who" jsonschema:"who called"`
 	Agent     string     `json:"agent" jsonschema:"which agent acted under it"`
 	Operation string     `json:"operation" jsonschema:"name of the tool"`
 	Vault     string     `json:"vault,omitempty" jsonschema:"the vault it was about; absent: the tenant"`
 	Targets   []string   `json:"targets" jsonschema:"paths and ids it changed, at most 100, or named"`
 	Outcome   Outcome    `json:"outcome" jsonschema:"ok, refused or failed"`
 	Code      fault.Code `json:"code,omitempty" jsonschema:"what it was answered, if not ok"`
-	Before    string     `json:"version_before,omitempty" jsonschema:"of the vault, or of the tenant (v41)"`
-	After     string     `json:"version_after,omitempty" jsonschema:"the version it made (v42)"`
+	Before    string     `json:"version_before,omitempty" title:"before" jsonschema:"of the vault, or of the tenant (v41)"`
+	After     string     `json:"version_after,omitempty" title:"after" jsonschema:"the version it made (v42)"`
 	DryRun    bool       `json:"dry_run,omitempty" jsonschema:"it was only tried"`
 	Token     string     `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
 	Issuer    string     `json:"issuer,omitempty" jsonschema:"of the token that was shown"`

@@ -9,6 +9,7 @@ package clitool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -36,9 +37,13 @@ type App struct {
 	Out, Err io.Writer
 	Env      func(name string) string // nil: the environment is empty
 
+	Version string // the line that --version prints; empty: there is no such flag
+
 	Terminal bool // a person reads Out: tables, colour and indented JSON
 	Progress bool // a person reads Err: a progress bar on long work
 	Width    int  // columns of the terminal; 0: 100
+
+	Now func() time.Time // the clock, in the zone of the person; nil: time.Now
 
 	// Wait pauses before a call that was refused for now is made again; nil: for that long.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -85,7 +90,10 @@ func (a *App) root(completing bool) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE:          runGroup,
+		RunE:          a.runRoot,
+	}
+	if a.Version != "" {
+		root.Flags().Bool(versionFlag, false, "print the version")
 	}
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -114,6 +122,18 @@ func (a *App) root(completing bool) *cobra.Command {
 	return root
 }
 
+// versionFlag prints the version. Cobra's own flag of that name prints another text.
+const versionFlag = "version"
+
+// runRoot prints the version if the line asks for it, else does what any group does.
+func (a *App) runRoot(c *cobra.Command, args []string) error {
+	if asked, err := c.Flags().GetBool(versionFlag); err != nil || !asked {
+		return runGroup(c, args)
+	}
+	_, err := fmt.Fprintln(a.Out, a.Version)
+	return err
+}
+
 // env is a variable of the environment; empty without one.
 func (a *App) env(name string) string {
 	if a.Env == nil {
@@ -128,6 +148,14 @@ func (a *App) width() int {
 		return a.Width
 	}
 	return 100
+}
+
+// now returns the time, in the zone of the person.
+func (a *App) now() time.Time {
+	if a.Now == nil {
+		return time.Now()
+	}
+	return a.Now()
 }
 
 // wait pauses, or ends early with the context.

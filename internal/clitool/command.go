@@ -3,6 +3,7 @@ package clitool
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type slot struct {
 	name     string // of the argument; empty for the path of files
 	optional bool
 	rest     bool // it takes all the words that are left
+	required bool // the tool needs it
 }
 
 // slotsOf are the places for words. Where files go in or out, one of them is for a path: the place
@@ -37,7 +39,8 @@ func slotsOf(t *tool.Tool, way tool.Command) []slot {
 			slots, files = append(slots, slot{}), false
 			continue
 		}
-		slots = append(slots, slot{name, optional, rest})
+		a, _ := t.Arg(name)
+		slots = append(slots, slot{name, optional, rest, a.Required})
 	}
 	if files {
 		slots = append(slots, slot{})
@@ -52,6 +55,8 @@ func (s slot) label() string {
 	}
 	label := strings.ToUpper(strings.ReplaceAll(s.name, "_", "-"))
 	switch {
+	case s.rest && s.required:
+		return label + "..."
 	case s.rest:
 		return "[" + label + "]..."
 	case s.optional:
@@ -178,6 +183,20 @@ func (c *command) addVault(cmd *cobra.Command, r *request) error {
 	raw, err := tool.Marshal(t.Vault)
 	r.args[vault] = raw
 	return err
+}
+
+// only returns the names in the argument that keeps some members of each item.
+func (r *request) only() []string {
+	var list, names []string
+	if json.Unmarshal(r.args["only"], &list) != nil {
+		return nil
+	}
+	for name := range strings.SplitSeq(strings.Join(list, ","), ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // takeEnvelope obeys an input that asks for the bare form. The answer always comes in its envelope,

@@ -97,6 +97,28 @@ func (c *command) addFlags(cmd *cobra.Command) {
 		cmd.Flags().Bool(in.Before.Flag, false, in.Before.Doc)
 	}
 	addInputFlags(cmd.Flags())
+	if flags := cmd.Flags(); c.isTable() && flags.Lookup(wideFlag) == nil {
+		flags.Bool(wideFlag, false, "on a terminal: show tables whole, however wide")
+	}
+}
+
+// wideFlag is the flag for tables that are not cut.
+const wideFlag = "wide"
+
+// isTable reports whether answers of the tool may have a table.
+func (c *command) isTable() bool {
+	for _, s := range c.tool.Output.Properties {
+		if s.Items != nil && s.Items.Type == "object" {
+			return true
+		}
+	}
+	return false
+}
+
+// isWide reports whether the line asks for tables that are not cut.
+func isWide(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup(wideFlag)
+	return f != nil && f.Value.Type() == "bool" && f.Value.String() == "true"
 }
 
 // isGlobal reports whether a global flag stands for the argument: the vault, and what every tool
@@ -181,6 +203,8 @@ func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 		return nil, usagef("--%s is one object, or name=value any number of times", a.Flag)
 	case a.List() || len(values) == 0:
 		return values, nil
+	case len(words) > 1:
+		return []string{strings.Join(words, " ")}, nil
 	}
 	return values[len(values)-1:], nil
 }

@@ -56,11 +56,16 @@ func (p *printer) whole(v value) {
 	}
 }
 
+// itemsKey is the name of a list that has no other (CONTRACT §1). It says nothing to people.
+const itemsKey = "items"
+
 // parts prints the members of the data: lists of objects as tables.
 func (p *printer) parts(members []member) {
 	for _, m := range members {
 		if m.isRows() {
-			p.printf("%s:\n", m.name)
+			if !p.terminal || m.name != itemsKey {
+				p.printf("%s:\n", m.title())
+			}
 			p.table(m.items)
 			continue
 		}
@@ -79,20 +84,20 @@ func (p *printer) member(m member, indent string) {
 	inner := indent + "  "
 	switch {
 	case m.isScalar() && strings.Contains(m.text, "\n"):
-		p.printf("%s%s:\n", indent, m.name)
+		p.printf("%s%s:\n", indent, m.title())
 		for line := range strings.Lines(m.text) {
 			p.printf("%s| %s\n", inner, strings.TrimSuffix(line, "\n"))
 		}
 	case m.isRows():
-		p.printf("%s%s:\n", indent, m.name)
+		p.printf("%s%s:\n", indent, m.title())
 		for _, item := range m.items {
 			p.item(item, inner)
 		}
 	case m.kind == objectKind:
-		p.printf("%s%s:\n", indent, m.name)
+		p.printf("%s%s:\n", indent, m.title())
 		p.members(m.shown(), inner)
 	default:
-		p.printf("%s%s: %s\n", indent, m.name, m.inline())
+		p.printf("%s%s: %s\n", indent, m.title(), m.inline())
 	}
 }
 
@@ -101,7 +106,7 @@ func (p *printer) item(v value, indent string) {
 	dash := indent + "- "
 	for _, m := range v.shown() {
 		if dash != "" && m.isScalar() && !strings.Contains(m.text, "\n") {
-			p.printf("%s%s: %s\n", dash, m.name, m.inline())
+			p.printf("%s%s: %s\n", dash, m.title(), m.inline())
 			dash = ""
 			continue
 		}

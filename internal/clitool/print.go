@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"rookery/internal/tool"
 )
@@ -18,7 +21,13 @@ type printer struct {
 	terminal bool // of out: tables and no control characters
 	colour   bool
 	width    int
-	columns  []string // of a list, the members worth showing; empty: all
+	wide     bool      // tables are wider than the terminal rather than cut
+	now      time.Time // in the zone of the person
+
+	schema  *jsonschema.Schema // of the data; nil: it is not known
+	columns []string           // of a list, the members worth showing; empty: all
+	only    []string           // of a list, the members that the line names
+	marks   map[string]string  // of a list, the members that have the ranges to emphasize in a text
 }
 
 // printer is the printer for a form. Without a terminal, or where colours are unwanted
@@ -27,6 +36,7 @@ func (a *App) printer(f form) *printer {
 	colour := a.Terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 	return &printer{
 		out: a.Out, err: a.Err, form: f, terminal: a.Terminal, colour: colour, width: a.width(),
+		now: a.now(),
 	}
 }
 
@@ -59,7 +69,11 @@ func (p *printer) success(ans *answer, more string) error {
 		raw, err := ans.data.MarshalJSON()
 		return p.json(raw, err)
 	}
-	p.data(ans.data)
+	data := ans.data
+	if p.terminal {
+		data = p.dress(data, p.schema)
+	}
+	p.data(data)
 	p.warnings(ans)
 	p.counts(ans.meta, more)
 	return nil

@@ -28,9 +28,8 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 		p.warnings(ans)
 		return nil
 	}
-	if _, chosen := r.args["only"]; !chosen {
-		p.columns = c.tool.Columns
-	}
+	p.schema, p.columns, p.marks = c.tool.Output, c.tool.Columns, c.tool.Marks
+	p.only, p.wide = r.only(), isWide(cmd)
 	return p.success(ans, c.nextPage(ans))
 }
 

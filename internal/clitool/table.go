@@ -1,6 +1,7 @@
 package clitool
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,73 +9,195 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// table prints objects as rows, a column for each name that says something in any of them, in the
-// order in which the names come first.
+// table prints objects as rows, with a column for each name that has a value in any of them, in the
+// order in which the names first occur. On a terminal that is too narrow for that each object is a
+// list of its values.
 func (p *printer) table(items []value) {
 	columns := p.chosen(columnsOf(items))
 	if !p.terminal {
 		p.rows(columns, items)
 		return
 	}
-	t := table.NewWriter()
-	t.SetStyle(p.style())
-	t.AppendHeader(row(p.titles(columns)))
-	t.SetColumnConfigs(p.configs(columns))
+	grid := [][]cell{titles(columns, items)}
 	for _, item := range items {
-		t.AppendRow(row(cells(columns, item)))
+		grid = append(grid, p.marked(columns, item))
+	}
+	widths, ok := p.fit(columnWidths(grid))
+	if !ok {
+		p.records(columns, items)
+		return
+	}
+	t := table.NewWriter()
+	t.SetStyle(style(widths))
+	for i, width := range widths {
+		for _, row := range grid {
+			row[i] = row[i].within(width)
+		}
+	}
+	t.AppendHeader(p.row(grid[0]))
+	for _, cells := range grid[1:] {
+		t.AppendRow(p.row(cells))
 	}
 	p.printTable(t.Render())
 }
 
-// printTable prints a table whose cells are harmless already; it holds the codes of its colours.
+// printTable prints a table. Its cells are harmless already, and contain the codes of its colours.
 func (p *printer) printTable(s string) {
-	if s != "" {
-		p.out.Write([]byte(s + "\n"))
+	for line := range strings.SplitSeq(s, "\n") {
+		fmt.Fprintln(p.out, strings.TrimRight(line, " "))
 	}
 }
 
-// rows prints a line of names and a line an object, with tabs between.
+// records prints objects below each other, each with a line for every column that it has.
+func (p *printer) records(columns []string, items []value) {
+	for _, item := range items {
+		var record value
+		for _, name := range columns {
+			if m, ok := item.member(name); ok && m.inline() != "" {
+				record.members = append(record.members, m)
+			}
+		}
+		p.item(record, "")
+	}
+}
+
+// rows prints a line of names and a line for each object, with tabs between the cells.
 func (p *printer) rows(columns []string, items []value) {
 	p.printf("%s\n", strings.Join(columns, "\t"))
 	for _, item := range items {
-		p.printf("%s\n", strings.Join(cells(columns, item), "\t"))
+		var texts []string
+		for _, name := range columns {
+			texts = append(texts, textOf(item.get(name)))
+		}
+		p.printf("%s\n", strings.Join(texts, "\t"))
 	}
 }
 
-// style is a table of light lines without a frame.
-func (p *printer) style() table.Style {
+// gap is the number of spaces between columns.
+const gap = 2
+
+// style is a table of columns with gaps between them and a line below the headings.
+func style(widths []int) table.Style {
 	s := table.StyleLight
-	s.Options = table.OptionsNoBorders
+	s.Options = table.Options{SeparateHeader: true}
 	s.Format.Header = text.FormatDefault
-	s.Size.WidthMax = p.width
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", strings.Repeat(" ", gap)
+	s.Size.WidthMax, s.Box.UnfinishedRow = (len(widths)-1)*gap, "" // no gap behind the last
+	for _, width := range widths {
+		s.Size.WidthMax += width
+	}
 	return s
 }
 
-// titles are the names of the columns, in bold where there are colours.
-func (p *printer) titles(columns []string) []string {
-	var titles []string
+// titles returns the headings of the columns, in bold where there are colours.
+func titles(columns []string, items []value) []cell {
+	var all []cell
 	for _, name := range columns {
-		titles = append(titles, p.paint(bold, harmless(name)))
+		title := words(name)
+		for _, item := range items {
+			if m, ok := item.member(name); ok && m.inline() != "" {
+				title = m.title()
+				break
+			}
+		}
+		title = harmless(title)
+		all = append(all, cell{text: title, marks: [][2]int{{0, len(title)}}})
 	}
-	return titles
+	return all
 }
 
-// configs bound each column, so that one long text leaves room for the others.
-func (p *printer) configs(columns []string) []table.ColumnConfig {
-	widest := max(12, p.width/max(1, min(len(columns), 3)))
-	var configs []table.ColumnConfig
-	for i := range columns {
-		configs = append(configs, table.ColumnConfig{
-			Number: i + 1, WidthMax: widest, WidthMaxEnforcer: snip,
-		})
+// marked returns the cells of an object.
+func (p *printer) marked(columns []string, item value) []cell {
+	var all []cell
+	for _, name := range columns {
+		v := item.get(name)
+		c := cell{text: textOf(v), whole: v.whole}
+		if ranges := p.marks[name]; ranges != "" && c.text == v.text {
+			c.marks = rangesOf(item.get(ranges), len(c.text))
+		}
+		all = append(all, c)
 	}
-	return configs
+	return all
 }
 
-func snip(cell string, width int) string { return text.Snip(cell, width, "…") }
+// row returns the cells as the table takes them.
+func (p *printer) row(cells []cell) table.Row {
+	var r table.Row
+	for _, c := range cells {
+		r = append(r, c.painted(p))
+	}
+	return r
+}
 
-// chosen are those of the columns that are worth showing: all of them, if none is.
+// A columnWidth says how wide a column is, and how narrow it may become.
+type columnWidth struct{ now, least int }
+
+const (
+	leastLast = 20 // the width that the last column keeps while others are whole
+	leastCell = 6
+)
+
+// columnWidths returns the width of the widest cell of each column.
+func columnWidths(grid [][]cell) []columnWidth {
+	all := make([]columnWidth, len(grid[0]))
+	for _, row := range grid {
+		for i, c := range row {
+			width := c.width()
+			all[i].now = max(all[i].now, width)
+			if !c.whole {
+				width = min(width, leastCell)
+			}
+			all[i].least = max(all[i].least, width)
+		}
+	}
+	return all
+}
+
+// fit returns the widths that the columns have on the terminal, and whether they fit there. Excess
+// is taken first from the last column, which is the one for long texts, and then from the widest that
+// may become narrower.
+func (p *printer) fit(columns []columnWidth) (widths []int, ok bool) {
+	excess := gap*(len(columns)-1) - p.width
+	for _, c := range columns {
+		excess += c.now
+	}
+	ok = true
+	if n := len(columns); n > 0 && !p.wide {
+		last := &columns[n-1]
+		give := max(0, min(excess, last.now-max(last.least, leastLast)))
+		last.now -= give
+		ok = narrow(columns, excess-give)
+	}
+	for _, c := range columns {
+		widths = append(widths, c.now)
+	}
+	return widths, ok
+}
+
+// narrow takes an excess evenly from the widest columns. It reports whether they are wide enough.
+func narrow(columns []columnWidth, excess int) bool {
+	for ; excess > 0; excess-- {
+		var widest *columnWidth
+		for i := range columns {
+			c := &columns[i]
+			if c.now > c.least && (widest == nil || c.now > widest.now) {
+				widest = c
+			}
+		}
+		if widest == nil {
+			return false
+		}
+		widest.now--
+	}
+	return true
+}
+
+// chosen returns the columns to show: those that the line names, else those of the tool that have a
+// value; all of them if there are none of these.
 func (p *printer) chosen(columns []string) []string {
+	if len(p.only) > 0 {
+		return p.only
+	}
 	var chosen []string
 	for _, name := range p.columns {
 		if slices.Contains(columns, name) {
@@ -87,7 +210,7 @@ func (p *printer) chosen(columns []string) []string {
 	return chosen
 }
 
-// columnsOf are the names that any of the objects has something to show under.
+// columnsOf returns the names under which any of the objects has something to show.
 func columnsOf(items []value) []string {
 	var columns []string
 	seen := map[string]bool{}
@@ -102,20 +225,7 @@ func columnsOf(items []value) []string {
 	return columns
 }
 
-// cells are the values of the columns, each on one line.
-func cells(columns []string, item value) []string {
-	var all []string
-	for _, name := range columns {
-		cell := strings.Join(strings.Fields(item.get(name).inline()), " ")
-		all = append(all, harmless(cell))
-	}
-	return all
-}
-
-func row(cells []string) table.Row {
-	var r table.Row
-	for _, cell := range cells {
-		r = append(r, cell)
-	}
-	return r
+// textOf returns a value as one line that steers no terminal.
+func textOf(v value) string {
+	return harmless(strings.Join(strings.Fields(v.inline()), " "))
 }

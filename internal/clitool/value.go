@@ -2,6 +2,7 @@ package clitool
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,12 +17,17 @@ type value struct {
 	text    string // of a text, number or boolean
 	items   []value
 	members []member
+	whole   bool // a table does not cut it
 }
 
 type member struct {
-	name string
+	name  string
+	label string // what people are shown in its place; empty: the name
 	value
 }
+
+// title returns what people are shown as the name.
+func (m member) title() string { return cmp.Or(m.label, m.name) }
 
 type kind int
 
@@ -87,7 +93,7 @@ func nextObject(dec *json.Decoder) (value, error) {
 		if err != nil {
 			return v, err
 		}
-		v.members = append(v.members, member{name.text, item})
+		v.members = append(v.members, member{name: name.text, value: item})
 	}
 	_, err := dec.Token()
 	return v, err
@@ -129,12 +135,18 @@ func (v value) marshalObject() ([]byte, error) {
 
 // get is the member of that name; null if there is none.
 func (v value) get(name string) value {
+	m, _ := v.member(name)
+	return m.value
+}
+
+// member returns the member of that name, and whether there is one.
+func (v value) member(name string) (member, bool) {
 	for _, m := range v.members {
 		if m.name == name {
-			return m.value
+			return m, true
 		}
 	}
-	return value{}
+	return member{}, false
 }
 
 // set replaces the member of that name, or adds it.
@@ -146,7 +158,7 @@ func (v *value) set(name string, to value) {
 		}
 	}
 	v.kind = objectKind
-	v.members = append(v.members, member{name, to})
+	v.members = append(v.members, member{name: name, value: to})
 }
 
 // remove takes the member of that name away.

@@ -75,7 +75,7 @@ func (ask *request) bare() bool { return ask.how.Envelope != nil && !*ask.how.En
 // form is the answer as the caller asked for it.
 func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	if f == nil && len(ask.how.Only) > 0 {
-		if err := only(&r, named(ask.how.Only)); err != nil {
+		if err := ask.made.Tool.only(&r, named(ask.how.Only)); err != nil {
 			return nil, err
 		}
 	}
@@ -119,9 +119,9 @@ func named(list []string) []string {
 	return names
 }
 
-// only keeps these fields of each item of the answer's `items`; of an answer without items, of the
-// data itself.
-func only(r *Reply, fields []string) error {
+// only keeps these fields of each item of the answer's list; of an answer without one, of the data
+// itself.
+func (t *Tool) only(r *Reply, fields []string) error {
 	raw, err := Marshal(r.Data)
 	if err != nil {
 		return err
@@ -131,7 +131,8 @@ func only(r *Reply, fields []string) error {
 		return err
 	}
 	var items []map[string]json.RawMessage
-	if raw, ok := data["items"]; !ok || json.Unmarshal(raw, &items) != nil {
+	list := t.listIn(data, fields)
+	if list == "" || json.Unmarshal(data[list], &items) != nil {
 		keep(data, fields)
 		r.Data = data
 		return nil
@@ -139,10 +140,34 @@ func only(r *Reply, fields []string) error {
 	for _, item := range items {
 		keep(item, fields)
 	}
-	data["items"], err = Marshal(items)
+	data[list], err = Marshal(items)
 	r.Data = data
 	return err
 }
+
+// listIn returns the name of the list in the data of an answer: `items`, else the only list of
+// objects. It is empty if there is none, or if the fields are those of the data itself.
+func (t *Tool) listIn(data map[string]json.RawMessage, fields []string) string {
+	if _, ok := data[itemsKey]; ok {
+		return itemsKey
+	}
+	var lists []string
+	for name, s := range t.Output.Properties {
+		if slices.Contains(fields, name) {
+			return ""
+		}
+		if _, ok := data[name]; ok && s.Items != nil && s.Items.Type == "object" {
+			lists = append(lists, name)
+		}
+	}
+	if len(lists) != 1 {
+		return ""
+	}
+	return lists[0]
+}
+
+// itemsKey is the name of a list, unless a document names it otherwise (CONTRACT §1).
+const itemsKey = "items"
 
 func keep(m map[string]json.RawMessage, fields []string) {
 	maps.DeleteFunc(m, func(k string, _ json.RawMessage) bool { return !slices.Contains(fields, k) })

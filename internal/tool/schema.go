@@ -1,12 +1,14 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -38,7 +40,11 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 		Items: &jsonschema.Schema{Type: "string", Pattern: pair}},
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[Aside]():           {Type: "object"}, // none of it is in the data
+	reflect.TypeFor[time.Time]():       {Type: "string", Format: dateTime},
 }
+
+// dateTime is the format of a time (RFC 3339).
+const dateTime = "date-time"
 
 // argsOf reads the arguments off the fields of an input.
 func argsOf[In any]() []Arg {
@@ -191,8 +197,16 @@ func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
 		}
 		if property != nil {
 			loosen(property, field.Type)
+			annotate(property, field.Tag)
 		}
 	}
+}
+
+// annotate adds to the schema of a member what its Go type cannot say: its title, which people see in
+// place of its name, and the format of a text.
+func annotate(s *jsonschema.Schema, tag reflect.StructTag) {
+	s.Title = tag.Get("title")
+	s.Format = cmp.Or(tag.Get("format"), s.Format)
 }
 
 // sharedArgs are the arguments that every tool takes.

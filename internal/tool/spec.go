@@ -58,6 +58,10 @@ type Spec struct {
 	// Programs get every one, and so does who names some with `only`.
 	Columns []string
 
+	// Marks names, for a text member of the items of its list, the member that has the ranges of bytes
+	// to emphasize in it: pairs of from and up to.
+	Marks map[string]string
+
 	// Resources are the documents that the tool reads for clients that know documents by a URI.
 	Resources []Resource
 
@@ -114,7 +118,8 @@ type Command struct {
 	Words string // "object get"
 
 	// Args are the arguments that are given without a flag, in order. A "?" behind a name says that
-	// it may be left out, "..." that it takes all the words that follow, as a list.
+	// it may be left out, "..." that it takes all the words that follow: as a list, or, where it is a
+	// text, as one text with spaces between the words.
 	Args []string
 
 	// Pairs is the argument that takes every word of the form name=value.

@@ -27,7 +27,8 @@ type Tool struct {
 // what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
 // `complete` names the kind of values that complete it as it is typed (see Complete).
 // Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
-// also when the function returns an error.
+// also when the function returns an error. Of its fields `title` says what people see in place of the
+// name, and `format` is that of a text: date-time.
 //
 // New panics if the types or the Spec cannot be served: the program is malformed.
 func New[In, Out any](

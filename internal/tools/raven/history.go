@@ -38,10 +38,10 @@ type historyOut struct {
 // A revision is one commit in the history of something (raven.md §6.9).
 type revision struct {
 	Version   string    `json:"version"`
-	TS        time.Time `json:"ts"`
-	Op        string    `json:"op" jsonschema:"create, update, delete, or reindex if it was done outside"`
+	TS        time.Time `json:"ts" title:"when"`
+	Op        string    `json:"op" title:"change" jsonschema:"create, update, delete, or reindex if it was done outside"`
 	Tool      string    `json:"tool" jsonschema:"by which it was made"`
-	Principal string    `json:"principal"`
+	Principal string    `json:"principal" title:"who"`
 	Agent     string    `json:"agent"`
 	Path      string    `json:"path"`
 	told
@@ -62,7 +62,7 @@ type told struct {
 
 // within is what a commit did to something inside of what the history is of.
 type within struct {
-	Op     string `json:"op"`
+	Op     string `json:"op" title:"change"`
 	Entity string `json:"entity"`
 	ID     string `json:"id"`
 	told

@@ -37,7 +37,7 @@ type ObjectContext struct {
 	*Subtree
 	Quarantined  *problem  `json:"quarantined,omitempty"`
 	FirstSeen    time.Time `json:"first_seen_at"`
-	LastModified time.Time `json:"last_modified_at"`
+	LastModified time.Time `json:"last_modified_at" title:"last changed"`
 }
 
 // Subtree is what an answer says beside of something under a heading.

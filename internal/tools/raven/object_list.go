@@ -39,7 +39,7 @@ func (f tools) objectList() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects"},
 		Commands: []tool.Command{{Words: "object list"}},
-		Columns:  []string{"id", "type", "heading", "fields", "last_modified_at"},
+		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
 	}, f.listObjects)
 }
 

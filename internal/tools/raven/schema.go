@@ -212,6 +212,9 @@ func (f tools) schemaTypes() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/types"},
 		Commands: []tool.Command{{Words: "schema types"}},
+		Columns: []string{
+			"name", "builtin", "default_path", "required_fields", "traits", "fields",
+		},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaTypesOut, error) {
 		out := schemaTypesOut{Types: []typeRow{}}
 		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)

@@ -39,16 +39,19 @@ type hit struct {
 	FilePath  string  `json:"file_path"`
 	Snippet   string  `json:"snippet" jsonschema:"of the best section, in one line"`
 	Score     float64 `json:"score" jsonschema:"higher is better; says nothing across queries"`
-	LineStart int     `json:"line_start" jsonschema:"where the best section begins"`
+	LineStart int     `json:"line_start" title:"line" jsonschema:"where the best section begins"`
 }
 
 func (f tools) search() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_search", Family: Family, Title: "Search notes", Doc: searchDoc,
 		Role: auth.Reader, Kind: tool.Read,
-		Route:    tool.Route{Method: "GET", Path: "/object-search"},
-		Commands: []tool.Command{{Words: "object search", Args: []string{"query"}}},
-		Columns:  []string{"id", "title", "line_start", "snippet"},
+		Route: tool.Route{Method: "GET", Path: "/object-search"},
+		Commands: []tool.Command{
+			{Words: "search", Args: []string{"query..."}},
+			{Words: "object search", Args: []string{"query..."}},
+		},
+		Columns: []string{"id", "title", "line_start", "snippet"},
 	}, f.searchNotes)
 }
 

@@ -63,7 +63,7 @@ func (f tools) tagged() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/tagged"},
 		Commands: []tool.Command{{Words: "tag", Args: []string{"tag?"}}},
-		Columns:  []string{"id", "type", "heading", "fields", "line"},
+		Columns:  []string{"id", "type", "heading", "line", "fields"},
 	}, func(ctx context.Context, c auth.Caller, in tagIn) (tagOut, error) {
 		if err := oneOf("tag", in.Tag, in.List); err != nil {
 			return tagOut{}, err

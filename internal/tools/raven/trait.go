@@ -22,16 +22,16 @@ type trait struct {
 type TraitContext struct {
 	FromDefault  bool           `json:"from_default,omitempty" jsonschema:"the value is the default of the trait"`
 	Content      string         `json:"content" jsonschema:"the line"`
-	ContentText  string         `json:"content_text" jsonschema:"the line without its annotations"`
-	FilePath     string         `json:"file_path"`
-	LineNumber   int            `json:"line_number"`
+	ContentText  string         `json:"content_text" title:"text" jsonschema:"the line without its annotations"`
+	FilePath     string         `json:"file_path" title:"file"`
+	LineNumber   int            `json:"line_number" title:"line"`
 	Parent       *kin           `json:"parent"`
 	FileRoot     *kin           `json:"file_root"`
 	Refs         []reference    `json:"refs" jsonschema:"the references on the line"`
-	Siblings     map[string]any `json:"sibling_traits" jsonschema:"the other traits on the line"`
+	Siblings     map[string]any `json:"sibling_traits" title:"other traits" jsonschema:"the other traits on the line"`
 	Others       map[string]any `json:"other_traits"`
 	FirstSeen    time.Time      `json:"first_seen_at"`
-	LastModified time.Time      `json:"last_modified_at"`
+	LastModified time.Time      `json:"last_modified_at" title:"last changed"`
 	Created      time.Time      `json:"created_at"`
 }
 

@@ -44,7 +44,7 @@ func (f tools) traitList() *tool.Tool {
 			{Words: "trait list", Args: []string{"trait_type"}},
 		},
 		Columns: []string{
-			"id", "value", "content_text", "sibling_traits", "file_path", "line_number",
+			"id", "value", "file_path", "line_number", "sibling_traits", "content_text",
 		},
 	}, f.listTraits)
 }

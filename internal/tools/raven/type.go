@@ -52,7 +52,7 @@ func (f tools) ofType() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/types"},
 		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},
-		Columns:  []string{"id", "type", "heading", "fields", "last_modified_at"},
+		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
 	}, func(ctx context.Context, c auth.Caller, in typeIn) (typeOut, error) {
 		if err := oneOf("name", in.Name, in.List); err != nil {
 			return typeOut{}, err

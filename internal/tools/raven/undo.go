@@ -38,9 +38,9 @@ type undoOut struct {
 // undone is a commit that is taken back.
 type undone struct {
 	Version   string    `json:"version"`
-	TS        time.Time `json:"ts"`
+	TS        time.Time `json:"ts" title:"when"`
 	Tool      string    `json:"tool"`
-	Principal string    `json:"principal"`
+	Principal string    `json:"principal" title:"who"`
 	Agent     string    `json:"agent"`
 }
 

@@ -25,7 +25,7 @@ func (f tools) untyped() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/untyped"},
 		Commands: []tool.Command{{Words: "untyped"}},
-		Columns:  []string{"id", "type", "heading", "fields", "last_modified_at"},
+		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
 	}, func(ctx context.Context, c auth.Caller, in untypedIn) (objectListOut, error) {
 		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {

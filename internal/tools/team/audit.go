@@ -44,7 +44,8 @@ func (f tools) audit() *tool.Tool {
 		Commands: []tool.Command{{Words: "audit"}},
 		Flags:    map[string]string{"agent": "by-agent"},
 		Columns: []string{
-			"ts", "principal", "agent", "operation", "vault", "targets", "outcome", "code",
+			"ts", "principal", "agent", "operation", "vault", "version_before", "version_after",
+			"outcome", "code", "targets",
 		},
 	}, f.listAudit)
 }

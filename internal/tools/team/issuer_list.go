@@ -41,7 +41,7 @@ func (f tools) issuerList() *tool.Tool {
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/issuers"},
 		Commands: []tool.Command{{Words: "issuer list"}},
-		Columns:  []string{"name", "issuer", "claims", "roles", "principal"},
+		Columns:  []string{"name", "issuer", "principal", "roles", "claims"},
 	}, f.listIssuers)
 }
 

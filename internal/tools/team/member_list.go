@@ -39,7 +39,7 @@ func (f tools) memberList() *tool.Tool {
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/members"},
 		Commands: []tool.Command{{Words: "member list"}},
-		Columns:  []string{"subject", "issuer", "roles", "prefix", "set"},
+		Columns:  []string{"subject", "issuer", "prefix", "set", "roles"},
 	}, f.listMembers)
 }
 

@@ -34,8 +34,8 @@ type TokenRow struct {
 	ReadOnly bool                 `json:"readonly"`
 	By       string               `json:"by" jsonschema:"the principal that made it"`
 	Created  string               `json:"created"`
-	Expires  *string              `json:"expires_at" jsonschema:"null: never"`
-	LastUsed *string              `json:"last_used,omitempty" jsonschema:"to the hour; absent: never, as far as is known"`
+	Expires  *string              `json:"expires_at" format:"date-time" jsonschema:"null: never"`
+	LastUsed *string              `json:"last_used,omitempty" format:"date-time" jsonschema:"to the hour; absent: never, as far as is known"`
 	State    string               `json:"state" jsonschema:"valid, expired or revoked"`
 	Revoked  *string              `json:"revoked_at,omitempty" jsonschema:"when it was revoked, or the token that made it; absent: never"`
 }
@@ -46,7 +46,7 @@ func (f tools) tokenList() *tool.Tool {
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/tokens"},
 		Commands: []tool.Command{{Words: "token list"}},
-		Columns:  []string{"id", "name", "roles", "expires_at", "last_used", "state"},
+		Columns:  []string{"id", "name", "state", "expires_at", "last_used", "roles"},
 	}, f.listTokens)
 }
 

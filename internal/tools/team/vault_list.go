@@ -32,7 +32,7 @@ type vaultRow struct {
 	ReadOnly bool        `json:"readonly"`
 	Secrets  string      `json:"secrets" jsonschema:"what becomes of texts that seem to hold a secret: flag, refuse or off"`
 	State    repo.Status `json:"state" jsonschema:"active, or trashed"`
-	Until    *string     `json:"restorable_until,omitempty" jsonschema:"of a vault in the trash: when it is gone, and its name free"`
+	Until    *string     `json:"restorable_until,omitempty" format:"date-time" jsonschema:"of a vault in the trash: when it is gone, and its name free"`
 }
 
 func (f tools) vaultList() *tool.Tool {

@@ -26,7 +26,7 @@ type whoamiOut struct {
 	ReadOnly  bool                 `json:"readonly"`
 	TokenID   string               `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
 	Issuer    string               `json:"issuer,omitempty" jsonschema:"of the token that was shown, if it is no API token"`
-	Expires   *string              `json:"expires_at,omitempty" jsonschema:"of the token; absent: never"`
+	Expires   *string              `json:"expires_at,omitempty" format:"date-time" jsonschema:"of the token; absent: never"`
 	Limits    limits               `json:"limits"`
 }
 

@@ -1,0 +1,103 @@
+package clitool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// dress returns data as a person reads it on a terminal: the names that its schema has as words, and
+// times relative to now. Names that people gave, such as those of fields, stay as they are.
+func (p *printer) dress(v value, s *jsonschema.Schema) value {
+	switch {
+	case s == nil:
+	case v.kind == textKind && s.Format == dateTime:
+		v.text, v.whole = p.ago(v.text), true
+	case v.kind == listKind:
+		items := make([]value, len(v.items))
+		for i, item := range v.items {
+			items[i] = p.dress(item, s.Items)
+		}
+		v.items = items
+	case v.kind == objectKind:
+		members := make([]member, len(v.members))
+		for i, m := range v.members {
+			if property := s.Properties[m.name]; property != nil {
+				m.label, m.value = labelOf(m.name, property), p.dress(m.value, property)
+			}
+			members[i] = m
+		}
+		v.members = members
+	}
+	return v
+}
+
+// dateTime is the format of a time in a schema.
+const dateTime = "date-time"
+
+// labelOf returns the words for a member: the title of its schema, else its name.
+func labelOf(name string, s *jsonschema.Schema) string {
+	if s.Title != "" {
+		return s.Title
+	}
+	if s.Format == dateTime {
+		name = strings.TrimSuffix(name, "_at")
+	}
+	return words(name)
+}
+
+// ago returns a time as a person says it, in the zone of the clock: relative within half a day, by its
+// day within a week, else as a date. A text that is no time stays as it is.
+func (p *printer) ago(text string) string {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	t = t.In(p.now.Location())
+	passed := p.now.Sub(t)
+	if distance := passed.Abs(); distance < 12*time.Hour {
+		return relative(distance, passed < 0)
+	}
+	const week = 7
+	switch days := daysBetween(t, p.now); {
+	case days == 0:
+		return "today " + t.Format("15:04")
+	case days == 1:
+		return "yesterday " + t.Format("15:04")
+	case days == -1:
+		return "tomorrow " + t.Format("15:04")
+	case 0 < days && days < week:
+		return t.Format("Monday 15:04")
+	}
+	return t.Format(time.DateOnly)
+}
+
+// relative returns a time that is less than a day away.
+func relative(distance time.Duration, future bool) string {
+	count, unit := int(distance.Hours()), "hour"
+	switch {
+	case distance < time.Minute && future:
+		return "in a moment"
+	case distance < time.Minute:
+		return "just now"
+	case distance < time.Hour:
+		count, unit = int(distance.Minutes()), "minute"
+	}
+	if count != 1 {
+		unit += "s"
+	}
+	if future {
+		return fmt.Sprintf("in %d %s", count, unit)
+	}
+	return fmt.Sprintf("%d %s ago", count, unit)
+}
+
+// daysBetween returns how many midnights are between two times of one zone.
+func daysBetween(from, to time.Time) int {
+	day := func(t time.Time) time.Time {
+		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	}
+	return int(day(to).Sub(day(from)) / (24 * time.Hour))
+}
