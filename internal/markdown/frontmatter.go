@@ -52,6 +52,13 @@ type head struct {
 	end     int // where the body begins
 }
 
+// ReadHead returns the frontmatter of a note, nil if there is none that can be used, and the offset
+// where the body begins. It reads no more of the text than that.
+func ReadHead(text []byte) (*Frontmatter, int) {
+	h := readHead(text)
+	return h.fm, h.end
+}
+
 // readHead reads the head of a note. There is a frontmatter if the first line, blanks around it
 // aside, is `---`, and a later line is too.
 func readHead(text []byte) head {

@@ -42,7 +42,7 @@ type Results struct {
 // A Hit is a note that was found.
 type Hit struct {
 	Doc     string
-	Unit    Unit     // the best of the note
+	Unit    Unit     // the best of the note, or the field of its frontmatter
 	Score   float64  // with four digits behind the point; 0 if the query only excludes
 	Snippet string   // of the unit, in one line
 	Ranges  [][2]int // what of the snippet was looked for: bytes from, up to
@@ -249,7 +249,9 @@ func (s *searcher) results(list []scored, total int, partial bool) (Results, err
 			if err != nil {
 				return Results{}, fmt.Errorf("read the text of a note found: %w", err)
 			}
-			h.Snippet, h.Ranges = marker.snippet(u.of(text))
+			shown := s.passage(marker, f, text)
+			h.Unit = shown.unit
+			h.Snippet, h.Ranges = marker.snippet(shown.text)
 		}
 		r.Items = append(r.Items, h)
 	}

@@ -105,7 +105,7 @@ func TestTitleAndSectionDecide(t *testing.T) {
 
 func TestBestUnitOfANoteWithFrontmatter(t *testing.T) {
 	v := vault{"x/pelican.md": "---\ntype: bird\ncolour: white\n---\nIntro.\n\n# Big\n\nText.\n"}
-	for query, line := range map[string]int{"pelican": 5, "white": 1, "text": 7} {
+	for query, line := range map[string]int{"pelican": 5, "white": 3, "text": 7} {
 		r, err := v.index("en").Search(search.ParseQuery(query), search.Options{Text: v.text})
 		require.NoError(t, err)
 		require.Len(t, r.Items, 1, query)

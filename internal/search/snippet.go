@@ -73,7 +73,7 @@ func (m *marker) snippet(text []byte) (string, [][2]int) {
 	if !m.empty {
 		marks = m.marks(text)
 	}
-	first, last := m.window(marks)
+	first, last, _ := m.window(marks)
 	from, to := 0, 0
 	if len(marks) > 0 {
 		from, to = marks[first].start, marks[last].end
@@ -144,9 +144,8 @@ func (m *marker) word(word []byte) []int {
 }
 
 // window is the first and the last of the marks whose distinct concepts are worth most of all that
-// a snippet has room for; of equal ones the first.
-func (m *marker) window(marks []mark) (first, last int) {
-	best := 0.0
+// a snippet has room for, and that worth; of equal ones the first.
+func (m *marker) window(marks []mark) (first, last int, best float64) {
 	seen := make([]int, len(m.worth)) // the window, from 1, that a concept was last seen in
 	for i := range marks {
 		worth := 0.0
@@ -164,7 +163,7 @@ func (m *marker) window(marks []mark) (first, last int) {
 			}
 		}
 	}
-	return first, last
+	return first, last, best
 }
 
 // widen adds to a stretch of a text what goes before and behind it, as far as there is room, and

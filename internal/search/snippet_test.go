@@ -55,6 +55,39 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
+// TestSnippetsShowTheHit covers that a snippet comes from the body where that says as much as the
+// frontmatter, and is a field of the frontmatter otherwise.
+func TestSnippetsShowTheHit(t *testing.T) {
+	const ferry = "---\ntype: project\ntitle: Ferry timetable\nlead: \"[[people/freya]]\"\n" +
+		"tags: [winter, \n  island]\n---\n\nIntro.\n\n# Plan\n\nThe ferry sails in winter.\n"
+	for _, c := range []struct {
+		text, query, want string
+		line              int
+	}{
+		{ferry, "ferry", "# Plan The [ferry] sails in winter.", 11},
+		{ferry, "timetable", "title: Ferry [timetable]", 3},
+		{ferry, "ferry timetable", "title: [Ferry] [timetable]", 3},
+		{ferry, "freya", "lead: \"[[people/[freya]]]\"", 4},
+		{ferry, "island", "tags: [winter, [island]]", 5},
+		{ferry, "ferry winter", "# Plan The [ferry] sails in [winter].", 11},
+		{ferry, `"ferry timetable"`, "title: [Ferry] [timetable]", 3},
+		{ferry, "-zebra", "Intro.", 9},
+		{ferry, "notes", "Intro.", 9},
+		{"---\ntype: [person\nnote: boat\n---\nText.\n", "boat", "--- type: [person note: [boat] ---", 1},
+		{"---\ntype: boat\n---\n", "boat", "type: [boat]", 2},
+		{"---\n{type: boat, k: v}\n---\nText.\n", "boat", "{type: [boat], k: v}", 2},
+		{"---\n# a boat\ntype: x\n---\nText.\n", "boat", "# a [boat] type: x", 2},
+	} {
+		v := vault{"notes/n.md": c.text}
+		r, err := v.index("english").Search(search.ParseQuery(c.query),
+			search.Options{Text: v.text})
+		require.NoError(t, err)
+		require.Len(t, r.Items, 1, c.query)
+		require.Equal(t, c.want, marked(r.Items[0]), c.query)
+		require.Equal(t, c.line, r.Items[0].Unit.LineStart, c.query)
+	}
+}
+
 func TestSnippetsOfOddTextsAreValid(t *testing.T) {
 	for _, text := range []string{
 		"boat" + strings.Repeat("x", 5000),

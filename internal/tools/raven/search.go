@@ -34,12 +34,13 @@ type searchOut struct {
 
 // A hit is a note that was found (raven.md §6.8).
 type hit struct {
-	ID        string  `json:"id"`
-	Title     string  `json:"title"`
-	FilePath  string  `json:"file_path"`
-	Snippet   string  `json:"snippet" jsonschema:"of the best section, in one line"`
-	Score     float64 `json:"score" jsonschema:"higher is better; says nothing across queries"`
-	LineStart int     `json:"line_start" title:"line" jsonschema:"where the best section begins"`
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	FilePath  string   `json:"file_path"`
+	Snippet   string   `json:"snippet" jsonschema:"what was found, in one line: of the best section, or a field: value"`
+	Matches   [][2]int `json:"matches" jsonschema:"bytes of the snippet that were looked for: from, up to"`
+	Score     float64  `json:"score" jsonschema:"higher is better; says nothing across queries"`
+	LineStart int      `json:"line_start" title:"line" jsonschema:"where that section or field begins"`
 }
 
 func (f tools) search() *tool.Tool {
@@ -52,6 +53,7 @@ func (f tools) search() *tool.Tool {
 			{Words: "object search", Args: []string{"query..."}},
 		},
 		Columns: []string{"id", "title", "line_start", "snippet"},
+		Marks:   map[string]string{"snippet": "matches"},
 	}, f.searchNotes)
 }
 
@@ -172,7 +174,7 @@ func (q finder) hit(h search.Hit) hit {
 	n, _ := q.idx.Note(h.Doc)
 	return hit{
 		ID: n.ID, Title: q.idx.NameOf(n.Object(-1)), FilePath: n.Path, Snippet: h.Snippet,
-		Score: h.Score, LineStart: h.Unit.LineStart,
+		Matches: h.Ranges, Score: h.Score, LineStart: h.Unit.LineStart,
 	}
 }
 
