@@ -15,26 +15,27 @@ import (
 const patience = 2 * time.Second
 
 // complete offers the values of the argument that the next word is for. Words of the form
-// name=value have no place among them.
+// name=value have no place among the others: one is offered where it has begun, or where all places
+// are taken.
 func (c *command) complete(
 	cmd *cobra.Command, words []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	if c.pairs != "" {
 		words = slices.DeleteFunc(slices.Clone(words), pair.MatchString)
 	}
-	if len(c.slots) == 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	at := min(len(words), len(c.slots)-1)
-	s := c.slots[at]
+	full := len(c.slots) == 0 || len(words) > at && !c.slots[at].rest
+	if a, ok := c.tool.Arg(c.pairs); ok && (full || pair.MatchString(typed)) {
+		return c.offer(cmd, a, words, typed)
+	}
 	switch {
-	case len(words) > at && !s.rest:
+	case full:
 		return nil, cobra.ShellCompDirectiveNoFileComp
-	case s.name == "":
+	case c.slots[at].name == "":
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	a, _ := c.tool.Arg(s.name)
-	return c.app.values(cmd, a, typed)
+	a, _ := c.tool.Arg(c.slots[at].name)
+	return c.offer(cmd, a, words, typed)
 }
 
 // completeFlags offers the values of flags, and files only where a path is wanted: for the flag of
@@ -44,7 +45,7 @@ func (c *command) completeFlags(cmd *cobra.Command) {
 		if isGlobal(a) || c.tool.Input != nil && a.Name == c.tool.Input.Arg {
 			continue
 		}
-		completeFlag(cmd, a.Flag, c.app.completion(a))
+		completeFlag(cmd, a.Flag, c.completion(a))
 	}
 }
 
@@ -55,13 +56,35 @@ func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) 
 	}
 }
 
-// completion offers the values of an argument.
-func (a *App) completion(of tool.Arg) cobra.CompletionFunc {
+// completion offers the values of an argument that is a flag.
+func (c *command) completion(of tool.Arg) cobra.CompletionFunc {
 	return func(
-		cmd *cobra.Command, _ []string, typed string,
+		cmd *cobra.Command, words []string, typed string,
 	) ([]string, cobra.ShellCompDirective) {
-		return a.values(cmd, of, typed)
+		return c.offer(cmd, of, words, typed)
 	}
+}
+
+// offer offers the values of an argument, beside the words that are written.
+func (c *command) offer(
+	cmd *cobra.Command, a tool.Arg, words []string, typed string,
+) ([]string, cobra.ShellCompDirective) {
+	return c.app.values(cmd, wanted{a, c.written(a.Of, words)}, typed)
+}
+
+// written returns what the line has for an argument, as a word or a flag; empty if it has nothing.
+func (c *command) written(name string, words []string) string {
+	for _, flag := range c.flags[name] {
+		if len(flag.values) > 0 {
+			return flag.last()
+		}
+	}
+	for i, s := range c.slots {
+		if s.name == name && i < len(words) && name != "" {
+			return words[i]
+		}
+	}
+	return ""
 }
 
 // completeVault offers the names of vaults for the global flag, and files where there are none: it
@@ -69,23 +92,29 @@ func (a *App) completion(of tool.Arg) cobra.CompletionFunc {
 func (a *App) completeVault(
 	cmd *cobra.Command, _ []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
-	values, how := a.values(cmd, tool.Arg{Complete: "vault"}, typed)
+	values, how := a.values(cmd, wanted{Arg: tool.Arg{Complete: "vault"}}, typed)
 	if len(values) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return values, how
 }
 
+// A wanted is an argument whose values are wanted, and what its Of is on the line.
+type wanted struct {
+	tool.Arg
+	of string
+}
+
 // values are what an argument may become: the few values that its schema has, else those that a tool
 // completes it with. What goes wrong says nothing: whoever is typing sees no values, and no error.
 func (a *App) values(
-	cmd *cobra.Command, of tool.Arg, typed string,
+	cmd *cobra.Command, w wanted, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	how := cobra.ShellCompDirectiveNoFileComp
-	if of.Complete == "" || of.Schema != nil && len(of.Schema.Enum) > 0 {
-		return of.Options(typed), how
+	if w.Complete == "" || w.Schema != nil && len(w.Schema.Enum) > 0 {
+		return w.Options(typed), how
 	}
-	done, err := a.ask(cmd, tool.Unfinished{Kind: of.Complete, Prefix: typed})
+	done, err := a.ask(cmd, tool.Unfinished{Kind: w.Complete, Of: w.of, Prefix: typed})
 	if err != nil {
 		return nil, how
 	}
@@ -98,11 +127,27 @@ func (a *App) values(
 	if slices.ContainsFunc(values, isOpen) || done.Next != "" {
 		how |= cobra.ShellCompDirectiveNoSpace
 	}
-	return values, how
+	if len(done.About) > 0 {
+		how |= cobra.ShellCompDirectiveKeepOrder
+	}
+	return described(values, done.About), how
+}
+
+// described adds to the values what is known about them, as the shell takes it.
+func described(values []string, about map[string]string) []string {
+	all := slices.Clone(values)
+	for i, value := range values {
+		if text := about[value]; text != "" {
+			all[i] = cobra.CompletionWithDesc(value, harmless(text))
+		}
+	}
+	return all
 }
 
 // isOpen reports whether a value is the beginning of others.
-func isOpen(value string) bool { return strings.HasSuffix(value, "/") }
+func isOpen(value string) bool {
+	return strings.HasSuffix(value, "/") || strings.HasSuffix(value, "=")
+}
 
 // ask asks the tools for values, where the command line points. It waits no longer than a person
 // does, whatever hangs, and makes nothing where there is nothing.

@@ -12,18 +12,20 @@ import (
 const MaxValues = 100
 
 // Completing is embedded in the input of every tool that completes. Beside it such a tool takes
-// `kind`, one of its Spec's Completes, and `vault`, if the values are those of a vault.
+// `kind`, one of its Spec's Completes, `vault`, if the values are those of a vault, and `of`, if they
+// are those of one thing.
 type Completing struct {
 	Prefix string `json:"prefix,omitempty" max:"1024" jsonschema:"what is typed so far"`
 	Page
 }
 
 // Values is the output of every tool that completes: the values that begin with the prefix, in their
-// order, each once. One that ends in a slash stands for all that begin with it. The meta says
-// whether there are more; it does not count them, for that would cost as much as to list them.
+// order, each once. One that ends in a slash or an equals sign is the beginning of others. The meta
+// says whether there are more; it does not count them, for that would cost as much as to list them.
 type Values struct {
 	Aside `json:"-"`
-	Items []string `json:"items"`
+	Items []string          `json:"items"`
+	About map[string]string `json:"about,omitempty" jsonschema:"what some of the items are, in a few words"`
 }
 
 // More notes that there are values behind this page, whose last key this is.
@@ -35,6 +37,7 @@ func (v *Values) More(last string) {
 // An Unfinished is an argument that is being typed.
 type Unfinished struct {
 	Kind      string // of the argument's Complete
+	Of        string // the value of the argument's Of; empty: it is not known
 	Prefix    string
 	Vault     string // empty: the vault that is implied
 	Limit     int    // 0: MaxValues
@@ -44,7 +47,8 @@ type Unfinished struct {
 // Completed is what may become of it.
 type Completed struct {
 	Items []string
-	Next  string // the token of the next page; empty: there are no more
+	About map[string]string // what some of them are, in a few words
+	Next  string            // the token of the next page; empty: there are no more
 }
 
 // Complete asks the tool that completes values of this kind for some. Without such a tool there are
@@ -62,7 +66,7 @@ func Complete(
 		return Completed{}, err
 	}
 	var e struct {
-		Data struct{ Items []string }
+		Data Completed
 		Meta struct {
 			Next string `json:"next_page_token"`
 		}
@@ -70,7 +74,7 @@ func Complete(
 	if err := json.Unmarshal(answer, &e); err != nil {
 		return Completed{}, fault.New(fault.Internal, "the completions are unreadable").Because(err)
 	}
-	return Completed{e.Data.Items, e.Meta.Next}, nil
+	return Completed{e.Data.Items, e.Data.About, e.Meta.Next}, nil
 }
 
 // args are the arguments of the call.
@@ -82,6 +86,9 @@ func (u Unfinished) args(t *Tool) json.RawMessage {
 	args := map[string]any{"kind": u.Kind, "prefix": u.Prefix, "limit": limit}
 	if u.PageToken != "" {
 		args["page_token"] = u.PageToken
+	}
+	if _, ok := t.Arg("of"); ok && u.Of != "" {
+		args["of"] = u.Of
 	}
 	if _, ok := t.Arg("vault"); ok && u.Vault != "" {
 		args["vault"] = u.Vault

@@ -16,7 +16,8 @@ var completeDoc string
 
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"id,path,type,trait,tag" jsonschema:"what is being typed"`
+	Kind string `json:"kind" enum:"id,path,type,trait,tag,version,field,type_field,trait_value" jsonschema:"what is being typed"`
+	Of   string `json:"of,omitempty" max:"512" jsonschema:"of a field: the object, of a type_field: the type, of a trait_value: the trait"`
 	tool.Completing
 }
 
@@ -27,6 +28,11 @@ const (
 	kindType  = "type"
 	kindTrait = "trait"
 	kindTag   = "tag"
+
+	kindVersion    = "version"     // a version that can be undone
+	kindField      = "field"       // name=value, of an object
+	kindTypeField  = "type_field"  // name=value, of a type
+	kindTraitValue = "trait_value" // name=value, of a trait and those beside it
 )
 
 // behindSlash is the byte behind the slash: no path of a folder stands behind the folder's name with
@@ -39,7 +45,10 @@ func (f tools) complete() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/complete"},
 		Commands:  []tool.Command{{Words: "complete", Args: []string{"kind", "prefix?"}}},
-		Completes: []string{kindID, kindPath, kindType, kindTrait, kindTag},
+		Completes: []string{
+			kindID, kindPath, kindType, kindTrait, kindTag,
+			kindVersion, kindField, kindTypeField, kindTraitValue,
+		},
 	}, f.completeValue)
 }
 
@@ -56,6 +65,14 @@ func (f tools) completeValue(
 		return out, err
 	}
 	out.Note("version", v.version())
+	switch in.Kind {
+	case kindVersion:
+		return out, f.undoable(ctx, c, v, in, &out)
+	case kindField, kindTypeField, kindTraitValue:
+		pairs, err := v.pairs(in)
+		pickWords(&out, pairs, in, after)
+		return out, err
+	}
 	switch head, slug, inNote := strings.Cut(in.Prefix, "#"); {
 	case in.Kind != kindID && in.Kind != kindPath:
 		var names []string

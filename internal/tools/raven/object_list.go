@@ -21,7 +21,7 @@ var objectListDoc string
 type objectListIn struct {
 	tool.Vault
 	Type  string      `json:"type,omitempty" complete:"type" jsonschema:"only objects of this type; section lists headings"`
-	Field tool.Fields `json:"field,omitempty" jsonschema:"only objects with these values: name=value, or an object; a list matches by element"`
+	Field tool.Fields `json:"field,omitempty" complete:"type_field" of:"type" jsonschema:"only objects with these values: name=value, or an object; a list matches by element"`
 	timeFilters
 	detail
 	tool.AsOf

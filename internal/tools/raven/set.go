@@ -24,7 +24,7 @@ var unsetDoc string
 type setIn struct {
 	tool.Vault
 	ID    string      `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
-	Set   tool.Fields `json:"set,omitempty" jsonschema:"fields and their new values" alias:"fields"`
+	Set   tool.Fields `json:"set,omitempty" complete:"field" of:"id" jsonschema:"fields and their new values" alias:"fields"`
 	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
 	tool.Brief
 	tool.Mutation

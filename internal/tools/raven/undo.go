@@ -19,7 +19,7 @@ var undoDoc string
 
 type undoIn struct {
 	tool.Vault
-	Version string `json:"version" jsonschema:"the version whose change is taken back: v42"`
+	Version string `json:"version" complete:"version" jsonschema:"the version whose change is taken back: v42"`
 	tool.Mutation
 }
 

@@ -1,0 +1,120 @@
+package raven
+
+import (
+	"slices"
+	"strings"
+
+	"rookery/internal/index"
+	"rookery/internal/vault"
+)
+
+// pairs returns what a text of the form name=value may become: names up to the equals sign, and
+// behind that the values of the field. Of what does not exist there are none.
+func (v view) pairs(in completeIn) ([]string, error) {
+	s, err := schemaOf(v.idx)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]*vault.Field
+	switch in.Kind {
+	case kindTypeField:
+		fields = fieldsOfType(s, in.Of)
+	case kindTraitValue:
+		fields = v.valuesOf(s, in.Of)
+	default:
+		fields = v.fieldsOf(s, in.Of)
+	}
+	name, _, valued := strings.Cut(in.Prefix, "=")
+	if !valued {
+		var names []string
+		for name := range fields {
+			names = append(names, name+"=")
+		}
+		return names, nil
+	}
+	var pairs []string
+	for _, value := range v.valuesFor(fields[name], in.Prefix[len(name)+1:]) {
+		pairs = append(pairs, name+"="+value)
+	}
+	return pairs, nil
+}
+
+// fieldsOf returns the fields that an object has or may have, by name. A trait is an object too.
+func (v view) fieldsOf(s *vault.Schema, id string) map[string]*vault.Field {
+	o, err := locate(v.idx, id, v.clock)
+	if err != nil {
+		return v.valuesOf(s, id)
+	}
+	fields := fieldsOfType(s, o.Type())
+	for _, own := range o.Fields() {
+		if _, declared := fields[own.Name]; !declared {
+			fields[own.Name] = &vault.Field{Name: own.Name}
+		}
+	}
+	return fields
+}
+
+// fieldsOfType returns the fields of a type, by name.
+func fieldsOfType(s *vault.Schema, name string) map[string]*vault.Field {
+	fields := map[string]*vault.Field{}
+	if t, ok := s.Type(name); ok {
+		for _, f := range t.Fields {
+			fields[f.Name] = f
+		}
+	}
+	return fields
+}
+
+// valuesOf returns the traits of the schema as fields of a trait, which itself goes by "value".
+func (v view) valuesOf(s *vault.Schema, id string) map[string]*vault.Field {
+	fields := map[string]*vault.Field{}
+	t, _, err := findTrait(v.idx, id)
+	if err != nil {
+		return fields
+	}
+	for _, other := range s.Traits {
+		fields[other.Name] = &other.Field
+		if other.Name == t.Type {
+			fields["value"] = &other.Field
+		}
+	}
+	return fields
+}
+
+// valuesFor returns the values of a field that a prefix may become, as far as its type names some.
+func (v view) valuesFor(f *vault.Field, prefix string) []string {
+	if f == nil {
+		return nil
+	}
+	switch strings.TrimSuffix(f.Type, "[]") {
+	case "enum":
+		return slices.Clone(f.Values)
+	case "bool":
+		return []string{"true", "false"}
+	case "date":
+		return vault.DayWords()
+	case "ref":
+		return idsOf(v.idx, f.Target, prefix)
+	}
+	return nil
+}
+
+// maxIDs is how many ids of one type are looked at.
+const maxIDs = 1000
+
+// idsOf returns the ids of the objects of a type that begin with a prefix, in order; of all notes
+// where there is no type.
+func idsOf(idx *index.Index, typ, prefix string) []string {
+	notes := idx.Notes(prefix)
+	if typ != "" {
+		notes = idx.OfType(typ, prefix)
+	}
+	var ids []string
+	for n := range notes {
+		if len(ids) == maxIDs || !strings.HasPrefix(n.ID, prefix) {
+			break
+		}
+		ids = append(ids, n.ID)
+	}
+	return ids
+}

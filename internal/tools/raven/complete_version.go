@@ -1,0 +1,68 @@
+package raven
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+// maxUndoable is how many of the newest versions are tried.
+const maxUndoable = 20
+
+// undoable fills a page with the newest versions that can be undone, newest first. Each is tried.
+func (f tools) undoable(
+	ctx context.Context, c auth.Caller, v view, in completeIn, out *tool.Values,
+) error {
+	tried := 0
+	for commit, err := range v.vault.Back(ctx, v.idx.Version()) {
+		if err != nil {
+			return err
+		}
+		if tried == maxUndoable || len(out.Items) == in.Limit {
+			return nil
+		}
+		version := repo.Version(commit.Seq)
+		if tried++; !strings.HasPrefix(version, in.Prefix) {
+			continue
+		}
+		undo := undoIn{Vault: in.Vault, Version: version, Mutation: tool.Mutation{DryRun: true}}
+		_, err := f.undoCommit(ctx, c, undo)
+		if refused := (*fault.Fault)(nil); errors.As(err, &refused) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, version)
+		if out.About == nil {
+			out.About = map[string]string{}
+		}
+		out.About[version] = about(commit)
+	}
+	return nil
+}
+
+// about says in a few words what a commit did.
+func about(c *repo.Commit) string {
+	var paths []string
+	for _, n := range c.Notes {
+		if !strings.HasPrefix(n.Path, ".") {
+			paths = append(paths, n.Path)
+		}
+	}
+	what := c.Tool
+	switch {
+	case len(paths) > 1:
+		what += fmt.Sprintf(" %s and %d more", paths[0], len(paths)-1)
+	case len(paths) == 1:
+		what += " " + paths[0]
+	}
+	return fmt.Sprintf("%s, by %s, %s", what, c.Who.Principal,
+		c.Time.UTC().Format("2006-01-02 15:04 UTC"))
+}
