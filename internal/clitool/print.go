@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +20,7 @@ type printer struct {
 	out, err io.Writer
 	form     form
 	terminal bool // of out: tables and no control characters
+	person   bool // reads err
 	colour   bool
 	width    int
 	wide     bool      // tables are wider than the terminal rather than cut
@@ -27,6 +29,7 @@ type printer struct {
 	schema  *jsonschema.Schema // of the data; nil: it is not known
 	columns []string           // of a list, the members worth showing; empty: all
 	only    []string           // of a list, the members that the line names
+	nothing string             // what an empty list has none of
 	marks   map[string]string  // of a list, the members that have the ranges to emphasize in a text
 }
 
@@ -36,7 +39,7 @@ func (a *App) printer(f form) *printer {
 	colour := a.Terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 	return &printer{
 		out: a.Out, err: a.Err, form: f, terminal: a.Terminal, colour: colour, width: a.width(),
-		now: a.now(),
+		now: a.now(), person: a.Progress,
 	}
 }
 
@@ -74,9 +77,33 @@ func (p *printer) success(ans *answer, more string) error {
 		data = p.dress(data, p.schema)
 	}
 	p.data(data)
+	if p.sayNothing() {
+		ans.warnings = slices.DeleteFunc(ans.warnings, func(w tool.Warning) bool {
+			return w.Code == noResults
+		})
+	}
 	p.warnings(ans)
 	p.counts(ans.meta, more)
 	return nil
+}
+
+// noResults is the code of the warning that a list is empty (CONTRACT §1).
+const noResults = "NO_RESULTS"
+
+// sayNothing tells a person that a list is empty, where there is one: on Out, or on Err if a program
+// reads Out. It reports whether it has.
+func (p *printer) sayNothing() bool {
+	switch {
+	case p.nothing == "":
+		return false
+	case p.terminal:
+		p.printf("%s\n", p.nothing)
+		return true
+	case p.person:
+		fmt.Fprintln(p.err, harmless(p.nothing))
+		return true
+	}
+	return false
 }
 
 // json prints JSON: on one line, or indented on a terminal.

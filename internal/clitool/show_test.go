@@ -196,8 +196,8 @@ func TestTerminalsGetTables(t *testing.T) {
 	s.env["NO_COLOR"] = "1"
 	_, out, _ := s.run("object", "list")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	require.Equal(t, []string{" id ", " text                           "}, strings.Split(lines[0], "│"))
-	require.Contains(t, lines[2], "long long…")
+	require.Equal(t, "id  text", lines[0])
+	require.Equal(t, "a   "+strings.Repeat("long ", 11)+"…", lines[2])
 	require.Len(t, lines, 4)
 	require.NotContains(t, out, "\x1b")
 

@@ -95,7 +95,7 @@ func titles(columns []string, items []value) []cell {
 	for _, name := range columns {
 		title := words(name)
 		for _, item := range items {
-			if m, ok := item.member(name); ok && m.inline() != "" {
+			if m, ok := item.member(name); ok {
 				title = m.title()
 				break
 			}

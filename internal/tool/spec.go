@@ -7,6 +7,9 @@
 package tool
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"rookery/internal/auth"
@@ -61,6 +64,10 @@ type Spec struct {
 	// Marks names, for a text member of the items of its list, the member that has the ranges of bytes
 	// to emphasize in it: pairs of from and up to.
 	Marks map[string]string
+
+	// Empty says to a person what an empty list has none of. The first one counts whose arguments are
+	// all given.
+	Empty []Empty
 
 	// Resources are the documents that the tool reads for clients that know documents by a URI.
 	Resources []Resource
@@ -124,6 +131,36 @@ type Command struct {
 
 	// Pairs is the argument that takes every word of the form name=value.
 	Pairs string
+}
+
+// Empty says what an empty list has none of, and which call makes the first. In its texts {name}
+// stands for the value of an argument of the call that was made.
+type Empty struct {
+	Of   string            // "objects of type {type}"
+	Tool string            // makes one; empty: none does
+	Args map[string]string // of that tool
+}
+
+// placeholder is an argument in a text of an Empty.
+var placeholder = regexp.MustCompile(`\{([a-z_]+)\}`)
+
+// Names returns the arguments that its texts name.
+func (e Empty) Names() []string {
+	var names []string
+	for _, text := range append(slices.Collect(maps.Values(e.Args)), e.Of) {
+		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
+			names = append(names, found[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Fill returns a text of it with the values of the arguments.
+func (e Empty) Fill(text string, value func(name string) string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(s string) string {
+		return value(s[1 : len(s)-1])
+	})
 }
 
 // Files ties a folder or an archive on the caller's side to a list of {path, text} in a call. The

@@ -136,6 +136,9 @@ func (t *Tool) check() error {
 			named = append(named, a.Of)
 		}
 	}
+	for _, e := range t.Empty {
+		named = append(named, e.Names()...)
+	}
 	for flagged := range t.Flags {
 		named = append(named, flagged)
 	}

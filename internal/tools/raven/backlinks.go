@@ -31,6 +31,9 @@ func (f tools) backlinks() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
 		Commands: []tool.Command{{Words: "backlinks", Args: []string{"target"}}},
 		Columns:  []string{"source_id", "line", "content"},
+		Empty: []tool.Empty{
+			{Of: "references to {target}"},
+		},
 	}, f.listBacklinks)
 }
 

@@ -43,8 +43,8 @@ func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_complete", Family: Family, Title: "Complete what is typed", Doc: completeDoc,
 		Role: auth.Reader, Kind: tool.Read,
-		Route:     tool.Route{Method: "GET", Path: "/complete"},
-		Commands:  []tool.Command{{Words: "complete", Args: []string{"kind", "prefix?"}}},
+		Route:    tool.Route{Method: "GET", Path: "/complete"},
+		Commands: []tool.Command{{Words: "complete", Args: []string{"kind", "prefix?"}}},
 		Completes: []string{
 			kindID, kindPath, kindType, kindTrait, kindTag,
 			kindVersion, kindField, kindTypeField, kindTraitValue,

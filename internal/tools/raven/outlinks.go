@@ -39,6 +39,9 @@ func (f tools) outlinks() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
 		Commands: []tool.Command{{Words: "outlinks", Args: []string{"target"}}},
 		Columns:  []string{"source_id", "line", "target_raw", "target_id", "content"},
+		Empty: []tool.Empty{
+			{Of: "references in {target}"},
+		},
 	}, f.listOutlinks)
 }
 

@@ -54,6 +54,9 @@ func (f tools) search() *tool.Tool {
 		},
 		Columns: []string{"id", "title", "line_start", "snippet"},
 		Marks:   map[string]string{"snippet": "matches"},
+		Empty: []tool.Empty{
+			{Of: "notes that match {query}"},
+		},
 	}, f.searchNotes)
 }
 

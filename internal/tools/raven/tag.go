@@ -64,6 +64,13 @@ func (f tools) tagged() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/tagged"},
 		Commands: []tool.Command{{Words: "tag", Args: []string{"tag?"}}},
 		Columns:  []string{"id", "type", "heading", "line", "fields"},
+		Empty: []tool.Empty{
+			{
+				Of: "notes with the tag {tag}", Tool: "raven_add",
+				Args: map[string]string{"text": "#{tag}"},
+			},
+			{Of: "tags", Tool: "raven_add", Args: map[string]string{"text": "#tag"}},
+		},
 	}, func(ctx context.Context, c auth.Caller, in tagIn) (tagOut, error) {
 		if err := oneOf("tag", in.Tag, in.List); err != nil {
 			return tagOut{}, err

@@ -46,6 +46,13 @@ func (f tools) traitList() *tool.Tool {
 		Columns: []string{
 			"id", "value", "file_path", "line_number", "sibling_traits", "content_text",
 		},
+		Empty: []tool.Empty{
+			{
+				Of: "@{trait_type} traits", Tool: "raven_trait_create", Args: map[string]string{
+					"trait_type": "{trait_type}", "parent_id": "today", "content": "Text",
+				},
+			},
+		},
 	}, f.listTraits)
 }
 

@@ -53,6 +53,9 @@ func (f tools) ofType() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/types"},
 		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},
 		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
+		Empty: []tool.Empty{
+			{Of: "objects of type {name}", Tool: "raven_new", Args: map[string]string{"type": "{name}", "title": "Title"}},
+		},
 	}, func(ctx context.Context, c auth.Caller, in typeIn) (typeOut, error) {
 		if err := oneOf("name", in.Name, in.List); err != nil {
 			return typeOut{}, err

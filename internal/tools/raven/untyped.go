@@ -26,6 +26,9 @@ func (f tools) untyped() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/untyped"},
 		Commands: []tool.Command{{Words: "untyped"}},
 		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
+		Empty: []tool.Empty{
+			{Of: "notes without a type"},
+		},
 	}, func(ctx context.Context, c auth.Caller, in untypedIn) (objectListOut, error) {
 		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {

@@ -47,6 +47,9 @@ func (f tools) audit() *tool.Tool {
 			"ts", "principal", "agent", "operation", "vault", "version_before", "version_after",
 			"outcome", "code", "targets",
 		},
+		Empty: []tool.Empty{
+			{Of: "entries"},
+		},
 	}, f.listAudit)
 }
 

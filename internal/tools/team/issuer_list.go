@@ -42,6 +42,9 @@ func (f tools) issuerList() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/issuers"},
 		Commands: []tool.Command{{Words: "issuer list"}},
 		Columns:  []string{"name", "issuer", "principal", "roles", "claims"},
+		Empty: []tool.Empty{
+			{Of: "issuers"},
+		},
 	}, f.listIssuers)
 }
 

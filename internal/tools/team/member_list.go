@@ -40,6 +40,12 @@ func (f tools) memberList() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/members"},
 		Commands: []tool.Command{{Words: "member list"}},
 		Columns:  []string{"subject", "issuer", "prefix", "set", "roles"},
+		Empty: []tool.Empty{
+			{
+				Of: "members", Tool: "team_member_set",
+				Args: map[string]string{"subject": "SUBJECT", "role": "reader"},
+			},
+		},
 	}, f.listMembers)
 }
 

@@ -47,6 +47,12 @@ func (f tools) tokenList() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/tokens"},
 		Commands: []tool.Command{{Words: "token list"}},
 		Columns:  []string{"id", "name", "state", "expires_at", "last_used", "roles"},
+		Empty: []tool.Empty{
+			{
+				Of: "tokens", Tool: "team_token_create",
+				Args: map[string]string{"name": "NAME", "role": "reader"},
+			},
+		},
 	}, f.listTokens)
 }
 

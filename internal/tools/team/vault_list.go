@@ -42,6 +42,9 @@ func (f tools) vaultList() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/vaults"},
 		Commands: []tool.Command{{Words: "vault list"}},
 		Columns:  []string{"name", "version", "notes", "readonly", "state", "restorable_until"},
+		Empty: []tool.Empty{
+			{Of: "vaults", Tool: "team_vault_create", Args: map[string]string{"name": "notes"}},
+		},
 	}, f.listVaults)
 }
 

@@ -1,0 +1,93 @@
+package clitool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// vaultArg is the argument that names the vault of a call.
+const vaultArg = "vault"
+
+// noFilters are the arguments that many tools take, and that leave nothing out of a list (CONTRACT §3).
+var noFilters = []string{vaultArg, "limit", "page_token", "depth", "slim", "list"}
+
+// nothing says of an empty list what there is none of: with filters which they are, else how to make
+// the first. It is empty for any other answer.
+func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
+	if len(c.tool.Empty) == 0 || !data.isNothing() || len(r.args["page_token"]) > 0 {
+		return ""
+	}
+	i := slices.IndexFunc(c.tool.Empty, func(e tool.Empty) bool {
+		return !slices.ContainsFunc(e.Names(), func(name string) bool { return r.text(name) == "" })
+	})
+	if i < 0 {
+		return ""
+	}
+	e := c.tool.Empty[i]
+	none := "no " + e.Fill(e.Of, r.text)
+	if filters := c.filters(r, e); len(filters) > 0 {
+		return none + " with " + strings.Join(filters, ", ")
+	}
+	if e.Tool == "" {
+		return none
+	}
+	line := speller{c.app, cmd}.spell(c.making(r, e))
+	return fmt.Sprintf("%s yet; make one: %s", none, line)
+}
+
+// making returns the call that makes the first item of a list, in the vault of the list.
+func (c *command) making(r *request, e tool.Empty) fault.Call {
+	args := fault.Args{}
+	for name, text := range e.Args {
+		args[name] = e.Fill(text, r.text)
+	}
+	for _, t := range c.app.Tools {
+		if _, takes := t.Arg(vaultArg); takes && t.Name == e.Tool && r.args[vaultArg] != nil {
+			args[vaultArg] = r.args[vaultArg]
+		}
+	}
+	return fault.NewCall(e.Tool, args)
+}
+
+// filters returns the flags of the arguments that leave something out of the list.
+func (c *command) filters(r *request, e tool.Empty) []string {
+	var flags []string
+	for _, a := range c.tool.Args {
+		_, given := r.args[a.Name]
+		if given && !a.Shared && !slices.Contains(noFilters, a.Name) &&
+			!slices.Contains(e.Names(), a.Name) {
+			flags = append(flags, "--"+a.Flag)
+		}
+	}
+	return flags
+}
+
+// text returns the text of an argument; empty if it has none.
+func (r *request) text(name string) string {
+	var text string
+	if json.Unmarshal(r.args[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// isNothing reports whether data has a list, and only empty ones.
+func (v value) isNothing() bool {
+	lists := 0
+	for _, m := range v.members {
+		if m.kind != listKind {
+			continue
+		}
+		if lists++; len(m.items) > 0 {
+			return false
+		}
+	}
+	return lists > 0
+}
