@@ -103,7 +103,7 @@ var Promises = []Promise{
 	{Tool: "raven_tag", Args: []string{"tag", "list", "depth", "slim"}, Words: []string{"tag"}},
 	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date"}},
 	{Tool: "raven_untyped", Words: []string{"untyped"}},
-	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
+	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"search", "object search"}},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
 	{Tool: "raven_history", Args: []string{"id"}, Words: []string{"history"},
@@ -253,7 +253,7 @@ var LaterCommands = map[string]string{
 	"log": withTime, "restore": withPlans,
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
-	"search": notesYet, "get-note": notesYet, "get-note-outline": notesYet,
+	"get-note": notesYet, "get-note-outline": notesYet,
 	"get-document-tree": notesYet, "get-metadata-facets": notesYet, "list-notes": notesYet,
 	"write": notesYet, "export": notesYet, "import": notesYet,
 	"overview": orientYet, "tree": orientYet, "tags": orientYet, "facets": orientYet,
