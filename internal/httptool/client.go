@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -53,23 +52,11 @@ func (c *Client) Invoke(
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{}
-	if c.HTTP != nil {
-		client = *c.HTTP
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}
-	resp, err := client.Do(r)
+	a, err := c.send(r)
 	if err != nil {
-		return nil, c.unreached(err)
+		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // all that matters has been read
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil {
-		return nil, c.unreached(err)
-	}
-	return c.read(resp, data)
+	return c.read(a)
 }
 
 // request is the request of a call.
@@ -79,23 +66,14 @@ func (c *Client) request(
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage("{}")
 	}
-	target := strings.TrimSuffix(c.Base, "/") + "/v1/tools/" + url.PathEscape(name)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(args))
-	if err != nil || r.URL.Host == "" {
-		return nil, fault.New(fault.InvalidParameter, "the address of the server is no URL").
-			Fix("http://127.0.0.1:7780")
-	}
-	if err := c.keepsSecrets(r.URL); err != nil {
+	r, err := c.post(ctx, "/v1/tools/"+url.PathEscape(name), args)
+	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
 	set := func(header, value string) {
 		if value != "" {
 			r.Header.Set(header, value)
 		}
-	}
-	if c.Token != "" {
-		set("Authorization", "Bearer "+c.Token)
 	}
 	if c.ReadOnly {
 		set("X-Readonly", "1")
@@ -115,23 +93,42 @@ func (c *Client) request(
 	return r, nil
 }
 
-// read takes an answer for what its status says that it is. The answer to a failure may be bare.
-func (c *Client) read(resp *http.Response, data []byte) (json.RawMessage, error) {
-	if !json.Valid(data) || len(data) > maxAnswer {
-		return nil, c.strange(resp)
+// post returns a request that sends JSON to a path of the server, with the token.
+func (c *Client) post(ctx context.Context, path string, body []byte) (*http.Request, error) {
+	target := strings.TrimSuffix(c.Base, "/") + path
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	if err != nil || r.URL.Host == "" {
+		return nil, fault.New(fault.InvalidParameter, "the address of the server is no URL").
+			Fix("http://127.0.0.1:7780")
 	}
-	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+	if err := c.keepsSecrets(r.URL); err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	return r, nil
+}
+
+// read takes an answer for what its status says that it is. The answer to a failure may be bare.
+func (c *Client) read(a Answer) (json.RawMessage, error) {
+	data := a.Body
+	if !json.Valid(data) || len(data) > maxAnswer {
+		return nil, c.strange(a)
+	}
+	if a.Status >= 200 && a.Status < 300 {
 		return data, nil
 	}
 	f := faultIn(data)
 	switch {
 	case f == nil:
-		return nil, c.strange(resp)
+		return nil, c.strange(a)
 	case f.Status() == fault.StatusUnauthenticated:
 		f = c.unknown(f)
 		return tool.Refusal(f), f
 	}
-	f.BodyTooLarge = resp.StatusCode == http.StatusRequestEntityTooLarge
+	f.BodyTooLarge = a.Status == http.StatusRequestEntityTooLarge
 	return data, f
 }
 

@@ -37,8 +37,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// unreached is the fault of a call that no answer came to.
-func (c *Client) unreached(err error) error {
+// unreached is the fault of a request that no answer came to. One that was not sent had no effect.
+func (c *Client) unreached(err error, sent bool) error {
 	var dial *net.OpError
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -50,6 +50,9 @@ func (c *Client) unreached(err error) error {
 	case errors.As(err, &dial) && dial.Op == "dial" && !errors.Is(err, context.Canceled):
 		return fault.New(fault.Unavailable, "no server answers at %s", c.host()).
 			Fix("%s", c.start()).Because(err)
+	case !sent:
+		return fault.New(fault.Unavailable, "no connection to %s could be made: the request was not sent",
+			c.host()).Because(err)
 	}
 	return fault.New(fault.Unavailable,
 		"the connection to %s ended before the answer: outcome unknown", c.host()).
@@ -99,22 +102,22 @@ func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 
 // strange is the fault of an answer that no server of ours gives. One before it may have refused the
 // call, and say when to try again.
-func (c *Client) strange(resp *http.Response) error {
-	cause := fmt.Errorf("answer of status %d", resp.StatusCode)
+func (c *Client) strange(a Answer) *fault.Fault {
+	cause := fmt.Errorf("answer of status %d", a.Status)
 	f := fault.New(fault.Unavailable, "%s answered with status %d, and not as Rookery does", c.host(),
-		resp.StatusCode).Fix("check the address of the server")
-	switch resp.StatusCode {
+		a.Status).Fix("check the address of the server")
+	switch a.Status {
 	case http.StatusUnauthorized:
 		f = c.unknown(fault.New(fault.Unauthenticated, ""))
 	case http.StatusTooManyRequests:
 		f = fault.New(fault.RateLimited, "%s takes no more calls for now", c.host())
 	}
-	return f.After(retryAfter(resp)).Because(cause)
+	return f.After(retryAfter(a.Header)).Because(cause)
 }
 
 // retryAfter is how long an answer asks to wait, in seconds and up to an hour; 0: it does not say.
-func retryAfter(resp *http.Response) time.Duration {
-	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 {
 		return 0
 	}

@@ -27,7 +27,7 @@ func (x *exchange) prompts() []*tool.Tool {
 // prompt is the prompt of a name, nil if there is none.
 func (x *exchange) prompt(name string) *tool.Tool {
 	for _, t := range x.prompts() {
-		if answersTo(t, name) {
+		if t.AnswersTo(name) {
 			return t
 		}
 	}

@@ -189,6 +189,11 @@ func (s *Spec) LocalName() string {
 	return s.Name
 }
 
+// AnswersTo reports whether a name may mean the tool: its own, its local one, or an alias.
+func (s *Spec) AnswersTo(name string) bool {
+	return s.Name == name || s.LocalName() == name || slices.Contains(s.Aliases, name)
+}
+
 // Path is the whole path of the tool's route, empty if it has none of its own.
 func (s *Spec) Path() string {
 	if s.Route.Path == "" {

@@ -1,0 +1,162 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"rookery/internal/fault"
+	"rookery/internal/httptool"
+	"rookery/internal/tool"
+)
+
+// answered returns the lines of an answer: its body, or the messages of its events. The fault is
+// that of an answer that is not one of the protocol, or refuses the token.
+func (m *message) answered(client *httptool.Client, a httptool.Answer) ([][]byte, *fault.Fault) {
+	var lines [][]byte
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	switch body := bytes.TrimSpace(a.Body); {
+	case kind == "text/event-stream":
+		lines = events(body)
+	case len(body) > 0:
+		lines = [][]byte{body}
+	}
+	given, ok := refusalIn(lines)
+	if !ok || a.Status == http.StatusUnauthorized {
+		return nil, client.Refusal(a, given)
+	}
+	if len(lines) == 0 && !m.silent {
+		return nil, client.Refusal(a, nil)
+	}
+	for i, l := range lines {
+		lines[i] = m.addressed(oneLine(l))
+	}
+	return m.each(lines), nil
+}
+
+// refusalIn returns the fault in an answer that refuses the whole request, an empty one if there is
+// none. Not ok says that a line of the answer is no message and no batch.
+func refusalIn(lines [][]byte) (f *fault.Fault, ok bool) {
+	f = &fault.Fault{}
+	for _, l := range lines {
+		if len(l) > 0 && l[0] == '[' && json.Valid(l) {
+			continue
+		}
+		var a struct {
+			Version string `json:"jsonrpc"`
+			Error   struct{ Data json.RawMessage }
+		}
+		if json.Unmarshal(l, &a) != nil || a.Version == "" {
+			return f, false
+		}
+		_ = json.Unmarshal(a.Error.Data, f) // an answer that is no refusal has none
+	}
+	return f, true
+}
+
+// addressed returns the answer to a message with the id of its request. A server that did not read
+// the message to its end does not know the id, and one may write a number in its own way.
+func (m *message) addressed(text []byte) []byte {
+	if m.batch || len(m.ids) != 1 || text[0] != '{' {
+		return text
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(text, &all) != nil || all["method"] != nil || bytes.Equal(all["id"], m.ids[0]) {
+		return text
+	}
+	all["id"] = m.ids[0]
+	if changed, err := tool.Marshal(all); err == nil {
+		return changed
+	}
+	return text
+}
+
+// each returns the refusal of a batch as the answer to each of its requests: a client finds them by
+// their ids.
+func (m *message) each(lines [][]byte) [][]byte {
+	if !m.batch || len(m.ids) == 0 || len(lines) != 1 || lines[0][0] != '{' {
+		return lines
+	}
+	var a struct{ Error json.RawMessage }
+	if json.Unmarshal(lines[0], &a) != nil || a.Error == nil {
+		return lines
+	}
+	return [][]byte{refusal(m, a.Error)}
+}
+
+// refused returns the fault of a message that has no answer, as the answer to each of its requests.
+// A notification has none.
+func (b *bridge) refused(m *message, f *fault.Fault) [][]byte {
+	if m.silent {
+		b.opt.Log.Warn("a notification was not sent", "code", string(f.Code))
+		return nil
+	}
+	code := int64(jsonrpc.CodeInvalidRequest)
+	if f.HTTP() >= 500 {
+		code = jsonrpc.CodeInternalError
+	}
+	data, err := tool.Marshal(f)
+	if err != nil {
+		data = nil // the message says enough
+	}
+	text, err := tool.Marshal(&jsonrpc.Error{Code: code, Message: f.Message, Data: data})
+	if err != nil {
+		return nil
+	}
+	return [][]byte{refusal(m, text)}
+}
+
+// refusal returns an error as the answer to each request of a message, in one line.
+func refusal(m *message, problem json.RawMessage) []byte {
+	type answer struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   json.RawMessage `json:"error"`
+	}
+	var all []answer
+	for _, id := range m.ids {
+		all = append(all, answer{"2.0", id, problem})
+	}
+	var whole any = all
+	switch {
+	case len(all) == 0:
+		whole = answer{"2.0", json.RawMessage("null"), problem}
+	case !m.batch:
+		whole = all[0]
+	}
+	text, err := tool.Marshal(whole)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// events returns the data of the events of a stream, of which each is one message.
+func events(stream []byte) [][]byte {
+	var all [][]byte
+	stream = bytes.ReplaceAll(stream, []byte("\r\n"), []byte("\n"))
+	for event := range bytes.SplitSeq(stream, []byte("\n\n")) {
+		var data []byte
+		for l := range bytes.Lines(event) {
+			if text, ok := bytes.CutPrefix(bytes.TrimRight(l, "\n"), []byte("data:")); ok {
+				data = append(append(data, bytes.TrimPrefix(text, []byte(" "))...), '\n')
+			}
+		}
+		if data = bytes.TrimSpace(data); len(data) > 0 {
+			all = append(all, data)
+		}
+	}
+	return all
+}
+
+// oneLine returns JSON without line breaks: unchanged if it has none.
+func oneLine(text []byte) []byte {
+	var compact bytes.Buffer
+	if !bytes.ContainsAny(text, "\r\n") || json.Compact(&compact, text) != nil {
+		return text
+	}
+	return compact.Bytes()
+}

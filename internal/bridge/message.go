@@ -1,0 +1,266 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"rookery/internal/tool"
+)
+
+// The methods that the bridge treats in a way of their own.
+const (
+	initialize  = "initialize"
+	cancelled   = "notifications/cancelled"
+	callTool    = "tools/call"
+	getPrompt   = "prompts/get"
+	readRes     = "resources/read"
+	completeArg = "completion/complete"
+)
+
+// vaultArg is the argument that names the vault, and vaultHeader the header that repeats it.
+const (
+	vaultArg    = "vault"
+	vaultHeader = "Mcp-Param-Vault"
+)
+
+// versionKey is the member of `_meta` that says the version of the protocol.
+const versionKey = "io.modelcontextprotocol/protocolVersion"
+
+// A message is a line of the input, as far as the bridge has to know it.
+type message struct {
+	body  []byte
+	cut   bool // the body is the beginning of the line
+	batch bool
+	ids   []json.RawMessage // of its requests, each of which gets an answer
+
+	silent  bool            // it is well formed and has no request, so it gets no answer
+	cancels json.RawMessage // the id of the request that it cancels; nil: it does not
+
+	method string // empty in a batch
+	params params
+	calls  []params // of all calls of tools in it
+
+	flight *flight
+}
+
+// params are the members of a message's params that the bridge reads.
+type params struct {
+	Name      string
+	URI       string
+	RequestID json.RawMessage
+	Arguments map[string]json.RawMessage
+	Meta      map[string]json.RawMessage `json:"_meta"`
+}
+
+// envelope is one JSON-RPC message.
+type envelope struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+}
+
+// parse reads a line. A line that is no message is relayed as well: the server says what is wrong
+// with it.
+func parse(text []byte) *message {
+	m := &message{body: text, batch: text[0] == '['}
+	var all []envelope
+	if m.batch {
+		if json.Unmarshal(text, &all) != nil || len(all) == 0 {
+			return m
+		}
+	} else {
+		var one envelope
+		if json.Unmarshal(text, &one) != nil {
+			return m
+		}
+		all = append(all, one)
+	}
+	for _, e := range all {
+		m.add(e)
+	}
+	m.silent = len(m.ids) == 0
+	if m.batch {
+		m.method, m.params = "", params{}
+	}
+	if m.method == cancelled && m.silent {
+		m.cancels = m.params.RequestID
+	}
+	return m
+}
+
+// add adds one of the messages of the line.
+func (m *message) add(e envelope) {
+	var p params
+	_ = json.Unmarshal(e.Params, &p) // the server says what is wrong with them
+	m.method, m.params = e.Method, p
+	if e.Method == callTool {
+		m.calls = append(m.calls, p)
+	}
+	if e.Method != "" && len(e.ID) > 0 && string(e.ID) != "null" {
+		m.ids = append(m.ids, e.ID)
+	}
+}
+
+// header adds what the protocol asks of a request with this message. Negotiated is the version that
+// the server answered to `initialize`.
+func (m *message) header(h http.Header, negotiated string) {
+	version := negotiated
+	if text, ok := primitive(m.params.Meta[versionKey]); ok {
+		version = text
+	}
+	set := func(name, value string) {
+		if value != "" {
+			h.Set(name, value)
+		}
+	}
+	if m.method != initialize {
+		set("Mcp-Protocol-Version", plain(version))
+	}
+	set("Mcp-Method", plain(m.method))
+	switch m.method {
+	case callTool:
+		set("Mcp-Name", plain(m.params.Name))
+		if vault, ok := primitive(m.params.Arguments[vaultArg]); ok {
+			set(vaultHeader, coded(vault))
+		}
+	case getPrompt:
+		set("Mcp-Name", plain(m.params.Name))
+	case readRes:
+		set("Mcp-Name", plain(m.params.URI))
+	}
+}
+
+// plain returns a value as a header has it: unchanged, unless no header can have it.
+func plain(value string) string {
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return inBase64(value)
+	}
+	return value
+}
+
+// coded returns a value as the protocol writes it in headers of parameters (SEP-2243).
+func coded(value string) string {
+	const first, last = ' ', '~' // of the characters that a header may have
+	strange := func(c rune) bool { return c < first || c > last }
+	if strings.ContainsFunc(value, strange) || value != strings.TrimSpace(value) ||
+		strings.HasPrefix(value, "=?base64?") && strings.HasSuffix(value, "?=") {
+		return inBase64(value)
+	}
+	return value
+}
+
+func inBase64(value string) string {
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
+}
+
+// primitive returns the text of a JSON string, number or truth value; false for anything else.
+func primitive(raw json.RawMessage) (string, bool) {
+	var text string
+	switch {
+	case len(raw) == 0 || bytes.ContainsAny(raw[:1], "{[n"):
+		return "", false
+	case raw[0] != '"':
+		return string(raw), true
+	}
+	return text, json.Unmarshal(raw, &text) == nil
+}
+
+// withVault names a vault in a message that names none, if its tool or prompt takes one.
+func (m *message) withVault(vault string, known catalogue) error {
+	name, arguments := m.params.Name, []string{"params", "arguments"}
+	switch m.method {
+	case callTool, getPrompt:
+		if m.params.Arguments[vaultArg] != nil || !known.takesVault(name) {
+			return nil
+		}
+	case completeArg:
+		arguments = []string{"params", "context", "arguments"}
+	default:
+		return nil
+	}
+	raw, err := tool.Marshal(vault)
+	if err != nil {
+		return err
+	}
+	body, err := inserted(m.body, arguments, raw)
+	if err != nil || body == nil {
+		return err
+	}
+	whole := parse(body)
+	m.body, m.params, m.calls = body, whole.params, whole.calls
+	return nil
+}
+
+// inserted returns an object with a vault in the object at a path of it, which is made where there
+// is none. It is nil if there is a vault already, or something on the path is no object.
+func inserted(object []byte, path []string, vault json.RawMessage) ([]byte, error) {
+	all := map[string]json.RawMessage{}
+	if len(object) > 0 && string(object) != "null" && json.Unmarshal(object, &all) != nil {
+		return nil, nil
+	}
+	key, value := vaultArg, vault
+	if len(path) > 0 {
+		inner, err := inserted(all[path[0]], path[1:], vault)
+		if err != nil || inner == nil {
+			return nil, err
+		}
+		key, value = path[0], inner
+	} else if all[vaultArg] != nil {
+		return nil, nil
+	}
+	all[key] = value
+	return tool.Marshal(all)
+}
+
+// repeatable reports whether the message may be sent again when it is not known whether the server
+// got it: it changes nothing, or each of its calls has an idempotency key.
+func (m *message) repeatable(known catalogue) bool {
+	for _, call := range m.calls {
+		_, snake := call.Arguments["idempotency_key"]
+		_, camel := call.Arguments["idempotencyKey"]
+		if !snake && !camel && !known.reads(call.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// A catalogue is what is known of tools. The server may have others.
+type catalogue []*tool.Tool
+
+// takesVault reports whether each tool that a name may mean takes a vault.
+func (c catalogue) takesVault(name string) bool {
+	found := c.find(name)
+	for _, t := range found {
+		if _, ok := t.Arg(vaultArg); !ok {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+// reads reports whether each tool that a name may mean only reads.
+func (c catalogue) reads(name string) bool {
+	found := c.find(name)
+	for _, t := range found {
+		if t.Kind.Mutates() {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+// find returns the tools that a name may mean.
+func (c catalogue) find(name string) []*tool.Tool {
+	var found []*tool.Tool
+	for _, t := range c {
+		if t.AnswersTo(name) {
+			found = append(found, t)
+		}
+	}
+	return found
+}

@@ -1,0 +1,155 @@
+package bridge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"rookery/internal/httptool"
+)
+
+// maxLine is the number of bytes that are kept of a line. The id of a message that is too large for
+// the server is found in them, whatever its place.
+const maxLine = 4 * httptool.MaxBody
+
+// A line is one line of the input, without spaces around it.
+type line struct {
+	text []byte
+	cut  bool  // it is longer than maxLine
+	err  error // the input ended
+}
+
+// read sends the lines of the input until it ends, or until done is closed.
+func read(in io.Reader, lines chan<- line, done <-chan struct{}) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	send := func(l line) bool {
+		select {
+		case lines <- l:
+			return l.err == nil
+		case <-done:
+			return false
+		}
+	}
+	for {
+		l := readLine(r)
+		err := l.err
+		if l.err = nil; len(l.text) > 0 && !send(l) {
+			return
+		}
+		if err != nil {
+			send(line{err: err})
+			return
+		}
+	}
+}
+
+// readLine reads one line. The last one may have no newline.
+func readLine(r *bufio.Reader) line {
+	var l line
+	for {
+		part, err := r.ReadSlice('\n')
+		if room := maxLine - len(l.text); len(part) > room {
+			part, l.cut = part[:room], true
+		}
+		l.text = append(l.text, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			l.text, l.err = bytes.TrimSpace(l.text), err
+			return l
+		}
+	}
+}
+
+// An output writes lines. The channel is closed when nothing reads them any more.
+type output struct {
+	writing sync.Mutex
+	to      io.Writer
+	closed  chan struct{}
+	gone    bool
+}
+
+// write writes one line at once.
+func (o *output) write(text []byte) {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	if o.gone {
+		return
+	}
+	if _, err := o.to.Write(append(text, '\n')); err != nil {
+		o.gone = true
+		close(o.closed)
+	}
+}
+
+// A flight is a message that has no answer yet.
+type flight struct {
+	open      int // ids that were not cancelled
+	cancelled bool
+	stop      context.CancelFunc
+	by        *flights
+}
+
+// flights are the messages that have no answer yet, by the ids of their requests.
+type flights struct {
+	lock sync.Mutex
+	all  map[string]*flight
+}
+
+// begin adds a message.
+func (f *flights) begin(ids []json.RawMessage) *flight {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	one := &flight{by: f, open: len(ids)}
+	for _, id := range ids {
+		f.all[string(id)] = one
+	}
+	return one
+}
+
+// bind sets what ends a message.
+func (f *flights) bind(one *flight, stop context.CancelFunc) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if one.stop = stop; one.cancelled {
+		stop()
+	}
+}
+
+// end removes a message.
+func (f *flights) end(ids []json.RawMessage, one *flight) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	for _, id := range ids {
+		if f.all[string(id)] == one {
+			delete(f.all, string(id))
+		}
+	}
+}
+
+// cancel ends the request of an id. A batch ends with the last of its requests.
+func (f *flights) cancel(id json.RawMessage) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	one := f.all[string(id)]
+	if one == nil {
+		return
+	}
+	delete(f.all, string(id))
+	if one.open--; one.open > 0 {
+		return
+	}
+	one.cancelled = true
+	if one.stop != nil {
+		one.stop()
+	}
+}
+
+// isCancelled reports whether no request of the message waits for an answer.
+func (o *flight) isCancelled() bool {
+	o.by.lock.Lock()
+	defer o.by.lock.Unlock()
+	return o.cancelled
+}
