@@ -3,6 +3,7 @@ package clitool
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,10 +139,19 @@ func helpCommand() *cobra.Command {
 	}
 }
 
+// UnusedFlags is the annotation of a command that names the global flags without an effect there, separated by
+// spaces. Its help omits them.
+const UnusedFlags = "unused-flags"
+
 // inherited names the global flags on one line; the help of the root says what they are.
 func inherited(cmd *cobra.Command) string {
 	var names []string
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	unused := strings.Fields(cmd.Annotations[UnusedFlags])
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(unused, f.Name) {
+			names = append(names, "--"+f.Name)
+		}
+	})
 	if len(names) == 0 {
 		return ""
 	}
