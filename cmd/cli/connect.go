@@ -12,6 +12,7 @@ import (
 
 	"rookery/internal/clitool"
 	"rookery/internal/fault"
+	"rookery/internal/httptool"
 	"rookery/internal/localapp"
 	"rookery/internal/tool"
 )
@@ -66,12 +67,26 @@ func (n connector) connect(
 func (n connector) beside(
 	ctx context.Context, t clitool.Target, busy *localapp.InUse,
 ) (tool.Invoker, io.Closer, error) {
-	client, err := n.client(ctx, t, busy.Server)
+	client, err := n.other(ctx, t, busy)
 	if err != nil {
 		return nil, nil, err
 	}
-	client.HTTP = localapp.Direct(busy.Direct)
 	return n.in(busy.Vault, client), nil, nil
+}
+
+// other returns the client of the process of this machine that holds what is meant.
+func (n connector) other(
+	ctx context.Context, t clitool.Target, busy *localapp.InUse,
+) (*httptool.Client, error) {
+	if busy.Key != "" {
+		t.Token = busy.Key
+	}
+	client, err := n.client(ctx, t, busy.Server)
+	if err != nil {
+		return nil, err
+	}
+	client.HTTP = localapp.Direct(busy.Direct)
+	return client, nil
 }
 
 // exists is a fault where there is nothing yet to connect to.

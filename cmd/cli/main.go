@@ -33,10 +33,11 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	}
 	a.Connect = connector{a}.connect
 	s := &server{app: a}
+	m := &mcp{app: a}
 	d := &doctor{app: a}
 	r := &rebuilder{app: a}
 	i, o := &login{app: a}, &logout{app: a}
-	a.Extra = append(a.Extra, s.command(), i.command(), o.command(), d.command(), r.command(),
+	a.Extra = append(a.Extra, s.command(), m.command(), i.command(), o.command(), d.command(), r.command(),
 		versionCommand())
 	return a
 }

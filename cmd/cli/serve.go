@@ -37,8 +37,8 @@ func (s *server) command() *cobra.Command {
 			"they are, until there\nis an API token. With --config FILE, or the same keys as ROOKERY_… in " +
 			"the environment, serve it to\nothers: with TLS, to those who show a token.\nWith --vault DIR, serve a folder of notes where it is: it is the only vault, and " +
 			"what is edited\nthere with any other program is taken in. Its history is kept elsewhere, in " +
-			"the user's state\ndirectory.\n\nWith --mcp, speak MCP over stdin and stdout instead, unless " +
-			"an address is given as well.",
+			"the user's state\ndirectory.\n\nWith --mcp and without an address, serve MCP over stdin and " +
+			"stdout as rookery mcp does, also while\na server has the directory open.",
 		Example: "rookery serve --data ./data\nrookery serve --data ./data --mcp\n" +
 			"rookery serve --vault ./notes\nrookery serve --config rookery-server.yaml",
 		Args: cobra.NoArgs,
@@ -53,17 +53,20 @@ func (s *server) command() *cobra.Command {
 	s.cache = localapp.DefaultCacheBytes
 	flags.Var(&s.cache, "cache-bytes", "how much memory caches may hold: half of it texts, half what "+
 		"vaults were at earlier versions")
-	flags.BoolVar(&s.mcp, "mcp", false, "speak MCP over stdin and stdout")
+	flags.BoolVar(&s.mcp, "mcp", false, "serve MCP over stdin and stdout, unless an address is given")
 	flags.BoolVar(&s.demo, "demo", false, "make the vault demo if there is no vault yet")
 	return c
 }
 
 func (s *server) run(c *cobra.Command, _ []string) error {
-	cfg, err := s.config(c)
+	target, cfg, err := s.config(c)
 	if err != nil {
 		return err
 	}
-	app, err := localapp.Open(c.Context(), cfg)
+	if s.stdio() {
+		return s.serveStdio(c, target, cfg)
+	}
+	app, err := localapp.Take(c.Context(), cfg)
 	if err != nil {
 		return err
 	}
@@ -73,38 +76,43 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 			return err
 		}
 	}
-	if s.mcp && s.listen == "" && s.port == 0 {
-		return app.ServeStdio(c.Context(), s.app.In, s.app.Out, version())
-	}
 	return s.http(c.Context(), app)
 }
 
+// stdio reports whether MCP is served over stdin and stdout.
+func (s *server) stdio() bool { return s.mcp && s.listen == "" && s.port == 0 }
+
 // config is what is to be served, and how.
-func (s *server) config(c *cobra.Command) (localapp.Config, error) {
+func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, error) {
 	hosted, err := s.hosted()
 	if err != nil {
-		return localapp.Config{}, err
+		return clitool.Target{}, localapp.Config{}, err
 	}
 	target, cfg, err := connector{s.app}.local(c)
 	switch {
 	case err != nil:
-		return cfg, err
+		return target, cfg, err
+	case target.Server != "" && (s.stdio() || c.Root().PersistentFlags().Changed("server")):
+		return target, cfg, fault.New(fault.InvalidParameter, "serve opens a directory of this machine, and "+
+			"a server is named with --server or ROOKERY_SERVER").
+			Fix("relay MCP to that server: rookery mcp --server URL").
+			Fix("or name the directory: --data DIR")
 	case target.Vault != "" && c.Root().PersistentFlags().Changed("vault"):
-		return cfg, fault.New(fault.InvalidParameter, "to serve takes a folder in --vault, and %q is a "+
+		return target, cfg, fault.New(fault.InvalidParameter, "to serve takes a folder in --vault, and %q is a "+
 			"name; every vault of a data directory is served", target.Vault).
 			Fix("serve a folder: rookery serve --vault ./%s", target.Vault).
 			Fix("or leave --vault out")
 	case cfg.Folder != "" && s.demo:
-		return cfg, fault.New(fault.InvalidParameter, "--demo makes a vault in a data directory, and a "+
+		return target, cfg, fault.New(fault.InvalidParameter, "--demo makes a vault in a data directory, and a "+
 			"folder is served").Fix("leave --demo out")
 	}
 	cfg.Log = slog.New(slog.NewJSONHandler(s.app.Err, nil))
-	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly, int64(s.cache)
+	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly && !s.stdio(), int64(s.cache)
 	cfg.Server, cfg.Version = hosted, version()
 	if target.Data == "" && target.Folder == "" {
 		cfg.Data = cmp.Or(hosted.Data, cfg.Data)
 	}
-	return cfg, nil
+	return target, cfg, nil
 }
 
 // hosted is what the server's file and the environment say, and the command line, which beats them.

@@ -25,6 +25,8 @@ type Address struct {
 	// Direct says that it is called by a name that its listener does not have, and that programs of this
 	// machine may call the listener all the same; see Direct.
 	Direct bool `json:"direct,omitempty"`
+	// Key is the bearer token of a Holder. Empty: a server wrote this.
+	Key string `json:"key,omitempty"`
 }
 
 // InUse says that another process holds the data directory, or the folder.
@@ -32,6 +34,8 @@ type InUse struct {
 	Server string // the URL of its server; empty if it is none, or has not begun to listen
 	Direct string // HOST:PORT of its listener, if that is the way from this machine; see Direct
 	Vault  string // the name of the folder's vault; empty for a data directory
+	Key    string // the bearer token for the process, if it is a Holder; else empty
+	PID    int    // of the process; 0: not known
 }
 
 // Error says what to do.
@@ -42,6 +46,10 @@ func (e *InUse) Fault() *fault.Fault {
 	what, verb, option := "the data directory", "serve the directory", dataOption
 	if e.Vault != "" {
 		what, verb, option = "the folder", "serve the folder", folderOption
+	}
+	if e.Key != "" {
+		return fault.New(fault.Unavailable, "%s is open in the `rookery mcp` of an MCP client (process %d)",
+			what, e.PID).Fix("end that client, and try again")
 	}
 	if e.Server != "" {
 		return fault.New(fault.Unavailable, "%s is served at %s", what, e.Server).
@@ -57,7 +65,14 @@ func (p place) inUse() error {
 	if err != nil {
 		at = Address{}
 	}
-	return &InUse{Server: at.URL, Direct: at.direct(), Vault: p.vault}
+	return p.inUseAt(at)
+}
+
+// inUseAt is the error for a place that is served at an address.
+func (p place) inUseAt(at Address) *InUse {
+	return &InUse{
+		Server: at.URL, Direct: at.direct(), Vault: p.vault, Key: at.Key, PID: at.PID,
+	}
 }
 
 // readAddress reads where the server of a directory listens.
@@ -70,10 +85,10 @@ func readAddress(dir string) (Address, error) {
 	return at, err
 }
 
-// announce leaves the address for other processes. The function takes it away.
-func (a *App) announce(l net.Listener) (func(), error) {
+// announce leaves the address for other processes, and the key of a Holder. The function removes it.
+func (a *App) announce(l net.Listener, key string) (func(), error) {
 	data, err := json.Marshal(Address{
-		URL: a.URL(l), PID: os.Getpid(), Listener: a.listenerURL(l), Direct: a.takesDirect(l),
+		URL: a.URL(l), PID: os.Getpid(), Listener: a.listenerURL(l), Direct: a.takesDirect(l), Key: key,
 	})
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func undoing(t testing.TB) tooltest.Story {
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3","idempotency_key":"k"}`, Want: `{"data":{"action":"updated","undone":{"version":"v3","ts":"2025-02-01T14:30:00Z","tool":"raven_set","principal":"local"},"files":[{"path":"people/thor.md","action":"modify"}],"files_total":1},"meta":{"version":"v4","files_modified":["people/thor.md"]}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3","idempotency_key":"k"}`, Want: `{"data":{"action":"updated","undone":{"version":"v3"}},"meta":{"version":"v4","replayed":true}}`},
 		tooltest.Step{Tool: "raven_object_get", Args: `{"vault":"held","id":"people/thor"}`, Want: `{"data":{"object":{"fields":{"name":"Thor"}}}}`},
-		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/thor.md","version":"v4"}],"changed_total":1,"latest_version":"v4"},"fixes":["raven_history {\"vault\":\"held\",\"id\":\"people/thor\"}"]}}`},
+		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/thor.md","version":"v4"}],"changed_total":1,"latest_version":"v4"},"fixes":["rookery undo v4"]}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v4"}`, Want: `{"data":{"undone":{"tool":"raven_undo"}},"meta":{"version":"v5"}}`},
 		tooltest.Step{Tool: "raven_object_get", Args: `{"vault":"held","id":"people/thor"}`, Want: `{"data":{"object":{"fields":{"name":"Donar"}}}}`},
 		// v6: a deletion is undone, and the undoing too, twice.

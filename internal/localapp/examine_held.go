@@ -15,7 +15,7 @@ func (e *examination) held(ctx context.Context) {
 	at, err := readAddress(e.dir)
 	if err != nil || at.URL == "" {
 		e.add(repo.Warning(check, "another process holds the directory, and is no server: a command that "+
-			"is running, or MCP over stdio", "wait until it has ended, and look again"))
+			"is running", "wait until it has ended, and look again"))
 		e.add(repo.Skipped("database", "another process holds it", ""))
 		return
 	}
@@ -24,7 +24,11 @@ func (e *examination) held(ctx context.Context) {
 		e.add(unanswered(ctx, at, err))
 		return
 	}
-	e.add(repo.Good(check, fmt.Sprintf("served at %s by process %d", at.URL, at.PID)))
+	by := fmt.Sprintf("served at %s by process %d", at.URL, at.PID)
+	if at.Key != "" {
+		by = fmt.Sprintf("open in the `rookery mcp` of an MCP client, process %d", at.PID)
+	}
+	e.add(repo.Good(check, by))
 	e.add(repo.Skipped("database", "its server holds it",
 		"stop the server to check pages, payloads and cursors"))
 	if err != nil {
@@ -36,8 +40,8 @@ func (e *examination) held(ctx context.Context) {
 
 // ask asks the server of a directory for the vaults, by the way that works from this machine.
 func (e *examination) ask(ctx context.Context, at Address) (*served, error) {
-	client := &httptool.Client{Base: at.URL, HTTP: Direct(at.direct())}
-	if e.Token != nil {
+	client := &httptool.Client{Base: at.URL, HTTP: Direct(at.direct()), Token: at.Key}
+	if e.Token != nil && at.Key == "" {
 		var err error
 		if client.Token, err = e.Token(ctx, at.URL); err != nil {
 			e.add(repo.Failure("login", err, ""))

@@ -38,6 +38,7 @@ func (a *App) host(cfg Config, tables table.Table) {
 		Issuers: issuersOf(cfg.Server), Guests: named(cfg.Server, auth.Local),
 		Closed: !cfg.Server.Local(false), Now: cfg.Now, Log: cfg.Log,
 	})
+	a.admit = a.gate.Caller
 	a.flights = access.NewFlights(max(1, a.server.MaxCalls/4))
 	a.auditor = audit.New(audit.Options{Teams: a.teams, Log: cfg.Log, Now: cfg.Now})
 	a.limiter = limit.New(limit.Options{

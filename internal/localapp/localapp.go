@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"sync"
 	"time"
@@ -84,6 +85,7 @@ type App struct {
 	server  config.Config
 	door    door
 	gate    *access.Gate
+	admit   func(*http.Request) (auth.Caller, error) // authenticates a request
 	flights *access.Flights
 	auditor *audit.Auditor
 	limiter *limit.Limiter

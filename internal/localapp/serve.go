@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -52,7 +51,7 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 	}
 	return httptool.New(a.Catalogue, httptool.Options{
 		Hosts: hosts, Origins: a.server.CORSOrigins, Peer: a.server.Proxies().Check,
-		Authenticate: a.gate.Caller, Flights: a.flights, Resource: a.resource(), MaxCalls: a.server.MaxCalls,
+		Authenticate: a.admit, Flights: a.flights, Resource: a.resource(), MaxCalls: a.server.MaxCalls,
 		Ready: a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Meter: a.metrics,
 		Mount: map[string]http.Handler{mcptool.Path: mcptool.New(a.Catalogue, a.mcp(version))},
 	})
@@ -61,7 +60,7 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 func (a *App) mcp(version string) mcptool.Options {
 	return mcptool.Options{
 		First: first, Version: version, Instructions: instructions, Log: a.log,
-		Documents: documents(), Authenticate: a.gate.Caller, Flights: a.flights,
+		Documents: documents(), Authenticate: a.admit, Flights: a.flights,
 		Resource: a.resource(), Meter: a.metrics,
 	}
 }
@@ -91,7 +90,7 @@ const grace = 30 * time.Second
 // context ends, then finishes the calls in flight. Those that take longer than the grace, such as one whose
 // body does not come, are cut off.
 func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
-	leave, err := a.announce(l)
+	leave, err := a.announce(l, "")
 	if err != nil {
 		return err
 	}
@@ -99,16 +98,7 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer a.serveMetrics(ctx)()
 	defer stop()
-	s := &http.Server{
-		Handler:           a.Handler(version, a.hosts(l)),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		// What a connection does wrong before it is a request names addresses: nobody needs it every day.
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-	}
+	s := a.newServer(a.Handler(version, a.hosts(l)))
 	defer a.warmUp(ctx)()
 	failed := make(chan error, 1)
 	go func() { failed <- a.serveOn(s, l) }()
@@ -130,6 +120,20 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	return nil
 }
 
+// newServer returns a server of HTTP with the timeouts that all have.
+func (a *App) newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		// What a connection does wrong before it is a request names addresses: nobody needs it every day.
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+}
+
 // warmUp begins what is done while nobody has asked for anything yet. The function ends it.
 func (a *App) warmUp(ctx context.Context) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
@@ -149,10 +153,4 @@ func (a *App) warm(ctx context.Context) {
 	for _, v := range open {
 		_, _ = v.Searchable(ctx)
 	}
-}
-
-// ServeStdio speaks MCP over a pair of streams until the first ends.
-func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, version string) error {
-	defer a.warmUp(ctx)()
-	return mcptool.ServeStdio(ctx, a.Catalogue, a.mcp(version), in, out)
 }

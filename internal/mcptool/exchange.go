@@ -20,7 +20,7 @@ import (
 // changes with a role, a header, or a new release.
 const listTTL = 5 * 60 * 1000
 
-// An exchange is one request, or one stdio session: a view of the tools for a caller.
+// An exchange is one request: a view of the tools for a caller.
 type exchange struct {
 	*endpoint
 	view   *view

@@ -69,9 +69,6 @@ type Options struct {
 	Version string // of the program
 	Log     *slog.Logger
 	Meter   Meter // nil: nobody counts
-
-	// StdioPath is the path whose tools ServeStdio serves; empty: Path.
-	StdioPath string
 }
 
 // An Offer says what a client can do at the path and in the role in which it connects.

@@ -98,7 +98,7 @@ func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
 	}
 	if names != nil {
 		v.keep(func(t *tool.Tool) bool {
-			return slices.ContainsFunc(names, func(name string) bool { return answersTo(t, name) })
+			return slices.ContainsFunc(names, func(name string) bool { return t.AnswersTo(name) })
 		})
 	}
 	return nil
@@ -172,16 +172,6 @@ func (v *view) find(name string) (found *tool.Tool, several []*tool.Tool) {
 	return nil, several
 }
 
-// names are all names by which the tools of the view may be called, some of them perhaps twice, or
-// ambiguous.
-func (v *view) names() []string {
-	var all []string
-	for _, t := range v.tools {
-		all = append(append(all, t.Name, t.LocalName()), t.Aliases...)
-	}
-	return all
-}
-
 // nameOf is the name under which a tool is listed: the short one if exactly one set is addressed
 // and the name means this tool there, else the long one.
 func (v *view) nameOf(t *tool.Tool) string {
@@ -194,14 +184,9 @@ func (v *view) nameOf(t *tool.Tool) string {
 	return t.LocalName()
 }
 
-// answersTo reports whether a tool may be meant by a name.
-func answersTo(t *tool.Tool, name string) bool {
-	return t.Name == name || t.LocalName() == name || slices.Contains(t.Aliases, name)
-}
-
 // known reports whether a name may mean any tool at all.
 func (e *endpoint) known(name string) bool {
-	return slices.ContainsFunc(e.cat.Tools(), func(t *tool.Tool) bool { return answersTo(t, name) })
+	return slices.ContainsFunc(e.cat.Tools(), func(t *tool.Tool) bool { return t.AnswersTo(name) })
 }
 
 // sets are the names of all sets, sorted.

@@ -259,7 +259,7 @@ func conflictSince(version uint64, changed []changedSince, latest uint64) error 
 		With("changed", changed[:min(len(changed), maxChanged)]).
 		With("changed_total", len(changed)).With("latest_version", Version(latest))
 	if first.Version != "" {
-		f = f.Try("raven_history", fault.Args{"id": vault.Path(first.Path).ID()})
+		f = f.Fix("rookery undo %s", first.Version)
 	}
 	return f
 }

@@ -142,8 +142,7 @@ func (t *Team) CreateToken(
 			return nil, fault.New(fault.InvalidParameter, "the token would have expired already")
 		case s.valid(d.Now()) >= MaxTokens:
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d tokens", MaxTokens).
-				With("limit", MaxTokens).Fix("revoke one that is not needed").
-				Try("team_token_list", nil)
+				With("limit", MaxTokens).Fix("revoke one: rookery token revoke ID")
 		}
 		return answer(made), d.Record(kindToken, made.ID, made)
 	})
@@ -170,7 +169,7 @@ func (t *Team) RevokeToken(
 		tok, ok := d.State().Token(id)
 		if !ok {
 			return nil, fault.New(fault.NotFound, "there is no token of that id").
-				Try("team_token_list", nil)
+				Fix("list the tokens: rookery token list")
 		}
 		if err := d.Touch(tok.Changed); err != nil {
 			return nil, err

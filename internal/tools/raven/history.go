@@ -101,14 +101,14 @@ func (f tools) showHistory(
 		return out, err
 	}
 	if len(out.Items) == 0 && in.PageToken == "" {
-		return out, noHistory(v.idx, in.ID)
+		return out, noHistory(in.ID)
 	}
 	out.Note("version", v.version())
 	return out, nil
 }
 
-func noHistory(idx *index.Index, id string) error {
-	return noObject(idx, "there is no note, section or trait %q, and there was none", id)
+func noHistory(id string) error {
+	return notFound("there is no note, section or trait %q, and there was none", id)
 }
 
 // A subject is what a history is of.
@@ -177,7 +177,7 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 		return slices.Contains(n.Traits, id)
 	})
 	if err == nil && s.from == 0 {
-		err = noHistory(v.idx, id)
+		err = noHistory(id)
 	}
 	return s, err
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/bridge"
+	"rookery/internal/clitool"
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+)
+
+// An mcp is the command that relays MCP between stdin and stdout and an endpoint.
+type mcp struct {
+	app *clitool.App
+
+	path    string
+	toolset []string
+	tools   []string
+}
+
+func (m *mcp) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve MCP over stdin and stdout, for a client that starts a program",
+		Long: "Serve MCP over stdin and stdout, one message a line. The messages go to the server of " +
+			"--server, of\n$ROOKERY_SERVER or of the configuration. Without one they go to the local data " +
+			"directory, or with\n--vault DIR to a folder of notes: through the server that has it open, " +
+			"else in this process. Several\nclients can use one directory at once, each with a process " +
+			"of its own.\n\nThe tools are those of /mcp, the few that an agent needs first. --toolset, " +
+			"--tools and --path select\nothers. A server that does not answer is an error of the call: " +
+			"the process goes on, and works again when\nthe server is back. Logs go to stderr.",
+		Example: "rookery mcp\nrookery mcp --vault ./notes --readonly\n" +
+			"rookery mcp --server https://notes.example.com --vault team --toolset raven,team",
+		Args:        cobra.NoArgs,
+		RunE:        m.run,
+		Annotations: map[string]string{clitool.UnusedFlags: "json bare envelope"},
+	}
+	flags := c.Flags()
+	flags.StringVar(&m.path, "path", "", "path of the endpoint, such as /mcp/x/all (default "+bridge.Path+")")
+	flags.StringSliceVar(&m.toolset, "toolset", nil,
+		"all tools of these sets: "+strings.Join(m.sets(), ", ")+", or all")
+	flags.StringSliceVar(&m.tools, "tools", nil, "only these tools, by their names")
+	_ = c.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(append(m.sets(), allSets),
+		cobra.ShellCompDirectiveNoFileComp)) // it fails only for a flag that does not exist
+	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions(m.names(),
+		cobra.ShellCompDirectiveNoFileComp)) // the same
+	_ = c.RegisterFlagCompletionFunc("path", cobra.NoFileCompletions) // the same
+	return c
+}
+
+// allSets stands for every set of tools.
+const allSets = "all"
+
+// sets are the names of the sets of tools, sorted.
+func (m *mcp) sets() []string {
+	var all []string
+	for _, t := range m.app.Tools {
+		all = append(all, t.Family.Name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// names are the names of all tools.
+func (m *mcp) names() []string {
+	var all []string
+	for _, t := range m.app.Tools {
+		all = append(all, t.Name)
+	}
+	return all
+}
+
+func (m *mcp) run(c *cobra.Command, _ []string) error {
+	t, err := m.app.Target(c)
+	if err != nil {
+		return err
+	}
+	o, err := m.options(t)
+	if err != nil {
+		return err
+	}
+	n := connector{m.app}
+	address, err := n.server(t)
+	if err != nil {
+		return err
+	}
+	if address != "" {
+		return m.relay(c.Context(), o, &remote{connector: n, target: t, address: address})
+	}
+	cfg, err := n.config(t)
+	if err != nil {
+		return err
+	}
+	cfg.Log, cfg.Progress = o.Log, nil
+	return m.relayLocal(c.Context(), o, newLocal(n, t, cfg))
+}
+
+// relayLocal relays to what a data directory, or a folder, has, and releases it at the end.
+func (m *mcp) relayLocal(ctx context.Context, o bridge.Options, l *local) error {
+	err := m.relay(ctx, o, l)
+	if closed := l.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// relay relays until stdin ends. Options that the endpoint refuses are an error before that; a
+// server that does not answer is none.
+func (m *mcp) relay(ctx context.Context, o bridge.Options, s bridge.Server) error {
+	signal.Ignore(syscall.SIGPIPE) // a client that has gone is an error of a write
+	o.Server = s
+	_, err := s.Find(ctx, nil)
+	switch {
+	case err != nil && !fault.Is(err, fault.Unavailable):
+		return err
+	case err == nil && (o.Path != bridge.Path || o.Tools != ""):
+		if err := bridge.Check(ctx, o); err != nil {
+			return err
+		}
+	}
+	return bridge.Run(ctx, o, m.app.In, m.app.Out)
+}
+
+// options are the options of the bridge, but for its server.
+func (m *mcp) options(t clitool.Target) (bridge.Options, error) {
+	o := bridge.Options{
+		Path: bridge.Path, Tools: strings.Join(m.tools, ","), ReadOnly: t.ReadOnly,
+		Agent: t.Agent, Session: t.Session, Vault: t.Vault, Catalogue: m.app.Tools,
+		Log: slog.New(slog.NewJSONHandler(m.app.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	rest, below := strings.CutPrefix(m.path, bridge.Path)
+	switch {
+	case m.path != "" && len(m.toolset) > 0:
+		return o, fault.New(fault.InvalidParameter, "--path and --toolset both select the tools").
+			Fix("leave one of them out")
+	case m.path != "" && (!below || rest != "" && rest[0] != '/' || strings.ContainsAny(rest, "?#%")):
+		return o, fault.New(fault.InvalidParameter, "--path is %s, or a path below it", bridge.Path).
+			Fix("--path %s/x/%s", bridge.Path, allSets)
+	case m.path != "":
+		o.Path = m.path
+	case len(m.toolset) > 0:
+		o.Path += "/x/" + url.PathEscape(strings.Join(m.toolset, ","))
+	case len(m.tools) > 0:
+		o.Path += "/x/" + allSets
+	}
+	return o, nil
+}
+
+// serveStdio is `serve --mcp` without an address: the same over the place that is to be served.
+func (s *server) serveStdio(c *cobra.Command, t clitool.Target, cfg localapp.Config) error {
+	m := &mcp{app: s.app}
+	o, err := m.options(t)
+	if err != nil {
+		return err
+	}
+	cfg.Log = o.Log
+	l := newLocal(connector{s.app}, t, cfg)
+	l.demo = s.demo
+	if s.file != "" {
+		l.alone = "--config"
+	}
+	return m.relayLocal(c.Context(), o, l)
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"rookery/internal/bridge"
+	"rookery/internal/clitool"
+	"rookery/internal/credential"
+	"rookery/internal/fault"
+	"rookery/internal/httptool"
+	"rookery/internal/localapp"
+)
+
+// A remote is a server with a fixed address. Its token may change.
+type remote struct {
+	connector
+	target  clitool.Target
+	address string
+
+	mu     sync.Mutex
+	client *httptool.Client
+}
+
+var _ bridge.Server = (*remote)(nil)
+
+// Patience is none: there is no other server.
+func (r *remote) Patience() time.Duration { return 0 }
+
+// Find returns the client of the server, after a failure with the token that is kept now.
+func (r *remote) Find(ctx context.Context, failed *httptool.Client) (*httptool.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client != nil && r.client != failed {
+		return r.client, nil
+	}
+	if _, err := credential.ParseServer(r.address); err != nil {
+		return nil, err
+	}
+	client, err := r.connector.client(ctx, r.target, r.address)
+	if err != nil {
+		return nil, err
+	}
+	if r.client != nil && r.client.Token == client.Token {
+		return r.client, nil
+	}
+	client.HTTP = &http.Client{Transport: pooled()}
+	if err := client.Check(); err != nil {
+		return nil, err
+	}
+	r.client = client
+	return client, nil
+}
+
+// pooled returns a transport that keeps a connection for each of the calls that a bridge makes at
+// once.
+func pooled() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.MaxIdleConnsPerHost = bridge.MaxCalls
+	return t
+}
+
+const (
+	// handover is how long a message waits while one process closes a directory and another opens
+	// it.
+	handover = 10 * time.Second
+
+	// deference is how long a process that had to release a directory waits for the server that
+	// wanted it.
+	deference = 3 * time.Second
+
+	// firstReading is how long the first message waits until a folder has been read.
+	firstReading = 3 * time.Second
+
+	// look is the time between two looks at a directory that another process holds.
+	look = 20 * time.Millisecond
+)
+
+// A local is a data directory, or a folder, of this machine (docs/design/0023-mcp-over-stdio.md):
+// the server that has it open, or else this process, which then serves it to others.
+type local struct {
+	connector
+	target clitool.Target
+	config localapp.Config
+	alone  string // the flag that only this process can follow; empty: none
+	demo   bool   // make the vault demo
+
+	turn   chan struct{} // has room for one: a lock that a context ends
+	holder *localapp.Holder
+	client *httptool.Client // nil: none is known
+	last   *localapp.Holder // the one that a server asked to yield
+	until  time.Time        // for so long the server comes first
+}
+
+var _ bridge.Server = (*local)(nil)
+
+func newLocal(n connector, t clitool.Target, cfg localapp.Config) *local {
+	return &local{connector: n, target: t, config: cfg, turn: make(chan struct{}, 1)}
+}
+
+// Patience is the time that one process needs to close the directory.
+func (l *local) Patience() time.Duration { return handover }
+
+// Find returns the client of the process that has the directory, which may be this one.
+func (l *local) Find(ctx context.Context, failed *httptool.Client) (*httptool.Client, error) {
+	end := time.Now().Add(handover)
+	if err := l.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer l.unlock()
+	if l.client != nil && (l.client != failed || l.holder != nil) {
+		return l.client, nil
+	}
+	for {
+		client, err := l.find(ctx, failed)
+		if err == nil || !waits(err) || time.Now().After(end) {
+			l.client = client
+			return client, err
+		}
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// waits reports whether another process has the directory and cannot be called yet.
+func waits(err error) bool {
+	var busy *localapp.InUse
+	return errors.As(err, &busy) && busy.Server == ""
+}
+
+// find looks once.
+func (l *local) find(ctx context.Context, failed *httptool.Client) (*httptool.Client, error) {
+	if time.Now().Before(l.until) {
+		if next := l.last.Next(); next != nil {
+			l.until = time.Time{}
+			return l.reach(ctx, next, failed)
+		}
+		return nil, &localapp.InUse{Vault: l.last.Vault()}
+	}
+	app, err := localapp.Open(ctx, l.config)
+	var busy *localapp.InUse
+	switch {
+	case errors.As(err, &busy) && busy.Server != "":
+		return l.reach(ctx, busy, failed)
+	case err != nil:
+		return nil, err
+	}
+	return l.hold(ctx, app)
+}
+
+// reach returns the client of another process; the failed one, if it is the same.
+func (l *local) reach(
+	ctx context.Context, busy *localapp.InUse, failed *httptool.Client,
+) (*httptool.Client, error) {
+	flag := l.alone
+	if l.demo {
+		flag = "--demo"
+	}
+	if flag != "" {
+		return nil, fault.New(fault.InvalidParameter, "another process has the directory open, and does not "+
+			"follow %s", flag).Fix("leave %s out", flag)
+	}
+	client, err := l.other(ctx, l.target, busy)
+	if err != nil {
+		return nil, err
+	}
+	if failed != nil && failed.Base == client.Base && failed.Token == client.Token {
+		return failed, nil
+	}
+	if client.HTTP == nil {
+		client.HTTP = &http.Client{Transport: pooled()}
+	}
+	return client, nil
+}
+
+// hold serves an open directory to this process and to others.
+func (l *local) hold(ctx context.Context, app *localapp.App) (*httptool.Client, error) {
+	if l.demo {
+		if err := app.Demo(ctx); err != nil {
+			return nil, errors.Join(err, app.Close())
+		}
+		l.demo = false
+	}
+	h, err := app.Hold(ctx, version())
+	if err != nil {
+		return nil, errors.Join(err, app.Close())
+	}
+	l.holder = h
+	go l.yield(h)
+	reading, cancel := context.WithTimeout(ctx, firstReading)
+	defer cancel()
+	_ = app.CaughtUp(reading) // what takes longer goes on while calls are served
+	return &httptool.Client{
+		Base: h.URL, Token: h.Key, HTTP: &http.Client{Transport: pooled()},
+	}, nil
+}
+
+// yield releases the directory when a server wants it.
+func (l *local) yield(h *localapp.Holder) {
+	<-h.Yielded()
+	_ = l.lock(context.Background()) // this context does not end
+	defer l.unlock()
+	if l.holder != h {
+		return
+	}
+	l.holder, l.client = nil, nil
+	if err := h.Close(); err != nil {
+		l.config.Log.Error("the directory was not closed in order", "cause", err)
+	}
+	l.last, l.until = h, time.Now().Add(deference)
+}
+
+// Close finishes the calls of other processes and releases the directory.
+func (l *local) Close() error {
+	_ = l.lock(context.Background()) // this context does not end
+	defer l.unlock()
+	if l.holder == nil {
+		return nil
+	}
+	h := l.holder
+	l.holder, l.client = nil, nil
+	return h.Close()
+}
+
+func (l *local) lock(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fault.New(fault.Unavailable, "interrupted").Because(ctx.Err())
+	}
+}
+
+func (l *local) unlock() { <-l.turn }
