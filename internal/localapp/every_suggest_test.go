@@ -32,6 +32,24 @@ func TestEveryWayWarnsOfReferences(t *testing.T) {
 	everyWay(t, []tooltest.Story{aboutRefs})
 }
 
+// nearestNames is a story of names that are almost right, over every way in.
+var nearestNames = tooltest.Story{Name: "nearest names", Steps: []tooltest.Step{
+	{Tool: "raven_read", Args: `{"vault":"main","path":"people/alcie"}`, Code: fault.NotFound, Want: `{"error":{"details":{"nearest":["people/alice"]},"fixes":["raven_read {\"vault\":\"main\",\"path\":\"people/alice\"}"]}}`},
+	{Tool: "raven_set", Args: `{"vault":"main","id":"persons/alice","set":{"email":"a@example.test"}}`, Code: fault.NotFound, Want: `{"error":{"details":{"nearest":["people/alice"]}}}`},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/zzz"}`, Code: fault.NotFound, Want: `{"error":{"fixes":["raven_object_list {\"vault\":\"main\"}"]}}`},
+	{Tool: "raven_read", Args: `{"vault":"main","path":"people/alcie","as_of":"v1"}`, Code: fault.NotFound, Want: `{"error":{"fixes":["raven_object_list {\"vault\":\"main\",\"as_of\":\"v1\"}"]}}`},
+	{Tool: "raven_read", Args: `{"vault":"nope","path":"people/alice"}`, Code: fault.NotFound, Want: `{"error":{"fixes":["team_vault_list {}"]}}`},
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"emial":"a@example.test"},"dry_run":true}`, Want: `{"warnings":[{"code":"UNKNOWN_FIELD","field":"emial","nearest":["email"]}]}`},
+	{Tool: "raven_object_list", Args: `{"vault":"main","type":"person","field":["emial=x"]}`, Code: fault.InvalidField, Want: `{"error":{"details":{"nearest":["email"]}}}`},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"persn","title":"X"}`, Code: fault.InvalidType, Want: `{"error":{"details":{"nearest":["person"]}}}`},
+	{Tool: "raven_trait_list", Args: `{"vault":"main","trait_type":"deu"}`, Code: fault.InvalidTrait, Want: `{"error":{"details":{"nearest":["due"]}}}`},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Alice"}`, Code: fault.DuplicateID, Want: `{"error":{"fixes":["set fields of that object, or give another title","raven_read {\"vault\":\"main\",\"path\":\"people/alice\"}"]}}`},
+}}
+
+func TestEveryWayOffersNearestNames(t *testing.T) {
+	everyWay(t, []tooltest.Story{nearestNames})
+}
+
 // strangeRefs are references to what can be made, however it is called.
 var strangeRefs = []string{
 	"people/sif", "people/Loki", "people/Sif Hansen", "people/hel.md", "thrym", "Größe", "O'Brien",
