@@ -132,6 +132,15 @@ func (n connector) config(t clitool.Target) (localapp.Config, error) {
 	}, err
 }
 
+// servers is the directory in which the servers of this person leave their ports; empty without a home.
+func (n connector) servers() string {
+	states, err := n.home("XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(states, "rookery", "servers")
+}
+
 // dataDir is the data directory that is meant.
 func (n connector) dataDir(given string) (string, error) {
 	if given != "" {

@@ -27,7 +27,9 @@ func TestBehindAProxyOfThisMachine(t *testing.T) {
 	dir, file := filepath.Join(home, "data"), filepath.Join(home, "server.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
 		"listen: 127.0.0.1:0\npublic_url: %s\ntrusted_proxies: [127.0.0.1]\n", url), 0o600))
-	env := map[string]string{"XDG_CONFIG_HOME": filepath.Join(home, "config")}
+	env := map[string]string{
+		"XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_STATE_HOME": filepath.Join(home, "state"),
+	}
 	code, _, errs := rookeryIn(t, env, "vault", "create", "v", "--data", dir)
 	require.Zero(t, code, errs)
 	code, token, errs := rookeryIn(t, env, "token", "create", "x", "--role", "admin", "--data", dir, "--only", "token")
@@ -38,7 +40,7 @@ func TestBehindAProxyOfThisMachine(t *testing.T) {
 	for k, v := range env {
 		with[k] = v
 	}
-	defer serving(t, "serve", "--config", file, "--data", dir)()
+	defer serving(t, env, "serve", "--config", file, "--data", dir)()
 
 	var listed string
 	require.Eventually(t, func() bool { // it listens a moment before it says where
@@ -60,12 +62,12 @@ func TestBehindAProxyOfThisMachine(t *testing.T) {
 }
 
 // serving runs a command line that serves, until the function is called.
-func serving(t *testing.T, line ...string) (stop func()) {
+func serving(t *testing.T, env map[string]string, line ...string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	greeting, out := io.Pipe()
 	var log bytes.Buffer
-	app := newApp(strings.NewReader(""), out, &log, func(string) string { return "" })
+	app := newApp(strings.NewReader(""), out, &log, func(name string) string { return env[name] })
 	ended := make(chan int, 1)
 	go func() {
 		ended <- app.Run(ctx, line)

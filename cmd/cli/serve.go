@@ -109,6 +109,7 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	cfg.Log = slog.New(slog.NewJSONHandler(s.app.Err, nil))
 	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly && !s.stdio(), int64(s.cache)
 	cfg.Server, cfg.Version = hosted, version()
+	cfg.Servers = connector{s.app}.servers()
 	if target.Data == "" && target.Folder == "" {
 		cfg.Data = cmp.Or(hosted.Data, cfg.Data)
 	}

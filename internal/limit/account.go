@@ -30,6 +30,7 @@ type account struct {
 
 	inHand  lot             // for all agents together
 	tally   tally           // calls that the item does not count yet
+	since   time.Time       // of the first call of the tally, where no rate is kept
 	waiting int             // calls that need a write
 	wanting map[*lease]bool // those of these agents
 }

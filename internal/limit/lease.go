@@ -119,9 +119,7 @@ type draft struct {
 
 // draft takes calls for all that wait out of what was seen of the buckets.
 func (a *account) draft(now time.Time) *draft {
-	d := &draft{account: a, now: now, agents: map[*lease]int{}, counted: a.tally}
-	d.state = a.seen.moved(a.time(now))
-	d.state.count(a.tally, dayOf(now))
+	d := a.tallied(now)
 	b := a.rate.principal
 	d.all = b.lend(d.state.Principal, a.inHand.good(now), a.waiting)
 	d.state.Principal = b.after(d.state.Principal, d.all)

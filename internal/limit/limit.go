@@ -37,7 +37,7 @@ const (
 const maxCallers = 10_000
 
 // Rates are how many calls an agent may make in a minute. In each, 0 is the default, and a negative
-// number lets all calls of the kind through, without counting them. More than 1,000,000 are as many.
+// number lets all calls of the kind through. More than 1,000,000 are as many.
 type Rates struct {
 	MutationsPerMinute int // default: 60
 	ReadsPerMinute     int // of reads and of changes of view state; default: 600
@@ -111,6 +111,7 @@ var _ tool.Interceptor = (*Limiter)(nil).Intercept
 func (l *Limiter) admit(ctx context.Context, c *tool.Call) error {
 	who := caller{name{c.Caller.Tenant, c.Caller.Principal, kindOf(c.Tool)}, c.Caller.Agent}
 	if who.principal == auth.Local || l.rate(who.kind).off() {
+		l.count(ctx, who.name)
 		return nil
 	}
 	left, err := l.take(ctx, who)

@@ -7,7 +7,8 @@ import (
 
 // Usage is how many calls of a tenant were let through, all principals together. It is near enough: an
 // instance counts what it let through with its next write, so up to ten calls of each principal are not
-// counted yet by others, and are not at all if it ends. Calls without a rate are not counted.
+// counted yet by others. Calls without a rate are counted too, and written once a minute; Close writes what is
+// left. What an instance has not written when it is killed is not counted.
 type Usage struct {
 	Today, Yesterday Calls // the days are those of UTC
 }

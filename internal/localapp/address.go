@@ -17,16 +17,20 @@ const addressFile = "serve.json"
 
 // An Address is where a server that holds a data directory can be called.
 type Address struct {
-	URL string `json:"url"` // by everybody
-	PID int    `json:"pid"`
+	URL  string `json:"url"` // by everybody
+	PID  int    `json:"pid"`
+	Host string `json:"host,omitempty"` // the name of the machine, or container, that the process runs on
 
 	// Listener is the URL of its listener as this machine sees it. Empty: an earlier release wrote this.
 	Listener string `json:"listener,omitempty"`
 	// Direct says that it is called by a name that its listener does not have, and that programs of this
 	// machine may call the listener all the same; see Direct.
 	Direct bool `json:"direct,omitempty"`
+
 	// Key is the bearer token of a Holder. Empty: a server wrote this.
 	Key string `json:"key,omitempty"`
+
+	Metrics string `json:"metrics,omitempty"` // the URL of the listener of the metrics
 }
 
 // InUse says that another process holds the data directory, or the folder.
@@ -35,7 +39,7 @@ type InUse struct {
 	Direct string // HOST:PORT of its listener, if that is the way from this machine; see Direct
 	Vault  string // the name of the folder's vault; empty for a data directory
 	Key    string // the bearer token for the process, if it is a Holder; else empty
-	PID    int    // of the process; 0: not known
+	PID    int    // of the process; 0 if it is not known, or not on this machine
 }
 
 // Error says what to do.
@@ -52,8 +56,11 @@ func (e *InUse) Fault() *fault.Fault {
 			what, e.PID).Fix("end that client, and try again")
 	}
 	if e.Server != "" {
-		return fault.New(fault.Unavailable, "%s is served at %s", what, e.Server).
-			Fix("use that server: --server %s", e.Server)
+		f := fault.New(fault.Unavailable, "%s is served at %s", what, e.Server)
+		if e.PID != 0 {
+			f.Message += fmt.Sprintf(" (pid %d)", e.PID)
+		}
+		return f.Fix("use that server: --server %s", e.Server)
 	}
 	return fault.New(fault.Unavailable, "another process is using %s", what).
 		Fix("wait until it has ended, or %s: rookery serve %s", verb, option)
@@ -71,7 +78,7 @@ func (p place) inUse() error {
 // inUseAt is the error for a place that is served at an address.
 func (p place) inUseAt(at Address) *InUse {
 	return &InUse{
-		Server: at.URL, Direct: at.direct(), Vault: p.vault, Key: at.Key, PID: at.PID,
+		Server: at.URL, Direct: at.direct(), Vault: p.vault, Key: at.Key, PID: at.pid(),
 	}
 }
 
@@ -87,9 +94,14 @@ func readAddress(dir string) (Address, error) {
 
 // announce leaves the address for other processes, and the key of a Holder. The function removes it.
 func (a *App) announce(l net.Listener, key string) (func(), error) {
-	data, err := json.Marshal(Address{
+	at := Address{
 		URL: a.URL(l), PID: os.Getpid(), Listener: a.listenerURL(l), Direct: a.takesDirect(l), Key: key,
-	})
+	}
+	at.Host, _ = os.Hostname() // without one, the id of the process is not told
+	if m := a.door.metrics; m != nil {
+		at.Metrics = "http://" + m.Addr().String()
+	}
+	data, err := json.Marshal(at)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +113,11 @@ func (a *App) announce(l net.Listener, key string) (func(), error) {
 	if err := os.Rename(temp, path); err != nil {
 		return nil, fmt.Errorf("leave the address of the server: %w", err)
 	}
-	return func() { _ = os.Remove(path) }, nil // a stale one is forgotten by the next process
+	unlist := a.list(l, a.door.metrics)
+	return func() {
+		unlist()
+		_ = os.Remove(path) // a stale one is forgotten by the next process
+	}, nil
 }
 
 // forget takes away the address that a killed server left. Who has the lock knows that nobody

@@ -152,7 +152,7 @@ func TestNoWayFromHere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := outOfReach(t, c)
-			require.Equal(t, localapp.InUse{Server: o.url}, o.busy(t))
+			require.Equal(t, localapp.InUse{Server: o.url, PID: os.Getpid()}, o.busy(t))
 			lock := only(o.examined(t, o.token), "lock")
 			requireFinding(t, lock, repo.Worrying, "", "its listener answers; but "+o.url+" does not answer from")
 			require.NotContains(t, lock[0].Fix, "end it")

@@ -53,7 +53,7 @@ type Holder struct {
 // Hold serves the App to other programs of the same user, who are then auth.LocalCaller, until it
 // is closed. The Holder closes the App.
 func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
-	l, err := listen("127.0.0.1:0", "--listen")
+	l, err := address{hostport: "127.0.0.1:0", option: "--listen"}.listen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"rookery/internal/audit"
 	"rookery/internal/auth"
 	"rookery/internal/config"
-	"rookery/internal/fault"
 	"rookery/internal/limit"
 	"rookery/internal/repo"
 	"rookery/internal/table"
@@ -177,11 +176,12 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	if a.door.tls, err = c.TLSConfig(time.Now, a.log); err != nil {
 		return nil, err
 	}
-	l, err := listen(c.Listen, "--listen")
+	l, err := address{c.Listen, "--listen", a.servers}.listen(ctx)
 	if err != nil || c.MetricsListen == "" {
 		return l, err
 	}
-	if a.door.metrics, err = listen(c.MetricsListen, "metrics_listen:"); err != nil {
+	metrics := address{c.MetricsListen, "metrics_listen:", a.servers}
+	if a.door.metrics, err = metrics.listen(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -195,16 +195,6 @@ func (a *App) hasTokens(ctx context.Context) (bool, error) {
 	}
 	s, err := t.Current(ctx)
 	return err == nil && s.HasTokens(t.Now()), err
-}
-
-// listen opens a listener at the address that an option says.
-func listen(addr, option string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, "%s cannot be listened on", addr).
-			Fix("choose another port: %s 127.0.0.1:0", option).Because(err)
-	}
-	return l, nil
 }
 
 // URL is where the server is reached that answers on a listener: by everybody, or from this machine.

@@ -52,6 +52,10 @@ type Config struct {
 
 	Version string // of the program, as metrics show it
 
+	// Servers is a directory in which the servers of a person leave their ports and directories, so that
+	// another one whose port is taken can say by which. Empty: nothing is left there.
+	Servers string
+
 	// Progress is told how many files of the folder are taken in, while that takes long. It is called
 	// by one goroutine at a time. Nil: nobody is told.
 	Progress func(done, total int)
@@ -75,6 +79,9 @@ type App struct {
 	Catalogue *tool.Catalogue
 
 	place
+	servers string // see Config
+	shown   string // the data directory or the folder, as it was named
+
 	log    *slog.Logger
 	table  *bolttable.Table
 	bucket *fileblob.Bucket
@@ -104,7 +111,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{log: cfg.Log}
+	a := &App{log: cfg.Log, servers: cfg.Servers, shown: cmp.Or(cfg.Folder, cfg.Data)}
 	err := a.enter(cfg)
 	if err == nil {
 		err = a.openTable(cfg)
@@ -249,6 +256,9 @@ func (a *App) Close() error {
 	a.background.Wait()
 	if a.auditor != nil {
 		a.auditor.Close()
+	}
+	if a.limiter != nil {
+		a.limiter.Close()
 	}
 	if a.teams != nil {
 		a.teams.Close()

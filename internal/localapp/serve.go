@@ -41,7 +41,7 @@ func Listen(addr string) (net.Listener, error) {
 			"without authentication Rookery listens on loopback only").
 			Fix("--listen %s", DefaultListen)
 	}
-	return listen(addr, "--listen")
+	return address{hostport: addr, option: "--listen"}.listen(context.Background())
 }
 
 // Handler is everything that the server answers. hosts are the names that it is called by.

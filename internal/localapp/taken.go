@@ -1,0 +1,196 @@
+package localapp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"rookery/internal/fault"
+)
+
+// A listing names the directory of the server that listens on a port. It is a file of the person who runs
+// the server: what it names is checked against the address file in that directory.
+type listing struct {
+	Dir   string `json:"dir"`   // with the address file
+	Place string `json:"place"` // the data directory, or the folder, as a person named it
+}
+
+// listed is the file of a port in a directory of listings.
+func listed(servers, port string) string { return filepath.Join(servers, port+".json") }
+
+// list writes a listing for each port that the server listens on. The function removes them. They only make
+// a message clearer, so an error is ignored: a server may run where its user has no home.
+func (a *App) list(listeners ...net.Listener) (remove func()) {
+	data, err := json.Marshal(listing{Dir: absolute(a.dir), Place: absolute(a.shown)})
+	if err != nil || a.servers == "" || os.MkdirAll(a.servers, 0o700) != nil {
+		return func() {}
+	}
+	var files []string
+	for _, l := range listeners {
+		if l == nil {
+			continue
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		file := listed(a.servers, port)
+		if os.WriteFile(file, data, 0o600) == nil {
+			files = append(files, file)
+		}
+	}
+	return func() {
+		for _, file := range files {
+			_ = os.Remove(file) // a stale one is recognised
+		}
+	}
+}
+
+// absolute is a path that other processes can use.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// An address is where somebody wants to listen, and the option that says so.
+type address struct {
+	hostport string
+	option   string // what to write before another address
+	servers  string // the directory of listings; empty: there is none
+}
+
+// listen opens a listener. Its error says who has the address, or why it cannot be used.
+func (a address) listen(ctx context.Context) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.hostport)
+	var name *net.DNSError
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, a.taken(ctx).Because(err)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fault.New(fault.InvalidParameter, "%s: this user may not listen on that port",
+			a.hostport).Fix("choose a port above 1023: %s %s", a.option, DefaultListen).Because(err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &name):
+		return nil, fault.New(fault.InvalidParameter, "%s is not an address of this machine", a.hostport).
+			Fix("%s %s", a.option, DefaultListen).Because(err)
+	}
+	return nil, fault.New(fault.Unavailable, "%s cannot be listened on", a.hostport).
+		Fix("%s", a.free()).Because(err)
+}
+
+// free is the advice to listen elsewhere.
+func (a address) free() string {
+	return fmt.Sprintf("choose another port, or 0 for a free one: %s 127.0.0.1:0", a.option)
+}
+
+// taken is the fault of an address that another program listens on.
+func (a address) taken(ctx context.Context) *fault.Fault {
+	in := fault.New(fault.Unavailable, "%s: address already in use, by ", a.hostport)
+	at, place := a.server()
+	switch {
+	case at.alive(ctx):
+		in.Message += "a Rookery server on " + place + at.process()
+	case healthy(ctx, a.hostport):
+		in.Message += "a Rookery server"
+	default:
+		in.Message += "another program"
+	}
+	return in.Fix("%s", a.free())
+}
+
+// server is the server of this person that is listed for the port, and its place. It has no listener if
+// there is none, or if the one that is listed has ended.
+func (a address) server() (Address, string) {
+	_, port, _ := net.SplitHostPort(a.hostport)
+	data, err := os.ReadFile(listed(a.servers, port))
+	var l listing
+	if a.servers == "" || err != nil || json.Unmarshal(data, &l) != nil {
+		return Address{}, ""
+	}
+	at, err := readAddress(l.Dir)
+	if err != nil || portOf(at.Listener) != port && portOf(at.Metrics) != port {
+		return Address{}, ""
+	}
+	return at, near(l.Place)
+}
+
+// portOf is the port in a URL.
+func portOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Port()
+}
+
+// near is a path as its user would write it here: below the working directory, else below the home, else
+// its last part. It is never absolute.
+func near(path string) string {
+	here, _ := os.Getwd()
+	home, _ := os.UserHomeDir()
+	for _, from := range []struct{ dir, prefix string }{{here, "./"}, {home, "~/"}} {
+		rest, err := filepath.Rel(cmp.Or(from.dir, "?"), path)
+		switch {
+		case err != nil || rest == ".." || strings.HasPrefix(rest, ".."+string(filepath.Separator)):
+			continue
+		case rest == ".":
+			return strings.TrimSuffix(from.prefix, "/")
+		}
+		return from.prefix + filepath.ToSlash(rest)
+	}
+	return filepath.Base(path)
+}
+
+// process names the process of a server, if its id means something on this machine.
+func (at Address) process() string {
+	if pid := at.pid(); pid != 0 {
+		return fmt.Sprintf(" (pid %d)", pid)
+	}
+	return ""
+}
+
+// pid is the process of the server; 0 if the server ran elsewhere, such as in a container.
+func (at Address) pid() int {
+	if host, err := os.Hostname(); err != nil || host != at.Host {
+		return 0
+	}
+	return at.PID
+}
+
+// healthy reports whether whatever listens on an address answers as a Rookery server does. The health page
+// says nothing else of it.
+func healthy(ctx context.Context, hostport string) bool {
+	host, port, err := net.SplitHostPort(hostport)
+	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialPatience)
+	defer cancel()
+	page := "http://" + net.JoinHostPort(host, port) + "/healthz"
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	var answer struct {
+		OK   bool
+		Data struct{ Status string }
+	}
+	return err == nil && json.Unmarshal(data, &answer) == nil && answer.OK &&
+		answer.Data.Status == "healthy"
+}
