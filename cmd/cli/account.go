@@ -26,10 +26,9 @@ type account struct {
 	Expires   *time.Time           `json:"expires_at,omitempty"` // nil: never
 }
 
-// whoami asks a server whose token this is. A server that answers anything else than an account, or
-// everybody alike, is a fault.
-func whoami(ctx context.Context, server, token string) (account, error) {
-	client := &httptool.Client{Base: server, Token: token}
+// whoami asks a server whose token a client has. A server that answers anything else than an account is a
+// fault.
+func whoami(ctx context.Context, client *httptool.Client) (account, error) {
 	raw, err := client.Invoke(ctx, "team_whoami", nil)
 	if err != nil {
 		return account{}, err
@@ -39,7 +38,7 @@ func whoami(ctx context.Context, server, token string) (account, error) {
 		Data account
 	}
 	if json.Unmarshal(raw, &answer) != nil || !answer.OK || !answer.Data.sound() {
-		return account{}, fault.New(fault.Unavailable, "%s does not answer as Rookery does", server).
+		return account{}, fault.New(fault.Unavailable, "%s does not answer as Rookery does", client.Base).
 			Fix("check the address of the server")
 	}
 	return answer.Data, nil

@@ -85,7 +85,7 @@ func (n connector) other(
 	if err != nil {
 		return nil, err
 	}
-	client.HTTP = localapp.Direct(busy.Direct)
+	client.HTTP, client.Named = localapp.Direct(busy.Direct), "serve.json of this directory"
 	return client, nil
 }
 

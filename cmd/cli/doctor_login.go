@@ -24,11 +24,11 @@ const serverPatience = 10 * time.Second
 func (d *doctor) login(ctx context.Context, t clitool.Target, address string) repo.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
-	token, err := connector{d.app}.token(ctx, t, address)
+	client, err := connector{d.app}.client(ctx, t, address)
 	if err != nil {
 		return brokenLogin(err)
 	}
-	who, err := whoami(ctx, address, token)
+	who, err := whoami(ctx, client)
 	if err != nil {
 		return brokenLogin(err)
 	}

@@ -137,7 +137,7 @@ func TestOnePlace(t *testing.T) {
 	n := newNotebook(t)
 	data := filepath.Join(n.home, "other")
 	require.Contains(t, n.refused(2, n.env, "read", "a.md", "--vault", n.dir, "--data", data),
-		"--data says where the vault is")
+		"--vault with a folder and --data cannot be used together")
 	n.refused(2, n.env, "read", "a.md", "--vault", n.dir, "--server", "http://127.0.0.1:1")
 	n.refused(2, n.with("ROOKERY_DATA", data), "serve", "--vault", n.dir, "--demo")
 	require.Contains(t, n.refused(2, n.env, "serve", "--vault", "notes"), "rookery serve --vault ./notes")

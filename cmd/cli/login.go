@@ -10,6 +10,7 @@ import (
 	"rookery/internal/clitool"
 	"rookery/internal/credential"
 	"rookery/internal/fault"
+	"rookery/internal/httptool"
 )
 
 // A login is the command that keeps a token for a server.
@@ -69,7 +70,7 @@ func (l *login) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	who, err := whoami(ctx, server.URL, token)
+	who, err := whoami(ctx, &httptool.Client{Base: server.URL, Token: token})
 	if err != nil {
 		return err
 	}

@@ -267,7 +267,7 @@ func TestLoginRefused(t *testing.T) {
 	}{
 		"no server":         {2, secret, nil, "no server is named"},
 		"no TLS":            {2, secret, []string{"--server", "http://memory.example.test"}, "without TLS"},
-		"no URL":            {2, secret, []string{"--server", "memory.example.test"}, "no URL that begins with https://"},
+		"no URL":            {2, secret, []string{"--server", "memory.example.test"}, "invalid server URL: it must begin with https://"},
 		"a password":        {2, "x", []string{"--server", "https://u:" + secret + "@x.test"}, "name or password"},
 		"another token":     {3, "rk_other.t0ken", []string{"--server", h.URL}, "does not accept the token"},
 		"expired":           {3, "expired", []string{"--server", h.URL}, "has expired"},
@@ -469,11 +469,11 @@ func TestDoctorLooksAtTheLogin(t *testing.T) {
 	d.env["ROOKERY_TOKEN"] = "another"
 	out, errs := d.run(3, "doctor")
 	require.Regexp(t, `(?m)^error +login`, out)
-	require.Contains(t, out, "try: rookery login --server "+h.URL)
+	require.Contains(t, out, "try: set ROOKERY_TOKEN to another token")
 	require.Contains(t, errs, "UNAUTHENTICATED")
 	h.Close()
 	_, errs = d.run(6, "doctor")
-	require.Contains(t, errs, "no server answers")
+	require.Contains(t, errs, "no answer from "+h.URL+" (connection refused); the address is from config.yaml")
 
 	for ends, want := range map[time.Duration]string{
 		24 * time.Hour: `(?m)^warn +login`, 30 * 24 * time.Hour: `(?m)^ok +login`,

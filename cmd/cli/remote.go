@@ -8,14 +8,19 @@ import (
 
 	"rookery/internal/clitool"
 	"rookery/internal/credential"
+	"rookery/internal/fault"
 	"rookery/internal/httptool"
 )
 
 // server is the address of the server that is meant; empty: a directory of this machine is. A place that
 // the line or the environment names goes before the server of the configuration.
 func (n connector) server(t clitool.Target) (string, error) {
-	if t.Server != "" || t.Data != "" || t.Folder != "" {
-		return t.Server, nil
+	if t.Server != "" {
+		_, err := credential.ParseServer(t.Server)
+		return t.Server, from(err, t.From["server"])
+	}
+	if t.Data != "" || t.Folder != "" {
+		return "", nil
 	}
 	store, err := n.credentials()
 	if err != nil {
@@ -25,39 +30,72 @@ func (n connector) server(t clitool.Target) (string, error) {
 	return usual.URL, err
 }
 
+// from says of a fault which flag or variable gave the value that it is about.
+func from(err error, source string) error {
+	if err == nil || source == "" {
+		return err
+	}
+	f := *fault.Of(err)
+	f.Message = source + ": " + f.Message
+	return &f
+}
+
 // client calls a server, with the token of the line or the environment, else with the one that is kept
 // for this server and no other.
 func (n connector) client(
 	ctx context.Context, t clitool.Target, server string,
 ) (*httptool.Client, error) {
-	token, err := n.token(ctx, t, server)
+	proof, err := n.proof(ctx, t, server)
 	if err != nil {
 		return nil, err
 	}
 	return &httptool.Client{
-		Base: server, Token: token, Agent: t.Agent, Session: t.Session, ReadOnly: t.ReadOnly,
+		Base: server, Token: proof.token, Named: named(t), Shown: proof.from, Renew: proof.renew,
+		Agent: t.Agent, Session: t.Session, ReadOnly: t.ReadOnly,
 	}, nil
+}
+
+// named is where the address of a server is from, if that is not on the line.
+func named(t clitool.Target) string {
+	switch {
+	case t.InEnvironment("server"):
+		return t.From["server"]
+	case t.Server == "":
+		return "config.yaml, where rookery login keeps it"
+	}
+	return ""
 }
 
 // token is what a server is shown.
 func (n connector) token(ctx context.Context, t clitool.Target, server string) (string, error) {
-	if t.Token != "" {
-		return t.Token, nil
-	}
-	return n.kept(ctx, server)
+	p, err := n.proof(ctx, t, server)
+	return p.token, err
 }
 
-// kept is the token that is kept for a server; empty if there is none.
-func (n connector) kept(ctx context.Context, address string) (string, error) {
+// A proof is a token, where it is from, and what to do where it is refused.
+type proof struct{ token, from, renew string }
+
+// proof is the token of the line or the environment, else the one that is kept for a server; empty if there
+// is none.
+func (n connector) proof(ctx context.Context, t clitool.Target, address string) (proof, error) {
+	if t.Token != "" {
+		from := t.From["token"]
+		p := proof{token: t.Token, from: from, renew: "give another one: " + from + " TOKEN"}
+		if t.InEnvironment("token") {
+			p.renew = "set " + from + " to another token, or unset it to use the one of rookery login"
+		}
+		return p, nil
+	}
 	server, err := credential.ParseServer(address)
 	if err != nil || !server.Private() {
-		return "", err
+		return proof{}, err
 	}
 	store, err := n.credentials()
 	if err != nil {
-		return "", nil // who has no home has no credentials
+		return proof{}, nil // who has no home has no credentials
 	}
-	return store.Token(ctx, server.Origin)
+	token, in, err := store.Token(ctx, server.Origin)
+	return proof{token: token, from: "rookery login (kept in " + in.String() + ")"}, err
 }
 
 // credentials are those of the person who runs the program.

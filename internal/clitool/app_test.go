@@ -123,6 +123,7 @@ func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 			s.env = c.env
 			code, _, errs := s.run(append([]string{"whoami"}, c.args...)...)
 			require.Zero(t, code, errs)
+			s.target.From = nil
 			require.Equal(t, c.want, s.target)
 		})
 	}
@@ -133,7 +134,7 @@ func TestServerAndDirectory(t *testing.T) {
 	s := sample(t)
 	code, _, errs := s.run("whoami", "--server", "http://flag", "--data", "d")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "--server and --data both say where the vaults are")
+	require.Contains(t, errs, "--server and --data cannot be used together")
 	require.Empty(t, s.calls)
 }
 

@@ -54,6 +54,7 @@ func TestCompletionLooksOnly(t *testing.T) {
 	s := newShell(t, tooltest.AidedTools())
 	s.env["ROOKERY_TOKEN"] = "rk_env"
 	offered(t, s, "--server http://there --vault main --agent robin book get p")
+	s.target.From = nil
 	require.Equal(t, clitool.Target{
 		Server: "http://there", Token: "rk_env", Vault: "main", Agent: "robin", Existing: true,
 	}, s.target)

@@ -25,6 +25,10 @@ type Target struct {
 	Session  string // whose view state is meant
 	ReadOnly bool   // every mutation is refused
 
+	// From says how each of these was given, by the name of its global flag: --server, ROOKERY_SERVER. What
+	// was not given has no entry.
+	From map[string]string
+
 	// Existing says that nothing is to be made where there is nothing: a local data directory that
 	// is not there is an error.
 	Existing bool
@@ -68,28 +72,35 @@ func addGlobals(flags *pflag.FlagSet) {
 	}
 }
 
+// InEnvironment reports whether what a global flag stands for comes from the environment.
+func (t Target) InEnvironment(flag string) bool {
+	from := t.From[flag]
+	return from != "" && !strings.HasPrefix(from, "--")
+}
+
 // Target is where a command line points: what its global flags say, else the environment. The
 // command is one that is being run.
 func (a *App) Target(c *cobra.Command) (Target, error) {
 	t := Target{
 		Server: a.global(c, "server"), Token: a.global(c, "token"), Data: a.global(c, "data"),
 		Agent: a.global(c, "agent"), Session: a.global(c, "session"),
+		From: a.sources(c),
 	}
 	if v := a.global(c, "vault"); strings.ContainsAny(v, `/\.`) {
 		t.Folder = v
-		if err := a.onePlace(c, &t); err != nil {
+		if err := t.onePlace(); err != nil {
 			return Target{}, err
 		}
 	} else {
 		t.Vault = v
 	}
-	if err := serverOrData(c, &t); err != nil {
+	if err := t.serverOrData(); err != nil {
 		return Target{}, err
 	}
 	if text := a.global(c, "readonly"); text != "" {
 		readonly, err := strconv.ParseBool(text)
 		if err != nil {
-			return Target{}, usagef("ROOKERY_READONLY must be true or false")
+			return Target{}, usagef("%s must be true or false", t.From["readonly"])
 		}
 		t.ReadOnly = readonly
 	}
@@ -98,12 +109,11 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 
 // serverOrData takes care that a data directory on the line is not overruled by a server that only the
 // environment names. Where the environment names both, the server is meant.
-func serverOrData(c *cobra.Command, t *Target) error {
+func (t *Target) serverOrData() error {
 	switch {
-	case given(c, "data") == "":
-	case given(c, "server") != "":
-		return fault.New(fault.InvalidParameter, "--server and --data both say where the vaults are").
-			Fix("leave one of them out")
+	case t.Data == "" || t.InEnvironment("data"):
+	case t.Server != "" && !t.InEnvironment("server"):
+		return t.conflict("server", "data")
 	default:
 		t.Server = ""
 	}
@@ -112,22 +122,49 @@ func serverOrData(c *cobra.Command, t *Target) error {
 
 // onePlace takes care that a folder is the only place that is meant: what stands on the line beats what
 // the environment says.
-func (a *App) onePlace(c *cobra.Command, t *Target) error {
-	onLine := given(c, "vault") != ""
-	for name, other := range map[string]*string{"server": &t.Server, "data": &t.Data} {
-		switch otherOnLine := given(c, name) != ""; {
-		case *other == "":
-		case onLine && !otherOnLine:
-			*other = ""
-		case otherOnLine && !onLine:
+func (t *Target) onePlace() error {
+	for _, other := range []struct {
+		flag string
+		text *string
+	}{{"server", &t.Server}, {"data", &t.Data}} {
+		switch here, there := t.InEnvironment("vault"), t.InEnvironment(other.flag); {
+		case *other.text == "":
+		case !here && there:
+			*other.text = ""
+		case here && !there:
 			t.Folder = ""
 		default:
-			return fault.New(fault.InvalidParameter, "--%s says where the vault is, and so does the folder "+
-				"in --vault", name).
-				Fix("leave --%s out, or give the name of a vault there: --vault NAME", name)
+			return t.conflict("vault", other.flag)
 		}
 	}
 	return nil
+}
+
+// conflict is the fault of two places of which only one can be meant.
+func (t *Target) conflict(one, other string) error {
+	f := fault.New(fault.InvalidParameter, "%s and %s cannot be used together: each says where the "+
+		"vaults are", t.named(one), t.named(other))
+	if one == "vault" {
+		f = f.Fix("to name a vault there, write its name only: --vault NAME")
+	}
+	if t.InEnvironment(other) {
+		return f.Fix("unset %s", t.From[other])
+	}
+	return f.Fix("leave one of them out")
+}
+
+// named is how a message names what a person gave.
+func (t *Target) named(flag string) string {
+	name := t.From[flag]
+	switch {
+	case flag == "vault" && t.InEnvironment(flag):
+		return name + " (a folder, from the environment)"
+	case flag == "vault":
+		return name + " with a folder"
+	case t.InEnvironment(flag):
+		return name + " (from the environment)"
+	}
+	return name
 }
 
 // maxName is how many characters the name of an agent or a session has at most (CONTRACT §3).
@@ -135,9 +172,10 @@ const maxName = 128
 
 // check refuses names that no server takes.
 func (t Target) check() error {
-	for flag, name := range map[string]string{"agent": t.Agent, "session": t.Session} {
-		if utf8.RuneCountInString(name) > maxName {
-			return fault.New(fault.InvalidParameter, "--%s has at most %d characters", flag, maxName)
+	for _, given := range []struct{ flag, name string }{{"agent", t.Agent}, {"session", t.Session}} {
+		if utf8.RuneCountInString(given.name) > maxName {
+			return fault.New(fault.InvalidParameter, "%s must have at most %d characters",
+				t.From[given.flag], maxName)
 		}
 	}
 	return nil
@@ -159,6 +197,24 @@ func (a *App) global(c *cobra.Command, name string) string {
 		return text
 	}
 	return ""
+}
+
+// sources are the flags and variables that the global flags have their values from.
+func (a *App) sources(c *cobra.Command) map[string]string {
+	all := map[string]string{}
+	for _, g := range globals {
+		if given(c, g.name) != "" {
+			all[g.name] = "--" + g.name
+			continue
+		}
+		for _, variable := range g.env {
+			if a.env(variable) != "" {
+				all[g.name] = variable
+				break
+			}
+		}
+	}
+	return all
 }
 
 // given is the text of a global flag, empty if it is not on the command line. An argument of a tool

@@ -434,7 +434,7 @@ func TestListenElsewhere(t *testing.T) {
 	for _, addr := range []string{"7780", "localhost", "0.0.0.0", "0.0.0.0:x", "a b:1", ":"} {
 		told := problems(t, config.Config{Listen: addr}.Check(true))
 		require.Equal(t, []string{
-			"the address to listen on must be HOST:PORT | --listen 127.0.0.1:7780",
+			"--listen must be HOST:PORT | --listen 127.0.0.1:7780",
 		}, told, addr)
 	}
 }

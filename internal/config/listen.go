@@ -29,7 +29,7 @@ func (c Config) Check(hasTokens bool) error {
 		return nil
 	}
 	if !validAddress(c.Listen) {
-		return fault.New(fault.InvalidParameter, "the address to listen on must be HOST:PORT").
+		return fault.New(fault.InvalidParameter, "--listen must be HOST:PORT").
 			Fix("--listen 127.0.0.1:7780")
 	}
 	var problems []*fault.Fault

@@ -23,6 +23,14 @@ const (
 	File    Place = "file"    // credentials.json, with mode 0600
 )
 
+// String is the place as messages name it.
+func (p Place) String() string {
+	if p == File {
+		return tokensFile
+	}
+	return "the keyring"
+}
+
 // A Store is the credentials in a directory. It is safe for concurrent use, also by several processes.
 // Its errors are faults; none holds a token or an absolute path.
 type Store struct {
@@ -52,20 +60,21 @@ func (s Store) Put(ctx context.Context, o Origin, token string) (in Place, err e
 	return in, err
 }
 
-// Token is the token that is kept for a server, empty if there is none. No other server's is looked at.
-func (s Store) Token(ctx context.Context, o Origin) (string, error) {
+// Token returns the token that is kept for a server, and where; both are empty if there is none. No other
+// server's is looked at.
+func (s Store) Token(ctx context.Context, o Origin) (token string, in Place, err error) {
 	all, err := s.read()
 	if err != nil || all[o].In != Keyring {
-		return all[o].Token, err
+		return all[o].Token, all[o].In, err
 	}
 	if s.NoKeyring {
-		return "", closed(o)
+		return "", Keyring, closed(o)
 	}
-	token, err := fromKeyring(ctx, o)
+	token, err = fromKeyring(ctx, o)
 	if err != nil {
-		return "", closed(o).Because(err)
+		return "", Keyring, closed(o).Because(err)
 	}
-	return token, nil
+	return token, Keyring, nil
 }
 
 // Servers are those that a token is kept for, in order.

@@ -118,7 +118,7 @@ func TestNotClosed(t *testing.T) {
 			_, err := s.Put(t.Context(), home, secret)
 			require.NoError(t, err)
 			require.NoError(t, open(s))
-			_, err = s.Token(t.Context(), home)
+			_, _, err = s.Token(t.Context(), home)
 			refused(t, s, err)
 			_, err = s.Put(t.Context(), other, "t")
 			refused(t, s, err)
@@ -140,7 +140,7 @@ func TestClosedKeyring(t *testing.T) {
 	for name, s := range map[string]credential.Store{"locked": s, "none": {Dir: s.Dir, NoKeyring: true}} {
 		t.Run(name, func(t *testing.T) {
 			keyring.MockInitWithError(errors.New("locked"))
-			_, err := s.Token(t.Context(), home)
+			_, _, err := s.Token(t.Context(), home)
 			require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 			_, err = s.Remove(t.Context(), home)
 			require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
@@ -151,7 +151,7 @@ func TestClosedKeyring(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = s.Token(ctx, home)
+	_, _, err = s.Token(ctx, home)
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 
 	// What somebody took out of the keyring by hand can be logged out of.
@@ -235,11 +235,11 @@ func TestMalformedConfig(t *testing.T) {
 		"sevrer: https://x.test\n":                  "the key server",
 		"server: https://x.test\ntoken: " + secret:  "the key server",
 		"server: [https://x.test]\n":                "the key server",
-		"server: x.test\n":                          "begins with https://",
+		"server: x.test\n":                          "must begin with https://",
 		"server: https://u:" + secret + "@x.test\n": "name or password",
 		"- x\n":       "no keys",
 		"server: {\n": "no YAML",
-		"server: \"https://x.test/?token=" + secret + "\"": "neither",
+		"server: \"https://x.test/?token=" + secret + "\"": "it must have no name",
 	} {
 		s := newStore(t)
 		require.NoError(t, os.MkdirAll(s.Dir, 0o700))
@@ -270,7 +270,7 @@ func TestMalformedConfig(t *testing.T) {
 // has requires that this is the token of a server.
 func has(t *testing.T, s credential.Store, o credential.Origin, want string) {
 	t.Helper()
-	token, err := s.Token(t.Context(), o)
+	token, _, err := s.Token(t.Context(), o)
 	require.NoError(t, err)
 	require.Equal(t, want, token)
 }

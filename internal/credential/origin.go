@@ -29,12 +29,12 @@ func (s Server) Private() bool { return s.TLS || s.Local }
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" {
-		return Server{}, fault.New(fault.InvalidParameter, "the address of the server is no URL that "+
-			"begins with https://").Fix("https://memory.example.test")
+		return Server{}, fault.New(fault.InvalidParameter, "invalid server URL: it must begin with "+
+			"https:// or http://").Fix("https://memory.example.test")
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
-		return Server{}, fault.New(fault.InvalidParameter, "the address of a server has neither a name "+
-			"or password nor ? or #").Fix("https://memory.example.test")
+		return Server{}, fault.New(fault.InvalidParameter, "invalid server URL: it must have no name "+
+			"or password, and no ? or #").Fix("https://memory.example.test")
 	}
 	host, local := hostOf(u)
 	s := Server{Origin: Origin(u.Scheme + "://" + host), Local: local, TLS: u.Scheme == "https"}

@@ -21,6 +21,9 @@ import (
 type Client struct {
 	Base     string       // of the server: http://127.0.0.1:7780
 	Token    string       // sent as bearer token, over TLS or to loopback, and nowhere else
+	Named    string       // where a person named the server, such as ROOKERY_SERVER; messages say it
+	Shown    string       // where the token is from, such as ROOKERY_TOKEN; messages say it
+	Renew    string       // what to do first where the token is refused; empty: log in
 	HTTP     *http.Client // nil: one of its own. Redirects are never followed
 	Agent    string       // for calls that name none
 	Session  string       // for calls that name none
@@ -98,7 +101,7 @@ func (c *Client) post(ctx context.Context, path string, body []byte) (*http.Requ
 	target := strings.TrimSuffix(c.Base, "/") + path
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil || r.URL.Host == "" {
-		return nil, fault.New(fault.InvalidParameter, "the address of the server is no URL").
+		return nil, fault.New(fault.InvalidParameter, "invalid server URL").
 			Fix("http://127.0.0.1:7780")
 	}
 	if err := c.keepsSecrets(r.URL); err != nil {

@@ -2,6 +2,7 @@ package httptool_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,13 +122,14 @@ func TestClientWithoutServer(t *testing.T) {
 		base, part, fix string
 		code            fault.Code
 	}{
-		"nobody there":    {gone.URL, "no server answers", "rookery serve", fault.Unavailable},
+		"nobody there": {gone.URL, "no answer from " + gone.URL + " (connection refused)",
+			"start a server: rookery serve --listen " + gone.Listener.Addr().String(), fault.Unavailable},
 		"broken off":      {breaking.URL, "outcome unknown", "repeat with the same idempotency key", fault.Unavailable},
 		"a page":          {answers(200, "<html>"), "status 200", "check the address of the server", fault.Unavailable},
 		"a proxy":         {answers(502, "Bad Gateway"), "status 502", "check the address of the server", fault.Unavailable},
 		"other JSON":      {answers(404, `{"detail":"Not Found"}`), "status 404", "check the address of the server", fault.Unavailable},
 		"a redirection":   {answers(302, ``), "status 302", "check the address of the server", fault.Unavailable},
-		"no URL":          {"127.0.0.1", "no URL", "http://127.0.0.1:7780", fault.InvalidParameter},
+		"no URL":          {"127.0.0.1", "invalid server URL", "http://127.0.0.1:7780", fault.InvalidParameter},
 		"a notes failure": {answers(404, `{"error":"no such note","code":"NOT_FOUND"}`), "no such note", "", fault.NotFound},
 		"a tree failure":  {answers(409, `{"code":"CONFLICT","message":"stale"}`), "stale", "", fault.Conflict},
 	} {
@@ -138,6 +142,56 @@ func TestClientWithoutServer(t *testing.T) {
 			if c.fix != "" {
 				require.Equal(t, []string{c.fix}, f.Fixes)
 			}
+		})
+	}
+}
+
+// TestClientSaysWhyNoConnection requires that a connection that cannot be made says why, where the address is
+// from, and what to do: a server of this machine can be started, and another one cannot.
+func TestClientSaysWhyNoConnection(t *testing.T) {
+	const ask = "check the address, or ask the person who runs the server"
+	dial := func(err error) *http.Client {
+		return &http.Client{Transport: &http.Transport{
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+			},
+		}}
+	}
+	for name, c := range map[string]struct {
+		base, named string
+		err         error
+		want, fix   string
+	}{
+		"refused": {"https://memory.example.test/team/", "", syscall.ECONNREFUSED,
+			"no answer from https://memory.example.test/team (connection refused)", ask},
+		"of the environment": {"https://memory.example.test", "ROOKERY_SERVER", syscall.ECONNREFUSED,
+			"no answer from https://memory.example.test (connection refused); the address is from " +
+				"ROOKERY_SERVER", ask},
+		"no such host": {"https://memory.example.test", "", &net.DNSError{IsNotFound: true},
+			"no answer from https://memory.example.test (no such host)", ask},
+		"no name server": {"https://memory.example.test", "", &net.DNSError{IsTimeout: true},
+			"no answer from https://memory.example.test (the name of the host could not be looked up)", ask},
+		"no route": {"http://10.0.0.7:7780", "", syscall.EHOSTUNREACH,
+			"no answer from http://10.0.0.7:7780 (no route to the host)", ask},
+		"slow": {"http://10.0.0.7:7780", "", os.ErrDeadlineExceeded,
+			"no answer from http://10.0.0.7:7780 (timed out)", ask},
+		"TLS": {"https://memory.example.test", "", tls.AlertError(40),
+			"no answer from https://memory.example.test (no TLS connection)", ask},
+		"this machine": {"http://127.0.0.1:7780", "", syscall.ECONNREFUSED,
+			"no answer from http://127.0.0.1:7780 (connection refused)", "start a server: rookery serve"},
+		"another port": {"http://localhost:7799", "", syscall.ECONNREFUSED,
+			"no answer from http://localhost:7799 (connection refused)",
+			"start a server: rookery serve --listen localhost:7799"},
+		"TLS of this machine": {"https://127.0.0.1:7780", "", syscall.ECONNREFUSED,
+			"no answer from https://127.0.0.1:7780 (connection refused)", ask},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := &httptool.Client{Base: c.base, Named: c.named, HTTP: dial(c.err)}
+			_, err := client.Invoke(t.Context(), "x", nil)
+			f := fault.Of(err)
+			require.Equal(t, c.want, f.Message)
+			require.Equal(t, []string{c.fix}, f.Fixes)
+			require.Equal(t, 6, f.Code.Exit())
 		})
 	}
 }
@@ -253,6 +307,32 @@ func TestClientIsNotKnown(t *testing.T) {
 				require.Contains(t, string(answer), c.part, "programs are told the same")
 			}
 		})
+	}
+}
+
+// TestClientSaysWhereTheTokenIsFrom requires that a token that a server refuses is named by where it is from.
+func TestClientSaysWhereTheTokenIsFrom(t *testing.T) {
+	for _, c := range []struct {
+		code fault.Code
+		want string
+	}{
+		{fault.Unauthenticated, "HOST does not accept the token from ROOKERY_TOKEN: it is revoked, or of " +
+			"another server"},
+		{fault.TokenExpired, "the token from ROOKERY_TOKEN has expired; it was sent to HOST"},
+	} {
+		s := serve(t, httptool.Options{Authenticate: func(*http.Request) (auth.Caller, error) {
+			return auth.Caller{}, fault.New(c.code, "x")
+		}})
+		client := &httptool.Client{
+			Base: s.URL, Token: canary, Shown: "ROOKERY_TOKEN", Renew: "set ROOKERY_TOKEN",
+		}
+		_, err := client.Invoke(t.Context(), "desk_whoami", nil)
+		f := fault.Of(err)
+		host := s.Listener.Addr().String()
+		require.Equal(t, strings.ReplaceAll(c.want, "HOST", host), f.Message)
+		require.Equal(t, []string{
+			"set ROOKERY_TOKEN", "rookery login --server " + s.URL + " --token -",
+		}, f.Fixes)
 	}
 }
 

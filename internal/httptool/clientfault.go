@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"rookery/internal/fault"
@@ -41,30 +42,70 @@ func isLoopback(host string) bool {
 func (c *Client) unreached(err error, sent bool) error {
 	var dial *net.OpError
 	var certificate *tls.CertificateVerificationError
+	var alert tls.AlertError
 	switch {
 	case errors.As(err, &certificate):
 		return c.unproved(certificate)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fault.New(fault.Unavailable, "%s does not speak TLS", c.host()).
 			Fix("check the address of the server").Because(err)
+	case errors.As(err, &alert):
+		return c.silent("no TLS connection").Because(err)
 	case errors.As(err, &dial) && dial.Op == "dial" && !errors.Is(err, context.Canceled):
-		return fault.New(fault.Unavailable, "no server answers at %s", c.host()).
-			Fix("%s", c.start()).Because(err)
+		return c.silent(undialled(err)).Because(err)
 	case !sent:
 		return fault.New(fault.Unavailable, "no connection to %s could be made: the request was not sent",
 			c.host()).Because(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.New(fault.Unavailable, "%s did not answer in time: outcome unknown", c.address()).
+			Fix("repeat with the same idempotency key").Because(err)
 	}
 	return fault.New(fault.Unavailable,
 		"the connection to %s ended before the answer: outcome unknown", c.host()).
 		Fix("repeat with the same idempotency key").Because(err)
 }
 
+// silent is the fault of a server that no connection could be made to, and why.
+func (c *Client) silent(reason string) *fault.Fault {
+	f := fault.New(fault.Unavailable, "no answer from %s (%s)", c.address(), reason)
+	if c.Named != "" {
+		f.Message += "; the address is from " + c.Named
+	}
+	return f.Fix("%s", c.start())
+}
+
+// undialled says in a few words why a connection could not be made.
+func undialled(err error) string {
+	var name *net.DNSError
+	var slow net.Error
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return "no such host"
+	case errors.As(err, &name):
+		return "the name of the host could not be looked up"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "no route to the host"
+	case errors.As(err, &slow) && slow.Timeout():
+		return "timed out"
+	}
+	return "no connection"
+}
+
+// usual is where a server listens that is not told where.
+const usual = "127.0.0.1:7780"
+
 // start is what to do where no server answers: start it, if it is on this machine.
 func (c *Client) start() string {
-	if u, err := url.Parse(c.Base); err == nil && isLoopback(u.Hostname()) {
-		return "rookery serve"
+	u, err := url.Parse(c.Base)
+	switch {
+	case err != nil || !isLoopback(u.Hostname()) || u.Scheme != "http" || u.Port() == "":
+		return "check the address, or ask the person who runs the server"
+	case u.Host == usual:
+		return "start a server: rookery serve"
 	}
-	return "check the address of the server, or name another one: --server URL"
+	return "start a server: rookery serve --listen " + u.Host
 }
 
 // host is the server without what a URL may hold beside it.
@@ -85,18 +126,25 @@ func (c *Client) address() string {
 	return u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// unknown is the fault of a server that does not know who calls, which says how to log in. Given is the
-// one that it answered.
+// unknown is the fault of a server that does not know who calls, which says where the token is from and how
+// to log in. Given is the one that it answered.
 func (c *Client) unknown(given *fault.Fault) *fault.Fault {
-	f := fault.New(fault.Unauthenticated, "%s does not accept the token that was sent: it may be of "+
-		"another server, or revoked", c.host())
+	token := "the token that was sent"
+	if c.Shown != "" {
+		token = "the token from " + c.Shown
+	}
+	f := fault.New(fault.Unauthenticated, "%s does not accept %s: it is revoked, or of another server",
+		c.host(), token)
 	switch {
 	case c.Token == "":
 		f.Message = c.host() + " has to know who calls, and no token was sent"
 	case given.Code == fault.TokenExpired:
-		f.Code, f.Message = given.Code, "the token for "+c.host()+" has expired"
+		f.Code, f.Message = given.Code, fmt.Sprintf("%s has expired; it was sent to %s", token, c.host())
 	}
 	f.RequestID = given.RequestID
+	if c.Renew != "" {
+		f = f.Fix("%s", c.Renew)
+	}
 	return f.Fix("rookery login --server %s --token -", c.address())
 }
 
