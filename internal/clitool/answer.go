@@ -78,6 +78,7 @@ type failure struct {
 	fault  *fault.Fault
 	answer *answer // never nil
 	form   form
+	terms  *terms // of the line; nil: the fault keeps its own
 }
 
 // Error is the fault's.

@@ -2,6 +2,7 @@ package clitool
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func (s slot) label() string {
 	if s.name == "" {
 		return "DIR|ZIP"
 	}
-	label := strings.ToUpper(strings.ReplaceAll(s.name, "_", "-"))
+	label := placeLabel(s.name)
 	switch {
 	case s.rest && s.required:
 		return label + "..."
@@ -65,11 +66,16 @@ func (s slot) label() string {
 	return label
 }
 
+// placeLabel is how a person names the place of an argument.
+func placeLabel(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "_", "-")) }
+
 // A request is a command line that has been read.
 type request struct {
 	args map[string]json.RawMessage
 	path string // of files that go in or out; empty for a plain call
 	form form
+
+	terms *terms // nil: the line has no words for the arguments yet
 }
 
 // read makes a request of a command line: the words, the flags, then the input for what neither of
@@ -83,21 +89,34 @@ func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &request{form: how}
+	r := &request{form: how, terms: c.termsOf(cmd, words)}
 	if r.path, err = c.takePath(words); err != nil {
 		return nil, err
 	}
 	if r.args, err = c.typed(words); err != nil {
 		return nil, err
 	}
+	typed := slices.Collect(maps.Keys(r.args))
 	if err := c.addInput(cmd, r); err != nil {
 		return nil, err
 	}
+	r.terms.forget(c.inJSON(r, typed)...)
 	if err := c.addVault(cmd, r); err != nil {
 		return nil, err
 	}
 	r.takeEnvelope()
 	return r, c.needPath(r)
+}
+
+// inJSON are the names of the arguments that the input has, and not the line.
+func (c *command) inJSON(r *request, typed []string) []string {
+	var names []string
+	for name := range r.args {
+		if a, known := c.tool.Arg(name); known && !slices.Contains(typed, a.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
 }
 
 // pair is a word of the form name=value. The name of a field holds no slash, space, ? or #, which

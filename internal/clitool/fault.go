@@ -19,7 +19,8 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 	}
 	p.line(label, red, fmt.Sprintf("%s%s (%s)", place(f.Location, f.Message), f.Message, f.Code))
 	for _, key := range slices.Sorted(maps.Keys(f.Details)) {
-		if detail := detailOf(f.Details[key]); detail != "" {
+		detail := detailOf(f.Details[key])
+		if detail != "" && !repeats(f.Message, detail) {
 			fmt.Fprintf(p.err, "%s  %s: %s\n", indent, harmless(key), harmless(detail))
 		}
 	}
@@ -33,6 +34,11 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 		fmt.Fprintf(p.err, "%s  request id: %s\n", indent, harmless(f.RequestID))
 	}
 	p.fixes(f.Fixes)
+}
+
+// repeats reports whether a message has a list already.
+func repeats(message, list string) bool {
+	return strings.Contains(list, ", ") && strings.Contains(message, list)
 }
 
 // fixes prints what to do, a line each.

@@ -15,6 +15,7 @@ import (
 
 // texts is the value of a flag: every text that it was given, as it is.
 type texts struct {
+	name   string // of the flag
 	kind   string // what help shows in the place of the value
 	check  func(text string) error
 	values []string
@@ -133,6 +134,7 @@ func isGlobal(a tool.Arg) bool {
 // addFlag gives the command a flag of this name for an argument.
 func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.Flag {
 	value := textsOf(a)
+	value.name = name
 	if in := c.tool.Input; in != nil && a.Name == in.Arg {
 		value.kind = "DIR|ZIP"
 	}
@@ -196,7 +198,7 @@ func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 	}
 	switch {
 	case len(words) > 0 && ways > 0 && a.Name != c.pairs:
-		return nil, usagef("%s is given as a word and as a flag", a.Name)
+		return nil, usagef("%s is given twice: as a word and as --%s", placeLabel(a.Name), a.Flag)
 	case ways > 1 && !a.List():
 		return nil, usagef("--%s is given twice, also under another name", a.Flag)
 	case a.List() && len(values) > 1 && isFields(a) && slices.ContainsFunc(values, isObject):

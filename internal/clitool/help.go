@@ -21,7 +21,7 @@ func (c *command) describe(cmd *cobra.Command) {
 		cmd.Use += " " + s.label()
 	}
 	if c.pairs != "" {
-		cmd.Use += " [NAME=VALUE]..."
+		cmd.Use += " [" + pairLabel + "]..."
 	}
 	cmd.Annotations = map[string]string{argumentsKey: c.arguments()}
 }
@@ -40,7 +40,7 @@ func (c *command) arguments() string {
 		lines = append(lines, [2]string{strings.Trim(s.label(), "[]."), doc})
 	}
 	if a, ok := c.tool.Arg(c.pairs); ok {
-		lines = append(lines, [2]string{"NAME=VALUE", docOf(a)})
+		lines = append(lines, [2]string{pairLabel, docOf(a)})
 	}
 	return columns(lines)
 }

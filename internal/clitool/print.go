@@ -140,7 +140,10 @@ func (a *App) fail(f *failure) {
 			p.data(f.answer.data)
 		}
 		p.warnings(f.answer)
-		p.fault(f.fault, "")
+		p.fault(f.terms.fault(f.fault), "")
+		if f.terms.lacksPlace(f.fault) {
+			p.line("usage: ", cyan, f.terms.usage)
+		}
 		return
 	}
 	if err = p.json(raw, err); err != nil {

@@ -20,7 +20,7 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	}
 	ans, err := c.call(cmd, r)
 	if err != nil {
-		return inForm(r.form, err)
+		return r.inTerms(inForm(r.form, err))
 	}
 	p := c.app.printer(r.form)
 	if r.form == forPeople && r.path != "" {
@@ -45,6 +45,14 @@ func inForm(f form, err error) error {
 	}
 	failed.form = f
 	return failed
+}
+
+// inTerms adds the words of the command line to a failure.
+func (r *request) inTerms(err error) error {
+	if failed := (*failure)(nil); errors.As(err, &failed) {
+		failed.terms = r.terms
+	}
+	return err
 }
 
 // call connects and calls the tool: once, or as often as files need it.

@@ -36,25 +36,27 @@ type Target struct {
 
 // global is a flag that every command has.
 type global struct {
-	name, doc string
-	env       []string // where its value comes from if the flag is not given; the first that is set
-	boolean   bool
+	name  string
+	value string // what help calls its value; empty: it is true or false
+	doc   string
+	env   []string // where its value comes from if the flag is not given; the first that is set
 }
 
 // globals are the flags that say where the tools are, and how to show what they answer.
 var globals = []global{
-	{"server", "address of the server", []string{"ROOKERY_SERVER"}, false},
-	{"token", "token for the server; the environment keeps it out of the list of processes",
-		[]string{"ROOKERY_TOKEN"}, false},
-	{"data", "local data directory", []string{"ROOKERY_DATA"}, false},
-	{"vault", "name of the vault; with a path separator or a dot: a folder that is one",
-		[]string{"ROOKERY_VAULT", "RAVEN_VAULT"}, false},
-	{"agent", "who acts under the principal", []string{"ROOKERY_AGENT"}, false},
-	{"session", "whose view state is meant", []string{"ROOKERY_SESSION"}, false},
-	{"readonly", "refuse every mutation", []string{"ROOKERY_READONLY"}, true},
-	{"json", "print the answer as JSON", nil, true},
-	{"bare", "print only the data of the answer, as JSON", nil, true},
-	{"envelope", "print the whole answer as JSON; --envelope=false is --bare", nil, true},
+	{"server", "URL", "address of the server", []string{"ROOKERY_SERVER"}},
+	{"token", "TOKEN", "token for the server; the environment keeps it out of the list of processes",
+		[]string{"ROOKERY_TOKEN"}},
+	{"data", "DIR", "local data directory", []string{"ROOKERY_DATA"}},
+	{"vault", "NAME", "name of the vault; with a path separator or a dot: the path of a folder of notes",
+		[]string{"ROOKERY_VAULT", "RAVEN_VAULT"}},
+	{"agent", "NAME", "the agent that acts for you, in the history and the audit log",
+		[]string{"ROOKERY_AGENT"}},
+	{"session", "NAME", "the session whose view state is used", []string{"ROOKERY_SESSION"}},
+	{"readonly", "", "refuse every change", []string{"ROOKERY_READONLY"}},
+	{"json", "", "print the answer as JSON", nil},
+	{"bare", "", "print only the data of the answer, as JSON", nil},
+	{"envelope", "", "print the whole answer as JSON; --envelope=false is --bare", nil},
 }
 
 // addGlobals makes the global flags, whose help names the environment behind them.
@@ -64,10 +66,10 @@ func addGlobals(flags *pflag.FlagSet) {
 		if len(g.env) > 0 {
 			doc += " ($" + strings.Join(g.env, ", $") + ")"
 		}
-		if g.boolean {
+		if g.value == "" {
 			flags.Bool(g.name, false, doc)
 		} else {
-			flags.String(g.name, "", doc)
+			flags.Var(&named{kind: g.value}, g.name, doc)
 		}
 	}
 }
@@ -77,6 +79,20 @@ func (t Target) InEnvironment(flag string) bool {
 	from := t.From[flag]
 	return from != "" && !strings.HasPrefix(from, "--")
 }
+
+// A named is the text of a flag, whose help has a word for it.
+type named struct{ text, kind string }
+
+var _ pflag.Value = (*named)(nil)
+
+// Set takes the text.
+func (n *named) Set(text string) error { n.text = text; return nil }
+
+// String is the text.
+func (n *named) String() string { return n.text }
+
+// Type is the word for it.
+func (n *named) Type() string { return n.kind }
 
 // Target is where a command line points: what its global flags say, else the environment. The
 // command is one that is being run.
@@ -143,7 +159,7 @@ func (t *Target) onePlace() error {
 // conflict is the fault of two places of which only one can be meant.
 func (t *Target) conflict(one, other string) error {
 	f := fault.New(fault.InvalidParameter, "%s and %s cannot be used together: each says where the "+
-		"vaults are", t.named(one), t.named(other))
+		"vaults are", t.source(one), t.source(other))
 	if one == "vault" {
 		f = f.Fix("to name a vault there, write its name only: --vault NAME")
 	}
@@ -153,8 +169,8 @@ func (t *Target) conflict(one, other string) error {
 	return f.Fix("leave one of them out")
 }
 
-// named is how a message names what a person gave.
-func (t *Target) named(flag string) string {
+// source is how a message names what a person gave.
+func (t *Target) source(flag string) string {
 	name := t.From[flag]
 	switch {
 	case flag == "vault" && t.InEnvironment(flag):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,7 @@ func (e *usageError) fault() *fault.Fault {
 func flagError(c *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		return usagef("%v", err)
+		return wrongValue(err)
 	}
 	group := c.HasSubCommands() && c.ValidArgsFunction == nil
 	if words := c.Flags().Args(); group && len(words) > 0 {
@@ -63,6 +64,25 @@ func flagError(c *cobra.Command, err error) error {
 		e.message += fmt.Sprintf("; did you mean --%s?", near)
 	}
 	return e.fix("%s --help", c.CommandPath())
+}
+
+// wrongValue says what the value of a flag must be. It does not repeat the value, which may be a secret.
+func wrongValue(err error) error {
+	var bad *pflag.InvalidValueError
+	var none *pflag.ValueRequiredError
+	var number *strconv.NumError
+	switch {
+	case errors.As(err, &none):
+		return usagef("--%s needs a value", none.GetFlag().Name)
+	case !errors.As(err, &bad):
+		return usagef("%v", err)
+	case errors.As(err, &number) && bad.GetFlag().Value.Type() == "bool":
+		return usagef("--%s must be true or false", bad.GetFlag().Name)
+	case errors.As(err, &number):
+		return usagef("--%s must be a whole number", bad.GetFlag().Name)
+	}
+	reason := strings.TrimPrefix(bad.Unwrap().Error(), "it ")
+	return usagef("--%s %s", bad.GetFlag().Name, reason)
 }
 
 // runGroup is the run of a command that only holds others: its help, or what was probably meant by

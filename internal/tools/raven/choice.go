@@ -11,10 +11,10 @@ import (
 func oneOf(argument, name string, list bool) error {
 	switch {
 	case name == "" && !list:
-		return fault.New(Family.Missing, "give %s, or list: true", argument).
+		return fault.New(Family.Missing, "give argument %q, or argument \"list\"", argument).
 			With("argument", argument)
 	case name != "" && list:
-		return fault.New(Family.Malformed, "%s and list exclude each other", argument).
+		return fault.New(Family.Malformed, "argument %q and argument \"list\" cannot be used together", argument).
 			With("argument", "list")
 	}
 	return nil

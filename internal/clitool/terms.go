@@ -1,0 +1,192 @@
+package clitool
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/fault"
+)
+
+// The terms of a command line are its words for the arguments of the tool: a flag, a variable of the
+// environment, or a place among the words. Only people see them: in JSON a fault is as the server answered it.
+type terms struct {
+	tool, path string            // the name of the tool, and of the command
+	terms      map[string]string // by the name of the argument; an argument without a term keeps its name
+	short      map[string]string // the same, without a remark
+	missing    map[string]bool   // arguments that have a place and were not given
+	usage      string            // the line that shows the places
+	vault      [2]string         // of a vault that the environment names: its name, and the variable
+}
+
+// argumentKey is the detail of a fault that names an argument.
+const argumentKey = "argument"
+
+// termsOf returns the terms for a command line. Words are the words of the line by their arguments.
+func (c *command) termsOf(cmd *cobra.Command, words map[string][]string) *terms {
+	t := &terms{
+		tool: c.tool.Name, path: cmd.CommandPath(), usage: cmd.UseLine(),
+		terms: map[string]string{}, short: map[string]string{}, missing: map[string]bool{},
+	}
+	for _, a := range c.tool.Args {
+		if isGlobal(a) {
+			t.terms[a.Name] = c.app.globalTerm(cmd, a.Flag)
+			t.short[a.Name] = t.terms[a.Name]
+			continue
+		}
+		flag := "--" + a.Flag
+		for _, given := range c.flags[a.Name] {
+			if len(given.values) > 0 {
+				flag = "--" + given.name
+			}
+		}
+		t.terms[a.Name], t.short[a.Name] = flag, flag
+	}
+	if target, err := c.app.Target(cmd); err == nil && target.InEnvironment("vault") {
+		t.vault = [2]string{target.Vault, target.From["vault"]}
+	}
+	for i, s := range c.slots {
+		if s.name == "" || c.isFlagged(s.name) {
+			continue
+		}
+		label := strings.Trim(s.label(), "[].")
+		t.short[s.name], t.terms[s.name] = label, label
+		if !s.rest {
+			t.terms[s.name] = fmt.Sprintf("%s (the %s argument)", label, ordinal(i))
+		}
+		t.missing[s.name] = len(words[s.name]) == 0
+	}
+	if c.pairs != "" && !c.isFlagged(c.pairs) {
+		t.terms[c.pairs], t.short[c.pairs] = pairLabel, pairLabel
+	}
+	return t
+}
+
+// pairLabel is how help names the words that have the form name=value.
+const pairLabel = "NAME=VALUE"
+
+// isFlagged reports whether the line gives an argument by a flag.
+func (c *command) isFlagged(name string) bool {
+	return slices.ContainsFunc(c.flags[name], func(t *texts) bool { return len(t.values) > 0 })
+}
+
+// ordinal is the number of a place, in a word.
+func ordinal(i int) string {
+	if words := []string{"first", "second", "third"}; i < len(words) {
+		return words[i]
+	}
+	return fmt.Sprintf("%dth", i+1)
+}
+
+// globalTerm is the term for an argument that a global flag gives: the flag or the variable that gave it,
+// else all that could.
+func (a *App) globalTerm(cmd *cobra.Command, flag string) string {
+	if from := a.sources(cmd)[flag]; from != "" {
+		return from
+	}
+	for _, g := range globals {
+		if g.name == flag && g.value != "" && len(g.env) > 0 {
+			return "--" + flag + " " + g.value + " or " + g.env[0]
+		}
+	}
+	return "--" + flag
+}
+
+// forget leaves out the arguments that JSON gave: there they have their own names.
+func (t *terms) forget(names ...string) {
+	for _, name := range names {
+		delete(t.terms, name)
+		delete(t.short, name)
+		delete(t.missing, name)
+	}
+}
+
+// fault is a fault in these terms. A nil t changes nothing.
+func (t *terms) fault(f *fault.Fault) *fault.Fault {
+	if t == nil {
+		return f
+	}
+	g := *f
+	about, _ := f.Details[argumentKey].(string)
+	g.Message = t.message(f.Message, about)
+	if term, ok := t.terms[about]; ok {
+		g.Details = maps.Clone(f.Details)
+		g.Details[argumentKey] = term
+	}
+	if named, ok := g.Details[argumentKey].(string); ok && t.says(g.Message, about, named) {
+		g.Details = maps.Clone(g.Details)
+		delete(g.Details, argumentKey)
+	}
+	g.Fixes, g.Errors = nil, nil
+	for _, fix := range f.Fixes {
+		g.Fixes = append(g.Fixes, t.advice(fix))
+	}
+	for _, one := range f.Errors {
+		g.Errors = append(g.Errors, t.fault(one))
+	}
+	return &g
+}
+
+// says reports whether a message names an argument, so that a detail need not.
+func (t *terms) says(message, about, term string) bool {
+	short := t.short[about]
+	return strings.Contains(message, `"`+about+`"`) || strings.Contains(message, term) ||
+		short != "" && strings.Contains(message, short)
+}
+
+// quoted is how a message names an argument; a name with an underscore can be nothing else.
+var (
+	quoted     = regexp.MustCompile(`argument "([a-z_]+)"`)
+	underlined = regexp.MustCompile(`\b[a-z]+(?:_[a-z]+)+\b`)
+)
+
+// message is a message in these terms. About is the argument that it is about; empty: it does not say.
+func (t *terms) message(text, about string) string {
+	text = strings.ReplaceAll(text, t.tool+" ", t.path+" ")
+	if rest, ok := strings.CutPrefix(text, about+" "); ok && t.terms[about] != "" {
+		text = `argument "` + about + `" ` + rest
+	}
+	text = quoted.ReplaceAllStringFunc(text, func(s string) string {
+		name := quoted.FindStringSubmatch(s)[1]
+		if term, ok := t.terms[name]; ok {
+			return term
+		}
+		return s
+	})
+	if name, variable := t.vault[0], t.vault[1]; name != "" {
+		of := fmt.Sprintf("vault %q", name)
+		text = strings.Replace(text, of, of+" (from "+variable+")", 1)
+	}
+	return t.names(text)
+}
+
+// advice is a fix in these terms. A command line or a call stays as it is.
+func (t *terms) advice(fix string) string {
+	if strings.HasPrefix(fix, "rookery ") || strings.Contains(fix, "{") {
+		return fix
+	}
+	return t.names(fix)
+}
+
+// names replaces names of arguments that cannot be other words.
+func (t *terms) names(text string) string {
+	return underlined.ReplaceAllStringFunc(text, func(name string) string {
+		if term, ok := t.short[name]; ok {
+			return term
+		}
+		return name
+	})
+}
+
+// lacksPlace reports whether a fault is about an argument that has a place on the line and was not given.
+func (t *terms) lacksPlace(f *fault.Fault) bool {
+	if t == nil {
+		return false
+	}
+	about, _ := f.Details[argumentKey].(string)
+	return t.missing[about] || slices.ContainsFunc(f.Errors, t.lacksPlace)
+}
