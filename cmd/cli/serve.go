@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -27,6 +26,7 @@ type server struct {
 	cache  byteSize
 	mcp    bool
 	demo   bool
+	log    string
 }
 
 func (s *server) command() *cobra.Command {
@@ -54,6 +54,8 @@ func (s *server) command() *cobra.Command {
 	flags.Var(&s.cache, "cache-bytes", "how much memory caches may hold: half of it texts, half what "+
 		"vaults were at earlier versions")
 	flags.BoolVar(&s.mcp, "mcp", false, "serve MCP over stdin and stdout, unless an address is given")
+	flags.StringVar(&s.log, "log-format", "", "form of the log on stderr: text or json (default text on "+
+		"a terminal, else json)")
 	flags.BoolVar(&s.demo, "demo", false, "make the vault demo if there is no vault yet")
 	return c
 }
@@ -106,7 +108,9 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 		return target, cfg, fault.New(fault.InvalidParameter, "--demo makes a vault in a data directory, and a "+
 			"folder is served").Fix("leave --demo out")
 	}
-	cfg.Log = slog.New(slog.NewJSONHandler(s.app.Err, nil))
+	if cfg.Log, err = logger(s.app, s.log); err != nil {
+		return target, cfg, err
+	}
 	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly && !s.stdio(), int64(s.cache)
 	cfg.Server, cfg.Version = hosted, version()
 	cfg.Servers = connector{s.app}.servers()
