@@ -36,6 +36,7 @@ func (d *doctor) command() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: d.run,
 	}
+	clitool.Uses(c, "data", "vault", "token", "json", "bare", "envelope")
 	c.Flags().BoolVar(&d.full, "full", false, "compare everything that is stored with its digest")
 	return c
 }

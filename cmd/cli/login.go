@@ -37,6 +37,7 @@ func (l *login) command() *cobra.Command {
 
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	clitool.Uses(c, "server", "json", "bare", "envelope")
 	flags := c.Flags()
 	flags.StringVar(&l.token, "token", fromStdin, "the `TOKEN`, or - to read it from standard input")
 	flags.Lookup("token").NoOptDefVal = fromStdin

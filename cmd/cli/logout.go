@@ -33,6 +33,7 @@ func (l *logout) command() *cobra.Command {
 
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	clitool.Uses(c, "server", "json", "bare", "envelope")
 	c.Flags().BoolVar(&l.all, "all", false, "forget the tokens for all servers")
 	return c
 }

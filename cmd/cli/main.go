@@ -29,7 +29,7 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	a := &clitool.App{
 		Tools: localapp.Tools(nil), In: in, Out: out, Err: errs, Env: env,
 		Terminal: isTerminal(out), Progress: isTerminal(errs), Width: width(out),
-		Version: versionLine(),
+		Version: versionLine(), Sections: sections(),
 	}
 	a.Connect = connector{a}.connect
 	s := &server{app: a}
@@ -40,6 +40,20 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	a.Extra = append(a.Extra, s.command(), m.command(), i.command(), o.command(), d.command(), r.command(),
 		versionCommand())
 	return a
+}
+
+// sections are the commands as the help of the whole shows them: those of every day first.
+func sections() []clitool.Section {
+	return []clitool.Section{
+		{Title: "Everyday commands", Words: []string{
+			"new", "add", "read", "search", "edit", "set", "upsert", "object", "trait", "backlinks", "history",
+			"undo", "delete",
+		}},
+		{Title: "Vaults and servers", Words: []string{
+			"vault", "serve", "mcp", "login", "logout", "whoami", "doctor",
+		}},
+		{Title: "Access, for admins", Words: []string{"token", "member", "issuer", "audit", "usage"}},
+	}
 }
 
 func isTerminal(stream any) bool {

@@ -39,10 +39,10 @@ func (m *mcp) command() *cobra.Command {
 			"the process goes on, and works again when\nthe server is back. Logs go to stderr.",
 		Example: "rookery mcp\nrookery mcp --vault ./notes --readonly\n" +
 			"rookery mcp --server https://notes.example.com --vault team --toolset raven,team",
-		Args:        cobra.NoArgs,
-		RunE:        m.run,
-		Annotations: map[string]string{clitool.UnusedFlags: "json bare envelope"},
+		Args: cobra.NoArgs,
+		RunE: m.run,
 	}
+	clitool.Uses(c, "server", "token", "data", "vault", "agent", "session", "readonly")
 	flags := c.Flags()
 	flags.StringVar(&m.path, "path", "", "path of the endpoint, such as /mcp/x/all (default "+bridge.Path+")")
 	flags.StringSliceVar(&m.toolset, "toolset", nil,

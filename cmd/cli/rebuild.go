@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rookery/internal/clitool"
+	"rookery/internal/fault"
 	"rookery/internal/localapp"
 	"rookery/internal/team"
 )
@@ -15,9 +16,9 @@ import (
 type rebuilder struct{ app *clitool.App }
 
 func (r *rebuilder) command() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make vaults anew from their files, when the database is lost",
+		Short: "Rebuild vaults whose database is lost",
 		Long: "Make vaults anew from their files, when the database is lost: each from the segments of " +
 			"its log,\nwith its whole history, and then from what its folder has beside them; where there " +
 			"are no\nsegments, a new vault from the notes, with the ids and times that the audit log " +
@@ -27,12 +28,18 @@ func (r *rebuilder) command() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    r.run,
 	}
+	clitool.Uses(c, "data", "vault", "json", "bare", "envelope")
+	return c
 }
 
 func (r *rebuilder) run(c *cobra.Command, _ []string) error {
-	_, cfg, err := connector{r.app}.local(c)
+	target, cfg, err := connector{r.app}.local(c)
 	if err != nil {
 		return err
+	}
+	if from := target.From["server"]; target.Server != "" && !target.InEnvironment("server") {
+		return fault.New(fault.InvalidParameter, "rebuild changes a directory of this machine, and %s names "+
+			"a server", from).Fix("run it where the server runs: rookery rebuild --data DIR")
 	}
 	made, err := localapp.Rebuild(c.Context(), cfg)
 	if err != nil {

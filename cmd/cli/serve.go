@@ -44,6 +44,7 @@ func (s *server) command() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: s.run,
 	}
+	clitool.Uses(c, "data", "vault", "readonly")
 	flags := c.Flags()
 	flags.StringVar(&s.file, "config", "", "file that says how the server is hosted: who may call it, "+
 		"under which name, over TLS")

@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"rookery/internal/clitool"
 )
 
 // versionLine names the version and what it was built for and with.
@@ -14,7 +16,7 @@ func versionLine() string {
 }
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  rookery version",
@@ -24,4 +26,6 @@ func versionCommand() *cobra.Command {
 			return err
 		},
 	}
+	clitool.Uses(c)
+	return c
 }

@@ -33,6 +33,10 @@ type App struct {
 	// once.
 	Extra []*cobra.Command
 
+	// Sections are the commands that the help of the whole shows first. Words that are no commands are left
+	// out.
+	Sections []Section
+
 	In       io.Reader
 	Out, Err io.Writer
 	Env      func(name string) string // nil: the environment is empty
@@ -100,8 +104,8 @@ func (a *App) root(completing bool) *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetGlobalNormalizationFunc(dashed)
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(help)
-	root.SetHelpCommand(helpCommand())
+	root.SetHelpFunc(a.help)
+	root.SetHelpCommand(a.helpCommand())
 	addGlobals(root.PersistentFlags())
 	for _, t := range a.Tools {
 		for _, way := range t.Commands {
@@ -116,6 +120,9 @@ func (a *App) root(completing bool) *cobra.Command {
 	}
 	root.AddCommand(a.Extra...)
 	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		a.group(c)
+	}
 	for _, c := range root.Commands() {
 		finish(c)
 	}

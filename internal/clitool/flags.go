@@ -84,7 +84,11 @@ func (c *command) addFlags(cmd *cobra.Command) {
 	c.flags = map[string][]*texts{}
 	for _, a := range c.tool.Args {
 		if !isGlobal(a) {
-			c.addFlag(cmd.Flags(), a, a.Flag)
+			f := c.addFlag(cmd.Flags(), a, a.Flag)
+			f.Hidden = f.Hidden || c.hasPlace(a.Name)
+			if a.Common {
+				f.Annotations = map[string][]string{commonKey: nil}
+			}
 		}
 	}
 	for _, a := range c.tool.Args {
@@ -120,6 +124,11 @@ func (c *command) isTable() bool {
 func isWide(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup(wideFlag)
 	return f != nil && f.Value.Type() == "bool" && f.Value.String() == "true"
+}
+
+// hasPlace reports whether an argument has a place among the words, so that help need not show its flag.
+func (c *command) hasPlace(name string) bool {
+	return slices.ContainsFunc(c.slots, func(s slot) bool { return s.name == name })
 }
 
 // isGlobal reports whether a global flag stands for the argument: the vault, and what every tool

@@ -3,11 +3,14 @@ package clitool
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"rookery/internal/tool"
 )
 
 // describe gives a command its usage line and help: what the tool's Doc says, the words that it
@@ -16,7 +19,7 @@ func (c *command) describe(cmd *cobra.Command) {
 	prose := c.tool.Prose()
 	cmd.Short = c.tool.Title
 	cmd.Long = prose.Summary
-	cmd.Example = strings.Join(prose.Commands, "\n")
+	cmd.Example = strings.Join(peopleFirst(prose.Commands), "\n")
 	for _, s := range c.slots {
 		cmd.Use += " " + s.label()
 	}
@@ -24,6 +27,43 @@ func (c *command) describe(cmd *cobra.Command) {
 		cmd.Use += " [" + pairLabel + "]..."
 	}
 	cmd.Annotations = map[string]string{argumentsKey: c.arguments()}
+	Uses(cmd, c.globals()...)
+}
+
+// globals are the global flags that have an effect on the tool.
+func (c *command) globals() []string {
+	var names []string
+	for _, g := range globals {
+		switch {
+		case g.name == "readonly" && !c.tool.Kind.Mutates():
+		case g.name == "session" && c.tool.Kind != tool.View:
+		default:
+			names = append(names, g.name)
+		}
+	}
+	return names
+}
+
+// inJSON is what asks for JSON in an example.
+var inJSON = regexp.MustCompile(` --json\b`)
+
+// peopleFirst are the examples as a person types them, and then the first one that is for a program.
+func peopleFirst(examples []string) []string {
+	var people []string
+	program := ""
+	for _, line := range examples {
+		plain := inJSON.ReplaceAllString(line, "")
+		if !slices.Contains(people, plain) {
+			people = append(people, plain)
+		}
+		if plain != line && program == "" {
+			program = line
+		}
+	}
+	if program != "" {
+		people = append(people, program)
+	}
+	return people
 }
 
 // argumentsKey is where a command keeps the help on its words.
@@ -59,7 +99,7 @@ func columns(lines [][2]string) string {
 }
 
 // help writes the help of any command.
-func help(cmd *cobra.Command, _ []string) {
+func (a *App) help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
 	about := cmd.Long
 	if about == "" {
@@ -68,13 +108,115 @@ func help(cmd *cobra.Command, _ []string) {
 	fmt.Fprintf(w, "%s\n", strings.TrimSpace(about))
 	block(w, "Usage", usageLines(cmd))
 	block(w, "Arguments", cmd.Annotations[argumentsKey])
-	block(w, "Commands", commandLines(cmd))
-	block(w, "Flags", cmd.LocalFlags().FlagUsagesWrapped(helpWidth))
-	block(w, "Flags of every command", inherited(cmd))
 	block(w, "Examples", indented(cmd.Example))
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s COMMAND --help says more.\n", cmd.CommandPath())
+	a.commands(w, cmd)
+	own, common := shownFlags(cmd)
+	block(w, "Flags", own.FlagUsagesWrapped(helpWidth))
+	if len(common) > 0 {
+		block(w, "Common flags", wrapped(common))
 	}
+	var more []string
+	if cmd.HasAvailableSubCommands() {
+		more = append(more, cmd.CommandPath()+" COMMAND --help explains a command.")
+	}
+	if len(common) > 0 || cmd == cmd.Root() {
+		more = append(more, cmd.Root().Name()+" help "+flagsTopic+" explains the common flags.")
+	}
+	if len(more) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(more, "\n"))
+	}
+}
+
+// A Section is commands that the help of the whole command line shows together.
+type Section struct {
+	Title string
+	Words []string
+}
+
+// otherCommands is the title of the commands that are in no section.
+const otherCommands = "Other commands"
+
+// commands writes the commands below another one: of the root, by sections.
+func (a *App) commands(w io.Writer, cmd *cobra.Command) {
+	if cmd != cmd.Root() || len(a.Sections) == 0 {
+		block(w, "Commands", commandLines(cmd.Commands()))
+		return
+	}
+	rest := slices.Clone(cmd.Commands())
+	for _, s := range a.Sections {
+		var these []*cobra.Command
+		for _, word := range s.Words {
+			if c := find(cmd, word); c != nil {
+				these = append(these, c)
+				rest = slices.DeleteFunc(rest, func(o *cobra.Command) bool { return o == c })
+			}
+		}
+		block(w, s.Title, commandLines(these))
+	}
+	block(w, otherCommands, commandLines(rest))
+}
+
+// Annotations of flags and commands.
+const (
+	commonKey  = "common"  // of a flag that many commands have
+	globalsKey = "globals" // of a command: the global flags that it uses
+)
+
+// Uses says which global flags have an effect on a command; its help shows these. A command for which it is
+// not called uses all of them.
+func Uses(c *cobra.Command, flags ...string) {
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[globalsKey] = strings.Join(flags, " ")
+}
+
+// shownFlags are the flags that the help of a command explains, and the names of the common ones.
+func shownFlags(cmd *cobra.Command) (own *pflag.FlagSet, common []string) {
+	own = pflag.NewFlagSet("", pflag.ContinueOnError)
+	if cmd == cmd.Root() {
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" {
+				own.AddFlag(f)
+			}
+		})
+		return own, nil
+	}
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		_, isCommon := f.Annotations[commonKey]
+		switch {
+		case f.Hidden || f.Name == "help":
+		case isCommon:
+			common = append(common, "--"+f.Name)
+		default:
+			own.AddFlag(f)
+		}
+	})
+	uses, some := cmd.Annotations[globalsKey]
+	_, calls := cmd.Annotations[argumentsKey]
+	if !some && cmd.HasAvailableSubCommands() && !calls {
+		return own, nil
+	}
+	for _, g := range globals {
+		hides := cmd.NonInheritedFlags().Lookup(g.name) != nil
+		if !hides && (!some || slices.Contains(strings.Fields(uses), g.name)) {
+			common = append(common, "--"+g.name)
+		}
+	}
+	return own, common
+}
+
+// wrapped are words on indented lines.
+func wrapped(words []string) string {
+	text := " "
+	width := len(text)
+	for _, word := range words {
+		if width+1+len(word) > helpWidth {
+			text, width = text+"\n ", 1
+		}
+		text, width = text+" "+word, width+1+len(word)
+	}
+	return text
 }
 
 // helpWidth is the number of columns of help texts.
@@ -99,9 +241,9 @@ func usageLines(cmd *cobra.Command) string {
 	return indented(strings.Join(lines, "\n"))
 }
 
-func commandLines(cmd *cobra.Command) string {
+func commandLines(commands []*cobra.Command) string {
 	var lines [][2]string
-	for _, sub := range cmd.Commands() {
+	for _, sub := range commands {
 		if sub.IsAvailableCommand() {
 			lines = append(lines, [2]string{sub.Name(), sub.Short})
 		}
@@ -117,14 +259,46 @@ func indented(text string) string {
 	return b.String()
 }
 
+// flagsTopic is the word of `help` that explains the flags of many commands.
+const flagsTopic = "flags"
+
+// agentArg is the argument that the global flag --agent is for, in another way.
+const agentArg = "agent_id"
+
+// helpFlags explains the flags of many commands.
+func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
+	block(w, "Global flags", root.PersistentFlags().FlagUsagesWrapped(helpWidth))
+	many := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, t := range a.Tools {
+		for _, arg := range t.Args {
+			if !isGlobal(arg) && (arg.Common || arg.Shared && arg.Name != agentArg) && many.Lookup(arg.Flag) == nil {
+				many.VarPF(textsOf(arg), arg.Flag, "", docOf(arg))
+			}
+		}
+	}
+	many.VisitAll(func(f *pflag.Flag) {
+		if f.Value.Type() == "bool" {
+			f.NoOptDefVal = "true"
+		}
+	})
+	block(w, "Flags of many commands", many.FlagUsagesWrapped(helpWidth))
+	input := pflag.NewFlagSet("", pflag.ContinueOnError)
+	addInputFlags(input)
+	block(w, "Arguments as JSON", input.FlagUsagesWrapped(helpWidth))
+}
+
 // helpCommand is `help`, which refuses a command that does not exist.
-func helpCommand() *cobra.Command {
+func (a *App) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]...",
-		Short: "help on a command",
+		Short: "Explain a command, or with the word flags the common flags",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, words []string) error {
 			at := c.Root()
+			if len(words) == 1 && words[0] == flagsTopic {
+				a.helpFlags(c.OutOrStdout(), at)
+				return nil
+			}
 			for _, word := range words {
 				below := find(at, word)
 				if below == nil {
@@ -137,25 +311,6 @@ func helpCommand() *cobra.Command {
 		},
 		ValidArgsFunction: completeHelp,
 	}
-}
-
-// UnusedFlags is the annotation of a command that names the global flags without an effect there, separated by
-// spaces. Its help omits them.
-const UnusedFlags = "unused-flags"
-
-// inherited names the global flags on one line; the help of the root says what they are.
-func inherited(cmd *cobra.Command) string {
-	var names []string
-	unused := strings.Fields(cmd.Annotations[UnusedFlags])
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(unused, f.Name) {
-			names = append(names, "--"+f.Name)
-		}
-	})
-	if len(names) == 0 {
-		return ""
-	}
-	return "  " + strings.Join(names, " ") + "\n  " + cmd.Root().Name() + " --help says what they are."
 }
 
 // find is the command of that name right below c, nil if there is none.

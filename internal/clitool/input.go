@@ -33,6 +33,7 @@ func addInputFlags(flags *pflag.FlagSet) {
 		}
 		value := &inputText{texts{kind: in.kind}}
 		f := flags.VarPF(value, in.name, "", in.doc)
+		f.Annotations = map[string][]string{commonKey: nil}
 		if in.kind == "bool" {
 			value.check, f.NoOptDefVal = isBool, "true"
 		}

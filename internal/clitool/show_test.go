@@ -235,12 +235,13 @@ func TestHelp(t *testing.T) {
 		"  rookery book set ID [NAME=VALUE]... [flags]\n",
 		"  ID          the book's id\n",
 		"  NAME=VALUE  fields and their new values",
-		"--dry-run ", "--if-version text", "--input JSON|FILE", "--stdin ",
+		"--dry-run ", "--if-version ", "--input ", "--stdin ", "--server ", "--readonly ",
+		"rookery help flags explains the common flags.\n", "      --set name=value   fields",
 		"Examples:\n  rookery book set people/freya pages=7\n",
 	} {
 		require.Contains(t, out, part)
 	}
-	for _, hidden := range []string{"--reference", "--fields", "--only", "--agent-id"} {
+	for _, hidden := range []string{"--reference", "--fields", "--only", "--agent-id", "--id ", "--session", "address of the server"} {
 		require.NotContains(t, out, hidden)
 	}
 	_, again, _ := s.run("help", "book", "set")
@@ -248,14 +249,21 @@ func TestHelp(t *testing.T) {
 
 	_, out, _ = s.run("book", "list", "-h")
 	require.Contains(t, out, "(one of saga, atlas)")
-	require.Contains(t, out, "(default 50)")
+	require.NotContains(t, out, "(default 50)")
+	require.NotContains(t, out, "--readonly")
 	require.Contains(t, out, "rookery book list [GENRE] [flags]")
 
 	_, out, _ = s.run("book")
 	require.Contains(t, out, "  get     Get a book\n")
 	_, out, _ = s.run()
-	require.Contains(t, out, "  book        delete, get, list, new, set\n")
-	require.Contains(t, out, "$RAVEN_VAULT")
+	require.Contains(t, out, "  book        Read and write books\n")
+	require.Contains(t, out, "  shelf       create, export, import\n")
+	_, out, _ = s.run("help", "flags")
+	for _, part := range []string{
+		"$RAVEN_VAULT", "--server URL", "(default 50)", "--dry-run ", "--input JSON|FILE", "--only text",
+	} {
+		require.Contains(t, out, part)
+	}
 }
 
 func TestGroupThatIsATool(t *testing.T) {

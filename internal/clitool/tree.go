@@ -59,6 +59,22 @@ func finish(c *cobra.Command) {
 	}
 }
 
+// group gives a word that only groups commands the line of its family, and no global flags to what cobra
+// adds.
+func (a *App) group(c *cobra.Command) {
+	if c.Name() == "completion" {
+		Uses(c)
+		for _, shell := range c.Commands() {
+			Uses(shell)
+		}
+	}
+	for _, t := range a.Tools {
+		if line := t.Family.Groups[c.Name()]; line != "" && c.Short == "" {
+			c.Short = line
+		}
+	}
+}
+
 // names are the names of the commands right below c.
 func names(c *cobra.Command) []string {
 	var all []string

@@ -48,15 +48,18 @@ func TestHelp(t *testing.T) {
 			require.Empty(t, printed.Err)
 			require.Contains(t, printed.Out, made.Prose().Summary)
 			require.Contains(t, printed.Out, "Usage:\n  rookery "+way.Words)
-			require.Contains(t, printed.Out, "Examples:\n  "+made.Prose().Commands[0])
+			first := strings.TrimSuffix(made.Prose().Commands[0], " --json")
+			require.Contains(t, printed.Out, "Examples:\n  "+first)
+			places := map[string]bool{}
 			for _, entry := range way.Args {
 				name, _, _ := tool.Positional(entry)
+				places[name] = true
 				label := strings.ToUpper(strings.ReplaceAll(name, "_", "-"))
 				require.Contains(t, printed.Out, label, way.Words)
 			}
 			for _, a := range made.Args {
-				if !a.Shared && a.Name != "vault" {
-					require.Contains(t, printed.Out, "--"+a.Flag+" ", "%s %s", way.Words, a.Name)
+				if !a.Shared && a.Name != "vault" && !places[a.Name] {
+					require.Regexp(t, "--"+a.Flag+`\s`, printed.Out, "%s %s", way.Words, a.Name)
 				}
 			}
 		}

@@ -26,6 +26,7 @@ type Arg struct {
 	Required bool
 	Shared   bool     // every tool takes it, and none of them sees it
 	Rare     bool     // accepted everywhere; a list with little room leaves it out
+	Common   bool     // many tools take it, and it means the same in all: it is of a struct of this package
 	Aliases  []string // accepted everywhere, never listed
 	Schema   *jsonschema.Schema
 
@@ -55,9 +56,23 @@ func argsOf[In any]() []Arg {
 		if !field.IsExported() || name == "" || name == "-" {
 			continue
 		}
-		args = append(args, argOf(field, name, !strings.Contains(options, "omit")))
+		a := argOf(field, name, !strings.Contains(options, "omit"))
+		a.Common = isCommon(field)
+		args = append(args, a)
 	}
 	return args
+}
+
+// isCommon reports whether a field is one of the structs of this package that inputs embed.
+func isCommon(field reflect.StructField) bool {
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[AsOf](), reflect.TypeFor[Page](), reflect.TypeFor[Mutation](), reflect.TypeFor[Brief](),
+	} {
+		if same, ok := of.FieldByName(field.Name); ok && same.Tag == field.Tag {
+			return true
+		}
+	}
+	return false
 }
 
 // fieldsOf are the fields of a struct and of those that it embeds, in order. They are the ones that

@@ -111,6 +111,10 @@ type Family struct {
 	// The codes for an argument that is missing, one that is malformed, and several problems at
 	// once (CONTRACT §2).
 	Missing, Malformed, Several fault.Code
+
+	// Groups says of each word of the command line that only groups commands of the family what these are
+	// for, in a line.
+	Groups map[string]string
 }
 
 // A Route is a method and a path behind the family's Base. One path parameter, {name}, may be its

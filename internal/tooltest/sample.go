@@ -62,6 +62,7 @@ func Books() []string {
 var books = &tool.Family{
 	Name: "books", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue, Several: fault.ValidationFailed,
+	Groups: map[string]string{"book": "Read and write books"},
 }
 
 // desk is a family under no vault.

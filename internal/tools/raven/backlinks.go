@@ -26,7 +26,7 @@ type backlinksOut struct {
 
 func (f tools) backlinks() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_backlinks", Family: Family, Title: "List what refers to an object",
+		Name: "raven_backlinks", Family: Family, Title: "List backlinks",
 		Doc: backlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
 		Commands: []tool.Command{{Words: "backlinks", Args: []string{"target"}}},

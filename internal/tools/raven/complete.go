@@ -41,7 +41,7 @@ const behindSlash = "0"
 
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_complete", Family: Family, Title: "Complete what is typed", Doc: completeDoc,
+		Name: "raven_complete", Family: Family, Title: "Complete a value", Doc: completeDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/complete"},
 		Commands: []tool.Command{{Words: "complete", Args: []string{"kind", "prefix?"}}},

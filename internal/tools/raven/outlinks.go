@@ -34,7 +34,7 @@ type outlink struct {
 
 func (f tools) outlinks() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_outlinks", Family: Family, Title: "List what an object refers to",
+		Name: "raven_outlinks", Family: Family, Title: "List outlinks",
 		Doc: outlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
 		Commands: []tool.Command{{Words: "outlinks", Args: []string{"target"}}},

@@ -22,6 +22,10 @@ var Family = &tool.Family{
 	Name: "raven", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
 	Several: fault.ValidationFailed,
+	Groups: map[string]string{
+		"object": "Create, list, search and change objects: notes and sections with a type",
+		"prompt": "Print instructions for an agent: start work, record, summarize",
+	},
 }
 
 // Tools are the tools of the family, over these tenants. all lists every tool of the product, for

@@ -56,7 +56,7 @@ type reindexError struct {
 
 func (f tools) reindex() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_reindex", Family: Family, Title: "Reindex", Doc: reindexDoc,
+		Name: "raven_reindex", Family: Family, Title: "Sync edited files", Doc: reindexDoc,
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/reindex"},
 		Commands: []tool.Command{{Words: "reindex"}},

@@ -54,7 +54,7 @@ type leftFile struct {
 
 func (f tools) stats() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_stats", Family: Family, Title: "Count", Doc: statsDoc,
+		Name: "raven_stats", Family: Family, Title: "Count notes, objects and traits", Doc: statsDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/stats"},
 		Commands: []tool.Command{{Words: "stats"}},

@@ -38,7 +38,7 @@ type auditOut struct {
 
 func (f tools) audit() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_audit", Family: Family, Title: "List who did what", Doc: auditDoc,
+		Name: "team_audit", Family: Family, Title: "List changes and refusals", Doc: auditDoc,
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/audit"},
 		Commands: []tool.Command{{Words: "audit"}},

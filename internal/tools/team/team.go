@@ -18,6 +18,12 @@ var Family = &tool.Family{
 	Name: "team", Base: "/v1",
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter,
 	Several: fault.InvalidParameter,
+	Groups: map[string]string{
+		"issuer": "Let in people and CI jobs of an identity provider (admins)",
+		"member": "Give people roles in vaults (admins)",
+		"token":  "Create and revoke API tokens (admins)",
+		"vault":  "Create, list, import, export and delete vaults",
+	},
 }
 
 // Options are what the tools tell of, beside the tenants. All may be missing.

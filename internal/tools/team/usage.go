@@ -45,7 +45,7 @@ type vaultUsage struct {
 
 func (f tools) usage() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_usage", Family: Family, Title: "What is used, and the limits", Doc: usageDoc,
+		Name: "team_usage", Family: Family, Title: "Show usage and limits", Doc: usageDoc,
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/usage"},
 		Commands: []tool.Command{{Words: "usage"}},

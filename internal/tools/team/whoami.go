@@ -32,7 +32,7 @@ type whoamiOut struct {
 
 func (f tools) whoami() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_whoami", Family: Family, Title: "Who am I", Doc: whoamiDoc,
+		Name: "team_whoami", Family: Family, Title: "Show your account and roles", Doc: whoamiDoc,
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/whoami"},
 		Commands: []tool.Command{{Words: "whoami"}},
