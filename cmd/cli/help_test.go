@@ -54,13 +54,16 @@ func effects(made *tool.Tool) []string {
 	return append(all, "wide")
 }
 
-// TestEveryFlagShownHasAnEffect requires that a page of help shows no flag that does nothing there.
-func TestEveryFlagShownHasAnEffect(t *testing.T) {
+// TestPagesOfHelp requires that a page of help shows no flag that does nothing there, and that examples for
+// people come first.
+func TestPagesOfHelp(t *testing.T) {
 	for _, made := range localapp.Tools(nil) {
 		has := effects(made)
 		for _, way := range made.Commands {
 			words := strings.Fields(way.Words)
-			flags := shown(page(t, words...))
+			text := page(t, words...)
+			peopleFirst(t, way.Words, text)
+			flags := shown(text)
 			require.NotEmpty(t, flags, way.Words)
 			for _, flag := range flags {
 				require.Contains(t, has, flag, way.Words)
@@ -102,16 +105,15 @@ func TestHelpOfTheWhole(t *testing.T) {
 	}
 }
 
-// TestExamplesForPeopleFirst requires that an example for a program follows those for people.
-func TestExamplesForPeopleFirst(t *testing.T) {
-	for _, made := range localapp.Tools(nil) {
-		_, rest, _ := strings.Cut(page(t, strings.Fields(made.Commands[0].Words)...), "\nExamples:\n")
-		examples, _, _ := strings.Cut(rest, "\n\n")
-		lines := strings.Split(examples, "\n")
-		require.NotContains(t, lines[0], "--json", made.Name)
-		if at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "--json") }); at >= 0 {
-			require.Equal(t, len(lines)-1, at, made.Name)
-		}
+// peopleFirst requires that the example for a program, if there is one, is the last on a page.
+func peopleFirst(t *testing.T, name, page string) {
+	t.Helper()
+	_, rest, _ := strings.Cut(page, "\nExamples:\n")
+	examples, _, _ := strings.Cut(rest, "\n\n")
+	lines := strings.Split(examples, "\n")
+	require.NotContains(t, lines[0], "--json", name)
+	if at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "--json") }); at >= 0 {
+		require.Equal(t, len(lines)-1, at, name)
 	}
 }
 
@@ -123,6 +125,9 @@ func TestNoArgumentByItsNameInJSON(t *testing.T) {
 	require.Zero(t, code, errs)
 	missing := 0
 	for _, made := range localapp.Tools(nil) {
+		if !slices.ContainsFunc(made.Args, func(a tool.Arg) bool { return a.Required }) {
+			continue
+		}
 		for _, way := range made.Commands {
 			line := append(strings.Fields(way.Words), "--data", dir, "--vault", "v", "--dry-run")
 			if !made.Kind.Mutates() {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"rookery/internal/localapp"
+)
+
+// TestMain makes the program a command of the scripts, as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"rookery": main})
+}
+
+// TestScripts runs the scripts that a person can read. In them `rookery` is the program, `exits N LINE…`
+// runs it and requires its exit code, and `serves DIR` waits until a server has the directory, and sets URL,
+// ADDR and PID.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			for name, dir := range map[string]string{
+				"XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "share",
+			} {
+				env.Setenv(name, filepath.Join(env.WorkDir, dir))
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serves": serves},
+	})
+}
+
+// exits runs the program, and requires its exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec("rookery", args[1:]...)
+	if err == nil {
+		ts.Fatalf("it succeeded")
+	}
+	if want := "exit status " + args[0]; err.Error() != want {
+		ts.Fatalf("%v, not %s", err, want)
+	}
+}
+
+// serves waits until a server has announced that it has a directory.
+func serves(ts *testscript.TestScript, _ bool, args []string) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		var at localapp.Address
+		data, err := os.ReadFile(ts.MkAbs(filepath.Join(args[0], "serve.json")))
+		if err != nil || json.Unmarshal(data, &at) != nil {
+			continue
+		}
+		u, err := url.Parse(at.URL)
+		ts.Check(err)
+		ts.Setenv("URL", at.URL)
+		ts.Setenv("ADDR", u.Host)
+		ts.Setenv("PID", fmt.Sprint(at.PID))
+		return
+	}
+	ts.Fatalf("no server has %s", args[0])
+}
