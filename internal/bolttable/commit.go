@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
+
+	bolt "go.etcd.io/bbolt"
 
 	"rookery/internal/table"
 )
@@ -147,18 +150,33 @@ func (t *Table) commit(batch []*request) ([]error, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin a transaction: %w", err)
 	}
-	s := t.state(tx)
-	answers, changed, err := s.applyAll(batch)
+	answers, changed, err := t.prepare(tx, batch)
 	if err != nil || !changed {
 		return answers, errors.Join(err, tx.Rollback())
-	}
-	if err := s.sweep(maxSweep); err != nil {
-		return nil, errors.Join(err, tx.Rollback())
 	}
 	if err := tx.Commit(); err != nil {
 		return nil, fmt.Errorf("commit a transaction: %w", err)
 	}
 	return answers, nil
+}
+
+// prepare applies a batch in a transaction that is still to be committed. A damaged page that it meets is
+// ErrDamaged, as it is for a read: nothing is written then, and the process goes on.
+func (t *Table) prepare(tx *bolt.Tx, batch []*request) (answers []error, changed bool, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			answers, changed, err = nil, false, fmt.Errorf("%w: %v", ErrDamaged, p)
+		}
+	}()
+	s := t.state(tx)
+	if answers, changed, err = s.applyAll(batch); err != nil || !changed {
+		return answers, changed, err
+	}
+	if err := s.sweep(maxSweep); err != nil {
+		return nil, false, err
+	}
+	return answers, true, nil
 }
 
 // applyAll applies each request to what the ones before it left, and answers it. A request whose

@@ -103,6 +103,36 @@ func TestOpenDamage(t *testing.T) {
 	require.NotZero(t, damaged)
 }
 
+// TestWriteDamagedPage makes each page in turn one of no kind. A write is done, or it is ErrDamaged and changes
+// nothing, and the program goes on.
+func TestWriteDamagedPage(t *testing.T) {
+	whole, err := os.ReadFile(filled(t))
+	require.NoError(t, err)
+	dir, damaged := t.TempDir(), 0
+	for at := 2 * 4096; at < len(whole); at += 4096 {
+		bad := filepath.Join(dir, fmt.Sprint(at))
+		data := slices.Clone(whole)
+		clear(data[at : at+16])
+		require.NoError(t, os.WriteFile(bad, data, 0o600))
+		db, err := bolttable.Open(bad, bolttable.Options{})
+		if err != nil {
+			require.ErrorIs(t, err, bolttable.ErrDamaged)
+			continue
+		}
+		for _, part := range []string{"a", "p", "z"} {
+			err := db.Commit(t.Context(), table.Set(table.Item{
+				Key: table.Key{Part: part, Sort: "k"}, Data: []byte("x"),
+			}))
+			if err != nil {
+				require.ErrorIs(t, err, bolttable.ErrDamaged)
+				damaged++
+			}
+		}
+		require.NoError(t, db.Close())
+	}
+	require.NotZero(t, damaged)
+}
+
 // TestReadDamagedPage makes each page in turn one of no kind. Whatever is read then is what was written,
 // or ErrDamaged, and the program goes on.
 func TestReadDamagedPage(t *testing.T) {
