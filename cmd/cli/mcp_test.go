@@ -271,7 +271,7 @@ func holderEnds(t *testing.T, end func(*agent)) {
 func TestMCPBesideAServer(t *testing.T) {
 	d := newBench(t)
 	line := []string{"serve", "--listen", "127.0.0.1:0", "--data", d.data}
-	stop := serving(t, line...)
+	stop := serving(t, nil, line...)
 	a, b := d.mcp(eras[0]), d.mcp(eras[1])
 	a.write()
 	_, server := d.held()
@@ -284,7 +284,7 @@ func TestMCPBesideAServer(t *testing.T) {
 		require.False(t, server)
 		require.Contains(t, []int{a.program.Process.Pid, b.program.Process.Pid}, pid)
 
-		stop = serving(t, line...)
+		stop = serving(t, nil, line...)
 		require.Contains(t, a.read(), "first line")
 		require.Contains(t, b.read(), "first line")
 		pid, server = d.held()
@@ -305,7 +305,7 @@ func TestMCPOverAServer(t *testing.T) {
 	address := l.Addr().String()
 	require.NoError(t, l.Close())
 	serve := []string{"serve", "--listen", address, "--data", d.data}
-	stop := serving(t, serve...)
+	stop := serving(t, nil, serve...)
 	var all []*agent
 	for _, era := range eras {
 		all = append(all, d.agent(era, "mcp", "--server", "http://"+address, "--toolset", "raven,team"))
@@ -315,9 +315,9 @@ func TestMCPOverAServer(t *testing.T) {
 		stop()
 		for _, a := range all {
 			_, err := a.call("raven_read", map[string]any{"vault": "v", "path": "log.md"})
-			require.ErrorContains(t, err, "no server answers at "+address)
+			require.ErrorContains(t, err, "no answer from http://"+address)
 		}
-		stop = serving(t, serve...)
+		stop = serving(t, nil, serve...)
 		for _, a := range all {
 			require.Contains(t, a.read(), "first line")
 		}
@@ -361,7 +361,7 @@ func TestServeMCP(t *testing.T) {
 	demo := d.agent(eras[0], "serve", "--mcp", "--demo", "--data", d.data)
 	require.Contains(t, demo.must("raven_stats", map[string]any{}), `"file_count"`)
 	demo.leave()
-	stop := serving(t, "serve", "--listen", "127.0.0.1:0", "--data", d.data)
+	stop := serving(t, nil, "serve", "--listen", "127.0.0.1:0", "--data", d.data)
 	for _, flag := range []string{"--demo", "--config=" + filepath.Join(d.home, "empty.yaml")} {
 		require.NoError(t, os.WriteFile(filepath.Join(d.home, "empty.yaml"), nil, 0o600))
 		code, _, errs := rookery(t, "serve", "--mcp", "--data", d.data, flag)
@@ -416,7 +416,7 @@ func TestMCPRefusals(t *testing.T) {
 		want string
 	}{
 		"server and directory": {2, append(data, "--server", "http://127.0.0.1:1"), "--server and --data"},
-		"server and folder":    {2, []string{"--server", "http://127.0.0.1:1", "--vault", "./x"}, "--server says where"},
+		"server and folder":    {2, []string{"--server", "http://127.0.0.1:1", "--vault", "./x"}, "--vault with a folder and --server"},
 		"path and toolset":     {2, append(data, "--path", "/mcp/x/all", "--toolset", "raven"), "--path and --toolset"},
 		"unknown toolset":      {4, append(data, "--toolset", "ravn"), "the sets are raven, team, and all"},
 		"unknown tool":         {2, append(data, "--tools", "raven_raed"), "raven_read"},

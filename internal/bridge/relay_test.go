@@ -29,7 +29,7 @@ func TestServerIsAway(t *testing.T) {
 		require.Equal(t, "0", string(o.ID))
 		require.Equal(t, -32603, o.Error.Code)
 		require.Equal(t, fault.Unavailable, o.Error.Data.Code)
-		require.Contains(t, o.Error.Message, "no server answers at")
+		require.Contains(t, o.Error.Message, "no answer from")
 	}
 	batch := s.ask(`[` + ping(1) + `,{"jsonrpc":"2.0","method":"x"},` + ping(2) + `]`)
 	require.Equal(t, 2, strings.Count(batch, "UNAVAILABLE"))
