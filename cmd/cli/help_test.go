@@ -54,8 +54,8 @@ func effects(made *tool.Tool) []string {
 	return append(all, "wide")
 }
 
-// TestPagesOfHelp requires that a page of help shows no flag that does nothing there, and that examples for
-// people come first.
+// TestPagesOfHelp requires that a page of help shows no flag that does nothing there, and that
+// examples for people come first.
 func TestPagesOfHelp(t *testing.T) {
 	for _, made := range localapp.Tools(nil) {
 		has := effects(made)
@@ -82,8 +82,8 @@ func TestPagesOfHelp(t *testing.T) {
 	}
 }
 
-// TestHelpOfTheWhole requires the everyday commands first, and a line for each group that is no list of its
-// commands.
+// TestHelpOfTheWhole requires the everyday commands first, and a line for each group that is no
+// list of its commands.
 func TestHelpOfTheWhole(t *testing.T) {
 	code, out, errs := rookery(t)
 	require.Zero(t, code, errs)
@@ -117,8 +117,8 @@ func peopleFirst(t *testing.T, name, page string) {
 	}
 }
 
-// TestNoArgumentByItsNameInJSON requires that a command line that lacks arguments is told which in its own
-// words.
+// TestNoArgumentByItsNameInJSON requires that a command line that lacks arguments is told which in
+// its own words.
 func TestNoArgumentByItsNameInJSON(t *testing.T) {
 	dir := t.TempDir()
 	code, _, errs := rookery(t, "vault", "create", "v", "--data", dir)

@@ -23,8 +23,8 @@ const (
 	logJSON = "json"
 )
 
-// logger writes the log of a server: JSON for programs, or short lines for a person. Without a format, a
-// terminal gets lines.
+// logger writes the log of a server: JSON for programs, or short lines for a person. Without a
+// format, a terminal gets lines.
 func logger(a *clitool.App, format string) (*slog.Logger, error) {
 	switch {
 	case format == logJSON, format == "" && !a.Progress:
@@ -41,9 +41,9 @@ func logger(a *clitool.App, format string) (*slog.Logger, error) {
 		With("allowed", []string{logText, logJSON})
 }
 
-// A lineHandler writes a record as one short line: the time, what was called, its outcome, how long it took,
-// and after that what else the record has. What is the same in most lines, and what only joins lines with
-// others, is left out.
+// A lineHandler writes a record as one short line: the time, what was called, its outcome, how long
+// it took, and after that what else the record has. What is the same in most lines, and what only
+// joins lines with others, is left out.
 type lineHandler struct {
 	out    io.Writer
 	colour bool
@@ -111,8 +111,9 @@ const (
 	keyAgent, keyRequest           = "agent", "request_id"
 )
 
-// head is the beginning of a line, without the attributes that it shows or makes superfluous: of a call its
-// tool, code and duration, of a request its method, route and status, of anything else the level and the message.
+// head is the beginning of a line, without the attributes that it shows or makes superfluous: of a
+// call its tool, code and duration, of a request its method, route and status, of anything else the
+// level and the message.
 func (h *lineHandler) head(r slog.Record, attrs *[]slog.Attr) []string {
 	has := func(key string) bool { return value(*attrs, key) != "" }
 	var parts []string

@@ -33,8 +33,8 @@ func lines(t *testing.T, colour bool, write func(*slog.Logger)) []string {
 	return all
 }
 
-// TestLogLines requires short lines: of a call its tool, outcome and duration, of a request its method, route
-// and status; and of a problem everything.
+// TestLogLines requires short lines: of a call its tool, outcome and duration, of a request its
+// method, route and status; and of a problem everything.
 func TestLogLines(t *testing.T) {
 	call := func(code string, ms float64, more ...any) func(*slog.Logger) {
 		return func(l *slog.Logger) {
@@ -103,8 +103,8 @@ func TestLogFormat(t *testing.T) {
 	require.Contains(t, errs, "--log-format must be text or json")
 }
 
-// TestServeLogs serves over a pipe, and requires that the log has a line for a call, in either form, with no
-// word of the note.
+// TestServeLogs serves over a pipe, and requires that the log has a line for a call, in either
+// form, with no word of the note.
 func TestServeLogs(t *testing.T) {
 	const secret = "c4nary-title"
 	for format, want := range map[string]string{

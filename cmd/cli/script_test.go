@@ -19,9 +19,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"rookery": main})
 }
 
-// TestScripts runs the scripts that a person can read. In them `rookery` is the program, `exits N LINE…`
-// runs it and requires its exit code, and `serves DIR` waits until a server has the directory, and sets URL,
-// ADDR and PID.
+// TestScripts runs the scripts that a person can read. In them `rookery` is the program, `exits N
+// LINE…` runs it and requires its exit code, and `serves DIR` waits until a server has the
+// directory, and sets URL, ADDR and PID.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",

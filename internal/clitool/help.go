@@ -47,7 +47,8 @@ func (c *command) globals() []string {
 // inJSON is what asks for JSON in an example.
 var inJSON = regexp.MustCompile(` --json\b`)
 
-// peopleFirst are the examples as a person types them, and then the first one that is for a program.
+// peopleFirst are the examples as a person types them, and then the first one that is for a
+// program.
 func peopleFirst(examples []string) []string {
 	var people []string
 	program := ""
@@ -162,8 +163,8 @@ const (
 	globalsKey = "globals" // of a command: the global flags that it uses
 )
 
-// Uses says which global flags have an effect on a command; its help shows these. A command for which it is
-// not called uses all of them.
+// Uses says which global flags have an effect on a command; its help shows these. A command for
+// which it is not called uses all of them.
 func Uses(c *cobra.Command, flags ...string) {
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
@@ -271,7 +272,8 @@ func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
 	many := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, t := range a.Tools {
 		for _, arg := range t.Args {
-			if !isGlobal(arg) && (arg.Common || arg.Shared && arg.Name != agentArg) && many.Lookup(arg.Flag) == nil {
+			shared := arg.Common || arg.Shared && arg.Name != agentArg
+			if shared && !isGlobal(arg) && many.Lookup(arg.Flag) == nil {
 				many.VarPF(textsOf(arg), arg.Flag, "", docOf(arg))
 			}
 		}

@@ -12,15 +12,16 @@ import (
 	"rookery/internal/fault"
 )
 
-// The terms of a command line are its words for the arguments of the tool: a flag, a variable of the
-// environment, or a place among the words. Only people see them: in JSON a fault is as the server answered it.
+// The terms of a command line are its words for the arguments of the tool: a flag, a variable of
+// the environment, or a place among the words. Only people see them: in JSON a fault is as the
+// server answered it.
 type terms struct {
 	tool, path string            // the name of the tool, and of the command
-	terms      map[string]string // by the name of the argument; an argument without a term keeps its name
+	terms      map[string]string // by the name of the argument; one without a term keeps its name
 	short      map[string]string // the same, without a remark
 	missing    map[string]bool   // arguments that have a place and were not given
 	usage      string            // the line that shows the places
-	vault      [2]string         // of a vault that the environment names: its name, and the variable
+	vault      [2]string         // the name of a vault from the environment, and the variable
 }
 
 // argumentKey is the detail of a fault that names an argument.
@@ -82,8 +83,8 @@ func ordinal(i int) string {
 	return fmt.Sprintf("%dth", i+1)
 }
 
-// globalTerm is the term for an argument that a global flag gives: the flag or the variable that gave it,
-// else all that could.
+// globalTerm is the term for an argument that a global flag gives: the flag or the variable that
+// gave it, else all that could.
 func (a *App) globalTerm(cmd *cobra.Command, flag string) string {
 	if from := a.sources(cmd)[flag]; from != "" {
 		return from
@@ -144,7 +145,8 @@ var (
 	underlined = regexp.MustCompile(`\b[a-z]+(?:_[a-z]+)+\b`)
 )
 
-// message is a message in these terms. About is the argument that it is about; empty: it does not say.
+// message is a message in these terms. About is the argument that it is about; empty: it does not
+// say.
 func (t *terms) message(text, about string) string {
 	text = strings.ReplaceAll(text, t.tool+" ", t.path+" ")
 	if rest, ok := strings.CutPrefix(text, about+" "); ok && t.terms[about] != "" {
@@ -182,7 +184,8 @@ func (t *terms) names(text string) string {
 	})
 }
 
-// lacksPlace reports whether a fault is about an argument that has a place on the line and was not given.
+// lacksPlace reports whether a fault is about an argument that has a place on the line and was not
+// given.
 func (t *terms) lacksPlace(f *fault.Fault) bool {
 	if t == nil {
 		return false

@@ -8,9 +8,9 @@ import (
 // closePatience is how long Close may take.
 const closePatience = 2 * time.Second
 
-// count counts a call that no rate is kept for. It writes at most once a minute: the call that finds the
-// last minute over writes what was counted in it. A count that cannot be written is lost, and the call is
-// made all the same.
+// count counts a call that no rate is kept for. It writes at most once a minute: the call that
+// finds the last minute over writes what was counted in it. A count that cannot be written is lost,
+// and the call is made all the same.
 func (l *Limiter) count(ctx context.Context, who name) {
 	l.mu.Lock()
 	a := l.leaseOf(caller{name: who}).account
@@ -39,7 +39,8 @@ func (a *account) due(now time.Time) bool {
 // counted reports whether there is a tally to write.
 func (a *account) counted(time.Time) bool { return a.tally.calls > 0 }
 
-// write adds the tally of an account to its item, if that is wanted still when the account's turn comes.
+// write adds the tally of an account to its item, if that is wanted still when the account's turn
+// comes.
 func (l *Limiter) write(ctx context.Context, a *account, wanted func(*account, time.Time) bool) {
 	select {
 	case a.turn <- struct{}{}:

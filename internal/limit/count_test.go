@@ -19,8 +19,8 @@ func (i *instance) usage(t *testing.T, tenant string) limit.Usage {
 	return u
 }
 
-// TestCallsWithoutARate requires that calls on loopback are counted and never refused, that this costs one
-// write a minute, and that an instance that is closed leaves its count to the next one.
+// TestCallsWithoutARate requires that calls on loopback are counted and never refused, that this
+// costs one write a minute, and that an instance that is closed leaves its count to the next one.
 func TestCallsWithoutARate(t *testing.T) {
 	b := newBed(t)
 	i, local := b.instance(0), auth.LocalCaller()
@@ -64,8 +64,8 @@ func TestRatesThatAreNotKept(t *testing.T) {
 	require.Zero(t, i.usage(t, "other").Today)
 }
 
-// TestCountOverMidnight requires that the calls of yesterday stay those of yesterday, also where they
-// were not written yet, and that a table that does not answer stops no call.
+// TestCountOverMidnight requires that the calls of yesterday stay those of yesterday, also where
+// they were not written yet, and that a table that does not answer stops no call.
 func TestCountOverMidnight(t *testing.T) {
 	b := newBed(t)
 	b.clock.on(12*time.Hour - time.Second)

@@ -18,8 +18,8 @@ import (
 	"rookery/internal/fault"
 )
 
-// A listing names the directory of the server that listens on a port. It is a file of the person who runs
-// the server: what it names is checked against the address file in that directory.
+// A listing names the directory of the server that listens on a port. It is a file of the person
+// who runs the server: what it names is checked against the address file in that directory.
 type listing struct {
 	Dir   string `json:"dir"`   // with the address file
 	Place string `json:"place"` // the data directory, or the folder, as a person named it
@@ -28,8 +28,8 @@ type listing struct {
 // listed is the file of a port in a directory of listings.
 func listed(servers, port string) string { return filepath.Join(servers, port+".json") }
 
-// list writes a listing for each port that the server listens on. The function removes them. They only make
-// a message clearer, so an error is ignored: a server may run where its user has no home.
+// list writes a listing for each port that the server listens on. The function removes them. They
+// only make a message clearer, so an error is ignored: a server may run where its user has no home.
 func (a *App) list(listeners ...net.Listener) (remove func()) {
 	data, err := json.Marshal(listing{Dir: absolute(a.dir), Place: absolute(a.shown)})
 	if err != nil || a.servers == "" || os.MkdirAll(a.servers, 0o700) != nil {
@@ -108,8 +108,8 @@ func (a address) taken(ctx context.Context) *fault.Fault {
 	return in.Fix("%s", a.free())
 }
 
-// server is the server of this person that is listed for the port, and its place. It has no listener if
-// there is none, or if the one that is listed has ended.
+// server is the server of this person that is listed for the port, and its place. It has no
+// listener if there is none, or if the one that is listed has ended.
 func (a address) server() (Address, string) {
 	_, port, _ := net.SplitHostPort(a.hostport)
 	data, err := os.ReadFile(listed(a.servers, port))
@@ -133,8 +133,8 @@ func portOf(text string) string {
 	return u.Port()
 }
 
-// near is a path as its user would write it here: below the working directory, else below the home, else
-// its last part. It is never absolute.
+// near is a path as its user would write it here: below the working directory, else below the home,
+// else its last part. It is never absolute.
 func near(path string) string {
 	here, _ := os.Getwd()
 	home, _ := os.UserHomeDir()
@@ -167,8 +167,8 @@ func (at Address) pid() int {
 	return at.PID
 }
 
-// healthy reports whether whatever listens on an address answers as a Rookery server does. The health page
-// says nothing else of it.
+// healthy reports whether whatever listens on an address answers as a Rookery server does. The
+// health page says nothing else of it.
 func healthy(ctx context.Context, hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {

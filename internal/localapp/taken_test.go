@@ -90,8 +90,9 @@ func refusedAt(t *testing.T, servers, listen, metrics string) *fault.Fault {
 	return fault.Of(err)
 }
 
-// TestAddressTaken requires that a server whose address is taken says by which program: by the server of
-// which directory and process, by a Rookery server that is not listed here, or by another program.
+// TestAddressTaken requires that a server whose address is taken says by which program: by the
+// server of which directory and process, by a Rookery server that is not listed here, or by another
+// program.
 func TestAddressTaken(t *testing.T) {
 	t.Chdir(t.TempDir())
 	servers := filepath.Join(t.TempDir(), "servers")
@@ -119,8 +120,8 @@ func TestAddressTaken(t *testing.T) {
 	require.Empty(t, names(t, servers), "a server that ends is not listed")
 }
 
-// TestStaleListing requires that a listing whose server was killed is not taken for the program that has
-// its port now.
+// TestStaleListing requires that a listing whose server was killed is not taken for the program
+// that has its port now.
 func TestStaleListing(t *testing.T) {
 	dir, servers := t.TempDir(), t.TempDir()
 	other := httptest.NewServer(http.NotFoundHandler())
@@ -134,8 +135,8 @@ func TestStaleListing(t *testing.T) {
 	}
 }
 
-// TestAddressOfAnother requires that an address that no program of this machine can listen on is told apart
-// from one that is taken.
+// TestAddressOfAnother requires that an address that no program of this machine can listen on is
+// told apart from one that is taken.
 func TestAddressOfAnother(t *testing.T) {
 	f := refusedAt(t, "", "127.0.0.1:0", "192.0.2.1:0")
 	require.Equal(t, fault.InvalidParameter, f.Code)
