@@ -21,7 +21,10 @@ func (b *batch) lookBack(ctx context.Context) error {
 	for _, f := range b.found {
 		if !f.gone() && f.before != nil {
 			from[f.path] = f.before.Version
-			near[f.path] = &nearest{measure: merge.From(f.text), text: f.text}
+			near[f.path] = &nearest{
+				measure: merge.From(f.text), text: f.text, upTo: f.upTo,
+				came: func(r repo.Revision) bool { return b.seenBy(f.late.came(r), f.saved) },
+			}
 		}
 	}
 	if len(from) == 0 {
@@ -35,29 +38,38 @@ func (b *batch) lookBack(ctx context.Context) error {
 	}
 	for _, f := range b.found {
 		if n := near[f.path]; n != nil {
-			f.was, f.reverts = n.was, n.exact
+			f.was, f.exact, f.reverts = n.was, n.exact, n.exact && n.passed
 		}
 	}
 	return nil
 }
 
-// A nearest looks for the earlier text that is nearest to one.
+// A nearest looks for the text that somebody began with: the earlier text that is nearest to theirs.
 //
 // It looks no further back than to the newest text that somebody saved in this folder: whoever saves
 // now has read that, or written it. If it were passed over, one who takes back what they wrote a moment
 // ago would get it back, for the text before it is nearer to what they have. For a text that was
 // displaced this does not hold: it is older than it seems.
 //
+// A text that is one of the earlier ones to the byte may come from an editor that has not read the file
+// since, or from somebody who wants to have it back. So it takes back only what its author had seen; it
+// changes nothing if it is no older than that.
+//
 // To save once more what was merged already says nothing new: so does an editor that never reads the
-// file again. Who saves it a third time, and found the same each time, means the note to be so.
+// file again. Who saves it a third time, and found the same each time, means the note to be so, if they
+// had seen it.
 type nearest struct {
 	measure merge.Measure
 	text    []byte
-	written time.Time // what is newer was not there when the text was written; zero: that is not known
+	upTo    uint64                     // what is newer than this version was not in the file; 0: all was
+	came    func(r repo.Revision) bool // whether the text of a version was seen; nil: that is not known
+	written time.Time                  // what is newer was not there when the text was written; zero: that is not known
 	was     []byte
 	apart   int
 	exact   bool
 	found   bool   // the base is found, and older texts are only looked at for one that is the same
+	passed  bool   // what is older than this was seen
+	seen    []byte // the newest text that was seen
 	again   []byte // the text of the newest version, if it was merged with this very text
 	looked  int
 }
@@ -65,33 +77,74 @@ type nearest struct {
 // take looks at an earlier text, and at what somebody had put into the file then: what they saved next
 // may build on that. It reports whether it is worth it to look further back.
 func (n *nearest) take(r repo.Revision) bool {
-	if r.Deleted || r.Erased {
+	if r.Deleted || r.Erased || n.upTo > 0 && r.Seq > n.upTo {
 		return true
 	}
 	n.looked++
 	if bytes.Equal(r.Text, n.text) {
 		n.was, n.apart, n.exact = n.text, 0, true
+		if n.passed {
+			n.was = n.seen
+		}
 		return false
 	}
 	same := r.Theirs != nil && bytes.Equal(r.Theirs, n.text)
 	switch {
-	case !n.written.IsZero() && r.Time.After(n.written):
+	case n.tooNew(r):
 	case n.looked == 1 && same:
 		n.was, n.apart, n.found, n.again = n.text, 0, true, bytes.Clone(r.Text)
-	case n.looked == 2 && same && n.again != nil && bytes.Equal(r.Text, n.again):
+	case n.looked == 2 && same && n.again != nil && bytes.Equal(r.Text, n.again) && n.hasSeen(r):
 		n.was = n.again
+		return false
 	case !n.found:
 		n.weigh(r)
 	}
+	n.pass(r)
 	return n.looked < maxEarlier
+}
+
+// tooNew reports whether a version was not there when the text was written. Its time is a whole
+// millisecond, rounded down. What was saved in the folder and was taken in within the millisecond is
+// newer: it was found in the place of the text.
+func (n *nearest) tooNew(r repo.Revision) bool {
+	if n.written.IsZero() {
+		return false
+	}
+	return r.Time.After(n.written) ||
+		r.Tool == reindex && !r.Time.Before(n.written.Truncate(time.Millisecond))
+}
+
+func (n *nearest) hasSeen(r repo.Revision) bool { return n.came != nil && n.came(r) }
+
+// pass notes the newest text that was seen: one that was in the file for long enough, or that somebody
+// saved there.
+func (n *nearest) pass(r repo.Revision) {
+	saved := savedIn(r)
+	switch {
+	case n.passed:
+		return
+	case n.hasSeen(r):
+		n.seen = bytes.Clone(r.Text)
+	case saved != nil:
+		n.seen = bytes.Clone(saved)
+	default:
+		return
+	}
+	n.passed = true
+}
+
+// savedIn returns the text that somebody had saved in the folder when a version was made of it; nil if
+// nobody had.
+func savedIn(r repo.Revision) []byte {
+	if r.Theirs == nil && r.Tool == reindex {
+		return r.Text
+	}
+	return r.Theirs
 }
 
 // weigh compares the text with those of a version.
 func (n *nearest) weigh(r repo.Revision) {
-	saved := r.Theirs
-	if saved == nil && r.Tool == reindex {
-		saved = r.Text
-	}
+	saved := savedIn(r)
 	if saved != nil && bytes.HasPrefix(n.text, saved) {
 		// They have only written on, however near the text is to another. An editor may save so slowly
 		// that the beginning of a text, or an empty file, is taken in before the rest is there.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,6 +75,7 @@ func isReversal(t *testing.T, s *served) {
 	for _, text := range []string{song, song + "one more\n", song + "two more\n"} {
 		s.write(t, "a.md", text)
 	}
+	s.pass(time.Minute)
 	s.save(t, "a.md", song)
 	s.reindex(t)
 	s.agree(t, map[string]string{"a.md": song})
@@ -84,6 +86,7 @@ func countsLikeRemoval(t *testing.T, s *served) {
 	s.fill(t, 30, "")
 	s.fill(t, 30, "and more\n")
 	before := s.inLog(t)
+	s.pass(time.Minute)
 	for i := range 10 {
 		s.remove(t, fmt.Sprintf("n/%02d.md", i))
 	}

@@ -61,6 +61,9 @@ type Checkout struct {
 	// inbox is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
 
+	// unread are the repo.LeftFile of notes, by path, for who must not wait for mu.
+	unread sync.Map
+
 	grumbled grumble // of what is logged as wrong
 
 	turn     chan struct{} // has one place, for who reindexes and tells of it; before all others
@@ -117,6 +120,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c.audit.cursor = control.Cursors[auditCursor]
 	c.saved = c.written
 	c.outside.heldBefore(control.Held)
+	c.recallLags(control.Late)
 	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
@@ -167,6 +171,15 @@ func (c *Checkout) Settled(ctx context.Context) {
 	c.collect()
 	c.write(ctx)
 	c.tell(ctx)
+}
+
+// Unread returns why the file of a note is left as it is, and whether it is.
+func (c *Checkout) Unread(path string) (repo.LeftFile, bool) {
+	f, left := c.unread.Load(path)
+	if !left {
+		return repo.LeftFile{}, false
+	}
+	return f.(repo.LeftFile), true
 }
 
 // collect empties the inbox. The caller holds mu.

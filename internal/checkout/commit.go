@@ -126,18 +126,10 @@ func (e *effect) remove(ctx context.Context, tx *repo.Tx, f *found) error {
 	return tx.Remove(ctx, vault.Path(f.path))
 }
 
-// merge merges what was found into the note as it is now. A text that the note had once is taken as
-// what somebody wants it to be again: what was done to the file since it was right is what was done to
-// come back to that text.
+// merge merges what was found into the note as it is now. A text that is older than what its author had
+// seen is taken as what they want the note to be again: it takes back what they had seen since.
 func (e *effect) merge(ctx context.Context, tx *repo.Tx, f *found, ours []byte) error {
-	base := f.was
-	if f.reverts {
-		var err error
-		if base, err = tx.TextOf(ctx, f.before); err != nil {
-			return err
-		}
-	}
-	m := merged(base, ours, f.text)
+	m := merged(f.was, ours, f.text)
 	e.taken.Changed++
 	return e.keep(ctx, tx, f, repo.Outside{Text: m.Text, Found: f.text}, m.Overlaps)
 }

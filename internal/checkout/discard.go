@@ -19,7 +19,7 @@ func (b *batch) discard(ctx context.Context) error {
 	}
 	b.found = slices.DeleteFunc(b.found, func(f *found) bool { return !f.kept })
 	unknown := slices.DeleteFunc(slices.Clone(b.found), func(f *found) bool {
-		return f.gone() || f.reverts || f.from != nil && f.from.before.Digest == f.digest
+		return f.gone() || f.exact || f.from != nil && f.from.before.Digest == f.digest
 	})
 	err := inHalves(unknown, func(part []*found) error { return b.bin(ctx, part) })
 	if err != nil {

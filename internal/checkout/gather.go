@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -21,14 +22,17 @@ type found struct {
 	text     []byte // nil: the file is gone
 	digest   index.Digest
 	before   *index.File // what the file had been; nil: there was none
-	upTo     uint64      // what the log changed behind this version, it changed since; 0: behind before's
+	upTo     uint64      // the file had nothing of the log that is newer than this version; 0: than before
+	late     lag         // of the file
+	saved    time.Time   // when somebody changed it first, by the vault's clock
 	at       time.Time   // when it was seen to change last
 	modified time.Time
 	from     *found // the file that was moved here
 	moved    bool   // away, to another path
 	to       string // this file has only another spelling of its name now
-	was      []byte // the earlier text that is nearest
-	reverts  bool   // it is one of the earlier texts
+	was      []byte // the text that they began with, as far as that can be told
+	exact    bool   // it is one of the earlier texts
+	reverts  bool   // it is older than what they had seen, and so takes that back
 	kept     bool   // it was held before
 }
 
@@ -90,7 +94,9 @@ func (b *batch) resume() {
 		e := o.edits[f.path]
 		if e != nil && (f.takesAway() || o.held != nil && slices.Contains(o.held.Paths, f.path)) {
 			f.kept, e.held = true, true
-			f.upTo, e.upTo = o.heldAt(), o.heldAt()
+			if e.upTo == 0 {
+				f.upTo, e.upTo = o.heldAt(), o.heldAt()
+			}
 		}
 	}
 }
@@ -135,7 +141,13 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	if e == nil {
 		return nil, nil
 	}
-	f := &found{path: path, before: e.before, upTo: e.upTo, at: e.at, kept: e.held, to: e.to}
+	f := &found{
+		path: path, before: e.before, upTo: e.upTo, at: e.at, kept: e.held, to: e.to,
+		saved: c.now().Add(-time.Since(e.first)),
+	}
+	if l := cmp.Or(c.outside.lags[path], c.outside.unnamed); l != nil {
+		f.late = *l
+	}
 	c.outside.read[path] = true
 	if e.mark == "" {
 		return f, nil

@@ -53,6 +53,7 @@ func (c *Checkout) save(ctx context.Context) {
 	c.mu.Lock()
 	c.collect()
 	c.write(ctx)
+	c.forgetLags()
 	c.tell(ctx)
 	files := flush{c.unsaved, c.written, len(c.waiting) == 0}
 	parts := c.audit.take()

@@ -88,9 +88,11 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	if o.gone {
 		if want == nil {
 			c.drop(path) // what else lies there stays told
+			c.catchesUp(path)
 			return nil
 		}
-		c.differs(path, edit{before: want, at: time.Now(), to: o.to})
+		before, upTo := c.had(path)
+		c.differs(path, edit{before: before, upTo: upTo, at: time.Now(), to: o.to})
 		return nil
 	}
 	now, err := c.digest(ctx, path, o)
@@ -109,7 +111,8 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 		return nil
 	}
 	c.mayStay(c.key(path))
-	c.differs(path, edit{before: want, mark: o.Mark, at: changedAt(o.Object)})
+	before, upTo := c.had(path)
+	c.differs(path, edit{before: before, upTo: upTo, mark: o.Mark, at: changedAt(o.Object)})
 	return nil
 }
 
@@ -123,6 +126,7 @@ func (c *Checkout) refused(path string, o look) bool {
 // refuse leaves the file of a note that cannot be taken in. The caller holds mu.
 func (c *Checkout) refuse(path string, why repo.Reason) {
 	c.drop(path)
+	c.lagOf(path)
 	c.leave(repo.LeftFile{Path: c.key(path), Why: why})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"rookery/internal/index"
 	"rookery/internal/repo"
+	"rookery/internal/vault"
 )
 
 // An outside holds what is known of changes by others that are not in the log. Checkout.mu guards it.
@@ -27,6 +28,8 @@ type outside struct {
 	swept               *repo.Sweep              // what the last sweep found; nil: there was none in this process
 	news                bool                     // the control item does not say so yet
 	learned             bool                     // seen has what the last process did not know
+	lags                map[string]*lag          // by path
+	unnamed             *lag                     // of any file, if the last process had more than it could name
 }
 
 // An edit is a file that somebody changed, and whose change is not in the log.
@@ -34,8 +37,9 @@ type edit struct {
 	before *index.File // what the file had been when it was noticed; nil: there was none
 	mark   string      // how it looked when it was looked at last; empty: it was gone
 	at     time.Time   // when it was last seen to change
+	first  time.Time   // when the file was changed first, as far as that was seen
 	to     string      // the path that the same file has now, but for case; it is gone by this name
-	upTo   uint64      // of one that was held by an earlier process: the vault's version then
+	upTo   uint64      // the file had nothing of the log that is newer than this version; 0: than before
 	held   bool
 }
 
@@ -49,7 +53,7 @@ type sight struct {
 func newOutside() outside {
 	return outside{
 		edits: map[string]*edit{}, left: map[string]repo.LeftFile{}, keys: map[string]string{},
-		seen: map[string]sight{}, read: map[string]bool{},
+		seen: map[string]sight{}, read: map[string]bool{}, lags: map[string]*lag{},
 	}
 }
 
@@ -76,12 +80,16 @@ func (c *Checkout) differs(path string, now edit) {
 			o.begun = now.at
 		}
 		o.joined = later(o.joined, now.at)
+		now.first = now.at
 		o.edits[path] = &now
 		o.noticed, o.news = c.now().UTC(), true
 	case e.mark == now.mark && e.to == now.to:
 		return
 	default:
 		e.mark, e.to, e.at = now.mark, now.to, now.at
+		if now.at.Before(e.first) {
+			e.first = now.at
+		}
 	}
 	o.last = later(o.last, now.at)
 	c.stir()
@@ -108,6 +116,7 @@ func (o *outside) anyFresh() bool {
 // agrees notes that a file is as the log says. The caller holds mu.
 func (c *Checkout) agrees(path string) {
 	c.drop(path)
+	c.catchesUp(path)
 	c.mayStay(c.key(path))
 }
 
@@ -134,6 +143,9 @@ func (c *Checkout) leave(f repo.LeftFile) {
 	}
 	c.outside.left[f.Path] = f
 	c.outside.news = true
+	if f.Why != repo.LeftTwin { // the file of the note is another
+		c.unread.Store(vault.CleanPath(f.Path), f)
+	}
 	c.log.Warn("a file in the folder cannot be taken in; it stays as it is",
 		slog.String("vault", c.vault.Name), slog.String("why", string(f.Why)))
 }
@@ -143,6 +155,7 @@ func (c *Checkout) mayStay(key string) {
 	if _, ok := c.outside.left[key]; ok {
 		delete(c.outside.left, key)
 		c.outside.news = true
+		c.unread.Delete(vault.CleanPath(key))
 	}
 }
 
@@ -154,10 +167,12 @@ func (c *Checkout) tell(ctx context.Context) {
 		return
 	}
 	noticed, left, held, swept := o.told(), o.leftovers(), o.held, o.swept
+	late := o.late()
 	err := c.vault.Change(ctx, func(control *repo.Control) bool {
 		same := sameNoticed(control.Noticed, noticed) && sameLeft(control.Left, left) &&
-			sameHeld(control.Held, held) && (swept == nil || sameSweep(control.Sweep, swept))
-		control.Noticed, control.Left, control.Held = noticed, left, held
+			sameHeld(control.Held, held) && sameLate(control.Late, late) &&
+			(swept == nil || sameSweep(control.Sweep, swept))
+		control.Noticed, control.Left, control.Held, control.Late = noticed, left, held, late
 		if swept != nil && !sameSweep(control.Sweep, swept) {
 			control.Sweep = swept
 		}

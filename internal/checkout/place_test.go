@@ -43,6 +43,12 @@ func (p *place) now() time.Time {
 	return time.Now()
 }
 
+// pass sets the clock of the place forward. It stands still from then on.
+func (p *place) pass(d time.Duration) {
+	at := p.now().Add(d)
+	p.clock.Store(&at)
+}
+
 // files are the folder as the checkout sees it. It fails, counts and is interfered with as a test
 // says.
 type files struct {

@@ -16,8 +16,9 @@ import (
 func (c *Checkout) redo(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	steps := c.steps()
+	steps, last := c.steps(), c.written
 	c.collect()
+	c.comeLate(last)
 	for path := range c.waiting {
 		if err := c.heal(ctx, path, steps[path]); err != nil {
 			c.log.ErrorContext(ctx, "a file could not be compared with the log",
@@ -85,6 +86,7 @@ func (c *Checkout) healAbsent(path string, steps []*index.File) {
 	if w.after == nil {
 		delete(c.waiting, path)
 		c.unsaved[path] = true
+		c.catchesUp(path)
 	}
 }
 
@@ -120,6 +122,7 @@ func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byt
 	if err == nil {
 		delete(c.waiting, path)
 		c.unsaved[path] = true
+		c.catchesUp(path)
 	}
 	return err
 }

@@ -141,6 +141,9 @@ func (c *Checkout) known(path string, o blob.Object) bool {
 	if _, edited := c.outside.edits[path]; edited || o.Mark == "" {
 		return false
 	}
+	if l := c.outside.lags[path]; l != nil && l.behind {
+		return false
+	}
 	want, s := c.expected(path), c.outside.seen[path]
 	return want != nil && s.mark == o.Mark && s.digest == want.Digest
 }

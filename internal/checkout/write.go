@@ -7,6 +7,7 @@ import (
 
 	"rookery/internal/blob"
 	"rookery/internal/index"
+	"rookery/internal/repo"
 )
 
 // write writes every file that is behind: what goes first, for where the file system folds case one
@@ -36,8 +37,10 @@ func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 	switch {
 	case errors.As(err, &found):
 		delete(c.waiting, path)
+		c.fallsBehind(path, w)
 		c.notice(path, w, found)
 	case err != nil:
+		c.fallsBehind(path, w)
 		c.grumble(ctx, "a note could not be written to its file", err)
 	default:
 		delete(c.waiting, path)
@@ -134,9 +137,17 @@ func (c *Checkout) meet(
 // notice notes that a write met a file that somebody else changed. If that is known, it is no news:
 // those who go on to write would keep the batch from closing. The caller holds mu.
 func (c *Checkout) notice(path string, w *change, met *blob.Found) {
-	now := edit{before: w.before, at: time.Now()}
+	now := edit{at: time.Now()}
+	now.before, now.upTo = c.had(path)
 	if !met.Absent && !met.Foreign {
 		now.mark = "met"
+	}
+	if why := unfit(met.Data); why != "" {
+		c.refuse(path, why)
+		return
+	}
+	if met.Foreign {
+		c.leave(repo.LeftFile{Path: c.key(path), Why: repo.LeftForeign})
 	}
 	if now.before == nil && met.Absent {
 		return
@@ -146,7 +157,7 @@ func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	}
 	c.differs(path, now)
 	if w.took { // they changed what the log has now
-		c.outside.edits[path].before = w.before
+		c.outside.edits[path].before, c.outside.edits[path].upTo = w.before, 0
 	}
 }
 

@@ -31,6 +31,7 @@ type Control struct {
 	Noticed *Noticed          `json:"noticed,omitempty"`
 	Held    *Held             `json:"held,omitempty"`  // a batch of changes from outside that waits for a word
 	Left    *Left             `json:"left,omitempty"`  // files that cannot be taken in
+	Late    *Late             `json:"late,omitempty"`  // files that are, or were, behind the log
 	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
 	Erasing *Erasing          `json:"erasing,omitempty"`
 	Erased  uint64            `json:"erased,omitempty"` // the last commit that erased a history, of those done

@@ -58,6 +58,22 @@ type Left struct {
 	Twins int        `json:"twins,omitempty"` // of these, those whose name collides
 }
 
+// Late are the files that do not have, or have only just got, what the log made of them.
+type Late struct {
+	Files []LateFile `json:"files,omitempty"` // at most 100
+	Count int        `json:"count"`           // of all
+	After uint64     `json:"after,omitempty"` // the files that are not named have the texts up to this version
+}
+
+// A LateFile is one of them.
+type LateFile struct {
+	Path   string    `json:"path"`
+	Behind bool      `json:"behind,omitempty"` // it has nothing that is newer than version Had
+	Had    uint64    `json:"had,omitempty"`
+	After  uint64    `json:"after,omitempty"` // the texts of later versions came into the file at Since
+	Since  time.Time `json:"since,omitzero"`
+}
+
 // A LeftFile is one of them.
 type LeftFile struct {
 	Path string `json:"path"`

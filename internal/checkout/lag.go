@@ -1,0 +1,193 @@
+package checkout
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"rookery/internal/index"
+	"rookery/internal/repo"
+)
+
+// seenAfter is how long a text of the log must have been in a file before an older text that
+// replaces it counts as a decision to go back to that text. Before that it counts as the save of an
+// editor that had read the file earlier; see docs/design/0019-what-an-editor-has-seen.md.
+const seenAfter = 30 * time.Second
+
+// lagKept is how long a late text is remembered after it counts as seen: an edit may be noticed
+// that much later than it was made.
+const lagKept = 2 * sweepWatched
+
+// A lag says that texts of the log did not come into a file when they were committed. Of all other
+// texts the time of the commit is the time at which they came into the file.
+type lag struct {
+	behind bool // the file does not have the newest text of the log
+
+	// While it is behind: what it had before it fell behind.
+	had   *index.File // nil: no file of ours
+	known bool        // had is known; else only upTo is, for the file fell behind in an earlier process
+	upTo  uint64      // the version of had
+
+	// The texts of the versions after this one came into the file at this time.
+	after uint64
+	since time.Time // zero: none did
+}
+
+// fallsBehind notes that a write of the log did not come into the file. The caller holds mu.
+func (c *Checkout) fallsBehind(path string, w *change) {
+	o := &c.outside
+	l := o.lags[path]
+	if l != nil && l.behind && !w.took {
+		return // the file has what it had
+	}
+	if l == nil || c.seenBy(l.since, c.now()) {
+		l = &lag{after: versionOf(w.before)}
+		o.lags[path] = l
+	}
+	l.behind, l.had, l.known, l.upTo = true, w.before, true, versionOf(w.before)
+	o.news = true
+}
+
+// comeLate notes that the files of all that is waiting are behind: what was committed after a
+// version may come into them much later than it was committed. The caller holds mu.
+func (c *Checkout) comeLate(last uint64) {
+	for path, w := range c.waiting {
+		c.fallsBehind(path, w)
+		l := c.outside.lags[path]
+		l.after = min(l.after, last)
+	}
+}
+
+// catchesUp notes that a file is as the log says. The caller holds mu.
+func (c *Checkout) catchesUp(path string) {
+	if l := c.outside.lags[path]; l != nil && l.behind {
+		l.behind, l.had, l.known, l.upTo = false, nil, false, 0
+		l.since = c.now()
+		c.outside.news = true
+	}
+}
+
+// had returns the file of the log that was in the folder last, nil if there was none, and the
+// version that it is not newer than, 0 if that is the file's own. The caller holds mu.
+func (c *Checkout) had(path string) (f *index.File, upTo uint64) {
+	switch l := c.lagOf(path); {
+	case l == nil || !l.behind:
+		return c.expected(path), 0
+	case l.known:
+		return l.had, 0
+	default:
+		return c.expected(path), max(l.upTo, 1)
+	}
+}
+
+// lagOf returns the lag of a file, nil if it has none. One that the control item had no room to
+// name may have any file that differs from the log when the folder is read for the first time. The
+// caller holds mu, and knows that the file differs.
+func (c *Checkout) lagOf(path string) *lag {
+	o := &c.outside
+	l := o.lags[path]
+	if l == nil && o.unnamed != nil && c.first() {
+		unnamed := *o.unnamed
+		l = &unnamed
+		o.lags[path] = l
+	}
+	return l
+}
+
+// forgetLags forgets the lags of texts that count as seen by now, and of files that are gone like
+// their notes. The caller holds mu.
+func (c *Checkout) forgetLags() {
+	o, now := &c.outside, c.now()
+	over := func(l *lag) bool { return now.Sub(l.since) >= c.span(seenAfter)+c.span(lagKept) }
+	maps.DeleteFunc(o.lags, func(path string, l *lag) bool {
+		forget := !l.behind && over(l) || l.behind && c.nowhere(path)
+		o.news = o.news || forget
+		return forget
+	})
+	if o.unnamed != nil && over(o.unnamed) {
+		o.unnamed, o.news = nil, true
+	}
+}
+
+// nowhere reports whether there is neither a note at a path nor a file that is known of. The caller
+// holds mu.
+func (c *Checkout) nowhere(path string) bool {
+	_, note := c.at.File(path)
+	_, left := c.outside.left[c.key(path)]
+	return !note && !left && c.outside.edits[path] == nil && c.waiting[path] == nil
+}
+
+// seenBy reports whether a text that came into its file at one time counts as seen at another.
+func (c *Checkout) seenBy(came, at time.Time) bool { return at.Sub(came) >= c.span(seenAfter) }
+
+// came is when the text of a version came into the file.
+func (l lag) came(r repo.Revision) time.Time {
+	if r.Seq > l.after && l.since.After(r.Time) {
+		return l.since
+	}
+	return r.Time
+}
+
+func versionOf(f *index.File) uint64 {
+	if f == nil {
+		return 0
+	}
+	return f.Version
+}
+
+// recallLags takes up which files were behind, or late, when the last process ended. The caller is
+// alone.
+func (c *Checkout) recallLags(all *repo.Late) {
+	if all == nil {
+		return
+	}
+	for _, f := range all.Files {
+		c.outside.lags[f.Path] = &lag{
+			behind: f.Behind, upTo: f.Had, after: f.After, since: f.Since,
+		}
+	}
+	if all.Count > len(all.Files) {
+		c.outside.unnamed = &lag{behind: true, upTo: all.After, after: all.After, since: c.now()}
+	}
+}
+
+// late returns what the control item says of files that are behind or late; nil if there are none.
+func (o *outside) late() *repo.Late {
+	all := slices.Sorted(maps.Keys(o.lags))
+	late := &repo.Late{Count: len(all)}
+	var rest []*lag
+	for i, path := range all {
+		l := o.lags[path]
+		if i >= repo.MaxNamed {
+			rest = append(rest, l)
+			continue
+		}
+		late.Files = append(late.Files, repo.LateFile{
+			Path: path, Behind: l.behind, Had: l.upTo, After: l.after, Since: l.since.Round(0).UTC(),
+		})
+	}
+	if o.unnamed != nil {
+		late.Count++
+		rest = append(rest, o.unnamed)
+	}
+	for i, l := range rest {
+		least := l.after
+		if l.behind {
+			least = min(least, l.upTo)
+		}
+		if i == 0 || least < late.After {
+			late.After = least
+		}
+	}
+	if late.Count == 0 {
+		return nil
+	}
+	return late
+}
+
+func sameLate(a, b *repo.Late) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Count == b.Count && a.After == b.After && slices.Equal(a.Files, b.Files)
+}
