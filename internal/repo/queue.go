@@ -16,6 +16,10 @@ type Receipt struct {
 	Seq      uint64          // the commit's own; of one that changed nothing, the state it saw
 	Changed  bool            // a commit was written
 	Replayed json.RawMessage // the answer of the first use of the idempotency key, if this is not it
+
+	// Unread are the notes that the commit changed and whose files cannot be read, by the paths of the
+	// notes: the files are left as they are, and do not show the change.
+	Unread []LeftFile
 }
 
 // Update runs the function on a draft that follows the log, and appends what it drafts. It returns

@@ -42,16 +42,49 @@ type Tx struct {
 func (v *Vault) Update(
 	ctx context.Context, c Call, fn func(context.Context, *Tx) (any, error),
 ) (Receipt, error) {
+	var last *Tx
 	r, err := v.log.Update(ctx, c,
 		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
 			tx := &Tx{Draft: d, v: v, names: map[string]string{}}
+			last = tx
 			answer, err := fn(ctx, tx)
 			if err != nil {
 				return nil, err
 			}
 			return answer, tx.log(ctx)
 		})
+	switch {
+	case err != nil: // a call that gave up does not wait for its function: last is not ours to read
+	case r.Replayed != nil:
+		r.Unread = v.unreadOf(ctx, r.Seq)
+	case r.Changed:
+		r.Unread = v.unread(last.commit.Notes)
+	}
 	return r, v.orNone(err)
+}
+
+// unread returns the notes of some whose files are left unread.
+func (v *Vault) unread(notes []Note) (all []LeftFile) {
+	for _, n := range notes {
+		if f, left := v.follow.Unread(n.Path); left {
+			f.Path = n.Path
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// unreadOf returns the notes that a commit changed and whose files are left unread now. None are
+// returned where the commit cannot be read: what it came to is known without it.
+func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
+	if v.follow == (alone{}) {
+		return nil
+	}
+	c, err := v.log.commit(ctx, seq)
+	if err != nil {
+		return nil
+	}
+	return v.unread(c.Notes)
 }
 
 // Index is the index as it will be, with what the Tx holds so far.

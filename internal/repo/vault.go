@@ -55,6 +55,9 @@ type Follower interface {
 	Applied(before, after *index.Index, c *Commit)
 	// Settled is called after a write's commits were Applied, and before its callers are answered.
 	Settled(ctx context.Context)
+	// Unread returns why the file of a note is left as it is, so that it does not show what the log
+	// has, and whether it is left. It must be quick.
+	Unread(path string) (LeftFile, bool)
 }
 
 // alone follows nothing.
@@ -63,6 +66,7 @@ type alone struct{}
 func (alone) Guard(context.Context, vault.Path, *index.File) error { return nil }
 func (alone) Applied(_, _ *index.Index, _ *Commit)                 {}
 func (alone) Settled(context.Context)                              {}
+func (alone) Unread(string) (LeftFile, bool)                       { return LeftFile{}, false }
 
 // NewVault makes a Vault. Nothing is read yet.
 func NewVault(o VaultOptions) (*Vault, error) {

@@ -549,6 +549,10 @@ func (f *follower) Applied(before, after *index.Index, c *repo.Commit) {
 
 func (f *follower) Settled(context.Context) { f.told = append(f.told, "settled") }
 
+func (f *follower) Unread(path string) (repo.LeftFile, bool) {
+	return repo.LeftFile{Path: path, Why: repo.LeftSize}, path == "unread.md"
+}
+
 // TestFollower holds that a follower is told of every commit once and in order, whoever made it, and
 // that it can refuse a path.
 func TestFollower(t *testing.T) {
@@ -564,6 +568,26 @@ func TestFollower(t *testing.T) {
 	_, err = v.Rebuild(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 0>1", "2 1>2", "settled", "3 2>3", "4 3>4", "settled"}, f.told)
+}
+
+// TestReceiptOfUnread holds that a receipt has the notes whose files the follower leaves unread, also
+// that of a repetition.
+func TestReceiptOfUnread(t *testing.T) {
+	v := newVault(t, engine(t))
+	v.Follow(&follower{}, 0)
+	want := []repo.LeftFile{{Path: "unread.md", Why: repo.LeftSize}}
+	call := caller()
+	call.Key = "k"
+	for range 2 {
+		r, err := v.Update(t.Context(), call, edits(edit{"a.md", "a"}, edit{"unread.md", "x"}))
+		require.NoError(t, err)
+		require.Equal(t, want, r.Unread)
+	}
+	require.Empty(t, change(t, v, edit{"a.md", "aa"}).Unread)
+	call.Key, call.DryRun = "", true
+	r, err := v.Update(t.Context(), call, edits(edit{"unread.md", "xx"}))
+	require.NoError(t, err)
+	require.Empty(t, r.Unread)
 }
 
 // A hooked table does something when a commit is there, before its answer.

@@ -108,6 +108,9 @@ func (teller) Guard(context.Context, vault.Path, *index.File) error { return nil
 // Settled implements repo.Follower.
 func (teller) Settled(context.Context) {}
 
+// Unread implements repo.Follower.
+func (teller) Unread(string) (repo.LeftFile, bool) { return repo.LeftFile{}, false }
+
 // Applied implements repo.Follower.
 func (l teller) Applied(_, after *index.Index, commit *repo.Commit) {
 	told := telling{after.AppendImage(nil), commitJSON(l.t, commit), commit.Time}

@@ -242,7 +242,8 @@ var Warnings = map[string]string{
 	"FRONTMATTER_FIELDS_TRUNCATED": orientYet, "TREE_LIMIT_EXCEEDED": orientYet,
 	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,
 	"INDEX_STALE": orientYet, "INDEX_PENDING": "", "INDEX_UPDATING": orientYet,
-	"INDEX_UNKNOWN": orientYet, "SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
+	"INDEX_UNKNOWN": orientYet, "FILE_UNREAD": "",
+	"SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
 }
 
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7

@@ -4,6 +4,7 @@ package mutate
 
 import (
 	"context"
+	"fmt"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -95,8 +96,26 @@ func Finish[Out any](r repo.Receipt, out Out, err error) (Out, error) {
 			return none, err
 		}
 	}
-	if a, ok := any(&out).(interface{ Note(string, any) }); ok {
+	if a, ok := any(&out).(aside); ok {
 		a.Note("version", repo.Version(r.Seq))
+		for _, f := range r.Unread {
+			a.Warn(fileUnread, unread(f), map[string]any{"path": f.Path})
+		}
 	}
 	return out, nil
+}
+
+// aside is implemented by a pointer to every output that embeds a tool.Aside.
+type aside interface {
+	Note(key string, value any)
+	Warn(code, message string, fields map[string]any)
+}
+
+// fileUnread is the code of a warning: the file of a note that the call changed is left as it is.
+const fileUnread = "FILE_UNREAD"
+
+// unread says why a file does not show the change, and what helps.
+func unread(f repo.LeftFile) string {
+	return fmt.Sprintf("the change is saved, but the file of %s on disk does not show it, "+
+		"because the file cannot be read: %s; %s", f.Path, f.Problem(), f.Remedy())
 }
