@@ -69,8 +69,8 @@ type Change struct {
 	// was made. Without them, and where their number does not fit the text, the ids are found anew.
 	TraitIDs []string
 
-	// Past, of a note that was gone and comes back, has the times of it and of what is in it. Nil:
-	// they begin now, or go on.
+	// Past, of a note that was gone and comes back, or to which parts come back, has the times of it and
+	// of what is in it. Nil: they begin now, or go on.
 	Past *Past
 
 	// Since, of a file that is read for the first time, is when it was changed last: what is in it is

@@ -23,6 +23,36 @@ func (n *Note) Past() *Past {
 	return p
 }
 
+// Returned are the times of a note that gets an earlier text back: p are those that it and its parts had
+// with this text, before and now the note without and with it. What the note has all along keeps its
+// times, and what returns has those of p. Where the parts of now are not those of p, they are as in now.
+func (p *Past) Returned(before, now *Note) *Past {
+	all := now.Past()
+	if len(p.Sections) == len(all.Sections) {
+		had := map[string]bool{}
+		for i := range before.Sections {
+			had[before.Sections[i].Slug] = true
+		}
+		for i := range now.Sections {
+			if !had[now.Sections[i].Slug] {
+				all.Sections[i] = p.Sections[i]
+			}
+		}
+	}
+	if len(p.Traits) == len(all.Traits) {
+		had := map[string]bool{}
+		for _, t := range before.Annotations {
+			had[t.ID] = true
+		}
+		for i, t := range now.Annotations {
+			if !had[t.ID] {
+				all.Traits[i] = p.Traits[i]
+			}
+		}
+	}
+	return all
+}
+
 // restore gives a note, which is not entered yet, the times that it had. Where the schema makes
 // other traits of its fields now than it did then, its traits keep the times that they were given.
 func (p *Past) restore(n *Note) {

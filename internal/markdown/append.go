@@ -21,15 +21,55 @@ func Append(text []byte, block string) (out []byte, line int, err error) {
 // next heading, which may be of a section inside it. The slug of the title, and "", stand for the
 // note's own text. A slug that is none of the note's is NOT_FOUND.
 func AppendToSection(text []byte, slug, block string) (out []byte, line int, err error) {
+	p, err := findOwn(text, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	return insert(text, p, block)
+}
+
+// findOwn is the place behind the own text of a section.
+func findOwn(text []byte, slug string) (place, error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
 	switch {
 	case slug == "" || h.Title:
-		return insert(text, d.place(d.Body, d.OwnEnd()), block)
+		return d.place(d.Body, d.OwnEnd()), nil
 	case !ok:
-		return nil, 0, noSection(slug)
+		return place{}, noSection(slug)
 	}
-	return insert(text, d.place(h.Own.Start, h.Own.End), block)
+	return d.place(h.Own.Start, h.Own.End), nil
+}
+
+// AppendText adds a text where AppendToSection adds a block, or, with the slug "" and the whole note as the
+// place, where Append does, and says in which line it begins. The text stays as it is, to the byte; a line
+// break follows it where it has none, and a blank line comes before it unless it begins with one, or
+// continues a list.
+func AppendText(text []byte, slug, block string) (out []byte, line int, err error) {
+	p := place{readHead(text).end, len(text), false}
+	if slug != "" {
+		s, err := findOwn(text, slug)
+		if err != nil {
+			return nil, 0, err
+		}
+		p = s
+	}
+	if strings.Trim(block, " \t\r\n") == "" {
+		return nil, 0, noText()
+	}
+	eol, at := lineBreak(text), lastText(text, p)
+	before, after := separator(text[:at], block, eol), ""
+	if strings.HasPrefix(strings.TrimLeft(block, " \t\r"), "\n") {
+		before = strings.TrimSuffix(before, eol)
+	}
+	if !strings.HasSuffix(block, "\n") {
+		after = eol
+	}
+	if p.apart && at == p.to {
+		after += eol
+	}
+	line = 1 + bytes.Count(text[:at], []byte{'\n'}) + strings.Count(before, "\n")
+	return splice(text, Span{at, at}, []byte(before+block+after)), line, nil
 }
 
 // A place is where a block is added: behind the last text in text[from:to].

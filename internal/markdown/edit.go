@@ -3,6 +3,7 @@ package markdown
 import (
 	"bytes"
 	"reflect"
+	"strings"
 
 	"rookery/internal/fault"
 )
@@ -51,6 +52,25 @@ func Compose(fields []Field, body string) ([]byte, error) {
 	text := []byte(body)
 	e := &editor{text: text, eol: lineBreak(text)}
 	return e.setAll(fields)
+}
+
+// ReplaceBody gives a note another text behind its frontmatter, with the note's line breaks, after a blank
+// line unless it begins with one. Errors are as for SetFields.
+func ReplaceBody(text []byte, body string) ([]byte, error) {
+	e, err := newEditor(text)
+	if err != nil {
+		return nil, err
+	}
+	body = withBreaks(body, e.eol)
+	first, _, _ := strings.Cut(body, "\n")
+	taken := e.fm == nil && readHead([]byte(body)).end > 0 // it would be read as a frontmatter
+	switch blank := strings.TrimSpace(first) == ""; {
+	case e.fm != nil && !bytes.HasSuffix(e.head, []byte{'\n'}):
+		body = e.eol + e.eol + body
+	case e.fm != nil && !blank, taken:
+		body = e.eol + body
+	}
+	return append(bytes.Clone(e.head), body...), nil
 }
 
 // An editor changes the head of a note, and keeps its body.

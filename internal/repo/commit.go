@@ -55,7 +55,7 @@ type Note struct {
 	Prev    uint64          // the commit that changed it before; 0: none
 	Traits  []string        // the ids of its traits, in reading order: no text says them
 	Events  json.RawMessage // the audit events, a JSON list, without time and author
-	Past    *index.Past     // of a note that returns: its times; nil: they begin, or go on
+	Past    *index.Past     // of a note that returns, or to which parts return: the times; nil: they begin, or go on
 	From    string          // the path that it had before, if the commit moves it: what is in it stays what it is
 	Since   time.Time       // of a file that was read for the first time: when it was changed last
 	Erased  bool            // its history was erased: nothing else is known of the change

@@ -378,21 +378,23 @@ func TestUndoOfMuch(t *testing.T) {
 	require.Equal(t, "other", textAt(t, v, 5, "n7.md"))
 }
 
-// TestUndoneMeanwhile covers that a change which came after the reversal was looked up is a conflict,
-// also where it left no sign.
+// TestUndoneMeanwhile covers that a change which came after the reversal was looked up is a conflict, and
+// that one which was taken back is none.
 func TestUndoneMeanwhile(t *testing.T) {
 	v := newVault(t, engine(t))
 	change(t, v, edit{"a.md", "one"})
 	change(t, v, edit{"a.md", ""})
 	r, err := v.Reversal(t.Context(), 3)
 	require.NoError(t, err)
+	reverse := func(ctx context.Context, tx *repo.Tx) (any, error) { return nil, tx.Reverse(ctx, r) }
 	change(t, v, edit{"a.md", "two"})
-	change(t, v, edit{"a.md", ""})
-	_, err = v.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
-		return nil, tx.Reverse(ctx, r)
-	})
+	_, err = v.Update(t.Context(), caller(), reverse)
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
-	require.Equal(t, "v5", fault.Of(err).Details["latest_version"])
+	require.Equal(t, "v4", fault.Of(err).Details["latest_version"])
+	change(t, v, edit{"a.md", ""})
+	_, err = v.Update(t.Context(), caller(), reverse)
+	require.NoError(t, err)
+	require.Equal(t, "one", textAt(t, v, 6, "a.md"))
 }
 
 // TestManyUndo covers that of several who undo the same version at once one does, and the others are

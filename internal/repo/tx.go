@@ -131,6 +131,19 @@ func (tx *Tx) PutTraits(
 	return tx.place(ctx, path, Note{Text: text, Traits: ids})
 }
 
+// Expect is CONFLICT if one of these files changed after the version that the call builds on. Files that are
+// not there are passed over.
+func (tx *Tx) Expect(paths []vault.Path) error {
+	for _, path := range paths {
+		if f, ok := tx.Before().File(string(path)); ok {
+			if err := tx.Touch(f.Version); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Return is PutTraits for a file that is gone, as it was once: the text, the ids of its annotations
 // and its times. prev is the commit with which it went.
 func (tx *Tx) Return(ctx context.Context, path vault.Path, was Note, prev uint64) error {

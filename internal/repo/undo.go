@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -8,24 +9,23 @@ import (
 	"strings"
 
 	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
 	"rookery/internal/vault"
 )
 
-// A Reversal is what undoes a commit: each file that it changed, as it was before.
+// A Reversal is what undoes a commit: each file that it changed, as it was before. A commit is undone if
+// each of its files has the contents that the commit gave it, whatever was done in between.
 type Reversal struct {
 	Of *Commit
 
-	was  map[string]Note   // by path; Deleted where there was no file
-	gone map[string]bool   // the paths that the commit took away
-	late map[string]uint64 // of these, the last commit that changed them since, up to seen
-	seen uint64
+	was map[string]Note // by path; Deleted where there was no file
 }
 
 // Reversal looks up what undoes a commit. It does not change any more, so it is looked up before the
 // call takes its turn. A version without files to put back is INVALID_VALUE.
 func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error) {
-	head, err := v.Read(ctx)
-	if err != nil {
+	if _, err := v.Read(ctx); err != nil {
 		return nil, err
 	}
 	if version == 0 {
@@ -35,21 +35,38 @@ func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error)
 	if err != nil {
 		return nil, err
 	}
-	c.Notes = slices.DeleteFunc(c.Notes, func(n Note) bool { return n.Erased })
-	if len(c.Notes) == 0 || len(c.erases()) > 0 {
-		return nil, nothingToUndo(version)
-	}
-	r := &Reversal{
-		Of: c, was: map[string]Note{}, gone: map[string]bool{}, late: map[string]uint64{},
-		seen: head.Version(),
-	}
-	if err := r.lookBack(ctx, v); err != nil {
+	r, err := v.reversal(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	if err := r.date(ctx, v); err != nil {
-		return nil, err
+	return r, r.date(ctx, v)
+}
+
+// reversal is Reversal without the times of what returns.
+func (v *Vault) reversal(ctx context.Context, c *Commit) (*Reversal, error) {
+	of := *c
+	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool { return n.Erased })
+	if len(of.Notes) == 0 || len(of.erases()) > 0 {
+		return nil, nothingToUndo(c.Seq)
 	}
-	return r, r.follow(ctx, v, version+1, r.seen)
+	r := &Reversal{Of: &of, was: map[string]Note{}}
+	return r, r.lookBack(ctx, v)
+}
+
+// Paths are the files that the commit changed; none of a nil Reversal.
+func (r *Reversal) Paths() []vault.Path {
+	if r == nil {
+		return nil
+	}
+	return pathsIn(r.Of.Notes)
+}
+
+func pathsIn(notes []Note) []vault.Path {
+	var paths []vault.Path
+	for _, n := range notes {
+		paths = append(paths, vault.Path(n.Path))
+	}
+	return paths
 }
 
 // nothingToUndo is the fault of a version that changed no file.
@@ -67,9 +84,6 @@ func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 	var before *Commit
 	for _, n := range notes {
 		r.was[n.Path] = Note{Path: n.Path, Deleted: true}
-		if n.Deleted {
-			r.gone[n.Path] = true
-		}
 		if n.Prev == 0 {
 			continue
 		}
@@ -90,66 +104,49 @@ func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 	return nil
 }
 
-// date finds the times of the notes that return. Only the state before the commit has them.
+// date finds the times of what returns: of notes, and of traits and sections of notes that stayed. Only
+// the state before the commit has them.
 func (r *Reversal) date(ctx context.Context, v *Vault) error {
-	for path := range r.gone {
-		was := r.was[path]
-		if was.Deleted || vault.Path(path).Kind() != vault.KindNote {
+	for _, n := range r.Of.Notes {
+		was := r.was[n.Path]
+		if vault.Path(n.Path).Kind() != vault.KindNote || !returns(n, was) {
 			continue
 		}
 		idx, err := v.At(ctx, r.Of.Seq-1)
 		if err != nil {
 			return err
 		}
-		if n, ok := idx.Note(path); ok {
-			was.Past = n.Past()
-			r.was[path] = was
+		if before, ok := idx.Note(n.Path); ok {
+			was.Past = before.Past()
+			r.was[n.Path] = was
 		}
 	}
 	return nil
 }
 
-// follow takes notice of the commits, from one to another, that changed what the commit took away: a
-// file that was made and deleted again since leaves no other sign.
-func (r *Reversal) follow(ctx context.Context, v *Vault, from, to uint64) error {
-	if len(r.gone) == 0 || from > to {
-		return nil
+// returns reports whether something comes back when a change of a note is undone: the note, a trait or a
+// section.
+func returns(n, was Note) bool {
+	if n.Deleted || was.Deleted {
+		return !was.Deleted
 	}
-	for c, err := range v.log.Commits(ctx, from) {
-		if err != nil {
-			return err
+	for _, id := range was.Traits {
+		if !slices.Contains(n.Traits, id) {
+			return true
 		}
-		if c.Seq > to {
-			return nil
-		}
-		r.notice(c)
 	}
-	return nil
+	doc := markdown.Parse(n.Text)
+	for _, h := range markdown.Parse(was.Text).Headings {
+		if _, stays := doc.Section(h.Slug); !stays {
+			return true
+		}
+	}
+	return false
 }
 
-// notice takes notice of one commit.
-func (r *Reversal) notice(c *Commit) {
-	for _, n := range c.Notes {
-		if r.gone[n.Path] {
-			r.late[n.Path] = c.Seq
-		}
-	}
-}
-
-// Reverse stages what undoes a commit. It is CONFLICT if any file of it has changed since.
+// Reverse stages what undoes a commit. It is CONFLICT if a file of it is not as the commit left it.
 func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
-	now := *r
-	now.late = map[string]uint64{}
-	for path, seq := range r.late {
-		now.late[path] = seq
-	}
-	if err := now.follow(ctx, tx.v, r.seen+1, tx.at.Run-1); err != nil {
-		return err
-	}
-	for _, earlier := range tx.earlier {
-		now.notice(&earlier.commit)
-	}
-	if err := now.unchanged(tx); err != nil {
+	if err := r.asLeft(ctx, tx); err != nil {
 		return err
 	}
 	for _, n := range r.Of.Notes { // first what goes: it may be in the way of what comes
@@ -168,8 +165,8 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 	return nil
 }
 
-// takeAway stages that a file goes, if there was none before the commit. Who tidied the trash by hand,
-// or edited what lies there, is not in the way: such a file is left as it is.
+// takeAway stages that a file goes, if there was none before the commit. A copy in the trash that a person
+// removed or edited on disk is no obstacle: it is left as it is.
 func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
 	if !r.was[n.Path].Deleted {
 		return nil
@@ -193,7 +190,22 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	if n.Deleted {
 		return tx.Return(ctx, path, was, r.Of.Seq)
 	}
-	return tx.PutTraits(ctx, path, was.Text, was.Traits)
+	if err := tx.PutTraits(ctx, path, was.Text, was.Traits); err != nil || was.Past == nil {
+		return err
+	}
+	tx.redate(path, was.Past)
+	return nil
+}
+
+// redate gives the traits and sections that return to a note the times that they had.
+func (tx *Tx) redate(path vault.Path, past *index.Past) {
+	n, staged := tx.staged(string(path))
+	before, existed := tx.Before().Note(string(path))
+	now, ok := tx.Index().Note(string(path))
+	if staged && existed && ok {
+		n.Past = past.Returned(before, now)
+		tx.put(n)
+	}
 }
 
 // mayHave reports whether no trait of another file has one of these ids by now.
@@ -210,56 +222,68 @@ func (tx *Tx) mayHave(ids []string, r *Reversal) bool {
 	return true
 }
 
-// A changedSince is a file that a commit changed and that another has changed since.
+// A changedSince is a file that is not as a commit left it.
 type changedSince struct {
 	Path    string `json:"path"`
-	Version string `json:"version,omitempty"` // empty: it is gone
+	Version string `json:"version,omitempty"` // that changed it last; empty: it is gone
 }
 
 // maxChanged is how many files a conflict names.
 const maxChanged = 50
 
-// unchanged is a fault if a file is not as the commit left it.
-func (r *Reversal) unchanged(tx *Tx) error {
+// asLeft is a fault if a file is not as the commit left it.
+func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 	var changed []changedSince
-	latest := uint64(0)
+	latest, before := uint64(0), 0
 	for _, n := range r.Of.Notes {
-		f, exists := tx.Before().File(n.Path)
-		seq := r.late[n.Path] // 0: nobody knows of a change
-		if exists {
-			seq = f.Version
-		}
-		asLeft := exists && seq == r.Of.Seq
-		if n.Deleted {
-			asLeft = !exists && seq == 0
-		}
-		if asLeft {
+		switch same, err := tx.isNow(ctx, n); {
+		case err != nil:
+			return err
+		case same:
 			continue
 		}
 		c := changedSince{Path: n.Path}
-		if seq > 0 {
-			c.Version = Version(seq)
+		if f, exists := tx.Before().File(n.Path); exists {
+			c.Version, latest = Version(f.Version), max(latest, f.Version)
 		}
-		changed, latest = append(changed, c), max(latest, seq)
+		changed = append(changed, c)
+		same, err := tx.isNow(ctx, r.was[n.Path])
+		if err != nil {
+			return err
+		}
+		if same {
+			before++
+		}
 	}
 	if len(changed) == 0 {
 		return nil
 	}
-	return conflictSince(r.Of.Seq, changed, cmp.Or(latest, tx.Before().Version()))
+	return notAsLeft(r, changed, before).
+		With("latest_version", Version(cmp.Or(latest, tx.Before().Version())))
 }
 
-// conflictSince is the fault of a commit that cannot be undone, because files were changed since.
-func conflictSince(version uint64, changed []changedSince, latest uint64) error {
-	first, others := changed[0], ""
+// isNow reports whether a file has the contents of a note, or is absent if the note is deleted.
+func (tx *Tx) isNow(ctx context.Context, n Note) (bool, error) {
+	f, exists := tx.Before().File(n.Path)
+	if !exists || n.Deleted {
+		return exists != n.Deleted, nil
+	}
+	text, err := tx.text(ctx, f.Body)
+	return bytes.Equal(text, n.Text), err
+}
+
+// notAsLeft is the fault of a commit that cannot be undone. before is how many of its files are as they
+// were before it: if all are, it is undone already.
+func notAsLeft(r *Reversal, changed []changedSince, before int) *fault.Fault {
+	version, others := Version(r.Of.Seq), ""
 	if n := len(changed) - 1; n > 0 {
-		others = fmt.Sprintf(" and %d more", n)
+		others = fmt.Sprintf(" and %s", howMany(n, "more file"))
 	}
-	f := fault.New(fault.Conflict, "%s%s changed after %s, or went: undo what came later first",
-		first.Path, others, Version(version)).
-		With("changed", changed[:min(len(changed), maxChanged)]).
-		With("changed_total", len(changed)).With("latest_version", Version(latest))
-	if first.Version != "" {
-		f = f.Fix("rookery undo %s", first.Version)
+	f := fault.New(fault.Conflict, "%s%s changed after %s: each file of it must be as %s left it",
+		changed[0].Path, others, version, version)
+	if before == len(r.Of.Notes) {
+		f = fault.New(fault.Conflict, "%s is undone already: its files are as they were before it", version)
 	}
-	return f
+	return f.With("changed", changed[:min(len(changed), maxChanged)]).
+		With("changed_total", len(changed)).With("undone", before == len(r.Of.Notes))
 }

@@ -26,14 +26,14 @@ func (t *Team) Create(
 	}
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		old, taken := d.State().Vault(v.Name)
+		if err := d.Touch(old.Changed); err != nil {
+			return nil, err
+		}
 		if taken && !old.Gone(d.Now()) {
 			return nil, nameTaken(old, d.Now())
 		}
 		if (!taken || old.free()) && d.State().names() >= MaxVaults {
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d vaults", MaxVaults)
-		}
-		if err := d.Touch(old.Changed); err != nil {
-			return nil, err
 		}
 		e := Entry{
 			Name: v.Name, Incarnation: old.Incarnation + 1, Status: repo.Active, Created: d.Now(),
@@ -131,12 +131,12 @@ func (t *Team) turn(
 ) (repo.Receipt, error) {
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(name)
+		if err := d.Touch(e.Changed); err != nil {
+			return nil, err
+		}
 		gone := e.Gone(d.Now()) || e.Erasure != nil
 		if !ok || gone || e.Status == repo.Trashed && to == repo.Trashed {
 			return nil, fault.NoVault(name)
-		}
-		if err := d.Touch(e.Changed); err != nil {
-			return nil, err
 		}
 		was := e.Status
 		e.Status = to
@@ -170,11 +170,11 @@ func (t *Team) Set(
 ) (repo.Receipt, error) {
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(s.Name)
-		if !ok || e.Status != repo.Active {
-			return nil, fault.NoVault(s.Name)
-		}
 		if err := d.Touch(e.Changed); err != nil {
 			return nil, err
+		}
+		if !ok || e.Status != repo.Active {
+			return nil, fault.NoVault(s.Name)
 		}
 		was := e
 		if s.ReadOnly != nil {

@@ -65,12 +65,13 @@ var Promises = []Promise{
 		Aliases: map[string][]string{"id": {"object_id", "reference"}},
 		Words:   []string{"delete", "object delete"},
 		Later:   all(later(withPlans, "query", "plan_token"), later(withCloud, "erase"))},
-	{Tool: "raven_add", Args: []string{"text", "to", "timestamp"}, Words: []string{"add"}},
+	{Tool: "raven_add", Args: []string{"text", "to", "timestamp", "as"}, Words: []string{"add"}},
 	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"},
 		Aliases: map[string][]string{"id": {"reference"}}, Words: []string{"edit"}},
 	{Tool: "raven_stats", Words: []string{"stats"}},
 	{Tool: "raven_reindex", Args: []string{"full", "pending"}, Words: []string{"reindex"}},
-	{Tool: "raven_upsert", Args: []string{"type", "title", "fields", "content"}, Why: withPlans},
+	{Tool: "raven_upsert", Args: []string{"type", "title", "path", "fields", "content"},
+		Aliases: map[string][]string{"fields": {"field"}}, Words: []string{"upsert"}},
 	{Tool: "raven_move", Args: []string{
 		"source", "destination", "update_refs", "query", "plan_token"}, Why: inDepth},
 	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Why: inDepth},
@@ -250,7 +251,7 @@ var Warnings = map[string]string{
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
 	"check": inDepth, "move": inDepth,
-	"query": withPlans, "batch": withPlans, "validate": withPlans, "upsert": withPlans,
+	"query": withPlans, "batch": withPlans, "validate": withPlans,
 	"log": withTime, "restore": withPlans,
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,

@@ -10,6 +10,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/vault"
 )
 
 // Call is what the log needs to know of a call. A malformed if_version is a fault of the family.
@@ -46,16 +47,41 @@ func Who(c auth.Caller) repo.Who {
 	return who
 }
 
-// Vault runs a function that drafts a change of a vault and fills its output. The function may run
-// several times, each time with an empty output.
+// A Change is a change of a vault.
+type Change[Out any] struct {
+	// About are the files that the call is about, as far as its arguments name files that are there. If
+	// one of them changed after the call's if_version, that is the answer, before any other check. Nil: no
+	// argument names a file; what Draft stages is compared with if_version all the same.
+	About func(context.Context, *repo.Tx) ([]vault.Path, error)
+
+	// Draft drafts the change and fills the output. It may run several times, each time with an empty
+	// output.
+	Draft func(context.Context, *repo.Tx, *Out) error
+}
+
+// expect is CONFLICT if a file that the call is about changed after its if_version.
+func (c Change[Out]) expect(ctx context.Context, tx *repo.Tx, call repo.Call) error {
+	if c.About == nil || call.IfVersion == 0 {
+		return nil
+	}
+	paths, err := c.About(ctx, tx)
+	if err != nil {
+		return err
+	}
+	return tx.Expect(paths)
+}
+
+// Vault carries out a change of a vault and returns its output.
 func Vault[Out any](
-	ctx context.Context, v *repo.Vault, call repo.Call,
-	fn func(context.Context, *repo.Tx, *Out) error,
+	ctx context.Context, v *repo.Vault, call repo.Call, c Change[Out],
 ) (Out, error) {
 	var out Out
 	r, err := v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
+		if err := c.expect(ctx, tx, call); err != nil {
+			return nil, err
+		}
 		var fresh Out
-		if err := fn(ctx, tx, &fresh); err != nil {
+		if err := c.Draft(ctx, tx, &fresh); err != nil {
 			return nil, err
 		}
 		out = fresh

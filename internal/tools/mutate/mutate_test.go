@@ -34,19 +34,20 @@ func TestCallThatGaveUp(t *testing.T) {
 
 	ctx, giveUp := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	out, err := mutate.Vault(ctx, v, repo.Call{},
-		func(_ context.Context, _ *repo.Tx, out *[64]int) error {
+	out, err := mutate.Vault(ctx, v, repo.Call{}, mutate.Change[[64]int]{
+		Draft: func(_ context.Context, _ *repo.Tx, out *[64]int) error {
 			defer close(ended)
 			giveUp()
 			out[0] = 1
 			return nil
-		})
+		}})
 	if err != nil {
 		require.ErrorIs(t, err, context.Canceled)
 		require.Zero(t, out)
 	}
 	<-ended
-	_, err = mutate.Vault(t.Context(), v, repo.Call{},
-		func(context.Context, *repo.Tx, *[64]int) error { return nil })
+	_, err = mutate.Vault(t.Context(), v, repo.Call{}, mutate.Change[[64]int]{
+		Draft: func(context.Context, *repo.Tx, *[64]int) error { return nil },
+	})
 	require.NoError(t, err, "the worker is done with the first")
 }

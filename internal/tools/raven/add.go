@@ -3,7 +3,6 @@ package raven
 import (
 	"context"
 	_ "embed"
-	"regexp"
 	"strings"
 
 	"rookery/internal/auth"
@@ -18,23 +17,30 @@ import (
 //go:embed add.md
 var addDoc string
 
+// The ways in which a text is added.
+const (
+	asItems = "items"
+	asText  = "text"
+)
+
 type addIn struct {
 	tool.Vault
-	Text      string `json:"text" jsonschema:"one line, or several; a list marker is put before it"`
+	Text      string `json:"text" jsonschema:"one line, or several"`
 	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
-	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before the text"`
+	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before each item"`
+	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes an item of a list, with the indented lines below it; text: Markdown that is appended as it is, headings too"`
 	tool.Brief
 	tool.Mutation
 }
 
 func (f tools) add() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_add", Family: Family, Title: "Add a line", Doc: addDoc,
+		Name: "raven_add", Family: Family, Title: "Add to a note", Doc: addDoc,
 		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/files/add"},
 		Commands: []tool.Command{{Words: "add", Args: []string{"text"}}},
 	}, func(ctx context.Context, c auth.Caller, in addIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
 	})
 }
 
@@ -64,7 +70,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if !s.made {
 		was = before(tx.Index(), s.object)
 	}
-	text, line, err := s.append(block)
+	text, line, err := s.append(block, in.As)
 	if err != nil {
 		return at(err, string(s.path))
 	}
@@ -80,9 +86,12 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	return out.updated(ctx, tx, was)
 }
 
-// append puts the block where it belongs, and tells its first line.
-func (s spot) append(block string) ([]byte, int, error) {
-	if s.slug == "" {
+// append adds the block where it belongs, and returns its first line.
+func (s spot) append(block, as string) ([]byte, int, error) {
+	switch {
+	case as == asText:
+		return markdown.AppendText(s.text, s.slug, block)
+	case s.slug == "":
 		return markdown.Append(s.text, block)
 	}
 	return markdown.AppendToSection(s.text, s.slug, block)
@@ -91,10 +100,7 @@ func (s spot) append(block string) ([]byte, int, error) {
 // spot finds what is meant by `to`. Only a daily note is made where it is missing.
 func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	idx := tx.Index()
-	if dest := idx.Config().Capture.Destination; in.To == "" && dest != vault.DefaultDaily {
-		in.To = dest
-	}
-	in.To = in.target(tx)
+	in.To = in.destination(tx)
 	day, isDay := in.day(tx)
 	if !isDay {
 		p, err := locate(idx, in.To, clock(idx, tx.Now()))
@@ -118,9 +124,12 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	return s, nil
 }
 
-// target is `to` without the brackets of a reference. A word for a day before the name of a section is
-// that day's note.
-func (in addIn) target(tx *repo.Tx) string {
+// destination is `to`, or where the vault wants its captures, without the brackets of a reference. A word
+// for a day before the name of a section is that day's note.
+func (in addIn) destination(tx *repo.Tx) string {
+	if dest := tx.Index().Config().Capture.Destination; in.To == "" && dest != vault.DefaultDaily {
+		in.To = dest
+	}
 	to := strings.TrimSpace(in.To)
 	if ref, ok := vault.ParseRef(to); ok && strings.HasPrefix(to, "[[") {
 		to = string(ref)
@@ -197,34 +206,35 @@ func lastSlug(text []byte) string {
 	return headings[len(headings)-1].Slug
 }
 
-var listMarker = regexp.MustCompile(`^\s*([-*+]|\d{1,9}[.)])(\s|$)`)
-
-// block is the text as it is written: an item of a list, its further lines indented.
+// block is the text as it is written.
 func (in addIn) block(tx *repo.Tx) (string, error) {
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in.Text)
-	lines := strings.Split(strings.Trim(text, "\n"), "\n")
-	if strings.TrimSpace(strings.Join(lines, "")) == "" {
+	if strings.TrimSpace(in.Text) == "" {
 		return "", fault.New(fault.MissingRequired, "the text must not be empty").
 			With("argument", "text")
 	}
-	config := tx.Index().Config()
-	switch {
-	case in.Timestamp || config.Capture.Timestamp:
-		lines[0] = "- " + local(clock(tx.Index(), tx.Now())).Format("15:04") + " " +
-			listMarker.ReplaceAllString(lines[0], "")
-	case !listMarker.MatchString(lines[0]):
-		lines[0] = "- " + strings.TrimLeft(lines[0], " \t")
-	}
-	for i, line := range lines[1:] {
-		if line != "" {
-			lines[i+1] = "  " + line
+	if in.As == asText {
+		if in.Timestamp {
+			return "", fault.New(fault.InvalidValue, "timestamp puts the time before each item; "+
+				"a text has none").With("argument", "timestamp").Fix("leave as or timestamp out")
 		}
+		return in.Text, nil
+	}
+	now := ""
+	if in.Timestamp || tx.Index().Config().Capture.Timestamp {
+		now = local(clock(tx.Index(), tx.Now())).Format("15:04")
+	}
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in.Text)
+	var lines []string
+	for _, item := range items(text) {
+		lines = append(lines, asItem(item, now))
 	}
 	block := strings.Join(lines, "\n")
-	if len(markdown.Parse([]byte(block)).Headings) > 0 {
+	if hasHeading(text) || hasHeading(block) {
 		return "", fault.New(fault.InvalidValue,
-			"add writes lines of a list; a heading is none").With("argument", "text").
-			Fix("use edit to add a heading")
+			"a heading is no item of a list").With("argument", "text").
+			Fix("add it as text: as=text, or on the command line --as text")
 	}
 	return block, nil
 }
+
+func hasHeading(text string) bool { return len(markdown.Parse([]byte(text)).Headings) > 0 }

@@ -34,7 +34,7 @@ func (f tools) remove() *tool.Tool {
 			{Words: "object delete", Args: []string{"id"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
 	})
 }
 

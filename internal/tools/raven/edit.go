@@ -72,7 +72,7 @@ func (f tools) edit() *tool.Tool {
 		if err != nil {
 			return edited{}, err
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, func(
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, func(
 			ctx context.Context, tx *repo.Tx, out *edited,
 		) error {
 			return in.run(ctx, tx, swaps, out)

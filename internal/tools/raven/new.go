@@ -42,22 +42,15 @@ func (f tools) create() *tool.Tool {
 			{Words: "object create", Args: []string{"type?", "title?"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in newIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
 	})
 }
 
 // run drafts the new object.
 func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
-	s, err := schemaOf(tx.Index())
+	t, err := noteType(tx, in.Type)
 	if err != nil {
 		return err
-	}
-	t, ok := s.Type(in.Type)
-	if !ok {
-		return s.NoType(in.Type)
-	}
-	if t.Name == vault.Section {
-		return noSection(s)
 	}
 	n, err := in.plan(tx, t)
 	if err != nil {
@@ -77,6 +70,22 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	unknownFields(&out.Aside, t, n.unknown)
 	warnRefs(tx, &out.Aside, string(n.path))
 	return out.created(ctx, tx, n.path)
+}
+
+// noteType is the type of that name, if notes can have it.
+func noteType(tx *repo.Tx, name string) (*vault.Type, error) {
+	s, err := schemaOf(tx.Index())
+	if err != nil {
+		return nil, err
+	}
+	t, ok := s.Type(name)
+	switch {
+	case !ok:
+		return nil, s.NoType(name)
+	case t.Name == vault.Section:
+		return nil, noSection(s)
+	}
+	return t, nil
 }
 
 // noSection refuses to make a section, which is no note.
@@ -159,6 +168,19 @@ func (in newIn) title(name any) string {
 
 // path is where the object goes, which must be free; DUPLICATE_ID comes with the path.
 func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, error) {
+	path, err := in.place(t, title)
+	if err != nil {
+		return "", err
+	}
+	if _, taken := tx.Index().Note(string(path)); taken {
+		return path, fault.New(fault.DuplicateID, "there is an object %q already", path.ID()).
+			With("id", path.ID()).Fix("rookery set %s FIELD=VALUE", path.ID())
+	}
+	return path, nil
+}
+
+// place is the path that the call gives the object, or its title.
+func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 	id := strings.TrimSuffix(in.Path, ".md")
 	if in.Path == "" {
 		slug := vault.Slug(title)
@@ -168,15 +190,7 @@ func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, erro
 		}
 		id = t.DefaultPath + slug
 	}
-	path, err := vault.NotePath(id)
-	if err != nil {
-		return "", err
-	}
-	if _, taken := tx.Index().Note(string(path)); taken {
-		return path, fault.New(fault.DuplicateID, "there is an object %q already", path.ID()).
-			With("id", path.ID()).Fix("rookery set %s FIELD=VALUE", path.ID())
-	}
-	return path, nil
+	return vault.NotePath(id)
 }
 
 // frontmatter is the type, then the fields in alphabetical order. A page and a daily note say no

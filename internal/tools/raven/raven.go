@@ -39,7 +39,7 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 		f.backlinks(), f.outlinks(), f.resolve(),
 		f.ofType(), f.tagged(), f.date(), f.untyped(),
 		f.traitList(), f.traitGet(), f.traitCreate(), f.traitUpdate(), f.traitDelete(),
-		f.create(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
+		f.create(), f.upsert(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
 		f.stats(), f.history(), f.undo(), f.reindex(),
 		f.complete(), f.startWork(), f.recordLearnt(), f.weeklySummary(),
 	}
@@ -75,7 +75,8 @@ type writing struct {
 	caller   auth.Caller
 	vault    string
 	mutation *tool.Mutation
-	slim     bool // the answer leaves out the whole object or trait
+	slim     bool       // the answer leaves out the whole object or trait
+	about    aboutFiles // the files that if_version is compared with first
 }
 
 // A shortener is an output that can leave out the whole of what a call changed.
@@ -95,7 +96,7 @@ func draft[Out any](
 	if err != nil {
 		return none, err
 	}
-	out, err := mutate.Vault(ctx, v, call, fn)
+	out, err := mutate.Vault(ctx, v, call, mutate.Change[Out]{About: w.about, Draft: fn})
 	if s, ok := any(&out).(shortener); ok && w.slim {
 		s.shorten()
 	}

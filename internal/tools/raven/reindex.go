@@ -90,7 +90,7 @@ func (f tools) reindexed(
 		}
 		defer done()
 	}
-	first, err := mutate.Vault(ctx, r.vault, call, r.begin)
+	first, err := mutate.Vault(ctx, r.vault, call, mutate.Change[reindexOut]{Draft: r.begin})
 	if !errors.Is(err, errFirst) {
 		return first, err
 	}
@@ -99,9 +99,11 @@ func (f tools) reindexed(
 		return none, err
 	}
 	call.IfVersion = 0 // it was looked at before the work
-	return mutate.Vault(ctx, r.vault, call, func(_ context.Context, _ *repo.Tx, kept *reindexOut) error {
-		*kept = out
-		return nil
+	return mutate.Vault(ctx, r.vault, call, mutate.Change[reindexOut]{
+		Draft: func(_ context.Context, _ *repo.Tx, kept *reindexOut) error {
+			*kept = out
+			return nil
+		},
 	})
 }
 

@@ -77,7 +77,7 @@ func (f tools) unset() *tool.Tool {
 
 // change sets and unsets fields of one object.
 func (f tools) change(ctx context.Context, c auth.Caller, in setIn) (mutated, error) {
-	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
+	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
 }
 
 // run drafts the change.
@@ -103,17 +103,22 @@ func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	}
 	unknownFields(&out.Aside, t, checked.Unknown)
 	warnRefs(tx, &out.Aside, o.Note.Path)
-	out.UpdatedFields, out.NewValues = in.names(), map[string]any{}
-	d := newDrawer(tx.Index(), rich)
-	for _, name := range out.UpdatedFields {
-		out.NewValues[name] = d.value(t, name, checked.Fields[name])
-	}
+	out.setFields(tx, in, t, checked)
 	for _, name := range in.Unset {
 		if _, had := o.Field(name); !had {
 			out.MissingFields = append(out.MissingFields, name)
 		}
 	}
 	return out.updated(ctx, tx, was)
+}
+
+// setFields says which fields a call named, and what their values are now.
+func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.Checked) {
+	m.UpdatedFields, m.NewValues = in.names(), map[string]any{}
+	d := newDrawer(tx.Index(), rich)
+	for _, name := range m.UpdatedFields {
+		m.NewValues[name] = d.value(t, name, checked.Fields[name])
+	}
 }
 
 // settable finds an object that has fields: a note, or an object that is embedded in one.

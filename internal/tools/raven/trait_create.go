@@ -40,7 +40,7 @@ func (f tools) traitCreate() *tool.Tool {
 		Flags:    map[string]string{"trait_type": "type", "parent_id": "parent"},
 		Commands: []tool.Command{{Words: "trait create"}},
 	}, func(ctx context.Context, c auth.Caller, in traitCreateIn) (traitMutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
 	})
 }
 

@@ -30,7 +30,7 @@ func (f tools) traitDelete() *tool.Tool {
 		Route:    tool.Route{Method: "DELETE", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait delete", Args: []string{"id"}}},
 	}, func(ctx context.Context, c auth.Caller, in traitDeleteIn) (traitMutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
 	})
 }
 

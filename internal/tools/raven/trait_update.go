@@ -38,7 +38,7 @@ func (f tools) traitUpdate() *tool.Tool {
 			return traitMutated{}, fault.New(fault.MissingRequired,
 				"name a trait to set or to unset").With("argument", "set")
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim}, in.run)
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
 	})
 }
 

@@ -12,10 +12,14 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
 )
 
 //go:embed undo.md
 var undoDoc string
+
+// undoName is the name of the tool, by which the log has its commits.
+const undoName = "raven_undo"
 
 type undoIn struct {
 	tool.Vault
@@ -52,7 +56,7 @@ type undoneFile struct {
 
 func (f tools) undo() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_undo", Family: Family, Title: "Undo a change", Doc: undoDoc,
+		Name: undoName, Family: Family, Title: "Undo a change", Doc: undoDoc,
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/log/undo"},
 		Commands: []tool.Command{{Words: "undo", Args: []string{"version"}}},
@@ -79,15 +83,58 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 	if refused != nil && !isAnswer(refused) {
 		return undoOut{}, refused
 	}
-	return mutate.Vault(ctx, v, call, func(ctx context.Context, tx *repo.Tx, out *undoOut) error {
-		if refused != nil {
-			return inArgument(refused, "version")
-		}
-		if err := tx.Reverse(ctx, r); err != nil {
-			return err
-		}
-		return out.fill(ctx, tx, r)
+	out, err := mutate.Vault(ctx, v, call, mutate.Change[undoOut]{
+		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.Paths(), nil },
+		Draft: func(ctx context.Context, tx *repo.Tx, out *undoOut) error {
+			if refused != nil {
+				return inArgument(refused, "version")
+			}
+			if err := tx.Reverse(ctx, r); err != nil {
+				return err
+			}
+			return out.fill(ctx, tx, r)
+		},
 	})
+	if _, changed := fault.Of(err).Details["changed"]; err != nil && changed {
+		return out, explained(ctx, v, r, fault.Of(err))
+	}
+	return out, err
+}
+
+// A changeSince is a commit that changed a file of the one that cannot be undone.
+type changeSince struct {
+	Version string `json:"version"`
+	Tool    string `json:"tool"`
+}
+
+// maxSince is how many of them a conflict lists.
+const maxSince = 50
+
+// explained adds to the conflict of an undo which versions changed the files since, and what to do. It
+// never advises to undo an undo: that would do a change again.
+func explained(ctx context.Context, v *repo.Vault, r *repo.Reversal, f *fault.Fault) error {
+	o, err := v.Obstacles(ctx, r, func(c *repo.Commit) bool { return c.Tool == undoName })
+	if err != nil {
+		return err
+	}
+	since := []changeSince{}
+	for _, c := range firstOf(o.Since, maxSince) {
+		since = append(since, changeSince{repo.Version(c.Seq), c.Tool})
+	}
+	f = f.With("changed_after", since)
+	if undone, _ := f.Details["undone"].(bool); !undone && len(o.First) > 0 {
+		var first []string
+		for _, c := range o.First {
+			first = append(first, repo.Version(c.Seq))
+		}
+		f = f.With("undo_first", first).Try(undoName, fault.Args{"version": first[0]})
+	}
+	for _, path := range o.Changed {
+		if kind := path.Kind(); kind == vault.KindNote && path[0] != '.' {
+			return f.Try("raven_history", fault.Args{"id": path.ID()})
+		}
+	}
+	return f
 }
 
 // isAnswer reports whether an error says what is wrong with the call.

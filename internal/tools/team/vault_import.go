@@ -76,7 +76,7 @@ func (f tools) importVault(
 		return vaultImportOut{}, err
 	}
 	job := importJob{vault: v, mode: in.Mode, files: files}
-	return mutate.Vault(ctx, v, call, job.run)
+	return mutate.Vault(ctx, v, call, mutate.Change[vaultImportOut]{About: job.about, Draft: job.run})
 }
 
 // An importFile is a file whose path and text were checked.
@@ -148,6 +148,21 @@ type importJob struct {
 	vault *repo.Vault
 	mode  string
 	files []importFile
+}
+
+// about is about the files that are there with another text, and are not kept as they are.
+func (j importJob) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
+	var all []vault.Path
+	for _, f := range j.files {
+		old, exists, err := tx.Text(ctx, f.path)
+		if err != nil {
+			return nil, err
+		}
+		if exists && j.mode != "skip" && !bytes.Equal(old, f.text) {
+			all = append(all, f.path)
+		}
+	}
+	return all, nil
 }
 
 func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) error {

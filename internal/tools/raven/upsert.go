@@ -1,0 +1,170 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+//go:embed upsert.md
+var upsertDoc string
+
+type upsertIn struct {
+	tool.Vault
+	Type    string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
+	Title   string      `json:"title" jsonschema:"title, name or alias of the object; names a new one"`
+	Path    string      `json:"path,omitempty" jsonschema:"its path, without .md; default: the type's folder and the title, else the object that the title names"`
+	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; others stay" alias:"field"`
+	Content string      `json:"content,omitempty" jsonschema:"Markdown after the frontmatter; replaces all that is there; default: it stays"`
+	tool.Brief
+	tool.Mutation
+}
+
+// upserted is the answer of an upsert.
+type upserted struct {
+	mutated
+	Status string `json:"status,omitempty" jsonschema:"the same word as action"`
+}
+
+func (f tools) upsert() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_upsert", Family: Family, Title: "Create or update an object", Doc: upsertDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
+		Route:    tool.Route{Method: "POST", Path: "/objects/upsert"},
+		Flags:    map[string]string{"fields": "field"},
+		Commands: []tool.Command{{Words: "upsert", Args: []string{"type", "title"}}},
+	}, func(ctx context.Context, c auth.Caller, in upsertIn) (upserted, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
+	})
+}
+
+// run drafts the new object, or the change of the one that is there.
+func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upserted) error {
+	t, err := noteType(tx, in.Type)
+	if err != nil {
+		return err
+	}
+	n, err := in.find(tx.Index(), t)
+	if err != nil {
+		return err
+	}
+	if n == nil {
+		err = in.asNew().run(ctx, tx, &out.mutated)
+	} else {
+		err = in.update(ctx, tx, n, &out.mutated)
+	}
+	out.Status = out.Action
+	return err
+}
+
+// asNew is the call that makes the object.
+func (in upsertIn) asNew() newIn {
+	return newIn{
+		Vault: in.Vault, Type: in.Type, Title: in.Title, Path: in.Path, Fields: in.Fields,
+		Content: in.Content,
+	}
+}
+
+// find finds the note that the call is about: the one at its path, else the one note of the type that the
+// title names. It is nil if there is none. A note of another type at the path is DUPLICATE_ID, and several
+// notes of the name AMBIGUOUS_REF.
+func (in upsertIn) find(idx *index.Index, t *vault.Type) (*index.Note, error) {
+	path, err := in.asNew().place(t, in.Title)
+	switch {
+	case err == nil:
+		if n, ok := idx.Note(string(path)); ok {
+			return n, sameType(n, t)
+		}
+	case in.Path != "" || !fault.Is(err, fault.MissingRequired):
+		return nil, err
+	}
+	if in.Path != "" {
+		return nil, nil
+	}
+	of := notesCalled(idx, in.Title, t)
+	if len(of) > 1 {
+		var ids []string
+		for _, n := range of {
+			ids = append(ids, n.ID)
+		}
+		return nil, ambiguous(in.Title, ids)
+	}
+	if len(of) == 0 {
+		return nil, nil
+	}
+	return of[0], nil
+}
+
+// sameType is DUPLICATE_ID for a note of another type.
+func sameType(n *index.Note, t *vault.Type) error {
+	if n.Type == t.Name {
+		return nil
+	}
+	return fault.New(fault.DuplicateID, "%s is a %s, not a %s", n.ID, n.Type, t.Name).
+		With("id", n.ID).With("type", n.Type).
+		Fix("name the type %s, or give the new object a path of its own", n.Type)
+}
+
+// notesCalled are the notes of a type that a title names, as a reference would.
+func notesCalled(idx *index.Index, title string, t *vault.Type) []*index.Note {
+	to := idx.Resolve(title)
+	ids := to.Matches
+	if to.ID != "" {
+		ids = []string{to.ID}
+	}
+	var notes []*index.Note
+	for _, id := range ids {
+		if o, ok := idx.Find(id); ok && o.Section == nil && o.Note.Type == t.Name {
+			notes = append(notes, o.Note)
+		}
+	}
+	return notes
+}
+
+// update drafts the change of a note: its fields are set, and the content replaces all behind them.
+func (in upsertIn) update(
+	ctx context.Context, tx *repo.Tx, n *index.Note, out *mutated,
+) error {
+	o, path := n.Object(-1), vault.Path(n.Path)
+	was, set := before(tx.Index(), o), setIn{ID: n.ID, Set: in.Fields}
+	t, checked, err := set.check(tx, o)
+	if err != nil {
+		return err
+	}
+	text, _, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	if text, err = set.apply(o, text, checked.Fields); err != nil {
+		return at(err, n.Path)
+	}
+	if in.Content != "" {
+		if text, err = markdown.ReplaceBody(text, in.Content); err != nil {
+			return at(err, n.Path)
+		}
+	}
+	if err := tx.Put(ctx, path, text); err != nil {
+		return err
+	}
+	unknownFields(&out.Aside, t, checked.Unknown)
+	warnRefs(tx, &out.Aside, n.Path)
+	out.setFields(tx, set, t, checked)
+	return out.updated(ctx, tx, was)
+}
+
+// about is about the note that the call changes.
+func (in upsertIn) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
+	if t, ok := tx.Index().Schema().Type(in.Type); ok {
+		if n, err := in.find(tx.Index(), t); err == nil && n != nil {
+			return []vault.Path{vault.Path(n.Path)}, nil
+		}
+	}
+	return in.asNew().about(ctx, tx)
+}
