@@ -70,7 +70,9 @@ func TestEveryWayReads(t *testing.T) {
 }
 
 func TestEveryWayWrites(t *testing.T) {
-	everyWay(t, []tooltest.Story{creating, refusals, setting, removing, adding, editing, repeating})
+	everyWay(t, []tooltest.Story{
+		creating, upserting, refusals, setting, removing, adding, editing, repeating,
+	})
 }
 
 var creating = tooltest.Story{Name: "creating", Steps: []tooltest.Step{
@@ -140,6 +142,41 @@ var setting = tooltest.Story{Name: "setting", Steps: []tooltest.Step{
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"people/alice"}`, Code: fault.MissingRequired},
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"people/nobody","unset":["a"]}`, Code: fault.NotFound},
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"broken","unset":["a"]}`, Code: fault.FileError},
+}}
+
+var upserting = tooltest.Story{Name: "upserting", Steps: []tooltest.Step{
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":{"email":"s@example.test"},"content":"Met at the mill.\n","dry_run":true}`, Want: `{"data":{"dry_run":true,"would_create":{"id":"people/sif-hansen","type":"person","fields":{"name":"Sif Hansen","email":"s@example.test"}},"would_modify_files":[{"path":"people/sif-hansen.md","action":"create"}]}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":{"email":"s@example.test"},"content":"Met at the mill.\n"}`, Want: `{"data":{"action":"created","status":"created","id":"people/sif-hansen","file":"people/sif-hansen.md","object":{"fields":{"name":"Sif Hansen"}}},"meta":{"version":"v3","file_modified":"people/sif-hansen.md"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":{"email":"s@example.test"},"content":"Met at the mill.\n"}`, Want: `{"data":{"action":"unchanged","status":"unchanged","id":"people/sif-hansen"},"meta":{"files_modified":[]}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":["phone=555"],"dry_run":true}`, Want: `{"data":{"dry_run":true,"would_update":{"id":"people/sif-hansen","changes":{"phone":{"old":null,"new":"555"}}},"would_modify_files":[{"path":"people/sif-hansen.md","action":"modify"}]}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":["phone=555"],"content":"Moved away.\n","idempotency_key":"u1"}`, Want: `{"data":{"action":"updated","status":"updated","updated_fields":["phone"],"new_values":{"phone":"555"}},"meta":{"version":"v4"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":["phone=555"],"content":"Moved away.\n","idempotency_key":"u1"}`, Want: `{"data":{"action":"updated"},"meta":{"version":"v4","replayed":true}}`},
+	{Tool: "raven_read", Args: `{"vault":"main","path":"people/sif-hansen"}`, Want: `{"data":{"content":"---\ntype: person\nemail: s@example.test\nname: Sif Hansen\nphone: \"555\"\n---\n\nMoved away.\n"}}`},
+	// The title names the object, and does not become its name.
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/sif-hansen","set":{"alias":"The miller"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"The miller","fields":{"phone":"556"}}`, Want: `{"data":{"action":"updated","id":"people/sif-hansen","object":{"fields":{"name":"Sif Hansen","phone":"556"}}}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Win","fields":{"email":"w@example.test"},"content":"a\nb\n"}`, Want: `{"data":{"action":"updated","id":"people/windows"}}`},
+	{Tool: "raven_read", Args: `{"vault":"main","path":"people/windows"}`, Want: `{"data":{"content":"\ufeff---\r\ntype: person\r\nname: Win\r\nemail: w@example.test\r\n---\r\n\r\na\r\nb\r\n"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"x","path":"people/bob.md","fields":{"name":"Robert"}}`, Want: `{"data":{"action":"updated","id":"people/bob","object":{"fields":{"name":"Robert"}}}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Alice","path":"archive/alice"}`, Want: `{"data":{"action":"created","id":"archive/alice","object":{"fields":{"name":"Alice"}}}}`},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Old Alice","path":"archive/old","fields":{"alias":"Ali"}}`},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"New Alice","path":"archive/new","fields":{"alias":"Ali"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Ali"}`, Code: fault.AmbiguousRef, Want: `{"error":{"details":{"matches":["archive/new","archive/old"]}}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"company","title":"Ali"}`, Want: `{"data":{"action":"created","id":"companies/ali"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"company","title":"x","path":"people/alice"}`, Code: fault.DuplicateID, Want: `{"error":{"details":{"id":"people/alice","type":"person"}}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"project","title":"Weir"}`, Code: fault.MissingRequired, Want: `{"error":{"details":{"field":"lead"}}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"project","title":"Mill","fields":{"status":"lost","lead":"people/nobody"}}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"field":"status"}}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"project","title":"Mill","fields":{"shoe":1,"lead":"people/nobody"}}`, Want: `{"data":{"action":"updated"},"warnings":[{"code":"UNKNOWN_FIELD","field":"shoe"},{"code":"REF_NOT_FOUND","ref":"people/nobody"}]}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Alice","fields":{"type":"page"}}`, Code: fault.InvalidField},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"daily","title":"2025-01-31","content":"Rain.\n"}`, Want: `{"data":{"action":"updated","id":"daily/2025-01-31"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"daily","title":"2025-02-03","content":"Sun.\n"}`, Want: `{"data":{"action":"created","id":"daily/2025-02-03"}}`},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"section","title":"x"}`, Code: fault.InvalidType},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"nothing","title":"x"}`, Code: fault.InvalidType},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"x","path":"../x"}`, Code: fault.InvalidPath},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"***"}`, Code: fault.MissingRequired},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person"}`, Code: fault.MissingRequired},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Alice","if_version":"v1"}`, Code: fault.Conflict},
+	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Alice","if_version":"v2"}`, Want: `{"data":{"action":"unchanged"}}`},
 }}
 
 var removing = tooltest.Story{Name: "removing", Steps: []tooltest.Step{

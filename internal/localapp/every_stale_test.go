@@ -1,0 +1,90 @@
+package localapp_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/tooltest"
+)
+
+// stale is a story of calls that build on a version which is older than the last change of what they are
+// about, and that would be refused for something else too: each is a CONFLICT all the same.
+var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"email":"a@example.test"}}`},
+	{Tool: "raven_add", Args: `{"vault":"main","to":"people/alice#tasks","text":"@due(2025-02-07) tea"}`},
+	outdated("raven_edit", `"id":"people/alice","old_str":"absent","new_str":"x"`),
+	outdated("raven_edit", `"id":"people/alice#gone","old_str":"absent","new_str":"x"`),
+	outdated("raven_set", `"id":"people/alice","set":{"type":"x","tags":[[1]]}`),
+	outdated("raven_set", `"id":"due-c9b2925b","set":{"value":"x"}`),
+	outdated("raven_unset", `"id":"people/alice","unset":["name"]`),
+	outdated("raven_delete", `"id":"people/alice#gone"`),
+	outdated("raven_add", `"to":"people/alice","text":"# Heading"`),
+	outdated("raven_add", `"to":"people/alice#gone","text":" "`),
+	outdated("raven_new", `"type":"person","title":"Alice"`),
+	outdated("raven_new", `"type":"nothing","path":"people/alice"`),
+	outdated("raven_upsert", `"type":"project","title":"x","path":"people/alice"`),
+	outdated("raven_upsert", `"type":"person","title":"Alice","fields":{"tags":[[1]]}`),
+	outdated("raven_trait_create", `"trait_type":"nothing","parent_id":"people/alice","content":"a\nb"`),
+	outdated("raven_trait_update", `"id":"due-c9b2925b","set":{"value":"never"}`),
+	outdated("raven_trait_delete", `"id":"people/alice:trait:0"`),
+	outdated("raven_undo", `"version":"v3"`),
+	outdated("raven_reindex", `"full":true`),
+	outdated("team_vault_import", `"notes":[{"path":"people/alice.md","text":"x"},{"path":"inbox.md","text":"x"}]`),
+	// What did not change since is no conflict: the call is refused for what else is wrong with it.
+	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/bob","old_str":"absent","new_str":"x","if_version":"v2"}`, Code: fault.InvalidValue},
+	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Bob","if_version":"v2"}`, Code: fault.DuplicateID},
+	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"v4"}`, Code: fault.InvalidValue},
+	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"4"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"argument":"if_version"}}}`},
+	// Tools of the tenant, whose versions are its own.
+	{Tool: "team_vault_create", Args: `{"name":"two"}`},
+	outdatedHere("team_vault_create", `"name":"two"`),
+	outdatedHere("team_vault_set", `"name":"two","readonly":true`),
+	outdatedHere("team_vault_delete", `"name":"two"`),
+	outdatedHere("team_vault_restore", `"name":"two"`),
+}}
+
+// outdated is a call about the vault main that builds on v2.
+func outdated(name, args string) tooltest.Step {
+	return tooltest.Step{
+		Tool: name, Args: `{"vault":"main","if_version":"v2",` + args + `}`, Code: fault.Conflict,
+		Want: `{"error":{"message":"it changed after v2: the latest version is v4","details":{"latest_version":"v4"}}}`,
+	}
+}
+
+// outdatedHere is a call about the tenant that builds on its first version.
+func outdatedHere(name, args string) tooltest.Step {
+	return tooltest.Step{
+		Tool: name, Args: `{"if_version":"v1",` + args + `}`, Code: fault.Conflict,
+	}
+}
+
+func TestEveryWayLooksAtIfVersionFirst(t *testing.T) {
+	everyWay(t, []tooltest.Story{stale})
+}
+
+// notStale are the mutations that the story of stale calls leaves out, and why. Those of a hosted server
+// have such calls in internal/tools/team.
+var notStale = map[string]string{
+	"team_token_create":  "it changes nothing that is there",
+	"team_token_revoke":  "ids of tokens are random",
+	"team_issuer_set":    "issuers are those of a hosted server",
+	"team_issuer_remove": "issuers are those of a hosted server",
+	"team_member_set":    "members are those of a hosted server",
+	"team_member_remove": "members are those of a hosted server",
+}
+
+// TestEveryMutationMayBeStale covers that the story of stale calls has every mutation that takes if_version.
+func TestEveryMutationMayBeStale(t *testing.T) {
+	told := map[string]bool{}
+	for _, s := range stale.Steps {
+		told[s.Tool] = told[s.Tool] || s.Code == fault.Conflict
+	}
+	for _, made := range allTools() {
+		if _, takes := made.Arg("if_version"); takes && notStale[made.Name] == "" {
+			require.True(t, told[made.Name], "no stale call of %s", made.Name)
+		}
+	}
+}
