@@ -93,11 +93,12 @@ func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
 	if r.path, err = c.takePath(words); err != nil {
 		return nil, err
 	}
-	if r.args, err = c.typed(words); err != nil {
+	in := &pipe{command: c, all: asksStdin(cmd)}
+	if r.args, err = c.typed(words, in); err != nil {
 		return nil, err
 	}
 	typed := slices.Collect(maps.Keys(r.args))
-	if err := c.addInput(cmd, r); err != nil {
+	if err := c.addInput(cmd, r, in); err != nil {
 		return nil, err
 	}
 	r.terms.forget(c.inJSON(r, typed)...)

@@ -101,7 +101,7 @@ func (c *command) addFlags(cmd *cobra.Command) {
 	if in := c.tool.Input; in != nil && in.Before != nil {
 		cmd.Flags().Bool(in.Before.Flag, false, in.Before.Doc)
 	}
-	addInputFlags(cmd.Flags())
+	addInputFlags(cmd.Flags(), c.tool.Stdin)
 	if flags := cmd.Flags(); c.isTable() && flags.Lookup(wideFlag) == nil {
 		flags.Bool(wideFlag, false, "on a terminal: show tables whole, however wide")
 	}
@@ -168,6 +168,9 @@ func docOf(a tool.Arg) string {
 	if a.List() {
 		doc += " (repeatable)"
 	}
+	if a.Text {
+		doc += " (- reads standard input)"
+	}
 	return strings.TrimSpace(doc)
 }
 
@@ -181,10 +184,15 @@ func options(a tool.Arg) []string {
 }
 
 // typed are the arguments that stand on the command line, as words or flags.
-func (c *command) typed(words map[string][]string) (map[string]json.RawMessage, error) {
+func (c *command) typed(
+	words map[string][]string, in *pipe,
+) (map[string]json.RawMessage, error) {
 	args := map[string]json.RawMessage{}
 	for _, a := range c.tool.Args {
 		values, err := c.values(a, words[a.Name])
+		if err == nil {
+			values, err = in.fill(a, values)
+		}
 		if err != nil {
 			return nil, err
 		}

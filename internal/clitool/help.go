@@ -285,7 +285,7 @@ func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
 	})
 	block(w, "Flags of many commands", many.FlagUsagesWrapped(helpWidth))
 	input := pflag.NewFlagSet("", pflag.ContinueOnError)
-	addInputFlags(input)
+	addInputFlags(input, "")
 	block(w, "Arguments as JSON", input.FlagUsagesWrapped(helpWidth))
 }
 

@@ -3,7 +3,6 @@ package clitool
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -19,17 +18,24 @@ import (
 var inputFlags = []struct{ name, kind, doc string }{
 	{"input", "JSON|FILE", "an object of arguments, or a file that holds one"},
 	{"input-file", "FILE", "a file that holds an object of arguments"},
-	{"stdin", "bool", "read an object of arguments from standard input"},
+	{stdinFlag, "bool", "read an object of arguments from standard input"},
 }
+
+// stdinFlag is the flag that reads standard input.
+const stdinFlag = "stdin"
 
 // inputText is the value of such a flag: a text that is told apart from an argument of a tool.
 type inputText struct{ texts }
 
 // addInputFlags gives a command the flags of the input that no argument of its tool is called.
-func addInputFlags(flags *pflag.FlagSet) {
+// text is the argument that standard input gives; empty: standard input gives an object of arguments.
+func addInputFlags(flags *pflag.FlagSet, text string) {
 	for _, in := range inputFlags {
 		if flags.Lookup(in.name) != nil {
 			continue
+		}
+		if in.name == stdinFlag && text != "" {
+			in.doc = "read the " + text + " from standard input"
 		}
 		value := &inputText{texts{kind: in.kind}}
 		f := flags.VarPF(value, in.name, "", in.doc)
@@ -40,10 +46,20 @@ func addInputFlags(flags *pflag.FlagSet) {
 	}
 }
 
+// inputOf is the text of such a flag, and whether it is given.
+func inputOf(cmd *cobra.Command, name string) (text string, ok bool) {
+	f := cmd.Flags().Lookup(name)
+	value, ok := f.Value.(*inputText)
+	if !ok || !f.Changed || value.last() == "false" {
+		return "", false
+	}
+	return value.last(), true
+}
+
 // addInput adds the arguments of the input that the command line does not give, under whatever name
 // the input has them.
-func (c *command) addInput(cmd *cobra.Command, r *request) error {
-	data, err := c.input(cmd)
+func (c *command) addInput(cmd *cobra.Command, r *request, in *pipe) error {
+	data, err := c.input(cmd, in)
 	if err != nil || data == nil {
 		return err
 	}
@@ -65,12 +81,12 @@ func (c *command) addInput(cmd *cobra.Command, r *request) error {
 }
 
 // input is the text of the one input that is given; nil if there is none.
-func (c *command) input(cmd *cobra.Command) ([]byte, error) {
+func (c *command) input(cmd *cobra.Command, piped *pipe) ([]byte, error) {
 	given := map[string]string{}
 	for _, in := range inputFlags {
-		f := cmd.Flags().Lookup(in.name)
-		if value, ok := f.Value.(*inputText); ok && f.Changed && value.last() != "false" {
-			given[in.name] = value.last()
+		text, ok := inputOf(cmd, in.name)
+		if ok && (in.name != stdinFlag || c.tool.Stdin == "") {
+			given[in.name] = text
 		}
 	}
 	if len(given) > 1 {
@@ -78,22 +94,14 @@ func (c *command) input(cmd *cobra.Command) ([]byte, error) {
 	}
 	for name, text := range given {
 		switch isJSON := strings.IndexAny(strings.TrimSpace(text), "{[") == 0; {
-		case name == "stdin":
-			return c.readAll()
+		case name == stdinFlag:
+			return piped.read("--" + stdinFlag)
 		case name == "input" && isJSON:
 			return []byte(text), nil
 		}
 		return c.readFile(text)
 	}
 	return nil, nil
-}
-
-func (c *command) readAll() ([]byte, error) {
-	data, err := io.ReadAll(c.app.In)
-	if err != nil {
-		return nil, fault.New(fault.FileError, "standard input cannot be read").Because(err)
-	}
-	return append([]byte{}, data...), nil
 }
 
 // readFile reads a file that the caller named, so a fault may name it too.

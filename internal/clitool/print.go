@@ -31,6 +31,7 @@ type printer struct {
 	only    []string           // of a list, the members that the line names
 	nothing string             // what an empty list has none of
 	marks   map[string]string  // of a list, the members that have the ranges to emphasize in a text
+	diff    string             // of a list, the member that is a diff; empty: there is none
 }
 
 // printer is the printer for a form. Without a terminal, or where colours are unwanted
@@ -47,6 +48,7 @@ func (a *App) printer(f form) *printer {
 // that reads another one decides on them.
 const (
 	red    = "\x1b[31m"
+	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
 	cyan   = "\x1b[36m"
 	bold   = "\x1b[1m"

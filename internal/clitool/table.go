@@ -14,6 +14,10 @@ import (
 // list of its values.
 func (p *printer) table(items []value) {
 	columns := p.chosen(columnsOf(items))
+	if slices.ContainsFunc(items, func(v value) bool { return v.get(p.diff).text != "" }) {
+		p.diffs(columns, items)
+		return
+	}
 	if !p.terminal {
 		p.rows(columns, items)
 		return

@@ -23,6 +23,7 @@ type Arg struct {
 	Examples []string
 	Complete string // the kind of values that complete it; empty: nothing does. See Complete
 	Of       string // the argument that says of which thing these values are; empty: of the vault
+	Text     bool   // it is text that people write, of any length, and no name or value
 	Required bool
 	Shared   bool     // every tool takes it, and none of them sees it
 	Rare     bool     // accepted everywhere; a list with little room leaves it out
@@ -105,6 +106,7 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	a.Target, a.What = field.Tag.Get("absent"), field.Tag.Get("what")
 	a.Complete, a.Rare = field.Tag.Get("complete"), field.Tag.Get("rare") != ""
 	a.Of = field.Tag.Get("of")
+	a.Text = field.Tag.Get("text") == "true"
 	if examples := field.Tag.Get("examples"); examples != "" {
 		a.Examples = strings.Split(examples, ",")
 	}

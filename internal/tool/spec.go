@@ -53,6 +53,10 @@ type Spec struct {
 	// Flags gives arguments another name on the command line.
 	Flags map[string]string
 
+	// Stdin is the argument whose text --stdin reads on the command line; empty: --stdin reads an object of
+	// arguments.
+	Stdin string
+
 	// Input and Output say that the command line reads files into an argument, or writes files
 	// from a list in the answer.
 	Input, Output *Files
@@ -68,6 +72,10 @@ type Spec struct {
 	// Empty says to a person what an empty list has none of. The first one counts whose arguments are
 	// all given.
 	Empty []Empty
+
+	// Diff is the member of the items of its list that is a text in the unified format of diff, which people
+	// see below each item; empty: there is none.
+	Diff string
 
 	// Resources are the documents that the tool reads for clients that know documents by a URI.
 	Resources []Resource

@@ -25,8 +25,8 @@ type Tool struct {
 // nothing else; `enum`, `default`, `min`, `max` (of a number, or of the length of a text) and
 // `alias` (other names, by commas) say the rest. For the list of commands, `absent` says in words
 // what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
-// `complete` names the kind of values that complete it as it is typed (see Complete), and `of` the
-// argument that says of which thing they are.
+// `complete` names the kind of values that complete it as it is typed (see Complete), `of` the argument
+// that says of which thing they are, and `text` is "true" of text that people write, of any length.
 // Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
 // also when the function returns an error. Of its fields `title` says what people see in place of the
 // name, and `format` is that of a text: date-time.
@@ -138,6 +138,9 @@ func (t *Tool) check() error {
 	}
 	for _, e := range t.Empty {
 		named = append(named, e.Names()...)
+	}
+	if t.Stdin != "" {
+		named = append(named, t.Stdin)
 	}
 	for flagged := range t.Flags {
 		named = append(named, flagged)

@@ -149,6 +149,8 @@ func (l *line) add(a tool.Arg, name string, raw json.RawMessage) bool {
 		if raw[0] == '"' {
 			return false // what is no number, the command line itself refuses
 		}
+	case a.Text && len(values) == 1 && values[0] == "-":
+		return false // it would be standard input
 	case a.Name == "vault" && strings.ContainsAny(values[0], `/\.`):
 		return false // it would be a folder
 	case a.Shared && len(values[0]) > 128:

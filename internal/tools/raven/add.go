@@ -25,7 +25,7 @@ const (
 
 type addIn struct {
 	tool.Vault
-	Text      string `json:"text" jsonschema:"one line, or several"`
+	Text      string `json:"text" text:"true" jsonschema:"one line, or several"`
 	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
 	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before each item"`
 	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes an item of a list, with the indented lines below it; text: Markdown that is appended as it is, headings too"`
@@ -39,6 +39,7 @@ func (f tools) add() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/files/add"},
 		Commands: []tool.Command{{Words: "add", Args: []string{"text"}}},
+		Stdin:    "text",
 	}, func(ctx context.Context, c auth.Caller, in addIn) (mutated, error) {
 		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
 	})

@@ -22,8 +22,8 @@ var editDoc string
 type editIn struct {
 	tool.Vault
 	ID     string  `json:"id" complete:"id" jsonschema:"people/freya, or people/freya#notes: then the text must be in that section" alias:"reference,path"`
-	OldStr *string `json:"old_str,omitempty" jsonschema:"text that is there exactly once"`
-	NewStr *string `json:"new_str,omitempty" jsonschema:"what takes its place; may be empty"`
+	OldStr *string `json:"old_str,omitempty" text:"true" jsonschema:"text that is there exactly once"`
+	NewStr *string `json:"new_str,omitempty" text:"true" jsonschema:"what takes its place; may be empty"`
 	Edits  []swap  `json:"edits,omitempty" jsonschema:"several replacements, one after the other: all of them or none"`
 	tool.Brief
 	tool.Mutation

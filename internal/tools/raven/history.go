@@ -24,7 +24,8 @@ var historyDoc string
 
 type historyIn struct {
 	tool.Vault
-	ID string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of what is deleted" alias:"object_id,reference,trait_id"`
+	ID   string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of what is deleted" alias:"object_id,reference,trait_id"`
+	Diff bool   `json:"diff,omitempty" jsonschema:"show the lines that each version changed"`
 	tool.AsOf
 	tool.Page
 }
@@ -47,6 +48,8 @@ type revision struct {
 	told
 	Inside      []within `json:"inside,omitempty" jsonschema:"what else changed in it, the first 20"`
 	InsideTotal int      `json:"inside_total,omitempty"`
+	Diff        string   `json:"diff,omitempty" jsonschema:"the lines that changed, in the unified format"`
+	DiffCut     bool     `json:"diff_cut,omitempty" jsonschema:"the diff shows only the first lines"`
 }
 
 // told is what an event of the log tells beside what it is about.
@@ -77,7 +80,7 @@ func (f tools) history() *tool.Tool {
 		Doc: historyDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/log/{id}"},
 		Commands: []tool.Command{{Words: "history", Args: []string{"id"}}},
-		Columns:  []string{"version", "ts", "op", "tool", "principal", "agent"},
+		Columns:  []string{"version", "ts", "op", "tool", "principal", "agent"}, Diff: "diff",
 	}, f.showHistory)
 }
 
@@ -97,6 +100,7 @@ func (f tools) showHistory(
 	if s.path, s.from, err = s.pageFrom(ctx, v.vault, in.Page); err != nil {
 		return out, err
 	}
+	s.diff = in.Diff
 	if err := s.page(ctx, v.vault, in.Limit, &out); err != nil {
 		return out, err
 	}
@@ -118,6 +122,7 @@ type subject struct {
 	from  uint64 // the commit with which the history begins
 	slug  string // of a section
 	trait bool
+	diff  bool // each revision shows how the text changed
 }
 
 // subject finds what an id names, be it there or not.
@@ -266,6 +271,9 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 		item.reindexed()
 	}
 	if item.Op != "" && (len(events) > 0 || !same(r, before)) {
+		if s.diff {
+			item.showDiff(s.calledIn(r.Path), r, before)
+		}
 		out.Items = append(out.Items, item)
 	}
 	return nil

@@ -26,7 +26,7 @@ type traitCreateIn struct {
 	TraitType   string      `json:"trait_type" complete:"trait" jsonschema:"trait: due, priority, status or another of the schema"`
 	Value       string      `json:"value,omitempty" jsonschema:"its value: a date or tomorrow for due, high for priority; not needed where the schema has a default"`
 	ParentID    string      `json:"parent_id" complete:"id" jsonschema:"object or section that it goes into: daily/2026-03-02#standup, or a day such as today"`
-	Content     string      `json:"content" jsonschema:"the text that the trait is about; one line"`
+	Content     string      `json:"content" text:"true" jsonschema:"the text that the trait is about; one line"`
 	OtherTraits tool.Fields `json:"other_traits,omitempty" jsonschema:"more traits of the line, with their values: {\"assignee\": \"people/freya\"}"`
 	tool.Brief
 	tool.Mutation
@@ -88,6 +88,7 @@ func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, home, error) {
 
 // line is the line that is to be written.
 func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
+	in.Content = strings.TrimRight(in.Content, "\r\n") // as of a line that was read from somewhere
 	line := markdown.NewTrait{
 		Name: in.TraitType, Content: in.Content, Value: r.read(in.TraitType, vault.Text(in.Value)),
 	}

@@ -22,7 +22,7 @@ type upsertIn struct {
 	Title   string      `json:"title" jsonschema:"title, name or alias of the object; names a new one"`
 	Path    string      `json:"path,omitempty" jsonschema:"its path, without .md; default: the type's folder and the title, else the object that the title names"`
 	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; others stay" alias:"field"`
-	Content string      `json:"content,omitempty" jsonschema:"Markdown after the frontmatter; replaces all that is there; default: it stays"`
+	Content string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; replaces all that is there; default: it stays"`
 	tool.Brief
 	tool.Mutation
 }
@@ -40,6 +40,7 @@ func (f tools) upsert() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/objects/upsert"},
 		Flags:    map[string]string{"fields": "field"},
 		Commands: []tool.Command{{Words: "upsert", Args: []string{"type", "title"}}},
+		Stdin:    "content",
 	}, func(ctx context.Context, c auth.Caller, in upsertIn) (upserted, error) {
 		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
 	})

@@ -1,0 +1,49 @@
+package clitool
+
+import (
+	"io"
+	"strings"
+)
+
+// diffs prints objects that have a diff: the columns of each on one line, and its diff below.
+func (p *printer) diffs(columns []string, items []value) {
+	for i, item := range items {
+		if i > 0 {
+			p.printf("\n")
+		}
+		var head []string
+		for _, name := range columns {
+			if text := textOf(item.get(name)); text != "" {
+				head = append(head, text)
+			}
+		}
+		p.coloured(yellow, strings.Join(head, "  "))
+		for line := range strings.Lines(item.get(p.diff).text) {
+			p.coloured(colourOf(line), strings.TrimSuffix(line, "\n"))
+		}
+	}
+}
+
+// coloured prints a line in a colour, where there are colours.
+func (p *printer) coloured(colour, line string) {
+	if p.terminal {
+		line = harmless(strings.TrimSuffix(line, "\r"))
+	}
+	if colour != "" {
+		line = p.paint(colour, line)
+	}
+	io.WriteString(p.out, line+"\n")
+}
+
+// colourOf is the colour of a line of a diff, as git has it.
+func colourOf(line string) string {
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		return cyan
+	case strings.HasPrefix(line, "-"):
+		return red
+	case strings.HasPrefix(line, "+"):
+		return green
+	}
+	return ""
+}

@@ -1,0 +1,70 @@
+package clitool
+
+import (
+	"io"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A pipe is standard input, which a command line reads once at most.
+type pipe struct {
+	*command
+	all  bool   // --stdin is given
+	used string // what it was read for; empty: it was not read
+}
+
+// asksStdin reports whether --stdin is given.
+func asksStdin(cmd *cobra.Command) bool {
+	_, asked := inputOf(cmd, stdinFlag)
+	return asked
+}
+
+// fill returns the values of an argument, with standard input in the place of a dash if the argument is text
+// that people write, and for the argument that --stdin is for. A dash that is meant as it is goes into
+// --input.
+func (p *pipe) fill(a tool.Arg, values []string) ([]string, error) {
+	byFlag := p.all && p.tool.Stdin == a.Name
+	switch {
+	case byFlag && len(values) > 0:
+		return nil, usagef("%s is given, and by --%s too", a.Name, stdinFlag)
+	case !byFlag && (!a.Text || len(values) != 1 || values[0] != "-"):
+		return values, nil
+	}
+	data, err := p.read(a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, fault.New(p.tool.Family.Missing, "standard input is empty: it holds no %s", a.Name).
+			With("argument", a.Name)
+	}
+	if !utf8.Valid(data) { // in JSON it would become another text
+		return nil, fault.New(p.tool.Family.Malformed, "standard input is not valid UTF-8").
+			With("argument", a.Name)
+	}
+	return []string{string(data)}, nil
+}
+
+// read reads standard input to its end.
+func (p *pipe) read(by string) ([]byte, error) {
+	if p.used != "" {
+		return nil, usagef("standard input is read once, and is asked for twice: by %s and by %s", p.used, by)
+	}
+	p.used = by
+	data, err := io.ReadAll(io.LimitReader(p.app.In, maxPiped+1))
+	if err != nil {
+		return nil, fault.New(fault.FileError, "standard input cannot be read").Because(err)
+	}
+	if len(data) > maxPiped {
+		return nil, fault.New(fault.BatchTooLarge, "standard input has more than the %d bytes that a call "+
+			"takes", maxPiped)
+	}
+	return append([]byte{}, data...), nil
+}
+
+// maxPiped is how many bytes are read from standard input: more than any call takes.
+const maxPiped = 2 * tool.MaxBody

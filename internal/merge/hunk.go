@@ -1,0 +1,104 @@
+package merge
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Hunk is a part in which two texts differ, with the equal lines around it.
+type Hunk struct {
+	Old, New Range
+	Lines    []string // each with its line break and, before it, '-' (old), '+' (new) or ' ' (both)
+}
+
+// A Range is some lines of a text, the first one counted from 1. An empty one is behind line Line.
+type Range struct{ Line, Count int }
+
+// First is the number of its first line, or of the line behind it if it is empty.
+func (r Range) First() int {
+	if r.Count == 0 {
+		return r.Line + 1
+	}
+	return r.Line
+}
+
+// around is how many equal lines a hunk has on each side.
+const around = 3
+
+// Hunks are the parts in which two texts differ, line by line, in order.
+func Hunks(old, now string) []Hunk {
+	t := newTable()
+	a, b := t.numbers(old), t.numbers(now)
+	var hunks []Hunk
+	all := gaps(a, b)
+	for i := 0; i < len(all); {
+		n := i + 1
+		for n < len(all) && all[n].a0-all[n-1].a1 <= 2*around {
+			n++
+		}
+		hunks = append(hunks, t.hunk(a, b, all[i:n]))
+		i = n
+	}
+	return hunks
+}
+
+// numbers are the numbers of the lines of a text, blank ones too.
+func (t *table) numbers(text string) []rune {
+	var all []rune
+	for s := range strings.Lines(text) {
+		all = append(all, t.number(s))
+	}
+	return all
+}
+
+// hunk is the hunk of gaps that are near each other.
+func (t *table) hunk(a, b []rune, near []gap) Hunk {
+	first, last := near[0], near[len(near)-1]
+	before, after := min(around, first.a0), min(around, len(a)-last.a1)
+	h := Hunk{
+		Old: rangeOf(first.a0-before, last.a1+after), New: rangeOf(first.b0-before, last.b1+after),
+	}
+	add := func(mark string, lines []rune) {
+		for _, l := range lines {
+			h.Lines = append(h.Lines, mark+t.lines[l])
+		}
+	}
+	at := first.a0 - before
+	for _, g := range near {
+		add(" ", a[at:g.a0])
+		add("-", a[g.a0:g.a1])
+		add("+", b[g.b0:g.b1])
+		at = g.a1
+	}
+	add(" ", a[at:last.a1+after])
+	return h
+}
+
+// rangeOf is the lines between two indices.
+func rangeOf(from, to int) Range {
+	if from == to {
+		return Range{from, 0}
+	}
+	return Range{from + 1, to - from}
+}
+
+// String is the hunk in the unified format, as diff -u writes it.
+func (h Hunk) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "@@ -%s +%s @@\n", h.Old, h.New)
+	for _, line := range h.Lines {
+		b.WriteString(line)
+		if !strings.HasSuffix(line, lf) {
+			b.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+	return b.String()
+}
+
+// String is the range as the unified format has it.
+func (r Range) String() string {
+	if r.Count == 1 {
+		return fmt.Sprint(r.Line)
+	}
+	return fmt.Sprintf("%d,%d", r.Line, r.Count)
+}
