@@ -88,7 +88,7 @@ func undoing(t testing.TB) tooltest.Story {
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3","idempotency_key":"k"}`, Want: `{"data":{"action":"updated","undone":{"version":"v3","ts":"2025-02-01T14:30:00Z","tool":"raven_set","principal":"local"},"files":[{"path":"people/thor.md","action":"modify"}],"files_total":1},"meta":{"version":"v4","files_modified":["people/thor.md"]}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3","idempotency_key":"k"}`, Want: `{"data":{"action":"updated","undone":{"version":"v3"}},"meta":{"version":"v4","replayed":true}}`},
 		tooltest.Step{Tool: "raven_object_get", Args: `{"vault":"held","id":"people/thor"}`, Want: `{"data":{"object":{"fields":{"name":"Thor"}}}}`},
-		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/thor.md","version":"v4"}],"changed_total":1,"changed_after":[{"version":"v4","tool":"raven_undo"}],"undone":true,"latest_version":"v4"},"fixes":["rookery history people/thor"]}}`},
+		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/thor.md","version":"v4"}],"changed_total":1,"changed_after":[{"version":"v4","tool":"raven_undo"}],"undone":true,"latest_version":"v4"},"fixes":["raven_history {\"id\":\"people/thor\"}"]}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v4"}`, Want: `{"data":{"undone":{"tool":"raven_undo"}},"meta":{"version":"v5"}}`},
 		tooltest.Step{Tool: "raven_object_get", Args: `{"vault":"held","id":"people/thor"}`, Want: `{"data":{"object":{"fields":{"name":"Donar"}}}}`},
 		// v6: a deletion is undone, and the undoing too, twice.
@@ -102,9 +102,9 @@ func undoing(t testing.TB) tooltest.Story {
 		// v10: what was made, and deleted again, is no change that can be undone.
 		tooltest.Step{Tool: "raven_new", Args: `{"vault":"held","type":"person","title":"Sif"}`},
 		tooltest.Step{Tool: "raven_delete", Args: `{"vault":"held","id":"people/sif"}`},
-		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v10"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/sif.md"}],"changed_after":[{"version":"v11","tool":"raven_delete"}],"latest_version":"v11","undone":true},"fixes":["rookery history people/sif"]}}`},
+		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v10"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/sif.md"}],"changed_after":[{"version":"v11","tool":"raven_delete"}],"latest_version":"v11","undone":true},"fixes":["raven_history {\"id\":\"people/sif\"}"]}}`},
 		tooltest.Step{Tool: "raven_new", Args: `{"vault":"held","type":"person","title":"Sif"}`},
-		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v11"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/sif.md","version":"v12"}],"changed_after":[{"version":"v12","tool":"raven_new"}],"undo_first":["v12"],"undone":false},"fixes":["rookery undo v12","rookery history people/sif"]}}`},
+		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v11"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/sif.md","version":"v12"}],"changed_after":[{"version":"v12","tool":"raven_new"}],"undo_first":["v12"],"undone":false},"fixes":["raven_undo {\"version\":\"v12\"}","raven_history {\"id\":\"people/sif\"}"]}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v12","if_version":"v11"}`, Code: fault.Conflict},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v12","if_version":"v12"}`, Want: `{"data":{"files":[{"path":"people/sif.md","action":"delete"}]},"meta":{"version":"v13"}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v11","dry_run":true}`, Want: `{"data":{"would_modify_files":[{"path":".trash/people/sif.md","action":"delete"},{"path":"people/sif.md","action":"create"}]}}`},

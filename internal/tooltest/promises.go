@@ -107,7 +107,7 @@ var Promises = []Promise{
 	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"search", "object search"}},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
-	{Tool: "raven_history", Args: []string{"id"}, Words: []string{"history"},
+	{Tool: "raven_history", Args: []string{"id", "diff"}, Words: []string{"history"},
 		Aliases: map[string][]string{"id": {"reference", "trait_id"}}},
 	{Tool: "raven_undo", Args: []string{"version"}, Words: []string{"undo"}},
 	{Tool: "raven_batch", Args: []string{"operations", "options"}, Why: withPlans},
