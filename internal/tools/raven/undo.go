@@ -60,7 +60,25 @@ func (f tools) undo() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/log/undo"},
 		Commands: []tool.Command{{Words: "undo", Args: []string{"version"}}},
-	}, f.undoCommit)
+	}, f.undoOrExplain)
+}
+
+// undoOrExplain undoes a commit, and explains why where its files have changed since.
+func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
+	out, err := f.undoCommit(ctx, c, in)
+	if err == nil || fault.Of(err).Details["changed"] == nil {
+		return out, err
+	}
+	v, problem := f.vault(ctx, c, in.Vault.Vault)
+	if problem != nil {
+		return out, problem
+	}
+	version, _ := repo.ParseVersion(strings.TrimSpace(in.Version))
+	r, problem := v.Reversal(ctx, version)
+	if problem != nil {
+		return out, problem
+	}
+	return out, explained(ctx, v, r, fault.Of(err))
 }
 
 // undoCommit looks up what undoes the commit before the call takes its turn. A repetition of a call
@@ -83,7 +101,7 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 	if refused != nil && !isAnswer(refused) {
 		return undoOut{}, refused
 	}
-	out, err := mutate.Vault(ctx, v, call, mutate.Change[undoOut]{
+	return mutate.Vault(ctx, v, call, mutate.Change[undoOut]{
 		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.Paths(), nil },
 		Draft: func(ctx context.Context, tx *repo.Tx, out *undoOut) error {
 			if refused != nil {
@@ -95,10 +113,6 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 			return out.fill(ctx, tx, r)
 		},
 	})
-	if _, changed := fault.Of(err).Details["changed"]; err != nil && changed {
-		return out, explained(ctx, v, r, fault.Of(err))
-	}
-	return out, err
 }
 
 // A changeSince is a commit that changed a file of the one that cannot be undone.
