@@ -23,16 +23,6 @@ import (
 	"rookery/internal/localapp"
 )
 
-// asProgram, in the environment, makes the test binary the program itself.
-const asProgram = "ROOKERY_TEST_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		os.Exit(run())
-	}
-	os.Exit(m.Run())
-}
-
 // eras are a version of the protocol with sessions and one without.
 var eras = []string{"2025-06-18", "2026-07-28"}
 
@@ -51,9 +41,9 @@ func newBench(t *testing.T) bench {
 // command is the program with a command line, and only these variables beside those of the home
 // directory.
 func (d bench) command(line ...string) (*exec.Cmd, *lockedBuffer) {
-	c := exec.Command(os.Args[0], line...)
+	c := exec.Command("rookery", line...) // see TestMain
 	c.Env = []string{
-		asProgram + "=1", "HOME=" + d.home, "XDG_CONFIG_HOME=" + filepath.Join(d.home, "config"),
+		"HOME=" + d.home, "XDG_CONFIG_HOME=" + filepath.Join(d.home, "config"),
 		"XDG_STATE_HOME=" + filepath.Join(d.home, "state"), "XDG_DATA_HOME=" + filepath.Join(d.home, "share"),
 	}
 	log := &lockedBuffer{}
@@ -397,7 +387,7 @@ func TestServeMCP(t *testing.T) {
 func TestMCPHelp(t *testing.T) {
 	code, out, errs := rookery(t, "mcp", "--help")
 	require.Zero(t, code, errs)
-	require.Contains(t, out, "--agent --data --readonly --server --session --token --vault\n")
+	require.Contains(t, out, "--server --token --data --vault --agent --session --readonly\n")
 	for _, flag := range []string{"--toolset", "--tools", "--path"} {
 		require.Contains(t, out, flag)
 	}
