@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/fault"
 	"rookery/internal/tooltest"
 )
 
