@@ -167,7 +167,8 @@ func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 		f := fault.New(fault.InvalidParameter, "say which vault is meant: argument \"vault\"").
 			With("argument", "vault").With("available", seen)
 		if len(seen) == 0 {
-			f = f.Fix("rookery vault create NAME")
+			f = f.Try("team_vault_create", fault.Args{"name": "main"}).
+				Fix("ask an admin for a role in a vault")
 		}
 		return "", f
 	}

@@ -115,8 +115,7 @@ func (g *Gate) stranger(r *http.Request) (auth.Caller, error) {
 		return auth.Caller{}, err
 	case closed:
 		return auth.Caller{}, fault.New(fault.Unauthenticated, "this server asks who calls, and the "+
-			"request has no token").Fix("log in: rookery login --token -").
-			Fix("or send the header Authorization: Bearer TOKEN")
+			"request has no token").Fix("send the header Authorization: Bearer TOKEN")
 	}
 	return auth.LocalCaller(), nil
 }

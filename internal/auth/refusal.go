@@ -11,13 +11,13 @@ import (
 // cause never holds a part of the token.
 func Refused() *fault.Fault {
 	return fault.New(fault.Unauthenticated, "the token was not accepted").
-		Fix("show a token that this server accepts: rookery login")
+		Fix("send a token that this server accepts")
 }
 
 // Expired is the fault of a token of which only the time is wrong.
 func Expired() *fault.Fault {
 	return fault.New(fault.TokenExpired, "the token has expired").
-		Fix("get a new token: rookery login")
+		Fix("get a new token")
 }
 
 // unknowable is the fault of a token that may be good or not: its issuer's keys could not be fetched.

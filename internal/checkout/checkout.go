@@ -261,7 +261,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		"outside Rookery; it is read in when nothing has changed for two seconds", at).
 		At(at, 0).After(quiet).
 		Fix("read %s in a few seconds, and edit it", at).
-		Fix("rookery reindex")
+		Try("raven_reindex", nil)
 }
 
 // guardTrash is CONFLICT if somebody else has a file in the trash where one of ours is to be: it is none

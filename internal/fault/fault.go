@@ -78,6 +78,12 @@ func (f *Fault) Fix(format string, args ...any) *Fault {
 	return &g
 }
 
+// OnServer returns a copy of the fault with the advice to run a command where the server is. Only who
+// operates it can do that.
+func (f *Fault) OnServer(command string) *Fault {
+	return f.Fix("on the machine of the server, run: rookery %s", command)
+}
+
 // After returns a copy of the fault that says when to try again.
 func (f *Fault) After(d time.Duration) *Fault {
 	g := *f

@@ -1,24 +1,78 @@
 package fault
 
 import (
+	"math/bits"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest is the option that was probably meant by a name that is none of them, or "" if none is
-// near: at most a third of the letters differ, and at most three. Case does not count. Of equally
-// near ones that of the nearest length wins, for letters are swapped more often than forgotten; then
-// the first.
+// Nearest returns the option that was probably meant by a name that is none of them, or "" if none is
+// near. Of equally near ones that of the nearest length wins, for letters are swapped more often than
+// forgotten; then the first.
 func Nearest(name string, options []string) string {
-	name = strings.ToLower(name)
-	best, least := "", 10*(min(3, len([]rune(name))/3+1)+1)
+	measure := NewMeasure(name)
+	best, least := "", 0
 	for _, option := range options {
-		d := levenshtein.ComputeDistance(name, strings.ToLower(option))
-		longer := len(option) - len(name)
-		if d = 10*d + min(9, max(longer, -longer)); d < least {
+		if d, near := measure.To(option); near && (best == "" || d < least) {
 			best, least = option, d
 		}
 	}
 	return best
+}
+
+// Suggest returns a copy of the fault that offers the option nearest to a name, if one is near: as
+// the detail `nearest`, which is a list, and as advice.
+func (f *Fault) Suggest(name string, options []string) *Fault {
+	if near := Nearest(name, options); near != "" {
+		return f.With("nearest", []string{near}).Fix("did you mean %s?", near)
+	}
+	return f
+}
+
+// A Measure says how near other names are to a name, whatever their case. One is made for many
+// comparisons: most names that are not near cost little.
+type Measure struct {
+	name    string
+	runes   int
+	letters uint64
+	most    int // of the letters that may differ
+}
+
+// NewMeasure returns the measure of a name. At most a third of its letters may differ, and at most
+// three.
+func NewMeasure(name string) Measure {
+	m := Measure{name: strings.ToLower(name)}
+	m.runes, m.letters = sketch(m.name)
+	m.most = min(3, m.runes/3+1)
+	return m
+}
+
+// To returns a number that is less the nearer an option is: ten for each letter that differs, and up
+// to nine for the length. near is false for an option that is not near.
+func (m Measure) To(option string) (distance int, near bool) {
+	n, letters := sketch(option)
+	if n > m.runes+m.most || m.runes > n+m.most ||
+		bits.OnesCount64(letters^m.letters) > 2*m.most {
+		return 0, false
+	}
+	d := levenshtein.ComputeDistance(m.name, strings.ToLower(option))
+	longer := len(option) - len(m.name)
+	return 10*d + min(9, max(longer, -longer)), d <= m.most
+}
+
+// sketch returns how many letters a text has, and a set with a bit for each ASCII one, where several
+// share a bit and case does not count. One edit changes at most two bits.
+func sketch(text string) (runes int, letters uint64) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < utf8.RuneSelf:
+			runes++
+			letters |= 1 << ((c | 0x20) & 63)
+		case utf8.RuneStart(c):
+			runes++
+		}
+	}
+	return runes, letters
 }

@@ -186,3 +186,16 @@ func BenchmarkImage(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkNearest is the cost of an id that names nothing, in a vault of 10,000 notes.
+func BenchmarkNearest(b *testing.B) {
+	x := index.Build(slices.Values(sampleCommits()))
+	var some string
+	for n := range x.Notes("") {
+		some = n.ID
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Nearest(some + "x")
+	}
+}

@@ -104,5 +104,5 @@ func TestDamagedPage(t *testing.T) {
 	f := fault.Of(err)
 	require.Equal(t, fault.IndexError, f.Code, "%v", err)
 	require.Equal(t, "the database is damaged", f.Message)
-	require.Equal(t, []string{"rookery doctor"}, f.Fixes)
+	require.Equal(t, []string{"on the machine of the server, run: rookery doctor"}, f.Fixes)
 }

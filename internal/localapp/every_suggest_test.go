@@ -63,6 +63,7 @@ var strangeRefs = []string{
 type refWarning struct {
 	Code, Ref string
 	Command   string `json:"create_command"`
+	Call      string `json:"create_call"`
 }
 
 // TestCreateCommandsRun covers that each create_command runs as it is printed, through a shell's own
@@ -87,6 +88,33 @@ func TestCreateCommandsRun(t *testing.T) {
 		printed := p.shell("main").Run(t, line[1:]...)
 		require.Zero(t, printed.Exit, "%s: %s", command, printed.Out)
 		require.Empty(t, p.adding(t, ref), "%q after %s", ref, command)
+	}
+}
+
+// TestCreateCallsRun covers that each create_call is a call that runs, that the command line shows it
+// as a command that makes the same call, and that the reference leads to what it made.
+func TestCreateCallsRun(t *testing.T) {
+	p := newPlace(t)
+	for _, ref := range strangeRefs {
+		warnings := p.adding(t, ref)
+		require.Len(t, warnings, 1, ref)
+		call, ok := fault.ParseCall(warnings[0].Call)
+		require.True(t, ok, "%s: %q", ref, warnings[0].Call)
+		require.Equal(t, "raven_new", call.Tool)
+
+		printed := p.shell("main").Run(t, "add", "see [["+ref+"]]", "--to", "inbox", "--dry-run", "--json")
+		require.Zero(t, printed.Exit, printed.Err)
+		var out struct{ Warnings []refWarning }
+		require.NoError(t, json.Unmarshal([]byte(printed.Out), &out))
+		again, ok := tooltest.CallOf(t, allTools(), out.Warnings[0].Call)
+		require.True(t, ok, out.Warnings[0].Call)
+		own := strings.Replace(call.String(), `"vault":"main",`, "", 1)
+		require.Equal(t, own, strings.Replace(again.String(), `"vault":"main",`, "", 1))
+
+		_, args, _ := strings.Cut(call.String(), " ")
+		answer, err := p.catalogue().Invoke(t.Context(), call.Tool, json.RawMessage(args))
+		require.NoError(t, err, "%s: %s", call, answer)
+		require.Empty(t, p.adding(t, ref), "%q after %s", ref, call)
 	}
 }
 

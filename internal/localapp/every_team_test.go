@@ -37,7 +37,7 @@ var vaults = tooltest.Story{Name: "vaults", Steps: []tooltest.Step{
 	{Tool: "raven_stats", Args: `{"vault":"north"}`, Code: fault.NotFound},
 	{Tool: "team_vault_export", Args: `{"vault":"north"}`, Code: fault.NotFound},
 	{Tool: "team_vault_delete", Args: `{"name":"north"}`, Code: fault.NotFound},
-	{Tool: "team_vault_create", Args: `{"name":"north"}`, Code: fault.DuplicateID, Want: `{"error":{"fixes":["rookery vault restore north"]}}`},
+	{Tool: "team_vault_create", Args: `{"name":"north"}`, Code: fault.DuplicateID, Want: `{"error":{"fixes":["team_vault_restore {\"name\":\"north\"}"]}}`},
 	{Tool: "team_vault_restore", Args: `{"name":"north","dry_run":true}`, Want: `{"data":{"dry_run":true,"would_update":{"name":"north","state":"active"}}}`},
 	{Tool: "team_vault_restore", Args: `{"name":"north"}`, Want: `{"data":{"action":"restored","vault":{"name":"north","state":"active"}}}`},
 	{Tool: "team_vault_restore", Args: `{"name":"north"}`, Want: `{"data":{"action":"unchanged","vault":{"state":"active"}}}`},

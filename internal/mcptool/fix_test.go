@@ -33,6 +33,6 @@ func TestFixesNameListedTools(t *testing.T) {
 	}
 	narrow := resultOf(t, ask(t, url+"/mcp/x/books", "tools/call",
 		`"name":"get_book","arguments":{"vault":"main","id":"none"}`, "X-MCP-Tools", "books_book_get",
-		"Mcp-Name", "get_book"))
+		"Mcp-Name", "get_book", "Mcp-Param-Vault", "main"))
 	require.Contains(t, narrow.body, "books_book_list", "it is not listed here")
 }

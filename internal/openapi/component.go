@@ -200,7 +200,7 @@ func errorSchema() object {
 			"errors": object{"type": "array", "items": ref("schemas", "Error"),
 				"description": "the single problems, where there are several"},
 			"fixes": object{"type": "array", "items": object{"type": "string"},
-				"description": "each one thing that would put it right"},
+				"description": "each one thing to do: a call, such as raven_read {\"path\":\"x\"}, or advice"},
 			"retry_after": object{"type": "integer", "description": "seconds to wait"},
 			"request_id":  text("names the call in the log"),
 		},

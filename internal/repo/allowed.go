@@ -14,7 +14,8 @@ func (c Call) allowed(s Status) error {
 		return nil
 	case s == ReadOnly:
 		return fault.New(fault.ReadOnly, "the vault is read-only").
-			Fix("an admin can change that: rookery vault set NAME --vault-readonly=false")
+			Fix("an admin can make it writable").
+			Try("team_vault_set", fault.Args{"readonly": false})
 	}
 	return trashed()
 }

@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"rookery/internal/index"
 	"rookery/internal/vault"
@@ -49,7 +48,7 @@ func checkPending(c Control) []Finding {
 	if h := c.Held; h.Count() > 0 {
 		all = append(all, Warning(check, fmt.Sprintf("%s changed outside wait for a word, for %d are "+
 			"gone and %d as they were once: %s", howMany(h.Count(), "file"), h.Removed, h.Reverted,
-			listed(h.Paths, h.Count())), strings.Join(PendingCommands(), ", or ")))
+			listed(h.Paths, h.Count())), "rookery reindex --pending accept, or rookery reindex --pending discard"))
 	}
 	return all
 }

@@ -106,5 +106,5 @@ func (h *head[S]) joinsAll() error {
 		return nil
 	}
 	return fault.New(fault.IndexError, "the log ends at %s, and there was a %s",
-		Version(h.seq), Version(seen)).Fix("rookery doctor")
+		Version(h.seq), Version(seen)).OnServer("doctor")
 }

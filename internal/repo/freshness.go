@@ -138,11 +138,6 @@ func (f LeftFile) Remedy() string {
 	return "move it out of the folder"
 }
 
-// PendingCommands are the commands that end a held batch: one takes it in, one puts the files back.
-func PendingCommands() []string {
-	return []string{"rookery reindex --pending accept", "rookery reindex --pending discard"}
-}
-
 // A Lease says that somebody is at work. One that its holder did not give back, for it was killed, ends
 // by itself.
 type Lease struct {

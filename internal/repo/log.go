@@ -249,7 +249,7 @@ func (l *Log[S]) withControl(c Control) *head[S] {
 func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error) {
 	if r.First != h.seq+1 || string(r.Prev) != string(h.hash) {
 		return h, fault.New(fault.IndexError, "the log does not join at %s", Version(r.First)).
-			Fix("rookery doctor")
+			OnServer("doctor")
 	}
 	if err := l.load(ctx, r); err != nil {
 		return h, err
@@ -330,7 +330,7 @@ func damaged(first uint64, err error) error {
 		return err
 	}
 	return fault.New(fault.IndexError, "the log cannot be read at %s", Version(first)).
-		Fix("rookery doctor --full").Because(err)
+		OnServer("doctor --full").Because(err)
 }
 
 // part reads one part of a run, by its place. Its first byte is its kind.

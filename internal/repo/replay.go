@@ -181,7 +181,7 @@ func (r *replay[S]) joins(d decoded) error {
 // offChain is the fault of a run that does not join the one before, or is not what its header says.
 func offChain(first uint64, cause error) error {
 	return fault.New(fault.IndexError, "the log is not what its chain says at %s", Version(first)).
-		Fix("rookery doctor --full").Because(cause)
+		OnServer("doctor --full").Because(cause)
 }
 
 // take takes a run.

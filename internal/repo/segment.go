@@ -190,5 +190,5 @@ func brokenSegment(first uint64, err error) error {
 		return fmt.Errorf("segment %d: %w", first, err)
 	}
 	return fault.New(fault.IndexError, "the log cannot be read at %s", Version(first)).
-		Fix("rookery doctor --full").Because(fmt.Errorf("segment %d: %w", first, err))
+		OnServer("doctor --full").Because(fmt.Errorf("segment %d: %w", first, err))
 }

@@ -260,7 +260,7 @@ func segmentUnread(first uint64, err error) error {
 	err = fmt.Errorf("read segment %d: %w", first, err)
 	if errors.Is(err, blob.ErrNotExist) {
 		return fault.New(fault.IndexError, "a part of the log is missing at %s", Version(first)).
-			Fix("rookery doctor --full").Because(err)
+			OnServer("doctor --full").Because(err)
 	}
 	return fault.New(fault.Unavailable, "a part of the log cannot be read just now").
 		After(time.Second).Because(err)

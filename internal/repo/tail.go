@@ -112,7 +112,7 @@ func (l *Log[S]) read(it table.Item) (*run, error) {
 func unreadable(err error) error {
 	if errors.Is(err, table.ErrDamaged) {
 		return fault.New(fault.IndexError, "the database is damaged").
-			Fix("rookery doctor").Because(fmt.Errorf("read the tail: %w", err))
+			OnServer("doctor").Because(fmt.Errorf("read the tail: %w", err))
 	}
 	return fault.New(fault.Unavailable, "the newest state cannot be read just now").
 		After(time.Second).Because(fmt.Errorf("read the tail: %w", err))

@@ -264,7 +264,7 @@ func (v *Vault) Known() *index.Index { return v.log.Known().State }
 // trashed is the fault of a vault whose log is not active.
 func trashed() error {
 	return fault.New(fault.NotFound, "the vault is in the trash").
-		Fix("an admin can restore it: rookery vault restore NAME")
+		Fix("an admin can restore it").Try("team_vault_restore", nil)
 }
 
 // Text is a text that the index names. It is not to be changed.

@@ -70,7 +70,7 @@ func (t *Team) VerifyLog(ctx context.Context) (version uint64, err error) {
 	}
 	if s.Seq < known {
 		return s.Seq, fault.New(fault.IndexError, "the tenant's log ends at %s, before %s",
-			repo.Version(s.Seq), repo.Version(known)).Fix("rookery doctor --full")
+			repo.Version(s.Seq), repo.Version(known)).OnServer("doctor --full")
 	}
 	return s.Seq, nil
 }

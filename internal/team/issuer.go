@@ -110,7 +110,7 @@ func (t *Team) RemoveIssuer(
 		was, there := d.State().Issuer(name)
 		if !there {
 			return nil, fault.New(fault.NotFound, "there is no issuer of that name").
-				Fix("list the issuers: rookery issuer list")
+				Try("team_issuer_list", nil)
 		}
 		if err := d.Touch(was.Changed); err != nil {
 			return nil, err

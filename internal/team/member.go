@@ -104,7 +104,7 @@ func (t *Team) RemoveMember(
 		was, there := d.State().Member(m.Issuer, m.Subject)
 		if !there {
 			return nil, fault.New(fault.NotFound, "there is no such member").
-				Fix("list the members: rookery member list")
+				Try("team_member_list", nil)
 		}
 		if err := d.Touch(was.Changed); err != nil {
 			return nil, err
@@ -120,7 +120,8 @@ func (t *Team) RemoveMember(
 func lastAdmin(what string) error {
 	return fault.New(fault.Conflict, "the last admin of all vaults who is bound to no folder cannot %s: "+
 		"nobody could say any more who has access", what).
-		Fix("make somebody else such an admin first: rookery member set SUBJECT --role admin")
+		Fix("make another member an admin of all vaults first").
+		Try("team_member_list", nil)
 }
 
 // Begin makes a member an admin of a tenant that has none, or none any more who is one of the tenant as a
@@ -158,7 +159,7 @@ func (t *Team) IssuerOf(s *State, name string) (string, error) {
 	f := fault.New(fault.InvalidParameter, "say which issuer the member is of: argument \"issuer\"").
 		With("argument", "issuer").With("available", known)
 	if len(known) == 0 {
-		f = f.Fix("set one: rookery issuer set NAME --issuer URL")
+		f = f.Fix("set an issuer first")
 	}
 	return "", f
 }

@@ -47,5 +47,5 @@ func (t *Team) adoptAudit(ctx context.Context, e Entry) error {
 // take this one away: its files are somebody's own.
 func oneFolder() error {
 	return fault.New(fault.InvalidParameter, "this server serves one folder, which is its only vault").
-		Fix("keep other vaults in a data directory: rookery serve --data DIR")
+		OnServer("serve --data DIR")
 }

@@ -49,7 +49,7 @@ func TestLifeOfAVault(t *testing.T) {
 	_, err = a.Trash(t.Context(), repo.Call{}, "v", told)
 	is(t, fault.NotFound, err)
 	_, err = create(t.Context(), a, callOf("4"), "v")
-	require.Contains(t, is(t, fault.DuplicateID, err).Fixes, "rookery vault restore v")
+	require.Contains(t, is(t, fault.DuplicateID, err).Fixes, `team_vault_restore {"name":"v"}`)
 	_, err = a.Restore(t.Context(), repo.Call{}, "v", toldChange)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.md"}, notes(t, a, "v"))

@@ -142,7 +142,8 @@ func (t *Team) CreateToken(
 			return nil, fault.New(fault.InvalidParameter, "the token would have expired already")
 		case s.valid(d.Now()) >= MaxTokens:
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d tokens", MaxTokens).
-				With("limit", MaxTokens).Fix("revoke one: rookery token revoke ID")
+				With("limit", MaxTokens).Fix("revoke one that is not needed").
+				Try("team_token_list", nil)
 		}
 		return answer(made), d.Record(kindToken, made.ID, made)
 	})
@@ -169,7 +170,7 @@ func (t *Team) RevokeToken(
 		tok, ok := d.State().Token(id)
 		if !ok {
 			return nil, fault.New(fault.NotFound, "there is no token of that id").
-				Fix("list the tokens: rookery token list")
+				Try("team_token_list", nil)
 		}
 		if err := d.Touch(tok.Changed); err != nil {
 			return nil, err

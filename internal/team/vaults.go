@@ -67,7 +67,7 @@ func nameTaken(old Entry, now time.Time) error {
 	f := fault.New(fault.DuplicateID, "there is a vault %q already", old.Name).
 		With("id", old.Name)
 	if old.Status == repo.Trashed {
-		return f.Fix("rookery vault restore %s", old.Name)
+		return f.Try("team_vault_restore", fault.Args{"name": old.Name})
 	}
 	return f
 }

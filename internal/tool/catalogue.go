@@ -195,9 +195,8 @@ type request struct {
 	how    shared
 	made   *Call // nil: no tool has the name
 
-	// vault is the argument of that name, as it came; nil: none did. Interceptors fill in the one that
-	// is implied.
-	vault json.RawMessage
+	// named are the arguments `vault` and `as_of` as they came, without those that interceptors fill in.
+	named map[string]json.RawMessage
 }
 
 // rescued is what a part of the request comes to. A panic in a tool is an internal fault.
@@ -220,7 +219,12 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 	if err == nil {
 		err = ask.read(t, args)
 	}
-	ask.made, ask.vault = &Call{t, ask.caller, args, err}, args["vault"]
+	ask.made, ask.named = &Call{t, ask.caller, args, err}, map[string]json.RawMessage{}
+	for _, name := range []string{"vault", "as_of"} {
+		if value, given := args[name]; given {
+			ask.named[name] = value
+		}
+	}
 	return c.handle(ctx, ask.made)
 }
 

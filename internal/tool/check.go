@@ -138,7 +138,7 @@ func (t *Tool) unknown(name string) *fault.Fault {
 		With("argument", name).With("available", known)
 	if near := fault.Nearest(name, known); near != "" {
 		f.Message += fmt.Sprintf("; did you mean %q?", near)
-		f = f.Fix("use %q", near)
+		f = f.With("nearest", []string{near}).Fix("use %q", near)
 	}
 	return f
 }

@@ -155,8 +155,8 @@ func (w *fixWalk) leaf(at place) error {
 }
 
 // arrange returns a fix as the caller of a request can follow it: the arguments of a call in the
-// order of its tool's, and with the vault that the request named. It returns false for a call that
-// the caller may not make.
+// order of its tool's, about the vault and the state that the request is about. It returns false for
+// a call that the caller cannot make.
 func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 	call, ok := fault.ParseCall(fix)
 	if !ok {
@@ -169,18 +169,36 @@ func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 	if ask.made != nil && !t.Usable(ask.made.Caller) {
 		return "", false
 	}
-	given := map[string]json.RawMessage{}
+	given := ask.inherited(t)
 	for _, a := range call.Args {
 		given[a.Name] = a.Value
 	}
-	if _, named := given["vault"]; !named && ask.vault != nil {
-		given["vault"] = ask.vault
-	}
 	arranged := fault.Call{Tool: t.Name}
 	for _, a := range t.Args {
-		if value, ok := given[a.Name]; ok {
+		value, ok := given[a.Name]
+		switch {
+		case ok:
 			arranged.Args = append(arranged.Args, fault.Arg{Name: a.Name, Value: value})
+		case a.Required && !a.Shared:
+			return "", false
 		}
 	}
 	return arranged.String(), true
+}
+
+// inherited are the arguments of a request that a call of the tool about the same thing has too.
+func (ask *request) inherited(t *Tool) map[string]json.RawMessage {
+	given := map[string]json.RawMessage{}
+	if ask.made == nil {
+		return given
+	}
+	if vault, ok := ask.made.Args["vault"]; ok && t.Subject != "" {
+		given[t.Subject] = vault // also the one that was implied
+	}
+	for name, value := range ask.named {
+		if a, ok := t.Arg(name); ok && a.Name == name {
+			given[name] = value
+		}
+	}
+	return given
 }

@@ -38,7 +38,7 @@ func CallOf(t testing.TB, tools []*tool.Tool, line string) (fault.Call, bool) {
 	c := fault.Call{Tool: r.name}
 	for _, a := range made.Args {
 		if value, ok := r.args[a.Name]; ok {
-			c.Args = append(c.Args, fault.Arg{Name: a.Name, Value: asObject(t, a, value)})
+			c.Args = append(c.Args, fault.Arg{Name: a.Name, Value: value})
 		}
 	}
 	return c, true
@@ -60,20 +60,6 @@ func (r *recorder) Invoke(
 		return nil, err
 	}
 	return tool.Refusal(f), f
-}
-
-// asObject writes fields that are name=value texts as an object.
-func asObject(t testing.TB, a tool.Arg, value json.RawMessage) json.RawMessage {
-	t.Helper()
-	var pairs []string
-	var takes tool.Fields
-	if !a.List() || json.Unmarshal(value, &pairs) != nil || len(a.Schema.Types) < 2 {
-		return value
-	}
-	require.NoError(t, json.Unmarshal(value, &takes))
-	object, err := tool.Marshal(takes)
-	require.NoError(t, err)
-	return object
 }
 
 // called returns the answer of a command line with its fixes as calls again: those that their command
@@ -100,4 +86,42 @@ func longNamed(cat *tool.Catalogue, of *tool.Family, answer json.RawMessage) jso
 		return c.String()
 	})
 	return spelled
+}
+
+// Following is a way whose fixes are followed: each that is a call names a tool, with arguments that
+// it takes, and is answered over the other way without a fault of its arguments and of what they
+// name. The calls change nothing.
+func Following(over, other Way, tools []*tool.Tool) Way {
+	return Way{over.Name, func(t testing.TB, c Call) (json.RawMessage, bool) {
+		t.Helper()
+		answer, carried := over.Call(t, c)
+		tool.ChangeFixes(answer, func(fix string) string {
+			if try, ok := fault.ParseCall(fix); ok {
+				follow(t, other, tools, try)
+			}
+			return fix
+		})
+		return answer, carried
+	}}
+}
+
+func follow(t testing.TB, over Way, tools []*tool.Tool, c fault.Call) {
+	t.Helper()
+	made := find(tools, c.Tool)
+	require.NotNil(t, made, "the fix %s names no tool", c)
+	args := map[string]json.RawMessage{}
+	for _, given := range c.Args {
+		_, takes := made.Arg(given.Name)
+		require.True(t, takes, "the fix %s has an argument that the tool does not take", c)
+		args[given.Name] = given.Value
+	}
+	if _, plans := made.Arg("dry_run"); plans {
+		args["dry_run"] = json.RawMessage("true")
+	}
+	answer, carried := over.Call(t, Call{c.Tool, args})
+	require.True(t, carried, "the fix %s", c)
+	if code := CodeOf(t, answer); code != "" {
+		require.NotContains(t, []fault.Status{fault.StatusInvalidArgument, fault.StatusNotFound},
+			code.Status(), "the fix %s: %s", c, answer)
+	}
 }

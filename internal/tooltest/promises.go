@@ -119,7 +119,7 @@ var Promises = []Promise{
 	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Why: withPlans},
 
 	// What helps to call them: prompts of CONTRACT §6, and completion (design 0009).
-	{Tool: "raven_complete", Args: []string{"kind", "prefix"}, Words: []string{"complete"}},
+	{Tool: "raven_complete", Args: []string{"kind", "of", "prefix"}, Words: []string{"complete"}},
 	{Tool: "raven_prompt_start_work", Args: []string{"path"}, Words: []string{"prompt start-work"}},
 	{Tool: "raven_prompt_record_learnt", Args: []string{"about"},
 		Words: []string{"prompt record-learnt"}},

@@ -197,7 +197,7 @@ func (s *Schema) TraitNames() []string {
 func (s *Schema) NoType(name string) *fault.Fault {
 	f := fault.New(fault.InvalidType, "Type %s not found in schema; it has: %s",
 		quote(name), strings.Join(s.TypeNames(), ", ")).With("available_types", s.TypeNames())
-	return suggest(f, name, s.TypeNames())
+	return f.Suggest(name, s.TypeNames())
 }
 
 // NoTrait is the fault of a trait that the schema does not have. It lists those that it has.
@@ -208,15 +208,7 @@ func (s *Schema) NoTrait(name string) *fault.Fault {
 	}
 	f := fault.New(fault.InvalidTrait, "Trait %s not found in schema; it has: %s",
 		quote(name), have).With("available_traits", s.TraitNames())
-	return suggest(f, name, s.TraitNames())
-}
-
-// suggest adds the nearest of the names to a fault, if one is near.
-func suggest(f *fault.Fault, name string, names []string) *fault.Fault {
-	if near := fault.Nearest(name, names); near != "" {
-		return f.Fix("did you mean %s?", near)
-	}
-	return f
+	return f.Suggest(name, s.TraitNames())
 }
 
 // quote is a name in single quotes, shortened if it cannot be one.

@@ -99,7 +99,7 @@ func (in editIn) swaps() ([]swap, error) {
 			continue
 		}
 		f := fault.New(fault.MissingRequired, "old_str must not be empty").
-			With("argument", "old_str").Fix("use add to append text")
+			With("argument", "old_str").Fix("give the text to replace; to append text, add it")
 		if !one {
 			f = f.With("index", i)
 		}
@@ -213,7 +213,7 @@ func (in editIn) refused(err error, p index.Object, i int) error {
 		f = f.With("index", i)
 	}
 	if m.N == 0 {
-		return f.Fix("rookery read %s", p.ID())
+		return f.Try("raven_read", fault.Args{"path": p.ID()})
 	}
 	return f.Fix("include more of the text around it in old_str")
 }

@@ -38,8 +38,13 @@ func typedValue(v any) any {
 // unknownFields warns of the fields that a type does not declare: they are written all the same.
 func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
 	for _, name := range names {
-		a.Warn("UNKNOWN_FIELD", fmt.Sprintf("type %s declares no field %q", t.Name, name),
-			map[string]any{"field": name, "allowed": fieldsOf(t)})
+		message := fmt.Sprintf("type %s declares no field %q", t.Name, name)
+		facts := map[string]any{"field": name, "allowed": fieldsOf(t)}
+		if near := fault.Nearest(name, fieldsOf(t)); near != "" {
+			message += fmt.Sprintf("; did you mean %q?", near)
+			facts["nearest"] = []string{near}
+		}
+		a.Warn("UNKNOWN_FIELD", message, facts)
 	}
 }
 

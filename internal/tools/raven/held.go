@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 )
@@ -38,7 +39,13 @@ func (h *heldBatch) warn(a *tool.Aside) {
 	}
 	a.Warn("INDEX_PENDING", fmt.Sprintf("%d changes from outside wait for a word: "+
 		"they take away or put back too much to be taken in without one", h.Count),
-		map[string]any{"count": h.Count, "commands": repo.PendingCommands()})
+		map[string]any{"count": h.Count, "fixes": pendingFixes})
+}
+
+// pendingFixes are the calls that end a pending batch: one accepts it, one restores the files.
+var pendingFixes = []string{
+	fault.NewCall("raven_reindex", fault.Args{"pending": "accept"}).String(),
+	fault.NewCall("raven_reindex", fault.Args{"pending": "discard"}).String(),
 }
 
 // maxShown is how many files of a kind an answer names.

@@ -105,14 +105,14 @@ func (f tools) showHistory(
 		return out, err
 	}
 	if len(out.Items) == 0 && in.PageToken == "" {
-		return out, noHistory(in.ID)
+		return out, noHistory(v.idx, in.ID)
 	}
 	out.Note("version", v.version())
 	return out, nil
 }
 
-func noHistory(id string) error {
-	return notFound("there is no note, section or trait %q, and there was none", id)
+func noHistory(idx *index.Index, id string) error {
+	return noObject(idx, "there is no note, section or trait %q, and there was none", id)
 }
 
 // A subject is what a history is of.
@@ -182,7 +182,7 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 		return slices.Contains(n.Traits, id)
 	})
 	if err == nil && s.from == 0 {
-		err = noHistory(id)
+		err = noHistory(v.idx, id)
 	}
 	return s, err
 }

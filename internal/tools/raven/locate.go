@@ -21,9 +21,9 @@ func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
 	case len(to.Matches) > 0:
 		return index.Object{}, ambiguous(id, to.Matches)
 	case strings.Contains(id, "#"):
-		return index.Object{}, notFound("no section %q", id)
+		return index.Object{}, noObject(idx, "no section %q", id)
 	}
-	return index.Object{}, notFound("no object %q", id)
+	return index.Object{}, noObject(idx, "no object %q", id)
 }
 
 // noPath says of an argument that names nothing that it could not, if it is written as a path and none
@@ -80,5 +80,21 @@ func notFound(format, id string) *fault.Fault {
 	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
 		f = fault.New(fault.NotFound, "no object of that id")
 	}
-	return f.Fix("rookery object list")
+	return f
+}
+
+// maxRetries is how many of the nearest ids a fault offers to read.
+const maxRetries = 3
+
+// noObject is NOT_FOUND with the nearest ids, and calls that read the first of them.
+func noObject(idx *index.Index, format, id string) *fault.Fault {
+	f, near := notFound(format, id), idx.Nearest(strings.TrimSpace(id))
+	if len(near) == 0 {
+		return f.Try("raven_object_list", nil)
+	}
+	f = f.With("nearest", near)
+	for _, other := range firstOf(near, maxRetries) {
+		f = f.Try("raven_read", fault.Args{"path": other})
+	}
+	return f
 }

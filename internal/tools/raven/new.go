@@ -96,7 +96,7 @@ func noSection(s *vault.Schema) error {
 	return fault.New(fault.InvalidType,
 		"a section is a heading in a note, and no note of its own; new makes one of: %s",
 		strings.Join(others, ", ")).With("available_types", others).
-		Fix("use edit to write a heading")
+		Fix("write a heading into a note")
 }
 
 // A newNote is an object that is to be made, checked.
@@ -174,7 +174,8 @@ func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, erro
 	}
 	if _, taken := tx.Index().Note(string(path)); taken {
 		return path, fault.New(fault.DuplicateID, "there is an object %q already", path.ID()).
-			With("id", path.ID()).Fix("rookery set %s FIELD=VALUE", path.ID())
+			With("id", path.ID()).Fix("set fields of that object, or give another title").
+			Try("raven_read", fault.Args{"path": path.ID()})
 	}
 	return path, nil
 }

@@ -154,8 +154,8 @@ func (m mention) facts(tx *repo.Tx, to index.Resolution, nth int) map[string]any
 	t := m.suggested(tx.Index().Schema())
 	facts["suggested_type"] = t.Name
 	if nth <= maxSuggestions {
-		if command, ok := m.create(tx, t); ok {
-			facts["create_command"] = command
+		if in, ok := m.create(tx, t); ok {
+			facts["create_command"], facts["create_call"] = in.command(), in.call().String()
 		}
 	}
 	return facts
@@ -178,14 +178,14 @@ func (m mention) suggested(s *vault.Schema) *vault.Type {
 	return best
 }
 
-// create is the command that makes what a reference leads to; false if there is none. It has been
-// tried out: it is one that succeeds, and after which the reference leads to what it made.
-func (m mention) create(tx *repo.Tx, t *vault.Type) (command string, ok bool) {
+// create returns a call that makes what a reference leads to; false if there is none. It has been
+// tried out: it succeeds, and the reference then leads to what it made.
+func (m mention) create(tx *repo.Tx, t *vault.Type) (in newIn, ok bool) {
 	if tx.Index().SchemaErr() != nil {
-		return "", false
+		return in, false
 	}
 	id, fragment, inside := m.parts()
-	in := newIn{Type: t.Name, Title: id[strings.LastIndexByte(id, '/')+1:], Fields: tool.Fields{}}
+	in = newIn{Type: t.Name, Title: id[strings.LastIndexByte(id, '/')+1:], Fields: tool.Fields{}}
 	if inside {
 		in.Content = "## " + fragment
 	}
@@ -200,10 +200,10 @@ func (m mention) create(tx *repo.Tx, t *vault.Type) (command string, ok bool) {
 	}
 	for _, in.Path = range paths {
 		if in.makes(tx, t, m.target) {
-			return in.command(), true
+			return in, true
 		}
 	}
-	return "", false
+	return in, false
 }
 
 // makes reports whether the call would succeed, and a reference then lead to what it made.

@@ -199,7 +199,7 @@ func (r *reindexing) pending(ctx context.Context) error {
 	}
 	return fault.New(Family.Malformed, "no batch is held, so there is nothing to %s", r.in.Pending).
 		With("argument", "pending").
-		Fix("leave pending out: rookery reindex takes in what was changed")
+		Try("raven_reindex", nil)
 }
 
 // count tells what is in the vault, and what is wrong with some of its files.

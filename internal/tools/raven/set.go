@@ -125,12 +125,13 @@ func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.
 func settable(tx *repo.Tx, id string) (index.Object, error) {
 	o, err := locate(tx.Index(), id, clock(tx.Index(), tx.Now()))
 	if _, isTrait := tx.Index().Trait(id); isTrait && fault.Is(err, fault.NotFound) {
-		return o, fault.Of(err).Fix("rookery trait update %s --set KEY=VALUE", id)
+		return o, fault.Of(err).Fix("%s is a trait: update it as one", id).
+			Try("raven_trait_get", fault.Args{"id": id})
 	}
 	if err == nil && o.Section != nil && o.Type() == vault.Section {
 		return o, fault.New(fault.InvalidValue,
 			"%s is a section: its fields are its heading, which edit changes", o.ID()).
-			With("argument", "id").Fix("rookery edit %s OLD NEW", o.Note.ID)
+			With("argument", "id").Try("raven_read", fault.Args{"path": o.ID()})
 	}
 	return o, err
 }
@@ -178,7 +179,7 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 	case name == "id" && o.Section != nil:
 		return fault.New(fault.InvalidField, "the id in a declaration is part of the object's own id, "+
 			"to which references lead; edit changes it").With("field", "id").
-			Fix("rookery edit %s OLD NEW", tool.ShellWord(o.ID()))
+			Try("raven_read", fault.Args{"path": o.ID()})
 	case sets && unsets:
 		return fault.New(fault.InvalidValue, "field %q is both set and unset", name).
 			With("field", name)

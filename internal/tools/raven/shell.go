@@ -5,10 +5,30 @@ import (
 	"slices"
 	"strings"
 
+	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
 
-// command is the command line of a call that makes an object. A POSIX shell reads it as it is.
+// call returns the call that makes an object.
+func (in newIn) call() fault.Call {
+	args := fault.Args{"type": in.Type, "title": in.Title}
+	if in.Path != "" {
+		args["path"] = in.Path
+	}
+	if len(in.Fields) > 0 {
+		pairs := []string{} // as texts, which are read by the type of the field
+		for _, name := range slices.Sorted(maps.Keys(in.Fields)) {
+			pairs = append(pairs, name+"=")
+		}
+		args["fields"] = pairs
+	}
+	if in.Content != "" {
+		args["content"] = in.Content
+	}
+	return fault.NewCall("raven_new", args)
+}
+
+// command returns the same call as the command line of its document. A POSIX shell reads it as it is.
 func (in newIn) command() string {
 	words := []string{"rookery object create", tool.ShellWord(in.Type), "--title", tool.ShellQuote(in.Title)}
 	if in.Path != "" {

@@ -120,7 +120,7 @@ func notOneLine(content string) *fault.Fault {
 	case strings.ContainsFunc(content, breaks):
 		return fault.New(fault.InvalidValue,
 			"the content is one line of text, without line breaks and control characters").
-			With("argument", "content").Fix("use edit to write several lines")
+			With("argument", "content").Fix("write one line; an edit can write several")
 	}
 	return nil
 }

@@ -30,11 +30,11 @@ func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err er
 	} else if m = traitLine.FindStringSubmatch(id); m != nil {
 		holds = func(t *index.Trait, _ int) bool { return t.Line == numberOf(m[2]) }
 	} else {
-		return nil, false, noTrait(id)
+		return nil, false, noTrait(idx, id)
 	}
 	n, ok := idx.Note(strings.TrimSuffix(m[1], ".md") + ".md")
 	if !ok {
-		return nil, false, noTrait(id)
+		return nil, false, noTrait(idx, id)
 	}
 	before := 0
 	for t := range n.Traits() {
@@ -43,7 +43,7 @@ func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err er
 		}
 		before++
 	}
-	return nil, false, noTrait(id)
+	return nil, false, noTrait(idx, id)
 }
 
 // numberOf reads digits, of which there are few.
@@ -67,13 +67,40 @@ func ownTrait(idx *index.Index, id string) (*index.Trait, error) {
 		With("argument", "id").With("id", t.ID).Fix("use the id %s", t.ID)
 }
 
-// noTrait is NOT_FOUND for a trait. It echoes no id that could not be one.
-func noTrait(id string) *fault.Fault {
+// noTrait is NOT_FOUND for a trait, with the nearest ids. It echoes no id that could not be one.
+func noTrait(idx *index.Index, id string) *fault.Fault {
 	f := fault.New(fault.NotFound, "no trait %q", id)
 	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
 		f = fault.New(fault.NotFound, "no trait of that id")
 	}
-	return f.Fix("rookery trait list NAME")
+	near := nearTraits(idx, id)
+	if len(near) > 0 {
+		f = f.With("nearest", near)
+	}
+	for _, other := range firstOf(near, maxRetries) {
+		f = f.Try("raven_trait_get", fault.Args{"id": other})
+	}
+	if len(near) == 0 {
+		f = f.Try("raven_schema_traits", nil)
+	}
+	return f
+}
+
+// nearTraits are the ids of traits that an id may mean: the nearest ones, or where the id names a note
+// and a place in it, the traits of the note.
+func nearTraits(idx *index.Index, id string) []string {
+	note, _, placed := strings.Cut(id, ":")
+	n, ok := idx.Note(strings.TrimSuffix(note, ".md") + ".md")
+	if !placed || !ok {
+		return idx.NearestTraits(id)
+	}
+	var ids []string
+	for t := range n.Traits() {
+		if ids = append(ids, t.ID); len(ids) == index.MaxNearest {
+			break
+		}
+	}
+	return ids
 }
 
 // annotationOf is the annotation that a trait is, in the text of its note.
@@ -83,5 +110,5 @@ func annotationOf(text []byte, t *index.Trait) (markdown.Trait, error) {
 			return a, nil
 		}
 	}
-	return markdown.Trait{}, noTrait(t.ID)
+	return markdown.Trait{}, notFound("no trait %q", t.ID)
 }

@@ -150,7 +150,7 @@ func (m *traitMutated) updated(
 ) error {
 	t, ok := tx.Index().Trait(before.ID)
 	if !ok {
-		return noTrait(before.ID)
+		return noTrait(tx.Index(), before.ID)
 	}
 	shown := newDrawer(tx.Index(), rich).trait(t)
 	for _, name := range m.UpdatedFields {

@@ -76,7 +76,7 @@ func askable(t *vault.Type, values []wanted) error {
 		switch {
 		case !ok && t.Name != vault.Page:
 			return fault.New(fault.InvalidField, "type %s has no field %q", t.Name, w.name).
-				With("field", w.name).With("allowed", fieldsOf(t))
+				With("field", w.name).With("allowed", fieldsOf(t)).Suggest(w.name, fieldsOf(t))
 		case !ok || w.text == "":
 			continue
 		case len(f.Values) > 0 && !slices.ContainsFunc(f.Values, w.isText):

@@ -156,7 +156,7 @@ func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	case audience == "":
 		return fault.New(fault.InvalidParameter, "this deployment has no public URL, so no issuer of a "+
 			"tenant could say that a token is meant for it").
-			Fix("set public_url in the file of rookery serve --config")
+			Fix("set public_url in the configuration of the server")
 	case in.Audience != "" && in.Audience != audience:
 		return fault.New(fault.InvalidParameter, "the audience of the tenant's issuers is %s", audience).
 			With("argument", "audience").With("allowed", []string{audience}).
