@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -10,14 +11,6 @@ import (
 )
 
 const (
-	// quiet is how long nothing must have changed for a batch of edits to be taken in (log.md §5).
-	quiet = 2 * time.Second
-
-	// patience is how long a batch waits for quiet. After it, a file that is changed all the time keeps
-	// the others waiting no more, as long as no new ones come; where something is to be taken away, when
-	// none have come for as long. So half of a large change is never taken in alone.
-	patience = time.Minute
-
 	// settle is how long hints are gathered before the files are looked at.
 	settle = 100 * time.Millisecond
 
@@ -117,7 +110,7 @@ func (a *attendant) step(ctx context.Context) {
 	case <-a.looking.C:
 		a.follow(ctx)
 	case <-a.stirred:
-		a.closing.Reset(a.dueIn())
+		a.wait(a.plan(), 0)
 	case <-a.closing.C:
 		a.takeInDue(ctx)
 	case <-a.next.C:
@@ -131,7 +124,7 @@ func (a *attendant) step(ctx context.Context) {
 func (a *attendant) sweep(ctx context.Context) {
 	a.watch() // before the files are looked at: what changes then is told
 	began := time.Now()
-	_, err := a.Sweep(ctx)
+	_, err := a.sweepAll(ctx, a.first())
 	a.report(ctx, err)
 	pause := sweepAlone
 	if a.watched(ctx) {
@@ -139,34 +132,17 @@ func (a *attendant) sweep(ctx context.Context) {
 	}
 	a.next.Reset(a.span(max(pause, restShare*time.Since(began))))
 	if a.first() {
-		a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
-		a.takeInFirst(ctx)
-		close(a.ready)
+		a.readFirst(ctx)
 	}
 }
 
-// takeInFirst takes in what changed while nobody looked. It waits until that is at rest, but not for
-// long: somebody waits for an answer.
-func (a *attendant) takeInFirst(ctx context.Context) {
-	for until := time.Now().Add(a.span(3 * quiet)); time.Now().Before(until); {
-		wait := a.dueIn()
-		if a.idle() || wait == 0 {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-	}
-	a.takeInDue(ctx)
-}
-
-// idle reports whether there is nothing to take in, and nothing new to say of what is held.
-func (c *Checkout) idle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.outside.anyFresh() && !c.outside.less
+// readFirst syncs what the first sweep found, as it is now: the first reading waits for no quiet.
+func (a *attendant) readFirst(ctx context.Context) {
+	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
+	_, err := a.TakeIn(ctx, Taking{unasked: true})
+	a.report(ctx, err)
+	close(a.ready)
+	a.wait(a.plan(), a.span(settle))
 }
 
 // first reports whether this is the first sweep.
@@ -179,64 +155,39 @@ func (c *Checkout) first() bool {
 	}
 }
 
-// dueIn is how long the batch has to wait still, as it stands now.
-func (c *Checkout) dueIn() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.dueAt(time.Now())
+// span returns how long a time of this package is here: tests set another pace.
+func (c *Checkout) span(d time.Duration) time.Duration {
+	return time.Duration(float64(d) / cmp.Or(c.opt.pace, 1))
 }
 
-// dueAt is how long the batch has to wait at a time; not at all if it is due. The caller holds mu.
-func (c *Checkout) dueAt(now time.Time) time.Duration {
-	o, rest := &c.outside, c.span(quiet)
-	wait := rest - now.Sub(o.last)
-	alone := now.Sub(o.joined) // so long no new file has changed
-	if alone >= c.span(patience) ||
-		alone >= rest && now.Sub(o.begun) >= c.span(patience) && !o.takesAway() {
-		return 0
-	}
-	return max(0, min(wait, rest))
-}
-
-// span is how long a time of this package is here: tests hurry, and everything else waits for as long
-// as it says.
-func (c *Checkout) span(d time.Duration) time.Duration { return d / max(1, c.opt.hurry) }
-
-// takesAway reports whether the batch has a file that is gone.
-func (o *outside) takesAway() bool {
-	for _, e := range o.edits {
-		if !e.held && e.mark == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// takeInDue takes the batch in, if it is due.
+// takeInDue syncs the edits that are due.
 func (a *attendant) takeInDue(ctx context.Context) {
-	if a.idle() || !a.closes() {
+	p := a.plan()
+	var err error
+	if p.paired {
+		err = a.lookAgain(ctx)
+		p = a.plan()
+	}
+	if err == nil && p.due() {
+		_, err = a.TakeIn(ctx, Taking{unasked: true, part: &p})
+		p = a.plan()
+	}
+	if err != nil {
+		a.report(ctx, err)
+		a.closing.Reset(a.span(quiet))
 		return
 	}
-	err := a.lookAgain(ctx)
-	if err == nil && !a.closes() {
-		return
-	}
-	if err == nil {
-		_, err = a.TakeIn(ctx, Taking{unasked: true})
-	}
-	a.report(ctx, err)
-	if err != nil || !a.idle() {
-		a.closing.Reset(a.span(quiet)) // it is tried again
-	}
+	a.wait(p, a.span(settle))
 }
 
-// closes reports whether the batch is due; if it is not, it is asked again when it may be.
-func (a *attendant) closes() bool {
-	wait := a.dueIn()
-	if wait > 0 {
-		a.closing.Reset(wait)
+// wait has the plan made again when more edits may be due, but not before least has passed.
+func (a *attendant) wait(p plan, least time.Duration) {
+	switch {
+	case p.due():
+		a.closing.Reset(least)
+	case p.wait != never:
+		a.closing.Reset(max(p.wait, least))
 	}
-	return wait == 0
 }
 
 // lookAgain looks at what changed until now: else half of a large change could be taken in alone, while

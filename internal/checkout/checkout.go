@@ -6,7 +6,7 @@
 // checkout wrote is the log's text at its cursor (reference/log.md §4).
 //
 // The log follows the files: what somebody else changed is never overwritten. It is noticed, by a
-// watcher with a sweep behind it, and taken in when nothing has changed for two seconds: merged with
+// watcher with a sweep behind it, and taken in when the file has not changed for two seconds: merged with
 // what the log did meanwhile, on the base of the earlier text that is nearest to what was found
 // (reference/log.md §5). What cannot be merged is kept beside; what would take away too much waits for
 // a word; what can be no note stays as it is, and is told.
@@ -16,6 +16,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,7 +66,8 @@ type Checkout struct {
 	// unread are the repo.LeftFile of notes, by path, for who must not wait for mu.
 	unread sync.Map
 
-	grumbled grumble // of what is logged as wrong
+	grumbled grumble  // of what is logged as wrong
+	progress progress // of the first reading
 
 	turn     chan struct{} // has one place, for who reindexes and tells of it; before all others
 	taking   sync.Mutex    // held by who takes edits in; before all others but turn
@@ -72,6 +75,7 @@ type Checkout struct {
 	saving   sync.Mutex    // held by who saves, or makes the audit log anew; before mu
 
 	begins   bool          // nobody has kept this folder before
+	beyond   bool          // the folder has commits that the log has lost
 	stirred  chan struct{} // there is an edit
 	ready    chan struct{} // closed when the folder was compared once
 	attended chan struct{} // closed when nobody looks after it any more
@@ -126,8 +130,12 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 		return nil, err
 	}
 	c.at = v.Known()
+	c.beyond = c.at != nil && c.written > c.at.Version()
 	c.recall(ctx)
 	c.redo(ctx)
+	if err := c.readSettings(ctx); err != nil {
+		c.complain(ctx, err)
+	}
 	go c.keep()
 	return c, nil
 }
@@ -154,7 +162,7 @@ type Options struct {
 	// called by one goroutine at a time. Nil: nobody is told.
 	Progress func(done, total int)
 
-	hurry time.Duration // so many times faster everything is here; less than 2: not at all
+	pace float64 // how many times as fast everything that takes a time is; 0: 1
 }
 
 // Applied notes a commit down.
@@ -254,14 +262,36 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		return nil
 	}
 	at := c.inTheWayOf(string(path))
+	if at == "" && c.first() {
+		var err error
+		if at, err = c.unreadTwin(ctx, string(path)); err != nil {
+			return err
+		}
+	}
 	if at == "" {
 		return nil
 	}
 	return fault.New(fault.Conflict, "there is a file at %s already, which somebody made or changed "+
-		"outside Rookery; it is read in when nothing has changed for two seconds", at).
+		"outside Rookery; it becomes a note within a few seconds", at).
 		At(at, 0).After(quiet).
-		Fix("read %s in a few seconds, and edit it", at).
-		Try("raven_reindex", nil)
+		Fix("read the note when it is there, and edit it").
+		Try("raven_read", fault.Args{"path": at})
+}
+
+// unreadTwin returns a file in the folder that is not read yet, and whose name differs from a path by
+// case or normalization only; empty: there is none. The caller holds mu.
+func (c *Checkout) unreadTwin(ctx context.Context, path string) (string, error) {
+	names, err := c.spellings(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		at := vault.CleanPath(name)
+		if _, known := c.at.File(at); !known {
+			return at, nil
+		}
+	}
+	return "", nil
 }
 
 // guardTrash is CONFLICT if somebody else has a file in the trash where one of ours is to be: it is none

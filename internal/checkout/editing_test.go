@@ -102,6 +102,7 @@ func (p *place) follow(t *testing.T, v *repo.Vault) *checkout.Checkout {
 	t.Helper()
 	c, err := checkout.Open(t.Context(), v, p.options())
 	require.NoError(t, err)
+	require.NoError(t, c.Ready(t.Context()))
 	c.Close()
 	return c
 }

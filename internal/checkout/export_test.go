@@ -1,9 +1,76 @@
 package checkout
 
-import "time"
+import (
+	"context"
+	"slices"
+	"time"
+
+	"rookery/internal/index"
+)
 
 // Hurried are options by which everything that waits for a time waits for a part of it only.
 func (o Options) Hurried(times int) Options {
-	o.hurry = time.Duration(times)
+	o.pace = float64(times)
 	return o
+}
+
+// Slowed are options by which it takes so many times as long, for tests that must not be too slow.
+func (o Options) Slowed(times int) Options {
+	o.pace = 1 / float64(times)
+	return o
+}
+
+// An Edit is an edit as a test describes it, with times in seconds before now.
+type Edit struct {
+	Kind        EditKind
+	First, Last float64 // when the file was seen to change
+}
+
+// EditKind says what became of a file.
+type EditKind int
+
+// The kinds of edits.
+const (
+	EditChanged EditKind = iota
+	EditMade
+	EditRemoved
+	EditJoins // it waits with removals
+)
+
+// Due returns which of some edits are due, and how long until more may be; 0: there are none.
+func Due(edits map[string]Edit) (paths []string, wait time.Duration) {
+	now := time.Now()
+	ago := func(s float64) time.Time { return now.Add(-time.Duration(s * float64(time.Second))) }
+	o := newOutside()
+	for path, e := range edits {
+		made := &edit{
+			before: &index.File{}, mark: "there", since: ago(e.First), at: ago(e.Last), met: ago(e.First),
+			joins: e.Kind == EditJoins,
+		}
+		if e.Kind == EditMade {
+			made.before = nil
+		}
+		if e.Kind == EditRemoved {
+			made.mark = ""
+		}
+		if made.withRemovals() {
+			o.removed = later(o.removed, made.at)
+		}
+		o.edits[path] = made
+	}
+	p := o.plan(moment{now, (&Checkout{}).span, 100})
+	slices.Sort(p.paths)
+	if p.wait == never {
+		p.wait = 0
+	}
+	return p.paths, p.wait
+}
+
+// TakeInUnasked sweeps, and syncs what differs as the attendant does when it is due.
+func (c *Checkout) TakeInUnasked(ctx context.Context) error {
+	if _, err := c.Sweep(ctx); err != nil {
+		return err
+	}
+	_, err := c.TakeIn(ctx, Taking{unasked: true})
+	return err
 }

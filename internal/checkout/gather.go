@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -48,20 +47,16 @@ func inTrash(path string) bool { return strings.HasPrefix(path, vault.Trash) }
 
 // gather reads the files of all edits, and finds out what somebody did to them.
 func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
-	b := &batch{Checkout: c}
+	b := &batch{Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked}
 	if err := c.respell(ctx); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	c.outside.less = false
-	b.paths = slices.Sorted(maps.Keys(c.outside.edits))
-	b.total = c.at.Totals().Notes
-	c.mu.Unlock()
+	b.choose(t.part)
 	for _, path := range b.paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f, err := c.read(ctx, path)
+		f, err := c.read(ctx, path, t)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +71,31 @@ func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
 	if err := b.lookBack(ctx); err != nil {
 		return nil, err
 	}
+	if t.part != nil {
+		b.defers()
+	}
 	b.resume()
 	return b, nil
+}
+
+// choose chooses the edits that the batch is of: all, or those of a plan.
+func (b *batch) choose(part *plan) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o := &b.outside
+	b.total = b.at.Totals().Notes
+	if b.whole {
+		o.less = false
+	}
+	for path, e := range o.edits {
+		if part == nil || part.held && e.held {
+			b.paths = append(b.paths, path)
+		}
+	}
+	if part != nil {
+		b.paths = append(b.paths, part.paths...)
+	}
+	slices.Sort(b.paths)
 }
 
 // resume holds again what waited for a word when the last process ended: what takes something away,
@@ -86,7 +104,7 @@ func (b *batch) resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o := &b.outside
-	if !o.resumes {
+	if !o.resumes || !b.whole {
 		return
 	}
 	o.resumes = false
@@ -120,11 +138,11 @@ func (b *batch) rooted(ctx context.Context) error {
 // write it, and is slow.
 func (c *Checkout) unfinished(f *found) bool {
 	return f.text != nil && len(f.text) == 0 && f.before != nil && f.before.Size > 0 &&
-		time.Since(f.at) < c.span(patience)
+		time.Since(f.at) < c.span(emptied)
 }
 
 // read reads the file of an edit; nil if there is nothing to take in after all.
-func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
+func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.collect()
@@ -138,7 +156,7 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 		return nil, err
 	}
 	e := c.outside.edits[path]
-	if e == nil {
+	if e == nil || t.part != nil && !e.held && !c.rests(e) { // it has changed again
 		return nil, nil
 	}
 	f := &found{
@@ -154,6 +172,9 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	}
 	text, o, err := c.content(ctx, path)
 	switch {
+	case errors.Is(err, errTorn) && t.unasked:
+		return nil, nil // it is tried again
+	case errors.Is(err, errTorn):
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
 		return nil, nil // it changed just now, and will be looked at again
 	case err != nil:
@@ -168,14 +189,35 @@ func (c *Checkout) read(ctx context.Context, path string) (*found, error) {
 	return f, nil
 }
 
-// content is what is in a file, and how it looked before it was read. The caller holds mu.
+// errTorn says that a file changed each time while it was read.
+var errTorn = errors.New("the file changes while it is read")
+
+// steadyReads is how often a file that changes while it is read is read again at once.
+const steadyReads = 5
+
+// content returns the text of a file, and how the file looked when it was read. If the file changed
+// during each of several reads the error is errTorn, and the text that of the last. The caller holds mu.
 func (c *Checkout) content(ctx context.Context, path string) ([]byte, blob.Object, error) {
-	o, err := c.files.Look(ctx, c.key(path))
+	key := c.key(path)
+	o, err := c.files.Look(ctx, key)
 	if err != nil {
 		return nil, o, err
 	}
-	text, _, err := c.files.Get(ctx, c.key(path), 0, -1)
-	return text, o, err
+	var text []byte
+	for range steadyReads {
+		if text, _, err = c.files.Get(ctx, key, 0, -1); err != nil {
+			return nil, o, err
+		}
+		after, err := c.files.Look(ctx, key)
+		if err != nil {
+			return nil, o, err
+		}
+		if after.Mark == o.Mark {
+			return text, o, nil
+		}
+		o = after
+	}
+	return text, o, errTorn
 }
 
 // pair finds the files that were moved: gone in one place, and there in another with the same text or,

@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"slices"
+	"time"
 
 	"rookery/internal/repo"
 )
@@ -39,15 +40,66 @@ func (b *batch) guard(accepted bool) {
 	b.found, b.held = fresh, kept
 }
 
-// trips reports whether edits take away more than the guard lets through.
+// trips reports whether edits take away more than the guard lets through, together with what was taken
+// away shortly before.
 func (b *batch) trips(all []*found) bool {
-	n := 0
+	n, first := 0, time.Time{}
 	for _, f := range all {
 		if f.takesAway() {
+			if n == 0 || f.at.Before(first) {
+				first = f.at
+			}
 			n++
 		}
 	}
-	return n > guardNotes && n*guardShare > b.total
+	if n > 0 && b.unasked {
+		n += b.earlier(first)
+	}
+	return tooMany(n, b.total)
+}
+
+// tooMany reports whether the guard holds so many removals, in a vault of so many notes.
+func tooMany(n, notes int) bool { return n > guardNotes && n*guardShare > notes }
+
+// A streak is a number of removals that follow each other closely. A large change may come in slices:
+// the guard counts them as one.
+type streak struct {
+	count int
+	last  time.Time
+}
+
+// earlier returns how many removals there were in the streak that goes on at a time.
+func (b *batch) earlier(at time.Time) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at.Sub(b.outside.streak.last) > b.span(quiet) {
+		return 0
+	}
+	return b.outside.streak.count
+}
+
+// track counts the removals of the batch in the streak. A decision about the held batch ends the streak
+// before.
+func (b *batch) track(p Pending) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := &b.outside.streak
+	if p != "" {
+		*s = streak{}
+	}
+	var away []*found
+	for _, f := range slices.Concat(b.found, b.held) {
+		if f.takesAway() && !f.kept {
+			away = append(away, f)
+		}
+	}
+	slices.SortFunc(away, func(x, y *found) int { return x.at.Compare(y.at) })
+	for _, f := range away {
+		if f.at.Sub(s.last) > b.span(quiet) {
+			s.count = 0
+		}
+		s.count, s.last = s.count+1, later(s.last, f.at)
+	}
 }
 
 // hold notes which edits wait for a word. The caller holds mu.
@@ -61,6 +113,28 @@ func (c *Checkout) hold(all []*found) {
 		o.edits[f.path].held = true
 	}
 	o.held, o.news = c.heldOf(all), true
+}
+
+// holdMore notes which edits need confirmation beside those of the held batch. The caller holds mu.
+func (c *Checkout) holdMore(all []*found) {
+	o := &c.outside
+	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.path] == nil })
+	if len(all) == 0 {
+		return
+	}
+	for _, f := range all {
+		o.edits[f.path].held = true
+	}
+	now := c.heldOf(all)
+	if before := o.held; before != nil {
+		now.Removed += before.Removed
+		now.Reverted += before.Reverted
+		now.Changed += before.Changed
+		now.Moved += before.Moved
+		now.Created += before.Created
+		now.Paths = sortedHead(append(now.Paths, before.Paths...))
+	}
+	o.held, o.news = now, true
 }
 
 // heldOf tells of edits that wait for a word; nil if there are none. The caller holds mu.

@@ -15,29 +15,34 @@ import (
 
 // An outside holds what is known of changes by others that are not in the log. Checkout.mu guards it.
 type outside struct {
-	edits               map[string]*edit         // by path
-	read                map[string]bool          // by path: what was there, or that it is gone, is about to be taken in
-	left                map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
-	held                *repo.Held               // the batch that waits for a word
-	less                bool                     // some of it is as the log says again
-	resumes             bool                     // it is the one that waited when the last process ended
-	keys                map[string]string        // by path: the name in the folder, where that is spelled otherwise
-	seen                map[string]sight         // by path: what a file had when it was read last
-	begun, joined, last time.Time                // of the edits that are not held: the first, the newest path, the last
-	noticed             time.Time                // when one was noticed last, by the vault's clock
-	swept               *repo.Sweep              // what the last sweep found; nil: there was none in this process
-	news                bool                     // the control item does not say so yet
-	learned             bool                     // seen has what the last process did not know
-	lags                map[string]*lag          // by path
-	unnamed             *lag                     // of any file, if the last process had more than it could name
+	edits   map[string]*edit         // by path
+	read    map[string]bool          // by path: what was there, or that it is gone, is about to be taken in
+	left    map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
+	held    *repo.Held               // the batch that waits for a word
+	less    bool                     // some of it has changed since, or is as the log says again
+	resumes bool                     // it is the one that waited when the last process ended
+	keys    map[string]string        // by path: the name in the folder, where that is spelled otherwise
+	seen    map[string]sight         // by path: what a file had when it was read last
+	removed time.Time                // when a file was last removed, found as it was once, or put back
+	streak  streak                   // of removals, for the guard
+	noticed time.Time                // when one was noticed last, by the vault's clock
+	swept   *repo.Sweep              // what the last sweep found; nil: there was none in this process
+	news    bool                     // the control item does not say so yet
+	learned bool                     // seen has what the last process did not know
+	lags    map[string]*lag          // by path
+	unnamed *lag                     // of any file, if the last process had more than it could name
 }
 
 // An edit is a file that somebody changed, and whose change is not in the log.
 type edit struct {
 	before *index.File // what the file had been when it was noticed; nil: there was none
 	mark   string      // how it looked when it was looked at last; empty: it was gone
+	since  time.Time   // when it was seen to change first, of what is not in the log
 	at     time.Time   // when it was last seen to change
 	first  time.Time   // when the file was changed first, as far as that was seen
+	met    time.Time   // when it was noticed first
+	again  time.Time   // it was not synced, and is tried again then; zero: it was not tried
+	joins  bool        // it waits as removals do, though the file is there
 	to     string      // the path that the same file has now, but for case; it is gone by this name
 	upTo   uint64      // the file had nothing of the log that is newer than this version; 0: than before
 	held   bool
@@ -76,22 +81,26 @@ func (c *Checkout) differs(path string, now edit) {
 	e := o.edits[path]
 	switch {
 	case e == nil:
-		if !o.anyFresh() {
-			o.begun = now.at
-		}
-		o.joined = later(o.joined, now.at)
-		now.first = now.at
-		o.edits[path] = &now
+		now.first, now.since, now.met = now.at, now.at, time.Now()
+		e = &now
+		o.edits[path] = e
 		o.noticed, o.news = c.now().UTC(), true
 	case e.mark == now.mark && e.to == now.to:
 		return
 	default:
-		e.mark, e.to, e.at = now.mark, now.to, now.at
+		put := e.withRemovals() // it is put back
+		e.mark, e.to, e.at, e.joins = now.mark, now.to, now.at, false
 		if now.at.Before(e.first) {
 			e.first = now.at
 		}
+		o.less = o.less || e.held
+		if put || e.held {
+			o.removed = later(o.removed, now.at)
+		}
 	}
-	o.last = later(o.last, now.at)
+	if e.withRemovals() {
+		o.removed = later(o.removed, now.at)
+	}
 	c.stir()
 }
 
@@ -102,17 +111,6 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// anyFresh reports whether there are edits that are not held. It is asked at every new edit, so it
-// must not cost more where there are many.
-func (o *outside) anyFresh() bool {
-	for _, e := range o.edits {
-		if !e.held {
-			return true
-		}
-	}
-	return false
-}
-
 // agrees notes that a file is as the log says. The caller holds mu.
 func (c *Checkout) agrees(path string) {
 	c.drop(path)
@@ -120,8 +118,8 @@ func (c *Checkout) agrees(path string) {
 	c.mayStay(c.key(path))
 }
 
-// drop forgets an edit, for there is none any more. That is a change, too, for which a batch waits:
-// whoever puts files back may not be done. The caller holds mu.
+// drop forgets an edit, for there is none any more. Other removals wait for that too: more files may be
+// put back. The caller holds mu.
 func (c *Checkout) drop(path string) {
 	o := &c.outside
 	e, ok := o.edits[path]
@@ -129,7 +127,10 @@ func (c *Checkout) drop(path string) {
 		return
 	}
 	delete(o.edits, path)
-	o.last, o.news = time.Now(), true
+	o.news = true
+	if e.held || e.withRemovals() {
+		o.removed = time.Now()
+	}
 	if e.held {
 		o.less = true
 		c.stir()

@@ -2,6 +2,7 @@ package checkout_test
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -23,6 +24,7 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/vault"
+	"rookery/internal/watch"
 )
 
 // A place is a vault's log and the folder of its notes.
@@ -154,7 +156,32 @@ func (p *place) open(t testing.TB) (*repo.Vault, *checkout.Checkout) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
+	require.NoError(t, c.Ready(t.Context()))
 	return v, c
+}
+
+// openUnread opens a vault with its folder, whose first reading begins only when read is called, which
+// waits for its end.
+func (p *place) openUnread(t testing.TB) (v *repo.Vault, c *checkout.Checkout, read func()) {
+	t.Helper()
+	v = p.vault(t)
+	begin := make(chan struct{})
+	o := p.options()
+	o.Watch = func(func(string) bool) (*watch.Tree, error) { // the first thing that the reading does
+		<-begin
+		return nil, errors.New("nothing watches")
+	}
+	c, err := checkout.Open(t.Context(), v, o)
+	require.NoError(t, err)
+	read = sync.OnceFunc(func() {
+		close(begin)
+		require.NoError(t, c.Ready(context.WithoutCancel(t.Context())))
+	})
+	t.Cleanup(func() {
+		read()
+		c.Close()
+	})
+	return v, c, read
 }
 
 // put writes a file of a vault; a nil text removes it.

@@ -45,7 +45,7 @@ func TestRedo(t *testing.T) {
 			if c.found == "(none)" {
 				require.NoError(t, os.Remove(filepath.Join(p.dir, "a.md")))
 			}
-			v, folder = p.open(t)
+			v, folder, read := p.openUnread(t)
 			require.Equal(t, c.want, p.file(t, "a.md"))
 			require.Equal(t, "other\n", p.file(t, "other.md"))
 			_, err := folder.Sweep(t.Context())
@@ -56,6 +56,7 @@ func TestRedo(t *testing.T) {
 			} else {
 				require.Equal(t, []string{"a.md"}, noticed(t, v))
 			}
+			read()
 			folder.Close()
 			require.Equal(t, v.Known().Version(), cursor(t, v, "checkout"), "an edit holds nothing up")
 		})
@@ -101,8 +102,9 @@ func TestRedoOfNewAndDeleted(t *testing.T) {
 			if c.found == "(none)" {
 				require.NoError(t, os.Remove(filepath.Join(p.dir, c.path)))
 			}
-			v, folder = p.open(t)
+			v, folder, read := p.openUnread(t)
 			require.Equal(t, c.want, p.file(t, c.path))
+			read()
 			folder.Close()
 			require.Equal(t, v.Known().Version(), cursor(t, v, "checkout"))
 		})

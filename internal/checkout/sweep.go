@@ -20,6 +20,7 @@ import (
 type sweep struct {
 	c        *Checkout
 	part     bool                     // it is one of a folder only
+	counts   bool                     // it is the first of all, whose progress is reported
 	listed   map[string]string        // the paths that are in the folder, and how they are spelled there
 	left     map[string]repo.LeftFile // files that can be no notes
 	unread   []string                 // folders that cannot be read: what is in them is not known
@@ -33,12 +34,20 @@ func (c *Checkout) newSweep() *sweep {
 
 // Sweep compares every file with the log, and notes what differs. It takes nothing in; see TakeIn.
 func (c *Checkout) Sweep(ctx context.Context) (repo.Sweep, error) {
+	return c.sweepAll(ctx, false)
+}
+
+// sweepAll is Sweep. counts says that it is the first sweep, whose progress is reported.
+func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error) {
 	c.sweeping.Lock()
 	defer c.sweeping.Unlock()
 	if _, err := c.vault.Read(ctx); err != nil {
 		return repo.Sweep{}, err
 	}
 	s := c.newSweep()
+	if s.counts = counts; counts {
+		c.progress.reset()
+	}
 	at := c.upToDate(ctx)
 	if err := s.list(ctx, ""); err != nil {
 		return repo.Sweep{}, err
@@ -111,9 +120,11 @@ func (s *sweep) take(o blob.Object) {
 	case !s.twin(at, o.Key):
 		s.listed[at] = o.Key
 		c.spell(at, o.Key)
-		if !c.known(at, o) {
+		known := c.known(at, o)
+		if !known {
 			s.suspects = append(s.suspects, at)
 		}
+		s.count(known, 1)
 	}
 }
 
@@ -182,8 +193,28 @@ func (s *sweep) examine(ctx context.Context) error {
 		if err := s.c.examineNow(ctx, path); err != nil {
 			return err
 		}
+		s.count(s.counts && !s.gone(path) && !s.c.edited(path), 0)
 	}
 	return nil
+}
+
+// count counts files for the first reading: whether one more is read, and how many more were listed.
+func (s *sweep) count(read bool, listed int) {
+	if !s.counts {
+		return
+	}
+	n := 0
+	if read {
+		n = 1
+	}
+	s.c.progress.add(n, listed)
+}
+
+// edited reports whether somebody else changed a file, and the change is not in the log.
+func (c *Checkout) edited(path string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outside.edits[path] != nil
 }
 
 // examineNow is examine for who does not hold mu. A file that cannot be read is told.

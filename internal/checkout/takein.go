@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -22,7 +23,8 @@ type Taking struct {
 	Who    repo.Who
 	Prefix string
 
-	unasked bool // nobody has asked for it: what may not be finished can wait
+	unasked bool  // nobody has asked for it: what may not be finished can wait
+	part    *plan // only these edits; nil: all
 
 	// DryRun finds out what would be taken in, and writes nothing.
 	DryRun bool
@@ -81,6 +83,9 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
 		return Taken{}, repo.OutsidePrefix(t.Prefix)
 	}
+	if t.unasked && c.beyond {
+		return Taken{}, fault.New(fault.IndexError, "the log has lost versions that the folder has")
+	}
 	c.taking.Lock()
 	defer c.taking.Unlock()
 	defer c.letGo()
@@ -101,6 +106,7 @@ func (c *Checkout) TakeIn(ctx context.Context, t Taking) (Taken, error) {
 		return b.done, b.finish(ctx)
 	}
 	b.guard(t.Pending == Accept)
+	b.track(t.Pending)
 	if err := b.commitAll(ctx); err != nil {
 		return b.done, err
 	}
@@ -124,6 +130,9 @@ func (b *batch) commitAll(ctx context.Context) error {
 		err := inHalves(piece, func(part []*found) error { return b.commit(ctx, part) })
 		if err != nil {
 			return err
+		}
+		if b.first() {
+			b.progress.add(len(piece), 0)
 		}
 		if done += len(piece); b.opt.Progress != nil && total > pieceFiles {
 			b.opt.Progress(done, total)
@@ -149,12 +158,14 @@ func inHalves(piece []*found, do func(part []*found) error) error {
 // A batch is a number of edits that are taken in together.
 type batch struct {
 	*Checkout
-	found []*found
-	held  []*found // those that wait for a word
-	paths []string // of all edits that were known
-	total int      // notes in the vault
-	who   repo.Who // who said a word; empty: nobody did
-	done  Taken
+	whole   bool // all held edits are in it
+	unasked bool
+	found   []*found
+	held    []*found // those that wait for a word
+	paths   []string // of all edits that were known
+	total   int      // notes in the vault
+	who     repo.Who // who said a word; empty: nobody did
+	done    Taken
 }
 
 // pieces are the parts of a batch that are one commit each: the settings first, by which notes are
@@ -193,6 +204,16 @@ func (f *found) rank() int {
 	return 1
 }
 
+// pause has what was not synced now tried again later, not at once. The caller holds mu.
+func (c *Checkout) pause(b *batch) {
+	until := time.Now().Add(c.span(quiet))
+	for _, path := range b.paths {
+		if e := c.outside.edits[path]; e != nil && !e.joins {
+			e.again = until
+		}
+	}
+}
+
 // finish brings files in step with what became of the edits, and tells of it.
 func (b *batch) finish(ctx context.Context) error {
 	c := b.Checkout
@@ -203,7 +224,12 @@ func (b *batch) finish(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hold(b.held)
+	c.pause(b)
+	if b.whole {
+		c.hold(b.held)
+	} else {
+		c.holdMore(b.held)
+	}
 	b.done.Held = c.outside.held
 	c.tell(ctx)
 	return nil

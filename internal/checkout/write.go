@@ -157,7 +157,9 @@ func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	}
 	c.differs(path, now)
 	if w.took { // they changed what the log has now
-		c.outside.edits[path].before, c.outside.edits[path].upTo = w.before, 0
+		e := c.outside.edits[path]
+		e.before, e.upTo = w.before, 0
+		e.since, e.met, e.joins = time.Now(), time.Now(), false
 	}
 }
 

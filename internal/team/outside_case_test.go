@@ -41,6 +41,7 @@ func (s *street) serve(t *testing.T, use func(v *servedVault)) {
 	t.Helper()
 	v, err := (&serving{Dir: s.dir}).open(t.Context())
 	require.NoError(t, err)
+	require.NoError(t, v.folder.Ready(t.Context())) // what changes now is noticed after it
 	use(v)
 	require.NoError(t, v.close())
 }

@@ -120,9 +120,11 @@ func TestFilesOfTheVaultBefore(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []string{"deep/edited.md"}, e.Left)
 			require.Equal(t, map[string]string{"deep/edited.md": "by hand\n"}, d.files(t, folder))
+			kept, err := a.Folder(t.Context(), "v")
+			require.NoError(t, err)
+			require.NoError(t, kept.Ready(t.Context()))
 			require.NoError(t, put(t.Context(), a, "v", "same.md", "of the second\n"))
-			is(t, fault.Conflict, put(t.Context(), a, "v", "deep/edited.md", "of the second\n"))
-			require.Equal(t, []string{"same.md"}, notes(t, a, "v"))
+			require.Equal(t, []string{"deep/edited.md", "same.md"}, notes(t, a, "v"))
 			a.Close()
 			found := d.files(t, folder)
 			require.Equal(t, 1, countLines(repotest.TakeAudit(found)), "its audit log is its own")
@@ -130,7 +132,7 @@ func TestFilesOfTheVaultBefore(t *testing.T) {
 				"deep/edited.md": "by hand\n", "same.md": "of the second\n",
 			}, found)
 			again := d.team(t, true)
-			require.Equal(t, []string{"same.md"}, notes(t, again, "v"))
+			require.Equal(t, []string{"deep/edited.md", "same.md"}, notes(t, again, "v"))
 		})
 	}
 }

@@ -1,0 +1,262 @@
+package checkout
+
+import (
+	"slices"
+	"time"
+
+	"rookery/internal/index"
+)
+
+// How long an edit waits to be synced. Quiet is asked of each file, not of the folder: a file that is
+// written to all the time delays no other.
+const (
+	// quiet is how long a file must not have changed.
+	quiet = 2 * time.Second
+
+	// longest is how long a file that goes on changing waits. It is synced as it is then.
+	longest = 5 * time.Second
+
+	// together is how long a file that is due waits for others that will be due by then, so that files
+	// which change at the same time are one commit.
+	together = time.Second
+
+	// otherHalf is how long a removal waits at most for the new file that it may be a move to, and for
+	// the end of a large removal. What is removed within otherHalf of the removal before counts for the
+	// guard as one with it.
+	otherHalf = 10 * time.Second
+
+	// emptied is how long a file that was emptied waits for its new text.
+	emptied = time.Minute
+)
+
+// never is the wait for an edit that nothing makes due but another change.
+const never = time.Duration(1<<63 - 1)
+
+// A plan says which edits are due, and when to look again.
+type plan struct {
+	paths  []string      // of the edits that are due
+	held   bool          // the held batch is due for another look
+	paired bool          // there are new files or removals, which may be two halves of a move
+	wait   time.Duration // until more edits may be due; never: there are none
+}
+
+// due reports whether anything is to be synced now.
+func (p *plan) due() bool { return len(p.paths) > 0 || p.held }
+
+// later notes that an edit is due in a while.
+func (p *plan) later(wait time.Duration) { p.wait = min(p.wait, wait) }
+
+// plan returns which edits are due now.
+func (c *Checkout) plan() plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outside.plan(c.moment())
+}
+
+// A moment is all that a plan depends on beside the edits.
+type moment struct {
+	now   time.Time
+	span  func(time.Duration) time.Duration // see Checkout.span
+	notes int                               // in the vault
+}
+
+// moment returns the present one. The caller holds mu.
+func (c *Checkout) moment() moment { return moment{time.Now(), c.span, c.at.Totals().Notes} }
+
+// A queue is a plan while it is made.
+type queue struct {
+	plan
+	moment
+	mass    time.Time     // since when a large removal is under way; zero: there is none
+	with    []string      // paths of edits that wait for it
+	soon    time.Duration // the longest wait of an edit that the others wait for; 0: there is none
+	overdue time.Duration // how long the first edit has been due
+	newborn time.Duration // the longest wait of a new file; 0: none waits
+}
+
+// plan returns which edits are due at a moment.
+func (o *outside) plan(m moment) plan {
+	q := &queue{plan: plan{wait: never}, moment: m, mass: o.massRemoval(m)}
+	for path, e := range o.edits {
+		if !e.held && !e.withRemovals() {
+			q.add(path, e)
+		}
+	}
+	q.removals(o)
+	if o.less {
+		wait := q.restOf(o.removed)
+		q.consider(wait, -wait)
+		q.held = wait <= 0
+	}
+	if q.due() && q.soon > 0 && q.overdue < m.span(together) {
+		return plan{wait: min(q.soon, m.span(together)-q.overdue), paired: q.paired}
+	}
+	return q.plan
+}
+
+// withRemovals reports whether the edit waits as removals do: the file is gone, or is as it was once,
+// which counts for the guard as much, or seems to be where a removed file has gone.
+func (e *edit) withRemovals() bool { return e.mark == "" || e.joins }
+
+// restOf returns how long something that changed at a time must stay unchanged still.
+func (q *queue) restOf(changed time.Time) time.Duration { return q.span(quiet) - q.now.Sub(changed) }
+
+// waitOf returns how long an edit waits for its own file; at most 0: it is due.
+func (q *queue) waitOf(e *edit) time.Duration {
+	wait := min(q.restOf(e.at), q.span(longest)-q.now.Sub(e.since))
+	return max(wait, e.again.Sub(q.now))
+}
+
+// consider notes a wait; known is how long it has been known.
+func (q *queue) consider(wait, known time.Duration) {
+	switch {
+	case wait <= 0:
+		q.overdue = max(q.overdue, min(-wait, known))
+	case wait <= q.span(together):
+		q.soon = max(q.soon, wait)
+		fallthrough
+	default:
+		q.later(wait)
+	}
+}
+
+// massRemoval returns since when a removal is under way that the guard would hold; zero: none is.
+func (o *outside) massRemoval(m moment) (since time.Time) {
+	n := 0
+	for _, e := range o.edits {
+		if !e.held && e.mark == "" {
+			if n++; n == 1 || e.met.Before(since) {
+				since = e.met
+			}
+		}
+	}
+	if !tooMany(n, m.notes) {
+		return time.Time{}
+	}
+	return since
+}
+
+// inMass reports whether an edit seems to be a part of a large change that removes too much, so that it
+// is to be held with the removals: it was noticed about then or later, and does not go on changing.
+func (q *queue) inMass(e *edit) bool {
+	return !q.mass.IsZero() && !e.met.Before(q.mass.Add(-q.span(together))) &&
+		e.at.Sub(e.since) < q.span(together)
+}
+
+// add adds an edit that waits for nothing but its own file.
+func (q *queue) add(path string, e *edit) {
+	if q.inMass(e) {
+		q.with = append(q.with, path)
+		return
+	}
+	wait := q.waitOf(e)
+	q.consider(wait, q.now.Sub(e.met))
+	if wait <= 0 {
+		q.paths = append(q.paths, path)
+		q.paired = q.paired || e.before == nil
+	}
+}
+
+// removals adds the edits that wait for each other and for new files: all of them, or none.
+func (q *queue) removals(o *outside) {
+	wait := o.removalsWait(q.moment)
+	if wait == never {
+		return
+	}
+	q.paired = true
+	q.consider(wait, -wait)
+	if wait > 0 {
+		return
+	}
+	for path, e := range o.edits {
+		switch {
+		case e.held || !e.withRemovals():
+		case q.restsWithRemovals(e):
+			q.paths = append(q.paths, path)
+		default:
+			q.later(max(q.restOf(e.at), e.again.Sub(q.now)))
+		}
+	}
+	q.paths = append(q.paths, q.with...)
+}
+
+// removalsWait returns how long removals wait; at most 0: they are due. never: there are none.
+func (o *outside) removalsWait(m moment) time.Duration {
+	q := &queue{moment: m}
+	wait, oldest := never, m.now
+	for _, e := range o.edits {
+		switch {
+		case e.held:
+		case e.withRemovals():
+			wait = q.restOf(o.removed)
+			if e.since.Before(oldest) {
+				oldest = e.since
+			}
+		case e.before == nil:
+			q.newborn = max(q.newborn, q.waitOf(e))
+		}
+	}
+	if wait == never {
+		return never
+	}
+	return min(max(wait, q.newborn), m.span(otherHalf)-m.now.Sub(oldest))
+}
+
+// restsWithRemovals reports whether an edit that waits as removals do has waited long enough for its own
+// file.
+func (q *queue) restsWithRemovals(e *edit) bool {
+	if e.again.After(q.now) {
+		return false
+	}
+	return q.restOf(e.at) <= 0 || q.now.Sub(e.since) >= q.span(otherHalf)
+}
+
+// rests reports whether an edit is still due when its file has been looked at again. The caller holds
+// mu.
+func (c *Checkout) rests(e *edit) bool {
+	q := &queue{moment: c.moment()}
+	if e.withRemovals() {
+		return q.restsWithRemovals(e)
+	}
+	return q.waitOf(e) <= 0
+}
+
+// defers takes out of the batch those edits that turn out to belong to removals which are not due: a
+// new file with the text of a file that is gone, for the two are a move, and a file that is as it was
+// once, for the guard counts it with the removals. They are due with these.
+func (b *batch) defers() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o := &b.outside
+	in := map[string]bool{}
+	for _, f := range b.found {
+		in[f.path] = true
+	}
+	gone, names := map[index.Digest]bool{}, map[string]bool{}
+	for path, e := range o.edits {
+		if e.mark == "" && e.before != nil && !e.held && !in[path] && !inTrash(path) {
+			gone[e.before.Digest], names[e.to] = true, true
+		}
+	}
+	halves := map[string]bool{} // whose other halves are not in the batch
+	for _, f := range b.found {
+		e := o.edits[f.path]
+		if e == nil || f.gone() || e.held {
+			continue
+		}
+		halves[f.path] = f.before == nil && f.from == nil && (gone[f.digest] || names[f.path])
+		if halves[f.path] || f.from != nil || f.takesAway() {
+			e.joins = true
+			o.removed = later(o.removed, e.at)
+		}
+	}
+	due := o.removalsWait(b.moment()) <= 0
+	b.found = slices.DeleteFunc(b.found, func(f *found) bool {
+		e := o.edits[f.path]
+		waits := e != nil && !e.held && e.withRemovals() && (!due || halves[f.path])
+		if waits {
+			delete(o.read, f.path)
+		}
+		return waits
+	})
+}
