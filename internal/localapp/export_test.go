@@ -1,6 +1,8 @@
 package localapp
 
 import (
+	"time"
+
 	"rookery/internal/blob"
 	"rookery/internal/table"
 )
@@ -10,5 +12,12 @@ func Between(
 	c Config, stores func(table.Table, blob.Folder) (table.Table, blob.Folder),
 ) Config {
 	c.between = stores
+	return c
+}
+
+// Waiting is a Config of an App in which calls wait for the first reading of a folder by this function
+// instead of time.After.
+func Waiting(c Config, after func(time.Duration) <-chan time.Time) Config {
+	c.after = after
 	return c
 }

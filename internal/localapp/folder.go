@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/checkout"
@@ -95,38 +94,6 @@ func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, er
 	}
 	c, err := t.Folder(ctx, a.vault)
 	return v, c, err
-}
-
-// How long a first look at a folder may take before it is told, and how often that is told again: a
-// lease ends by itself after a minute.
-const (
-	leaseAfter = 500 * time.Millisecond
-	leaseEvery = 20 * time.Second
-)
-
-// updating tells, while the folder that is served is read for the first time, that the vault is being
-// updated.
-func (a *App) updating(ctx context.Context) {
-	if a.folder == nil {
-		return
-	}
-	v, c, err := a.checkout(ctx)
-	if err != nil {
-		return // who asks for the vault is told
-	}
-	for wait := leaseAfter; !readyWithin(ctx, c, wait) && ctx.Err() == nil; wait = leaseEvery {
-		release, err := v.Lease(ctx)
-		if err == nil {
-			defer release()
-		}
-	}
-}
-
-// readyWithin reports whether a checkout has compared its folder, after so long at most.
-func readyWithin(ctx context.Context, c *checkout.Checkout, wait time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	return c.Ready(ctx) == nil
 }
 
 // News is what a person is to be told of the folder that is served when its server starts, a sentence

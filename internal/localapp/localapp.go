@@ -62,6 +62,9 @@ type Config struct {
 
 	rebuilds bool // the vaults that lie in the folder are about to be made anew
 
+	// after has calls wait for the first reading of a folder; nil: time.After.
+	after func(time.Duration) <-chan time.Time
+
 	between func(table.Table, blob.Folder) (table.Table, blob.Folder) // see stores
 }
 
@@ -107,6 +110,9 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, DefaultCacheBytes)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.after == nil {
+		cfg.after = time.After
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -195,6 +201,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 			a.auditor.Interceptor(), a.metrics.Interceptor(), unwritable(a.folder),
 			readOnly(cfg.ReadOnly || cfg.Server.ReadOnly),
 			a.limiter.Behind(access.Check(access.Of(a.teams))), access.Claim(access.Of(a.teams)),
+			a.firstReading(cfg.after),
 		},
 	})
 	return err

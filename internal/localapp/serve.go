@@ -138,7 +138,6 @@ func (a *App) newServer(h http.Handler) *http.Server {
 func (a *App) warmUp(ctx context.Context) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	a.background.Go(func() { a.warm(ctx) })
-	a.background.Go(func() { a.updating(ctx) })
 	return stop
 }
 

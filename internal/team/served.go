@@ -2,6 +2,8 @@ package team
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/checkout"
@@ -29,6 +31,30 @@ func (t *Team) served() checkout.Options {
 		Files: s.Files, Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
 		Watch: s.Watch, ReadOnly: s.ReadOnly, Progress: s.Progress,
 	}
+}
+
+// A BeingRead is a vault whose folder is being read for the first time by this process.
+type BeingRead struct {
+	Vault  string
+	Folder *checkout.Checkout
+}
+
+// BeingRead returns the open vaults whose folders are being read for the first time, by name.
+func (t *Team) BeingRead() []BeingRead {
+	var all []BeingRead
+	t.mu.Lock()
+	for _, o := range t.open {
+		if folder := o.reading.Load(); folder != nil {
+			all = append(all, BeingRead{o.name, folder})
+		}
+	}
+	t.mu.Unlock()
+	all = slices.DeleteFunc(all, func(b BeingRead) bool {
+		_, under := b.Folder.Reading()
+		return !under
+	})
+	slices.SortFunc(all, func(a, b BeingRead) int { return strings.Compare(a.Vault, b.Vault) })
+	return all
 }
 
 // adoptAudit takes in the audit log that lies in a folder which is served for the first time.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rookery/internal/auth"
@@ -82,6 +83,9 @@ type opened struct {
 	folder *checkout.Checkout // nil where there are no folders
 	keeper *repo.Keeper
 	err    error
+
+	name    string
+	reading atomic.Pointer[checkout.Checkout] // the folder, for who does not wait for once; nil: not open
 }
 
 // Open opens a tenant, and makes it where there is none.
@@ -267,7 +271,7 @@ func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 	}
 	o := t.open[part]
 	if o == nil {
-		o = &opened{}
+		o = &opened{name: e.Name}
 		t.open[part] = o
 	}
 	t.mu.Unlock()
@@ -302,6 +306,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		if o.folder, err = t.checkOut(ctx, e, v); err != nil {
 			return err
 		}
+		o.reading.Store(o.folder)
 	}
 	o.keeper = v.Keep(keep)
 	return nil

@@ -19,6 +19,9 @@ func (c *Catalogue) answer(
 	ctx context.Context, ask *request, r Reply, err error,
 ) (json.RawMessage, error) {
 	var f *fault.Fault
+	if ask.made != nil {
+		r.Warnings = slices.Concat(ask.made.Warnings, r.Warnings)
+	}
 	if err != nil {
 		f = c.failure(ctx, ask, err)
 		r = Reply{Warnings: r.Warnings} // what a tool had put together is not true of a failure

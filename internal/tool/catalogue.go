@@ -33,6 +33,9 @@ type Call struct {
 	// Malformed is what was wrong with the arguments as a whole; nil: they could be read. It is the answer
 	// only of who may make the call.
 	Malformed error
+
+	// Warnings are those that interceptors add to the answer, also to that of a call which fails.
+	Warnings []Warning
 }
 
 // Text is an argument that is a text, by its name; empty if it is not given or not a text.
@@ -219,7 +222,8 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 	if err == nil {
 		err = ask.read(t, args)
 	}
-	ask.made, ask.named = &Call{t, ask.caller, args, err}, map[string]json.RawMessage{}
+	ask.made = &Call{Tool: t, Caller: ask.caller, Args: args, Malformed: err}
+	ask.named = map[string]json.RawMessage{}
 	for _, name := range []string{"vault", "as_of"} {
 		if value, given := args[name]; given {
 			ask.named[name] = value

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/checkout"
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
@@ -75,6 +76,11 @@ func (f tools) stats() *tool.Tool {
 		out.doubtful(v.idx)
 		if in.AsOf.AsOf == "" { // what was known of the files earlier, nobody knows any more
 			out.files(control, v.vault.Now())
+			folder, err := f.folder(ctx, c, in.Vault.Vault)
+			if err != nil {
+				return statsOut{}, err
+			}
+			out.reading(folder)
 		}
 		out.Note("version", v.version())
 		return out, nil
@@ -100,6 +106,16 @@ func (out *statsOut) files(control repo.Control, now time.Time) {
 	}
 	out.Held = heldOf(control.Held)
 	out.Held.warn(&out.Aside)
+}
+
+// reading says that the folder is being read for the first time, if it is; nil: there is none.
+func (out *statsOut) reading(folder *checkout.Checkout) {
+	if folder == nil {
+		return
+	}
+	if _, under := folder.Reading(); under {
+		out.Freshness = repo.Updating
+	}
 }
 
 // doubtful names the notes that somebody should look at.

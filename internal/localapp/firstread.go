@@ -1,0 +1,143 @@
+package localapp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+)
+
+// firstWait is how long a call waits for the first reading of the folder of its vault. It is also after
+// how long a call may be repeated that did not find what it asked for.
+const firstWait = 3 * time.Second
+
+// A partial is a vault of whose folder not all files are read yet.
+type partial struct {
+	vault  string
+	folder *checkout.Checkout
+	read   checkout.Reading
+}
+
+// firstReading has calls wait for the first reading of the folder of their vault, for up to firstWait.
+// Where it is still under way then, every answer has the warning INDEX_UPDATING, and NOT_FOUND becomes
+// UNAVAILABLE: the file may be there and not be read yet. A call that names no vault is about all that its
+// caller may read.
+func (a *App) firstReading(after func(time.Duration) <-chan time.Time) tool.Interceptor {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+			all := waitFor(ctx, a.partials(ctx, c), after)
+			for _, p := range all {
+				c.Warnings = append(c.Warnings, p.warning())
+			}
+			r, err := next(ctx, c)
+			if len(all) > 0 && fault.Is(err, fault.NotFound) {
+				err = all[0].unsure(fault.Of(err))
+			}
+			return r, err
+		}
+	}
+}
+
+// partials returns the vaults that a call is about and whose folders are being read. What prevents that
+// from being known is reported by the tool.
+func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
+	if c.Malformed != nil || c.Tool.Makes || c.Tool.Anywhere {
+		return nil
+	}
+	t, err := a.teams.Team(ctx, c.Caller.Tenant)
+	if err != nil {
+		return nil
+	}
+	name := c.Text("vault")
+	if c.Tool.Subject != "" {
+		name = c.Text(c.Tool.Subject)
+	}
+	if name == "" {
+		return visible(t.BeingRead(), c)
+	}
+	folder, err := t.Folder(ctx, name)
+	if err != nil || folder == nil {
+		return nil
+	}
+	return []partial{{vault: name, folder: folder}}
+}
+
+// visible returns the vaults of some folders that the caller may read.
+func visible(all []team.BeingRead, c *tool.Call) []partial {
+	var seen []partial
+	for _, b := range all {
+		if c.Caller.Role(b.Vault).Allows(c.Tool.Role) {
+			seen = append(seen, partial{vault: b.Vault, folder: b.Folder})
+		}
+	}
+	return seen
+}
+
+// waitFor waits until all of some folders are read, or firstWait has passed, and returns those that are
+// still being read.
+func waitFor(
+	ctx context.Context, all []partial, after func(time.Duration) <-chan time.Time,
+) (left []partial) {
+	var over <-chan time.Time
+	for _, p := range all {
+		if p.under() && over == nil {
+			over = after(firstWait)
+		}
+	}
+	for _, p := range all {
+		if over != nil && !p.wait(ctx, over) {
+			closed := make(chan time.Time)
+			close(closed)
+			over = closed // the others are not waited for any more
+		}
+		if p.under() {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// under reports whether the reading is still under way, and takes down how far it is.
+func (p *partial) under() (under bool) {
+	p.read, under = p.folder.Reading()
+	return under
+}
+
+// wait waits until the folder is read, and reports whether it is.
+func (p *partial) wait(ctx context.Context, over <-chan time.Time) bool {
+	select {
+	case <-p.folder.First():
+		return true
+	case <-over:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// progress says how far the reading is.
+func (p *partial) progress() string {
+	return fmt.Sprintf("the folder of vault %q is being read for the first time since the server started: "+
+		"%d of %d files so far", p.vault, p.read.Read, p.read.Total)
+}
+
+func (p *partial) warning() tool.Warning {
+	return tool.Warning{
+		Code: "INDEX_UPDATING", Message: p.progress() + "; this answer may be incomplete",
+		Fields: map[string]any{"vault": p.vault, "read": p.read.Read, "total": p.read.Total},
+	}
+}
+
+// unsure is the fault of a call that did not find what it asked for in what is read so far.
+func (p *partial) unsure(f *fault.Fault) error {
+	unsure := fault.New(fault.Unavailable, "not found yet: %s; %s", f.Message, p.progress()).
+		With("read", p.read.Read).With("total", p.read.Total).After(firstWait).Because(f).
+		Fix("repeat the call in %d seconds", int(firstWait.Seconds()))
+	for key, value := range f.Details {
+		unsure = unsure.With(key, value)
+	}
+	return unsure
+}
