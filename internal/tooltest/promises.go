@@ -242,7 +242,7 @@ var Warnings = map[string]string{
 	"TOP_LEVEL_FOLDERS_TRUNCATED": orientYet, "TOP_TAGS_TRUNCATED": orientYet,
 	"FRONTMATTER_FIELDS_TRUNCATED": orientYet, "TREE_LIMIT_EXCEEDED": orientYet,
 	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,
-	"INDEX_STALE": orientYet, "INDEX_PENDING": "", "INDEX_UPDATING": orientYet,
+	"INDEX_STALE": orientYet, "INDEX_PENDING": "", "INDEX_UPDATING": "",
 	"INDEX_UNKNOWN": orientYet, "FILE_UNREAD": "",
 	"SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
 }
