@@ -106,6 +106,12 @@ func unlessGone(_ answer, err error) error {
 // on those that all have.
 var mutations = map[string]func(u turn) error{
 	"raven_new": func(u turn) error { _, err := u.note("new"); return err },
+	"raven_upsert": func(u turn) error {
+		_, err := u.do("raven_upsert", args{
+			"type": "page", "title": "Shared", "path": "shared/c", "content": fmt.Sprint("upserted ", u.n),
+		})
+		return err
+	},
 	"raven_add": func(u turn) error {
 		_, err := u.do("raven_add", args{"to": "shared/a", "text": fmt.Sprint("added ", u.n)})
 		return err
