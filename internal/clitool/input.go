@@ -34,12 +34,15 @@ func addInputFlags(flags *pflag.FlagSet, text string) {
 		if flags.Lookup(in.name) != nil {
 			continue
 		}
-		if in.name == stdinFlag && text != "" {
+		own := in.name == stdinFlag && text != ""
+		if own {
 			in.doc = "read the " + text + " from standard input"
 		}
 		value := &inputText{texts{kind: in.kind}}
 		f := flags.VarPF(value, in.name, "", in.doc)
-		f.Annotations = map[string][]string{commonKey: nil}
+		if !own {
+			f.Annotations = map[string][]string{commonKey: nil}
+		}
 		if in.kind == "bool" {
 			value.check, f.NoOptDefVal = isBool, "true"
 		}
