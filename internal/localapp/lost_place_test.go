@@ -97,7 +97,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 	}), &undone))
 	given := map[string]args{
 		"raven_new":     {"type": "person", "title": "Dora"},
-		"raven_upsert":  {"type": "person", "title": "Bob", "content": "Quiet."},
+		"raven_upsert":  {"type": "person", "title": "Eir", "content": "Quiet."},
 		"raven_set":     {"id": "people/alice", "set": args{"company": "companies/mill"}},
 		"raven_unset":   {"id": "people/alice", "unset": []string{"phone"}},
 		"raven_add":     {"text": "a new line", "to": "inbox"},
