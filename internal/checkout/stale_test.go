@@ -24,7 +24,10 @@ type ending struct {
 func endings() []ending {
 	return []ending{
 		{"goes on", func(*testing.T, *served) {}},
-		{"restarted", func(t *testing.T, s *served) { s.restart(t) }},
+		{"restarted", func(t *testing.T, s *served) {
+			s.restart(t)
+			s.folder.Close()
+		}},
 		{"killed", func(t *testing.T, s *served) { s.die(t) }},
 	}
 }
