@@ -18,7 +18,6 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 	"rookery/internal/tool"
-	"rookery/internal/tooltest"
 )
 
 // A question is a call of a tool that reads.
@@ -49,7 +48,7 @@ var questions = []question{
 	{"raven_date", args{"date": "today"}}, {"raven_date", args{"date": "2026-12-03"}},
 	{"raven_search", args{"query": "tea lantern"}},
 	{"raven_search", args{"query": "\"a lantern\" -mill", "type": "page"}},
-	{"raven_history", args{"id": "people/alice"}}, {"raven_history", args{"id": "n1#part"}},
+	{"raven_history", args{"id": "people/alice"}}, {"raven_history", args{"id": "n1", "diff": true}}, {"raven_history", args{"id": "n1#part"}},
 }
 
 // asked is the answer of a question, as of a version or time if one is given, without what may
@@ -69,7 +68,7 @@ func asked(t testing.TB, via tool.Invoker, q question, asOf string) string {
 	if err != nil {
 		require.NotEqual(t, fault.Internal, fault.Of(err).Code, "%s %s: %v", q.tool, data, err)
 	}
-	return tooltest.Comparable(answer)
+	return comparable(answer, asOf)
 }
 
 // A shift is a clock that goes on by a second whenever somebody asks, within one day.
