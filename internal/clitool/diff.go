@@ -32,7 +32,7 @@ func (p *printer) coloured(colour, line string) {
 	if colour != "" {
 		line = p.paint(colour, line)
 	}
-	io.WriteString(p.out, line+"\n")
+	_, _ = io.WriteString(p.out, line+"\n") // there is no other place to report it
 }
 
 // colourOf is the colour of a line of a diff, as git has it.

@@ -235,7 +235,7 @@ func (w *way) maker(n Note) *Commit {
 		return nil
 	}
 	oldest := steps[len(steps)-1]
-	if oldest.prev != of && !(n.Deleted && oldest.prev < of) { // made again where there was none
+	if oldest.prev != of && (!n.Deleted || oldest.prev >= of) { // made again where there was none
 		return nil
 	}
 	for _, s := range slices.Backward(steps) {

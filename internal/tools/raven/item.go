@@ -90,13 +90,15 @@ func indentation(lines []string) int {
 	least := -1
 	for _, line := range lines {
 		n := 0
+	columns:
 		for _, c := range line {
-			if c == ' ' {
+			switch c {
+			case ' ':
 				n++
-			} else if c == '\t' {
+			case '\t':
 				n += 4 - n%4
-			} else {
-				break
+			default:
+				break columns
 			}
 		}
 		if line != "" && (least < 0 || n < least) {
