@@ -228,6 +228,24 @@ func (b *batch) defers() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o := &b.outside
+	halves, more := b.joins()
+	due := o.removalsWait(b.moment()) <= 0 && !more
+	b.found = slices.DeleteFunc(b.found, func(f *found) bool {
+		e := o.edits[f.path]
+		waits := e != nil && !e.held && e.withRemovals() && (!due || halves[f.path])
+		if waits {
+			delete(o.read, f.path)
+		}
+		return waits
+	})
+}
+
+// joins finds the edits of the batch that belong to removals. halves are the new files whose removed
+// files are not in the batch. more says that an edit turns out only now to be as a removal: others like
+// it may have come since the folder was looked at, so none is due before the next look. Edits that go on
+// changing delay the others no longer than otherHalf. The caller holds mu.
+func (b *batch) joins() (halves map[string]bool, more bool) {
+	o := &b.outside
 	in := map[string]bool{}
 	for _, f := range b.found {
 		in[f.path] = true
@@ -238,25 +256,23 @@ func (b *batch) defers() {
 			gone[e.before.Digest], names[e.to] = true, true
 		}
 	}
-	halves := map[string]bool{} // whose other halves are not in the batch
+	halves, oldest := map[string]bool{}, time.Now()
 	for _, f := range b.found {
 		e := o.edits[f.path]
-		if e == nil || f.gone() || e.held {
+		if e == nil || e.held {
 			continue
 		}
-		halves[f.path] = f.before == nil && f.from == nil && (gone[f.digest] || names[f.path])
-		if halves[f.path] || f.from != nil || f.takesAway() {
-			e.joins = true
-			o.removed = later(o.removed, e.at)
+		if !f.gone() {
+			halves[f.path] = f.before == nil && f.from == nil && (gone[f.digest] || names[f.path])
+			if halves[f.path] || f.from != nil || f.takesAway() {
+				more = more || !e.joins && f.takesAway()
+				e.joins = true
+				o.removed = later(o.removed, e.at)
+			}
+		}
+		if e.withRemovals() && e.met.Before(oldest) {
+			oldest = e.met
 		}
 	}
-	due := o.removalsWait(b.moment()) <= 0
-	b.found = slices.DeleteFunc(b.found, func(f *found) bool {
-		e := o.edits[f.path]
-		waits := e != nil && !e.held && e.withRemovals() && (!due || halves[f.path])
-		if waits {
-			delete(o.read, f.path)
-		}
-		return waits
-	})
+	return halves, more && time.Since(oldest) < b.span(otherHalf)
 }

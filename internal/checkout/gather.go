@@ -112,9 +112,6 @@ func (b *batch) resume() {
 		e := o.edits[f.path]
 		if e != nil && (f.takesAway() || o.held != nil && slices.Contains(o.held.Paths, f.path)) {
 			f.kept, e.held = true, true
-			if e.upTo == 0 {
-				f.upTo, e.upTo = o.heldAt(), o.heldAt()
-			}
 		}
 	}
 }

@@ -67,14 +67,6 @@ func (o *outside) heldBefore(held *repo.Held) {
 	o.held, o.less, o.resumes = held, held != nil, held != nil
 }
 
-// heldAt is the version of the vault when the batch that waits was held; 0: there is none.
-func (o *outside) heldAt() uint64 {
-	if o.held == nil {
-		return 0
-	}
-	return o.held.Version
-}
-
 // differs notes that a file is not what it should be. at is when it changed. The caller holds mu.
 func (c *Checkout) differs(path string, now edit) {
 	o := &c.outside

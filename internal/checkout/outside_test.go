@@ -317,6 +317,29 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestRemovalAfterWhatIsHeld: a note that was made after a batch was held, and removed while nothing
+// served the folder, is removed when the batch is accepted. It is not taken for one that the log changed.
+func TestRemovalAfterWhatIsHeld(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	many(t, v, 40)
+	for i := range 25 {
+		p.remove(t, fmt.Sprintf("n/%02d.md", i))
+	}
+	require.Equal(t, 25, reindex(t, folder, "").Held.Removed)
+	p.edit(t, "n/new.md", "new\n")
+	require.Equal(t, 1, reindex(t, folder, "").Created)
+
+	folder.Close()
+	p.remove(t, "n/new.md")
+	v, folder = p.open(t)
+	require.Equal(t, 26, reindex(t, folder, "").Held.Removed)
+	taken := reindex(t, folder, checkout.Accept)
+	require.Equal(t, 26, taken.Removed)
+	require.Zero(t, taken.Restored)
+	require.Equal(t, 15, p.inStep(t, v).Totals().Notes)
+}
+
 // TestAcceptsWhatWasSeen holds that a word is about what was held when it was said: what takes away as
 // much again waits for one of its own. And the log tells who said it.
 func TestAcceptsWhatWasSeen(t *testing.T) {

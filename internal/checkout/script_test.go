@@ -348,7 +348,7 @@ func TestStashOfMuch(t *testing.T) {
 // TestOlderCopy copies an older state over the folder, with its times, as rsync -a does: where a note
 // was changed since, it is a reversal, and many of them are held; what is newer than the copy stays.
 func TestOlderCopy(t *testing.T) {
-	playAt(t, 5, func(t *testing.T, s *scene) {
+	playAt(t, 3, func(t *testing.T, s *scene) {
 		s.run(t, "cp", "-a", s.dir, s.dir+".old")
 	}, func(t *testing.T, s *scene) {
 		changed := maps.Clone(s.start)
@@ -370,6 +370,30 @@ func TestOlderCopy(t *testing.T) {
 		s.answer(t, checkout.Accept)
 		s.becomes(t, with(old, map[string]string{"since.md": "made since\n"}))
 		s.kept(t, changed)
+	})
+}
+
+// TestOlderCopySeenHalfway: a sweep that sees the first files of an older copy does not sync them alone.
+// They are held with those that come after it.
+func TestOlderCopySeenHalfway(t *testing.T) {
+	playAt(t, 2, nil, func(t *testing.T, s *scene) {
+		changed := maps.Clone(s.start)
+		for path, text := range s.start {
+			changed[path] = text + "and more\n"
+			s.save(t, path, changed[path])
+		}
+		s.becomes(t, changed)
+		old := slices.Sorted(maps.Keys(s.start))
+		for _, path := range old[:15] {
+			s.save(t, path, s.start[path])
+		}
+		_, err := s.folder.Sweep(t.Context())
+		require.NoError(t, err)
+		for _, path := range old[15:] {
+			s.save(t, path, s.start[path])
+		}
+		s.start = changed
+		s.holds(t, 0, 60)
 	})
 }
 
