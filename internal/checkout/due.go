@@ -21,8 +21,7 @@ const (
 	together = time.Second
 
 	// otherHalf is how long a removal waits at most for the new file that it may be a move to, and for
-	// the end of a large removal. What is removed within otherHalf of the removal before counts for the
-	// guard as one with it.
+	// the end of a large removal.
 	otherHalf = 10 * time.Second
 
 	// emptied is how long a file that was emptied waits for its new text.

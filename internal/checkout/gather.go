@@ -145,6 +145,9 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 	c.collect()
 	c.write(ctx)
 	err := c.examine(ctx, path)
+	if ctx.Err() != nil { // a read that was ended says nothing of the file
+		return nil, ctx.Err()
+	}
 	if fault.Is(err, fault.FileError) { // the others need not wait for it
 		c.refuse(path, repo.LeftUnread)
 		return nil, nil
@@ -169,6 +172,8 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 	}
 	text, o, err := c.content(ctx, path)
 	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case errors.Is(err, errTorn) && t.unasked:
 		return nil, nil // it is tried again
 	case errors.Is(err, errTorn):

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -49,7 +50,7 @@ func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error
 		c.progress.reset()
 	}
 	at := c.upToDate(ctx)
-	if err := s.list(ctx, ""); err != nil {
+	if err := cmp.Or(s.list(ctx, ""), ctx.Err()); err != nil {
 		return repo.Sweep{}, err
 	}
 	s.forget()
@@ -227,6 +228,9 @@ func (c *Checkout) examineNow(ctx context.Context, path string) error {
 	c.collect()
 	c.write(ctx)
 	err := c.examine(ctx, path)
+	if ctx.Err() != nil { // a read that was ended says nothing of the file
+		return ctx.Err()
+	}
 	if fault.Is(err, fault.FileError) {
 		c.leave(repo.LeftFile{Path: c.key(path), Why: repo.LeftUnread})
 		return nil

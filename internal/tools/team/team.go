@@ -19,7 +19,7 @@ var Family = &tool.Family{
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter,
 	Several: fault.InvalidParameter,
 	Groups: map[string]string{
-		"issuer": "Let in people and CI jobs of an identity provider (admins)",
+		"issuer": "Trust identity providers for people and CI jobs (admins)",
 		"member": "Give people roles in vaults (admins)",
 		"token":  "Create and revoke API tokens (admins)",
 		"vault":  "Create, list, import, export and delete vaults",
