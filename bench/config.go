@@ -33,6 +33,7 @@ type config struct {
 	only    string // the part that is measured; empty: all
 	idle    time.Duration
 	edits   int // of single files in a served folder
+	times   int // that what is quick is measured
 	tokens  int // of a tenant, at most
 	rounds  int // of each load on a hosted server
 	args    []string
@@ -55,6 +56,7 @@ func parse(args []string) (config, error) {
 	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
 		"alone; it sweeps once a minute")
 	flags.IntVar(&cfg.edits, "edits", 20, "edits of single files in a served folder")
+	flags.IntVar(&cfg.times, "times", 9, "times that starts and single commands are measured")
 	flags.IntVar(&cfg.tokens, "tokens", 10_000, "API tokens of the tenant of a hosted server")
 	flags.IntVar(&cfg.rounds, "rounds", 5, "times that each load of a hosted server is measured")
 	if err := flags.Parse(args); err != nil {
@@ -78,8 +80,8 @@ func (c config) check() error {
 	if c.ops < 1 || c.limit <= 0 {
 		return errors.New("-ops and -limit must be above 0")
 	}
-	if c.edits < 1 || c.idle <= 0 {
-		return errors.New("-edits and -idle must be above 0")
+	if c.edits < 1 || c.idle <= 0 || c.times < 1 {
+		return errors.New("-edits, -idle and -times must be above 0")
 	}
 	if c.tokens < 1 || c.rounds < 1 {
 		return errors.New("-tokens and -rounds must be above 0")

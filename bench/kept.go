@@ -74,7 +74,6 @@ const (
 const (
 	months    = 13  // that the year has: one stands before it, so that there is an image of then
 	tailRuns  = 200 // commits that no image has, each a run of its own
-	keptTimes = 9   // that what is quick is measured
 	keptWrite = 64  // that write at once
 )
 
@@ -86,7 +85,7 @@ func (s *suite) keeps(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	k := &keeping{archive: a, out: &s.result.Kept, ops: s.cfg.ops, limit: s.cfg.limit, dir: dir}
+	k := &keeping{archive: a, out: &s.result.Kept, ops: s.cfg.ops, times: s.cfg.times, limit: s.cfg.limit, dir: dir}
 	steps := []struct {
 		what string
 		do   func(context.Context) error
@@ -109,6 +108,7 @@ type keeping struct {
 	*archive
 	out   *kept
 	ops   int
+	times int // that what is quick is measured
 	limit time.Duration
 	dir   string
 	end   time.Time // of the year
@@ -207,11 +207,11 @@ func (k *keeping) images(ctx context.Context) error {
 		return err
 	}
 	image, found := s.Index.AppendImage(nil), s.Search.AppendImage(nil)
-	first, err := measureLoad(indexPart, image, index.ReadImage)
+	first, err := measureLoad(indexPart, k.times, image, index.ReadImage)
 	if err != nil {
 		return err
 	}
-	second, err := measureLoad(searchPart, found, search.ReadImage)
+	second, err := measureLoad(searchPart, k.times, found, search.ReadImage)
 	if err != nil {
 		return err
 	}
@@ -223,10 +223,12 @@ func (k *keeping) images(ctx context.Context) error {
 	return nil
 }
 
-// measureLoad measures how long it takes to load an image that is in memory.
-func measureLoad[T any](what string, image []byte, read func([]byte) (T, error)) (picture, error) {
+// measureLoad measures, some times, how long it takes to load an image that is in memory.
+func measureLoad[T any](
+	what string, times int, image []byte, read func([]byte) (T, error),
+) (picture, error) {
 	p := picture{What: what, Bytes: len(image)}
-	for range keptTimes {
+	for range times {
 		begun := time.Now()
 		if _, err := read(image); err != nil {
 			return p, err
@@ -254,10 +256,10 @@ func (k *keeping) starts(ctx context.Context) error {
 		}
 	}
 	k.edits += tailRuns
-	if err := k.reach(fromImage, keptTimes, k.started(ctx, k.open)); err != nil {
+	if err := k.reach(fromImage, k.times, k.started(ctx, k.open)); err != nil {
 		return err
 	}
-	return k.reach("the same, and its search index", keptTimes, func() (any, error) {
+	return k.reach("the same, and its search index", k.times, func() (any, error) {
 		v, err := k.open()
 		if err != nil {
 			return nil, err

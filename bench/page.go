@@ -26,6 +26,7 @@ type page struct {
 	Date    string
 	Seed    uint64
 	Ops     int
+	Times   int // that what is quick is measured
 	Limit   time.Duration
 	Results []result
 	Hosted  *hosting // nil: the page is not about a hosted server
@@ -36,7 +37,7 @@ func newPage(cfg config, dir string) (*page, error) {
 	m, err := thisMachine(dir)
 	return &page{
 		Machine: m, Command: cfg.command(), Date: time.Now().UTC().Format(time.DateOnly),
-		Seed: cfg.seed, Ops: cfg.ops, Limit: cfg.limit,
+		Seed: cfg.seed, Ops: cfg.ops, Times: cfg.times, Limit: cfg.limit,
 	}, err
 }
 
@@ -62,8 +63,8 @@ func (p *page) render(w io.Writer) error {
 		"ms": showMillis, "mb": showBytes, "number": showNumber, "count": showCount, "known": orUnknown,
 		"kb": showKilobytes, "variants": func() int { return variants },
 		"agendaTraits": func() int { return agendaTraits }, "months": func() int { return months },
-		"headings": func() int { return handbookHeadings },
-		"tailRuns": func() int { return tailRuns }, "keptTimes": func() int { return keptTimes },
+		"headings":  func() int { return handbookHeadings },
+		"tailRuns":  func() int { return tailRuns },
 		"quiet":     func() time.Duration { return quiet },
 		"saveEvery": func() time.Duration { return saveEvery },
 		"half":      func(n int) string { return showCount(n / 2) },

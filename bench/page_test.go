@@ -192,7 +192,7 @@ func TestBenchMeasuresTheRealServer(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "page.md")
 	cfg, err := parse([]string{
 		"-sizes", "40", "-clients", "1,4", "-ops", "24", "-out", out, "-dir", t.TempDir(),
-		"-idle", "50ms", "-edits", "1",
+		"-idle", "50ms", "-edits", "1", "-times", "1",
 	})
 	require.NoError(t, err)
 	require.NoError(t, bench(t.Context(), cfg))

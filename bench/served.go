@@ -53,10 +53,9 @@ func (i idle) Share() float64 { return 100 * i.CPU.Seconds() / i.Took.Seconds() 
 
 // Sizes of what is measured.
 const (
-	commandTimes = 7
-	sweepTimes   = 50
-	restShare    = 10               // of the idle time, what the server has before it to come to rest
-	patience     = 15 * time.Minute // after which something that does not come is an error
+	sweepTimes = 50
+	restShare  = 10               // of the idle time, what the server has before it to come to rest
+	patience   = 15 * time.Minute // after which something that does not come is an error
 )
 
 // A serving measures one folder.
@@ -242,7 +241,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // commands measures a command that nobody serves: it opens the folder, compares it, and answers.
 func (f *serving) commands(ctx context.Context) error {
 	a := &f.out.Commands
-	for range commandTimes {
+	for range f.cfg.times {
 		c := command(ctx, f.folder, f.bin, "--vault", f.folder, "stats")
 		begun := time.Now()
 		if out, err := c.CombinedOutput(); err != nil {
