@@ -3,6 +3,7 @@ package checkout
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"rookery/internal/index"
@@ -147,13 +148,25 @@ func (c *Checkout) recallLags(all *repo.Late) {
 		}
 	}
 	if all.Count > len(all.Files) {
-		c.outside.unnamed = &lag{behind: true, upTo: all.After, after: all.After, since: c.now()}
+		c.outside.unnamed = &lag{
+			behind: all.Behind, upTo: all.After, after: all.After, since: c.now(),
+		}
 	}
 }
 
 // late returns what the control item says of files that are behind or late; nil if there are none.
+// Where there is no room for all, those that are behind are named: of the others it is enough to know
+// that they had the texts late.
 func (o *outside) late() *repo.Late {
-	all := slices.Sorted(maps.Keys(o.lags))
+	all := slices.SortedFunc(maps.Keys(o.lags), func(a, b string) int {
+		if x, y := o.lags[a].behind, o.lags[b].behind; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
 	late := &repo.Late{Count: len(all)}
 	var rest []*lag
 	for i, path := range all {
@@ -173,7 +186,7 @@ func (o *outside) late() *repo.Late {
 	for i, l := range rest {
 		least := l.after
 		if l.behind {
-			least = min(least, l.upTo)
+			least, late.Behind = min(least, l.upTo), true
 		}
 		if i == 0 || least < late.After {
 			late.After = least
@@ -189,5 +202,6 @@ func sameLate(a, b *repo.Late) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Count == b.Count && a.After == b.After && slices.Equal(a.Files, b.Files)
+	return a.Count == b.Count && a.After == b.After && a.Behind == b.Behind &&
+		slices.Equal(a.Files, b.Files)
 }

@@ -3,7 +3,9 @@ package checkout_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -255,4 +257,27 @@ func TestManyUnreadable(t *testing.T) {
 	}
 	s.reindex(t)
 	s.agree(t, ours)
+}
+
+// TestManyLate holds that files which got their texts late are removed when they are removed in the folder,
+// also where there are more of them than can be named for the next process.
+func TestManyLate(t *testing.T) {
+	const n = repo.MaxNamed + 30
+	s := newServed(t, grounds()[0])
+	s.pass(0)
+	s.serve(t, checkout.Options{})
+	s.folder.Close()
+	s.vault = s.place.vault(t)
+	s.fill(t, n, "") // nobody follows it
+	s.die(t)
+	require.Equal(t, n, s.control(t).Late.Count)
+	all := s.inLog(t)
+	for _, path := range slices.Sorted(maps.Keys(all))[n-10:] {
+		s.remove(t, path)
+		delete(all, path)
+	}
+	s.mount(t)
+	s.serve(t, checkout.Options{})
+	s.reindex(t)
+	s.agree(t, all)
 }

@@ -60,9 +60,13 @@ type Left struct {
 
 // Late are the files that do not have, or have only just got, what the log made of them.
 type Late struct {
-	Files []LateFile `json:"files,omitempty"` // at most 100
+	Files []LateFile `json:"files,omitempty"` // at most 100, those that are behind first
 	Count int        `json:"count"`           // of all
-	After uint64     `json:"after,omitempty"` // the files that are not named have the texts up to this version
+
+	// Of the files that are not named: the version up to which they have the texts, and whether some of
+	// them are behind.
+	After  uint64 `json:"after,omitempty"`
+	Behind bool   `json:"behind,omitempty"`
 }
 
 // A LateFile is one of them.
