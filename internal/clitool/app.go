@@ -60,7 +60,7 @@ const exitUsage = 1
 // code (CONTRACT §2). It never panics over what was typed.
 func (a *App) Run(ctx context.Context, args []string) int {
 	root := a.root(completes(args))
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
