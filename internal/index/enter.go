@@ -128,6 +128,9 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	if n.Quarantine != nil {
 		add(isBroken, "")
 	}
+	if n.Unindexed > 0 {
+		add(isUnindexed, "")
+	}
 	if n.DeclaredType == "" && n.Type != vault.Daily {
 		add(isUntyped, "")
 	}
@@ -234,6 +237,10 @@ func (t *Totals) add(n *Note, by int) {
 	t.Bytes += int64(by * n.Size)
 	if n.Quarantine != nil {
 		t.Quarantined += by
+	}
+	t.Things += by * n.Things()
+	if n.Unindexed > 0 {
+		t.Unindexed += by
 	}
 	for range n.Traits() {
 		t.Traits += by
