@@ -29,7 +29,8 @@ type Limits struct {
 	Things int
 }
 
-func (l Limits) orDefault() Limits {
+// OrDefault returns the limits with the defaults in place of zeros.
+func (l Limits) OrDefault() Limits {
 	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault), cmp.Or(l.Things, MaxThings)}
 }
 
