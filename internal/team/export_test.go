@@ -16,3 +16,10 @@ func (m *Memory) Uses() (uses int) {
 	}
 	return uses
 }
+
+// SetMost changes how many bytes open vaults may hold.
+func (m *Memory) SetMost(most int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.most = most
+}

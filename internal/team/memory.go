@@ -145,7 +145,7 @@ func (m *Memory) admit(o *opened, size int64) error {
 func (m *Memory) take(o *opened, size int64) (idle *opened, freed <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	size = max(size, m.sizes[o.use.key]) + minVault
+	size = max(size+minVault, m.sizes[o.use.key])
 	switch {
 	case size > m.most:
 		return nil, nil, m.tooLarge(size)

@@ -139,7 +139,7 @@ func TestAVaultInUseStaysOpen(t *testing.T) {
 // TestTheLeastRecentlyUsedVaultGoes holds which vault is closed for another one.
 func TestTheLeastRecentlyUsedVaultGoes(t *testing.T) {
 	d := deploy(t)
-	a, memory := bounded(t, d, 210<<10) // two, of some 80 KiB each, and no third one of 64 KiB at least
+	a, memory := bounded(t, d, 1<<30)
 	had := map[string]*repo.Vault{}
 	use := func(name string) (same bool) {
 		t.Helper()
@@ -157,6 +157,8 @@ func TestTheLeastRecentlyUsedVaultGoes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.False(t, use("x"))
+	_, one := memory.Open()
+	memory.SetMost(2*one + one/2)
 	require.False(t, use("y"))
 	require.True(t, use("x"))
 	require.False(t, use("z"), "y goes")
