@@ -26,7 +26,7 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	if l.head.Load().control.Erasing != nil {
 		err = v.eraseDue(ctx, f)
 	}
-	err = errors.Join(err, l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f),
+	err = errors.Join(err, v.noteSize(ctx), l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f),
 		l.dropImages(ctx), l.sweepLeftovers(ctx))
 	if errors.Is(l.orErased(ctx, err), ErrNoLog) {
 		return nil
@@ -153,5 +153,5 @@ func (v *Vault) foldDue(f Folding) bool {
 	if e := h.control.Erasing; e != nil && e.Upto == 0 {
 		return true
 	}
-	return l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
+	return v.sizeDue() || l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
 }
