@@ -14,6 +14,7 @@ type kind byte
 const (
 	byCreated   kind = '0' // a time
 	byModified  kind = '1' // a time
+	byField     kind = 'f' // a field of the note, or of an object in it
 	byFold      kind = '2' // what the path collides under, where that is another
 	isUnindexed kind = 'c' // has more things than are indexed
 	byDay       kind = 'd' // a day that a field or a trait names

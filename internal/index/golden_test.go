@@ -52,12 +52,6 @@ traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, see
 	return commits
 }
 
-// goldenBefore are the commits of the golden image of the format before.
-func goldenBefore() []index.Commit {
-	all := goldenCommits()
-	return all[:len(all)-1]
-}
-
 // distinctTags is a text with so many tags.
 func distinctTags(n int) string {
 	var b strings.Builder
@@ -134,16 +128,4 @@ func TestTheGoldenImage(t *testing.T) {
 			"images, or what an index makes of a text, raises index.ImageFormat, keeps a reader of the one "+
 			"before in the tests, and writes a golden image of its own with -update", file)
 	}
-}
-
-// TestTheGoldenImageBefore says that an image of the format before answers what it did.
-func TestTheGoldenImageBefore(t *testing.T) {
-	golden, err := os.ReadFile(fmt.Sprintf("testdata/image-%d.bin", index.ImageFormat-1))
-	require.NoError(t, err)
-	want, err := os.ReadFile(fmt.Sprintf("testdata/image-%d.txt", index.ImageFormat-1))
-	require.NoError(t, err)
-	y, err := index.ReadImage(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), answers(y))
-	require.Equal(t, imageOf(index.Build(slices.Values(goldenBefore()))), imageOf(y))
 }

@@ -16,10 +16,6 @@ import (
 // log. The test of the golden image fails as long as that is forgotten.
 const ImageFormat = 2
 
-// formatBefore is the format before, which is read as long as no note of the image has more things than are
-// indexed now: it is laid out alike, but for notes that are not indexed.
-const formatBefore = 1
-
 // ErrFormat is the error of an image of another format than ImageFormat.
 var ErrFormat = errors.New("the image has another format")
 
@@ -103,24 +99,16 @@ func ReadImage(data []byte) (*Index, error) {
 	if !r.read() {
 		return nil, errDamaged
 	}
-	if f := formatOf(data); f == formatBefore && r.crowded.Load() {
-		return nil, errFormat(f)
-	}
 	return r.x, nil
 }
-
-// formatOf is the format of an image that is long enough to say it.
-func formatOf(data []byte) uint32 { return binary.LittleEndian.Uint32(data[formatAt:]) }
-
-func errFormat(f uint32) error { return fmt.Errorf("%w: %d, and not %d", ErrFormat, f, ImageFormat) }
 
 // imagePartsOf checks what an image begins with, and parts it.
 func imagePartsOf(data []byte) (parts [imageParts]string, err error) {
 	if len(data) < sumAt || string(data[:formatAt]) != imageMagic {
 		return parts, errDamaged
 	}
-	if f := formatOf(data); f != ImageFormat && f != formatBefore {
-		return parts, errFormat(f)
+	if f := binary.LittleEndian.Uint32(data[formatAt:]); f != ImageFormat {
+		return parts, fmt.Errorf("%w: %d, and not %d", ErrFormat, f, ImageFormat)
 	}
 	if len(data) < partsAt ||
 		binary.LittleEndian.Uint64(data[summedAt:]) != uint64(len(data)) ||

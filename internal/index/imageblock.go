@@ -27,9 +27,6 @@ func (b *blockReader) files(files []*File, first int) {
 			if n.Unindexed > 0 {
 				sum.unindexed++
 			}
-			if n.Things() > MaxThings || valuesOf(n.Fields) > MaxThings {
-				b.crowded.Store(true)
-			}
 		}
 	}
 	b.size.Add(sum.size)

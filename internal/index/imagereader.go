@@ -15,7 +15,6 @@ type imageReader struct {
 
 	// These are sums over the files, which are read on several goroutines.
 	size, things, unindexed atomic.Int64
-	crowded                 atomic.Bool // a note has more things, or values, than are indexed
 
 	flat     flat  // the entries
 	others   texts // that are no names of entries

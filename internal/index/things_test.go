@@ -1,9 +1,7 @@
 package index_test
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"strings"
 	"testing"
@@ -101,23 +99,4 @@ func TestThingsAtMost(t *testing.T) {
 	}
 	require.Equal(t, 3, index.Things([]byte("a\n=\n\nb\n-\n\n> c\n> -\n")))
 	require.LessOrEqual(t, 3, index.ThingsAtMost([]byte("a\n=\n\nb\n-\n\n> c\n> -\n")))
-}
-
-// TestAnImageBeforeWithACrowdedNote says that such an image is made from the log again. The note has one
-// thing too many by a field that the schema makes a trait, which is the one way to have so many today.
-func TestAnImageBeforeWithACrowdedNote(t *testing.T) {
-	require.ErrorIs(t, readBefore(index.MaxThings), index.ErrFormat)
-	require.NoError(t, readBefore(index.MaxThings-1))
-}
-
-// readBefore reads an image of the format before of a note with so many tags and a trait.
-func readBefore(tags int) error {
-	const schema = "types:\n  task: {traits: [due]}\ntraits: {due: date}\n"
-	image := index.Empty().With(commit(1, "schema.yaml", schema,
-		"n.md", "---\ntype: task\ndue: 2026-03-02\n---\n"+distinctTags(tags))).AppendImage(nil)
-	binary.LittleEndian.PutUint32(image[8:], index.ImageFormat-1)
-	binary.LittleEndian.PutUint32(image[12:],
-		crc32.Checksum(image[16:], crc32.MakeTable(crc32.Castagnoli)))
-	_, err := index.ReadImage(image)
-	return err
 }
