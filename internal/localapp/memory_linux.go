@@ -16,7 +16,7 @@ func machineMemory() int64 {
 	var most int64
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) == nil {
-		most = int64(uint64(info.Totalram) * uint64(info.Unit))
+		most = int64(info.Totalram) * int64(info.Unit)
 	}
 	text, err := os.ReadFile(controlGroup)
 	if err != nil {
