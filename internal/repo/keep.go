@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -44,6 +45,9 @@ func (v *Vault) foldImage(ctx context.Context, f Folding) error {
 		}
 		if err := l.publish(ctx, h, found); err != nil {
 			return err
+		}
+		if h.state.Size() > manySwept {
+			debug.FreeOSMemory() // the image was in memory twice, and is garbage now
 		}
 	}
 	return l.name(ctx, f)
