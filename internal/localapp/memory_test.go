@@ -181,8 +181,12 @@ func TestAStartOpensNothing(t *testing.T) {
 			must(t, http, "raven_read", args{"vault": name, "path": "a.md"})
 		}
 	}
-	rows := into[struct{ Items []struct{ Name, Refused string } }](t, must(t, http, "team_vault_list", args{}))
+	rows := into[struct {
+		Items []struct{ Name, Refused string }
+	}](t, must(t, http, "team_vault_list", args{}))
 	require.Equal(t, []struct{ Name, Refused string }{{"v", "memory"}, {"w", ""}, {"x", ""}}, rows.Items)
-	usage := into[struct{ Items []struct{ Name, Refused string } }](t, must(t, http, "team_usage", args{}))
+	usage := into[struct {
+		Items []struct{ Name, Refused string }
+	}](t, must(t, http, "team_usage", args{}))
 	require.Equal(t, rows.Items, usage.Items)
 }
