@@ -72,10 +72,11 @@ var modules = map[string][]string{
 	"github.com/zalando/go-keyring":          {"internal/credential"},
 	"go.etcd.io/bbolt":                       {"internal/bolttable"},
 	"go.yaml.in/yaml/v4":                     {"internal/config", "internal/credential", "internal/markdown", "internal/vault"},
-	"golang.org/x/sys":                       {"internal/fileblob", "internal/casefold", "internal/folder", "internal/watch"},
-	"golang.org/x/term":                      {"cmd/cli"},
-	"golang.org/x/text":                      {"internal/markdown", "internal/vault", "internal/search"},
-	"pgregory.net/rapid":                     {"_test"},
+	"golang.org/x/sys": {"internal/fileblob", "internal/casefold", "internal/folder", "internal/localapp",
+		"internal/watch"},
+	"golang.org/x/term":  {"cmd/cli"},
+	"golang.org/x/text":  {"internal/markdown", "internal/vault", "internal/search"},
+	"pgregory.net/rapid": {"_test"},
 }
 
 // forbidden are standard packages that a folder must not import: the laws of DESIGN §1.4, and the

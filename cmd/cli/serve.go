@@ -24,6 +24,7 @@ type server struct {
 	listen string
 	port   int
 	cache  byteSize
+	memory byteSize
 	mcp    bool
 	demo   bool
 	log    string
@@ -54,6 +55,8 @@ func (s *server) command() *cobra.Command {
 	s.cache = localapp.DefaultCacheBytes
 	flags.Var(&s.cache, "cache-bytes", "how much memory caches may hold: half of it texts, half what "+
 		"vaults were at earlier versions")
+	flags.Var(&s.memory, "memory", "how much memory the open vaults of a data directory may hold together, "+
+		"such as 2GiB (default half\nof what the machine has)")
 	flags.BoolVar(&s.mcp, "mcp", false, "serve MCP over stdin and stdout, unless an address is given")
 	flags.StringVar(&s.log, "log-format", "", "form of the log on stderr: text or json (default text on "+
 		"a terminal, else json)")
@@ -132,6 +135,7 @@ func (s *server) hosted() (config.Config, error) {
 		return hosted, err
 	}
 	hosted.Listen = cmp.Or(s.listen, hosted.Listen)
+	hosted.Memory = cmp.Or(config.Size(s.memory), hosted.Memory)
 	if s.port != 0 {
 		hosted.Listen = fmt.Sprintf("127.0.0.1:%d", s.port)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"rookery/internal/fault"
@@ -141,9 +142,17 @@ func (a *attendant) readFirst(ctx context.Context) {
 	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
 	_, err := a.TakeIn(ctx, Taking{unasked: true})
 	a.report(ctx, err)
+	read, _ := a.Reading()
 	close(a.ready)
+	if read.Read > manyRead {
+		debug.FreeOSMemory() // their texts are garbage now, and the next ones may come hours later
+	}
 	a.wait(a.plan(), a.span(settle))
 }
+
+// manyRead is how many files the first reading must have synced for the memory that this took to be given
+// back at once.
+const manyRead = 500
 
 // first reports whether this is the first sweep.
 func (c *Checkout) first() bool {

@@ -30,13 +30,21 @@ type Config struct {
 	MetricsListen  string   // HOST:PORT on loopback or in a private network; empty: no metrics
 	CORSOrigins    []string // scheme://host[:port], of pages that may call; empty: none may
 	MaxCalls       int      // that run at once
+	Memory         Size     // that open vaults hold together; 0: it was not said
 }
 
 // TLS are the files of the certificate, with its chain, and of its key: both, or neither.
 type TLS struct{ Cert, Key string }
 
-// Limits are rates of one agent (CONTRACT §9).
-type Limits struct{ MutationsPerMinute, ReadsPerMinute int }
+// Limits are rates of one agent, and what a vault may hold (CONTRACT §9).
+type Limits struct {
+	MutationsPerMinute, ReadsPerMinute int
+
+	VaultIndexed int64 // headings, traits, references and tags of a vault; 0: it was not said
+}
+
+// A Size is a number of bytes, which is written as ParseSize reads it.
+type Size int64
 
 // An Issuer makes JSON Web Tokens that are let in.
 type Issuer struct {
@@ -77,7 +85,7 @@ const maxFile = 1 << 20
 func Load(path string, env func(string) string) (Config, error) {
 	l := &loader{env: env, bad: map[string]bool{}}
 	l.places = map[string]place{}
-	l.Limits = Limits{defaultMutations, defaultReads}
+	l.Limits = Limits{MutationsPerMinute: defaultMutations, ReadsPerMinute: defaultReads}
 	l.MaxCalls = defaultCalls
 	if path != "" {
 		text, err := read(path)

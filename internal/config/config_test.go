@@ -33,11 +33,12 @@ issuers:
     role: editor
     tenant: acme
 first_admin: [{issuer: https://login.example.test, subject: "alice", tenant: acme}]
-limits: {mutations_per_minute: 70, reads_per_minute: 700}
+limits: {mutations_per_minute: 70, reads_per_minute: 700, vault_indexed: 4000000}
 readonly: false
 metrics_listen: 127.0.0.1:7781
 cors_origins: [https://app.example.test]
 max_calls: 64
+memory: 1GiB
 `
 
 // wanted is what it says.
@@ -61,10 +62,11 @@ func wanted(dir string) config.Config {
 		FirstAdmins: []config.Admin{
 			{Issuer: "https://login.example.test", Subject: "alice", Tenant: "acme"},
 		},
-		Limits:        config.Limits{MutationsPerMinute: 70, ReadsPerMinute: 700},
+		Limits:        config.Limits{MutationsPerMinute: 70, ReadsPerMinute: 700, VaultIndexed: 4_000_000},
 		MetricsListen: "127.0.0.1:7781",
 		CORSOrigins:   []string{"https://app.example.test"},
 		MaxCalls:      64,
+		Memory:        1 << 30,
 	}
 }
 
@@ -159,6 +161,8 @@ func variables() map[string]string {
 		"ROOKERY_METRICS_LISTEN":              "10.0.0.5:9000",
 		"ROOKERY_CORS_ORIGINS":                `["https://one.example.test", https://two.example.test]`,
 		"ROOKERY_MAX_CALLS":                   "9",
+		"ROOKERY_MEMORY":                      "2 GiB",
+		"ROOKERY_LIMITS_VAULT_INDEXED":        "3000000",
 	}
 }
 
@@ -178,9 +182,10 @@ func TestEnvironment(t *testing.T) {
 		FirstAdmins: []config.Admin{
 			{Issuer: "https://ci.example.test", Subject: "bob", Tenant: "umbrella"},
 		},
-		Limits:   config.Limits{MutationsPerMinute: 7, ReadsPerMinute: 8},
+		Limits:   config.Limits{MutationsPerMinute: 7, ReadsPerMinute: 8, VaultIndexed: 3_000_000},
 		ReadOnly: true, MetricsListen: "10.0.0.5:9000",
 		CORSOrigins: []string{"https://one.example.test", "https://two.example.test"}, MaxCalls: 9,
+		Memory: 2 << 30,
 	}
 	asked := map[string]bool{}
 	env := func(name string) string {
@@ -205,6 +210,7 @@ func TestOneVariable(t *testing.T) {
 		"ROOKERY_READONLY":  func(c *config.Config) { c.ReadOnly = true },
 		"ROOKERY_TLS_KEY":   func(c *config.Config) { c.TLS.Key = "other.key" },
 		"ROOKERY_MAX_CALLS": func(c *config.Config) { c.MaxCalls = 9 },
+		"ROOKERY_MEMORY":    func(c *config.Config) { c.Memory = 2 << 30 },
 	} {
 		path := written(t, whole)
 		c, err := config.Load(path, func(asked string) string {

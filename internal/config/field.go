@@ -16,7 +16,7 @@ type loader struct {
 	bad     map[string]bool // by name, entries of lists in which something is wrong already
 }
 
-// A field is a key, and where its value goes: a *string, *int, *bool, *[]string, *map[string]string,
+// A field is a key, and where its value goes: a *string, *int, *int64, *Size, *bool, *[]string, *map[string]string,
 // *[]Issuer or *[]Admin. One with fields of its own is a mapping of them.
 type field struct {
 	key    string
@@ -37,11 +37,13 @@ func (l *loader) fields() []field {
 		{key: "limits", fields: []field{
 			{key: "mutations_per_minute", into: &l.Limits.MutationsPerMinute},
 			{key: "reads_per_minute", into: &l.Limits.ReadsPerMinute},
+			{key: "vault_indexed", into: &l.Limits.VaultIndexed},
 		}},
 		{key: "readonly", into: &l.ReadOnly},
 		{key: "metrics_listen", into: &l.MetricsListen},
 		{key: "cors_origins", into: &l.CORSOrigins},
 		{key: "max_calls", into: &l.MaxCalls},
+		{key: "memory", into: &l.Memory},
 	}
 }
 
@@ -85,6 +87,10 @@ func (l *loader) assign(v value, into any) {
 		*into = l.text(v)
 	case *int:
 		*into = l.number(v)
+	case *int64:
+		*into = l.large(v)
+	case *Size:
+		*into = l.size(v)
 	case *bool:
 		*into = l.flag(v)
 	case *[]string:

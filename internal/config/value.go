@@ -29,14 +29,29 @@ func (r *reader) text(v value) string {
 }
 
 // number is a whole number that is more than 0.
-func (r *reader) number(v value) int {
-	const most = 1_000_000
-	var n int
+func (r *reader) number(v value) int { return int(r.upTo(v, 1_000_000)) }
+
+// large is number for what there may be more of.
+func (r *reader) large(v value) int64 { return r.upTo(v, 1_000_000_000) }
+
+func (r *reader) upTo(v value, most int64) int64 {
+	var n int64
 	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!int" || v.node.Decode(&n) != nil ||
 		n < 1 || n > most {
 		r.report(v.at, "%s must be a whole number from 1 to %d", v, most)
 	}
 	return n
+}
+
+// size is a number of bytes, or a text such as 2GiB.
+func (r *reader) size(v value) Size {
+	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() != "!!null" {
+		if n, err := ParseSize(v.node.Value); err == nil {
+			return Size(n)
+		}
+	}
+	r.report(v.at, "%s must be a number of bytes above 0, or one with a unit such as 512MiB or 2GiB", v)
+	return 0
 }
 
 // flag is true or false.

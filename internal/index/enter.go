@@ -128,10 +128,14 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	if n.Quarantine != nil {
 		add(isBroken, "")
 	}
+	if n.Unindexed > 0 {
+		add(isUnindexed, "")
+	}
 	if n.DeclaredType == "" && n.Type != vault.Daily {
 		add(isUntyped, "")
 	}
 	n.objectNames(add)
+	n.usedFields(add)
 	for i, t := range n.Annotations {
 		if all = append(all, t.entry); i == 0 || n.Annotations[i-1].Type != t.Type {
 			add(byTrait, t.Type)
@@ -166,6 +170,15 @@ func (n *Note) objectNames(add func(kind, string)) {
 	for _, s := range n.Sections {
 		if s.DeclaredType != "" {
 			add(byDeclared, s.DeclaredType)
+		}
+	}
+}
+
+// usedFields calls add with the names of the fields of the objects in a note.
+func (n *Note) usedFields(add func(kind, string)) {
+	for i := -1; i < len(n.Sections); i++ {
+		for _, f := range n.Object(i).Fields() {
+			add(byField, clean(f.Name))
 		}
 	}
 }
@@ -234,6 +247,10 @@ func (t *Totals) add(n *Note, by int) {
 	t.Bytes += int64(by * n.Size)
 	if n.Quarantine != nil {
 		t.Quarantined += by
+	}
+	t.Things += by * n.Things()
+	if n.Unindexed > 0 {
+		t.Unindexed += by
 	}
 	for range n.Traits() {
 		t.Traits += by

@@ -12,18 +12,20 @@ type kind byte
 
 // The kinds of names, beside the ways in which an object goes by a name.
 const (
-	byCreated  kind = '0' // a time
-	byModified kind = '1' // a time
-	byFold     kind = '2' // what the path collides under, where that is another
-	byDay      kind = 'd' // a day that a field or a trait names
-	byTag      kind = 'g'
-	byDeclared kind = 'k' // the type that the note or an object in it says
-	isBroken   kind = 'q' // quarantined
-	byRef      kind = 'r' // the bucket of a reference, NUL, what it refers to as it is written
-	byTrait    kind = 't' // the type of an annotation; one that the schema does not know too
-	isUntyped  kind = 'u' // says no type, and is no daily note
-	byValue    kind = 'v' // the type of an annotation, NUL, its value; a reference as under byRef
-	byType     kind = 'y' // of the note or an embedded object; plain sections are not here
+	byCreated   kind = '0' // a time
+	byModified  kind = '1' // a time
+	byField     kind = 'f' // a field of the note, or of an object in it
+	byFold      kind = '2' // what the path collides under, where that is another
+	isUnindexed kind = 'c' // has more things than are indexed
+	byDay       kind = 'd' // a day that a field or a trait names
+	byTag       kind = 'g'
+	byDeclared  kind = 'k' // the type that the note or an object in it says
+	isBroken    kind = 'q' // quarantined
+	byRef       kind = 'r' // the bucket of a reference, NUL, what it refers to as it is written
+	byTrait     kind = 't' // the type of an annotation; one that the schema does not know too
+	isUntyped   kind = 'u' // says no type, and is no daily note
+	byValue     kind = 'v' // the type of an annotation, NUL, its value; a reference as under byRef
+	byType      kind = 'y' // of the note or an embedded object; plain sections are not here
 )
 
 // name is the name of an entry.

@@ -46,9 +46,19 @@ traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, see
 			"broken.md", "---\na: [\n---\n@flag [[b]]\n", "x/é.md", "---\ntype: ghost\n---\n", "A.md", "other\n"),
 		commit(6, "_folder.md", "---\ntype: person\n---\n", "moved.md", noteTexts[9], "b2.md", noteTexts[10]),
 		commit(7, "kept/moved.md", noteTexts[9]+"more\n", "moved.md", "-"),
+		commit(8, "crowded.md", "---\ntype: person\nname: Crow\n---\n# Crowded\n"+distinctTags(index.MaxThings)),
 	}
 	commits[6].Changes[0].From = "moved.md"
 	return commits
+}
+
+// distinctTags is a text with so many tags.
+func distinctTags(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "#t%d\n", i)
+	}
+	return b.String()
 }
 
 // answers are what an index says, as a text that a person can compare.
@@ -70,6 +80,9 @@ func answers(x *index.Index) string {
 func describe(b *strings.Builder, n *index.Note) {
 	fmt.Fprintf(b, "%q is %q: %q %q %d %d %d\n", n.DeclaredType, n.Type, n.Title, n.TitleSlug,
 		n.LineCount, n.BodyStart, n.BodyLine)
+	if n.Unindexed > 0 {
+		fmt.Fprintln(b, "not indexed", n.Unindexed)
+	}
 	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine)
 	for _, f := range n.Fields {
 		fmt.Fprintf(b, "field %T %#v\n", f.Value, f)

@@ -15,15 +15,23 @@ type blockReader struct {
 
 // files reads files, of which the first has a number.
 func (b *blockReader) files(files []*File, first int) {
-	size := int64(0)
+	var sum struct{ size, things, unindexed int64 }
 	for i := range files {
 		files[i] = b.file(b.flat.paths.at(first + i))
 		if b.failed {
 			break
 		}
-		size += files[i].size()
+		sum.size += files[i].size()
+		if n := files[i].Note; n != nil {
+			sum.things += int64(n.Things())
+			if n.Unindexed > 0 {
+				sum.unindexed++
+			}
+		}
 	}
-	b.size.Add(size)
+	b.size.Add(sum.size)
+	b.things.Add(sum.things)
+	b.unindexed.Add(sum.unindexed)
 	b.end(&b.scanner)
 }
 
@@ -31,9 +39,16 @@ func (b *blockReader) file(path string) *File {
 	f := &File{Path: path, Size: b.natural(), Digest: b.digest()}
 	f.Body = Body{b.uint(), b.int()}
 	f.Version = b.uint()
-	if b.flags() != 0 {
-		f.Note = b.note(f)
+	flags := b.flags()
+	if flags&1 == 0 {
+		return f
 	}
+	unindexed := 0
+	if flags&2 != 0 {
+		unindexed = b.natural()
+	}
+	f.Note = b.note(f)
+	f.Note.Unindexed = unindexed
 	return f
 }
 

@@ -25,10 +25,14 @@ func (w *imageWriter) file(f *File) {
 	w.uint(f.Body.Run)
 	w.int(f.Body.Part)
 	w.uint(f.Version)
-	w.flags(f.Note != nil)
-	if f.Note != nil {
-		w.note(f.Note)
+	w.flags(f.Note != nil, f.Note != nil && f.Note.Unindexed > 0)
+	if f.Note == nil {
+		return
 	}
+	if f.Note.Unindexed > 0 {
+		w.count(f.Note.Unindexed)
+	}
+	w.note(f.Note)
 }
 
 func (w *imageWriter) note(n *Note) {

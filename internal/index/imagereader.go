@@ -12,7 +12,9 @@ type imageReader struct {
 	parts [imageParts]string
 	x     *Index
 	bad   atomic.Bool
-	size  atomic.Int64 // of the files
+
+	// These are sums over the files, which are read on several goroutines.
+	size, things, unindexed atomic.Int64
 
 	flat     flat  // the entries
 	others   texts // that are no names of entries
@@ -40,6 +42,7 @@ func (r *imageReader) read() bool {
 		}
 	}
 	r.x.held = r.size.Load()
+	r.x.totals.Things, r.x.totals.Unindexed = int(r.things.Load()), int(r.unindexed.Load())
 	r.enterFiles()
 	return true
 }

@@ -45,6 +45,8 @@ type Totals struct {
 	Refs        int
 	Bytes       int64 // of all notes
 	Quarantined int
+	Things      int // of all notes; see Note.Things
+	Unindexed   int // notes with more things than are indexed
 }
 
 // A Commit is what With takes: the files that one commit changed.
@@ -198,3 +200,6 @@ func (x *Index) UntypedCount() int { return x.count(isUntyped, "") }
 
 // Quarantined yields the notes that do not parse, by path.
 func (x *Index) Quarantined() iter.Seq[*Note] { return x.notesBy(isBroken.name(""), "") }
+
+// Unindexed yields the notes with more things than are indexed, by path.
+func (x *Index) Unindexed() iter.Seq[*Note] { return x.notesBy(isUnindexed.name(""), "") }

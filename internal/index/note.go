@@ -64,6 +64,10 @@ type Note struct {
 	Modified     time.Time
 	Quarantine   *markdown.Problem // nil: it parsed
 
+	// Unindexed is how many things are in the note, where they are more than MaxThings: it has no
+	// sections, annotations, references and tags then. 0: they are indexed.
+	Unindexed int
+
 	names      []calling      // that its objects have by themselves
 	fieldNames []calling      // that its fields give
 	said       []*Saying      // what the annotations say, in their order: walks look at no others

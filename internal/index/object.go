@@ -2,6 +2,7 @@ package index
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"rookery/internal/markdown"
@@ -199,6 +200,39 @@ func (x *Index) NotesWith(typ, from string) iter.Seq[*Note] {
 		return x.notesFrom(from)
 	}
 	return x.notesBy(byType.name(typ), from)
+}
+
+// NotesWithField yields, by path and from a path on, the notes that are or hold an object with a field of
+// its own of a name, or one of some types.
+func (x *Index) NotesWithField(name string, types []string, from string) iter.Seq[*Note] {
+	return func(yield func(*Note) bool) {
+		paths := slices.Collect(x.entries.paths(byField.name(clean(name)), from))
+		for _, t := range types {
+			paths = merged(paths, x.entries.paths(byType.name(t), from))
+		}
+		c := x.cursor()
+		for _, path := range paths {
+			if !yield(c.note(path)) {
+				return
+			}
+		}
+	}
+}
+
+// merged returns the texts of a sorted list and of another, sorted, each once.
+func merged(list []string, other iter.Seq[string]) []string {
+	all, i := make([]string, 0, len(list)), 0
+	for text := range other {
+		for i < len(list) && list[i] < text {
+			all = append(all, list[i])
+			i++
+		}
+		if i < len(list) && list[i] == text {
+			i++
+		}
+		all = append(all, text)
+	}
+	return append(all, list[i:]...)
 }
 
 // ObjectsBehind yields the objects of a type behind a spot that the note is or holds, as Index.Objects

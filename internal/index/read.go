@@ -31,6 +31,10 @@ func newNote(f *File, text []byte) *Note {
 	if doc.Problem == nil {
 		n.readFields(doc.Frontmatter)
 	}
+	if n.leaveOut(doc) {
+		n.names = n.ownNames()
+		return n
+	}
 	number := n.readSections(doc.Headings, text)
 	section := func(heading int) int {
 		if heading < 0 {

@@ -74,6 +74,8 @@ type counts struct {
 	Notes       int            `json:"file_count"`
 	Quarantined int            `json:"quarantined_count"`
 	Unparsed    []string       `json:"quarantined"`
+	Unindexed   int            `json:"unindexed_count"`
+	Crowded     []string       `json:"unindexed"`
 	Conflicts   int            `json:"conflict_count"`
 	Copies      []string       `json:"conflicts"`
 	Freshness   repo.Freshness `json:"freshness"`
@@ -123,7 +125,11 @@ func (s *served) stats(ctx context.Context, name string) []repo.Finding {
 	all := []repo.Finding{repo.Good("log", fmt.Sprintf("%d notes", n.Notes))}
 	all = append(all, repo.CheckFiles(n.control(), n.Freshness)...)
 	all = append(all, repo.CheckConflicts(n.Conflicts, n.Copies)...)
-	return append(all, repo.CheckParsed(n.Quarantined, n.Unparsed)...)
+	all = append(all, repo.CheckParsed(n.Quarantined, n.Unparsed)...)
+	if n.Unindexed > 0 {
+		all = append(all, repo.CheckIndexed(n.Unindexed, n.Crowded))
+	}
+	return all
 }
 
 // chain asks the server to verify the history of a vault, if everything is to be examined.

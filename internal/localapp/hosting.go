@@ -15,7 +15,6 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/config"
 	"rookery/internal/limit"
-	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/team"
 )
@@ -121,37 +120,6 @@ func (a *App) makeTenants(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// tenants are those that the server's file names, and the local one, each once.
-func (a *App) tenants() []string {
-	all := []string{auth.Local}
-	for _, i := range a.server.Issuers {
-		all = append(all, cmp.Or(i.Tenant, auth.Local))
-	}
-	for _, first := range a.server.FirstAdmins {
-		all = append(all, first.Tenant)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// warmTenant opens the vaults of a tenant; see warm.
-func (a *App) warmTenant(ctx context.Context, tenant string) (open []*repo.Vault) {
-	names, err := access.Of(a.teams).Vaults(ctx, auth.Caller{Tenant: tenant})
-	if err != nil {
-		return nil
-	}
-	t, err := a.teams.Team(ctx, tenant)
-	if err != nil {
-		return nil
-	}
-	for _, name := range names {
-		if v, err := t.Vault(ctx, name); err == nil {
-			open = append(open, v)
-		}
-	}
-	return open
 }
 
 // A door is what a server has beside the listener of its calls.

@@ -179,6 +179,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	o := team.Options{
 		Table: tables, Bucket: bucket,
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
+		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: issuersFor(cfg.Server),

@@ -14,7 +14,6 @@ import (
 	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
 	"rookery/internal/openapi"
-	"rookery/internal/repo"
 )
 
 // DefaultListen is where a server listens if it is not told.
@@ -141,15 +140,15 @@ func (a *App) warmUp(ctx context.Context) (stop func()) {
 	return stop
 }
 
-// warm opens the vaults, so that the first call for one need not wait until its log is read, and
-// then makes them searchable, so that the first search need not wait until all notes are read. What
-// cannot be done now is told to whoever asks for it.
+// warm makes the vault of a folder that is served searchable, so that the first search need not wait
+// until all notes are read. What cannot be done now is told to whoever asks for it. Of a data directory
+// nothing is opened: each vault is by its first call, so that the start does not depend on what is in
+// them.
 func (a *App) warm(ctx context.Context) {
-	var open []*repo.Vault
-	for _, tenant := range a.tenants() {
-		open = append(open, a.warmTenant(ctx, tenant)...)
+	if a.folder == nil {
+		return
 	}
-	for _, v := range open {
+	if v, _, err := a.checkout(ctx); err == nil {
 		_, _ = v.Searchable(ctx)
 	}
 }

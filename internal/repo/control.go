@@ -23,6 +23,7 @@ type Control struct {
 	Sealed  time.Time         `json:"sealed,omitzero"` // the log is being erased since then
 	Low     uint64            `json:"low,omitempty"`   // log items up to here may be gone
 	Cursors map[string]Cursor `json:"cursors,omitempty"`
+	Memory  int64             `json:"memory,omitempty"` // about how many bytes the vault takes when it is open
 	Image   *Image            `json:"image,omitempty"`  // in force
 	Images  []Image           `json:"images,omitempty"` // earlier ones that are still there
 	Passed  []Mark            `json:"passed,omitempty"` // log items that may leave the table, oldest first

@@ -309,5 +309,6 @@ func (v *Vault) orNone(err error) error {
 // dropAll forgets the texts and the past states of the vault.
 func (v *Vault) dropAll() {
 	v.texts.dropAll(v.part)
+	v.texts.changes.dropAll(v.texts.tenant, v.part)
 	v.pasts.dropAll(v)
 }

@@ -203,6 +203,7 @@ func (v *Vault) forgetErased(c *Commit) {
 		v.texts.drop(textKey{v.part, p})
 	}
 	if len(parts) > 0 {
+		v.texts.changes.dropAll(v.texts.tenant, v.part)
 		v.pasts.dropAll(v)
 		v.searcher.drop()
 	}

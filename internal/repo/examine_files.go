@@ -101,15 +101,53 @@ func CheckConflicts(count int, first []string) []Finding {
 		"move what is worth keeping into the note beside it; then: rookery delete the copy")}
 }
 
-// checkNotes names the notes that do not parse.
+// checkNotes names the notes that do not parse, and those that are not indexed.
 func checkNotes(_ context.Context, e *examined) []Finding {
+	x := e.head.State
+	all := checkParsed(x)
+	if x.Totals().Unindexed > 0 {
+		all = append(all, CheckIndexed(UnindexedNotes(x)))
+	}
+	return all
+}
+
+// UnindexedNotes returns how many notes have more things than are indexed, and the first of them.
+func UnindexedNotes(x *index.Index) (count int, first []string) {
+	for n := range x.Unindexed() {
+		if len(first) == maxListed {
+			break
+		}
+		first = append(first, n.Path)
+	}
+	return x.Totals().Unindexed, first
+}
+
+// UnindexedProblem says what is wrong with a note that has more things than are indexed.
+func UnindexedProblem(n *index.Note) string {
+	return fmt.Sprintf("%s has %d headings, traits, references, tags or values of fields, and a note has "+
+		"at most %d of them: none is indexed, and the note can be read and searched as text",
+		n.Path, n.Unindexed, index.MaxThings)
+}
+
+// UntilIndexed is what to do about a note with more things than are indexed.
+const UntilIndexed = "split it into several notes"
+
+// CheckIndexed says what to do about notes that are not indexed, of which only some names are known.
+func CheckIndexed(count int, first []string) Finding {
+	return Warning("notes", fmt.Sprintf("%s more than %d headings, traits, references and tags, of which "+
+		"none is indexed: %s", howManyOf(count, "note has", "notes have"), index.MaxThings,
+		listed(first, count)), UntilIndexed)
+}
+
+// checkParsed names the notes that do not parse.
+func checkParsed(x *index.Index) []Finding {
 	const check = "notes"
-	total := e.head.State.Totals().Quarantined
+	total := x.Totals().Quarantined
 	if total == 0 {
 		return []Finding{Good(check, "every note parses")}
 	}
 	var all []Finding
-	for n := range e.head.State.Quarantined() {
+	for n := range x.Quarantined() {
 		if len(all) == maxListed {
 			return append(all, Warning(check, howMany(total-maxListed, "more note")+" of the kind",
 				untilItParses))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	if l.head.Load().control.Erasing != nil {
 		err = v.eraseDue(ctx, f)
 	}
-	err = errors.Join(err, l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f),
+	err = errors.Join(err, v.noteSize(ctx), l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f),
 		l.dropImages(ctx), l.sweepLeftovers(ctx))
 	if errors.Is(l.orErased(ctx, err), ErrNoLog) {
 		return nil
@@ -44,6 +45,9 @@ func (v *Vault) foldImage(ctx context.Context, f Folding) error {
 		}
 		if err := l.publish(ctx, h, found); err != nil {
 			return err
+		}
+		if h.state.Size() > manySwept {
+			debug.FreeOSMemory() // the image was in memory twice, and is garbage now
 		}
 	}
 	return l.name(ctx, f)
@@ -153,5 +157,5 @@ func (v *Vault) foldDue(f Folding) bool {
 	if e := h.control.Erasing; e != nil && e.Upto == 0 {
 		return true
 	}
-	return l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
+	return v.sizeDue() || l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
 }

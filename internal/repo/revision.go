@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+
+	"rookery/internal/index"
 )
 
 // Commit is one commit of the vault. One that is not there yet is NOT_FOUND.
@@ -33,8 +35,11 @@ func (l *Log[S]) commit(ctx context.Context, seq uint64) (*Commit, error) {
 
 // A Revision is one change of a file: the commit, and what became of the file.
 type Revision struct {
-	*Commit
-	Note
+	*Commit // of one that Revisions yields, without notes, records and key
+	Note    // likewise without the text and Theirs, until Fill loads the text
+
+	Digest index.Digest // of the text; that of an empty one if Deleted
+	at     Place
 }
 
 // Revisions yields the changes of a file, newest first, from a commit that changed it on. Each commit
@@ -44,20 +49,18 @@ type Revision struct {
 func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Seq2[Revision, error] {
 	return func(yield func(Revision, error) bool) {
 		for seq := from; seq > 0; {
-			c, err := v.log.commit(ctx, seq)
+			r, change, err := v.revision(ctx, path, seq)
+			if err == nil && r.Prev >= seq {
+				err = damaged(seq, fmt.Errorf("commit %d is none of the file's", seq))
+			}
 			if err != nil {
 				yield(Revision{}, err)
 				return
 			}
-			n, ok := c.note(path)
-			if !ok || n.Prev >= seq {
-				yield(Revision{}, damaged(seq, fmt.Errorf("commit %d is none of the file's", seq)))
+			if !yield(r, nil) {
 				return
 			}
-			if !yield(Revision{c, n}, nil) {
-				return
-			}
-			path, seq = c.earlier(n)
+			path, seq = change.path, change.seq
 		}
 	}
 }

@@ -9,9 +9,12 @@ import (
 // Texts caches texts of notes. A text in the log never changes, so it is never invalidated; the one
 // that was used longest ago goes first. It is shared by the vaults of a process and bounded by
 // bytes. What Sub returns holds the texts of one tenant, and cannot name another's.
+//
+// It also holds the changes of notes in large runs, without their texts, in a quarter of the room.
 type Texts struct {
 	*texts
-	tenant string
+	changes *changes
+	tenant  string
 }
 
 // texts is what all tenants share: the room.
@@ -39,7 +42,7 @@ const textOverhead = 128
 
 // NewTexts makes a cache of at most so many bytes.
 func NewTexts(most int64) *Texts {
-	t := &texts{most: most}
+	t := &texts{most: most - most/4}
 	lru, err := simplelru.NewLRU(1<<30, func(_ placed, text []byte) {
 		t.held -= int64(len(text)) + textOverhead
 	})
@@ -47,11 +50,11 @@ func NewTexts(most int64) *Texts {
 		panic(err) // never: the size is positive
 	}
 	t.lru = lru
-	return &Texts{texts: t}
+	return &Texts{texts: t, changes: newChanges(most / 4)}
 }
 
 // Sub is the part of the cache that is a tenant's own; the bound is that of the whole.
-func (t *Texts) Sub(tenant string) *Texts { return &Texts{t.texts, tenant} }
+func (t *Texts) Sub(tenant string) *Texts { return &Texts{t.texts, t.changes, tenant} }
 
 // add takes a text, which must not be changed any more.
 func (t *Texts) add(k textKey, text []byte) {

@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+
+	"rookery/internal/index"
 )
 
 // Trail goes back through what several files were: from names each file and the last commit that
@@ -54,7 +56,7 @@ func (t *trail) visit(c *Commit, visit func(string, Revision) bool) error {
 		if !ok || n.Prev >= c.Seq {
 			return damaged(c.Seq, fmt.Errorf("commit %d is none of the file's", c.Seq))
 		}
-		if !visit(f.asked, Revision{c, n}) {
+		if !visit(f.asked, Revision{Commit: c, Note: n, Digest: index.DigestOf(n.Text)}) {
 			continue
 		}
 		f.path, f.seq = c.earlier(n)

@@ -16,16 +16,22 @@ const (
 	MaxNote  = 1 << 20 // bytes of one note
 	MaxNotes = 100_000
 	MaxVault = 1 << 30 // bytes of all notes
+
+	// What all notes have in the index: headings, traits, references and tags; see index.Totals.
+	MaxThings       = 5_000_000
+	MaxHostedThings = 2_000_000 // where a server has several tenants, or is reached from elsewhere
 )
 
-// Limits are how much one vault holds at most. Zero stands for MaxNotes and MaxVault.
+// Limits are how much one vault holds at most. Zero stands for MaxNotes, MaxVault and MaxThings.
 type Limits struct {
-	Notes int
-	Bytes int64
+	Notes  int
+	Bytes  int64
+	Things int
 }
 
-func (l Limits) orDefault() Limits {
-	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault)}
+// OrDefault returns the limits with the defaults in place of zeros.
+func (l Limits) OrDefault() Limits {
+	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault), cmp.Or(l.Things, MaxThings)}
 }
 
 // A Tx is a draft of a commit to a vault. Notes that it puts are checked for what holds for every
@@ -36,6 +42,7 @@ type Tx struct {
 	names map[string]string // of the files that it adds, by what they collide under
 	notes int               // by how many the vault's notes grow
 	bytes int64             // likewise
+	stock stock             // what the notes that it changes have in the index
 }
 
 // Update runs the function on a Tx that follows the log, and appends what it drafts; see Log.Update.
@@ -85,6 +92,16 @@ func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
 		return nil
 	}
 	return v.unread(c.Notes)
+}
+
+// Unindexed returns the notes that the Tx changes and that have more things than are indexed.
+func (tx *Tx) Unindexed() (all []*index.Note) {
+	for _, n := range tx.commit.Notes {
+		if note, ok := tx.Index().Note(n.Path); ok && note.Unindexed > 0 {
+			all = append(all, note)
+		}
+	}
+	return all
 }
 
 // Index is the index as it will be, with what the Tx holds so far.
@@ -197,6 +214,9 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.room(path, more); err != nil {
 		return err
 	}
+	if more.things, err = tx.roomForThings(path, text); err != nil {
+		return err
+	}
 	if err := tx.stage(ctx, path, n); err != nil {
 		return err
 	}
@@ -266,8 +286,8 @@ func (tx *Tx) free(path vault.Path) error {
 		With("id", vault.Path(other).ID()).Fix("use the name %s", other)
 }
 
-// size is how much a change adds to a vault.
-type size struct{ notes, bytes int }
+// size is how much a change adds to a vault, and how many indexed things its file has then.
+type size struct{ notes, bytes, things int }
 
 // room is a fault if the vault is too full for a change that makes it grow.
 func (tx *Tx) room(path vault.Path, more size) error {
@@ -289,6 +309,7 @@ func (tx *Tx) grow(path vault.Path, more size) {
 	if counted(path) {
 		tx.notes += more.notes
 		tx.bytes += int64(more.bytes)
+		tx.stock.set(path, tx.stock.at(tx.Before(), path), more.things)
 	}
 }
 

@@ -74,7 +74,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
 		searcher: newSearcher(), pasts: cmp.Or(o.Pasts, NewPasts(defaultPasts)),
 	}
-	v.limits = o.Limits.orDefault()
+	v.limits = o.Limits.OrDefault()
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,

@@ -60,7 +60,7 @@ func (c *chronicle) traces(
 		for revision, err := range v.Revisions(ctx, path, seq) {
 			require.NoError(c.t, err)
 			fmt.Fprintf(b, "\tv%d %v %v %s %s %v\n", revision.Seq, revision.Deleted, revision.Traits,
-				revision.Time, index.DigestOf(revision.Text), revision.Prev)
+				revision.Time, revision.Digest, revision.Prev)
 		}
 	}
 }

@@ -11,9 +11,13 @@ import (
 func (x *Index) Unsigned() *Index {
 	y := &Index{x.analyzer, slices.Clone(x.layers), x.totals}
 	for i := range y.layers {
-		s := *y.layers[i].segment
-		s.signatures = strings.Repeat("\xff", len(s.slots))
-		s.signatureEnds = nil
+		was := y.layers[i].segment
+		s := segment{
+			paths: was.paths, docs: was.docs, byPath: was.byPath, order: was.order,
+			headings: was.headings, slots: was.slots, docOf: was.docOf,
+			signatures: strings.Repeat("\xff", len(was.slots)),
+			names:      was.names, nameEnds: was.nameEnds, lists: was.lists, listEnds: was.listEnds,
+		}
 		for slot := range s.slots {
 			s.signatureEnds = append(s.signatureEnds, uint32(slot+1))
 		}

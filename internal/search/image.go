@@ -55,7 +55,11 @@ func (s *segment) bytes() int64 {
 	texts := len(s.paths) + len(s.headings) + len(s.signatures) + len(s.names) + len(s.lists)
 	numbers := len(s.byPath) + len(s.order) + len(s.docOf) + len(s.signatureEnds) +
 		len(s.nameEnds) + len(s.listEnds)
-	return int64(texts) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
+	sketched := 0
+	if k := s.known.Load(); k != nil {
+		sketched = 9 * len(k.bags)
+	}
+	return int64(texts+sketched) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
 		sizeOf[slot]()*int64(len(s.slots))
 }
 

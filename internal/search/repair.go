@@ -59,8 +59,12 @@ func (g *gatherer) similar(letters []rune, slips int) []similar {
 	d := distance{from: letters, most: slips, bag: bagOf(string(letters))}
 	for i := range g.x.layers {
 		l := &g.x.layers[i]
-		first, end := l.prefixed(asWritten)
-		for term := first; term < end; term++ {
+		sketches := l.sketches()
+		for i, bag := range sketches.bags {
+			if !d.near(int(sketches.runes[i]), bag) {
+				continue
+			}
+			term := sketches.first + i
 			word := l.name(term)[len(asWritten):]
 			n := d.to(word)
 			if n > slips {
@@ -93,13 +97,16 @@ type distance struct {
 	rows [3][]int // of the table: the last, the one before, the new one
 }
 
+// near reports whether a word of so many letters, which are in a bag, may be no further away than d.most.
+func (d *distance) near(letters int, bag uint64) bool {
+	n := min(len(d.from), manyLetters) - letters
+	return n <= d.most && -n <= d.most &&
+		bits.OnesCount64(bag&^d.bag) <= d.most && bits.OnesCount64(d.bag&^bag) <= d.most
+}
+
 // to is the distance to a word; more than d.most if it is more than that.
 func (d *distance) to(word string) int {
 	if n := utf8.RuneCountInString(word) - len(d.from); n > d.most || -n > d.most {
-		return d.most + 1
-	}
-	bag := bagOf(word)
-	if bits.OnesCount64(bag&^d.bag) > d.most || bits.OnesCount64(d.bag&^bag) > d.most {
 		return d.most + 1
 	}
 	d.word = d.word[:0]
@@ -152,4 +159,31 @@ func (d *distance) row(i int) int {
 		lowest = min(lowest, n)
 	}
 	return lowest
+}
+
+// sketches are the numbers of letters and the bags of the words of a segment as they are written, by
+// which most words are told not to be near another.
+type sketches struct {
+	first int // term
+	bags  []uint64
+	runes []uint8 // at most manyLetters
+}
+
+// manyLetters is the number of letters of words that have as many or more.
+const manyLetters = 255
+
+// sketches are made when they are first asked for. Several may make them at once; they are the same.
+func (s *segment) sketches() *sketches {
+	if known := s.known.Load(); known != nil {
+		return known
+	}
+	first, end := s.prefixed(asWritten)
+	k := &sketches{first, make([]uint64, end-first), make([]uint8, end-first)}
+	for i := range k.bags {
+		word := s.name(first + i)[len(asWritten):]
+		k.bags[i] = bagOf(word)
+		k.runes[i] = uint8(min(utf8.RuneCountInString(word), manyLetters))
+	}
+	s.known.Store(k)
+	return k
 }

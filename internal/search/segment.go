@@ -3,7 +3,9 @@ package search
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
+	"sync/atomic"
 )
 
 // A segment is an index of some notes. It never changes. All that it holds are texts and lists of
@@ -25,6 +27,8 @@ type segment struct {
 	nameEnds []uint32 // by term
 	lists    string   // their postings, likewise
 	listEnds []uint32
+
+	known atomic.Pointer[sketches] // see sketches; nil: nobody has asked for it
 }
 
 // A doc is a note of a segment.
@@ -99,10 +103,10 @@ func (s *segment) from(name string) int {
 // second.
 func (s *segment) prefixed(prefix string) (first, end int) {
 	first = s.from(prefix)
-	for end = first; end < s.terms() && strings.HasPrefix(s.name(end), prefix); {
-		end++
-	}
-	return first, end
+	behind := sort.Search(s.terms()-first, func(i int) bool {
+		return !strings.HasPrefix(s.name(first+i), prefix)
+	})
+	return first, first + behind
 }
 
 // find is the number of a note.

@@ -42,13 +42,15 @@ type Team struct {
 	erasing    sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Pasts, Compact, Folders,
-// Watch, Served, PublicURL and Issuers.
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits,
+// Compact, Folders, Watch, Served, PublicURL and Issuers.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
 	Texts  *repo.Texts
 	Pasts  *repo.Pasts // nil: each vault has its own
+	Memory *Memory     // nil: vaults stay open
+	Limits repo.Limits // of each vault
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -84,6 +86,8 @@ type opened struct {
 	keeper *repo.Keeper
 	err    error
 
+	ready   atomic.Bool // vault and folder are there to be read by others than who opens them
+	use     use         // guarded by Options.Memory
 	name    string
 	reading atomic.Pointer[checkout.Checkout] // the folder, for who does not wait for once; nil: not open
 }
@@ -216,7 +220,8 @@ func (t *Team) State(ctx context.Context) (*State, uint64, error) {
 	return s.State, s.Seq, err
 }
 
-// Vault opens a vault by its name. One that does not exist, or is in the trash, is NOT_FOUND.
+// Vault opens a vault by its name. One that does not exist, or is in the trash, is NOT_FOUND. It is in use
+// until the context ends, and may be closed then; see Memory.
 func (t *Team) Vault(ctx context.Context, name string) (*repo.Vault, error) {
 	o, err := t.find(ctx, name)
 	if err != nil {
@@ -261,29 +266,63 @@ func partOf(name string, incarnation int) string {
 	return fmt.Sprintf("%s/%d", name, incarnation)
 }
 
-// opened is the vault of an entry, open. It is opened once, however many ask.
+// opened is the vault of an entry, open, until the context ends. It is opened once, however many ask.
 func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
-	part := partOf(e.Name, e.Incarnation)
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return nil, stopping()
+	o, err := t.used(ctx, e)
+	if err != nil {
+		return nil, err
 	}
-	o := t.open[part]
-	if o == nil {
-		o = &opened{name: e.Name}
-		t.open[part] = o
-	}
-	t.mu.Unlock()
-	o.once.Do(func() { o.err = t.start(context.WithoutCancel(ctx), e, o) })
+	o.once.Do(func() { // which goes on when ctx ends
+		defer t.opt.Memory.opening(o)()
+		o.err = t.start(context.WithoutCancel(ctx), e, o)
+	})
 	if o.err != nil {
-		t.mu.Lock()
-		if t.open[part] == o {
-			delete(t.open, part) // the next one tries again
-		}
-		t.mu.Unlock()
+		t.opt.Memory.forget(o)
+		t.drop(e, o) // the next one tries again
 	}
 	return o, o.err
+}
+
+// used is the vault of an entry, which is in use until the context ends, and may still have to be opened.
+// One that is being closed is waited for.
+func (t *Team) used(ctx context.Context, e Entry) (*opened, error) {
+	part := partOf(e.Name, e.Incarnation)
+	for {
+		t.mu.Lock()
+		if t.closed {
+			t.mu.Unlock()
+			return nil, stopping()
+		}
+		o := t.open[part]
+		if o == nil {
+			o = &opened{name: e.Name}
+			o.use.key = t.opt.Tenant + "/" + part
+			o.use.leave = func() {
+				o.close()
+				t.drop(e, o)
+			}
+			t.open[part] = o
+		}
+		left := t.opt.Memory.begin(ctx, o)
+		t.mu.Unlock()
+		if left == nil {
+			return o, nil
+		}
+		select {
+		case <-left:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// drop no longer has a vault among those that are open.
+func (t *Team) drop(e Entry, o *opened) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if part := partOf(e.Name, e.Incarnation); t.open[part] == o {
+		delete(t.open, part)
+	}
 }
 
 func stopping() error {
@@ -299,6 +338,9 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	if err != nil {
 		return err
 	}
+	if err := t.admit(ctx, v, o); err != nil {
+		return err
+	}
 	o.vault = v
 	keep := repo.KeeperOptions{Log: t.opt.Log}
 	if t.opt.Folders {
@@ -309,7 +351,20 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		o.reading.Store(o.folder)
 	}
 	o.keeper = v.Keep(keep)
+	o.ready.Store(true)
 	return nil
+}
+
+// admit makes room in memory for a vault that is to be opened. Nothing of it has been read yet.
+func (t *Team) admit(ctx context.Context, v *repo.Vault, o *opened) error {
+	if t.opt.Memory == nil {
+		return nil
+	}
+	size, err := v.Foreseen(ctx)
+	if err != nil {
+		return err
+	}
+	return t.opt.Memory.admit(o, size)
 }
 
 // checkOut opens the folder of a vault.
@@ -357,7 +412,7 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	part := partOf(name, incarnation)
 	return repo.NewVault(repo.VaultOptions{
 		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
-		Now:    t.opt.Now,
+		Now: t.opt.Now, Limits: t.opt.Limits,
 		Bucket: t.bucketOf(name, incarnation),
 	})
 }

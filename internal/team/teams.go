@@ -9,6 +9,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/fault"
+	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/vault"
 	"rookery/internal/watch"
@@ -32,6 +33,9 @@ const registry = "~tenants"
 
 // NewTeams makes the Teams of a deployment. Nothing is read yet.
 func NewTeams(o Options) *Teams { return &Teams{opt: o, open: map[string]*Team{}} }
+
+// Limits are those of each vault.
+func (t *Teams) Limits() repo.Limits { return t.opt.Limits.OrDefault() }
 
 // Make makes a tenant, if there is none of this name.
 func (t *Teams) Make(ctx context.Context, tenant string) error {

@@ -84,9 +84,8 @@ func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
 	}
 	o.close()
 	left, err := o.folder.Clear(ctx)
-	t.mu.Lock()
-	delete(t.open, partOf(old.Name, old.Incarnation))
-	t.mu.Unlock()
+	t.opt.Memory.forget(o)
+	t.drop(old, o)
 	if err != nil {
 		return nil, fmt.Errorf("clear the folder of the vault before: %w", err)
 	}

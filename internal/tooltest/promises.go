@@ -243,7 +243,7 @@ var Warnings = map[string]string{
 	"FRONTMATTER_FIELDS_TRUNCATED": orientYet, "TREE_LIMIT_EXCEEDED": orientYet,
 	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,
 	"INDEX_STALE": orientYet, "INDEX_PENDING": "", "INDEX_UPDATING": "",
-	"INDEX_UNKNOWN": orientYet, "FILE_UNREAD": "",
+	"INDEX_UNKNOWN": orientYet, "FILE_UNREAD": "", "NOTE_NOT_INDEXED": "",
 	"SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
 }
 

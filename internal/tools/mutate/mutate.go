@@ -84,6 +84,12 @@ func Vault[Out any](
 		if err := c.Draft(ctx, tx, &fresh); err != nil {
 			return nil, err
 		}
+		if a, ok := any(&fresh).(aside); ok {
+			for _, n := range tx.Unindexed() {
+				a.Warn(notIndexed, repo.UnindexedProblem(n)+"; "+repo.UntilIndexed,
+					map[string]any{"path": n.Path})
+			}
+		}
 		out = fresh
 		return tool.Keep(&out), nil
 	})
@@ -139,6 +145,9 @@ type aside interface {
 
 // fileUnread is the code of a warning: the file of a note that the call changed is left as it is.
 const fileUnread = "FILE_UNREAD"
+
+// notIndexed is the code of a warning: a note that the call changed has more things than are indexed.
+const notIndexed = "NOTE_NOT_INDEXED"
 
 // unread says why a file does not show the change, and what helps.
 func unread(f repo.LeftFile) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -224,7 +225,7 @@ func (s subject) page(
 		if err != nil {
 			return err
 		}
-		if err := s.take(newer, &r, out); err != nil {
+		if err := s.takeFilled(ctx, v, newer, &r, out); err != nil {
 			return err
 		}
 		if len(out.Items) == limit {
@@ -234,7 +235,7 @@ func (s subject) page(
 		newer = &r
 	}
 	if more == "" {
-		if err := s.take(newer, nil, out); err != nil {
+		if err := s.takeFilled(ctx, v, newer, nil, out); err != nil {
 			return err
 		}
 	}
@@ -244,6 +245,19 @@ func (s subject) page(
 		out.Note("next_page_token", tool.Token(more))
 	}
 	return nil
+}
+
+// takeFilled loads the texts of a revision and of the one before it, where something depends on them, and
+// takes it.
+func (s subject) takeFilled(
+	ctx context.Context, v *repo.Vault, r, before *repo.Revision, out *historyOut,
+) error {
+	if r != nil && (s.slug != "" || s.diff || bytes.Contains(r.Events, []byte(reindexOp))) {
+		if err := errors.Join(v.Fill(ctx, r), v.Fill(ctx, before)); err != nil {
+			return err
+		}
+	}
+	return s.take(r, before, out)
 }
 
 // take adds a revision, if it is one of the subject. before is the revision before it, nil if it is
@@ -282,7 +296,7 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 // same reports whether a revision left the text as it was: what was found outside is kept elsewhere.
 func same(r, before *repo.Revision) bool {
 	return before != nil && r.Path == before.Path && !r.Deleted && !before.Deleted &&
-		!r.Erased && !before.Erased && bytes.Equal(r.Text, before.Text)
+		!r.Erased && !before.Erased && r.Digest == before.Digest
 }
 
 // calledIn is the subject as it was called while its file had a path.

@@ -131,7 +131,29 @@ func (q selection) narrowest() noteWalk {
 	if few, ok := q.times.notes(q.drawer.idx); ok {
 		return few
 	}
+	if walk, ok := q.withField(); ok && q.typ == "" {
+		return walk
+	}
 	return func(from string) iter.Seq[*index.Note] { return q.drawer.idx.NotesWith(q.typ, from) }
+}
+
+// withField are the notes of which an object may have one of the values asked for: it has the field, or is
+// of a type whose objects have a default for it. There are none to tell where an object without the field
+// is asked for, or a daily note by its date, which its path says.
+func (q selection) withField() (noteWalk, bool) {
+	i := slices.IndexFunc(q.fields, func(w wanted) bool { return w.text != "" && w.name != "date" })
+	if i < 0 {
+		return nil, false
+	}
+	idx, name, types := q.drawer.idx, q.fields[i].name, []string(nil)
+	for _, t := range idx.Schema().TypeNames() {
+		if t, ok := idx.Schema().Type(t); ok {
+			if f, ok := t.Field(name); ok && f.HasDefault {
+				types = append(types, t.Name)
+			}
+		}
+	}
+	return func(from string) iter.Seq[*index.Note] { return idx.NotesWithField(name, types, from) }, true
 }
 
 // listing is the list of what is selected.

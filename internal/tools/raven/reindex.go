@@ -44,7 +44,7 @@ type reindexOut struct {
 	Conflicts int `json:"conflicts" jsonschema:"copies that were made of texts which could not be merged"`
 
 	Held   *heldBatch     `json:"held,omitempty" jsonschema:"a batch that takes away too much to be taken in without a word"`
-	Errors []reindexError `json:"errors" jsonschema:"notes that do not parse, and files that cannot be taken in"`
+	Errors []reindexError `json:"errors" jsonschema:"notes that do not parse or have too much in them to be indexed, and files that cannot be taken in"`
 }
 
 // A reindexError is a file that is not as it should be.
@@ -209,6 +209,11 @@ func (out *reindexOut) count(idx *index.Index, left *repo.Left) {
 	out.Traits, out.References = t.Traits, t.Refs
 	for n := range idx.Quarantined() {
 		out.Errors = append(out.Errors, reindexError{n.Path, n.Quarantine.Line, n.Quarantine.Message})
+	}
+	for n := range idx.Unindexed() {
+		out.Errors = append(out.Errors, reindexError{
+			File: n.Path, Message: repo.UnindexedProblem(n) + "; " + repo.UntilIndexed,
+		})
 	}
 	if left == nil {
 		return

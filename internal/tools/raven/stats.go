@@ -28,6 +28,8 @@ type statsOut struct {
 	Refs        int      `json:"ref_count" jsonschema:"references in texts and fields"`
 	Quarantined int      `json:"quarantined_count" jsonschema:"notes that do not parse"`
 	Unparsed    []string `json:"quarantined,omitempty" jsonschema:"the first of them"`
+	Unindexed   int      `json:"unindexed_count,omitempty" jsonschema:"notes with more than 20,000 headings, traits, references and tags, of which none is indexed"`
+	Crowded     []string `json:"unindexed,omitempty" jsonschema:"the first of them"`
 	Conflicts   int      `json:"conflict_count" jsonschema:"notes beside another that keep a text which could not be merged into it"`
 	Copies      []string `json:"conflicts,omitempty" jsonschema:"the first of them"`
 	Bytes       int64    `json:"byte_count" jsonschema:"of all notes"`
@@ -126,5 +128,6 @@ func (out *statsOut) doubtful(idx *index.Index) {
 		}
 		out.Unparsed = append(out.Unparsed, n.Path)
 	}
+	out.Unindexed, out.Crowded = repo.UnindexedNotes(idx)
 	out.Conflicts, out.Copies = repo.ConflictCopies(idx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rookery/internal/auth"
+	"rookery/internal/index"
 	"rookery/internal/limit"
 	"rookery/internal/repo"
 	"rookery/internal/team"
@@ -26,6 +27,8 @@ type limits struct {
 	ImportFiles int `json:"import_files" jsonschema:"in one call"`
 	VaultNotes  int `json:"vault_notes"`
 	VaultBytes  int `json:"vault_bytes" jsonschema:"of all notes of a vault"`
+	NoteIndexed int `json:"note_indexed" jsonschema:"headings, traits, references and tags of a note; of one with more none is indexed"`
+	Indexed     int `json:"vault_indexed" jsonschema:"of all notes of a vault"`
 	Vaults      int `json:"vaults"`
 	Tokens      int `json:"tokens" jsonschema:"API tokens that can be used"`
 	Members     int `json:"members"`
@@ -39,9 +42,11 @@ type limits struct {
 
 // limitsOf are the limits of a caller. On loopback there are no rates.
 func (f tools) limitsOf(c auth.Caller) limits {
+	vault := f.teams.Limits()
 	l := limits{
 		NoteBytes: repo.MaxNote, BodyBytes: tool.MaxBody, PageItems: tool.MaxPage,
-		ImportFiles: maxImport, VaultNotes: repo.MaxNotes, VaultBytes: repo.MaxVault,
+		ImportFiles: maxImport, VaultNotes: vault.Notes, VaultBytes: int(vault.Bytes),
+		NoteIndexed: index.MaxThings, Indexed: vault.Things,
 		Vaults: team.MaxVaults, Tokens: team.MaxTokens, Members: team.MaxMembers,
 		Issuers: team.MaxIssuers,
 	}

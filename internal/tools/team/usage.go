@@ -7,6 +7,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/limit"
 	"rookery/internal/repo"
+	"rookery/internal/team"
 	"rookery/internal/tool"
 )
 
@@ -41,6 +42,9 @@ type vaultUsage struct {
 	Name  string `json:"name"`
 	Notes int    `json:"notes"`
 	Bytes int64  `json:"bytes" jsonschema:"of its notes"`
+
+	Indexed int    `json:"indexed" jsonschema:"headings, traits, references and tags of its notes"`
+	Refused string `json:"refused,omitempty" jsonschema:"why the vault cannot be read now and is not counted: memory, it does not fit into that of the server"`
 }
 
 func (f tools) usage() *tool.Tool {
@@ -63,15 +67,10 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 		if e.Status != repo.Active {
 			continue
 		}
-		v, err := t.Vault(ctx, e.Name)
+		row, err := f.usageOf(ctx, t, e.Name)
 		if err != nil {
 			return out, err
 		}
-		idx, err := v.Read(ctx)
-		if err != nil {
-			return out, err
-		}
-		row := vaultUsage{e.Name, idx.Totals().Notes, idx.Totals().Bytes}
 		out.Items = append(out.Items, row)
 		out.Notes, out.Bytes = out.Notes+row.Notes, out.Bytes+row.Bytes
 	}
@@ -79,6 +78,29 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 	versionFor(c, &out.Aside, seq)
 	out.Calls, err = f.calls(ctx, c)
 	return out, err
+}
+
+// usageOf is what a vault takes. It is open for no longer than that, so that vaults that do not fit into
+// memory together can be counted one after the other.
+func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsage, error) {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	row := vaultUsage{Name: name}
+	v, err := t.Vault(ctx, name)
+	switch {
+	case team.InMemory(err):
+		row.Refused = team.ReasonMemory
+		return row, nil
+	case err != nil:
+		return row, err
+	}
+	idx, err := v.Read(ctx)
+	if err != nil {
+		return row, err
+	}
+	n := idx.Totals()
+	row.Notes, row.Bytes, row.Indexed = n.Notes, n.Bytes, n.Things
+	return row, nil
 }
 
 // calls are those of the tenant: they tell of all of its vaults, so they are for who sees these.

@@ -32,6 +32,7 @@ type vaultRow struct {
 	ReadOnly bool        `json:"readonly"`
 	Secrets  string      `json:"secrets" jsonschema:"what becomes of texts that seem to hold a secret: flag, refuse or off"`
 	State    repo.Status `json:"state" jsonschema:"active, or trashed"`
+	Refused  string      `json:"refused,omitempty" jsonschema:"why the vault cannot be read now: memory, it does not fit into that of the server"`
 	Until    *string     `json:"restorable_until,omitempty" format:"date-time" jsonschema:"of a vault in the trash: when it is gone, and its name free"`
 }
 
@@ -96,7 +97,13 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	if e.Status != repo.Active {
 		return row, nil
 	}
+	ctx, done := context.WithCancel(ctx) // the next vault may need the memory of this one
+	defer done()
 	v, err := t.Vault(ctx, e.Name)
+	if team.InMemory(err) {
+		row.Refused = team.ReasonMemory
+		return row, nil
+	}
 	if err != nil {
 		return row, err
 	}

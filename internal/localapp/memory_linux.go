@@ -1,0 +1,30 @@
+package localapp
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// controlGroup is the file that says how many bytes of memory a container may have.
+const controlGroup = "/sys/fs/cgroup/memory.max"
+
+// machineMemory returns the memory of the machine, or of the container, in bytes; 0: it is not known.
+func machineMemory() int64 {
+	var most int64
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		most = int64(info.Totalram) * int64(info.Unit)
+	}
+	text, err := os.ReadFile(controlGroup)
+	if err != nil {
+		return most
+	}
+	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err == nil && (most == 0 || limit < most) { // without a limit the file says max
+		return limit
+	}
+	return most
+}

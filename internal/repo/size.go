@@ -1,0 +1,66 @@
+package repo
+
+import "context"
+
+// How many times as many bytes the state of an image takes in memory, measured with bench/corpus: what is
+// made of it, and the image itself, which texts are parts of.
+const stateFactor = 3
+
+// Size is about how many bytes of memory the newest state that this process knows takes, with what is
+// searched. It takes no time.
+func (v *Vault) Size() int64 {
+	size := v.Known().Size()
+	v.searcher.mu.Lock()
+	defer v.searcher.mu.Unlock()
+	if x := v.searcher.now.Search; x != nil {
+		size += x.Size()
+	}
+	return size
+}
+
+// minNoted is the least size that is noted in the control item. Smaller vaults always fit.
+const minNoted = 1 << 20
+
+// sizeDue reports whether the control item says too little of the memory that the vault takes, or too
+// much: half as much again, or twice as much.
+func (v *Vault) sizeDue() bool {
+	h := v.log.head.Load()
+	if h.seq == 0 {
+		return false // nothing was read yet
+	}
+	now, noted := v.Size(), h.control.Memory
+	return max(now, noted) >= minNoted && (now > noted+noted/2 || now < noted/2)
+}
+
+// noteSize notes in the control item how much memory the vault takes, so that a process that opens it
+// knows before it does.
+func (v *Vault) noteSize(ctx context.Context) error {
+	if !v.sizeDue() {
+		return nil
+	}
+	return v.Change(ctx, func(c *Control) bool {
+		c.Memory = v.Size()
+		return true
+	})
+}
+
+// Foreseen is about how many bytes of memory the vault takes when it is read, as its control item says, or
+// its image. A vault without a log takes none.
+func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
+	c, err := v.log.Control(ctx)
+	if err != nil {
+		return 0, v.orNone(err)
+	}
+	if c.Memory > 0 || c.Image == nil {
+		return c.Memory, nil
+	}
+	return stateFactor*c.Image.Head + c.Image.Size - c.Image.Head, nil
+}
+
+// Writing reports whether a call writes to the vault now, also one that nobody waits for any more.
+func (v *Vault) Writing() bool {
+	q := &v.log.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.working
+}
