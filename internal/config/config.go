@@ -30,6 +30,7 @@ type Config struct {
 	MetricsListen  string   // HOST:PORT on loopback or in a private network; empty: no metrics
 	CORSOrigins    []string // scheme://host[:port], of pages that may call; empty: none may
 	MaxCalls       int      // that run at once
+	MaxConnections int      // that are open at once; fewer where the process may open fewer files
 }
 
 // TLS are the files of the certificate, with its chain, and of its key: both, or neither.
@@ -66,6 +67,8 @@ const (
 	defaultMutations = 60
 	defaultReads     = 600
 	defaultCalls     = 256
+
+	defaultConnections = 4096
 )
 
 // maxFile is how many bytes the file may have.
@@ -78,7 +81,7 @@ func Load(path string, env func(string) string) (Config, error) {
 	l := &loader{env: env, bad: map[string]bool{}}
 	l.places = map[string]place{}
 	l.Limits = Limits{defaultMutations, defaultReads}
-	l.MaxCalls = defaultCalls
+	l.MaxCalls, l.MaxConnections = defaultCalls, defaultConnections
 	if path != "" {
 		text, err := read(path)
 		if err != nil {

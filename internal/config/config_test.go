@@ -38,6 +38,7 @@ readonly: false
 metrics_listen: 127.0.0.1:7781
 cors_origins: [https://app.example.test]
 max_calls: 64
+max_connections: 500
 `
 
 // wanted is what it says.
@@ -64,7 +65,7 @@ func wanted(dir string) config.Config {
 		Limits:        config.Limits{MutationsPerMinute: 70, ReadsPerMinute: 700},
 		MetricsListen: "127.0.0.1:7781",
 		CORSOrigins:   []string{"https://app.example.test"},
-		MaxCalls:      64,
+		MaxCalls:      64, MaxConnections: 500,
 	}
 }
 
@@ -111,7 +112,7 @@ func TestEveryKey(t *testing.T) {
 // TestDefaults holds what is so if nobody says anything, and what follows from what was said.
 func TestDefaults(t *testing.T) {
 	want := config.Config{
-		Limits: config.Limits{MutationsPerMinute: 60, ReadsPerMinute: 600}, MaxCalls: 256,
+		Limits: config.Limits{MutationsPerMinute: 60, ReadsPerMinute: 600}, MaxCalls: 256, MaxConnections: 4096,
 	}
 	for _, path := range []string{"", written(t, ""), written(t, "# nothing\n\n")} {
 		c, err := config.Load(path, nothing)
@@ -159,6 +160,7 @@ func variables() map[string]string {
 		"ROOKERY_METRICS_LISTEN":              "10.0.0.5:9000",
 		"ROOKERY_CORS_ORIGINS":                `["https://one.example.test", https://two.example.test]`,
 		"ROOKERY_MAX_CALLS":                   "9",
+		"ROOKERY_MAX_CONNECTIONS":             "99",
 	}
 }
 
@@ -181,6 +183,7 @@ func TestEnvironment(t *testing.T) {
 		Limits:   config.Limits{MutationsPerMinute: 7, ReadsPerMinute: 8},
 		ReadOnly: true, MetricsListen: "10.0.0.5:9000",
 		CORSOrigins: []string{"https://one.example.test", "https://two.example.test"}, MaxCalls: 9,
+		MaxConnections: 99,
 	}
 	asked := map[string]bool{}
 	env := func(name string) string {

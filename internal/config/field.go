@@ -42,6 +42,7 @@ func (l *loader) fields() []field {
 		{key: "metrics_listen", into: &l.MetricsListen},
 		{key: "cors_origins", into: &l.CORSOrigins},
 		{key: "max_calls", into: &l.MaxCalls},
+		{key: "max_connections", into: &l.MaxConnections},
 	}
 }
 
