@@ -70,10 +70,10 @@ type keyring struct {
 	mu      sync.Mutex
 	waiting int // calls
 	keys    []key
-	fetched time.Time     // when keys last came
-	failed  time.Time     // when they last did not come; zero: they came since
-	cause   error         // why they did not
-	budget  budget        // of fetches for the sake of unknown keys
+	fetched time.Time // when keys last came
+	failed  time.Time // when they last did not come; zero: they came since
+	cause   error     // why they did not
+	budget  budget    // of fetches for the sake of unknown keys
 	absent  map[sought]time.Time
 	flight  chan struct{} // closed at the end of the fetch under way; nil: there is none
 }

@@ -19,8 +19,8 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
-	"rookery/internal/peer"
 	"rookery/internal/metric"
+	"rookery/internal/peer"
 	"rookery/internal/tooltest"
 )
 
