@@ -45,6 +45,8 @@ type Shares struct {
 	requests ledger
 	calls    ledger
 	bytes    ledger
+	accounts map[holder]*account // of those who have requests in flight
+	tenants  map[string]*held
 	waiting  []*waiter // in the order in which they came
 }
 
@@ -61,19 +63,20 @@ type ShareOptions struct {
 
 // A waiter is a request whose call waits.
 type waiter struct {
-	holder
+	*account
 	passed int
 	run    chan struct{} // closed when the call may run
 }
 
 // NewShares makes Shares.
 func NewShares(o ShareOptions) *Shares {
-	calls := int64(o.Calls)
+	n := int64(o.Calls)
 	return &Shares{
 		opt:      o,
-		requests: newLedger(perCall*calls, 0, 0),
-		calls:    newLedger(calls, calls/4, 0),
-		bytes:    newLedger(max(minBytes, bytesPerCall*calls), 0, smallBytes),
+		requests: ledger{unit: requests, total: perCall * n},
+		calls:    ledger{unit: calls, total: n, sure: n / 4},
+		bytes:    ledger{unit: octets, total: max(minBytes, bytesPerCall*n), floor: smallBytes},
+		accounts: map[holder]*account{}, tenants: map[string]*held{},
 	}
 }
 
@@ -91,14 +94,41 @@ func (s *Shares) Begin(c auth.Caller) (*Flight, error) {
 	if s == nil {
 		return nil, nil
 	}
-	f := &Flight{shares: s, holder: holder{c.Tenant, c.Principal}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.requests.fits(f.holder, 1) {
+	a := s.accountOf(holder{c.Tenant, c.Principal})
+	if !s.requests.fits(a, 1) {
+		s.forget(a)
 		return nil, s.full("requests", s.requests.total)
 	}
-	s.requests.add(f.holder, 1)
-	return f, nil
+	s.requests.add(a, 1)
+	return &Flight{shares: s, account: a}, nil
+}
+
+// accountOf is the account of a principal. The caller has the lock.
+func (s *Shares) accountOf(h holder) *account {
+	a := s.accounts[h]
+	if a != nil {
+		return a
+	}
+	tenant := s.tenants[h.tenant]
+	if tenant == nil {
+		tenant = &held{}
+		s.tenants[h.tenant] = tenant
+	}
+	a = &account{holder: h, tenant: tenant, local: h.principal == auth.Local}
+	s.accounts[h] = a
+	return a
+}
+
+// forget gives up an account, and its tenant, that holds no request. The caller has the lock.
+func (s *Shares) forget(a *account) {
+	if a.own[requests] == 0 {
+		delete(s.accounts, a.holder)
+	}
+	if a.tenant[requests] == 0 {
+		delete(s.tenants, a.holder.tenant)
+	}
 }
 
 // full is the fault of a holder that has its share.
@@ -111,7 +141,7 @@ func (s *Shares) full(of string, total int64) error {
 // except Answered, which any may call.
 type Flight struct {
 	shares *Shares
-	holder
+	*account
 	bytes   int64
 	running bool
 }
@@ -124,7 +154,7 @@ func (f *Flight) Take(n int) error {
 	s := f.shares
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.bytes.fits(f.holder, int64(n)) {
+	if !s.bytes.fits(f.account, int64(n)) {
 		return s.full("bytes of bodies and answers", s.bytes.total)
 	}
 	f.hold(int64(n))
@@ -134,7 +164,7 @@ func (f *Flight) Take(n int) error {
 // hold adds bytes to those that the request holds. The caller has the lock.
 func (f *Flight) hold(n int64) {
 	f.bytes += n
-	f.shares.bytes.add(f.holder, n)
+	f.shares.bytes.add(f.account, n)
 }
 
 // Run waits until the call of the request may run. It is UNAVAILABLE after ten seconds, and when the context
@@ -161,12 +191,17 @@ func (f *Flight) Run(ctx context.Context) error {
 func (s *Shares) enter(f *Flight) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &waiter{holder: f.holder, run: make(chan struct{})}
+	if len(s.waiting) == 0 && s.fits(f.account) {
+		s.take(f.account)
+		f.runs(0)
+		return nil
+	}
+	w := &waiter{account: f.account, run: make(chan struct{})}
 	s.waiting = append(s.waiting, w)
 	s.next()
 	select {
 	case <-w.run:
-		f.runs(w)
+		f.runs(w.passed)
 		return nil
 	default:
 		return w
@@ -179,7 +214,7 @@ func (s *Shares) leave(f *Flight, w *waiter) error {
 	defer s.mu.Unlock()
 	select {
 	case <-w.run:
-		f.runs(w)
+		f.runs(w.passed)
 		return nil
 	default:
 	}
@@ -192,12 +227,18 @@ func (s *Shares) leave(f *Flight, w *waiter) error {
 	return s.full("calls", s.calls.total)
 }
 
-// runs notes that the call of a request runs. next has counted it.
-func (f *Flight) runs(w *waiter) {
+// take counts a call that runs, and its answer. The caller has the lock.
+func (s *Shares) take(a *account) {
+	s.calls.add(a, 1)
+	s.bytes.add(a, answerBytes)
+}
+
+// runs notes that the call of a request runs, which take has counted.
+func (f *Flight) runs(passed int) {
 	f.running = true
 	f.bytes += answerBytes
 	if f.shares.opt.Waited != nil {
-		f.shares.opt.Waited(f.tenant, w.passed)
+		f.shares.opt.Waited(f.holder.tenant, passed)
 	}
 }
 
@@ -208,7 +249,7 @@ func (s *Shares) next() {
 	for {
 		best := -1
 		for i, w := range s.waiting {
-			if s.fits(w.holder) && (best < 0 || s.before(w.holder, s.waiting[best].holder)) {
+			if s.fits(w.account) && (best < 0 || before(w.account, s.waiting[best].account)) {
 				best = i
 			}
 		}
@@ -220,22 +261,20 @@ func (s *Shares) next() {
 		for _, other := range s.waiting {
 			other.passed++
 		}
-		s.calls.add(w.holder, 1)
-		s.bytes.add(w.holder, answerBytes)
+		s.take(w.account)
 		close(w.run)
 	}
 }
 
-// fits reports whether a holder may run one more call, with its answer.
-func (s *Shares) fits(h holder) bool { return s.calls.fits(h, 1) && s.bytes.fits(h, answerBytes) }
+// fits reports whether a principal may run one more call, with its answer.
+func (s *Shares) fits(a *account) bool { return s.calls.fits(a, 1) && s.bytes.fits(a, answerBytes) }
 
-// before reports whether a call of a runs before one of b that came earlier.
-func (s *Shares) before(a, b holder) bool {
-	x, y := s.calls.tenants[a.tenant], s.calls.tenants[b.tenant]
-	if x != y {
+// before reports whether a call of a principal runs before one of another that came earlier.
+func before(a, b *account) bool {
+	if x, y := a.tenant[calls], b.tenant[calls]; x != y {
 		return x < y
 	}
-	return s.calls.principals[a] < s.calls.principals[b]
+	return a.own[calls] < b.own[calls]
 }
 
 // Answered ends the call of a request, whose body is not needed any more. It holds the n bytes of its answer
@@ -254,7 +293,7 @@ func (f *Flight) answered(n int64) {
 		return
 	}
 	f.running = false
-	f.shares.calls.add(f.holder, -1)
+	f.shares.calls.add(f.account, -1)
 	f.hold(n - f.bytes)
 	f.shares.next()
 }
@@ -269,8 +308,7 @@ func (f *Flight) End() {
 	defer s.mu.Unlock()
 	f.answered(0)
 	f.hold(-f.bytes)
-	s.requests.add(f.holder, -1)
+	s.requests.add(f.account, -1)
+	s.forget(f.account)
 	s.next()
 }
-
-func isLocal(h holder) bool { return h.principal == auth.Local }

@@ -127,8 +127,8 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// load is tenant A at its worst: 64 agents of four tokens, who send one call after the other, each of which
-// runs for a second.
+// load is tenant A at its worst: 64 agents of four tokens, who send one call after the other, half of them with
+// slow bodies of a MiB. Each call runs for a second, and its answer of 4 MiB is read slowly.
 func load(s *access.Shares, stop <-chan struct{}, agents *sync.WaitGroup) {
 	for n := range 64 {
 		agents.Go(func() {
@@ -142,6 +142,9 @@ func load(s *access.Shares, stop <-chan struct{}, agents *sync.WaitGroup) {
 				if err != nil {
 					time.Sleep(time.Second)
 					continue
+				}
+				if n%2 == 0 && f.Take(1<<20) == nil {
+					time.Sleep(3 * time.Second)
 				}
 				if f.Run(context.Background()) == nil {
 					time.Sleep(time.Second)
