@@ -39,6 +39,18 @@ $(FUZZER): tools/schemathesis/requirements.txt tools/schemathesis/install
 	@echo "installing schemathesis into bin/, for the fuzzing of HTTP"; mkdir -p bin; \
 	tools/schemathesis/install $(CURDIR)/bin/schemathesis || [ -z "$$CI" ]
 
+# The conformance suite of MCP. Without npm the test that needs it is skipped, and says so.
+CONFORMANCE := bin/conformance/installed.json
+
+.PHONY: conformance
+conformance: ## install the conformance suite of MCP into bin/, pinned; it needs npm
+	@$(MAKE) --no-print-directory $(CONFORMANCE)
+
+$(CONFORMANCE): tools/conformance/package-lock.json tools/conformance/install
+	@command -v npm >/dev/null || { echo "npm is not there: the conformance of MCP is not tested"; exit 0; }; \
+	echo "installing the conformance suite of MCP into bin/"; mkdir -p bin; \
+	tools/conformance/install $(CURDIR)/bin/conformance || [ -z "$$CI" ]
+
 .PHONY: test
 test: fmt lint leaks ## what CI runs: formatting, linters, all tests, and a search of their logs
 
@@ -46,7 +58,7 @@ test: fmt lint leaks ## what CI runs: formatting, linters, all tests, and a sear
 check: test # the former name
 
 .PHONY: leaks
-leaks: cc $(FUZZER) ## run all tests, then search what they logged and refused for secrets
+leaks: cc $(FUZZER) $(CONFORMANCE) ## run all tests, then search what they logged and refused for secrets
 	@logs=$$(mktemp -d) && trap 'rm -rf "$$logs"' EXIT && \
 	ROOKERY_TEST_LOGS=$$logs GO=$(GO) tools/test/run && \
 	ROOKERY_LEAKS_IN=$$logs $(GO) test -vet=off ./internal/canary -run TestNothingLeaked -count=1 -v
@@ -95,7 +107,7 @@ fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then 
 	ROOKERY_SOAK=1 $(GO) test ./internal/localapp -run '^TestFuzz' -timeout 60m -count=1 -v
 
 .PHONY: soak
-soak: cc $(FUZZER) ## all tests in full, with the race detector; note the result in docs/testing.md
+soak: cc $(FUZZER) $(CONFORMANCE) ## all tests in full, with the race detector; note the result in docs/testing.md
 	ROOKERY_SOAK=$(SOAK) $(GO) test -race -timeout 240m -count=1 ./...
 
 .PHONY: docs

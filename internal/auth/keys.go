@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,14 +14,18 @@ import (
 // How long keys are believed.
 //
 // A set is fetched again when somebody needs it and it is an hour old, and when a token names a key
-// that is not in it, at most once a minute. A key that the issuer no longer serves is good until an
+// that is not in it: three times at once, and then every ten seconds, for anybody can make such a token. Who
+// comes while that budget is used up is told to come again, unless its key was looked for in the last ten
+// seconds; and each fetch is for all who wait, whoever began it. A key that the issuer no longer serves is good until an
 // hour after it was last seen there, so that tokens made before a change of keys stay good, and never
 // longer. An issuer that does not answer changes nothing: the last set is good for a day, so that
 // nobody who was let in is locked out, and an unknown key stays unknown.
 const (
 	refreshAfter = time.Hour
 	keepFor      = 24 * time.Hour
-	unknownPause = time.Minute      // between two fetches for the sake of unknown keys
+	unknownPause = 10 * time.Second // until one more fetch for the sake of unknown keys
+	unknownBurst = 3                // of such fetches at once
+	maxAbsent    = 64               // keys that are remembered as unknown
 	failurePause = 10 * time.Second // after an issuer did not answer
 	fetchTime    = 10 * time.Second // for all that one fetch takes
 	patience     = 2 * time.Second  // of a call that could do with the keys we have
@@ -65,25 +70,52 @@ type keyring struct {
 	mu      sync.Mutex
 	waiting int // calls
 	keys    []key
-	fetched time.Time     // when keys last came
-	failed  time.Time     // when they last did not come; zero: they came since
-	cause   error         // why they did not
-	asked   time.Time     // when they were last fetched for the sake of an unknown key
+	fetched time.Time // when keys last came
+	failed  time.Time // when they last did not come; zero: they came since
+	cause   error     // why they did not
+	budget  budget    // of fetches for the sake of unknown keys
+	absent  map[sought]time.Time
 	flight  chan struct{} // closed at the end of the fetch under way; nil: there is none
+}
+
+// A sought is what a token says of its key.
+type sought struct{ alg, kid string }
+
+// A budget is how many fetches may be made. The zero value is a full one.
+type budget struct {
+	spent int
+	since time.Time // from when on it fills up
+}
+
+// spend reports whether one more fetch may be made, and takes it from the budget.
+func (b *budget) spend(now time.Time) bool {
+	if back := int(now.Sub(b.since) / unknownPause); back > 0 {
+		b.spent = max(0, b.spent-back)
+		b.since = b.since.Add(time.Duration(back) * unknownPause)
+	}
+	if b.spent == 0 {
+		b.since = now
+	}
+	if b.spent == unknownBurst {
+		return false
+	}
+	b.spent++
+	return true
 }
 
 // find is the key for a token with these header parameters. A token needs a kid only if the issuer
 // serves several keys for the algorithm: many that have one key give it no id, and OpenID Connect asks
 // for one only where there is a choice (Core §10.1).
 func (r *keyring) find(ctx context.Context, alg, kid string) (crypto.PublicKey, error) {
-	tried := r.refreshIfOld(ctx)
+	asked := r.refreshIfOld(ctx)
 	k, err := r.pick(alg, kid)
-	if errors.Is(err, errUnknownKey) && !tried && r.mayAsk() {
+	if errors.Is(err, errUnknownKey) && !asked && r.mayAsk(sought{alg, kid}) {
+		asked = true
 		r.wait(ctx, fetchTime)
 		k, err = r.pick(alg, kid)
 	}
 	if errors.Is(err, errUnknownKey) {
-		return nil, r.doubt(err)
+		return nil, r.doubt(sought{alg, kid}, asked)
 	}
 	return k, err
 }
@@ -115,8 +147,8 @@ func (r *keyring) good(k key) bool {
 }
 
 // doubt is why no key was found: it is the token's fault only if the issuer answered when it was last
-// asked.
-func (r *keyring) doubt(err error) error {
+// asked, and was asked for the sake of this key, now or a moment ago.
+func (r *keyring) doubt(s sought, asked bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.usable() {
@@ -125,7 +157,32 @@ func (r *keyring) doubt(err error) error {
 	if !r.failed.IsZero() || r.flight != nil {
 		return unknowable(unknownPause).Because(r.cause)
 	}
-	return err
+	now := r.now()
+	switch {
+	case asked:
+		r.miss(s, now)
+	case !r.missed(s, now):
+		return unknowable(unknownPause).Because(errUnknownKey)
+	}
+	return errUnknownKey
+}
+
+// miss remembers that the issuer does not serve a key. Of too many it remembers some. The caller has the
+// lock.
+func (r *keyring) miss(s sought, now time.Time) {
+	maps.DeleteFunc(r.absent, func(s sought, _ time.Time) bool { return !r.missed(s, now) })
+	if r.absent == nil {
+		r.absent = map[sought]time.Time{}
+	}
+	if len(r.absent) < maxAbsent {
+		r.absent[s] = now
+	}
+}
+
+// missed reports whether the issuer did not serve a key a moment ago. The caller has the lock.
+func (r *keyring) missed(s sought, now time.Time) bool {
+	at, is := r.absent[s]
+	return is && now.Sub(at) < unknownPause
 }
 
 // usable reports whether there is a set that is good for something.
@@ -154,19 +211,17 @@ func (r *keyring) refreshIfOld(ctx context.Context) bool {
 	return true
 }
 
-// mayAsk reports whether an unknown key is reason enough to fetch: if there are others, and the last
-// such fetch is long ago, or is under way.
-func (r *keyring) mayAsk() bool {
+// mayAsk reports whether an unknown key is reason enough to fetch, or to wait for the fetch under way: if there
+// are others, the issuer answers, and the budget allows it. A key that was looked for a moment ago is not.
+func (r *keyring) mayAsk(s sought) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.usable() {
+	now := r.now()
+	failing := !r.failed.IsZero() && now.Sub(r.failed) < failurePause
+	if !r.usable() || failing || r.missed(s, now) {
 		return false
 	}
-	if !r.asked.IsZero() && r.now().Sub(r.asked) < unknownPause {
-		return r.flight != nil
-	}
-	r.asked = r.now()
-	return true
+	return r.flight != nil || r.budget.spend(now)
 }
 
 // wait starts a fetch if there is none, and waits for its end, but no longer than that; and not at all

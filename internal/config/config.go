@@ -31,6 +31,7 @@ type Config struct {
 	CORSOrigins    []string // scheme://host[:port], of pages that may call; empty: none may
 	MaxCalls       int      // that run at once
 	Memory         Size     // that open vaults hold together; 0: it was not said
+	MaxConnections int      // that are open at once; fewer where the process may open fewer files
 }
 
 // TLS are the files of the certificate, with its chain, and of its key: both, or neither.
@@ -74,6 +75,8 @@ const (
 	defaultMutations = 60
 	defaultReads     = 600
 	defaultCalls     = 256
+
+	defaultConnections = 4096
 )
 
 // maxFile is how many bytes the file may have.
@@ -86,7 +89,7 @@ func Load(path string, env func(string) string) (Config, error) {
 	l := &loader{env: env, bad: map[string]bool{}}
 	l.places = map[string]place{}
 	l.Limits = Limits{MutationsPerMinute: defaultMutations, ReadsPerMinute: defaultReads}
-	l.MaxCalls = defaultCalls
+	l.MaxCalls, l.MaxConnections = defaultCalls, defaultConnections
 	if path != "" {
 		text, err := read(path)
 		if err != nil {

@@ -39,6 +39,7 @@ metrics_listen: 127.0.0.1:7781
 cors_origins: [https://app.example.test]
 max_calls: 64
 memory: 1GiB
+max_connections: 500
 `
 
 // wanted is what it says.
@@ -62,11 +63,12 @@ func wanted(dir string) config.Config {
 		FirstAdmins: []config.Admin{
 			{Issuer: "https://login.example.test", Subject: "alice", Tenant: "acme"},
 		},
-		Limits:        config.Limits{MutationsPerMinute: 70, ReadsPerMinute: 700, VaultIndexed: 4_000_000},
-		MetricsListen: "127.0.0.1:7781",
-		CORSOrigins:   []string{"https://app.example.test"},
-		MaxCalls:      64,
-		Memory:        1 << 30,
+		Limits:         config.Limits{MutationsPerMinute: 70, ReadsPerMinute: 700, VaultIndexed: 4_000_000},
+		MetricsListen:  "127.0.0.1:7781",
+		CORSOrigins:    []string{"https://app.example.test"},
+		MaxCalls:       64,
+		Memory:         1 << 30,
+		MaxConnections: 500,
 	}
 }
 
@@ -113,7 +115,7 @@ func TestEveryKey(t *testing.T) {
 // TestDefaults holds what is so if nobody says anything, and what follows from what was said.
 func TestDefaults(t *testing.T) {
 	want := config.Config{
-		Limits: config.Limits{MutationsPerMinute: 60, ReadsPerMinute: 600}, MaxCalls: 256,
+		Limits: config.Limits{MutationsPerMinute: 60, ReadsPerMinute: 600}, MaxCalls: 256, MaxConnections: 4096,
 	}
 	for _, path := range []string{"", written(t, ""), written(t, "# nothing\n\n")} {
 		c, err := config.Load(path, nothing)
@@ -163,6 +165,7 @@ func variables() map[string]string {
 		"ROOKERY_MAX_CALLS":                   "9",
 		"ROOKERY_MEMORY":                      "2 GiB",
 		"ROOKERY_LIMITS_VAULT_INDEXED":        "3000000",
+		"ROOKERY_MAX_CONNECTIONS":             "99",
 	}
 }
 
@@ -185,7 +188,8 @@ func TestEnvironment(t *testing.T) {
 		Limits:   config.Limits{MutationsPerMinute: 7, ReadsPerMinute: 8, VaultIndexed: 3_000_000},
 		ReadOnly: true, MetricsListen: "10.0.0.5:9000",
 		CORSOrigins: []string{"https://one.example.test", "https://two.example.test"}, MaxCalls: 9,
-		Memory: 2 << 30,
+		Memory:         2 << 30,
+		MaxConnections: 99,
 	}
 	asked := map[string]bool{}
 	env := func(name string) string {

@@ -44,6 +44,7 @@ func (l *loader) fields() []field {
 		{key: "cors_origins", into: &l.CORSOrigins},
 		{key: "max_calls", into: &l.MaxCalls},
 		{key: "memory", into: &l.Memory},
+		{key: "max_connections", into: &l.MaxConnections},
 	}
 }
 

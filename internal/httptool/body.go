@@ -14,7 +14,7 @@ import (
 func (c *call) body(r *http.Request) ([]byte, error) {
 	malformed := c.tool.Family.Malformed
 	data, err := payload.Read(r)
-	if fault.Is(err, fault.BatchTooLarge) {
+	if fault.Is(err, fault.BatchTooLarge) || fault.Is(err, fault.Unavailable) {
 		return nil, err
 	}
 	if err != nil {

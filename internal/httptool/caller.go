@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 
+	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
@@ -32,11 +34,26 @@ func (s *server) caller(r *http.Request) (auth.Caller, error) {
 
 // lost answers a request that leads to no tool.
 func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
+	if over := s.countLost(r); over != nil {
+		err = over
+	}
 	if other := (*otherMethod)(nil); errors.As(err, &other) {
 		s.notAllowed(w, r, other.allowed)
 		return
 	}
 	s.turnAway(w, r, fault.Of(err))
+}
+
+// countLost counts a request for a path below /v1 that leads nowhere, if it has a token that is good.
+func (s *server) countLost(r *http.Request) error {
+	if !strings.HasPrefix(r.URL.Path, "/v1/") || !access.Sent(r.Header) {
+		return nil
+	}
+	caller, err := s.caller(r)
+	if err != nil {
+		return nil // the path is wrong in any case
+	}
+	return s.opt.Count(r.Context(), caller)
 }
 
 // state is what the two pages answer that say whether the server can be used.
@@ -54,11 +71,20 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.opt.Ready != nil {
 		if err := s.opt.Ready(r.Context()); err != nil {
 			s.opt.Log.WarnContext(r.Context(), "not ready", slog.Any("cause", err))
-			s.refuse(w, r, fault.New(fault.Unavailable, "the server cannot take calls now"))
+			s.refuse(w, r, unready(err))
 			return
 		}
 	}
 	s.is(w, r, "ready")
+}
+
+// unready is what is told of a server that is not ready: the reason, where it has a name.
+func unready(err error) *fault.Fault {
+	f := (*fault.Fault)(nil)
+	if errors.As(err, &f) && f.Code == fault.Unavailable && f.Details["reason"] != nil {
+		return f
+	}
+	return fault.New(fault.Unavailable, "the server cannot take calls now")
 }
 
 func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
@@ -72,13 +98,14 @@ func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
 
 // document answers the description of all routes.
 func (s *server) document(described func() ([]byte, error)) http.HandlerFunc {
+	page := newPage(described)
 	return func(w http.ResponseWriter, r *http.Request) {
-		data, err := described()
+		text, err := page()
 		if err != nil {
 			s.opt.Log.ErrorContext(r.Context(), "the tools cannot be described", slog.Any("cause", err))
 			s.refuse(w, r, fault.Of(err))
 			return
 		}
-		body(w, http.StatusOK, data)
+		text.write(w, "application/json")
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
+	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
 
@@ -38,15 +38,19 @@ var kinds = map[tool.Kind]string{
 // docs answers the page that describes all tools, which is made when it is first asked for. It needs nothing
 // from elsewhere, and its headers let it run nothing.
 func (s *server) docs() http.HandlerFunc {
-	page := sync.OnceValue(s.docsOfTools)
+	page := newPage(func() ([]byte, error) { return s.docsOfTools(), nil })
 	digest := sha256.Sum256([]byte(docsStyle))
 	policy := fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; "+
 		"form-action 'none'; frame-ancestors 'none'",
 		base64.StdEncoding.EncodeToString(digest[:]))
-	return func(w http.ResponseWriter, _ *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		text, err := page()
+		if err != nil {
+			s.refuse(w, r, fault.Of(err))
+			return
+		}
 		w.Header().Set("Content-Security-Policy", policy)
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(page()) // the caller has gone: there is nobody left to tell
+		text.write(w, "text/html; charset=utf-8")
 	}
 }
 

@@ -5,11 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"rookery/internal/access"
 	"rookery/internal/fault"
-	"rookery/internal/payload"
 )
 
 // guarded sets the headers of every answer, and lets through what was sent to us, and by nobody that
@@ -50,27 +48,6 @@ func (s *server) harden(h http.Header) {
 }
 
 func isProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
-
-// counted lets through as many requests at once as there may be, and bounds their bodies.
-func (s *server) counted(next http.Handler) http.Handler {
-	slots := make(chan struct{}, s.opt.MaxCalls)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		payload.Bound(w, r, MaxBody)
-		if isProbe(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-			next.ServeHTTP(w, r)
-		default:
-			s.opt.Meter.Refused(access.Overload)
-			s.turnAway(w, r, fault.New(fault.Unavailable,
-				"as many calls as this server takes at once are running").After(time.Second))
-		}
-	})
-}
 
 // ours reports whether a host, with its port, is this server.
 func (s *server) ours(r *http.Request, host string) bool {

@@ -1,24 +1,26 @@
 // Package httptool serves a catalogue over HTTP, and calls one that is served so (CONTRACT §5).
 //
 // Routes, arguments and documentation are derived from the tools' Specs; the package knows no tool
-// by name. A request passes, in this order: a net for panics, the log line, the headers that every
-// answer has, the check of how it came and of Host, what everybody may read of where tokens are to be had,
-// the check of Origin, the limits of calls at once and of bodies, and then its route. Nothing of its body is
-// read, and no store is asked, before it is known who sends it.
+// by name. A request passes, in this order: a net for panics, the log line, the pace at which its answer
+// must be read, the limits of requests of an address and of bodies, the headers that every answer has, the
+// check of how it came and of Host, what everybody may read of where tokens are to be had, the check of
+// Origin, and then its route. Nothing of its body is read, and no store is asked, before it is known who
+// sends it. Only then it has a share of what its tenant may do at once; see access.Shares.
 package httptool
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/gzhttp"
 
 	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/payload"
 	"rookery/internal/tool"
 )
 
@@ -38,15 +40,15 @@ func New(cat *tool.Catalogue, o Options) http.Handler {
 		"/healthz": s.healthy, "/readyz": s.ready, "/docs": s.docs(),
 	}
 	if o.Document != nil {
-		s.pages["/openapi.json"] = s.document(sync.OnceValues(o.Document))
+		s.pages["/openapi.json"] = s.document(o.Document)
 	}
 	s.opt.Meter.Routes(s.patterns()...)
 	zip, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
 	if err != nil {
 		panic("httptool: the options of compression are malformed: " + err.Error())
 	}
-	served := s.counted(s.mounted(zip(http.HandlerFunc(s.serve))))
-	return s.observed(s.guarded(s.described(s.invited(served))))
+	served := s.mounted(zip(http.HandlerFunc(s.serve)))
+	return s.observed(s.paced(s.crowded(s.guarded(s.described(s.invited(served))))))
 }
 
 // patterns are all routes that a request can have in the log and in metrics.
@@ -109,21 +111,43 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 		s.turnAway(w, r, fault.Of(err))
 		return
 	}
-	end, err := s.opt.Flights.Begin(caller)
+	flight, err := s.opt.Shares.Begin(caller)
 	if err != nil {
+		s.opt.Meter.Refused(access.Overload)
 		s.turnAway(w, r, fault.Of(err))
 		return
 	}
-	defer end()
-	args, bare, err := c.arguments(r)
+	defer flight.End()
+	a, err := s.invoke(r, c, caller, flight)
+	access.Spent(w.Header(), *caller.Allowance)
 	if err != nil {
 		s.refuse(w, r, fault.Of(err))
 		return
 	}
+	s.write(w, r, a)
+}
+
+// invoke reads the arguments of a call and makes it when its turn comes. The call is over before its answer
+// is written. An error says that it was not made.
+func (s *server) invoke(
+	r *http.Request, c *call, caller auth.Caller, flight *access.Flight,
+) (answer, error) {
+	ctx := auth.WithCaller(r.Context(), caller)
+	payload.Count(r, flight.Take)
+	args, bare, err := c.arguments(r)
+	if c.tool == nil || err != nil && !fault.Is(err, fault.Unavailable) {
+		err = cmp.Or(s.opt.Count(ctx, caller), err) // no tool counts it
+	}
+	if err == nil {
+		err = flight.Run(ctx)
+	}
+	if err != nil {
+		return answer{}, err
+	}
 	noteOf(r).told = s.opt.Audited && c.tool != nil
-	data, err := s.cat.Invoke(auth.WithCaller(r.Context(), caller), c.name, args)
-	access.Spent(w.Header(), *caller.Allowance)
-	s.write(w, r, answer{data: data, err: err, bare: bare})
+	data, err := s.cat.Invoke(ctx, c.name, args)
+	flight.Answered(len(data))
+	return answer{data: data, err: err, bare: bare}, nil
 }
 
 // reads reports whether a method is one of those that only read.

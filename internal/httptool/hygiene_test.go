@@ -20,6 +20,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/metric"
+	"rookery/internal/peer"
 	"rookery/internal/tooltest"
 )
 
@@ -124,13 +125,14 @@ func TestHSTS(t *testing.T) {
 	}
 }
 
-// TestMaxCalls holds that a request too many is told to come again, over every protocol and before it is
-// asked who sends it, that probes pass, and that a place is free again when a call is over or has panicked.
-func TestMaxCalls(t *testing.T) {
+// TestRequestsOfAnAddress holds that a request too many is told to come again, over every protocol and before
+// it is asked who sends it, that probes pass, and that a place is free again when a request is over or has
+// panicked.
+func TestRequestsOfAnAddress(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	asked := 0
 	var m counts
-	s := hosted(t, httptool.Options{Meter: &m, MaxCalls: 2,
+	s := hosted(t, httptool.Options{Meter: &m, Requests: peer.NewCrowd(8, peer.Proxies{}),
 		Authenticate: func(r *http.Request) (auth.Caller, error) { asked++; return who(r) },
 		Mount: map[string]http.Handler{
 			"/slow": http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -177,7 +179,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestNothingIsReadFirst holds that of the body of a request that is refused nothing is read.
 func TestNothingIsReadFirst(t *testing.T) {
-	o := httptool.Options{Hosts: []string{"example.com"}, Authenticate: who, MaxCalls: 1}
+	o := httptool.Options{Hosts: []string{"example.com"}, Authenticate: who, Requests: peer.NewCrowd(1, peer.Proxies{})}
 	h := httptool.New(tooltest.Sample(), o)
 	for target, status := range map[string]int{
 		"/v1/tools/desk_whoami": 401, "/v1/vaults/main/books": 401, "/nowhere": 404, "/docs": 405,

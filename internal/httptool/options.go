@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -11,14 +10,15 @@ import (
 	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/peer"
 	"rookery/internal/tool"
 )
 
 // MaxBody is the number of bytes that the body of a request may have (CONTRACT §9).
 const MaxBody = tool.MaxBody
 
-// maxCalls is how many requests are served at once, if nobody says otherwise.
-const maxCalls = 256
+// maxRequests is how many requests are in flight at once by default.
+const maxRequests = 2048
 
 // Options are what a handler is made with, beside its catalogue. The zero value serves everybody on
 // loopback.
@@ -42,18 +42,24 @@ type Options struct {
 	// anything of the body is read, and never about a request that shows two tokens.
 	Authenticate func(*http.Request) (auth.Caller, error)
 
-	// Flights bounds how many requests of one principal are in flight. Nil: nothing does.
-	Flights *access.Flights
+	// Shares divide calls, requests in flight and the bytes of bodies and answers among tenants and
+	// principals. Nil sets no limits.
+	Shares *access.Shares
+
+	// Count counts a request of a caller that no tool counts, such as one that names no tool. An error is
+	// the answer. Nil: nothing is counted.
+	Count func(context.Context, auth.Caller) error
 
 	// Resource is what the server is to clients of OAuth.
 	Resource access.Resource
 
-	// MaxCalls is how many requests are served at once, whatever their protocol; 0: 256. One more
-	// is UNAVAILABLE, before anything is read or asked. Probes do not count, and always pass.
-	MaxCalls int
+	// Requests limits the requests in flight of each address and of all, whatever their protocol. One more
+	// is UNAVAILABLE, before anything is read or asked. Probes have a limit of their own. Nil: 2048 of all.
+	Requests *peer.Crowd
 
-	// Ready is nil while calls can be served, and else says why not; only the log shows the reason.
-	// /readyz asks it. Without one they always can.
+	// Ready is nil while calls can be served, and else says why not. /readyz asks it, and shows an
+	// UNAVAILABLE that has a reason in its details; of any other error only the log shows the cause. Without
+	// one they always can.
 	Ready func(context.Context) error
 
 	// Document makes what /openapi.json answers, when it is first asked for. Nil: there is no such page.
@@ -113,6 +119,11 @@ func (o Options) filled() Options {
 		o.Meter = unmetered{}
 	}
 	o.Origins = slices.DeleteFunc(slices.Clone(o.Origins), isNoOrigin)
-	o.MaxCalls = cmp.Or(o.MaxCalls, maxCalls)
+	if o.Count == nil {
+		o.Count = func(context.Context, auth.Caller) error { return nil }
+	}
+	if o.Requests == nil {
+		o.Requests = peer.NewCrowd(maxRequests, peer.Proxies{})
+	}
 	return o
 }

@@ -6,9 +6,9 @@ import (
 	"rookery/internal/tool"
 )
 
-// Behind is the tool.Interceptor that first checks who may make a call, and then counts it. A mutation
-// that the check refuses is counted too, for its refusal is kept: whoever has no right to change anything
-// can write no more than who has. One over the rate is RATE_LIMITED, whatever the check said of it.
+// Behind is the tool.Interceptor that first checks who may make a call, and then counts it. A call that the
+// check refuses is counted too: it costs the check, and the refusal of a mutation is kept. One over the rate
+// is RATE_LIMITED, whatever the check said of it.
 func (l *Limiter) Behind(check tool.Interceptor) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		counted := l.Intercept(next)
@@ -18,7 +18,7 @@ func (l *Limiter) Behind(check tool.Interceptor) tool.Interceptor {
 				passed = true
 				return counted(ctx, c)
 			})(ctx, c)
-			if err == nil || passed || !c.Tool.Kind.Mutates() {
+			if err == nil || passed {
 				return r, err
 			}
 			if over := l.admit(ctx, c); over != nil {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
 
-// TestBehind holds that a mutation which a check refuses counts against the rate as one that it lets
-// through, once, and that a read which is refused does not.
+// TestBehind holds that a call which a check refuses counts against the rate as one that it lets through,
+// once.
 func TestBehind(t *testing.T) {
 	b := newBed(t)
 	i := b.instance(0)
@@ -40,7 +41,22 @@ func TestBehind(t *testing.T) {
 	for _, answer = range []error{nil, no} {
 		require.True(t, fault.Is(i.call(t.Context(), write, ann("a")), fault.RateLimited))
 	}
-	for range 2000 {
+	for range 1200 {
 		require.ErrorIs(t, i.call(t.Context(), read, ann("a")), no)
 	}
+	require.True(t, fault.Is(i.call(t.Context(), read, ann("a")), fault.RateLimited))
+}
+
+// TestVisit holds that a request that calls no tool counts as a read, and is refused over the rate.
+func TestVisit(t *testing.T) {
+	i := newBed(t).instance(0)
+	left := new(auth.Allowance)
+	c := auth.Caller{Tenant: "t", Principal: "ann", Agent: "a", Allowance: left}
+	for n := range 1200 {
+		require.NoError(t, i.limiter.Visit(t.Context(), c), n)
+	}
+	require.Equal(t, 1200, left.Limit)
+	require.Zero(t, left.Remaining)
+	require.True(t, fault.Is(i.limiter.Visit(t.Context(), c), fault.RateLimited))
+	require.NoError(t, i.limiter.Visit(t.Context(), auth.LocalCaller()))
 }

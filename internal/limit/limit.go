@@ -109,13 +109,21 @@ func (l *Limiter) Intercept(next tool.Handler) tool.Handler {
 var _ tool.Interceptor = (*Limiter)(nil).Intercept
 
 func (l *Limiter) admit(ctx context.Context, c *tool.Call) error {
-	who := caller{name{c.Caller.Tenant, c.Caller.Principal, kindOf(c.Tool)}, c.Caller.Agent}
+	return l.let(ctx, c.Caller, kindOf(c.Tool))
+}
+
+// Visit counts a request that calls no tool as a read of its caller, as Intercept does a call.
+func (l *Limiter) Visit(ctx context.Context, c auth.Caller) error { return l.let(ctx, c, reads) }
+
+// let counts a call of a kind, or refuses it.
+func (l *Limiter) let(ctx context.Context, c auth.Caller, k kind) error {
+	who := caller{name{c.Tenant, c.Principal, k}, c.Agent}
 	if who.principal == auth.Local || l.rate(who.kind).off() {
 		l.count(ctx, who.name)
 		return nil
 	}
 	left, err := l.take(ctx, who)
-	if p := c.Caller.Allowance; p != nil && left.Limit > 0 {
+	if p := c.Allowance; p != nil && left.Limit > 0 {
 		*p = left
 	}
 	return err

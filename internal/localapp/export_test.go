@@ -21,3 +21,12 @@ func Waiting(c Config, after func(time.Duration) <-chan time.Time) Config {
 	c.after = after
 	return c
 }
+
+// OnDisk is a Config of an App that learns from this function how many bytes a disk has left.
+func OnDisk(c Config, space func(dir string) (free, total uint64, err error)) Config {
+	c.space = space
+	return c
+}
+
+// ConnectionsOf is how many connections a process has that may open so many files.
+var ConnectionsOf = connectionsOf

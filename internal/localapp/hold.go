@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/config"
 	"rookery/internal/fault"
@@ -59,8 +58,7 @@ func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
 	}
 	h := &Holder{Key: rand.Text(), app: a, yielded: make(chan struct{})}
 	h.yield = sync.OnceFunc(func() { close(h.yielded) })
-	a.server = config.Config{MaxCalls: holderCalls}
-	a.flights = access.NewFlights(holderCalls)
+	a.limitServer(config.Config{MaxCalls: holderCalls})
 	a.admit = h.caller
 	h.URL = a.URL(l)
 	if h.leave, err = a.announce(l, h.Key); err != nil {
@@ -68,7 +66,7 @@ func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
 	}
 	h.server = a.newServer(h.yielding(a.Handler(version, a.hosts(l))))
 	h.stop = a.warmUp(context.WithoutCancel(ctx))
-	go func() { _ = h.server.Serve(l) }() // it ends with Close; a caller notices any other end
+	go func() { _ = h.server.Serve(a.limited(l)) }() // it ends with Close; a caller notices any other end
 	return h, nil
 }
 

@@ -19,14 +19,13 @@ import (
 	"rookery/internal/team"
 )
 
-// maxCalls is how many calls run at once where nobody says how many. One principal has a quarter of them
-// at most, and so have those who wait for the keys of an issuer.
+// maxCalls is how many calls run at once by default. At most a quarter as many requests wait for the keys of
+// an issuer.
 const maxCalls = 256
 
 // host makes what stands between a request and the tools: who calls, and how often, over a table.
 func (a *App) host(cfg Config, tables table.Table) {
-	a.server = cfg.Server
-	a.server.MaxCalls = cmp.Or(cfg.Server.MaxCalls, maxCalls)
+	a.limitServer(cfg.Server)
 	verifier := cfg.Verifier
 	if verifier == nil {
 		verifier = auth.NewVerifier(auth.Options{Now: cfg.Now, Queue: max(1, a.server.MaxCalls/4)})
@@ -37,7 +36,6 @@ func (a *App) host(cfg Config, tables table.Table) {
 		Closed: !cfg.Server.Local(false), Now: cfg.Now, Log: cfg.Log,
 	})
 	a.admit = a.gate.Caller
-	a.flights = access.NewFlights(max(1, a.server.MaxCalls/4))
 	a.auditor = audit.New(audit.Options{Teams: a.teams, Log: cfg.Log, Now: cfg.Now})
 	a.limiter = limit.New(limit.Options{
 		Tables: func(_ context.Context, tenant string) (table.Table, error) {

@@ -25,6 +25,7 @@ import (
 	"rookery/internal/folder"
 	"rookery/internal/limit"
 	"rookery/internal/metric"
+	"rookery/internal/peer"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/team"
@@ -65,11 +66,16 @@ type Config struct {
 	// after has calls wait for the first reading of a folder; nil: time.After.
 	after func(time.Duration) <-chan time.Time
 
+	space func(dir string) (free, total uint64, err error) // of a disk; nil: fileblob.Space
+
 	between func(table.Table, blob.Folder) (table.Table, blob.Folder) // see stores
 }
 
 // DefaultCacheBytes is how many bytes are cached if nobody says how many.
 const DefaultCacheBytes = 128 << 20
+
+// minSpace is how many bytes a disk must have left for the server to be ready.
+const minSpace = 32 << 20
 
 // database is the file of the table in the data directory.
 const database = "rookery.db"
@@ -96,10 +102,13 @@ type App struct {
 	door    door
 	gate    *access.Gate
 	admit   func(*http.Request) (auth.Caller, error) // authenticates a request
-	flights *access.Flights
+	shares  *access.Shares
+	crowd   *peer.Crowd // requests in flight
 	auditor *audit.Auditor
 	limiter *limit.Limiter
 	metrics *metric.Metrics
+
+	space func(dir string) (free, total uint64, err error)
 
 	background sync.WaitGroup
 }
@@ -114,10 +123,13 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	if cfg.after == nil {
 		cfg.after = time.After
 	}
+	if cfg.space == nil {
+		cfg.space = fileblob.Space
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{log: cfg.Log, servers: cfg.Servers, shown: cmp.Or(cfg.Folder, cfg.Data)}
+	a := &App{space: cfg.space, log: cfg.Log, servers: cfg.Servers, shown: cmp.Or(cfg.Folder, cfg.Data)}
 	err := a.enter(cfg)
 	if err == nil {
 		err = a.openTable(cfg)
@@ -188,8 +200,8 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		return err
 	}
 	a.teams = team.NewTeams(o)
-	a.host(cfg, tables)
 	a.metrics = metric.New(cfg.Version)
+	a.host(cfg, tables)
 	if err := a.makeTeam(ctx, cfg); err != nil {
 		return err
 	}
@@ -253,10 +265,23 @@ func readOnly(on bool) tool.Interceptor {
 	}
 }
 
-// Ready is an error while the data cannot be read.
+// Ready is an error while the data cannot be read, or nothing can be written because a disk is full. Then it
+// is UNAVAILABLE with the reason "disk".
 func (a *App) Ready(ctx context.Context) error {
-	_, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller())
-	return err
+	if _, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller()); err != nil {
+		return err
+	}
+	dirs := []string{a.dir}
+	if a.folder != nil {
+		dirs = append(dirs, a.shown)
+	}
+	for _, dir := range dirs {
+		if free, _, err := a.space(dir); err == nil && free < minSpace {
+			return fault.New(fault.Unavailable, "the disk is full").With("reason", "disk").
+				Fix("make room on the disk of the data: at least %d MiB", minSpace>>20)
+		}
+	}
+	return nil
 }
 
 // Close makes everything durable and lets the data directory, or the folder, go.

@@ -50,8 +50,9 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 	}
 	return httptool.New(a.Catalogue, httptool.Options{
 		Hosts: hosts, Origins: a.server.CORSOrigins, Peer: a.server.Proxies().Check,
-		Authenticate: a.admit, Flights: a.flights, Resource: a.resource(), MaxCalls: a.server.MaxCalls,
-		Ready: a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Meter: a.metrics,
+		Authenticate: a.admit, Shares: a.shares, Count: a.limiter.Visit, Requests: a.crowd,
+		Resource: a.resource(),
+		Ready:    a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Meter: a.metrics,
 		Mount: map[string]http.Handler{mcptool.Path: mcptool.New(a.Catalogue, a.mcp(version))},
 	})
 }
@@ -59,7 +60,7 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 func (a *App) mcp(version string) mcptool.Options {
 	return mcptool.Options{
 		First: first, Version: version, Instructions: instructions, Log: a.log,
-		Documents: documents(), Authenticate: a.admit, Flights: a.flights,
+		Documents: documents(), Authenticate: a.admit, Shares: a.shares, Count: a.limiter.Visit,
 		Resource: a.resource(), Meter: a.metrics,
 	}
 }
@@ -100,7 +101,7 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	s := a.newServer(a.Handler(version, a.hosts(l)))
 	defer a.warmUp(ctx)()
 	failed := make(chan error, 1)
-	go func() { failed <- a.serveOn(s, l) }()
+	go func() { failed <- a.serveOn(s, a.limited(l)) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -125,9 +126,12 @@ func (a *App) newServer(h http.Handler) *http.Server {
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		// It is for all until an answer begins: the body, the wait and the call. From then on the deadline
+		// follows what the client reads.
+		WriteTimeout:   150 * time.Second,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		HTTP2:          streams(),
 		// What a connection does wrong before it is a request names addresses: nobody needs it every day.
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}

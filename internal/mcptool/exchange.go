@@ -2,11 +2,11 @@ package mcptool
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,6 +27,8 @@ type exchange struct {
 	caller auth.Caller
 	turn   turn
 	outcome
+
+	counted atomic.Bool // a message of the request has been counted
 }
 
 var _ tool.Invoker = (*exchange)(nil)
@@ -42,6 +44,7 @@ func (x *exchange) Invoke(
 		return tool.Refusal(&f), &f
 	}
 	defer end()
+	x.counted.Store(true)
 	caller := auth.CallerOf(ctx)
 	caller.Allowance = new(auth.Allowance) // each call of a request has its own
 	data, err := x.cat.Invoke(auth.WithCaller(ctx, caller), name, args)
@@ -128,6 +131,12 @@ var (
 func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		ctx = auth.WithCaller(ctx, x.caller)
+		if !x.calls(r) {
+			if err := x.count(ctx); err != nil {
+				f := fault.Of(err)
+				return nil, x.failed(errorCode(f), f)
+			}
+		}
 		switch r := r.(type) {
 		case *mcp.ListToolsRequest:
 			return x.list(ctx, r)
@@ -282,15 +291,9 @@ func agree(h http.Header, t *tool.Tool, args json.RawMessage) bool {
 	if sent == "" || !takesVault(t) {
 		return true
 	}
-	if coded, ok := strings.CutPrefix(sent, "=?base64?"); ok {
-		plain, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(coded, "?="))
-		if err != nil {
-			return false
-		}
-		sent = string(plain)
-	}
+	sent, ok := plainHeader(sent)
 	var given map[string]json.RawMessage
 	var vault string
-	return json.Unmarshal(args, &given) == nil &&
+	return ok && json.Unmarshal(args, &given) == nil &&
 		json.Unmarshal(given[vaultArg], &vault) == nil && vault == sent
 }

@@ -53,8 +53,13 @@ type Options struct {
 	// anything of the body is read, and never about a request that shows two tokens.
 	Authenticate func(*http.Request) (auth.Caller, error)
 
-	// Flights bounds how many requests of one principal are in flight. Nil: nothing does.
-	Flights *access.Flights
+	// Shares divide calls, requests in flight and the bytes of bodies and answers among tenants and
+	// principals. Nil sets no limits.
+	Shares *access.Shares
+
+	// Count counts a message of a caller that calls no tool. An error is the answer. Nil: nothing is
+	// counted.
+	Count func(context.Context, auth.Caller) error
 
 	// Resource is what the server is to clients of OAuth: each path of the endpoint is one, with
 	// metadata of its own, which the server that it is mounted in answers.
@@ -111,6 +116,9 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	if o.Meter == nil {
 		o.Meter = unmetered{}
 	}
+	if o.Count == nil {
+		o.Count = func(context.Context, auth.Caller) error { return nil }
+	}
 	e := &endpoint{cat: cat, opt: o, pages: map[*tool.Tool]func() *mcp.Tool{},
 		short: map[*tool.Tool]func() *mcp.Tool{}}
 	for _, name := range o.First {
@@ -163,23 +171,52 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.turnAway(out, r, err)
 		return
 	}
-	end, err := e.opt.Flights.Begin(caller)
+	flight, err := e.opt.Shares.Begin(caller)
 	if err != nil {
+		e.opt.Meter.Refused(access.Overload)
 		e.turnAway(out, r, err)
 		return
 	}
-	defer end()
-	body, tooLarge := read(r)
-	out.id = idOf(body)
-	if tooLarge != nil {
-		out.refuse(tooLarge.HTTP(), tooLarge)
-		return
-	}
+	defer flight.End()
 	caller.RequestID = out.request
 	x := &exchange{endpoint: e, view: v, caller: caller}
+	out.outcome, out.flight = &x.outcome, flight
+	e.exchange(out, r, x)
+}
+
+// exchange answers the messages of a request of a caller who is known. They run as one call, which is over
+// when the answer begins.
+func (e *endpoint) exchange(out *answer, r *http.Request, x *exchange) {
+	payload.Count(r, out.flight.Take)
+	body, f := read(r)
+	out.id = idOf(body)
+	if f == nil {
+		if f = headersAgree(r.Header, body); f != nil {
+			out.code = mcp.CodeHeaderMismatch
+		}
+	}
+	if f == nil {
+		f = faultOf(out.flight.Run(r.Context()))
+	} else if over := faultOf(x.count(r.Context())); over != nil {
+		f = over
+	}
+	if f != nil {
+		e.refuse(out, r, f)
+		return
+	}
 	x.lone = !isBatch(body)
-	out.outcome = &x.outcome
 	e.serve(out, r, x, body)
+	if !x.counted.Load() {
+		_ = x.count(r.Context()) // the SDK has refused it, and says why
+	}
+}
+
+// faultOf returns an error as a fault; nil for none.
+func faultOf(err error) *fault.Fault {
+	if err == nil {
+		return nil
+	}
+	return fault.Of(err)
 }
 
 // serve answers a request that is of the right form as far as HTTP is concerned.
@@ -192,6 +229,9 @@ func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte)
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Del("Last-Event-ID") // nothing can be resumed; a client may send it all the same
+	if name, _ := plainHeader(r.Header.Get(nameHeader)); name != "" {
+		r.Header.Set(nameHeader, name) // the SDK compares it as it is
+	}
 	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{
 			Stateless: true, JSONResponse: true, Logger: e.opt.Log, MaxRequestBodyBytes: maxBody,

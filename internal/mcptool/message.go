@@ -65,6 +65,8 @@ type answer struct {
 	request string          // the id of the request, for logs
 	id      json.RawMessage // of the message; nil: not known
 	outcome *outcome        // of its calls; nil: there are none
+	flight  *access.Flight  // of the request; nil: it is not admitted yet
+	code    int64           // of a refusal; 0: that of its status
 
 	began   bool
 	refused int // the status of a plain refusal
@@ -99,6 +101,7 @@ func (a *answer) Write(data []byte) (int, error) {
 	if !a.began {
 		a.WriteHeader(http.StatusOK)
 	}
+	a.flight.Answered(len(data))
 	if a.replaced() {
 		return len(data), nil
 	}
@@ -124,7 +127,10 @@ func (a *answer) refuse(status int, f *fault.Fault) {
 		a.id = json.RawMessage("null")
 	}
 	code := int64(jsonrpc.CodeInvalidRequest)
-	if status >= 500 {
+	switch {
+	case a.code != 0 && status == http.StatusBadRequest:
+		code = a.code
+	case status >= 500:
 		code = jsonrpc.CodeInternalError
 	}
 	body, err := tool.Marshal(struct {
@@ -138,6 +144,7 @@ func (a *answer) refuse(status int, f *fault.Fault) {
 	}
 	a.Header().Set("Content-Type", "application/json")
 	a.Header().Del("Content-Length")
+	a.flight.Answered(len(body))
 	a.ResponseWriter.WriteHeader(status)
 	_, _ = a.ResponseWriter.Write(body) // the client is gone if this fails
 }

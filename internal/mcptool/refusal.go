@@ -61,7 +61,7 @@ func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 // read reads the body, or of one that is too large the beginning.
 func read(r *http.Request) ([]byte, *fault.Fault) {
 	body, err := payload.Read(r)
-	if fault.Is(err, fault.BatchTooLarge) {
+	if fault.Is(err, fault.BatchTooLarge) || fault.Is(err, fault.Unavailable) {
 		return body, fault.Of(err)
 	}
 	if err != nil {

@@ -140,7 +140,25 @@ func (x *exchange) noResource(r *mcp.ReadResourceRequest, f *fault.Fault) *jsonr
 	if absent && !modern {
 		code = codeNotFound
 	}
-	return x.failed(code, f)
+	e := x.failed(code, f)
+	if absent {
+		e.Data = withURI(e.Data, r.Params.URI)
+	}
+	return e
+}
+
+// withURI adds to the data of an error which resource is not found, as the protocol wants it.
+func withURI(data json.RawMessage, uri string) json.RawMessage {
+	members := map[string]any{}
+	if json.Unmarshal(data, &members) != nil {
+		return data
+	}
+	members["uri"] = uri
+	with, err := tool.Marshal(members)
+	if err != nil {
+		return data
+	}
+	return with
 }
 
 // errorCode is the protocol's code of a fault: that of a caller, or ours.

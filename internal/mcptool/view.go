@@ -81,7 +81,11 @@ func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
 		return f
 	}
 	v.readOnly = v.readOnly || readOnly
-	if sets := list(h, "X-MCP-Toolsets"); sets != nil {
+	sets, f := list(h, "X-MCP-Toolsets")
+	if f != nil {
+		return f
+	}
+	if sets != nil {
 		before := v.sets
 		v.sets = nil
 		if f := v.address(e, sets, v.tools); f != nil {
@@ -90,7 +94,10 @@ func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
 		}
 		v.sets = common(before, v.sets)
 	}
-	names := list(h, "X-MCP-Tools")
+	names, f := list(h, "X-MCP-Tools")
+	if f != nil {
+		return f
+	}
 	for _, name := range names {
 		if !e.known(name) {
 			return e.unknownTool(name)
@@ -227,18 +234,26 @@ func (e *endpoint) unknownTool(name string) *fault.Fault {
 	return f
 }
 
-// list reads a header of names separated by commas; nil if it is not there.
-func list(h http.Header, name string) []string {
-	if len(h.Values(name)) == 0 {
-		return nil
+// list reads a header of names separated by commas; nil if it is not there. Two headers are refused: the
+// second was sent to narrow what the first allows, and a proxy may join them into one list, which widens it
+// (RFC 9110 §5.3).
+func list(h http.Header, name string) ([]string, *fault.Fault) {
+	values := h.Values(name)
+	switch len(values) {
+	case 0:
+		return nil, nil
+	case 1:
+	default:
+		return nil, fault.New(fault.InvalidParameter, "header %s must be sent once", name).
+			Fix("send one header with the names that all of them have")
 	}
 	names := []string{}
-	for _, entry := range strings.Split(strings.Join(h.Values(name), ","), ",") {
+	for _, entry := range strings.Split(values[0], ",") {
 		if entry = strings.TrimSpace(entry); entry != "" {
 			names = append(names, entry)
 		}
 	}
-	return names
+	return names, nil
 }
 
 // flag reads a header that is true or false. One that is neither, or both, is refused: it was sent to

@@ -37,6 +37,7 @@ type Metrics struct {
 	panics    prometheus.Counter
 	refused   *prometheus.CounterVec // by reason
 	throttled prometheus.Counter
+	waited    prometheus.Histogram
 }
 
 // buckets are bounds of durations in seconds, from a read in memory to the deadline of a call.
@@ -64,6 +65,11 @@ func New(version string) *Metrics {
 		refused: counters("refused_total", "Requests that were turned away before any tool was called.",
 			"reason"),
 		throttled: counter("rate_limited_total", "Calls that were over a rate or a quota."),
+		waited: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "call_wait_calls",
+			Help:    "How many other calls began to run while one waited for its turn.",
+			Buckets: []float64{0, 1, 4, 16, 64, 256, 1024},
+		}),
 	}
 	m.register(version)
 	return m
@@ -91,7 +97,7 @@ func (m *Metrics) register(version string) {
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		build, m.calls, m.took, m.inFlight, m.requests, m.answered, m.panics, m.refused, m.throttled,
+		build, m.calls, m.took, m.inFlight, m.requests, m.answered, m.panics, m.refused, m.throttled, m.waited,
 	)
 	for _, r := range access.Reasons() {
 		m.refused.WithLabelValues(string(r))
@@ -134,6 +140,9 @@ func (m *Metrics) Refused(why access.Reason) {
 	}
 	m.refused.WithLabelValues(string(why)).Inc()
 }
+
+// Waited counts a call that began to run after so many others that came to run while it waited.
+func (m *Metrics) Waited(_ string, passed int) { m.waited.Observe(float64(passed)) }
 
 // Limited counts a call that was over a rate or a quota. Interceptor counts those of tools.
 func (m *Metrics) Limited() { m.throttled.Inc() }

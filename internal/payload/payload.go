@@ -28,14 +28,34 @@ type bounded struct {
 	bound int64
 	w     http.ResponseWriter
 	r     *http.Request
+	count func(n int) error // nil: nothing is counted
 }
 
 // Bound bounds the body of a request for all that read it, to so many bytes. A body that is bounded already
 // is left as it is.
 func Bound(w http.ResponseWriter, r *http.Request, bytes int64) {
 	if _, is := r.Body.(*bounded); !is {
-		r.Body = &bounded{http.MaxBytesReader(w, r.Body, bytes), r.Body, bytes, w, r}
+		r.Body = &bounded{http.MaxBytesReader(w, r.Body, bytes), r.Body, bytes, w, r, nil}
 	}
+}
+
+// Count has Read count the bytes of a bounded body as they come. An error ends the reading, and Read
+// returns it.
+func Count(r *http.Request, count func(n int) error) {
+	if b, is := r.Body.(*bounded); is {
+		b.count = count
+	}
+}
+
+// Read reads and counts.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.count != nil && n > 0 {
+		if over := b.count(n); over != nil {
+			return 0, over
+		}
+	}
+	return n, err
 }
 
 // Read reads a body to its end. Of one that is larger than its bound it answers the beginning, with a
@@ -54,6 +74,10 @@ func Read(r *http.Request) ([]byte, error) {
 		b.hurry()
 		b.discard()
 		return data, TooLarge(b.bound)
+	}
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		Leave(b.w, b.r)
+		return data, f
 	}
 	if err != nil {
 		return data, fmt.Errorf("read body: %w", err)

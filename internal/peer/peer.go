@@ -29,7 +29,7 @@ func (p Proxies) Check(r *http.Request) *fault.Fault {
 	switch {
 	case r.TLS != nil, len(p.Trusted) == 0 && onLoopback(r):
 		return nil
-	case !p.trusts(r):
+	case !p.trusted(r.RemoteAddr):
 		return fault.New(fault.PermissionDenied, "plain HTTP is not accepted here").
 			Fix("call the server by its https:// address")
 	}
@@ -48,9 +48,9 @@ func (p Proxies) Check(r *http.Request) *fault.Fault {
 	return nil
 }
 
-// trusts reports whether a request comes from a trusted proxy.
-func (p Proxies) trusts(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
+// trusted reports whether a remote address (IP:PORT) is that of a trusted proxy.
+func (p Proxies) trusted(remote string) bool {
+	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return false
 	}

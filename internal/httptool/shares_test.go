@@ -20,7 +20,7 @@ import (
 // TestSlowBodiesAreTheirSendersOwn holds that who sends a body slowly is the only one who finds no room.
 func TestSlowBodiesAreTheirSendersOwn(t *testing.T) {
 	s := serve(t, httptool.Options{
-		Flights: access.NewFlights(1),
+		Shares: access.NewShares(access.ShareOptions{Calls: 1}), // and four requests in flight
 		Authenticate: func(r *http.Request) (auth.Caller, error) {
 			c := auth.LocalCaller()
 			c.Principal = r.Header.Get("X-Who")

@@ -1,0 +1,24 @@
+package access_test
+
+import (
+	"testing"
+
+	"rookery/internal/access"
+	"rookery/internal/peer"
+)
+
+// BenchmarkFlight measures what the limits cost a call that does not wait.
+func BenchmarkFlight(b *testing.B) {
+	s := access.NewShares(access.ShareOptions{Calls: 256})
+	crowd := peer.NewCrowd(2048, peer.Proxies{})
+	for b.Loop() {
+		leave, ok := crowd.Enter("192.0.2.1:4711")
+		f, err := s.Begin(caller("a", "ann"))
+		if err != nil || !ok || f.Take(300) != nil || f.Run(b.Context()) != nil {
+			b.Fatal("refused")
+		}
+		f.Answered(2000)
+		f.End()
+		leave()
+	}
+}

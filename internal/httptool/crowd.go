@@ -1,0 +1,41 @@
+package httptool
+
+import (
+	"net/http"
+	"time"
+
+	"rookery/internal/access"
+	"rookery/internal/fault"
+	"rookery/internal/payload"
+	"rookery/internal/peer"
+)
+
+// maxProbes is how many questions whether the server is alive are answered at once. They have a limit of
+// their own, so that no other request takes their place.
+const maxProbes = 256
+
+// crowded limits the requests in flight of each address, and of all, before anything is read of them or
+// anything is done for them. Over HTTP/2 each is a stream.
+func (s *server) crowded(next http.Handler) http.Handler {
+	probes := peer.NewCrowd(maxProbes, peer.Proxies{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		payload.Bound(w, r, MaxBody)
+		crowd := s.opt.Requests
+		if isProbe(r) {
+			crowd = probes
+		}
+		leave, ok := crowd.Enter(r.RemoteAddr)
+		if !ok {
+			s.opt.Meter.Refused(access.Overload)
+			s.harden(w.Header())
+			if p, is := w.(*pacer); is {
+				p.time = hasteTime
+			}
+			s.turnAway(w, r, fault.New(fault.Unavailable,
+				"the address, or the server, has as many requests in flight as there may be").After(time.Second))
+			return
+		}
+		defer leave()
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,51 @@
+package httptool
+
+import (
+	"bytes"
+	"net/http"
+	"sync"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
+)
+
+// A page is a text that is the same for everyone. It is made and compressed once, when it is first asked
+// for, and all answers share it.
+type page func() (static, error)
+
+// A static is the text of a page, plain and compressed with gzip.
+type static struct{ plain, zipped []byte }
+
+// newPage makes a page of what a function returns.
+func newPage(text func() ([]byte, error)) page {
+	return sync.OnceValues(func() (static, error) {
+		plain, err := text()
+		if err != nil {
+			return static{}, err
+		}
+		var zipped bytes.Buffer
+		z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+		if err != nil {
+			return static{}, err
+		}
+		if _, err := z.Write(plain); err != nil {
+			return static{}, err
+		}
+		if err := z.Close(); err != nil {
+			return static{}, err
+		}
+		return static{plain, zipped.Bytes()}, nil
+	})
+}
+
+// write answers with a page of a media type. It relies on the wrapper of gzhttp, which knows whether the
+// client takes gzip, and leaves an answer alone that is compressed already.
+func (p static) write(w http.ResponseWriter, mediaType string) {
+	w.Header().Set("Content-Type", mediaType)
+	text := p.plain
+	if _, takes := w.(*gzhttp.GzipResponseWriter); takes {
+		w.Header().Set("Content-Encoding", "gzip")
+		text = p.zipped
+	}
+	_, _ = w.Write(text) // the caller has gone: there is nobody left to tell
+}

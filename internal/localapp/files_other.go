@@ -1,0 +1,6 @@
+//go:build !unix
+
+package localapp
+
+// maxFiles is not known: such systems limit the memory of a process instead.
+func maxFiles() (files uint64, known bool) { return 0, false }

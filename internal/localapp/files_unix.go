@@ -1,0 +1,14 @@
+//go:build unix
+
+package localapp
+
+import "syscall"
+
+// maxFiles is how many files the process may open.
+func maxFiles() (files uint64, known bool) {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0, false
+	}
+	return uint64(l.Cur), true //nolint:unconvert // it is signed on some systems
+}
