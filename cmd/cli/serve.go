@@ -26,6 +26,7 @@ type server struct {
 	cache  byteSize
 	mcp    bool
 	demo   bool
+	shared bool
 	log    string
 }
 
@@ -57,6 +58,8 @@ func (s *server) command() *cobra.Command {
 	flags.BoolVar(&s.mcp, "mcp", false, "serve MCP over stdin and stdout, unless an address is given")
 	flags.StringVar(&s.log, "log-format", "", "form of the log on stderr: text or json (default text on "+
 		"a terminal, else json)")
+	flags.BoolVar(&s.shared, "shared-data", false, "serve data that other users of this machine have "+
+		"permissions for")
 	flags.BoolVar(&s.demo, "demo", false, "make the vault demo if there is no vault yet")
 	return c
 }
@@ -114,6 +117,7 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	}
 	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly && !s.stdio(), int64(s.cache)
 	cfg.Server, cfg.Version = hosted, version()
+	cfg.Private = !s.shared
 	cfg.Servers = connector{s.app}.servers()
 	if target.Data == "" && target.Folder == "" {
 		cfg.Data = cmp.Or(hosted.Data, cfg.Data)

@@ -118,13 +118,24 @@ func (e *examination) directory() bool {
 	case mode&0o700 != 0o700:
 		e.add(repo.Failure(check, fault.New(fault.FileError,
 			"its owner may not read, write and enter it (%#o)", mode), "chmod 700 "+e.dir))
-	case mode&0o077 != 0:
-		e.add(repo.Warning(check, fmt.Sprintf("others on this machine may look into it (%#o)", mode),
-			"chmod 700 "+e.dir))
+	default:
+		e.exposure()
+	}
+	return true
+}
+
+// exposure looks at what other users of the machine have permissions for.
+func (e *examination) exposure() {
+	const check = "directory"
+	name, mode, count, err := e.exposed()
+	switch {
+	case err != nil:
+		e.add(repo.Failure(check, fault.New(fault.FileError, "its permissions cannot be read: %v", err), ""))
+	case count > 0:
+		e.add(repo.Warning(check, e.openTo(name, mode, count), e.closing()))
 	default:
 		e.add(repo.Good(check, e.dir))
 	}
-	return true
 }
 
 // The space that a disk should have left: below the first nothing works for long, and below either of

@@ -201,7 +201,7 @@ func TestExamineDirectory(t *testing.T) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "rookery.db")))
 		}, repo.Broken, fault.NotFound, "there is no rookery.db"},
 		{"open to others", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o755)) },
-			repo.Worrying, "", "others on this machine"},
+			repo.Worrying, "", "other users of this machine have permissions for the directory"},
 		{"closed to its owner", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o500)) },
 			repo.Broken, fault.FileError, "its owner may not"},
 		{"a cut database", database(func(data []byte) []byte { return data[:3*4096] }),
