@@ -125,13 +125,18 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	return target, cfg, nil
 }
 
-// hosted is what the server's file and the environment say, and the command line, which beats them.
-func (s *server) hosted() (config.Config, error) {
-	env := s.app.Env
+// loadConfig reads what a server's file and the environment say.
+func loadConfig(app *clitool.App, file string) (config.Config, error) {
+	env := app.Env
 	if env == nil {
 		env = func(string) string { return "" }
 	}
-	hosted, err := config.Load(s.file, env)
+	return config.Load(file, env)
+}
+
+// hosted is what the server's file and the environment say, and the command line, which beats them.
+func (s *server) hosted() (config.Config, error) {
+	hosted, err := loadConfig(s.app, s.file)
 	if err != nil {
 		return hosted, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rookery/internal/bolttable"
+	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/folder"
@@ -27,6 +28,9 @@ type Examination struct {
 	Vault  string // only this vault; empty: all
 	Full   bool   // every payload is compared with its digest
 	Now    func() time.Time
+
+	// Server is what the file of a hosted server says: the rules of tenants are compared with its issuers.
+	Server config.Config
 
 	// Token is what a server that holds the directory is shown, by its URL. Nil, or an empty one: nothing.
 	Token func(ctx context.Context, server string) (string, error)
@@ -281,7 +285,7 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 	const check = "tenants"
 	o := team.Options{
 		Table: db, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: e.Now,
-		Folders: true,
+		Folders: true, Issuers: issuersFor(e.Server),
 	}
 	data, err := fileblob.Look(e.dir)
 	if err != nil {
