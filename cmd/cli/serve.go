@@ -12,6 +12,7 @@ import (
 
 	"rookery/internal/clitool"
 	"rookery/internal/config"
+	"rookery/internal/control"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 )
@@ -167,7 +168,7 @@ func (s *server) greet(app *localapp.App, l net.Listener) error {
 	}
 	news := ""
 	if lines := app.News(); len(lines) > 0 {
-		news = strings.Join(lines, "\n") + "\n\n"
+		news = control.Escape(strings.Join(lines, "\n")) + "\n\n"
 	}
 	_, err := fmt.Fprintf(s.app.Out, `Rookery serves at %[1]s
 
