@@ -5,6 +5,7 @@ import (
 	_ "embed"
 
 	"rookery/internal/auth"
+	"rookery/internal/fault"
 	"rookery/internal/limit"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
@@ -63,12 +64,11 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 		if e.Status != repo.Active {
 			continue
 		}
-		v, err := t.Vault(ctx, e.Name)
-		if err != nil {
-			return out, err
-		}
-		idx, err := v.Read(ctx)
-		if err != nil {
+		idx, err := readOf(ctx, t, e.Name)
+		switch {
+		case fault.Is(err, fault.NotFound): // see rowOf
+			continue
+		case err != nil:
 			return out, err
 		}
 		row := vaultUsage{e.Name, idx.Totals().Notes, idx.Totals().Bytes}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
@@ -96,17 +98,26 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	if e.Status != repo.Active {
 		return row, nil
 	}
-	v, err := t.Vault(ctx, e.Name)
-	if err != nil {
-		return row, err
-	}
-	idx, err := v.Read(ctx)
-	if err != nil {
+	idx, err := readOf(ctx, t, e.Name)
+	switch {
+	case fault.Is(err, fault.NotFound): // its own log is in the trash already, and the tenant's is to follow
+		row.State = repo.Trashed
+		return row, nil
+	case err != nil:
 		return row, err
 	}
 	notes := idx.Totals().Notes
 	row.Version, row.Notes = repo.Version(idx.Version()), &notes
 	return row, nil
+}
+
+// readOf is the newest index of a vault.
+func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error) {
+	v, err := t.Vault(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return v.Read(ctx)
 }
 
 // entryRow is what the tenant itself knows of a vault.
