@@ -18,6 +18,7 @@ import (
 // layers are the packages from the bottom up (DESIGN §2). A package imports only what stands in a
 // line above its own, or, where the line says so, in its own.
 var layers = [][]string{
+	{"control"},
 	{"fault"},
 	{"auth", "blob", "payload", "peer", "table"},
 	{"config", "markdown"},
@@ -75,7 +76,7 @@ var modules = map[string][]string{
 	"golang.org/x/sys": {"internal/fileblob", "internal/casefold", "internal/folder", "internal/localapp",
 		"internal/watch"},
 	"golang.org/x/term":  {"cmd/cli"},
-	"golang.org/x/text":  {"internal/markdown", "internal/vault", "internal/search"},
+	"golang.org/x/text":  {"internal/auth", "internal/markdown", "internal/vault", "internal/search"},
 	"pgregory.net/rapid": {"_test"},
 }
 

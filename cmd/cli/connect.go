@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rookery/internal/clitool"
+	"rookery/internal/control"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/localapp"
@@ -103,7 +104,7 @@ func exists(cfg localapp.Config) error {
 // catchUp waits until what somebody did in a folder is taken in, and tells a person what is new of it.
 func (n connector) catchUp(ctx context.Context, app *localapp.App) error {
 	for _, line := range app.Changes() {
-		if _, err := fmt.Fprintln(n.app.Err, line); err != nil {
+		if _, err := fmt.Fprintln(n.app.Err, control.Escape(line)); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 type doctor struct {
 	app  *clitool.App
 	full bool
+	file string
 }
 
 func (d *doctor) command() *cobra.Command {
@@ -38,6 +40,8 @@ func (d *doctor) command() *cobra.Command {
 	}
 	clitool.Uses(c, "data", "vault", "token", "json", "bare", "envelope")
 	c.Flags().BoolVar(&d.full, "full", false, "compare everything that is stored with its digest")
+	c.Flags().StringVar(&d.file, "config", "", "file that says how the server is hosted: its data "+
+		"directory, and its issuers")
 	return c
 }
 
@@ -50,6 +54,13 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 		return fault.New(fault.InvalidParameter, "doctor looks at a directory of this machine").
 			Fix("run it where the server runs: rookery doctor --data DIR")
 	}
+	hosted, err := loadConfig(d.app, d.file)
+	if err != nil {
+		return err
+	}
+	if target.Data == "" && target.Folder == "" {
+		at.Data = cmp.Or(hosted.Data, at.Data)
+	}
 	address, err := connector{d.app}.server(target)
 	if err != nil {
 		return err
@@ -61,6 +72,7 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 	if address == "" || exists(at) == nil {
 		found = append(found, localapp.Examine(c.Context(), localapp.Examination{
 			Data: at.Data, Folder: at.Folder, State: at.State, Vault: target.Vault, Full: d.full,
+			Server: hosted,
 			Token: func(ctx context.Context, server string) (string, error) {
 				return connector{d.app}.token(ctx, target, server)
 			},

@@ -66,6 +66,9 @@ func (l *login) run(c *cobra.Command, words []string) error {
 	ctx, given := c.Context(), l.token
 	if len(words) > 0 {
 		given = words[0]
+		if given != fromStdin {
+			l.app.WarnToken()
+		}
 	}
 	token, err := readToken(ctx, l.app, given, server)
 	if err != nil {

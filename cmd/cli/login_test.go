@@ -221,7 +221,10 @@ func TestLoginForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, true)
 			d.env["ROOKERY_SERVER"], d.stdin = h.URL, c.stdin
-			d.run(0, append([]string{"login"}, c.line...)...)
+			_, errs := d.run(0, append([]string{"login"}, c.line...)...)
+			onLine := strings.Contains(strings.Join(c.line, " "), secret)
+			require.Equal(t, onLine, strings.Contains(errs, "warning: a token on the command line"), errs)
+			require.NotContains(t, errs, secret)
 			kept, err := keyring.Get("rookery", h.URL)
 			require.NoError(t, err)
 			require.Equal(t, secret, kept)
@@ -334,7 +337,9 @@ func TestOneOrigin(t *testing.T) {
 	d.env["ROOKERY_TOKEN"] = "of-the-environment"
 	d.run(3, "vault", "list")
 	require.Equal(t, []string{"Bearer of-the-environment"}, h.heard())
-	d.run(0, "vault", "list", "--token", secret)
+	_, warned := d.run(0, "vault", "list", "--token", secret)
+	require.Contains(t, warned, "warning: a token on the command line")
+	require.Contains(t, warned, "ROOKERY_TOKEN")
 	require.Equal(t, []string{"Bearer " + secret}, h.heard())
 	d.env["ROOKERY_TOKEN"] = secret
 	_, errs := d.run(2, "vault", "list", "--server", "http://memory.example.test")

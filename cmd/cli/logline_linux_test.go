@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 // TestServeOnATerminal requires that a server on a terminal logs short lines there, in colour.
 func TestServeOnATerminal(t *testing.T) {
 	d, s := newDesk(t, false), newScreen(t)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "data")
 	ctx, stop := context.WithCancel(t.Context())
 	app := newApp(s.program, s.program, s.program, func(name string) string { return d.env[name] })
 	ended := make(chan int, 1)

@@ -12,6 +12,7 @@ import (
 
 	"rookery/internal/clitool"
 	"rookery/internal/config"
+	"rookery/internal/control"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 )
@@ -27,6 +28,7 @@ type server struct {
 	memory byteSize
 	mcp    bool
 	demo   bool
+	shared bool
 	log    string
 }
 
@@ -60,6 +62,8 @@ func (s *server) command() *cobra.Command {
 	flags.BoolVar(&s.mcp, "mcp", false, "serve MCP over stdin and stdout, unless an address is given")
 	flags.StringVar(&s.log, "log-format", "", "form of the log on stderr: text or json (default text on "+
 		"a terminal, else json)")
+	flags.BoolVar(&s.shared, "shared-data", false, "serve data that other users of this machine have "+
+		"permissions for")
 	flags.BoolVar(&s.demo, "demo", false, "make the vault demo if there is no vault yet")
 	return c
 }
@@ -117,6 +121,7 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	}
 	cfg.ReadOnly, cfg.CacheBytes = target.ReadOnly && !s.stdio(), int64(s.cache)
 	cfg.Server, cfg.Version = hosted, version()
+	cfg.Private = !s.shared
 	cfg.Servers = connector{s.app}.servers()
 	if target.Data == "" && target.Folder == "" {
 		cfg.Data = cmp.Or(hosted.Data, cfg.Data)
@@ -124,13 +129,18 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	return target, cfg, nil
 }
 
-// hosted is what the server's file and the environment say, and the command line, which beats them.
-func (s *server) hosted() (config.Config, error) {
-	env := s.app.Env
+// loadConfig reads what a server's file and the environment say.
+func loadConfig(app *clitool.App, file string) (config.Config, error) {
+	env := app.Env
 	if env == nil {
 		env = func(string) string { return "" }
 	}
-	hosted, err := config.Load(s.file, env)
+	return config.Load(file, env)
+}
+
+// hosted is what the server's file and the environment say, and the command line, which beats them.
+func (s *server) hosted() (config.Config, error) {
+	hosted, err := loadConfig(s.app, s.file)
 	if err != nil {
 		return hosted, err
 	}
@@ -162,7 +172,7 @@ func (s *server) greet(app *localapp.App, l net.Listener) error {
 	}
 	news := ""
 	if lines := app.News(); len(lines) > 0 {
-		news = strings.Join(lines, "\n") + "\n\n"
+		news = control.Escape(strings.Join(lines, "\n")) + "\n\n"
 	}
 	_, err := fmt.Fprintf(s.app.Out, `Rookery serves at %[1]s
 

@@ -70,10 +70,25 @@ func check(ctx context.Context, c *tool.Call, d Directory) error {
 	if err := enough(c, where); err != nil {
 		return err
 	}
-	if err := narrowed(c); err != nil || c.Caller.Principal == auth.Local {
+	err = narrowed(c)
+	switch {
+	case err != nil:
 		return err
+	case c.Caller.Principal == auth.Local: // nobody else is there to whom an agent could belong
+		return checkAgent(c.Caller)
 	}
 	return d.ClaimAgent(ctx, c.Caller, false)
+}
+
+// checkAgent is a fault if the agent of a caller has no name that an agent can have.
+func checkAgent(c auth.Caller) error {
+	if c.Agent == c.Principal {
+		return nil
+	}
+	if err := auth.CheckName(c.Agent); err != nil {
+		return fault.Of(err).With("argument", "agent_id")
+	}
+	return nil
 }
 
 // Claim is the interceptor that makes the agent of a call the caller's, if the call is to change something.

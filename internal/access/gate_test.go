@@ -90,12 +90,14 @@ func newHouse(t *testing.T, change ...func(*access.GateOptions)) *house {
 	return h
 }
 
-// process is the tenants as a process sees them that begins now.
-func (h *house) process(t *testing.T, over table.Table) *team.Teams {
+// process is the tenants as a process sees them that begins now. The issuers are those of the deployment,
+// as the tenants know them.
+func (h *house) process(t *testing.T, over table.Table, issuers ...string) *team.Teams {
 	t.Helper()
 	teams := team.NewTeams(team.Options{
 		Table: over, Bucket: h.bucket, Texts: repo.NewTexts(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: h.clock.now, PublicURL: home,
+		Issuers: func(string) []string { return issuers },
 	})
 	t.Cleanup(teams.Close)
 	return teams
@@ -418,6 +420,42 @@ func TestPeopleOfATenant(t *testing.T) {
 	c = h.who(t, h.workflow(map[string]any{"sub": "carol", "groups": map[string]any{"main": "editor"}}))
 	require.Equal(t, auth.Editor, c.Role("main"))
 	require.Equal(t, auth.Nobody, c.Role("other"))
+}
+
+// TestRuleOfAnIssuerOfTheServer holds that a rule of a tenant with keys of its own lets nobody in once the
+// operator has configured its issuer, in whatever spelling: who set the rule could else act as each of the
+// people of that issuer. What the issuer itself signs is verified by the entry of the server.
+func TestRuleOfAnIssuerOfTheServer(t *testing.T) {
+	h := newHouse(t)
+	h.rule(t, "acme", team.Issuer{
+		Name: "people", ClientID: "rookery-cli", Roles: everywhere(auth.Admin),
+	})
+	token := h.workflow(map[string]any{"sub": "alice"})
+	require.Equal(t, auth.User(h.forge.URL, "alice"), h.who(t, token).Principal)
+	for _, url := range []string{
+		h.forge.URL, h.forge.URL + "/", "https://LOGIN.example.com", "https://login.example.com:443/",
+	} {
+		teams := h.process(t, h.table, url)
+		gate := access.NewGate(access.GateOptions{
+			Teams: teams, PublicURL: home, Closed: true, Now: h.clock.now,
+			Verifier: auth.NewVerifier(auth.Options{Now: h.clock.now, Public: h.forge.Client()}),
+			Issuers: []access.Issuer{{
+				Issuer: auth.Issuer{URL: url, JWKS: h.staff.JWKS}, Tenant: "acme", Role: auth.Reader,
+			}},
+		})
+		c, err := gate.Caller(request("/v1/whoami", token))
+		require.Error(t, err, "%s: %+v", url, c)
+		require.Equal(t, fault.Unauthenticated, fault.Of(err).Code, url)
+		own, err := teams.Team(t.Context(), "acme")
+		require.NoError(t, err)
+		s, err := own.Current(t.Context())
+		require.NoError(t, err)
+		require.Len(t, own.DisabledIssuers(s), 1, url)
+		_, err = own.IssuerOf(s, "people")
+		require.Error(t, err, "nobody is a member by a rule that is disabled")
+	}
+	require.Equal(t, auth.User(h.forge.URL, "alice"), h.who(t, token).Principal,
+		"where the operator takes the issuer out again, the rule is in use again")
 }
 
 // token makes an API token of a tenant.

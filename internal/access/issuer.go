@@ -218,7 +218,7 @@ func rulesFor(ctx context.Context, t *team.Team, issuer string) ([]string, error
 		}
 		var keys []string
 		for _, rule := range s.Issuers() {
-			if rule.URL == issuer && !slices.Contains(keys, rule.JWKS) {
+			if rule.URL == issuer && !t.Disabled(rule) && !slices.Contains(keys, rule.JWKS) {
 				keys = append(keys, rule.JWKS)
 			}
 		}
@@ -240,7 +240,7 @@ func (g *Gate) ofJWT(
 	var c auth.Caller
 	if p.issuer != nil {
 		c = ofDeployment(s, p)
-	} else if rule, ok := p.rule(s); ok {
+	} else if rule, ok := p.rule(t, s); ok {
 		c = ofRule(s, p, rule)
 	} else {
 		return auth.Caller{}, auth.Refused().Because(errors.New("no rule of the tenant lets it in"))
@@ -292,14 +292,16 @@ func person(
 	return c
 }
 
-// rule is the rule of the tenant that a token comes in by: of those that it fulfils the one with the
+// rule is the rule of the tenant that a token comes in by: of those that it fulfils, and that are not
+// disabled, the one with the
 // fewest stars, then the first by name (CONTRACT §4, team).
-func (p shown) rule(s *team.State) (team.Issuer, bool) {
+func (p shown) rule(t *team.Team, s *team.State) (team.Issuer, bool) {
 	var best team.Issuer
 	found := false
 	for _, rule := range s.Issuers() {
 		conditions := auth.Conditions(rule.Claims)
-		if rule.URL != p.claims.Issuer || rule.JWKS != p.keys || !conditions.Match(p.claims.All) {
+		if rule.URL != p.claims.Issuer || rule.JWKS != p.keys || t.Disabled(rule) ||
+			!conditions.Match(p.claims.All) {
 			continue
 		}
 		if !found || conditions.Stars() < auth.Conditions(best.Claims).Stars() {

@@ -95,6 +95,8 @@ func (a *App) root(completing bool) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 		RunE:          a.runRoot,
+
+		PersistentPreRun: a.warnToken,
 	}
 	if a.Version != "" {
 		root.Flags().Bool(versionFlag, false, "print the version")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rookery/internal/control"
 	"rookery/internal/tool"
 )
 
@@ -118,7 +119,8 @@ func (a *App) values(
 	if err != nil {
 		return nil, how
 	}
-	values := done.Items
+	// What the shell would write as it is must not steer the terminal.
+	values := slices.DeleteFunc(slices.Clone(done.Items), control.Has)
 	if done.Next != "" {
 		// The shell writes what all values have in common. There are more than these, so that is
 		// what is typed, and no more.

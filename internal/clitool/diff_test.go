@@ -28,7 +28,7 @@ func TestDiffsAreShown(t *testing.T) {
 	s.app.Terminal = true
 	_, out, _ = s.run("history")
 	require.Equal(t, "\x1b[33mv2  update\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"+
-		"\x1b[31m-a\uFFFD[2J\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n\n\x1b[33mv1  create\x1b[0m\n", out)
+		"\x1b[31m-a\\u001b[2J\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n\n\x1b[33mv1  create\x1b[0m\n", out)
 
 	s.inner = canned(answer(`{"items":[{"version":"v1","op":"create"}]}`))
 	s.app.Terminal = false

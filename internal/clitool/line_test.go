@@ -139,6 +139,9 @@ func mute[In any](name string, kind tool.Kind, ways ...tool.Command) *tool.Tool 
 	}, func(context.Context, auth.Caller, In) (struct{}, error) { return struct{}{}, nil })
 }
 
+// listToken is the page token "x" of the tool list, as an answer of a call without other arguments gives it.
+const listToken = "cDI6ozA5XMClOtHcTC0WJBESNEQTb6NVs2eKeA"
+
 func TestDocumentedLines(t *testing.T) {
 	for _, c := range []struct {
 		line []string
@@ -194,8 +197,8 @@ func TestDocumentedLines(t *testing.T) {
 			call{"list", `{"type":"meeting","field":["attendees=people/alice"]}`},
 		},
 		{
-			[]string{"object", "list", "--limit", "5", "--page_token", "x"},
-			call{"list", `{"limit":5,"page_token":"x"}`},
+			[]string{"object", "list", "--limit", "5", "--page_token", listToken},
+			call{"list", `{"limit":5,"page_token":"` + listToken + `"}`},
 		},
 		{
 			[]string{"object", "get", "daily/2025-02-01#standup", "--json"},

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"rookery/internal/control"
 	"rookery/internal/tool"
 )
 
@@ -19,7 +18,7 @@ import (
 type printer struct {
 	out, err io.Writer
 	form     form
-	terminal bool // of out: tables and no control characters
+	terminal bool // of out: tables, and control characters are escaped
 	person   bool // reads err
 	colour   bool
 	width    int
@@ -108,20 +107,19 @@ func (p *printer) sayNothing() bool {
 	return false
 }
 
-// json prints JSON: on one line, or indented on a terminal.
+// json prints JSON: on one line, or on a terminal indented, with what would steer it escaped.
 func (p *printer) json(raw json.RawMessage, err error) error {
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	var b bytes.Buffer
-	b.Write(raw)
 	if p.terminal {
-		b.Reset()
 		if err := json.Indent(&b, raw, "", "  "); err != nil {
 			return fmt.Errorf("write the answer: %w", err)
 		}
+		raw = control.EscapeJSON(b.Bytes())
 	}
-	fmt.Fprintf(p.out, "%s\n", b.Bytes())
+	fmt.Fprintf(p.out, "%s\n", raw)
 	return nil
 }
 
@@ -209,13 +207,6 @@ func (p *printer) counts(meta value, more string) {
 	fmt.Fprintf(p.err, "%s; the next page: %s\n", shown, harmless(more))
 }
 
-// harmless is text without the control characters that would steer a terminal. Only line feeds and
-// tabs stay.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+// harmless is text for a terminal: what would steer it, or reorder the text, is escaped. Line feeds and tabs
+// stay.
+func harmless(s string) string { return control.Escape(s) }

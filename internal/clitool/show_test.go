@@ -3,6 +3,8 @@ package clitool_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -218,6 +220,28 @@ func TestTextSteersNoTerminal(t *testing.T) {
 		_, out, _ := s.run("object", "list")
 		require.NotContains(t, out, "\x1b")
 		require.NotContains(t, out, "\u009b")
+	}
+	for _, odd := range []string{`\u001b`, `\u007f`, `\u009b`, `\u202a`, `\u202e`, `\u2066`, `\u2069`} {
+		data := `{"path":"a?.md","content":"b?","n?":{"x?":"y?"},"rows":[{"k?":"v?"}],"list":["l?"]}`
+		ok := strings.ReplaceAll(`{"ok":true,"data":`+data+`,"warnings":[{"code":"W","message":"m?",
+			"fixes":["f?"]}],"meta":{"version":"v?"}}`, "?", odd)
+		failed := strings.ReplaceAll(`{"ok":false,"error":{"code":"NOT_FOUND","message":"m?",
+			"details":{"d?":"e?"},"fixes":["f?"],"location":{"file":"p?"}},"warnings":[]}`, "?", odd)
+		char, err := strconv.Unquote(`"` + odd + `"`)
+		require.NoError(t, err)
+		for _, answer := range []string{ok, strings.Replace(ok, "content", "other", 1), failed} {
+			for _, flags := range [][]string{{}, {"--json"}, {"--bare"}} {
+				s := newShell(t, ravenTools())
+				s.inner, s.app.Terminal = canned(answer), true
+				s.env["NO_COLOR"] = "1"
+				_, out, errs := s.run(append([]string{"object", "list"}, flags...)...)
+				require.NotContains(t, out+errs, char, "%v", flags)
+				require.Contains(t, out+errs, odd, "%v %s", flags, answer)
+				if slices.Contains(flags, "--json") {
+					require.JSONEq(t, answer, out, "it is the same JSON")
+				}
+			}
+		}
 	}
 	_, out, _ := show(t, answer(`{"path":"a.md","content":"a\u001b[0m"}`), false)
 	require.Equal(t, "a\x1b[0m", out, "a pipe gets the bytes of the note")

@@ -173,7 +173,11 @@ type file struct {
 // read reads one file. Its path is composed (NFC), which a file system may not keep.
 func (s *source) read(name string) (file, error) {
 	composed := vault.CleanPath(name)
-	if _, err := vault.ParseFile(composed); err != nil {
+	path, err := vault.ParseFile(composed)
+	if err == nil {
+		err = vault.CheckNew(path)
+	}
+	if err != nil {
 		return file{}, fault.Of(err).At(strings.ToValidUTF8(name, "\ufffd"), 0)
 	}
 	f, err := s.fsys.Open(name)

@@ -175,15 +175,18 @@ func TestMarksAreShown(t *testing.T) {
 }
 
 // TestEmptyListsSayWhatIsMissing covers people, with and without filters, and programs.
+// birdsToken is a page token, as an answer of a call without other arguments gives it.
+const birdsToken = "cDI6QNRFq3OIDs_cTC0WJBESNEQTb6NVs2eKeA"
+
 func TestEmptyListsSayWhatIsMissing(t *testing.T) {
 	s := aviary(t, 80)
 	for line, want := range map[string]string{
-		"birds":                         "no birds\n",
-		"birds owl":                     "no birds of kind owl yet; make one: rookery book new \"owl book\"\n",
-		"birds owl --where here":        "no birds of kind owl with --where\n",
-		"birds --where here --limit 5":  "no birds with --where\n",
-		"birds --page-token x":          "",
-		"birds owl --json --where here": "",
+		"birds":                            "no birds\n",
+		"birds owl":                        "no birds of kind owl yet; make one: rookery book new \"owl book\"\n",
+		"birds owl --where here":           "no birds of kind owl with --where\n",
+		"birds --where here --limit 5":     "no birds with --where\n",
+		"birds --page-token " + birdsToken: "",
+		"birds owl --json --where here":    "",
 	} {
 		_, out, errs := s.run(strings.Fields(line)...)
 		if strings.Contains(line, "--json") {

@@ -42,6 +42,7 @@ type Bucket struct {
 	top      dir  // the folder
 	work     dir  // Options.Work; without a File if there is none
 	readOnly bool // nothing is ever changed
+	modes    modes
 	leaps    bool // the system can reach a folder in one step
 	seam     Seam // nil but in tests
 
@@ -81,8 +82,22 @@ type Options struct {
 	// changes meanwhile is seen before or after.
 	ReadOnly bool
 
+	// Private makes new files 0600 and new folders 0700: no other user of the machine reads them. Else
+	// they are 0644 and 0755, within the umask. A file that replaces another one has the mode of that.
+	Private bool
+
 	// Seam is for tests.
 	Seam Seam
+}
+
+// modes are the permissions of what a bucket makes.
+type modes struct{ file, folder fs.FileMode }
+
+func modesOf(private bool) modes {
+	if private {
+		return modes{file: 0o600, folder: 0o700}
+	}
+	return modes{file: 0o644, folder: 0o755}
 }
 
 // Open is OpenWith without options.
@@ -97,7 +112,7 @@ func Look(dir string) (*Bucket, error) { return OpenWith(dir, Options{ReadOnly: 
 // one.
 func OpenWith(dir string, o Options) (*Bucket, error) {
 	b := &Bucket{
-		readOnly: o.ReadOnly, seam: o.Seam, grace: keepFor, seed: maphash.MakeSeed(),
+		readOnly: o.ReadOnly, modes: modesOf(o.Private), seam: o.Seam, grace: keepFor, seed: maphash.MakeSeed(),
 		tags: newMemo(),
 	}
 	err := b.openDirs(dir, o.Work)

@@ -50,7 +50,7 @@ func (f *folder) do(op Op, name string, call func() error) error {
 // create makes and opens a plain file where nothing is; else fs.ErrExist.
 func (f *folder) create(name string) (file *os.File, err error) {
 	err = f.do(Create, name, func() (err error) {
-		file, err = f.dir.create(name)
+		file, err = f.dir.create(name, f.mode)
 		return err
 	})
 	return file, err

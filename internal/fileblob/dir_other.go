@@ -90,8 +90,8 @@ func (d dir) openPlain(name string, flags int, want fs.FileInfo) (*os.File, fs.F
 }
 
 // create makes and opens a plain file where nothing is; else fs.ErrExist.
-func (d dir) create(name string) (*os.File, error) {
-	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func (d dir) create(name string, perm fs.FileMode) (*os.File, error) {
+	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
 
 func (d dir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }

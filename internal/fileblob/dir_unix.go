@@ -86,8 +86,8 @@ func (d dir) openPlain(name string, flags int, _ fs.FileInfo) (*os.File, fs.File
 }
 
 // create makes and opens a plain file where nothing is; else fs.ErrExist.
-func (d dir) create(name string) (*os.File, error) {
-	return d.open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o644)
+func (d dir) create(name string, perm fs.FileMode) (*os.File, error) {
+	return d.open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, uint32(perm))
 }
 
 func (d dir) lstat(name string) (fs.FileInfo, error) {

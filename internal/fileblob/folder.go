@@ -16,10 +16,11 @@ import (
 // done in it is done there, even if somebody moves it meanwhile.
 type folder struct {
 	dir
-	root dir    // where its path begins
-	seam Seam   // the bucket's
-	path string // in the bucket; see Bucket.root
-	kept bool   // it is the bucket's own, and stays open as long as that
+	root dir         // where its path begins
+	seam Seam        // the bucket's
+	mode fs.FileMode // of new files
+	path string      // in the bucket; see Bucket.root
+	kept bool        // it is the bucket's own, and stays open as long as that
 }
 
 func (f *folder) close() {
@@ -53,7 +54,7 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	}
 	if b.leaps && !w.keep {
 		if at, ok := root.leap(belowRoot(dir)); ok {
-			return &folder{dir: at, root: root, seam: b.seam, path: dir}, nil
+			return &folder{dir: at, root: root, seam: b.seam, mode: b.modes.file, path: dir}, nil
 		}
 	}
 	at, err := root, error(nil)
@@ -73,7 +74,7 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folder{dir: at, root: root, seam: b.seam, path: dir}, nil
+	return &folder{dir: at, root: root, seam: b.seam, mode: b.modes.file, path: dir}, nil
 }
 
 // root is the directory at which a path begins: Options.Work under workDir, else the folder.
@@ -143,7 +144,7 @@ func (b *Bucket) step(parent dir, here, name string, w walk) (dir, error) {
 
 // makeFolder makes and opens the folder at here, which another may have made by now.
 func (b *Bucket) makeFolder(parent dir, here string) (dir, error) {
-	err := b.mkdir(parent, here, 0o755)
+	err := b.mkdir(parent, here, b.modes.folder)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return dir{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rookery/internal/bolttable"
+	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/folder"
@@ -27,6 +28,9 @@ type Examination struct {
 	Vault  string // only this vault; empty: all
 	Full   bool   // every payload is compared with its digest
 	Now    func() time.Time
+
+	// Server is what the file of a hosted server says: the rules of tenants are compared with its issuers.
+	Server config.Config
 
 	// Token is what a server that holds the directory is shown, by its URL. Nil, or an empty one: nothing.
 	Token func(ctx context.Context, server string) (string, error)
@@ -118,13 +122,24 @@ func (e *examination) directory() bool {
 	case mode&0o700 != 0o700:
 		e.add(repo.Failure(check, fault.New(fault.FileError,
 			"its owner may not read, write and enter it (%#o)", mode), "chmod 700 "+e.dir))
-	case mode&0o077 != 0:
-		e.add(repo.Warning(check, fmt.Sprintf("others on this machine may look into it (%#o)", mode),
-			"chmod 700 "+e.dir))
+	default:
+		e.exposure()
+	}
+	return true
+}
+
+// exposure looks at what other users of the machine have permissions for.
+func (e *examination) exposure() {
+	const check = "directory"
+	name, mode, count, err := e.exposed()
+	switch {
+	case err != nil:
+		e.add(repo.Failure(check, fault.New(fault.FileError, "its permissions cannot be read: %v", err), ""))
+	case count > 0:
+		e.add(repo.Warning(check, e.openTo(name, mode, count), e.closing()))
 	default:
 		e.add(repo.Good(check, e.dir))
 	}
-	return true
 }
 
 // The space that a disk should have left: below the first nothing works for long, and below either of
@@ -270,7 +285,7 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 	const check = "tenants"
 	o := team.Options{
 		Table: db, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: e.Now,
-		Folders: true,
+		Folders: true, Issuers: issuersFor(e.Server),
 	}
 	data, err := fileblob.Look(e.dir)
 	if err != nil {

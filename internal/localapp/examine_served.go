@@ -8,6 +8,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/repo"
+	"rookery/internal/team"
 	"rookery/internal/tool"
 )
 
@@ -66,6 +67,29 @@ func (s *served) examine(ctx context.Context) {
 			found[i].Vault = name
 		}
 		s.add(found...)
+	}
+	s.issuers(ctx)
+}
+
+// issuers asks which rules of the tenant are disabled. Who is no admin of the tenant is not told.
+func (s *served) issuers(ctx context.Context) {
+	const check = "issuers"
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	var all struct {
+		Items []struct{ Name, Disabled string }
+	}
+	err := s.call(ctx, "team_issuer_list", map[string]any{"limit": team.MaxIssuers}, &all)
+	switch {
+	case fault.Is(err, fault.PermissionDenied):
+		s.add(repo.Skipped(check, "the token is not that of an admin", ""))
+	case err != nil:
+		s.add(repo.Failure(check, err, ""))
+	}
+	for _, i := range all.Items {
+		if i.Disabled != "" {
+			s.add(team.DisabledFinding(i.Name))
+		}
 	}
 }
 

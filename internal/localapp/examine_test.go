@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,11 +16,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/bolttable"
+	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 	"rookery/internal/repo"
 	"rookery/internal/table"
+	"rookery/internal/tooltest"
 )
 
 // examined is everything that a full examination of a directory found.
@@ -201,7 +205,7 @@ func TestExamineDirectory(t *testing.T) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "rookery.db")))
 		}, repo.Broken, fault.NotFound, "there is no rookery.db"},
 		{"open to others", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o755)) },
-			repo.Worrying, "", "others on this machine"},
+			repo.Worrying, "", "other users of this machine have permissions for the directory"},
 		{"closed to its owner", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o500)) },
 			repo.Broken, fault.FileError, "its owner may not"},
 		{"a cut database", database(func(data []byte) []byte { return data[:3*4096] }),
@@ -283,4 +287,38 @@ func TestExamineStuckServer(t *testing.T) {
 	defer cancel()
 	found := localapp.Examine(ctx, localapp.Examination{Data: dir})
 	requireFinding(t, only(found, "lock"), repo.Broken, fault.Unavailable, "does not answer")
+}
+
+// TestExamineIssuers holds that a rule of a tenant with keys of its own for an issuer of the server is told,
+// from beside a server and through it, and logged when the server starts.
+func TestExamineIssuers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	const url = "https://login.example.test"
+	server := config.Config{PublicURL: "https://memory.example.test"}
+	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, Server: server})
+	require.NoError(t, err)
+	_, err = tooltest.As(app.Catalogue, auth.LocalCaller()).Invoke(t.Context(), "team_issuer_set",
+		json.RawMessage(`{"name":"people","issuer":"`+url+`","role":"reader","client_id":"rookery",
+			"jwks_url":"https://keys.example.test/mine.json"}`))
+	require.NoError(t, err)
+	require.NoError(t, app.Close())
+
+	ours := func(c config.Config) []repo.Finding {
+		return only(localapp.Examine(t.Context(), localapp.Examination{Data: dir, Server: c}), "issuers")
+	}
+	require.Empty(t, ours(server))
+	server.Issuers = []config.Issuer{{Issuer: url, Tenant: auth.Local, Audience: server.PublicURL}}
+	requireFinding(t, ours(server), repo.Worrying, "", "the rule people is disabled")
+	require.Len(t, ours(server), 1)
+
+	var log bytes.Buffer
+	app, err = localapp.Open(t.Context(), localapp.Config{
+		Data: dir, Server: server, Log: slog.New(slog.NewJSONHandler(&log, nil)),
+	})
+	require.NoError(t, err)
+	require.Contains(t, log.String(), `"tenant":"local","rule":"people"`)
+	h, err := app.Hold(t.Context(), "")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close()) }()
+	requireFinding(t, ours(config.Config{}), repo.Worrying, "", "the rule people is disabled")
 }

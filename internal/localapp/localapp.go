@@ -44,6 +44,10 @@ type Config struct {
 	Now        func() time.Time
 	ReadOnly   bool // every mutation is refused
 
+	// Private refuses a data directory, or the state of a folder, for which other users of the machine have
+	// any permission.
+	Private bool
+
 	// Server is what the file of a hosted server says; its Data is not looked at. The zero value serves
 	// everybody on loopback.
 	Server config.Config
@@ -131,6 +135,9 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	}
 	a := &App{space: cfg.space, log: cfg.Log, servers: cfg.Servers, shown: cmp.Or(cfg.Folder, cfg.Data)}
 	err := a.enter(cfg)
+	if err == nil && cfg.Private {
+		err = a.shield()
+	}
 	if err == nil {
 		err = a.openTable(cfg)
 	}
@@ -184,7 +191,8 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		return err
 	}
 	var err error
-	if a.bucket, err = fileblob.Open(a.dir); err != nil {
+	a.bucket, err = fileblob.OpenWith(a.dir, fileblob.Options{Private: true})
+	if err != nil {
 		return fmt.Errorf("open the data directory: %w", err)
 	}
 	tables, bucket := a.stores(cfg)

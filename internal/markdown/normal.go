@@ -5,20 +5,19 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
+	"rookery/internal/control"
 	"rookery/internal/fault"
 )
 
 // checkKey says why a key cannot be one of the frontmatter.
 func checkKey(key string) error {
-	if key == "" || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+	if key == "" || !utf8.ValidString(key) || control.Has(key) {
 		return fault.New(fault.InvalidField, "a field has a key that frontmatter cannot hold; "+
-			"a key is one line of text, and not empty")
+			"a key is one line of text without control characters, and not empty")
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,9 +70,8 @@ func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
 	if auth.Reserved(c.Agent) {
 		return otherAgent()
 	}
-	if strings.ContainsFunc(c.Agent, auth.Unprintable) || strings.TrimSpace(c.Agent) != c.Agent {
-		return fault.New(fault.InvalidParameter, "an agent id is one line of characters that print, without "+
-			"blanks around it").With("argument", "agent_id")
+	if err := auth.CheckName(c.Agent); err != nil {
+		return fault.Of(err).With("argument", "agent_id")
 	}
 	o, err := t.ownerOf(ctx, c.Agent)
 	if err == nil && o.principal == "" && writes {

@@ -52,12 +52,22 @@ func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
 	}
 	all := []repo.Finding{repo.Good(check, fmt.Sprintf("at %s, vaults: %d",
 		repo.Version(seq), len(s.Vaults())))}
+	for _, i := range t.DisabledIssuers(s) {
+		all = append(all, DisabledFinding(i.Name))
+	}
 	for _, e := range s.Vaults() {
 		if !e.Gone(o.Now()) && (how.Vault == "" || how.Vault == e.Name) {
 			all = append(all, t.examine(ctx, e, how.Full)...)
 		}
 	}
 	return all
+}
+
+// DisabledFinding is the finding of a rule of a tenant that is disabled; see Team.Disabled.
+func DisabledFinding(rule string) repo.Finding {
+	return repo.Warning("issuers", fmt.Sprintf("the rule %s is disabled: its issuer is one of the server "+
+		"itself, and the rule gives other keys", rule),
+		"rookery issuer remove "+rule+", or set it again without --jwks-url")
 }
 
 // unmade is a tenant that is not made where there is none.

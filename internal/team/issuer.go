@@ -2,8 +2,11 @@ package team
 
 import (
 	"context"
+	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -66,10 +69,51 @@ func (t *Team) deployment() []string {
 	return known
 }
 
-// CheckKeys is a fault if a rule says where the keys of an issuer of the deployment are: who sets the rule
-// could else sign tokens as each of the people for whom that issuer vouches, and act in their names.
+// Disabled reports whether a rule says where the keys of an issuer of the deployment are. With these keys
+// an admin of the tenant could sign tokens as each of the people for whom that issuer vouches, and act in
+// their names. The entry of the deployment wins: the rule lets nobody in, also where it was set before the
+// deployment had the issuer.
+func (t *Team) Disabled(i Issuer) bool {
+	return i.JWKS != "" && slices.ContainsFunc(t.deployment(), func(known string) bool {
+		return sameIssuer(known, i.URL)
+	})
+}
+
+// sameIssuer reports whether two URLs name one issuer to a reader: the scheme and the host have no case,
+// the port of the scheme may be left out, and so may a slash at the end. The `iss` of a token is compared
+// to the byte, but a rule must not name the issuer of the deployment in another spelling.
+func sameIssuer(a, b string) bool { return a == b || plainURL(a) == plainURL(b) }
+
+// plainURL is a URL in the spelling that sameIssuer compares.
+func plainURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), defaultPorts[u.Scheme])
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
+	return u.String()
+}
+
+// defaultPorts are the ports of schemes, as they end a host.
+var defaultPorts = map[string]string{"https": ":443", "http": ":80"}
+
+// DisabledIssuers are the rules of a state that are disabled, by name; see Disabled.
+func (t *Team) DisabledIssuers(s *State) []Issuer {
+	return slices.DeleteFunc(s.Issuers(), func(i Issuer) bool { return !t.Disabled(i) })
+}
+
+// logDisabled logs which rules of the tenant are disabled.
+func (t *Team) logDisabled(ctx context.Context) {
+	for _, i := range t.DisabledIssuers(t.log.Known().State) {
+		t.opt.Log.WarnContext(ctx, "a rule of a tenant is disabled: the deployment has its issuer, and the "+
+			"rule gives other keys", slog.String("tenant", t.opt.Tenant), slog.String("rule", i.Name))
+	}
+}
+
+// CheckKeys is a fault if a rule would be disabled.
 func (t *Team) CheckKeys(i Issuer) error {
-	if i.JWKS == "" || !slices.Contains(t.deployment(), i.URL) {
+	if !t.Disabled(i) {
 		return nil
 	}
 	return fault.New(fault.InvalidParameter, "the issuer is one of the server itself, and its keys are "+

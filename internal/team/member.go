@@ -150,7 +150,7 @@ func (t *Team) IssuerOf(s *State, name string) (string, error) {
 	if name == "" && len(known) == 1 {
 		return known[0], nil
 	}
-	if rule, ok := s.Issuer(name); ok && rule.People() {
+	if rule, ok := s.Issuer(name); ok && rule.People() && !t.Disabled(rule) {
 		return rule.URL, nil
 	}
 	if slices.Contains(known, name) {
@@ -168,7 +168,7 @@ func (t *Team) IssuerOf(s *State, name string) (string, error) {
 func (t *Team) issuersOf(s *State) []string {
 	known := t.deployment()
 	for _, i := range s.Issuers() {
-		if i.People() {
+		if i.People() && !t.Disabled(i) {
 			known = append(known, i.URL)
 		}
 	}

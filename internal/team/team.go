@@ -109,6 +109,7 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 	if err := t.refresh(ctx); err != nil {
 		return nil, err
 	}
+	t.logDisabled(ctx)
 	t.watch()
 	return t, nil
 }

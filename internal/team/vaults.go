@@ -128,7 +128,9 @@ func (t *Team) turn(
 	ctx context.Context, c repo.Call, name string, to repo.Status,
 	answer func(e Entry, changed bool) any,
 ) (repo.Receipt, error) {
-	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+	both := newTwofold(ctx)
+	defer both.close()
+	return t.update(both.ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(name)
 		if err := d.Touch(e.Changed); err != nil {
 			return nil, err
@@ -140,7 +142,7 @@ func (t *Team) turn(
 		was := e.Status
 		e.Status = to
 		if !d.DryRun() {
-			if err := t.become(ctx, c, e); err != nil {
+			if err := t.both(ctx, both, c, e); err != nil {
 				return nil, err
 			}
 		}
@@ -167,7 +169,9 @@ type Setting struct {
 func (t *Team) Set(
 	ctx context.Context, c repo.Call, s Setting, answer func(e Entry, changed bool) any,
 ) (repo.Receipt, error) {
-	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+	both := newTwofold(ctx)
+	defer both.close()
+	return t.update(both.ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
 		e, ok := d.State().Vault(s.Name)
 		if err := d.Touch(e.Changed); err != nil {
 			return nil, err
@@ -183,7 +187,7 @@ func (t *Team) Set(
 			e.Secrets = *s.Secrets
 		}
 		if !d.DryRun() {
-			if err := t.become(ctx, c, e); err != nil {
+			if err := t.both(ctx, both, c, e); err != nil {
 				return nil, err
 			}
 		}
@@ -192,6 +196,14 @@ func (t *Team) Set(
 		}
 		return answer(e, true), d.Record(kindVault, s.Name, e)
 	})
+}
+
+// both begins the change of two logs with that of the vault's own.
+func (t *Team) both(ctx context.Context, change *twofold, c repo.Call, e Entry) error {
+	if err := change.begin(); err != nil {
+		return err
+	}
+	return t.become(ctx, c, e)
 }
 
 // become makes the log of a vault what the entry says.

@@ -275,5 +275,16 @@ func dispatch(ctx context.Context, c *Call) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return c.Tool.call(ctx, c.Caller, mustMarshal(args), digest(c.Tool.Name, args))
+	var bound binding
+	if c.Tool.pages() {
+		bound = bindingOf(c, args)
+		if err := unbind(c, args, bound); err != nil {
+			return Reply{}, err
+		}
+	}
+	r, err := c.Tool.call(ctx, c.Caller, mustMarshal(args), digest(c.Tool.Name, args))
+	if c.Tool.pages() {
+		bound.bind(r)
+	}
+	return r, err
 }

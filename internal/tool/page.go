@@ -1,19 +1,13 @@
 package tool
 
-import (
-	"encoding/base64"
-	"strings"
+import "strings"
 
-	"rookery/internal/fault"
-)
-
-// tokenMark begins every page token before it is encoded, so that foreign text is not taken for one.
+// tokenMark begins every page token of a tool, so that foreign text is not taken for one.
 const tokenMark = "p1:"
 
-// Token is an opaque page token: the page it asks for begins behind this key.
-func Token(after string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(tokenMark + after))
-}
+// Token is the page token of a tool: the page it asks for begins behind this key. In an answer it is bound to
+// the call, and encoded.
+func Token(after string) string { return tokenMark + after }
 
 // After is the key that the page begins behind; empty for the first page. A token that is none of
 // ours is malformed.
@@ -24,11 +18,9 @@ func ReadToken(token string, f *Family) (string, error) {
 	if token == "" {
 		return "", nil
 	}
-	text, err := base64.RawURLEncoding.DecodeString(token)
-	after, ok := strings.CutPrefix(string(text), tokenMark)
-	if err != nil || !ok {
-		return "", fault.New(f.Malformed, "page_token is not one that an answer gave").
-			With("argument", "page_token").Fix("use meta.next_page_token of the page before")
+	after, ok := strings.CutPrefix(token, tokenMark)
+	if !ok {
+		return "", badToken(f)
 	}
 	return after, nil
 }
@@ -40,7 +32,7 @@ func (a *Aside) Paged(count, total int, more bool, last string) {
 	a.Note("total", total)
 	a.Note("has_more", more)
 	if more {
-		a.Note("next_page_token", Token(last))
+		a.Note(nextTokenKey, Token(last))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"rookery/internal/control"
 	"rookery/internal/fault"
 )
 
@@ -73,6 +74,30 @@ func ParseFile(s string) (Path, error) {
 			SchemaFile, ConfigRaven, ConfigRookery, AuditLog)
 	}
 	return Path(s), nil
+}
+
+// NewPath is NotePath for a note that is to be made: the path has no character that reorders the text
+// around it, so that no name looks like another one. Notes that have such a name are read all the same.
+func NewPath(id string) (Path, error) {
+	p, err := NotePath(id)
+	if err == nil {
+		err = CheckNew(p)
+	}
+	return p, err
+}
+
+// CheckNew is INVALID_PATH if no new file may have the path, of which ParseFile allows those that are there.
+func CheckNew(p Path) error {
+	if strings.ContainsFunc(string(p), control.Reorders) {
+		return refuse("a new path holds no characters that change the direction of text (U+202A to "+
+			"U+202E, U+2066 to U+2069)").Fix("use the path %s", strings.Map(func(r rune) rune {
+			if control.Reorders(r) {
+				return -1
+			}
+			return r
+		}, string(p)))
+	}
+	return nil
 }
 
 // NotePath is the path of the note with this id. The ending .md may be there already.

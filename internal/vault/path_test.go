@@ -182,3 +182,22 @@ func TestSlugIsAPath(t *testing.T) {
 		require.NoError(t, err, "%q → %q", title, vault.Slug(title))
 	}
 }
+
+// TestNewPath holds that a new note has no name that reorders text, while one that is there is a path.
+func TestNewPath(t *testing.T) {
+	for _, r := range "\u202a\u202e\u2066\u2069" {
+		id := "people/a" + string(r) + "b"
+		p, err := vault.NotePath(id)
+		require.NoError(t, err)
+		require.True(t, fault.Is(vault.CheckNew(p), fault.InvalidPath))
+		_, err = vault.NewPath(id)
+		require.Equal(t, []string{"use the path people/ab.md"}, fault.Of(err).Fixes)
+		for _, what := range []string{"types", "traits"} {
+			_, err = vault.ParseSchema([]byte(what + ":\n  a" + string(r) + "b: {}\n"))
+			require.True(t, fault.Is(err, fault.SchemaError), "%s %U", what, r)
+		}
+	}
+	p, err := vault.NewPath("people/مريم")
+	require.NoError(t, err)
+	require.Equal(t, vault.Path("people/مريم.md"), p)
+}

@@ -3,10 +3,10 @@ package vault
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
+	"rookery/internal/control"
 	"rookery/internal/fault"
 )
 
@@ -82,8 +82,8 @@ func (p *schemaParser) aType(e pair) *Type {
 
 // checkKey reports the name of a type, a field or a trait that cannot be one.
 func (p *schemaParser) checkKey(e pair) {
-	if e.key == "" || strings.ContainsFunc(e.key, unicode.IsControl) {
-		p.report(e.line, "a name must be one line of text, and not empty")
+	if e.key == "" || control.Has(e.key) {
+		p.report(e.line, "a name must be one line of text without control characters, and not empty")
 	}
 }
 

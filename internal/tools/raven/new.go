@@ -191,7 +191,7 @@ func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 		}
 		id = t.DefaultPath + slug
 	}
-	return vault.NotePath(id)
+	return vault.NewPath(id)
 }
 
 // frontmatter is the type, then the fields in alphabetical order. A page and a daily note say no

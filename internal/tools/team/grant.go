@@ -133,7 +133,7 @@ func folderOf(prefix string) (string, error) {
 		return "", nil
 	}
 	folder := strings.TrimSuffix(vault.CleanPath(prefix), "/") + "/"
-	if _, err := vault.ParsePath(folder + "a.md"); err != nil {
+	if _, err := vault.NewPath(folder + "a"); err != nil {
 		return "", fault.Of(err).With("argument", "prefix").
 			Fix("name a folder of notes, such as projects/mill/")
 	}

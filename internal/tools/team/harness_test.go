@@ -60,6 +60,7 @@ type place struct {
 	catalogue *tool.Catalogue
 	limiter   *limit.Limiter
 	clock     *clock
+	issuers   []string // of the deployment, beside login
 }
 
 // open opens a place, for a deployment of this public URL.
@@ -87,7 +88,7 @@ func (p *place) serve(t testing.TB, url string) {
 	p.teams = team.NewTeams(team.Options{
 		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Now: p.clock.time,
 		Log: slog.New(slog.DiscardHandler), PublicURL: url,
-		Issuers: func(string) []string { return []string{login} },
+		Issuers: func(string) []string { return append(p.issuers, login) },
 	})
 	t.Cleanup(p.teams.Close)
 	p.limiter = limit.New(limit.Options{Now: p.clock.time, Tables: tablesOf(p.table)})

@@ -32,6 +32,7 @@ type issuerRow struct {
 	Roles      map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
 	RolesClaim string               `json:"roles_claim,omitempty"`
 	ClientID   string               `json:"client_id,omitempty"`
+	Disabled   string               `json:"disabled,omitempty" jsonschema:"why the rule lets nobody in; absent: it is in use"`
 	Principal  string               `json:"principal,omitempty" jsonschema:"as whom a workload acts; absent: each person is a principal"`
 }
 
@@ -41,7 +42,7 @@ func (f tools) issuerList() *tool.Tool {
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/issuers"},
 		Commands: []tool.Command{{Words: "issuer list"}},
-		Columns:  []string{"name", "issuer", "principal", "roles", "claims"},
+		Columns:  []string{"name", "issuer", "principal", "roles", "claims", "disabled"},
 		Empty: []tool.Empty{
 			{Of: "issuers"},
 		},
@@ -58,16 +59,22 @@ func (f tools) listIssuers(
 	}
 	out.Items, err = listing[team.Issuer, *issuerRow]{
 		s.Issuers(), func(i team.Issuer) string { return i.Name },
-		func(i team.Issuer) *issuerRow { return rowOfIssuer(i, t.Audience()) },
+		func(i team.Issuer) *issuerRow { return rowOfIssuer(t, i) },
 	}.page(&out.Aside, in.Page)
 	out.Note("version", repo.Version(seq))
 	return out, err
 }
 
-func rowOfIssuer(i team.Issuer, audience string) *issuerRow {
+// disabledReason is why a disabled rule lets nobody in.
+const disabledReason = "the issuer is one of the server itself, and the rule gives other keys"
+
+func rowOfIssuer(t *team.Team, i team.Issuer) *issuerRow {
 	row := &issuerRow{
-		Name: i.Name, Issuer: i.URL, Audience: audience, JWKS: i.JWKS, Claims: i.Claims,
+		Name: i.Name, Issuer: i.URL, Audience: t.Audience(), JWKS: i.JWKS, Claims: i.Claims,
 		Roles: i.Roles, RolesClaim: i.RolesClaim, ClientID: i.ClientID,
+	}
+	if t.Disabled(i) {
+		row.Disabled = disabledReason
 	}
 	if !i.People() {
 		row.Principal = auth.Workload(i.Name)

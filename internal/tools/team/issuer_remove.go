@@ -37,7 +37,7 @@ func (f tools) removeIssuer(
 	}
 	return mutate.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
 		return t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
-			row := rowOfIssuer(i, t.Audience())
+			row := rowOfIssuer(t, i)
 			if in.DryRun {
 				return keep(issuerOut{DryRun: true, WouldDelete: row})
 			}

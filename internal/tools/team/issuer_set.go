@@ -75,7 +75,7 @@ func (f tools) setIssuer(
 	}
 	return mutate.Tenant(func(keep func(issuerOut) any) (repo.Receipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
-			row := rowOfIssuer(i, t.Audience())
+			row := rowOfIssuer(t, i)
 			out := issuerOut{UnknownVaults: unknown(s, i.Roles)}
 			switch {
 			case in.DryRun && created:

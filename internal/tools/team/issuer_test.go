@@ -137,6 +137,28 @@ func TestKeysOfTheDeployment(t *testing.T) {
 	p.must(t, admin(), "team_issuer_set", people, `{"action":"created"}`)
 }
 
+// TestDisabledIssuer holds that a list tells which rules let nobody in, since the operator has their issuer
+// in the server's file, and that such a rule can be removed or set again.
+func TestDisabledIssuer(t *testing.T) {
+	p := open(t, publicURL)
+	people := args{"name": "people", "issuer": "https://idp.example.test", "role": "reader",
+		"jwks_url": "https://keys.example.test/mine.json", "client_id": "rookery"}
+	p.must(t, admin(), "team_issuer_set", people, `{"action":"created"}`)
+	a := p.must(t, admin(), "team_issuer_list", nil, `{"items":[{"name":"people"}]}`)
+	require.NotContains(t, string(a.raw), "disabled")
+
+	p.issuers = []string{"https://idp.example.test"}
+	p.serve(t, publicURL)
+	p.must(t, admin(), "team_issuer_list", nil, `{"items":[{"name":"people",
+		"disabled":"the issuer is one of the server itself, and the rule gives other keys"}]}`)
+	f := p.refused(t, fault.InvalidParameter, admin(), "team_issuer_set", people)
+	require.Equal(t, "jwks_url", f.Details["argument"])
+	delete(people, "jwks_url")
+	p.must(t, admin(), "team_issuer_set", people, `{"action":"updated"}`)
+	a = p.must(t, admin(), "team_issuer_list", nil, "")
+	require.NotContains(t, string(a.raw), "disabled")
+}
+
 // TestIssuerReplayed holds that a call that is repeated with its key gets its first answer, also where the
 // deployment has another public URL by then, or none, and another call is refused as before.
 func TestIssuerReplayed(t *testing.T) {

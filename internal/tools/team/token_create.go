@@ -109,9 +109,8 @@ func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Tok
 	if made.Tools, err = f.toolNames(in.Tools); err != nil {
 		return made, err
 	}
-	if made.Name == "" || strings.ContainsFunc(made.Name, auth.Unprintable) {
-		return made, fault.New(fault.InvalidParameter, "the name must be a line of printable text").
-			With("argument", "name")
+	if err := auth.CheckName(made.Name); err != nil {
+		return made, fault.Of(err).With("argument", "name")
 	}
 	return made, within(c, made.Roles)
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 
 	"rookery/internal/auth"
+	"rookery/internal/fault"
 	"rookery/internal/limit"
 	"rookery/internal/repo"
 	"rookery/internal/team"
@@ -68,7 +69,10 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 			continue
 		}
 		row, err := f.usageOf(ctx, t, e.Name)
-		if err != nil {
+		switch {
+		case fault.Is(err, fault.NotFound): // see rowOf
+			continue
+		case err != nil:
 			return out, err
 		}
 		out.Items = append(out.Items, row)
@@ -83,19 +87,13 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 // usageOf is what a vault takes. It is open for no longer than that, so that vaults that do not fit into
 // memory together can be counted one after the other.
 func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsage, error) {
-	ctx, done := context.WithCancel(ctx)
-	defer done()
 	row := vaultUsage{Name: name}
-	v, err := t.Vault(ctx, name)
+	idx, err := readOf(ctx, t, name)
 	switch {
 	case team.InMemory(err):
 		row.Refused = team.ReasonMemory
 		return row, nil
 	case err != nil:
-		return row, err
-	}
-	idx, err := v.Read(ctx)
-	if err != nil {
 		return row, err
 	}
 	n := idx.Totals()

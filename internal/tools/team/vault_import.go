@@ -122,6 +122,9 @@ func (in *vaultImportIn) files() ([]importFile, error) {
 
 func (n importNote) check() (importFile, error) {
 	path, err := vault.ParseFile(n.Path)
+	if err == nil {
+		err = vault.CheckNew(path)
+	}
 	if err != nil {
 		return importFile{}, err
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
@@ -97,23 +99,31 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	if e.Status != repo.Active {
 		return row, nil
 	}
-	ctx, done := context.WithCancel(ctx) // the next vault may need the memory of this one
-	defer done()
-	v, err := t.Vault(ctx, e.Name)
-	if team.InMemory(err) {
+	idx, err := readOf(ctx, t, e.Name)
+	switch {
+	case team.InMemory(err):
 		row.Refused = team.ReasonMemory
 		return row, nil
-	}
-	if err != nil {
-		return row, err
-	}
-	idx, err := v.Read(ctx)
-	if err != nil {
+	case fault.Is(err, fault.NotFound): // its own log is in the trash already, and the tenant's is to follow
+		row.State = repo.Trashed
+		return row, nil
+	case err != nil:
 		return row, err
 	}
 	notes := idx.Totals().Notes
 	row.Version, row.Notes = repo.Version(idx.Version()), &notes
 	return row, nil
+}
+
+// readOf is the newest index of a vault.
+func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error) {
+	ctx, done := context.WithCancel(ctx) // the next vault may need the memory of this one
+	defer done()
+	v, err := t.Vault(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return v.Read(ctx)
 }
 
 // entryRow is what the tenant itself knows of a vault.

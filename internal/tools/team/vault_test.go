@@ -10,6 +10,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/limit"
+	"rookery/internal/repo"
 	"rookery/internal/team"
 )
 
@@ -183,4 +184,25 @@ func TestCreateByWhoMayNot(t *testing.T) {
 	require.True(t, made.Usable(own))
 	p.must(t, own, "team_vault_create", args{"name": "mine"}, `{"action":"created"}`)
 	p.refused(t, fault.PermissionDenied, own, "team_vault_create", args{"name": "there"})
+}
+
+// TestHalfDeletedVault holds that a vault which is in the trash for its own log, and not yet for the tenant, as
+// a process leaves it that is killed between the two, keeps no list from being answered, and that the call can
+// be repeated.
+func TestHalfDeletedVault(t *testing.T) {
+	p := open(t, "")
+	for _, name := range []string{"one", "two"} {
+		p.must(t, admin(), "team_vault_create", args{"name": name}, "")
+	}
+	acme, err := p.teams.Team(t.Context(), "acme")
+	require.NoError(t, err)
+	v, err := acme.Vault(t.Context(), "one")
+	require.NoError(t, err)
+	require.NoError(t, v.SetStatus(t.Context(), repo.Call{Tool: "team_vault_delete"}, repo.Trashed))
+	p.must(t, admin(), "team_vault_list", nil,
+		`{"items":[{"name":"one","state":"trashed"},{"name":"two","state":"active"}]}`)
+	p.must(t, admin(), "team_usage", nil, `{"items":[{"name":"two"}]}`)
+	p.must(t, admin(), "team_vault_delete", args{"name": "one"}, `{"action":"deleted"}`)
+	p.must(t, admin(), "team_vault_restore", args{"name": "one"}, `{"action":"restored"}`)
+	p.must(t, admin(), "team_vault_list", nil, `{"items":[{"name":"one","state":"active"},{"name":"two"}]}`)
 }

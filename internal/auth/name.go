@@ -1,0 +1,81 @@
+package auth
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"rookery/internal/fault"
+)
+
+// CheckName is INVALID_PARAMETER for a name of an agent or a token that could be taken for another one. A
+// name is one line of characters that print, without blanks around it, in Unicode normalization form KC,
+// and no word of it mixes scripts (UTS #39, §5.1).
+func CheckName(name string) error {
+	normal := norm.NFKC.String(name)
+	switch {
+	case name == "", strings.ContainsFunc(name, Unprintable), strings.TrimSpace(name) != name:
+		return fault.New(fault.InvalidParameter, "a name is one line of characters that print, without "+
+			"blanks around it")
+	case normal != name && strings.ContainsFunc(normal, Unprintable):
+		return fault.New(fault.InvalidParameter, "a name is in Unicode normalization form KC")
+	case normal != name:
+		return fault.New(fault.InvalidParameter, "a name is in Unicode normalization form KC").
+			Fix("use the name %q", normal)
+	}
+	if scripts := mixed(name); len(scripts) > 0 {
+		return fault.New(fault.InvalidParameter, "a word of a name has letters of one script, and here one "+
+			"mixes %s, so that it could be taken for another name", strings.Join(scripts, " and ")).
+			With("scripts", scripts)
+	}
+	return nil
+}
+
+// systems are the writing systems that use several scripts in one word (UTS #39, §5.1). A word of any other
+// has one script.
+var systems = [][]string{
+	{"Han", "Hiragana", "Katakana"}, {"Han", "Hangul"}, {"Han", "Bopomofo"},
+}
+
+// mixed are the scripts of the first word of a name that mixes some which no writing system does.
+func mixed(name string) []string {
+	parts := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) }
+	for word := range strings.FieldsFuncSeq(name, parts) {
+		var scripts []string
+		for _, r := range word {
+			if s := scriptOf(r); s != "" && !slices.Contains(scripts, s) {
+				scripts = append(scripts, s)
+			}
+		}
+		if len(scripts) > 1 && !oneSystem(scripts) {
+			slices.Sort(scripts)
+			return scripts
+		}
+	}
+	return nil
+}
+
+// oneSystem reports whether a writing system uses all these scripts.
+func oneSystem(scripts []string) bool {
+	return slices.ContainsFunc(systems, func(system []string) bool {
+		return !slices.ContainsFunc(scripts, func(s string) bool { return !slices.Contains(system, s) })
+	})
+}
+
+// scriptOf is the script of a character; empty of one that several share.
+func scriptOf(r rune) string {
+	if r < 0x80 {
+		if unicode.IsLetter(r) {
+			return "Latin"
+		}
+		return ""
+	}
+	for name, table := range unicode.Scripts {
+		if name != "Common" && name != "Inherited" && unicode.Is(table, r) {
+			return name
+		}
+	}
+	return ""
+}

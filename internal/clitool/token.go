@@ -1,0 +1,26 @@
+package clitool
+
+import "github.com/spf13/cobra"
+
+// tokenFlag is the flag of a token, of all commands and of login.
+const tokenFlag = "token"
+
+// warnToken warns of a token on the command line.
+func (a *App) warnToken(c *cobra.Command, _ []string) {
+	f := c.Flags().Lookup(tokenFlag)
+	if f == nil || !f.Changed {
+		return
+	}
+	if text := f.Value.String(); text != "" && text != "-" {
+		a.WarnToken()
+	}
+}
+
+// WarnToken warns, on Err, of a token that is on the command line: other users of the machine see it in the
+// list of processes, and a shell keeps it in its history.
+func (a *App) WarnToken() {
+	p := a.printer(forPeople)
+	p.line("warning: ", yellow, "a token on the command line is seen in the list of processes, and kept in the "+
+		"history of the shell")
+	p.fixes([]string{"set ROOKERY_TOKEN, or log in with the token on standard input (--token -)"})
+}

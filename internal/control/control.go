@@ -1,0 +1,51 @@
+// Package control knows the characters that steer a terminal, or reorder the text around them: nobody sees
+// them, and they make a text look like another one.
+//
+// They are the control characters of Unicode (C0, DEL and C1) and the explicit directional formatting
+// characters (UAX #9, §2): embeddings, overrides and isolates, U+202A to U+202E and U+2066 to U+2069.
+package control
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Is reports whether a character is one of them.
+func Is(r rune) bool { return unicode.IsControl(r) || Reorders(r) }
+
+// Reorders reports whether a character changes the direction of the text behind it.
+func Reorders(r rune) bool {
+	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
+
+// Has reports whether a text has one of them.
+func Has(s string) bool { return strings.ContainsFunc(s, Is) }
+
+// Escape returns a text for a terminal: each of them but line feeds and tabs is written as \u and four
+// hexadecimal digits. A byte that is not UTF-8 becomes U+FFFD, for some terminals read it as C1.
+func Escape(s string) string {
+	return escape(s, func(r rune) bool { return r != '\n' && r != '\t' && Is(r) })
+}
+
+// EscapeJSON is Escape for JSON that is valid: the result is the same JSON, for they can only be in strings.
+// Line feeds between its values stay.
+func EscapeJSON(raw []byte) []byte {
+	return []byte(escape(string(raw), func(r rune) bool { return r != '\n' && Is(r) }))
+}
+
+func escape(s string, odd func(rune) bool) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, odd) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if odd(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

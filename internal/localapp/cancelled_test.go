@@ -1,0 +1,241 @@
+package localapp_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/canary"
+	"rookery/internal/fault"
+	"rookery/internal/repotest"
+	"rookery/internal/tool"
+)
+
+// A shortLived is a context that ends at a look at it: the look'th call of its Done or Err, from 1.
+type shortLived struct {
+	context.Context
+	end context.CancelFunc
+
+	mu    sync.Mutex
+	looks int
+	at    int // 0: it does not end
+}
+
+func (c *shortLived) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.looks++; c.looks == c.at {
+		c.end()
+	}
+}
+
+// Done implements context.Context.
+func (c *shortLived) Done() <-chan struct{} {
+	c.look()
+	return c.Context.Done()
+}
+
+// Err implements context.Context.
+func (c *shortLived) Err() error {
+	c.look()
+	return c.Context.Err()
+}
+
+// count is how often the context was looked at.
+func (c *shortLived) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.looks
+}
+
+// A trial is a call of a tool whose context ends at a look of the tool at it.
+type trial struct {
+	tool string
+	args args
+	at   int // 0: it does not end
+}
+
+// run makes the call, in the place of the interceptors: only the tool sees the context that ends. It
+// returns how often that was looked at.
+func (c trial) run(t testing.TB, tools []*tool.Tool, now func() time.Time) (looks int, err error) {
+	t.Helper()
+	var ctx *shortLived
+	caller, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	logs := &lockedBuffer{}
+	cat, err := tool.NewCatalogue(tools, tool.Options{Now: now, Log: canary.Logger(t, logs), Interceptors: []tool.Interceptor{
+		func(next tool.Handler) tool.Handler {
+			return func(inner context.Context, call *tool.Call) (tool.Reply, error) {
+				ctx = &shortLived{Context: inner, end: hangUp, at: c.at}
+				return next(ctx, call)
+			}
+		},
+	}})
+	require.NoError(t, err)
+	in := marshalled(t, c.args)
+	pprof.Do(auth.WithCaller(caller, auth.LocalCaller()), pprof.Labels("trial", c.label()),
+		func(labelled context.Context) { _, err = cat.Invoke(labelled, c.tool, in) })
+	if logs.String() != "" {
+		t.Log(logs.String())
+	}
+	return ctx.count(), err
+}
+
+// label names the goroutines of the call.
+func (c trial) label() string { return fmt.Sprintf("%s/%d", c.tool, c.at) }
+
+// left are the functions with which goroutines began that the call started and that still run, each with
+// its stack.
+func (c trial) left(t testing.TB) map[string]string {
+	t.Helper()
+	var all bytes.Buffer
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&all, 1))
+	left := map[string]string{}
+	for block := range strings.SplitSeq(all.String(), "\n\n") {
+		if !strings.Contains(block, fmt.Sprintf(`%q`, c.label())) {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(block), "\n")
+		began := strings.Fields(lines[len(lines)-1])
+		name, _, _ := strings.Cut(began[2], "+")
+		left[name] = block
+	}
+	return left
+}
+
+// requireEnded requires that no goroutine of the call is left but those that live on after a call which
+// goes well: those of a vault that it made, for example.
+func (c trial) requireEnded(t testing.TB, daemons map[string]string) {
+	t.Helper()
+	var left map[string]string
+	gone := func() bool {
+		left = c.left(t)
+		maps.DeleteFunc(left, func(name, _ string) bool { _, is := daemons[name]; return is })
+		return len(left) == 0
+	}
+	if !gone() {
+		require.Eventually(t, gone, 20*time.Second, time.Millisecond, "%s: %v", c.label(), left)
+	}
+}
+
+// requireFailed requires that a call that was ended says so, and nothing of what went on inside.
+func (c trial) requireFailed(t testing.TB, err error) {
+	t.Helper()
+	if err == nil {
+		return // it was ready, or had nothing more to wait for
+	}
+	code := fault.Of(err).Code
+	require.Contains(t, []fault.Code{fault.Unavailable, fault.IndexBusy}, code, "%s: %v", c.label(), err)
+}
+
+// cancelArgs are arguments of tools that read, beside those that their schemas require.
+var cancelArgs = map[string]args{
+	"raven_object_list": {"type": "person"}, "raven_object_get": {"id": "people/alice"},
+	"raven_read": {"path": "people/alice"}, "raven_search": {"query": "line"},
+	"raven_backlinks": {"target": "people/alice"}, "raven_outlinks": {"target": "projects/mill"},
+	"raven_resolve": {"reference": "people/alice"}, "raven_type": {"name": "person"},
+	"raven_tag": {"tag": "engineering"}, "raven_trait_list": {"trait_type": "due"},
+	"raven_trait_get": {"id": zebrafinch}, "raven_history": {"id": "people/alice"},
+	"raven_schema_type": {"name": "person"}, "raven_schema_trait": {"name": "due"},
+	"raven_complete": {"kind": "id", "prefix": "people/"}, "team_complete": {"kind": "vault"},
+	"team_complete_access": {"kind": "issuer"}, "team_audit_verify": {"vault": "main"},
+}
+
+// readings are a call of each tool that changes nothing, and where it can be, as of a version.
+func readings(t testing.TB) []trial {
+	t.Helper()
+	var all []trial
+	for _, made := range allTools() {
+		if made.Kind.Mutates() {
+			continue
+		}
+		in := args{}
+		for name, value := range soundCall(t, made).Args {
+			in[name] = value
+		}
+		maps.Copy(in, cancelArgs[made.Name])
+		all = append(all, trial{tool: made.Name, args: in})
+		if _, has := made.Arg("as_of"); has {
+			all = append(all, trial{tool: made.Name, args: with(in, "as_of", "v2")})
+		}
+	}
+	return all
+}
+
+// ends are some of the looks at which a call with so many of them is ended: the first, the last and others
+// by chance; all of them when soaking.
+func ends(r *rand.Rand, looks, some int) []int {
+	var all []int
+	for at := 1; at <= looks; at++ {
+		all = append(all, at)
+	}
+	if soaked() || len(all) <= some {
+		return all
+	}
+	r.Shuffle(looks, func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return append([]int{1, looks}, all[:some]...)
+}
+
+// TestCancelledReadings ends the context of every tool that reads in the middle of its work: it says so, and
+// nothing of it runs on.
+func TestCancelledReadings(t *testing.T) {
+	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := newPrepared(t, noon).stage(t)
+		tools := s.app.Catalogue.Tools()
+		for _, c := range readings(t) {
+			looks, err := c.run(t, tools, atNoon)
+			require.NoError(t, err, "%s %v", c.tool, c.args)
+			daemons := c.left(t)
+			for _, at := range ends(r, looks, 6) {
+				c.at = at
+				_, err := c.run(t, tools, atNoon)
+				c.requireFailed(t, err)
+				c.requireEnded(t, daemons)
+			}
+		}
+	})
+}
+
+// TestCancelledChanges ends the context of every tool that changes something in the middle of its work: it
+// says so, nothing of it runs on, and all is as it was before or as the call leaves it.
+func TestCancelledChanges(t *testing.T) {
+	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		p := newPrepared(t, noon)
+		before := p.stage(t).state(t)
+		for _, name := range slices.Sorted(maps.Keys(p.calls)) {
+			c := trial{tool: name, args: p.calls[name]}
+			s := p.stage(t)
+			s.state(t) // opens every vault
+			looks, err := c.run(t, s.app.Catalogue.Tools(), s.clock.time)
+			require.NoError(t, err, "%s %v", c.tool, c.args)
+			daemons, after := c.left(t), s.state(t)
+			s.close(t)
+			for _, at := range ends(r, looks, 2) {
+				s := p.stage(t)
+				s.state(t)
+				c.at = at
+				_, err := c.run(t, s.app.Catalogue.Tools(), s.clock.time)
+				c.requireFailed(t, err)
+				c.requireEnded(t, daemons)
+				now := s.state(t)
+				if err == nil || !slices.Equal(now, before) {
+					require.Equal(t, after, now, "%s is half done", c.label())
+				}
+				s.close(t)
+			}
+		}
+	})
+}

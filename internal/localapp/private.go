@@ -1,0 +1,81 @@
+package localapp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+
+	"rookery/internal/fault"
+)
+
+// ours are the patterns of what a place has of our own, from its directory on, down to the folders of each
+// vault. Below these are the notes, which people may edit with any program, and segments.
+var ours = []string{
+	".", "*", "tenants/*", "tenants/*/*", "tenants/*/vaults/*", "tenants/*/vaults/*/*",
+}
+
+// others are the permissions of other users than the owner.
+const others fs.FileMode = 0o077
+
+// exposed returns the first directory or file of the place that other users of the machine have any
+// permission for, its mode, and how many there are. The path is relative to the place. A link is not
+// followed. Systems without such permissions have none.
+func (p place) exposed() (first string, mode fs.FileMode, count int, err error) {
+	if runtime.GOOS == "windows" {
+		return "", 0, 0, nil
+	}
+	root := os.DirFS(p.dir)
+	for _, pattern := range ours {
+		names, err := fs.Glob(root, pattern)
+		if err != nil {
+			return "", 0, 0, err
+		}
+		for _, name := range names {
+			info, err := fs.Lstat(root, name)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				continue
+			case err != nil:
+				return "", 0, 0, err
+			case info.Mode().Perm()&others == 0, !info.IsDir() && !info.Mode().IsRegular():
+				continue
+			}
+			if count++; count == 1 {
+				first, mode = name, info.Mode().Perm()
+			}
+		}
+	}
+	return first, mode, count, nil
+}
+
+// shield is a fault if other users of the machine may read what the place has, or change it.
+func (p place) shield() error {
+	name, mode, count, err := p.exposed()
+	if err != nil {
+		return fault.New(fault.FileError, "the permissions of the data cannot be read").Because(err)
+	}
+	if count == 0 {
+		return nil
+	}
+	return fault.New(fault.FileError, "%s", p.openTo(name, mode, count)).
+		Fix("take the permissions of others away: %s", p.closing()).
+		Fix("or serve it as it is: --shared-data")
+}
+
+// openTo says what other users of the machine have permissions for.
+func (p place) openTo(name string, mode fs.FileMode, count int) string {
+	what := "the directory of the data"
+	if name != "." {
+		what = name + " in the directory of the data"
+	}
+	if count > 1 {
+		what += fmt.Sprintf(" (and %d more)", count-1)
+	}
+	return fmt.Sprintf("other users of this machine have permissions for %s (%#o); directories must be "+
+		"0700 and files 0600", what, mode)
+}
+
+// closing is the command that takes the permissions of others away.
+func (p place) closing() string { return "chmod -R go-rwx " + p.dir }
