@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	"rookery/internal/index"
 )
@@ -136,23 +135,6 @@ const (
 
 // excerpt is a line without the blanks around it or, where it is long, the part around a column.
 func excerpt(line []byte, column int) string {
-	first, last := 0, len(line)
-	if len(line) > maxQuote {
-		first = max(0, min(column-quotedHead, len(line)-maxQuote))
-		last = first + maxQuote
-	}
-	for first > 0 && !utf8.RuneStart(line[first]) {
-		first++
-	}
-	for last < len(line) && !utf8.RuneStart(line[last]) {
-		last--
-	}
-	text := strings.Trim(string(line[first:last]), " \t\r\ufeff")
-	if first > 0 {
-		text = "…" + text
-	}
-	if last < len(line) {
-		text += "…"
-	}
-	return text
+	first, last := windowAt(line, column, maxQuote)
+	return ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))
 }

@@ -20,7 +20,7 @@ var searchDoc string
 
 type searchIn struct {
 	tool.Vault
-	Query string `json:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
+	Query string `json:"query" size:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
 	Type  string `json:"type,omitempty" complete:"type" jsonschema:"only notes of this type"`
 	tool.AsOf
 	tool.Page

@@ -20,7 +20,7 @@ var traitUpdateDoc string
 
 type traitUpdateIn struct {
 	tool.Vault
-	ID    string      `json:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
+	ID    string      `json:"id" size:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
 	Set   tool.Fields `json:"set,omitempty" alias:"fields" complete:"trait_value" of:"id" jsonschema:"value for the trait itself; any other trait by its name, on the same line: {\"status\": \"done\"}"`
 	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to take from the line; value leaves the bare trait"`
 	tool.Brief

@@ -27,7 +27,7 @@ const maxCommits = 1000
 
 type vaultExportIn struct {
 	tool.Vault
-	PageToken string `json:"page_token,omitempty" jsonschema:"meta.next_page_token of the page before"`
+	PageToken string `json:"page_token,omitempty" size:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
 type vaultExportOut struct {
