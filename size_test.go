@@ -98,8 +98,12 @@ func TestExportOfOneLargeCommit(t *testing.T) {
 // none is left out.
 func TestPageOfLargeObjects(t *testing.T) {
 	texts := map[string]string{}
-	for i := range 9 {
-		texts[fmt.Sprintf("note-%d.md", i)] = "---\nabout: " + strings.Repeat("long ", 110_000) + "\n---\n"
+	for i := range 100 {
+		var fields strings.Builder
+		for n := range 15 {
+			fmt.Fprintf(&fields, "about-%d: x%s\n", n, strings.Repeat(`"`, 2000)) // two bytes each in JSON
+		}
+		texts[fmt.Sprintf("note-%d.md", i)] = "---\n" + fields.String() + "---\n"
 	}
 	r, _ := largeVault(t, texts)
 	seen, pages, token := map[string]bool{}, 0, ""
@@ -110,7 +114,8 @@ func TestPageOfLargeObjects(t *testing.T) {
 				Next string `json:"next_page_token"`
 			}
 		}
-		answer := asked(t, r, "raven_object_list", fmt.Sprintf(`{"vault":"v","page_token":%q}`, token))
+		answer := asked(t, r, "raven_object_list",
+			fmt.Sprintf(`{"vault":"v","limit":200,"page_token":%q}`, token))
 		require.NoError(t, json.Unmarshal(answer, &page))
 		for _, o := range page.Data.Items {
 			seen[o.ID] = true

@@ -74,3 +74,66 @@ func TestTooManyEdits(t *testing.T) {
 		require.Equal(t, fault.BatchTooLarge, fault.Of(err).Code)
 	}
 }
+
+// TestSetOfManyFields covers that a call may set a thousand fields, and take them away, at the cost of one
+// pass over the note, and no more than a thousand.
+func TestSetOfManyFields(t *testing.T) {
+	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
+	put(t, local{app}, map[string]string{"note.md": "---\nname: x\n---\n\n# Note\n\n## Part\n"})
+	fields, names := args{}, []string{}
+	for i := range 1000 {
+		name := fmt.Sprintf("k%d", i)
+		fields[name], names = strings.Repeat("v", 100), append(names, name)
+	}
+	for tool, in := range map[string]args{
+		"raven_set": {"id": "note", "set": fields}, "raven_unset": {"id": "note", "unset": names},
+		"raven_new": {"type": "page", "title": "New", "fields": fields},
+	} {
+		in["vault"] = "v"
+		_, err := cheap(t, local{app}, tool, in)
+		require.NoError(t, err, tool)
+	}
+	_, err := cheap(t, local{app}, "raven_upsert", args{"vault": "v", "type": "page", "title": "New", "fields": fields})
+	require.NoError(t, err)
+	fields["one-more"] = 1
+	_, err = cheap(t, local{app}, "raven_set", args{"vault": "v", "id": "note", "set": fields})
+	require.True(t, fault.Is(err, fault.BatchTooLarge), "%v", err)
+}
+
+// TestListsCutFields covers that an item of a list shows the beginning of a large field, and says so, that
+// the object alone has it whole, and that a page over a note with a large field is small.
+func TestListsCutFields(t *testing.T) {
+	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
+	put(t, local{app}, map[string]string{
+		"schema.yaml": "traits:\n  due: date\n",
+		"note.md": "---\nabout: " + strings.Repeat("long ", 180_000) + "\n---\n\n" +
+			strings.Repeat("- @due(2026-03-02) x\n", 300),
+	})
+	var list struct {
+		Data struct {
+			Items []struct {
+				Fields map[string]string
+				Cut    []string `json:"cut_fields"`
+				Parent struct {
+					Cut []string `json:"cut_fields"`
+				}
+			}
+		}
+	}
+	answer, err := cheap(t, local{app}, "raven_object_list", args{"vault": "v"})
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(answer, &list))
+	require.Equal(t, []string{"about"}, list.Data.Items[0].Cut)
+	require.Less(t, len(list.Data.Items[0].Fields["about"]), 4200)
+	answer, err = cheap(t, local{app}, "raven_trait_list", args{"vault": "v", "trait_type": "due", "limit": 200})
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(answer, &list))
+	require.Len(t, list.Data.Items, 200)
+	require.Equal(t, []string{"about"}, list.Data.Items[0].Parent.Cut)
+	answer, err = cheap(t, local{app}, "raven_object_get", args{"vault": "v", "id": "note"})
+	require.NoError(t, err)
+	require.Greater(t, len(answer), 900_000)
+	require.NotContains(t, string(answer), "cut_fields")
+}

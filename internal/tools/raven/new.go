@@ -95,7 +95,7 @@ func noSection(s *vault.Schema) error {
 	})
 	return fault.New(fault.InvalidType,
 		"a section is a heading in a note, and no note of its own; new makes one of: %s",
-		strings.Join(others, ", ")).With("available_types", others).
+		strings.Join(vault.Offered(others), ", ")).With("available_types", vault.Offered(others)).
 		Fix("write a heading into a note")
 }
 
