@@ -98,8 +98,12 @@ func TestExportOfOneLargeCommit(t *testing.T) {
 // none is left out.
 func TestPageOfLargeObjects(t *testing.T) {
 	texts := map[string]string{}
-	for i := range 9 {
-		texts[fmt.Sprintf("note-%d.md", i)] = "---\nabout: " + strings.Repeat("long ", 110_000) + "\n---\n"
+	for i := range 100 {
+		var fields strings.Builder
+		for n := range 15 {
+			fmt.Fprintf(&fields, "about-%d: x%s\n", n, strings.Repeat(`"`, 2000)) // two bytes each in JSON
+		}
+		texts[fmt.Sprintf("note-%d.md", i)] = "---\n" + fields.String() + "---\n"
 	}
 	r, _ := largeVault(t, texts)
 	seen, pages, token := map[string]bool{}, 0, ""
@@ -110,7 +114,8 @@ func TestPageOfLargeObjects(t *testing.T) {
 				Next string `json:"next_page_token"`
 			}
 		}
-		answer := asked(t, r, "raven_object_list", fmt.Sprintf(`{"vault":"v","page_token":%q}`, token))
+		answer := asked(t, r, "raven_object_list",
+			fmt.Sprintf(`{"vault":"v","limit":200,"page_token":%q}`, token))
 		require.NoError(t, json.Unmarshal(answer, &page))
 		for _, o := range page.Data.Items {
 			seen[o.ID] = true
@@ -139,8 +144,8 @@ func TestDeletionTellsOfManySections(t *testing.T) {
 	require.Equal(t, "2979 more sections go by another name", answer.Data.Effects[20])
 }
 
-// TestPlanOfManyLargeFiles covers that the plan of a change of many files shows as many of them as
-// fit, and counts the others.
+// TestPlanOfManyLargeFiles covers that the plan of a change of many files shows a part of the lines that
+// differ in each, as many as fit, and counts the others.
 func TestPlanOfManyLargeFiles(t *testing.T) {
 	const notes = 9
 	texts := map[string]string{}
@@ -158,12 +163,21 @@ func TestPlanOfManyLargeFiles(t *testing.T) {
 	require.NoError(t, err)
 	var answer struct {
 		Data struct {
-			Files   []json.RawMessage `json:"would_modify_files"`
-			Effects []string          `json:"side_effects"`
+			Files []struct {
+				Cut bool   `json:"content_cut"`
+				Old string `json:"old_content"`
+				New string `json:"new_content"`
+			} `json:"would_modify_files"`
+			Effects []string `json:"side_effects"`
 		}
 	}
 	data := asked(t, r, "raven_undo", `{"vault":"v","version":"v3","dry_run":true}`)
 	require.NoError(t, json.Unmarshal(data, &answer))
-	require.Len(t, answer.Data.Files, 2)
-	require.Equal(t, []string{"7 more files change"}, answer.Data.Effects)
+	require.Len(t, answer.Data.Files, notes)
+	require.Empty(t, answer.Data.Effects)
+	for _, f := range answer.Data.Files {
+		require.True(t, f.Cut)
+		require.LessOrEqual(t, len(f.Old), 20<<10)
+		require.LessOrEqual(t, len(f.New), 20<<10)
+	}
 }

@@ -114,20 +114,32 @@ func Of(err error) *Fault {
 		Because(err)
 }
 
+// MaxProblems is how many of the problems of a call are told.
+const MaxProblems = 20
+
 // Join makes one fault of several problems of one call: the problem itself if there is one, else a
-// fault of the given code that holds them all. It is nil for no problems.
+// fault of the given code that holds them, the first MaxProblems of more. It is nil for no problems.
 func Join(code Code, problems []*Fault) *Fault {
-	switch len(problems) {
+	return JoinFirst(code, problems, len(problems))
+}
+
+// JoinFirst is Join for a call with n problems, of which only the first need to be given: MaxProblems, or
+// all if there are fewer.
+func JoinFirst(code Code, problems []*Fault, n int) *Fault {
+	switch n {
 	case 0:
 		return nil
 	case 1:
 		return problems[0]
 	}
-	f := New(code, "%d problems found", len(problems))
+	f := New(code, "%d problems found", n)
 	if code == ValidationFailed {
-		f.Message = fmt.Sprintf("%d validation errors found", len(problems))
+		f.Message = fmt.Sprintf("%d validation errors found", n)
 	}
-	f.Errors = problems
+	if n > MaxProblems {
+		f.Message += fmt.Sprintf("; the first %d are listed", MaxProblems)
+	}
+	f.Errors = problems[:min(n, MaxProblems)]
 	return f
 }
 

@@ -8,12 +8,19 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
+// MaxNear is how many bytes a name has at most for which a near one is looked for. What is longer was not
+// mistyped.
+const MaxNear = 64
+
 // Nearest returns the option that was probably meant by a name that is none of them, or "" if none is
 // near. Of equally near ones that of the nearest length wins, for letters are swapped more often than
 // forgotten; then the first.
 func Nearest(name string, options []string) string {
 	measure := NewMeasure(name)
 	best, least := "", 0
+	if measure.never() {
+		return ""
+	}
 	for _, option := range options {
 		if d, near := measure.To(option); near && (best == "" || d < least) {
 			best, least = option, d
@@ -41,8 +48,11 @@ type Measure struct {
 }
 
 // NewMeasure returns the measure of a name. At most a third of its letters may differ, and at most
-// three.
+// three. To a name that is longer than MaxNear nothing is near.
 func NewMeasure(name string) Measure {
+	if len(name) > MaxNear {
+		return Measure{most: -1}
+	}
 	m := Measure{name: strings.ToLower(name)}
 	m.runes, m.letters = sketch(m.name)
 	m.most = min(3, m.runes/3+1)
@@ -52,6 +62,9 @@ func NewMeasure(name string) Measure {
 // To returns a number that is less the nearer an option is: ten for each letter that differs, and up
 // to nine for the length. near is false for an option that is not near.
 func (m Measure) To(option string) (distance int, near bool) {
+	if m.never() || len(option) > utf8.UTFMax*(MaxNear+3) {
+		return 0, false
+	}
 	n, letters := sketch(option)
 	if n > m.runes+m.most || m.runes > n+m.most ||
 		bits.OnesCount64(letters^m.letters) > 2*m.most {
@@ -61,6 +74,9 @@ func (m Measure) To(option string) (distance int, near bool) {
 	longer := len(option) - len(m.name)
 	return 10*d + min(9, max(longer, -longer)), d <= m.most
 }
+
+// never reports whether no option is near.
+func (m Measure) never() bool { return m.most < 0 }
 
 // sketch returns how many letters a text has, and a set with a bit for each ASCII one, where several
 // share a bit and case does not count. One edit changes at most two bits.

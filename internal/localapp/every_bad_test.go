@@ -152,7 +152,11 @@ func badValues(t testing.TB, made *tool.Tool, a tool.Arg) []badCall {
 	if s.Maximum != nil {
 		add(*s.Maximum+1, malformed)
 	}
-	if s.MaxLength != nil {
+	if s.MaxLength != nil && slices.Contains(append(s.Types, s.Type), "string") && s.Pattern == "" {
+		malformed = made.Family.Malformed
+		if *s.MaxLength == tool.MaxText {
+			malformed = fault.NoteTooLarge
+		}
 		add(strings.Repeat("x", *s.MaxLength+1), malformed)
 	}
 	if a.Required && s.Type == "string" && len(s.Enum) == 0 {
@@ -237,7 +241,7 @@ func marshalled(t testing.TB, v any) json.RawMessage {
 // strangePaths say paths that no note can have.
 var strangePaths = []string{
 	"../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`, "people/../inbox", "people//alice",
-	"./inbox", "a\x00b", ".raven/audit.log", ".trash/x", ".rookery/x", strings.Repeat("x/", 5000),
+	"./inbox", "a\x00b", ".raven/audit.log", ".trash/x", ".rookery/x", strings.Repeat("x/", 1200),
 }
 
 // strangeNames are what nobody would call a note, a section or a vault.
@@ -259,6 +263,26 @@ var detailed = map[string]map[string]any{
 // zebrafinch is the id of the trait of the fixture.
 var zebrafinch = idOf("daily/2025-01-31", "due", "zebrafinch")
 
+// overlong is the code of a call whose arguments have a text that is longer than its schema allows; else
+// the code that is given.
+func overlong(made *tool.Tool, in map[string]any, code fault.Code) fault.Code {
+	for name, value := range in {
+		a, ok := made.Arg(name)
+		text, isText := value.(string)
+		if !isText {
+			text = fmt.Sprint(value)
+		}
+		switch {
+		case !ok || len(text) <= tool.MaxName:
+		case isText && a.Schema.MaxLength != nil && len(text) > *a.Schema.MaxLength && *a.Schema.MaxLength < tool.MaxText:
+			return made.Family.Malformed
+		case !isText && a.Schema.MaxProperties != nil && code == fault.InvalidTrait, name == "unset":
+			return made.Family.Malformed
+		}
+	}
+	return code
+}
+
 // writtenBad are the bad calls that no schema tells of.
 func writtenBad(t testing.TB) []badCall {
 	var all []badCall
@@ -269,7 +293,7 @@ func writtenBad(t testing.TB) []badCall {
 				c.Args["vault"] = json.RawMessage(`"main"`)
 			}
 		}
-		all = append(all, badCall{firstOf(string(c.JSON(t)), 80), c, code, ""})
+		all = append(all, badCall{firstOf(string(c.JSON(t)), 80), c, overlong(toolOf(t, name), in, code), ""})
 	}
 	for _, name := range strangeNames {
 		add(fault.NotFound, "raven_object_get", map[string]any{"id": name})

@@ -49,18 +49,29 @@ func (t NewTrait) line() (string, int, error) {
 	slices.SortStableFunc(others, func(a, b Field) int { return strings.Compare(a.Key, b.Key) })
 	line := strings.TrimSpace(t.Content)
 	all := append([]Field{{t.Name, t.Value}}, others...)
-	for _, f := range slices.Backward(all) {
-		annotation, err := annotate(f, line)
+	parts := []string{"-"}
+	for i, f := range all {
+		rest := "@"
+		if i == len(all)-1 {
+			rest = line
+		}
+		annotation, err := annotate(f, strings.HasPrefix(rest, "("))
 		if err != nil {
 			return "", 0, err
 		}
-		line = strings.TrimRight(annotation+" "+line, " ")
+		parts = append(parts, annotation)
 	}
-	return "- " + line, len(all), nil
+	if line != "" {
+		parts = append(parts, line)
+	}
+	return strings.Join(parts, " "), len(all), nil
 }
 
-// annotate writes an annotation that the rest of its line follows.
-func annotate(f Field, rest string) (string, error) {
+// opens reports whether the rest of a line begins with a parenthesis, blanks aside.
+func opens(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("(")) }
+
+// annotate writes an annotation. opened says that a parenthesis follows it in its line.
+func annotate(f Field, opened bool) (string, error) {
 	if f.Key == "" || f.Key == pinName || strings.ContainsFunc(f.Key, func(r rune) bool {
 		return r > 0x7f || !isWord(byte(r))
 	}) {
@@ -76,7 +87,7 @@ func annotate(f Field, rest string) (string, error) {
 	case why == "" && strings.Contains(spelled, ")"):
 		why = "has a closing parenthesis, which would end the annotation"
 	case value == nil || value == true:
-		if strings.HasPrefix(strings.TrimLeft(rest, " \t"), "(") {
+		if opened {
 			return "@" + f.Key + "()", nil // else the rest would be its value
 		}
 		return "@" + f.Key, nil
@@ -94,35 +105,114 @@ func annotate(f Field, rest string) (string, error) {
 //
 // A trait that the text does not have is NOT_FOUND; names and values are refused as in AppendTrait.
 func SetTrait(text []byte, t Trait, fields []Field) ([]byte, error) {
-	i, err := findTrait(text, t)
+	d := Parse(text)
+	i, err := d.findTrait(t)
 	if err != nil {
 		return nil, err
 	}
-	last := i // behind which a new one goes
-	for _, f := range fields {
-		d := Parse(text)
-		k := slices.IndexFunc(d.Traits, func(other Trait) bool {
-			return other.Line == t.Line && other.Name == f.Key
-		})
-		if f.Key == t.Name {
-			k = i
+	on := map[string]int{}
+	for k, other := range d.Traits {
+		if _, twice := on[other.Name]; other.Line == t.Line && !twice {
+			on[other.Name] = k
 		}
-		if k >= 0 {
-			text, err = rewrite(text, d, k, f)
-		} else {
-			text, err = addSibling(text, d, last, f)
-			last++
+	}
+	on[t.Name] = i
+	e := traitEditor{d: d, text: text, i: i, want: slices.Clone(d.Traits)}
+	for _, f := range lastOfKeys(fields) {
+		k, there := on[f.Key]
+		if !there {
+			k = -1
 		}
-		if err != nil {
+		if err := e.set(k, f); err != nil {
 			return nil, err
 		}
 	}
-	return text, nil
+	return e.result()
+}
+
+// lastOfKeys are fields without those whose key comes again.
+func lastOfKeys(fields []Field) []Field {
+	last := make(map[string]int, len(fields))
+	for i, f := range fields {
+		last[f.Key] = i
+	}
+	var kept []Field
+	for i, f := range fields {
+		if last[f.Key] == i {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// A traitEditor changes annotations of a line in one pass. It reads the new note once.
+type traitEditor struct {
+	d       *Doc
+	text    []byte
+	i       int     // the trait behind which new ones go
+	want    []Trait // those of the note, as they are to be
+	added   []Trait // behind the i-th
+	patches []patch
+	first   string // the first name that changes
+}
+
+// set gives the k-th trait a value, or writes a new one if k is negative.
+func (e *traitEditor) set(k int, f Field) error {
+	at := e.d.Traits[max(k, 0)].Span
+	if k < 0 {
+		end := e.d.Traits[e.i].Span.End
+		at = Span{end, end}
+	}
+	annotation, err := annotate(f, opens(e.text[at.End:lineEnd(e.text, at.End)]))
+	if err != nil {
+		return err
+	}
+	raw := rawOf(annotation)
+	if k < 0 {
+		e.added = append(e.added, Trait{Name: f.Key, Raw: raw})
+		annotation = " " + annotation
+	} else {
+		old := e.d.Traits[k]
+		if value, _ := traitValue(raw); equal(value, old.Value) && !strings.Contains(raw, "|") {
+			return nil
+		}
+		e.want[k].Raw = raw
+	}
+	if len(e.patches) == 0 {
+		e.first = f.Key
+	}
+	e.patches = append(e.patches, patch{at, []byte(annotation)})
+	return nil
+}
+
+// result is the new note.
+func (e *traitEditor) result() ([]byte, error) {
+	if len(e.patches) == 0 {
+		return e.text, nil
+	}
+	out := apply(e.text, e.patches)
+	after := Parse(out)
+	from, to := e.i+1, e.i+1+len(e.added)
+	if len(after.Traits) < to {
+		return nil, cannotAnnotate(e.first)
+	}
+	for n, added := range e.added {
+		if got := after.Traits[from+n]; got.Name != added.Name || got.Raw != added.Raw {
+			return nil, cannotAnnotate(added.Name)
+		}
+	}
+	after.Traits = slices.Delete(after.Traits, from, to)
+	want := *e.d
+	want.Traits = e.want
+	if !sameOutline(&want, after, e.d.headingIn(e.d.Traits[e.i].Line)) {
+		return nil, cannotAnnotate(e.first)
+	}
+	return out, nil
 }
 
 // findTrait is the index of a trait in the note.
-func findTrait(text []byte, t Trait) (int, error) {
-	i := slices.IndexFunc(Parse(text).Traits, func(other Trait) bool {
+func (d *Doc) findTrait(t Trait) (int, error) {
+	i := slices.IndexFunc(d.Traits, func(other Trait) bool {
 		return other.Span == t.Span && other.Name == t.Name
 	})
 	if i < 0 {
@@ -137,53 +227,10 @@ func (d *Doc) headingIn(line int) int {
 	return slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Line == line })
 }
 
-// rewrite writes the k-th trait anew, unless it reads as the value already.
-func rewrite(text []byte, d *Doc, k int, f Field) ([]byte, error) {
-	at := d.Traits[k].Span
-	annotation, err := annotate(f, string(text[at.End:lineEnd(text, at.End)]))
-	if err != nil {
-		return nil, err
-	}
-	raw := rawOf(annotation)
-	if value, _ := traitValue(raw); equal(value, d.Traits[k].Value) && !strings.Contains(raw, "|") {
-		return text, nil
-	}
-	out := splice(text, at, []byte(annotation))
-	after := Parse(out)
-	if len(after.Traits) <= k || after.Traits[k].Raw != raw {
-		return nil, cannotAnnotate(f.Key)
-	}
-	d.Traits[k].Raw = raw
-	if !sameOutline(d, after, d.headingIn(d.Traits[k].Line)) {
-		return nil, cannotAnnotate(f.Key)
-	}
-	return out, nil
-}
-
 // rawOf is what stands in the parentheses of an annotation.
 func rawOf(annotation string) string {
 	_, raw, _ := strings.Cut(annotation, "(")
 	return strings.TrimSpace(strings.TrimSuffix(raw, ")"))
-}
-
-// addSibling writes a trait directly behind the i-th.
-func addSibling(text []byte, d *Doc, i int, f Field) ([]byte, error) {
-	at := d.Traits[i].Span.End
-	annotation, err := annotate(f, string(text[at:lineEnd(text, at)]))
-	if err != nil {
-		return nil, err
-	}
-	out := splice(text, Span{at, at}, []byte(" "+annotation))
-	after := Parse(out)
-	if len(after.Traits) <= i+1 || after.Traits[i+1].Name != f.Key ||
-		after.Traits[i+1].Raw != rawOf(annotation) {
-		return nil, cannotAnnotate(f.Key)
-	}
-	after.Traits = slices.Delete(after.Traits, i+1, i+2)
-	if !sameOutline(d, after, d.headingIn(d.Traits[i].Line)) {
-		return nil, cannotAnnotate(f.Key)
-	}
-	return out, nil
 }
 
 // RemoveTrait removes the annotation of a trait that Parse found in this text, with the blank that
@@ -193,57 +240,137 @@ func addSibling(text []byte, d *Doc, i int, f Field) ([]byte, error) {
 // an empty value. A trait that the text does not have is NOT_FOUND, one that cannot be removed without a
 // change of something else FILE_ERROR.
 func RemoveTrait(text []byte, t Trait) ([]byte, error) {
-	i, err := findTrait(text, t)
+	d := Parse(text)
+	i, err := d.findTrait(t)
 	if err != nil {
 		return nil, err
 	}
-	d := Parse(text)
-	if out, ok := d.remove(text, i); ok {
-		return out, nil
+	return d.remove(text, []int{i})
+}
+
+// RemoveTraits is RemoveTrait for all traits of some names on a line, in one pass. Names that are not there
+// are no error.
+func RemoveTraits(text []byte, line int, names []string) ([]byte, error) {
+	d, goes := Parse(text), map[string]bool{}
+	for _, name := range names {
+		goes[name] = true
 	}
-	if i > 0 && d.Traits[i-1].Kind == KindNone {
-		// A parenthesis that follows must not become the value of the trait before.
-		end := d.Traits[i-1].Span.End
-		text = splice(text, Span{end, end}, []byte("()"))
-		if out, ok := Parse(text).remove(text, i); ok {
+	var gone []int
+	for i, t := range d.Traits {
+		if t.Line == line && goes[t.Name] {
+			gone = append(gone, i)
+		}
+	}
+	if len(gone) == 0 {
+		return text, nil
+	}
+	return d.remove(text, gone)
+}
+
+// remove is the note without some traits of a line, whose numbers ascend.
+func (d *Doc) remove(text []byte, gone []int) ([]byte, error) {
+	r := removal{d: d, text: text, gone: gone}
+	want := *d
+	want.Traits = make([]Trait, 0, len(d.Traits)-len(gone))
+	for i, t := range d.Traits {
+		if _, goes := slices.BinarySearch(gone, i); !goes {
+			want.Traits = append(want.Traits, t)
+		}
+	}
+	first := d.Traits[gone[0]]
+	for _, apart := range []bool{false, true} {
+		if apart && len(r.bare()) == 0 {
+			break
+		}
+		out := r.result(apart)
+		if sameOutline(&want, Parse(out), d.headingIn(first.Line)) {
 			return out, nil
 		}
 	}
 	return nil, fault.New(fault.FileError, "the annotation @%s cannot be removed without a change "+
-		"of the text around it; edit the line", t.Name).With("line", t.Line)
+		"of the text around it; edit the line", first.Name).With("line", first.Line)
 }
 
-// remove is the note without the i-th trait. It is not ok if that changes another one or a heading.
-func (d *Doc) remove(text []byte, i int) ([]byte, bool) {
-	if len(d.Traits) <= i {
-		return nil, false
+// A removal takes some annotations of a line away.
+type removal struct {
+	d    *Doc
+	text []byte
+	gone []int
+}
+
+// bare are the numbers of the bare traits that stay directly before one that goes.
+func (r removal) bare() []int {
+	var bare []int
+	for n, i := range r.gone {
+		if i > 0 && (n == 0 || r.gone[n-1] != i-1) && r.d.Traits[i-1].Kind == KindNone {
+			bare = append(bare, i-1)
+		}
 	}
-	out := withoutTrait(text, d, i)
-	rest := *d
-	rest.Traits = slices.Delete(slices.Clone(d.Traits), i, i+1)
-	return out, sameOutline(&rest, Parse(out), d.headingIn(d.Traits[i].Line))
+	return bare
 }
 
 // boxOnly is a line on which nothing but a check box is left, or nothing at all.
 var boxOnly = regexp.MustCompile(`^(\[[ xX]\])?$`)
 
-// withoutTrait is the note without the i-th trait.
-func withoutTrait(text []byte, d *Doc, i int) []byte {
-	t := d.Traits[i]
-	cuts := []Span{t.Span}
-	if first := i == 0 || d.Traits[i-1].Line != t.Line; first && t.Pin != "" {
-		cuts = append(cuts, t.pin)
+// result is the note without the traits. apart gives the bare traits before them an empty value, so that a
+// parenthesis which follows does not become theirs.
+func (r removal) result(apart bool) []byte {
+	cuts, first := r.cuts(), r.d.Traits[r.gone[0]]
+	if first.lone && boxOnly.MatchString(r.left(cuts)) {
+		at := first.Span.Start
+		return splice(r.text, Span{lineStart(r.text, at), lineNext(r.text, at)}, nil)
 	}
-	slices.SortFunc(cuts, func(a, b Span) int { return b.Start - a.Start })
-	content, out := t.Content, text
-	for _, cut := range cuts {
-		content = strings.Replace(content, valid(text[cut.Start:cut.End]), "", 1)
-		out = splice(out, withBlanks(out, cut), nil)
+	for i := range cuts {
+		cuts[i].at = withBlanks(r.text, cuts[i].at)
 	}
-	if t.lone && boxOnly.MatchString(strings.TrimSpace(content)) {
-		return splice(text, Span{lineStart(text, t.Span.Start), lineNext(text, t.Span.Start)}, nil)
+	if apart {
+		for _, i := range r.bare() {
+			end := r.d.Traits[i].Span.End
+			cuts = append([]patch{{Span{end, end}, []byte("()")}}, cuts...)
+		}
 	}
-	return out
+	return apply(r.text, cuts)
+}
+
+// cuts are the spans of the annotations, those with nothing but blanks between them as one.
+func (r removal) cuts() []patch {
+	var spans []Span
+	for _, i := range r.gone {
+		t := r.d.Traits[i]
+		spans = append(spans, t.Span)
+		if first := i == 0 || r.d.Traits[i-1].Line != t.Line; first && t.Pin != "" {
+			spans = append(spans, t.pin)
+		}
+	}
+	slices.SortFunc(spans, func(a, b Span) int { return a.Start - b.Start })
+	var cuts []patch
+	for _, s := range spans {
+		if n := len(cuts) - 1; n >= 0 &&
+			len(bytes.Trim(r.text[cuts[n].at.End:s.Start], " \t")) == 0 {
+			cuts[n].at.End = s.End
+			continue
+		}
+		cuts = append(cuts, patch{at: s})
+	}
+	return cuts
+}
+
+// left is what the content of the line is without the cuts and the blanks around it.
+func (r removal) left(cuts []patch) string {
+	t := r.d.Traits[r.gone[0]]
+	start := lineStart(r.text, t.Span.Start)
+	line := r.text[start:lineEnd(r.text, start)]
+	at := bytes.Index(line, []byte(t.Content))
+	if at < 0 {
+		return t.Content
+	}
+	start += at
+	inside := make([]patch, 0, len(cuts))
+	for _, c := range cuts {
+		from, to := max(c.at.Start-start, 0), max(c.at.End-start, 0)
+		inside = append(inside, patch{at: Span{min(from, len(t.Content)), min(to, len(t.Content))}})
+	}
+	return strings.TrimSpace(string(apply([]byte(t.Content), inside)))
 }
 
 // withBlanks is the span of an annotation with the blanks that go with it: those behind it if text

@@ -153,13 +153,19 @@ type Matches struct{ N int }
 // Error says how often.
 func (m *Matches) Error() string { return fmt.Sprintf("found %d times, not once", m.N) }
 
-// ReplaceOnce replaces a text that occurs exactly once in the note, and says in which line it
-// begins; otherwise the error is *Matches. Occurrences that overlap count. Where old as given does
-// not occur, its line breaks match those of a note with "\r\n", and those of the new text become so.
-// An empty old text is INVALID_VALUE.
-func ReplaceOnce(text []byte, old, with string) (out []byte, line int, err error) {
+// A Once is where in a text another is replaced, and by what.
+type Once struct {
+	At   Span
+	With string
+	Line int // in which it begins
+}
+
+// FindOnce finds a text that occurs exactly once in the note, to be replaced by another; otherwise the
+// error is *Matches. Occurrences that overlap count. Where old as given does not occur, its line breaks match
+// those of a note with "\r\n", and those of the new text become so. An empty old text is INVALID_VALUE.
+func FindOnce(text []byte, old, with string) (Once, error) {
 	if old == "" {
-		return nil, 0, fault.New(fault.InvalidValue, "the text to replace is empty")
+		return Once{}, fault.New(fault.InvalidValue, "the text to replace is empty")
 	}
 	at := bytes.Index(text, []byte(old))
 	if at < 0 && lineBreak(text) == "\r\n" {
@@ -167,11 +173,19 @@ func ReplaceOnce(text []byte, old, with string) (out []byte, line int, err error
 		at = bytes.Index(text, []byte(old))
 	}
 	if at < 0 {
-		return nil, 0, &Matches{0}
+		return Once{}, &Matches{0}
 	}
 	if bytes.Contains(text[at+1:], []byte(old)) {
-		return nil, 0, &Matches{max(2, bytes.Count(text, []byte(old)))}
+		return Once{}, &Matches{max(2, bytes.Count(text, []byte(old)))}
 	}
-	line = 1 + bytes.Count(text[:at], []byte{'\n'})
-	return splice(text, Span{at, at + len(old)}, []byte(with)), line, nil
+	return Once{Span{at, at + len(old)}, with, 1 + bytes.Count(text[:at], []byte{'\n'})}, nil
+}
+
+// ReplaceOnce replaces a text that FindOnce finds, and says in which line it begins.
+func ReplaceOnce(text []byte, old, with string) (out []byte, line int, err error) {
+	o, err := FindOnce(text, old, with)
+	if err != nil {
+		return nil, 0, err
+	}
+	return splice(text, o.At, []byte(o.With)), o.Line, nil
 }

@@ -2,7 +2,9 @@ package markdown
 
 import (
 	"bytes"
+	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 
 	"rookery/internal/fault"
@@ -38,10 +40,8 @@ func UnsetFields(text []byte, keys []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range keys {
-		if err := e.unset(key); err != nil {
-			return nil, err
-		}
+	if err := e.unsetAll(keys); err != nil {
+		return nil, err
 	}
 	return e.result(), nil
 }
@@ -96,41 +96,78 @@ func newEditor(text []byte) (*editor, error) {
 	}, nil
 }
 
-// setAll changes fields one by one, and returns the note.
+// setAll changes and adds fields in one pass, and returns the note. It reads the new head once.
 func (e *editor) setAll(fields []Field) ([]byte, error) {
+	fields, err := normalAll(fields, checkKey)
+	if err != nil {
+		return nil, err
+	}
+	var patches []patch
+	var lines []byte // of the fields that are new
+	var changed []Field
+	w, have := writer{e.eol, e.indent()}, e.entries()
 	for _, f := range fields {
-		if err := e.set(f); err != nil {
-			return nil, err
+		entry, ok := have[f.Key]
+		switch {
+		case ok && same(f.Value, entry.node):
+			continue
+		case ok && entry.colon == 0:
+			return nil, cannotEdit(f.Key, entry.Line)
+		case ok:
+			patches = append(patches, w.replace(newChange(e.head, e.fm, entry), f.Value))
+		default:
+			lines = append(lines, w.entry(f.Key, f.Value)...)
 		}
+		changed = append(changed, f)
+	}
+	if len(lines) > 0 {
+		patches = append(patches, e.added(lines))
+	}
+	if len(changed) == 0 {
+		return e.result(), nil
+	}
+	if err := e.accept(apply(e.head, patches), changed); err != nil {
+		return nil, err
 	}
 	return e.result(), nil
+}
+
+// normalAll are fields with values as decode gives them; of several of a key the last.
+func normalAll(fields []Field, check func(key string) error) ([]Field, error) {
+	var all []Field
+	at := make(map[string]int, len(fields))
+	for _, f := range fields {
+		if err := check(f.Key); err != nil {
+			return nil, err
+		}
+		value, err := normal(f)
+		if err != nil {
+			return nil, err
+		}
+		i, twice := at[f.Key]
+		if !twice {
+			i, all = len(all), append(all, Field{Key: f.Key})
+			at[f.Key] = i
+		}
+		all[i].Value = value
+	}
+	return all, nil
 }
 
 func (e *editor) result() []byte {
 	return append(bytes.Clone(e.head), e.text[e.body:]...)
 }
 
-// set changes or adds one field.
-func (e *editor) set(f Field) error {
-	if err := checkKey(f.Key); err != nil {
-		return err
-	}
-	value, err := normal(f)
-	if err != nil {
-		return err
-	}
-	entry, ok := e.fm.Get(f.Key)
-	if ok && same(value, entry.node) {
+// entries are the fields by their keys.
+func (e *editor) entries() map[string]Entry {
+	if e.fm == nil {
 		return nil
 	}
-	w := writer{e.eol, e.indent()}
-	if !ok {
-		return e.accept(e.added(w, f.Key, value), f.Key, value)
+	all := make(map[string]Entry, len(e.fm.Entries))
+	for _, entry := range e.fm.Entries {
+		all[entry.Key] = entry
 	}
-	if entry.colon == 0 {
-		return cannotEdit(f.Key, entry.Line)
-	}
-	return e.accept(w.replace(newChange(e.head, e.fm, entry), value), f.Key, value)
+	return all
 }
 
 // indent is the columns before each key.
@@ -141,37 +178,81 @@ func (e *editor) indent() int {
 	return e.fm.indent
 }
 
-// added is the head with one more field.
-func (e *editor) added(w writer, key string, value any) []byte {
-	line := []byte(w.entry(key, value))
+// added is the patch that adds lines of fields.
+func (e *editor) added(lines []byte) patch {
 	if e.fm != nil {
-		return splice(e.head, Span{e.fm.Inner.End, e.fm.Inner.End}, line)
+		return patch{Span{e.fm.Inner.End, e.fm.Inner.End}, lines}
 	}
 	fence := []byte("---" + e.eol)
-	return bytes.Join([][]byte{e.head, fence, line, fence}, nil)
+	return patch{Span{len(e.head), len(e.head)}, slices.Concat(fence, lines, fence)}
 }
 
-// unset removes one field.
-func (e *editor) unset(key string) error {
-	entry, ok := e.fm.Get(key)
-	if !ok {
+// unsetAll removes fields in one pass. It reads the new head once or, where that would change a text above
+// a field, twice.
+func (e *editor) unsetAll(keys []string) error {
+	gone, have := map[string]bool{}, e.entries()
+	for _, key := range keys {
+		entry, ok := have[key]
+		if ok && entry.colon == 0 {
+			return cannotEdit(key, entry.Line)
+		}
+		if ok {
+			gone[key] = true
+		}
+	}
+	if len(gone) == 0 {
 		return nil
 	}
-	if entry.colon > 0 && (e.cut(key, entry.Lines) || e.cut(key, e.withBlank(entry.Lines))) {
-		return nil
-	}
-	return cannotEdit(key, entry.Line)
-}
-
-// cut removes the lines of a field, unless that would change another one.
-func (e *editor) cut(key string, lines Span) bool {
-	head := splice(e.head, lines, nil)
+	head := e.without(gone, nil)
 	h := readHead(head)
-	if !e.agrees(h, head, key) || len(h.fm.Entries) != len(e.fm.Entries)-1 {
-		return false
+	if spoilt := e.spoilt(h, head, gone); len(spoilt) > 0 {
+		head = e.without(gone, spoilt)
+		h = readHead(head)
+	}
+	if !e.agrees(h, head, gone) || len(h.fm.Entries) != len(e.fm.Entries)-len(gone) {
+		for _, entry := range e.fm.Entries {
+			if gone[entry.Key] {
+				return cannotEdit(entry.Key, entry.Line)
+			}
+		}
 	}
 	e.head, e.fm = head, h.fm
-	return true
+	return nil
+}
+
+// without is the head without the lines of some fields. Those that follow a field whose text would be
+// spoilt go with the blank lines behind them.
+func (e *editor) without(gone, spoilt map[string]bool) []byte {
+	var cuts []patch
+	blank := false
+	for _, entry := range e.fm.Entries {
+		if !gone[entry.Key] {
+			blank = spoilt[entry.Key]
+			continue
+		}
+		lines := entry.Lines
+		if blank {
+			lines = e.withBlank(lines)
+		}
+		cuts = append(cuts, patch{at: lines})
+	}
+	return apply(e.head, cuts)
+}
+
+// spoilt are the keys of the fields that a head reads otherwise than the old one, some that are gone
+// aside.
+func (e *editor) spoilt(h head, text []byte, gone map[string]bool) map[string]bool {
+	if h.problem != nil || h.fm == nil || h.end != len(text) {
+		return nil
+	}
+	before, spoilt := others(e.fm.Entries, gone), map[string]bool{}
+	after := others(h.fm.Entries, nil)
+	for i := range min(len(before), len(after)) {
+		if !reflect.DeepEqual(before[i], after[i]) {
+			spoilt[before[i].Key] = true
+		}
+	}
+	return spoilt
 }
 
 // withBlank is the lines with the blank ones behind them. A text above the field that keeps its last
@@ -182,22 +263,33 @@ func (e *editor) withBlank(lines Span) Span {
 	return Span{lines.Start, lineStart(e.head, lines.End+blank)}
 }
 
-// accept takes a new head if it reads as the old one with the field at its new value.
-func (e *editor) accept(head []byte, key string, value any) error {
+// accept takes a new head if it reads as the old one with the fields at their new values.
+func (e *editor) accept(head []byte, fields []Field) error {
 	h := readHead(head)
-	if e.agrees(h, head, key) {
-		if entry, ok := h.fm.Get(key); ok && same(value, entry.node) {
-			e.head, e.fm = head, h.fm
-			return nil
+	after := (&editor{fm: h.fm}).entries()
+	keys := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		keys[f.Key] = true
+		if entry, ok := after[f.Key]; !ok || !same(f.Value, entry.node) {
+			return e.cannotSet(f.Key)
 		}
 	}
+	if !e.agrees(h, head, keys) {
+		return e.cannotSet(fields[0].Key)
+	}
+	e.head, e.fm = head, h.fm
+	return nil
+}
+
+// cannotSet is cannotEdit for a field that may be there.
+func (e *editor) cannotSet(key string) error {
 	entry, _ := e.fm.Get(key)
 	return cannotEdit(key, max(1, entry.Line))
 }
 
-// agrees reports whether the head is a whole one whose fields are those before, key aside, in the
+// agrees reports whether the head is a whole one whose fields are those before, some keys aside, in the
 // same order.
-func (e *editor) agrees(h head, text []byte, key string) bool {
+func (e *editor) agrees(h head, text []byte, keys map[string]bool) bool {
 	if h.problem != nil || h.fm == nil || h.end != len(text) {
 		return false
 	}
@@ -205,14 +297,14 @@ func (e *editor) agrees(h head, text []byte, key string) bool {
 	if e.fm != nil {
 		before = e.fm.Entries
 	}
-	return reflect.DeepEqual(others(before, key), others(h.fm.Entries, key))
+	return reflect.DeepEqual(others(before, keys), others(h.fm.Entries, keys))
 }
 
-// others are the keys and values of all entries but one.
-func others(entries []Entry, key string) []Field {
+// others are the keys and values of all entries but some.
+func others(entries []Entry, keys map[string]bool) []Field {
 	all := []Field{}
 	for _, e := range entries {
-		if e.Key != key {
+		if !keys[e.Key] {
 			all = append(all, Field{e.Key, e.Value})
 		}
 	}
@@ -223,6 +315,25 @@ func others(entries []Entry, key string) []Field {
 func cannotEdit(key string, line int) error {
 	return fault.New(fault.FileError, "the field %q cannot be changed where it stands; "+
 		"write the frontmatter as lines of `key: value` first", key).With("line", line)
+}
+
+// A patch replaces a span of a text.
+type patch struct {
+	at   Span
+	with []byte
+}
+
+// apply makes patches of a text at once. Their spans do not overlap; of those at one offset the first comes
+// first.
+func apply(text []byte, patches []patch) []byte {
+	slices.SortStableFunc(patches, func(a, b patch) int { return cmp.Compare(a.at.Start, b.at.Start) })
+	var out []byte
+	at := 0
+	for _, p := range patches {
+		out = append(append(out, text[at:max(at, p.at.Start)]...), p.with...)
+		at = max(at, p.at.End)
+	}
+	return append(out, text[at:]...)
 }
 
 // splice replaces a span of a text.

@@ -45,7 +45,7 @@ func (c change) lines() (lineList, bool) {
 }
 
 // replaceItems changes the items that differ. Those before and behind them keep their lines.
-func (w writer) replaceItems(text []byte, old lineList, list []any) []byte {
+func (w writer) replaceItems(old lineList, list []any) patch {
 	items := old.items
 	first := 0
 	for first < min(len(items), len(list)) && same(list[first], items[first].node) {
@@ -63,5 +63,5 @@ func (w writer) replaceItems(text []byte, old lineList, list []any) []byte {
 	if gone := items[first : len(items)-last]; len(gone) > 0 {
 		at = Span{gone[0].lines.Start, gone[len(gone)-1].lines.End}
 	}
-	return splice(text, at, []byte(w.items(list[first:len(list)-last], old.margin)))
+	return patch{at, []byte(w.items(list[first:len(list)-last], old.margin))}
 }

@@ -21,8 +21,8 @@ func newChange(text []byte, fm *Frontmatter, entry Entry) change {
 	}
 }
 
-// replace is the text with the field at its new value.
-func (w writer) replace(c change, value any) []byte {
+// replace is what takes the place of a part of the text, and gives the field its new value.
+func (w writer) replace(c change, value any) patch {
 	old := c.entry.node
 	list, ok := value.([]any)
 	if !ok || len(list) == 0 || old.Style&yaml.FlowStyle != 0 {
@@ -30,7 +30,7 @@ func (w writer) replace(c change, value any) []byte {
 	}
 	if old.Kind == yaml.SequenceNode {
 		if lines, ok := c.lines(); ok {
-			return w.replaceItems(c.text, lines, list)
+			return w.replaceItems(lines, list)
 		}
 	}
 	return w.replaceByList(c, list)
@@ -40,7 +40,7 @@ func (w writer) replace(c change, value any) []byte {
 func (c change) below() bool { return c.entry.Text.Start > c.key }
 
 // replaceInline writes a value behind the key. A comment there stays.
-func (w writer) replaceInline(c change, value any) []byte {
+func (w writer) replaceInline(c change, value any) patch {
 	at, s := c.entry.Text, style{Style: c.entry.node.Style}
 	if c.entry.node.Kind == yaml.SequenceNode {
 		s.Style = 0
@@ -49,16 +49,16 @@ func (w writer) replaceInline(c change, value any) []byte {
 		s.oneLine = c.entry.colon < c.key || at.End < c.rest
 		spelled := w.behindKey(value, s)
 		comment := c.text[c.entry.colon:c.key]
-		return splice(c.text, Span{c.entry.colon, at.End}, append(spelled, comment...))
+		return patch{Span{c.entry.colon, at.End}, append(spelled, comment...)}
 	}
 	if len(bytes.Trim(c.text[at.End:c.rest], " \t")) == 0 && at.Start == at.End {
 		at.End = c.rest // blanks behind the colon of an empty field
 	}
 	s.oneLine = at.End < c.rest
 	if at.Start == c.entry.colon || value == nil {
-		return splice(c.text, Span{c.entry.colon, at.End}, w.behindKey(value, s))
+		return patch{Span{c.entry.colon, at.End}, w.behindKey(value, s)}
 	}
-	return splice(c.text, at, []byte(w.inline(value, s)))
+	return patch{at, []byte(w.inline(value, s))}
 }
 
 // behindKey is a value with the blank before it; nothing for null.
@@ -70,13 +70,13 @@ func (w writer) behindKey(value any, s style) []byte {
 }
 
 // replaceByList writes a list below the key, in place of a value that is none.
-func (w writer) replaceByList(c change, list []any) []byte {
+func (w writer) replaceByList(c change, list []any) patch {
 	margin := string(bytes.Repeat([]byte{' '}, w.indent+2))
 	lines := []byte(w.eol + w.items(list, margin))
 	lines = lines[:len(lines)-len(w.eol)]
 	if c.below() {
-		return splice(c.text, Span{c.key, c.entry.Text.End}, lines)
+		return patch{Span{c.key, c.entry.Text.End}, lines}
 	}
 	comment := bytes.TrimRight(c.text[c.entry.Text.End:c.rest], " \t")
-	return splice(c.text, Span{c.entry.colon, c.rest}, append(bytes.Clone(comment), lines...))
+	return patch{Span{c.entry.colon, c.rest}, append(bytes.Clone(comment), lines...)}
 }

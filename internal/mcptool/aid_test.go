@@ -196,7 +196,7 @@ func TestNoSuchResource(t *testing.T) {
 			"rookery://main%2Fbooks", "rookery://main/books/%zz", "rookery://main/books/%ff",
 			"rookery://main/books/../../etc/passwd", "rookery://main/books/none",
 			"ROOKERY://main/books",
-			"rookery://guide/agents/", "rookery://main/books/" + strings.Repeat("x", 5000),
+			"rookery://guide/agents/", "rookery://main/books/" + strings.Repeat("x", 400),
 		} {
 			r := e.ask(t, url, "resources/read", `"uri":"`+uri+`"`)
 			r.refused(t, e.notFound(), fault.NotFound)

@@ -86,7 +86,7 @@ func marshaled(t *tool.Tool, s *jsonschema.Schema) json.RawMessage {
 // plain is a copy of a schema in which everything has one type, the first that is not null. The
 // others are accepted, as aliases are, but a model needs one way to say a thing; and there are
 // clients, the SDK's among them, that cannot read a list of types, and then send no headers. How
-// long a text may be is left out, too: the list has few bytes, and a refusal says it.
+// much a value may have is left out, too: the list has few bytes, and a refusal says it.
 func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	for _, t := range s.Types {
@@ -101,7 +101,8 @@ func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Type != "string" {
 		s.Pattern = ""
 	}
-	s.MinLength, s.MaxLength = nil, nil
+	s.MinLength, s.MaxLength, s.MaxItems = nil, nil, nil
+	s.MaxProperties, s.PropertyNames = nil, nil
 	if s.Items != nil {
 		s.Items = plain(s.Items)
 	}

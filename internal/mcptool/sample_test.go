@@ -27,7 +27,7 @@ func sample(t testing.TB) *tool.Catalogue {
 	tools := tooltest.SampleTools()
 	i := slices.IndexFunc(tools, func(t *tool.Tool) bool { return t.Name == "desk_whoami" })
 	type in struct {
-		Text string `json:"text,omitempty" jsonschema:"anything"`
+		Text string `json:"text,omitempty" max:"4194304" jsonschema:"anything"`
 	}
 	tools = append(tools, tool.New(tool.Spec{
 		Name: "desk_book_get", Short: "get_book", Family: tools[i].Family, Title: "Get a desk book",

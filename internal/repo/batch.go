@@ -67,7 +67,7 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	if err := w.call.allowed(m.status()); err != nil {
 		return outcome{err: err}
 	}
-	answer, err := w.fn(w.ctx, d)
+	answer, err := w.run(d)
 	if err != nil {
 		return outcome{err: err}
 	}

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -231,4 +232,28 @@ func TestGivesUpAfterALostRace(t *testing.T) {
 	require.False(t, fault.Is(quits.err, fault.Unavailable), "%v", quits.err)
 	store(t, q.log, "next", "next")
 	require.Equal(t, [][]string{{"first"}, {"store"}, {"store"}}, runs(t, q.e))
+}
+
+// TestOutlastsItsTime holds that a call whose own function takes too long is not told that others held it
+// up, that the function ends with its call, and that the next one comes then.
+func TestOutlastsItsTime(t *testing.T) {
+	q := newLine(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan struct{})
+	late := q.add(ctx, "late", func(in context.Context, d *draft) (any, error) {
+		cancel(context.DeadlineExceeded)
+		<-in.Done()
+		close(ended)
+		return nil, d.Record("text", "late", "late")
+	})
+	next := q.add(t.Context(), "next", put("next", "next"))
+	q.gate.through <- nil
+	<-ended
+	<-late.done
+	require.True(t, fault.Is(late.err, fault.Unavailable) || errors.Is(late.err, context.Canceled), "%v", late.err)
+	require.False(t, fault.Is(late.err, fault.IndexBusy), "%v", late.err)
+	q.gate.open()
+	<-next.done
+	require.NoError(t, next.err)
+	require.Equal(t, [][]string{{"first"}, {"next"}}, runs(t, q.e))
 }

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -28,7 +29,9 @@ type Receipt struct {
 //
 // A failure of the function is returned as it is, and nothing is written. UNAVAILABLE that says
 // "outcome unknown" means what it says: the commit may be there, or come to be there; to repeat the
-// call with the same idempotency key is safe. INDEX_BUSY means that nothing was written.
+// call with the same idempotency key is safe. INDEX_BUSY means that other calls held this one up until its
+// time was over, and that nothing was written. A function that outlasts its own time is UNAVAILABLE; it
+// must end with its context, for others wait behind it.
 func (l *Log[S]) Update(
 	ctx context.Context, c Call, fn func(context.Context, *Draft[S]) (any, error),
 ) (Receipt, error) {
@@ -57,8 +60,9 @@ type writer[S any] struct {
 	id   string
 	key  []byte // hash of its idempotency key
 
-	mu   sync.Mutex
-	sent bool // its commit may be in the table
+	mu      sync.Mutex
+	running bool // its function runs: what holds it up is the call itself
+	sent    bool // its commit may be in the table
 
 	// Written by the worker before done is closed.
 	receipt Receipt
@@ -73,11 +77,34 @@ func (w *writer[S]) abandon(cause error) error {
 	if w.sent {
 		return unknown(cause)
 	}
-	if errors.Is(cause, context.DeadlineExceeded) {
+	switch {
+	case !errors.Is(cause, context.DeadlineExceeded):
+	case w.running:
+		return fault.New(fault.Unavailable, "the change took longer than a call may; nothing was written").
+			Fix("change less in one call").Because(cause)
+	default:
 		return fault.New(fault.IndexBusy, "the log was contended until the call's time was up; "+
 			"nothing was written").After(time.Second).Because(cause)
 	}
 	return cause
+}
+
+// run runs the function of the writer, which ends with the context of its call.
+func (w *writer[S]) run(d *Draft[S]) (any, error) {
+	w.runs(true)
+	answer, err := w.fn(w.ctx, d)
+	if ended := w.ctx.Err(); ended != nil {
+		return nil, cmp.Or(err, ended) // it still counts as running: it used the time up
+	}
+	w.runs(false)
+	return answer, err
+}
+
+// runs notes whether the function runs.
+func (w *writer[S]) runs(now bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running = now
 }
 
 // unknown is the failure of a call that may have had its effect (log.md §2.3).

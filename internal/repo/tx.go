@@ -109,6 +109,9 @@ func (tx *Tx) Index() *index.Index { return tx.State() }
 
 // Text is the text of a file as it will be, and whether there is one.
 func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err // nobody waits for the call any more
+	}
 	if n, ok := tx.staged(string(path)); ok {
 		return n.Text, !n.Deleted, nil
 	}
@@ -326,6 +329,9 @@ func (tx *Tx) log(ctx context.Context) error {
 	}
 	before, after := tx.Before(), tx.Index()
 	for i := range tx.commit.Notes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		n := &tx.commit.Notes[i]
 		c := index.Texts{New: n.Text}
 		if f, ok := before.File(n.Path); ok {

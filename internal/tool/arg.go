@@ -20,7 +20,7 @@ type AsOf struct {
 // Page is embedded in the input of every tool that answers a list.
 type Page struct {
 	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"items of a page"`
-	PageToken string `json:"page_token,omitempty" jsonschema:"meta.next_page_token of the page before"`
+	PageToken string `json:"page_token,omitempty" size:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
 // Mutation is embedded in the input of every tool that changes a vault or the tenant.

@@ -23,6 +23,9 @@ func parse(f *Family, args json.RawMessage) (map[string]json.RawMessage, error) 
 	if !utf8.Valid(args) || loneSurrogate(args) {
 		return nil, fault.New(f.Malformed, "the arguments are not valid UTF-8")
 	}
+	if err := checkSize(f, args); err != nil {
+		return nil, err
+	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(args, &all); err != nil || all == nil {
 		return nil, fault.New(f.Malformed, "the arguments must be one JSON object").
@@ -112,11 +115,14 @@ func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
 	if err := json.Unmarshal(raw, &v); err == nil && a.resolved.Validate(v) == nil {
 		return nil
 	}
+	if f := t.tooLong(a, v); f != nil {
+		return f
+	}
 	code := t.Family.Malformed
 	if v == "" && a.Required {
 		code = t.Family.Missing
 	}
-	f := fault.New(code, "argument %q must be %s", a.Name, describe(a.Schema)).
+	f := fault.New(code, "argument %q must be %s", a.Name, describe(a.stated)).
 		With("argument", a.Name)
 	if len(a.Schema.Enum) > 0 {
 		f = f.With("allowed", a.Schema.Enum)
@@ -130,7 +136,7 @@ func (t *Tool) unknown(name string) *fault.Fault {
 	for _, a := range t.Args {
 		known = append(known, a.Name)
 	}
-	if len(name) > 64 || !utf8.ValidString(name) {
+	if len(name) > fault.MaxNear || !utf8.ValidString(name) {
 		return fault.New(t.Family.Malformed, "an argument has an unreadable name").
 			With("available", known)
 	}

@@ -13,6 +13,8 @@ import (
 type Aside struct {
 	Warnings []Warning
 	Meta     Meta
+
+	taken int // bytes of JSON of the items that Fits was asked about
 }
 
 // Warn adds a warning. Fields are the keys beside code and message.

@@ -31,6 +31,7 @@ type Arg struct {
 	Aliases  []string // accepted everywhere, never listed
 	Schema   *jsonschema.Schema
 
+	stated   *jsonschema.Schema // without the bounds that its kind gives it; messages tell of it
 	resolved *jsonschema.Resolved
 }
 
@@ -111,6 +112,8 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 		a.Examples = strings.Split(examples, ",")
 	}
 	a.narrow(field.Tag)
+	a.stated = a.Schema.CloneSchemas()
+	limit(a.Schema, field.Type, field.Tag)
 	resolved, err := a.Schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil {
 		panic(fmt.Sprintf("tool: argument %s: %v", name, err))

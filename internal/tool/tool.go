@@ -26,7 +26,9 @@ type Tool struct {
 // `alias` (other names, by commas) say the rest. For the list of commands, `absent` says in words
 // what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
 // `complete` names the kind of values that complete it as it is typed (see Complete), `of` the argument
-// that says of which thing they are, and `text` is "true" of text that people write, of any length.
+// that says of which thing they are, and `text` is "true" of text that people write. Every argument has a
+// bound: a text without `max` that of its kind, which `size` names (name, id, query, token or text) or, if
+// it does not, `text`, `what` and `complete` tell.
 // Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
 // also when the function returns an error. Of its fields `title` says what people see in place of the
 // name, and `format` is that of a text: date-time.

@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,10 @@ type Schema struct {
 	Types     []*Type     // as in the file, then the built-in ones by name
 	Traits    []*Trait    // as in the file
 	Templates []*Template // as in the file
+
+	types  map[string]*Type
+	traits map[string]*Trait
+	usedBy map[string][]string // names of types, by that of a trait
 }
 
 // A Type is a type of objects.
@@ -30,6 +35,8 @@ type Type struct {
 	Template        string   // older: the path of the one that it uses
 
 	nameField string // as the file says
+	fields    map[string]*Field
+	uses      map[string]*TraitUse
 }
 
 // A Field is what a type says about one of its fields.
@@ -85,7 +92,34 @@ func ValueTypes() []string {
 func NewSchema() *Schema {
 	s := &Schema{}
 	s.addBuiltins()
+	s.seal()
 	return s
+}
+
+// seal makes what all look-ups need, when the schema is whole.
+func (s *Schema) seal() {
+	s.index()
+	for _, t := range s.Types {
+		t.index()
+	}
+}
+
+// index makes what look-ups by name need. It is called when everything else is there.
+func (s *Schema) index() {
+	s.types = make(map[string]*Type, len(s.Types))
+	s.traits = make(map[string]*Trait, len(s.Traits))
+	s.usedBy = map[string][]string{}
+	for _, t := range s.Types {
+		s.types[t.Name] = t
+		for _, u := range t.Traits {
+			if used := s.usedBy[u.Name]; len(used) == 0 || used[len(used)-1] != t.Name {
+				s.usedBy[u.Name] = append(used, t.Name)
+			}
+		}
+	}
+	for _, t := range s.Traits {
+		s.traits[t.Name] = t
+	}
 }
 
 // builtins are the types that every vault has, by name.
@@ -143,6 +177,7 @@ func (s *Schema) WithDaily(c Config) *Schema {
 			next.Types[i] = &daily
 		}
 	}
+	next.index()
 	return &next
 }
 
@@ -156,23 +191,14 @@ func TypeName(name string) string {
 
 // Type finds a type by its name.
 func (s *Schema) Type(name string) (*Type, bool) {
-	name = TypeName(name)
-	for _, t := range s.Types {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return nil, false
+	t, ok := s.types[TypeName(name)]
+	return t, ok
 }
 
 // Trait finds a trait by its name.
 func (s *Schema) Trait(name string) (*Trait, bool) {
-	for _, t := range s.Traits {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return nil, false
+	t, ok := s.traits[name]
+	return t, ok
 }
 
 // TypeNames are the names of all types, in the order of the schema.
@@ -193,22 +219,39 @@ func (s *Schema) TraitNames() []string {
 	return names
 }
 
+// maxOffered is how many names a fault offers.
+const maxOffered = 50
+
+// Offered are the first of some names, as many as a fault offers.
+func Offered(names []string) []string { return names[:min(len(names), maxOffered)] }
+
+// offered are names as a message lists them.
+func offered(names []string) string {
+	list := strings.Join(Offered(names), ", ")
+	if more := len(names) - maxOffered; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
 // NoType is the fault of a type that the schema does not have. It lists those that it has.
 func (s *Schema) NoType(name string) *fault.Fault {
+	names := s.TypeNames()
 	f := fault.New(fault.InvalidType, "Type %s not found in schema; it has: %s",
-		quote(name), strings.Join(s.TypeNames(), ", ")).With("available_types", s.TypeNames())
-	return f.Suggest(name, s.TypeNames())
+		quote(name), offered(names)).With("available_types", Offered(names))
+	return f.Suggest(name, names)
 }
 
 // NoTrait is the fault of a trait that the schema does not have. It lists those that it has.
 func (s *Schema) NoTrait(name string) *fault.Fault {
-	have := strings.Join(s.TraitNames(), ", ")
+	names := s.TraitNames()
+	have := offered(names)
 	if have == "" {
 		have = "none"
 	}
 	f := fault.New(fault.InvalidTrait, "Trait %s not found in schema; it has: %s",
-		quote(name), have).With("available_traits", s.TraitNames())
-	return f.Suggest(name, s.TraitNames())
+		quote(name), have).With("available_traits", Offered(names))
+	return f.Suggest(name, names)
 }
 
 // quote is a name in single quotes, shortened if it cannot be one.
@@ -222,13 +265,7 @@ func quote(name string) string {
 
 // UsedBy are the names of the types that have the trait.
 func (s *Schema) UsedBy(trait string) []string {
-	names := []string{}
-	for _, t := range s.Types {
-		if slices.ContainsFunc(t.Traits, func(u *TraitUse) bool { return u.Name == trait }) {
-			names = append(names, t.Name)
-		}
-	}
-	return names
+	return append([]string{}, s.usedBy[trait]...)
 }
 
 // Template finds a template by its id.

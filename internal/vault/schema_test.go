@@ -221,12 +221,38 @@ func TestSchemaWithoutEnd(t *testing.T) {
 		fmt.Fprintf(&b, "  t%d: *t\n", i)
 	}
 	_, err := vault.ParseSchema([]byte(b.String()))
-	require.ErrorContains(t, err, "more than 100000 entries")
+	var says []string
+	for _, problem := range fault.Of(err).Errors {
+		says = append(says, problem.Message)
+	}
+	require.Contains(t, strings.Join(says, "\n"), "more than 100000 entries")
+}
+
+// TestSchemaOfManyTypes covers that a schema which defines more than it may is refused, with the limit, and
+// one that defines as much as it may is not.
+func TestSchemaOfManyTypes(t *testing.T) {
+	lines := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for _, head := range []string{"types:\n", "traits:\n", "types:\n a:\n  fields:\n", "types:\n a:\n  traits:\n"} {
+		format := map[bool]string{true: "   x%d: {}\n", false: " x%d: {}\n"}[strings.Contains(head, "a:")]
+		s, err := vault.ParseSchema([]byte(head + lines(2000, format)))
+		require.NoError(t, err, head)
+		require.Positive(t, len(s.Types)+len(s.Traits))
+		_, err = vault.ParseSchema([]byte(head + lines(2001, format)))
+		require.ErrorContains(t, err, "has 2001 entries; a schema has at most 2000", head)
+	}
+	_, err := vault.ParseSchema([]byte("types:\n" + lines(70_000, " x%d: {}\n")))
+	require.ErrorContains(t, err, "at most 2000")
 }
 
 func TestSchemaWithManyProblems(t *testing.T) {
 	_, err := vault.ParseSchema([]byte("types:\n" + strings.Repeat("  a: 1\n", 1000)))
-	require.Len(t, fault.Of(err).Errors, 100)
+	require.Len(t, fault.Of(err).Errors, fault.MaxProblems)
 }
 
 func TestSchemaProblemsTogether(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// fields reads the fields of a type.
-func (p *schemaParser) fields(d pair) []*Field {
+// readFields reads the fields of a type.
+func (p *schemaParser) readFields(d pair) []*Field {
 	var all []*Field
-	for _, e := range p.entries(d.value, d.key) {
+	for _, e := range few(p, d.line, d.key, p.entries(d.value, d.key)) {
 		f := &Field{Name: e.key}
 		p.checkKey(e)
 		p.define(f, e, func(pair) {})

@@ -13,7 +13,7 @@ import (
 // ParseSchema reads a schema.yaml of any Raven. What no Raven knows is passed over. One that cannot
 // be used is SCHEMA_ERROR with file, line and cause; all problems come together.
 func ParseSchema(text []byte) (*Schema, error) {
-	p := &schemaParser{reader: reader{file: SchemaFile}, s: &Schema{}}
+	p := &schemaParser{reader: reader{file: SchemaFile}, s: &Schema{}, types: map[string]*Type{}}
 	for _, e := range p.entries(p.root(text), "the schema") {
 		switch e.key {
 		case "version":
@@ -21,9 +21,9 @@ func ParseSchema(text []byte) (*Schema, error) {
 				p.s.Version = int(v)
 			}
 		case "types":
-			p.types(e.value)
+			p.readTypes(e)
 		case "traits":
-			p.traits(e.value)
+			p.readTraits(e)
 		case "templates":
 			p.templates(e.value)
 		case "core":
@@ -35,25 +35,54 @@ func ParseSchema(text []byte) (*Schema, error) {
 		return nil, err
 	}
 	p.s.addBuiltins()
+	p.s.seal()
 	return p.s, nil
+}
+
+// Limits of a schema: look-ups, answers and faults tell of all there are.
+const (
+	maxDefined = 2000   // types; traits; fields of a type; traits of a type
+	maxFields  = 20_000 // fields and traits of all types together
+	maxKey     = 512    // bytes of the name of a type, a field or a trait
+)
+
+// few reports that a schema defines too many of a kind, and returns as many as it may.
+func few[T any](p *schemaParser, line int, what string, all []T) []T {
+	if len(all) <= maxDefined {
+		return all
+	}
+	p.report(line, "%s has %d entries; a schema has at most %d", what, len(all), maxDefined)
+	return nil
 }
 
 // A schemaParser reads one schema.yaml.
 type schemaParser struct {
 	reader
-	s *Schema
+	s      *Schema
+	types  map[string]*Type // so far, by name
+	fields int              // and traits of all types
 }
 
-// types reads the types.
-func (p *schemaParser) types(n *yaml.Node) {
-	for _, e := range p.entries(n, "types") {
+// readTypes reads the types.
+func (p *schemaParser) readTypes(of pair) {
+	for _, e := range few(p, of.line, "types", p.entries(of.value, "types")) {
 		t := p.aType(e)
-		if _, twice := p.s.Type(t.Name); twice {
+		if _, twice := p.types[t.Name]; twice {
 			p.report(e.line, "%s and %s are one type; keep one of them", Daily, dateType)
 			continue
 		}
-		p.s.Types = append(p.s.Types, t)
+		p.add(t)
 	}
+	if p.fields > maxFields {
+		p.report(of.line, "the types have %d fields and traits; a schema has at most %d", p.fields, maxFields)
+	}
+}
+
+// add adds a type.
+func (p *schemaParser) add(t *Type) {
+	p.s.Types = append(p.s.Types, t)
+	p.types[t.Name] = t
+	p.fields += len(t.Fields) + len(t.Traits)
 }
 
 // aType reads one type.
@@ -69,7 +98,7 @@ func (p *schemaParser) aType(e pair) *Type {
 		case "name_field":
 			t.nameField = p.text(d)
 		case "fields":
-			t.Fields = p.fields(d)
+			t.Fields = p.readFields(d)
 		case "traits":
 			t.Traits = p.uses(d)
 		default:
@@ -82,8 +111,11 @@ func (p *schemaParser) aType(e pair) *Type {
 
 // checkKey reports the name of a type, a field or a trait that cannot be one.
 func (p *schemaParser) checkKey(e pair) {
-	if e.key == "" || control.Has(e.key) {
+	switch {
+	case e.key == "" || control.Has(e.key):
 		p.report(e.line, "a name must be one line of text without control characters, and not empty")
+	case len(e.key) > maxKey:
+		p.report(e.line, "a name has at most %d bytes", maxKey)
 	}
 }
 
@@ -106,9 +138,9 @@ func (p *schemaParser) core(n *yaml.Node) {
 		for _, d := range p.entries(e.value, "core "+e.key) {
 			p.typeTemplate(said, d)
 		}
-		t, ok := p.s.Type(said.Name)
+		t, ok := p.types[said.Name]
 		if !ok {
-			p.s.Types = append(p.s.Types, said)
+			p.add(said)
 			continue
 		}
 		t.Templates, t.DefaultTemplate = said.Templates, said.DefaultTemplate
@@ -146,12 +178,12 @@ func (p *schemaParser) checkNameField(t *Type, line int) {
 func (p *schemaParser) uses(d pair) []*TraitUse {
 	var all []*TraitUse
 	if d.value.Kind != yaml.MappingNode {
-		for _, name := range p.list(d) {
+		for _, name := range few(p, d.line, d.key, p.list(d)) {
 			all = append(all, &TraitUse{Name: name})
 		}
 		return all
 	}
-	for _, e := range p.entries(d.value, d.key) {
+	for _, e := range few(p, d.line, d.key, p.entries(d.value, d.key)) {
 		u := &TraitUse{Name: e.key}
 		for _, a := range p.entries(e.value, "trait "+e.key) {
 			switch a.key {
@@ -166,9 +198,9 @@ func (p *schemaParser) uses(d pair) []*TraitUse {
 	return all
 }
 
-// traits reads the traits.
-func (p *schemaParser) traits(n *yaml.Node) {
-	for _, e := range p.entries(n, "traits") {
+// readTraits reads the traits.
+func (p *schemaParser) readTraits(of pair) {
+	for _, e := range few(p, of.line, "traits", p.entries(of.value, "traits")) {
 		t := &Trait{Written: "boolean"}
 		t.Name = e.key
 		p.checkKey(e)
@@ -202,6 +234,7 @@ func (p *schemaParser) templates(n *yaml.Node) {
 
 // link tells each type of the traits that it has.
 func (p *schemaParser) link() {
+	p.s.index()
 	for _, t := range p.s.Types {
 		for _, u := range t.Traits {
 			if trait, ok := p.s.Trait(u.Name); ok {

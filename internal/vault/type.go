@@ -1,19 +1,29 @@
 package vault
 
+import "slices"
+
 // Field finds a field of the type. A trait of the type is one too: its notes may hold it in their
 // frontmatter.
 func (t *Type) Field(name string) (*Field, bool) {
-	for _, f := range t.Fields {
-		if f.Name == name {
-			return f, true
-		}
+	if f, ok := t.fields[name]; ok {
+		return f, true
 	}
-	for _, u := range t.Traits {
-		if u.Name == name && u.Trait != nil {
-			return u.field(), true
-		}
+	if u, ok := t.uses[name]; ok && u.Trait != nil {
+		return u.field(), true
 	}
 	return nil, false
+}
+
+// index makes what look-ups of fields need. It is called when everything else is there.
+func (t *Type) index() {
+	t.fields = make(map[string]*Field, len(t.Fields))
+	t.uses = make(map[string]*TraitUse, len(t.Traits))
+	for _, f := range slices.Backward(t.Fields) { // of two of a name the first counts
+		t.fields[f.Name] = f
+	}
+	for _, u := range slices.Backward(t.Traits) {
+		t.uses[u.Name] = u
+	}
 }
 
 // field is the trait as a field of the type that uses it.

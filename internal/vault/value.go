@@ -192,7 +192,7 @@ func (f *Field) wants() string {
 		"datetime": "a time, YYYY-MM-DDTHH:MM or as in RFC 3339",
 		"url":      "a URL with its scheme, such as https://example.test/",
 		"ref":      "a reference, such as people/freya",
-		"enum":     "one of " + strings.Join(f.Values, ", "),
+		"enum":     "one of " + offered(f.Values),
 	}[element(f.Type)]
 	if isList(f.Type) {
 		return "a list; each of its elements is " + what
@@ -206,7 +206,7 @@ func (f *Field) wrong() error {
 		With("field", f.Name)
 	switch element(f.Type) {
 	case "enum":
-		problem = problem.With("allowed", f.Values)
+		problem = problem.With("allowed", Offered(f.Values))
 	case "bool":
 		problem = problem.With("allowed", []bool{true, false})
 	case "date":

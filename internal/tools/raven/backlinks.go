@@ -1,10 +1,12 @@
 package raven
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 
 	"rookery/internal/auth"
+	"rookery/internal/index"
 	"rookery/internal/tool"
 )
 
@@ -49,11 +51,10 @@ func (f tools) listBacklinks(
 		return backlinksOut{}, err
 	}
 	out := backlinksOut{Target: target}
-	links, err := page(&out.Aside, in.Page, newDrawer(v.idx, rich).backlinks(target), asIs)
-	if err != nil {
-		return backlinksOut{}, err
-	}
-	out.Items, err = v.quotedBacklinks(ctx, links)
+	q, list := quoter{view: v}, newDrawer(v.idx, rich).backlinks(target)
+	out.Items, err = page(&out.Aside, in.Page, list, func(l index.Link) quotedBacklink {
+		return quotedBacklink{backlinkOf(l), q.line(ctx, l)}
+	})
 	out.Note("version", v.version())
-	return out, err
+	return out, cmp.Or(err, q.err)
 }

@@ -130,7 +130,7 @@ func slugsIn(idx *index.Index, note, slug string) []string {
 func pickWords(out *tool.Values, values []string, in completeIn, after string) {
 	slices.Sort(values)
 	for _, value := range slices.Compact(values) {
-		if value <= after || !strings.HasPrefix(value, in.Prefix) {
+		if value <= after || !strings.HasPrefix(value, in.Prefix) || len(value) > tool.MaxID {
 			continue
 		}
 		if len(out.Items) == in.Limit {

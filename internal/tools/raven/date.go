@@ -158,8 +158,11 @@ func (v view) someBacklinks(
 	ctx context.Context, d drawer, id string,
 ) ([]quotedBacklink, int, error) {
 	links, total := firstLinks(d.backlinks(id))
-	all, err := v.quotedBacklinks(ctx, links)
-	return all, total, err
+	all, q := []quotedBacklink{}, quoter{view: v}
+	for _, l := range links {
+		all = append(all, quotedBacklink{backlinkOf(l), q.line(ctx, l)})
+	}
+	return all, total, q.err
 }
 
 // firstLinks are the first tool.MaxPage of a list, and how many it has.

@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -31,8 +32,8 @@ type editIn struct {
 
 // A swap is one replacement.
 type swap struct {
-	OldStr string `json:"old_str"`
-	NewStr string `json:"new_str"`
+	OldStr string `json:"old_str" size:"text"`
+	NewStr string `json:"new_str" size:"text"`
 }
 
 // edited is the answer of an edit.
@@ -52,13 +53,21 @@ func (e *edited) shorten() {
 	}
 }
 
+const (
+	// maxSearched is how many bytes the replacements of a call search at most: each searches the note.
+	maxSearched = 256 << 20
+
+	// maxSwapShown is how many bytes of a text of a replacement the answer shows.
+	maxSwapShown = 1 << 10
+)
+
 // A change is one replacement that was made.
 type change struct {
 	Index   int    `json:"index"`
 	Line    int    `json:"line"`
-	OldStr  string `json:"old_str"`
-	NewStr  string `json:"new_str"`
-	Context string `json:"context" jsonschema:"the lines that hold the new text"`
+	OldStr  string `json:"old_str" jsonschema:"the first 1,024 bytes"`
+	NewStr  string `json:"new_str" jsonschema:"the first 1,024 bytes"`
+	Context string `json:"context" jsonschema:"the lines that hold the new text; of long ones, what is around it"`
 }
 
 func (f tools) edit() *tool.Tool {
@@ -123,14 +132,16 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	if err != nil {
 		return err
 	}
-	if text, out.Edits, err = in.replace(text, swaps, p); err != nil {
+	text, made, err := in.replace(text, swaps, p)
+	if err != nil {
 		return err
 	}
 	if err := tx.Put(ctx, path, text); err != nil {
 		return err
 	}
 	warnRefs(tx, &out.Aside, p.Note.Path)
-	out.Path, out.Count, out.Line = p.Note.Path, len(swaps), out.Edits[0].Line
+	out.Path, out.Count, out.Line = p.Note.Path, len(swaps), made[0].Line
+	out.shown(made)
 	if err := out.updated(ctx, tx, was); err != nil {
 		return err
 	}
@@ -143,7 +154,12 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 
 // replace makes the replacements one after the other. What is wrong with them comes together.
 func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []change, error) {
-	inside := scopeOf(text, p.Section)
+	if len(swaps)*len(text) > maxSearched {
+		return nil, nil, fault.New(fault.BatchTooLarge,
+			"%d replacements in a note of %d bytes are too many for one call; make at most %d at once",
+			len(swaps), len(text), maxSearched/len(text)).With("argument", "edits")
+	}
+	inside, text := scopeOf(text, p.Section), bytes.Clone(text)
 	var made []change
 	var problems []*fault.Fault
 	for i, s := range swaps {
@@ -159,6 +175,18 @@ func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []c
 		return nil, nil, f
 	}
 	return text, made, nil
+}
+
+// shown are the replacements that fit into the answer. Each shows its beginning only.
+func (e *edited) shown(made []change) {
+	for i, c := range made {
+		c.OldStr, c.NewStr = beginning(c.OldStr, maxSwapShown), beginning(c.NewStr, maxSwapShown)
+		if !e.Fits(c) {
+			e.WarnCut("replacements", i, len(made))
+			return
+		}
+		e.Edits = append(e.Edits, c)
+	}
 }
 
 // A scope is the part of a text in which a replacement is made: all of it, or the subtree of a
@@ -179,26 +207,29 @@ func scopeOf(text []byte, s *index.Section) scope {
 	return scope{h.Subtree.Start, len(text) - h.Subtree.End, h.Line - 1}
 }
 
-// replace makes one replacement.
+// replace makes one replacement, in place where there is room for it.
 func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
-	to := len(text) - s.behind
-	part, line, err := markdown.ReplaceOnce(text[s.from:to:to], w.OldStr, w.NewStr)
+	o, err := markdown.FindOnce(text[s.from:len(text)-s.behind], w.OldStr, w.NewStr)
 	if err != nil {
 		return nil, change{}, err
 	}
-	whole := slices.Concat(text[:s.from], part, text[to:])
-	line += s.skipped
-	return whole, change{
-		Line: line, OldStr: w.OldStr, NewStr: w.NewStr,
-		Context: linesAt(whole, line, strings.Count(w.NewStr, "\n")+1),
+	from := s.from + o.At.Start
+	text = slices.Replace(text, from, s.from+o.At.End, []byte(o.With)...)
+	return text, change{
+		Line: o.Line + s.skipped, OldStr: w.OldStr, NewStr: w.NewStr,
+		Context: contextOf(text, from, from+len(o.With)),
 	}, nil
 }
 
-// linesAt are n lines of a text from a line on.
-func linesAt(text []byte, line, n int) string {
-	lines := strings.Split(string(text), "\n")
-	from := min(line-1, len(lines))
-	return strings.TrimSuffix(strings.Join(lines[from:min(from+n, len(lines))], "\n"), "\r")
+// contextOf are the lines of a text that have the bytes between two offsets, or the part of them around
+// those bytes where they are long.
+func contextOf(text []byte, from, to int) string {
+	first := bytes.LastIndexByte(text[:from], '\n') + 1
+	last := len(text)
+	if end := bytes.IndexByte(text[to:], '\n'); end >= 0 {
+		last = to + end
+	}
+	return strings.TrimSuffix(part(text[first:last], from-first, maxSwapShown), "\r")
 }
 
 // refused says why a replacement cannot be made. It does not repeat the text.

@@ -37,10 +37,13 @@ func typedValue(v any) any {
 
 // unknownFields warns of the fields that a type does not declare: they are written all the same.
 func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
-	for _, name := range names {
+	known := fieldsOf(t)
+	for i, name := range names {
 		message := fmt.Sprintf("type %s declares no field %q", t.Name, name)
-		facts := map[string]any{"field": name, "allowed": fieldsOf(t)}
-		if near := fault.Nearest(name, fieldsOf(t)); near != "" {
+		facts := map[string]any{"field": name, "allowed": vault.Offered(known)}
+		if i >= fault.MaxProblems { // these are listed without help
+			delete(facts, "allowed")
+		} else if near := fault.Nearest(name, known); near != "" {
 			message += fmt.Sprintf("; did you mean %q?", near)
 			facts["nearest"] = []string{near}
 		}

@@ -35,6 +35,8 @@ type historyOut struct {
 	tool.Aside `json:"-"`
 	ID         string     `json:"id"`
 	Items      []revision `json:"items"`
+
+	full bool // the next revision does not fit
 }
 
 // A revision is one commit in the history of something (raven.md §6.9).
@@ -228,6 +230,10 @@ func (s subject) page(
 		if err := s.takeFilled(ctx, v, newer, &r, out); err != nil {
 			return err
 		}
+		if out.full {
+			more = fmt.Sprintf("%d:%s", newer.Seq, newer.Path)
+			break
+		}
 		if len(out.Items) == limit {
 			more = fmt.Sprintf("%d:%s", r.Seq, r.Path)
 			break
@@ -237,6 +243,9 @@ func (s subject) page(
 	if more == "" {
 		if err := s.takeFilled(ctx, v, newer, nil, out); err != nil {
 			return err
+		}
+		if out.full {
+			more = fmt.Sprintf("%d:%s", newer.Seq, newer.Path)
 		}
 	}
 	out.Note("count", len(out.Items))
@@ -288,7 +297,9 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 		if s.diff {
 			item.showDiff(s.calledIn(r.Path), r, before)
 		}
-		out.Items = append(out.Items, item)
+		if out.full = !out.Fits(item) && len(out.Items) > 0; !out.full {
+			out.Items = append(out.Items, item)
+		}
 	}
 	return nil
 }
@@ -343,9 +354,11 @@ func (s subject) isIn(r *repo.Revision) bool {
 // add takes an event in: one of the subject itself, or of what stands in it.
 func (r *revision) add(s subject, e happened) {
 	what := told{
-		Found: e.found, Changes: e.Changes, Fields: e.Fields, Parent: e.Parent, Value: e.Value,
-		Content: e.Content, Line: e.Line,
+		Found: e.found, Parent: e.Parent, Value: cutValue(e.Value, maxListed),
+		Content: beginning(e.Content, maxListed), Line: e.Line,
 	}
+	what.Changes, _ = listedFields(e.Changes)
+	what.Fields, _ = listedFields(e.Fields)
 	if what.Changes == nil {
 		what.Changes = map[string]any{}
 	}

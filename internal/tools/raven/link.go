@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	"rookery/internal/index"
 )
@@ -37,24 +36,10 @@ func sourceOf(l index.Link) source {
 func backlinkOf(l index.Link) backlink {
 	b := backlink{source: sourceOf(l), TargetID: l.To.ID}
 	if l.Ref.Display != "" {
-		b.DisplayText = &l.Ref.Display
+		display := beginning(l.Ref.Display, maxListed)
+		b.DisplayText = &display
 	}
 	return b
-}
-
-// quotedBacklinks are backlinks in the order of a list, with their lines.
-func (v view) quotedBacklinks(
-	ctx context.Context, links []index.Link,
-) ([]quotedBacklink, error) {
-	all, q := make([]quotedBacklink, 0, len(links)), quoter{view: v}
-	for _, l := range links {
-		content, err := q.line(ctx, l)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, quotedBacklink{backlinkOf(l), content})
-	}
-	return all, nil
 }
 
 // backlinks is the list of the references that lead to an object or a day.
@@ -70,9 +55,6 @@ func (d drawer) outlinks(o index.Object) listing[index.Link] {
 	return listing[index.Link]{behind: ahead(d.refs.Outlinks, o), spot: index.Link.Spot}
 }
 
-// asIs is for lists that are shown once the page is known.
-func asIs(l index.Link) index.Link { return l }
-
 // A quoter quotes the lines on which references stand. It holds one text at a time, and reads each
 // once where the references come in the order of a list.
 type quoter struct {
@@ -81,13 +63,18 @@ type quoter struct {
 	text []byte
 	at   int // where the line begins
 	no   int // and its number
+
+	err error // the first text that could not be read
 }
 
 // line is the line of a reference, without the blanks around it. Of a long one it is the part in
-// which the reference stands.
-func (q *quoter) line(ctx context.Context, l index.Link) (string, error) {
-	if err := q.open(ctx, l.Source.Note); err != nil {
-		return "", err
+// which the reference stands. After an error it is empty.
+func (q *quoter) line(ctx context.Context, l index.Link) string {
+	if q.err == nil {
+		q.err = q.open(ctx, l.Source.Note)
+	}
+	if q.err != nil {
+		return ""
 	}
 	q.seek(l.Ref.Line)
 	line := q.text[q.at:]
@@ -98,7 +85,7 @@ func (q *quoter) line(ctx context.Context, l index.Link) (string, error) {
 	if l.Ref.Bare || column < 0 || column > len(line) {
 		column = 0
 	}
-	return excerpt(line, column), nil
+	return excerpt(line, column)
 }
 
 // open reads the text of a note, if it is not that of the reference before.
@@ -136,23 +123,6 @@ const (
 
 // excerpt is a line without the blanks around it or, where it is long, the part around a column.
 func excerpt(line []byte, column int) string {
-	first, last := 0, len(line)
-	if len(line) > maxQuote {
-		first = max(0, min(column-quotedHead, len(line)-maxQuote))
-		last = first + maxQuote
-	}
-	for first > 0 && !utf8.RuneStart(line[first]) {
-		first++
-	}
-	for last < len(line) && !utf8.RuneStart(line[last]) {
-		last--
-	}
-	text := strings.Trim(string(line[first:last]), " \t\r\ufeff")
-	if first > 0 {
-		text = "…" + text
-	}
-	if last < len(line) {
-		text += "…"
-	}
-	return text
+	first, last := windowAt(line, column, maxQuote)
+	return ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))
 }

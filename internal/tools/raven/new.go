@@ -23,7 +23,7 @@ type newIn struct {
 	tool.Vault
 	Type     string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
 	Title    string      `json:"title,omitempty" jsonschema:"what it is called; fills the type's name field and names the file"`
-	Path     string      `json:"path,omitempty" jsonschema:"where it goes, without .md; default: the type's folder and the title"`
+	Path     string      `json:"path,omitempty" size:"id" jsonschema:"where it goes, without .md; default: the type's folder and the title"`
 	Fields   tool.Fields `json:"fields,omitempty" complete:"type_field" of:"type" jsonschema:"values of the frontmatter" alias:"field"`
 	Content  string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; default: the template, else a heading"`
 	Template string      `json:"template,omitempty" rare:"true" jsonschema:"id of a template of the schema"`
@@ -95,7 +95,7 @@ func noSection(s *vault.Schema) error {
 	})
 	return fault.New(fault.InvalidType,
 		"a section is a heading in a note, and no note of its own; new makes one of: %s",
-		strings.Join(others, ", ")).With("available_types", others).
+		strings.Join(vault.Offered(others), ", ")).With("available_types", vault.Offered(others)).
 		Fix("write a heading into a note")
 }
 

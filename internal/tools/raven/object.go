@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rookery/internal/index"
+	"rookery/internal/tool"
 	"rookery/internal/vault"
 )
 
@@ -28,10 +29,11 @@ type ObjectContext struct {
 	Heading      *string        `json:"heading"`
 	HeadingLevel *int           `json:"heading_level"`
 	Fields       map[string]any `json:"fields"`
+	CutFields    []string       `json:"cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
 	FromDefault  []string       `json:"from_default,omitempty" jsonschema:"fields that the schema's default fills"`
 	Parent       *kin           `json:"parent"`
 	FileRoot     *kin           `json:"file_root"`
-	Refs         []reference    `json:"refs" jsonschema:"the references in the fields"`
+	Refs         []reference    `json:"refs" jsonschema:"the references in the fields; the first 200"`
 	LineStart    int            `json:"line_start"`
 	LineEnd      *int           `json:"line_end"`
 	*Subtree
@@ -51,6 +53,7 @@ type kin struct {
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
 	Fields  map[string]any `json:"fields"`
+	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
 	*Above
 }
 
@@ -65,6 +68,7 @@ type grandparent struct {
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
 	Fields  map[string]any `json:"fields"`
+	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
 }
 
 // A problem is why a note does not parse.
@@ -79,12 +83,22 @@ type drawer struct {
 	idx   *index.Index
 	refs  *index.Resolver
 	depth int
+	whole bool // the fields of an object are shown whole, as where it is the only one
+	lines *lineOnce
 }
 
-func newDrawer(idx *index.Index, depth int) drawer { return drawer{idx, idx.Resolver(), depth} }
+func newDrawer(idx *index.Index, depth int) drawer {
+	return drawer{idx: idx, refs: idx.Resolver(), depth: depth, lines: &lineOnce{}}
+}
+
+// ofOne is the drawer for an answer about one thing.
+func (d drawer) ofOne() drawer {
+	d.whole = true
+	return d
+}
 
 // objectAt is an object at the default depth.
-func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, rich).object(o) }
+func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, rich).ofOne().object(o) }
 
 // object is an object as callers see it.
 func (d drawer) object(o index.Object) object {
@@ -94,8 +108,12 @@ func (d drawer) object(o index.Object) object {
 		return shown
 	}
 	fields, fromDefault := d.fields(o)
+	var cut []string
+	if !d.whole || tool.SizeOf(fields) > maxWhole {
+		fields, cut = listedFields(fields)
+	}
 	c := &ObjectContext{
-		FilePath: o.Note.Path, Fields: fields, FromDefault: fromDefault,
+		FilePath: o.Note.Path, Fields: fields, CutFields: cut, FromDefault: fromDefault,
 		Refs: d.references(refsInFields(o)), LineStart: 1,
 		FirstSeen: o.Note.Created, LastModified: o.Note.Modified,
 	}
@@ -121,7 +139,7 @@ func withinOf(o index.Object) *Within {
 // place says where in its note something under a heading is.
 func (d drawer) place(c *ObjectContext, o index.Object) {
 	s := o.Section
-	c.Heading, c.HeadingLevel = &s.Title, &s.Level
+	c.Heading, c.HeadingLevel = headingOf(s), &s.Level
 	c.LineStart, c.LineEnd = s.Line, orNil(s.LineEnd)
 	c.Subtree = &Subtree{orNil(s.SubtreeEnd)}
 	c.FirstSeen, c.LastModified = s.Created, s.Modified
@@ -136,7 +154,7 @@ func (d drawer) kin(o index.Object) *kin {
 		k.Above = &Above{}
 		if above, ok := o.Parent(); ok {
 			p := d.plain(above)
-			k.Parent = &grandparent{p.ID, p.Type, p.Heading, p.Fields}
+			k.Parent = &grandparent{p.ID, p.Type, p.Heading, p.Fields, p.Cut}
 		}
 	}
 	return k
@@ -148,11 +166,21 @@ func (d drawer) root(n *index.Note) *kin { return d.plain(index.Object{Note: n})
 // plain is a kin without what it stands in itself.
 func (d drawer) plain(o index.Object) *kin {
 	fields, _ := d.fields(o)
-	k := &kin{ID: o.ID(), Type: o.Type(), Fields: fields}
+	fields, cut := listedFields(fields)
+	k := &kin{ID: o.ID(), Type: o.Type(), Fields: fields, Cut: cut}
 	if o.Section != nil {
-		k.Heading = &o.Section.Title
+		k.Heading = headingOf(o.Section)
 	}
 	return k
+}
+
+// headingOf is the heading of a section, or the beginning of a long one.
+func headingOf(s *index.Section) *string {
+	if len(s.Title) <= maxListed {
+		return &s.Title
+	}
+	text := beginning(s.Title, maxListed)
+	return &text
 }
 
 // orNil is a line, or null for the end of the note.

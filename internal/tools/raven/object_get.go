@@ -42,7 +42,7 @@ func (f tools) objectGet() *tool.Tool {
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		out := objectGetOut{Object: newDrawer(v.idx, depth).object(p)}
+		out := objectGetOut{Object: newDrawer(v.idx, depth).ofOne().object(p)}
 		out.Note("version", v.version())
 		return out, nil
 	})

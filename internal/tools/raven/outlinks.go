@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 
@@ -58,26 +59,10 @@ func (f tools) listOutlinks(
 	}
 	out := outlinksOut{Source: o.ID()}
 	d := newDrawer(v.idx, rich)
-	links, err := page(&out.Aside, in.Page, d.outlinks(o), asIs)
-	if err != nil {
-		return outlinksOut{}, err
-	}
-	out.Items, err = v.quotedOutlinks(ctx, d, links)
+	q := quoter{view: v}
+	out.Items, err = page(&out.Aside, in.Page, d.outlinks(o), func(l index.Link) outlink {
+		return outlink{sourceOf(l), d.reference(l.Ref, l.To), q.line(ctx, l)}
+	})
 	out.Note("version", v.version())
-	return out, err
-}
-
-// quotedOutlinks are references of one note in order, with their lines.
-func (v view) quotedOutlinks(
-	ctx context.Context, d drawer, links []index.Link,
-) ([]outlink, error) {
-	all, q := make([]outlink, 0, len(links)), quoter{view: v}
-	for _, l := range links {
-		content, err := q.line(ctx, l)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, outlink{sourceOf(l), d.reference(l.Ref, l.To), content})
-	}
-	return all, nil
+	return out, cmp.Or(err, q.err)
 }

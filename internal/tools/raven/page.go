@@ -44,7 +44,11 @@ func page[T, Item any](
 		if more = len(items) == in.Limit; more {
 			break
 		}
-		items, last = append(items, show(v)), l.spot(v)
+		item := show(v)
+		if more = !a.Fits(item) && len(items) > 0; more {
+			break
+		}
+		items, last = append(items, item), l.spot(v)
 	}
 	total := len(items)
 	if more || in.PageToken != "" {

@@ -68,10 +68,14 @@ type fileChange struct {
 	Line       int     `json:"line,omitempty"`
 	OldContent *string `json:"old_content,omitempty" jsonschema:"left out where lines only come"`
 	NewContent *string `json:"new_content,omitempty" jsonschema:"left out where lines only go"`
+	Cut        bool    `json:"content_cut,omitempty" jsonschema:"of the lines, only a part around the change is shown"`
 }
 
 // maxPreview is how many characters of a new file a plan shows.
 const maxPreview = 2000
+
+// maxDiffering is how many bytes of lines that differ it shows.
+const maxDiffering = 16 << 10
 
 // fileChanges are the files that a draft changes.
 func fileChanges(ctx context.Context, tx *repo.Tx) ([]fileChange, error) {
@@ -97,20 +101,9 @@ func changeOf(s repo.Staged) fileChange {
 		c.Action, c.Preview = "create", firstRunes(string(s.New), maxPreview)
 	default:
 		c.Action = "modify"
-		c.OldContent, c.NewContent, c.Line = differing(s.Old, s.New)
+		c.differing(s.Old, s.New)
 	}
 	return c
-}
-
-// size is how many bytes of texts a change shows.
-func (c fileChange) size() int {
-	n := len(c.Preview)
-	for _, text := range []*string{c.OldContent, c.NewContent} {
-		if text != nil {
-			n += len(*text)
-		}
-	}
-	return n
 }
 
 func firstRunes(s string, n int) string {
@@ -123,28 +116,52 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// differing are the lines from the first to the last that differ, in both texts, and the number of
-// the first. Where lines only come or only go, the other text has none of them, which is nil.
-func differing(old, now []byte) (*string, *string, int) {
-	a, b := bytes.SplitAfter(old, []byte("\n")), bytes.SplitAfter(now, []byte("\n"))
-	first := 0
-	for first < min(len(a), len(b)) && bytes.Equal(a[first], b[first]) {
-		first++
-	}
-	last := 0
-	for last < min(len(a), len(b))-first && bytes.Equal(a[len(a)-1-last], b[len(b)-1-last]) {
-		last++
-	}
-	block := func(lines [][]byte) *string {
-		lines = lines[first : len(lines)-last]
-		if len(lines) == 0 {
+// differing shows in a change the lines from the first to the last that differ, in both texts, and the
+// number of the first. Where lines only come or only go, the other text has none of them, which is nil.
+func (c *fileChange) differing(old, now []byte) {
+	same := commonPrefix(old, now)
+	first := bytes.LastIndexByte(old[:same], '\n') + 1
+	last := commonLines(old[first:], now[first:])
+	block := func(text []byte) *string {
+		text = text[first : len(text)-last]
+		if len(text) == 0 {
 			return nil
 		}
-		text := strings.TrimSuffix(string(bytes.Join(lines, nil)), "\n")
-		text = strings.TrimSuffix(text, "\r")
-		return &text
+		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+		c.Cut = c.Cut || len(text) > maxDiffering
+		shown := part(text, min(same-first, len(text)), maxDiffering)
+		return &shown
 	}
-	return block(a), block(b), first + 1
+	c.OldContent, c.NewContent = block(old), block(now)
+	c.Line = bytes.Count(old[:first], []byte("\n")) + 1
+}
+
+// commonPrefix is how many bytes two texts begin with alike.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// commonLines is how many bytes the whole lines have that two texts end with alike.
+func commonLines(a, b []byte) int {
+	n, most := 0, min(len(a), len(b))
+	for n < most && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	begins := func(text []byte) bool { return n == len(text) || text[len(text)-n-1] == '\n' }
+	if begins(a) && begins(b) {
+		return n
+	}
+	line := bytes.IndexByte(a[len(a)-n:], '\n')
+	if line < 0 {
+		return 0
+	}
+	return n - line - 1
 }
 
 // modified notes in the meta which files a mutation changed.

@@ -83,16 +83,32 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
-	out := readOut{Path: file.Path, Content: string(text), LineCount: len(lines)}
+	out := readOut{Path: file.Path, LineCount: len(lines)}
 	out.Note("version", v.version())
 	out.refer(newDrawer(v.idx, rich), o, in)
 	span, err := spanOf(in.Lines, o.Section, len(lines))
-	if err != nil || span == nil {
+	if err != nil {
 		return out, err
 	}
+	if span == nil {
+		out.show(string(text))
+		return out, nil
+	}
 	out.LineStart, out.LineEnd = span[0], span[1]
-	out.Content = strings.Join(lines[span[0]-1:span[1]], "")
+	out.show(strings.Join(lines[span[0]-1:span[1]], ""))
 	return out, nil
+}
+
+// show takes a text as the content, or the beginning of one that does not fit into an answer: a control
+// character takes six bytes there.
+func (r *readOut) show(text string) {
+	r.Content = text
+	if r.Fits(text) {
+		return
+	}
+	const widest = 6
+	r.Content = beginning(text, r.Left()/widest)
+	r.WarnCut("bytes of the text", len(r.Content)-len(cutMark), len(text))
 }
 
 // readable is the file that a path names, and the object that it names in it. The files that say how

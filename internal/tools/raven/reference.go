@@ -1,8 +1,12 @@
 package raven
 
 import (
+	"maps"
+	"slices"
+
 	"rookery/internal/index"
 	"rookery/internal/markdown"
+	"rookery/internal/tool"
 	"rookery/internal/vault"
 )
 
@@ -21,13 +25,25 @@ type reference struct {
 // Leading are the fields of what a reference leads to, at depth 2.
 type Leading struct {
 	TargetFields map[string]any `json:"target_fields"`
+	TargetCut    []string       `json:"target_cut_fields,omitempty" jsonschema:"fields of which only the beginning is shown; the first 20"`
 }
+
+// maxRefs is how many references of one thing an answer shows.
+const maxRefs = 200
 
 // references are references as callers see them, never null.
 func (d drawer) references(refs []*index.Ref) []reference {
+	refs = firstOf(refs, maxRefs)
 	all := make([]reference, 0, len(refs))
+	left := 2 * maxListedAll
 	for _, r := range refs {
-		all = append(all, d.reference(r, d.refs.Resolve(r.Target)))
+		shown := d.reference(r, d.refs.Resolve(r.Target))
+		if shown.Leading != nil && len(shown.TargetFields) > 0 && left < 0 {
+			shown.TargetFields, shown.TargetCut = map[string]any{}, firstOf(slices.Sorted(maps.Keys(shown.TargetFields)), maxCutNames)
+		} else if shown.Leading != nil {
+			left -= tool.SizeOf(shown.TargetFields)
+		}
+		all = append(all, shown)
 	}
 	return all
 }
@@ -36,7 +52,8 @@ func (d drawer) references(refs []*index.Ref) []reference {
 func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
 	shown := reference{TargetRaw: r.Target, Matches: firstOf(to.Matches, maxMatches)}
 	if r.Display != "" {
-		shown.DisplayText = &r.Display
+		display := beginning(r.Display, maxListed)
+		shown.DisplayText = &display
 	}
 	if d.depth == deep {
 		shown.Leading = &Leading{}
@@ -47,7 +64,8 @@ func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
 	typ, name := d.called(to)
 	shown.TargetID, shown.TargetType, shown.TargetName = &to.ID, &typ, &name
 	if d.depth == deep && to.Object.Note != nil {
-		shown.TargetFields, _ = d.fields(to.Object)
+		fields, _ := d.fields(to.Object)
+		shown.TargetFields, shown.TargetCut = listedFields(fields)
 	}
 	return shown
 }
@@ -58,7 +76,7 @@ func (d drawer) called(to index.Resolution) (typ, name string) {
 		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
 		return vault.Daily, string(date)
 	}
-	return to.Object.Type(), d.idx.NameOf(to.Object)
+	return to.Object.Type(), beginning(d.idx.NameOf(to.Object), maxListed)
 }
 
 // refsInFields are the references in the fields of an object, in order.

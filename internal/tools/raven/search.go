@@ -20,7 +20,7 @@ var searchDoc string
 
 type searchIn struct {
 	tool.Vault
-	Query string `json:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
+	Query string `json:"query" size:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
 	Type  string `json:"type,omitempty" complete:"type" jsonschema:"only notes of this type"`
 	tool.AsOf
 	tool.Page
@@ -176,7 +176,7 @@ func (q finder) text(ctx context.Context) func(path string) ([]byte, error) {
 func (q finder) hit(h search.Hit) hit {
 	n, _ := q.idx.Note(h.Doc)
 	return hit{
-		ID: n.ID, Title: q.idx.NameOf(n.Object(-1)), FilePath: n.Path, Snippet: h.Snippet,
+		ID: n.ID, Title: beginning(q.idx.NameOf(n.Object(-1)), maxListed), FilePath: n.Path, Snippet: h.Snippet,
 		Matches: h.Ranges, Score: h.Score, LineStart: h.Unit.LineStart,
 	}
 }

@@ -119,6 +119,9 @@ func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.
 	for _, name := range m.UpdatedFields {
 		m.NewValues[name] = d.value(t, name, checked.Fields[name])
 	}
+	if tool.SizeOf(m.NewValues) > maxWhole {
+		m.NewValues, _ = listedFields(m.NewValues)
+	}
 }
 
 // settable finds an object that has fields: a note, or an object that is embedded in one.

@@ -1,7 +1,6 @@
 package raven
 
 import (
-	"slices"
 	"time"
 
 	"rookery/internal/index"
@@ -21,14 +20,14 @@ type trait struct {
 // under both names that the document has for them.
 type TraitContext struct {
 	FromDefault  bool           `json:"from_default,omitempty" jsonschema:"the value is the default of the trait"`
-	Content      string         `json:"content" jsonschema:"the line"`
+	Content      string         `json:"content" jsonschema:"the line; of a long one, a part"`
 	ContentText  string         `json:"content_text" title:"text" jsonschema:"the line without its annotations"`
 	FilePath     string         `json:"file_path" title:"file"`
 	LineNumber   int            `json:"line_number" title:"line"`
 	Parent       *kin           `json:"parent"`
 	FileRoot     *kin           `json:"file_root"`
-	Refs         []reference    `json:"refs" jsonschema:"the references on the line"`
-	Siblings     map[string]any `json:"sibling_traits" title:"other traits" jsonschema:"the other traits on the line"`
+	Refs         []reference    `json:"refs" jsonschema:"the references on the line; the first 200"`
+	Siblings     map[string]any `json:"sibling_traits" title:"other traits" jsonschema:"the other traits on the line; long values are cut"`
 	Others       map[string]any `json:"other_traits"`
 	FirstSeen    time.Time      `json:"first_seen_at"`
 	LastModified time.Time      `json:"last_modified_at" title:"last changed"`
@@ -38,6 +37,9 @@ type TraitContext struct {
 // trait is a trait as callers see it.
 func (d drawer) trait(t *index.Trait) trait {
 	value, fromDefault := d.idx.TraitValue(t)
+	if !d.whole {
+		value = cutValue(value, maxListed)
+	}
 	shown := trait{ID: t.ID, TraitType: t.Type, Value: value}
 	parent := t.Parent()
 	if d.depth == slim {
@@ -47,9 +49,9 @@ func (d drawer) trait(t *index.Trait) trait {
 	}
 	siblings := d.siblings(t)
 	shown.TraitContext = &TraitContext{
-		FromDefault: fromDefault, Content: t.Content, ContentText: t.ContentText,
+		FromDefault: fromDefault, Content: beginning(t.Content, maxListed), ContentText: beginning(t.ContentText, maxListed),
 		FilePath: t.Note.Path, LineNumber: t.Line,
-		Parent: d.kin(parent), FileRoot: d.root(t.Note), Refs: d.references(refsOfTrait(t)),
+		Parent: d.kin(parent), FileRoot: d.root(t.Note), Refs: d.references(d.refsOfTrait(t)),
 		Siblings: siblings, Others: siblings,
 		FirstSeen: t.Created, LastModified: t.Modified, Created: t.Created,
 	}
@@ -59,20 +61,76 @@ func (d drawer) trait(t *index.Trait) trait {
 // siblings are the values of the other traits on the line; of several of a type the first.
 func (d drawer) siblings(t *index.Trait) map[string]any {
 	all := map[string]any{}
-	for _, s := range t.Siblings() {
-		if _, seen := all[s.Type]; !seen {
-			all[s.Type], _ = d.idx.TraitValue(s)
+	for typ, first := range d.lines.of(t).first {
+		other := first[0]
+		if other == t {
+			other = first[1]
+		}
+		if other != nil {
+			all[typ], _ = d.idx.TraitValue(other)
 		}
 	}
+	all, _ = listedFields(all)
 	return all
 }
 
 // refsOfTrait are the references on the line of a trait, or in the field that it is.
-func refsOfTrait(t *index.Trait) []*index.Ref {
-	if t.Field {
-		return slices.DeleteFunc(t.Note.Object(-1).RefsOf(), func(r *index.Ref) bool {
-			return !r.InField || r.Field != t.Type
-		})
+func (d drawer) refsOfTrait(t *index.Trait) []*index.Ref {
+	refs := d.lines.of(t).refs
+	if !t.Field {
+		return refs
 	}
-	return slices.DeleteFunc(t.Note.RefsOn(t.Line), func(r *index.Ref) bool { return r.InField })
+	var own []*index.Ref
+	for _, r := range refs {
+		if r.Field == t.Type && len(own) < maxRefs {
+			own = append(own, r)
+		}
+	}
+	return own
+}
+
+// A lineOnce knows the traits and references of one line, or of the fields of one note: those of a list
+// often are on the same.
+type lineOnce struct {
+	note  *index.Note
+	line  int // 0: the fields
+	first map[string][2]*index.Trait
+	refs  []*index.Ref
+}
+
+// of is the line of a trait.
+func (l *lineOnce) of(t *index.Trait) *lineOnce {
+	line := t.Line
+	if t.Field {
+		line = 0
+	}
+	if l.note == t.Note && l.line == line {
+		return l
+	}
+	*l = lineOnce{note: t.Note, line: line, first: map[string][2]*index.Trait{}}
+	for _, other := range append(t.Siblings(), t) {
+		l.add(other)
+	}
+	if t.Field {
+		l.refs = refsInFields(t.Note.Object(-1))
+		return l
+	}
+	for _, r := range t.Note.RefsOn(t.Line) {
+		if !r.InField {
+			l.refs = append(l.refs, r)
+		}
+	}
+	return l
+}
+
+// add notes a trait among the first two of its type, by their places.
+func (l *lineOnce) add(t *index.Trait) {
+	two := l.first[t.Type]
+	switch {
+	case two[0] == nil || t.Position < two[0].Position:
+		two = [2]*index.Trait{t, two[0]}
+	case two[1] == nil || t.Position < two[1].Position:
+		two[1] = t
+	}
+	l.first[t.Type] = two
 }

@@ -109,5 +109,5 @@ func (c *traitChecker) unknown(name string) *fault.Fault {
 		return c.schema.NoTrait(name)
 	}
 	return fault.New(fault.InvalidTrait, "type %s has no trait %q in its frontmatter", c.typ.Name,
-		name).With("available_traits", c.typ.TraitNames()).Suggest(name, c.typ.TraitNames())
+		name).With("available_traits", vault.Offered(c.typ.TraitNames())).Suggest(name, c.typ.TraitNames())
 }

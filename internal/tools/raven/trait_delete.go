@@ -18,7 +18,7 @@ var traitDeleteDoc string
 
 type traitDeleteIn struct {
 	tool.Vault
-	ID string `json:"id" alias:"trait_id" jsonschema:"due-e2bae6c0"`
+	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0"`
 	tool.Brief
 	tool.Mutation
 }

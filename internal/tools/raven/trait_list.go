@@ -19,7 +19,7 @@ var traitListDoc string
 type traitListIn struct {
 	tool.Vault
 	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"due, priority, status or another of the schema"`
-	Value      string `json:"value,omitempty" jsonschema:"only this value; for dates also today, tomorrow, this-week, past"`
+	Value      string `json:"value,omitempty" size:"query" jsonschema:"only this value; for dates also today, tomorrow, this-week, past"`
 	ParentType string `json:"parent_type,omitempty" rare:"true" complete:"type" jsonschema:"only in objects of this type: meeting, daily, project"`
 	Path       string `json:"path,omitempty" complete:"path" jsonschema:"only in this note or folder"`
 	timeFilters

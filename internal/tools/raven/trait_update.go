@@ -20,7 +20,7 @@ var traitUpdateDoc string
 
 type traitUpdateIn struct {
 	tool.Vault
-	ID    string      `json:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
+	ID    string      `json:"id" size:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
 	Set   tool.Fields `json:"set,omitempty" alias:"fields" complete:"trait_value" of:"id" jsonschema:"value for the trait itself; any other trait by its name, on the same line: {\"status\": \"done\"}"`
 	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to take from the line; value leaves the bare trait"`
 	tool.Brief
@@ -110,12 +110,10 @@ func (w rewrite) apply(text []byte) ([]byte, error) {
 	if text, err = markdown.SetTrait(text, own, w.set); err != nil {
 		return nil, err
 	}
-	for _, name := range w.unset {
-		if text, err = withoutTraits(text, own.Line, name); err != nil {
-			return nil, err
-		}
+	if len(w.unset) == 0 {
+		return text, nil
 	}
-	return text, nil
+	return markdown.RemoveTraits(text, own.Line, w.unset)
 }
 
 // applyFields is apply for a trait in the frontmatter.
@@ -125,23 +123,6 @@ func (w rewrite) applyFields(text []byte) ([]byte, error) {
 		return text, err
 	}
 	return markdown.UnsetFields(text, w.unset)
-}
-
-// withoutTraits is the text without the annotations of a name on a line.
-func withoutTraits(text []byte, line int, name string) ([]byte, error) {
-	for {
-		traits := markdown.Parse(text).Traits
-		i := slices.IndexFunc(traits, func(t markdown.Trait) bool {
-			return t.Line == line && t.Name == name
-		})
-		if i < 0 {
-			return text, nil
-		}
-		var err error
-		if text, err = markdown.RemoveTrait(text, traits[i]); err != nil {
-			return nil, err
-		}
-	}
 }
 
 // updated fills the answer of a call that changed a trait, or found it as it should be.

@@ -169,7 +169,7 @@ func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error
 	shown := staged[:min(len(staged), tool.MaxPage)]
 	if tx.DryRun() {
 		o.DryRun, o.SideEffects = true, []string{}
-		o.WouldModify = firstChanges(shown)
+		o.WouldModify = firstChanges(&o.Aside, shown)
 		if n := len(staged) - len(o.WouldModify); n > 0 {
 			o.SideEffects = append(o.SideEffects, fmt.Sprintf("%d more files change", n))
 		}
@@ -182,16 +182,12 @@ func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error
 	return noteFiles(ctx, tx, &o.Aside)
 }
 
-// maxPlanned is how many bytes of texts a plan shows, but for the first file.
-const maxPlanned = 2 << 20
-
-// firstChanges are the first of the changes of files, as many as a plan has room for.
-func firstChanges(files []repo.Staged) []fileChange {
+// firstChanges are the first of the changes of files, as many as the answer has room for.
+func firstChanges(a *tool.Aside, files []repo.Staged) []fileChange {
 	var all []fileChange
-	room := maxPlanned
 	for _, s := range files {
 		c := changeOf(s)
-		if room -= c.size(); room < 0 && len(all) > 0 {
+		if !a.Fits(c) {
 			break
 		}
 		all = append(all, c)

@@ -20,7 +20,7 @@ type upsertIn struct {
 	tool.Vault
 	Type    string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
 	Title   string      `json:"title" jsonschema:"title, name or alias of the object; names a new one"`
-	Path    string      `json:"path,omitempty" jsonschema:"its path, without .md; default: the type's folder and the title, else the object that the title names"`
+	Path    string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title, else the object that the title names"`
 	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; others stay" alias:"field"`
 	Content string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; replaces all that is there; default: it stays"`
 	tool.Brief

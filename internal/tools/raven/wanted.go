@@ -76,12 +76,12 @@ func askable(t *vault.Type, values []wanted) error {
 		switch {
 		case !ok && t.Name != vault.Page:
 			return fault.New(fault.InvalidField, "type %s has no field %q", t.Name, w.name).
-				With("field", w.name).With("allowed", fieldsOf(t)).Suggest(w.name, fieldsOf(t))
+				With("field", w.name).With("allowed", vault.Offered(fieldsOf(t))).Suggest(w.name, fieldsOf(t))
 		case !ok || w.text == "":
 			continue
 		case len(f.Values) > 0 && !slices.ContainsFunc(f.Values, w.isText):
 			return fault.New(fault.InvalidValue, "field %q is one of %s", w.name,
-				strings.Join(f.Values, ", ")).With("field", w.name).With("allowed", f.Values)
+				strings.Join(vault.Offered(f.Values), ", ")).With("field", w.name).With("allowed", vault.Offered(f.Values))
 		case f.IsTime() && w.time == nil:
 			return fault.New(fault.InvalidValue, "field %q is compared with one of %s", w.name,
 				strings.Join(vault.TimeForms(), ", ")).

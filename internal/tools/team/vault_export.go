@@ -27,7 +27,7 @@ const maxCommits = 1000
 
 type vaultExportIn struct {
 	tool.Vault
-	PageToken string `json:"page_token,omitempty" jsonschema:"meta.next_page_token of the page before"`
+	PageToken string `json:"page_token,omitempty" size:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
 type vaultExportOut struct {
@@ -106,7 +106,12 @@ func (e *export) files(ctx context.Context, after string) error {
 		if err != nil {
 			return err
 		}
-		e.add(exportNote{Path: f.Path, Text: string(text), Version: repo.Version(f.Version)})
+		n := exportNote{Path: f.Path, Text: string(text), Version: repo.Version(f.Version)}
+		if !e.out.Fits(n) && len(e.out.Notes) > 0 { // control characters take six bytes each
+			e.more(last)
+			return nil
+		}
+		e.add(n)
 		last = f.Path
 	}
 	if e.size > 0 {

@@ -30,8 +30,8 @@ type vaultImportIn struct {
 
 // An importNote is one file that is brought in.
 type importNote struct {
-	Path      string `json:"path"`
-	Text      string `json:"text"`
+	Path      string `json:"path" size:"id"`
+	Text      string `json:"text" size:"text"`
 	IfVersion string `json:"if_version,omitempty"`
 }
 

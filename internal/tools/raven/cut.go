@@ -1,0 +1,133 @@
+package raven
+
+import (
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"rookery/internal/tool"
+)
+
+const (
+	// maxListed is how many bytes of a value of a field an item of a list shows, and of other texts of it.
+	maxListed = 4 << 10
+
+	// maxListedAll is how many bytes of JSON the fields of an item have in all.
+	maxListedAll = 64 << 10
+)
+
+// maxWhole is how many bytes of JSON the fields of one object have that an answer shows whole.
+const maxWhole = 3 << 19
+
+// listedFields are fields as an item of a list shows them, and the names of those of which it shows only the
+// beginning. Fields that are small enough stay as they are.
+func listedFields(fields map[string]any) (shown map[string]any, cut []string) {
+	left := maxListedAll
+	if small(fields, &left) {
+		return fields, nil
+	}
+	shown, left = make(map[string]any, len(fields)), maxListedAll
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		value := cutValue(fields[name], max(min(maxListed, left), 0))
+		if left > 0 {
+			shown[name] = value
+		}
+		left -= tool.SizeOf(shown[name]) + len(name)
+		if left <= 0 || tool.SizeOf(fields[name]) > tool.SizeOf(value) {
+			cut = append(cut, name)
+		}
+	}
+	return shown, firstOf(cut, maxCutNames)
+}
+
+// maxCutNames is how many names of cut fields are told.
+const maxCutNames = 20
+
+// small reports whether no field is too large for an item, nor all together, of which left bytes may be.
+func small(fields map[string]any, left *int) bool {
+	for name, value := range fields {
+		n := tool.SizeOf(value)
+		*left -= n + len(name)
+		if n > maxListed || *left < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// cutValue is a value, or the beginning of one that has more bytes: of a text its first, of a list its first
+// elements.
+func cutValue(value any, most int) any {
+	switch v := value.(type) {
+	case string:
+		return beginning(v, most)
+	case map[string]any:
+		shown := make(map[string]any, len(v))
+		for name, e := range v {
+			shown[name] = cutValue(e, most/max(len(v), 1))
+		}
+		return shown
+	case []any:
+		if tool.SizeOf(v) <= most {
+			return v
+		}
+		shown := []any{}
+		for _, e := range v {
+			e = cutValue(e, most)
+			if most -= tool.SizeOf(e) + 1; most < 0 {
+				break
+			}
+			shown = append(shown, e)
+		}
+		return shown
+	}
+	return value
+}
+
+// cutMark stands in a text for what is left out of it.
+const cutMark = "…"
+
+// beginning is a text, or its first bytes with a mark behind them where it has more of them.
+func beginning(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + cutMark
+}
+
+// part is a text, or where it has more bytes, the part of it that begins a little before an offset, with a
+// mark on each side where something is left out.
+func part(text []byte, at, most int) string {
+	first, last := windowAt(text, at, most)
+	return ellipsis(string(text[first:last]), first > 0, last < len(text))
+}
+
+// windowAt are the offsets of a window of whole characters.
+func windowAt(text []byte, at, most int) (first, last int) {
+	last = len(text)
+	if len(text) > most {
+		first = max(0, min(at-quotedHead, len(text)-most))
+		last = first + most
+	}
+	for first > 0 && !utf8.RuneStart(text[first]) {
+		first++
+	}
+	for last < len(text) && !utf8.RuneStart(text[last]) {
+		last--
+	}
+	return first, last
+}
+
+// ellipsis is a text with a mark where something before or behind it is left out.
+func ellipsis(text string, before, behind bool) string {
+	if before {
+		text = cutMark + text
+	}
+	if behind {
+		text += cutMark
+	}
+	return text
+}
