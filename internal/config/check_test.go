@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/config"
+	"rookery/internal/fault"
 )
 
 // refusals are files, and the one problem of each: its line and how its message begins, and a part of
@@ -297,7 +298,7 @@ func TestAllTogether(t *testing.T) {
 		require.True(t, strings.HasPrefix(all[i], "rookery.yaml:"+want), all[i])
 	}
 	_, err = config.Load(written(t, "trusted_proxies: [x"+strings.Repeat(", x", 1000)+"]\n"), nothing)
-	require.Len(t, problems(t, err), 100)
+	require.Len(t, problems(t, err), fault.MaxProblems)
 }
 
 // TestPublicURL holds what can be one, and that none echoes what it refuses: it may hold a password.

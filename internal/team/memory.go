@@ -212,7 +212,7 @@ func (m *Memory) tooLarge(size int64) error {
 	return fault.New(fault.Unavailable, "the vault takes about %s of memory, and the server keeps at most %s "+
 		"for open vaults", mebibytes(size), mebibytes(m.most)).
 		With("reason", ReasonMemory).
-		Fix("start the server with more: rookery serve --memory %dMiB", 2*size>>20+1)
+		OnServer(fmt.Sprintf("serve --memory %dMiB", 2*size>>20+1))
 }
 
 func inUse() error {
