@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,8 +223,15 @@ func TestAnswersAreThoseOfTheEndpoint(t *testing.T) {
 	require.Empty(t, s.end())
 }
 
-// unnamed is an answer without the id of its request.
+// unnamed is an answer without the id of its request. The answers of a batch, which come in any order, are
+// sorted.
 func unnamed(answer string) string {
+	var batch []json.RawMessage
+	if json.Unmarshal([]byte(answer), &batch) == nil {
+		slices.SortFunc(batch, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+		sorted, _ := json.Marshal(batch) // it has just been read
+		answer = string(sorted)
+	}
 	return regexp.MustCompile(`request_id\\*":\\*"[A-Z0-9]+`).ReplaceAllString(answer, "")
 }
 
