@@ -36,6 +36,10 @@ type attendant struct {
 	next    *time.Timer     // a sweep is
 	late    *time.Ticker    // displaced files are
 	alone   string          // why sweeps have to do without a watcher, as it was logged last
+
+	// compared says that a sweep has reached its end. Before, what was held when the last process ended
+	// is not known to be so still, and nothing is taken in.
+	compared bool
 }
 
 // stir wakes the attendant: there is an edit. The caller holds mu.
@@ -128,23 +132,25 @@ func (a *attendant) sweep(ctx context.Context) {
 	_, err := a.sweepAll(ctx, a.first())
 	a.report(ctx, err)
 	pause := sweepAlone
-	if a.watched(ctx) {
+	if a.watched(ctx) && err == nil {
 		pause = sweepWatched
 	}
 	a.next.Reset(a.span(max(pause, restShare*time.Since(began))))
-	if a.first() {
+	if err == nil && !a.compared {
+		a.compared = true
 		a.readFirst(ctx)
+	}
+	if a.first() {
+		close(a.ready) // complete, or given up: no call is to wait for a folder that cannot be read
 	}
 }
 
-// readFirst syncs what the first sweep found, as it is now: the first reading waits for no quiet.
+// readFirst syncs what the first complete sweep found, as it is now: the first reading waits for no quiet.
 func (a *attendant) readFirst(ctx context.Context) {
 	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
 	_, err := a.TakeIn(ctx, Taking{unasked: true})
 	a.report(ctx, err)
-	read, _ := a.Reading()
-	close(a.ready)
-	if read.Read > manyRead {
+	if read, _ := a.Reading(); read.Read > manyRead {
 		debug.FreeOSMemory() // their texts are garbage now, and the next ones may come hours later
 	}
 	a.wait(a.plan(), a.span(settle))
@@ -171,6 +177,9 @@ func (c *Checkout) span(d time.Duration) time.Duration {
 
 // takeInDue syncs the edits that are due.
 func (a *attendant) takeInDue(ctx context.Context) {
+	if !a.compared {
+		return // the sweep that is complete takes it in
+	}
 	p := a.plan()
 	var err error
 	if p.paired {

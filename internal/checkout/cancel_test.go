@@ -2,8 +2,10 @@ package checkout_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,4 +93,102 @@ func TestEndedReadsAreNoFindings(t *testing.T) {
 	}
 	taken := reindex(t, folder, "")
 	require.Equal(t, 3, taken.Created+taken.Changed+taken.Removed)
+}
+
+// stuck are files whose reads, from one on, last until their context ends.
+type stuck struct {
+	checkout.Files
+	left    atomic.Int64 // reads until then
+	reached chan struct{}
+}
+
+func newStuck(files checkout.Files, left int) *stuck {
+	s := &stuck{Files: files, reached: make(chan struct{})}
+	s.left.Store(int64(left))
+	return s
+}
+
+func (s *stuck) read(ctx context.Context) error {
+	n := s.left.Add(-1)
+	if n == -1 {
+		close(s.reached)
+	}
+	if n < 0 {
+		<-ctx.Done()
+	}
+	return ctx.Err()
+}
+
+func (s *stuck) Look(ctx context.Context, key string) (blob.Object, error) {
+	if err := s.read(ctx); err != nil {
+		return blob.Object{}, err
+	}
+	return s.Files.Look(ctx, key)
+}
+
+func (s *stuck) Walk(
+	ctx context.Context, prefix string, enter func(folder string) bool,
+) iter.Seq2[blob.Object, error] {
+	return func(yield func(blob.Object, error) bool) {
+		if err := s.read(ctx); err != nil {
+			yield(blob.Object{}, err)
+			return
+		}
+		s.Files.Walk(ctx, prefix, enter)(yield)
+	}
+}
+
+// TestHeldThroughACutStart: a process that is closed at any read of its first comparison does not forget
+// what waits for a word, also where it takes away too little by now to be held for that alone.
+func TestHeldThroughACutStart(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	many(t, v, 40)
+	texts := map[string]string{}
+	for i := range 25 {
+		path := fmt.Sprintf("n/%02d.md", i)
+		texts[path] = p.file(t, path)
+		p.remove(t, path)
+	}
+	require.Equal(t, 25, reindex(t, folder, "").Held.Removed)
+	for i := range 20 {
+		path := fmt.Sprintf("n/%02d.md", i)
+		p.edit(t, path, texts[path])
+	}
+	require.Equal(t, 5, reindex(t, folder, "").Held.Removed)
+	folder.Close()
+
+	cut := 0
+	for n := 0; ; n++ {
+		v := p.vault(t)
+		files := newStuck(p.files, n)
+		folder, err := checkout.Open(t.Context(), v, checkout.Options{
+			Files: files, Log: slog.New(slog.DiscardHandler), Now: p.now,
+		}.Slowed(1000))
+		require.NoError(t, err)
+		ready := make(chan struct{})
+		go func() {
+			_ = folder.Ready(t.Context())
+			close(ready)
+		}()
+		over := false
+		select {
+		case <-files.reached:
+			cut++
+		case <-ready:
+			over = true
+		}
+		folder.Close()
+		control, err := v.Control(t.Context())
+		require.NoError(t, err)
+		require.NotNil(t, control.Held, "at read %d", n)
+		require.Equal(t, 5, control.Held.Removed, "at read %d", n)
+		if over {
+			break
+		}
+	}
+	require.GreaterOrEqual(t, cut, 5)
+	v, folder = p.open(t)
+	require.Equal(t, 5, reindex(t, folder, "").Held.Removed)
+	require.Equal(t, 40, v.Known().Totals().Notes)
 }

@@ -82,7 +82,7 @@ func (o *outside) plan(m moment) plan {
 		}
 	}
 	q.removals(o)
-	if o.less {
+	if o.less && !o.resumes {
 		wait := q.restOf(o.removed)
 		q.consider(wait, -wait)
 		q.held = wait <= 0
