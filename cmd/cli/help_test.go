@@ -73,7 +73,7 @@ func TestPagesOfHelp(t *testing.T) {
 	for words, want := range map[string][]string{
 		"version":         nil,
 		"completion bash": {"no-descriptions"},
-		"serve": {"cache-bytes", "config", "demo", "listen", "log-format", "mcp", "memory", "port", "data", "vault",
+		"serve": {"cache-bytes", "config", "demo", "listen", "log-format", "mcp", "memory", "port", "shared-data", "data", "vault",
 			"readonly"},
 		"rebuild": {"data", "vault", "json", "bare", "envelope"},
 		"logout":  {"all", "server", "json", "bare", "envelope"},

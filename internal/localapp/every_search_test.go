@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
+	"rookery/internal/tool"
 	"rookery/internal/tooltest"
 )
 
@@ -77,12 +78,12 @@ func searchingAnything() tooltest.Story {
 	return s
 }
 
-// TestSearchOfAPage sends a page of text that somebody pasted, of each kind.
+// TestSearchOfAPage sends the longest text that a query may be, of each kind.
 func TestSearchOfAPage(t *testing.T) {
 	p := newPlace(t)
 	for i := range 5 {
 		var b strings.Builder
-		for n := 0; b.Len() < 100_000; n++ {
+		for n := 0; b.Len() < tool.MaxQuery-100; n++ {
 			fmt.Fprintf(&b, []string{`w%d `, `-w%d `, `"a w%d" `, `w%d* `, `-"a w%d" `}[i], n)
 		}
 		answer := done(t, p.catalogue(), "raven_search", map[string]any{

@@ -136,6 +136,10 @@ func failures() object {
 			"headers":     with, "content": inJSON(ref("schemas", "Failure")),
 		}
 	}
+	all["Status431"] = object{ // of net/http itself, before there is a request
+		"description": "Request Header Fields Too Large: the address and the headers are over 64 KiB.",
+		"content":     object{"text/plain": object{"schema": object{"type": "string"}}},
+	}
 	return all
 }
 

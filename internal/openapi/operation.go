@@ -41,7 +41,7 @@ func operationOf(t *tool.Tool, method, path string) *operation {
 	}
 	rest := op.takePath(t, path)
 	rest = op.takeHeaders(t, rest)
-	statuses := []string{"400", "401", "403", "404", "409", "429", "500", "503"}
+	statuses := []string{"400", "401", "403", "404", "409", "429", "431", "500", "503"}
 	if method == "get" || method == "delete" {
 		op.takeQuery(rest)
 	} else {
@@ -144,7 +144,7 @@ func callByName(tools []*tool.Tool) *operation {
 		}},
 		RequestBody: object{"content": inJSON(object{"type": "object"})},
 		Responses: responses(answerOf(object{"type": "object"}),
-			[]string{"400", "401", "403", "404", "409", "413", "429", "500", "503"}),
+			[]string{"400", "401", "403", "404", "409", "413", "429", "431", "500", "503"}),
 	}
 	op.addHeaders()
 	return op

@@ -75,3 +75,12 @@ func (c *counted) Close() error {
 	c.leave()
 	return c.Conn.Close()
 }
+
+// CloseWrite ends what is sent, so that net/http can let a client read an answer to its end before it closes
+// a connection of which not all was read.
+func (c *counted) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
