@@ -100,15 +100,15 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 }
 
 // show takes a text as the content, or the beginning of one that does not fit into an answer: a control
-// character takes six bytes there.
+// character takes seven bytes there.
 func (r *readOut) show(text string) {
-	r.Content = text
-	if r.Fits(text) {
-		return
+	n := r.Fitting(text)
+	r.Content = text[:n]
+	if n < len(text) {
+		r.Content += cutMark
+		r.WarnCut("bytes of the text", n, len(text))
 	}
-	const widest = 6
-	r.Content = beginning(text, r.Left()/widest)
-	r.WarnCut("bytes of the text", len(r.Content)-len(cutMark), len(text))
+	r.Fits(r.Content)
 }
 
 // readable is the file that a path names, and the object that it names in it. The files that say how
