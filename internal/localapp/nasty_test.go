@@ -21,8 +21,41 @@ import (
 // maxObjects is how many objects a call may allocate: what counts its work.
 const maxObjects = 3_000_000
 
-// readsAll are the tools that read every file of a vault or its whole log, and cost what these have in bytes.
+// readsAll are the tools whose work is a whole vault, so that no bound for a call is possible: raven_reindex parses
+// every note again, and team_audit_verify reads every commit. What they cost for each byte of the vault is bounded
+// by TestWholeVaults. They read it note by note and run by run.
 var readsAll = []string{"raven_reindex", "team_audit_verify"}
+
+// maxPerByte is how many bytes the tools of readsAll allocate for each byte of the notes that were ever written.
+const maxPerByte = 100
+
+// TestWholeVaults covers that the tools which read a whole vault cost what it has in bytes, with the nastiest notes,
+// and no more for each byte of a vault that is twice as large.
+func TestWholeVaults(t *testing.T) {
+	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
+	written := 0
+	for round := range 2 {
+		for path, text := range nastyNotes() {
+			if path == "schema.yaml" && round > 0 {
+				continue
+			}
+			put(t, local{app}, map[string]string{strings.Replace(path, ".md", fmt.Sprint(round, ".md"), 1): text})
+			written += len(text)
+		}
+		for name, in := range map[string]string{
+			"raven_reindex": `{"vault":"v","full":true}`, "team_audit_verify": `{"vault":"v"}`,
+		} {
+			var err error
+			_, bytes := tooltest.Allocated(func() {
+				_, err = local{app}.Invoke(t.Context(), name, json.RawMessage(in))
+			})
+			require.NoError(t, err, name)
+			t.Logf("%s: %d bytes for each of %d", name, bytes/uint64(written), written)
+			require.LessOrEqual(t, bytes, uint64(maxAllocated+maxPerByte*written), name)
+		}
+	}
+}
 
 // nastyNotes are the nastiest notes that a vault may have.
 func nastyNotes() map[string]string {
