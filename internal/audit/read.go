@@ -51,10 +51,29 @@ func (p Position) compare(q Position) int {
 		strings.Compare(q.Rank, p.Rank))
 }
 
-// An item is an entry at its place.
+// An item is an entry at its place. One that is not wanted only counts.
 type item struct {
 	Position
 	Entry
+	wanted bool
+}
+
+// item is an entry at its place, with the targets that are told.
+func (l *listing) item(p Position, e Entry) item {
+	if !l.wants(e) {
+		return item{Position: p}
+	}
+	e.Targets = slices.Clone(e.Targets[:min(len(e.Targets), mostTargets)]) // without the array of all
+	return item{p, e, true}
+}
+
+// size is about how many bytes the entry takes.
+func (it item) size() int {
+	n := 0
+	for _, t := range it.Targets {
+		n += len(t)
+	}
+	return n
 }
 
 // refusalsPlace is where the entries of the refusal log are. No log of commits has this name.
@@ -81,13 +100,11 @@ func List(
 		if it.At.Before(q.Since) {
 			break
 		}
-		wanted := q.wants(it.Entry)
-		if wanted && len(page.Entries) == limit {
+		if it.wanted && len(page.Entries) == limit {
 			page.More = true
 			break
 		}
-		if page.Next = it.Position; wanted {
-			it.Targets = it.Targets[:min(len(it.Targets), mostTargets)]
+		if page.Next = it.Position; it.wanted {
 			page.Entries = append(page.Entries, it.Entry)
 		}
 		if l.spent++; l.spent >= mostSpent {
@@ -163,12 +180,26 @@ func (l *listing) behind(p Position) bool {
 		(l.after.beforeAll() || l.after.compare(p) < 0)
 }
 
+// How many commits of a log are read at once: at first, later, and by the bytes of the targets of their
+// entries. Only entries are kept until they are asked for, of no log the commits.
+const (
+	firstCommits = 32
+	mostCommits  = 64
+	mostBytes    = 256 << 10
+)
+
 // commits are the entries of a log, newest first, from a commit on.
 func (l *listing) commits(
 	ctx context.Context, h team.History, last uint64,
 ) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		for c, err := range h.Back(ctx, last) {
+		for most := firstCommits; last > 0; most = min(2*most, mostCommits) {
+			items, next, err := l.some(ctx, h, last, most)
+			for _, it := range items {
+				if !yield(it, nil) {
+					return
+				}
+			}
 			if fault.Is(err, fault.NotFound) {
 				return // it is gone since
 			}
@@ -176,12 +207,30 @@ func (l *listing) commits(
 				yield(item{}, err)
 				return
 			}
-			p := Position{c.Time.UTC(), h.Part, fmt.Sprintf("%012d", c.Seq)}
-			if l.behind(p) && !yield(item{p, l.of(h, c)}, nil) {
-				return
-			}
+			last = next
 		}
 	}
+}
+
+// some are the entries of a log from a commit back, of so many commits at most, and the commit before them.
+func (l *listing) some(
+	ctx context.Context, h team.History, last uint64, most int,
+) (items []item, next uint64, err error) {
+	next, left := last, mostBytes
+	for c, err := range h.Back(ctx, last) {
+		if err != nil {
+			return items, next, err
+		}
+		p := Position{c.Time.UTC(), h.Part, fmt.Sprintf("%012d", c.Seq)}
+		if next = c.Seq - 1; l.behind(p) {
+			it := l.item(p, l.of(h, c))
+			items, left = append(items, it), left-it.size()
+		}
+		if most--; most == 0 || left <= 0 {
+			break
+		}
+	}
+	return items, next, nil
 }
 
 // of is the entry that a commit is.
@@ -227,7 +276,7 @@ func (l *listing) refusals(ctx context.Context) iter.Seq2[item, error] {
 				return
 			}
 			p := Position{k.Time.UTC(), refusalsPlace, k.Key}
-			if l.behind(p) && !yield(item{p, k.Entry}, nil) {
+			if l.behind(p) && !yield(l.item(p, k.Entry), nil) {
 				return
 			}
 		}

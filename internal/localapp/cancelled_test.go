@@ -261,3 +261,43 @@ func TestCancelledChanges(t *testing.T) {
 		}
 	})
 }
+
+// TestLongReadingsLook covers that the tools which go through all notes of a vault look whether their call has ended
+// while they do, also where they find nothing: the number of their looks grows with the vault.
+func TestLongReadingsLook(t *testing.T) {
+	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
+	put(t, local{app}, map[string]string{"schema.yaml": "traits:\n  due: string\n"})
+	calls := map[string][]args{
+		"raven_object_list": {
+			{"field": args{"name": "nothing"}}, {"created_before": "2001-01-01"},
+		},
+		"raven_trait_list": {{"trait_type": "due", "created_before": "2001-01-01"}},
+		"raven_search":     {{"query": "line"}, {"query": `"no such phrase line"`}},
+	}
+	looks := func() map[string]int {
+		all := map[string]int{}
+		for name, list := range calls {
+			for i, in := range list {
+				n, err := trial{tool: name, args: with(in, "vault", "v")}.run(t, app.Catalogue.Tools(), time.Now)
+				require.NoError(t, err, name)
+				all[fmt.Sprint(name, i)] = n
+			}
+		}
+		return all
+	}
+	looks() // the first search makes its index
+	few := looks()
+	const notes = 3000
+	for from := 0; from < notes; from += 1000 {
+		files := map[string]string{}
+		for i := range 1000 {
+			files[fmt.Sprintf("n%d.md", from+i)] = "---\nname: one\n---\n\n- @due(x) a line\n"
+		}
+		put(t, local{app}, files)
+	}
+	looks()
+	for call, n := range looks() {
+		require.GreaterOrEqual(t, n-few[call], notes/1024, call)
+	}
+}

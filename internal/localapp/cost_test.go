@@ -75,6 +75,25 @@ func TestTooManyEdits(t *testing.T) {
 	}
 }
 
+// TestEditsOfAGrowingNote covers that the bytes which replacements add count for those behind them: a small note
+// does not become large enough for them to search more than a call may.
+func TestEditsOfAGrowingNote(t *testing.T) {
+	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
+	put(t, local{app}, map[string]string{"small.md": "first second third"})
+	edits := []args{
+		{"old_str": "first", "new_str": strings.Repeat("a ", 1<<19)},
+		{"old_str": "second", "new_str": strings.Repeat("b ", 1<<19)},
+	}
+	for range 900 {
+		edits = append(edits, args{"old_str": "third", "new_str": "third"})
+	}
+	_, err := cheap(t, local{app}, "raven_edit", args{"vault": "v", "id": "small", "edits": edits})
+	require.True(t, fault.Is(err, fault.BatchTooLarge), "%v", err)
+	require.ErrorContains(t, err, "at most 129 at once")
+	require.Equal(t, "first second third", read(t, local{app}, "small"))
+}
+
 // TestSetOfManyFields covers that a call may set a thousand fields, and take them away, at the cost of one
 // pass over the note, and no more than a thousand.
 func TestSetOfManyFields(t *testing.T) {

@@ -22,6 +22,13 @@ func Waiting(c Config, after func(time.Duration) <-chan time.Time) Config {
 	return c
 }
 
+// Waited is a Config of an App that tells this function how many other calls began to run while one of a tenant
+// waited, one call at a time.
+func Waited(c Config, waited func(tenant string, passed int)) Config {
+	c.waited = waited
+	return c
+}
+
 // OnDisk is a Config of an App that learns from this function how many bytes a disk has left.
 func OnDisk(c Config, space func(dir string) (free, total uint64, err error)) Config {
 	c.space = space

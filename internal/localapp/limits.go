@@ -34,8 +34,16 @@ func (a *App) limitServer(c config.Config) {
 	a.server = c
 	a.server.MaxCalls = cmp.Or(c.MaxCalls, maxCalls)
 	a.server.MaxConnections = cmp.Or(c.MaxConnections, maxConnections)
-	a.shares = access.NewShares(access.ShareOptions{Calls: a.server.MaxCalls, Waited: a.metrics.Waited})
+	a.shares = access.NewShares(access.ShareOptions{Calls: a.server.MaxCalls, Waited: a.callWaited})
 	a.crowd = peer.NewCrowd(perCall*a.server.MaxCalls, c.Proxies())
+}
+
+// callWaited is told how many other calls began to run while one of a tenant waited.
+func (a *App) callWaited(tenant string, passed int) {
+	a.metrics.Waited(tenant, passed)
+	if a.waited != nil {
+		a.waited(tenant, passed)
+	}
 }
 
 // limited limits the connections of a listener, so that files are left for the store. One too many is told

@@ -71,15 +71,16 @@ type tenants struct {
 	issuer *authtest.Issuer
 }
 
-// openTenants starts it, with so much room for calls.
-func openTenants(t *testing.T, room int) tenants {
+// openTenants starts it, with so much room for calls. waited is told how many other calls ran before one that
+// waited; nil: it is not.
+func openTenants(t *testing.T, room int, waited func(tenant string, passed int)) tenants {
 	t.Helper()
 	i := authtest.NewIssuer(t, "RS256")
 	var admins []config.Admin
 	for _, tenant := range []string{"a", "b"} {
 		admins = append(admins, config.Admin{Issuer: i.URL, Subject: "root", Tenant: tenant})
 	}
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := localapp.Open(t.Context(), localapp.Waited(localapp.Config{
 		Data: t.TempDir(), Log: slog.New(slog.DiscardHandler), Server: config.Config{
 			PublicURL: loadURL, Listen: "127.0.0.1:0", MaxCalls: room, FirstAdmins: admins,
 			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
@@ -88,7 +89,7 @@ func openTenants(t *testing.T, room int) tenants {
 				Issuer: i.URL, JWKSURL: i.JWKS, Algorithms: []string{"RS256"}, TenantClaim: "tenant", Role: auth.Editor,
 			}},
 		},
-	})
+	}, waited))
 	require.NoError(t, err)
 	l, err := app.Listen(t.Context())
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func (s tenants) send(t *testing.T, text string) (net.Conn, int) {
 // another one out: none of its calls is refused, one by one and many at once.
 func TestSlowTenant(t *testing.T) {
 	const room = 8
-	s := openTenants(t, room)
+	s := openTenants(t, room, nil)
 	began := 0
 	for n := range 20 * room {
 		_, status := s.send(t, s.head("POST /v1/tools/team_whoami", "a", fmt.Sprint(n%4),

@@ -73,6 +73,8 @@ type Config struct {
 	space func(dir string) (free, total uint64, err error) // of a disk; nil: fileblob.Space
 
 	between func(table.Table, blob.Folder) (table.Table, blob.Folder) // see stores
+
+	waited func(tenant string, passed int) // see access.ShareOptions; nil: only metrics are told
 }
 
 // DefaultCacheBytes is how many bytes are cached if nobody says how many.
@@ -112,7 +114,8 @@ type App struct {
 	limiter *limit.Limiter
 	metrics *metric.Metrics
 
-	space func(dir string) (free, total uint64, err error)
+	space  func(dir string) (free, total uint64, err error)
+	waited func(tenant string, passed int)
 
 	background sync.WaitGroup
 }
@@ -133,7 +136,10 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{space: cfg.space, log: cfg.Log, servers: cfg.Servers, shown: cmp.Or(cfg.Folder, cfg.Data)}
+	a := &App{
+		space: cfg.space, waited: cfg.waited, log: cfg.Log, servers: cfg.Servers,
+		shown: cmp.Or(cfg.Folder, cfg.Data),
+	}
 	err := a.enter(cfg)
 	if err == nil && cfg.Private {
 		err = a.shield()

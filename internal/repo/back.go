@@ -91,6 +91,7 @@ func (l *Log[S]) eachBack(
 		yield(nil, damaged(r.First, err))
 		return false
 	}
+	r.parts = nil // so that only one run of a block has its texts in memory
 	for _, c := range slices.Backward(commits) {
 		if c.Seq <= upTo && !yield(c, nil) {
 			return false
@@ -99,8 +100,13 @@ func (l *Log[S]) eachBack(
 	return true
 }
 
-// blockSize is about how many commits Back reads at a time.
-const blockSize = 64
+const (
+	// blockSize is about how many commits Back reads at a time.
+	blockSize = 64
+
+	// blockBytes is how many bytes of runs it reads at a time of a segment, or one run.
+	blockBytes = 4 << 20
+)
 
 // block is some runs of the log that follow each other, the last of which holds a commit. It is one
 // Query, or one read of a segment. Payloads that are objects are not loaded.
@@ -148,7 +154,7 @@ func (s *segments) block(ctx context.Context, seq uint64) ([]*run, error) {
 			return nil, damaged(seq, errNoSegment)
 		}
 		all := d.Runs[:last+1]
-		all = all[max(0, len(all)-blockSize):]
+		all = lastOf(all)
 		from := all[0].Off
 		data, err := s.read(ctx, d, d.start+from, d.Runs[last].Off+d.Runs[last].Len-from)
 		if errors.Is(err, errRewritten) {
@@ -159,6 +165,16 @@ func (s *segments) block(ctx context.Context, seq uint64) ([]*run, error) {
 		}
 		return s.code.readAll(d, all, data)
 	}
+}
+
+// lastOf are the last of some runs: a block of them.
+func lastOf(all []storedRun) []storedRun {
+	first, size := len(all)-1, all[len(all)-1].Len
+	for first > 0 && len(all)-first < blockSize && size+all[first-1].Len <= blockBytes {
+		first--
+		size += all[first].Len
+	}
+	return all[first:]
 }
 
 // readAll reads runs of a segment that stand one behind the other.

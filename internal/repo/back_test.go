@@ -14,8 +14,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// back are the commits that a vault yields from one back to the first.
-func back(t *testing.T, v *repo.Vault, from uint64) []uint64 {
+// back are the commits that a history yields from one back to the first.
+func back(t *testing.T, v repo.History, from uint64) []uint64 {
 	t.Helper()
 	var all []uint64
 	for c, err := range v.Back(t.Context(), from) {
@@ -39,6 +39,46 @@ func requireBack(t *testing.T, s *shelf) {
 		require.Equal(t, want[last-from:], back(t, v, from), "from %d", from)
 	}
 	require.Empty(t, back(t, v, 0))
+	h := s.history(t)
+	last, at, err = h.LastAt(t.Context(), s.clock.Now())
+	require.NoError(t, err)
+	require.EqualValues(t, len(want), last)
+	require.False(t, at.After(s.clock.Now()))
+	require.Equal(t, want, back(t, h, last))
+	require.Equal(t, want[last-9:], back(t, h, 9))
+}
+
+// history is that of the vault, read without an index.
+func (s *shelf) history(t *testing.T) repo.History {
+	t.Helper()
+	all, err := repo.NewHistories()
+	require.NoError(t, err)
+	return all.Of(repo.HistoryOf{Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket})
+}
+
+// TestEndOfAHistory covers that the end of a log is found from wherever it was known before, while the log grows
+// and leaves the table.
+func TestEndOfAHistory(t *testing.T) {
+	s := newShelf(t)
+	all, err := repo.NewHistories()
+	require.NoError(t, err)
+	of := repo.HistoryOf{Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket}
+	for n := range 40 {
+		s.write(t, n)
+		switch n % 7 {
+		case 3:
+			s.empty(t)
+		case 5:
+			s.fold(t)
+		}
+		want := seqs(t, s.vault, 1)
+		for _, h := range []repo.History{all.Of(of), s.history(t)} {
+			last, at, err := h.LastAt(t.Context(), s.clock.Now())
+			require.NoError(t, err)
+			require.EqualValues(t, len(want), last)
+			require.False(t, at.After(s.clock.Now()))
+		}
+	}
 }
 
 // TestBack holds that a log is read backwards as it is read forwards: runs of one commit and of many, in
@@ -82,8 +122,11 @@ func TestLastAt(t *testing.T) {
 	s := newShelf(t)
 	begin := s.clock.Now()
 	s.write(t, 90)
-	for _, when := range []string{"in the table", "in segments"} {
-		v := s.open(t)
+	for i, when := range []string{"in the table", "in the table", "in segments", "in segments"} {
+		v := repo.History(s.open(t))
+		if i%2 == 1 {
+			v = s.history(t)
+		}
 		for _, n := range []int{0, 1, 45, 89, 90, 100} {
 			for _, more := range []time.Duration{0, time.Millisecond} {
 				seq, at, err := v.LastAt(t.Context(), begin.Add(time.Duration(n)*time.Second+more))
@@ -95,7 +138,9 @@ func TestLastAt(t *testing.T) {
 		seq, _, err := v.LastAt(t.Context(), begin.Add(-time.Second))
 		require.NoError(t, err)
 		require.Zero(t, seq)
-		s.empty(t)
+		if i == 1 {
+			s.empty(t)
+		}
 	}
 }
 
@@ -117,4 +162,6 @@ func TestBackOfAVaultThatIsErased(t *testing.T) {
 		failed = errors.Join(failed, err)
 	}
 	require.True(t, fault.Is(failed, fault.NotFound), "%v", failed)
+	_, _, err = s.history(t).LastAt(t.Context(), s.clock.Now())
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 }

@@ -9,6 +9,9 @@ import (
 // DefaultLimit is how many hits a page has if Options does not say it.
 const DefaultLimit = 20
 
+// lookEvery is after how many notes it is asked whether the search is to end.
+const lookEvery = 1024
+
 // mostRead is how many notes are read at most to see whether they hold a phrase.
 const mostRead = 1000
 
@@ -21,6 +24,9 @@ type Options struct {
 	// Text is the text that the index has of a note. Without it hits have no snippets, and a phrase
 	// is found wherever all its words stand in one unit. An error of it ends the search.
 	Text func(doc string) ([]byte, error)
+
+	// Ended is asked from time to time why to stop. An error of it ends the search. Nil: nothing stops it.
+	Ended func() error
 }
 
 // A Cursor is a place in the results.
@@ -57,7 +63,7 @@ type Unit struct {
 // Cursor is the place of the hit.
 func (h Hit) Cursor() *Cursor { return &Cursor{h.Score, h.Doc} }
 
-// Search finds notes. The only errors are those of o.Text.
+// Search finds notes. The only errors are those of o.Text and o.Ended.
 func (x *Index) Search(q Query, o Options) (Results, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
@@ -67,11 +73,15 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	s := &searcher{x: x, plan: g.plan(q), Options: o}
 	if o.Text == nil || !s.narrow() {
 		best := ranking{most: o.Limit, after: o.After}
-		s.each(best.add)
+		if err := s.each(best.add); err != nil {
+			return Results{}, err
+		}
 		return s.results(best.list(), best.total, false)
 	}
 	best := ranking{most: mostRead}
-	s.each(best.add)
+	if err := s.each(best.add); err != nil {
+		return Results{}, err
+	}
 	found, err := s.verified(best.list())
 	if err != nil {
 		return Results{}, err
@@ -106,16 +116,23 @@ func (s *searcher) narrow() (reads bool) {
 }
 
 // each calls a function with the notes that have what the postings can tell.
-func (s *searcher) each(f func(scored)) {
+func (s *searcher) each(f func(scored)) error {
+	step := 0
 	for i := range s.x.layers {
 		w := newWalker(s.x, i, s.concepts)
 		for doc, ok := s.next(w, -1); ok; doc, ok = s.next(w, doc) {
+			if step++; step%lookEvery == 0 && s.Ended != nil {
+				if err := s.Ended(); err != nil {
+					return err
+				}
+			}
 			found := w.score(doc)
 			if s.admits(i, doc) && (s.Filter == nil || s.Filter(found.path)) {
 				f(found)
 			}
 		}
 	}
+	return nil
 }
 
 // next is the note of a layer behind one: with any of the words, or, where the query only excludes,
@@ -155,6 +172,11 @@ func (s *searcher) verified(list []scored) ([]scored, error) {
 	scan := s.x.analyzer.scanner()
 	var kept []scored
 	for _, f := range list {
+		if s.Ended != nil {
+			if err := s.Ended(); err != nil {
+				return nil, err
+			}
+		}
 		r := reader{scan: scan, layer: &s.x.layers[f.layer], textOf: s.Text}
 		if s.verify(&f, &r) {
 			kept = append(kept, f)

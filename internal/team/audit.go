@@ -27,7 +27,7 @@ type History struct {
 }
 
 // Histories are the tenant's own log and those of its vaults, also of vaults in the trash, and the
-// version of the tenant that says which there are. A vault that is active is opened for it.
+// version of the tenant that says which there are. No vault is opened for it, so none has to fit into memory.
 func (t *Team) Histories(ctx context.Context) ([]History, uint64, error) {
 	s, seq, err := t.State(ctx)
 	if err != nil {
@@ -35,28 +35,12 @@ func (t *Team) Histories(ctx context.Context) ([]History, uint64, error) {
 	}
 	all := []History{{t.log, "", ""}}
 	for _, e := range s.Vaults() {
-		v, err := t.historyOf(ctx, e)
-		if fault.Is(err, fault.NotFound) {
-			continue // it is gone since
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		all = append(all, History{v, e.Name, partOf(e.Name, e.Incarnation)})
+		part := partOf(e.Name, e.Incarnation)
+		all = append(all, History{t.histories.Of(repo.HistoryOf{
+			Name: e.Name, Part: part, Table: t.opt.Table, Bucket: t.bucketOf(e.Name, e.Incarnation),
+		}), e.Name, part})
 	}
 	return all, seq, nil
-}
-
-// historyOf is the log of a vault. One in the trash is read beside what this process has open.
-func (t *Team) historyOf(ctx context.Context, e Entry) (*repo.Vault, error) {
-	if e.Status != repo.Active {
-		return t.vaultOf(e.Name, e.Incarnation)
-	}
-	o, err := t.opened(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	return o.vault, nil
 }
 
 // VerifyLog reads the tenant's own log, and compares each part with its digest. It is INDEX_ERROR where

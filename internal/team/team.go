@@ -25,6 +25,8 @@ type Team struct {
 	opt Options
 	log *repo.Log[*State]
 
+	histories *repo.Histories // of the vaults
+
 	mu     sync.Mutex
 	open   map[string]*opened // by partition
 	closed bool
@@ -96,6 +98,9 @@ type opened struct {
 func Open(ctx context.Context, o Options) (*Team, error) {
 	t := &Team{opt: o, open: map[string]*opened{}, agents: newAgents(o.Table)}
 	var err error
+	if t.histories, err = repo.NewHistories(); err != nil {
+		return nil, err
+	}
 	t.log, err = repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
 		Build: build, Untold: func() uint64 { return math.MaxInt64 },

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"rookery/internal/fault"
 )
@@ -49,10 +50,73 @@ func (c *Catalogue) answer(
 	return data, jsonErr
 }
 
-// A listed is a page of a list as it was answered.
+// A listed is a page of a list as it was answered. bytes is what it takes in an answer.
 type listed struct {
 	meta  Meta
 	bytes int
+}
+
+// CheckFits is a fault if an output is more than an answer may have. out is a pointer to the output of a call
+// that changes something: it is asked before the change is written.
+func CheckFits(out any) error {
+	n := SizeOf(out)
+	if a, ok := out.(hasAside); ok {
+		n += SizeOf(a.aside().Warnings[:min(len(a.aside().Warnings), maxWarnings)]) + SizeOf(a.aside().Meta)
+	}
+	if n <= MaxBody-maxEnvelope {
+		return nil
+	}
+	return tooLarge(n).Fix("change less in one call; nothing was changed")
+}
+
+// maxEnvelope is how many bytes an answer has beside data, warnings and meta of the tool, at most.
+const maxEnvelope = 4 << 10
+
+func tooLarge(n int) *fault.Fault {
+	return fault.New(fault.BatchTooLarge, "the answer would have about %d bytes; an answer has at most %d",
+		n, MaxBody)
+}
+
+// within is an answer as it is if it is no larger than an answer may be, else the fault of that. It is the
+// last guard, for every way in which tools are called; see Fits for the first one.
+func (c *Catalogue) within(
+	ctx context.Context, ask *request, data json.RawMessage, failed error,
+) (json.RawMessage, error) {
+	n := quotedSize(data)
+	if n <= MaxBody {
+		return data, failed
+	}
+	f := tooLarge(n)
+	switch {
+	case failed != nil: // what was wrong is told, and not what was beside it
+		was := fault.Of(failed)
+		f = fault.New(was.Code, "%s", cutMessage(was.Message)).
+			With("left_out", "details, problems and fixes: the answer would be too large").Because(was.Unwrap())
+	case ask.made.Tool.Kind.Mutates():
+		f.Message = "the call is complete, but its answer cannot be shown: " + f.Message
+	default:
+		f = f.Fix("ask for less: a smaller limit, a page, or a part of the text")
+	}
+	f = c.failure(ctx, ask, f)
+	data, err := ask.form(Reply{}, f)
+	if err != nil {
+		return nil, err
+	}
+	return data, f
+}
+
+// maxMessage is how many bytes of the message of a fault an answer has whose other parts are too large.
+const maxMessage = 1 << 10
+
+func cutMessage(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	n := maxMessage
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // fewer changes the call so that it asks again for a list whose page is larger than an answer may be: for

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"rookery/internal/fault"
 )
@@ -70,7 +71,7 @@ func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 	}
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	rest, ok := strings.CutPrefix(string(text), boundMark)
-	if err != nil || !ok || len(rest) < bindingSize {
+	if err != nil || !ok || len(rest) < bindingSize || !utf8.ValidString(rest[bindingSize:]) {
 		return badToken(c.Tool.Family)
 	}
 	if other := b.differs(rest[:bindingSize]); other != "" {

@@ -19,8 +19,9 @@ import (
 // An Invoker calls a tool by name. The catalogue in process implements it, and the clients that
 // reach one over HTTP or MCP (DESIGN §1.5).
 type Invoker interface {
-	// Invoke answers the envelope, or the bare data where the call asked for that. On failure the
-	// answer is there too, if there was one, and the error is its *fault.Fault.
+	// Invoke answers the envelope, or the bare data where the call asked for that. It has at most MaxBody
+	// bytes, also as a text in JSON. On failure the answer is there too, if there was one, and the error is
+	// its *fault.Fault.
 	Invoke(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 }
 
@@ -182,8 +183,9 @@ func (c *Catalogue) Invoke(
 	r, err := ask.rescued(func() (Reply, error) { return c.call(ctx, &ask, args) })
 	for {
 		data, failed := c.answer(ctx, &ask, r, err)
-		if failed != nil || len(data) <= MaxBody || !ask.fewer(listed{r.Meta, len(data)}) {
-			return data, failed
+		n := quotedSize(data)
+		if failed != nil || n <= MaxBody || !ask.fewer(listed{r.Meta, n}) {
+			return c.within(ctx, &ask, data, failed)
 		}
 		// It is the same call, which the interceptors have let through.
 		r, err = ask.rescued(func() (Reply, error) { return dispatch(ctx, ask.made) })

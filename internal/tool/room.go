@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxItems is how many bytes of JSON the items of an answer have at most. The rest of MaxBody is for what is
+// maxItems is how many bytes the items of an answer have at most. The rest of MaxBody is for what is
 // beside them.
 const maxItems = MaxBody - 512<<10
 
@@ -25,8 +26,19 @@ func (a *Aside) Fits(item any) bool {
 	return true
 }
 
-// Left returns how many bytes of JSON more items of the answer may have.
-func (a *Aside) Left() int { return maxItems - a.taken }
+// Fitting returns how many bytes of a text still fit into the answer: all, or its first whole characters.
+// It takes no room.
+func (a *Aside) Fitting(text string) int {
+	left := maxItems - a.taken - textSize("") - 1
+	for i := 0; i < len(text); {
+		added, size := widthAt(text, i)
+		if left -= size + added; left < 0 {
+			return i
+		}
+		i += size
+	}
+	return len(text)
+}
 
 // WarnCut warns that an answer shows only the first of some things.
 func (a *Aside) WarnCut(what string, shown, total int) {
@@ -34,8 +46,9 @@ func (a *Aside) WarnCut(what string, shown, total int) {
 		map[string]any{"shown": shown, "total": total})
 }
 
-// SizeOf returns how many bytes the JSON of a value has, or some more. It allocates nothing for what
-// answers are made of.
+// SizeOf returns how many bytes the JSON of a value takes in an answer, or some more. Over MCP the answer is a
+// text in JSON itself, which escapes each quote and backslash of it once more; so a control character takes
+// seven bytes. It allocates nothing for what answers are made of.
 func SizeOf(v any) int { return sizeOf(reflect.ValueOf(v), 0) }
 
 // maxWalk is how deep SizeOf looks into a value; nothing that is answered is deeper.
@@ -57,7 +70,7 @@ func sizeOf(v reflect.Value, depth int) int {
 		return structSize(v, depth)
 	case reflect.Slice, reflect.Array:
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {
-			return v.Len()
+			return quotedSize(v.Bytes())
 		}
 		n := 2
 		for i := range v.Len() {
@@ -78,7 +91,7 @@ func sizeOf(v reflect.Value, depth int) int {
 func structSize(v reflect.Value, depth int) int {
 	t := v.Type()
 	if t == reflect.TypeFor[time.Time]() {
-		return len(time.RFC3339Nano) + 2
+		return len(time.RFC3339Nano) + 4
 	}
 	n := 2
 	for i := range t.NumField() {
@@ -90,35 +103,43 @@ func structSize(v reflect.Value, depth int) int {
 		if tag == "-" || strings.Contains(tag, ",omit") && v.Field(i).IsZero() {
 			continue
 		}
-		n += len(tag) + 4 + sizeOf(v.Field(i), depth+1)
+		n += len(tag) + 6 + sizeOf(v.Field(i), depth+1)
 	}
 	return n
 }
 
-// textSize is how many bytes a text has as a JSON string.
+// textSize is how many bytes a text takes as a string of an answer; see SizeOf.
 func textSize(s string) int {
-	n := len(s) + 2
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"', c == '\\', c == '\n', c == '\r', c == '\t':
-			n++
-		case c < ' ', c == 0x7f:
-			n += 5
-		case c >= utf8.RuneSelf:
-			n += wideSize(s[i:])
-		}
+	n := len(s) + len(`\"\"`)
+	for i := 0; i < len(s); {
+		added, size := widthAt(s, i)
+		n += added
+		i += size
 	}
 	return n
 }
 
-// wideSize is how many bytes JSON adds for a character that is not ASCII: U+2028 and U+2029, and what is not
-// UTF-8, are escaped.
-func wideSize(s string) int {
-	switch r, size := utf8.DecodeRuneInString(s); {
-	case r == utf8.RuneError && size == 1:
-		return 5
-	case r == '\u2028', r == '\u2029':
-		return 3
+// widthAt returns how many bytes the character at an offset has, and how many more it takes in a string of
+// an answer.
+func widthAt(s string, i int) (added, size int) {
+	switch c := s[i]; {
+	case c == '"', c == '\\':
+		return len(`\\\"`) - 1, 1
+	case c == '\n', c == '\r', c == '\t':
+		return len(`\\n`) - 1, 1
+	case c < ' ', c == 0x7f:
+		return len(`\\u0001`) - 1, 1
+	case c < utf8.RuneSelf:
+		return 0, 1
 	}
-	return 0
+	r, size := utf8.DecodeRuneInString(s[i:])
+	if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' { // JSON escapes them
+		return len(`\\u2028`) - size, size
+	}
+	return 0, size
+}
+
+// quotedSize returns how many bytes JSON takes as a text in JSON.
+func quotedSize(data []byte) int {
+	return len(data) + bytes.Count(data, []byte{'"'}) + bytes.Count(data, []byte{'\\'}) + 2
 }

@@ -55,7 +55,7 @@ type Change[Out any] struct {
 	About func(context.Context, *repo.Tx) ([]vault.Path, error)
 
 	// Draft drafts the change and fills the output. It may run several times, each time with an empty
-	// output.
+	// output. An output that is too large for an answer is BATCH_TOO_LARGE, and nothing is written.
 	Draft func(context.Context, *repo.Tx, *Out) error
 }
 
@@ -89,6 +89,9 @@ func Vault[Out any](
 				a.Warn(notIndexed, repo.UnindexedProblem(n)+"; "+repo.UntilIndexed,
 					map[string]any{"path": n.Path})
 			}
+		}
+		if err := tool.CheckFits(&fresh); err != nil {
+			return nil, err
 		}
 		out = fresh
 		return tool.Keep(&out), nil

@@ -52,7 +52,7 @@ func (f tools) listBacklinks(
 	}
 	out := backlinksOut{Target: target}
 	q, list := quoter{view: v}, newDrawer(v.idx, rich).backlinks(target)
-	out.Items, err = page(&out.Aside, in.Page, list, func(l index.Link) quotedBacklink {
+	out.Items, err = page(ctx, &out.Aside, in.Page, list, func(l index.Link) quotedBacklink {
 		return quotedBacklink{backlinkOf(l), q.line(ctx, l)}
 	})
 	out.Note("version", v.version())

@@ -71,7 +71,7 @@ func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut,
 	}
 	d := newDrawer(v.idx, depth)
 	out := d.day(day)
-	if out.Items, err = page(&out.Aside, in.Page, d.dated(day), d.datedItem); err != nil {
+	if out.Items, err = page(ctx, &out.Aside, in.Page, d.dated(day), d.datedItem); err != nil {
 		return dateOut{}, err
 	}
 	out.Backlinks, out.Total, err = v.someBacklinks(ctx, d, out.DailyNoteID)
@@ -157,7 +157,7 @@ func (d drawer) datedItem(p placed) datedItem {
 func (v view) someBacklinks(
 	ctx context.Context, d drawer, id string,
 ) ([]quotedBacklink, int, error) {
-	links, total := firstLinks(d.backlinks(id))
+	links, total := firstLinks(ctx, d.backlinks(id))
 	all, q := []quotedBacklink{}, quoter{view: v}
 	for _, l := range links {
 		all = append(all, quotedBacklink{backlinkOf(l), q.line(ctx, l)})
@@ -166,11 +166,11 @@ func (v view) someBacklinks(
 }
 
 // firstLinks are the first tool.MaxPage of a list, and how many it has.
-func firstLinks(l listing[index.Link]) ([]index.Link, int) {
+func firstLinks(ctx context.Context, l listing[index.Link]) ([]index.Link, int) {
 	links := []index.Link{}
 	for link := range l.behind(index.Spot{}) {
 		if len(links) == tool.MaxPage {
-			return links, l.total()
+			return links, l.total(going(ctx))
 		}
 		links = append(links, link)
 	}

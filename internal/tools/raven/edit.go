@@ -154,10 +154,10 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 
 // replace makes the replacements one after the other. What is wrong with them comes together.
 func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []change, error) {
-	if len(swaps)*len(text) > maxSearched {
+	if n := searchable(swaps, len(text)); n < len(swaps) {
 		return nil, nil, fault.New(fault.BatchTooLarge,
 			"%d replacements in a note of %d bytes are too many for one call; make at most %d at once",
-			len(swaps), len(text), maxSearched/len(text)).With("argument", "edits")
+			len(swaps), len(text), n).With("argument", "edits")
 	}
 	inside, text := scopeOf(text, p.Section), bytes.Clone(text)
 	var made []change
@@ -175,6 +175,19 @@ func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []c
 		return nil, nil, f
 	}
 	return text, made, nil
+}
+
+// searchable is how many replacements, from the first on, search no more than a call may. Each searches the note
+// as the ones before left it, which may have added all of their new texts to it.
+func searchable(swaps []swap, size int) int {
+	left := maxSearched
+	for i, s := range swaps {
+		if left -= size; left < 0 {
+			return i
+		}
+		size += len(s.NewStr)
+	}
+	return len(swaps)
 }
 
 // shown are the replacements that fit into the answer. Each shows its beginning only.

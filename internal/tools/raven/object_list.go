@@ -63,7 +63,8 @@ func (f tools) listObjects(
 	if err != nil {
 		return out, err
 	}
-	out.Items, err = page(&out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).object)
+	q.going = going(ctx)
+	out.Items, err = page(ctx, &out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).object)
 	out.Note("version", v.version())
 	zoned(&out.Aside, v.idx)
 	return out, err
@@ -76,6 +77,8 @@ type selection struct {
 	fields []wanted
 	times  window
 	notes  noteWalk // in which it may be
+
+	going func() bool // reports whether to go on; see going
 }
 
 // newSelection checks what is asked for: a type and fields that exist, values that they may have, and
@@ -169,11 +172,14 @@ func (q selection) listing() listing[index.Object] {
 func (q selection) behind(after index.Spot) iter.Seq[index.Object] {
 	return func(yield func(index.Object) bool) {
 		for n := range q.notes(after.Path) {
+			if !q.going() {
+				return
+			}
 			if !q.times.mayHold(n) {
 				continue
 			}
 			for o := range n.ObjectsBehind(q.typ, after) {
-				if q.holds(o) && !yield(o) {
+				if !q.going() || q.holds(o) && !yield(o) {
 					return
 				}
 			}

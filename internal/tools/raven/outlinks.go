@@ -60,7 +60,7 @@ func (f tools) listOutlinks(
 	out := outlinksOut{Source: o.ID()}
 	d := newDrawer(v.idx, rich)
 	q := quoter{view: v}
-	out.Items, err = page(&out.Aside, in.Page, d.outlinks(o), func(l index.Link) outlink {
+	out.Items, err = page(ctx, &out.Aside, in.Page, d.outlinks(o), func(l index.Link) outlink {
 		return outlink{sourceOf(l), d.reference(l.Ref, l.To), q.line(ctx, l)}
 	})
 	out.Note("version", v.version())

@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"strconv"
@@ -18,21 +19,36 @@ type listing[T any] struct {
 	count  func() int // how many there are in all; nil: count them
 }
 
-// total is how many there are in all.
-func (l listing[T]) total() int {
+// total is how many there are in all, as far as it may go on counting.
+func (l listing[T]) total(goOn func() bool) int {
 	if l.count != nil {
 		return l.count()
 	}
 	n := 0
 	for range l.behind(index.Spot{}) {
-		n++
+		if n++; !goOn() {
+			break
+		}
 	}
 	return n
 }
 
+// lookEvery is after how many steps a loop over the things of a vault looks whether its call has ended.
+const lookEvery = 256
+
+// going returns a function that each step of a loop asks whether to go on. It reports false after the context of
+// the call has ended; who loops returns the error of the context then.
+func going(ctx context.Context) func() bool {
+	step := 0
+	return func() bool {
+		step++
+		return step%lookEvery != 0 || ctx.Err() == nil
+	}
+}
+
 // page takes one page of a listing, and notes in the meta what CONTRACT §1 wants of a list.
 func page[T, Item any](
-	a *tool.Aside, in tool.Page, l listing[T], show func(T) Item,
+	ctx context.Context, a *tool.Aside, in tool.Page, l listing[T], show func(T) Item,
 ) ([]Item, error) {
 	items := []Item{}
 	after, err := spotAfter(in)
@@ -52,7 +68,10 @@ func page[T, Item any](
 	}
 	total := len(items)
 	if more || in.PageToken != "" {
-		total = l.total()
+		total = l.total(going(ctx))
+	}
+	if err := ctx.Err(); err != nil {
+		return items, err // what is listed is cut off
 	}
 	a.Paged(len(items), total, more, spotKey(last))
 	if total == 0 {

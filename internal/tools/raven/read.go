@@ -85,7 +85,7 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 	}
 	out := readOut{Path: file.Path, LineCount: len(lines)}
 	out.Note("version", v.version())
-	out.refer(newDrawer(v.idx, rich), o, in)
+	out.refer(ctx, newDrawer(v.idx, rich), o, in)
 	span, err := spanOf(in.Lines, o.Section, len(lines))
 	if err != nil {
 		return out, err
@@ -100,15 +100,15 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 }
 
 // show takes a text as the content, or the beginning of one that does not fit into an answer: a control
-// character takes six bytes there.
+// character takes seven bytes there.
 func (r *readOut) show(text string) {
-	r.Content = text
-	if r.Fits(text) {
-		return
+	n := r.Fitting(text)
+	r.Content = text[:n]
+	if n < len(text) {
+		r.Content += cutMark
+		r.WarnCut("bytes of the text", n, len(text))
 	}
-	const widest = 6
-	r.Content = beginning(text, r.Left()/widest)
-	r.WarnCut("bytes of the text", len(r.Content)-len(cutMark), len(text))
+	r.Fits(r.Content)
 }
 
 // readable is the file that a path names, and the object that it names in it. The files that say how
@@ -129,11 +129,11 @@ func readable(v view, path string) (*index.File, index.Object, error) {
 }
 
 // refer adds the references from and to an object that are asked for. A file that is none has none.
-func (r *readOut) refer(d drawer, o index.Object, in readIn) {
+func (r *readOut) refer(ctx context.Context, d drawer, o index.Object, in readIn) {
 	links, total := []index.Link{}, 0
 	if in.References {
 		if o.Note != nil {
-			links, total = firstLinks(d.outlinks(o))
+			links, total = firstLinks(ctx, d.outlinks(o))
 		}
 		r.LineReferences = &LineReferences{[]lineReference{}, total}
 		for _, l := range links {
@@ -144,7 +144,7 @@ func (r *readOut) refer(d drawer, o index.Object, in readIn) {
 	if in.Backlinks {
 		links, total = nil, 0
 		if o.Note != nil {
-			links, total = firstLinks(d.backlinks(o.ID()))
+			links, total = firstLinks(ctx, d.backlinks(o.ID()))
 		}
 		r.LineBacklinks = &LineBacklinks{[]backlink{}, total}
 		for _, l := range links {

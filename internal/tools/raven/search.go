@@ -140,7 +140,7 @@ type finder struct {
 // page fills one page of what is found behind a place.
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: limit + 1, After: q.cursor(after), Filter: q.holds, Text: q.text(ctx),
+		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Ended: ctx.Err,
 	})
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (q finder) hit(h search.Hit) hit {
 
 // cursor is where a page begins. A write may have changed all scores a little since the page before:
 // the page then begins behind the note that was the last one, wherever it is now.
-func (q finder) cursor(after place) *search.Cursor {
+func (q finder) cursor(ctx context.Context, after place) *search.Cursor {
 	if after.Doc == "" {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (q finder) cursor(after place) *search.Cursor {
 		return &after.Cursor
 	}
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: 1, Filter: func(path string) bool { return path == after.Doc },
+		Limit: 1, Filter: func(path string) bool { return path == after.Doc }, Ended: ctx.Err,
 	})
 	if err != nil || len(r.Items) == 0 {
 		return &after.Cursor

@@ -87,7 +87,7 @@ func (f tools) tagged() *tool.Tool {
 		if in.List {
 			out.TagCounts, err = countTags(&out.Aside, v.idx, in.Page)
 		} else {
-			out.TaggedObjects, err = objectsTagged(&out.Aside, newDrawer(v.idx, depth), in)
+			out.TaggedObjects, err = objectsTagged(ctx, &out.Aside, newDrawer(v.idx, depth), in)
 		}
 		if err != nil {
 			return tagOut{}, err
@@ -98,7 +98,9 @@ func (f tools) tagged() *tool.Tool {
 }
 
 // objectsTagged is a page of the notes with a tag.
-func objectsTagged(a *tool.Aside, d drawer, in tagIn) (*TaggedObjects, error) {
+func objectsTagged(
+	ctx context.Context, a *tool.Aside, d drawer, in tagIn,
+) (*TaggedObjects, error) {
 	tag := strings.TrimPrefix(strings.TrimSpace(in.Tag), "#")
 	if tag == "" {
 		return nil, fault.New(Family.Malformed, "tag must be the name of a tag").
@@ -111,7 +113,7 @@ func objectsTagged(a *tool.Aside, d drawer, in tagIn) (*TaggedObjects, error) {
 		spot:  func(t index.TaggedIn) index.Spot { return t.Note.Object(-1).Spot() },
 		count: func() int { return d.idx.TagCount(tag) },
 	}
-	items, err := page(a, in.Page, l, func(t index.TaggedIn) taggedObject {
+	items, err := page(ctx, a, in.Page, l, func(t index.TaggedIn) taggedObject {
 		return taggedObject{d.object(t.Note.Object(-1)), t.Tag.Line}
 	})
 	return &TaggedObjects{tag, items}, err

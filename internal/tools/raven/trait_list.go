@@ -72,7 +72,8 @@ func (f tools) listTraits(
 	if err != nil {
 		return out, err
 	}
-	out.Items, err = page(&out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).trait)
+	q.going = going(ctx)
+	out.Items, err = page(ctx, &out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).trait)
 	out.Note("version", v.version())
 	zoned(&out.Aside, v.idx)
 	return out, err
@@ -85,6 +86,8 @@ type traitSelection struct {
 	parent string      // the type of what they stand in; empty: any
 	area   area
 	times  window
+
+	going func() bool // reports whether to go on; see going
 }
 
 // newTraitSelection checks what is asked for: a trait and a type that exist, a value that the trait
@@ -151,7 +154,7 @@ func (q traitSelection) behind(notes noteWalk, after index.Spot) iter.Seq[*index
 	}
 	return func(yield func(*index.Trait) bool) {
 		for n := range notes(after.Path) {
-			if !q.area.has(n.Path) {
+			if !q.area.has(n.Path) || !q.going() {
 				return
 			}
 			if q.times.mayHold(n) && !q.in(n, after, yield) {
@@ -164,7 +167,7 @@ func (q traitSelection) behind(notes noteWalk, after index.Spot) iter.Seq[*index
 // in yields what is selected in a note behind a spot, and reports whether more is wanted.
 func (q traitSelection) in(n *index.Note, after index.Spot, yield func(*index.Trait) bool) bool {
 	for t := range n.TraitsBehind(after, q.values.has) {
-		if q.holds(t) && !yield(t) {
+		if !q.going() || q.holds(t) && !yield(t) {
 			return false
 		}
 	}

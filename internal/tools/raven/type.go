@@ -72,7 +72,7 @@ func (f tools) ofType() *tool.Tool {
 		if in.List {
 			out.TypeCounts, err = countTypes(&out.Aside, v.idx, in.Page)
 		} else {
-			out.TypeObjects, err = objectsOfType(&out.Aside, newDrawer(v.idx, depth), in)
+			out.TypeObjects, err = objectsOfType(ctx, &out.Aside, newDrawer(v.idx, depth), in)
 		}
 		if err != nil {
 			return typeOut{}, err
@@ -83,7 +83,9 @@ func (f tools) ofType() *tool.Tool {
 }
 
 // objectsOfType is a page of the objects of a type.
-func objectsOfType(a *tool.Aside, d drawer, in typeIn) (*TypeObjects, error) {
+func objectsOfType(
+	ctx context.Context, a *tool.Aside, d drawer, in typeIn,
+) (*TypeObjects, error) {
 	s, err := schemaOf(d.idx)
 	if err != nil {
 		return nil, err
@@ -96,7 +98,7 @@ func objectsOfType(a *tool.Aside, d drawer, in typeIn) (*TypeObjects, error) {
 		behind: ahead(d.idx.Objects, t.Name), spot: index.Object.Spot,
 		count: func() int { return d.idx.Count(t.Name) },
 	}
-	items, err := page(a, in.Page, l, d.object)
+	items, err := page(ctx, a, in.Page, l, d.object)
 	return &TypeObjects{t.Name, items}, err
 }
 

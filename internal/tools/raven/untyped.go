@@ -35,7 +35,7 @@ func (f tools) untyped() *tool.Tool {
 			return objectListOut{}, err
 		}
 		var out objectListOut
-		out.Items, err = page(&out.Aside, in.Page, untypedNotes(v.idx),
+		out.Items, err = page(ctx, &out.Aside, in.Page, untypedNotes(v.idx),
 			newDrawer(v.idx, rich).object)
 		out.Note("version", v.version())
 		return out, err

@@ -10,6 +10,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/vault"
@@ -18,8 +19,13 @@ import (
 //go:embed vault_export.md
 var vaultExportDoc string
 
-// maxExport is how many bytes of text one answer holds: with their escapes they stay below 4 MiB.
+// maxExport is how many bytes of text one answer holds. Where their escapes make them larger than an answer may
+// be, it holds fewer.
 const maxExport = 2 << 20
+
+// maxLines is how many bytes of the audit log one answer holds: lines of JSON, each byte of which takes four
+// bytes there at most.
+const maxLines = 768 << 10
 
 // maxCommits is how many commits of the log one answer goes through for the audit log: each has to
 // be read with its texts.
@@ -56,8 +62,9 @@ func (f tools) vaultExport() *tool.Tool {
 // firstAudit is the place where the audit log begins.
 func firstAudit() auditPlace { return auditPlace{part: 1, from: 1} }
 
-// auditToken begins the key of a page that begins in the audit log, behind every file.
-const auditToken = "\xffaudit:"
+// auditToken begins the key of a page that begins in the audit log, behind every file. No path has such a
+// character.
+const auditToken = "\x00audit:"
 
 func (f tools) exportVault(
 	ctx context.Context, c auth.Caller, in vaultExportIn,
@@ -93,32 +100,104 @@ func (e *export) files(ctx context.Context, after string) error {
 		return err
 	}
 	e.out.Note("version", repo.Version(idx.Version()))
-	last := after
-	for f := range idx.FilesAfter(after) {
+	at, err := readFilePlace(after)
+	if err != nil {
+		return err
+	}
+	for f := range idx.FilesAfter(at.before) {
 		if vault.Path(f.Path).Kind() == vault.KindAudit || strings.HasPrefix(f.Path, vault.Trash) {
 			continue // its lines are part of the vault's own; and what was deleted is no file
 		}
 		if e.size+f.Size > maxExport && len(e.out.Notes) > 0 {
-			e.more(last)
+			e.more(at.String())
 			return nil
 		}
-		text, err := e.vault.Text(ctx, f.Body)
+		full, err := e.file(ctx, f, &at)
 		if err != nil {
 			return err
 		}
-		n := exportNote{Path: f.Path, Text: string(text), Version: repo.Version(f.Version)}
-		if !e.out.Fits(n) && len(e.out.Notes) > 0 { // control characters take six bytes each
-			e.more(last)
+		if full {
+			e.more(at.String())
 			return nil
 		}
-		e.add(n)
-		last = f.Path
+		at = filePlace{before: f.Path}
 	}
 	if e.size > 0 {
 		e.more(auditToken + firstAudit().String())
 		return nil
 	}
 	return e.audit(ctx, firstAudit().String())
+}
+
+// file adds a file, or what the pages before lack of it. It reports whether the page is full before the end of
+// the file: then at is the place to go on at.
+func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full bool, err error) {
+	if at.version != 0 && (at.path != f.Path || at.version != f.Version) {
+		return false, fault.New(fault.Conflict, "%s was changed while it was exported", at.path).
+			With("path", at.path).Fix("begin the export again, without page_token")
+	}
+	data, err := e.vault.Text(ctx, f.Body)
+	if err != nil {
+		return false, err
+	}
+	if at.skip > len(data) {
+		return false, badPlace()
+	}
+	text := string(data[at.skip:])
+	n := exportNote{Path: f.Path, Text: text, Version: repo.Version(f.Version), Part: at.part}
+	if e.out.Fits(n) {
+		e.add(n)
+		return false, nil
+	}
+	if len(e.out.Notes) > 0 {
+		return true, nil
+	}
+	n.Part = max(n.Part, 1)
+	n.Text = text[:e.out.Fitting(text)]
+	e.add(n)
+	*at = filePlace{
+		before: at.before, path: f.Path, version: f.Version, part: n.Part + 1, skip: at.skip + len(n.Text),
+	}
+	return true, nil
+}
+
+// A filePlace is where in the files a page begins: behind a path, and within the next file if its answer is
+// larger than a page, because each of its control characters takes seven bytes there.
+type filePlace struct {
+	before  string
+	path    string // the file that the page begins in; empty: it begins with a whole file
+	version uint64 // of this file, which all its pieces have
+	part    int    // the number of the piece
+	skip    int    // bytes of the file that the pages before have
+}
+
+// insideToken begins the key of a page that begins within a file.
+const insideToken = "\x00inside:"
+
+func (p filePlace) String() string {
+	if p.version == 0 {
+		return p.before
+	}
+	return fmt.Sprintf("%s%d %d %d %q %q", insideToken, p.part, p.skip, p.version, p.before, p.path)
+}
+
+// readFilePlace reads what String wrote.
+func readFilePlace(text string) (filePlace, error) {
+	rest, inside := strings.CutPrefix(text, insideToken)
+	if !inside {
+		return filePlace{before: text}, nil
+	}
+	var p filePlace
+	_, err := fmt.Sscanf(rest, "%d %d %d %q %q", &p.part, &p.skip, &p.version, &p.before, &p.path)
+	if err != nil || p.part < 2 || p.skip < 1 || p.version == 0 {
+		return p, badPlace()
+	}
+	return p, nil
+}
+
+func badPlace() error {
+	return fault.New(fault.InvalidParameter, "page_token is not one that an answer gave").
+		With("argument", "page_token")
 }
 
 // An auditPlace is where in the audit log a page begins.
@@ -138,8 +217,7 @@ func readAuditPlace(text string) (auditPlace, error) {
 	var p auditPlace
 	_, err := fmt.Sscanf(text, "%d %d %d %d", &p.part, &p.from, &p.skip, &p.version)
 	if err != nil || p.skip < 0 {
-		return p, fault.New(fault.InvalidParameter, "page_token is not one that an answer gave").
-			With("argument", "page_token")
+		return p, badPlace()
 	}
 	return p, nil
 }
@@ -189,7 +267,7 @@ func (e *export) lines(ctx context.Context, at auditPlace) ([]byte, auditPlace, 
 		}
 		lines := repo.AuditLines(c)
 		lines = lines[min(next.skip, len(lines)):]
-		n := fitting(lines, maxExport-len(text))
+		n := fitting(lines, maxLines-len(text))
 		text = append(text, lines[:n]...)
 		if n < len(lines) {
 			next.skip += n
@@ -206,7 +284,7 @@ func fitting(text []byte, room int) int {
 	if len(text) <= room {
 		return len(text)
 	}
-	if end := bytes.LastIndexByte(text[:room], '\n'); end >= 0 || room < maxExport {
+	if end := bytes.LastIndexByte(text[:room], '\n'); end >= 0 || room < maxLines {
 		return end + 1
 	}
 	for room > 0 && !utf8.RuneStart(text[room]) {

@@ -1,0 +1,169 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+// Histories read the logs of vaults from their ends, without the index of any: what that takes in memory does
+// not depend on what the vaults hold. They are safe for concurrent use.
+type Histories struct {
+	code *codec
+
+	mu   sync.Mutex
+	ends map[string]end // of logs, as far as they were read, by their partitions
+}
+
+// An end is the last commit of a log that is known, and its time.
+type end struct {
+	seq uint64
+	at  time.Time
+}
+
+// NewHistories makes Histories.
+func NewHistories() (*Histories, error) {
+	code, err := newCodec()
+	return &Histories{code: code, ends: map[string]end{}}, err
+}
+
+func (h *Histories) end(part string) end {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ends[part]
+}
+
+// know keeps the end of a log; the zero end: there is no such log.
+func (h *Histories) know(part string, e end) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case e.seq == 0:
+		delete(h.ends, part)
+	case e.seq > h.ends[part].seq:
+		h.ends[part] = e
+	}
+}
+
+// A HistoryOf says whose history is read. All are required.
+type HistoryOf struct {
+	Name   string // of the vault
+	Part   string // the partition of its log
+	Table  table.Table
+	Bucket blob.Bucket // for payloads, under the incarnation
+}
+
+// Of returns the history of a vault. Nothing is read yet. LastAt has to be asked before Back.
+func (h *Histories) Of(o HistoryOf) History {
+	return &logReader{of: h, name: o.Name, log: &Log[struct{}]{
+		opt:  LogOptions[struct{}]{Table: o.Table, Bucket: o.Bucket, Part: o.Part, Imaging: &Imaging[struct{}]{}},
+		code: h.code, segments: newSegments(o.Bucket, h.code),
+	}}
+}
+
+// A logReader is the log of a vault, of which no state is made.
+type logReader struct {
+	of   *Histories
+	name string
+	log  *Log[struct{}]
+}
+
+var _ History = (*logReader)(nil)
+
+// LastAt implements History. From the end that is known it costs one Query, and two for each doubling of what
+// was written since; and a Query for each halving of the log if t is before its last commit.
+func (r *logReader) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, error) {
+	e, err := r.log.end(ctx, r.of.end(r.log.opt.Part))
+	err = r.log.orErased(ctx, err)
+	if err == nil || errors.Is(err, ErrNoLog) {
+		r.of.know(r.log.opt.Part, e)
+	}
+	if err == nil && t.Before(e.at) {
+		e.at = t
+		e.seq, err = r.log.seqAt(ctx, e.seq, t)
+		err = r.log.orErased(ctx, err)
+	}
+	return e.seq, e.at, r.orNone(err)
+}
+
+// Back implements History.
+func (r *logReader) Back(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+	return func(yield func(*Commit, error) bool) {
+		for c, err := range r.log.Back(ctx, from) {
+			if !yield(c, r.orNone(err)) {
+				return
+			}
+		}
+	}
+}
+
+// orNone is the error of a history, NOT_FOUND if there is none.
+func (r *logReader) orNone(err error) error {
+	if errors.Is(err, ErrNoLog) {
+		return fault.NoVault(r.name)
+	}
+	return err
+}
+
+// end returns the last commit of the log, from one that is known, without a state. It looks further and further
+// ahead until there is nothing, and then by halves.
+func (l *Log[S]) end(ctx context.Context, known end) (end, error) {
+	for step, beyond := uint64(0), false; ; {
+		r, c, err := l.headerFrom(ctx, known.seq+1+step)
+		switch {
+		case err != nil:
+			return end{}, err
+		case r != nil:
+			known = endOf(r)
+			if beyond {
+				step /= 2
+			} else {
+				step = max(1, 2*step)
+			}
+			continue
+		case step > 0:
+			beyond, step = true, step/2
+			continue
+		}
+		l.know(c)
+		if known.seq < c.Low {
+			r, err := l.inSegment(ctx, c.Low)
+			if err != nil {
+				return end{}, err
+			}
+			known = endOf(r)
+		}
+		return known, nil
+	}
+}
+
+func endOf(r *run) end { return end{r.Last, r.Commits[len(r.Commits)-1].Time} }
+
+// headerFrom returns the first run in the table that begins with a commit or a later one, without its payload; if
+// there is none, the control item.
+func (l *Log[S]) headerFrom(ctx context.Context, seq uint64) (*run, Control, error) {
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(seq), controlKey) {
+		if err != nil {
+			return nil, Control{}, unreadable(err)
+		}
+		if it.Sort == controlKey {
+			c, err := liveControl(it)
+			return nil, c, err
+		}
+		r, _, err := readItem(it.Data)
+		if err != nil {
+			return nil, Control{}, damaged(seq, err)
+		}
+		return r, Control{}, nil
+	}
+	return nil, Control{}, ErrNoLog
+}
+
+// know makes a control item the one that reads of the log go by, without a state.
+func (l *Log[S]) know(c Control) { l.head.Store(&head[S]{control: c}) }
