@@ -110,7 +110,7 @@ func itemsOf(made *tool.Tool) []string {
 		return nil
 	}
 	for _, name := range []string{"items", "entries"} {
-		if list := made.Output.Properties[name]; list != nil && list.Items != nil {
+		if list := made.OutputSchema().Properties[name]; list != nil && list.Items != nil {
 			return slices.Sorted(maps.Keys(list.Items.Properties))
 		}
 	}

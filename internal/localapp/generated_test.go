@@ -111,15 +111,15 @@ func mark(a tool.Arg) string {
 // kindOf says what values the argument takes.
 func kindOf(a tool.Arg) string {
 	kind := a.Kind()
-	if len(a.Schema.Enum) > 0 {
+	if len(a.Schema().Enum) > 0 {
 		var options []string
-		for _, o := range a.Schema.Enum {
+		for _, o := range a.Schema().Enum {
 			options = append(options, fmt.Sprint(o))
 		}
 		kind = "one of " + strings.Join(options, ", ")
 	}
-	if len(a.Schema.Default) > 0 {
-		kind += fmt.Sprintf(", default %s", strings.Trim(string(a.Schema.Default), `"`))
+	if len(a.Schema().Default) > 0 {
+		kind += fmt.Sprintf(", default %s", strings.Trim(string(a.Schema().Default), `"`))
 	}
 	return kind
 }
