@@ -37,7 +37,10 @@ type server struct {
 func New(cat *tool.Catalogue, o Options) http.Handler {
 	s := &server{cat: cat, opt: o.filled(), routes: routesOf(cat.Tools())}
 	s.pages = map[string]http.HandlerFunc{
-		"/healthz": s.healthy, "/readyz": s.ready, "/docs": s.docs(),
+		"/healthz": s.healthy, "/readyz": s.ready,
+	}
+	if o.Docs != nil {
+		s.pages["/docs"] = s.docs(o.Docs)
 	}
 	if o.Document != nil {
 		s.pages["/openapi.json"] = s.document(o.Document)

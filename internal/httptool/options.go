@@ -65,6 +65,10 @@ type Options struct {
 	// Document makes what /openapi.json answers, when it is first asked for. Nil: there is no such page.
 	Document func() ([]byte, error)
 
+	// Docs is what /docs answers, in HTML: it describes the tools for people. It needs nothing from elsewhere,
+	// has one style, in its text, and is shown with Version in place of VersionMark. Nil: there is no such page.
+	Docs []byte
+
 	// Mount are handlers of other protocols, by the path that they and all below it are served at.
 	// They see their own path, and authenticate their callers themselves. One that is a Resource has
 	// its own metadata.

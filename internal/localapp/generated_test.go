@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the generated files anew")
 // TestGenerated covers that the files that are generated from the tools' Specs are those that would be
 // generated now. With -update it writes them.
 func TestGenerated(t *testing.T) {
-	files := map[string]string{"openapi/openapi.json": openAPI(t)}
+	files := map[string]string{"openapi/openapi.json": openAPI(t), "openapi/docs.html": docsPage(t)}
 	tools := slices.SortedFunc(slices.Values(allTools()), func(a, b *tool.Tool) int {
 		return strings.Compare(a.Name, b.Name)
 	})

@@ -14,6 +14,7 @@ import (
 	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
 	"rookery/internal/openapi"
+	pages "rookery/openapi"
 )
 
 // DefaultListen is where a server listens if it is not told.
@@ -52,7 +53,8 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 		Hosts: hosts, Origins: a.server.CORSOrigins, Peer: a.server.Proxies().Check,
 		Authenticate: a.admit, Shares: a.shares, Count: a.limiter.Visit, Requests: a.crowd,
 		Resource: a.resource(),
-		Ready:    a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Meter: a.metrics,
+		Ready:    a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Docs: pages.Docs(),
+		Meter: a.metrics,
 		Mount: map[string]http.Handler{mcptool.Path: mcptool.New(a.Catalogue, a.mcp(version))},
 	})
 }
