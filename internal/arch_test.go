@@ -41,6 +41,7 @@ var layers = [][]string{
 	{"tooltest"},
 	{"tools/mutate"},
 	{"tools/raven", "tools/team"},
+	{"hosted"},
 	{"localapp"},
 }
 

@@ -106,7 +106,7 @@ var listsOfPlace = map[string][]string{
 func itemsOf(made *tool.Tool) []string {
 	_, paged := made.Arg("page_token")
 	empty := []string{"team_member_list", "team_issuer_list"} // they are only on servers with a login
-	if !paged || made.Spec.Output != nil || slices.Contains(empty, made.Name) {
+	if !paged || made.Output != nil || slices.Contains(empty, made.Name) {
 		return nil
 	}
 	for _, name := range []string{"items", "entries"} {
