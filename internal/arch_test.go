@@ -42,6 +42,7 @@ var layers = [][]string{
 	{"tools/mutate"},
 	{"tools/raven", "tools/team"},
 	{"hosted"},
+	{"hosted/testdata/function"},
 	{"localapp"},
 }
 
