@@ -111,7 +111,7 @@ soak: cc $(FUZZER) $(CONFORMANCE) ## all tests in full, with the race detector; 
 	ROOKERY_SOAK=$(SOAK) $(GO) test -race -timeout 240m -count=1 ./...
 
 .PHONY: docs
-docs: ## write the generated files: openapi/openapi.json and docs/tools
+docs: ## write the generated files: openapi/openapi.json, openapi/docs.html and docs/tools
 	$(GO) test ./internal/localapp -run TestGenerated -update
 
 .PHONY: clean

@@ -75,7 +75,7 @@ func (r *Rookery) Tools() iter.Seq[Tool] {
 func describe(t *tool.Tool) Tool {
 	input, err := t.InputSchema().MarshalJSON()
 	if err != nil {
-		panic(err) // never: the schema was made from Go types at start-up
+		panic(err) // never: the schema was made from Go types
 	}
 	return Tool{t.Name, t.Title, t.Prose().Text, input, !t.Kind.Mutates()}
 }

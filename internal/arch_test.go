@@ -41,6 +41,8 @@ var layers = [][]string{
 	{"tooltest"},
 	{"tools/mutate"},
 	{"tools/raven", "tools/team"},
+	{"hosted"},
+	{"hosted/testdata/function"},
 	{"localapp"},
 }
 
@@ -69,7 +71,7 @@ var modules = map[string][]string{
 	"github.com/spf13/pflag":                 {"internal/clitool", "cmd/cli"},
 	"github.com/stretchr/testify":            {"_test", "internal/blobtest", "internal/canary", "internal/repotest", "internal/tabletest", "internal/tooltest"},
 	"github.com/tidwall/btree":               {"internal/index"},
-	"github.com/yuin/goldmark":               {"internal/markdown", "internal/httptool"},
+	"github.com/yuin/goldmark":               {"_test", "internal/markdown"},
 	"github.com/zalando/go-keyring":          {"internal/credential"},
 	"go.etcd.io/bbolt":                       {"internal/bolttable"},
 	"go.yaml.in/yaml/v4":                     {"internal/config", "internal/credential", "internal/markdown", "internal/vault"},

@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"rookery/internal/blob"
 	"rookery/internal/fault"
-	"rookery/internal/watch"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // An attendant looks after what others do in the folder, until it is told to stop.
 type attendant struct {
 	*Checkout
-	tree    *watch.Tree     // nil: nobody watches
+	tree    blob.Watch      // nil: nobody watches
 	hints   <-chan struct{} // of the tree
 	hinted  bool            // hints are being gathered
 	looking *time.Timer     // they are to be looked at
@@ -211,7 +211,7 @@ func (a *attendant) wait(p plan, least time.Duration) {
 // lookAgain looks at what changed until now: else half of a large change could be taken in alone, while
 // the other half is there to be seen.
 func (a *attendant) lookAgain(ctx context.Context) error {
-	if a.tree != nil && a.tree.Whole() {
+	if a.tree != nil && a.tree.Reason() == "" {
 		a.follow(ctx)
 		return nil
 	}

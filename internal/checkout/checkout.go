@@ -26,7 +26,6 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
-	"rookery/internal/watch"
 )
 
 // Names of the cursors in the control item.
@@ -148,7 +147,7 @@ type Options struct {
 	Who   repo.Who // who is said to have made the edits that are taken in
 
 	// Watch watches the folder. Nil: it is compared with the log from time to time.
-	Watch func(enter func(folder string) bool) (*watch.Tree, error)
+	Watch func(enter func(folder string) bool) (blob.Watch, error)
 
 	// Memory keeps what files looked like from one process to the next, so that they need not all be
 	// read again. Nil: it is forgotten.

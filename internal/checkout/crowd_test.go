@@ -74,7 +74,7 @@ func newCrowd(t *testing.T, seed uint64, watched, shared bool) *crowd {
 	}
 	o := checkout.Options{Files: c.late, Log: slog.New(slog.DiscardHandler), Now: p.now}
 	if watched {
-		o.Watch = func(enter func(string) bool) (*watch.Tree, error) { return watch.Open(p.dir, enter) }
+		o.Watch = func(enter func(string) bool) (blob.Watch, error) { return watch.Open(p.dir, enter) }
 	}
 	var err error
 	c.folder, err = checkout.Open(t.Context(), c.vault, o.Hurried(crowdHurry))

@@ -24,7 +24,6 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/vault"
-	"rookery/internal/watch"
 )
 
 // A place is a vault's log and the folder of its notes.
@@ -167,7 +166,7 @@ func (p *place) openUnread(t testing.TB) (v *repo.Vault, c *checkout.Checkout, r
 	v = p.vault(t)
 	begin := make(chan struct{})
 	o := p.options()
-	o.Watch = func(func(string) bool) (*watch.Tree, error) { // the first thing that the reading does
+	o.Watch = func(func(string) bool) (blob.Watch, error) { // the first thing that the reading does
 		<-begin
 		return nil, errors.New("nothing watches")
 	}

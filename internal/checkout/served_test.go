@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/blob"
 	"rookery/internal/bolttable"
 	"rookery/internal/casefold"
 	"rookery/internal/checkout"
@@ -119,7 +120,7 @@ func (s *served) restart(t *testing.T) {
 // watched are options with which the folder is watched, and everything goes ten times as fast.
 func (s *served) watched() checkout.Options {
 	return checkout.Options{
-		Watch: func(enter func(folder string) bool) (*watch.Tree, error) {
+		Watch: func(enter func(folder string) bool) (blob.Watch, error) {
 			return watch.Open(s.dir, enter)
 		},
 	}.Hurried(10)

@@ -33,7 +33,7 @@ type slot struct {
 // of the argument that the files are for, else one behind the others.
 func slotsOf(t *tool.Tool, way tool.Command) []slot {
 	var slots []slot
-	files := t.Input != nil || t.Spec.Output != nil
+	files := t.Input != nil || t.Output != nil
 	for _, entry := range way.Args {
 		name, optional, rest := tool.Positional(entry)
 		if t.Input != nil && name == t.Input.Arg {
@@ -181,7 +181,7 @@ func (c *command) takePath(words map[string][]string) (string, error) {
 // needPath refuses to show files to a person who has not said where they go.
 func (c *command) needPath(r *request) error {
 	in := c.tool.Input
-	if r.path != "" || r.form != forPeople || c.tool.Spec.Output == nil && in == nil {
+	if r.path != "" || r.form != forPeople || c.tool.Output == nil && in == nil {
 		return nil
 	}
 	if in != nil && r.args[in.Arg] != nil {

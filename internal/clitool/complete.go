@@ -112,7 +112,7 @@ func (a *App) values(
 	cmd *cobra.Command, w wanted, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	how := cobra.ShellCompDirectiveNoFileComp
-	if w.Complete == "" || w.Schema != nil && len(w.Schema.Enum) > 0 {
+	if w.Complete == "" || w.Schema() != nil && len(w.Schema().Enum) > 0 {
 		return w.Options(typed), how
 	}
 	done, err := a.ask(cmd, tool.Unfinished{Kind: w.Complete, Of: w.of, Prefix: typed})

@@ -60,14 +60,14 @@ func isBool(text string) error {
 
 // textsOf is an empty value for a flag of the argument.
 func textsOf(a tool.Arg) *texts {
-	switch kind := a.Schema.Type; {
+	switch kind := a.Schema().Type; {
 	case a.Bool():
 		return &texts{kind: "bool", check: isBool}
 	case kind == "integer" || kind == "number":
 		return &texts{kind: "number", check: isNumber}
 	case isFields(a):
 		return &texts{kind: "name=value"}
-	case kind == "object", kind == "array" && a.Schema.Items != nil && a.Schema.Items.Type == "object":
+	case kind == "object", kind == "array" && a.Schema().Items != nil && a.Schema().Items.Type == "object":
 		return &texts{kind: "JSON"}
 	}
 	return &texts{kind: "text"}
@@ -75,7 +75,7 @@ func textsOf(a tool.Arg) *texts {
 
 // isFields reports whether the argument takes name=value as well as an object.
 func isFields(a tool.Arg) bool {
-	return a.List() && slices.Contains(a.Schema.Types, "object")
+	return a.List() && slices.Contains(a.Schema().Types, "object")
 }
 
 // addFlags gives the command a flag for each argument, hidden ones for the other names of the
@@ -112,7 +112,7 @@ const wideFlag = "wide"
 
 // isTable reports whether answers of the tool may have a table.
 func (c *command) isTable() bool {
-	for _, s := range c.tool.Output.Properties {
+	for _, s := range c.tool.OutputSchema().Properties {
 		if s.Items != nil && s.Items.Type == "object" {
 			return true
 		}
@@ -159,10 +159,10 @@ func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.
 // docOf is the argument's doc with what its schema says beyond it, on one line.
 func docOf(a tool.Arg) string {
 	doc := strings.ReplaceAll(a.Doc, "`", "")
-	if n := len(a.Schema.Enum); n > 0 {
+	if n := len(a.Schema().Enum); n > 0 {
 		doc += " (one of " + strings.Join(options(a), ", ") + ")"
 	}
-	if d := a.Schema.Default; len(d) > 0 {
+	if d := a.Schema().Default; len(d) > 0 {
 		doc += " (default " + strings.Trim(string(d), `"`) + ")"
 	}
 	if a.List() {
@@ -177,7 +177,7 @@ func docOf(a tool.Arg) string {
 // options are the values that the argument may have, if they are few.
 func options(a tool.Arg) []string {
 	var all []string
-	for _, option := range a.Schema.Enum {
+	for _, option := range a.Schema().Enum {
 		all = append(all, fmt.Sprint(option))
 	}
 	return all

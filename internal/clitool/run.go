@@ -28,7 +28,7 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 		p.warnings(ans)
 		return nil
 	}
-	p.schema, p.columns, p.marks = c.tool.Output, c.tool.Columns, c.tool.Marks
+	p.schema, p.columns, p.marks = c.tool.OutputSchema(), c.tool.Columns, c.tool.Marks
 	p.only, p.wide = r.only(), isWide(cmd)
 	p.diff = c.tool.Diff
 	p.nothing = c.nothing(cmd, r, ans.data)

@@ -33,7 +33,7 @@ func (c *command) takeOut(
 	if err != nil {
 		return nil, out.partly(err)
 	}
-	out.sum.data.remove(c.tool.Spec.Output.Arg)
+	out.sum.data.remove(c.tool.Output.Arg)
 	out.sum.data.set("files", numberValue(out.files))
 	out.sum.data.set("path", textValue(r.path))
 	if others > 0 {
@@ -80,7 +80,7 @@ func (out *exporting) page(ctx context.Context) (more bool, err error) {
 	}
 	out.sum.data, out.sum.meta = ans.data, ans.meta
 	out.sum.warn(ans.warnings)
-	if err := out.write(ans.data.get(out.tool.Spec.Output.Arg)); err != nil {
+	if err := out.write(ans.data.get(out.tool.Output.Arg)); err != nil {
 		return false, err
 	}
 	return out.turn(ans.meta.get("next_page_token"))

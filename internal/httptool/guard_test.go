@@ -125,26 +125,25 @@ func TestDocument(t *testing.T) {
 	require.Equal(t, 404, send(t, serve(t, httptool.Options{}), ask{line: "GET /openapi.json"}).status)
 }
 
+// docsPage stands for the page that describes all tools.
+const docsPage = "<!doctype html>\n<style>a { color: #123; }</style>\n<p>" + httptool.VersionMark + "Tools</p>\n"
+
 func TestDocs(t *testing.T) {
-	g := send(t, serve(t, httptool.Options{Version: "1.2.3"}), ask{line: "GET /docs"})
+	s := serve(t, httptool.Options{Docs: []byte(docsPage), Version: "1.2.3<"})
+	g := send(t, s, ask{line: "GET /docs"})
 	require.Equal(t, 200, g.status)
 	require.Equal(t, "text/html; charset=utf-8", g.header.Get("Content-Type"))
-	for _, c := range tooltest.SampleTools() {
-		require.Contains(t, g.body, `<section id="`+c.Name+`">`)
-	}
-	require.Contains(t, g.body, "GET /v1/vaults/{vault}/books/{id}")
-	require.Contains(t, g.body, "rookery book get people/freya")
-	require.Contains(t, g.body, "Version 1.2.3")
+	require.Equal(t, strings.Replace(docsPage, httptool.VersionMark, "Version 1.2.3&lt;. ", 1), g.body)
 
-	_, rest, _ := strings.Cut(g.body, "<style>")
-	style, _, _ := strings.Cut(rest, "</style>")
-	digest := sha256.Sum256([]byte(style))
+	digest := sha256.Sum256([]byte("a { color: #123; }"))
 	policy := g.header.Get("Content-Security-Policy")
 	require.Contains(t, policy, "default-src 'none'")
 	require.Contains(t, policy, "'sha256-"+base64.StdEncoding.EncodeToString(digest[:])+"'")
-	for _, outside := range []string{"<script", " src=", "http://", "https://", "@import"} {
-		require.NotContains(t, g.body, outside)
-	}
+
+	w := httptest.NewRecorder()
+	httptool.New(tooltest.Sample(), httptool.Options{Hosts: []string{"x"}}).
+		ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://x/docs", nil))
+	require.Equal(t, 404, w.Code)
 }
 
 func TestSecurityHeaders(t *testing.T) {

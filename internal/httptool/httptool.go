@@ -35,13 +35,8 @@ type server struct {
 // New makes the handler of a catalogue. It panics if a tool has a parameter in its path that is no
 // argument: the program is malformed.
 func New(cat *tool.Catalogue, o Options) http.Handler {
-	s := &server{cat: cat, opt: o.filled(), routes: routesOf(cat.Tools())}
-	s.pages = map[string]http.HandlerFunc{
-		"/healthz": s.healthy, "/readyz": s.ready, "/docs": s.docs(),
-	}
-	if o.Document != nil {
-		s.pages["/openapi.json"] = s.document(o.Document)
-	}
+	s := &server{cat: cat, opt: o.filled()}
+	s.routes, s.pages = routesOf(cat.Tools(), o.Only), s.pagesOf()
 	s.opt.Meter.Routes(s.patterns()...)
 	zip, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
 	if err != nil {
@@ -51,9 +46,28 @@ func New(cat *tool.Catalogue, o Options) http.Handler {
 	return s.observed(s.paced(s.crowded(s.guarded(s.described(s.invited(served))))))
 }
 
+// pagesOf are the pages beside the tools, by path: none where only some families are served.
+func (s *server) pagesOf() map[string]http.HandlerFunc {
+	pages := map[string]http.HandlerFunc{}
+	if s.opt.Only != nil {
+		return pages
+	}
+	pages["/healthz"], pages["/readyz"] = s.healthy, s.ready
+	if s.opt.Docs != nil {
+		pages["/docs"] = s.docs(s.opt.Docs)
+	}
+	if s.opt.Document != nil {
+		pages["/openapi.json"] = s.document(s.opt.Document)
+	}
+	return pages
+}
+
 // patterns are all routes that a request can have in the log and in metrics.
 func (s *server) patterns() []string {
-	all := []string{access.WellKnown, preflight}
+	all := []string{preflight}
+	if s.opt.Only == nil {
+		all = append(all, access.WellKnown)
+	}
 	for _, r := range s.routes {
 		all = append(all, r.pattern)
 	}

@@ -179,7 +179,8 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestNothingIsReadFirst holds that of the body of a request that is refused nothing is read.
 func TestNothingIsReadFirst(t *testing.T) {
-	o := httptool.Options{Hosts: []string{"example.com"}, Authenticate: who, Requests: peer.NewCrowd(1, peer.Proxies{})}
+	o := httptool.Options{Hosts: []string{"example.com"}, Authenticate: who, Docs: []byte(docsPage),
+		Requests: peer.NewCrowd(1, peer.Proxies{})}
 	h := httptool.New(tooltest.Sample(), o)
 	for target, status := range map[string]int{
 		"/v1/tools/desk_whoami": 401, "/v1/vaults/main/books": 401, "/nowhere": 404, "/docs": 405,

@@ -39,7 +39,7 @@ func (s *server) described(next http.Handler) http.Handler {
 // metadata is the document at a path; nil if there is none.
 func (s *server) metadata(path string) []byte {
 	at, ok := strings.CutPrefix(path, access.WellKnown)
-	if !ok || at != "" && !s.isResource(at) {
+	if s.opt.Only != nil || !ok || at != "" && !s.isResource(at) {
 		return nil
 	}
 	return s.opt.Resource.Metadata(at)

@@ -34,6 +34,16 @@ type Options struct {
 	// Empty: no other site may.
 	Origins []string
 
+	// Only are the families whose routes are served, for one of several handlers behind a gateway that sends
+	// each its own paths. Tools by their names, pages and metadata are then not served, and Mount must be
+	// empty. Nil: everything is served.
+	Only []*tool.Family
+
+	// Decoded says that a gateway decodes the paths of requests before they come here, so that a slash in an
+	// id is one of the path. Where no route has a path, and one ends in a parameter, that takes all the rest.
+	// The gateway must pass on a path that is escaped again, and no ? can be in it.
+	Decoded bool
+
 	// Peer is nil for a request that came to us unread and unchanged; else it says why that cannot
 	// be known. It is asked first, about all but the probes. Nil: all are.
 	Peer func(*http.Request) *fault.Fault
@@ -64,6 +74,10 @@ type Options struct {
 
 	// Document makes what /openapi.json answers, when it is first asked for. Nil: there is no such page.
 	Document func() ([]byte, error)
+
+	// Docs is what /docs answers, in HTML: it describes the tools for people. It needs nothing from elsewhere,
+	// has one style, in its text, and is shown with Version in place of VersionMark. Nil: there is no such page.
+	Docs []byte
 
 	// Mount are handlers of other protocols, by the path that they and all below it are served at.
 	// They see their own path, and authenticate their callers themselves. One that is a Resource has

@@ -205,10 +205,11 @@ func TestClosedWindows(t *testing.T) {
 // TestPagesAreCompressedOnce holds that open pages are compressed, and the same for all.
 func TestPagesAreCompressedOnce(t *testing.T) {
 	made := 0
-	h := httptool.New(tooltest.Sample(), httptool.Options{Hosts: []string{"x"}, Document: func() ([]byte, error) {
-		made++
-		return []byte(strings.Repeat("same ", 1<<16)), nil
-	}})
+	h := httptool.New(tooltest.Sample(), httptool.Options{Hosts: []string{"x"},
+		Docs: []byte("<style></style>" + strings.Repeat("same ", 1<<16)), Document: func() ([]byte, error) {
+			made++
+			return []byte(strings.Repeat("same ", 1<<16)), nil
+		}})
 	for _, path := range []string{"/openapi.json", "/docs"} {
 		get := func(accepts string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(http.MethodGet, "http://x"+path, nil)

@@ -83,6 +83,9 @@ func hosted(t *testing.T, o httptool.Options, more ...tool.Interceptor) *httptes
 	if o.Authenticate == nil {
 		o.Authenticate = who
 	}
+	if o.Docs == nil {
+		o.Docs = []byte(docsPage)
+	}
 	s := httptest.NewServer(httptool.New(cat, o))
 	t.Cleanup(s.Close)
 	return s

@@ -24,12 +24,15 @@ type route struct {
 // byName is the path under which every tool is called by its name.
 const byName = "/v1/tools/{name}"
 
-// routesOf are the routes of all tools. Where two match one path, the one comes first whose
-// segments are literal further on: "{" sorts behind every letter.
-func routesOf(tools []*tool.Tool) []*route {
-	all := []*route{newRoute(http.MethodPost, byName, nil)}
+// routesOf are the routes of all tools, or of those of some families. Where two match one path, the one comes
+// first whose segments are literal further on: "{" sorts behind every letter.
+func routesOf(tools []*tool.Tool, only []*tool.Family) []*route {
+	var all []*route
+	if only == nil {
+		all = append(all, newRoute(http.MethodPost, byName, nil))
+	}
 	for _, t := range tools {
-		if t.Path() != "" {
+		if t.Path() != "" && (only == nil || slices.Contains(only, t.Family)) {
 			all = append(all, newRoute(t.Route.Method, t.Path(), t))
 		}
 	}
@@ -95,13 +98,18 @@ func (o *otherMethod) Error() string { return "another method is meant" }
 
 // find is the call that a request makes. The error is a fault, or an *otherMethod.
 func (s *server) find(r *http.Request) (*call, error) {
-	segments, err := split(r.URL)
-	if err != nil {
-		return nil, err
-	}
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
+	}
+	segments, err := split(r.URL)
+	if s.opt.Decoded {
+		if joined := s.rejoined(r.URL.Path); joined != nil {
+			segments, err = joined, nil
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	at, allowed := s.at(method, segments)
 	var item *route
@@ -190,6 +198,35 @@ func split(u *url.URL) ([]string, error) {
 	}
 	return segments, nil
 }
+
+// rejoined takes a path apart in which a gateway has decoded slashes, so that the parameter at the end of a
+// route has all the rest; nil if a route has the path as it is, or none ends so. What is before the parameter
+// is checked as split does.
+func (s *server) rejoined(path string) []string {
+	segments := strings.Split(path, "/")
+	if !utf8.ValidString(path) || s.leads(segments) {
+		return nil
+	}
+	r := s.overrun(segments)
+	if r == nil {
+		return nil
+	}
+	n := len(r.segments) - 1
+	for _, segment := range segments[1:n] {
+		if isUnclear(segment) {
+			return nil
+		}
+	}
+	return append(segments[:n:n], strings.Join(segments[n:], "/"))
+}
+
+// leads reports whether a route, by whatever method, has a path of these segments.
+func (s *server) leads(segments []string) bool {
+	return slices.ContainsFunc(s.routes, func(r *route) bool { return matches(r.segments, segments) })
+}
+
+// isUnclear reports whether a program in front may read a segment in another way.
+func isUnclear(segment string) bool { return segment == "" || segment == "." || segment == ".." }
 
 // unknown is the fault of a path that leads nowhere. It says which route was probably meant.
 func (s *server) unknown(segments []string) error {

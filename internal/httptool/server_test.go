@@ -22,6 +22,9 @@ import (
 // serve runs a server over a new sample catalogue.
 func serve(t *testing.T, o httptool.Options) *httptest.Server {
 	t.Helper()
+	if o.Docs == nil {
+		o.Docs = []byte(docsPage)
+	}
 	s := httptest.NewServer(httptool.New(tooltest.Sample(), o))
 	t.Cleanup(s.Close)
 	return s

@@ -46,7 +46,7 @@ func (d *drawer) call(made *tool.Tool) args {
 
 // value draws a value of an argument.
 func (d *drawer) value(a tool.Arg) any {
-	s := a.Schema
+	s := a.Schema()
 	switch kind := a.Kind(); {
 	case len(s.Enum) > 0:
 		return s.Enum[d.r.IntN(len(s.Enum))]

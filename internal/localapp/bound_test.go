@@ -13,7 +13,7 @@ func TestEveryArgumentIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, made := range allTools() {
 		for _, a := range made.Args {
-			for _, missing := range unbounded(a.Schema) {
+			for _, missing := range unbounded(a.Schema()) {
 				assert.Fail(t, "an argument without a bound", "%s %s: %s", made.Name, a.Name, missing)
 			}
 		}

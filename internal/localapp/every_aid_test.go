@@ -366,7 +366,7 @@ func requireCallsAreGood(t *testing.T, text string) {
 		for name, value := range in {
 			a, ok := known(m[1]).Arg(name)
 			require.True(t, ok, "%s has no argument %s", m[1], name)
-			require.True(t, takes(a.Schema, value), "%s %s", m[1], m[2])
+			require.True(t, takes(a.Schema(), value), "%s %s", m[1], m[2])
 		}
 	}
 }

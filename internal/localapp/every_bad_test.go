@@ -138,11 +138,11 @@ func badValues(t testing.TB, made *tool.Tool, a tool.Arg) []badCall {
 		malformed = fault.InvalidParameter // in every family
 	}
 	for _, value := range []any{"text", 5, 2.5, true, []any{}, []any{[]any{5}}, map[string]any{}} {
-		if !takes(a.Schema, value) {
+		if !takes(a.Schema(), value) {
 			add(value, malformed)
 		}
 	}
-	s := a.Schema
+	s := a.Schema()
 	if len(s.Enum) > 0 {
 		add("none-of-them", malformed)
 	}
@@ -199,7 +199,7 @@ func soundCall(t testing.TB, made *tool.Tool) tooltest.Call {
 	c := tooltest.Call{Tool: made.Name, Args: map[string]json.RawMessage{}}
 	for _, a := range made.Args {
 		if a.Required {
-			c.Args[a.Name] = marshalled(t, plausible(a.Schema))
+			c.Args[a.Name] = marshalled(t, plausible(a.Schema()))
 		}
 	}
 	if _, ok := made.Arg("vault"); ok {
@@ -274,9 +274,9 @@ func overlong(made *tool.Tool, in map[string]any, code fault.Code) fault.Code {
 		}
 		switch {
 		case !ok || len(text) <= tool.MaxName:
-		case isText && a.Schema.MaxLength != nil && len(text) > *a.Schema.MaxLength && *a.Schema.MaxLength < tool.MaxText:
+		case isText && a.Schema().MaxLength != nil && len(text) > *a.Schema().MaxLength && *a.Schema().MaxLength < tool.MaxText:
 			return made.Family.Malformed
-		case !isText && a.Schema.MaxProperties != nil && code == fault.InvalidTrait, name == "unset":
+		case !isText && a.Schema().MaxProperties != nil && code == fault.InvalidTrait, name == "unset":
 			return made.Family.Malformed
 		}
 	}

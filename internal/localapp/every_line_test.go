@@ -106,11 +106,11 @@ var listsOfPlace = map[string][]string{
 func itemsOf(made *tool.Tool) []string {
 	_, paged := made.Arg("page_token")
 	empty := []string{"team_member_list", "team_issuer_list"} // they are only on servers with a login
-	if !paged || made.Spec.Output != nil || slices.Contains(empty, made.Name) {
+	if !paged || made.Output != nil || slices.Contains(empty, made.Name) {
 		return nil
 	}
 	for _, name := range []string{"items", "entries"} {
-		if list := made.Output.Properties[name]; list != nil && list.Items != nil {
+		if list := made.OutputSchema().Properties[name]; list != nil && list.Items != nil {
 			return slices.Sorted(maps.Keys(list.Items.Properties))
 		}
 	}

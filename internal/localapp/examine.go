@@ -15,6 +15,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/folder"
+	"rookery/internal/hosted"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/team"
@@ -285,7 +286,7 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 	const check = "tenants"
 	o := team.Options{
 		Table: db, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: e.Now,
-		Folders: true, Issuers: issuersFor(e.Server),
+		Folders: true, Issuers: hosted.IssuersFor(e.Server),
 	}
 	data, err := fileblob.Look(e.dir)
 	if err != nil {

@@ -88,7 +88,7 @@ func drawArguments(t *rapid.T, made *tool.Tool) map[string]any {
 		if rapid.IntRange(0, 9).Draw(t, "wrong") == 0 {
 			args[a.Name] = json.RawMessage(drawJSON(t, 3))
 		} else {
-			args[a.Name] = drawValue(t, a.Schema)
+			args[a.Name] = drawValue(t, a.Schema())
 		}
 	}
 	if _, ok := made.Arg("vault"); ok && rapid.IntRange(0, 9).Draw(t, "vault") > 0 {

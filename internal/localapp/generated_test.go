@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the generated files anew")
 // TestGenerated covers that the files that are generated from the tools' Specs are those that would be
 // generated now. With -update it writes them.
 func TestGenerated(t *testing.T) {
-	files := map[string]string{"openapi/openapi.json": openAPI(t)}
+	files := map[string]string{"openapi/openapi.json": openAPI(t), "openapi/docs.html": docsPage(t)}
 	tools := slices.SortedFunc(slices.Values(allTools()), func(a, b *tool.Tool) int {
 		return strings.Compare(a.Name, b.Name)
 	})
@@ -111,15 +111,15 @@ func mark(a tool.Arg) string {
 // kindOf says what values the argument takes.
 func kindOf(a tool.Arg) string {
 	kind := a.Kind()
-	if len(a.Schema.Enum) > 0 {
+	if len(a.Schema().Enum) > 0 {
 		var options []string
-		for _, o := range a.Schema.Enum {
+		for _, o := range a.Schema().Enum {
 			options = append(options, fmt.Sprint(o))
 		}
 		kind = "one of " + strings.Join(options, ", ")
 	}
-	if len(a.Schema.Default) > 0 {
-		kind += fmt.Sprintf(", default %s", strings.Trim(string(a.Schema.Default), `"`))
+	if len(a.Schema().Default) > 0 {
+		kind += fmt.Sprintf(", default %s", strings.Trim(string(a.Schema().Default), `"`))
 	}
 	return kind
 }

@@ -206,7 +206,7 @@ func TestHostedNothingForeign(t *testing.T) {
 	cases, n := 0, 0
 	for _, made := range h.app.Catalogue.Tools() {
 		for _, a := range made.Args {
-			if a.Schema.Type != "string" || a.Name == "vault" || len(a.Schema.Enum) > 0 {
+			if a.Schema().Type != "string" || a.Name == "vault" || len(a.Schema().Enum) > 0 {
 				continue
 			}
 			for _, d := range dens[1:] {

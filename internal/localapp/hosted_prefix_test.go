@@ -72,7 +72,7 @@ func attempt(a tool.Arg, note string) (any, bool) {
 		return note, true
 	}
 	value, ok := outside[a.Name]
-	return value, ok && (len(a.Schema.Enum) == 0 || slices.Contains(a.Schema.Enum, value))
+	return value, ok && (len(a.Schema().Enum) == 0 || slices.Contains(a.Schema().Enum, value))
 }
 
 // state is the versions of what the tenant has, and all files of all tenants.

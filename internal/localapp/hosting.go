@@ -7,116 +7,33 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/audit"
 	"rookery/internal/auth"
 	"rookery/internal/config"
-	"rookery/internal/limit"
+	"rookery/internal/hosted"
 	"rookery/internal/table"
-	"rookery/internal/team"
+	"rookery/internal/tool"
 )
 
-// maxCalls is how many calls run at once by default. At most a quarter as many requests wait for the keys of
-// an issuer.
-const maxCalls = 256
-
-// host makes what stands between a request and the tools: who calls, and how often, over a table.
-func (a *App) host(cfg Config, tables table.Table) {
+// host composes everything between a request and the tools, over a table.
+func (a *App) host(cfg Config, tables table.Table) error {
 	a.limitServer(cfg.Server)
-	verifier := cfg.Verifier
-	if verifier == nil {
-		verifier = auth.NewVerifier(auth.Options{Now: cfg.Now, Queue: max(1, a.server.MaxCalls/4)})
-	}
-	a.gate = access.NewGate(access.GateOptions{
-		Teams: a.teams, Verifier: verifier, PublicURL: cfg.Server.PublicURL,
-		Issuers: issuersOf(cfg.Server), Guests: named(cfg.Server, auth.Local),
-		Closed: !cfg.Server.Local(false), Now: cfg.Now, Log: cfg.Log,
-	})
-	a.admit = a.gate.Caller
-	a.auditor = audit.New(audit.Options{Teams: a.teams, Log: cfg.Log, Now: cfg.Now})
-	a.limiter = limit.New(limit.Options{
+	var err error
+	a.hosted, err = hosted.New(hosted.Options{
+		Teams: a.teams,
 		Tables: func(_ context.Context, tenant string) (table.Table, error) {
 			return table.Sub(tables, tenant), nil
 		},
-		Rates: limit.Rates{
-			MutationsPerMinute: cfg.Server.Limits.MutationsPerMinute,
-			ReadsPerMinute:     cfg.Server.Limits.ReadsPerMinute,
-		},
-		Now: cfg.Now,
+		Server: a.server, Closed: !cfg.Server.Local(false), Verifier: cfg.Verifier, ReadOnly: cfg.ReadOnly,
+		Outer: []tool.Interceptor{unwritable(a.folder)},
+		Inner: []tool.Interceptor{a.firstReading(cfg.after)},
+		Meter: a.metrics, Log: cfg.Log, Now: cfg.Now,
 	})
-}
-
-// issuersOf are the issuers of the server's file as the gate knows them.
-func issuersOf(c config.Config) []access.Issuer {
-	var all []access.Issuer
-	for _, i := range c.Issuers {
-		all = append(all, access.Issuer{
-			Issuer: auth.Issuer{
-				URL: i.Issuer, JWKS: i.JWKSURL, Algorithms: i.Algorithms,
-			},
-			Audience: i.Audience, Tenant: i.Tenant, TenantClaim: i.TenantClaim,
-			RolesClaim: i.RolesClaim, Role: i.Role, Claims: i.Claims,
-		})
+	if err != nil {
+		return err
 	}
-	return all
-}
-
-// named reports whether the server's file names a tenant, so that there is one to come into.
-func named(c config.Config, tenant string) bool {
-	return slices.ContainsFunc(c.Issuers, func(i config.Issuer) bool { return i.Tenant == tenant }) ||
-		slices.ContainsFunc(c.FirstAdmins, func(a config.Admin) bool { return a.Tenant == tenant })
-}
-
-// resource is what the server is to clients of OAuth.
-func (a *App) resource() access.Resource {
-	r := access.Resource{PublicURL: a.server.PublicURL}
-	for _, i := range a.server.Issuers {
-		if !slices.Contains(r.Issuers, i.Issuer) {
-			r.Issuers = append(r.Issuers, i.Issuer)
-		}
-	}
-	return r
-}
-
-// issuersFor are the URLs of the server's issuers whose tokens may lead to a tenant.
-func issuersFor(c config.Config) func(tenant string) []string {
-	return func(tenant string) []string {
-		var all []string
-		for _, i := range c.Issuers {
-			if i.TenantClaim != "" || i.Tenant == tenant {
-				all = append(all, i.Issuer)
-			}
-		}
-		return all
-	}
-}
-
-// makeTenants makes the tenants that the server's file names, and their first admins.
-func (a *App) makeTenants(ctx context.Context) error {
-	for _, i := range a.server.Issuers {
-		if i.Tenant == "" {
-			continue
-		}
-		if err := a.teams.Make(ctx, i.Tenant); err != nil {
-			return err
-		}
-	}
-	for _, first := range a.server.FirstAdmins {
-		if err := a.teams.Make(ctx, first.Tenant); err != nil {
-			return err
-		}
-		t, err := a.teams.Team(ctx, first.Tenant)
-		if err != nil {
-			return err
-		}
-		m := team.Member{Issuer: first.Issuer, Subject: first.Subject}
-		if err := t.Begin(ctx, m); err != nil {
-			return err
-		}
-	}
+	a.Catalogue = a.hosted.Catalogue
 	return nil
 }
 

@@ -39,7 +39,7 @@ var identifying = []string{
 func withCanaries(t testing.TB, made *tool.Tool, dryRun bool) tooltest.Call {
 	c := soundCall(t, made)
 	for _, a := range made.Args {
-		if v, ok := canaryFor(a.Name, a.Schema); ok {
+		if v, ok := canaryFor(a.Name, a.Schema()); ok {
 			c.Args[a.Name] = marshalled(t, v)
 		}
 	}
@@ -86,7 +86,7 @@ func canaryObject(s *jsonschema.Schema) (v any, found bool) {
 func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
 	var all []tooltest.Call
 	for _, a := range made.Args {
-		if a.Schema.Type == "string" && len(a.Schema.Enum) == 0 && slices.Contains(identifying, a.Name) {
+		if a.Schema().Type == "string" && len(a.Schema().Enum) == 0 && slices.Contains(identifying, a.Name) {
 			continue
 		}
 		for _, v := range []any{canary.Text, []any{canary.Field}, map[string]any{"x": canary.Query}} {

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"rookery/internal/access"
 	"rookery/internal/config"
 	"rookery/internal/fault"
+	"rookery/internal/hosted"
 	"rookery/internal/peer"
 	"rookery/internal/tool"
 )
@@ -17,10 +17,6 @@ import (
 const (
 	// maxConnections is how many connections are open at once by default.
 	maxConnections = 4096
-
-	// perCall is how many requests are in flight for each call that may run at once. Those without a token
-	// count, too.
-	perCall = 8
 
 	// maxStreams is how many requests a connection over HTTP/2 has at once.
 	maxStreams = 100
@@ -32,18 +28,8 @@ const (
 // limitServer sets what the server does at once, by what its file says.
 func (a *App) limitServer(c config.Config) {
 	a.server = c
-	a.server.MaxCalls = cmp.Or(c.MaxCalls, maxCalls)
+	a.server.MaxCalls = cmp.Or(c.MaxCalls, hosted.DefaultCalls)
 	a.server.MaxConnections = cmp.Or(c.MaxConnections, maxConnections)
-	a.shares = access.NewShares(access.ShareOptions{Calls: a.server.MaxCalls, Waited: a.callWaited})
-	a.crowd = peer.NewCrowd(perCall*a.server.MaxCalls, c.Proxies())
-}
-
-// callWaited is told how many other calls began to run while one of a tenant waited.
-func (a *App) callWaited(tenant string, passed int) {
-	a.metrics.Waited(tenant, passed)
-	if a.waited != nil {
-		a.waited(tenant, passed)
-	}
 }
 
 // limited limits the connections of a listener, so that files are left for the store. One too many is told

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"rookery/internal/access"
-	"rookery/internal/audit"
 	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/bolttable"
@@ -23,15 +22,12 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/folder"
-	"rookery/internal/limit"
+	"rookery/internal/hosted"
 	"rookery/internal/metric"
-	"rookery/internal/peer"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
-	"rookery/internal/tools/raven"
-	teamtools "rookery/internal/tools/team"
 )
 
 // Config says where the data is. Data is required, or Folder and State.
@@ -106,12 +102,8 @@ type App struct {
 
 	server  config.Config
 	door    door
-	gate    *access.Gate
-	admit   func(*http.Request) (auth.Caller, error) // authenticates a request
-	shares  *access.Shares
-	crowd   *peer.Crowd // requests in flight
-	auditor *audit.Auditor
-	limiter *limit.Limiter
+	hosted  *hosted.Host
+	admit   func(*http.Request) (auth.Caller, error) // authenticates a request; nil: the gate does
 	metrics *metric.Metrics
 
 	space  func(dir string) (free, total uint64, err error)
@@ -208,30 +200,20 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 		Compact:   a.table.Compact,
-		PublicURL: cfg.Server.PublicURL, Issuers: issuersFor(cfg.Server),
+		PublicURL: cfg.Server.PublicURL, Issuers: hosted.IssuersFor(cfg.Server),
 	}
 	if err := a.serveFolder(&o, cfg); err != nil {
 		return err
 	}
 	a.teams = team.NewTeams(o)
 	a.metrics = metric.New(cfg.Version)
-	a.host(cfg, tables)
+	if err := a.host(cfg, tables); err != nil {
+		return err
+	}
 	if err := a.makeTeam(ctx, cfg); err != nil {
 		return err
 	}
-	if err := a.makeTenants(ctx); err != nil {
-		return err
-	}
-	a.Catalogue, err = tool.NewCatalogue(tools(a.teams, a.limiter), tool.Options{
-		Now: cfg.Now, Log: cfg.Log,
-		Interceptors: []tool.Interceptor{
-			a.auditor.Interceptor(), a.metrics.Interceptor(), unwritable(a.folder),
-			readOnly(cfg.ReadOnly || cfg.Server.ReadOnly),
-			a.limiter.Behind(access.Check(access.Of(a.teams))), access.Claim(access.Of(a.teams)),
-			a.firstReading(cfg.after),
-		},
-	})
-	return err
+	return a.hosted.MakeTenants(ctx)
 }
 
 // stores are the table and the bucket of the tenants. A test may stand between, to make them fail.
@@ -258,26 +240,7 @@ func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 }
 
 // Tools are all tools of the product, over these tenants. Nil will do to read what they are.
-func Tools(t *team.Teams) []*tool.Tool { return tools(t, nil) }
-
-// tools are the same, where somebody keeps the rates.
-func tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
-	var all []*tool.Tool
-	whole := func() []*tool.Tool { return all }
-	all = append(raven.Tools(t, whole),
-		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l})...)
-	return all
-}
-
-// readOnly makes every call a read-only one, if the deployment is.
-func readOnly(on bool) tool.Interceptor {
-	return func(next tool.Handler) tool.Handler {
-		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
-			c.Caller.ReadOnly = c.Caller.ReadOnly || on
-			return next(ctx, c)
-		}
-	}
-}
+func Tools(t *team.Teams) []*tool.Tool { return hosted.Tools(t, nil) }
 
 // Ready is an error while the data cannot be read, or nothing can be written because a disk is full. Then it
 // is UNAVAILABLE with the reason "disk".
@@ -301,11 +264,8 @@ func (a *App) Ready(ctx context.Context) error {
 // Close makes everything durable and lets the data directory, or the folder, go.
 func (a *App) Close() error {
 	a.background.Wait()
-	if a.auditor != nil {
-		a.auditor.Close()
-	}
-	if a.limiter != nil {
-		a.limiter.Close()
+	if a.hosted != nil {
+		a.hosted.Close()
 	}
 	if a.teams != nil {
 		a.teams.Close()

@@ -100,8 +100,8 @@ func deepItems(n int) string {
 // nastyValues are the values to try for an argument: as JSON, by what they are.
 func nastyValues(a tool.Arg) map[string]string {
 	longest := 1 << 20
-	if a.Schema.MaxLength != nil {
-		longest = *a.Schema.MaxLength
+	if a.Schema().MaxLength != nil {
+		longest = *a.Schema().MaxLength
 	}
 	text := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 	keys := make([]string, 10_000)
@@ -150,11 +150,11 @@ func nastyCalls(t testing.TB) []nastyCall {
 					with(path, a.Name, `"`+strings.TrimSuffix(path, ".md")+`"`)
 				}
 			}
-			if slices.Contains([]string{"depth", "limit"}, a.Name) && a.Schema.Maximum != nil {
-				with("largest", a.Name, fmt.Sprint(*a.Schema.Maximum))
+			if slices.Contains([]string{"depth", "limit"}, a.Name) && a.Schema().Maximum != nil {
+				with("largest", a.Name, fmt.Sprint(*a.Schema().Maximum))
 			}
 		}
-		for why, value := range nastyValues(tool.Arg{Schema: made.Args[0].Schema}) {
+		for why, value := range nastyValues(made.Args[0]) {
 			with(why, "unknown", value)
 		}
 	}

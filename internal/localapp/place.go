@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/folder"
@@ -83,7 +84,7 @@ func servedElsewhere(cfg Config, busy *folder.InUse) error {
 func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	f := a.folder
 	if f == nil {
-		o.Watch = func(key string, enter func(string) bool) (*watch.Tree, error) {
+		o.Watch = func(key string, enter func(string) bool) (blob.Watch, error) {
 			return watch.Open(filepath.Join(a.dir, filepath.FromSlash(key)), enter)
 		}
 		return nil
@@ -97,7 +98,7 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	}
 	o.Served = &team.Served{
 		Vault: f.Vault, Files: a.files, ReadOnly: f.ReadOnly, Progress: cfg.Progress,
-		Watch: func(enter func(string) bool) (*watch.Tree, error) {
+		Watch: func(enter func(string) bool) (blob.Watch, error) {
 			return watch.Open(f.Path, enter)
 		},
 	}

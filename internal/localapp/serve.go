@@ -9,23 +9,12 @@ import (
 	"net/http"
 	"time"
 
-	"rookery/docs/guide"
 	"rookery/internal/fault"
-	"rookery/internal/httptool"
-	"rookery/internal/mcptool"
-	"rookery/internal/openapi"
+	"rookery/internal/hosted"
 )
 
 // DefaultListen is where a server listens if it is not told.
 const DefaultListen = "127.0.0.1:7780"
-
-// first are the tools of /mcp, in order: those that an agent needs first (CONTRACT §6). Those that
-// the catalogue does not have are left out.
-var first = []string{
-	"raven_schema", "raven_search", "raven_object_list", "raven_object_get", "raven_read",
-	"raven_backlinks", "raven_trait_list", "raven_stats", "raven_new", "raven_set", "raven_add",
-	"raven_edit", "raven_trait_create", "raven_trait_update", "raven_history", "raven_undo",
-}
 
 // Listen opens a listener on a loopback address. Any other is refused: nobody is authenticated.
 func Listen(addr string) (net.Listener, error) {
@@ -45,36 +34,10 @@ func Listen(addr string) (net.Listener, error) {
 
 // Handler is everything that the server answers. hosts are the names that it is called by.
 func (a *App) Handler(version string, hosts []string) http.Handler {
-	document := func() ([]byte, error) {
-		return openapi.Document(a.Catalogue.Tools(), openapi.Info{Version: version})
-	}
-	return httptool.New(a.Catalogue, httptool.Options{
-		Hosts: hosts, Origins: a.server.CORSOrigins, Peer: a.server.Proxies().Check,
-		Authenticate: a.admit, Shares: a.shares, Count: a.limiter.Visit, Requests: a.crowd,
-		Resource: a.resource(),
-		Ready:    a.Ready, Log: a.log, Audited: true, Version: version, Document: document, Meter: a.metrics,
-		Mount: map[string]http.Handler{mcptool.Path: mcptool.New(a.Catalogue, a.mcp(version))},
+	return a.hosted.Handler(hosted.Serving{
+		Version: version, Hosts: hosts, Server: a.server, Authenticate: a.admit, Ready: a.Ready,
+		Waited: a.waited,
 	})
-}
-
-func (a *App) mcp(version string) mcptool.Options {
-	return mcptool.Options{
-		First: first, Version: version, Instructions: instructions, Log: a.log,
-		Documents: documents(), Authenticate: a.admit, Shares: a.shares, Count: a.limiter.Visit,
-		Resource: a.resource(), Meter: a.metrics,
-	}
-}
-
-// documents are the pages of the guide, as resources.
-func documents() []mcptool.Document {
-	var all []mcptool.Document
-	for _, p := range guide.Pages() {
-		all = append(all, mcptool.Document{
-			URI: "rookery://guide/" + p.Name, Name: p.Name, Title: p.Title, Doc: p.Summary,
-			MIME: "text/markdown", Text: p.Text,
-		})
-	}
-	return all
 }
 
 // hostsOf are the names under which a listener on loopback is called.

@@ -74,7 +74,7 @@ func (x *exchange) valuesOf(
 	ctx context.Context, a tool.Arg, p *mcp.CompleteParams,
 ) (mcp.CompletionResultDetails, *fault.Fault) {
 	out := mcp.CompletionResultDetails{Values: a.Options(p.Argument.Value)}
-	if len(a.Schema.Enum) > 0 || a.Complete == "" {
+	if len(a.Schema().Enum) > 0 || a.Complete == "" {
 		return out, nil
 	}
 	u := tool.Unfinished{Kind: a.Complete, Prefix: p.Argument.Value}

@@ -36,7 +36,7 @@ func (x *exchange) calls(r mcp.Request) bool {
 			return false
 		}
 		a, err := x.unfinished(r.Params.Ref, r.Params.Argument.Name)
-		return err == nil && a.Complete != "" && len(a.Schema.Enum) == 0
+		return err == nil && a.Complete != "" && len(a.Schema().Enum) == 0
 	}
 	return false
 }

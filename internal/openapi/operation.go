@@ -48,7 +48,7 @@ func operationOf(t *tool.Tool, method, path string) *operation {
 		op.RequestBody = bodyOf(rest)
 		statuses = append(statuses, "413")
 	}
-	op.Responses = responses(answerOf(t.Output), statuses)
+	op.Responses = responses(answerOf(t.OutputSchema()), statuses)
 	return op
 }
 
@@ -61,7 +61,7 @@ func (op *operation) takePath(t *tool.Tool, path string) (rest []tool.Arg) {
 		case strings.Contains(path, "{"+a.Name+"}"):
 			op.Parameters = append(op.Parameters, object{
 				"name": a.Name, "in": "path", "required": true, "description": a.Doc,
-				"schema": a.Schema,
+				"schema": a.Schema(),
 			})
 		default:
 			rest = append(rest, a)
@@ -102,11 +102,11 @@ func (op *operation) takeQuery(args []tool.Arg) {
 		if a.Required {
 			p["required"] = true
 		}
-		items := a.Schema.Items
-		if a.Schema.Type == "object" || items != nil && items.Type == "object" {
-			p["content"] = object{"application/json": object{"schema": a.Schema}}
+		items := a.Schema().Items
+		if a.Schema().Type == "object" || items != nil && items.Type == "object" {
+			p["content"] = object{"application/json": object{"schema": a.Schema()}}
 		} else {
-			p["schema"] = a.Schema
+			p["schema"] = a.Schema()
 		}
 		op.Parameters = append(op.Parameters, p)
 	}
@@ -119,7 +119,7 @@ func bodyOf(args []tool.Arg) object {
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
 	for _, a := range args {
-		s.Properties[a.Name] = a.Schema
+		s.Properties[a.Name] = a.Schema()
 		s.PropertyOrder = append(s.PropertyOrder, a.Name)
 		if a.Required {
 			s.Required = append(s.Required, a.Name)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/blob"
 	"rookery/internal/bolttable"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
@@ -117,7 +118,7 @@ func (l *serving) open(ctx context.Context) (*servedVault, error) {
 		Folders: true,
 		Served: &team.Served{
 			Vault: "v", Files: files,
-			Watch: func(enter func(string) bool) (*watch.Tree, error) {
+			Watch: func(enter func(string) bool) (blob.Watch, error) {
 				return watch.Open(l.at(servedFolder), enter)
 			},
 		},

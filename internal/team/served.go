@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"rookery/internal/auth"
+	"rookery/internal/blob"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
-	"rookery/internal/watch"
 )
 
 // A Served is a folder that is served in place. Vault and Files are required.
 type Served struct {
 	Vault    string // the name of its vault
 	Files    checkout.Files
-	Watch    func(enter func(folder string) bool) (*watch.Tree, error) // nil: it is not watched
-	ReadOnly bool                                                      // nothing can be written to it
+	Watch    func(enter func(folder string) bool) (blob.Watch, error) // nil: it is not watched
+	ReadOnly bool                                                     // nothing can be written to it
 
 	// Progress is told how many of the files are taken in, where that takes long; see
 	// checkout.Options.

@@ -17,7 +17,6 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/table"
-	"rookery/internal/watch"
 )
 
 // A Team is one tenant, and the vaults of it that this process has open.
@@ -62,9 +61,9 @@ type Options struct {
 	// Folders says that Bucket is a folder in which people see the notes of each vault.
 	Folders bool
 
-	// Watch watches a folder of Bucket, which is named as a key is; see watch.Open. Nil: folders are
+	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
 	// compared with their vaults from time to time.
-	Watch func(folder string, enter func(folder string) bool) (*watch.Tree, error)
+	Watch func(folder string, enter func(folder string) bool) (blob.Watch, error)
 
 	// Served is a folder that somebody edits, and that lies elsewhere: the tenant auth.Local has one vault,
 	// whose notes are there. Nil: there is none.
@@ -394,7 +393,7 @@ func (t *Team) folderOf(name string) (checkout.Options, error) {
 		Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
 	}
 	if t.opt.Watch != nil {
-		o.Watch = func(enter func(string) bool) (*watch.Tree, error) {
+		o.Watch = func(enter func(string) bool) (blob.Watch, error) {
 			return t.opt.Watch(notesOf(name), enter)
 		}
 	}

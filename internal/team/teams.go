@@ -12,7 +12,6 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/vault"
-	"rookery/internal/watch"
 )
 
 // Teams are the tenants of a deployment. A Team can name nothing of another one: all that it gets is
@@ -114,7 +113,7 @@ func (o Options) of(tenant string) Options {
 	o.Table, o.Bucket = table.Sub(o.Table, tenant), blob.Sub(o.Bucket, prefix)
 	o.Texts = o.Texts.Sub(tenant)
 	if whole := o.Watch; whole != nil {
-		o.Watch = func(folder string, enter func(string) bool) (*watch.Tree, error) {
+		o.Watch = func(folder string, enter func(string) bool) (blob.Watch, error) {
 			return whole(prefix+"/"+folder, enter)
 		}
 	}

@@ -219,7 +219,7 @@ func (t *Tool) listIn(data map[string]json.RawMessage, fields []string) string {
 		return itemsKey
 	}
 	var lists []string
-	for name, s := range t.Output.Properties {
+	for name, s := range t.OutputSchema().Properties {
 		if slices.Contains(fields, name) {
 			return ""
 		}

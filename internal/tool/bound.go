@@ -163,14 +163,14 @@ func (t *Tool) tooLong(a Arg, v any) *fault.Fault {
 	var f *fault.Fault
 	switch v := v.(type) {
 	case string:
-		f = t.longText(a, a.Schema, v)
+		f = t.longText(a, a.Schema(), v)
 	case []any:
-		f = tooMany(a, len(v), a.Schema.MaxItems)
+		f = tooMany(a, len(v), a.Schema().MaxItems)
 		for i := 0; i < len(v) && f == nil; i++ {
 			f = t.longEntry(a, v[i])
 		}
 	case map[string]any:
-		f = tooMany(a, len(v), a.Schema.MaxProperties)
+		f = tooMany(a, len(v), a.Schema().MaxProperties)
 		for name := range v {
 			if f == nil && runes(name) > MaxName {
 				f = fault.New(t.Family.Malformed, "a name in argument %q must be a text of at most %d characters",
@@ -186,14 +186,14 @@ func (t *Tool) tooLong(a Arg, v any) *fault.Fault {
 
 // longEntry is tooLong for an entry of a list: a text, or an object with texts.
 func (t *Tool) longEntry(a Arg, v any) *fault.Fault {
-	if a.Schema.Items == nil {
+	if a.Schema().Items == nil {
 		return nil
 	}
 	switch v := v.(type) {
 	case string:
-		return t.longText(a, a.Schema.Items, v)
+		return t.longText(a, a.Schema().Items, v)
 	case map[string]any:
-		for name, s := range a.Schema.Items.Properties {
+		for name, s := range a.Schema().Items.Properties {
 			text, ok := v[name].(string)
 			if f := t.longText(a, s, text); ok && f != nil {
 				return f

@@ -99,8 +99,8 @@ func (t *Tool) canonical(
 		case a.Required:
 			problems = append(problems, fault.New(t.Family.Missing,
 				"argument %q is missing: %s", a.Name, a.Doc).With("argument", a.Name))
-		case a.Schema.Default != nil:
-			out[a.Name] = a.Schema.Default
+		case a.Schema().Default != nil:
+			out[a.Name] = a.Schema().Default
 		}
 	}
 	if f := fault.Join(t.Family.Several, problems); f != nil {
@@ -112,7 +112,7 @@ func (t *Tool) canonical(
 // checkArg is nil if the value is allowed.
 func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
 	var v any
-	if err := json.Unmarshal(raw, &v); err == nil && a.resolved.Validate(v) == nil {
+	if err := json.Unmarshal(raw, &v); err == nil && a.form.made().resolved.Validate(v) == nil {
 		return nil
 	}
 	if f := t.tooLong(a, v); f != nil {
@@ -122,10 +122,10 @@ func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
 	if v == "" && a.Required {
 		code = t.Family.Missing
 	}
-	f := fault.New(code, "argument %q must be %s", a.Name, describe(a.stated)).
+	f := fault.New(code, "argument %q must be %s", a.Name, describe(a.form.made().stated)).
 		With("argument", a.Name)
-	if len(a.Schema.Enum) > 0 {
-		f = f.With("allowed", a.Schema.Enum)
+	if len(a.Schema().Enum) > 0 {
+		f = f.With("allowed", a.Schema().Enum)
 	}
 	return f
 }

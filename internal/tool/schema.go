@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -29,10 +29,8 @@ type Arg struct {
 	Rare     bool     // accepted everywhere; a list with little room leaves it out
 	Common   bool     // many tools take it, and it means the same in all: it is of a struct of this package
 	Aliases  []string // accepted everywhere, never listed
-	Schema   *jsonschema.Schema
 
-	stated   *jsonschema.Schema // without the bounds that its kind gives it; messages tell of it
-	resolved *jsonschema.Resolved
+	form *form // nil: it has no schema
 }
 
 // pair is how a text of Fields looks: name=value.
@@ -51,30 +49,51 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 const dateTime = "date-time"
 
 // argsOf reads the arguments off the fields of an input.
-func argsOf[In any]() []Arg {
-	var args []Arg
-	for _, field := range fieldsOf(reflect.TypeFor[In]()) {
+func argsOf[In any]() []Arg { return argsOfType(reflect.TypeFor[In](), common()) }
+
+// argsOfType reads the arguments off the fields of a struct and of those that it embeds, in order. made are
+// the arguments of structs that are known already.
+func argsOfType(t reflect.Type, made map[reflect.Type][]Arg) []Arg {
+	if args, ok := made[t]; ok {
+		return args
+	}
+	args := make([]Arg, 0, 2*t.NumField()) // some fields are several, and there are the shared ones
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if embeds(field) {
+			args = append(args, argsOfType(field.Type, made)...)
+			continue
+		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if !field.IsExported() || name == "" || name == "-" {
 			continue
 		}
-		a := argOf(field, name, !strings.Contains(options, "omit"))
-		a.Common = isCommon(field)
-		args = append(args, a)
+		args = append(args, argOf(field, name, !strings.Contains(options, "omit")))
 	}
 	return args
 }
 
-// isCommon reports whether a field is one of the structs of this package that inputs embed.
-func isCommon(field reflect.StructField) bool {
-	for _, of := range []reflect.Type{
+// common returns the arguments of the structs of this package that inputs embed, by their types. They are
+// made once, and all tools have the same.
+var common = sync.OnceValue(func() map[reflect.Type][]Arg {
+	made := map[reflect.Type][]Arg{}
+	for _, t := range []reflect.Type{
 		reflect.TypeFor[AsOf](), reflect.TypeFor[Page](), reflect.TypeFor[Mutation](), reflect.TypeFor[Brief](),
 	} {
-		if same, ok := of.FieldByName(field.Name); ok && same.Tag == field.Tag {
-			return true
+		args := argsOfType(t, nil)
+		for i := range args {
+			args[i].Common = true
 		}
+		made[t] = args
 	}
-	return false
+	vault := reflect.TypeFor[Vault]()
+	made[vault] = argsOfType(vault, nil)
+	return made
+})
+
+// embeds reports whether the fields of a field are fields of the struct that has it, as they are in JSON.
+func embeds(field reflect.StructField) bool {
+	return field.Anonymous && field.Type.Kind() == reflect.Struct && field.Tag.Get("json") == ""
 }
 
 // fieldsOf are the fields of a struct and of those that it embeds, in order. They are the ones that
@@ -83,7 +102,7 @@ func fieldsOf(t reflect.Type) []reflect.StructField {
 	var all []reflect.StructField
 	for i := range t.NumField() {
 		field := t.Field(i)
-		if field.Anonymous && field.Type.Kind() == reflect.Struct && field.Tag.Get("json") == "" {
+		if embeds(field) {
 			all = append(all, fieldsOf(field.Type)...)
 			continue
 		}
@@ -92,15 +111,15 @@ func fieldsOf(t reflect.Type) []reflect.StructField {
 	return all
 }
 
+// argOf makes the argument of a field. Its schema is made when it is needed.
 func argOf(field reflect.StructField, name string, required bool) Arg {
 	a := Arg{
 		Name:     name,
 		Flag:     strings.ReplaceAll(name, "_", "-"),
 		Doc:      field.Tag.Get("jsonschema"),
 		Required: required,
-		Schema:   schemaFor(field.Type),
+		form:     &form{of: field.Type, tag: field.Tag, name: name, required: required},
 	}
-	a.Schema.Description = a.Doc
 	if alias := field.Tag.Get("alias"); alias != "" {
 		a.Aliases = strings.Split(alias, ",")
 	}
@@ -111,67 +130,8 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	if examples := field.Tag.Get("examples"); examples != "" {
 		a.Examples = strings.Split(examples, ",")
 	}
-	a.narrow(field.Tag)
-	a.stated = a.Schema.CloneSchemas()
-	limit(a.Schema, field.Type, field.Tag)
-	resolved, err := a.Schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	if err != nil {
-		panic(fmt.Sprintf("tool: argument %s: %v", name, err))
-	}
-	a.resolved = resolved
 	return a
 }
-
-// narrow adds to the schema what Go types cannot say: enum, default, min and max.
-func (a *Arg) narrow(tag reflect.StructTag) {
-	s := a.Schema
-	if len(s.Types) == 2 && s.Types[0] == "null" { // a slice or pointer: null is never meant
-		s.Type, s.Types = s.Types[1], nil
-	}
-	for _, option := range strings.Split(tag.Get("enum"), ",") {
-		if option != "" {
-			s.Enum = append(s.Enum, option)
-		}
-	}
-	if d := tag.Get("default"); d != "" {
-		s.Default = json.RawMessage(d)
-		if s.Type == "string" {
-			s.Default = json.RawMessage(strconv.Quote(d))
-		}
-	}
-	lowest, highest := bound(tag, "min"), bound(tag, "max")
-	if s.Type == "string" {
-		if lowest == nil && a.Required && len(s.Enum) == 0 {
-			one := 1.0
-			lowest = &one
-		}
-		s.MinLength, s.MaxLength = whole(lowest), whole(highest)
-		return
-	}
-	s.Minimum, s.Maximum = lowest, highest
-}
-
-func bound(tag reflect.StructTag, key string) *float64 {
-	text, ok := tag.Lookup(key)
-	if !ok {
-		return nil
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		panic(fmt.Sprintf("tool: %s:%q is no number", key, text))
-	}
-	return &f
-}
-
-func whole(f *float64) *int {
-	if f == nil {
-		return nil
-	}
-	n := int(*f)
-	return &n
-}
-
-func schemaOf[T any]() *jsonschema.Schema { return schemaFor(reflect.TypeFor[T]()) }
 
 func schemaFor(t reflect.Type) *jsonschema.Schema {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: schemaTypes})
@@ -231,15 +191,14 @@ func annotate(s *jsonschema.Schema, tag reflect.StructTag) {
 	s.Format = cmp.Or(tag.Get("format"), s.Format)
 }
 
-// sharedArgs are the arguments that every tool takes.
-func sharedArgs() []Arg {
-	var args []Arg
-	for _, a := range argsOf[shared]() {
-		a.Shared, a.Rare = true, true
-		args = append(args, a)
+// sharedArgs returns the arguments that every tool takes. They are made once.
+var sharedArgs = sync.OnceValue(func() []Arg {
+	args := argsOf[shared]()
+	for i := range args {
+		args[i].Shared, args[i].Rare = true, true
 	}
 	return args
-}
+})
 
 // InputSchema is the JSON Schema of the arguments, for projections that show one. Nothing beside
 // the listed arguments is allowed; aliases are accepted but not listed.
@@ -250,7 +209,7 @@ func (t *Tool) InputSchema() *jsonschema.Schema {
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
 	for _, a := range t.Args {
-		s.Properties[a.Name] = a.Schema
+		s.Properties[a.Name] = a.Schema()
 		s.PropertyOrder = append(s.PropertyOrder, a.Name)
 		if a.Required {
 			s.Required = append(s.Required, a.Name)

@@ -34,7 +34,7 @@ func TestArgs(t *testing.T) {
 	var names []string
 	for _, a := range made.Args {
 		names = append(names, a.Name)
-		require.Equal(t, a.Doc, a.Schema.Description, a.Name)
+		require.Equal(t, a.Doc, a.Schema().Description, a.Name)
 		require.Equal(t, a.Name == "id", a.Required, a.Name)
 	}
 	require.Equal(t, []string{
@@ -56,8 +56,8 @@ func TestOutput(t *testing.T) {
 		Family: &tool.Family{Name: "f"},
 	}, func(context.Context, auth.Caller, struct{}) (shelfOut, error) { return shelfOut{}, nil })
 
-	require.Equal(t, []string{"id", "tags"}, slices.Sorted(maps.Keys(made.Output.Properties)))
-	require.Equal(t, []string{"id"}, made.Output.Required)
+	require.Equal(t, []string{"id", "tags"}, slices.Sorted(maps.Keys(made.OutputSchema().Properties)))
+	require.Equal(t, []string{"id"}, made.OutputSchema().Required)
 }
 
 type Dimensions struct {
@@ -82,8 +82,8 @@ func TestOutputOfPart(t *testing.T) {
 		Family: &tool.Family{Name: "f"},
 	}, func(context.Context, auth.Caller, struct{}) (plankOut, error) { return plankOut{}, nil })
 
-	require.Equal(t, []string{"id", "boards"}, made.Output.Required)
-	board := made.Output.Properties["boards"].Items
+	require.Equal(t, []string{"id", "boards"}, made.OutputSchema().Required)
+	board := made.OutputSchema().Properties["boards"].Items
 	require.Equal(t, []string{"name"}, board.Required)
 	require.Contains(t, board.Properties, "width")
 }

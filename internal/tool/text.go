@@ -43,12 +43,12 @@ func (a Arg) Bool() bool { return a.is("boolean") }
 
 // structured reports whether a value may be an object, or a list of them, which as text is JSON.
 func (a Arg) structured() bool {
-	items := a.Schema.Items
+	items := a.Schema().Items
 	return a.is("object") || items != nil && items.Type == "object"
 }
 
 func (a Arg) is(kind string) bool {
-	return a.Schema.Type == kind || slices.Contains(a.Schema.Types, kind)
+	return a.Schema().Type == kind || slices.Contains(a.Schema().Types, kind)
 }
 
 // mustMarshal is for strings and lists of them, which always marshal.
@@ -62,11 +62,11 @@ func mustMarshal(v any) json.RawMessage {
 
 // Kind is what a value of the argument is, in one word: string, integer, boolean, array, object.
 func (a Arg) Kind() string {
-	if a.Schema.Type != "" {
-		return a.Schema.Type
+	if a.Schema().Type != "" {
+		return a.Schema().Type
 	}
-	if len(a.Schema.Types) > 0 {
-		return a.Schema.Types[0]
+	if len(a.Schema().Types) > 0 {
+		return a.Schema().Types[0]
 	}
 	return "any"
 }
@@ -75,10 +75,10 @@ func (a Arg) Kind() string {
 // it may have others.
 func (a Arg) Options(prefix string) []string {
 	all := []string{}
-	if a.Schema == nil {
+	if a.Schema() == nil {
 		return all
 	}
-	for _, option := range a.Schema.Enum {
+	for _, option := range a.Schema().Enum {
 		if text := fmt.Sprint(option); strings.HasPrefix(text, prefix) {
 			all = append(all, text)
 		}

@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -14,10 +18,10 @@ import (
 // A Tool is a Spec with the function behind it. The function's types are known only inside.
 type Tool struct {
 	Spec
-	Args   []Arg              // in the order of the input's fields, then the shared ones
-	Output *jsonschema.Schema // of the data of an answer
+	Args []Arg // in the order of the input's fields, then the shared ones
 
-	call func(context.Context, auth.Caller, json.RawMessage, Digest) (Reply, error)
+	output func() *jsonschema.Schema
+	call   func(context.Context, auth.Caller, json.RawMessage, Digest) (Reply, error)
 }
 
 // New makes a tool of a function. In is a struct whose fields are the arguments: `json` gives the
@@ -33,13 +37,14 @@ type Tool struct {
 // also when the function returns an error. Of its fields `title` says what people see in place of the
 // name, and `format` is that of a text: date-time.
 //
-// New panics if the types or the Spec cannot be served: the program is malformed.
+// New panics if the Spec cannot be served: the program is malformed. A type that has no schema panics when
+// its schema is first needed; a test of the product asks for all of them.
 func New[In, Out any](
 	spec Spec, fn func(context.Context, auth.Caller, In) (Out, error),
 ) *Tool {
 	t := &Tool{Spec: spec}
-	t.Args = append(argsOf[In](), sharedArgs()...)
-	t.Output = schemaOf[Out]()
+	t.Args = slices.Concat(argsOf[In](), sharedArgs())
+	t.output = sync.OnceValue(func() *jsonschema.Schema { return schemaFor(reflect.TypeFor[Out]()) })
 	for i, a := range t.Args {
 		if flag := spec.Flags[a.Name]; flag != "" {
 			t.Args[i].Flag = flag
@@ -64,6 +69,9 @@ func New[In, Out any](
 	}
 	return t
 }
+
+// OutputSchema is the JSON Schema of the data of an answer, which nobody may change.
+func (t *Tool) OutputSchema() *jsonschema.Schema { return t.output() }
 
 // reply takes an output apart into data and what stands beside it.
 func reply[Out any](out *Out) Reply {
@@ -107,7 +115,7 @@ func (t *Tool) Arg(name string) (Arg, bool) {
 // check finds what no projection could serve.
 func (t *Tool) check() error {
 	switch {
-	case t.Name == "" || t.Family == nil || t.Title == "" || t.Prose().Summary == "":
+	case t.Name == "" || t.Family == nil || t.Title == "" || strings.TrimSpace(t.Doc) == "":
 		return fmt.Errorf("a tool has a name, a family, a title and a doc")
 	case t.Role == auth.Nobody:
 		return fmt.Errorf("a tool names the role that it needs")

@@ -31,6 +31,8 @@ import (
 	"sync"
 
 	"github.com/fsnotify/fsnotify"
+
+	"rookery/internal/blob"
 )
 
 // A Tree is a tree of files that is watched. Its methods may be called from several goroutines.
@@ -49,14 +51,10 @@ type Tree struct {
 	pumped sync.WaitGroup
 }
 
-// Changes is what may have changed.
-type Changes struct {
-	// Paths are files and folders, with slashes, relative to the root, in no order. A folder
-	// stands for all that lies or lay under it.
-	Paths []string
-	// Everything says that more may have changed than Paths names: look at the whole tree.
-	Everything bool
-}
+// Changes are the places that may have changed.
+type Changes = blob.Changes
+
+var _ blob.Watch = (*Tree)(nil)
 
 // rules are what the system, or a test, asks of a Tree.
 type rules struct {

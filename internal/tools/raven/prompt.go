@@ -6,51 +6,24 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	"rookery/internal/auth"
 	"rookery/internal/tool"
 )
 
 // promptTexts are the instructions, and what each of them is for: prompt_NAME.text.md and
-// prompt_NAME.md. The texts are templates.
+// prompt_NAME.md.
 //
 //go:embed prompt_*.md
 var promptTexts embed.FS
 
-// promptTemplate parses a text. `step` numbers its steps, of which some depend on the vault. The text
-// is part of the program: one that does not parse is malformed.
-func promptTemplate(name string) *template.Template {
-	file := "prompt_" + name + ".text.md"
-	none := template.FuncMap{"step": func() string { return "" }}
-	return template.Must(template.New(file).Funcs(none).ParseFS(promptTexts, file))
-}
-
-// writePrompt fills in the text of a prompt.
-func writePrompt(text *template.Template, facts promptFacts) (string, error) {
-	own, err := text.Clone()
+// promptFile returns one of the texts. They are part of the program: without it, that is malformed.
+func promptFile(name string) string {
+	text, err := promptTexts.ReadFile("prompt_" + name + ".md")
 	if err != nil {
-		return "", fmt.Errorf("copy the text of a prompt: %w", err)
+		panic(fmt.Sprintf("raven: prompt %s is not there: %v", name, err))
 	}
-	n := 0
-	own.Funcs(template.FuncMap{"step": func() string {
-		n++
-		return fmt.Sprintf("%d.", n)
-	}})
-	var b strings.Builder
-	if err := own.Execute(&b, facts); err != nil {
-		return "", fmt.Errorf("fill in the prompt: %w", err)
-	}
-	return b.String(), nil
-}
-
-// promptDoc is what a prompt is for.
-func promptDoc(name string) string {
-	doc, err := promptTexts.ReadFile("prompt_" + name + ".md")
-	if err != nil {
-		panic(fmt.Sprintf("raven: prompt %s has no doc: %v", name, err))
-	}
-	return string(doc)
+	return string(text)
 }
 
 type promptOut struct {
@@ -73,7 +46,7 @@ type weeklySummaryIn struct {
 	To string `json:"to,omitempty" max:"512" complete:"path" jsonschema:"the note that the summary goes into; without it, it is only shown"`
 }
 
-// promptFacts fill in the texts.
+// promptFacts fill in the texts; see fill.
 type promptFacts struct {
 	Vault  string
 	Given  string   // the argument of the person
@@ -129,9 +102,9 @@ func (f tools) weeklySummary() *tool.Tool {
 // input.
 func newPrompt[In any](f tools, s tool.Spec, facts func(In) promptFacts) *tool.Tool {
 	s.Family, s.Prompt, s.Role, s.Kind = Family, true, auth.Reader, tool.Read
-	s.Doc = promptDoc(s.Short)
+	s.Doc = promptFile(s.Short)
 	s.Route = tool.Route{Method: "GET", Path: "/prompts/" + strings.ReplaceAll(s.Short, "_", "-")}
-	text := promptTemplate(s.Short)
+	text := promptFile(s.Short + ".text")
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in In) (promptOut, error) {
 		known := facts(in)
 		v, err := f.view(ctx, c, known.Vault)
@@ -139,11 +112,7 @@ func newPrompt[In any](f tools, s tool.Spec, facts func(In) promptFacts) *tool.T
 			return promptOut{}, err
 		}
 		known.complete(v, c)
-		filled, err := writePrompt(text, known)
-		if err != nil {
-			return promptOut{}, err
-		}
-		out := promptOut{Text: filled}
+		out := promptOut{Text: known.fill(text)}
 		out.Note("version", v.version())
 		return out, nil
 	})

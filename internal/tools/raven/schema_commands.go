@@ -100,7 +100,7 @@ func describe(t *tool.Tool, way tool.Command) subcommand {
 			continue
 		}
 		c.Flags["--"+a.Flag] = flag{
-			Type: cmp.Or(a.What, a.Kind()), Description: a.Doc, Values: a.Schema.Enum,
+			Type: cmp.Or(a.What, a.Kind()), Description: a.Doc, Values: a.Schema().Enum,
 			Examples: a.Examples,
 		}
 		if a.Target != "" {

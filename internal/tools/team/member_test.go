@@ -149,8 +149,8 @@ func TestToolsOfTheTenant(t *testing.T) {
 			}
 			in := args{}
 			for _, a := range made.Args {
-				if a.Required && len(a.Schema.Enum) > 0 {
-					in[a.Name] = a.Schema.Enum[0]
+				if a.Required && len(a.Schema().Enum) > 0 {
+					in[a.Name] = a.Schema().Enum[0]
 				} else if a.Required {
 					in[a.Name] = "x"
 				}

@@ -1,0 +1,23 @@
+package hosted
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/mcptool"
+)
+
+// TestInstructions covers that the text names the tools of an offer, and no others.
+func TestInstructions(t *testing.T) {
+	full := instructions(mcptool.Offer{Tools: first, Writes: true})
+	require.Equal(t, 9, strings.Count(full, "\n"))
+	require.Contains(t, full, "\nTo write: raven_new, raven_set, raven_edit, raven_add, raven_trait_create and raven_trait_update.\n")
+	reader := instructions(mcptool.Offer{Tools: []string{"raven_read"}})
+	require.Contains(t, reader, "\nTo find and read notes: raven_read.\n")
+	require.NotContains(t, reader, "To write")
+	require.NotContains(t, reader, "idempotency")
+	require.NotContains(t, instructions(mcptool.Offer{}), "raven_")
+	require.NotContains(t, full+reader, "%!")
+}

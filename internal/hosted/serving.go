@@ -1,0 +1,144 @@
+package hosted
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"rookery/docs/guide"
+	"rookery/internal/access"
+	"rookery/internal/auth"
+	"rookery/internal/config"
+	"rookery/internal/fault"
+	"rookery/internal/httptool"
+	"rookery/internal/mcptool"
+	"rookery/internal/openapi"
+	"rookery/internal/peer"
+	"rookery/internal/tool"
+	pages "rookery/openapi"
+)
+
+// perCall is how many requests are in flight for each call that may run at once. Those without a token
+// count, too.
+const perCall = 8
+
+// first are the tools of /mcp, in order: those that an agent needs first (CONTRACT §6). Those that
+// the catalogue does not have are left out.
+var first = []string{
+	"raven_schema", "raven_search", "raven_object_list", "raven_object_get", "raven_read",
+	"raven_backlinks", "raven_trait_list", "raven_stats", "raven_new", "raven_set", "raven_add",
+	"raven_edit", "raven_trait_create", "raven_trait_update", "raven_history", "raven_undo",
+}
+
+// Serving is what one handler of a Host is made with. The zero value serves everything to the Gate's callers.
+type Serving struct {
+	Version string   // of the program
+	Hosts   []string // the names that the server is called by; see httptool.Options
+
+	// Server is the configuration that this handler follows: its limits, origins, proxies and public URL.
+	Server config.Config
+
+	// Authenticate authenticates a request. Nil: the Gate does.
+	Authenticate func(*http.Request) (auth.Caller, error)
+
+	// Peer refuses a request that others could read or change on its way. Where it is given, every call needs
+	// a token: the Host must be Closed, or Authenticate be given. Nil: the proxies of Server and loopback are
+	// trusted; see peer.Proxies.
+	Peer func(*http.Request) *fault.Fault
+
+	// Only are the families whose routes are served, without anything else. Nil: everything is.
+	Only []*tool.Family
+
+	// Decoded says that a gateway decodes the paths of requests; see httptool.Options.
+	Decoded bool
+
+	// Ready is an error while no calls can be served. Nil: they always can.
+	Ready func(context.Context) error
+
+	// Waited is told how many other calls began to run while one of a tenant waited, as the Meter is. Nil: it
+	// is not.
+	Waited func(tenant string, passed int)
+}
+
+// waited is told how many other calls began to run while one of a tenant waited.
+func (h *Host) waited(s Serving) func(tenant string, passed int) {
+	return func(tenant string, passed int) {
+		if h.opt.Meter != nil {
+			h.opt.Meter.Waited(tenant, passed)
+		}
+		if s.Waited != nil {
+			s.Waited(tenant, passed)
+		}
+	}
+}
+
+// Handler returns the handler of everything that a server answers. It panics if everyone would be trusted from
+// anywhere: the program is malformed.
+func (h *Host) Handler(s Serving) http.Handler {
+	if s.Peer != nil && s.Authenticate == nil && !h.opt.Closed {
+		panic("hosted: a server that takes requests from other machines must be closed")
+	}
+	if s.Authenticate == nil {
+		s.Authenticate = h.Gate.Caller
+	}
+	if s.Peer == nil {
+		s.Peer = s.Server.Proxies().Check
+	}
+	calls := cmp.Or(s.Server.MaxCalls, DefaultCalls)
+	share := access.ShareOptions{Calls: calls, Waited: h.waited(s)}
+	o := httptool.Options{
+		Hosts: s.Hosts, Origins: s.Server.CORSOrigins, Peer: s.Peer, Only: s.Only, Decoded: s.Decoded,
+		Authenticate: s.Authenticate, Count: h.Limiter.Visit,
+		Requests: peer.NewCrowd(perCall*calls, s.Server.Proxies()),
+		Resource: resource(s.Server), Ready: s.Ready, Log: h.opt.Log, Audited: true, Version: s.Version,
+		Document: func() ([]byte, error) {
+			return openapi.Document(h.Catalogue.Tools(), openapi.Info{Version: s.Version})
+		},
+		Docs: pages.Docs(),
+	}
+	if h.opt.Meter != nil {
+		o.Meter = h.opt.Meter
+	}
+	o.Shares = access.NewShares(share)
+	if s.Only == nil {
+		o.Mount = map[string]http.Handler{mcptool.Path: mcptool.New(h.Catalogue, h.mcp(s, o))}
+	}
+	return httptool.New(h.Catalogue, o)
+}
+
+// mcp are the options of the MCP endpoint that is served beside the routes of these.
+func (h *Host) mcp(s Serving, routes httptool.Options) mcptool.Options {
+	o := mcptool.Options{
+		First: first, Version: s.Version, Instructions: instructions, Log: h.opt.Log,
+		Documents: documents(), Authenticate: s.Authenticate, Shares: routes.Shares, Count: h.Limiter.Visit,
+		Resource: routes.Resource,
+	}
+	if h.opt.Meter != nil {
+		o.Meter = h.opt.Meter
+	}
+	return o
+}
+
+// resource is what the server is to clients of OAuth.
+func resource(c config.Config) access.Resource {
+	r := access.Resource{PublicURL: c.PublicURL}
+	for _, i := range c.Issuers {
+		if !slices.Contains(r.Issuers, i.Issuer) {
+			r.Issuers = append(r.Issuers, i.Issuer)
+		}
+	}
+	return r
+}
+
+// documents are the pages of the guide, as resources.
+func documents() []mcptool.Document {
+	var all []mcptool.Document
+	for _, p := range guide.Pages() {
+		all = append(all, mcptool.Document{
+			URI: "rookery://guide/" + p.Name, Name: p.Name, Title: p.Title, Doc: p.Summary,
+			MIME: "text/markdown", Text: p.Text,
+		})
+	}
+	return all
+}

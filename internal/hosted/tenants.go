@@ -1,0 +1,71 @@
+package hosted
+
+import (
+	"context"
+	"slices"
+
+	"rookery/internal/access"
+	"rookery/internal/auth"
+	"rookery/internal/config"
+	"rookery/internal/team"
+)
+
+// issuersOf are the issuers of a configuration as the gate knows them.
+func issuersOf(c config.Config) []access.Issuer {
+	var all []access.Issuer
+	for _, i := range c.Issuers {
+		all = append(all, access.Issuer{
+			Issuer: auth.Issuer{
+				URL: i.Issuer, JWKS: i.JWKSURL, Algorithms: i.Algorithms,
+			},
+			Audience: i.Audience, Tenant: i.Tenant, TenantClaim: i.TenantClaim,
+			RolesClaim: i.RolesClaim, Role: i.Role, Claims: i.Claims,
+		})
+	}
+	return all
+}
+
+// named reports whether a configuration names a tenant, so that there is one to come into.
+func named(c config.Config, tenant string) bool {
+	return slices.ContainsFunc(c.Issuers, func(i config.Issuer) bool { return i.Tenant == tenant }) ||
+		slices.ContainsFunc(c.FirstAdmins, func(a config.Admin) bool { return a.Tenant == tenant })
+}
+
+// IssuersFor returns the URLs of the configured issuers whose tokens may lead to a tenant; see team.Options.
+func IssuersFor(c config.Config) func(tenant string) []string {
+	return func(tenant string) []string {
+		var all []string
+		for _, i := range c.Issuers {
+			if i.TenantClaim != "" || i.Tenant == tenant {
+				all = append(all, i.Issuer)
+			}
+		}
+		return all
+	}
+}
+
+// MakeTenants makes the tenants that the configuration names, and their first admins.
+func (h *Host) MakeTenants(ctx context.Context) error {
+	for _, i := range h.opt.Server.Issuers {
+		if i.Tenant == "" {
+			continue
+		}
+		if err := h.opt.Teams.Make(ctx, i.Tenant); err != nil {
+			return err
+		}
+	}
+	for _, first := range h.opt.Server.FirstAdmins {
+		if err := h.opt.Teams.Make(ctx, first.Tenant); err != nil {
+			return err
+		}
+		t, err := h.opt.Teams.Team(ctx, first.Tenant)
+		if err != nil {
+			return err
+		}
+		m := team.Member{Issuer: first.Issuer, Subject: first.Subject}
+		if err := t.Begin(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

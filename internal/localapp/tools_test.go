@@ -1,0 +1,40 @@
+package localapp_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/localapp"
+	"rookery/internal/tool"
+)
+
+// maxToolAllocs is how many allocations a tool may make at start, on average. A function of a cloud makes all
+// tools of the product before its first request (docs/design/0032).
+const maxToolAllocs = 60
+
+// TestToolsAllocateLittle covers that tools are made without their schemas, which are made when one is needed.
+func TestToolsAllocateLittle(t *testing.T) {
+	var tools []*tool.Tool
+	n := testing.AllocsPerRun(5, func() { tools = localapp.Tools(nil) })
+	require.LessOrEqual(t, int(n)/len(tools), maxToolAllocs, "%v allocations for %d tools", n, len(tools))
+}
+
+// TestEverySchemaIsMade covers that every argument and every answer has a schema: they are made when they are
+// first needed, so that a type without one is not found at start.
+func TestEverySchemaIsMade(t *testing.T) {
+	for _, made := range localapp.Tools(nil) {
+		require.NotNil(t, made.OutputSchema(), made.Name)
+		for _, a := range made.Args {
+			require.NotNil(t, a.Schema(), "%s %s", made.Name, a.Name)
+			require.Same(t, a.Schema(), a.Schema())
+		}
+	}
+}
+
+// BenchmarkTools measures the making of all tools.
+func BenchmarkTools(b *testing.B) {
+	for b.Loop() {
+		localapp.Tools(nil)
+	}
+}

@@ -1,0 +1,102 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A form is what the values of an argument look like. It is made when it is first needed, for a process that
+// starts for one call needs few of them; all copies of an Arg share it. A field that cannot be served is a
+// malformed program: it panics then.
+type form struct {
+	of       reflect.Type // of the field that it is read off
+	tag      reflect.StructTag
+	name     string
+	required bool
+
+	making   sync.Once
+	schema   *jsonschema.Schema
+	resolved *jsonschema.Resolved
+	stated   *jsonschema.Schema // without the bounds that its kind gives it; messages tell of it
+}
+
+// Schema is the JSON Schema of the argument, which nobody may change; nil if it was not read off an input.
+func (a Arg) Schema() *jsonschema.Schema {
+	if a.form == nil {
+		return nil
+	}
+	return a.form.made().schema
+}
+
+// made makes the form once.
+func (f *form) made() *form {
+	f.making.Do(f.make)
+	return f
+}
+
+func (f *form) make() {
+	s := schemaFor(f.of)
+	s.Description = f.tag.Get("jsonschema")
+	f.narrow(s)
+	f.stated = s.CloneSchemas()
+	limit(s, f.of, f.tag)
+	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		panic(fmt.Sprintf("tool: argument %s: %v", f.name, err))
+	}
+	f.schema, f.resolved = s, resolved
+}
+
+// narrow adds to a schema what Go types cannot say: enum, default, min and max.
+func (f *form) narrow(s *jsonschema.Schema) {
+	if len(s.Types) == 2 && s.Types[0] == "null" { // a slice or pointer: null is never meant
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for _, option := range strings.Split(f.tag.Get("enum"), ",") {
+		if option != "" {
+			s.Enum = append(s.Enum, option)
+		}
+	}
+	if d := f.tag.Get("default"); d != "" {
+		s.Default = json.RawMessage(d)
+		if s.Type == "string" {
+			s.Default = json.RawMessage(strconv.Quote(d))
+		}
+	}
+	lowest, highest := bound(f.tag, "min"), bound(f.tag, "max")
+	if s.Type == "string" {
+		if lowest == nil && f.required && len(s.Enum) == 0 {
+			one := 1.0
+			lowest = &one
+		}
+		s.MinLength, s.MaxLength = whole(lowest), whole(highest)
+		return
+	}
+	s.Minimum, s.Maximum = lowest, highest
+}
+
+func bound(tag reflect.StructTag, key string) *float64 {
+	text, ok := tag.Lookup(key)
+	if !ok {
+		return nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(fmt.Sprintf("tool: %s:%q is no number", key, text))
+	}
+	return &f
+}
+
+func whole(f *float64) *int {
+	if f == nil {
+		return nil
+	}
+	n := int(*f)
+	return &n
+}

@@ -1,0 +1,74 @@
+package raven
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// fill returns the text of a prompt with the facts in it. A line that begins with a condition, such as
+// {if note}, is left out where that does not hold. A line that begins with {step} behind that has the next
+// number there. {vault} and the like stand for facts. A condition that there is not is a malformed program.
+//
+// It is no template of the standard library: that makes the linker keep every method of every type
+// (docs/design/0032).
+func (p promptFacts) fill(text string) string {
+	facts, conditions := p.replacer(), p.conditions()
+	steps := 0
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, "{if "); ok {
+			condition, then, _ := strings.Cut(rest, "}")
+			holds, known := conditions[condition]
+			if !known {
+				panic(fmt.Sprintf("raven: a prompt has no condition %q", condition))
+			}
+			if !holds {
+				continue
+			}
+			line = then
+		}
+		if rest, ok := strings.CutPrefix(line, "{step}"); ok {
+			steps++
+			b.WriteString(strconv.Itoa(steps) + ".")
+			line = rest
+		}
+		_, _ = facts.WriteString(&b, line) // a Builder takes everything
+	}
+	return b.String()
+}
+
+// conditions are those that lines of the texts depend on.
+func (p promptFacts) conditions() map[string]bool {
+	writes := p.Given != "" && p.Writes
+	return map[string]bool{
+		"note": p.Note != "", "no note": p.Note == "",
+		"dates": len(p.Dates) > 0, "no dates": len(p.Dates) == 0, "open": len(p.Open) > 0,
+		"append": writes && p.Note != "", "create": writes && p.Note == "", "show": !writes,
+	}
+}
+
+// replacer puts the facts in the places of their names.
+func (p promptFacts) replacer() *strings.Replacer {
+	about, date := "", ""
+	if p.Given != "" {
+		about = " about " + strconv.Quote(p.Given)
+	}
+	if len(p.Dates) > 0 {
+		date = p.Dates[0]
+	}
+	return strings.NewReplacer(
+		"{vault}", strconv.Quote(p.Vault), "{given}", strconv.Quote(p.Given),
+		"{note}", strconv.Quote(p.Note), "{about}", about, "{date}", date,
+		"{open}", traitLists(p.Open, ""), "{late}", traitLists(p.Dates, `, "value": "past"`),
+	)
+}
+
+// traitLists are calls that list traits, with more arguments as JSON.
+func traitLists(traits []string, more string) string {
+	var calls []string
+	for _, name := range traits {
+		calls = append(calls, fmt.Sprintf("`raven_trait_list` `{\"trait_type\": %q%s}`", name, more))
+	}
+	return strings.Join(calls, " and ")
+}
