@@ -37,6 +37,7 @@ func (a *App) host(cfg Config, tables table.Table) {
 	})
 	a.admit = a.gate.Caller
 	a.auditor = audit.New(audit.Options{Teams: a.teams, Log: cfg.Log, Now: cfg.Now})
+	a.auditor.Start()
 	a.limiter = limit.New(limit.Options{
 		Tables: func(_ context.Context, tenant string) (table.Table, error) {
 			return table.Sub(tables, tenant), nil

@@ -200,7 +200,8 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Table: tables, Bucket: bucket,
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
-		Log: cfg.Log, Now: cfg.Now, Folders: true,
+		Log: cfg.Log, Now: cfg.Now,
+		Background: true, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: issuersFor(cfg.Server),
 	}

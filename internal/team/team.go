@@ -28,6 +28,7 @@ type Team struct {
 	mu     sync.Mutex
 	open   map[string]*opened // by partition
 	closed bool
+	used   time.Time // when it was last asked for
 	read   time.Time // when the state was last read from the log
 
 	refusals time.Time // up to when readings for refusals are used up; see mayRead
@@ -42,7 +43,7 @@ type Team struct {
 	erasing    sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits,
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Background,
 // Compact, Folders, Watch, Served, PublicURL and Issuers.
 type Options struct {
 	Table  table.Table // the tenant's own
@@ -54,10 +55,16 @@ type Options struct {
 	Log    *slog.Logger
 	Now    func() time.Time
 
+	// Background says that the process lives between calls: each open vault is folded, and erasures are
+	// finished, by goroutines of their own. Else nothing runs that no call waits for, and somebody calls
+	// FoldVault, FoldTenant and FinishErasures from time to time.
+	Background bool
+
 	// Compact makes the database forget what was removed from it. Nil: it keeps nothing of that.
 	Compact func(context.Context) error
 
-	// Folders says that Bucket is a folder in which people see the notes of each vault.
+	// Folders says that Bucket is a folder in which people see the notes of each vault. It needs
+	// Background: a folder is followed all the time.
 	Folders bool
 
 	// Watch watches a folder of Bucket, which is named as a key is; see watch.Open. Nil: folders are
@@ -83,7 +90,7 @@ type opened struct {
 	once   sync.Once
 	vault  *repo.Vault
 	folder *checkout.Checkout // nil where there are no folders
-	keeper *repo.Keeper
+	keeper *repo.Keeper       // nil without Background
 	err    error
 
 	ready   atomic.Bool // vault and folder are there to be read by others than who opens them
@@ -94,7 +101,10 @@ type opened struct {
 
 // Open opens a tenant, and makes it where there is none.
 func Open(ctx context.Context, o Options) (*Team, error) {
-	t := &Team{opt: o, open: map[string]*opened{}, agents: newAgents(o.Table)}
+	if o.Folders && !o.Background {
+		return nil, errors.New("open a tenant: folders are followed in the background")
+	}
+	t := &Team{opt: o, open: map[string]*opened{}, agents: newAgents(o.Table), used: o.Now()}
 	var err error
 	t.log, err = repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
@@ -269,7 +279,7 @@ func partOf(name string, incarnation int) string {
 
 // opened is the vault of an entry, open, until the context ends. It is opened once, however many ask.
 func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
-	o, err := t.used(ctx, e)
+	o, err := t.usedBy(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -284,9 +294,9 @@ func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 	return o, o.err
 }
 
-// used is the vault of an entry, which is in use until the context ends, and may still have to be opened.
+// usedBy is the vault of an entry, which is in use until the context ends, and may still have to be opened.
 // One that is being closed is waited for.
-func (t *Team) used(ctx context.Context, e Entry) (*opened, error) {
+func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
 	part := partOf(e.Name, e.Incarnation)
 	for {
 		t.mu.Lock()
@@ -294,6 +304,7 @@ func (t *Team) used(ctx context.Context, e Entry) (*opened, error) {
 			t.mu.Unlock()
 			return nil, stopping()
 		}
+		t.used = t.opt.Now()
 		o := t.open[part]
 		if o == nil {
 			o = &opened{name: e.Name}
@@ -343,15 +354,15 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		return err
 	}
 	o.vault = v
-	keep := repo.KeeperOptions{Log: t.opt.Log}
 	if t.opt.Folders {
-		keep.Behind = checkout.Cursors()
 		if o.folder, err = t.checkOut(ctx, e, v); err != nil {
 			return err
 		}
 		o.reading.Store(o.folder)
 	}
-	o.keeper = v.Keep(keep)
+	if t.opt.Background {
+		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: t.folding()})
+	}
 	o.ready.Store(true)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/blob"
@@ -65,6 +66,7 @@ func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	if team, err := t.opened(tenant); team != nil || err != nil {
 		return team, err
 	}
+	t.closeUnused()
 	team, err := Open(ctx, t.opt.of(tenant))
 	if err != nil {
 		return nil, err
@@ -82,7 +84,49 @@ func (t *Teams) opened(tenant string) (*Team, error) {
 	if t.closed {
 		return nil, stopping()
 	}
-	return t.open[tenant], nil
+	own := t.open[tenant]
+	if own != nil {
+		own.touch()
+	}
+	return own, nil
+}
+
+// tenantLife is how long a tenant stays open that is not used and has no open vault, where Options.Memory
+// bounds what is open.
+const tenantLife = 10 * time.Minute
+
+// closeUnused closes the tenants whose time is over. What they hold is little, so that this is looked at
+// when another one is opened.
+func (t *Teams) closeUnused() {
+	if t.opt.Memory == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, own := range t.open {
+		if own.retire() {
+			delete(t.open, name)
+		}
+	}
+}
+
+// touch notes that the tenant is used.
+func (t *Team) touch() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used = t.opt.Now()
+}
+
+// retire closes the tenant if it is not used, and reports whether it did. Nothing of it runs then.
+func (t *Team) retire() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	idle := t.opt.Now().Sub(t.used)
+	if len(t.open) > 0 || t.watching || 0 <= idle && idle < tenantLife {
+		return false
+	}
+	t.closed = true
+	return true
 }
 
 // registered is a fault if there is no such tenant.
