@@ -41,7 +41,7 @@ const (
 func Due(edits map[string]Edit) (paths []string, wait time.Duration) {
 	now := time.Now()
 	ago := func(s float64) time.Time { return now.Add(-time.Duration(s * float64(time.Second))) }
-	o := newOutside()
+	o := newOutside(repo.MaxNamed)
 	for path, e := range edits {
 		made := &edit{
 			before: &index.File{}, mark: "there", since: ago(e.First), at: ago(e.Last), met: ago(e.First),

@@ -201,7 +201,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
 		Log: cfg.Log, Now: cfg.Now,
-		Background: true, Folders: true,
+		Makes: true, Background: true, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: issuersFor(cfg.Server),
 	}
@@ -277,7 +277,11 @@ func readOnly(on bool) tool.Interceptor {
 // Ready is an error while the data cannot be read, or nothing can be written because a disk is full. Then it
 // is UNAVAILABLE with the reason "disk".
 func (a *App) Ready(ctx context.Context) error {
-	if _, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller()); err != nil {
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err == nil {
+		_, _, err = t.State(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	dirs := []string{a.dir}

@@ -2,6 +2,8 @@ package team
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"rookery/internal/checkout"
 	"rookery/internal/repo"
@@ -24,4 +26,40 @@ func (t *Team) FoldVault(ctx context.Context, name string) error {
 		return err
 	}
 	return v.Fold(ctx, t.folding())
+}
+
+// FoldTenant makes one pass over the tenant's own log: whatever is due of moving it outward, as FoldVault does
+// of a vault's. Where Options.Background is set, it is called from time to time.
+func (t *Team) FoldTenant(ctx context.Context) error {
+	return t.log.Fold(ctx, repo.Folding{})
+}
+
+// keepEvery is how often it is looked whether something of the tenant's log is to be folded. A look that finds
+// nothing costs nothing.
+const keepEvery = time.Minute
+
+// keep folds the tenant's log in the background, until stop is called.
+func (t *Team) keep() {
+	if !t.opt.Background {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	t.stop = stop
+	t.background.Go(func() {
+		tick := time.NewTicker(keepEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if !t.log.FoldDue(repo.Folding{}) {
+				continue
+			}
+			if err := t.FoldTenant(ctx); err != nil && ctx.Err() == nil {
+				t.opt.Log.ErrorContext(ctx, "the log of the tenant could not be folded", slog.Any("cause", err))
+			}
+		}
+	})
 }

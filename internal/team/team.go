@@ -36,15 +36,16 @@ type Team struct {
 	refreshing sync.Mutex // held by who reads the state, for all who wait for that
 	agents     *agents
 
-	watching bool   // erasures are finished in the background
-	unwatch  func() // ends that; nil: it never began
+	stop     context.CancelFunc // ends what keeps the log; nil without Background
+	watching bool               // erasures are finished in the background
+	unwatch  func()             // ends that; nil: it never began
 
 	background sync.WaitGroup
 	erasing    sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Background,
-// Compact, Folders, Watch, Served, PublicURL and Issuers.
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Background,
+// Makes, Later, Compact, Folders, Watch, Served, PublicURL and Issuers.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -52,8 +53,17 @@ type Options struct {
 	Pasts  *repo.Pasts // nil: each vault has its own
 	Memory *Memory     // nil: vaults stay open
 	Limits repo.Limits // of each vault
+	Named  int         // files of each kind that a control item names; 0: repo.MaxNamed
 	Log    *slog.Logger
 	Now    func() time.Time
+
+	// Makes says that Open makes a tenant that is registered and has no log yet. Else Teams.Make makes both,
+	// and one without a log does not exist.
+	Makes bool
+
+	// Later runs what a call leaves to be done and does not wait for. Nil: with Background a goroutine does,
+	// and else the call itself.
+	Later func(func())
 
 	// Background says that the process lives between calls: each open vault is folded, and erasures are
 	// finished, by goroutines of their own. Else nothing runs that no call waits for, and somebody calls
@@ -99,27 +109,74 @@ type opened struct {
 	reading atomic.Pointer[checkout.Checkout] // the folder, for who does not wait for once; nil: not open
 }
 
-// Open opens a tenant, and makes it where there is none.
+// begin reads the state of the tenant, which is made first where there is none and Options.Makes says so.
+func (t *Team) begin(ctx context.Context) error {
+	err := t.refresh(ctx)
+	if !errors.Is(err, repo.ErrNoLog) {
+		return err
+	}
+	if !t.opt.Makes {
+		return noTenant()
+	}
+	if err := makeLog(ctx, t.log); err != nil {
+		return err
+	}
+	return t.refresh(ctx)
+}
+
+// makeLog makes the log of a tenant, if there is none. Segments of one whose table is lost are not taken up: they
+// may lack that a token was revoked.
+func makeLog(ctx context.Context, l *repo.Log[*State]) error {
+	err := l.Discard(ctx)
+	if err == nil {
+		err = l.Create(ctx)
+	}
+	if err != nil && !errors.Is(err, repo.ErrLogExists) {
+		return fmt.Errorf("make a tenant: %w", err)
+	}
+	return nil
+}
+
+// later runs what no call waits for.
+func (t *Team) later(do func()) {
+	if t.opt.Later != nil {
+		t.opt.Later(do)
+		return
+	}
+	t.mu.Lock()
+	behind := t.opt.Background && !t.closed
+	if behind {
+		t.background.Go(do)
+	}
+	t.mu.Unlock()
+	if !behind {
+		do()
+	}
+}
+
+// newLog is the tenant's own log. Nothing is read yet.
+func newLog(o Options) (*repo.Log[*State], error) {
+	return repo.NewLog(repo.LogOptions[*State]{
+		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
+		Build: build, Untold: func() uint64 { return math.MaxInt64 }, TailFirst: true, Imaging: imaging(),
+	}, &State{})
+}
+
+// Open opens a tenant. One that does not exist is UNAUTHENTICATED, unless Options.Makes says that it is made.
 func Open(ctx context.Context, o Options) (*Team, error) {
 	if o.Folders && !o.Background {
 		return nil, errors.New("open a tenant: folders are followed in the background")
 	}
-	t := &Team{opt: o, open: map[string]*opened{}, agents: newAgents(o.Table), used: o.Now()}
-	var err error
-	t.log, err = repo.NewLog(repo.LogOptions[*State]{
-		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
-		Build: build, Untold: func() uint64 { return math.MaxInt64 },
-	}, &State{})
+	l, err := newLog(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.log.Create(ctx); err != nil && !errors.Is(err, repo.ErrLogExists) {
-		return nil, fmt.Errorf("make the tenant: %w", err)
-	}
-	if err := t.refresh(ctx); err != nil {
+	t := &Team{opt: o, log: l, open: map[string]*opened{}, agents: newAgents(o.Table), used: o.Now()}
+	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
 	t.logDisabled(ctx)
+	t.keep()
 	t.watch()
 	return t, nil
 }
@@ -424,7 +481,7 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	part := partOf(name, incarnation)
 	return repo.NewVault(repo.VaultOptions{
 		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
-		Now: t.opt.Now, Limits: t.opt.Limits,
+		Now: t.opt.Now, Limits: t.opt.Limits, MaxNamed: t.opt.Named,
 		Bucket: t.bucketOf(name, incarnation),
 	})
 }
@@ -440,6 +497,9 @@ func (t *Team) Close() {
 	t.closed = true
 	open, unwatch := maps.Clone(t.open), t.unwatch
 	t.mu.Unlock()
+	if t.stop != nil {
+		t.stop()
+	}
 	if unwatch != nil {
 		unwatch()
 	}

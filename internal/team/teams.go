@@ -38,10 +38,16 @@ func NewTeams(o Options) *Teams { return &Teams{opt: o, open: map[string]*Team{}
 // Limits are those of each vault.
 func (t *Teams) Limits() repo.Limits { return t.opt.Limits.OrDefault() }
 
-// Make makes a tenant, if there is none of this name.
+// Make makes a tenant, if there is none of this name. Its log comes first, unless Options.Makes says that it
+// is made when the tenant is opened, so that a tenant that is registered has one.
 func (t *Teams) Make(ctx context.Context, tenant string) error {
 	if err := vault.CheckName(tenant); err != nil {
 		return err
+	}
+	if !t.opt.Makes {
+		if err := t.makeLog(ctx, tenant); err != nil {
+			return err
+		}
 	}
 	err := t.opt.Table.Commit(ctx, table.Create(table.Item{
 		Key: table.Key{Part: registry, Sort: tenant}, Data: []byte(`{"format":1}`),
@@ -51,6 +57,15 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 		return fmt.Errorf("register a tenant: %w", err)
 	}
 	return nil
+}
+
+// makeLog makes the log of a tenant, if there is none.
+func (t *Teams) makeLog(ctx context.Context, tenant string) error {
+	l, err := newLog(t.opt.of(tenant))
+	if err != nil {
+		return err
+	}
+	return makeLog(ctx, l)
 }
 
 // Team opens a tenant. One that is not registered is UNAUTHENTICATED: nobody is told which exist.
@@ -126,6 +141,9 @@ func (t *Team) retire() bool {
 		return false
 	}
 	t.closed = true
+	if t.stop != nil {
+		t.stop()
+	}
 	return true
 }
 

@@ -5,11 +5,13 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/vault"
@@ -94,10 +96,8 @@ func (e *export) files(ctx context.Context, after string) error {
 	}
 	e.out.Note("version", repo.Version(idx.Version()))
 	last := after
-	for f := range idx.FilesAfter(after) {
-		if vault.Path(f.Path).Kind() == vault.KindAudit || strings.HasPrefix(f.Path, vault.Trash) {
-			continue // its lines are part of the vault's own; and what was deleted is no file
-		}
+	e.prefetch(ctx, idx, after)
+	for f := range exported(idx, after) {
 		if e.size+f.Size > maxExport && len(e.out.Notes) > 0 {
 			e.more(last)
 			return nil
@@ -119,6 +119,34 @@ func (e *export) files(ctx context.Context, after string) error {
 		return nil
 	}
 	return e.audit(ctx, firstAudit().String())
+}
+
+// exported are the files behind a path that an export has: lines of an audit log are part of the vault's
+// own, and what was deleted is no file.
+func exported(idx *index.Index, after string) iter.Seq[*index.File] {
+	return func(yield func(*index.File) bool) {
+		for f := range idx.FilesAfter(after) {
+			if vault.Path(f.Path).Kind() == vault.KindAudit || strings.HasPrefix(f.Path, vault.Trash) {
+				continue
+			}
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// prefetch reads the texts of a page at once.
+func (e *export) prefetch(ctx context.Context, idx *index.Index, after string) {
+	var bodies []index.Body
+	size := 0
+	for f := range exported(idx, after) {
+		if size += f.Size; size > maxExport {
+			break
+		}
+		bodies = append(bodies, f.Body)
+	}
+	e.vault.Prefetch(ctx, bodies)
 }
 
 // An auditPlace is where in the audit log a page begins.
