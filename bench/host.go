@@ -68,7 +68,7 @@ func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *h
 		return h, err
 	}
 	h.teams = team.NewTeams(team.Options{
-		Table: h.table, Bucket: h.bucket, Log: log, Now: time.Now, Folders: true,
+		Table: h.table, Bucket: h.bucket, Log: log, Now: time.Now, Background: true, Folders: true,
 		Texts: repo.NewTexts(archiveTexts), Pasts: repo.NewPasts(archiveTexts),
 		Compact: h.table.Compact, PublicURL: hostURL,
 	})
@@ -84,6 +84,7 @@ func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *h
 		Log: log,
 	})
 	h.auditor = audit.New(audit.Options{Teams: h.teams, Log: log})
+	h.auditor.Start()
 	return h, h.compose(log, more)
 }
 

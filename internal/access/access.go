@@ -14,8 +14,9 @@ import (
 
 // A Directory is what has to be known of a caller's tenant.
 type Directory interface {
-	// Vaults lists the names of the vaults that exist and are not in the trash.
-	Vaults(ctx context.Context, c auth.Caller) ([]string, error)
+	// Vaults lists the names of the vaults that exist and are not in the trash: as it was at most a minute
+	// ago or, if fresh, as far as it is known now.
+	Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error)
 	// ClaimAgent is a fault if the agent of the caller is another principal's. writes says that the call
 	// is to make it the caller's.
 	ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
@@ -171,13 +172,19 @@ func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 		}
 		return name, nil
 	}
-	all, err := d.Vaults(ctx, c.Caller)
-	if err != nil {
-		return "", err
+	var seen []string
+	for _, fresh := range []bool{false, true} {
+		all, err := d.Vaults(ctx, c.Caller, fresh)
+		if err != nil {
+			return "", err
+		}
+		seen = slices.DeleteFunc(all, func(name string) bool {
+			return !c.Caller.Role(name).Allows(auth.Reader)
+		})
+		if len(seen) == 1 {
+			break
+		}
 	}
-	seen := slices.DeleteFunc(all, func(name string) bool {
-		return !c.Caller.Role(name).Allows(auth.Reader)
-	})
 	if len(seen) != 1 {
 		f := fault.New(fault.InvalidParameter, "say which vault is meant: argument \"vault\"").
 			With("argument", "vault").With("available", seen)
@@ -187,6 +194,7 @@ func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 		}
 		return "", f
 	}
-	c.Args["vault"], err = tool.Marshal(seen[0])
+	implied, err := tool.Marshal(seen[0])
+	c.Args["vault"] = implied
 	return seen[0], err
 }

@@ -16,12 +16,16 @@ var _ Directory = teams{}
 // Of is the Directory of the tenants of a deployment.
 func Of(t *team.Teams) Directory { return teams{t} }
 
-func (t teams) Vaults(ctx context.Context, c auth.Caller) ([]string, error) {
+func (t teams) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error) {
 	own, err := t.Team(ctx, c.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	s, _, err := own.State(ctx)
+	state := own.Current
+	if fresh {
+		state = own.Fresh
+	}
+	s, err := state(ctx)
 	if err != nil {
 		return nil, err
 	}

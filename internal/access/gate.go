@@ -149,9 +149,7 @@ func (g *Gate) byAPIToken(ctx context.Context, text string) (auth.Caller, error)
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	if err := t.Used(ctx, secret.ID); err != nil {
-		g.opt.Log.WarnContext(ctx, "the use of a token is not noted", slog.Any("cause", err))
-	}
+	t.Used(ctx, secret.ID)
 	return c, nil
 }
 

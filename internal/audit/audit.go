@@ -21,8 +21,8 @@ import (
 	"rookery/internal/tool"
 )
 
-// An Auditor is the outermost interceptor, and archives the refusal logs of the tenants that call. Close
-// ends it.
+// An Auditor is the outermost interceptor, and archives the refusal logs of the tenants that call, when
+// Archive is called or, from Start until Close, in the background.
 type Auditor struct {
 	opt Options
 
@@ -60,21 +60,22 @@ const (
 	patience = 5 * time.Second
 )
 
-// New makes an Auditor, which archives in the background until Close.
+// New makes an Auditor. Nothing is archived yet.
 func New(o Options) *Auditor {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	limited, _ := lru.New[caller, time.Time](callers) // the size is positive
-	a := &Auditor{
+	return &Auditor{
 		opt: o, tenants: map[string]bool{}, limited: limited, stop: make(chan struct{}),
 	}
-	a.background.Go(a.run)
-	return a
 }
 
-// Close ends what runs in the background. What it does just then is ended too, and goes on when the
-// next Auditor archives.
+// Start archives in the background from time to time, until Close.
+func (a *Auditor) Start() { a.background.Go(a.run) }
+
+// Close ends what Start began. A pass that runs just then is ended too, and goes on when the next Auditor
+// archives.
 func (a *Auditor) Close() {
 	a.closing.Do(func() { close(a.stop) })
 	a.background.Wait()

@@ -110,7 +110,7 @@ type entry struct {
 func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c := &Checkout{
 		vault: v, files: o.Files, log: o.Log, now: o.Now, opt: o,
-		waiting: map[string]*change{}, unsaved: map[string]bool{}, outside: newOutside(),
+		waiting: map[string]*change{}, unsaved: map[string]bool{}, outside: newOutside(v.MaxNamed()),
 		stirred: make(chan struct{}, 1), ready: make(chan struct{}), attended: make(chan struct{}),
 		turn: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rookery/internal/index"
+	"rookery/internal/repo"
 )
 
 // Hurried are options by which everything that waits for a time waits for a part of it only.
@@ -41,7 +42,7 @@ const (
 func Due(edits map[string]Edit) (paths []string, wait time.Duration) {
 	now := time.Now()
 	ago := func(s float64) time.Time { return now.Add(-time.Duration(s * float64(time.Second))) }
-	o := newOutside()
+	o := newOutside(repo.MaxNamed)
 	for path, e := range edits {
 		made := &edit{
 			before: &index.File{}, mark: "there", since: ago(e.First), at: ago(e.Last), met: ago(e.First),

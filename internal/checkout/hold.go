@@ -132,7 +132,7 @@ func (c *Checkout) holdMore(all []*found) {
 		now.Changed += before.Changed
 		now.Moved += before.Moved
 		now.Created += before.Created
-		now.Paths = sortedHead(append(now.Paths, before.Paths...))
+		now.Paths = o.first(append(now.Paths, before.Paths...))
 	}
 	o.held, o.news = now, true
 }
@@ -162,6 +162,6 @@ func (c *Checkout) heldOf(all []*found) *repo.Held {
 			held.Changed++
 		}
 	}
-	held.Paths = sortedHead(held.Paths)
+	held.Paths = c.outside.first(held.Paths)
 	return held
 }

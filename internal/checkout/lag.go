@@ -171,7 +171,7 @@ func (o *outside) late() *repo.Late {
 	var rest []*lag
 	for i, path := range all {
 		l := o.lags[path]
-		if i >= repo.MaxNamed {
+		if i >= o.named {
 			rest = append(rest, l)
 			continue
 		}

@@ -30,6 +30,7 @@ type outside struct {
 	news    bool                     // the control item does not say so yet
 	learned bool                     // seen has what the last process did not know
 	lags    map[string]*lag          // by path
+	named   int                      // how many files of each kind the control item names
 	unnamed *lag                     // of any file, if the last process had more than it could name
 }
 
@@ -55,8 +56,9 @@ type sight struct {
 	why    repo.Reason // it cannot be taken in; empty: it can
 }
 
-func newOutside() outside {
+func newOutside(named int) outside {
 	return outside{
+		named: named,
 		edits: map[string]*edit{}, left: map[string]repo.LeftFile{}, keys: map[string]string{},
 		seen: map[string]sight{}, read: map[string]bool{}, lags: map[string]*lag{},
 	}
@@ -189,7 +191,7 @@ func (o *outside) told() *repo.Noticed {
 	if len(paths) == 0 {
 		return nil
 	}
-	return &repo.Noticed{At: o.noticed, Paths: sortedHead(paths), Count: len(paths)}
+	return &repo.Noticed{At: o.noticed, Paths: o.first(paths), Count: len(paths)}
 }
 
 // leftovers is what the control item is to say of files that cannot be taken in.
@@ -200,7 +202,7 @@ func (o *outside) leftovers() *repo.Left {
 	all := slices.SortedFunc(maps.Values(o.left), func(a, b repo.LeftFile) int {
 		return strings.Compare(a.Path, b.Path)
 	})
-	left := &repo.Left{Files: all[:min(len(all), repo.MaxNamed)], Count: len(all)}
+	left := &repo.Left{Files: all[:min(len(all), o.named)], Count: len(all)}
 	for _, f := range all {
 		if f.Why == repo.LeftTwin {
 			left.Twins++
@@ -209,12 +211,10 @@ func (o *outside) leftovers() *repo.Left {
 	return left
 }
 
-func head(paths []string) []string { return paths[:min(len(paths), repo.MaxNamed)] }
-
-// sortedHead is the first of some paths, by name.
-func sortedHead(paths []string) []string {
+// first is the first of some paths, by name: as many as the control item names.
+func (o *outside) first(paths []string) []string {
 	slices.Sort(paths)
-	return head(paths)
+	return paths[:min(len(paths), o.named)]
 }
 
 func sameNoticed(a, b *repo.Noticed) bool {

@@ -277,6 +277,6 @@ func (c *Checkout) inTheWay() repo.Sweep {
 	}
 	found.Missing = slices.Collect(maps.Keys(c.waiting))
 	found.Count, found.Missed = len(found.Edited), len(found.Missing)
-	found.Edited, found.Missing = sortedHead(found.Edited), sortedHead(found.Missing)
+	found.Edited, found.Missing = c.outside.first(found.Edited), c.outside.first(found.Missing)
 	return found
 }

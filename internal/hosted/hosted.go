@@ -40,6 +40,9 @@ type Options struct {
 	// Closed says that every call needs a token: no request is auth.LocalCaller, wherever it comes from.
 	Closed bool
 
+	// Background says that the process lives between calls: the audit is archived from time to time.
+	Background bool
+
 	Verifier *auth.Verifier // of the tokens of issuers; nil: one that fetches their keys over the network
 	ReadOnly bool           // every mutation is refused, also where Server allows them
 
@@ -88,6 +91,9 @@ func New(o Options) (*Host, error) {
 				ReadsPerMinute:     o.Server.Limits.ReadsPerMinute,
 			},
 		}),
+	}
+	if o.Background {
+		h.Auditor.Start()
 	}
 	var err error
 	h.Catalogue, err = tool.NewCatalogue(Tools(o.Teams, h.Limiter), tool.Options{

@@ -19,13 +19,14 @@ type caller struct {
 }
 
 // An account is what an instance knows of a principal's calls of one kind. All but turn is guarded by
-// the Limiter's mutex.
+// the Limiter's mutex; seen and asked are changed only by who has the turn.
 type account struct {
 	name name
 	rate rate
 	turn chan struct{} // holds a value while somebody writes the item
 
 	seen  seen
+	asked bool          // the item was read, or written, once
 	ahead time.Duration // of our clock is the time of the item
 
 	inHand  lot             // for all agents together

@@ -49,6 +49,9 @@ func (l *Limiter) write(ctx context.Context, a *account, wanted func(*account, t
 		return
 	}
 	tab, err := l.opt.Tables(ctx, a.name.tenant)
+	if err == nil {
+		err = l.ask(ctx, tab, a)
+	}
 	won := false
 	for lost := 0; err == nil && !won && ctx.Err() == nil; lost++ {
 		l.mu.Lock()

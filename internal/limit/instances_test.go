@@ -77,7 +77,7 @@ func TestCrowd(t *testing.T) {
 		i := b.instance(0)
 		hold := make(chan struct{})
 		b.plan = func(c tabletest.Call) tabletest.Fault {
-			if c.N == 1 {
+			if c.N == 2 { // the first write, behind a read
 				<-hold
 			}
 			return tabletest.None

@@ -68,6 +68,9 @@ func (l *Limiter) renew(ctx context.Context, le *lease) (auth.Allowance, error) 
 	if err != nil {
 		return auth.Allowance{}, classed(err)
 	}
+	if err := l.ask(ctx, tab, a); err != nil {
+		return auth.Allowance{}, unavailable(err)
+	}
 	for lost := 0; ; lost++ {
 		left, refused, d := l.attempt(le)
 		if refused != nil {
@@ -84,6 +87,24 @@ func (l *Limiter) renew(ctx context.Context, le *lease) (auth.Allowance, error) 
 			pause(ctx, lost)
 		}
 	}
+}
+
+// ask reads the item of an account that nothing is known of yet: a read costs less than a write that is refused.
+// The caller has the turn.
+func (l *Limiter) ask(ctx context.Context, tab table.Table, a *account) error {
+	if a.asked {
+		return nil
+	}
+	it, err := tab.Get(ctx, a.name.key())
+	found := err == nil
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.look(&table.Conflict{Item: it, Found: found}, l.opt.Now())
+	a.asked = true
+	return nil
 }
 
 // classed is an error of Options.Tables as the caller is told it.

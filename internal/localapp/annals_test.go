@@ -196,7 +196,7 @@ func (a *annals) foldAll() {
 	require.NoError(t, err)
 	teams := team.NewTeams(team.Options{
 		Table: table, Bucket: bucket, Texts: repo.NewTexts(1 << 20), Now: a.clock.time,
-		Log: slog.New(slog.DiscardHandler), Folders: true,
+		Log: slog.New(slog.DiscardHandler), Background: true, Folders: true,
 	})
 	own, err := teams.Team(t.Context(), auth.Local)
 	require.NoError(t, err)

@@ -43,7 +43,7 @@ func (a *App) Demo(ctx context.Context) error {
 // emptyDemo reports whether there is a demo vault that nobody ever wrote to, and makes it where
 // there is no vault. One that is in the trash stays there: somebody has seen enough of it.
 func (a *App) emptyDemo(ctx context.Context) (bool, error) {
-	names, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller())
+	names, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller(), true)
 	if err != nil {
 		return false, err
 	}

@@ -21,7 +21,7 @@ func (a *App) host(cfg Config, tables table.Table) error {
 	a.limitServer(cfg.Server)
 	var err error
 	a.hosted, err = hosted.New(hosted.Options{
-		Teams: a.teams,
+		Teams: a.teams, Background: true,
 		Tables: func(_ context.Context, tenant string) (table.Table, error) {
 			return table.Sub(tables, tenant), nil
 		},

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/bolttable"
@@ -198,7 +197,8 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Table: tables, Bucket: bucket,
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
-		Log: cfg.Log, Now: cfg.Now, Folders: true,
+		Log: cfg.Log, Now: cfg.Now,
+		Makes: true, Background: true, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: hosted.IssuersFor(cfg.Server),
 	}
@@ -245,7 +245,11 @@ func Tools(t *team.Teams) []*tool.Tool { return hosted.Tools(t, nil) }
 // Ready is an error while the data cannot be read, or nothing can be written because a disk is full. Then it
 // is UNAVAILABLE with the reason "disk".
 func (a *App) Ready(ctx context.Context) error {
-	if _, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller()); err != nil {
+	t, err := a.teams.Team(ctx, auth.Local)
+	if err == nil {
+		_, _, err = t.State(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	dirs := []string{a.dir}

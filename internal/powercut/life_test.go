@@ -55,7 +55,7 @@ func live(ctx context.Context, m machine) (*life, error) {
 	}
 	l := &life{store: s, teams: team.NewTeams(team.Options{
 		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20),
-		Log: slog.New(slog.DiscardHandler), Now: time.Now, Folders: true,
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Background: true, Folders: true,
 	})}
 	if err := l.teams.Make(ctx, "a"); err != nil {
 		return l, err

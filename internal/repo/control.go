@@ -23,12 +23,14 @@ type Control struct {
 	Sealed  time.Time         `json:"sealed,omitzero"` // the log is being erased since then
 	Low     uint64            `json:"low,omitempty"`   // log items up to here may be gone
 	Cursors map[string]Cursor `json:"cursors,omitempty"`
-	Memory  int64             `json:"memory,omitempty"` // about how many bytes the vault takes when it is open
-	Image   *Image            `json:"image,omitempty"`  // in force
-	Images  []Image           `json:"images,omitempty"` // earlier ones that are still there
-	Passed  []Mark            `json:"passed,omitempty"` // log items that may leave the table, oldest first
-	Swept   time.Time         `json:"swept,omitzero"`   // when leftovers were looked for last
-	Sweep   *Sweep            `json:"sweep,omitempty"`  // the result of the last one
+	Memory  int64             `json:"memory,omitempty"`  // about how many bytes the vault takes when it is open
+	Image   *Image            `json:"image,omitempty"`   // in force
+	Images  []Image           `json:"images,omitempty"`  // earlier ones that are still there
+	Waiting *Image            `json:"waiting,omitempty"` // it is there, and followers have not passed it yet
+	Weight  int64             `json:"weight,omitempty"`  // bytes of the log that segments hold
+	Passed  []Mark            `json:"passed,omitempty"`  // log items that may leave the table, oldest first
+	Swept   time.Time         `json:"swept,omitzero"`    // when leftovers were looked for last
+	Sweep   *Sweep            `json:"sweep,omitempty"`   // the result of the last one
 	Noticed *Noticed          `json:"noticed,omitempty"`
 	Held    *Held             `json:"held,omitempty"`  // a batch of changes from outside that waits for a word
 	Left    *Left             `json:"left,omitempty"`  // files that cannot be taken in

@@ -61,7 +61,7 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	}
 	if last > 0 && c.Image != nil {
 		f.All = true
-		err = v.foldImage(ctx, f)
+		err = l.foldImage(ctx, f, v.passage(f))
 	}
 	return errors.Join(err, l.Change(ctx, func(c *Control) bool {
 		switch {
@@ -86,6 +86,9 @@ func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) err
 		if c.Image != nil && c.Image.Seq < last {
 			c.Image = nil
 		}
+		if c.Waiting != nil && c.Waiting.Seq < last {
+			c.Waiting = nil
+		}
 		var kept []Image
 		for _, i := range c.Images {
 			if i.Seq >= last {
@@ -97,9 +100,6 @@ func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) err
 	})
 	if err != nil {
 		return err
-	}
-	if w := l.publisher.waiting; w != nil && w.Seq < last {
-		l.publisher.waiting = nil
 	}
 	if err := l.eraseImages(ctx, last); err != nil {
 		return err

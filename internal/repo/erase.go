@@ -278,7 +278,6 @@ func (l *Log[S]) bury() {
 	l.base.Store(nil)
 	l.keys.begin(nil)
 	l.segments.forget()
-	l.publisher = publisher{}
 }
 
 // orErased is the error of a read, or ErrNoLog if what it did not find was erased meanwhile.

@@ -27,6 +27,9 @@ func (p *Pasts) Held() int64 {
 	return held
 }
 
+// DropTexts forgets all texts of the vault that are at hand.
+func (v *Vault) DropTexts() { v.texts.dropAll(v.part) }
+
 // Waiting is how many calls wait in the queue of a log.
 func (l *Log[S]) Waiting() int {
 	l.queue.mu.Lock()

@@ -46,7 +46,8 @@ type Folding struct {
 // segmentsDue reports whether it is worth to look for runs that are to be in a segment.
 func (l *Log[S]) segmentsDue(h *head[S]) bool {
 	folded := h.control.Cursors[segmentsCursor].Seq
-	return h.seq-min(folded, h.seq) >= foldCommits || h.weight-l.segmented >= foldBytes
+	many := h.seq-min(folded, h.seq) >= foldCommits || h.weight-h.control.Weight >= foldBytes
+	return many && h.seq > l.looked
 }
 
 // foldSegments writes the segments that are due, or all runs that are in none.
@@ -73,31 +74,45 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 		}
 		due := w.commits() >= foldCommits || len(w.body) >= foldBytes
 		if w.commits() == 0 || !due && !all {
-			l.segmented = h.weight
+			l.looked = h.seq
 			return nil
 		}
-		if cursor, err = l.putSegment(ctx, w); err != nil {
+		there, err := l.putSegment(ctx, w)
+		if err != nil {
 			return err
 		}
-		if err := l.segmentThere(ctx, cursor, erased); err != nil {
+		there.from, there.erased, cursor = cursor, erased, there.last
+		if err := l.segmentThere(ctx, there); err != nil {
 			return err
 		}
 	}
 }
 
+// A stretchThere is a stretch of the log that a segment holds now.
+type stretchThere struct {
+	from   uint64 // the commit before it
+	last   uint64
+	weight int64  // bytes of its runs
+	erased uint64 // see Control, as it was before the runs were read
+}
+
 // segmentThere moves the cursor, unless a history was erased since what the segment holds was read: it
 // may have parts of it, and whoever folds next looks into it.
-func (l *Log[S]) segmentThere(ctx context.Context, seq, erased uint64) error {
+func (l *Log[S]) segmentThere(ctx context.Context, s stretchThere) error {
 	late := false
 	err := l.Change(ctx, func(c *Control) bool {
-		late = c.Erased != erased
-		if late || c.Cursors[segmentsCursor].Seq >= seq {
+		late = c.Erased != s.erased
+		was := c.Cursors[segmentsCursor].Seq
+		if late || was >= s.last {
 			return false
+		}
+		if was == s.from {
+			c.Weight += s.weight
 		}
 		if c.Cursors == nil {
 			c.Cursors = map[string]Cursor{}
 		}
-		c.Cursors[segmentsCursor] = Cursor{Seq: seq}
+		c.Cursors[segmentsCursor] = Cursor{Seq: s.last}
 		return true
 	})
 	if late {
@@ -152,44 +167,53 @@ func (l *Log[S]) packed(ctx context.Context, it table.Item) (*run, []byte, error
 	return r, packed, err
 }
 
-// putSegment writes a segment, and answers its last commit. Where another process has written one
-// that begins with the same commit, that is the one, if it joins the chain.
-func (l *Log[S]) putSegment(ctx context.Context, w *segmentWriter) (uint64, error) {
+// putSegment writes a segment, and answers what it holds. Where another process has written one that
+// begins with the same commit, that is the one, if it joins the chain.
+func (l *Log[S]) putSegment(ctx context.Context, w *segmentWriter) (stretchThere, error) {
 	data, err := w.bytes()
 	if err != nil {
-		return 0, err
+		return stretchThere{}, err
 	}
 	_, err = l.opt.Bucket.Put(ctx, segmentKey(w.dir.First), data, blob.IfAbsent)
 	switch {
 	case errors.Is(err, blob.ErrCondition):
 		return l.adopt(ctx, w)
 	case err != nil:
-		return 0, notFolded(err)
+		return stretchThere{}, notFolded(err)
 	}
 	l.segments.wrote(&w.dir)
-	return w.dir.Last, nil
+	return w.dir.there(), nil
+}
+
+// there is what the segment holds.
+func (d *directory) there() stretchThere {
+	s := stretchThere{last: d.Last}
+	for _, r := range d.Runs {
+		s.weight += r.Len
+	}
+	return s
 }
 
 // adopt takes the segment that is there in the place of ours. It holds runs of the same log: one that
 // does not is not followed.
-func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (uint64, error) {
-	l.segments.wrote(&w.dir)
+func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (stretchThere, error) {
 	d, err := l.segments.look(ctx, w.dir.First, firstLook)
 	if err != nil {
-		return 0, err
+		return stretchThere{}, err
 	}
+	l.segments.wrote(d)
 	if !d.joins(w.dir.First, w.dir.Prev) {
-		return 0, offChain(d.First, nil)
+		return stretchThere{}, offChain(d.First, nil)
 	}
 	c, err := l.Control(ctx)
 	if err != nil || d.Last <= c.Cursors[segmentsCursor].Seq {
-		return d.Last, err // who wrote it has said so
+		return d.there(), err // who wrote it has said so
 	}
 	r, err := l.runWith(ctx, d.Last)
 	if err == nil && (r.Last != d.Last || !bytes.Equal(r.hash(), d.Hash)) {
 		err = offChain(d.First, nil)
 	}
-	return d.Last, err
+	return d.there(), err
 }
 
 // notFolded is the fault of a consumer that cannot write. Nothing is lost by it.

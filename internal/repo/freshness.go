@@ -19,8 +19,12 @@ const (
 	Unknown      Freshness = "unknown"      // nobody has compared the files with the log yet
 )
 
-// MaxNamed is how many files a control item names of each kind at most. All are counted.
+// MaxNamed is how many files a control item names of each kind at most, unless VaultOptions says otherwise. All
+// are counted.
 const MaxNamed = 100
+
+// MaxNamed is how many files the control item of the vault names of each kind at most.
+func (v *Vault) MaxNamed() int { return v.named }
 
 // Noticed are the changes from outside that are known and not in the log: files that somebody else
 // changed, made or took away. They are taken in when nothing has changed for two seconds.

@@ -47,6 +47,8 @@ type Image struct {
 	Head   int64     `json:"head"` // bytes that hold the head and the state
 	Size   int64     `json:"size"`
 	Until  time.Time `json:"until,omitzero"` // it may be deleted from then on; zero: it is kept
+	At     time.Time `json:"at,omitzero"`    // when it was put
+	Weight int64     `json:"weight,omitempty"`
 }
 
 // key is the key of the image's object.
@@ -54,8 +56,10 @@ func (i Image) key() string { return fmt.Sprintf("%s%d/%012d", imagePrefix, i.Fo
 
 // is reports whether two say the same of one image.
 func (i Image) is(o Image) bool {
-	same := i.Time.Equal(o.Time)
-	i.Time, o.Time = time.Time{}, time.Time{}
+	same := i.Time.Equal(o.Time) && i.At.Equal(o.At) && i.Until.Equal(o.Until)
+	for _, t := range []*time.Time{&i.Time, &i.At, &i.Until, &o.Time, &o.At, &o.Until} {
+		*t = time.Time{}
+	}
 	return same && i == o
 }
 
@@ -70,7 +74,11 @@ type imageHead struct {
 	Keys   int64     `json:"keys"`
 	Search int64     `json:"search"` // 0: there is none
 
-	KeysSum uint32 `json:"keys_sum"` // CRC-32C
+	KeysSum uint32 `json:"keys_sum"`         // CRC-32C
+	Weight  int64  `json:"weight,omitempty"` // bytes of the log up to the commit
+
+	Segments []uint64 `json:"segments,omitempty"` // the first commits of all that hold the log up to Folded
+	Folded   uint64   `json:"folded,omitempty"`
 
 	start int64 // where the state begins
 }
@@ -100,6 +108,14 @@ func (h imageHead) appendImage(b []byte, sections ...[]byte) ([]byte, error) {
 		b = append(b, s...)
 	}
 	return b, nil
+}
+
+// imageHeadSize is how many bytes of an image hold its head, by its first bytes; 0 of what is no image.
+func imageHeadSize(data []byte) int64 {
+	if len(data) < imageFront || string(data[:len(imageMagic)]) != imageMagic {
+		return 0
+	}
+	return int64(imageFront) + int64(binary.LittleEndian.Uint32(data[len(imageMagic):]))
 }
 
 // readImageHead reads the head of the image that begins so.
@@ -146,7 +162,9 @@ func (l *Log[S]) open(ctx context.Context, i Image) (head[S], imageHead, error) 
 	if err != nil {
 		return head[S]{}, h, fmt.Errorf("read the state of an image: %w", err)
 	}
-	return head[S]{state: state, seq: h.Seq, time: h.Time, hash: h.Hash, status: h.Status}, h, nil
+	return head[S]{
+		state: state, seq: h.Seq, time: h.Time, hash: h.Hash, status: h.Status, weight: h.Weight,
+	}, h, nil
 }
 
 // nearest is the newest image at or before a commit, of those that are kept.

@@ -14,7 +14,61 @@ import (
 // Fold moves the log outward: what is due, in one pass. Every step of it is idempotent and behind a
 // cursor of its own, so a pass may end anywhere, and several processes may fold at once (log.md §4).
 func (v *Vault) Fold(ctx context.Context, f Folding) error {
-	l := v.log
+	return v.log.makePass(ctx, f, v.passage(f))
+}
+
+// passage is what a pass over a vault has.
+func (v *Vault) passage(f Folding) passage[*index.Index] {
+	return passage[*index.Index]{
+		before: func(ctx context.Context) (err error) {
+			if v.log.head.Load().control.Erasing != nil {
+				err = v.eraseDue(ctx, f)
+			}
+			return errors.Join(err, v.noteSize(ctx))
+		},
+		head: v.searchedHead,
+	}
+}
+
+// Fold moves a log outward that nobody searches; see Vault.Fold. One without Imaging stays as it is.
+func (l *Log[S]) Fold(ctx context.Context, f Folding) error {
+	if l.opt.Imaging == nil {
+		return nil
+	}
+	return l.makePass(ctx, f, passage[S]{
+		before: func(context.Context) error { return nil },
+		head: func(ctx context.Context) (*head[S], []byte, error) {
+			_, err := l.Read(ctx)
+			return l.head.Load(), nil, err
+		},
+	})
+}
+
+// FoldDue reports whether a pass has something to do, as far as is known without asking.
+func (l *Log[S]) FoldDue(f Folding) bool {
+	if l.opt.Imaging == nil {
+		return false
+	}
+	l.folding.Lock()
+	defer l.folding.Unlock()
+	return l.outwardDue(l.head.Load(), f)
+}
+
+// outwardDue is FoldDue of what every log has. The caller holds folding.
+func (l *Log[S]) outwardDue(h *head[S], f Folding) bool {
+	now := l.opt.Now().UTC()
+	return l.segmentsDue(h) || h.control.Waiting != nil || l.imageDue(h, f) || h.control.trims(f, now)
+}
+
+// A passage is a pass over a log, as far as logs differ.
+type passage[S any] struct {
+	before func(context.Context) error
+	// head is the newest state, and what a search of it needs; nil: nothing.
+	head func(context.Context) (*head[S], []byte, error)
+}
+
+// makePass makes one pass.
+func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 	l.folding.Lock()
 	defer l.folding.Unlock()
 	s, err := l.Read(ctx)
@@ -24,10 +78,7 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	if err != nil {
 		return err
 	}
-	if l.head.Load().control.Erasing != nil {
-		err = v.eraseDue(ctx, f)
-	}
-	err = errors.Join(err, v.noteSize(ctx), l.foldSegments(ctx, f.All), v.foldImage(ctx, f), l.trim(ctx, f),
+	err = errors.Join(p.before(ctx), l.foldSegments(ctx, f.All), l.foldImage(ctx, f, p), l.trim(ctx, f),
 		l.dropImages(ctx), l.sweepLeftovers(ctx))
 	if errors.Is(l.orErased(ctx, err), ErrNoLog) {
 		return nil
@@ -36,21 +87,25 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 }
 
 // foldImage puts an image if one is due, and names it when it may be named.
-func (v *Vault) foldImage(ctx context.Context, f Folding) error {
-	l := v.log
-	if l.publisher.waiting == nil && l.imageDue(l.head.Load(), f) {
-		h, found, err := v.searchedHead(ctx)
-		if err != nil {
-			return err
-		}
-		if err := l.publish(ctx, h, found); err != nil {
-			return err
-		}
-		if h.state.Size() > manySwept {
-			debug.FreeOSMemory() // the image was in memory twice, and is garbage now
-		}
+func (l *Log[S]) foldImage(ctx context.Context, f Folding, p passage[S]) error {
+	if waiting := l.head.Load().control.Waiting; waiting != nil {
+		return l.name(ctx, f, *waiting)
 	}
-	return l.name(ctx, f)
+	if !l.imageDue(l.head.Load(), f) {
+		return nil
+	}
+	h, found, err := p.head(ctx)
+	if err != nil {
+		return err
+	}
+	i, err := l.publish(ctx, h, found)
+	if err != nil {
+		return err
+	}
+	if i.Size > manySwept {
+		debug.FreeOSMemory() // the image was in memory twice, and is garbage now
+	}
+	return l.name(ctx, f, i)
 }
 
 // searchedHead is the newest state that is known, and the image of its search index. Where a text
@@ -157,5 +212,5 @@ func (v *Vault) foldDue(f Folding) bool {
 	if e := h.control.Erasing; e != nil && e.Upto == 0 {
 		return true
 	}
-	return v.sizeDue() || l.segmentsDue(h) || l.publisher.waiting != nil || l.imageDue(h, f)
+	return v.sizeDue() || l.segmentsDue(h) || h.control.Waiting != nil || l.imageDue(h, f)
 }

@@ -14,7 +14,7 @@ func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
 	if l.opt.Imaging == nil {
 		return l.empty()
 	}
-	c, err := l.Control(ctx)
+	c, err := l.firstControl(ctx)
 	if err != nil {
 		return l.empty() // who reads the log next is told why
 	}
@@ -23,9 +23,15 @@ func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
 		return h
 	}
 	l.base.Store(&from)
-	l.keys.begin(l.keysOf(from.image, from.head))
+	l.goOn(from)
 	l.opt.Imaged(h.state)
 	return h
+}
+
+// goOn takes what an image tells beside the state.
+func (l *Log[S]) goOn(from base) {
+	l.keys.begin(l.keysOf(from.image, from.head))
+	l.segments.know(from.head.Segments, from.head.Folded)
 }
 
 // newestImage opens the newest image that can be used, of those that are not beyond a commit. Where
@@ -113,8 +119,9 @@ func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
 	} else if h.control = c; now.control.newerThan(c) {
 		h.control = now.control
 	}
-	l.keys.begin(l.keysOf(*c.Image, own))
-	l.base.Store(&base{*c.Image, own})
+	from := base{*c.Image, own}
+	l.goOn(from)
+	l.base.Store(&from)
 	l.head.Store(&h)
 	l.opt.Imaged(h.state)
 	return true

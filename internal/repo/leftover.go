@@ -31,7 +31,7 @@ func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 			return l.namesPayload(ctx, c, key)
 		}),
 		l.sweepObjects(ctx, imagePrefix, now, func(key string) (bool, error) {
-			return c.namesImage(key) || l.publisher.waitsFor(key), nil
+			return c.namesImage(key), nil
 		}),
 		l.removeItems(ctx, c.Low),
 	)
@@ -98,7 +98,7 @@ func (l *Log[S]) namesPayload(ctx context.Context, c Control, key string) (bool,
 
 // namesImage reports whether the control item names an image, or may come to name it.
 func (c Control) namesImage(key string) bool {
-	if c.Image == nil || c.Image.key() == key {
+	if c.Image == nil || c.Image.key() == key || c.Waiting != nil && c.Waiting.key() == key {
 		return true
 	}
 	for _, i := range c.Images {

@@ -34,12 +34,14 @@ type Log[S any] struct {
 	// unusable is an image in force that could not be used; 0: none.
 	unusable atomic.Uint64
 
+	// foreseen is a control item that was read before the log was; see Vault.Foreseen.
+	foreseen atomic.Pointer[foreseen]
+
 	keys  keyring
 	queue queue[S]
 
-	folding   sync.Mutex // held by the pass that runs; it guards what follows
-	publisher publisher
-	segmented int64 // the weight of the head when segments were looked after last
+	folding sync.Mutex // held by the pass that runs; it guards what follows
+	looked  uint64     // the commit up to which runs were looked for that are due, in vain
 }
 
 // LogOptions are what a Log is made with. Table, Bucket, Part, Fold and Now are required.
@@ -61,6 +63,10 @@ type LogOptions[S any] struct {
 	// Imaging makes images of the state, and reads them. Nil: the log is not folded, and stays in the
 	// table.
 	Imaging *Imaging[S]
+
+	// TailFirst says that the log is short as a rule: a start reads all that is in the table, and looks for
+	// an image only if that is not all.
+	TailFirst bool
 
 	// Applied is told of each commit that becomes known, in order, once, whoever made it, and
 	// before a call that made it is answered.
@@ -89,6 +95,11 @@ type Place struct {
 	Part int    // the number of the commit's first part in the run
 }
 
+// compare orders places as the log has them.
+func (p Place) compare(q Place) int {
+	return cmp.Or(cmp.Compare(p.Run, q.Run), cmp.Compare(p.Part, q.Part))
+}
+
 // A head is the state at one point of the log.
 type head[S any] struct {
 	state   S
@@ -97,7 +108,7 @@ type head[S any] struct {
 	hash    []byte    // of the last header
 	status  Status
 	control Control
-	weight  int64 // bytes of the runs, as they are stored, since this process began
+	weight  int64 // bytes of the log up to seq: of its runs, as they are stored
 }
 
 // errFormat says that a run was written by a later release than ours.
@@ -146,6 +157,10 @@ type Snapshot[S any] struct {
 	Seq    uint64
 	Time   time.Time // of the commit Seq
 	Status Status
+
+	// Control is the newest control item that is known: of a Snapshot that was read, not older than what
+	// was read of the log.
+	Control Control
 }
 
 // Read is the state at the head of the log. It costs one Query. When the tail cannot be read it is
@@ -162,7 +177,7 @@ func (l *Log[S]) Read(ctx context.Context) (Snapshot[S], error) {
 func (l *Log[S]) Known() Snapshot[S] { return l.head.Load().snapshot() }
 
 func (h *head[S]) snapshot() Snapshot[S] {
-	return Snapshot[S]{h.state, h.seq, h.time, h.status}
+	return Snapshot[S]{h.state, h.seq, h.time, h.status, h.control}
 }
 
 // catchUp brings the head to the end of the log. A long tail is taken in pieces, so that what is

@@ -18,19 +18,9 @@ const (
 	publishBytes = 16 << 20
 )
 
-// A publisher is what one process remembers of the images that it puts. It is used by one pass of
-// folding at a time.
-type publisher struct {
-	waiting *Image    // it is there, and followers have not passed it yet
-	weight  int64     // of the head then
-	at      time.Time // when it was put
-}
-
-// waitsFor reports whether an image is there that is still to be named.
-func (p *publisher) waitsFor(key string) bool { return p.waiting != nil && p.waiting.key() == key }
-
 // imageDue reports whether an image is due: 500 commits or 1 MB behind the one in force, and a tenth
-// of its size, or some minutes after the last one (log.md §4).
+// of its size, or some minutes after the last one (log.md §4). It follows from what is stored alone, so
+// that processes which begin for each pass make no more images than one that goes on.
 func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	from := uint64(0)
 	if h.control.Image != nil {
@@ -39,7 +29,7 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	if h.seq > 0 && from == l.unusable.Load() && from > 0 {
 		return true
 	}
-	commits, weight := h.seq-min(from, h.seq), h.weight-l.publisher.weight
+	commits, weight := h.seq-min(from, h.seq), h.weight-h.control.Image.weight()
 	if f.All || commits == 0 {
 		return commits > 0
 	}
@@ -50,60 +40,79 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 		return true
 	}
 	wait := publishEvery * time.Duration(1+h.control.Image.Size/publishBytes)
-	return l.opt.Now().Sub(l.publisher.at) >= wait
+	return l.opt.Now().Sub(h.control.Image.At) >= wait
 }
 
-// publish puts an image of a head, with what a search of it needs, nil if that is not to be had. It is
-// named when every follower has passed it.
-func (l *Log[S]) publish(ctx context.Context, h *head[S], search []byte) error {
+// weight is how many bytes the log has up to the image; nil: none.
+func (i *Image) weight() int64 {
+	if i == nil {
+		return 0
+	}
+	return i.Weight
+}
+
+// publish puts an image of a head, with what a search of it needs, nil if that is not to be had, and returns
+// what the control item says of it. It is named when every follower has passed it.
+func (l *Log[S]) publish(ctx context.Context, h *head[S], search []byte) (i Image, err error) {
 	if err := l.keys.need(ctx); err != nil {
-		return err
+		return i, err
 	}
 	state := l.opt.Imaging.Append(nil, h.state)
 	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
 	own := imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status,
 		State: int64(len(state)), Keys: int64(len(keys)), Search: int64(len(search)),
-		KeysSum: crc32.Checksum(keys, castagnoli()),
+		KeysSum: crc32.Checksum(keys, castagnoli()), Weight: h.weight,
+		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
+	}
+	if own.Segments, err = l.segments.upTo(ctx, own.Folded); err != nil {
+		return i, notFolded(err)
 	}
 	data, err := own.appendImage(nil, state, keys, search)
 	if err != nil {
-		return err
+		return i, err
 	}
 	placed, err := readImageHead(data)
 	if err != nil {
-		return err
+		return i, err
 	}
-	i := Image{
+	i = Image{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Head: placed.start + placed.State,
-		Size: int64(len(data)),
+		Size: int64(len(data)), At: l.opt.Now().UTC().Round(0), Weight: h.weight,
 	}
 	if _, err := l.opt.Bucket.Put(ctx, i.key(), data, blob.Always); err != nil {
-		return notFolded(err)
+		return i, notFolded(err)
 	}
-	l.publisher = publisher{&i, h.weight, l.opt.Now()}
-	return nil
+	return i, nil
 }
 
-// name puts the image that waits in force, if every follower has passed it. So a process that starts
-// from an image has never to tell a follower of what came before it.
-func (l *Log[S]) name(ctx context.Context, f Folding) error {
-	i := l.publisher.waiting
-	if i == nil {
-		return nil
-	}
+// name puts an image in force, if every follower has passed it; else it waits in the control item. So a
+// process that starts from an image has never to tell a follower of what came before it.
+func (l *Log[S]) name(ctx context.Context, f Folding, i Image) error {
 	now, behind := l.opt.Now().UTC(), false
 	err := l.Change(ctx, func(c *Control) bool {
 		if behind = c.behind(f) < i.Seq; behind {
-			return false
+			return c.wait(i)
 		}
-		return c.supersede(*i, now)
+		waited := c.Waiting != nil && c.Waiting.Seq <= i.Seq
+		if waited {
+			c.Waiting = nil
+		}
+		return c.supersede(i, now) || waited
 	})
 	if err == nil && !behind {
-		l.publisher.waiting = nil
 		l.unusable.CompareAndSwap(i.Seq, 0)
 	}
 	return err
+}
+
+// wait notes an image that is there and not in force, and reports whether there was none as new.
+func (c *Control) wait(i Image) bool {
+	if i.Seq < c.Erased || c.Waiting != nil && c.Waiting.Seq >= i.Seq {
+		return false
+	}
+	c.Waiting = &i
+	return true
 }
 
 // supersede puts an image in force. The one before stays for an hour, for somebody may have read of it

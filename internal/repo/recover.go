@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +93,7 @@ func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
 	return nil
 }
 
-// firstOfImage is how many bytes of an image hold its head.
+// firstOfImage is how many bytes of an image hold its head, unless it names many segments.
 const firstOfImage = 4 << 10
 
 // headOf reads the head of an image, of which only the commit is known.
@@ -101,11 +102,35 @@ func (l *Log[S]) headOf(ctx context.Context, i Image) (imageHead, error) {
 	if err != nil {
 		return imageHead{}, err
 	}
+	if size := imageHeadSize(data); size > int64(len(data)) {
+		if data, _, err = l.opt.Bucket.Get(ctx, i.key(), 0, size); err != nil {
+			return imageHead{}, err
+		}
+	}
 	h, err := readImageHead(data)
 	if err == nil && h.Seq != i.Seq {
 		err = errImage
 	}
 	return h, err
+}
+
+// Discard deletes the segments and images that lie where the log is to be, of one whose table is lost. A log
+// that is there is not touched: ErrLogExists.
+func (l *Log[S]) Discard(ctx context.Context) error {
+	if _, err := l.Control(ctx); !errors.Is(err, ErrNoLog) {
+		return cmp.Or(err, ErrLogExists)
+	}
+	for _, prefix := range []string{segmentPrefix, imagePrefix} {
+		for o, err := range l.opt.Bucket.List(ctx, prefix) {
+			if err == nil {
+				err = l.opt.Bucket.Delete(ctx, o.Key)
+			}
+			if err != nil {
+				return fmt.Errorf("delete what is left of a log: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // createNew makes the log, if there is none. Where segments lie whose log is lost, there is one all the

@@ -57,9 +57,7 @@ func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 	if l.begun() {
 		return nil, false
 	}
-	r := replay[S]{log: l, upTo: l.opt.Untold(), met: l.learn}
-	r.head = l.imaged(ctx, r.upTo)
-	r.run(ctx)
+	r := l.fromStart(ctx)
 	if r.read > manyRead {
 		debug.FreeOSMemory()
 	}
@@ -70,6 +68,23 @@ func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 	}
 	l.head.Store(&r.head)
 	return &r.head, r.whole
+}
+
+// fromStart is a replay of the beginning of the log. Of a log that is short as a rule the image is not
+// asked for, unless something has left the table.
+func (l *Log[S]) fromStart(ctx context.Context) replay[S] {
+	r := replay[S]{log: l, upTo: l.opt.Untold()}
+	if l.opt.TailFirst {
+		r.head, r.met, r.tailed = l.empty(), l.learn, true
+		if r.run(ctx); r.whole || l.opt.Imaging == nil {
+			return r
+		}
+		r = replay[S]{log: l, upTo: r.upTo}
+	}
+	r.met = l.learn
+	r.head = l.imaged(ctx, r.upTo)
+	r.run(ctx)
+	return r
 }
 
 // begun reports whether the head has taken something, or knows that there is nothing.
@@ -92,6 +107,7 @@ type replay[S any] struct {
 	upTo   uint64               // runs that go beyond this commit are not taken
 	met    func(*Commit, Place) // if not nil, told of each commit
 	head   head[S]              // after what was taken
+	tailed bool                 // only the table is read, whatever segments hold
 	read   int                  // bytes of payloads
 	whole  bool                 // that was all: nothing left the table before it was read
 	err    error                // why not all was taken
@@ -108,7 +124,7 @@ func (r *replay[S]) run(ctx context.Context) {
 // each yields the commits of all runs that it can take.
 func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 	folded := r.head.control.Cursors[segmentsCursor].Seq
-	if r.head.control.Format == 0 {
+	if r.head.control.Format == 0 && !r.tailed {
 		folded, r.err = r.log.folded(ctx)
 	}
 	if r.err != nil {

@@ -244,8 +244,7 @@ func inLogOrder(idx *index.Index, paths []string) []searchChange {
 	}
 	slices.SortFunc(list, func(a, b searchChange) int {
 		p, q := a.place(), b.place()
-		return cmp.Or(cmp.Compare(p.Run, q.Run), cmp.Compare(p.Part, q.Part),
-			cmp.Compare(a.path, b.path))
+		return cmp.Or(p.compare(q), cmp.Compare(a.path, b.path))
 	})
 	return list
 }
@@ -261,16 +260,21 @@ func (c searchChange) place() Place {
 // A sweep reads many texts in the order of the log: each run once at most, and past the cache, for
 // most of them nobody will read again soon.
 type sweep struct {
-	v    *Vault
-	run  *run
-	read int   // bytes of text
-	err  error // why not all was read
+	v     *Vault
+	run   *run
+	ahead map[uint64]*run // read before they are needed, by their first commits
+	read  int             // bytes of text
+	err   error           // why not all was read
 }
 
 // changes yields what there is to be searched anew, up to the first text that cannot be read.
 func (s *sweep) changes(ctx context.Context, list []searchChange) iter.Seq[search.Change] {
 	return func(yield func(search.Change) bool) {
-		for _, c := range list {
+		ahead := 0 // changes whose texts were read ahead
+		for i, c := range list {
+			if i == ahead {
+				ahead += s.readAhead(ctx, list[i:])
+			}
 			change, err := s.change(ctx, c)
 			if err != nil {
 				s.err = err
@@ -303,6 +307,9 @@ func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, erro
 func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 	if text, ok := s.v.texts.get(textKey{s.v.part, at}); ok {
 		return text, nil
+	}
+	if r := s.ahead[at.Run]; r != nil {
+		s.run = r
 	}
 	if s.run == nil || s.run.First != at.Run {
 		r, err := s.v.log.runAt(ctx, at.Run)

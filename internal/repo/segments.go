@@ -25,6 +25,7 @@ type segments struct {
 
 	mu     sync.Mutex
 	firsts []uint64 // sorted
+	known  uint64   // those of all segments that hold the log up to this commit are among them
 	dirs   *simplelru.LRU[uint64, *directory]
 }
 
@@ -98,10 +99,10 @@ func (s *segments) read(
 func (s *segments) holding(ctx context.Context, seq uint64) (*directory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d, err := s.known(ctx, seq)
+	d, err := s.among(ctx, seq)
 	if d == nil && err == nil || errors.Is(err, blob.ErrNotExist) {
 		if err = s.list(ctx); err == nil {
-			d, err = s.known(ctx, seq)
+			d, err = s.among(ctx, seq)
 		}
 	}
 	if d == nil && err == nil {
@@ -110,9 +111,9 @@ func (s *segments) holding(ctx context.Context, seq uint64) (*directory, error) 
 	return d, err
 }
 
-// known is the directory of the segment that holds a commit, of those that are known; nil if none of
+// among is the directory of the segment that holds a commit, of those that are known; nil if none of
 // them does. The caller holds mu.
-func (s *segments) known(ctx context.Context, seq uint64) (*directory, error) {
+func (s *segments) among(ctx context.Context, seq uint64) (*directory, error) {
 	i, found := slices.BinarySearch(s.firsts, seq)
 	if !found {
 		i--
@@ -191,17 +192,53 @@ func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory,
 func (s *segments) wrote(d *directory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, found := slices.BinarySearch(s.firsts, d.First); !found {
-		s.firsts = slices.Insert(s.firsts, i, d.First)
+	s.learn(d.First)
+	if d.First <= s.known+1 {
+		s.known = max(s.known, d.Last)
 	}
 	s.dirs.Remove(d.First)
+}
+
+// learn makes a name known. The caller holds mu.
+func (s *segments) learn(first uint64) {
+	if i, found := slices.BinarySearch(s.firsts, first); !found {
+		s.firsts = slices.Insert(s.firsts, i, first)
+	}
+}
+
+// know makes the names known of all segments that hold the log up to a commit, as an image has them.
+func (s *segments) know(firsts []uint64, upTo uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, first := range firsts {
+		s.learn(first)
+	}
+	s.known = max(s.known, upTo)
+}
+
+// upTo are the first commits of the segments that hold the log up to a commit. They are listed only where
+// another process wrote some of them.
+func (s *segments) upTo(ctx context.Context, folded uint64) ([]uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known < folded {
+		if err := s.list(ctx); err != nil {
+			return nil, err
+		}
+		s.known = folded
+	}
+	end, found := slices.BinarySearch(s.firsts, folded)
+	if found {
+		end++
+	}
+	return slices.Clone(s.firsts[:end]), nil
 }
 
 // forget makes what is known be looked up anew.
 func (s *segments) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.firsts = nil
+	s.firsts, s.known = nil, 0
 	s.dirs.Purge()
 }
 

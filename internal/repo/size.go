@@ -1,6 +1,9 @@
 package repo
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // How many times as many bytes the state of an image takes in memory, measured with bench/corpus: what is
 // made of it, and the image itself, which texts are parts of.
@@ -44,13 +47,34 @@ func (v *Vault) noteSize(ctx context.Context) error {
 	})
 }
 
+// A foreseen is a control item that was read before the log was, and when.
+type foreseen struct {
+	control Control
+	at      time.Time
+}
+
+// foreseenLife is how long a start may use what was foreseen: far less than images live.
+const foreseenLife = time.Minute
+
+// firstControl is the control item that a start begins with: the one that was read a moment ago, once, or the
+// newest.
+func (l *Log[S]) firstControl(ctx context.Context) (Control, error) {
+	if f := l.foreseen.Swap(nil); f != nil {
+		if age := l.opt.Now().Sub(f.at); 0 <= age && age < foreseenLife {
+			return f.control, nil
+		}
+	}
+	return l.Control(ctx)
+}
+
 // Foreseen is about how many bytes of memory the vault takes when it is read, as its control item says, or
-// its image. A vault without a log takes none.
+// its image. A vault without a log takes none. A Read that follows does not ask for the control item again.
 func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
 	c, err := v.log.Control(ctx)
 	if err != nil {
 		return 0, v.orNone(err)
 	}
+	v.log.foreseen.Store(&foreseen{c, v.log.opt.Now()})
 	if c.Memory > 0 || c.Image == nil {
 		return c.Memory, nil
 	}

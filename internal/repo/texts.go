@@ -89,6 +89,13 @@ func (t *Texts) dropAll(part string) {
 	}
 }
 
+// has reports whether a text is at hand. It does not count as a use.
+func (t *Texts) has(k textKey) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lru.Contains(placed{t.tenant, k})
+}
+
 func (t *Texts) get(k textKey) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -59,11 +59,11 @@ func (l *Log[S]) secure(ctx context.Context, now time.Time) error {
 		if err != nil || w.commits() == 0 {
 			return errors.Join(err, errNoSegment)
 		}
-		last, err := l.putSegment(ctx, w)
+		there, err := l.putSegment(ctx, w)
 		if err != nil {
 			return err
 		}
-		seq = last + 1
+		seq = there.last + 1
 	}
 	return nil
 }
@@ -110,10 +110,17 @@ func (c *Control) behind(f Folding) uint64 {
 	return passed
 }
 
+// mostRemoves is how many items are removed at once, each by itself: a transaction of them would cost twice
+// as much of some tables, and no one needs them to go together. manyKeys is after how many it begins.
+const (
+	mostRemoves = 16
+	manyKeys    = 1000
+)
+
 // removeItems removes the items of the runs that end at a commit or before. What came late to a place
 // below the low mark goes with them.
 func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
-	var ops []table.Op
+	var keys []table.Key
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(low)) {
 		if err != nil {
 			return unreadable(err)
@@ -121,16 +128,27 @@ func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
 		if r, _, err := readItem(it.Data); err == nil && r.Last > low {
 			continue // a cursor may stand in the middle of a run
 		}
-		if ops = append(ops, table.Remove(it.Key)); len(ops) == table.MaxOps {
-			if err := l.remove(ctx, ops); err != nil {
+		if keys = append(keys, it.Key); len(keys) == manyKeys {
+			if err := l.removeKeys(ctx, keys); err != nil {
 				return err
 			}
-			ops = nil
+			keys = nil
 		}
 	}
-	return l.remove(ctx, ops)
+	return l.removeKeys(ctx, keys)
 }
 
+func (l *Log[S]) removeKeys(ctx context.Context, keys []table.Key) error {
+	err := together(mostRemoves, keys, func(k table.Key) error {
+		return l.opt.Table.Commit(ctx, table.Remove(k))
+	})
+	if err != nil {
+		return notFolded(err)
+	}
+	return nil
+}
+
+// remove makes operations together: what is erased goes as a whole.
 func (l *Log[S]) remove(ctx context.Context, ops []table.Op) error {
 	if len(ops) == 0 {
 		return nil

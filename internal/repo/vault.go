@@ -27,12 +27,13 @@ type Vault struct {
 	follow Follower
 	from   uint64 // commits up to here are not told to who follows
 	limits Limits
+	named  int // files of each kind that the control item names
 
 	searcher *searcher
 	pasts    *Pasts
 }
 
-// VaultOptions are what a Vault is made with. All but Limits and Pasts are required.
+// VaultOptions are what a Vault is made with. All but Limits, Pasts and MaxNamed are required.
 type VaultOptions struct {
 	Name  string
 	Part  string      // the partition of its log
@@ -43,6 +44,10 @@ type VaultOptions struct {
 	Now    func() time.Time
 	Limits Limits
 	Pasts  *Pasts // nil: it has its own
+
+	// MaxNamed is how many files the control item names of each kind at most; 0: MaxNamed. Every read of the
+	// vault reads the control item, and some stores count its bytes.
+	MaxNamed int
 }
 
 // A Follower keeps something beside the log in step with it: the files of a checkout. It is told of
@@ -74,7 +79,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
 		searcher: newSearcher(), pasts: cmp.Or(o.Pasts, NewPasts(defaultPasts)),
 	}
-	v.limits = o.Limits.OrDefault()
+	v.limits, v.named = o.Limits.OrDefault(), cmp.Or(o.MaxNamed, MaxNamed)
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,
@@ -243,6 +248,15 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 		return nil, trashed()
 	}
 	return s.State, nil
+}
+
+// ReadControl is Read, and the control item that came with it: no request more.
+func (v *Vault) ReadControl(ctx context.Context) (*index.Index, Control, error) {
+	idx, err := v.Read(ctx)
+	if err != nil {
+		return nil, Control{}, err
+	}
+	return idx, v.log.head.Load().control, nil
 }
 
 // A State is what the log of a vault says of the vault as a whole.

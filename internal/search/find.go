@@ -27,6 +27,9 @@ type Options struct {
 
 	// Ended is asked from time to time why to stop. An error of it ends the search. Nil: nothing stops it.
 	Ended func() error
+
+	// Ahead is told of the notes whose texts are about to be asked for, some at a time. Nil: it is not.
+	Ahead func(docs []string)
 }
 
 // A Cursor is a place in the results.
@@ -171,11 +174,14 @@ func (s *searcher) admits(layer, doc int) bool {
 func (s *searcher) verified(list []scored) ([]scored, error) {
 	scan := s.x.analyzer.scanner()
 	var kept []scored
-	for _, f := range list {
+	for i, f := range list {
 		if s.Ended != nil {
 			if err := s.Ended(); err != nil {
 				return nil, err
 			}
+		}
+		if i%manyAhead == 0 {
+			s.ahead(list[i:min(i+manyAhead, len(list))])
 		}
 		r := reader{scan: scan, layer: &s.x.layers[f.layer], textOf: s.Text}
 		if s.verify(&f, &r) {
@@ -186,6 +192,21 @@ func (s *searcher) verified(list []scored) ([]scored, error) {
 		}
 	}
 	return kept, nil
+}
+
+// manyAhead is of how many notes Options.Ahead is told at once that may hold a phrase.
+const manyAhead = 64
+
+// ahead tells of notes whose texts are asked for next.
+func (s *searcher) ahead(list []scored) {
+	if s.Ahead == nil || len(list) == 0 {
+		return
+	}
+	docs := make([]string, len(list))
+	for i, f := range list {
+		docs[i] = f.path
+	}
+	s.Ahead(docs)
 }
 
 // verify looks into a text. The unit that holds the phrase becomes the note's best.
@@ -262,6 +283,7 @@ func (s span) of(text []byte) []byte {
 func (s *searcher) results(list []scored, total int, partial bool) (Results, error) {
 	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
 	marker := newMarker(s.x.analyzer, s.concepts)
+	s.ahead(list)
 	for _, f := range list {
 		l := &s.x.layers[f.layer]
 		u := l.slots[f.slot].span

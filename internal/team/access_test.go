@@ -279,7 +279,7 @@ func TestUseIsNotedOnceAnHour(t *testing.T) {
 	used := func() (time.Time, int) {
 		counted.Reset()
 		for range 10 {
-			require.NoError(t, a.Used(t.Context(), "a_1"))
+			a.Used(t.Context(), "a_1")
 		}
 		all, err := a.Uses(t.Context())
 		require.NoError(t, err)
@@ -298,10 +298,14 @@ func TestUseIsNotedOnceAnHour(t *testing.T) {
 		require.Equal(t, step.writes, writes)
 	}
 	fails = true
-	require.Error(t, a.Used(t.Context(), "a_2"))
-	require.Error(t, a.Used(t.Context(), "a_2"))
+	for range 2 {
+		a.Used(t.Context(), "a_2")
+		all, err := a.Uses(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1, "what could not be written is not noted")
+	}
 	fails = false
-	require.NoError(t, a.Used(t.Context(), "a_2"))
+	a.Used(t.Context(), "a_2")
 	all, err := a.Uses(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)

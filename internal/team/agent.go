@@ -53,6 +53,17 @@ func (a *agents) due(id string, now time.Time) bool {
 	return true
 }
 
+// addUses adds the uses that this process has noted, some of which may not be written yet.
+func (a *agents) addUses(all map[string]time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, id := range a.used.Keys() {
+		if at, ok := a.used.Peek(id); ok && at.After(all[id]) {
+			all[id] = at.UTC().Truncate(time.Second)
+		}
+	}
+}
+
 // again takes the use of a token as not written.
 func (a *agents) again(id string) {
 	a.mu.Lock()

@@ -79,6 +79,7 @@ func (d *deployment) options(over table.Table, folders bool) team.Options {
 	return team.Options{
 		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Folders: folders,
+		Background: folders,
 	}
 }
 

@@ -93,7 +93,7 @@ func (l *living) live(ctx context.Context) error {
 	teams := team.NewTeams(team.Options{
 		Table: doomedTable{tab, &l.Doom}, Bucket: doomedBucket{files, &l.Doom, older},
 		Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: l.now,
-		Folders: true,
+		Background: true, Folders: true,
 	})
 	a, err := teams.Team(ctx, "a")
 	if err != nil {

@@ -284,11 +284,11 @@ func (t *Team) finish(ctx context.Context, e Entry) (bool, error) {
 // watchEvery is how often it is looked whether an erasure can go on.
 const watchEvery = time.Minute
 
-// watch finishes erasures in the background, while there are any.
+// watch finishes erasures in the background, while there are any, if this process does anything there.
 func (t *Team) watch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.watching || t.closed || !t.log.Known().State.erasing() {
+	if t.watching || t.closed || !t.opt.Background || !t.log.Known().State.erasing() {
 		return
 	}
 	t.watching = true

@@ -32,7 +32,7 @@ func (d *deployment) eraser(t *testing.T, over table.Table, folders bool) *team.
 	t.Helper()
 	teams := team.NewTeams(team.Options{
 		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
-		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Folders: folders,
+		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Background: folders, Folders: folders,
 		Compact: d.table.(*bolttable.Table).Compact,
 	})
 	t.Cleanup(teams.Close)

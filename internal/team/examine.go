@@ -72,9 +72,7 @@ func DisabledFinding(rule string) repo.Finding {
 
 // unmade is a tenant that is not made where there is none.
 func unmade(o Options) (*Team, error) {
-	l, err := repo.NewLog(repo.LogOptions[*State]{
-		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
-	}, &State{vaults: map[string]Entry{}})
+	l, err := newLog(o)
 	return &Team{opt: o, log: l, open: map[string]*opened{}}, err
 }
 

@@ -116,7 +116,7 @@ func (s *scene) open(t *testing.T, use func(*team.Teams)) {
 	bucket := doomedBucket{files, &doom{}, func() time.Duration { return s.ahead }}
 	teams := team.NewTeams(team.Options{
 		Table: tab, Bucket: bucket, Texts: repo.NewTexts(1 << 20),
-		Log: slog.New(slog.DiscardHandler), Now: now, Folders: true,
+		Log: slog.New(slog.DiscardHandler), Now: now, Background: true, Folders: true,
 	})
 	use(teams)
 	teams.Close()

@@ -210,3 +210,45 @@ func TestAVaultThatDoesNotFit(t *testing.T) {
 	open, _ := o.Memory.Open()
 	require.LessOrEqual(t, open, 1)
 }
+
+// TestTenantsAreClosed holds that a tenant is closed when it was not used for ten minutes and its vaults are
+// closed, and that its next call opens it again.
+func TestTenantsAreClosed(t *testing.T) {
+	d := deploy(t)
+	o := d.options(d.table, false)
+	o.Memory = team.NewMemory(1 << 20)
+	teams := team.NewTeams(o)
+	t.Cleanup(teams.Close)
+	open := func(name string) *team.Team {
+		t.Helper()
+		own, err := teams.Team(t.Context(), name)
+		require.NoError(t, err)
+		return own
+	}
+	a := open("a")
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	using, end := context.WithCancel(t.Context())
+	require.NoError(t, put(using, a, "v", "n.md", "of v\n"))
+	d.clock.pass(11 * time.Minute)
+	for _, tenant := range []string{"c", "d", "e"} {
+		require.NoError(t, teams.Make(t.Context(), tenant))
+	}
+	open("c")
+	require.Same(t, a, open("a"), "one of its vaults is open")
+	o.Memory.SetMost(1)
+	end()
+	require.Eventually(t, func() bool { open, _ := o.Memory.Open(); return open == 0 },
+		time.Minute, time.Millisecond)
+	o.Memory.SetMost(1 << 20)
+	d.clock.pass(9 * time.Minute)
+	open("d")
+	require.Same(t, a, open("a"), "it was used nine minutes ago")
+	d.clock.pass(11 * time.Minute)
+	open("e")
+	again := open("a")
+	require.NotSame(t, a, again)
+	require.True(t, fault.Is(put(t.Context(), a, "v", "m.md", "x\n"), fault.Unavailable),
+		"who still has the one that is closed tries again")
+	require.Equal(t, []string{"n.md"}, notes(t, again, "v"))
+}

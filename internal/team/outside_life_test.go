@@ -115,7 +115,7 @@ func (l *serving) open(ctx context.Context) (*servedVault, error) {
 		Table:  servedItems{doomedTable{tab, &l.Doom}, l},
 		Bucket: doomedBucket{state, &l.Doom, none},
 		Texts:  repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: time.Now,
-		Folders: true,
+		Background: true, Folders: true,
 		Served: &team.Served{
 			Vault: "v", Files: files,
 			Watch: func(enter func(string) bool) (blob.Watch, error) {

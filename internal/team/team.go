@@ -29,6 +29,7 @@ type Team struct {
 	mu     sync.Mutex
 	open   map[string]*opened // by partition
 	closed bool
+	used   time.Time // when it was last asked for
 	read   time.Time // when the state was last read from the log
 
 	refusals time.Time // up to when readings for refusals are used up; see mayRead
@@ -36,15 +37,16 @@ type Team struct {
 	refreshing sync.Mutex // held by who reads the state, for all who wait for that
 	agents     *agents
 
-	watching bool   // erasures are finished in the background
-	unwatch  func() // ends that; nil: it never began
+	stop     context.CancelFunc // ends what keeps the log; nil without Background
+	watching bool               // erasures are finished in the background
+	unwatch  func()             // ends that; nil: it never began
 
 	background sync.WaitGroup
 	erasing    sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits,
-// Compact, Folders, Watch, Served, PublicURL and Issuers.
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Background,
+// Makes, Later, Compact, Folders, Watch, Served, PublicURL and Issuers.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -52,13 +54,28 @@ type Options struct {
 	Pasts  *repo.Pasts // nil: each vault has its own
 	Memory *Memory     // nil: vaults stay open
 	Limits repo.Limits // of each vault
+	Named  int         // files of each kind that a control item names; 0: repo.MaxNamed
 	Log    *slog.Logger
 	Now    func() time.Time
+
+	// Makes says that Open makes a tenant that is registered and has no log yet. Else Teams.Make makes both,
+	// and one without a log does not exist.
+	Makes bool
+
+	// Later runs what a call leaves to be done and does not wait for. Nil: with Background a goroutine does,
+	// and else the call itself.
+	Later func(func())
+
+	// Background says that the process lives between calls: each open vault is folded, and erasures are
+	// finished, by goroutines of their own. Else nothing runs that no call waits for, and somebody calls
+	// FoldVault, FoldTenant and FinishErasures from time to time.
+	Background bool
 
 	// Compact makes the database forget what was removed from it. Nil: it keeps nothing of that.
 	Compact func(context.Context) error
 
-	// Folders says that Bucket is a folder in which people see the notes of each vault.
+	// Folders says that Bucket is a folder in which people see the notes of each vault. It needs
+	// Background: a folder is followed all the time.
 	Folders bool
 
 	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
@@ -84,7 +101,7 @@ type opened struct {
 	once   sync.Once
 	vault  *repo.Vault
 	folder *checkout.Checkout // nil where there are no folders
-	keeper *repo.Keeper
+	keeper *repo.Keeper       // nil without Background
 	err    error
 
 	ready   atomic.Bool // vault and folder are there to be read by others than who opens them
@@ -93,27 +110,77 @@ type opened struct {
 	reading atomic.Pointer[checkout.Checkout] // the folder, for who does not wait for once; nil: not open
 }
 
-// Open opens a tenant, and makes it where there is none.
-func Open(ctx context.Context, o Options) (*Team, error) {
-	t := &Team{opt: o, open: map[string]*opened{}, agents: newAgents(o.Table)}
-	var err error
-	if t.histories, err = repo.NewHistories(); err != nil {
-		return nil, err
+// begin reads the state of the tenant, which is made first where there is none and Options.Makes says so.
+func (t *Team) begin(ctx context.Context) error {
+	err := t.refresh(ctx)
+	if !errors.Is(err, repo.ErrNoLog) {
+		return err
 	}
-	t.log, err = repo.NewLog(repo.LogOptions[*State]{
+	if !t.opt.Makes {
+		return noTenant()
+	}
+	if err := makeLog(ctx, t.log); err != nil {
+		return err
+	}
+	return t.refresh(ctx)
+}
+
+// makeLog makes the log of a tenant, if there is none. Segments of one whose table is lost are not taken up: they
+// may lack that a token was revoked.
+func makeLog(ctx context.Context, l *repo.Log[*State]) error {
+	err := l.Discard(ctx)
+	if err == nil {
+		err = l.Create(ctx)
+	}
+	if err != nil && !errors.Is(err, repo.ErrLogExists) {
+		return fmt.Errorf("make a tenant: %w", err)
+	}
+	return nil
+}
+
+// later runs what no call waits for.
+func (t *Team) later(do func()) {
+	if t.opt.Later != nil {
+		t.opt.Later(do)
+		return
+	}
+	t.mu.Lock()
+	behind := t.opt.Background && !t.closed
+	if behind {
+		t.background.Go(do)
+	}
+	t.mu.Unlock()
+	if !behind {
+		do()
+	}
+}
+
+// newLog is the tenant's own log. Nothing is read yet.
+func newLog(o Options) (*repo.Log[*State], error) {
+	return repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
-		Build: build, Untold: func() uint64 { return math.MaxInt64 },
+		Build: build, Untold: func() uint64 { return math.MaxInt64 }, TailFirst: true, Imaging: imaging(),
 	}, &State{})
+}
+
+// Open opens a tenant. One that does not exist is UNAUTHENTICATED, unless Options.Makes says that it is made.
+func Open(ctx context.Context, o Options) (*Team, error) {
+	if o.Folders && !o.Background {
+		return nil, errors.New("open a tenant: folders are followed in the background")
+	}
+	l, err := newLog(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.log.Create(ctx); err != nil && !errors.Is(err, repo.ErrLogExists) {
-		return nil, fmt.Errorf("make the tenant: %w", err)
+	t := &Team{opt: o, log: l, open: map[string]*opened{}, agents: newAgents(o.Table), used: o.Now()}
+	if t.histories, err = repo.NewHistories(); err != nil {
+		return nil, err
 	}
-	if err := t.refresh(ctx); err != nil {
+	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
 	t.logDisabled(ctx)
+	t.keep()
 	t.watch()
 	return t, nil
 }
@@ -273,7 +340,7 @@ func partOf(name string, incarnation int) string {
 
 // opened is the vault of an entry, open, until the context ends. It is opened once, however many ask.
 func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
-	o, err := t.used(ctx, e)
+	o, err := t.usedBy(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -288,9 +355,9 @@ func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 	return o, o.err
 }
 
-// used is the vault of an entry, which is in use until the context ends, and may still have to be opened.
+// usedBy is the vault of an entry, which is in use until the context ends, and may still have to be opened.
 // One that is being closed is waited for.
-func (t *Team) used(ctx context.Context, e Entry) (*opened, error) {
+func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
 	part := partOf(e.Name, e.Incarnation)
 	for {
 		t.mu.Lock()
@@ -298,6 +365,7 @@ func (t *Team) used(ctx context.Context, e Entry) (*opened, error) {
 			t.mu.Unlock()
 			return nil, stopping()
 		}
+		t.used = t.opt.Now()
 		o := t.open[part]
 		if o == nil {
 			o = &opened{name: e.Name}
@@ -347,15 +415,15 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		return err
 	}
 	o.vault = v
-	keep := repo.KeeperOptions{Log: t.opt.Log}
 	if t.opt.Folders {
-		keep.Behind = checkout.Cursors()
 		if o.folder, err = t.checkOut(ctx, e, v); err != nil {
 			return err
 		}
 		o.reading.Store(o.folder)
 	}
-	o.keeper = v.Keep(keep)
+	if t.opt.Background {
+		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: t.folding()})
+	}
 	o.ready.Store(true)
 	return nil
 }
@@ -417,7 +485,7 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	part := partOf(name, incarnation)
 	return repo.NewVault(repo.VaultOptions{
 		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
-		Now: t.opt.Now, Limits: t.opt.Limits,
+		Now: t.opt.Now, Limits: t.opt.Limits, MaxNamed: t.opt.Named,
 		Bucket: t.bucketOf(name, incarnation),
 	})
 }
@@ -433,6 +501,9 @@ func (t *Team) Close() {
 	t.closed = true
 	open, unwatch := maps.Clone(t.open), t.unwatch
 	t.mu.Unlock()
+	if t.stop != nil {
+		t.stop()
+	}
 	if unwatch != nil {
 		unwatch()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"rookery/internal/auth"
 	"rookery/internal/blob"
@@ -36,10 +37,16 @@ func NewTeams(o Options) *Teams { return &Teams{opt: o, open: map[string]*Team{}
 // Limits are those of each vault.
 func (t *Teams) Limits() repo.Limits { return t.opt.Limits.OrDefault() }
 
-// Make makes a tenant, if there is none of this name.
+// Make makes a tenant, if there is none of this name. Its log comes first, unless Options.Makes says that it
+// is made when the tenant is opened, so that a tenant that is registered has one.
 func (t *Teams) Make(ctx context.Context, tenant string) error {
 	if err := vault.CheckName(tenant); err != nil {
 		return err
+	}
+	if !t.opt.Makes {
+		if err := t.makeLog(ctx, tenant); err != nil {
+			return err
+		}
 	}
 	err := t.opt.Table.Commit(ctx, table.Create(table.Item{
 		Key: table.Key{Part: registry, Sort: tenant}, Data: []byte(`{"format":1}`),
@@ -49,6 +56,15 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 		return fmt.Errorf("register a tenant: %w", err)
 	}
 	return nil
+}
+
+// makeLog makes the log of a tenant, if there is none.
+func (t *Teams) makeLog(ctx context.Context, tenant string) error {
+	l, err := newLog(t.opt.of(tenant))
+	if err != nil {
+		return err
+	}
+	return makeLog(ctx, l)
 }
 
 // Team opens a tenant. One that is not registered is UNAUTHENTICATED: nobody is told which exist.
@@ -64,6 +80,7 @@ func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	if team, err := t.opened(tenant); team != nil || err != nil {
 		return team, err
 	}
+	t.closeUnused()
 	team, err := Open(ctx, t.opt.of(tenant))
 	if err != nil {
 		return nil, err
@@ -81,7 +98,52 @@ func (t *Teams) opened(tenant string) (*Team, error) {
 	if t.closed {
 		return nil, stopping()
 	}
-	return t.open[tenant], nil
+	own := t.open[tenant]
+	if own != nil {
+		own.touch()
+	}
+	return own, nil
+}
+
+// tenantLife is how long a tenant stays open that is not used and has no open vault, where Options.Memory
+// bounds what is open.
+const tenantLife = 10 * time.Minute
+
+// closeUnused closes the tenants whose time is over. What they hold is little, so that this is looked at
+// when another one is opened.
+func (t *Teams) closeUnused() {
+	if t.opt.Memory == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, own := range t.open {
+		if own.retire() {
+			delete(t.open, name)
+		}
+	}
+}
+
+// touch notes that the tenant is used.
+func (t *Team) touch() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used = t.opt.Now()
+}
+
+// retire closes the tenant if it is not used, and reports whether it did. Nothing of it runs then.
+func (t *Team) retire() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	idle := t.opt.Now().Sub(t.used)
+	if len(t.open) > 0 || t.watching || 0 <= idle && idle < tenantLife {
+		return false
+	}
+	t.closed = true
+	if t.stop != nil {
+		t.stop()
+	}
+	return true
 }
 
 // registered is a fault if there is no such tenant.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -190,24 +191,31 @@ const uses = "token-uses"
 // useLife is how old the time of a token's last use may be.
 const useLife = time.Hour
 
-// Used notes that a token is used now. It costs a write once an hour; what cannot be written is tried
-// again with the next use.
-func (t *Team) Used(ctx context.Context, id string) error {
+// notePatience is how long the note of a use may take.
+const notePatience = 5 * time.Second
+
+// Used notes that a token is used now. It costs a write once an hour, which the call does not wait for; see
+// Options.Later. What cannot be written is logged, and tried again with the next use.
+func (t *Team) Used(ctx context.Context, id string) {
 	now := t.opt.Now()
 	if !t.agents.due(id, now) {
-		return nil
+		return
 	}
-	err := t.opt.Table.Commit(ctx, table.Set(table.Item{
-		Key: table.Key{Part: uses, Sort: id}, Data: []byte(now.UTC().Format(time.RFC3339)),
-	}))
-	if err != nil {
-		t.agents.again(id)
-		return fmt.Errorf("note the use of a token: %w", err)
-	}
-	return nil
+	ctx = context.WithoutCancel(ctx)
+	t.later(func() {
+		ctx, cancel := context.WithTimeout(ctx, notePatience)
+		defer cancel()
+		err := t.opt.Table.Commit(ctx, table.Set(table.Item{
+			Key: table.Key{Part: uses, Sort: id}, Data: []byte(now.UTC().Format(time.RFC3339)),
+		}))
+		if err != nil {
+			t.agents.again(id)
+			t.opt.Log.WarnContext(ctx, "the use of a token is not noted", slog.Any("cause", err))
+		}
+	})
 }
 
-// Uses are the times at which tokens were used last, by their ids: to the hour.
+// Uses are the times at which tokens were used last, by their ids: to the hour, and to now for this process.
 func (t *Team) Uses(ctx context.Context) (map[string]time.Time, error) {
 	all := map[string]time.Time{}
 	for it, err := range t.opt.Table.Query(ctx, uses, "", "~") {
@@ -220,5 +228,6 @@ func (t *Team) Uses(ctx context.Context) (map[string]time.Time, error) {
 		}
 		all[it.Sort] = at
 	}
+	t.agents.addUses(all)
 	return all, nil
 }

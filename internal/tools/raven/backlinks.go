@@ -52,6 +52,7 @@ func (f tools) listBacklinks(
 	}
 	out := backlinksOut{Target: target}
 	q, list := quoter{view: v}, newDrawer(v.idx, rich).backlinks(target)
+	v.prefetch(ctx, sources(in.Page, list))
 	out.Items, err = page(ctx, &out.Aside, in.Page, list, func(l index.Link) quotedBacklink {
 		return quotedBacklink{backlinkOf(l), q.line(ctx, l)}
 	})

@@ -158,6 +158,13 @@ func (v view) someBacklinks(
 	ctx context.Context, d drawer, id string,
 ) ([]quotedBacklink, int, error) {
 	links, total := firstLinks(ctx, d.backlinks(id))
+	v.prefetch(ctx, func(yield func(string) bool) {
+		for _, l := range links {
+			if !yield(l.Source.Note.Path) {
+				return
+			}
+		}
+	})
 	all, q := []quotedBacklink{}, quoter{view: v}
 	for _, l := range links {
 		all = append(all, quotedBacklink{backlinkOf(l), q.line(ctx, l)})

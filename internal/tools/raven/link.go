@@ -3,9 +3,11 @@ package raven
 import (
 	"bytes"
 	"context"
+	"iter"
 	"strings"
 
 	"rookery/internal/index"
+	"rookery/internal/tool"
 )
 
 // A source is what refers, and where (raven.md §6.8).
@@ -86,6 +88,46 @@ func (q *quoter) line(ctx context.Context, l index.Link) string {
 		column = 0
 	}
 	return excerpt(line, column)
+}
+
+// mostAhead is how many bytes of texts are read ahead.
+const mostAhead = 8 << 20
+
+// prefetch reads the texts of notes at once that are needed next, as far as it is not too much.
+func (v view) prefetch(ctx context.Context, paths iter.Seq[string]) {
+	var bodies []index.Body
+	size := 0
+	for path := range paths {
+		f, ok := v.idx.File(path)
+		if !ok {
+			continue
+		}
+		if size += f.Size; size > mostAhead {
+			break
+		}
+		bodies = append(bodies, f.Body)
+	}
+	v.vault.Prefetch(ctx, bodies)
+}
+
+// sources yields the paths of the notes in which references stand, of one page.
+func sources(in tool.Page, l listing[index.Link]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		after, err := spotAfter(in)
+		if err != nil {
+			return // page says so
+		}
+		n, last := 0, ""
+		for link := range l.behind(after) {
+			if n++; n > in.Limit {
+				return
+			}
+			if path := link.Source.Note.Path; path != last && !yield(path) {
+				return
+			}
+			last = link.Source.Note.Path
+		}
+	}
 }
 
 // open reads the text of a note, if it is not that of the reference before.

@@ -108,6 +108,8 @@ type view struct {
 	vault *repo.Vault
 	idx   *index.Index
 	clock vault.Clock // what words such as today mean to this call
+
+	control repo.Control // as it came with the newest version
 }
 
 // view is the newest state of the vault of a call.
@@ -116,11 +118,11 @@ func (f tools) view(ctx context.Context, c auth.Caller, name string) (view, erro
 	if err != nil {
 		return view{}, err
 	}
-	idx, err := v.Read(ctx)
+	idx, control, err := v.ReadControl(ctx)
 	if err != nil {
 		return view{}, err
 	}
-	return view{v, idx, clock(idx, v.Now())}, nil
+	return view{v, idx, clock(idx, v.Now()), control}, nil
 }
 
 // viewAt is the vault of a call as it was at the version or time that the call names; without one, its
@@ -140,7 +142,7 @@ func (f tools) viewAt(
 	if err != nil {
 		return view{}, inArgument(err, "as_of")
 	}
-	return view{v.vault, idx, clock(idx, v.clock.Now)}, nil
+	return view{v.vault, idx, clock(idx, v.clock.Now), v.control}, nil
 }
 
 // version is the version that an answer is true of.

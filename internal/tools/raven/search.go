@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -141,6 +142,7 @@ type finder struct {
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	r, err := q.search.Search(q.query, search.Options{
 		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Ended: ctx.Err,
+		Ahead: func(paths []string) { q.prefetch(ctx, slices.Values(paths)) },
 	})
 	if err != nil {
 		return err

@@ -66,10 +66,6 @@ func (f tools) stats() *tool.Tool {
 		if err != nil {
 			return statsOut{}, err
 		}
-		control, err := v.vault.Control(ctx)
-		if err != nil {
-			return statsOut{}, err
-		}
 		t := v.idx.Totals()
 		out := statsOut{
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
@@ -77,7 +73,7 @@ func (f tools) stats() *tool.Tool {
 		}
 		out.doubtful(v.idx)
 		if in.AsOf.AsOf == "" { // what was known of the files earlier, nobody knows any more
-			out.files(control, v.vault.Now())
+			out.files(v.control, v.vault.Now())
 			folder, err := f.folder(ctx, c, in.Vault.Vault)
 			if err != nil {
 				return statsOut{}, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -104,10 +105,8 @@ func (e *export) files(ctx context.Context, after string) error {
 	if err != nil {
 		return err
 	}
-	for f := range idx.FilesAfter(at.before) {
-		if vault.Path(f.Path).Kind() == vault.KindAudit || strings.HasPrefix(f.Path, vault.Trash) {
-			continue // its lines are part of the vault's own; and what was deleted is no file
-		}
+	e.prefetch(ctx, idx, at.before)
+	for f := range exported(idx, at.before) {
 		if e.size+f.Size > maxExport && len(e.out.Notes) > 0 {
 			e.more(at.String())
 			return nil
@@ -198,6 +197,34 @@ func readFilePlace(text string) (filePlace, error) {
 func badPlace() error {
 	return fault.New(fault.InvalidParameter, "page_token is not one that an answer gave").
 		With("argument", "page_token")
+}
+
+// exported are the files behind a path that an export has: lines of an audit log are part of the vault's
+// own, and what was deleted is no file.
+func exported(idx *index.Index, after string) iter.Seq[*index.File] {
+	return func(yield func(*index.File) bool) {
+		for f := range idx.FilesAfter(after) {
+			if vault.Path(f.Path).Kind() == vault.KindAudit || strings.HasPrefix(f.Path, vault.Trash) {
+				continue
+			}
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// prefetch reads the texts of a page at once.
+func (e *export) prefetch(ctx context.Context, idx *index.Index, after string) {
+	var bodies []index.Body
+	size := 0
+	for f := range exported(idx, after) {
+		if size += f.Size; size > maxExport {
+			break
+		}
+		bodies = append(bodies, f.Body)
+	}
+	e.vault.Prefetch(ctx, bodies)
 }
 
 // An auditPlace is where in the audit log a page begins.

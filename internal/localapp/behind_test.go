@@ -1,0 +1,41 @@
+package localapp_test
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNothingRunsBehind holds that a process without Background leaves nothing running: after calls of every
+// tool, some of which are refused, there are as many goroutines as before. With ROOKERY_SOAK each tool is
+// called 1,000 times, else there are 1,000 calls in all.
+func TestNothingRunsBehind(t *testing.T) {
+	c := newCounted(t)
+	v, all := c.root("heronlabs"), c.cat.Tools()
+	rounds := 1000/len(all) + 1
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		rounds = 1000
+	}
+	call := func(round int) {
+		for i, made := range all {
+			in := knocks[(round+i)%len(knocks)]
+			vault := []string{"main", unseenVault, absentVault}[round%3]
+			if r, carried := in.request(t, made, askedOf(t, made, vault)); carried {
+				c.send(v, r)
+			}
+		}
+		c.clock.minutes(2)
+	}
+	for round := range 3 {
+		call(round) // what is opened once stays open
+	}
+	before := runtime.NumGoroutine()
+	for round := range rounds {
+		call(round)
+	}
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before },
+		time.Minute, time.Millisecond, "goroutines of calls that have ended")
+}

@@ -1,0 +1,117 @@
+package repo_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+)
+
+// TestCadence holds that processes which begin for one pass each make no more images than one that goes on:
+// while little comes, one for each 1 + size/16 MiB minutes. And none looks for segments that are not due.
+func TestCadence(t *testing.T) {
+	const size, wait, passes = 40 << 20, 3, 20
+	e, clock := engine(t), repotest.NewClock()
+	open := func() *repo.Log[*repotest.State] {
+		o := repotest.LogOptions(e, clock.Now)
+		o.Untold, o.Imaging = func() uint64 { return 1 << 62 }, large(size)
+		l, err := repo.NewLog(o, &repotest.State{})
+		require.NoError(t, err)
+		return l
+	}
+	writer := open()
+	require.NoError(t, writer.Create(t.Context()))
+	var images []uint64
+	for pass := range passes {
+		var writing sync.WaitGroup
+		for n := range 50 {
+			writing.Go(func() {
+				for i := range 10 {
+					record(t, writer, fmt.Sprintf("n%d", n%9), fmt.Sprint(pass, n, i))
+				}
+			})
+		}
+		writing.Wait()
+		clock.Move(time.Minute)
+		l := open()
+		require.NoError(t, l.Fold(t.Context(), repo.Folding{}))
+		require.False(t, l.FoldDue(repo.Folding{}))
+		c, err := l.Control(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 500*(pass+1), c.Cursors["segments"].Seq)
+		if n := len(images); n == 0 || images[n-1] != c.Image.Seq {
+			images = append(images, c.Image.Seq)
+		}
+		want, got := writer.Known().State.String(), open()
+		s, err := got.Read(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, s.State.String())
+	}
+	require.Len(t, images, (passes+wait-1)/wait)
+}
+
+// TestWaitingImage holds that an image that followers have not passed yet is put once, and named by whichever
+// process folds when they have.
+func TestWaitingImage(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 30)
+	f := repo.Folding{All: true, Behind: []string{"checkout"}}
+	for range 3 {
+		require.NoError(t, s.open(t).Fold(t.Context(), f))
+		s.write(t, 5)
+		s.clock.Move(time.Minute)
+		require.Len(t, s.objects(t, "image/"), 1)
+		c, err := s.vault.Control(t.Context())
+		require.NoError(t, err)
+		require.Nil(t, c.Image)
+		require.EqualValues(t, 31, c.Waiting.Seq)
+	}
+	s.clock.Move(25 * time.Hour) // what waits is no leftover
+	require.NoError(t, s.open(t).Fold(t.Context(), f))
+	require.Len(t, s.objects(t, "image/"), 1)
+	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 31}))
+	require.NoError(t, s.open(t).Fold(t.Context(), f))
+	c, err := s.vault.Control(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 31, c.Image.Seq)
+	require.Nil(t, c.Waiting)
+}
+
+// large makes images of so many bytes.
+func large(size int) *repo.Imaging[*repotest.State] {
+	return &repo.Imaging[*repotest.State]{
+		Append: func(b []byte, s *repotest.State) []byte {
+			text, err := json.Marshal(s)
+			if err != nil {
+				panic(err)
+			}
+			return append(append(b, text...), bytes.Repeat([]byte(" "), size-len(text))...)
+		},
+		Read: func(data []byte) (*repotest.State, error) {
+			s := &repotest.State{}
+			return s, json.Unmarshal(data, s)
+		},
+	}
+}
+
+// record makes a commit of a log.
+func record(t *testing.T, l *repo.Log[*repotest.State], name, text string) {
+	_, err := l.Update(t.Context(), caller(), func(
+		_ context.Context, d *repo.Draft[*repotest.State],
+	) (any, error) {
+		if err := d.Touch(0); err != nil {
+			return nil, err
+		}
+		return nil, d.Record("text", name, text)
+	})
+	assert.NoError(t, err)
+}

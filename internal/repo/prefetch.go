@@ -1,0 +1,96 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"rookery/internal/index"
+)
+
+// mostFetches is how many runs a Prefetch reads at once.
+const mostFetches = 32
+
+// Prefetch puts texts at hand that are about to be asked for, so that a call waits for many reads as long as
+// for one. It reads each run once, 32 at a time, and none of whose texts all are at hand. What cannot be
+// read, or is more than there is room for, is for Text to read, and to say why it cannot.
+func (v *Vault) Prefetch(ctx context.Context, bodies []index.Body) {
+	runs := v.missing(bodies)
+	if len(runs) < 2 || v.log.head.Load().status == Sealed {
+		return // Text does as well
+	}
+	_ = together(mostFetches, runs, func(of []Place) error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		v.fetch(ctx, of)
+		return nil
+	})
+}
+
+// missing are the places of texts that are not at hand, by run.
+func (v *Vault) missing(bodies []index.Body) [][]Place {
+	var places []Place
+	for _, b := range bodies {
+		if !v.texts.has(textKey{v.part, Place(b)}) {
+			places = append(places, Place(b))
+		}
+	}
+	slices.SortFunc(places, Place.compare)
+	var runs [][]Place
+	for i := 0; i < len(places); {
+		end := i + 1
+		for end < len(places) && places[end].Run == places[i].Run {
+			end++
+		}
+		runs = append(runs, slices.Compact(places[i:end]))
+		i = end
+	}
+	return runs
+}
+
+// fetch puts texts of one run at hand.
+func (v *Vault) fetch(ctx context.Context, of []Place) {
+	s := sweep{v: v}
+	for _, at := range of {
+		text, err := s.text(ctx, at)
+		if err != nil {
+			return
+		}
+		v.texts.add(textKey{v.part, at}, bytes.Clone(text))
+	}
+	s.keepOthers(of[0])
+}
+
+// aheadBytes is how many bytes of texts a sweep reads ahead.
+const aheadBytes = 8 << 20
+
+// readAhead reads the runs of the next changes at once, and returns of how many changes: at least one. What
+// cannot be read is read again when it is its turn.
+func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int) {
+	s.ahead = map[uint64]*run{}
+	size := 0
+	for changes < len(list) && len(s.ahead) < mostFetches && size < aheadBytes {
+		if n := list[changes].note; n != nil && !s.v.texts.has(textKey{s.v.part, Place(n.Body)}) {
+			s.ahead[n.Body.Run] = nil
+			size += n.Size
+		}
+		changes++
+	}
+	if len(s.ahead) < 2 {
+		return changes
+	}
+	var mu sync.Mutex
+	_ = together(mostFetches, slices.Collect(maps.Keys(s.ahead)), func(first uint64) error {
+		r, err := s.v.log.runAt(ctx, first)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			s.ahead[first] = r
+		}
+		return nil
+	})
+	return changes
+}

@@ -1,0 +1,29 @@
+package repo
+
+import (
+	"errors"
+	"sync"
+)
+
+// together calls a function with each of some values, so many at once, and returns what failed.
+func together[T any](atOnce int, all []T, do func(T) error) error {
+	var (
+		running sync.WaitGroup
+		mu      sync.Mutex
+		failed  error
+	)
+	free := make(chan struct{}, atOnce)
+	for _, v := range all {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			if err := do(v); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = errors.Join(failed, err)
+			}
+		})
+	}
+	running.Wait()
+	return failed
+}

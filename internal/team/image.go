@@ -1,0 +1,84 @@
+package team
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"rookery/internal/repo"
+)
+
+// imageFormat is the version of an image of a tenant. It is raised with each kind of record, and each field
+// of State that does not follow from others: a release that reads an image without them would never see them.
+const imageFormat = 1
+
+// An image is a State as it is stored, so that a start reads it and the commits behind it. It has all that the
+// State does not make of other things.
+type image struct {
+	Format  int                   `json:"format"`
+	Vaults  map[string]at[Entry]  `json:"vaults,omitempty"`
+	Tokens  map[string]at[Token]  `json:"tokens,omitempty"`
+	Members map[string]at[Member] `json:"members,omitempty"`
+	Issuers map[string]at[Issuer] `json:"issuers,omitempty"`
+}
+
+// at is an entry of a State, and the commit that changed it last.
+type at[T any] struct {
+	Changed uint64 `json:"changed"`
+	Entry   T      `json:"entry"`
+}
+
+// imaging makes images of tenants, and reads them.
+func imaging() *repo.Imaging[*State] {
+	return &repo.Imaging[*State]{Append: appendImage, Read: readImage}
+}
+
+func appendImage(b []byte, s *State) []byte {
+	text, err := json.Marshal(image{
+		Format:  imageFormat,
+		Vaults:  stored(s.vaults, func(e *Entry) *uint64 { return &e.Changed }),
+		Tokens:  stored(s.tokens, func(t *Token) *uint64 { return &t.Changed }),
+		Members: stored(s.members, func(m *Member) *uint64 { return &m.Changed }),
+		Issuers: stored(s.issuers, func(i *Issuer) *uint64 { return &i.Changed }),
+	})
+	if err != nil {
+		panic(err) // never: the entries came out of JSON
+	}
+	return append(b, text...)
+}
+
+func readImage(data []byte) (*State, error) {
+	var i image
+	if err := json.Unmarshal(data, &i); err != nil {
+		return nil, fmt.Errorf("decode the image of a tenant: %w", err)
+	}
+	if i.Format != imageFormat {
+		return nil, fmt.Errorf("the image of a tenant has format %d", i.Format)
+	}
+	s := &State{
+		vaults:  loaded(i.Vaults, func(e *Entry) *uint64 { return &e.Changed }),
+		tokens:  loaded(i.Tokens, func(t *Token) *uint64 { return &t.Changed }),
+		members: loaded(i.Members, func(m *Member) *uint64 { return &m.Changed }),
+		issuers: loaded(i.Issuers, func(i *Issuer) *uint64 { return &i.Changed }),
+	}
+	s.ended = endings(s.tokens)
+	return s, nil
+}
+
+// stored are entries as an image has them.
+func stored[T any](all map[string]T, changed func(*T) *uint64) map[string]at[T] {
+	kept := make(map[string]at[T], len(all))
+	for id, entry := range all {
+		kept[id] = at[T]{*changed(&entry), entry}
+	}
+	return kept
+}
+
+// loaded are the entries that stored was given.
+func loaded[T any](kept map[string]at[T], changed func(*T) *uint64) map[string]T {
+	all := make(map[string]T, len(kept))
+	for id, k := range kept {
+		*changed(&k.Entry) = k.Changed
+		all[id] = k.Entry
+	}
+	return all
+}
