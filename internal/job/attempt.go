@@ -121,7 +121,8 @@ func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 // failed writes that an attempt failed: the job waits, or has failed with it.
 func (h *hold) failed(ctx context.Context, r *Run, err error) error {
 	why, it, now := fault.Of(err), h.known(), h.jobs.opt.Now().UTC()
-	if !h.kind.Endless && (!passing(err) || now.Sub(it.Started) >= patience) {
+	over := !h.kind.Endless && (!passing(err) || now.Sub(it.Started) >= patience)
+	if over || errors.As(err, &failed{}) {
 		return errors.Join(err, h.end(ctx, Failed, why))
 	}
 	at := now.Add(pause(it.Attempts))

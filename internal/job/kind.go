@@ -98,6 +98,13 @@ type later struct{ at time.Time }
 
 func (later) Error() string { return "the job waits" }
 
+// Fail is what a step returns of a job that can never succeed, of whatever kind it is.
+func Fail(why *fault.Fault) error { return failed{why} }
+
+type failed struct{ error }
+
+func (f failed) Unwrap() error { return f.error }
+
 // The bounds of retries.
 const (
 	firstPause = 5 * time.Second

@@ -43,8 +43,9 @@ func (h *hold) known() Item {
 	return h.item
 }
 
-// take takes the lease of a job that may be run now; errHeld if it may not.
-func (j *Jobs) take(ctx context.Context, id string) (*hold, error) {
+// take takes the lease of a job that may be run now; errHeld if it may not. Asked says that a call asks for it,
+// so that the job need not wait any longer.
+func (j *Jobs) take(ctx context.Context, id string, asked bool) (*hold, error) {
 	it, row, err := j.get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (j *Jobs) take(ctx context.Context, id string) (*hold, error) {
 	h := &hold{jobs: j, item: it, row: row}
 	for {
 		now := j.opt.Now().UTC()
-		if !h.item.due(now) {
+		if free := asked && !h.item.State.Ended() && !h.item.held(now); !free && !h.item.due(now) {
 			return nil, errHeld
 		}
 		if h.kind, err = j.kind(h.item.Kind); err != nil {

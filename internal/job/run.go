@@ -47,7 +47,7 @@ func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 	if err != nil || it.State.Ended() {
 		return it, err
 	}
-	h, err := j.take(ctx, id)
+	h, err := j.take(ctx, id, true)
 	if errors.Is(err, errHeld) {
 		return it, j.inProgress(ctx, id)
 	}
@@ -120,7 +120,7 @@ func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 	}
 	for _, it := range all {
 		if it.due(j.opt.Now()) {
-			h, failed := j.take(ctx, it.ID)
+			h, failed := j.take(ctx, it.ID, false)
 			if failed == nil {
 				failed = h.attempt(ctx, nil)
 				it = h.known()

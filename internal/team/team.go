@@ -15,6 +15,7 @@ import (
 	"rookery/internal/blob"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
+	"rookery/internal/job"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/watch"
@@ -35,15 +36,12 @@ type Team struct {
 	refreshing sync.Mutex // held by who reads the state, for all who wait for that
 	agents     *agents
 
-	watching bool   // erasures are finished in the background
-	unwatch  func() // ends that; nil: it never began
-
-	background sync.WaitGroup
-	erasing    sync.Mutex // held by who destroys a vault
+	jobs    *job.Jobs
+	erasing sync.Mutex // held by who destroys a vault
 }
 
 // Options are what a Team is made with. All are required but Pasts, Memory, Limits,
-// Compact, Folders, Watch, Served, PublicURL and Issuers.
+// Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs and receipts.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -74,6 +72,19 @@ type Options struct {
 	// Issuers are those of the deployment whose tokens may lead to a tenant, by URL. Nil: it has none.
 	Issuers func(tenant string) []string
 
+	// Kinds are the kinds of jobs that the tenant has beside erasing. Nil: there are none.
+	Kinds func(*Team) []job.Kind
+
+	// Queue is told of jobs that are to go on, and of each tenant that is opened, which may have some. Nil: jobs
+	// run in the calls that begin them, and in Work.
+	Queue job.Queue
+
+	// Background says that this process may go on with a job when the call that began it is answered.
+	Background bool
+
+	// Rests are kept elsewhere of what is erased at a time, and go by themselves. Nil: there are none.
+	Rests func(time.Time) []repo.Rest
+
 	// Tenant is the name of the tenant. Teams sets it.
 	Tenant string
 }
@@ -96,6 +107,7 @@ type opened struct {
 func Open(ctx context.Context, o Options) (*Team, error) {
 	t := &Team{opt: o, open: map[string]*opened{}, agents: newAgents(o.Table)}
 	var err error
+	t.jobs = t.newJobs()
 	t.log, err = repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
 		Build: build, Untold: func() uint64 { return math.MaxInt64 },
@@ -110,7 +122,7 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 		return nil, err
 	}
 	t.logDisabled(ctx)
-	t.watch()
+	t.wake(ctx)
 	return t, nil
 }
 
@@ -427,12 +439,9 @@ func (t *Team) bucketOf(name string, incarnation int) blob.Bucket {
 func (t *Team) Close() {
 	t.mu.Lock()
 	t.closed = true
-	open, unwatch := maps.Clone(t.open), t.unwatch
+	open := maps.Clone(t.open)
 	t.mu.Unlock()
-	if unwatch != nil {
-		unwatch()
-	}
-	t.background.Wait()
+	t.jobs.Close()
 	for _, o := range open {
 		o.once.Do(func() {}) // one that is just being opened is closed as well
 		o.close()
