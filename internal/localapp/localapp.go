@@ -102,6 +102,8 @@ type App struct {
 	files  *fileblob.Bucket // of the folder
 	teams  *team.Teams
 
+	workers *workers // of jobs
+
 	server  config.Config
 	door    door
 	gate    *access.Gate
@@ -203,11 +205,15 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: issuersFor(cfg.Server),
+		Kinds: jobKinds, Background: true,
 	}
+	a.workers = newWorkers(cfg)
+	o.Queue = a.workers
 	if err := a.serveFolder(&o, cfg); err != nil {
 		return err
 	}
 	a.teams = team.NewTeams(o)
+	a.workers.teams = a.teams
 	a.metrics = metric.New(cfg.Version)
 	a.host(cfg, tables)
 	if err := a.makeTeam(ctx, cfg); err != nil {
@@ -300,6 +306,9 @@ func (a *App) Close() error {
 	}
 	if a.limiter != nil {
 		a.limiter.Close()
+	}
+	if a.workers != nil {
+		a.workers.Close()
 	}
 	if a.teams != nil {
 		a.teams.Close()

@@ -77,6 +77,10 @@ type Spec struct {
 	// see below each item; empty: there is none.
 	Diff string
 
+	// Job is the long name of the tool that tells of a job, if the answer may have a `job` that goes on in place
+	// of the rest; empty: it never has.
+	Job string
+
 	// Resources are the documents that the tool reads for clients that know documents by a URI.
 	Resources []Resource
 
