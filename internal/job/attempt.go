@@ -161,7 +161,8 @@ func (h *hold) drop(ctx context.Context) error {
 
 // Cancel ends a job, or asks the process that runs it to end it. One of a kind that cannot be stopped any more,
 // and one that has ended, is CONFLICT.
-func (j *Jobs) Cancel(ctx context.Context, id string) (Item, error) {
+// In a dry run it is only said whether it can be done.
+func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error) {
 	it, row, err := j.get(ctx, id)
 	if err != nil {
 		return it, err
@@ -171,7 +172,7 @@ func (j *Jobs) Cancel(ctx context.Context, id string) (Item, error) {
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return h.item, err
 		}
-		if err := h.mayStop(); err != nil {
+		if err := h.mayStop(); err != nil || dryRun {
 			return h.item, err
 		}
 		err := h.cancel(ctx, j.opt.Now().UTC())

@@ -540,7 +540,7 @@ func TestCancel(t *testing.T) {
 		require.Equal(t, job.Cancelled, it.State)
 		_, err = j.Work(t.Context())
 		require.NoError(t, err)
-		_, err = j.Cancel(t.Context(), id)
+		_, err = j.Cancel(t.Context(), id, false)
 		require.True(t, fault.Is(err, fault.Conflict), "it has ended")
 	}
 	t.Run("queued", func(t *testing.T) {
@@ -549,7 +549,7 @@ func TestCancel(t *testing.T) {
 			j := b.process(b.table, false)
 			it, err := j.Add(t.Context(), request(kind))
 			require.NoError(t, err)
-			_, err = j.Cancel(t.Context(), it.ID)
+			_, err = j.Cancel(t.Context(), it.ID, false)
 			require.NoError(t, err)
 			cancelled(t, j, it.ID)
 			require.Empty(t, b.did)
@@ -558,7 +558,7 @@ func TestCancel(t *testing.T) {
 		j := b.process(b.table, false)
 		it, err := j.Add(t.Context(), request("sure"))
 		require.NoError(t, err)
-		_, err = j.Cancel(t.Context(), it.ID)
+		_, err = j.Cancel(t.Context(), it.ID, false)
 		require.True(t, fault.Is(err, fault.Conflict))
 	})
 	t.Run("waiting", func(t *testing.T) {
@@ -568,7 +568,7 @@ func TestCancel(t *testing.T) {
 			j := b.process(b.table, false)
 			it, err := j.Start(t.Context(), request(kind), nil)
 			require.Error(t, err)
-			_, err = j.Cancel(t.Context(), it.ID)
+			_, err = j.Cancel(t.Context(), it.ID, false)
 			if may {
 				require.NoError(t, err)
 				cancelled(t, j, it.ID)
@@ -602,7 +602,7 @@ func TestCancel(t *testing.T) {
 			<-entered
 			open, err := j.Open(t.Context())
 			require.NoError(t, err)
-			it, err := b.process(b.table, false).Cancel(t.Context(), open[0].ID)
+			it, err := b.process(b.table, false).Cancel(t.Context(), open[0].ID, false)
 			if may {
 				require.NoError(t, err)
 				require.True(t, it.Cancel)
@@ -625,7 +625,7 @@ func TestCancel(t *testing.T) {
 		it, err := b.process(flaky, false).Start(t.Context(), request("free"), nil)
 		require.Error(t, err)
 		j := b.process(b.table, false)
-		_, err = j.Cancel(t.Context(), it.ID)
+		_, err = j.Cancel(t.Context(), it.ID, false)
 		require.NoError(t, err)
 		b.clock.pass(time.Minute)
 		_, err = j.Work(t.Context())
@@ -635,7 +635,7 @@ func TestCancel(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) {
 		b := newBed(t)
 		for _, id := range []string{"", "job-", job.NewID(b.clock.time()), "open/x"} {
-			_, err := b.process(b.table, false).Cancel(t.Context(), id)
+			_, err := b.process(b.table, false).Cancel(t.Context(), id, false)
 			require.True(t, fault.Is(err, fault.NotFound))
 		}
 	})
@@ -651,7 +651,7 @@ func TestTenantsHaveTheirOwnJobs(t *testing.T) {
 	})
 	_, err = other.Get(t.Context(), it.ID)
 	require.True(t, fault.Is(err, fault.NotFound))
-	_, err = other.Cancel(t.Context(), it.ID)
+	_, err = other.Cancel(t.Context(), it.ID, false)
 	require.True(t, fault.Is(err, fault.NotFound))
 	items, more, err := other.List(t.Context(), job.Filter{}, "", 10)
 	require.NoError(t, err)

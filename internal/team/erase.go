@@ -37,6 +37,9 @@ type ErasedVault struct {
 	Receipt
 	Swept bool       // everything that was there is destroyed: the receipt is true
 	Job   *job.Brief // that erases it; nil in a dry run
+
+	Seq      uint64 // of the tenant's commit that it begins, or the version that the call saw
+	Replayed bool   // the call was made before
 }
 
 // Erase destroys a vault, in the trash or not: every incarnation that had the name, the files that
@@ -51,11 +54,13 @@ func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault
 	if c.DryRun {
 		return t.wouldErase(ctx, c, name)
 	}
-	at, err := t.beginErasure(ctx, c, name)
+	at, r, err := t.beginErasure(ctx, c, name)
 	if err != nil {
 		return ErasedVault{}, err
 	}
-	return t.erase(ctx, c, name, at)
+	done, err := t.erase(ctx, c, name, at)
+	done.Seq, done.Replayed = r.Seq, r.Replayed != nil
+	return done, err
 }
 
 // An erasureRef is what the call that erases a vault is answered by the tenant's log: who repeats it is told
@@ -70,9 +75,11 @@ func (r erasureRef) of(e Entry) bool { return e.Incarnation == r.Incarnation && 
 
 // beginErasure makes the tenant's commit that a vault is being erased, unless it is already. Nothing can undo
 // it.
-func (t *Team) beginErasure(ctx context.Context, c repo.Call, name string) (erasureRef, error) {
+func (t *Team) beginErasure(
+	ctx context.Context, c repo.Call, name string,
+) (at erasureRef, r repo.Receipt, err error) {
 	answered := make(chan erasureRef, 1)
-	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err = t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		select {
 		case <-answered:
 		default:
@@ -82,13 +89,12 @@ func (t *Team) beginErasure(ctx context.Context, c repo.Call, name string) (eras
 		return at, err
 	})
 	if err != nil {
-		return erasureRef{}, err
+		return at, r, err
 	}
-	var at erasureRef
 	if r.Replayed != nil {
-		return at, json.Unmarshal(r.Replayed, &at)
+		return at, r, json.Unmarshal(r.Replayed, &at)
 	}
-	return <-answered, nil
+	return <-answered, r, nil
 }
 
 func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
@@ -160,7 +166,7 @@ func erasedVault(it job.Item) (ErasedVault, error) {
 // wouldErase is what an erasure would destroy.
 func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
 	var e Entry
-	_, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		_, err := draftErasure(d, name)
 		e, _ = d.State().Vault(name)
 		return nil, err
@@ -168,7 +174,7 @@ func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (Erased
 	if err != nil {
 		return ErasedVault{}, err
 	}
-	var all ErasedVault
+	all := ErasedVault{Seq: r.Seq}
 	for i := 1; i <= e.Incarnation; i++ {
 		v, err := t.vaultOf(name, i)
 		if err != nil {

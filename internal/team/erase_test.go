@@ -137,10 +137,12 @@ func TestErase(t *testing.T) {
 
 			again, err := a.Erase(t.Context(), callOf("erase"), "v")
 			require.NoError(t, err)
-			require.Equal(t, gone, again, "a replay")
+			require.True(t, again.Replayed)
+			require.Equal(t, gone.Receipt, again.Receipt, "a replay")
+			require.Equal(t, gone.Job, again.Job)
 			again, err = a.Erase(t.Context(), repo.Call{}, "v")
 			require.NoError(t, err)
-			require.Equal(t, gone, again, "who comes after")
+			require.Equal(t, gone.Receipt, again.Receipt, "who comes after")
 			for _, gone := range []func() error{
 				func() error { _, err := a.Vault(t.Context(), "v"); return err },
 				func() error { _, err := a.Restore(t.Context(), repo.Call{}, "v", toldChange); return err },

@@ -14,6 +14,16 @@ import (
 // Jobs are the jobs of the tenant.
 func (t *Team) Jobs() *job.Jobs { return t.jobs }
 
+// Once runs a function that changes something beside the log, unless a call with the same key did before, whose
+// answer is then that of this one. The function does no harm twice.
+func (t *Team) Once(
+	ctx context.Context, c repo.Call, do func(context.Context, *State) (any, error),
+) (repo.Receipt, error) {
+	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+		return do(ctx, d.State())
+	})
+}
+
 // newJobs makes them. Nothing is read yet.
 func (t *Team) newJobs() *job.Jobs {
 	kinds := []job.Kind{t.vaultErasing(), t.noteErasing()}
