@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"authtest", "blobtest", "canary", "casefold", "powercut", "tabletest"},
 	{"fileblob", "bolttable", "watch"},
 	{"credential", "folder"},
-	{"repo"},
+	{"job", "repo"},
 	{"checkout", "repotest"},
 	{"team"},
 	{"tool"},

@@ -29,6 +29,7 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	a := &clitool.App{
 		Tools: localapp.Tools(nil), In: in, Out: out, Err: errs, Env: env,
 		Terminal: isTerminal(out), Progress: isTerminal(errs), Width: width(out),
+		Asks:    isTerminal(in) && isTerminal(errs),
 		Version: versionLine(), Sections: sections(),
 	}
 	a.Connect = connector{a}.connect

@@ -109,7 +109,7 @@ func Claim(d Directory) tool.Interceptor {
 
 // changes reports whether a call is to change something: it can be read, and does not only show its plan.
 func changes(c *tool.Call) bool {
-	return c.Tool.Kind != tool.Read && c.Malformed == nil && string(c.Args["dry_run"]) != "true"
+	return c.Needs().Kind != tool.Read && c.Malformed == nil && string(c.Args["dry_run"]) != "true"
 }
 
 // place is the vault in which the caller needs the role of the tool: its name, AllVaults for the tenant
@@ -128,36 +128,39 @@ func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 
 // enough is a fault if the role of the caller is not high enough there.
 func enough(c *tool.Call, where string) error {
-	role := c.Caller.Role(where)
-	if role.Allows(c.Tool.Role) {
+	role, need := c.Caller.Role(where), c.Needs().Role
+	if role.Allows(need) {
 		return nil
 	}
 	unseen := where != "" && where != auth.AllVaults && !role.Allows(auth.Reader)
 	if unseen && !c.Tool.Makes {
 		return fault.NoVault(where)
 	}
-	f := fault.New(fault.PermissionDenied, "%s needs the role %s", c.Tool.Name, c.Tool.Role)
+	f := fault.New(fault.PermissionDenied, "%s needs the role %s", c.Tool.Name, need)
+	if need != c.Tool.Role {
+		f = fault.New(fault.PermissionDenied, "%s with these arguments needs the role %s", c.Tool.Name, need)
+	}
 	if c.Tool.Tenant {
 		f.Message += " in all vaults"
 	}
-	if c.Caller.Scoped(where, c.Tool.Role) {
-		f = f.With(lacksScope, true).Fix("ask for a token with the scope %s", c.Tool.Role)
+	if c.Caller.Scoped(where, need) {
+		f = f.With(lacksScope, true).Fix("ask for a token with the scope %s", need)
 	}
-	return f.With(neededRole, c.Tool.Role)
+	return f.With(neededRole, need)
 }
 
 // narrowed is a fault if the call changes something, and the caller may only read; or if it would give
 // more access than the caller has.
 func narrowed(c *tool.Call) error {
 	switch {
-	case !c.Tool.Kind.Mutates():
+	case !c.Needs().Kind.Mutates():
 		return nil
 	case c.Caller.ReadOnly:
 		return fault.New(fault.ReadOnly, "this call may only read, and %s changes something",
 			c.Tool.Name)
 	case c.Tool.Tenant && (c.Caller.Tools != nil || c.Caller.Prefix != ""):
 		return fault.New(fault.PermissionDenied,
-			"a caller bound to a prefix, or to some tools, cannot change who has access")
+			"a caller bound to a prefix, or to some tools, cannot change the tenant")
 	}
 	return nil
 }

@@ -188,7 +188,7 @@ func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 		return
 	}
 	a.seen(c.Caller.Tenant)
-	if e.err == nil || !c.Tool.Kind.Mutates() || a.often(c, e) {
+	if e.err == nil || !c.Needs().Kind.Mutates() || a.often(c, e) {
 		return
 	}
 	if err := a.keep(context.WithoutCancel(ctx), e.entry(c)); err != nil {

@@ -247,7 +247,7 @@ func (c catalogue) takesVault(name string) bool {
 func (c catalogue) reads(name string) bool {
 	found := c.find(name)
 	for _, t := range found {
-		if t.Kind.Mutates() {
+		if t.MayMutate() {
 			return false
 		}
 	}

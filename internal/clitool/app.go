@@ -45,6 +45,7 @@ type App struct {
 
 	Terminal bool // a person reads Out: tables, colour and indented JSON
 	Progress bool // a person reads Err: a progress bar on long work
+	Asks     bool // a person reads Err and types In: questions before what cannot be undone
 	Width    int  // columns of the terminal; 0: 100
 
 	Now func() time.Time // the clock, in the zone of the person; nil: time.Now

@@ -101,6 +101,9 @@ func (c *command) addFlags(cmd *cobra.Command) {
 	if in := c.tool.Input; in != nil && in.Before != nil {
 		cmd.Flags().Bool(in.Before.Flag, false, in.Before.Doc)
 	}
+	if len(c.tool.Asks) > 0 {
+		cmd.Flags().Bool(yesFlag, false, "do not ask first")
+	}
 	addInputFlags(cmd.Flags(), c.tool.Stdin)
 	if flags := cmd.Flags(); c.isTable() && flags.Lookup(wideFlag) == nil {
 		flags.Bool(wideFlag, false, "on a terminal: show tables whole, however wide")

@@ -18,6 +18,9 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 		asked, _ := formFor(cmd) // an error of it is the one that read has returned
 		return inForm(asked, err)
 	}
+	if err := c.confirm(cmd, r); err != nil {
+		return err
+	}
 	ans, err := c.call(cmd, r)
 	if err != nil {
 		return r.inTerms(inForm(r.form, err))
@@ -90,7 +93,11 @@ func (c *command) callOnce(
 	case planned:
 		return plannedOnly(), nil
 	}
-	return invoke(cmd.Context(), inv, c.tool.Name, r.args)
+	ans, err := invoke(cmd.Context(), inv, c.tool.Name, r.args)
+	if err != nil {
+		return nil, err
+	}
+	return c.follow(cmd.Context(), inv, ans)
 }
 
 // nextPage is the flag that continues a list which has more; empty if there is none.

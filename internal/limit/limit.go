@@ -109,7 +109,7 @@ func (l *Limiter) Intercept(next tool.Handler) tool.Handler {
 var _ tool.Interceptor = (*Limiter)(nil).Intercept
 
 func (l *Limiter) admit(ctx context.Context, c *tool.Call) error {
-	return l.let(ctx, c.Caller, kindOf(c.Tool))
+	return l.let(ctx, c.Caller, kindOf(c))
 }
 
 // Visit counts a request that calls no tool as a read of its caller, as Intercept does a call.
@@ -137,8 +137,8 @@ const (
 	reads     kind = "reads"
 )
 
-func kindOf(t *tool.Tool) kind {
-	if t.Kind.Mutates() {
+func kindOf(c *tool.Call) kind {
+	if c.Needs().Kind.Mutates() {
 		return mutations
 	}
 	return reads

@@ -70,7 +70,7 @@ func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 func visible(all []team.BeingRead, c *tool.Call) []partial {
 	var seen []partial
 	for _, b := range all {
-		if c.Caller.Role(b.Vault).Allows(c.Tool.Role) {
+		if c.Caller.Role(b.Vault).Allows(c.Needs().Role) {
 			seen = append(seen, partial{vault: b.Vault, folder: b.Folder})
 		}
 	}

@@ -99,6 +99,8 @@ type App struct {
 	files  *fileblob.Bucket // of the folder
 	teams  *team.Teams
 
+	workers *workers // of jobs
+
 	server  config.Config
 	door    door
 	hosted  *hosted.Host
@@ -201,11 +203,15 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Makes: true, Background: true, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: hosted.IssuersFor(cfg.Server),
+		Kinds: jobKinds,
 	}
+	a.workers = newWorkers(cfg)
+	o.Queue = a.workers
 	if err := a.serveFolder(&o, cfg); err != nil {
 		return err
 	}
 	a.teams = team.NewTeams(o)
+	a.workers.teams = a.teams
 	a.metrics = metric.New(cfg.Version)
 	if err := a.host(cfg, tables); err != nil {
 		return err
@@ -270,6 +276,9 @@ func (a *App) Close() error {
 	a.background.Wait()
 	if a.hosted != nil {
 		a.hosted.Close()
+	}
+	if a.workers != nil {
+		a.workers.Close()
 	}
 	if a.teams != nil {
 		a.teams.Close()

@@ -178,8 +178,12 @@ func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Resul
 	return out, nil
 }
 
-// page returns the entry of a tool in the lists of this request.
+// page returns the entry of a tool in the lists of this request. It does not have the arguments with which a call
+// would be refused.
 func (x *exchange) page(t *tool.Tool) *mcp.Tool {
+	if hidden := t.Hidden(x.caller); len(hidden) > 0 {
+		return pageWithout(t, hidden, x.view.short)
+	}
 	if short := x.short[t]; x.view.short && short != nil {
 		return short()
 	}

@@ -41,9 +41,18 @@ func page(t *tool.Tool) *mcp.Tool {
 // §6). It leaves out the arguments that few calls need, which are accepted all the same, so other
 // arguments are not excluded.
 func shortPage(t *tool.Tool) *mcp.Tool {
+	return pageWithout(t, nil, true)
+}
+
+// pageWithout returns the description of a tool without some of its arguments, for a short list or another one.
+func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
 	p := page(t)
-	s := without(t.InputSchema(), func(a tool.Arg) bool { return a.Rare }, t)
-	s.AdditionalProperties = nil
+	s := without(t.InputSchema(), func(a tool.Arg) bool {
+		return short && a.Rare || a.Name == "envelope" && !short || slices.Contains(hidden, a.Name)
+	}, t)
+	if short {
+		s.AdditionalProperties = nil
+	}
 	p.InputSchema = marshaled(t, s)
 	return p
 }

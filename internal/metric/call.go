@@ -22,7 +22,7 @@ func (m *Metrics) Interceptor() tool.Interceptor {
 					m.panics.Inc()
 				}
 				m.calls.WithLabelValues(c.Tool.Name, code).Inc()
-				m.took.WithLabelValues(kindOf(c.Tool.Kind)).Observe(time.Since(start).Seconds())
+				m.took.WithLabelValues(kindOf(c.Needs().Kind)).Observe(time.Since(start).Seconds())
 			}()
 			r, err = next(ctx, c)
 			panicked, code = false, codeOf(err)

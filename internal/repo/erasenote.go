@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -42,29 +43,59 @@ func (c *Commit) erases() []Place {
 // first, and says no more than that. The parts are emptied when every consumer has passed that commit,
 // by a pass of Fold, which is to follow; it needs not succeed, for a later one goes on. A note that no
 // version has is NOT_FOUND.
-func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (Receipt, error) {
+func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedNote, error) {
 	if err := c.reaches(path); err != nil {
-		return Receipt{}, err
+		return ErasedNote{}, err
 	}
 	head, err := v.Read(ctx)
 	if err != nil {
-		return Receipt{}, err
+		return ErasedNote{}, err
 	}
 	past := history{path: string(path), own: map[string]bool{string(path): true}}
 	if err := past.read(ctx, v.log, head.Version()); err != nil {
-		return Receipt{}, err
+		return ErasedNote{}, err
 	}
 	if !c.DryRun {
 		if err := v.beginErasing(ctx, head.Version()); err != nil {
-			return Receipt{}, err
+			return ErasedNote{}, err
 		}
 	}
+	return v.eraseHistory(ctx, c, past)
+}
+
+// An ErasedNote is what the erasure of a note came to. Its JSON is the answer of the call in the log.
+type ErasedNote struct {
+	Receipt `json:"-"`
+
+	Parts  int `json:"parts"`  // of the log, which are empty from now on
+	Copies int `json:"copies"` // that were in the trash
+}
+
+// eraseHistory makes the commit.
+func (v *Vault) eraseHistory(ctx context.Context, c Call, past history) (ErasedNote, error) {
+	answered := make(chan ErasedNote, 1)
 	r, err := v.log.Update(ctx, c,
 		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
+			select {
+			case <-answered:
+			default:
+			}
 			tx := &Tx{Draft: d, v: v, names: map[string]string{}}
-			return past.erase(ctx, tx)
+			done, err := past.erase(ctx, tx)
+			answered <- done
+			return done, err
 		})
-	return r, v.orNone(err)
+	if err != nil {
+		return ErasedNote{}, v.orNone(err)
+	}
+	var done ErasedNote
+	if r.Replayed == nil {
+		done = <-answered
+	} else if err := json.Unmarshal(r.Replayed, &done); err != nil {
+		return done, fmt.Errorf("read a kept answer: %w", err)
+	}
+	done.Receipt = r
+	return done, nil
 }
 
 // beginErasing notes down, before the commit, from where on Fold has to look for it.
@@ -142,11 +173,11 @@ func isCopy(path, of string, seq uint64) bool {
 }
 
 // erase stages the removal of the note, and the record.
-func (h *history) erase(ctx context.Context, tx *Tx) (any, error) {
+func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 	now := *h
 	now.own, now.parts = maps.Clone(h.own), slices.Clone(h.parts)
 	if err := now.read(ctx, tx.v.log, tx.at.Run-1); err != nil {
-		return nil, err
+		return ErasedNote{}, err
 	}
 	for _, earlier := range tx.earlier {
 		now.take(&earlier.commit, earlier.at)
@@ -156,23 +187,30 @@ func (h *history) erase(ctx context.Context, tx *Tx) (any, error) {
 			continue
 		}
 		if err := tx.Remove(ctx, vault.Path(path)); err != nil {
-			return nil, err
+			return ErasedNote{}, err
 		}
 	}
-	for i := range tx.commit.Notes {
+	done := ErasedNote{}
+	for i, n := range tx.commit.Notes {
+		if n.Path != h.path {
+			done.Copies++
+		}
 		now.parts = append(now.parts, Place{tx.at.Run, tx.at.Part + i})
 	}
 	if len(now.parts) == 0 {
-		return nil, fault.New(fault.NotFound, "no version has a note at %s", h.path).
+		return done, fault.New(fault.NotFound, "no version has a note at %s", h.path).
 			With("id", vault.Path(h.path).ID())
 	}
 	var value erasedParts
 	for _, p := range now.parts {
 		value.Parts = append(value.Parts, [2]uint64{p.Run, uint64(p.Part)})
 	}
-	answer := map[string]int{"parts": len(now.parts)}
-	return answer, tx.Record(kindErased, "history", value)
+	done.Parts = len(now.parts)
+	return done, tx.Record(kindErased, "history", value)
 }
+
+// Erases reports how many parts of the log are erased since this commit.
+func (c *Commit) Erases() int { return len(c.erases()) }
 
 // withErased are the changes of a commit, and the removal of the files whose texts it erases: of who
 // could not read that they were removed, for that was erased too.

@@ -15,6 +15,7 @@ import (
 	"rookery/internal/blob"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
+	"rookery/internal/job"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 )
@@ -37,16 +38,15 @@ type Team struct {
 	refreshing sync.Mutex // held by who reads the state, for all who wait for that
 	agents     *agents
 
-	stop     context.CancelFunc // ends what keeps the log; nil without Background
-	watching bool               // erasures are finished in the background
-	unwatch  func()             // ends that; nil: it never began
-
+	stop       context.CancelFunc // ends what keeps the log; nil without Background
 	background sync.WaitGroup
-	erasing    sync.Mutex // held by who destroys a vault
+
+	jobs    *job.Jobs
+	erasing sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Background,
-// Makes, Later, Compact, Folders, Watch, Served, PublicURL and Issuers.
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Background, Makes,
+// Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs and receipts.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -66,9 +66,9 @@ type Options struct {
 	// and else the call itself.
 	Later func(func())
 
-	// Background says that the process lives between calls: each open vault is folded, and erasures are
-	// finished, by goroutines of their own. Else nothing runs that no call waits for, and somebody calls
-	// FoldVault, FoldTenant and FinishErasures from time to time.
+	// Background says that the process lives between calls: each open vault is folded by a goroutine of its
+	// own, and a job goes on when the call that began it is answered. Else nothing runs that no call waits for,
+	// and FoldVault, FoldTenant and Work are called from time to time.
 	Background bool
 
 	// Compact makes the database forget what was removed from it. Nil: it keeps nothing of that.
@@ -91,6 +91,16 @@ type Options struct {
 
 	// Issuers are those of the deployment whose tokens may lead to a tenant, by URL. Nil: it has none.
 	Issuers func(tenant string) []string
+
+	// Kinds are the kinds of jobs that the tenant has beside erasing. Nil: there are none.
+	Kinds func(*Team) []job.Kind
+
+	// Queue is told of jobs that are to go on, and of each tenant that is opened, which may have some. Nil: jobs
+	// run in the calls that begin them, and in Work.
+	Queue job.Queue
+
+	// Rests are kept elsewhere of what is erased at a time, and go by themselves. Nil: there are none.
+	Rests func(time.Time) []repo.Rest
 
 	// Tenant is the name of the tenant. Teams sets it.
 	Tenant string
@@ -176,12 +186,13 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 	if t.histories, err = repo.NewHistories(); err != nil {
 		return nil, err
 	}
+	t.jobs = t.newJobs()
 	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
 	t.logDisabled(ctx)
 	t.keep()
-	t.watch()
+	t.wake(ctx)
 	return t, nil
 }
 
@@ -499,15 +510,13 @@ func (t *Team) bucketOf(name string, incarnation int) blob.Bucket {
 func (t *Team) Close() {
 	t.mu.Lock()
 	t.closed = true
-	open, unwatch := maps.Clone(t.open), t.unwatch
+	open := maps.Clone(t.open)
 	t.mu.Unlock()
 	if t.stop != nil {
 		t.stop()
 	}
-	if unwatch != nil {
-		unwatch()
-	}
 	t.background.Wait()
+	t.jobs.Close()
 	for _, o := range open {
 		o.once.Do(func() {}) // one that is just being opened is closed as well
 		o.close()

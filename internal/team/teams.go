@@ -136,7 +136,7 @@ func (t *Team) retire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	idle := t.opt.Now().Sub(t.used)
-	if len(t.open) > 0 || t.watching || 0 <= idle && idle < tenantLife {
+	if len(t.open) > 0 || t.jobs.Busy() || 0 <= idle && idle < tenantLife {
 		return false
 	}
 	t.closed = true

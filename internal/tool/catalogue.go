@@ -48,6 +48,28 @@ func (c *Call) Text(name string) string {
 	return s
 }
 
+// Needs is the role that the call needs and the kind of what it does: those of its tool, and of the arguments
+// that raise them.
+func (c *Call) Needs() Raise {
+	needs := Raise{c.Tool.Role, c.Tool.Kind}
+	if len(c.Tool.Raises) == 0 {
+		return needs
+	}
+	for name, raw := range c.Args {
+		a, ok := c.Tool.Arg(name)
+		if r, raises := c.Tool.Raises[a.Name]; ok && raises && !isNothing(raw) {
+			needs = needs.above(r)
+		}
+	}
+	return needs
+}
+
+// isNothing reports whether a value says the same as none.
+func isNothing(raw json.RawMessage) bool {
+	text := strings.TrimSpace(string(raw))
+	return text == "false" || text == "null"
+}
+
 // A Handler answers a call.
 type Handler func(ctx context.Context, c *Call) (Reply, error)
 

@@ -27,6 +27,10 @@ type Spec struct {
 	Role   auth.Role
 	Kind   Kind
 
+	// Raises are arguments with which a call needs more than Role, or does more than Kind says: by name. An
+	// argument that is false or null raises nothing. See Call.Needs.
+	Raises map[string]Raise
+
 	// Subject is the argument that names the vault in which the role is needed. Empty: `vault`, if
 	// the tool has such an argument; else a role in any vault will do.
 	Subject string
@@ -77,6 +81,13 @@ type Spec struct {
 	// see below each item; empty: there is none.
 	Diff string
 
+	// Job is the long name of the tool that tells of a job, if the answer may have a `job` that goes on in place
+	// of the rest; empty: it never has.
+	Job string
+
+	// Asks are what a person at a terminal is asked before a call.
+	Asks []Ask
+
 	// Resources are the documents that the tool reads for clients that know documents by a URI.
 	Resources []Resource
 
@@ -110,6 +121,21 @@ const (
 
 // Mutates reports whether a tool of this kind changes what is remembered.
 func (k Kind) Mutates() bool { return k == Write || k == Destroy }
+
+// A Raise is the role that a call needs, and the kind of what it does.
+type Raise struct {
+	Role auth.Role
+	Kind Kind
+}
+
+// above is the higher of two, each in role and in kind.
+func (r Raise) above(o Raise) Raise {
+	if o.Role.Allows(r.Role) || r.Role == auth.Anyone {
+		r.Role = o.Role
+	}
+	r.Kind = max(r.Kind, o.Kind)
+	return r
+}
 
 // A Family is what its tools have in common (CONTRACT §4).
 type Family struct {
@@ -173,6 +199,18 @@ func (e Empty) Fill(text string, value func(name string) string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(s string) string {
 		return value(s[1 : len(s)-1])
 	})
+}
+
+// An Ask is a question that a person at a terminal answers before a call is made that cannot be undone. Programs
+// are not asked.
+type Ask struct {
+	With     string // the argument that is true in such a call; empty: each call of the tool is one
+	Skip     string // the argument that is true where nobody is asked; empty: there is none
+	Question string // in which {name} stands for the value of an argument
+
+	// Confirm is an argument that must say what Of says. It is what the person types, and what --yes fills in.
+	// Empty: the person says yes.
+	Confirm, Of string
 }
 
 // Files ties a folder or an archive on the caller's side to a list of {path, text} in a call. The

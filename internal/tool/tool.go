@@ -84,11 +84,38 @@ func reply[Out any](out *Out) Reply {
 
 // Usable reports whether there is a vault in which a caller may use the tool.
 func (t *Tool) Usable(c auth.Caller) bool {
-	where := ""
-	if t.Tenant {
-		where = auth.AllVaults
+	return c.Role(t.anywhere()).Allows(t.Role) && t.Named(c) && (!c.ReadOnly || !t.Kind.Mutates())
+}
+
+// Hidden are the arguments that raise a call above what a caller may do anywhere. A list for the caller shows the
+// tool without them.
+func (t *Tool) Hidden(c auth.Caller) []string {
+	var names []string
+	for name, r := range t.Raises {
+		if !c.Role(t.anywhere()).Allows(r.Role) || c.ReadOnly && r.Kind.Mutates() {
+			names = append(names, name)
+		}
 	}
-	return c.Role(where).Allows(t.Role) && t.Named(c) && (!c.ReadOnly || !t.Kind.Mutates())
+	slices.Sort(names)
+	return names
+}
+
+// MayMutate reports whether some call of the tool changes what is remembered.
+func (t *Tool) MayMutate() bool {
+	for _, r := range t.Raises {
+		if r.Kind.Mutates() {
+			return true
+		}
+	}
+	return t.Kind.Mutates()
+}
+
+// anywhere is where a caller needs a role to use the tool at all: for the tenant as a whole, or in any vault.
+func (t *Tool) anywhere() string {
+	if t.Tenant {
+		return auth.AllVaults
+	}
+	return ""
 }
 
 // Named reports whether the token of a caller lets it call the tool at all. What tells a caller only of
@@ -154,6 +181,18 @@ func (t *Tool) check() error {
 	}
 	for flagged := range t.Flags {
 		named = append(named, flagged)
+	}
+	for raising, r := range t.Raises {
+		if named = append(named, raising); !r.Role.Valid() {
+			return fmt.Errorf("the argument %q names the role that it needs", raising)
+		}
+	}
+	for _, ask := range t.Asks {
+		for _, name := range []string{ask.With, ask.Skip, ask.Confirm, ask.Of} {
+			if name != "" {
+				named = append(named, name)
+			}
+		}
 	}
 	if len(t.Completes) > 0 {
 		named = append(named, "kind", "prefix", "limit", "page_token")

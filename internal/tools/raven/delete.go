@@ -10,6 +10,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
 
@@ -20,6 +21,7 @@ type deleteIn struct {
 	tool.Vault
 	ID    string `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
 	Force bool   `json:"force,omitempty" jsonschema:"do not ask first; only a terminal asks"`
+	Erase bool   `json:"erase,omitempty" rare:"true" jsonschema:"erase a note with its whole history, for good (role admin)"`
 	tool.Brief
 	tool.Mutation
 }
@@ -28,12 +30,18 @@ func (f tools) remove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_delete", Family: Family, Title: "Delete an object", Doc: deleteDoc,
 		Role: auth.Editor, Kind: tool.Destroy, Aliases: []string{"raven_object_delete"},
-		Route: tool.Route{Method: "DELETE", Path: "/objects/{id}"},
+		Raises: map[string]tool.Raise{"erase": {Role: auth.Admin, Kind: tool.Destroy}},
+		Job:    mutate.JobTool,
+		Asks:   []tool.Ask{{With: "erase", Skip: "force", Question: "Erase {id} with its whole history, for good?"}},
+		Route:  tool.Route{Method: "DELETE", Path: "/objects/{id}"},
 		Commands: []tool.Command{
 			{Words: "delete", Args: []string{"id"}},
 			{Words: "object delete", Args: []string{"id"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
+		if in.Erase {
+			return f.erase(ctx, c, in)
+		}
 		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rookery/internal/job"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/vault"
@@ -26,6 +27,8 @@ type mutated struct {
 	Line          int            `json:"line,omitempty"`
 	Content       string         `json:"content,omitempty"`
 	Object        *object        `json:"object,omitempty"`
+	Erased        *erasedParts   `json:"erased,omitempty"`
+	Job           *job.Brief     `json:"job,omitempty" jsonschema:"that erases; alone, as long as nothing is erased yet"`
 
 	DryRun      bool         `json:"dry_run,omitempty"`
 	WouldCreate *wouldCreate `json:"would_create,omitempty"`

@@ -9,7 +9,9 @@ import (
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/job"
 	"rookery/internal/repo"
+	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
 )
@@ -26,7 +28,14 @@ type reindexIn struct {
 
 type reindexOut struct {
 	tool.Aside `json:"-"`
-	DryRun     bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts of files are of what would be"`
+	*Reindexed // nil: the job goes on
+
+	Job *job.Brief `json:"job,omitempty" jsonschema:"of a full reindex; alone, as long as it goes on"`
+}
+
+// Reindexed is what a reindex came to.
+type Reindexed struct {
+	DryRun bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts of files are of what would be"`
 
 	Indexed    int `json:"files_indexed" jsonschema:"notes in the vault"`
 	Deleted    int `json:"files_deleted" jsonschema:"files that were gone, and are taken out of the vault"`
@@ -43,8 +52,9 @@ type reindexOut struct {
 	Restored  int `json:"files_restored" jsonschema:"files that were written again as the vault has them"`
 	Conflicts int `json:"conflicts" jsonschema:"copies that were made of texts which could not be merged"`
 
-	Held   *heldBatch     `json:"held,omitempty" jsonschema:"a batch that takes away too much to be taken in without a word"`
-	Errors []reindexError `json:"errors" jsonschema:"notes that do not parse or have too much in them to be indexed, and files that cannot be taken in"`
+	Held    *heldBatch     `json:"held,omitempty" jsonschema:"a batch that takes away too much to be taken in without a word"`
+	Errors  []reindexError `json:"errors" jsonschema:"notes that do not parse or have too much in them to be indexed, and files that cannot be taken in"`
+	Omitted int            `json:"errors_omitted,omitempty" jsonschema:"errors of a full reindex beyond the first 200"`
 }
 
 // A reindexError is a file that is not as it should be.
@@ -59,7 +69,7 @@ func (f tools) reindex() *tool.Tool {
 		Name: "raven_reindex", Family: Family, Title: "Sync edited files", Doc: reindexDoc,
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/reindex"},
-		Commands: []tool.Command{{Words: "reindex"}},
+		Commands: []tool.Command{{Words: "reindex"}}, Job: mutate.JobTool,
 	}, f.reindexed)
 }
 
@@ -76,28 +86,75 @@ func (f tools) reindexed(
 	if err != nil {
 		return none, err
 	}
-	r := reindexing{in: in, call: call}
-	if r.vault, err = f.vault(ctx, c, in.Vault.Vault); err != nil {
-		return none, err
-	}
-	if r.folder, err = f.folder(ctx, c, in.Vault.Vault); err != nil {
-		return none, err
-	}
-	if r.folder != nil {
-		done, err := r.folder.Turn(ctx)
-		if err != nil {
-			return none, err
-		}
-		defer done()
-	}
-	first, err := mutate.Vault(ctx, r.vault, call, mutate.Change[reindexOut]{Draft: r.begin})
-	if !errors.Is(err, errFirst) {
-		return first, err
-	}
-	out, err := r.run(ctx)
+	t, err := f.teams.Team(ctx, c.Tenant)
 	if err != nil {
 		return none, err
 	}
+	r := reindexing{team: t, in: in, call: call}
+	if err := r.open(ctx, in.Vault.Vault); err != nil {
+		return none, err
+	}
+	work := r.inTurn
+	if in.Full && !in.DryRun {
+		work = r.asJob
+	}
+	return work(ctx)
+}
+
+// open opens the vault and its folder.
+func (r *reindexing) open(ctx context.Context, name string) (err error) {
+	if r.vault, err = r.team.Vault(ctx, name); err != nil {
+		return err
+	}
+	r.folder, err = r.team.Folder(ctx, name)
+	return err
+}
+
+// inTurn does all in the call, when it is its turn with the folder.
+func (r *reindexing) inTurn(ctx context.Context) (none reindexOut, err error) {
+	done, err := r.turn(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	return r.once(ctx, func(ctx context.Context) (reindexOut, error) {
+		var out reindexOut
+		if !r.in.DryRun {
+			release, err := r.vault.Lease(ctx)
+			if err != nil {
+				return none, err
+			}
+			defer release()
+			if err := r.rebuild(ctx); err != nil {
+				return none, err
+			}
+		}
+		out.Reindexed, err = r.files(ctx)
+		return out.warned(), err
+	})
+}
+
+// turn waits for the call's turn with the folder, if there is one.
+func (r *reindexing) turn(ctx context.Context) (done func(), err error) {
+	if r.folder == nil {
+		return func() {}, nil
+	}
+	return r.folder.Turn(ctx)
+}
+
+// once does the work, unless an earlier call with the same key did.
+func (r *reindexing) once(
+	ctx context.Context, work func(context.Context) (reindexOut, error),
+) (reindexOut, error) {
+	first, err := mutate.Vault(ctx, r.vault, r.call, mutate.Change[reindexOut]{Draft: r.begin})
+	if !errors.Is(err, errFirst) {
+		return first, err
+	}
+	out, err := work(ctx)
+	if err != nil {
+		return reindexOut{}, err
+	}
+	call := r.call
 	call.IfVersion = 0 // it was looked at before the work
 	return mutate.Vault(ctx, r.vault, call, mutate.Change[reindexOut]{
 		Draft: func(_ context.Context, _ *repo.Tx, kept *reindexOut) error {
@@ -109,6 +166,7 @@ func (f tools) reindexed(
 
 // A reindexing is one call on its way.
 type reindexing struct {
+	team   *team.Team
 	in     reindexIn
 	call   repo.Call
 	vault  *repo.Vault
@@ -123,29 +181,19 @@ func (r *reindexing) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error 
 	return errFirst
 }
 
-// run does the work. To do it twice does no harm.
-func (r *reindexing) run(ctx context.Context) (reindexOut, error) {
-	out := reindexOut{DryRun: r.in.DryRun, Errors: []reindexError{}}
-	if !r.in.DryRun {
-		release, err := r.vault.Lease(ctx)
-		if err != nil {
-			return out, err
-		}
-		defer release()
-		if err := r.rebuild(ctx); err != nil {
-			return out, err
-		}
-	}
-	if err := r.takeIn(ctx, &out); err != nil {
-		return out, err
+// files takes in what somebody changed in the folder, and tells of the vault. To do it twice does no harm.
+func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
+	out := &Reindexed{DryRun: r.in.DryRun, Errors: []reindexError{}}
+	if err := r.takeIn(ctx, out); err != nil {
+		return nil, err
 	}
 	idx, err := r.vault.Read(ctx)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	control, err := r.vault.Control(ctx)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	out.count(idx, control.Left)
 	return out, nil
@@ -163,7 +211,7 @@ func (r *reindexing) rebuild(ctx context.Context) error {
 }
 
 // takeIn takes in what somebody changed in the folder, and says what became of it.
-func (r *reindexing) takeIn(ctx context.Context, out *reindexOut) error {
+func (r *reindexing) takeIn(ctx context.Context, out *Reindexed) error {
 	if err := r.pending(ctx); err != nil || r.folder == nil {
 		return err
 	}
@@ -179,8 +227,15 @@ func (r *reindexing) takeIn(ctx context.Context, out *reindexOut) error {
 	out.Discovered, out.Modified = t.Index.Discovered, t.Index.Modified
 	out.Removed = t.Index.Removed
 	out.Held = heldOf(t.Held)
-	out.Held.warn(&out.Aside)
 	return nil
+}
+
+// warned is the answer with the warnings that belong to it.
+func (out reindexOut) warned() reindexOut {
+	if out.Reindexed != nil {
+		out.Held.warn(&out.Aside)
+	}
+	return out
 }
 
 // pending is a fault if there is no batch of which something could become.
@@ -203,7 +258,7 @@ func (r *reindexing) pending(ctx context.Context) error {
 }
 
 // count tells what is in the vault, and what is wrong with some of its files.
-func (out *reindexOut) count(idx *index.Index, left *repo.Left) {
+func (out *Reindexed) count(idx *index.Index, left *repo.Left) {
 	t := idx.Totals()
 	out.Indexed, out.Objects = t.Notes, t.Notes+t.Sections
 	out.Traits, out.References = t.Traits, t.Refs

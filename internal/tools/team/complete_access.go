@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rookery/internal/auth"
+	"rookery/internal/job"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 )
@@ -16,7 +17,7 @@ import (
 var completeAccessDoc string
 
 type completeAccessIn struct {
-	Kind string `json:"kind" enum:"token,member,issuer,tool" jsonschema:"what is being typed"`
+	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"what is being typed"`
 	tool.Completing
 }
 
@@ -27,7 +28,7 @@ func (f tools) completeAccess() *tool.Tool {
 		Doc: completeAccessDoc, Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:     tool.Route{Method: "GET", Path: "/complete/access"},
 		Commands:  []tool.Command{{Words: "complete access", Args: []string{"kind", "prefix?"}}},
-		Completes: []string{"token", "member", "issuer", "tool"},
+		Completes: []string{"token", "member", "issuer", "tool", "job"},
 	}, f.completeEntry)
 }
 
@@ -43,7 +44,13 @@ func (f tools) completeEntry(
 	if err != nil {
 		return out, err
 	}
-	for _, value := range slices.Compact(slices.Sorted(f.entries(t, s, in.Kind))) {
+	all := f.entries(t, s, in.Kind)
+	if in.Kind == "job" {
+		if all, err = jobIDs(ctx, t); err != nil {
+			return out, err
+		}
+	}
+	for _, value := range slices.Compact(slices.Sorted(all)) {
 		if value <= after || !strings.HasPrefix(value, in.Prefix) {
 			continue
 		}
@@ -55,6 +62,21 @@ func (f tools) completeEntry(
 	}
 	return out, nil
 }
+
+// jobIDs are the ids of the newest jobs.
+func jobIDs(ctx context.Context, t *team.Team) (iter.Seq[string], error) {
+	items, _, err := t.Jobs().List(ctx, job.Filter{}, "", mostJobs)
+	return func(yield func(string) bool) {
+		for _, it := range items {
+			if !yield(it.ID) {
+				return
+			}
+		}
+	}, err
+}
+
+// mostJobs is how many jobs are completed.
+const mostJobs = 200
 
 // entries are the values of a kind, in no order. A token that cannot be used any more is none.
 func (f tools) entries(t *team.Team, s *team.State, kind string) iter.Seq[string] {

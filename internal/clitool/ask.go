@@ -1,0 +1,84 @@
+package clitool
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// yesFlag is the flag of the commands that ask a person first.
+const yesFlag = "yes"
+
+// confirm asks a person before a call that cannot be undone. Where nobody can be asked, or the line answers
+// already, it asks nothing.
+func (c *command) confirm(cmd *cobra.Command, r *request) error {
+	for _, ask := range c.tool.Asks {
+		if !r.concerns(ask) {
+			continue
+		}
+		yes := cmd.Flags().Lookup(yesFlag).Value.String() == "true" || r.isTrue("dry_run")
+		_, said := r.args[ask.Confirm]
+		switch {
+		case said:
+		case yes && ask.Confirm != "":
+			r.fill(ask)
+		case yes, !c.app.Asks:
+		default:
+			if err := c.app.question(r, ask); err != nil {
+				return inForm(r.form, err)
+			}
+		}
+	}
+	return nil
+}
+
+// concerns reports whether a question is to be asked before the call.
+func (r *request) concerns(ask tool.Ask) bool {
+	return (ask.With == "" || r.isTrue(ask.With)) && (ask.Skip == "" || !r.isTrue(ask.Skip))
+}
+
+func (r *request) isTrue(name string) bool { return string(r.args[name]) == "true" }
+
+// fill gives the argument that confirms the value that it must have.
+func (r *request) fill(ask tool.Ask) {
+	if raw, ok := r.args[ask.Of]; ok {
+		r.args[ask.Confirm] = slices.Clone(raw)
+	}
+}
+
+// question asks, and takes down the answer. Any other than the one that is asked for ends the command.
+func (a *App) question(r *request, ask tool.Ask) error {
+	text := tool.Empty{}.Fill(ask.Question, r.text)
+	want := r.text(ask.Of)
+	if ask.Confirm == "" {
+		text += " [y/N] "
+	} else {
+		text += fmt.Sprintf("\nType %s to go on: ", want)
+	}
+	if _, err := io.WriteString(a.Err, text); err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	line, err := bufio.NewReader(a.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	line = strings.TrimSpace(line)
+	if ask.Confirm != "" && line == want && want != "" {
+		r.args[ask.Confirm] = json.RawMessage(r.args[ask.Of])
+		return nil
+	}
+	if answer := strings.ToLower(line); ask.Confirm == "" && (answer == "y" || answer == "yes") {
+		return nil
+	}
+	return fault.New(fault.InvalidParameter, "not confirmed: nothing was changed").
+		Fix("add --%s to go on without a question", yesFlag)
+}

@@ -1,0 +1,139 @@
+package clitool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/tool"
+)
+
+// jobKey is the member of an answer that tells of a job.
+const jobKey = "job"
+
+// lookEvery is how often a job is looked at that is waited for.
+const lookEvery = time.Second
+
+// follow waits for the end of a job that goes on behind an answer, and puts what it has come to in the place of
+// the answer. Who may not look at jobs gets the answer as it is.
+func (c *command) follow(ctx context.Context, inv tool.Invoker, ans *answer) (*answer, error) {
+	id := ans.data.get(jobKey).get("id")
+	if c.tool.Job == "" || id.kind != textKind || !ans.goesOn() {
+		return ans, nil
+	}
+	raw, err := tool.Marshal(id)
+	if err != nil {
+		return nil, fmt.Errorf("write the id of a job: %w", err)
+	}
+	w := &waiting{command: c}
+	defer w.end()
+	for {
+		if err := c.app.wait(ctx, lookEvery); err != nil {
+			return nil, newFailure(ans, fault.Of(err).Try(c.tool.Job, fault.Args{"id": id.text}))
+		}
+		now, err := invoke(ctx, inv, c.tool.Job, map[string]json.RawMessage{"id": raw})
+		if failed := (*failure)(nil); errors.As(err, &failed) && failed.fault.Code == fault.PermissionDenied {
+			return ans, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		it := now.data.get(jobKey)
+		w.show(it.get("progress"))
+		if done, err := ans.settle(it); done || err != nil {
+			return ans, err
+		}
+	}
+}
+
+// goesOn reports whether the job of an answer is to be waited for: it runs, or it waits and the answer has nothing
+// else.
+func (ans *answer) goesOn() bool {
+	switch job.State(ans.data.get(jobKey).get("state").text) {
+	case job.Queued, job.Running:
+		return true
+	case job.Waiting:
+		return len(ans.data.members) == 1
+	}
+	return false
+}
+
+// settle takes into an answer what its job has come to, and reports whether nothing more is waited for.
+func (ans *answer) settle(it value) (bool, error) {
+	state, result := job.State(it.get("state").text), it.get("result")
+	switch {
+	case state == job.Failed, state == job.Cancelled:
+		return true, newFailure(nil, failureOf(it))
+	case state != job.Done && (state != job.Waiting || result.kind == nullKind):
+		return false, nil
+	}
+	brief := value{kind: objectKind}
+	brief.set("id", it.get("id"))
+	brief.set("state", it.get("state"))
+	ans.raw = nil
+	if len(ans.data.members) == 1 && result.kind == objectKind {
+		ans.data = result
+	}
+	ans.data.set(jobKey, brief)
+	return true, nil
+}
+
+// failureOf is the fault of a job that did not succeed.
+func failureOf(it value) error {
+	why := it.get("error")
+	if why.kind != objectKind {
+		return fault.New(fault.Conflict, "the job was cancelled before it was done")
+	}
+	data, err := tool.Marshal(why)
+	if err != nil {
+		return fmt.Errorf("read a fault: %w", err)
+	}
+	f := &fault.Fault{}
+	if err := json.Unmarshal(data, f); err != nil {
+		return fmt.Errorf("read a fault: %w", err)
+	}
+	return f
+}
+
+// A waiting shows a person how far a job is.
+type waiting struct {
+	*command
+	bar *progressbar.ProgressBar // nil: nothing was shown yet
+}
+
+// show shows the progress of the job. That it cannot be drawn is no reason to stop.
+func (w *waiting) show(progress value) {
+	done, _ := strconv.Atoi(progress.get("done").text)
+	total, _ := strconv.Atoi(progress.get("total").text)
+	if w.bar == nil && total > 0 {
+		w.bar = progressbar.NewOptions(total,
+			progressbar.OptionSetWriter(w.app.Err),
+			progressbar.OptionSetVisibility(w.app.Progress),
+			progressbar.OptionSetDescription(w.tool.Title),
+			progressbar.OptionShowCount(),
+			progressbar.OptionSetRenderBlankState(true),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	if w.bar == nil {
+		return
+	}
+	if step := progress.get("step").text; step != "" {
+		w.bar.Describe(w.tool.Title + ": " + step)
+	}
+	_ = w.bar.Set(done)
+}
+
+// end takes away what was shown.
+func (w *waiting) end() {
+	if w.bar != nil {
+		_ = w.bar.Clear() // nothing depends on it
+	}
+}

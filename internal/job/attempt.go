@@ -1,0 +1,219 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+// attempt runs the steps that are left of a job, and writes what that came to. The error is that of a step
+// that failed.
+func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &Run{hold: h, Item: h.known()}
+	r.result = r.Item.Result
+	stop := h.keep(ctx, cancel)
+	refused, err := h.steps(ctx, r, first)
+	stop()
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		err = cause
+	}
+	if refused && err != nil && !passing(err) {
+		return errors.Join(err, h.drop(ctx))
+	}
+	return h.settle(ctx, r, err)
+}
+
+// keep renews the lease while an attempt runs, and ends the attempt that has lost it or is cancelled. The
+// function ends keep.
+func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			case <-h.jobs.opt.After(renewEvery):
+			}
+			if err := h.renew(ctx); errors.Is(err, errLost) {
+				cancel(errLost)
+			}
+			if h.stopped() {
+				cancel(errCancelled)
+			}
+		}
+	}()
+	return func() { close(over); <-ended }
+}
+
+// stopped reports whether the attempt is to end because a caller wants that.
+func (h *hold) stopped() bool { return h.kind.Stops == Anytime && h.known().Cancel }
+
+// steps runs the steps that are left. Refused says that the error is that of first, which the call did.
+func (h *hold) steps(
+	ctx context.Context, r *Run, first func(context.Context, *Run) error,
+) (refused bool, err error) {
+	for n := r.Item.Progress.Done; n < len(h.kind.Steps); n++ {
+		if h.stopped() {
+			return false, errCancelled
+		}
+		do := h.kind.Steps[n].Do
+		if first != nil {
+			do = first
+		}
+		r.Item = h.known()
+		if err := safely(ctx, do, r); err != nil {
+			return first != nil, err
+		}
+		first = nil
+		err := h.update(context.WithoutCancel(ctx), func(it *Item) {
+			it.Progress, it.Result = h.kind.progress(n+1), r.result
+			it.extend(h.jobs.opt.Now().UTC())
+		})
+		if err != nil {
+			return false, err
+		}
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+	}
+	return false, nil
+}
+
+// safely does a step. A panic in it is an error.
+func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a job: %T\n%s", p, debug.Stack())
+		}
+	}()
+	return do(ctx, r)
+}
+
+// settle writes what an attempt came to, also where its context has ended. The error is that of the attempt
+// if the job failed in it, or waits because of it.
+func (h *hold) settle(ctx context.Context, r *Run, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	defer cancel()
+	var pause later
+	switch {
+	case err == nil:
+		return h.end(ctx, Done, nil)
+	case errors.Is(err, errLost):
+		return nil // the job is another's
+	case errors.Is(err, errCancelled):
+		return h.end(ctx, Cancelled, nil)
+	case errors.As(err, &pause):
+		return h.rest(ctx, r, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, pause.at.UTC(), nil })
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return h.rest(ctx, r, func(it *Item) { it.State = Queued })
+	}
+	return h.failed(ctx, r, err)
+}
+
+// failed writes that an attempt failed: the job waits, or has failed with it.
+func (h *hold) failed(ctx context.Context, r *Run, err error) error {
+	why, it, now := fault.Of(err), h.known(), h.jobs.opt.Now().UTC()
+	over := !h.kind.Endless && (!passing(err) || now.Sub(it.Started) >= patience)
+	if over || errors.As(err, &failed{}) {
+		return errors.Join(err, h.end(ctx, Failed, why))
+	}
+	at := now.Add(pause(it.Attempts))
+	return errors.Join(err, h.rest(ctx, r, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, at, why }))
+}
+
+// rest gives the lease back. The job goes on later.
+func (h *hold) rest(ctx context.Context, r *Run, change func(*Item)) error {
+	if h.stopped() {
+		return h.end(ctx, Cancelled, nil)
+	}
+	err := h.update(ctx, func(it *Item) {
+		it.Lease = nil
+		if r != nil {
+			it.Result = r.result
+		}
+		change(it)
+	})
+	if errors.Is(err, errLost) {
+		return nil
+	}
+	if queue := h.jobs.opt.Queue; queue != nil && err == nil {
+		err = queue.Send(ctx, h.jobs.message(h.known()))
+	}
+	return err
+}
+
+// drop removes a job that was refused before it changed anything.
+func (h *hold) drop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	defer cancel()
+	it := h.known()
+	return unknown(h.jobs.opt.Table.Commit(ctx, table.Remove(jobKey(it.ID)),
+		table.Remove(table.Key{Part: Part, Sort: it.Open})))
+}
+
+// Cancel ends a job, or asks the process that runs it to end it. One of a kind that cannot be stopped any more,
+// and one that has ended, is CONFLICT.
+// In a dry run it is only said whether it can be done.
+func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error) {
+	it, row, err := j.get(ctx, id)
+	if err != nil {
+		return it, err
+	}
+	h := &hold{jobs: j, item: it, row: row}
+	for {
+		if h.kind, err = j.kind(h.item.Kind); err != nil {
+			return h.item, err
+		}
+		if err := h.mayStop(); err != nil || dryRun {
+			return h.item, err
+		}
+		err := h.cancel(ctx, j.opt.Now().UTC())
+		conflict := asConflict(err)
+		if conflict == nil {
+			return h.item, unknown(err)
+		}
+		if err := h.adopt(conflict); err != nil {
+			return h.item, NoJob()
+		}
+	}
+}
+
+// mayStop is a fault if nobody can cancel the job now.
+func (h *hold) mayStop() error {
+	it := h.item
+	f := fault.New(fault.Conflict, "the job is %s: it cannot be cancelled any more", it.State).
+		With("job", BriefOf(it)).Try("team_job_get", fault.Args{"id": it.ID})
+	switch {
+	case it.State.Ended(), h.kind.Stops == Never:
+		return f
+	case h.kind.Stops == Unbegun && (it.State != Queued || it.Attempts > 0):
+		return f
+	}
+	return nil
+}
+
+// cancel ends a job that no process runs, and marks one that is run.
+func (h *hold) cancel(ctx context.Context, now time.Time) error {
+	if h.item.held(now) {
+		return h.replace(ctx, func(it *Item) { it.Cancel = true })
+	}
+	open := table.Remove(table.Key{Part: Part, Sort: h.item.Open})
+	return h.replace(ctx, func(it *Item) { it.end(now, Cancelled, nil) }, open)
+}
+
+// asConflict is the conflict in an error; nil if there is none.
+func asConflict(err error) *table.Conflict {
+	var c *table.Conflict
+	if !errors.As(err, &c) {
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,171 @@
+package job
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"rookery/internal/fault"
+)
+
+// InCall is how long a call waits for the job that it began.
+const InCall = 20 * time.Second
+
+// settling is how long the end of an attempt may take to be written, whose context has ended.
+const settling = 4 * time.Second
+
+// Start makes a job and runs it, for as long as a call may take, and returns it as it is then. First does what
+// the first step is about, if it is not nil, with what only the call knows: where it is refused, so that it has
+// changed nothing, there is no job, and the refusal is returned. The error of a job that failed in the call is
+// returned with the job.
+func (j *Jobs) Start(
+	ctx context.Context, n Request, first func(context.Context, *Run) error,
+) (Item, error) {
+	it, err := j.made(n)
+	if err != nil {
+		return it, err
+	}
+	h := &hold{jobs: j, item: it}
+	h.item.lease(it.Created, rand.Text())
+	if h.kind, err = j.kind(n.Kind); err != nil {
+		return it, err
+	}
+	if h.row, err = rowOf(h.item); err != nil {
+		return it, err
+	}
+	if err := j.create(ctx, h.item); err != nil {
+		return it, err
+	}
+	return j.within(ctx, h, first)
+}
+
+// Go goes on with a job for as long as a call may take, and returns it as it is then. One that another process
+// runs is IN_PROGRESS.
+func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
+	it, err := j.Get(ctx, id)
+	if err != nil || it.State.Ended() {
+		return it, err
+	}
+	h, err := j.take(ctx, id, true)
+	if errors.Is(err, errHeld) {
+		return it, j.inProgress(ctx, id)
+	}
+	if err != nil {
+		return it, err
+	}
+	return j.within(ctx, h, nil)
+}
+
+// within runs an attempt while a call waits. In a process that has a background the attempt goes on there when
+// the call is over; in another one it ends with the call, and the job is queued again.
+func (j *Jobs) within(
+	ctx context.Context, h *hold, first func(context.Context, *Run) error,
+) (Item, error) {
+	run, stop := j.attemptContext(ctx)
+	done := make(chan error, 1)
+	if !j.behind(func() { defer stop(); done <- h.attempt(run, first) }) {
+		stop()
+		return h.known(), j.leave(ctx, h)
+	}
+	id := h.known().ID
+	select {
+	case err := <-done:
+		return h.known(), h.explain(err)
+	case <-j.opt.After(InCall):
+	case <-ctx.Done():
+	}
+	if !j.opt.Background {
+		stop()
+		err := <-done
+		return h.known(), h.explain(err)
+	}
+	it, err := j.Get(context.WithoutCancel(ctx), id)
+	return it, err
+}
+
+// attemptContext is the context of an attempt that a call began. It ends with the Jobs, and not with the call.
+func (j *Jobs) attemptContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	off := context.AfterFunc(j.ctx, stop)
+	return run, func() { off(); stop() }
+}
+
+// behind runs a function that Close waits for. It reports false where the Jobs are closed.
+func (j *Jobs) behind(do func()) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return false
+	}
+	j.running.Add(1)
+	j.background.Go(func() {
+		defer j.running.Add(-1)
+		do()
+	})
+	return true
+}
+
+// Busy reports whether this process runs a job.
+func (j *Jobs) Busy() bool { return j.running.Load() > 0 }
+
+// leave queues a job again that is not run.
+func (j *Jobs) leave(ctx context.Context, h *hold) error {
+	if err := h.settle(ctx, nil, context.Canceled); err != nil {
+		return err
+	}
+	return fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
+}
+
+// Work makes one pass: it runs each job that is due, oldest first, and returns when the next one will be; the
+// zero time if no job is left. What fails is tried again later by itself, and its errors are returned for the
+// log.
+func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
+	j.running.Add(1)
+	defer j.running.Add(-1)
+	all, err := j.Open(ctx)
+	if err != nil {
+		return j.opt.Now().Add(firstPause), err
+	}
+	for _, it := range all {
+		if it.due(j.opt.Now()) {
+			h, failed := j.take(ctx, it.ID, false)
+			if failed == nil {
+				failed = h.attempt(ctx, nil)
+				it = h.known()
+			}
+			if failed != nil && !errors.Is(failed, errHeld) {
+				err = errors.Join(err, failed)
+			}
+		}
+		if ctx.Err() != nil {
+			return j.opt.Now(), context.Cause(ctx)
+		}
+		if at := it.next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next, err
+}
+
+// next is when a job can be run; zero: never again.
+func (it *Item) next() time.Time {
+	switch {
+	case it.State.Ended():
+		return time.Time{}
+	case it.Lease != nil:
+		return it.Lease.Until
+	case it.State == Waiting:
+		return it.RetryAt
+	}
+	return it.Created
+}
+
+// explain adds the job to the error of a step, if the job goes on later.
+func (h *hold) explain(err error) error {
+	it := h.known()
+	if err == nil || it.State.Ended() || it.State == Running {
+		return err
+	}
+	return fault.Of(err).With("job", BriefOf(it))
+}

@@ -1,0 +1,38 @@
+package mutate
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/repo"
+)
+
+// JobTool is the tool that tells of a job. It is what the Job of a tool.Spec is.
+const JobTool = "team_job_get"
+
+// By is who asks for a job, as the job tells it.
+func By(who repo.Who) job.By {
+	return job.By{Principal: who.Principal, Agent: who.Agent, Request: who.Request}
+}
+
+// JobResult is what a job came to; nil if it is not done, or if that was too large to be kept. That it failed,
+// or was cancelled, is the error.
+func JobResult[T any](it job.Item) (*T, *job.Brief, error) {
+	switch it.State {
+	case job.Failed:
+		return nil, nil, it.Error
+	case job.Cancelled:
+		return nil, nil, fault.New(fault.Conflict, "the job was cancelled before it was done").
+			With("job", job.BriefOf(it))
+	}
+	if it.State != job.Done || len(it.Result) == 0 {
+		return nil, job.BriefOf(it), nil
+	}
+	out := new(T)
+	if err := json.Unmarshal(it.Result, out); err != nil {
+		return nil, nil, fmt.Errorf("read the result of a job: %w", err)
+	}
+	return out, job.BriefOf(it), nil
+}

@@ -1,0 +1,83 @@
+package raven
+
+import (
+	"context"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+// erasedParts counts what an erasure took away of a note.
+type erasedParts struct {
+	Parts  int `json:"parts" jsonschema:"of the log: texts, values and answers"`
+	Copies int `json:"copies" jsonschema:"in the trash"`
+}
+
+// erase removes a note and its history. The log keeps none of the answer but the counts: what it shows of the
+// note is read before.
+func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return mutated{}, err
+	}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return mutated{}, err
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return mutated{}, err
+	}
+	out, path, err := erasable(v, in.ID)
+	if err != nil {
+		return mutated{}, err
+	}
+	done, err := t.EraseNote(ctx, call, in.Vault.Vault, path)
+	if err != nil {
+		return mutated{}, err
+	}
+	if out.Job = done.Job; done.Parts == 0 {
+		return mutated{Job: done.Job}, nil
+	}
+	out.Erased = &erasedParts{done.Parts, done.Copies}
+	out.Note("version", repo.Version(done.Seq))
+	if done.Replayed != nil {
+		out.Note("replayed", true)
+	}
+	if in.DryRun {
+		out = mutated{
+			Aside: out.Aside, DryRun: true, WouldDelete: &wouldDelete{out.ID}, Erased: out.Erased,
+			WouldModify: []fileChange{{Path: string(path), Action: "delete"}},
+		}
+	}
+	return out, nil
+}
+
+// erasable finds the note that an argument names: one that is there, or the path of one that was.
+func erasable(v view, id string) (out mutated, path vault.Path, err error) {
+	o, err := locate(v.idx, id, v.clock)
+	if fault.Is(err, fault.NotFound) {
+		was, bad := vault.NotePath(id)
+		if bad != nil {
+			return out, "", noPath(err, id, "id")
+		}
+		return mutated{Action: "deleted", ID: was.ID(), File: string(was)}, was, nil
+	}
+	if err != nil {
+		return out, "", err
+	}
+	if o.Section != nil {
+		return out, "", fault.New(Family.Malformed, "only a whole note can be erased, and %q is a part of one",
+			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
+	}
+	links := linksFromOutside(v.idx, o)
+	out = mutated{Action: "deleted", ID: o.ID(), Type: typeOf(v.idx, o), File: o.Note.Path}
+	warnLinks(&out.Aside, o.ID(), links)
+	return out, vault.Path(o.Note.Path), nil
+}
+
+func typeOf(idx *index.Index, o index.Object) string { return objectAt(idx, o).Type }

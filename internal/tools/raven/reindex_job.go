@@ -1,0 +1,110 @@
+package raven
+
+import (
+	"context"
+
+	"rookery/internal/job"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tools/mutate"
+)
+
+// reindexFull is the kind of job that builds an index from the first commit on.
+const reindexFull = "reindex_full"
+
+// mostErrors is how many errors the result of such a job has.
+const mostErrors = 200
+
+// A reindexInput is what the job knows beside its target.
+type reindexInput struct {
+	Who     repo.Who `json:"who"`
+	Prefix  string   `json:"prefix,omitempty"`
+	Pending string   `json:"pending,omitempty"`
+}
+
+// Jobs are the kinds of jobs that the family has, in a tenant.
+func Jobs(t *team.Team) []job.Kind {
+	step := func(name string, do func(*reindexing, context.Context, *job.Run) error) job.Step {
+		return job.Step{Name: name, Do: func(ctx context.Context, run *job.Run) error {
+			r, err := reindexingOf(ctx, t, run)
+			if err != nil {
+				return err
+			}
+			done, err := r.turn(ctx)
+			if err != nil {
+				return err
+			}
+			defer done()
+			release, err := r.vault.Lease(ctx)
+			if err != nil {
+				return err
+			}
+			defer release()
+			return do(r, ctx, run)
+		}}
+	}
+	return []job.Kind{{
+		Name: reindexFull, Stops: job.Anytime,
+		Steps: []job.Step{
+			step("index", func(r *reindexing, ctx context.Context, _ *job.Run) error { return r.rebuild(ctx) }),
+			step("files", (*reindexing).settle),
+		},
+	}}
+}
+
+// reindexingOf is the reindex of a job.
+func reindexingOf(ctx context.Context, t *team.Team, run *job.Run) (*reindexing, error) {
+	var in reindexInput
+	if err := run.Input(&in); err != nil {
+		return nil, err
+	}
+	r := &reindexing{
+		team: t, in: reindexIn{Full: true, Pending: in.Pending},
+		call: repo.Call{Who: in.Who, Prefix: in.Prefix, Tool: "raven_reindex"},
+	}
+	return r, r.open(ctx, run.Item.Target.Vault)
+}
+
+// settle is the last step: what the job came to.
+func (r *reindexing) settle(ctx context.Context, run *job.Run) error {
+	out, err := r.files(ctx)
+	if err != nil {
+		return err
+	}
+	if more := len(out.Errors) - mostErrors; more > 0 {
+		out.Errors, out.Omitted = out.Errors[:mostErrors], more
+	}
+	return run.Set(out)
+}
+
+// asJob does the work in a job, for as long as a call may take.
+func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
+	out, err := r.once(ctx, func(ctx context.Context) (reindexOut, error) {
+		it, err := r.team.Jobs().Start(ctx, job.Request{
+			Kind: reindexFull, Target: job.Target{Vault: r.in.Vault.Vault}, By: mutate.By(r.call.Who),
+			Input: reindexInput{r.call.Who, r.call.Prefix, r.in.Pending},
+		}, nil)
+		if err != nil {
+			return reindexOut{}, err
+		}
+		return reindexOutOf(it)
+	})
+	if err != nil || out.Reindexed != nil || out.Job == nil {
+		return out, err
+	}
+	it, err := r.team.Jobs().Get(ctx, out.Job.ID) // a repetition is told how far it is by now
+	if err != nil {
+		return out, err
+	}
+	now, err := reindexOutOf(it)
+	now.Meta = out.Meta
+	return now, err
+}
+
+// reindexOutOf is what a job came to.
+func reindexOutOf(it job.Item) (reindexOut, error) {
+	var out reindexOut
+	var err error
+	out.Reindexed, out.Job, err = mutate.JobResult[Reindexed](it)
+	return out.warned(), err
+}

@@ -1,0 +1,116 @@
+package team
+
+import (
+	"context"
+
+	"rookery/internal/audit"
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+)
+
+// auditVerify is the kind of job that verifies a history.
+const auditVerify = "audit_verify"
+
+// A verifyInput is what the job knows beside its target.
+type verifyInput struct {
+	Tenant bool `json:"tenant"` // is verified too
+}
+
+// A verifying is what such a job has found so far.
+type verifying struct {
+	VerifiedHistory
+	Problems []*fault.Fault `json:"problems,omitempty"`
+}
+
+// Jobs are the kinds of jobs that the family has, in a tenant.
+func Jobs(t *team.Team) []job.Kind {
+	step := func(
+		name string, do func(*verifying, context.Context, *team.Team, *job.Run) error,
+	) job.Step {
+		return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
+			var v verifying
+			if err := r.Result(&v); err != nil {
+				return err
+			}
+			if err := do(&v, ctx, t, r); err != nil {
+				return err
+			}
+			return r.Set(v)
+		}}
+	}
+	return []job.Kind{{
+		Name: auditVerify, Stops: job.Anytime,
+		Steps: []job.Step{
+			step("vault", (*verifying).vault), step("tenant", (*verifying).tenant),
+		},
+	}}
+}
+
+// vault verifies the log of the vault, and the audit log in its folder.
+func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
+	name := r.Item.Target.Vault
+	log, err := t.Vault(ctx, name)
+	if err != nil {
+		return err
+	}
+	file, err := auditFile(ctx, t, name)
+	if err != nil {
+		return err
+	}
+	done, err := log.Verify(ctx, file)
+	v.VerifiedHistory = VerifiedHistory{Verified: true, Commits: done.Version, AuditLog: none, Tenant: none}
+	if file != nil {
+		v.AuditLog = verified
+	}
+	return v.note(err)
+}
+
+// tenant verifies what belongs to no vault: the tenant's own log, and that of refused calls. Then it says all
+// that was found.
+func (v *verifying) tenant(ctx context.Context, t *team.Team, r *job.Run) error {
+	var in verifyInput
+	if err := r.Input(&in); err != nil {
+		return err
+	}
+	if in.Tenant {
+		changes, err := t.VerifyLog(ctx)
+		if fault.Is(err, fault.IndexError) {
+			err = fault.Of(err).With("log", "tenant")
+		}
+		if err := v.note(err); err != nil {
+			return err
+		}
+		refusals, err := audit.Of(t).Verify(ctx)
+		if err := v.note(err); err != nil {
+			return err
+		}
+		v.Tenant, v.Changes, v.Refusals = verified, &changes, &refusals
+	}
+	if f := fault.Join(fault.IndexError, v.Problems); f != nil {
+		return f
+	}
+	return nil
+}
+
+// note takes down what does not verify. That something cannot be read is the error.
+func (v *verifying) note(err error) error {
+	switch {
+	case err == nil:
+	case fault.Is(err, fault.IndexError), fault.Is(err, fault.FileError):
+		v.Problems = append(v.Problems, fault.Of(err))
+	default:
+		return err
+	}
+	return nil
+}
+
+// auditFile is the audit log in the folder of a vault; nil where there are no folders.
+func auditFile(ctx context.Context, t *team.Team, name string) (*repo.AuditFile, error) {
+	folder, err := t.Folder(ctx, name)
+	if err != nil || folder == nil {
+		return nil, err
+	}
+	return folder.AuditFile(ctx)
+}

@@ -1,0 +1,64 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed job_cancel.md
+var jobCancelDoc string
+
+type jobCancelIn struct {
+	ID string `json:"id" complete:"job" jsonschema:"id of the job"`
+	tool.Mutation
+}
+
+type jobCancelOut struct {
+	tool.Aside  `json:"-"`
+	Action      string  `json:"action,omitempty" jsonschema:"updated"`
+	Job         *JobRow `json:"job,omitempty"`
+	DryRun      bool    `json:"dry_run,omitempty"`
+	WouldUpdate *JobRow `json:"would_update,omitempty"`
+}
+
+func (f tools) jobCancel() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_job_cancel", Family: Family, Title: "Cancel a job", Doc: jobCancelDoc,
+		Role: auth.Admin, Kind: tool.Write, Idempotent: true,
+		Route:    tool.Route{Method: "POST", Path: "/jobs/cancel"},
+		Commands: []tool.Command{{Words: "job cancel", Args: []string{"id"}}},
+	}, f.cancelJob)
+}
+
+// cancelJob ends a job, which is no commit of a log: the key of the call is, with its answer.
+func (f tools) cancelJob(
+	ctx context.Context, c auth.Caller, in jobCancelIn,
+) (jobCancelOut, error) {
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
+	if err != nil {
+		return jobCancelOut{}, err
+	}
+	jobs, _, err := f.jobOf(ctx, c, in.ID)
+	if err != nil {
+		return refuse[jobCancelOut](ctx, t, call, err)
+	}
+	return mutate.Tenant(func(keep func(jobCancelOut) any) (repo.Receipt, error) {
+		return t.Once(ctx, call, func(ctx context.Context, _ *team.State) (any, error) {
+			it, err := jobs.Cancel(ctx, in.ID, in.DryRun)
+			if err != nil {
+				return nil, err
+			}
+			row := rowOfJob(it)
+			if in.DryRun {
+				return keep(jobCancelOut{DryRun: true, WouldUpdate: &row}), nil
+			}
+			return keep(jobCancelOut{Action: "updated", Job: &row}), nil
+		})
+	})
+}

@@ -1,0 +1,38 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed job_get.md
+var jobGetDoc string
+
+type jobGetIn struct {
+	ID string `json:"id" complete:"job" jsonschema:"id of the job, such as the answer of the call that began it has it"`
+}
+
+type jobOut struct {
+	tool.Aside `json:"-"`
+	Job        JobRow `json:"job"`
+}
+
+func (f tools) jobGet() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_job_get", Family: Family, Title: "Get a job", Doc: jobGetDoc,
+		Role: auth.Admin, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/jobs/{id}"},
+		Commands: []tool.Command{{Words: "job get", Args: []string{"id"}}},
+	}, f.getJob)
+}
+
+func (f tools) getJob(ctx context.Context, c auth.Caller, in jobGetIn) (jobOut, error) {
+	_, it, err := f.jobOf(ctx, c, in.ID)
+	if err != nil {
+		return jobOut{}, err
+	}
+	return jobOut{Job: rowOfJob(it)}, nil
+}

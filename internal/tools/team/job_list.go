@@ -1,0 +1,119 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/tool"
+)
+
+//go:embed job_list.md
+var jobListDoc string
+
+type jobListIn struct {
+	State string `json:"state,omitempty" enum:"queued,running,waiting,done,failed,cancelled" jsonschema:"only jobs in this state"`
+	Kind  string `json:"kind,omitempty" size:"name" jsonschema:"only jobs of this kind: reindex_full, audit_verify, note_erase, vault_erase"`
+	tool.Page
+}
+
+type jobListOut struct {
+	tool.Aside `json:"-"`
+	Items      []JobRow `json:"items"`
+}
+
+// A JobRow is a job as it is told.
+type JobRow struct {
+	ID       string       `json:"id"`
+	Kind     string       `json:"kind"`
+	State    job.State    `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
+	Target   job.Target   `json:"target" jsonschema:"the vault that it is about, and of a note the path; neither: the tenant"`
+	Created  string       `json:"created_at"`
+	Started  *string      `json:"started_at,omitempty" jsonschema:"when a process took it first"`
+	Ended    *string      `json:"ended_at,omitempty"`
+	By       job.By       `json:"by" jsonschema:"who asked for it"`
+	Progress job.Progress `json:"progress" jsonschema:"how many steps are done, and which is next"`
+	Attempts int          `json:"attempts" jsonschema:"how often a process took it"`
+	Error    *fault.Fault `json:"error,omitempty" jsonschema:"why it failed, or why it waits"`
+	Result   any          `json:"result,omitempty" jsonschema:"what it has come to; of a list never"`
+	RetryAt  *string      `json:"retry_at,omitempty" jsonschema:"when a job that waits goes on"`
+	Cancel   bool         `json:"cancel,omitempty" jsonschema:"it is being cancelled"`
+}
+
+func (f tools) jobList() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_job_list", Family: Family, Title: "List jobs", Doc: jobListDoc,
+		Role: auth.Admin, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/jobs"},
+		Commands: []tool.Command{{Words: "job list"}},
+		Columns:  []string{"id", "kind", "state", "target", "progress", "created_at", "retry_at"},
+		Empty:    []tool.Empty{{Of: "{state} jobs"}, {Of: "jobs"}},
+	}, f.listJobs)
+}
+
+func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobListOut, error) {
+	out := jobListOut{Items: []JobRow{}}
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return out, err
+	}
+	before, err := in.After(Family)
+	if err != nil {
+		return out, err
+	}
+	filter := job.Filter{State: job.State(in.State), Kind: in.Kind, Seen: seenBy(c)}
+	items, more, err := t.Jobs().List(ctx, filter, before, in.Limit)
+	if err != nil {
+		return out, err
+	}
+	for _, it := range items {
+		row := rowOfJob(it)
+		row.Result = nil
+		out.Items = append(out.Items, row)
+	}
+	out.Note("count", len(out.Items))
+	out.Note("has_more", more)
+	if more {
+		out.Note("next_page_token", tool.Token(items[len(items)-1].ID))
+	}
+	return out, nil
+}
+
+// seenBy returns whether a caller may see a job: as an admin of its vault, or, of the tenant, of all.
+func seenBy(c auth.Caller) func(job.Item) bool {
+	return func(it job.Item) bool {
+		where := it.Target.Vault
+		if where == "" {
+			where = auth.AllVaults
+		}
+		return c.Role(where).Allows(auth.Admin)
+	}
+}
+
+// rowOfJob is a job as it is told.
+func rowOfJob(it job.Item) JobRow {
+	row := JobRow{
+		ID: it.ID, Kind: it.Kind, State: it.State, Target: it.Target, Created: stamp(it.Created),
+		Started: stamped(it.Started), Ended: stamped(it.Ended), By: it.By, Progress: it.Progress,
+		Attempts: it.Attempts, Error: it.Error, RetryAt: stamped(it.RetryAt), Cancel: it.Cancel,
+	}
+	if len(it.Result) > 0 {
+		row.Result = it.Result
+	}
+	return row
+}
+
+// jobOf is a job that the caller may see; any other is NOT_FOUND.
+func (f tools) jobOf(ctx context.Context, c auth.Caller, id string) (*job.Jobs, job.Item, error) {
+	t, err := f.teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return nil, job.Item{}, err
+	}
+	it, err := t.Jobs().Get(ctx, id)
+	if err == nil && !seenBy(c)(it) {
+		err = job.NoJob()
+	}
+	return t.Jobs(), it, err
+}

@@ -1,0 +1,92 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed vault_erase.md
+var vaultEraseDoc string
+
+type vaultEraseIn struct {
+	Name    string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault, in the trash or not"`
+	Confirm string `json:"confirm" max:"63" jsonschema:"the name once more: what is erased does not come back"`
+	tool.Mutation
+}
+
+type vaultEraseOut struct {
+	tool.Aside `json:"-"`
+	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
+	Name       string     `json:"name,omitempty"`
+	Receipt    *receipt   `json:"receipt,omitempty"`
+	Job        *job.Brief `json:"job,omitempty" jsonschema:"that erases; alone, as long as it goes on. It waits for the last sweep, an hour later, after which the name is free"`
+
+	DryRun      bool     `json:"dry_run,omitempty"`
+	WouldDelete *receipt `json:"would_delete,omitempty"`
+}
+
+// A receipt counts what an erasure destroyed.
+type receipt struct {
+	Items   int         `json:"items" jsonschema:"of the database"`
+	Objects int         `json:"objects" jsonschema:"of the store: segments, images and payloads"`
+	Files   int         `json:"files" jsonschema:"in the folder of the vault"`
+	Bytes   int64       `json:"bytes" jsonschema:"in all of these"`
+	Left    int         `json:"left" jsonschema:"files in the folder that no version of the vault had: they stay"`
+	Expires []repo.Rest `json:"expires" jsonschema:"what is still there, holds no text, and goes by itself"`
+}
+
+func receiptOf(r team.Receipt) *receipt {
+	return &receipt{
+		r.Items, r.Objects, r.Files, r.Bytes, r.Left, append([]repo.Rest{}, r.Expires...),
+	}
+}
+
+func (f tools) vaultErase() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_vault_erase", Family: Family, Title: "Erase a vault", Doc: vaultEraseDoc,
+		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
+		Route:    tool.Route{Method: "POST", Path: "/vaults/erase"},
+		Commands: []tool.Command{{Words: "vault erase", Args: []string{"name"}}},
+		Job:      mutate.JobTool,
+		Asks: []tool.Ask{{
+			Question: "Erase the vault {name} with its whole history, for good?", Confirm: "confirm", Of: "name",
+		}},
+	}, f.eraseVault)
+}
+
+func (f tools) eraseVault(
+	ctx context.Context, c auth.Caller, in vaultEraseIn,
+) (vaultEraseOut, error) {
+	t, call, err := f.mutation(ctx, c, &in.Mutation)
+	if err != nil {
+		return vaultEraseOut{}, err
+	}
+	if in.Confirm != in.Name {
+		return vaultEraseOut{}, fault.New(fault.InvalidParameter, "confirm must be the name of the vault").
+			With("argument", "confirm").Fix("say confirm: %q if the vault is to be erased for good", in.Name)
+	}
+	done, err := t.Erase(ctx, call, in.Name)
+	if err != nil {
+		return vaultEraseOut{}, err
+	}
+	out := vaultEraseOut{Job: done.Job}
+	switch {
+	case in.DryRun:
+		out = vaultEraseOut{DryRun: true, WouldDelete: receiptOf(done.Receipt)}
+	case done.Swept:
+		out.Action, out.Name, out.Receipt = "deleted", in.Name, receiptOf(done.Receipt)
+	}
+	out.Note("version", repo.Version(done.Seq))
+	if done.Replayed {
+		out.Note("replayed", true)
+	}
+	return out, nil
+}
