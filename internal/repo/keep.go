@@ -3,12 +3,14 @@ package repo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"rookery/internal/index"
+	"rookery/internal/search"
 )
 
 // Fold moves the log outward: what is due, in one pass. Every step of it is idempotent and behind a
@@ -35,27 +37,69 @@ func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	return err
 }
 
-// foldImage puts an image if one is due, and names it when it may be named.
+// foldImage puts an image if one is due, goes on from it, and names it when it may be named.
 func (v *Vault) foldImage(ctx context.Context, f Folding) error {
 	l := v.log
 	if l.publisher.waiting == nil && l.imageDue(l.head.Load(), f) {
-		h, found, err := v.searchedHead(ctx)
-		if err != nil {
+		if err := v.putImage(ctx); err != nil {
 			return err
-		}
-		if err := l.publish(ctx, h, found); err != nil {
-			return err
-		}
-		if h.state.Size() > manySwept {
-			debug.FreeOSMemory() // the image was in memory twice, and is garbage now
 		}
 	}
 	return l.name(ctx, f)
 }
 
-// searchedHead is the newest state that is known, and the image of its search index. Where a text
-// cannot be read there is none of that, which is no reason for an image not to be.
-func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], []byte, error) {
+// putImage puts an image of the newest state. A large state is then replaced by what the image says: an
+// index that was built commit by commit is scattered over the heap, and takes twice as much of it.
+func (v *Vault) putImage(ctx context.Context) error {
+	h, m, err := v.publishHead(ctx)
+	if err != nil || h.state.Size() < manySwept {
+		return err
+	}
+	err = v.goOnFrom(ctx, h, m)
+	h, m = nil, nil // nothing holds what was replaced
+	debug.FreeOSMemory()
+	return err
+}
+
+// publishHead puts an image of the newest state.
+func (v *Vault) publishHead(ctx context.Context) (*head[*index.Index], *made, error) {
+	h, found, err := v.searchedHead(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	section := searchSection{}
+	if found != nil {
+		section = searchSection{found.ImageSize(), found.AppendImage}
+	}
+	m, err := v.log.publish(ctx, h, section)
+	return h, m, err
+}
+
+// goOnFrom replaces the state of the log, and what can be searched, by what an image of a head says.
+func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) error {
+	state, err := index.ReadImage(m.state())
+	if err != nil {
+		return fmt.Errorf("read the image that was put: %w", err)
+	}
+	var found *search.Index
+	if m.Search > 0 {
+		if found, err = search.ReadImage(m.search()); err != nil {
+			return fmt.Errorf("read the search index that was put: %w", err)
+		}
+	}
+	v.searcher.replace(Searchable{state, found})
+	from := *h
+	from.state = state
+	if err := v.log.renew(ctx, from); err != nil {
+		return err
+	}
+	v.follow.Settled(ctx)
+	return nil
+}
+
+// searchedHead is the newest state that is known, and its search index. Where a text cannot be read there
+// is none of that, which is no reason for an image not to be.
+func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], *search.Index, error) {
 	v.searcher.listen()
 	if _, err := v.log.Read(ctx); err != nil {
 		return nil, nil, err
@@ -72,7 +116,7 @@ func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], []byte, 
 			return h, nil, context.Cause(ctx)
 		}
 	}
-	return h, s.Search.AppendImage(nil), nil
+	return h, s.Search, nil
 }
 
 // A Keeper folds a vault in the background.
