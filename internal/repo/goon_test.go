@@ -2,7 +2,9 @@ package repo_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -61,6 +63,28 @@ func TestGoingOnFromAnImage(t *testing.T) {
 	require.Equal(t, last, w.after.Version())
 	require.Len(t, w.told, int(last)-1)
 	require.True(t, slices.IsSorted(w.told))
+}
+
+// TestGoingOnBeforeALargeCommit holds that a large commit is not folded twice: the state is left as it is.
+func TestGoingOnBeforeALargeCommit(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 5)
+	large := make([]byte, 100<<10)
+	_, err := rand.NewChaCha8([32]byte{}).Read(large)
+	require.NoError(t, err)
+	var after *index.Index
+	require.NoError(t, s.vault.GoOn(t.Context(), func() {
+		change(t, s.vault, edit{"large.md", "a needle " + hex.EncodeToString(large)})
+		after = s.vault.Known()
+	}))
+	require.Same(t, after, s.vault.Known())
+	requireAsRead(t, s, "needle")
+	_, err = s.vault.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+		require.NoError(t, s.vault.GoOn(ctx, func() {}))
+		return nil, tx.Put(ctx, "large.md", []byte("a thread "+hex.EncodeToString(large)))
+	})
+	require.NoError(t, err)
+	requireAsRead(t, s, "thread")
 }
 
 // TestGoingOnWhileACallWrites holds that a write which began with a state that is replaced meanwhile is

@@ -33,8 +33,9 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 }
 
 // renew replaces the state of the log by an equal one that goes on from another head: from, behind which
-// the commits up to the head of the log are folded again. It does nothing where the log was erased, or
-// its head is not known to go on from there.
+// the commits up to the head of the log are folded again. It does nothing where these are large, for to
+// fold them takes as long as to write them; where the log was erased; and where its head is not known to
+// go on from there.
 func (l *Log[S]) renew(ctx context.Context, from head[S]) error {
 	from, err := l.foldFrom(ctx, from)
 	if err != nil {
@@ -58,7 +59,7 @@ func (l *Log[S]) renew(ctx context.Context, from head[S]) error {
 // foldFrom folds the commits between a head and the head of the log, of which nobody is told.
 func (l *Log[S]) foldFrom(ctx context.Context, from head[S]) (head[S], error) {
 	now := l.head.Load()
-	if from.seq >= now.seq || now.status == Sealed {
+	if from.seq >= now.seq || now.status == Sealed || now.weight-from.weight >= largeRun {
 		return from, nil
 	}
 	from.control = now.control
