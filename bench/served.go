@@ -102,6 +102,9 @@ func (f *serving) firstStart(ctx context.Context) error {
 	if err := f.startOn(ctx, "the first, which reads all notes"); err != nil {
 		return err
 	}
+	if err := pause(ctx, f.cfg.idle/restShare); err != nil { // the log is folded, and what was read is garbage
+		return errors.Join(err, f.down())
+	}
 	var err error
 	f.out.Memory, err = memoryOf(f.server.cmd.Process.Pid)
 	return errors.Join(err, f.down())

@@ -152,6 +152,7 @@ func (a *attendant) readFirst(ctx context.Context) {
 	a.report(ctx, err)
 	if read, _ := a.Reading(); read.Read > manyRead {
 		debug.FreeOSMemory() // their texts are garbage now, and the next ones may come hours later
+		a.vault.WantImage()  // from which the vault goes on, in less memory
 	}
 	a.wait(a.plan(), a.span(settle))
 }

@@ -209,6 +209,9 @@ func (c *Checkout) collect() {
 		}
 		c.written = e.commit.Seq
 	}
+	if now := c.vault.Known(); c.at != nil && now.Version() == c.at.Version() {
+		c.at = now // the vault may have replaced its state by an equal one
+	}
 }
 
 // await notes that a file is behind the log.

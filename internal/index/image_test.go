@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"rookery/bench/corpus"
 	"rookery/internal/index"
 )
 
@@ -183,4 +184,21 @@ func TestImagesOfOtherFormats(t *testing.T) {
 	_, err = index.ReadImage([]byte("something else altogether"))
 	require.Error(t, err)
 	require.NotErrorIs(t, err, index.ErrFormat)
+}
+
+// TestAnImageIsReadInFewPieces holds that an index of an image is made of few allocations: many small ones
+// would be scattered over a heap full of garbage, most of which could then not be given back.
+func TestAnImageIsReadInFewPieces(t *testing.T) {
+	const notes, most = 1000, 14 // allocations for each note
+	x := index.Empty()
+	for f := range corpus.Vault(1, notes) {
+		x = x.With(commit(x.Version()+1, f.Path, f.Text))
+	}
+	image := x.AppendImage(nil)
+	allocations := testing.AllocsPerRun(3, func() {
+		_, err := index.ReadImage(image)
+		require.NoError(t, err)
+	})
+	require.Less(t, allocations, float64(notes*most))
+	t.Log(allocations / notes)
 }

@@ -11,13 +11,14 @@ import (
 type blockReader struct {
 	*imageReader
 	scanner
+	slabs *slabs
 }
 
 // files reads files, of which the first has a number.
 func (b *blockReader) files(files []*File, first int) {
 	var sum struct{ size, things, unindexed int64 }
 	for i := range files {
-		files[i] = b.file(b.flat.paths.at(first + i))
+		files[i] = b.readFile(b.flat.paths.at(first + i))
 		if b.failed {
 			break
 		}
@@ -35,8 +36,9 @@ func (b *blockReader) files(files []*File, first int) {
 	b.end(&b.scanner)
 }
 
-func (b *blockReader) file(path string) *File {
-	f := &File{Path: path, Size: b.natural(), Digest: b.digest()}
+func (b *blockReader) readFile(path string) *File {
+	f := b.slabs.files.one()
+	*f = File{Path: path, Size: b.natural(), Digest: b.digest()}
 	f.Body = Body{b.uint(), b.int()}
 	f.Version = b.uint()
 	flags := b.flags()
@@ -55,7 +57,8 @@ func (b *blockReader) file(path string) *File {
 func (b *blockReader) word() string { return b.text(&b.scanner) }
 
 func (b *blockReader) note(f *File) *Note {
-	n := &Note{File: f, ID: strings.TrimSuffix(f.Path, ".md")}
+	n := b.slabs.notes.one()
+	n.File, n.ID = f, strings.TrimSuffix(f.Path, ".md")
 	n.DeclaredType, n.Type = b.word(), b.word()
 	n.Title, n.TitleSlug = b.raw(), b.raw()
 	n.LineCount, n.BodyStart, n.BodyLine = b.natural(), b.natural(), b.natural()
@@ -84,7 +87,7 @@ func (b *blockReader) fields() []Field {
 	if n == 0 {
 		return nil
 	}
-	all := make([]Field, n)
+	all := b.slabs.fields.take(n)
 	for i := range all {
 		all[i] = Field{b.word(), b.value(maxNesting), b.int()}
 	}
@@ -111,7 +114,7 @@ func (b *blockReader) sections(n *Note) {
 	if count == 0 {
 		return
 	}
-	n.Sections = make([]Section, count)
+	n.Sections = b.slabs.sections.take(count)
 	for i := range n.Sections {
 		b.section(&n.Sections[i], i)
 	}
@@ -168,7 +171,7 @@ func (b *blockReader) refs(n *Note) {
 	if count == 0 {
 		return
 	}
-	n.Refs = make([]Ref, count)
+	n.Refs = b.slabs.refs.take(count)
 	line := 0
 	for i := range n.Refs {
 		r := &n.Refs[i]
@@ -188,7 +191,7 @@ func (b *blockReader) tags(n *Note) {
 	if count == 0 {
 		return
 	}
-	n.Tags = make([]Tag, count)
+	n.Tags = b.slabs.tags.take(count)
 	for i := range n.Tags {
 		n.Tags[i] = Tag{b.word(), b.int(), b.scope(len(n.Sections))}
 	}
@@ -199,7 +202,7 @@ func (b *blockReader) callings(n *Note) []calling {
 	if count == 0 {
 		return nil
 	}
-	all := make([]calling, count)
+	all := b.slabs.callings.take(count)
 	for i := range all {
 		name := b.word()
 		if name == "" {

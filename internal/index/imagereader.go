@@ -101,6 +101,15 @@ func (r *imageReader) readTimes() {
 	for s.at < len(s.s) {
 		r.times = append(r.times, Times{s.time(), s.time()})
 	}
+	r.times = fitted(r.times)
+}
+
+// fitted is a list without the room that it has too much, if that is more than an eighth.
+func fitted[T any](list []T) []T {
+	if room := cap(list) - len(list); room <= cap(list)/8 {
+		return list
+	}
+	return append(make([]T, 0, len(list)), list...)
 }
 
 // text reads the number of a text.
@@ -123,6 +132,7 @@ func (r *imageReader) readMentions() {
 	for s.at < len(s.s) {
 		r.mentions = append(r.mentions, Mention{s.raw(), s.raw(), r.text(s)})
 	}
+	r.mentions = fitted(r.mentions)
 }
 
 func (r *imageReader) readSayings() {
@@ -135,6 +145,7 @@ func (r *imageReader) readSayings() {
 		says.days = r.days(s)
 		r.sayings = append(r.sayings, says)
 	}
+	r.sayings = fitted(r.sayings)
 }
 
 func (r *imageReader) readCounts() {
@@ -208,9 +219,10 @@ func (r *imageReader) readNotes() {
 	r.files = make([]*File, paths.len())
 	var next atomic.Int64
 	work := func() {
+		own := &slabs{}
 		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.bad.Load(); i = int(next.Add(1)) - 1 {
 			first := i * blockFiles
-			b := blockReader{imageReader: r, scanner: scanner{s: blocks[i]}}
+			b := blockReader{imageReader: r, scanner: scanner{s: blocks[i]}, slabs: own}
 			b.files(r.files[first:min(first+blockFiles, len(r.files))], first)
 		}
 	}

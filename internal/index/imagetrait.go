@@ -123,8 +123,8 @@ func (b *blockReader) annotations(n *Note) {
 	if count == 0 || b.failed {
 		return
 	}
-	all, places := make([]Trait, count), make([]Place, 0, placed)
-	n.Annotations, n.said = make([]*Trait, count), make([]*Saying, count)
+	all, places := b.slabs.annotations.take(count), b.slabs.places.take(placed)[:0]
+	n.Annotations, n.said = b.slabs.pointers.take(count), b.slabs.said.take(count)
 	line, position := 0, 0
 	for i := range all {
 		flags := b.flags()

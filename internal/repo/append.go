@@ -176,10 +176,17 @@ func (l *Log[S]) ours(r *run, it table.Item) bool {
 }
 
 // install makes the run known that was just appended. What its calls left behind is not worked out
-// again, unless a reader has taken the run from the table in the meantime.
+// again, unless a reader has taken the run from the table in the meantime, or the state that they began
+// with was replaced and the run is small: a large one brings the old state back.
 func (l *Log[S]) install(ctx context.Context, m *batch[S], r *run) {
 	l.advancing.Lock()
-	if h := *l.head.Load(); h.seq == m.head.seq {
+	switch h := *l.head.Load(); {
+	case h.seq != m.head.seq:
+	case h.renewed != m.head.renewed && r.Size < largeRun:
+		if next, err := l.fold(h, r); err == nil { // else the next reader meets it in the table
+			l.head.Store(&next)
+		}
+	default:
 		for _, d := range m.drafts {
 			after := d.State()
 			l.take(h.state, after, &d.commit, d.at)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -20,13 +21,16 @@ type codec struct {
 	dec *zstd.Decoder
 }
 
+// sharedCodec is the codec of all logs of the process: what an encoder works in takes some megabytes.
+var sharedCodec = sync.OnceValues(newCodec)
+
 func newCodec() (*codec, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderConcurrency(2), zstd.WithLowerEncoderMem(true))
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("make a zstd encoder: %w", err)
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2),
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0),
 		zstd.WithDecoderMaxMemory(maxPayload))
 	if err != nil {
 		return nil, fmt.Errorf("make a zstd decoder: %w", err)

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"hash/crc32"
 )
@@ -80,4 +81,27 @@ func OtherHead(object []byte, change func(head []byte) []byte) []byte {
 	changed := append(bytes.Clone(object[:imageFront]), head...)
 	binary.LittleEndian.PutUint32(changed[imageFront-4:], crc32.Checksum(head, castagnoli()))
 	return append(changed, object[imageFront+size:]...)
+}
+
+// GoOn puts an image of the newest state, calls between, and goes on from the image, however small it is.
+func (v *Vault) GoOn(ctx context.Context, between func()) error {
+	v.log.folding.Lock()
+	defer v.log.folding.Unlock()
+	h, found, err := v.searchedHead(ctx)
+	if err != nil {
+		return err
+	}
+	_, m, err := v.log.publish(ctx, h, found)
+	if err != nil {
+		return err
+	}
+	between()
+	return v.goOnFrom(ctx, h, m)
+}
+
+// CachedTexts is how many entries the cache of texts has.
+func (v *Vault) CachedTexts() int {
+	v.texts.mu.Lock()
+	defer v.texts.mu.Unlock()
+	return v.texts.lru.Len()
 }

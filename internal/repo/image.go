@@ -93,21 +93,41 @@ func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAl
 // errImage says that an object is not the image that it should be.
 var errImage = errors.New("it is no image, or damaged")
 
-// appendImage writes the head and the sections.
-func (h imageHead) appendImage(b []byte, sections ...[]byte) ([]byte, error) {
+// imageLead is how many bytes are kept free in front of the sections for the head: it is written when they
+// are there, for it has their sizes.
+const imageLead = 1024
+
+// A draftImage is an image that is written, in one piece of memory.
+type draftImage struct{ b []byte }
+
+// newDraftImage makes an image with room for about so many bytes of sections.
+func newDraftImage(room int64) *draftImage {
+	return &draftImage{b: make([]byte, imageLead, imageLead+room+2*imageAlign)}
+}
+
+// section appends a section, and returns how many bytes it has.
+func (d *draftImage) section(add func(b []byte) []byte) int64 {
+	start := aligned(int64(len(d.b)))
+	d.b = add(append(d.b, make([]byte, start-int64(len(d.b)))...))
+	return int64(len(d.b)) - start
+}
+
+// seal writes the head in front of the sections, and returns the whole image.
+func (d *draftImage) seal(h *imageHead) ([]byte, error) {
 	head, err := json.Marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("encode the head of an image: %w", err)
 	}
-	b = append(b, imageMagic...)
+	h.start = aligned(int64(imageFront + len(head)))
+	if h.start > imageLead {
+		return nil, fmt.Errorf("the head of an image has %d bytes", len(head))
+	}
+	image := d.b[imageLead-h.start:]
+	b := append(image[:0], imageMagic...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(head, castagnoli()))
-	b = append(b, head...)
-	for _, s := range sections {
-		b = append(b, make([]byte, aligned(int64(len(b)))-int64(len(b)))...)
-		b = append(b, s...)
-	}
-	return b, nil
+	_ = append(b, head...) // into the room in front of the sections
+	return image, nil
 }
 
 // imageHeadSize is how many bytes of an image hold its head, by its first bytes; 0 of what is no image.

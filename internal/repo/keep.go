@@ -3,12 +3,14 @@ package repo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"rookery/internal/index"
+	"rookery/internal/search"
 )
 
 // Fold moves the log outward: what is due, in one pass. Every step of it is idempotent and behind a
@@ -26,7 +28,7 @@ func (v *Vault) passage(f Folding) passage[*index.Index] {
 			}
 			return errors.Join(err, v.noteSize(ctx))
 		},
-		head: v.searchedHead,
+		head: v.searchedHead, goOn: v.goOn,
 	}
 }
 
@@ -37,9 +39,9 @@ func (l *Log[S]) Fold(ctx context.Context, f Folding) error {
 	}
 	return l.makePass(ctx, f, passage[S]{
 		before: func(context.Context) error { return nil },
-		head: func(ctx context.Context) (*head[S], []byte, error) {
+		head: func(ctx context.Context) (*head[S], searchSection, error) {
 			_, err := l.Read(ctx)
-			return l.head.Load(), nil, err
+			return l.head.Load(), searchSection{}, err
 		},
 	})
 }
@@ -63,8 +65,10 @@ func (l *Log[S]) outwardDue(h *head[S], f Folding) bool {
 // A passage is a pass over a log, as far as logs differ.
 type passage[S any] struct {
 	before func(context.Context) error
-	// head is the newest state, and what a search of it needs; nil: nothing.
-	head func(context.Context) (*head[S], []byte, error)
+	// head is the newest state, and what a search of it needs.
+	head func(context.Context) (*head[S], searchSection, error)
+	// goOn is told of the image that was put of a head. Nil: it is not.
+	goOn func(context.Context, *head[S], *made) error
 }
 
 // makePass makes one pass.
@@ -86,7 +90,7 @@ func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 	return err
 }
 
-// foldImage puts an image if one is due, and names it when it may be named.
+// foldImage puts an image if one is due, goes on from it, and names it when it may be named.
 func (l *Log[S]) foldImage(ctx context.Context, f Folding, p passage[S]) error {
 	if waiting := l.head.Load().control.Waiting; waiting != nil {
 		return l.name(ctx, f, *waiting)
@@ -94,29 +98,70 @@ func (l *Log[S]) foldImage(ctx context.Context, f Folding, p passage[S]) error {
 	if !l.imageDue(l.head.Load(), f) {
 		return nil
 	}
-	h, found, err := p.head(ctx)
+	i, err := l.putImage(ctx, p)
 	if err != nil {
 		return err
-	}
-	i, err := l.publish(ctx, h, found)
-	if err != nil {
-		return err
-	}
-	if i.Size > manySwept {
-		debug.FreeOSMemory() // the image was in memory twice, and is garbage now
 	}
 	return l.name(ctx, f, i)
 }
 
-// searchedHead is the newest state that is known, and the image of its search index. Where a text
-// cannot be read there is none of that, which is no reason for an image not to be.
-func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], []byte, error) {
+// putImage puts an image of the newest state, and goes on from it.
+func (l *Log[S]) putImage(ctx context.Context, p passage[S]) (Image, error) {
+	h, found, err := p.head(ctx)
+	if err != nil {
+		return Image{}, err
+	}
+	i, m, err := l.publish(ctx, h, found)
+	if err != nil || p.goOn == nil {
+		return i, err
+	}
+	return i, p.goOn(ctx, h, m)
+}
+
+// goOn replaces a large state by what an image of it says: an index that was built commit by commit is
+// scattered over the heap, and takes twice as much of it.
+func (v *Vault) goOn(ctx context.Context, h *head[*index.Index], m *made) error {
+	if h.state.Size() < manySwept {
+		return nil
+	}
+	err := v.goOnFrom(ctx, h, m)
+	h, m = nil, nil // nothing holds what was replaced
+	debug.FreeOSMemory()
+	return err
+}
+
+// goOnFrom replaces the state of the log, and what can be searched, by what an image of a head says.
+func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) error {
+	state, err := index.ReadImage(m.state())
+	if err != nil {
+		return fmt.Errorf("read the image that was put: %w", err)
+	}
+	var found *search.Index
+	if m.Search > 0 {
+		if found, err = search.ReadImage(m.search()); err != nil {
+			return fmt.Errorf("read the search index that was put: %w", err)
+		}
+	}
+	v.searcher.replace(Searchable{state, found})
+	from := *h
+	from.state = state
+	if err := v.log.renew(ctx, from); err != nil {
+		return err
+	}
+	v.follow.Settled(ctx)
+	return nil
+}
+
+// searchedHead is the newest state that is known, and what a search of it needs. Where a text cannot be read
+// there is none of that, which is no reason for an image not to be.
+func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], searchSection, error) {
+	none := searchSection{}
 	v.searcher.listen()
 	if _, err := v.log.Read(ctx); err != nil {
-		return nil, nil, err
+		return nil, none, err
 	}
 	if err := v.searcher.take(ctx); err != nil {
-		return nil, nil, err
+		return nil, none, err
 	}
 	defer v.searcher.release()
 	h := v.log.head.Load()
@@ -124,10 +169,10 @@ func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], []byte, 
 	if !ok {
 		var err error
 		if s, err = v.bringForward(ctx, h.state); err != nil {
-			return h, nil, context.Cause(ctx)
+			return h, none, context.Cause(ctx)
 		}
 	}
-	return h, s.Search.AppendImage(nil), nil
+	return h, searchSection{s.Search.ImageSize(), s.Search.AppendImage}, nil
 }
 
 // A Keeper folds a vault in the background.

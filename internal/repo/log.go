@@ -33,6 +33,8 @@ type Log[S any] struct {
 	base atomic.Pointer[base]
 	// unusable is an image in force that could not be used; 0: none.
 	unusable atomic.Uint64
+	// imageWanted says that an image is due, however little it would be beyond the last one.
+	imageWanted atomic.Bool
 
 	// foreseen is a control item that was read before the log was; see Vault.Foreseen.
 	foreseen atomic.Pointer[foreseen]
@@ -109,6 +111,7 @@ type head[S any] struct {
 	status  Status
 	control Control
 	weight  int64 // bytes of the log up to seq: of its runs, as they are stored
+	renewed int   // how often the state was replaced by an equal one
 }
 
 // errFormat says that a run was written by a later release than ours.
@@ -121,7 +124,7 @@ var ErrNoLog error = fault.New(fault.NotFound, "there is no such vault")
 
 // NewLog makes a Log; start is the state of an empty one. Nothing is read yet.
 func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
-	code, err := newCodec()
+	code, err := sharedCodec()
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -55,13 +54,15 @@ func (v *Vault) missing(bodies []index.Body) [][]Place {
 func (v *Vault) fetch(ctx context.Context, of []Place) {
 	s := sweep{v: v}
 	for _, at := range of {
+		if v.texts.has(textKey{v.part, at}) {
+			continue // with another one
+		}
 		text, err := s.text(ctx, at)
 		if err != nil {
 			return
 		}
-		v.texts.add(textKey{v.part, at}, bytes.Clone(text))
+		s.keep(at, text)
 	}
-	s.keepOthers(of[0])
 }
 
 // aheadBytes is how many bytes of texts a sweep reads ahead.

@@ -30,7 +30,7 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 		return true
 	}
 	commits, weight := h.seq-min(from, h.seq), h.weight-h.control.Image.weight()
-	if f.All || commits == 0 {
+	if f.All || commits == 0 || l.imageWanted.Load() {
 		return commits > 0
 	}
 	if commits < foldCommits && weight < foldBytes {
@@ -51,39 +51,77 @@ func (i *Image) weight() int64 {
 	return i.Weight
 }
 
-// publish puts an image of a head, with what a search of it needs, nil if that is not to be had, and returns
-// what the control item says of it. It is named when every follower has passed it.
-func (l *Log[S]) publish(ctx context.Context, h *head[S], search []byte) (i Image, err error) {
+// WantImage makes an image due, if anything came since the last one: after many changes that none may
+// follow for hours.
+func (v *Vault) WantImage() { v.log.imageWanted.Store(true) }
+
+// A made is an image that was put, and its head.
+type made struct {
+	imageHead
+	data []byte
+}
+
+// state and search are those sections of the image. They are parts of it.
+func (m *made) state() []byte  { return m.data[m.start : m.start+m.State : m.start+m.State] }
+func (m *made) search() []byte { return m.data[m.searchAt() : m.searchAt()+m.Search] }
+
+// A searchSection writes what a search needs into an image. Size is about how many bytes that takes; a
+// nil add writes nothing.
+type searchSection struct {
+	size int64
+	add  func(b []byte) []byte
+}
+
+// publish puts an image of a head, with what a search of it needs, and returns what the control item says of
+// it. It is named when every follower has passed it. The image is in memory once, in the buffer that it is
+// written to.
+func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSection) (i Image, m *made, err error) {
 	if err := l.keys.need(ctx); err != nil {
-		return i, err
+		return i, nil, err
 	}
-	state := l.opt.Imaging.Append(nil, h.state)
-	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
-	own := imageHead{
-		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status,
-		State: int64(len(state)), Keys: int64(len(keys)), Search: int64(len(search)),
-		KeysSum: crc32.Checksum(keys, castagnoli()), Weight: h.weight,
-		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
-	}
-	if own.Segments, err = l.segments.upTo(ctx, own.Folded); err != nil {
-		return i, notFolded(err)
-	}
-	data, err := own.appendImage(nil, state, keys, search)
-	if err != nil {
-		return i, err
-	}
-	placed, err := readImageHead(data)
-	if err != nil {
-		return i, err
+	if m, err = l.draw(ctx, h, search); err != nil {
+		return i, nil, err
 	}
 	i = Image{
-		Format: imageFormat, Seq: h.seq, Time: h.time, Head: placed.start + placed.State,
-		Size: int64(len(data)), At: l.opt.Now().UTC().Round(0), Weight: h.weight,
+		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.State, Size: int64(len(m.data)),
+		At: l.opt.Now().UTC().Round(0), Weight: h.weight,
 	}
-	if _, err := l.opt.Bucket.Put(ctx, i.key(), data, blob.Always); err != nil {
-		return i, notFolded(err)
+	if _, err := l.opt.Bucket.Put(ctx, i.key(), m.data, blob.Always); err != nil {
+		return i, nil, notFolded(err)
 	}
-	return i, nil
+	l.imageWanted.Store(false)
+	return i, m, nil
+}
+
+// draw makes an image of a head.
+func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSection) (*made, error) {
+	d := newDraftImage(l.room(h) + search.size)
+	m := &made{imageHead: imageHead{
+		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
+		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
+	}}
+	var err error
+	if m.Segments, err = l.segments.upTo(ctx, m.Folded); err != nil {
+		return nil, notFolded(err)
+	}
+	m.State = d.section(func(b []byte) []byte { return l.opt.Imaging.Append(b, h.state) })
+	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
+	m.KeysSum = crc32.Checksum(keys, castagnoli())
+	m.Keys = d.section(func(b []byte) []byte { return append(b, keys...) })
+	if search.add != nil {
+		m.Search = d.section(search.add)
+	}
+	m.data, err = d.seal(&m.imageHead)
+	return m, err
+}
+
+// room is about how many bytes an image of a head takes beside what a search needs: an eighth more than
+// the one in force. Of the first image it is not known.
+func (l *Log[S]) room(h *head[S]) int64 {
+	if h.control.Image == nil {
+		return 0
+	}
+	return h.control.Image.Head + h.control.Image.Head/8
 }
 
 // name puts an image in force, if every follower has passed it; else it waits in the control item. So a

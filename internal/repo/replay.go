@@ -32,6 +32,42 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	return h.snapshot(), nil
 }
 
+// renew replaces the state of the log by an equal one that goes on from another head: from, behind which
+// the commits up to the head of the log are folded again. It does nothing where these are large, for to
+// fold them takes as long as to write them; where the log was erased; and where its head is not known to
+// go on from there.
+func (l *Log[S]) renew(ctx context.Context, from head[S]) error {
+	from, err := l.foldFrom(ctx, from)
+	if err != nil {
+		return err
+	}
+	l.advancing.Lock()
+	defer l.advancing.Unlock()
+	if from, err = l.foldFrom(ctx, from); err != nil { // what came meanwhile: next to nothing
+		return err
+	}
+	now := *l.head.Load()
+	if now.status == Sealed || now.seq != from.seq {
+		return nil
+	}
+	now.state = from.state
+	now.renewed++
+	l.head.Store(&now)
+	return nil
+}
+
+// foldFrom folds the commits between a head and the head of the log, of which nobody is told.
+func (l *Log[S]) foldFrom(ctx context.Context, from head[S]) (head[S], error) {
+	now := l.head.Load()
+	if from.seq >= now.seq || now.status == Sealed || now.weight-from.weight >= largeRun {
+		return from, nil
+	}
+	from.control = now.control
+	r := replay[S]{log: l, upTo: now.seq, head: from}
+	r.fold(ctx)
+	return r.head, r.err
+}
+
 // manyRead is how many bytes a replay must have read for it to give back at once what it used: the
 // texts of a whole history are garbage then, and the collector would let as much again come together
 // before it looks.
@@ -119,6 +155,14 @@ type replay[S any] struct {
 func (r *replay[S]) run(ctx context.Context) {
 	commits := func(yield func(*Commit, Place) bool) { r.each(ctx, yield) }
 	r.head.state = r.log.opt.Build(r.head.state, commits)
+}
+
+// fold is run without Build, which may tell others of the commits.
+func (r *replay[S]) fold(ctx context.Context) {
+	r.each(ctx, func(c *Commit, at Place) bool {
+		r.head.state = r.log.opt.Fold(r.head.state, c, at)
+		return true
+	})
 }
 
 // each yields the commits of all runs that it can take.

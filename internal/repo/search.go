@@ -178,6 +178,15 @@ func (s *searcher) forward(to Searchable, epoch int) {
 	}
 }
 
+// replace puts another value that is true of the same version in the place of what can be searched.
+func (s *searcher) replace(same Searchable) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.Search != nil && same.Search != nil && s.now.Index.Version() == same.Index.Version() {
+		s.now = same
+	}
+}
+
 // forget makes the next search read all notes again.
 func (s *searcher) forget(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
@@ -324,20 +333,41 @@ func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 	return textOf(s.run.parts[at.Part].data, at)
 }
 
-// keepOthers caches the other notes of the run that a text came from, if they are no more than half of
+// keep caches a text that was read, and the other notes of its run, if they are no more than half of
 // what the cache holds. To read a run takes as long for one of its notes as for all: who reads the
 // notes of an import, or of a large change outside, one by one in whatever order, would else read all
-// of it each time.
-func (s *sweep) keepOthers(at Place) {
-	if s.run == nil || int64(s.run.Size) > s.v.texts.most/2 {
-		return
+// of it each time. It returns the text as it is cached.
+func (s *sweep) keep(at Place, text []byte) []byte {
+	if s.run == nil {
+		return text // it was cached meanwhile
 	}
-	for i := range s.run.parts {
-		other := Place{Run: at.Run, Part: i}
-		if text, err := textOf(s.run.parts[i].data, other); err == nil && i != at.Part {
-			s.v.texts.add(textKey{s.v.part, other}, bytes.Clone(text))
+	texts := s.v.texts
+	if texts.fitsBlock(s.run.Size) {
+		texts.addBlock(s.v.part, at.Run, s.run.texts(), s.run.Size)
+		return text
+	}
+	text = bytes.Clone(text)
+	texts.add(textKey{s.v.part, at}, text)
+	if int64(s.run.Size) > texts.most/2 {
+		return text
+	}
+	for i, other := range s.run.texts() {
+		if other != nil && i != at.Part {
+			texts.add(textKey{s.v.part, Place{at.Run, i}}, bytes.Clone(other))
 		}
 	}
+	return text
+}
+
+// texts are those of the notes of a run, by part: nil where a part is none. They are parts of it.
+func (r *run) texts() [][]byte {
+	list := make([][]byte, len(r.parts))
+	for i := range r.parts {
+		if text, err := textOf(r.parts[i].data, Place{Run: r.First, Part: i}); err == nil {
+			list[i] = text
+		}
+	}
+	return list
 }
 
 // textOf is the text of a note that a part holds.

@@ -178,8 +178,20 @@ func changed(c *Commit, at Place) index.Commit {
 	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes}
 }
 
-// remember keeps the texts of a commit at hand.
+// textSize is how many bytes the texts of a commit have.
+func (c *Commit) textSize() int {
+	size := 0
+	for i := range c.Notes {
+		size += len(c.Notes[i].Text)
+	}
+	return size
+}
+
+// remember keeps the texts of a commit at hand. Those of a large one are cached when one of them is read.
 func (v *Vault) remember(c *Commit, at Place) {
+	if len(c.Notes) > 1 && c.textSize() >= largeRun {
+		return
+	}
 	for i, n := range c.Notes {
 		if !n.Deleted && !n.Erased {
 			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, bytes.Clone(n.Text))
@@ -295,10 +307,7 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	if err != nil {
 		return nil, v.orNone(err)
 	}
-	text = bytes.Clone(text)
-	v.texts.add(textKey{v.part, at}, text)
-	s.keepOthers(at)
-	return text, nil
+	return s.keep(at, text), nil
 }
 
 // Rebuild makes the index anew from the first commit on, and uses it from then on; the search index

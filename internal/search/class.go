@@ -1,6 +1,11 @@
 package search
 
-import "unicode"
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // A class says what a character is to the analyzer: a set of the bits below.
 type class uint8
@@ -12,6 +17,7 @@ const (
 	silent                      // not seen, and not there for the search: a soft hyphen
 	upper                       // a capital letter
 	lower                       // a small letter
+	asIs                        // a small letter that is searched as it is, whatever is before or behind it
 )
 
 // planes is the number of characters that a table lists. Others are looked up one by one.
@@ -62,7 +68,18 @@ func newClasses() *classes {
 		}
 	}
 	c.clear(silentRunes())
+	for r := range c {
+		if c[r]&(lower|spaceless) == lower && r != 'ß' && r != 'ς' && steadyRune(rune(r)) {
+			c[r] |= asIs
+		}
+	}
 	return c
+}
+
+// steadyRune reports whether NFKC leaves a character as it is, whatever is before or behind it.
+func steadyRune(r rune) bool {
+	c := string(r)
+	return utf8.ValidRune(r) && norm.NFKC.IsNormalString(c) && norm.NFKC.PropertiesString(c).BoundaryBefore()
 }
 
 // set adds bits to the characters of some tables.

@@ -34,3 +34,20 @@ func Aliases(data []byte, text string) bool {
 	first, at := unsafe.Pointer(unsafe.SliceData(data)), unsafe.Pointer(unsafe.StringData(text))
 	return uintptr(at) >= uintptr(first) && uintptr(at) < uintptr(first)+uintptr(len(data))
 }
+
+// HoldsPhrase reports whether a text holds a phrase, by its bytes and by all of its words, and whether it
+// can be told by the bytes.
+func HoldsPhrase(text, phrase string) (sought, cut, canSeek bool) {
+	s := newAnalyzer("").scanner()
+	var atoms []atom
+	for r := range s.runs([]byte(phrase)) {
+		for _, a := range r.atoms {
+			a.text = []byte(string(a.text))
+			atoms = characters(atoms, a)
+		}
+	}
+	if len(atoms) == 0 {
+		return false, false, false
+	}
+	return s.holds([]byte(text), atoms), s.cutHolds([]byte(text), atoms), s.canSeek(atoms[0].text, []byte(text))
+}

@@ -47,6 +47,15 @@ func (x *Index) Size() int64 {
 	return size
 }
 
+// ImageSize is a number of bytes that the image of the index does not exceed.
+func (x *Index) ImageSize() int64 {
+	size := int64(imageSlack(x))
+	for _, l := range x.layers {
+		size += l.bytes() + int64(len(l.dead))*8
+	}
+	return size
+}
+
 // analyzerSize is about what an analyzer holds: its classes, stop words and forms.
 const analyzerSize = planes + 32<<10
 
@@ -66,7 +75,7 @@ func (s *segment) bytes() int64 {
 // AppendImage appends the image of the index to b. It has the layers as they are, and what is dead
 // in them: to merge them first takes longer than all else, and each With merges what it should.
 func (x *Index) AppendImage(b []byte) []byte {
-	w := imageWriter{start: len(b), data: slices.Grow(b, int(x.Size())+imageSlack(x))}
+	w := imageWriter{start: len(b), data: slices.Grow(b, int(x.ImageSize()))}
 	w.data = append(w.data, imageMagic...)
 	w.number(ImageFormat)
 	w.number(0) // the checksum, when there is something to sum up

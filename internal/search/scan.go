@@ -68,15 +68,15 @@ func (s *scanner) at(text []byte, i int) (class, int) {
 	return s.classes.of(r), n
 }
 
-// extent is where the run ends that begins at an offset. A plain one is an atom as it stands:
-// ASCII without capitals and joiners.
+// extent is where the run ends that begins at an offset. A plain one is an atom as it stands: small
+// letters and digits of ASCII, and small letters that are searched as they are.
 func (s *scanner) extent(text []byte, at int) (end int, plain bool) {
 	plain = true
 	for at < len(text) {
 		k, n := s.at(text, at)
 		switch {
 		case k&(inWord|silent) != 0:
-			plain = plain && n == 1 && k&upper == 0
+			plain = plain && (n == 1 && k&upper == 0 || k&asIs != 0)
 		case s.joins(text, at):
 			plain, n = false, joiner(text[at:])
 		default:

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -14,7 +15,7 @@ import (
 // long as no character of the text may read as another one.
 func (s *scanner) holds(text []byte, phrase []atom) bool {
 	first := phrase[0]
-	if !canSeek(first.text) || !s.lower(text) {
+	if !s.canSeek(first.text, text) {
 		return s.cutHolds(text, phrase)
 	}
 	letters := 0
@@ -37,11 +38,65 @@ func (s *scanner) holds(text []byte, phrase []atom) bool {
 	}
 }
 
-// canSeek reports whether an atom reads as it is wherever a text has it: in ASCII, but for a single
-// character, or in a script whose characters are never composed of others.
-func canSeek(first []byte) bool {
+// canSeek reports whether an atom reads as it is wherever a text has it, and lowers the text for it: in
+// ASCII, but for a single character; in a script whose characters are never composed of others; or where
+// no character of either is read as others.
+func (s *scanner) canSeek(first, text []byte) bool {
 	r, n := utf8.DecodeRune(first)
-	return len(first) > 1 && (isASCII(string(first)) || n == len(first) && isWhole(r))
+	switch {
+	case len(first) == 1:
+		return false
+	case isASCII(string(first)) || n == len(first) && isWhole(r):
+		return s.lower(text)
+	}
+	return allSteady(first) && s.lowerSteady(text)
+}
+
+// steady are the characters of the first plane, as bits, that NFKC leaves as they are whatever is before
+// or behind them, so that a text of them is read character by character.
+var steady = sync.OnceValue(func() *[planes / 64]uint64 {
+	bits := &[planes / 64]uint64{}
+	for r := range rune(planes) {
+		if steadyRune(r) {
+			bits[r/64] |= 1 << (r % 64)
+		}
+	}
+	return bits
+})
+
+// isSteady reports whether a character is steady.
+func isSteady(r rune) bool { return r < planes && steady()[r/64]&(1<<(r%64)) != 0 }
+
+// allSteady reports whether all characters of a text are.
+func allSteady(text []byte) bool {
+	for _, r := range string(text) {
+		if !isSteady(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// lowerSteady lowers a text, all in place. It reports false where it is not read character by character.
+func (s *scanner) lowerSteady(text []byte) bool {
+	s.low = append(s.low[:0], text...)
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if 'A' <= c && c <= 'Z' {
+				s.low[i] = c + 'a' - 'A'
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		k := s.classes.of(r)
+		if k != 0 && k&asIs == 0 && (k == silent || !isSteady(r) || len(fold(s.low[:i], r, k)) != i+n) {
+			return false
+		}
+		i += n
+	}
+	return true
 }
 
 // lower lowers a text for the search of bytes. It reports false if some character may read as one

@@ -80,3 +80,51 @@ func TestPhraseInAnyDress(t *testing.T) {
 		require.False(rt, found(order[i], order[i+2]), "%q in %q", order[i], text)
 	})
 }
+
+// TestSeekingFindsWhatCuttingFinds holds that a phrase is found by its bytes exactly where it is among the
+// words of the text, in any mixture of scripts, accents and characters that read as others.
+func TestSeekingFindsWhatCuttingFinds(t *testing.T) {
+	letters := []string{
+		"a", "e", "E", "é", "É", "e\u0301", "ł", "Ł", "ß", "ẞ", "ss", "σ", "ς", "Σ", "ά", "\u1f71", "ї", "Й", "и\u0306",
+		"ợ", "Ợ", "ﬁ", "ﬀ", "K", "K", "İ", "ı", "ſ", "灯", "塔", "か", "か\u3099", "ק", "קּ", "س", "سَ", "\u00ad", "7", "Ⅷ",
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		word := rapid.Custom(func(rt *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(letters), 1, 3).Draw(rt, "letters"), "")
+		})
+		words := rapid.SliceOfN(word, 1, 8).Draw(rt, "words")
+		text := strings.Join(words, " ")
+		from := rapid.IntRange(0, len(words)-1).Draw(rt, "from")
+		to := rapid.IntRange(from+1, len(words)).Draw(rt, "to")
+		phrases := []string{
+			strings.Join(words[from:to], " "), norm.NFC.String(strings.Join(words[from:to], " ")),
+			strings.ToLower(strings.Join(words[from:to], " ")), word.Draw(rt, "a word") + " " + words[from],
+		}
+		for _, phrase := range phrases {
+			sought, cut, _ := search.HoldsPhrase(text, phrase)
+			require.Equal(rt, cut, sought, "%q in %q", phrase, text)
+		}
+	})
+}
+
+// TestWhatCanBeSought holds that the texts of most languages are not cut into words to find a phrase.
+func TestWhatCanBeSought(t *testing.T) {
+	for text, phrase := range map[string]string{
+		"Za wodą była ŁÓDKA, późno.":    "łódka późno",
+		"Le château, déjà LOIN… oui":    "déjà loin",
+		"Ở bên kia ĐÈN CHỢ sáng":        "đèn chợ",
+		"Το Γράμμα στον ΦΆΡΟ — νωρίς":   "γράμμα στον",
+		"Світлий МІСТ і довгий лист":    "міст і",
+		"Die Straße führt zum TÜRMCHEN": "türmchen",
+		"קרוב לנהר, גן":                 "גן", "قريب نهر، حديقة": "نهر حديقة",
+	} {
+		_, _, can := search.HoldsPhrase(text, phrase)
+		require.True(t, can, "%q in %q", phrase, text)
+	}
+	for text, phrase := range map[string]string{
+		"cafe\u0301 noir": "é noir", "la\u00adć": "ać", "ﬁlet łosoś": "łosoś", "İyi ıyı": "ıyı",
+	} {
+		_, _, can := search.HoldsPhrase(text, phrase)
+		require.False(t, can, "%q in %q", phrase, text)
+	}
+}

@@ -1,0 +1,154 @@
+package repo_test
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/search"
+	"rookery/internal/vault"
+)
+
+// A witness follows a vault, and notes which commits it is told of.
+type witness struct {
+	told  []uint64
+	after *index.Index
+}
+
+func (*witness) Guard(context.Context, vault.Path, *index.File) error { return nil }
+func (*witness) Settled(context.Context)                              {}
+func (*witness) Unread(string) (repo.LeftFile, bool)                  { return repo.LeftFile{}, false }
+
+func (w *witness) Applied(_, after *index.Index, c *repo.Commit) {
+	w.told, w.after = append(w.told, c.Seq), after
+}
+
+// requireAsRead requires that a vault knows what a process reads that starts now, and finds it.
+func requireAsRead(t *testing.T, s *shelf, needle string) {
+	t.Helper()
+	fresh, err := s.open(t).Read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, fresh.AppendImage(nil), s.vault.Known().AppendImage(nil))
+	found, err := s.vault.Searchable(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, fresh.Version(), found.Index.Version())
+	r, err := found.Search.Search(search.ParseQuery(needle), search.Options{})
+	require.NoError(t, err)
+	require.Len(t, r.Items, 1, "%s is found", needle)
+}
+
+// TestGoingOnFromAnImage holds that a vault whose state is replaced by that of its image is the same, also
+// where commits came between, and that who follows it is told of each commit once.
+func TestGoingOnFromAnImage(t *testing.T) {
+	s := newShelf(t)
+	w := &witness{}
+	s.vault.Follow(w, 1)
+	s.write(t, 20)
+	for i := range 4 {
+		before := s.vault.Known()
+		require.NoError(t, s.vault.GoOn(t.Context(), func() { s.write(t, i*3) }))
+		require.NotSame(t, before, s.vault.Known())
+		needle := fmt.Sprint("needle", i)
+		change(t, s.vault, edit{needle + ".md", "a " + needle})
+		requireAsRead(t, s, needle)
+	}
+	last := s.vault.Known().Version()
+	require.Equal(t, last, w.after.Version())
+	require.Len(t, w.told, int(last)-1)
+	require.True(t, slices.IsSorted(w.told))
+}
+
+// TestGoingOnBeforeALargeCommit holds that a large commit is not folded twice: the state is left as it is.
+func TestGoingOnBeforeALargeCommit(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 5)
+	large := make([]byte, 100<<10)
+	_, err := rand.NewChaCha8([32]byte{}).Read(large)
+	require.NoError(t, err)
+	var after *index.Index
+	require.NoError(t, s.vault.GoOn(t.Context(), func() {
+		change(t, s.vault, edit{"large.md", "a needle " + hex.EncodeToString(large)})
+		after = s.vault.Known()
+	}))
+	require.Same(t, after, s.vault.Known())
+	requireAsRead(t, s, "needle")
+	_, err = s.vault.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+		require.NoError(t, s.vault.GoOn(ctx, func() {}))
+		return nil, tx.Put(ctx, "large.md", []byte("a thread "+hex.EncodeToString(large)))
+	})
+	require.NoError(t, err)
+	requireAsRead(t, s, "thread")
+}
+
+// TestGoingOnWhileACallWrites holds that a write which began with a state that is replaced meanwhile is
+// part of the state that it was replaced by.
+func TestGoingOnWhileACallWrites(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 20)
+	before := s.vault.Known()
+	_, err := s.vault.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+		require.NoError(t, s.vault.GoOn(ctx, func() {}))
+		return nil, tx.Put(ctx, "needle.md", []byte("a needle"))
+	})
+	require.NoError(t, err)
+	require.Equal(t, before.Version()+1, s.vault.Known().Version())
+	old, ok := before.Note("log.md")
+	require.True(t, ok)
+	now, ok := s.vault.Known().Note("log.md")
+	require.True(t, ok)
+	require.NotSame(t, old, now, "the state goes on from the image")
+	requireAsRead(t, s, "needle")
+}
+
+// TestTextsOfALargeRunAreOnePiece holds that the texts of an import are cached as one, when one of them is
+// read: by themselves they would be scattered over the heap.
+func TestTextsOfALargeRunAreOnePiece(t *testing.T) {
+	s := newShelf(t)
+	var edits []edit
+	for i := range 200 {
+		edits = append(edits, edit{fmt.Sprintf("n%d.md", i), fmt.Sprintf("# N %d\n%0500d\n", i, i)})
+	}
+	change(t, s.vault, edits...)
+	v := s.open(t)
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	read := func(i int) []byte {
+		n, ok := idx.Note(fmt.Sprintf("n%d.md", i))
+		require.True(t, ok)
+		text, err := v.Text(t.Context(), n.Body)
+		require.NoError(t, err)
+		require.Equal(t, edits[i].text, string(text))
+		return text
+	}
+	read(7)
+	require.Equal(t, 1, v.CachedTexts())
+	for i := range edits {
+		require.Same(t, &read(i)[0], &read(i)[0])
+	}
+	require.Equal(t, 1, v.CachedTexts())
+}
+
+// TestAnImageThatIsWanted holds that an image is made of whatever came since the last one, once.
+func TestAnImageThatIsWanted(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 3)
+	pass := func() *repo.Image {
+		require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+		c, err := s.vault.Control(t.Context())
+		require.NoError(t, err)
+		return c.Image
+	}
+	require.Nil(t, pass(), "too little came")
+	s.vault.WantImage()
+	first := pass()
+	require.Equal(t, uint64(4), first.Seq)
+	s.write(t, 3)
+	require.Equal(t, first.Seq, pass().Seq)
+}
