@@ -56,8 +56,7 @@ func (v *Vault) putImage(ctx context.Context) error {
 		return err
 	}
 	err = v.goOnFrom(ctx, h, m)
-	h, m = nil, nil // nothing holds what was replaced
-	debug.FreeOSMemory()
+	debug.FreeOSMemory() // nothing holds what was replaced
 	return err
 }
 
