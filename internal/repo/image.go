@@ -123,10 +123,10 @@ func (d *draftImage) seal(h *imageHead) ([]byte, error) {
 		return nil, fmt.Errorf("the head of an image has %d bytes", len(head))
 	}
 	image := d.b[imageLead-h.start:]
-	b := append(image[:0], imageMagic...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(head, castagnoli()))
-	_ = append(b, head...) // into the room in front of the sections
+	copy(image, imageMagic)
+	binary.LittleEndian.PutUint32(image[len(imageMagic):], uint32(len(head)))
+	binary.LittleEndian.PutUint32(image[imageFront-4:], crc32.Checksum(head, castagnoli()))
+	copy(image[imageFront:], head)
 	return image, nil
 }
 

@@ -125,8 +125,7 @@ func (v *Vault) goOn(ctx context.Context, h *head[*index.Index], m *made) error 
 		return nil
 	}
 	err := v.goOnFrom(ctx, h, m)
-	h, m = nil, nil // nothing holds what was replaced
-	debug.FreeOSMemory()
+	debug.FreeOSMemory() // nothing holds what was replaced
 	return err
 }
 
