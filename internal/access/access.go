@@ -3,9 +3,11 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -71,7 +73,7 @@ func check(ctx context.Context, c *tool.Call, d Directory) error {
 	if err := enough(c, where); err != nil {
 		return err
 	}
-	err = narrowed(c)
+	err = cmp.Or(narrowed(c), checkSession(c.Caller))
 	switch {
 	case err != nil:
 		return err
@@ -90,6 +92,15 @@ func checkAgent(c auth.Caller) error {
 		return fault.Of(err).With("argument", "agent_id")
 	}
 	return nil
+}
+
+// checkSession is a fault if the session of a caller has characters that do not print: answers show it.
+func checkSession(c auth.Caller) error {
+	if !strings.ContainsFunc(c.Session, auth.Unprintable) {
+		return nil
+	}
+	return fault.New(fault.InvalidParameter, "a session is one line of characters that print").
+		With("argument", "session")
 }
 
 // Claim is the interceptor that makes the agent of a call the caller's, if the call is to change something.

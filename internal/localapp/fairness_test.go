@@ -92,7 +92,7 @@ func TestFairServer(t *testing.T) {
 	notes := []args{}
 	for i := range 200 {
 		notes = append(notes, args{
-			"path": fmt.Sprintf("n%d.md", i), "text": "---\nabout: " + strings.Repeat("words ", 600) + "\n---\n",
+			"path": fmt.Sprintf("n%d.md", i), "text": "---\nabout: " + strings.Repeat("words ", 300) + "\n---\n",
 		})
 	}
 	for _, tenant := range []string{"a", "b"} {

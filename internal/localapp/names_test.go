@@ -30,6 +30,7 @@ func TestNamesReorderNothing(t *testing.T) {
 		refused(t, fault.InvalidParameter, i, "team_token_create", args{"name": name, "role": "reader"})
 		refused(t, fault.InvalidParameter, i, "team_member_set", args{"subject": name, "role": "reader"})
 		refused(t, fault.InvalidParameter, i, "raven_stats", args{"agent_id": name})
+		refused(t, fault.InvalidParameter, i, "raven_stats", args{"session": name})
 		a := must(t, i, "raven_new", args{"type": "page", "title": fmt.Sprintf("t%x%s", r, name)})
 		require.False(t, odd.Has(into[struct{ Object struct{ ID string } }](t, a).Object.ID))
 	}

@@ -28,7 +28,8 @@ type exchange struct {
 	turn   turn
 	outcome
 
-	counted atomic.Bool // a message of the request has been counted
+	counted  atomic.Bool  // a message of the request has been counted
+	answered atomic.Int64 // bytes of the answers of its calls so far
 }
 
 var _ tool.Invoker = (*exchange)(nil)
@@ -39,20 +40,37 @@ func (x *exchange) Invoke(
 ) (json.RawMessage, error) {
 	end, err := x.turn.take(ctx)
 	if err != nil {
-		f := *fault.Of(err)
-		f.RequestID = x.caller.RequestID
-		return tool.Refusal(&f), &f
+		return x.notRun(err)
 	}
 	defer end()
+	if x.answered.Load() > tool.MaxBody {
+		return x.notRun(noRoom())
+	}
 	x.counted.Store(true)
 	caller := auth.CallerOf(ctx)
 	caller.Allowance = new(auth.Allowance) // each call of a request has its own
 	data, err := x.cat.Invoke(auth.WithCaller(ctx, caller), name, args)
+	x.answered.Add(int64(tool.QuotedSize(data)))
 	x.spend(*caller.Allowance)
 	if f := fault.Of(err); err != nil && x.opt.Resource.Challenge("", f, true) != "" {
 		x.deny(f)
 	}
 	return tool.Respell(data, err, x.spell)
+}
+
+// notRun is the answer of a call that does not begin.
+func (x *exchange) notRun(err error) (json.RawMessage, error) {
+	f := *fault.Of(err)
+	f.RequestID = x.caller.RequestID
+	return tool.Refusal(&f), &f
+}
+
+// noRoom is the fault of a call behind others of the same request, whose answers are as large as those of a
+// request may be. So the answers of a batch have at most twice the bytes of one.
+func noRoom() *fault.Fault {
+	return fault.New(fault.BatchTooLarge,
+		"the call was not run: the answers before it in the request have more than %d bytes", tool.MaxBody).
+		Fix("send it again, in a request of its own")
 }
 
 // spell writes a call with the name under which the tool is listed here, if it is.

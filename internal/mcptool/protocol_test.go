@@ -14,6 +14,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/mcptool"
+	"rookery/internal/tool"
 )
 
 // exchange is one request and what must come back. Headers are those beside the usual two.
@@ -181,6 +182,23 @@ func TestLargeBatch(t *testing.T) {
 	require.NotContains(t, r.body, `"result"`)
 }
 
+// TestBatchOfLargeAnswers covers that a batch runs no more calls once its answers have more bytes than one answer may
+// have, and says which.
+func TestBatchOfLargeAnswers(t *testing.T) {
+	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
+	text := strings.Repeat(`\"`, 450_000) // each four bytes in the answer
+	var all []string
+	for i := range 4 {
+		all = append(all, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"desk_book_get",`+
+			`"arguments":{"text":"%s"}}}`, i, text))
+	}
+	r := post(t, url, "["+strings.Join(all, ",")+"]", "MCP-Protocol-Version", "2025-03-26")
+	require.Equal(t, http.StatusOK, r.status)
+	require.Equal(t, 1, strings.Count(r.body, "the call was not run"))
+	require.Equal(t, 1, strings.Count(r.body, `\"code\":\"BATCH_TOO_LARGE\"`))
+	require.Less(t, len(r.body), 2*tool.MaxBody)
+}
+
 // TestHeadersMustAgree is about what a router in front of us may have believed.
 func TestHeadersMustAgree(t *testing.T) {
 	url := serve(t, mcptool.Options{}) + "/mcp/x/all"
@@ -338,11 +356,12 @@ func TestLargestBody(t *testing.T) {
 	head := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_book",` +
 		`"arguments":{"text":"`
 	tail := `"}}}`
-	text := strings.Repeat("x", 4<<20-len(head)-len(tail))
-	r := resultOf(t, post(t, url, head+text+tail))
+	body := head + strings.Repeat("x", 3<<20) + tail
+	body += strings.Repeat(" ", 4<<20-len(body))
+	r := resultOf(t, post(t, url, body))
 	require.Equal(t, http.StatusOK, r.status)
-	require.Equal(t, text, r.env["data"].(map[string]any)["text"])
-	require.Equal(t, http.StatusRequestEntityTooLarge, post(t, url, head+text+"x"+tail).status)
+	require.Equal(t, strings.Repeat("x", 3<<20), r.env["data"].(map[string]any)["text"])
+	require.Equal(t, http.StatusRequestEntityTooLarge, post(t, url, body+" ").status)
 }
 
 func TestCutOffBody(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,19 +120,14 @@ func AuditLines(c *Commit) []byte {
 	for _, n := range broughtIn(c) {
 		b.Write(asLines(n.Text))
 	}
+	w := newEventWriter(&b, c)
 	for _, n := range c.Notes {
-		var events []map[string]any
-		numbers := json.NewDecoder(bytes.NewReader(n.Events))
-		numbers.UseNumber() // a float64 would not hold every number that a field may have
-		if numbers.Decode(&events) != nil {
-			continue
-		}
-		for _, e := range events {
-			writeEvent(&b, c, e)
+		if json.Valid(n.Events) {
+			w.each(n.Events)
 		}
 	}
 	if len(c.erases()) > 0 { // that it happened, and not to which note
-		writeEvent(&b, c, map[string]any{"op": "erase", "entity": "note"})
+		w.write(map[string]any{"op": "erase", "entity": "note"})
 	}
 	return b.Bytes()
 }
@@ -158,20 +154,54 @@ func asLines(log []byte) []byte {
 	return append(log[:len(log):len(log)], '\n')
 }
 
-// writeEvent writes one line: when, what and on what first, as the document's examples do.
-func writeEvent(b *bytes.Buffer, c *Commit, e map[string]any) {
-	e["principal"], e["agent"] = c.Who.Principal, c.Who.Agent
-	e["request_id"], e["version"] = c.Who.Request, Version(c.Seq)
-	fmt.Fprintf(b, `{"ts":%q`, c.Time.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+// An eventWriter writes the lines of a commit. A commit may have many thousands, so they share what they can.
+type eventWriter struct {
+	to    *bytes.Buffer
+	enc   *json.Encoder // into to
+	begin string
+	same  map[string]any // what each line has of the commit
+}
+
+func newEventWriter(to *bytes.Buffer, c *Commit) eventWriter {
+	enc := json.NewEncoder(to)
+	enc.SetEscapeHTML(false)
+	return eventWriter{
+		to: to, enc: enc, begin: fmt.Sprintf(`{"ts":%q`, c.Time.UTC().Format("2006-01-02T15:04:05.999Z07:00")),
+		same: map[string]any{
+			"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request, "version": Version(c.Seq),
+		},
+	}
+}
+
+// each writes the events of a note, one after the other: a list, which is JSON. What is none has no lines.
+func (w eventWriter) each(list []byte) {
+	events := json.NewDecoder(bytes.NewReader(list))
+	events.UseNumber() // a float64 would not hold every number that a field may have
+	if open, err := events.Token(); err != nil || open != json.Delim('[') {
+		return
+	}
+	for events.More() {
+		e := make(map[string]any, 2*len(w.same))
+		if events.Decode(&e) != nil {
+			return
+		}
+		w.write(e)
+	}
+}
+
+// write writes one line: when, what and on what first, as the document's examples do. It uses the event up.
+func (w eventWriter) write(e map[string]any) {
+	maps.Copy(e, w.same)
+	w.to.WriteString(w.begin)
 	for _, first := range []string{"op", "file", "entity", "id"} {
 		if v, ok := e[first]; ok {
-			value, _ := encode(v) // it came from JSON
-			fmt.Fprintf(b, `,%q:%s`, first, value)
+			w.to.WriteString(`,"` + first + `":`)
+			_ = w.enc.Encode(v) // it came from JSON
+			w.to.Truncate(w.to.Len() - len("\n"))
 			delete(e, first)
 		}
 	}
-	rest, _ := encode(e) // it came from JSON
-	b.WriteByte(',')
-	b.Write(rest[1:])
-	b.WriteByte('\n')
+	at := w.to.Len()
+	_ = w.enc.Encode(e)    // it came from JSON; with the end of the line
+	w.to.Bytes()[at] = ',' // in place of what opens an object
 }

@@ -82,7 +82,7 @@ func tooLarge(n int) *fault.Fault {
 func (c *Catalogue) within(
 	ctx context.Context, ask *request, data json.RawMessage, failed error,
 ) (json.RawMessage, error) {
-	n := quotedSize(data)
+	n := QuotedSize(data)
 	if n <= MaxBody {
 		return data, failed
 	}

@@ -205,7 +205,7 @@ func (c *Catalogue) Invoke(
 	r, err := ask.rescued(func() (Reply, error) { return c.call(ctx, &ask, args) })
 	for {
 		data, failed := c.answer(ctx, &ask, r, err)
-		n := quotedSize(data)
+		n := QuotedSize(data)
 		if failed != nil || n <= MaxBody || !ask.fewer(listed{r.Meta, n}) {
 			return c.within(ctx, &ask, data, failed)
 		}

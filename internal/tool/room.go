@@ -70,7 +70,7 @@ func sizeOf(v reflect.Value, depth int) int {
 		return structSize(v, depth)
 	case reflect.Slice, reflect.Array:
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {
-			return quotedSize(v.Bytes())
+			return QuotedSize(v.Bytes())
 		}
 		n := 2
 		for i := range v.Len() {
@@ -139,7 +139,7 @@ func widthAt(s string, i int) (added, size int) {
 	return 0, size
 }
 
-// quotedSize returns how many bytes JSON takes as a text in JSON.
-func quotedSize(data []byte) int {
+// QuotedSize returns how many bytes JSON takes as a text in JSON.
+func QuotedSize(data []byte) int {
 	return len(data) + bytes.Count(data, []byte{'"'}) + bytes.Count(data, []byte{'\\'}) + 2
 }
