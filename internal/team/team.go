@@ -73,6 +73,10 @@ type Options struct {
 	// Issuers are those of the deployment whose tokens may lead to a tenant, by URL. Nil: it has none.
 	Issuers func(tenant string) []string
 
+	// NoLocal says that there can be no tenant auth.Local: nobody is a caller because of where a request comes
+	// from, and no claim may name that tenant.
+	NoLocal bool
+
 	// Tenant is the name of the tenant. Teams sets it.
 	Tenant string
 }

@@ -41,6 +41,9 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 	if err := vault.CheckName(tenant); err != nil {
 		return err
 	}
+	if t.opt.NoLocal && tenant == auth.Local {
+		return fault.New(fault.InvalidParameter, "no tenant of this deployment can be called %q", tenant)
+	}
 	err := t.opt.Table.Commit(ctx, table.Create(table.Item{
 		Key: table.Key{Part: registry, Sort: tenant}, Data: []byte(`{"format":1}`),
 	}))
