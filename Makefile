@@ -96,6 +96,10 @@ bench-large: ## measure a vault of 100,000 notes, and write docs/benchmarks-larg
 bench-hosted: ## measure what a hosted server costs, and write docs/benchmarks-hosted.md
 	$(GO) run ./bench -only hosted -sizes 1000 -out docs/benchmarks-hosted.md
 
+.PHONY: bench-start
+bench-start: ## measure how a function of a cloud starts, and write docs/benchmarks-start.md
+	$(GO) run ./bench -only start -out docs/benchmarks-start.md
+
 .PHONY: fuzz
 fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then HTTP and MCP
 	@for file in $$(grep -rl '^func Fuzz' --include='*_test.go' internal | sort); do \

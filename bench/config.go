@@ -12,12 +12,13 @@ import (
 )
 
 // The parts that can be measured alone: a vault in a data directory and all that it is made of; a
-// person's folder that is served in place; and what stands between a request and a tool on a hosted
-// server, which has a page of its own.
+// person's folder that is served in place; what stands between a request and a tool on a hosted
+// server; and how a function of a cloud starts. The last two have pages of their own.
 const (
 	onlyVault  = "vault"
 	onlyServed = "served"
 	onlyHosted = "hosted"
+	onlyStart  = "start"
 )
 
 // A config says what is measured.
@@ -52,7 +53,7 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
 	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
 	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+", "+onlyServed+
-		" or "+onlyHosted+"; none: the first two")
+		", "+onlyHosted+" or "+onlyStart+"; none: the first two")
 	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
 		"alone; it sweeps once a minute")
 	flags.IntVar(&cfg.edits, "edits", 20, "edits of single files in a served folder")
@@ -86,9 +87,9 @@ func (c config) check() error {
 	if c.tokens < 1 || c.rounds < 1 {
 		return errors.New("-tokens and -rounds must be above 0")
 	}
-	if !slices.Contains([]string{"", onlyVault, onlyServed, onlyHosted}, c.only) {
-		return fmt.Errorf("-only: there is %s, %s and %s, not %q", onlyVault, onlyServed, onlyHosted,
-			c.only)
+	if !slices.Contains([]string{"", onlyVault, onlyServed, onlyHosted, onlyStart}, c.only) {
+		return fmt.Errorf("-only: there is %s, %s, %s and %s, not %q", onlyVault, onlyServed, onlyHosted,
+			onlyStart, c.only)
 	}
 	return nil
 }

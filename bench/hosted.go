@@ -52,8 +52,8 @@ type pair struct {
 	Bare, Whole []sample // by round
 }
 
-// hosted measures, and writes the page.
-func hosted(ctx context.Context, cfg config) (err error) {
+// measureHosted measures, and writes the page.
+func measureHosted(ctx context.Context, cfg config) (err error) {
 	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
 	if err != nil {
 		return fmt.Errorf("make a folder to measure in: %w", err)

@@ -41,7 +41,10 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if cfg.only == onlyHosted {
-		return hosted(ctx, cfg)
+		return measureHosted(ctx, cfg)
+	}
+	if cfg.only == onlyStart {
+		return measureStart(ctx, cfg)
 	}
 	return bench(ctx, cfg)
 }

@@ -19,6 +19,9 @@ var pageText string
 //go:embed hosted.md.tmpl
 var hostedText string
 
+//go:embed start.md.tmpl
+var startText string
+
 // A page is what is written of a run.
 type page struct {
 	Machine machine
@@ -29,7 +32,8 @@ type page struct {
 	Times   int // that what is quick is measured
 	Limit   time.Duration
 	Results []result
-	Hosted  *hosting // nil: the page is not about a hosted server
+	Hosted  *hosting  // nil: the page is not about a hosted server
+	Start   *starting // nil: the page is not about the start of a function
 }
 
 // newPage is the page of a run that begins now, with its data below a folder.
@@ -72,6 +76,7 @@ func (p *page) render(w io.Writer) error {
 		"micros": showMicros, "percent": showPercent,
 		"linkCalls": func() int { return linkCalls }, "freshOnes": func() int { return freshOnes },
 		"tokenSample": func() int { return tokenSample },
+		"warmStarts":  func() int { return warmStarts }, "maxFunction": func() int64 { return maxFunction },
 	}).Parse(p.text())
 	if err != nil {
 		panic(err) // the program is malformed
@@ -83,6 +88,9 @@ func (p *page) render(w io.Writer) error {
 func (p *page) text() string {
 	if p.Hosted != nil {
 		return hostedText
+	}
+	if p.Start != nil {
+		return startText
 	}
 	return pageText
 }

@@ -53,8 +53,8 @@ func servesAt(t *testing.T, dir, servers string) port {
 	t.Cleanup(p.stop)
 	_, number, _ := net.SplitHostPort(p.url)
 	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(servers, number+".json"))
-		return err == nil
+		files, err := os.ReadDir(servers)
+		return err == nil && len(files) == 2 // that of the metrics is the second
 	}, time.Minute, time.Millisecond)
 	for _, name := range names(t, servers) {
 		if name != number+".json" {

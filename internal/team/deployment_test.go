@@ -12,8 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/bolttable"
+	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/repo"
 	"rookery/internal/table"
@@ -176,4 +178,17 @@ func (d *deployment) has(t *testing.T, part string) bool {
 		return true
 	}
 	return false
+}
+
+// TestNoLocal covers a deployment in which the tenant local cannot be made, so that nobody can be a caller of it.
+func TestNoLocal(t *testing.T) {
+	d := deploy(t)
+	o := d.options(d.table, false)
+	o.NoLocal = true
+	teams := team.NewTeams(o)
+	t.Cleanup(teams.Close)
+	require.True(t, fault.Is(teams.Make(t.Context(), auth.Local), fault.InvalidParameter))
+	_, err := teams.Team(t.Context(), auth.Local)
+	require.True(t, fault.Is(err, fault.Unauthenticated))
+	require.NoError(t, teams.Make(t.Context(), "locals"))
 }

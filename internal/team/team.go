@@ -102,6 +102,10 @@ type Options struct {
 	// Rests are kept elsewhere of what is erased at a time, and go by themselves. Nil: there are none.
 	Rests func(time.Time) []repo.Rest
 
+	// NoLocal says that there can be no tenant auth.Local: nobody is a caller because of where a request comes
+	// from, and no claim may name that tenant.
+	NoLocal bool
+
 	// Tenant is the name of the tenant. Teams sets it.
 	Tenant string
 }

@@ -43,6 +43,9 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 	if err := vault.CheckName(tenant); err != nil {
 		return err
 	}
+	if t.opt.NoLocal && tenant == auth.Local {
+		return fault.New(fault.InvalidParameter, "no tenant of this deployment can be called %q", tenant)
+	}
 	if !t.opt.Makes {
 		if err := t.makeLog(ctx, tenant); err != nil {
 			return err

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
@@ -144,5 +146,37 @@ func TestBoundsInWords(t *testing.T) {
 		_, err := cat.Invoke(t.Context(), "shelf", json.RawMessage(`{`+args+`}`))
 		require.ErrorContains(t, err, "must be "+want)
 		require.True(t, strings.HasSuffix(fault.Of(err).Message, want), fault.Of(err).Message)
+	}
+}
+
+// TestSchemaIsMadeOnce covers that callers at once have the same schemas, and that tools share the arguments that
+// they have in common.
+func TestSchemaIsMadeOnce(t *testing.T) {
+	shelf := func() *tool.Tool {
+		return tool.New(tool.Spec{
+			Name: "shelf", Title: "Shelf", Doc: "A shelf.", Role: auth.Reader,
+			Family: &tool.Family{Name: "f", Malformed: fault.InvalidValue},
+		}, func(context.Context, auth.Caller, shelfIn) (shelfOut, error) { return shelfOut{}, nil })
+	}
+	made, other := shelf(), shelf()
+	var callers sync.WaitGroup
+	schemas := make([]*jsonschema.Schema, 8)
+	outputs := make([]*jsonschema.Schema, len(schemas))
+	for i := range schemas {
+		callers.Go(func() {
+			id, _ := made.Arg("id")
+			schemas[i], outputs[i] = id.Schema(), made.OutputSchema()
+		})
+	}
+	callers.Wait()
+	for i := range schemas {
+		require.Same(t, schemas[0], schemas[i])
+		require.Same(t, outputs[0], outputs[i])
+	}
+	for name, shared := range map[string]bool{"limit": true, "vault": true, "agent_id": true, "id": false} {
+		one, _ := made.Arg(name)
+		two, _ := other.Arg(name)
+		require.Equal(t, shared, one.Schema() == two.Schema(), name)
+		require.Equal(t, name == "limit", one.Common, name)
 	}
 }

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"archive/zip"
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"rookery/internal/hosted"
+	"rookery/internal/table"
+	"rookery/internal/team"
+)
+
+// A starting is the start of a process that serves the whole catalogue, such as a function of a cloud, and the
+// size of its program. The stores are not opened.
+type starting struct {
+	Tools  int     // of the product
+	Allocs float64 // by all of them, when they are made
+	Made   link    // all tools, in a process that has made them before
+	Served link    // the composition and its handler, likewise
+	Ready  link    // from the execution of a process until it can be called
+	Size   size
+}
+
+// A size is that of a program, in bytes: as it is, and in a ZIP archive.
+type size struct{ Raw, Zip int64 }
+
+const (
+	// warmStarts is how often what is made in this process is measured.
+	warmStarts = 200
+
+	// functionSource is a program that composes what a function serves, and functionArch what functions run on.
+	functionSource = "rookery/internal/hosted/testdata/function"
+	functionArch   = "arm64"
+
+	// maxFunction is how large the archive of a function may be, in bytes (DESIGN §8).
+	maxFunction = 8 << 20
+)
+
+// measureStart measures, and writes the page.
+func measureStart(ctx context.Context, cfg config) error {
+	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
+	if err != nil {
+		return fmt.Errorf("make a folder to measure in: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
+	p, err := newPage(cfg, dir)
+	if err != nil {
+		return err
+	}
+	p.Start = &starting{}
+	p.Start.makeTools()
+	if err := p.Start.compose(); err != nil {
+		return err
+	}
+	if err := p.Start.execute(ctx, dir); err != nil {
+		return err
+	}
+	if p.Start.Size, err = sizeOfFunction(ctx, dir); err != nil {
+		return err
+	}
+	return p.write(cfg.out)
+}
+
+// makeTools measures the making of all tools.
+func (s *starting) makeTools() {
+	s.Tools = len(hosted.Tools(nil, nil))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	hosted.Tools(nil, nil)
+	runtime.ReadMemStats(&after)
+	s.Allocs = float64(after.Mallocs - before.Mallocs)
+	s.Made = measured("all tools", warmStarts, func() { hosted.Tools(nil, nil) })
+}
+
+// compose measures the composition.
+func (s *starting) compose() (err error) {
+	none := func(context.Context, string) (table.Table, error) { return nil, table.ErrNotFound }
+	s.Served = measured("the composition", warmStarts, func() {
+		var h *hosted.Host
+		h, err = hosted.New(hosted.Options{Teams: team.NewTeams(team.Options{}), Tables: none})
+		if err == nil {
+			h.Handler(hosted.Serving{})
+			h.Close()
+		}
+	})
+	return err
+}
+
+// measured is how long something takes, each time.
+func measured(what string, times int, do func()) link {
+	l := link{What: what}
+	for range times {
+		begun := time.Now()
+		do()
+		l.Waits = append(l.Waits, time.Since(begun))
+	}
+	slices.Sort(l.Waits)
+	return l
+}
+
+// execute measures whole processes of the program.
+func (s *starting) execute(ctx context.Context, dir string) error {
+	bin := filepath.Join(dir, "function")
+	if err := compileFunction(ctx, bin); err != nil {
+		return err
+	}
+	var err error
+	s.Ready = measured("a process", 25, func() {
+		if failed := untilReady(ctx, bin); failed != nil {
+			err = failed
+		}
+	})
+	return err
+}
+
+// untilReady executes the program, and ends it when it says its address.
+func untilReady(ctx context.Context, bin string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, bin)
+	cmd.Env = []string{}
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("read from a function: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start a function: %w", err)
+	}
+	_, err = bufio.NewReader(said).ReadString('\n')
+	stop()
+	_ = cmd.Wait() // it was killed
+	if err != nil {
+		return fmt.Errorf("wait for a function: %w", err)
+	}
+	return nil
+}
+
+// sizeOfFunction builds the program as it would be uploaded, in a folder.
+func sizeOfFunction(ctx context.Context, dir string) (size, error) {
+	bin := filepath.Join(dir, "bootstrap")
+	if err := compileFunction(ctx, bin, "GOOS=linux", "GOARCH="+functionArch); err != nil {
+		return size{}, err
+	}
+	data, err := os.ReadFile(bin)
+	if err != nil {
+		return size{}, fmt.Errorf("read a function: %w", err)
+	}
+	var packed counter
+	archive := zip.NewWriter(&packed)
+	w, err := archive.Create(filepath.Base(bin))
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = archive.Close()
+	}
+	return size{int64(len(data)), int64(packed)}, err
+}
+
+// compileFunction builds the program as functions are built, for an environment.
+func compileFunction(ctx context.Context, bin string, env ...string) error {
+	progress("build a function")
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
+		"-o", bin, functionSource)
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build a function: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// A counter counts what is written to it.
+type counter int64
+
+var _ io.Writer = (*counter)(nil)
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
