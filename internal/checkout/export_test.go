@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rookery/internal/index"
+	"rookery/internal/repo"
 )
 
 // Hurried are options by which everything that waits for a time waits for a part of it only.

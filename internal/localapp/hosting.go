@@ -15,7 +15,6 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/config"
 	"rookery/internal/limit"
-	"rookery/internal/table"
 	"rookery/internal/team"
 )
 
@@ -23,8 +22,8 @@ import (
 // an issuer.
 const maxCalls = 256
 
-// host makes what stands between a request and the tools: who calls, and how often, over a table.
-func (a *App) host(cfg Config, tables table.Table) {
+// host makes what stands between a request and the tools: who calls, and how often.
+func (a *App) host(cfg Config) {
 	a.limitServer(cfg.Server)
 	verifier := cfg.Verifier
 	if verifier == nil {
@@ -39,9 +38,7 @@ func (a *App) host(cfg Config, tables table.Table) {
 	a.auditor = audit.New(audit.Options{Teams: a.teams, Log: cfg.Log, Now: cfg.Now})
 	a.auditor.Start()
 	a.limiter = limit.New(limit.Options{
-		Tables: func(_ context.Context, tenant string) (table.Table, error) {
-			return table.Sub(tables, tenant), nil
-		},
+		Tables: a.teams.Table,
 		Rates: limit.Rates{
 			MutationsPerMinute: cfg.Server.Limits.MutationsPerMinute,
 			ReadsPerMinute:     cfg.Server.Limits.ReadsPerMinute,

@@ -210,7 +210,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	}
 	a.teams = team.NewTeams(o)
 	a.metrics = metric.New(cfg.Version)
-	a.host(cfg, tables)
+	a.host(cfg)
 	if err := a.makeTeam(ctx, cfg); err != nil {
 		return err
 	}
