@@ -30,3 +30,9 @@ func OnDisk(c Config, space func(dir string) (free, total uint64, err error)) Co
 
 // ConnectionsOf is how many connections a process has that may open so many files.
 var ConnectionsOf = connectionsOf
+
+// ToolsOf are the tools over these tenants, where somebody keeps the rates.
+var ToolsOf = tools
+
+// LimitsOf are the limits of each vault.
+var LimitsOf = limitsOf
