@@ -13,6 +13,7 @@ import (
 	"rookery/internal/access"
 	"rookery/internal/audit"
 	"rookery/internal/auth"
+	"rookery/internal/blob"
 	"rookery/internal/bolttable"
 	"rookery/internal/canary"
 	"rookery/internal/fileblob"
@@ -31,10 +32,17 @@ import (
 // ahead, so that what has to be an hour old leaves the table while the others are at work.
 type sleepers struct {
 	r       *rand.Rand
+	begin   func(now func() time.Time) *sleeper
 	awake   []*sleeper
 	janitor *sleeper
 	clock   *clock // the janitor's
 	left    int    // passes that it makes, so that it stays within a day
+}
+
+// A sleepStores is what they all have.
+type sleepStores struct {
+	table  table.Table
+	bucket blob.Bucket
 }
 
 // A sleeper is one of them.
@@ -60,9 +68,10 @@ func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
 	s := &sleepers{
 		r: rand.New(rand.NewPCG(repotest.Seed(t), 0)), clock: &clock{now: noon}, left: 10,
 	}
-	s.janitor = newSleeper(t, log, db, files, s.clock.time)
+	s.begin = func(now func() time.Time) *sleeper { return newSleeper(t, log, sleepStores{db, files}, now) }
+	s.janitor = s.begin(s.clock.time)
 	for range manySleepers {
-		s.awake = append(s.awake, newSleeper(t, log, db, files, atNoon))
+		s.awake = append(s.awake, s.begin(atNoon))
 	}
 	require.NoError(t, s.janitor.teams.Make(t.Context(), auth.Local))
 	furnish(t, s.awake[0].invoker())
@@ -70,12 +79,10 @@ func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
 }
 
 // newSleeper opens one process. The tenant has to be made yet.
-func newSleeper(
-	t testing.TB, log *slog.Logger, db table.Table, files *fileblob.Bucket, now func() time.Time,
-) *sleeper {
+func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.Time) *sleeper {
 	t.Helper()
 	p := &sleeper{teams: team.NewTeams(team.Options{
-		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
 		Memory: team.NewMemory(1 << 20), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
 	})}
 	t.Cleanup(p.teams.Close)
@@ -95,13 +102,14 @@ func newSleeper(
 func (p *sleeper) invoker() tool.Invoker { return tooltest.As(p.cat, auth.LocalCaller()) }
 
 // way is the way to any of them, at whichever moment. Calls whose answers tell of a folder, of which there is none,
-// or of what one process counted, it does not carry.
+// of archives, or of what one process counted, it does not carry.
 func (s *sleepers) way() tooltest.Way {
 	return tooltest.Way{Name: "asleep", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
 		switch made, _ := s.janitor.cat.Find(c.Tool); {
 		case made == nil:
-		case made.Name == "raven_stats", made.Name == "raven_reindex", made.Name == "team_usage":
+		case made.Name == "raven_stats", made.Name == "raven_reindex", made.Name == "team_usage",
+			made.Name == "team_audit_verify":
 			return nil, false
 		}
 		s.maintain(t)
@@ -120,6 +128,9 @@ func (s *sleepers) any() tooltest.Way {
 // maintain makes passes that are due now and then: a few of them, by whoever.
 func (s *sleepers) maintain(t testing.TB) {
 	t.Helper()
+	if s.r.IntN(8) == 0 { // one ends, and another begins
+		s.awake[s.r.IntN(len(s.awake))] = s.begin(atNoon)
+	}
 	for s.r.IntN(3) == 0 {
 		p := s.awake[s.r.IntN(len(s.awake))]
 		if s.r.IntN(2) == 0 && s.left > 0 {
