@@ -30,7 +30,7 @@ import (
 // vaults are those that everybody sees.
 type vaults []string
 
-func (v vaults) Vaults(context.Context, auth.Caller) ([]string, error) { return v, nil }
+func (v vaults) Vaults(context.Context, auth.Caller, bool) ([]string, error) { return v, nil }
 
 func (vaults) ClaimAgent(context.Context, auth.Caller, bool) error { return nil }
 

@@ -34,7 +34,7 @@ const (
 // vaults are those of a tenant whose agents are anybody's.
 type vaults []string
 
-func (v vaults) Vaults(context.Context, auth.Caller) ([]string, error) { return v, nil }
+func (v vaults) Vaults(context.Context, auth.Caller, bool) ([]string, error) { return v, nil }
 
 func (vaults) ClaimAgent(context.Context, auth.Caller, bool) error { return nil }
 

@@ -53,7 +53,7 @@ func sample(t testing.TB) *tool.Catalogue {
 // vaults are those of a tenant whose agents are anybody's.
 type vaults []string
 
-func (v vaults) Vaults(context.Context, auth.Caller) ([]string, error) {
+func (v vaults) Vaults(context.Context, auth.Caller, bool) ([]string, error) {
 	return slices.Clone(v), nil
 }
 
