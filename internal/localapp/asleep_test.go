@@ -2,9 +2,11 @@ package localapp_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,4 +179,81 @@ func asleep() wayIn {
 		s := newSleepers(t, canary.Logger(t, logs))
 		return &entrance{s.way(), s.any(), t.TempDir(), logs}
 	}}
+}
+
+// TestSleepersAgree makes calls by whichever of several processes, each of them twice with one key, while passes are
+// made at random moments and processes end and begin: each call has one effect, all processes and one that has just
+// begun answer every reading alike, and the logs verify.
+func TestSleepersAgree(t *testing.T) {
+	s := newSleepers(t, slog.New(slog.DiscardHandler))
+	s.left = 20
+	steps, every := 40, 10
+	if soaked() {
+		steps = 2000
+	}
+	alive := map[string]bool{} // objects, and whether they are still there
+	for i := range steps {
+		id := fmt.Sprintf("people/agree%d", i)
+		calls := []tooltest.Call{
+			s.keyed(t, i, "raven_new", args{"type": "person", "title": fmt.Sprint("Agree", i)}),
+			s.keyed(t, i, "raven_add", args{"to": "inbox", "text": fmt.Sprintf("sleepword%d", i)}),
+		}
+		alive[id] = true
+		if s.r.IntN(3) == 0 {
+			calls = append(calls, s.keyed(t, i, "raven_delete", args{"id": id}))
+			alive[id] = false
+		}
+		for _, c := range calls {
+			s.maintain(t)
+			answer, _ := s.any().Call(t, c)
+			require.Empty(t, tooltest.CodeOf(t, answer), "%s", answer)
+			s.maintain(t)
+			again, _ := s.any().Call(t, c)
+			require.Empty(t, tooltest.CodeOf(t, again), "%s", again)
+		}
+		if (i+1)%every == 0 {
+			s.agree(t, alive, i+1)
+		}
+	}
+}
+
+// keyed is a call in the vault main with a key of its own.
+func (s *sleepers) keyed(t testing.TB, n int, name string, in args) tooltest.Call {
+	t.Helper()
+	in["vault"], in["idempotency_key"] = "main", fmt.Sprint(name, n)
+	return tooltest.NewCall(t, name, string(marshalled(t, in)))
+}
+
+// agree requires that all processes, and a fresh one, answer alike, and what is true after so many steps.
+func (s *sleepers) agree(t testing.TB, alive map[string]bool, steps int) {
+	t.Helper()
+	all := append([]*sleeper{s.begin(atNoon)}, s.awake...)
+	ask := func(name string, in args) (first json.RawMessage) {
+		t.Helper()
+		c := tooltest.NewCall(t, name, string(marshalled(t, in)))
+		for i, p := range all {
+			answer, _ := tooltest.Invoking("asleep", p.invoker()).Call(t, c)
+			if i == 0 {
+				first = answer
+			}
+			require.Equal(t, tooltest.Comparable(first), tooltest.Comparable(answer), "%s %v", name, in)
+		}
+		return first
+	}
+	for _, r := range readings(t) {
+		if r.tool != "team_usage" { // what one process counted it alone knows for a minute
+			ask(r.tool, r.args)
+		}
+	}
+	for id, there := range alive {
+		code := tooltest.CodeOf(t, ask("raven_object_get", args{"vault": "main", "id": id}))
+		require.Equal(t, there, code == "", id)
+	}
+	text := string(ask("raven_read", args{"vault": "main", "path": "inbox.md"}))
+	for i := range steps {
+		require.Equal(t, 1, strings.Count(text+" ", fmt.Sprintf(`sleepword%d\n`, i)), "the line %d", i)
+	}
+	var verified struct{ Data struct{ Verified bool } }
+	require.NoError(t, json.Unmarshal(ask("team_audit_verify", args{"vault": "main"}), &verified))
+	require.True(t, verified.Data.Verified)
 }
