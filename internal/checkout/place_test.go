@@ -32,6 +32,7 @@ type place struct {
 	table table.Table
 	whole blob.Bucket
 	files *files
+	named int // files that the control item names of each kind; 0: repo.MaxNamed
 
 	clock atomic.Pointer[time.Time] // stands still there; nil: it is that of the machine
 }
@@ -140,7 +141,7 @@ func (p *place) vault(t testing.TB) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "v", Part: "v/1", Table: p.table, Bucket: blob.Sub(p.whole, "log"),
-		Texts: repo.NewTexts(1 << 20), Now: p.now,
+		Texts: repo.NewTexts(1 << 20), Now: p.now, MaxNamed: p.named,
 	})
 	require.NoError(t, err)
 	return v

@@ -1,6 +1,7 @@
 package checkout_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -235,8 +236,15 @@ func TestLateText(t *testing.T) {
 // TestManyUnreadable holds that no line is lost where more files are behind than can be named for
 // the next process.
 func TestManyUnreadable(t *testing.T) {
-	const n = repo.MaxNamed + 30
+	for _, named := range []int{0, 10} {
+		t.Run(fmt.Sprintf("named %d", named), func(t *testing.T) { manyUnreadable(t, named) })
+	}
+}
+
+func manyUnreadable(t *testing.T, named int) {
+	n := cmp.Or(named, repo.MaxNamed) + 30
 	s := newServed(t, grounds()[0])
+	s.named = named
 	s.pass(0)
 	s.serve(t, checkout.Options{})
 	s.folder.Close()
@@ -262,8 +270,15 @@ func TestManyUnreadable(t *testing.T) {
 // TestManyLate holds that files which got their texts late are removed when they are removed in the folder,
 // also where there are more of them than can be named for the next process.
 func TestManyLate(t *testing.T) {
-	const n = repo.MaxNamed + 30
+	for _, named := range []int{0, 10} {
+		t.Run(fmt.Sprintf("named %d", named), func(t *testing.T) { manyLate(t, named) })
+	}
+}
+
+func manyLate(t *testing.T, named int) {
+	n := cmp.Or(named, repo.MaxNamed) + 30
 	s := newServed(t, grounds()[0])
+	s.named = named
 	s.pass(0)
 	s.serve(t, checkout.Options{})
 	s.folder.Close()
@@ -271,6 +286,7 @@ func TestManyLate(t *testing.T) {
 	s.fill(t, n, "") // nobody follows it
 	s.die(t)
 	require.Equal(t, n, s.control(t).Late.Count)
+	require.Len(t, s.control(t).Late.Files, n-30)
 	all := s.inLog(t)
 	for _, path := range slices.Sorted(maps.Keys(all))[n-10:] {
 		s.remove(t, path)

@@ -36,6 +36,6 @@ func TestNothingRunsBehind(t *testing.T) {
 	for round := range rounds {
 		call(round)
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before },
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, // and this one
 		time.Minute, time.Millisecond, "goroutines of calls that have ended")
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rookery/internal/blob"
+	"rookery/internal/hosted"
 	"rookery/internal/table"
 )
 
@@ -37,3 +38,12 @@ func OnDisk(c Config, space func(dir string) (free, total uint64, err error)) Co
 
 // ConnectionsOf is how many connections a process has that may open so many files.
 var ConnectionsOf = connectionsOf
+
+// ToolsOf are the tools over these tenants, where a limiter keeps the rates.
+var ToolsOf = hosted.Tools
+
+// JobKinds are the kinds of jobs that tools have.
+var JobKinds = jobKinds
+
+// LimitsOf are the limits of each vault.
+var LimitsOf = limitsOf

@@ -28,7 +28,6 @@ import (
 	"rookery/internal/localapp"
 	"rookery/internal/mcptool"
 	"rookery/internal/repo"
-	"rookery/internal/table"
 	"rookery/internal/tabletest"
 	"rookery/internal/team"
 	"rookery/internal/tool"
@@ -43,6 +42,8 @@ type counted struct {
 	bucket *countedBucket
 	cat    *tool.Catalogue
 	teams  *team.Teams
+	later  *[]func() // what calls leave to be done; nil: they do it
+	stop   func()    // ends a process that is not to last as long as the test
 }
 
 // A countedBucket counts the calls of a bucket.
@@ -113,15 +114,10 @@ func newCounted(t testing.TB) *counted {
 	return c
 }
 
-// serve opens one process over the stores.
+// serve opens one process over the stores, with two tenants.
 func (c *counted) serve(t testing.TB) {
 	t.Helper()
-	log := slog.New(slog.NewJSONHandler(c.logs, nil))
-	c.teams = team.NewTeams(team.Options{
-		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
-		Log: log, Now: c.clock.time, PublicURL: hostedURL,
-		Issuers: func(string) []string { return []string{c.issuer.URL} },
-	})
+	c.compose(t)
 	t.Cleanup(c.teams.Close)
 	for _, tenant := range []string{"heronlabs", "lynxworks"} {
 		require.NoError(t, c.teams.Make(t.Context(), tenant))
@@ -129,16 +125,30 @@ func (c *counted) serve(t testing.TB) {
 		require.NoError(t, err)
 		require.NoError(t, own.Begin(t.Context(), team.Member{Issuer: c.issuer.URL, Subject: "root"}))
 	}
+}
+
+// compose puts one process together, in which nothing runs in the background.
+func (c *counted) compose(t testing.TB) {
+	t.Helper()
+	log := slog.New(slog.NewJSONHandler(c.logs, nil))
+	o := team.Options{
+		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Memory: team.NewMemory(1 << 30), Log: log, Now: c.clock.time, PublicURL: hostedURL,
+	}
+	if c.issuer != nil {
+		o.Issuers = func(string) []string { return []string{c.issuer.URL} }
+	}
+	if c.later != nil {
+		o.Later = func(do func()) { *c.later = append(*c.later, do) }
+	}
+	c.teams = team.NewTeams(o)
 	auditor := audit.New(audit.Options{Teams: c.teams, Log: log, Now: c.clock.time})
-	t.Cleanup(auditor.Close)
-	limiter := limit.New(limit.Options{Now: c.clock.time,
-		Tables: func(_ context.Context, tenant string) (table.Table, error) {
-			return table.Sub(c.table, tenant), nil
-		}})
+	limiter := limit.New(limit.Options{Now: c.clock.time, Tables: c.teams.Table})
 	var err error
 	c.cat, err = tool.NewCatalogue(localapp.Tools(c.teams), tool.Options{
 		Now: c.clock.time, Log: log, Interceptors: []tool.Interceptor{
-			auditor.Interceptor(), access.Check(access.Of(c.teams)), limiter.Intercept,
+			auditor.Interceptor(), limiter.Behind(access.Check(access.Of(c.teams))),
+			access.Claim(access.Of(c.teams)),
 		},
 	})
 	require.NoError(t, err)
@@ -153,16 +163,19 @@ func (c *counted) serve(t testing.TB) {
 
 // gate is what finds out who calls one process.
 func (c *counted) gate(log *slog.Logger) *access.Gate {
-	return access.NewGate(access.GateOptions{
+	o := access.GateOptions{
 		Teams: c.teams, PublicURL: hostedURL, Closed: true, Now: c.clock.time, Log: log,
-		Verifier: auth.NewVerifier(auth.Options{Now: c.clock.time, Public: c.public.Client()}),
-		Issuers: []access.Issuer{{
+	}
+	if c.issuer != nil {
+		o.Verifier = auth.NewVerifier(auth.Options{Now: c.clock.time, Public: c.public.Client()})
+		o.Issuers = []access.Issuer{{
 			Issuer: auth.Issuer{
 				URL: c.issuer.URL, JWKS: c.issuer.JWKS, Algorithms: []string{"ES256", "RS256"},
 			},
 			Tenant: "heronlabs", TenantClaim: "tenant", RolesClaim: "roles",
-		}},
-	})
+		}}
+	}
+	return access.NewGate(o)
 }
 
 // counting makes a call, and says how often the stores were asked for it. What is due only once in a

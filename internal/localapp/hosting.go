@@ -12,19 +12,16 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/config"
 	"rookery/internal/hosted"
-	"rookery/internal/table"
 	"rookery/internal/tool"
 )
 
-// host composes everything between a request and the tools, over a table.
-func (a *App) host(cfg Config, tables table.Table) error {
+// host composes everything between a request and the tools, over the tenants.
+func (a *App) host(cfg Config) error {
 	a.limitServer(cfg.Server)
 	var err error
 	a.hosted, err = hosted.New(hosted.Options{
 		Teams: a.teams, Background: true,
-		Tables: func(_ context.Context, tenant string) (table.Table, error) {
-			return table.Sub(tables, tenant), nil
-		},
+		Tables: a.teams.Table,
 		Server: a.server, Closed: !cfg.Server.Local(false), Verifier: cfg.Verifier, ReadOnly: cfg.ReadOnly,
 		Outer: []tool.Interceptor{unwritable(a.folder)},
 		Inner: []tool.Interceptor{a.firstReading(cfg.after)},

@@ -213,7 +213,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	a.teams = team.NewTeams(o)
 	a.workers.teams = a.teams
 	a.metrics = metric.New(cfg.Version)
-	if err := a.host(cfg, tables); err != nil {
+	if err := a.host(cfg); err != nil {
 		return err
 	}
 	if err := a.makeTeam(ctx, cfg); err != nil {

@@ -14,6 +14,9 @@ func requests(t *testing.T, e Engine) {
 		t.Run(k.name, func(t *testing.T) { budgets(t, newPlace(e, k.name, nil), k) })
 	}
 	t.Run("folded", func(t *testing.T) { foldedBudgets(t, newPlace(e, "folded", nil)) })
+	t.Run("many texts", func(t *testing.T) { prefetchBudgets(t, newPlace(e, "many texts", nil)) })
+	t.Run("foreseen", func(t *testing.T) { foreseenBudgets(t, newPlace(e, "foreseen", nil)) })
+	t.Run("trimming", func(t *testing.T) { trimBudgets(t, newPlace(e, "trimming", nil)) })
 	t.Run("long tail", func(t *testing.T) { tailBudgets(t, newPlace(e, "long tail", nil)) })
 }
 

@@ -117,8 +117,10 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(newSeed(t), 0))
 }
 
-// newSeed is a new seed, or the one that ROOKERY_SEED names. It is logged.
-func newSeed(t *testing.T) uint64 {
+// Seed is a new seed, or the one that ROOKERY_SEED names. It is logged.
+func Seed(t testing.TB) uint64 { return newSeed(t) }
+
+func newSeed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if named := os.Getenv("ROOKERY_SEED"); named != "" {

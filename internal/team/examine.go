@@ -22,12 +22,17 @@ type Examination struct {
 // nothing: the table and the bucket may be open for reading only.
 func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Finding] {
 	return func(yield func(repo.Finding) bool) {
-		for it, err := range o.Table.Query(ctx, registry, "", "~") {
+		for it, err := range o.registry().Query(ctx, registry, "", "~") {
 			if err != nil {
 				yield(repo.Failure("tenants", fmt.Errorf("list the tenants: %w", err), ""))
 				return
 			}
-			for _, found := range examine(ctx, o.of(it.Sort), how) {
+			own, err := o.of(ctx, it.Sort)
+			if err != nil {
+				yield(repo.Failure("tenants", err, ""))
+				return
+			}
+			for _, found := range examine(ctx, own, how) {
 				if it.Sort != auth.Local {
 					found.Tenant = it.Sort
 				}

@@ -1,5 +1,7 @@
 package team
 
+import "rookery/internal/repo"
+
 // Open returns how many vaults are open, and the bytes that they count.
 func (m *Memory) Open() (vaults int, held int64) {
 	m.mu.Lock()
@@ -23,3 +25,6 @@ func (m *Memory) SetMost(most int64) {
 	defer m.mu.Unlock()
 	m.most = most
 }
+
+// Log is the tenant's own log.
+func (t *Team) Log() *repo.Log[*State] { return t.log }

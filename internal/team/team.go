@@ -45,8 +45,9 @@ type Team struct {
 	erasing sync.Mutex // held by who destroys a vault
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Background, Makes,
-// Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs and receipts.
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Stores, Registry,
+// Background, Makes, Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs and receipts.
+// Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -57,6 +58,14 @@ type Options struct {
 	Named  int         // files of each kind that a control item names; 0: repo.MaxNamed
 	Log    *slog.Logger
 	Now    func() time.Time
+
+	// Stores are the table and the bucket of one tenant, such as those that its own credentials open. The tenant
+	// gets the parts of them that begin with its name. Nil: Table and Bucket. Teams asks once each time that it
+	// opens a tenant.
+	Stores func(ctx context.Context, tenant string) (table.Table, blob.Bucket, error)
+
+	// Registry is the table that names the tenants. Nil: Table.
+	Registry table.Table
 
 	// Makes says that Open makes a tenant that is registered and has no log yet. Else Teams.Make makes both,
 	// and one without a log does not exist.

@@ -51,7 +51,7 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 			return err
 		}
 	}
-	err := t.opt.Table.Commit(ctx, table.Create(table.Item{
+	err := t.opt.registry().Commit(ctx, table.Create(table.Item{
 		Key: table.Key{Part: registry, Sort: tenant}, Data: []byte(`{"format":1}`),
 	}))
 	var conflict *table.Conflict
@@ -63,7 +63,11 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 
 // makeLog makes the log of a tenant, if there is none.
 func (t *Teams) makeLog(ctx context.Context, tenant string) error {
-	l, err := newLog(t.opt.of(tenant))
+	o, err := t.opt.of(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	l, err := newLog(o)
 	if err != nil {
 		return err
 	}
@@ -84,7 +88,11 @@ func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 		return team, err
 	}
 	t.closeUnused()
-	team, err := Open(ctx, t.opt.of(tenant))
+	o, err := t.opt.of(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	team, err := Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +162,7 @@ func (t *Teams) registered(ctx context.Context, tenant string) error {
 	if vault.CheckName(tenant) != nil {
 		return noTenant()
 	}
-	_, err := t.opt.Table.Get(ctx, table.Key{Part: registry, Sort: tenant})
+	_, err := t.opt.registry().Get(ctx, table.Key{Part: registry, Sort: tenant})
 	if errors.Is(err, table.ErrNotFound) {
 		return noTenant()
 	}
@@ -168,12 +176,35 @@ func noTenant() error {
 	return fault.New(fault.Unauthenticated, "the caller belongs to no tenant here")
 }
 
+// Table is the part of the table that is a tenant's own. One that is not registered is UNAUTHENTICATED.
+func (t *Teams) Table(ctx context.Context, tenant string) (table.Table, error) {
+	own, err := t.Team(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return own.Table(), nil
+}
+
+// registry is the table that names the tenants.
+func (o Options) registry() table.Table {
+	if o.Registry != nil {
+		return o.Registry
+	}
+	return o.Table
+}
+
 // of is what one tenant of a deployment is made with.
-func (o Options) of(tenant string) Options {
+func (o Options) of(ctx context.Context, tenant string) (Options, error) {
 	prefix := "tenants/" + tenant
 	o.Tenant = tenant
 	if tenant != auth.Local {
 		o.Served = nil // the folder that is served is one vault, and that tenant's
+	}
+	if o.Stores != nil {
+		var err error
+		if o.Table, o.Bucket, err = o.Stores(ctx, tenant); err != nil {
+			return o, fmt.Errorf("open the stores of a tenant: %w", err)
+		}
 	}
 	o.Table, o.Bucket = table.Sub(o.Table, tenant), blob.Sub(o.Bucket, prefix)
 	o.Texts = o.Texts.Sub(tenant)
@@ -182,7 +213,7 @@ func (o Options) of(tenant string) Options {
 			return whole(prefix+"/"+folder, enter)
 		}
 	}
-	return o
+	return o, nil
 }
 
 // Close finishes what the open tenants do in the background.

@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	_ "embed"
+	"slices"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -46,7 +47,11 @@ type vaultUsage struct {
 
 	Indexed int    `json:"indexed" jsonschema:"headings, traits, references and tags of its notes"`
 	Refused string `json:"refused,omitempty" jsonschema:"why the vault cannot be read now and is not counted: memory, it does not fit into that of the server"`
+
+	gone bool // it is not there any more
 }
+
+func (u vaultUsage) refused() bool { return u.Refused != "" }
 
 func (f tools) usage() *tool.Tool {
 	return tool.New(tool.Spec{
@@ -64,16 +69,16 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 	if err != nil {
 		return out, err
 	}
-	for _, e := range visible(c, s.Vaults(), t.Now()) {
-		if e.Status != repo.Active {
+	seen := slices.DeleteFunc(visible(c, s.Vaults(), t.Now()), func(e team.Entry) bool {
+		return e.Status != repo.Active
+	})
+	rows, err := ofEach(seen, func(e team.Entry) (vaultUsage, error) { return f.usageOf(ctx, t, e.Name) })
+	if err != nil {
+		return out, err
+	}
+	for _, row := range rows {
+		if row.gone {
 			continue
-		}
-		row, err := f.usageOf(ctx, t, e.Name)
-		switch {
-		case fault.Is(err, fault.NotFound): // see rowOf
-			continue
-		case err != nil:
-			return out, err
 		}
 		out.Items = append(out.Items, row)
 		out.Notes, out.Bytes = out.Notes+row.Notes, out.Bytes+row.Bytes
@@ -85,13 +90,16 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 }
 
 // usageOf is what a vault takes. It is open for no longer than that, so that vaults that do not fit into
-// memory together can be counted one after the other.
+// memory together can be counted.
 func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsage, error) {
 	row := vaultUsage{Name: name}
 	idx, err := readOf(ctx, t, name)
 	switch {
 	case team.InMemory(err):
 		row.Refused = team.ReasonMemory
+		return row, nil
+	case fault.Is(err, fault.NotFound): // see rowOf
+		row.gone = true
 		return row, nil
 	case err != nil:
 		return row, err

@@ -38,6 +38,8 @@ type vaultRow struct {
 	Until    *string     `json:"restorable_until,omitempty" format:"date-time" jsonschema:"of a vault in the trash: when it is gone, and its name free"`
 }
 
+func (r vaultRow) refused() bool { return r.Refused != "" }
+
 func (f tools) vaultList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_list", Family: Family, Title: "List vaults", Doc: vaultListDoc,
@@ -66,12 +68,9 @@ func (f tools) listVaults(
 	if err != nil {
 		return out, err
 	}
-	for _, e := range entries {
-		row, err := rowOf(ctx, t, e)
-		if err != nil {
-			return out, err
-		}
-		out.Items = append(out.Items, row)
+	out.Items, err = ofEach(entries, func(e team.Entry) (vaultRow, error) { return rowOf(ctx, t, e) })
+	if err != nil {
+		return out, err
 	}
 	versionFor(c, &out.Aside, seq)
 	return out, nil

@@ -1,0 +1,260 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/access"
+	"rookery/internal/audit"
+	"rookery/internal/auth"
+	"rookery/internal/blob"
+	"rookery/internal/bolttable"
+	"rookery/internal/canary"
+	"rookery/internal/fileblob"
+	"rookery/internal/limit"
+	"rookery/internal/localapp"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/table"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// sleepers are processes over the same stores that do nothing between calls: Background is off, and what a
+// process that lives does by itself, they do when they are called to. One more only does that, with a clock that is
+// ahead, so that what has to be an hour old leaves the table while the others are at work.
+type sleepers struct {
+	r       *rand.Rand
+	begin   func(now func() time.Time) *sleeper
+	awake   []*sleeper
+	janitor *sleeper
+	clock   *clock // the janitor's
+	left    int    // passes that it makes, so that it stays within a day
+}
+
+// A sleepStores is what they all have.
+type sleepStores struct {
+	table  table.Table
+	bucket blob.Bucket
+}
+
+// A sleeper is one of them.
+type sleeper struct {
+	teams   *team.Teams
+	auditor *audit.Auditor
+	cat     *tool.Catalogue
+}
+
+// manySleepers is how many processes answer calls.
+const manySleepers = 3
+
+// newSleepers opens them over empty stores, and puts the fixture there.
+func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := bolttable.Open(filepath.Join(dir, "rookery.db"), bolttable.Options{Now: atNoon})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	files, err := fileblob.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	s := &sleepers{
+		r: rand.New(rand.NewPCG(repotest.Seed(t), 0)), clock: &clock{now: noon}, left: 10,
+	}
+	s.begin = func(now func() time.Time) *sleeper { return newSleeper(t, log, sleepStores{db, files}, now) }
+	s.janitor = s.begin(s.clock.time)
+	for range manySleepers {
+		s.awake = append(s.awake, s.begin(atNoon))
+	}
+	require.NoError(t, s.janitor.teams.Make(t.Context(), auth.Local))
+	furnish(t, s.awake[0].invoker())
+	return s
+}
+
+// newSleeper opens one process. The tenant has to be made yet.
+func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.Time) *sleeper {
+	t.Helper()
+	p := &sleeper{teams: team.NewTeams(team.Options{
+		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Memory: team.NewMemory(1 << 20), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
+		Kinds: localapp.JobKinds,
+	})}
+	t.Cleanup(p.teams.Close)
+	p.auditor = audit.New(audit.Options{Teams: p.teams, Log: log, Now: now})
+	limiter := limit.New(limit.Options{Now: now, Tables: p.teams.Table})
+	var err error
+	p.cat, err = tool.NewCatalogue(localapp.ToolsOf(p.teams, limiter), tool.Options{
+		Now: now, Log: log, Interceptors: []tool.Interceptor{
+			p.auditor.Interceptor(), limiter.Behind(access.Check(access.Of(p.teams))),
+			access.Claim(access.Of(p.teams)),
+		},
+	})
+	require.NoError(t, err)
+	return p
+}
+
+func (p *sleeper) invoker() tool.Invoker { return tooltest.As(p.cat, auth.LocalCaller()) }
+
+// way is the way to any of them, at whichever moment. Calls whose answers tell of a folder, of which there is none,
+// of archives, or of what one process counted, it does not carry.
+func (s *sleepers) way() tooltest.Way {
+	return tooltest.Way{Name: "asleep", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
+		t.Helper()
+		switch made, _ := s.janitor.cat.Find(c.Tool); {
+		case made == nil:
+		case made.Name == "raven_stats", made.Name == "raven_reindex", made.Name == "team_usage",
+			made.Name == "team_audit_verify":
+			return nil, false
+		}
+		s.maintain(t)
+		return s.any().Call(t, c)
+	}}
+}
+
+// any is the way to any of those that are awake. It carries every call.
+func (s *sleepers) any() tooltest.Way {
+	return tooltest.Way{Name: "any", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
+		t.Helper()
+		return tooltest.Invoking("asleep", s.awake[s.r.IntN(len(s.awake))].invoker()).Call(t, c)
+	}}
+}
+
+// maintain makes passes that are due now and then: a few of them, by whoever.
+func (s *sleepers) maintain(t testing.TB) {
+	t.Helper()
+	if s.r.IntN(8) == 0 { // one ends, and another begins
+		s.awake[s.r.IntN(len(s.awake))] = s.begin(atNoon)
+	}
+	for s.r.IntN(3) == 0 {
+		p := s.awake[s.r.IntN(len(s.awake))]
+		if s.r.IntN(2) == 0 && s.left > 0 {
+			p, s.left = s.janitor, s.left-1
+			s.clock.minutes(61)
+		}
+		p.pass(t, s.r.IntN(4))
+	}
+}
+
+// pass makes one of the passes that a process which lives makes by itself.
+func (p *sleeper) pass(t testing.TB, which int) {
+	t.Helper()
+	own, err := p.teams.Team(t.Context(), auth.Local)
+	require.NoError(t, err)
+	state, _, err := own.State(t.Context())
+	require.NoError(t, err)
+	switch which {
+	case 0:
+		require.NoError(t, own.FoldTenant(t.Context()))
+		_, err = own.Work(t.Context())
+		require.NoError(t, err)
+	case 1:
+		require.NoError(t, p.auditor.Archive(t.Context()))
+		_, err = audit.Of(own).Archive(t.Context(), own.Now())
+		require.NoError(t, err)
+	default: // as if 500 commits had come
+		for _, e := range state.Vaults() {
+			if e.Status != repo.Active {
+				continue
+			}
+			v, err := own.Vault(t.Context(), e.Name)
+			require.NoError(t, err)
+			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+			require.NoError(t, own.FoldVault(t.Context(), e.Name))
+		}
+	}
+}
+
+// asleep is the way to processes that sleep between calls, beside those in.
+func asleep() wayIn {
+	return wayIn{"asleep", func(t testing.TB) *entrance {
+		logs := &lockedBuffer{}
+		s := newSleepers(t, canary.Logger(t, logs))
+		return &entrance{s.way(), s.any(), t.TempDir(), logs}
+	}}
+}
+
+// TestSleepersAgree makes calls by whichever of several processes, each of them twice with one key, while passes are
+// made at random moments and processes end and begin: each call has one effect, all processes and one that has just
+// begun answer every reading alike, and the logs verify.
+func TestSleepersAgree(t *testing.T) {
+	s := newSleepers(t, slog.New(slog.DiscardHandler))
+	s.left = 20
+	steps, every := 40, 10
+	if soaked() {
+		steps = 2000
+	}
+	alive := map[string]bool{} // objects, and whether they are still there
+	for i := range steps {
+		id := fmt.Sprintf("people/agree%d", i)
+		calls := []tooltest.Call{
+			s.keyed(t, i, "raven_new", args{"type": "person", "title": fmt.Sprint("Agree", i)}),
+			s.keyed(t, i, "raven_add", args{"to": "inbox", "text": fmt.Sprintf("sleepword%d", i)}),
+		}
+		alive[id] = true
+		if s.r.IntN(3) == 0 {
+			calls = append(calls, s.keyed(t, i, "raven_delete", args{"id": id}))
+			alive[id] = false
+		}
+		for _, c := range calls {
+			s.maintain(t)
+			answer, _ := s.any().Call(t, c)
+			require.Empty(t, tooltest.CodeOf(t, answer), "%s", answer)
+			s.maintain(t)
+			again, _ := s.any().Call(t, c)
+			require.Empty(t, tooltest.CodeOf(t, again), "%s", again)
+		}
+		if (i+1)%every == 0 {
+			s.agree(t, alive, i+1)
+		}
+	}
+}
+
+// keyed is a call in the vault main with a key of its own.
+func (s *sleepers) keyed(t testing.TB, n int, name string, in args) tooltest.Call {
+	t.Helper()
+	in["vault"], in["idempotency_key"] = "main", fmt.Sprint(name, n)
+	return tooltest.NewCall(t, name, string(marshalled(t, in)))
+}
+
+// agree requires that all processes, and a fresh one, answer alike, and what is true after so many steps.
+func (s *sleepers) agree(t testing.TB, alive map[string]bool, steps int) {
+	t.Helper()
+	all := append([]*sleeper{s.begin(atNoon)}, s.awake...)
+	ask := func(name string, in args) (first json.RawMessage) {
+		t.Helper()
+		c := tooltest.NewCall(t, name, string(marshalled(t, in)))
+		for i, p := range all {
+			answer, _ := tooltest.Invoking("asleep", p.invoker()).Call(t, c)
+			if i == 0 {
+				first = answer
+			}
+			require.Equal(t, tooltest.Comparable(first), tooltest.Comparable(answer), "%s %v", name, in)
+		}
+		return first
+	}
+	for _, r := range readings(t) {
+		if r.tool != "team_usage" { // what one process counted it alone knows for a minute
+			ask(r.tool, r.args)
+		}
+	}
+	for id, there := range alive {
+		code := tooltest.CodeOf(t, ask("raven_object_get", args{"vault": "main", "id": id}))
+		require.Equal(t, there, code == "", id)
+	}
+	text := string(ask("raven_read", args{"vault": "main", "path": "inbox.md"}))
+	for i := range steps {
+		require.Equal(t, 1, strings.Count(text+" ", fmt.Sprintf(`sleepword%d\n`, i)), "the line %d", i)
+	}
+	var verified struct{ Data struct{ Verified bool } }
+	require.NoError(t, json.Unmarshal(ask("team_audit_verify", args{"vault": "main"}), &verified))
+	require.True(t, verified.Data.Verified)
+}

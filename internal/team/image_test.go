@@ -1,0 +1,153 @@
+package team_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/tabletest"
+	"rookery/internal/team"
+)
+
+// populated is the tenant "a" with something of everything that a State has.
+func populated(t *testing.T, d *deployment) *team.Team {
+	t.Helper()
+	a := d.team(t, false)
+	for _, name := range []string{"v", "w"} {
+		_, err := create(t.Context(), a, callOf(name), name)
+		require.NoError(t, err)
+	}
+	trash(t, a, "w")
+	require.NoError(t, mintBy(t.Context(), a, "user:ada@i.test", "a_1"))
+	require.NoError(t, mintBy(t.Context(), a, "token:a_1", "a_2"))
+	_, err := revoke(t.Context(), a, "a_1")
+	require.NoError(t, err)
+	require.NoError(t, setIssuer(t.Context(), a, team.Issuer{Name: "i", URL: "https://i.test", Roles: everywhere(auth.Reader)}))
+	for i := range 5 {
+		require.NoError(t, setMember(t.Context(), a, member(fmt.Sprint("m", i), auth.Admin)))
+	}
+	return a
+}
+
+// TestTenantImages holds that a tenant is the same from an image as from its log, whatever is in it; that its log
+// leaves the table; and that a process which slept goes on.
+func TestTenantImages(t *testing.T) {
+	d := deploy(t)
+	a, sleeper := populated(t, d), d.team(t, false)
+	want := stateOf(t, sleeper)
+	fields := reflect.ValueOf(want).Elem()
+	for i := range fields.NumField() {
+		require.NotZero(t, fields.Field(i).Len(),
+			"a new field of State belongs into the image, and here: %s", fields.Type().Field(i).Name)
+	}
+	for i := range 600 {
+		require.NoError(t, setMember(t.Context(), a, member(fmt.Sprint("r", i), auth.Reader)))
+	}
+	want = stateOf(t, a)
+	same := func(what string) {
+		t.Helper()
+		require.Equal(t, want, stateOf(t, d.team(t, false)), what)
+		require.Equal(t, want, stateOf(t, a), what)
+	}
+	require.NoError(t, a.FoldTenant(t.Context()))
+	require.Contains(t, d.files(t, "tenants/a/tenant/image"), "1/"+fmt.Sprintf("%012d", version(t, a)))
+	same("with an image")
+	d.clock.pass(11 * time.Minute)
+	require.NoError(t, a.FoldTenant(t.Context()))
+	d.clock.pass(61 * time.Minute)
+	require.NoError(t, d.team(t, false).FoldTenant(t.Context()))
+	require.Less(t, d.runs(t), 600, "they have left the table")
+	same("whose items are gone")
+	require.Equal(t, want, stateOf(t, sleeper))
+	n, err := d.team(t, false).VerifyLog(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, version(t, a), n)
+
+	_, err = a.CreateToken(t.Context(), callOf("late"), team.Token{
+		ID: "a_9", Name: "n", Digest: "d", Roles: everywhere(auth.Admin),
+	}, toldToken)
+	require.NoError(t, err)
+	want = stateOf(t, a)
+	same("and behind the image")
+	first := true
+	for _, err := range a.Log().Commits(t.Context(), 1) {
+		require.NoError(t, err)
+		first = false
+	}
+	require.False(t, first)
+}
+
+// TestTenantOfALostTable holds that a tenant whose table is lost begins anew: what is left of its log, which may
+// lack that a token was revoked, is deleted, and does not get in the way of folding.
+func TestTenantOfALostTable(t *testing.T) {
+	d := deploy(t)
+	a := populated(t, d)
+	require.NoError(t, a.Log().Fold(t.Context(), repo.Folding{All: true}))
+	require.NotEmpty(t, d.files(t, "tenants/a/tenant/segment"))
+	fresh := deploy(t)
+	fresh.bucket, fresh.dir = d.bucket, d.dir
+	o := fresh.options(fresh.table, false)
+	o.Makes = true
+	teams := team.NewTeams(o)
+	t.Cleanup(teams.Close)
+	require.NoError(t, teams.Make(t.Context(), "c"))
+	for range 2 {
+		c, err := teams.Team(t.Context(), "c")
+		require.NoError(t, err)
+		require.Empty(t, stateOf(t, c).Vaults())
+	}
+	require.NoError(t, table.Sub(fresh.table, "a").Commit(t.Context(),
+		table.Remove(table.Key{Sort: "log/~"})))
+	b, err := teams.Team(t.Context(), "a")
+	require.NoError(t, err)
+	require.Empty(t, d.files(t, "tenants/a/tenant/segment"))
+	require.Empty(t, stateOf(t, b).Tokens())
+	require.NoError(t, setMember(t.Context(), b, member("m", auth.Admin)))
+	require.NoError(t, b.Log().Fold(t.Context(), repo.Folding{All: true}))
+	require.Equal(t, stateOf(t, b), stateOf(t, fresh.team(t, false)))
+}
+
+// TestTenantThatIsNotMade holds that a tenant without a log is not made by who opens it, unless that is allowed; and
+// that a start of one costs two requests.
+func TestTenantThatIsNotMade(t *testing.T) {
+	d := deploy(t)
+	counted := tabletest.NewFlaky(d.table, nil)
+	_, err := d.teams(t, counted, false).Team(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, tabletest.Counts{Gets: 1, Queries: 1, Pages: 1}, counted.Counts())
+
+	require.NoError(t, table.Sub(d.table, "a").Commit(t.Context(),
+		table.Remove(table.Key{Sort: "log/~"})))
+	_, err = d.teams(t, d.table, false).Team(t.Context(), "a")
+	require.Error(t, err)
+	o := d.options(d.table, false)
+	o.Makes = true
+	teams := team.NewTeams(o)
+	t.Cleanup(teams.Close)
+	_, err = teams.Team(t.Context(), "a")
+	require.NoError(t, err)
+}
+
+// version is the version of a tenant.
+func version(t *testing.T, a *team.Team) uint64 {
+	t.Helper()
+	_, seq, err := a.State(t.Context())
+	require.NoError(t, err)
+	return seq
+}
+
+// runs is how many items the log of tenant "a" has in the table.
+func (d *deployment) runs(t *testing.T) (n int) {
+	t.Helper()
+	for _, err := range table.Sub(d.table, "a").Query(t.Context(), "", "log/0", "log/9") {
+		require.NoError(t, err)
+		n++
+	}
+	return n
+}
