@@ -235,9 +235,15 @@ func TestEraseCrashes(t *testing.T) {
 	})
 }
 
-// TestErasureGoesOn holds that a process that opens a tenant goes on by itself with an erasure that a
-// crash ended.
+// TestErasureGoesOn holds that a process that opens a tenant goes on by itself with an erasure that a crash ended, if
+// it does anything in the background, and else when it is called to.
 func TestErasureGoesOn(t *testing.T) {
+	for _, background := range []bool{true, false} {
+		t.Run(fmt.Sprintf("background %t", background), func(t *testing.T) { erasureGoesOn(t, background) })
+	}
+}
+
+func erasureGoesOn(t *testing.T, background bool) {
 	d := deploy(t)
 	furnish(t, d, d.eraser(t, d.table, false))
 	ctx, plan := givesUp(t, dieAfter(7))
@@ -245,7 +251,13 @@ func TestErasureGoesOn(t *testing.T) {
 	_, err := d.eraser(t, dying, false).Erase(ctx, repo.Call{}, "v")
 	require.Error(t, err)
 	require.NotEmpty(t, d.traces(t))
-	d.eraser(t, d.table, false)
+	a := d.eraser(t, d.table, background)
+	if !background {
+		require.NotEmpty(t, d.traces(t))
+		more, err := a.FinishErasures(t.Context())
+		require.NoError(t, err)
+		require.True(t, more, "what comes late is destroyed an hour later")
+	}
 	require.Eventually(t, func() bool { return len(d.traces(t)) == 0 }, time.Minute,
 		10*time.Millisecond)
 }
