@@ -79,6 +79,7 @@ func TestWaitingImage(t *testing.T) {
 	require.NoError(t, s.open(t).Fold(t.Context(), f))
 	require.Len(t, s.objects(t, "image/"), 1)
 	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 31}))
+	f.All = false
 	require.NoError(t, s.open(t).Fold(t.Context(), f))
 	c, err := s.vault.Control(t.Context())
 	require.NoError(t, err)

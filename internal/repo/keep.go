@@ -93,7 +93,9 @@ func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 // foldImage puts an image if one is due, goes on from it, and names it when it may be named.
 func (l *Log[S]) foldImage(ctx context.Context, f Folding, p passage[S]) error {
 	if waiting := l.head.Load().control.Waiting; waiting != nil {
-		return l.name(ctx, f, *waiting)
+		if err := l.name(ctx, f, *waiting); err != nil || l.head.Load().control.Waiting != nil {
+			return err
+		}
 	}
 	if !l.imageDue(l.head.Load(), f) {
 		return nil

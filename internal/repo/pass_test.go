@@ -56,8 +56,8 @@ func TestTheLowMarkRisesFirst(t *testing.T) {
 	require.Equal(t, 151, removed)
 }
 
-// TestAnImageGoesForward holds that a process which comes late with an image does not put it in the place
-// of a newer one, and that to name the same one twice is no write.
+// TestAnImageGoesForward holds that an image which waits is followed by the one that is due by then, that no
+// process which comes late goes back behind it, and that to fold twice is no write.
 func TestAnImageGoesForward(t *testing.T) {
 	s := newShelf(t)
 	f := repo.Folding{All: true, Behind: []string{"checkout"}}
@@ -71,7 +71,8 @@ func TestAnImageGoesForward(t *testing.T) {
 	require.NoError(t, late.Fold(t.Context(), f), "it waits with the image of v6")
 	s.write(t, 5)
 	require.NoError(t, s.vault.Fold(t.Context(), f))
-	require.NoError(t, same.Fold(t.Context(), f), "both wait with the image of v11")
+	require.NoError(t, same.Fold(t.Context(), f), "the image of v6 still waits")
+	require.EqualValues(t, 6, control().Waiting.Seq)
 	require.NoError(t, s.vault.Advance(t.Context(), "checkout", repo.Cursor{Seq: 11}))
 	require.NoError(t, s.vault.Fold(t.Context(), f))
 	require.EqualValues(t, 11, control().Image.Seq)
