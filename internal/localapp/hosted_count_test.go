@@ -119,7 +119,7 @@ func (c *counted) serve(t testing.TB) {
 	log := slog.New(slog.NewJSONHandler(c.logs, nil))
 	c.teams = team.NewTeams(team.Options{
 		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
-		Log: log, Now: c.clock.time, PublicURL: hostedURL,
+		Log: log, Now: c.clock.time, PublicURL: hostedURL, Kinds: localapp.Jobs,
 		Issuers: func(string) []string { return []string{c.issuer.URL} },
 	})
 	t.Cleanup(c.teams.Close)
