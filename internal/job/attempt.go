@@ -159,8 +159,8 @@ func (h *hold) drop(ctx context.Context) error {
 		table.Remove(table.Key{Part: Part, Sort: it.Open})))
 }
 
-// Cancel ends a job, or asks the process that runs it to end it. One of a kind that cannot be stopped any more,
-// and one that has ended, is CONFLICT.
+// Cancel ends a job, or asks the process that runs it to end it; one that is cancelled already it leaves as it is.
+// One of a kind that cannot be stopped any more, and one that has ended otherwise, is CONFLICT.
 // In a dry run it is only said whether it can be done.
 func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error) {
 	it, row, err := j.get(ctx, id)
@@ -171,6 +171,9 @@ func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error)
 	for {
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return h.item, err
+		}
+		if h.item.State == Cancelled {
+			return h.item, nil
 		}
 		if err := h.mayStop(); err != nil || dryRun {
 			return h.item, err

@@ -64,7 +64,7 @@ const MaxResult = 256 << 10
 // A Target is what a job is about. Of one kind and target there is one job at a time.
 type Target struct {
 	Vault string `json:"vault,omitempty"` // empty: the tenant
-	Path  string `json:"path,omitempty"`  // of a note; empty: the vault as a whole, or the path is forgotten
+	Path  string `json:"path,omitempty"`  // of a note, until the job ends; empty: the vault as a whole
 }
 
 // By says who asked for a job.

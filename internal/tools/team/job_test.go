@@ -86,8 +86,11 @@ func TestCancelAJob(t *testing.T) {
 	for range 2 {
 		p.must(t, admin(), "team_job_cancel", cancel, `{"action":"updated","job":{"state":"cancelled"}}`)
 	}
-	p.refused(t, fault.Conflict, admin(), "team_job_cancel", args{"id": id})
-	p.must(t, admin(), "team_audit_verify", args{"vault": "v"}, `{"verified":true}`)
+	p.must(t, admin(), "team_job_cancel", args{"id": id}, `{"job":{"state":"cancelled"}}`)
+	done := p.must(t, admin(), "team_audit_verify", args{"vault": "v"}, `{"verified":true}`)
+	var ended struct{ Job struct{ ID string } }
+	require.NoError(t, json.Unmarshal(done.Data, &ended))
+	p.refused(t, fault.Conflict, admin(), "team_job_cancel", args{"id": ended.Job.ID})
 	reader := admin()
 	reader.ReadOnly = true
 	p.refused(t, fault.ReadOnly, reader, "team_job_cancel", args{"id": id})
