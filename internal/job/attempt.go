@@ -14,6 +14,7 @@ import (
 // attempt runs the steps that are left of a job, and writes what that came to. The error is that of a step
 // that failed.
 func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
+	defer h.jobs.enter(h.known().ID)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &Run{hold: h, Item: h.known()}
@@ -28,6 +29,22 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 		return errors.Join(err, h.drop(ctx))
 	}
 	return h.settle(ctx, r, err)
+}
+
+// enter notes that an attempt of this process runs a job. The function ends it.
+func (j *Jobs) enter(id string) (leave func()) {
+	over := make(chan struct{})
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.attempts[id] = over
+	return func() {
+		close(over)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.attempts[id] == over {
+			delete(j.attempts, id)
+		}
+	}
 }
 
 // keep renews the lease while an attempt runs, and ends the attempt that has lost it or is cancelled. The
@@ -205,7 +222,7 @@ func (h *hold) mayStop() error {
 
 // cancel ends a job that no process runs, and marks one that is run.
 func (h *hold) cancel(ctx context.Context, now time.Time) error {
-	if h.item.held(now) {
+	if h.jobs.held(&h.item, now) {
 		return h.replace(ctx, func(it *Item) { it.Cancel = true })
 	}
 	open := table.Remove(table.Key{Part: Part, Sort: h.item.Open})

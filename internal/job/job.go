@@ -87,14 +87,6 @@ type Lease struct {
 	Until  time.Time `json:"until"`
 }
 
-// held reports whether an attempt has the lease of a job.
-func (it *Item) held(now time.Time) bool { return it.Lease != nil && now.Before(it.Lease.Until) }
-
-// due reports whether a job may be run now.
-func (it *Item) due(now time.Time) bool {
-	return !it.State.Ended() && !it.held(now) && (it.State != Waiting || !now.Before(it.RetryAt))
-}
-
 // idPrefix begins every id.
 const idPrefix = "job-"
 

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -24,8 +25,11 @@ type Jobs struct {
 	ctx        context.Context // of the attempts that calls leave behind
 	end        context.CancelFunc
 	background sync.WaitGroup
-	mu         sync.Mutex
-	closed     bool
+	name       string // begins the holders of its leases
+
+	mu       sync.Mutex
+	closed   bool
+	attempts map[string]chan struct{} // that run, by the id of the job; each is closed at its end
 }
 
 // Options are what Jobs are made with. Table and Now are required.
@@ -39,6 +43,9 @@ type Options struct {
 	// After is a channel on which something comes after so long; nil: time.After.
 	After func(time.Duration) <-chan time.Time
 
+	// Alone says that no other process has the table: a lease of one is that of a process which is gone.
+	Alone bool
+
 	// Background says that this process may go on with a job when the call that began it is answered.
 	Background bool
 }
@@ -48,7 +55,7 @@ func New(o Options) *Jobs {
 	if o.After == nil {
 		o.After = time.After
 	}
-	j := &Jobs{opt: o}
+	j := &Jobs{opt: o, name: rand.Text() + "-", attempts: map[string]chan struct{}{}}
 	j.ctx, j.end = context.WithCancel(context.Background())
 	return j
 }

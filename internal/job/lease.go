@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,22 @@ func (h *hold) known() Item {
 	return h.item
 }
 
+// held reports whether an attempt has the lease of a job.
+func (j *Jobs) held(it *Item, now time.Time) bool {
+	if it.Lease == nil || !now.Before(it.Lease.Until) {
+		return false
+	}
+	return !j.opt.Alone || strings.HasPrefix(it.Lease.Holder, j.name)
+}
+
+// due reports whether a job may be run now.
+func (j *Jobs) due(it *Item, now time.Time) bool {
+	return !it.State.Ended() && !j.held(it, now) && (it.State != Waiting || !now.Before(it.RetryAt))
+}
+
+// holder names a new attempt of this process.
+func (j *Jobs) holder() string { return j.name + rand.Text()[:8] }
+
 // take takes the lease of a job that may be run now; errHeld if it may not. Asked says that a call asks for it,
 // so that the job need not wait any longer.
 func (j *Jobs) take(ctx context.Context, id string, asked bool) (*hold, error) {
@@ -53,13 +70,13 @@ func (j *Jobs) take(ctx context.Context, id string, asked bool) (*hold, error) {
 	h := &hold{jobs: j, item: it, row: row}
 	for {
 		now := j.opt.Now().UTC()
-		if free := asked && !h.item.State.Ended() && !h.item.held(now); !free && !h.item.due(now) {
+		if free := asked && !h.item.State.Ended() && !j.held(&h.item, now); !free && !j.due(&h.item, now) {
 			return nil, errHeld
 		}
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return nil, err
 		}
-		err := h.replace(ctx, func(it *Item) { it.lease(now, rand.Text()) })
+		err := h.replace(ctx, func(it *Item) { it.lease(now, j.holder()) })
 		var conflict *table.Conflict
 		if !errors.As(err, &conflict) {
 			return h, unknown(err)

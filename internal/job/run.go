@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 
@@ -27,34 +26,65 @@ func (j *Jobs) Start(
 		return it, err
 	}
 	h := &hold{jobs: j, item: it}
-	h.item.lease(it.Created, rand.Text())
+	h.item.lease(it.Created, j.holder())
 	if h.kind, err = j.kind(n.Kind); err != nil {
 		return it, err
 	}
 	if h.row, err = rowOf(h.item); err != nil {
 		return it, err
 	}
-	if err := j.create(ctx, h.item); err != nil {
+	if err := j.settled(ctx, func(ctx context.Context) error { return j.create(ctx, h.item) }); err != nil {
 		return it, err
 	}
 	return j.within(ctx, h, first)
 }
 
-// Go goes on with a job for as long as a call may take, and returns it as it is then. One that another process
-// runs is IN_PROGRESS.
+// settled runs something short to its end, also where the context of its call ends meanwhile.
+func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	defer cancel()
+	return do(ctx)
+}
+
+// Go goes on with a job for as long as a call may take, and returns it as it is then. One that this process runs
+// already is waited for, and one that another process runs is IN_PROGRESS.
 func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 	it, err := j.Get(ctx, id)
 	if err != nil || it.State.Ended() {
 		return it, err
 	}
-	h, err := j.take(ctx, id, true)
+	var h *hold
+	err = j.settled(ctx, func(ctx context.Context) (err error) {
+		h, err = j.take(ctx, id, true)
+		return err
+	})
 	if errors.Is(err, errHeld) {
-		return it, j.inProgress(ctx, id)
+		return j.wait(ctx, id)
 	}
 	if err != nil {
 		return it, err
 	}
 	return j.within(ctx, h, nil)
+}
+
+// wait waits for the attempt of this process that runs a job.
+func (j *Jobs) wait(ctx context.Context, id string) (Item, error) {
+	j.mu.Lock()
+	over, ours := j.attempts[id]
+	j.mu.Unlock()
+	if !ours {
+		return Item{}, j.inProgress(ctx, id)
+	}
+	select {
+	case <-over:
+	case <-j.opt.After(InCall):
+	case <-ctx.Done():
+	}
+	it, err := j.Get(context.WithoutCancel(ctx), id)
+	if err == nil && it.State == Failed {
+		err = it.Error
+	}
+	return it, err
 }
 
 // within runs an attempt while a call waits. In a process that has a background the attempt goes on there when
@@ -119,7 +149,7 @@ func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 		return j.opt.Now().Add(firstPause), err
 	}
 	for _, it := range all {
-		if it.due(j.opt.Now()) {
+		if j.due(&it, j.opt.Now()) {
 			h, failed := j.take(ctx, it.ID, false)
 			if failed == nil {
 				failed = h.attempt(ctx, nil)

@@ -205,7 +205,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Log: cfg.Log, Now: cfg.Now, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: issuersFor(cfg.Server),
-		Kinds: Jobs, Background: true,
+		Kinds: Jobs, Background: true, Alone: true,
 	}
 	a.workers = newWorkers(cfg)
 	o.Queue = a.workers

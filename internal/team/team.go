@@ -82,6 +82,9 @@ type Options struct {
 	// Background says that this process may go on with a job when the call that began it is answered.
 	Background bool
 
+	// Alone says that no other process has the table, so that the jobs of one that is gone need not be waited for.
+	Alone bool
+
 	// Rests are kept elsewhere of what is erased at a time, and go by themselves. Nil: there are none.
 	Rests func(time.Time) []repo.Rest
 
