@@ -55,6 +55,7 @@ func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault
 		return t.wouldErase(ctx, c, name)
 	}
 	both := newTwofold(ctx) // the commit and the job
+	both.patience = jobPatience
 	defer both.close()
 	at, r, err := t.beginErasure(both, c, name)
 	if err != nil {
@@ -64,6 +65,9 @@ func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault
 	done.Seq, done.Replayed = r.Seq, r.Replayed != nil
 	return done, err
 }
+
+// jobPatience is how long the commit may take that begins an erasure, whose caller has gone.
+const jobPatience = 5 * time.Second
 
 // An erasureRef is what the call that erases a vault is answered by the tenant's log: who repeats it is told
 // of the same erasure.
