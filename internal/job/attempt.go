@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"rookery/internal/fault"
@@ -14,7 +15,7 @@ import (
 // attempt runs the steps that are left of a job, and writes what that came to. The error is that of a step
 // that failed.
 func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
-	defer h.jobs.enter(h.known().ID)()
+	defer h.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &Run{hold: h, Item: h.known()}
@@ -31,20 +32,31 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 	return h.settle(ctx, r, err)
 }
 
-// enter notes that an attempt of this process runs a job. The function ends it.
+// enter notes that an attempt of this process runs a job, or is about to. The function ends it.
 func (j *Jobs) enter(id string) (leave func()) {
 	over := make(chan struct{})
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.attempts[id] = over
+	j.attempts[id] = append(j.attempts[id], over)
 	return func() {
 		close(over)
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		if j.attempts[id] == over {
+		j.attempts[id] = slices.DeleteFunc(j.attempts[id], func(c chan struct{}) bool { return c == over })
+		if len(j.attempts[id]) == 0 {
 			delete(j.attempts, id)
 		}
 	}
+}
+
+// attempt is closed at the end of an attempt of this process that runs a job; nil if there is none.
+func (j *Jobs) attempt(id string) <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if all := j.attempts[id]; len(all) > 0 {
+		return all[0]
+	}
+	return nil
 }
 
 // keep renews the lease while an attempt runs, and ends the attempt that has lost it or is cancelled. The

@@ -28,8 +28,9 @@ var (
 // A hold is the lease of a job in the hands of an attempt. What it knows of the job is what is in the table,
 // or was until another one took the lease.
 type hold struct {
-	jobs *Jobs
-	kind *Kind
+	jobs  *Jobs
+	kind  *Kind
+	leave func() // when the attempt is over
 
 	mu   sync.Mutex // the lease is renewed while steps run
 	item Item
@@ -62,23 +63,28 @@ func (j *Jobs) holder() string { return j.name + rand.Text()[:8] }
 
 // take takes the lease of a job that may be run now; errHeld if it may not. Asked says that a call asks for it,
 // so that the job need not wait any longer.
-func (j *Jobs) take(ctx context.Context, id string, asked bool) (*hold, error) {
-	it, row, err := j.get(ctx, id)
-	if err != nil {
+func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err error) {
+	h := &hold{jobs: j, leave: j.enter(id)}
+	defer func() {
+		if err != nil {
+			h.leave()
+		}
+	}()
+	if h.item, h.row, err = j.get(ctx, id); err != nil {
 		return nil, err
 	}
-	h := &hold{jobs: j, item: it, row: row}
 	for {
 		now := j.opt.Now().UTC()
-		if free := asked && !h.item.State.Ended() && !j.held(&h.item, now); !free && !j.due(&h.item, now) {
+		free := asked && !h.item.State.Ended() && !j.held(&h.item, now)
+		if !free && !j.due(&h.item, now) {
 			return nil, errHeld
 		}
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return nil, err
 		}
 		err := h.replace(ctx, func(it *Item) { it.lease(now, j.holder()) })
-		var conflict *table.Conflict
-		if !errors.As(err, &conflict) {
+		conflict := asConflict(err)
+		if conflict == nil {
 			return h, unknown(err)
 		}
 		if h.adopt(conflict) != nil {

@@ -33,7 +33,9 @@ func (j *Jobs) Start(
 	if h.row, err = rowOf(h.item); err != nil {
 		return it, err
 	}
+	h.leave = j.enter(it.ID)
 	if err := j.settled(ctx, func(ctx context.Context) error { return j.create(ctx, h.item) }); err != nil {
+		h.leave()
 		return it, err
 	}
 	return j.within(ctx, h, first)
@@ -49,42 +51,38 @@ func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) erro
 // Go goes on with a job for as long as a call may take, and returns it as it is then. One that this process runs
 // already is waited for, and one that another process runs is IN_PROGRESS.
 func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
-	it, err := j.Get(ctx, id)
-	if err != nil || it.State.Ended() {
-		return it, err
+	over := j.opt.After(InCall)
+	for {
+		it, err := j.Get(ctx, id)
+		if err != nil || it.State.Ended() {
+			return it, err
+		}
+		var h *hold
+		err = j.settled(ctx, func(ctx context.Context) (err error) {
+			h, err = j.take(ctx, id, true)
+			return err
+		})
+		if err == nil {
+			return j.within(ctx, h, nil)
+		}
+		if !errors.Is(err, errHeld) {
+			return it, err
+		}
+		attempt := j.attempt(id)
+		if attempt == nil {
+			if it, err = j.Get(ctx, id); err == nil && j.held(&it, j.opt.Now()) {
+				return it, j.inProgress(ctx, id)
+			}
+			continue // it has ended meanwhile
+		}
+		select {
+		case <-attempt:
+			continue
+		case <-over:
+		case <-ctx.Done():
+		}
+		return j.Get(context.WithoutCancel(ctx), id)
 	}
-	var h *hold
-	err = j.settled(ctx, func(ctx context.Context) (err error) {
-		h, err = j.take(ctx, id, true)
-		return err
-	})
-	if errors.Is(err, errHeld) {
-		return j.wait(ctx, id)
-	}
-	if err != nil {
-		return it, err
-	}
-	return j.within(ctx, h, nil)
-}
-
-// wait waits for the attempt of this process that runs a job.
-func (j *Jobs) wait(ctx context.Context, id string) (Item, error) {
-	j.mu.Lock()
-	over, ours := j.attempts[id]
-	j.mu.Unlock()
-	if !ours {
-		return Item{}, j.inProgress(ctx, id)
-	}
-	select {
-	case <-over:
-	case <-j.opt.After(InCall):
-	case <-ctx.Done():
-	}
-	it, err := j.Get(context.WithoutCancel(ctx), id)
-	if err == nil && it.State == Failed {
-		err = it.Error
-	}
-	return it, err
 }
 
 // within runs an attempt while a call waits. In a process that has a background the attempt goes on there when
@@ -134,6 +132,7 @@ func (j *Jobs) behind(do func()) bool {
 
 // leave queues a job again that is not run.
 func (j *Jobs) leave(ctx context.Context, h *hold) error {
+	defer h.leave()
 	if err := h.settle(ctx, nil, context.Canceled); err != nil {
 		return err
 	}

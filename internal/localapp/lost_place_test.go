@@ -62,7 +62,7 @@ func newPrepared(t testing.TB, now time.Time) prepared {
 	require.NoError(t, err)
 	inv := tooltest.As(app.Catalogue, auth.LocalCaller())
 	furnish(t, inv)
-	for _, name := range []string{"spare", "quiet", "old"} {
+	for _, name := range []string{"spare", "quiet", "old", "doomed"} {
 		done(t, inv, "team_vault_create", args{"name": name})
 	}
 	done(t, inv, "team_vault_delete", args{"name": "old"})
@@ -135,7 +135,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_vault_create":  {"name": "fresh", "config": args{"timezone": "Europe/Oslo"}},
 		"team_vault_delete":  {"name": "spare"},
 		"team_vault_restore": {"name": "old"},
-		"team_vault_erase":   {"name": "spare", "confirm": "spare"},
+		"team_vault_erase":   {"name": "doomed", "confirm": "doomed"},
 		"team_job_cancel":    {"id": queuedJob},
 		"team_vault_set":     {"name": "quiet", "readonly": true},
 		"team_vault_import":  {"notes": notesOf(bigBatch())},
