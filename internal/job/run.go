@@ -53,16 +53,15 @@ func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) erro
 func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 	over := j.opt.After(InCall)
 	for {
-		it, err := j.Get(ctx, id)
-		if err != nil || it.State.Ended() {
-			return it, err
-		}
+		var it Item
 		var h *hold
-		err = j.settled(ctx, func(ctx context.Context) (err error) {
-			h, err = j.take(ctx, id, true)
+		err := j.settled(ctx, func(ctx context.Context) (err error) {
+			if it, err = j.Get(ctx, id); err == nil && !it.State.Ended() {
+				h, err = j.take(ctx, id, true)
+			}
 			return err
 		})
-		if err == nil {
+		if h != nil && err == nil {
 			return j.within(ctx, h, nil)
 		}
 		if !errors.Is(err, errHeld) {

@@ -20,7 +20,7 @@ const (
 	withTime   = "the list of all changes comes with folding"
 	withPlans  = "queries, batches and plans come with the query language"
 	withSchema = "editing the schema comes with checks of what is in use"
-	withCloud  = "webhooks, and what erases and exports a tenant, come with the cloud"
+	withCloud  = "webhooks, and what erases a tenant, come with the cloud"
 	notesYet   = "the notes family comes after the syntax of notes"
 	orientYet  = "orientation comes after the syntax of notes"
 	treeYet    = "the tree family comes after the syntax of notes"
@@ -184,22 +184,13 @@ var Promises = []Promise{
 	{Tool: "team_webhook_set", Why: withCloud},
 	{Tool: "team_webhook_list", Why: withCloud},
 	{Tool: "team_webhook_remove", Why: withCloud},
-	{Tool: "team_tenant_export", Why: withCloud},
+	{Tool: "team_tenant_export", Words: []string{"tenant export"}},
 	{Tool: "team_tenant_erase", Args: []string{"confirm"}, Why: withCloud},
 }
 
 var schemaArgs = []string{
 	"kind", "type", "name", "value_type", "default_path", "name_field", "description", "fields",
 	"traits", "values", "default", "required", "target", "min", "max",
-}
-
-// all puts lists of later arguments together.
-func all(lists ...map[string]string) map[string]string {
-	one := map[string]string{}
-	for _, l := range lists {
-		maps.Copy(one, l)
-	}
-	return one
 }
 
 // later gives several arguments one reason.
