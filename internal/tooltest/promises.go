@@ -1,7 +1,5 @@
 package tooltest
 
-import "maps"
-
 // A Promise is one tool that the documents and CONTRACT §4 name, with its own arguments; those
 // that every tool, every page or every mutation has are not repeated.
 type Promise struct {
