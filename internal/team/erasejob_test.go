@@ -105,12 +105,31 @@ func requireErased(t *testing.T, d *deployment, a *team.Team) {
 	require.Empty(t, d.traces(t))
 	finished(t, d, a)
 	require.Empty(t, d.traces(t))
+	d.requireNothing(t)
 	requireNeighbour(t, a)
 	e, err := create(t.Context(), a, callOf("next"), "v")
 	require.NoError(t, err)
 	require.Equal(t, 2, e.Incarnation)
 	require.Empty(t, notes(t, a, "v"))
 	require.NoError(t, put(t.Context(), a, "v", "a.md", "new\n"))
+}
+
+// requireNothing requires that the stores have nothing of "v", packed or not: of its log only tombstones and the word
+// that it is sealed.
+func (d *deployment) requireNothing(t *testing.T) {
+	t.Helper()
+	for it, err := range d.table.Query(t.Context(), "a/v/1", "", "\U0010FFFF") {
+		require.NoError(t, err)
+		if it.Sort == "log/~" {
+			require.NotContains(t, string(it.Data), "image")
+			continue
+		}
+		require.Equal(t, []byte{0}, it.Data, it.Sort)
+	}
+	for o, err := range d.bucket.List(t.Context(), "tenants/a/vaults/v/") {
+		require.NoError(t, err)
+		require.Fail(t, "an object is left", o.Key)
+	}
 }
 
 // TestEraseFromTwoProcesses holds that of two processes that erase a vault at once, with the same key or two, one
