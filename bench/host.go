@@ -70,7 +70,7 @@ func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *h
 	h.teams = team.NewTeams(team.Options{
 		Table: h.table, Bucket: h.bucket, Log: log, Now: time.Now, Background: true, Folders: true,
 		Texts: repo.NewTexts(archiveTexts), Pasts: repo.NewPasts(archiveTexts),
-		Compact: h.table.Compact, PublicURL: hostURL,
+		Compact: h.table.Compact, PublicURL: hostURL, Kinds: localapp.Jobs,
 	})
 	if err = h.teams.Make(ctx, auth.Local); err != nil {
 		return h, err

@@ -2,7 +2,6 @@ package clitool
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,7 +72,7 @@ func (a *App) question(r *request, ask tool.Ask) error {
 	}
 	line = strings.TrimSpace(line)
 	if ask.Confirm != "" && line == want && want != "" {
-		r.args[ask.Confirm] = json.RawMessage(r.args[ask.Of])
+		r.args[ask.Confirm] = r.args[ask.Of]
 		return nil
 	}
 	if answer := strings.ToLower(line); ask.Confirm == "" && (answer == "y" || answer == "yes") {

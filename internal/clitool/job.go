@@ -1,7 +1,6 @@
 package clitool
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
 
 	"rookery/internal/fault"
 	"rookery/internal/job"
@@ -23,7 +23,8 @@ const lookEvery = time.Second
 
 // follow waits for the end of a job that goes on behind an answer, and puts what it has come to in the place of
 // the answer. Who may not look at jobs gets the answer as it is.
-func (c *command) follow(ctx context.Context, inv tool.Invoker, ans *answer) (*answer, error) {
+func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*answer, error) {
+	ctx := cmd.Context()
 	id := ans.data.get(jobKey).get("id")
 	if c.tool.Job == "" || id.kind != textKind || !ans.goesOn() {
 		return ans, nil
@@ -36,7 +37,8 @@ func (c *command) follow(ctx context.Context, inv tool.Invoker, ans *answer) (*a
 	defer w.end()
 	for {
 		if err := c.app.wait(ctx, lookEvery); err != nil {
-			return nil, newFailure(ans, fault.Of(err).Try(c.tool.Job, fault.Args{"id": id.text}))
+			look := fault.NewCall(c.tool.Job, fault.Args{"id": id.text})
+			return nil, newFailure(ans, fault.Of(err).Fix("%s", speller{c.app, cmd}.spell(look)))
 		}
 		now, err := invoke(ctx, inv, c.tool.Job, map[string]json.RawMessage{"id": raw})
 		if failed := (*failure)(nil); errors.As(err, &failed) && failed.fault.Code == fault.PermissionDenied {

@@ -97,7 +97,7 @@ func (c *command) callOnce(
 	if err != nil {
 		return nil, err
 	}
-	return c.follow(cmd.Context(), inv, ans)
+	return c.follow(cmd, inv, ans)
 }
 
 // nextPage is the flag that continues a list which has more; empty if there is none.

@@ -137,7 +137,7 @@ func isHidden(name string) bool {
 // reasonForFile says by its name why a file is left out.
 func reasonForFile(name string) string {
 	switch kind := vault.Path(name).Kind(); {
-	case kind == vault.KindAudit:
+	case kind == vault.KindAudit, vault.Path(withinVault(name)).Kind() == vault.KindAudit:
 		return ""
 	case isHidden(name):
 		return dotfile
@@ -145,6 +145,14 @@ func reasonForFile(name string) string {
 		return noNote
 	}
 	return ""
+}
+
+// withinVault is the path of a file in the folder of its vault, if it is exported with those of others.
+func withinVault(name string) string {
+	if i := strings.Index(name, "/.raven/"); i >= 0 {
+		return name[i+1:]
+	}
+	return name
 }
 
 // byRank puts the schema and the configuration first: what they say holds for the notes behind.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"rookery/internal/fault"
@@ -14,6 +15,7 @@ import (
 // attempt runs the steps that are left of a job, and writes what that came to. The error is that of a step
 // that failed.
 func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
+	defer h.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &Run{hold: h, Item: h.known()}
@@ -28,6 +30,33 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 		return errors.Join(err, h.drop(ctx))
 	}
 	return h.settle(ctx, r, err)
+}
+
+// enter notes that an attempt of this process runs a job, or is about to. The function ends it.
+func (j *Jobs) enter(id string) (leave func()) {
+	over := make(chan struct{})
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.attempts[id] = append(j.attempts[id], over)
+	return func() {
+		close(over)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.attempts[id] = slices.DeleteFunc(j.attempts[id], func(c chan struct{}) bool { return c == over })
+		if len(j.attempts[id]) == 0 {
+			delete(j.attempts, id)
+		}
+	}
+}
+
+// attempt is closed at the end of an attempt of this process that runs a job; nil if there is none.
+func (j *Jobs) attempt(id string) <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if all := j.attempts[id]; len(all) > 0 {
+		return all[0]
+	}
+	return nil
 }
 
 // keep renews the lease while an attempt runs, and ends the attempt that has lost it or is cancelled. The
@@ -159,8 +188,8 @@ func (h *hold) drop(ctx context.Context) error {
 		table.Remove(table.Key{Part: Part, Sort: it.Open})))
 }
 
-// Cancel ends a job, or asks the process that runs it to end it. One of a kind that cannot be stopped any more,
-// and one that has ended, is CONFLICT.
+// Cancel ends a job, or asks the process that runs it to end it; one that is cancelled already it leaves as it is.
+// One of a kind that cannot be stopped any more, and one that has ended otherwise, is CONFLICT.
 // In a dry run it is only said whether it can be done.
 func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error) {
 	it, row, err := j.get(ctx, id)
@@ -171,6 +200,9 @@ func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error)
 	for {
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return h.item, err
+		}
+		if h.item.State == Cancelled {
+			return h.item, nil
 		}
 		if err := h.mayStop(); err != nil || dryRun {
 			return h.item, err
@@ -202,7 +234,7 @@ func (h *hold) mayStop() error {
 
 // cancel ends a job that no process runs, and marks one that is run.
 func (h *hold) cancel(ctx context.Context, now time.Time) error {
-	if h.item.held(now) {
+	if h.jobs.held(&h.item, now) {
 		return h.replace(ctx, func(it *Item) { it.Cancel = true })
 	}
 	open := table.Remove(table.Key{Part: Part, Sort: h.item.Open})

@@ -64,7 +64,7 @@ const MaxResult = 256 << 10
 // A Target is what a job is about. Of one kind and target there is one job at a time.
 type Target struct {
 	Vault string `json:"vault,omitempty"` // empty: the tenant
-	Path  string `json:"path,omitempty"`  // of a note; empty: the vault as a whole, or the path is forgotten
+	Path  string `json:"path,omitempty"`  // of a note, until the job ends; empty: the vault as a whole
 }
 
 // By says who asked for a job.
@@ -85,14 +85,6 @@ type Progress struct {
 type Lease struct {
 	Holder string    `json:"holder"` // names one attempt
 	Until  time.Time `json:"until"`
-}
-
-// held reports whether an attempt has the lease of a job.
-func (it *Item) held(now time.Time) bool { return it.Lease != nil && now.Before(it.Lease.Until) }
-
-// due reports whether a job may be run now.
-func (it *Item) due(now time.Time) bool {
-	return !it.State.Ended() && !it.held(now) && (it.State != Waiting || !now.Before(it.RetryAt))
 }
 
 // idPrefix begins every id.

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"rookery/internal/fault"
@@ -25,9 +25,11 @@ type Jobs struct {
 	ctx        context.Context // of the attempts that calls leave behind
 	end        context.CancelFunc
 	background sync.WaitGroup
-	running    atomic.Int32 // attempts and passes
-	mu         sync.Mutex
-	closed     bool
+	name       string // begins the holders of its leases
+
+	mu       sync.Mutex
+	closed   bool
+	attempts map[string][]chan struct{} // by the id of the job; each is closed at its end
 }
 
 // Options are what Jobs are made with. Table and Now are required.
@@ -41,6 +43,9 @@ type Options struct {
 	// After is a channel on which something comes after so long; nil: time.After.
 	After func(time.Duration) <-chan time.Time
 
+	// Alone says that no other process has the table: a lease of one is that of a process which is gone.
+	Alone bool
+
 	// Background says that this process may go on with a job when the call that began it is answered.
 	Background bool
 }
@@ -50,7 +55,7 @@ func New(o Options) *Jobs {
 	if o.After == nil {
 		o.After = time.After
 	}
-	j := &Jobs{opt: o}
+	j := &Jobs{opt: o, name: rand.Text() + "-", attempts: map[string][]chan struct{}{}}
 	j.ctx, j.end = context.WithCancel(context.Background())
 	return j
 }
@@ -251,9 +256,10 @@ func read(row table.Item) (Item, error) {
 	return it, nil
 }
 
-// unknown is the fault of a table that does not answer; nil stays nil.
+// unknown is the fault of a table that does not answer; nil stays nil, and the end of a context what it is.
 func unknown(err error) error {
-	if err == nil || fault.Of(err).Code != fault.Internal {
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if err == nil || ended || fault.Of(err).Code != fault.Internal {
 		return err
 	}
 	return fault.New(fault.StorageError, "the jobs cannot be read or written").Because(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,8 +28,9 @@ var (
 // A hold is the lease of a job in the hands of an attempt. What it knows of the job is what is in the table,
 // or was until another one took the lease.
 type hold struct {
-	jobs *Jobs
-	kind *Kind
+	jobs  *Jobs
+	kind  *Kind
+	leave func() // when the attempt is over
 
 	mu   sync.Mutex // the lease is renewed while steps run
 	item Item
@@ -43,25 +45,46 @@ func (h *hold) known() Item {
 	return h.item
 }
 
+// held reports whether an attempt has the lease of a job.
+func (j *Jobs) held(it *Item, now time.Time) bool {
+	if it.Lease == nil || !now.Before(it.Lease.Until) {
+		return false
+	}
+	return !j.opt.Alone || strings.HasPrefix(it.Lease.Holder, j.name)
+}
+
+// due reports whether a job may be run now.
+func (j *Jobs) due(it *Item, now time.Time) bool {
+	return !it.State.Ended() && !j.held(it, now) && (it.State != Waiting || !now.Before(it.RetryAt))
+}
+
+// holder names a new attempt of this process.
+func (j *Jobs) holder() string { return j.name + rand.Text()[:8] }
+
 // take takes the lease of a job that may be run now; errHeld if it may not. Asked says that a call asks for it,
 // so that the job need not wait any longer.
-func (j *Jobs) take(ctx context.Context, id string, asked bool) (*hold, error) {
-	it, row, err := j.get(ctx, id)
-	if err != nil {
+func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err error) {
+	h := &hold{jobs: j, leave: j.enter(id)}
+	defer func() {
+		if err != nil {
+			h.leave()
+		}
+	}()
+	if h.item, h.row, err = j.get(ctx, id); err != nil {
 		return nil, err
 	}
-	h := &hold{jobs: j, item: it, row: row}
 	for {
 		now := j.opt.Now().UTC()
-		if free := asked && !h.item.State.Ended() && !h.item.held(now); !free && !h.item.due(now) {
+		free := asked && !h.item.State.Ended() && !j.held(&h.item, now)
+		if !free && !j.due(&h.item, now) {
 			return nil, errHeld
 		}
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return nil, err
 		}
-		err := h.replace(ctx, func(it *Item) { it.lease(now, rand.Text()) })
-		var conflict *table.Conflict
-		if !errors.As(err, &conflict) {
+		err := h.replace(ctx, func(it *Item) { it.lease(now, j.holder()) })
+		conflict := asConflict(err)
+		if conflict == nil {
 			return h, unknown(err)
 		}
 		if h.adopt(conflict) != nil {
@@ -153,7 +176,8 @@ func (h *hold) end(ctx context.Context, s State, why *fault.Fault) error {
 	return h.update(ctx, func(it *Item) { it.end(h.jobs.opt.Now().UTC(), s, why) }, open)
 }
 
+// end ends the job. A path is forgotten: it may be that of a note which is to leave no trace.
 func (it *Item) end(now time.Time, s State, why *fault.Fault) {
 	it.State, it.Ended, it.Error = s, now, why
-	it.Lease, it.RetryAt, it.Input = nil, time.Time{}, nil
+	it.Lease, it.RetryAt, it.Input, it.Target.Path = nil, time.Time{}, nil, ""
 }

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 
@@ -27,34 +26,62 @@ func (j *Jobs) Start(
 		return it, err
 	}
 	h := &hold{jobs: j, item: it}
-	h.item.lease(it.Created, rand.Text())
+	h.item.lease(it.Created, j.holder())
 	if h.kind, err = j.kind(n.Kind); err != nil {
 		return it, err
 	}
 	if h.row, err = rowOf(h.item); err != nil {
 		return it, err
 	}
-	if err := j.create(ctx, h.item); err != nil {
+	h.leave = j.enter(it.ID)
+	if err := j.settled(ctx, func(ctx context.Context) error { return j.create(ctx, h.item) }); err != nil {
+		h.leave()
 		return it, err
 	}
 	return j.within(ctx, h, first)
 }
 
-// Go goes on with a job for as long as a call may take, and returns it as it is then. One that another process
-// runs is IN_PROGRESS.
+// settled runs something short to its end, also where the context of its call ends meanwhile.
+func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	defer cancel()
+	return do(ctx)
+}
+
+// Go goes on with a job for as long as a call may take, and returns it as it is then. One that this process runs
+// already is waited for, and one that another process runs is IN_PROGRESS.
 func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
-	it, err := j.Get(ctx, id)
-	if err != nil || it.State.Ended() {
-		return it, err
+	over := j.opt.After(InCall)
+	for {
+		var it Item
+		var h *hold
+		err := j.settled(ctx, func(ctx context.Context) (err error) {
+			if it, err = j.Get(ctx, id); err == nil && !it.State.Ended() {
+				h, err = j.take(ctx, id, true)
+			}
+			return err
+		})
+		if h != nil && err == nil {
+			return j.within(ctx, h, nil)
+		}
+		if !errors.Is(err, errHeld) {
+			return it, err
+		}
+		attempt := j.attempt(id)
+		if attempt == nil {
+			if it, err = j.Get(ctx, id); err == nil && j.held(&it, j.opt.Now()) {
+				return it, j.inProgress(ctx, id)
+			}
+			continue // it has ended meanwhile
+		}
+		select {
+		case <-attempt:
+			continue
+		case <-over:
+		case <-ctx.Done():
+		}
+		return j.Get(context.WithoutCancel(ctx), id)
 	}
-	h, err := j.take(ctx, id, true)
-	if errors.Is(err, errHeld) {
-		return it, j.inProgress(ctx, id)
-	}
-	if err != nil {
-		return it, err
-	}
-	return j.within(ctx, h, nil)
 }
 
 // within runs an attempt while a call waits. In a process that has a background the attempt goes on there when
@@ -98,19 +125,20 @@ func (j *Jobs) behind(do func()) bool {
 	if j.closed {
 		return false
 	}
-	j.running.Add(1)
-	j.background.Go(func() {
-		defer j.running.Add(-1)
-		do()
-	})
+	j.background.Go(do)
 	return true
 }
 
 // Busy reports whether this process runs a job.
-func (j *Jobs) Busy() bool { return j.running.Load() > 0 }
+func (j *Jobs) Busy() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.attempts) > 0
+}
 
 // leave queues a job again that is not run.
 func (j *Jobs) leave(ctx context.Context, h *hold) error {
+	defer h.leave()
 	if err := h.settle(ctx, nil, context.Canceled); err != nil {
 		return err
 	}
@@ -121,14 +149,12 @@ func (j *Jobs) leave(ctx context.Context, h *hold) error {
 // zero time if no job is left. What fails is tried again later by itself, and its errors are returned for the
 // log.
 func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
-	j.running.Add(1)
-	defer j.running.Add(-1)
 	all, err := j.Open(ctx)
 	if err != nil {
 		return j.opt.Now().Add(firstPause), err
 	}
 	for _, it := range all {
-		if it.due(j.opt.Now()) {
+		if j.due(&it, j.opt.Now()) {
 			h, failed := j.take(ctx, it.ID, false)
 			if failed == nil {
 				failed = h.attempt(ctx, nil)

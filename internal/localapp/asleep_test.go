@@ -86,7 +86,7 @@ func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.T
 	p := &sleeper{teams: team.NewTeams(team.Options{
 		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
 		Memory: team.NewMemory(1 << 20), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
-		Kinds: localapp.JobKinds,
+		Kinds: localapp.Jobs,
 	})}
 	t.Cleanup(p.teams.Close)
 	p.auditor = audit.New(audit.Options{Teams: p.teams, Log: log, Now: now})

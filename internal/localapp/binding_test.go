@@ -36,6 +36,8 @@ var paged = map[string][2]args{
 	"team_member_list":     {{}, nil},
 	"team_issuer_list":     {{}, nil},
 	"team_audit":           {{}, {"outcome": "ok"}},
+	"team_job_list":        {{}, {"state": "done"}},
+	"team_tenant_export":   {{}, nil},
 	"team_complete":        {{"kind": "vault"}, {"kind": "vault", "prefix": "v"}},
 	"team_complete_access": {{"kind": "issuer"}, {"kind": "issuer", "prefix": "o"}},
 }
@@ -66,6 +68,7 @@ func bindingPlace(t *testing.T) local {
 				path: strings.Repeat("x\n", 450_000)})})
 		}
 		must(t, i, "raven_add", args{"vault": vault, "text": "line", "to": "inbox"})
+		must(t, i, "team_audit_verify", args{"vault": vault})
 	}
 	for _, name := range []string{"one", "other"} {
 		must(t, i, "team_token_create", args{"name": name, "role": "reader"})

@@ -76,6 +76,7 @@ func TestOnlyShowsEveryFieldOfEveryList(t *testing.T) {
 	s := newPlace(t).shell("main")
 	require.Zero(t, s.Run(t, "add", "#tag [[people/alice]]", "--to", "inbox").Exit)
 	require.Zero(t, s.Run(t, "token", "create", "ci", "--role", "reader").Exit)
+	require.Zero(t, s.Run(t, "audit", "verify").Exit)
 	shown := 0
 	for _, made := range allTools() {
 		fields := itemsOf(made)

@@ -44,6 +44,7 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdatedHere("team_vault_set", `"name":"two","readonly":true`),
 	outdatedHere("team_vault_delete", `"name":"two"`),
 	outdatedHere("team_vault_restore", `"name":"two"`),
+	outdatedHere("team_vault_erase", `"name":"two","confirm":"two"`),
 }}
 
 // outdated is a call about the vault main that builds on v2.
@@ -70,6 +71,7 @@ func TestEveryWayLooksAtIfVersionFirst(t *testing.T) {
 var notStale = map[string]string{
 	"team_token_create":  "it changes nothing that is there",
 	"team_token_revoke":  "ids of tokens are random",
+	"team_job_cancel":    "ids of jobs are random",
 	"team_issuer_set":    "issuers are those of a hosted server",
 	"team_issuer_remove": "issuers are those of a hosted server",
 	"team_member_set":    "members are those of a hosted server",

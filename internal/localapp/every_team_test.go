@@ -16,6 +16,36 @@ func TestEveryWayKeepsVaults(t *testing.T) {
 	everyWay(t, []tooltest.Story{vaults, imports})
 }
 
+func TestEveryWayErases(t *testing.T) {
+	everyWay(t, []tooltest.Story{erasing})
+}
+
+var erasing = tooltest.Story{Name: "erasing", Steps: []tooltest.Step{
+	{Tool: "team_vault_create", Args: `{"name":"gone"}`},
+	{Tool: "team_vault_erase", Args: `{"name":"gone"}`, Code: fault.InvalidParameter},
+	{Tool: "team_vault_erase", Args: `{"name":"gone","confirm":"main"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"argument":"confirm"}}}`},
+	{Tool: "team_vault_erase", Args: `{"name":"nowhere","confirm":"nowhere"}`, Code: fault.NotFound},
+	{Tool: "team_vault_erase", Args: `{"name":"gone","confirm":"gone","dry_run":true}`, Want: `{"data":{"dry_run":true,"would_delete":{"left":0,"expires":[]}}}`},
+	{Tool: "team_vault_erase", Args: `{"name":"gone","confirm":"gone"}`, Want: `{"data":{"action":"deleted","name":"gone","receipt":{"left":0,"expires":[{"what":"tombstones"}]},"job":{"state":"waiting","progress":{"step":"sweep","done":4,"total":5}}}}`},
+	{Tool: "team_vault_erase", Args: `{"name":"gone","confirm":"gone"}`, Want: `{"data":{"action":"deleted"}}`},
+	{Tool: "team_vault_create", Args: `{"name":"gone"}`, Code: fault.DuplicateID},
+	{Tool: "raven_stats", Args: `{"vault":"gone"}`, Code: fault.NotFound},
+	{Tool: "team_job_list", Args: `{"kind":"vault_erase"}`, Want: `{"data":{"items":[{"state":"waiting","target":{"vault":"gone"}}]},"meta":{"count":1,"has_more":false}}`},
+	{Tool: "team_job_list", Args: `{"state":"failed"}`, Want: `{"data":{"items":[]}}`},
+	{Tool: "team_job_get", Args: `{"id":"none"}`, Code: fault.NotFound},
+	{Tool: "team_job_cancel", Args: `{"id":"none"}`, Code: fault.NotFound},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/alice#notes","erase":true,"force":true}`, Code: fault.InvalidValue},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/nobody","erase":true,"force":true}`, Code: fault.NotFound},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/bob","erase":true,"force":true,"dry_run":true}`, Want: `{"data":{"dry_run":true,"would_delete":{"id":"people/bob"},"erased":{"parts":2,"copies":0}}}`},
+	{Tool: "raven_read", Args: `{"vault":"main","path":"people/bob"}`},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/bob","erase":true,"force":true}`, Want: `{"data":{"action":"deleted","id":"people/bob","type":"person","file":"people/bob.md","erased":{"copies":0},"job":{"state":"done"}},"warnings":[{"code":"HAS_BACKLINKS"}]}`},
+	{Tool: "raven_read", Args: `{"vault":"main","path":"people/bob"}`, Code: fault.NotFound},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/bob","erase":true,"force":true}`, Code: fault.NotFound},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/windows","force":true}`, Want: `{"data":{"action":"deleted"}}`},
+	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/windows","erase":true,"force":true}`, Want: `{"data":{"action":"deleted","erased":{"copies":1}}}`},
+	{Tool: "team_audit_verify", Args: `{"vault":"main"}`, Want: `{"data":{"verified":true}}`},
+}}
+
 var vaults = tooltest.Story{Name: "vaults", Steps: []tooltest.Step{
 	{Tool: "team_whoami", Want: `{"data":{"principal":"local","tenant":"local","agent":"local","session":"default","roles":{"*":"admin"},"readonly":false,"limits":{"note_bytes":1048576,"body_bytes":4194304,"page_items":200,"vaults":100}}}`},
 	{Tool: "team_whoami", Args: `{"agent_id":"planner","session":"s1"}`, Want: `{"data":{"agent":"planner","session":"s1"}}`},

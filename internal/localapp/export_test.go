@@ -42,8 +42,5 @@ var ConnectionsOf = connectionsOf
 // ToolsOf are the tools over these tenants, where a limiter keeps the rates.
 var ToolsOf = hosted.Tools
 
-// JobKinds are the kinds of jobs that tools have.
-var JobKinds = jobKinds
-
 // LimitsOf are the limits of each vault.
 var LimitsOf = limitsOf

@@ -134,6 +134,7 @@ func (c *counted) compose(t testing.TB) {
 	o := team.Options{
 		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
 		Memory: team.NewMemory(1 << 30), Log: log, Now: c.clock.time, PublicURL: hostedURL,
+		Kinds: localapp.Jobs,
 	}
 	if c.issuer != nil {
 		o.Issuers = func(string) []string { return []string{c.issuer.URL} }

@@ -128,7 +128,7 @@ func (w *workers) pass(tenant string) (pause time.Duration, more bool) {
 	return min(workEvery, max(workPause, next.Sub(w.now()))), true
 }
 
-// jobKinds are the kinds of jobs that tools have.
-func jobKinds(t *team.Team) []job.Kind {
+// Jobs are the kinds of jobs that the tools have, in a tenant.
+func Jobs(t *team.Team) []job.Kind {
 	return append(raven.Jobs(t), teamtools.Jobs(t)...)
 }

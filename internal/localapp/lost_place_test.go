@@ -18,9 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
+	"rookery/internal/blob"
 	"rookery/internal/config"
+	"rookery/internal/job"
 	"rookery/internal/localapp"
 	"rookery/internal/mcptool"
+	"rookery/internal/table"
 	"rookery/internal/tool"
 	"rookery/internal/tooltest"
 )
@@ -51,11 +54,15 @@ func lostConfig(dir string, c *clock) localapp.Config {
 func newPrepared(t testing.TB, now time.Time) prepared {
 	t.Helper()
 	f := prepared{dir: t.TempDir(), now: now, calls: map[string]args{}}
-	app, err := localapp.Open(t.Context(), lostConfig(f.dir, &clock{now: now}))
+	app, err := localapp.Open(t.Context(), localapp.Between(lostConfig(f.dir, &clock{now: now}),
+		func(tables table.Table, files blob.Folder) (table.Table, blob.Folder) {
+			putJob(t, tables, now)
+			return tables, files
+		}))
 	require.NoError(t, err)
 	inv := tooltest.As(app.Catalogue, auth.LocalCaller())
 	furnish(t, inv)
-	for _, name := range []string{"spare", "quiet", "old"} {
+	for _, name := range []string{"spare", "quiet", "old", "doomed"} {
 		done(t, inv, "team_vault_create", args{"name": name})
 	}
 	done(t, inv, "team_vault_delete", args{"name": "old"})
@@ -72,6 +79,22 @@ func newPrepared(t testing.TB, now time.Time) prepared {
 	f.call(t, inv, changed)
 	require.NoError(t, app.Close())
 	return f
+}
+
+// queuedJob is the id of a job that no process takes: nothing says that it is open.
+const queuedJob = "job-06gzts0m7e0000000000000000"
+
+// putJob puts that job into the local tenant.
+func putJob(t testing.TB, tables table.Table, now time.Time) {
+	t.Helper()
+	data, err := json.Marshal(job.Item{
+		ID: queuedJob, Kind: "audit_verify", State: job.Queued, Target: job.Target{Vault: "main"}, Created: now,
+		By: job.By{Principal: auth.Local}, Progress: job.Progress{Step: "vault", Total: 2}, Open: "open/none",
+	})
+	require.NoError(t, err)
+	require.NoError(t, table.Sub(tables, auth.Local).Commit(t.Context(), table.Set(table.Item{
+		Key: table.Key{Part: job.Part, Sort: "job/" + queuedJob}, Data: data,
+	})))
 }
 
 // newToken makes a token of an admin.
@@ -112,6 +135,8 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_vault_create":  {"name": "fresh", "config": args{"timezone": "Europe/Oslo"}},
 		"team_vault_delete":  {"name": "spare"},
 		"team_vault_restore": {"name": "old"},
+		"team_vault_erase":   {"name": "doomed", "confirm": "doomed"},
+		"team_job_cancel":    {"id": queuedJob},
 		"team_vault_set":     {"name": "quiet", "readonly": true},
 		"team_vault_import":  {"notes": notesOf(bigBatch())},
 		"team_token_create":  {"name": "new", "role": "editor", "expires_in": "89 days"},

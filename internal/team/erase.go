@@ -54,7 +54,10 @@ func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault
 	if c.DryRun {
 		return t.wouldErase(ctx, c, name)
 	}
-	at, r, err := t.beginErasure(ctx, c, name)
+	both := newTwofold(ctx) // the commit and the job
+	both.patience = jobPatience
+	defer both.close()
+	at, r, err := t.beginErasure(both, c, name)
 	if err != nil {
 		return ErasedVault{}, err
 	}
@@ -62,6 +65,9 @@ func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault
 	done.Seq, done.Replayed = r.Seq, r.Replayed != nil
 	return done, err
 }
+
+// jobPatience is how long the commit may take that begins an erasure, whose caller has gone.
+const jobPatience = 5 * time.Second
 
 // An erasureRef is what the call that erases a vault is answered by the tenant's log: who repeats it is told
 // of the same erasure.
@@ -76,15 +82,18 @@ func (r erasureRef) of(e Entry) bool { return e.Incarnation == r.Incarnation && 
 // beginErasure makes the tenant's commit that a vault is being erased, unless it is already. Nothing can undo
 // it.
 func (t *Team) beginErasure(
-	ctx context.Context, c repo.Call, name string,
+	both *twofold, c repo.Call, name string,
 ) (at erasureRef, r repo.Receipt, err error) {
 	answered := make(chan erasureRef, 1)
-	r, err = t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
+	r, err = t.update(both.ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		select {
 		case <-answered:
 		default:
 		}
 		at, err := draftErasure(d, name)
+		if err == nil {
+			err = both.begin()
+		}
 		answered <- at
 		return at, err
 	})

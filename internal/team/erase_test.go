@@ -30,15 +30,21 @@ const canary = "kestrel-in-the-tower"
 // eraser is tenant "a" as a process sees it that begins now, whose database can be compacted.
 func (d *deployment) eraser(t *testing.T, over table.Table, folders bool) *team.Team {
 	t.Helper()
+	a, err := d.eraserOver(t, over, folders).Team(t.Context(), "a")
+	require.NoError(t, err)
+	return a
+}
+
+// eraserOver are the tenants of such a process.
+func (d *deployment) eraserOver(t *testing.T, over table.Table, folders bool) *team.Teams {
+	t.Helper()
 	teams := team.NewTeams(team.Options{
 		Table: over, Bucket: d.bucket, Texts: repo.NewTexts(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: d.clock.time, Background: folders, Folders: folders,
 		Compact: d.table.(*bolttable.Table).Compact,
 	})
 	t.Cleanup(teams.Close)
-	a, err := teams.Team(t.Context(), "a")
-	require.NoError(t, err)
-	return a
+	return teams
 }
 
 // traces are the files of the deployment, the database among them, that have the canary in them or in

@@ -20,6 +20,9 @@ func (t *Team) Once(
 	ctx context.Context, c repo.Call, do func(context.Context, *State) (any, error),
 ) (repo.Receipt, error) {
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
+		if err := d.Touch(d.Seq() - 1); err != nil { // what it changes has no version but that of the whole
+			return nil, err
+		}
 		return do(ctx, d.State())
 	})
 }
@@ -32,7 +35,7 @@ func (t *Team) newJobs() *job.Jobs {
 	}
 	return job.New(job.Options{
 		Table: t.opt.Table, Tenant: t.opt.Tenant, Kinds: kinds, Queue: t.opt.Queue, Now: t.opt.Now,
-		Background: t.opt.Background,
+		Background: t.opt.Background, Alone: t.opt.Alone,
 	})
 }
 

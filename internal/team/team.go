@@ -108,6 +108,9 @@ type Options struct {
 	// run in the calls that begin them, and in Work.
 	Queue job.Queue
 
+	// Alone says that no other process has the table, so that the jobs of one that is gone need not be waited for.
+	Alone bool
+
 	// Rests are kept elsewhere of what is erased at a time, and go by themselves. Nil: there are none.
 	Rests func(time.Time) []repo.Rest
 

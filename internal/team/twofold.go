@@ -14,13 +14,15 @@ type twofold struct {
 	detach func() bool // from the context of the call; false: that has ended
 	begun  bool
 	timer  *time.Timer // ends what has begun and takes too long
+
+	patience time.Duration // for that
 }
 
 // twofoldPatience is how long the two commits of a change may take once the first one is made.
 const twofoldPatience = 20 * time.Second
 
 func newTwofold(ctx context.Context) *twofold {
-	t := &twofold{}
+	t := &twofold{patience: twofoldPatience}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	t.detach = context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })
 	return t
@@ -35,7 +37,7 @@ func (t *twofold) begin() error {
 		return context.Canceled
 	}
 	t.begun = true
-	t.timer = time.AfterFunc(twofoldPatience, func() { t.cancel(context.DeadlineExceeded) })
+	t.timer = time.AfterFunc(t.patience, func() { t.cancel(context.DeadlineExceeded) })
 	return nil
 }
 

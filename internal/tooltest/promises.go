@@ -1,7 +1,5 @@
 package tooltest
 
-import "maps"
-
 // A Promise is one tool that the documents and CONTRACT §4 name, with its own arguments; those
 // that every tool, every page or every mutation has are not repeated.
 type Promise struct {
@@ -20,7 +18,7 @@ const (
 	withTime   = "the list of all changes comes with folding"
 	withPlans  = "queries, batches and plans come with the query language"
 	withSchema = "editing the schema comes with checks of what is in use"
-	withCloud  = "erasing, jobs and webhooks come with the cloud"
+	withCloud  = "webhooks, and what erases a tenant, come with the cloud"
 	notesYet   = "the notes family comes after the syntax of notes"
 	orientYet  = "orientation comes after the syntax of notes"
 	treeYet    = "the tree family comes after the syntax of notes"
@@ -61,10 +59,10 @@ var Promises = []Promise{
 	{Tool: "raven_unset", Args: []string{"id", "unset"}, Words: []string{"unset"},
 		Aliases: map[string][]string{"unset": {"fields"}},
 		Later:   later(withPlans, "query", "plan_token")},
-	{Tool: "raven_delete", Args: []string{"id", "force"}, Names: []string{"raven_object_delete"},
+	{Tool: "raven_delete", Args: []string{"id", "force", "erase"}, Names: []string{"raven_object_delete"},
 		Aliases: map[string][]string{"id": {"object_id", "reference"}},
 		Words:   []string{"delete", "object delete"},
-		Later:   all(later(withPlans, "query", "plan_token"), later(withCloud, "erase"))},
+		Later:   later(withPlans, "query", "plan_token")},
 	{Tool: "raven_add", Args: []string{"text", "to", "timestamp", "as"}, Words: []string{"add"}},
 	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"},
 		Aliases: map[string][]string{"id": {"reference"}}, Words: []string{"edit"}},
@@ -153,7 +151,7 @@ var Promises = []Promise{
 	{Tool: "team_vault_restore", Args: []string{"name"}, Words: []string{"vault restore"}},
 	{Tool: "team_vault_import", Args: []string{"notes", "mode"}, Words: []string{"vault import"}},
 	{Tool: "team_vault_export", Words: []string{"vault export"}},
-	{Tool: "team_vault_erase", Args: []string{"name", "confirm"}, Why: withCloud},
+	{Tool: "team_vault_erase", Args: []string{"name", "confirm"}, Words: []string{"vault erase"}},
 	{Tool: "team_vault_set", Args: []string{"name", "readonly", "secrets"},
 		Words: []string{"vault set"}},
 	{Tool: "team_token_create", Args: []string{
@@ -178,28 +176,19 @@ var Promises = []Promise{
 		Words: []string{"audit"}},
 	{Tool: "team_audit_verify", Words: []string{"audit verify"}},
 	{Tool: "team_usage", Words: []string{"usage"}},
-	{Tool: "team_job_list", Why: withCloud},
-	{Tool: "team_job_get", Why: withCloud},
-	{Tool: "team_job_cancel", Why: withCloud},
+	{Tool: "team_job_list", Args: []string{"state", "kind"}, Words: []string{"job list"}},
+	{Tool: "team_job_get", Args: []string{"id"}, Words: []string{"job get"}},
+	{Tool: "team_job_cancel", Args: []string{"id"}, Words: []string{"job cancel"}},
 	{Tool: "team_webhook_set", Why: withCloud},
 	{Tool: "team_webhook_list", Why: withCloud},
 	{Tool: "team_webhook_remove", Why: withCloud},
-	{Tool: "team_tenant_export", Why: withCloud},
+	{Tool: "team_tenant_export", Words: []string{"tenant export"}},
 	{Tool: "team_tenant_erase", Args: []string{"confirm"}, Why: withCloud},
 }
 
 var schemaArgs = []string{
 	"kind", "type", "name", "value_type", "default_path", "name_field", "description", "fields",
 	"traits", "values", "default", "required", "target", "min", "max",
-}
-
-// all puts lists of later arguments together.
-func all(lists ...map[string]string) map[string]string {
-	one := map[string]string{}
-	for _, l := range lists {
-		maps.Copy(one, l)
-	}
-	return one
 }
 
 // later gives several arguments one reason.

@@ -139,11 +139,12 @@ var differing = []struct {
 }{
 	{regexp.MustCompile(`"query_time_ms":\d+`), `"query_time_ms":0`},
 	{regexp.MustCompile(`"request_id":"[^"]*"`), `"request_id":""`},
+	{regexp.MustCompile(`job-[0-9a-z]{26}`), `job-`},
 	{regexp.MustCompile(`,"freshness":"\w+"(,"swept_at":"[^"]*","swept_version":"v\d+")?`), ""},
 }
 
 // Comparable is an answer without what differs from call to call (CONTRACT §1): how long it took, and
-// the id of the request; and without what is known of the files at the moment, which is no part of a
+// the ids of the request and of a job; and without what is known of the files at the moment, which is no part of a
 // version.
 func Comparable(answer json.RawMessage) string {
 	text := string(answer)

@@ -49,7 +49,7 @@ func newAudited(t *testing.T) *audited {
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	log := slog.New(slog.DiscardHandler)
 	teams := team.NewTeams(team.Options{
-		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20), Log: log, Now: clock,
+		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20), Log: log, Now: clock, Kinds: teamtools.Jobs,
 	})
 	t.Cleanup(teams.Close)
 	require.NoError(t, teams.Make(t.Context(), "acme"))

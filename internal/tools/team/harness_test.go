@@ -86,7 +86,7 @@ func open(t testing.TB, url string) *place {
 func (p *place) serve(t testing.TB, url string) {
 	t.Helper()
 	p.teams = team.NewTeams(team.Options{
-		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Now: p.clock.time,
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Now: p.clock.time, Kinds: teamtools.Jobs,
 		Log: slog.New(slog.DiscardHandler), PublicURL: url,
 		Issuers: func(string) []string { return append(p.issuers, login) },
 	})

@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -26,20 +27,27 @@ type jobListOut struct {
 
 // A JobRow is a job as it is told.
 type JobRow struct {
-	ID       string       `json:"id"`
-	Kind     string       `json:"kind"`
-	State    job.State    `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
-	Target   job.Target   `json:"target" jsonschema:"the vault that it is about, and of a note the path; neither: the tenant"`
-	Created  string       `json:"created_at"`
-	Started  *string      `json:"started_at,omitempty" jsonschema:"when a process took it first"`
-	Ended    *string      `json:"ended_at,omitempty"`
-	By       job.By       `json:"by" jsonschema:"who asked for it"`
-	Progress job.Progress `json:"progress" jsonschema:"how many steps are done, and which is next"`
-	Attempts int          `json:"attempts" jsonschema:"how often a process took it"`
-	Error    *fault.Fault `json:"error,omitempty" jsonschema:"why it failed, or why it waits"`
-	Result   any          `json:"result,omitempty" jsonschema:"what it has come to; of a list never"`
-	RetryAt  *string      `json:"retry_at,omitempty" jsonschema:"when a job that waits goes on"`
-	Cancel   bool         `json:"cancel,omitempty" jsonschema:"it is being cancelled"`
+	ID       string          `json:"id"`
+	Kind     string          `json:"kind"`
+	State    job.State       `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
+	Target   job.Target      `json:"target" jsonschema:"the vault that it is about, and of a note the path; neither: the tenant"`
+	Created  string          `json:"created_at"`
+	Started  *string         `json:"started_at,omitempty" jsonschema:"when a process took it first"`
+	Ended    *string         `json:"ended_at,omitempty"`
+	By       job.By          `json:"by" jsonschema:"who asked for it"`
+	Progress job.Progress    `json:"progress" jsonschema:"how many steps are done, and which is next"`
+	Attempts int             `json:"attempts" jsonschema:"how often a process took it"`
+	Error    *jobError       `json:"error,omitempty" jsonschema:"why it failed, or why it waits"`
+	Result   json.RawMessage `json:"result,omitempty" jsonschema:"what it has come to; of a list never"`
+	RetryAt  *string         `json:"retry_at,omitempty" jsonschema:"when a job that waits goes on"`
+	Cancel   bool            `json:"cancel,omitempty" jsonschema:"it is being cancelled"`
+}
+
+// A jobError is a fault as it is told of a job.
+type jobError struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Fixes   []string   `json:"fixes,omitempty"`
 }
 
 func (f tools) jobList() *tool.Tool {
@@ -97,10 +105,10 @@ func rowOfJob(it job.Item) JobRow {
 	row := JobRow{
 		ID: it.ID, Kind: it.Kind, State: it.State, Target: it.Target, Created: stamp(it.Created),
 		Started: stamped(it.Started), Ended: stamped(it.Ended), By: it.By, Progress: it.Progress,
-		Attempts: it.Attempts, Error: it.Error, RetryAt: stamped(it.RetryAt), Cancel: it.Cancel,
+		Attempts: it.Attempts, Result: it.Result, RetryAt: stamped(it.RetryAt), Cancel: it.Cancel,
 	}
-	if len(it.Result) > 0 {
-		row.Result = it.Result
+	if f := it.Error; f != nil {
+		row.Error = &jobError{f.Code, f.Message, f.Fixes}
 	}
 	return row
 }

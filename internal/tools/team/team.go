@@ -22,6 +22,7 @@ var Family = &tool.Family{
 		"job":    "List, follow and cancel long work (admins)",
 		"issuer": "Trust identity providers for people and CI jobs (admins)",
 		"member": "Give people roles in vaults (admins)",
+		"tenant": "Export everything of a tenant (admins)",
 		"token":  "Create and revoke API tokens (admins)",
 		"vault":  "Create, list, import, export, delete and erase vaults",
 	},
@@ -42,7 +43,7 @@ func Tools(t *team.Teams, o Options) []*tool.Tool {
 	f := tools{teams: t, opt: o}
 	return []*tool.Tool{
 		f.whoami(), f.usage(), f.vaultList(), f.vaultCreate(), f.vaultSet(), f.vaultDelete(),
-		f.vaultRestore(), f.vaultErase(), f.jobList(), f.jobGet(), f.jobCancel(), f.vaultImport(), f.vaultExport(), f.tokenCreate(), f.tokenList(),
+		f.vaultRestore(), f.vaultErase(), f.jobList(), f.jobGet(), f.jobCancel(), f.tenantExport(), f.vaultImport(), f.vaultExport(), f.tokenCreate(), f.tokenList(),
 		f.tokenRevoke(), f.memberSet(), f.memberList(), f.memberRemove(), f.issuerSet(),
 		f.issuerList(), f.issuerRemove(), f.audit(), f.auditVerify(), f.complete(),
 		f.completeAccess(),

@@ -79,10 +79,10 @@ func (f tools) exportVault(
 		return vaultExportOut{}, err
 	}
 	e := export{vault: v, out: &vaultExportOut{Notes: []exportNote{}}}
-	if rest, inAudit := strings.CutPrefix(after, auditToken); inAudit {
-		err = e.audit(ctx, rest)
-	} else {
-		err = e.files(ctx, after)
+	err = e.page(ctx, after)
+	if e.next != "" {
+		e.out.Note("has_more", true)
+		e.out.Note("next_page_token", tool.Token(e.next))
 	}
 	return *e.out, err
 }
@@ -91,12 +91,34 @@ func (f tools) exportVault(
 type export struct {
 	vault *repo.Vault
 	out   *vaultExportOut
+	at    uint64 // the version that is exported; 0: the newest, which it is then
+	next  string // the key behind which the next page begins; empty: this is the last
 	size  int
+}
+
+// page adds what comes behind a key.
+func (e *export) page(ctx context.Context, after string) error {
+	if rest, inAudit := strings.CutPrefix(after, auditToken); inAudit {
+		return e.audit(ctx, rest)
+	}
+	return e.files(ctx, after)
+}
+
+// read is the vault at the version that is exported.
+func (e *export) read(ctx context.Context) (*index.Index, error) {
+	if e.at > 0 {
+		return e.vault.At(ctx, e.at)
+	}
+	idx, err := e.vault.Read(ctx)
+	if err == nil {
+		e.at = idx.Version()
+	}
+	return idx, err
 }
 
 // files adds the files behind a path, and the audit log behind them all.
 func (e *export) files(ctx context.Context, after string) error {
-	idx, err := e.vault.Read(ctx)
+	idx, err := e.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -256,7 +278,7 @@ func (e *export) audit(ctx context.Context, place string) error {
 		return err
 	}
 	if at.version == 0 {
-		idx, err := e.vault.Read(ctx)
+		idx, err := e.read(ctx)
 		if err != nil {
 			return err
 		}
@@ -326,7 +348,4 @@ func (e *export) add(n exportNote) {
 	e.out.Note("count", len(e.out.Notes))
 }
 
-func (e *export) more(after string) {
-	e.out.Note("has_more", true)
-	e.out.Note("next_page_token", tool.Token(after))
-}
+func (e *export) more(after string) { e.next = after }

@@ -1,0 +1,236 @@
+package team_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/tabletest"
+	"rookery/internal/team"
+)
+
+// neighbour makes the vault "w" and a note of "v" beside those with the canary, which must not change.
+func neighbour(t *testing.T, a *team.Team) {
+	t.Helper()
+	_, err := create(t.Context(), a, callOf("neighbour"), "w")
+	require.NoError(t, err)
+	require.NoError(t, put(t.Context(), a, "w", "stays.md", "one\n"))
+	require.NoError(t, put(t.Context(), a, "w", "stays.md", "two\n"))
+}
+
+// requireNeighbour requires that the vault "w" is as neighbour made it, and that its chain verifies.
+func requireNeighbour(t *testing.T, a *team.Team) {
+	t.Helper()
+	require.Equal(t, []string{"stays.md"}, notes(t, a, "w"))
+	w, err := a.Vault(t.Context(), "w")
+	require.NoError(t, err)
+	done, err := w.Verify(t.Context(), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, done.Version)
+	_, err = a.VerifyLog(t.Context())
+	require.NoError(t, err)
+}
+
+// finished has a process look for jobs until none is left that is due within the hour.
+func finished(t *testing.T, d *deployment, a *team.Team) {
+	t.Helper()
+	for range 20 {
+		next, err := a.Work(t.Context())
+		require.NoError(t, err)
+		if next.IsZero() {
+			return
+		}
+		d.clock.pass(max(next.Sub(d.clock.time()), 0))
+	}
+	require.Fail(t, "a job does not end")
+}
+
+// killsErasing is how many erasures are killed.
+const killsErasing = 20
+
+// TestEraseIsKilled kills erasures of a vault that has a folder between any two of their writes: another process
+// finishes them, nothing of the vault is left, nothing else is touched, and the next vault of the name meets
+// nothing.
+func TestEraseIsKilled(t *testing.T) {
+	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for range killsErasing {
+			n := 3 + r.IntN(45)
+			faults := []tabletest.Fault{tabletest.Before, tabletest.After, tabletest.Late}
+			at := faults[r.IntN(len(faults))]
+			t.Run(fmt.Sprintf("call %d, fault %d", n, at), func(t *testing.T) {
+				d := deploy(t)
+				first := d.eraser(t, d.table, true)
+				furnish(t, d, first)
+				neighbour(t, first)
+				first.Close()
+				ctx, plan := givesUp(t, func(c tabletest.Call) tabletest.Fault {
+					switch {
+					case c.N < n:
+						return tabletest.None
+					case c.N == n:
+						return at
+					}
+					return tabletest.Before
+				})
+				flaky := tabletest.NewFlaky(d.table, plan)
+				dying, err := d.eraserOver(t, flaky, true).Team(ctx, "a")
+				if err == nil {
+					_, _ = dying.Erase(ctx, callOf("erase"), "v") // it may be killed before, in or behind it
+					dying.Close()
+				}
+				flaky.Deliver(t.Context())
+				d.clock.pass(time.Minute)
+				a := d.eraser(t, d.table, true)
+				_, err = a.Erase(t.Context(), callOf("erase"), "v")
+				require.NoError(t, err)
+				requireErased(t, d, a)
+			})
+		}
+	})
+}
+
+// requireErased requires that the erasure of "v" ends, and that nothing of it is left.
+func requireErased(t *testing.T, d *deployment, a *team.Team) {
+	t.Helper()
+	require.Empty(t, d.traces(t))
+	finished(t, d, a)
+	require.Empty(t, d.traces(t))
+	d.requireNothing(t)
+	requireNeighbour(t, a)
+	e, err := create(t.Context(), a, callOf("next"), "v")
+	require.NoError(t, err)
+	require.Equal(t, 2, e.Incarnation)
+	require.Empty(t, notes(t, a, "v"))
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "new\n"))
+}
+
+// requireNothing requires that the stores have nothing of "v", packed or not: of its log only tombstones and the word
+// that it is sealed.
+func (d *deployment) requireNothing(t *testing.T) {
+	t.Helper()
+	for it, err := range d.table.Query(t.Context(), "a/v/1", "", "\U0010FFFF") {
+		require.NoError(t, err)
+		if it.Sort == "log/~" {
+			require.NotContains(t, string(it.Data), "image")
+			continue
+		}
+		require.Equal(t, []byte{0}, it.Data, it.Sort)
+	}
+	for o, err := range d.bucket.List(t.Context(), "tenants/a/vaults/v/") {
+		require.NoError(t, err)
+		require.Fail(t, "an object is left", o.Key)
+	}
+}
+
+// TestEraseFromTwoProcesses holds that of two processes that erase a vault at once, with the same key or two, one
+// does it and the other answers the same or names the job; and that a process that had the vault open all along
+// is told that there is none.
+func TestEraseFromTwoProcesses(t *testing.T) {
+	for _, keys := range [][]string{{"k", "k"}, {"k", "l"}} {
+		t.Run(keys[1], func(t *testing.T) {
+			d := deploy(t)
+			furnish(t, d, d.eraser(t, d.table, false))
+			neighbour(t, d.eraser(t, d.table, false))
+			asleep := d.eraser(t, d.table, false)
+			v, err := asleep.Vault(t.Context(), "v")
+			require.NoError(t, err)
+			_, err = v.Read(t.Context())
+			require.NoError(t, err)
+			var both sync.WaitGroup
+			errs := make([]error, 2)
+			for i := range 2 {
+				a := d.eraser(t, d.table, false)
+				both.Go(func() { _, errs[i] = a.Erase(t.Context(), callOf(keys[i]), "v") })
+			}
+			both.Wait()
+			require.False(t, errs[0] != nil && errs[1] != nil, "%v", errs)
+			for _, err := range errs {
+				if err != nil {
+					is(t, fault.InProgress, err)
+					require.Contains(t, fault.Of(err).Details, "job")
+				}
+			}
+			_, err = v.Read(t.Context())
+			is(t, fault.NotFound, err)
+			_, err = asleep.Erase(t.Context(), repo.Call{}, "v")
+			require.NoError(t, err)
+			requireErased(t, d, asleep)
+		})
+	}
+}
+
+// TestEraseNoteIsKilled kills the erasure of a note between any two of its writes. Either nothing was erased, and
+// the call can be repeated, or all is.
+func TestEraseNoteIsKilled(t *testing.T) {
+	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for range killsErasing {
+			n := 2 + r.IntN(24)
+			t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
+				d := deploy(t)
+				first := d.eraser(t, d.table, true)
+				_, err := create(t.Context(), first, callOf("1"), "v")
+				require.NoError(t, err)
+				require.NoError(t, put(t.Context(), first, "v", "people/"+canary+".md", canary+"\n"))
+				require.NoError(t, put(t.Context(), first, "v", "other.md", "stays\n"))
+				neighbour(t, first)
+				first.Close()
+				ctx, plan := givesUp(t, dieAfter(n))
+				dying, err := d.eraserOver(t, tabletest.NewFlaky(d.table, plan), true).Team(ctx, "a")
+				if err == nil {
+					_, _ = dying.EraseNote(ctx, callOf("erase"), "v", "people/"+canary+".md")
+					dying.Close()
+				}
+				d.clock.pass(time.Minute)
+				a := d.eraser(t, d.table, true)
+				for range 5 { // a job that erased nothing fails in the end
+					_, _ = a.Work(t.Context())
+					d.clock.pass(10 * time.Minute)
+				}
+				_, err = a.EraseNote(t.Context(), callOf("erase"), "v", "people/"+canary+".md")
+				require.NoError(t, err)
+				require.Empty(t, d.traces(t))
+				require.Equal(t, []string{"other.md"}, notes(t, a, "v"))
+				requireNeighbour(t, a)
+				v, err := a.Vault(t.Context(), "v")
+				require.NoError(t, err)
+				_, err = v.Verify(t.Context(), nil)
+				require.NoError(t, err)
+			})
+		}
+	})
+}
+
+// TestErasuresWithoutAJob holds that an erasure that has no job gets one.
+func TestErasuresWithoutAJob(t *testing.T) {
+	d := deploy(t)
+	furnish(t, d, d.eraser(t, d.table, false))
+	flaky := tabletest.NewFlaky(d.table, func(c tabletest.Call) tabletest.Fault {
+		for _, op := range c.Ops {
+			if filepath.Base(op.Item.Part) == job.Part {
+				return tabletest.Before
+			}
+		}
+		return tabletest.None
+	})
+	_, err := d.eraser(t, flaky, false).Erase(t.Context(), callOf("erase"), "v")
+	require.Error(t, err, "the job cannot be made")
+	require.NotEmpty(t, d.traces(t))
+	a := d.eraser(t, d.table, false)
+	works(t, a)
+	require.Empty(t, d.traces(t))
+	done, err := a.Erase(t.Context(), callOf("erase"), "v")
+	require.NoError(t, err)
+	require.True(t, done.Swept)
+	require.True(t, done.Replayed)
+}
