@@ -45,6 +45,9 @@ func effects(made *tool.Tool) []string {
 	if made.Input != nil && made.Input.Before != nil {
 		all = append(all, made.Input.Before.Flag)
 	}
+	if len(made.Asks) > 0 {
+		all = append(all, "yes")
+	}
 	changing := map[string]bool{"dry_run": true, "if_version": true, "idempotency_key": true}
 	for _, a := range made.Args {
 		if made.Kind.Mutates() || !changing[a.Name] {

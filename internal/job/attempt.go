@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -32,21 +33,34 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 	return h.settle(ctx, r, err)
 }
 
-// enter notes that an attempt of this process runs a job, or is about to. The function ends it.
-func (j *Jobs) enter(id string) (leave func()) {
-	over := make(chan struct{})
+// An attempt is one of this process that runs a job, or is about to.
+type attempt struct {
+	holder string
+	over   chan struct{} // closed at its end
+}
+
+// enter begins an attempt of a job, and names it. The function ends it.
+func (j *Jobs) enter(id string) (holder string, leave func()) {
+	now := &attempt{holder: j.name + rand.Text()[:8], over: make(chan struct{})}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.attempts[id] = append(j.attempts[id], over)
-	return func() {
-		close(over)
+	j.attempts[id] = append(j.attempts[id], now)
+	return now.holder, func() {
+		close(now.over)
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		j.attempts[id] = slices.DeleteFunc(j.attempts[id], func(c chan struct{}) bool { return c == over })
+		j.attempts[id] = slices.DeleteFunc(j.attempts[id], func(a *attempt) bool { return a == now })
 		if len(j.attempts[id]) == 0 {
 			delete(j.attempts, id)
 		}
 	}
+}
+
+// attempting reports whether an attempt of this process is not over.
+func (j *Jobs) attempting(id, holder string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.ContainsFunc(j.attempts[id], func(a *attempt) bool { return a.holder == holder })
 }
 
 // attempt is closed at the end of an attempt of this process that runs a job; nil if there is none.
@@ -54,7 +68,7 @@ func (j *Jobs) attempt(id string) <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if all := j.attempts[id]; len(all) > 0 {
-		return all[0]
+		return all[0].over
 	}
 	return nil
 }
@@ -140,34 +154,33 @@ func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 	case errors.Is(err, errCancelled):
 		return h.end(ctx, Cancelled, nil)
 	case errors.As(err, &pause):
-		return h.rest(ctx, r, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, pause.at.UTC(), nil })
+		return h.rest(ctx, func(it *Item) {
+			it.State, it.RetryAt, it.Error, it.Result = Waiting, pause.at.UTC(), nil, r.result
+		})
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return h.rest(ctx, r, func(it *Item) { it.State = Queued })
+		return h.rest(ctx, func(it *Item) { it.State = Queued })
 	}
-	return h.failed(ctx, r, err)
+	return h.failed(ctx, err)
 }
 
 // failed writes that an attempt failed: the job waits, or has failed with it.
-func (h *hold) failed(ctx context.Context, r *Run, err error) error {
+func (h *hold) failed(ctx context.Context, err error) error {
 	why, it, now := fault.Of(err), h.known(), h.jobs.opt.Now().UTC()
 	over := !h.kind.Endless && (!passing(err) || now.Sub(it.Started) >= patience)
 	if over || errors.As(err, &failed{}) {
 		return errors.Join(err, h.end(ctx, Failed, why))
 	}
 	at := now.Add(pause(it.Attempts))
-	return errors.Join(err, h.rest(ctx, r, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, at, why }))
+	return errors.Join(err, h.rest(ctx, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, at, why }))
 }
 
 // rest gives the lease back. The job goes on later.
-func (h *hold) rest(ctx context.Context, r *Run, change func(*Item)) error {
+func (h *hold) rest(ctx context.Context, change func(*Item)) error {
 	if h.stopped() {
 		return h.end(ctx, Cancelled, nil)
 	}
 	err := h.update(ctx, func(it *Item) {
 		it.Lease = nil
-		if r != nil {
-			it.Result = r.result
-		}
 		change(it)
 	})
 	if errors.Is(err, errLost) {

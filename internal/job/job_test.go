@@ -707,3 +707,29 @@ func TestList(t *testing.T) {
 	require.Empty(t, none)
 	require.False(t, more)
 }
+
+// TestALeaseThatCouldNotBeGivenBack holds that a process goes on at once with a job whose lease it took, or could not
+// give back, in a write that failed: no attempt of it has that lease any more.
+func TestALeaseThatCouldNotBeGivenBack(t *testing.T) {
+	for n := 1; ; n++ {
+		reached := false
+		for _, at := range []tabletest.Fault{tabletest.Before, tabletest.After, tabletest.Late, tabletest.LateNext} {
+			b := newBed(t)
+			it, err := b.process(b.table, false).Add(t.Context(), request("sure"))
+			require.NoError(t, err)
+			flaky := tabletest.NewFlaky(b.table, tabletest.At(n, at))
+			j := b.process(flaky, false)
+			_, _ = j.Go(t.Context(), it.ID)
+			if flaky.Calls() < n {
+				continue
+			}
+			reached = true
+			it, err = j.Go(t.Context(), it.ID)
+			require.NoError(t, err, "call %d, fault %d", n, at)
+			requireDone(t, it)
+		}
+		if !reached {
+			return
+		}
+	}
+}

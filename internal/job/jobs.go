@@ -29,7 +29,7 @@ type Jobs struct {
 
 	mu       sync.Mutex
 	closed   bool
-	attempts map[string][]chan struct{} // by the id of the job; each is closed at its end
+	attempts map[string][]*attempt // of this process, by the id of the job
 }
 
 // Options are what Jobs are made with. Table and Now are required.
@@ -55,7 +55,7 @@ func New(o Options) *Jobs {
 	if o.After == nil {
 		o.After = time.After
 	}
-	j := &Jobs{opt: o, name: rand.Text() + "-", attempts: map[string][]chan struct{}{}}
+	j := &Jobs{opt: o, name: rand.Text() + "-", attempts: map[string][]*attempt{}}
 	j.ctx, j.end = context.WithCancel(context.Background())
 	return j
 }

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"strings"
 	"sync"
@@ -28,9 +27,10 @@ var (
 // A hold is the lease of a job in the hands of an attempt. What it knows of the job is what is in the table,
 // or was until another one took the lease.
 type hold struct {
-	jobs  *Jobs
-	kind  *Kind
-	leave func() // when the attempt is over
+	jobs   *Jobs
+	kind   *Kind
+	holder string // names the attempt
+	leave  func() // when it is over
 
 	mu   sync.Mutex // the lease is renewed while steps run
 	item Item
@@ -45,12 +45,16 @@ func (h *hold) known() Item {
 	return h.item
 }
 
-// held reports whether an attempt has the lease of a job.
+// held reports whether an attempt has the lease of a job. Of its own attempts a process knows which are over, also
+// where it could not write that.
 func (j *Jobs) held(it *Item, now time.Time) bool {
 	if it.Lease == nil || !now.Before(it.Lease.Until) {
 		return false
 	}
-	return !j.opt.Alone || strings.HasPrefix(it.Lease.Holder, j.name)
+	if strings.HasPrefix(it.Lease.Holder, j.name) {
+		return j.attempting(it.ID, it.Lease.Holder)
+	}
+	return !j.opt.Alone
 }
 
 // due reports whether a job may be run now.
@@ -58,13 +62,11 @@ func (j *Jobs) due(it *Item, now time.Time) bool {
 	return !it.State.Ended() && !j.held(it, now) && (it.State != Waiting || !now.Before(it.RetryAt))
 }
 
-// holder names a new attempt of this process.
-func (j *Jobs) holder() string { return j.name + rand.Text()[:8] }
-
 // take takes the lease of a job that may be run now; errHeld if it may not. Asked says that a call asks for it,
 // so that the job need not wait any longer.
 func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err error) {
-	h := &hold{jobs: j, leave: j.enter(id)}
+	h := &hold{jobs: j}
+	h.holder, h.leave = j.enter(id)
 	defer func() {
 		if err != nil {
 			h.leave()
@@ -82,7 +84,7 @@ func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err er
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return nil, err
 		}
-		err := h.replace(ctx, func(it *Item) { it.lease(now, j.holder()) })
+		err := h.replace(ctx, func(it *Item) { it.lease(now, h.holder) })
 		conflict := asConflict(err)
 		if conflict == nil {
 			return h, unknown(err)

@@ -26,14 +26,16 @@ func (j *Jobs) Start(
 		return it, err
 	}
 	h := &hold{jobs: j, item: it}
-	h.item.lease(it.Created, j.holder())
+	h.holder, h.leave = j.enter(it.ID)
+	h.item.lease(it.Created, h.holder)
 	if h.kind, err = j.kind(n.Kind); err != nil {
+		h.leave()
 		return it, err
 	}
 	if h.row, err = rowOf(h.item); err != nil {
+		h.leave()
 		return it, err
 	}
-	h.leave = j.enter(it.ID)
 	if err := j.settled(ctx, func(ctx context.Context) error { return j.create(ctx, h.item) }); err != nil {
 		h.leave()
 		return it, err
