@@ -80,9 +80,10 @@ func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 		case <-attempt:
 			continue
 		case <-over:
+			return j.Get(ctx, id)
 		case <-ctx.Done():
+			return it, context.Cause(ctx) // nobody waits for the answer
 		}
-		return j.Get(context.WithoutCancel(ctx), id)
 	}
 }
 
@@ -108,6 +109,9 @@ func (j *Jobs) within(
 		stop()
 		err := <-done
 		return h.known(), h.explain(err)
+	}
+	if ctx.Err() != nil {
+		return h.known(), context.Cause(ctx) // nobody waits for the answer
 	}
 	it, err := j.Get(context.WithoutCancel(ctx), id)
 	return it, err
