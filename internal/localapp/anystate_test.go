@@ -37,6 +37,9 @@ func (d *drawer) call(made *tool.Tool) args {
 		if a.Shared || a.Name == "vault" || a.Name == "as_of" || strings.HasPrefix(a.Name, "page") {
 			continue
 		}
+		if made.Raises[a.Name].Role != "" {
+			continue // it erases: what was answered before is answered no more
+		}
 		if a.Required || d.r.IntN(4) == 0 {
 			in[a.Name] = d.value(a)
 		}

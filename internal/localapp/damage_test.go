@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -169,8 +170,8 @@ func TestAuditVerify(t *testing.T) {
 	app := open(t, whole)
 	defer func() { require.NoError(t, app.Close()) }()
 	out := must(t, local{app}, "team_audit_verify", args{"vault": "v"})
-	require.JSONEq(t, `{"verified":true,"commit_count":7,"audit_log":"verified","tenant":"verified",
-		"tenant_commit_count":1,"refusal_count":0}`, string(out.Data))
+	require.JSONEq(t, `{"verified":true,"job":{"state":"done"},"commit_count":7,"audit_log":"verified","tenant":"verified",
+		"tenant_commit_count":1,"refusal_count":0}`, jobID.ReplaceAllString(string(out.Data), ""))
 	require.Equal(t, "v7", out.Meta.Version)
 }
 
@@ -205,3 +206,6 @@ func TestAuditVerifyWhileWriting(t *testing.T) {
 		[]byte(`{"vault":"v"}`))
 	require.True(t, fault.Is(err, fault.PermissionDenied), "%v", err)
 }
+
+// jobID is the id of a job in an answer, which is another each time.
+var jobID = regexp.MustCompile(`"id":"job-[0-9a-z]+",`)

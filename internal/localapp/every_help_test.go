@@ -76,12 +76,16 @@ func TestExamplesRun(t *testing.T) {
 			require.NoError(t, os.Mkdir("notes", 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join("notes", "a.md"), []byte("# A\n"), 0o600))
 			p.prepare(t, made)
-			token := p.token(t)
+			ids := strings.NewReplacer(exampleToken, p.token(t), exampleJob, p.job(t))
 			s := p.shell("demo")
 			for _, line := range made.Prose().Commands {
-				words := tooltest.Words(strings.ReplaceAll(line, exampleToken, token))
+				words := tooltest.Words(ids.Replace(line))
 				require.Equal(t, "rookery", words[0])
 				printed := s.Run(t, words[1:]...)
+				if made.Name == "team_job_cancel" { // the job of the test has ended
+					require.Contains(t, printed.Err, "it cannot be cancelled any more")
+					continue
+				}
 				require.Zero(t, printed.Exit, "%s: %s%s", line, printed.Out, printed.Err)
 			}
 		})
@@ -90,6 +94,20 @@ func TestExamplesRun(t *testing.T) {
 
 // exampleToken is the id of a token in the tools' documents.
 const exampleToken = "acme_k3v7mq2xw5n4yt6a"
+
+// exampleJob is the id of a job in the tools' documents.
+const exampleJob = "job-05mhxk7q3c9z8n4t6w2r1v0yba"
+
+// job runs a job, and is its id.
+func (p *place) job(t testing.TB) string {
+	t.Helper()
+	var made struct {
+		Data struct{ Job struct{ ID string } }
+	}
+	answer := done(t, p.catalogue(), "team_audit_verify", map[string]any{"vault": "demo"})
+	require.NoError(t, json.Unmarshal(answer, &made))
+	return made.Data.Job.ID
+}
 
 // token makes an API token, and is its id.
 func (p *place) token(t testing.TB) string {
@@ -116,7 +134,8 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 			"claims": map[string]string{"repository": "acme/app"},
 		})
 	}
-	if strings.Contains(text, "vault delete research") || strings.Contains(text, "vault restore research") {
+	if strings.Contains(text, "vault delete research") || strings.Contains(text, "vault restore research") ||
+		strings.Contains(text, "vault erase research") {
 		done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "research"})
 	}
 	if strings.Contains(text, "vault restore research") {
@@ -137,6 +156,9 @@ func TestExampleInputs(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(input), &in), "%s: %s", made.Name, input)
 			if vault, ok := in["vault"]; ok && vault != "demo" {
 				done(t, p.catalogue(), "team_vault_create", map[string]any{"name": vault})
+			}
+			if made.Name == "team_vault_erase" {
+				done(t, p.catalogue(), "team_vault_create", map[string]any{"name": in["name"]})
 			}
 			done(t, p.catalogue(), made.Name, in)
 		}

@@ -88,7 +88,7 @@ func TestSharedArguments(t *testing.T) {
 	paged := []string{"raven_object_list", "raven_trait_list", "raven_search", "raven_backlinks",
 		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "raven_history",
 		"team_vault_list", "team_vault_export", "team_token_list", "team_member_list",
-		"team_issuer_list", "team_audit"}
+		"team_issuer_list", "team_audit", "team_job_list", "team_tenant_export"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
@@ -169,7 +169,7 @@ func TestWarnings(t *testing.T) {
 var resources = map[string]string{
 	"raven": "objects traits schema queries log batch validate check reindex backlinks outlinks " +
 		"dates tagged types untyped stats files trash resolve object-search complete prompts",
-	"team": "vaults tokens members issuers webhooks audit usage whoami jobs complete",
+	"team": "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
 }
 
 // TestRoutes covers the rule of CONTRACT §5: list and get are GET, create POST, update PATCH, delete

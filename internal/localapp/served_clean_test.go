@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -150,6 +151,12 @@ var mutations = map[string]func(u turn) error{
 	"team_vault_set": func(u turn) error {
 		_, err := u.do("team_vault_set", args{"name": "v", "secrets": []string{"flag", "off"}[u.n%2]})
 		return err
+	},
+	"team_vault_erase": func(u turn) error { // its name is free an hour later only
+		return unlessGone(u.do("team_vault_erase", args{"name": "w", "confirm": "w", "dry_run": true}))
+	},
+	"team_job_cancel": func(u turn) error {
+		return unlessGone(u.do("team_job_cancel", args{"id": "job-" + strings.Repeat("0", 26)}))
 	},
 	"team_token_create": func(u turn) error { // with a token the server would ask everybody for one
 		_, err := u.do("team_token_create", args{"name": "t", "role": "reader", "dry_run": true})

@@ -105,3 +105,22 @@ func (v *Vault) CachedTexts() int {
 	defer v.texts.mu.Unlock()
 	return v.texts.lru.Len()
 }
+
+// SealedImage makes an image of a state whose head names so many segments, and reads it.
+func SealedImage(segments int, state []byte) (names int, same bool, err error) {
+	d := newDraftImage(int64(len(state)))
+	h := imageHead{Format: imageFormat, Seq: 1}
+	for i := range segments {
+		h.Segments = append(h.Segments, uint64(i)*1_000_000)
+	}
+	h.State = d.section(func(b []byte) []byte { return append(b, state...) })
+	data, err := d.seal(&h)
+	if err != nil {
+		return 0, false, err
+	}
+	read, err := readImageHead(data)
+	if err != nil {
+		return 0, false, err
+	}
+	return len(read.Segments), bytes.Equal(data[read.start:read.start+read.State], state), nil
+}

@@ -119,10 +119,10 @@ func (d *draftImage) seal(h *imageHead) ([]byte, error) {
 		return nil, fmt.Errorf("encode the head of an image: %w", err)
 	}
 	h.start = aligned(int64(imageFront + len(head)))
-	if h.start > imageLead {
-		return nil, fmt.Errorf("the head of an image has %d bytes", len(head))
+	image := d.b[max(0, imageLead-h.start):]
+	if h.start > imageLead { // it names many segments
+		image = append(make([]byte, h.start), d.b[imageLead:]...)
 	}
-	image := d.b[imageLead-h.start:]
 	copy(image, imageMagic)
 	binary.LittleEndian.PutUint32(image[len(imageMagic):], uint32(len(head)))
 	binary.LittleEndian.PutUint32(image[imageFront-4:], crc32.Checksum(head, castagnoli()))

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"net/http"
 	"unicode/utf8"
 
 	"rookery/internal/auth"
@@ -174,8 +175,13 @@ func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) er
 		return err
 	}
 	for _, f := range j.files {
-		if err := j.bring(ctx, tx, f, out); err != nil {
-			problems = append(problems, fault.Of(err))
+		err := j.bring(ctx, tx, f, out)
+		switch why := fault.Of(err); {
+		case err == nil:
+		case why.HTTP() >= http.StatusInternalServerError:
+			return err // nothing is wrong with the file
+		default:
+			problems = append(problems, why)
 		}
 	}
 	if f := fault.Join(Family.Several, problems); f != nil {

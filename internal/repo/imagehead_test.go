@@ -1,0 +1,19 @@
+package repo_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+)
+
+// TestImageOfManySegments holds that the head of an image may be larger than the room that is kept for it.
+func TestImageOfManySegments(t *testing.T) {
+	for _, n := range []int{0, 1, 100, 5000} {
+		names, same, err := repo.SealedImage(n, []byte("the state"))
+		require.NoError(t, err, n)
+		require.Equal(t, n, names)
+		require.True(t, same, n)
+	}
+}
