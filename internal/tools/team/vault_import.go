@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"net/http"
 	"unicode/utf8"
 
 	"rookery/internal/auth"
@@ -178,7 +177,7 @@ func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) er
 		err := j.bring(ctx, tx, f, out)
 		switch why := fault.Of(err); {
 		case err == nil:
-		case why.HTTP() >= http.StatusInternalServerError:
+		case why.HTTP() >= 500:
 			return err // nothing is wrong with the file
 		default:
 			problems = append(problems, why)
