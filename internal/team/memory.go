@@ -20,6 +20,7 @@ type Memory struct {
 	open  map[*opened]bool
 	sizes map[string]int64 // of vaults that were closed, when they were, by their keys
 	held  int64
+	again bool          // it is looked again soon for what can be closed
 	uses  uint64        // counts them
 	freed chan struct{} // closed when a vault is closed, or no longer used
 }
@@ -98,9 +99,38 @@ func (m *Memory) end(o *opened) {
 	}
 	m.notify()
 	m.mu.Unlock()
+	m.shed()
+}
+
+// shedAgain is when it is looked again for a vault that could not be closed, for it was being written to.
+const shedAgain = 50 * time.Millisecond
+
+// shed closes vaults that no call uses, while more is held than may be.
+func (m *Memory) shed() {
 	for idle := m.excess(); idle != nil; idle = m.excess() {
 		m.close(idle)
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held > m.most && !m.again && m.unused() {
+		m.again = true
+		time.AfterFunc(shedAgain, func() {
+			m.mu.Lock()
+			m.again = false
+			m.mu.Unlock()
+			m.shed()
+		})
+	}
+}
+
+// unused reports whether there is a vault that no call uses and that is not being closed. The caller holds mu.
+func (m *Memory) unused() bool {
+	for o := range m.open {
+		if o.use.count == 0 && o.use.left == nil && o.ready.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // excess is idle where more is held than may be, else nil.
