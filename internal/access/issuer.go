@@ -293,8 +293,7 @@ func person(
 }
 
 // rule is the rule of the tenant that a token comes in by: of those that it fulfils, and that are not
-// disabled, the one with the
-// fewest stars, then the first by name (CONTRACT §4, team).
+// disabled, the one with the fewest stars, then the first by name (CONTRACT §4, team).
 func (p shown) rule(t *team.Team, s *team.State) (team.Issuer, bool) {
 	var best team.Issuer
 	found := false

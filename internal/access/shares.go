@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -218,12 +219,7 @@ func (s *Shares) leave(f *Flight, w *waiter) error {
 		return nil
 	default:
 	}
-	for i, other := range s.waiting {
-		if other == w {
-			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
-			break
-		}
-	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *waiter) bool { return other == w })
 	return s.full("calls", s.calls.total)
 }
 
@@ -257,7 +253,7 @@ func (s *Shares) next() {
 			return
 		}
 		w := s.waiting[best]
-		s.waiting = append(s.waiting[:best], s.waiting[best+1:]...)
+		s.waiting = slices.Delete(s.waiting, best, best+1)
 		for _, other := range s.waiting {
 			other.passed++
 		}

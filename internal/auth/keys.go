@@ -13,13 +13,13 @@ import (
 
 // How long keys are believed.
 //
-// A set is fetched again when somebody needs it and it is an hour old, and when a token names a key
-// that is not in it: three times at once, and then every ten seconds, for anybody can make such a token. Who
-// comes while that budget is used up is told to come again, unless its key was looked for in the last ten
-// seconds; and each fetch is for all who wait, whoever began it. A key that the issuer no longer serves is good until an
-// hour after it was last seen there, so that tokens made before a change of keys stay good, and never
-// longer. An issuer that does not answer changes nothing: the last set is good for a day, so that
-// nobody who was let in is locked out, and an unknown key stays unknown.
+// A set is fetched again when it is needed and an hour old, and when a token names a key that is not in it: three
+// times at once, and then every ten seconds, for anyone can make such a token. While that budget is used up such a
+// token is to come again, unless its key was looked for in the last ten seconds. Each fetch is for all requests
+// that wait. A key that the issuer no longer serves is good until an hour after it was last seen there, so that
+// tokens made before a change of keys stay good, and never longer. An issuer that does not answer changes nothing:
+// the last set is good for a day, so that callers who were let in are not locked out, and an unknown key stays
+// unknown.
 const (
 	refreshAfter = time.Hour
 	keepFor      = 24 * time.Hour

@@ -74,9 +74,9 @@ type Admin struct{ Issuer, Subject, Tenant string }
 const (
 	defaultMutations = 60
 	defaultReads     = 600
-	defaultCalls     = 256
 
-	defaultConnections = 4096
+	DefaultCalls       = 256  // that run at once
+	DefaultConnections = 4096 // that are open at once
 )
 
 // maxFile is how many bytes the file may have.
@@ -89,7 +89,7 @@ func Load(path string, env func(string) string) (Config, error) {
 	l := &loader{env: env, bad: map[string]bool{}}
 	l.places = map[string]place{}
 	l.Limits = Limits{MutationsPerMinute: defaultMutations, ReadsPerMinute: defaultReads}
-	l.MaxCalls, l.MaxConnections = defaultCalls, defaultConnections
+	l.MaxCalls, l.MaxConnections = DefaultCalls, DefaultConnections
 	if path != "" {
 		text, err := read(path)
 		if err != nil {

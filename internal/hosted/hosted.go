@@ -23,10 +23,6 @@ import (
 	teamtools "rookery/internal/tools/team"
 )
 
-// DefaultCalls is how many calls run at once by default. At most a quarter as many requests wait for the keys
-// of an issuer.
-const DefaultCalls = 256
-
 // Options are what a Host is made with. Teams and Tables are required.
 type Options struct {
 	Teams *team.Teams
@@ -146,11 +142,12 @@ func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	return all
 }
 
-// newGate makes the authentication of requests.
+// newGate makes the authentication of requests. At most a quarter as many of them as calls run at once wait for
+// the keys of an issuer.
 func newGate(o Options) *access.Gate {
 	verifier := o.Verifier
 	if verifier == nil {
-		calls := cmp.Or(o.Server.MaxCalls, DefaultCalls)
+		calls := cmp.Or(o.Server.MaxCalls, config.DefaultCalls)
 		verifier = auth.NewVerifier(auth.Options{Now: o.Now, Queue: max(1, calls/4)})
 	}
 	return access.NewGate(access.GateOptions{

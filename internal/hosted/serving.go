@@ -85,7 +85,7 @@ func (h *Host) Handler(s Serving) http.Handler {
 	if s.Peer == nil {
 		s.Peer = s.Server.Proxies().Check
 	}
-	calls := cmp.Or(s.Server.MaxCalls, DefaultCalls)
+	calls := cmp.Or(s.Server.MaxCalls, config.DefaultCalls)
 	share := access.ShareOptions{Calls: calls, Waited: h.waited(s)}
 	o := httptool.Options{
 		Hosts: s.Hosts, Origins: s.Server.CORSOrigins, Peer: s.Peer, Only: s.Only, Decoded: s.Decoded,
@@ -95,12 +95,8 @@ func (h *Host) Handler(s Serving) http.Handler {
 		Document: func() ([]byte, error) {
 			return openapi.Document(h.Catalogue.Tools(), openapi.Info{Version: s.Version})
 		},
-		Docs: pages.Docs(),
+		Docs: pages.Docs(), Meter: h.opt.Meter, Shares: access.NewShares(share),
 	}
-	if h.opt.Meter != nil {
-		o.Meter = h.opt.Meter
-	}
-	o.Shares = access.NewShares(share)
 	if s.Only == nil {
 		o.Mount = map[string]http.Handler{mcptool.Path: mcptool.New(h.Catalogue, h.mcp(s, o))}
 	}
@@ -109,15 +105,11 @@ func (h *Host) Handler(s Serving) http.Handler {
 
 // mcp are the options of the MCP endpoint that is served beside the routes of these.
 func (h *Host) mcp(s Serving, routes httptool.Options) mcptool.Options {
-	o := mcptool.Options{
+	return mcptool.Options{
 		First: first, Version: s.Version, Instructions: instructions, Log: h.opt.Log,
 		Documents: documents(), Authenticate: s.Authenticate, Shares: routes.Shares, Count: h.Limiter.Visit,
-		Resource: routes.Resource,
+		Resource: routes.Resource, Meter: h.opt.Meter,
 	}
-	if h.opt.Meter != nil {
-		o.Meter = h.opt.Meter
-	}
-	return o
 }
 
 // resource is what the server is to clients of OAuth.

@@ -128,9 +128,9 @@ func (j *Jobs) create(ctx context.Context, it Item) error {
 		return err
 	}
 	open := table.Item{Key: table.Key{Part: Part, Sort: it.Open}, Data: []byte(it.ID)}
-	var conflict *table.Conflict
 	err = j.opt.Table.Commit(ctx, table.Create(open), table.Create(row))
-	if !errors.As(err, &conflict) {
+	conflict := asConflict(err)
+	if conflict == nil {
 		return unknown(err)
 	}
 	if conflict.Key.Sort != open.Sort {

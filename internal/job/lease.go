@@ -149,8 +149,8 @@ func (h *hold) update(ctx context.Context, change func(*Item), with ...table.Op)
 				it.Progress = before
 			}
 		}, with...)
-		var conflict *table.Conflict
-		if !errors.As(err, &conflict) {
+		conflict := asConflict(err)
+		if conflict == nil {
 			return unknown(err)
 		}
 		if err := h.adopt(conflict); err != nil {

@@ -9,15 +9,11 @@ import (
 
 	"rookery/internal/config"
 	"rookery/internal/fault"
-	"rookery/internal/hosted"
 	"rookery/internal/peer"
 	"rookery/internal/tool"
 )
 
 const (
-	// maxConnections is how many connections are open at once by default.
-	maxConnections = 4096
-
 	// maxStreams is how many requests a connection over HTTP/2 has at once.
 	maxStreams = 100
 
@@ -28,8 +24,7 @@ const (
 // limitServer sets what the server does at once, by what its file says.
 func (a *App) limitServer(c config.Config) {
 	a.server = c
-	a.server.MaxCalls = cmp.Or(c.MaxCalls, hosted.DefaultCalls)
-	a.server.MaxConnections = cmp.Or(c.MaxConnections, maxConnections)
+	a.server.MaxConnections = cmp.Or(c.MaxConnections, config.DefaultConnections)
 }
 
 // limited limits the connections of a listener, so that files are left for the store. One too many is told

@@ -20,13 +20,21 @@ const (
 )
 
 // page returns the description of a tool in a list of tools. It is made once.
-func page(t *tool.Tool) *mcp.Tool {
+func page(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, false) }
+
+// shortPage returns the description of a tool for the list of Path, whose size is bounded (CONTRACT
+// §6). It leaves out the arguments that few calls need, which are accepted all the same, so other
+// arguments are not excluded.
+func shortPage(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, true) }
+
+// pageWithout returns the description of a tool without some of its arguments, for a short list or another one.
+func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
 	destructive, openWorld := t.Kind == tool.Destroy, false
 	return &mcp.Tool{
 		Name:        t.Name,
 		Title:       t.Title,
 		Description: t.Prose().Summary,
-		InputSchema: inputSchema(t),
+		InputSchema: inputSchema(t, hidden, short),
 		Annotations: &mcp.ToolAnnotations{
 			Title:           t.Title,
 			ReadOnlyHint:    !t.Kind.Mutates(),
@@ -37,30 +45,15 @@ func page(t *tool.Tool) *mcp.Tool {
 	}
 }
 
-// shortPage returns the description of a tool for the list of Path, whose size is bounded (CONTRACT
-// §6). It leaves out the arguments that few calls need, which are accepted all the same, so other
-// arguments are not excluded.
-func shortPage(t *tool.Tool) *mcp.Tool {
-	return pageWithout(t, nil, true)
-}
-
-// pageWithout returns the description of a tool without some of its arguments, for a short list or another one.
-func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
-	p := page(t)
+// inputSchema returns the schema of the arguments as a model sees it. It does not list `envelope`,
+// which is accepted: a model needs only one form of the answer.
+func inputSchema(t *tool.Tool, hidden []string, short bool) json.RawMessage {
 	s := without(t.InputSchema(), func(a tool.Arg) bool {
-		return short && a.Rare || a.Name == "envelope" && !short || slices.Contains(hidden, a.Name)
+		return short && a.Rare || a.Name == "envelope" || slices.Contains(hidden, a.Name)
 	}, t)
 	if short {
 		s.AdditionalProperties = nil
 	}
-	p.InputSchema = marshaled(t, s)
-	return p
-}
-
-// inputSchema returns the schema of the arguments as a model sees it. It does not list `envelope`,
-// which is accepted: a model needs only one form of the answer.
-func inputSchema(t *tool.Tool) json.RawMessage {
-	s := without(t.InputSchema(), func(a tool.Arg) bool { return a.Name == "envelope" }, t)
 	return marshaled(t, s)
 }
 

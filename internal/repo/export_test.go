@@ -108,7 +108,7 @@ func (v *Vault) CachedTexts() int {
 
 // SealedImage makes an image of a state whose head names so many segments, and reads it.
 func SealedImage(segments int, state []byte) (names int, same bool, err error) {
-	d := newDraftImage(int64(len(state)))
+	d := newDraftImage(int64(len(state)), segments)
 	h := imageHead{Format: imageFormat, Seq: 1}
 	for i := range segments {
 		h.Segments = append(h.Segments, uint64(i)*1_000_000)

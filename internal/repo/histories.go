@@ -29,7 +29,7 @@ type end struct {
 
 // NewHistories makes Histories.
 func NewHistories() (*Histories, error) {
-	code, err := newCodec()
+	code, err := sharedCodec()
 	return &Histories{code: code, ends: map[string]end{}}, err
 }
 

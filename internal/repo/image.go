@@ -93,16 +93,23 @@ func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAl
 // errImage says that an object is not the image that it should be.
 var errImage = errors.New("it is no image, or damaged")
 
-// imageLead is how many bytes are kept free in front of the sections for the head: it is written when they
-// are there, for it has their sizes.
-const imageLead = 1024
+// How many bytes are kept free in front of the sections for the head, which is written when they are there, for
+// it has their sizes: so many, and for each segment that it names as many as a number has at most.
+const (
+	imageLead   = 1024
+	segmentLead = len("18446744073709551615,")
+)
 
 // A draftImage is an image that is written, in one piece of memory.
-type draftImage struct{ b []byte }
+type draftImage struct {
+	b    []byte
+	lead int64
+}
 
-// newDraftImage makes an image with room for about so many bytes of sections.
-func newDraftImage(room int64) *draftImage {
-	return &draftImage{b: make([]byte, imageLead, imageLead+room+2*imageAlign)}
+// newDraftImage makes an image with room for about so many bytes of sections. Its head names so many segments.
+func newDraftImage(room int64, segments int) *draftImage {
+	lead := aligned(int64(imageLead + segmentLead*segments))
+	return &draftImage{make([]byte, lead, lead+room+2*imageAlign), lead}
 }
 
 // section appends a section, and returns how many bytes it has.
@@ -119,10 +126,10 @@ func (d *draftImage) seal(h *imageHead) ([]byte, error) {
 		return nil, fmt.Errorf("encode the head of an image: %w", err)
 	}
 	h.start = aligned(int64(imageFront + len(head)))
-	image := d.b[max(0, imageLead-h.start):]
-	if h.start > imageLead { // it names many segments
-		image = append(make([]byte, h.start), d.b[imageLead:]...)
+	if h.start > d.lead {
+		return nil, fmt.Errorf("the head of an image has %d bytes", len(head))
 	}
+	image := d.b[d.lead-h.start:]
 	copy(image, imageMagic)
 	binary.LittleEndian.PutUint32(image[len(imageMagic):], uint32(len(head)))
 	binary.LittleEndian.PutUint32(image[imageFront-4:], crc32.Checksum(head, castagnoli()))

@@ -53,13 +53,13 @@ func (l *Log[S]) FoldDue(f Folding) bool {
 	}
 	l.folding.Lock()
 	defer l.folding.Unlock()
-	return l.outwardDue(l.head.Load(), f)
+	h := l.head.Load()
+	return l.outwardDue(h, f) || h.control.trims(f, l.opt.Now().UTC())
 }
 
-// outwardDue is FoldDue of what every log has. The caller holds folding.
+// outwardDue reports whether a segment or an image is due. The caller holds folding.
 func (l *Log[S]) outwardDue(h *head[S], f Folding) bool {
-	now := l.opt.Now().UTC()
-	return l.segmentsDue(h) || h.control.Waiting != nil || l.imageDue(h, f) || h.control.trims(f, now)
+	return l.segmentsDue(h) || h.control.Waiting != nil || l.imageDue(h, f)
 }
 
 // A passage is a pass over a log, as far as logs differ.
@@ -258,5 +258,5 @@ func (v *Vault) foldDue(f Folding) bool {
 	if e := h.control.Erasing; e != nil && e.Upto == 0 {
 		return true
 	}
-	return v.sizeDue() || l.segmentsDue(h) || h.control.Waiting != nil || l.imageDue(h, f)
+	return v.sizeDue() || l.outwardDue(h, f)
 }

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -27,6 +28,18 @@ func (v *Vault) Prefetch(ctx context.Context, bodies []index.Body) {
 		v.fetch(ctx, of)
 		return nil
 	})
+}
+
+// PrefetchFiles is Prefetch for the first of some files: those that have at most so many bytes together.
+func (v *Vault) PrefetchFiles(ctx context.Context, files iter.Seq[*index.File], most int) {
+	var bodies []index.Body
+	for f := range files {
+		if most -= f.Size; most < 0 {
+			break
+		}
+		bodies = append(bodies, f.Body)
+	}
+	v.Prefetch(ctx, bodies)
 }
 
 // missing are the places of texts that are not at hand, by run.

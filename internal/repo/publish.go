@@ -95,7 +95,6 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSection) 
 
 // draw makes an image of a head.
 func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSection) (*made, error) {
-	d := newDraftImage(l.room(h) + search.size)
 	m := &made{imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
 		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
@@ -104,6 +103,7 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSection) (*m
 	if m.Segments, err = l.segments.upTo(ctx, m.Folded); err != nil {
 		return nil, notFolded(err)
 	}
+	d := newDraftImage(l.room(h)+search.size, len(m.Segments))
 	m.State = d.section(func(b []byte) []byte { return l.opt.Imaging.Append(b, h.state) })
 	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
 	m.KeysSum = crc32.Checksum(keys, castagnoli())

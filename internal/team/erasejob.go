@@ -25,13 +25,13 @@ type erasureInput struct {
 // erasureJob asks for the job of an erasure that has begun.
 func erasureJob(e Entry, who repo.Who) job.Request {
 	return job.Request{
-		ID: e.Erasure.Job, Kind: vaultErase, Target: job.Target{Vault: e.Name}, By: byOf(who),
+		ID: e.Erasure.Job, Kind: vaultErase, Target: job.Target{Vault: e.Name}, By: JobBy(who),
 		Input: erasureInput{who, e.Incarnation},
 	}
 }
 
-// byOf is who asked for a job, as the job tells it.
-func byOf(who repo.Who) job.By {
+// JobBy is who asked for a job, as the job tells it.
+func JobBy(who repo.Who) job.By {
 	return job.By{Principal: who.Principal, Agent: who.Agent, Request: who.Request}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/job"
 	"rookery/internal/repo"
@@ -51,7 +50,7 @@ func (t *Team) EraseNote(
 	}
 	answered := make(chan repo.ErasedNote, 1)
 	it, err := t.jobs.Start(ctx, job.Request{
-		Kind: noteErase, Target: job.Target{Vault: name, Path: string(path)}, By: byOf(c.Who),
+		Kind: noteErase, Target: job.Target{Vault: name, Path: string(path)}, By: JobBy(c.Who),
 		Input: noteInput{c.Who.Request, head.Version()},
 	}, func(ctx context.Context, r *job.Run) error {
 		done, err := o.vault.EraseNote(ctx, c, path)
@@ -128,12 +127,10 @@ func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 	if err != nil || o == nil {
 		return err
 	}
-	var how repo.Folding
 	if o.folder != nil {
-		how.Behind = checkout.Cursors()
 		o.folder.Save(ctx)
 	}
-	if err := o.vault.Fold(ctx, how); err != nil || o.folder == nil {
+	if err := o.vault.Fold(ctx, t.folding()); err != nil || o.folder == nil {
 		return err
 	}
 	return o.folder.Redact(ctx, vault.Path(r.Item.Target.Path))

@@ -112,7 +112,7 @@ func (m *Memory) shed() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.held > m.most && !m.again && m.unused() {
+	if m.held > m.most && !m.again && m.writing() {
 		m.again = true
 		time.AfterFunc(shedAgain, func() {
 			m.mu.Lock()
@@ -123,10 +123,10 @@ func (m *Memory) shed() {
 	}
 }
 
-// unused reports whether there is a vault that no call uses and that is not being closed. The caller holds mu.
-func (m *Memory) unused() bool {
+// writing reports whether a vault that no call uses is open for what is still written to it. The caller holds mu.
+func (m *Memory) writing() bool {
 	for o := range m.open {
-		if o.use.count == 0 && o.use.left == nil && o.ready.Load() {
+		if o.unused() {
 			return true
 		}
 	}
@@ -193,7 +193,7 @@ func (m *Memory) take(o *opened, size int64) (idle *opened, freed <-chan struct{
 func (m *Memory) idle() *opened {
 	var oldest *opened
 	for o := range m.open {
-		if o.use.count == 0 && o.use.left == nil && o.resting() &&
+		if o.unused() && o.resting() &&
 			(oldest == nil || o.use.last < oldest.use.last) {
 			oldest = o
 		}
@@ -266,6 +266,9 @@ func (o *opened) size() int64 {
 	return o.vault.Size() + minVault
 }
 
+// unused reports whether the vault is open, and no call uses it. The Memory's mu guards it.
+func (o *opened) unused() bool { return o.use.count == 0 && o.use.left == nil && o.ready.Load() }
+
 // resting reports whether nothing of the vault is under way that a close would not end: a write that its
 // call does not wait for any more.
-func (o *opened) resting() bool { return o.ready.Load() && !o.vault.Writing() }
+func (o *opened) resting() bool { return !o.vault.Writing() }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"rookery/internal/fault"
 )
@@ -90,7 +89,7 @@ func (c *Catalogue) within(
 	switch {
 	case failed != nil: // what was wrong is told, and not what was beside it
 		was := fault.Of(failed)
-		f = fault.New(was.Code, "%s", cutMessage(was.Message)).
+		f = fault.New(was.Code, "%s", Beginning(was.Message, maxMessage)).
 			With("left_out", "details, problems and fixes: the answer would be too large").Because(was.Unwrap())
 	case ask.made.Tool.Kind.Mutates():
 		f.Message = "the call is complete, but its answer cannot be shown: " + f.Message
@@ -107,17 +106,6 @@ func (c *Catalogue) within(
 
 // maxMessage is how many bytes of the message of a fault an answer has whose other parts are too large.
 const maxMessage = 1 << 10
-
-func cutMessage(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-	n := maxMessage
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
 
 // fewer changes the call so that it asks again for a list whose page is larger than an answer may be: for
 // so few of its items that they fit. A page of one item is as large as it is.

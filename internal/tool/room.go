@@ -40,6 +40,20 @@ func (a *Aside) Fitting(text string) int {
 	return len(text)
 }
 
+// CutMark stands in a text of an answer for what is left out of it.
+const CutMark = "…"
+
+// Beginning returns a text, or its first bytes with a mark behind them where it has more of them.
+func Beginning(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + CutMark
+}
+
 // WarnCut warns that an answer shows only the first of some things.
 func (a *Aside) WarnCut(what string, shown, total int) {
 	a.Warn("ANSWER_CUT", fmt.Sprintf("the answer shows only the first %d of %d %s", shown, total, what),
@@ -119,8 +133,8 @@ func textSize(s string) int {
 	return n
 }
 
-// widthAt returns how many bytes the character at an offset has, and how many more it takes in a string of
-// an answer.
+// widthAt returns how many bytes the character at an offset takes in a string of an answer beyond its own, and
+// how many it has.
 func widthAt(s string, i int) (added, size int) {
 	switch c := s[i]; {
 	case c == '"', c == '\\':

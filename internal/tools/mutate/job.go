@@ -6,16 +6,10 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/job"
-	"rookery/internal/repo"
 )
 
 // JobTool is the tool that tells of a job. It is what the Job of a tool.Spec is.
 const JobTool = "team_job_get"
-
-// By is who asks for a job, as the job tells it.
-func By(who repo.Who) job.By {
-	return job.By{Principal: who.Principal, Agent: who.Agent, Request: who.Request}
-}
 
 // JobResult is what a job came to; nil if it is not done, or if that was too large to be kept. That it failed,
 // or was cancelled, is the error.

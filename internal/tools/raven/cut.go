@@ -60,7 +60,7 @@ func small(fields map[string]any, left *int) bool {
 func cutValue(value any, most int) any {
 	switch v := value.(type) {
 	case string:
-		return beginning(v, most)
+		return tool.Beginning(v, most)
 	case map[string]any:
 		shown := make(map[string]any, len(v))
 		for name, e := range v {
@@ -82,20 +82,6 @@ func cutValue(value any, most int) any {
 		return shown
 	}
 	return value
-}
-
-// cutMark stands in a text for what is left out of it.
-const cutMark = "…"
-
-// beginning is a text, or its first bytes with a mark behind them where it has more of them.
-func beginning(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + cutMark
 }
 
 // part is a text, or where it has more bytes, the part of it that begins a little before an offset, with a
@@ -124,10 +110,10 @@ func windowAt(text []byte, at, most int) (first, last int) {
 // ellipsis is a text with a mark where something before or behind it is left out.
 func ellipsis(text string, before, behind bool) string {
 	if before {
-		text = cutMark + text
+		text = tool.CutMark + text
 	}
 	if behind {
-		text += cutMark
+		text += tool.CutMark
 	}
 	return text
 }

@@ -5,7 +5,6 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
-	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
@@ -75,9 +74,7 @@ func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
 	}
 	links := linksFromOutside(v.idx, o)
-	out = mutated{Action: "deleted", ID: o.ID(), Type: typeOf(v.idx, o), File: o.Note.Path}
+	out = mutated{Action: "deleted", ID: o.ID(), Type: o.Type(), File: o.Note.Path}
 	warnLinks(&out.Aside, o.ID(), links)
 	return out, vault.Path(o.Note.Path), nil
 }
-
-func typeOf(idx *index.Index, o index.Object) string { return objectAt(idx, o).Type }

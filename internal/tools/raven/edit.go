@@ -193,7 +193,7 @@ func searchable(swaps []swap, size int) int {
 // shown are the replacements that fit into the answer. Each shows its beginning only.
 func (e *edited) shown(made []change) {
 	for i, c := range made {
-		c.OldStr, c.NewStr = beginning(c.OldStr, maxSwapShown), beginning(c.NewStr, maxSwapShown)
+		c.OldStr, c.NewStr = tool.Beginning(c.OldStr, maxSwapShown), tool.Beginning(c.NewStr, maxSwapShown)
 		if !e.Fits(c) {
 			e.WarnCut("replacements", i, len(made))
 			return

@@ -355,7 +355,7 @@ func (s subject) isIn(r *repo.Revision) bool {
 func (r *revision) add(s subject, e happened) {
 	what := told{
 		Found: e.found, Parent: e.Parent, Value: cutValue(e.Value, maxListed),
-		Content: beginning(e.Content, maxListed), Line: e.Line,
+		Content: tool.Beginning(e.Content, maxListed), Line: e.Line,
 	}
 	what.Changes, _ = listedFields(e.Changes)
 	what.Fields, _ = listedFields(e.Fields)

@@ -38,7 +38,7 @@ func sourceOf(l index.Link) source {
 func backlinkOf(l index.Link) backlink {
 	b := backlink{source: sourceOf(l), TargetID: l.To.ID}
 	if l.Ref.Display != "" {
-		display := beginning(l.Ref.Display, maxListed)
+		display := tool.Beginning(l.Ref.Display, maxListed)
 		b.DisplayText = &display
 	}
 	return b
@@ -95,19 +95,13 @@ const mostAhead = 8 << 20
 
 // prefetch reads the texts of notes at once that are needed next, as far as it is not too much.
 func (v view) prefetch(ctx context.Context, paths iter.Seq[string]) {
-	var bodies []index.Body
-	size := 0
-	for path := range paths {
-		f, ok := v.idx.File(path)
-		if !ok {
-			continue
+	v.vault.PrefetchFiles(ctx, func(yield func(*index.File) bool) {
+		for path := range paths {
+			if f, ok := v.idx.File(path); ok && !yield(f) {
+				return
+			}
 		}
-		if size += f.Size; size > mostAhead {
-			break
-		}
-		bodies = append(bodies, f.Body)
-	}
-	v.vault.Prefetch(ctx, bodies)
+	}, mostAhead)
 }
 
 // sources yields the paths of the notes in which references stand, of one page.

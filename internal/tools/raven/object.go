@@ -179,7 +179,7 @@ func headingOf(s *index.Section) *string {
 	if len(s.Title) <= maxListed {
 		return &s.Title
 	}
-	text := beginning(s.Title, maxListed)
+	text := tool.Beginning(s.Title, maxListed)
 	return &text
 }
 

@@ -105,7 +105,7 @@ func (r *readOut) show(text string) {
 	n := r.Fitting(text)
 	r.Content = text[:n]
 	if n < len(text) {
-		r.Content += cutMark
+		r.Content += tool.CutMark
 		r.WarnCut("bytes of the text", n, len(text))
 	}
 	r.Fits(r.Content)

@@ -38,9 +38,12 @@ func (d drawer) references(refs []*index.Ref) []reference {
 	left := 2 * maxListedAll
 	for _, r := range refs {
 		shown := d.reference(r, d.refs.Resolve(r.Target))
-		if shown.Leading != nil && len(shown.TargetFields) > 0 && left < 0 {
-			shown.TargetFields, shown.TargetCut = map[string]any{}, firstOf(slices.Sorted(maps.Keys(shown.TargetFields)), maxCutNames)
-		} else if shown.Leading != nil {
+		switch {
+		case shown.Leading == nil:
+		case left < 0 && len(shown.TargetFields) > 0:
+			shown.TargetCut = firstOf(slices.Sorted(maps.Keys(shown.TargetFields)), maxCutNames)
+			shown.TargetFields = map[string]any{}
+		default:
 			left -= tool.SizeOf(shown.TargetFields)
 		}
 		all = append(all, shown)
@@ -52,7 +55,7 @@ func (d drawer) references(refs []*index.Ref) []reference {
 func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
 	shown := reference{TargetRaw: r.Target, Matches: firstOf(to.Matches, maxMatches)}
 	if r.Display != "" {
-		display := beginning(r.Display, maxListed)
+		display := tool.Beginning(r.Display, maxListed)
 		shown.DisplayText = &display
 	}
 	if d.depth == deep {
@@ -76,7 +79,7 @@ func (d drawer) called(to index.Resolution) (typ, name string) {
 		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
 		return vault.Daily, string(date)
 	}
-	return to.Object.Type(), beginning(d.idx.NameOf(to.Object), maxListed)
+	return to.Object.Type(), tool.Beginning(d.idx.NameOf(to.Object), maxListed)
 }
 
 // refsInFields are the references in the fields of an object, in order.

@@ -187,11 +187,7 @@ func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
 	if err := r.takeIn(ctx, out); err != nil {
 		return nil, err
 	}
-	idx, err := r.vault.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	control, err := r.vault.Control(ctx)
+	idx, control, err := r.vault.ReadControl(ctx)
 	if err != nil {
 		return nil, err
 	}

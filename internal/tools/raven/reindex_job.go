@@ -81,7 +81,7 @@ func (r *reindexing) settle(ctx context.Context, run *job.Run) error {
 func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
 	out, err := r.once(ctx, func(ctx context.Context) (reindexOut, error) {
 		it, err := r.team.Jobs().Start(ctx, job.Request{
-			Kind: reindexFull, Target: job.Target{Vault: r.in.Vault.Vault}, By: mutate.By(r.call.Who),
+			Kind: reindexFull, Target: job.Target{Vault: r.in.Vault.Vault}, By: team.JobBy(r.call.Who),
 			Input: reindexInput{r.call.Who, r.call.Prefix, r.in.Pending},
 		}, nil)
 		if err != nil {

@@ -178,7 +178,7 @@ func (q finder) text(ctx context.Context) func(path string) ([]byte, error) {
 func (q finder) hit(h search.Hit) hit {
 	n, _ := q.idx.Note(h.Doc)
 	return hit{
-		ID: n.ID, Title: beginning(q.idx.NameOf(n.Object(-1)), maxListed), FilePath: n.Path, Snippet: h.Snippet,
+		ID: n.ID, Title: tool.Beginning(q.idx.NameOf(n.Object(-1)), maxListed), FilePath: n.Path, Snippet: h.Snippet,
 		Matches: h.Ranges, Score: h.Score, LineStart: h.Unit.LineStart,
 	}
 }

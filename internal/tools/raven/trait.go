@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rookery/internal/index"
+	"rookery/internal/tool"
 )
 
 // A trait is one trait as callers see it (raven.md §6.3): at depth 0 with the id of its parent only,
@@ -49,7 +50,8 @@ func (d drawer) trait(t *index.Trait) trait {
 	}
 	siblings := d.siblings(t)
 	shown.TraitContext = &TraitContext{
-		FromDefault: fromDefault, Content: beginning(t.Content, maxListed), ContentText: beginning(t.ContentText, maxListed),
+		FromDefault: fromDefault,
+		Content:     tool.Beginning(t.Content, maxListed), ContentText: tool.Beginning(t.ContentText, maxListed),
 		FilePath: t.Note.Path, LineNumber: t.Line,
 		Parent: d.kin(parent), FileRoot: d.root(t.Note), Refs: d.references(d.refsOfTrait(t)),
 		Siblings: siblings, Others: siblings,

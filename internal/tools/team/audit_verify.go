@@ -7,6 +7,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/job"
 	"rookery/internal/repo"
+	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
 )
@@ -62,7 +63,7 @@ func (f tools) verifyAudit(
 		return auditVerifyOut{}, err
 	}
 	it, err := t.Jobs().Start(ctx, job.Request{
-		Kind: auditVerify, Target: job.Target{Vault: in.Vault.Vault}, By: mutate.By(mutate.Who(c)),
+		Kind: auditVerify, Target: job.Target{Vault: in.Vault.Vault}, By: team.JobBy(mutate.Who(c)),
 		Input: verifyInput{Tenant: c.Role(auth.AllVaults).Allows(auth.Admin)},
 	}, nil)
 	if err != nil {

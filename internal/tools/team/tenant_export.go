@@ -112,8 +112,7 @@ func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context
 		return nil, err
 	}
 	if json.Unmarshal([]byte(text), &e.at) != nil {
-		return nil, fault.New(fault.InvalidParameter, "page_token is not one that an answer gave").
-			With("argument", "page_token")
+		return nil, badPlace()
 	}
 	switch {
 	case e.at.From > 0 && e.at.Tenant != seq:

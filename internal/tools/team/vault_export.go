@@ -127,7 +127,7 @@ func (e *export) files(ctx context.Context, after string) error {
 	if err != nil {
 		return err
 	}
-	e.prefetch(ctx, idx, at.before)
+	e.vault.PrefetchFiles(ctx, exported(idx, at.before), maxExport)
 	for f := range exported(idx, at.before) {
 		if e.size+f.Size > maxExport && len(e.out.Notes) > 0 {
 			e.more(at.String())
@@ -234,19 +234,6 @@ func exported(idx *index.Index, after string) iter.Seq[*index.File] {
 			}
 		}
 	}
-}
-
-// prefetch reads the texts of a page at once.
-func (e *export) prefetch(ctx context.Context, idx *index.Index, after string) {
-	var bodies []index.Body
-	size := 0
-	for f := range exported(idx, after) {
-		if size += f.Size; size > maxExport {
-			break
-		}
-		bodies = append(bodies, f.Body)
-	}
-	e.vault.Prefetch(ctx, bodies)
 }
 
 // An auditPlace is where in the audit log a page begins.
