@@ -180,12 +180,11 @@ func (l *listing) behind(p Position) bool {
 		(l.after.beforeAll() || l.after.compare(p) < 0)
 }
 
-// How many commits of a log are read at once: at first, later, and by the bytes of the targets of their
-// entries. Only entries are kept until they are asked for, of no log the commits.
+// About how many commits of a log are read at once, and how many bytes the targets of their entries have at
+// most. Only entries are kept until they are asked for, of no log the commits.
 const (
-	firstCommits = 32
-	mostCommits  = 64
-	mostBytes    = 256 << 10
+	someCommits = 64
+	someBytes   = 256 << 10
 )
 
 // commits are the entries of a log, newest first, from a commit on.
@@ -193,8 +192,8 @@ func (l *listing) commits(
 	ctx context.Context, h team.History, last uint64,
 ) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		for most := firstCommits; last > 0; most = min(2*most, mostCommits) {
-			items, next, err := l.some(ctx, h, last, most)
+		for last > 0 {
+			items, next, err := l.some(ctx, h, last)
 			for _, it := range items {
 				if !yield(it, nil) {
 					return
@@ -212,12 +211,12 @@ func (l *listing) commits(
 	}
 }
 
-// some are the entries of a log from a commit back, of so many commits at most, and the commit before them.
+// some are the entries of a log from a commit back, of some commits, and the commit before them.
 func (l *listing) some(
-	ctx context.Context, h team.History, last uint64, most int,
+	ctx context.Context, h team.History, last uint64,
 ) (items []item, next uint64, err error) {
-	next, left := last, mostBytes
-	for c, err := range h.Back(ctx, last) {
+	next, left := last, someBytes
+	for c, err := range h.Back(ctx, last, someCommits) {
 		if err != nil {
 			return items, next, err
 		}
@@ -226,7 +225,7 @@ func (l *listing) some(
 			it := l.item(p, l.of(h, c))
 			items, left = append(items, it), left-it.size()
 		}
-		if most--; most == 0 || left <= 0 {
+		if left <= 0 {
 			break
 		}
 	}

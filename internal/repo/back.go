@@ -15,9 +15,10 @@ type History interface {
 	// looked for, a later one, but none after t.
 	LastAt(ctx context.Context, t time.Time) (seq uint64, at time.Time, err error)
 
-	// Back yields the commits from one that is there on, newest first. It reads a block of them at a time,
-	// and ends with the first error.
-	Back(ctx context.Context, from uint64) iter.Seq2[*Commit, error]
+	// Back yields the commits from one that is there on, newest first: all, or the first most of them, and
+	// then those that were read with the last. It reads a block of them at a time, and ends with the
+	// first error.
+	Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error]
 }
 
 var (
@@ -32,9 +33,9 @@ func (v *Vault) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, err
 }
 
 // Back implements History.
-func (v *Vault) Back(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+func (v *Vault) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
-		for c, err := range v.log.Back(ctx, from) {
+		for c, err := range v.log.Back(ctx, from, most) {
 			if !yield(c, v.orNone(err)) {
 				return
 			}
@@ -58,19 +59,24 @@ func (l *Log[S]) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, er
 	return seq, t, l.orErased(ctx, err)
 }
 
-// Back implements History.
-func (l *Log[S]) Back(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+// Back implements History. A block of a segment may have thousands of commits: it is not yielded to its end.
+func (l *Log[S]) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
-		for seq := from; seq > 0; {
+		for seq := from; seq > 0 && most > 0; {
 			runs, err := l.block(ctx, seq)
 			if err != nil {
 				yield(nil, l.orErased(ctx, err))
 				return
 			}
+			large := seq-runs[0].First > blockSize+maxRun
 			for _, r := range slices.Backward(runs) {
+				if most <= 0 && large {
+					return
+				}
 				if !l.eachBack(ctx, r, seq, yield) {
 					return
 				}
+				most -= int(min(r.Last, seq) + 1 - r.First) //nolint:gosec // a run has at most maxRun commits
 			}
 			seq = runs[0].First - 1
 		}

@@ -3,6 +3,7 @@ package repo_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -18,7 +19,7 @@ import (
 func back(t *testing.T, v repo.History, from uint64) []uint64 {
 	t.Helper()
 	var all []uint64
-	for c, err := range v.Back(t.Context(), from) {
+	for c, err := range v.Back(t.Context(), from, math.MaxInt) {
 		require.NoError(t, err)
 		all = append(all, c.Seq)
 	}
@@ -106,7 +107,7 @@ func TestBackWhileTheLogLeaves(t *testing.T) {
 	s.write(t, 200)
 	v := s.open(t)
 	var got []uint64
-	for c, err := range v.Back(t.Context(), 201) {
+	for c, err := range v.Back(t.Context(), 201, math.MaxInt) {
 		require.NoError(t, err)
 		if got = append(got, c.Seq); c.Seq == 150 {
 			s.empty(t)
@@ -158,7 +159,7 @@ func TestBackOfAVaultThatIsErased(t *testing.T) {
 	_, _, err = v.LastAt(t.Context(), s.clock.Now())
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	var failed error
-	for _, err := range v.Back(t.Context(), 4) {
+	for _, err := range v.Back(t.Context(), 4, math.MaxInt) {
 		failed = errors.Join(failed, err)
 	}
 	require.True(t, fault.Is(failed, fault.NotFound), "%v", failed)

@@ -93,9 +93,9 @@ func (r *logReader) LastAt(ctx context.Context, t time.Time) (uint64, time.Time,
 }
 
 // Back implements History.
-func (r *logReader) Back(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
+func (r *logReader) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
-		for c, err := range r.log.Back(ctx, from) {
+		for c, err := range r.log.Back(ctx, from, most) {
 			if !yield(c, r.orNone(err)) {
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"rookery/internal/fault"
@@ -173,7 +174,7 @@ func (w *way) newest(ctx context.Context, changed []Note) (map[string]uint64, er
 	if len(gone) == 0 {
 		return from, nil
 	}
-	for c, err := range w.v.Back(ctx, w.head.Version()) {
+	for c, err := range w.v.Back(ctx, w.head.Version(), math.MaxInt) {
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,7 +177,7 @@ func (t *Team) newest(ctx context.Context, v *repo.Vault, e Entry) (Entry, strin
 // wasReadOnly reports whether a vault in the trash was read-only before, and is again when it is restored:
 // its log has one status at a time, so the one before tells.
 func wasReadOnly(ctx context.Context, v *repo.Vault, last uint64) (bool, error) {
-	for c, err := range v.Back(ctx, last) {
+	for c, err := range v.Back(ctx, last, math.MaxInt) {
 		if err != nil {
 			return false, err
 		}

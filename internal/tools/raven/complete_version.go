@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"rookery/internal/auth"
@@ -20,7 +21,7 @@ func (f tools) undoable(
 	ctx context.Context, c auth.Caller, v view, in completeIn, out *tool.Values,
 ) error {
 	tried := 0
-	for commit, err := range v.vault.Back(ctx, v.idx.Version()) {
+	for commit, err := range v.vault.Back(ctx, v.idx.Version(), math.MaxInt) {
 		if err != nil {
 			return err
 		}
