@@ -4,7 +4,8 @@
 // objects of sections, traits, references, links and tags; the syntax is reference/raven.md §1 and
 // §3. It never fails: what does not parse is a Problem of the Doc, and the rest is read. The edits are
 // splices of bytes: what an edit does not touch stays as it was, comments, quotes, line breaks and
-// byte order mark included. The package is pure: no I/O, no clock, no state.
+// byte order mark included. The package is pure: no I/O, no clock, no state but how many large notes are
+// parsed at once.
 package markdown
 
 import (
@@ -46,8 +47,10 @@ type Doc struct {
 	size int
 }
 
-// Parse reads a note. It takes time linear in the length of the text, whatever the text is.
+// Parse reads a note. It takes time linear in the length of the text, whatever the text is. While many large
+// notes are parsed it waits for some of them.
 func Parse(text []byte) *Doc {
+	defer enter(len(text))()
 	h := readHead(text)
 	d := &Doc{
 		Frontmatter: h.fm,
