@@ -39,6 +39,7 @@ var layers = [][]string{
 	{"httptool", "mcptool", "clitool"},
 	{"bridge"},
 	{"tooltest"},
+	{"tools/state"},
 	{"tools/mutate"},
 	{"tools/raven", "tools/team"},
 	{"hosted"},

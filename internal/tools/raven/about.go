@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rookery/internal/repo"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -26,9 +27,9 @@ func notesOf(tx *repo.Tx, ref string) []vault.Path {
 	if t, _, err := findTrait(idx, ref); err == nil {
 		return []vault.Path{vault.Path(t.Note.Path)}
 	}
-	o, err := locate(idx, ref, clock(idx, tx.Now()))
+	o, err := locate(idx, ref, state.Clock(idx, tx.Now()))
 	if note, _, inside := strings.Cut(ref, "#"); err != nil && inside { // the section may be gone
-		o, err = locate(idx, note, clock(idx, tx.Now()))
+		o, err = locate(idx, note, state.Clock(idx, tx.Now()))
 	}
 	if err != nil {
 		return nil
@@ -65,7 +66,7 @@ func (in newIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	case !ok && in.Path == "":
 		return nil, nil
 	case ok:
-		checked := t.Check(typed(in.Fields), clock(tx.Index(), tx.Now()))
+		checked := t.Check(typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
 		title = in.title(checked.Fields[t.NameField()])
 	}
 	path, err := in.place(t, title)

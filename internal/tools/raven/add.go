@@ -11,6 +11,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -104,7 +105,7 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	in.To = in.destination(tx)
 	day, isDay := in.day(tx)
 	if !isDay {
-		p, err := locate(idx, in.To, clock(idx, tx.Now()))
+		p, err := locate(idx, in.To, state.Clock(idx, tx.Now()))
 		if err != nil {
 			return spot{}, noPath(err, in.To, "to")
 		}
@@ -136,7 +137,7 @@ func (in addIn) destination(tx *repo.Tx) string {
 		to = string(ref)
 	}
 	word, section, inside := strings.Cut(to, "#")
-	if day, ok := clock(tx.Index(), tx.Now()).Day(word); ok && inside {
+	if day, ok := state.Clock(tx.Index(), tx.Now()).Day(word); ok && inside {
 		return tx.Index().Config().DailyPath(day).ID() + "#" + section
 	}
 	return to
@@ -144,7 +145,7 @@ func (in addIn) destination(tx *repo.Tx) string {
 
 // day is the day whose note is meant, if one is.
 func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
-	now := clock(tx.Index(), tx.Now())
+	now := state.Clock(tx.Index(), tx.Now())
 	if in.To == "" {
 		return now.Today(), true
 	}
@@ -222,7 +223,7 @@ func (in addIn) block(tx *repo.Tx) (string, error) {
 	}
 	now := ""
 	if in.Timestamp || tx.Index().Config().Capture.Timestamp {
-		now = local(clock(tx.Index(), tx.Now())).Format("15:04")
+		now = state.Local(state.Clock(tx.Index(), tx.Now())).Format("15:04")
 	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in.Text)
 	var lines []string

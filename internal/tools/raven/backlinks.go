@@ -8,6 +8,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed backlinks.md
@@ -46,16 +47,16 @@ func (f tools) listBacklinks(
 	if err != nil {
 		return backlinksOut{}, err
 	}
-	target, err := locateTarget(v.idx, in.Target, v.clock)
+	target, err := locateTarget(v.Index, in.Target, v.Clock)
 	if err != nil {
 		return backlinksOut{}, err
 	}
 	out := backlinksOut{Target: target}
-	q, list := quoter{view: v}, newDrawer(v.idx, rich).backlinks(target)
-	v.prefetch(ctx, sources(in.Page, list))
-	out.Items, err = page(ctx, &out.Aside, in.Page, list, func(l index.Link) quotedBacklink {
+	q, list := quoter{view: v}, newDrawer(v.Index, rich).backlinks(target)
+	v.Prefetch(ctx, sources(in.Page, list))
+	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), list, func(l index.Link) quotedBacklink {
 		return quotedBacklink{backlinkOf(l), q.line(ctx, l)}
 	})
-	out.Note("version", v.version())
+	out.Note("version", v.Version())
 	return out, cmp.Or(err, q.err)
 }

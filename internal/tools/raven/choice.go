@@ -1,11 +1,6 @@
 package raven
 
-import (
-	"slices"
-
-	"rookery/internal/fault"
-	"rookery/internal/tool"
-)
+import "rookery/internal/fault"
 
 // oneOf is a fault unless exactly one of a name and `list` is given.
 func oneOf(argument, name string, list bool) error {
@@ -18,32 +13,4 @@ func oneOf(argument, name string, list bool) error {
 			With("argument", "list")
 	}
 	return nil
-}
-
-// pageOf takes one page of a list that is short enough to be made whole. begins finds where what is
-// behind a key begins; it is false if the key is of another list.
-func pageOf[T any](
-	a *tool.Aside, in tool.Page, all []T, key func(T) string, begins func(string) (int, bool),
-) ([]T, error) {
-	after, err := in.After(Family)
-	if err != nil {
-		return nil, err
-	}
-	first, known := 0, true
-	if after != "" {
-		first, known = begins(after)
-	}
-	if !known {
-		return nil, otherList()
-	}
-	last := min(first+in.Limit, len(all))
-	items, end := slices.Clone(all[first:last]), ""
-	if last > first {
-		end = key(all[last-1])
-	}
-	a.Paged(len(items), len(all), last < len(all), end)
-	if len(all) == 0 {
-		a.Warn("NO_RESULTS", "nothing matches", nil)
-	}
-	return items, nil
 }

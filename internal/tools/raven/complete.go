@@ -9,6 +9,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed complete.md
@@ -64,7 +65,7 @@ func (f tools) completeValue(
 	if err != nil {
 		return out, err
 	}
-	out.Note("version", v.version())
+	out.Note("version", v.Version())
 	switch in.Kind {
 	case kindVersion:
 		return out, f.undoable(ctx, c, v, in, &out)
@@ -76,12 +77,12 @@ func (f tools) completeValue(
 	switch head, slug, inNote := strings.Cut(in.Prefix, "#"); {
 	case in.Kind != kindID && in.Kind != kindPath:
 		var names []string
-		names, err = namesOf(v.idx, in.Kind)
+		names, err = namesOf(v.Index, in.Kind)
 		pickWords(&out, names, in, after)
 	case inNote:
-		pickWords(&out, slugsIn(v.idx, head, slug), in, after)
+		pickWords(&out, slugsIn(v.Index, head, slug), in, after)
 	default:
-		pickPaths(&out, v.idx, in, after)
+		pickPaths(&out, v.Index, in, after)
 	}
 	return out, err
 }
@@ -95,7 +96,7 @@ func namesOf(idx *index.Index, kind string) ([]string, error) {
 		}
 		return names, nil
 	}
-	s, err := schemaOf(idx)
+	s, err := state.Schema(idx)
 	if err != nil {
 		return nil, err
 	}

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"rookery/internal/index"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
 // pairs returns what a text of the form name=value may become: names up to the equals sign, and
 // behind that the values of the field. Of what does not exist there are none.
 func (v view) pairs(in completeIn) ([]string, error) {
-	s, err := schemaOf(v.idx)
+	s, err := state.Schema(v.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (v view) pairs(in completeIn) ([]string, error) {
 
 // fieldsOf returns the fields that an object has or may have, by name. A trait is an object too.
 func (v view) fieldsOf(s *vault.Schema, id string) map[string]*vault.Field {
-	o, err := locate(v.idx, id, v.clock)
+	o, err := locate(v.Index, id, v.Clock)
 	if err != nil {
 		return v.valuesOf(s, id)
 	}
@@ -68,7 +69,7 @@ func fieldsOfType(s *vault.Schema, name string) map[string]*vault.Field {
 // valuesOf returns the traits of the schema as fields of a trait, which itself goes by "value".
 func (v view) valuesOf(s *vault.Schema, id string) map[string]*vault.Field {
 	fields := map[string]*vault.Field{}
-	t, _, err := findTrait(v.idx, id)
+	t, _, err := findTrait(v.Index, id)
 	if err != nil {
 		return fields
 	}
@@ -94,7 +95,7 @@ func (v view) valuesFor(f *vault.Field, prefix string) []string {
 	case "date":
 		return vault.DayWords()
 	case "ref":
-		return idsOf(v.idx, f.Target, prefix)
+		return idsOf(v.Index, f.Target, prefix)
 	}
 	return nil
 }

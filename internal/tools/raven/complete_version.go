@@ -21,7 +21,7 @@ func (f tools) undoable(
 	ctx context.Context, c auth.Caller, v view, in completeIn, out *tool.Values,
 ) error {
 	tried := 0
-	for commit, err := range v.vault.Back(ctx, v.idx.Version(), math.MaxInt) {
+	for commit, err := range v.Vault.Back(ctx, v.Index.Version(), math.MaxInt) {
 		if err != nil {
 			return err
 		}

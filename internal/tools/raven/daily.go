@@ -9,6 +9,7 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -39,8 +40,8 @@ func dailyText(ctx context.Context, tx *repo.Tx, day vault.Date) ([]byte, error)
 
 // onDay is the time of the commit, moved to a day: what a template of that day takes for now.
 func onDay(tx *repo.Tx, day vault.Date) time.Time {
-	c := clock(tx.Index(), tx.Now())
-	now := local(c)
+	c := state.Clock(tx.Index(), tx.Now())
+	now := state.Local(c)
 	return day.Start(now.Location()).Add(now.Sub(c.Today().Start(now.Location())))
 }
 

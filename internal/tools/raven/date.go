@@ -10,6 +10,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -65,18 +66,18 @@ func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut,
 	if err != nil {
 		return dateOut{}, err
 	}
-	day, err := dayOf(in.Date, v.clock)
+	day, err := dayOf(in.Date, v.Clock)
 	if err != nil {
 		return dateOut{}, err
 	}
-	d := newDrawer(v.idx, depth)
+	d := newDrawer(v.Index, depth)
 	out := d.day(day)
-	if out.Items, err = page(ctx, &out.Aside, in.Page, d.dated(day), d.datedItem); err != nil {
+	if out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), d.dated(day), d.datedItem); err != nil {
 		return dateOut{}, err
 	}
 	out.Backlinks, out.Total, err = v.someBacklinks(ctx, d, out.DailyNoteID)
-	out.Note("version", v.version())
-	zoned(&out.Aside, v.idx)
+	out.Note("version", v.Version())
+	zoned(&out.Aside, v.Index)
 	return out, err
 }
 
@@ -120,7 +121,7 @@ func (p placed) spot() index.Spot {
 }
 
 // dated is the list of what names a day.
-func (d drawer) dated(day vault.Date) listing[placed] {
+func (d drawer) dated(day vault.Date) state.Listing[placed] {
 	behind := func(after index.Spot) iter.Seq[placed] {
 		return func(yield func(placed) bool) {
 			last := placed{}
@@ -137,7 +138,7 @@ func (d drawer) dated(day vault.Date) listing[placed] {
 		}
 	}
 	count := func() int { return d.idx.DateCount(day) }
-	return listing[placed]{behind: behind, spot: placed.spot, count: count}
+	return state.Listing[placed]{Behind: behind, Spot: placed.spot, Count: count}
 }
 
 // datedItem is what names a day as callers see it.
@@ -158,7 +159,7 @@ func (v view) someBacklinks(
 	ctx context.Context, d drawer, id string,
 ) ([]quotedBacklink, int, error) {
 	links, total := firstLinks(ctx, d.backlinks(id))
-	v.prefetch(ctx, func(yield func(string) bool) {
+	v.Prefetch(ctx, func(yield func(string) bool) {
 		for _, l := range links {
 			if !yield(l.Source.Note.Path) {
 				return
@@ -173,11 +174,11 @@ func (v view) someBacklinks(
 }
 
 // firstLinks are the first tool.MaxPage of a list, and how many it has.
-func firstLinks(ctx context.Context, l listing[index.Link]) ([]index.Link, int) {
+func firstLinks(ctx context.Context, l state.Listing[index.Link]) ([]index.Link, int) {
 	links := []index.Link{}
-	for link := range l.behind(index.Spot{}) {
+	for link := range l.Behind(index.Spot{}) {
 		if len(links) == tool.MaxPage {
-			return links, l.total(going(ctx))
+			return links, l.Total(state.Going(ctx))
 		}
 		links = append(links, link)
 	}

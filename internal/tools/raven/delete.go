@@ -3,14 +3,12 @@ package raven
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"rookery/internal/auth"
-	"rookery/internal/index"
-	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -50,16 +48,16 @@ func (f tools) remove() *tool.Tool {
 // an embedded object as a note that says where it stood (tree.md C7, remove_node).
 func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	idx := tx.Index()
-	o, err := locate(idx, in.ID, clock(idx, tx.Now()))
+	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))
 	if err != nil {
 		return err
 	}
-	shown, links := objectAt(idx, o), linksFromOutside(idx, o)
+	shown, links := objectAt(idx, o), mutate.LinksFromOutside(idx, o)
 	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
 	if err != nil {
 		return err
 	}
-	rest, kept, err := cut(o, text)
+	rest, kept, err := mutate.Cut(o, text)
 	if err != nil {
 		return at(err, o.Note.Path)
 	}
@@ -71,79 +69,13 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	trash, err := tx.Bin(ctx, vault.Path(trashName(o)), kept)
+	trash, err := tx.Bin(ctx, vault.Path(mutate.TrashName(o)), kept)
 	if err != nil {
 		return err
 	}
 	out.Action, out.ID, out.Type, out.File = "deleted", shown.ID, shown.Type, o.Note.Path
 	out.TrashPath, out.Object = string(trash), &shown
-	out.SideEffects = append(unresolved(tx.Index(), o.ID(), links), renamed(tx.Index(), o)...)
-	warnLinks(&out.Aside, o.ID(), links)
+	out.SideEffects = append(mutate.Unresolved(tx.Index(), o.ID(), links), mutate.Renamed(tx.Index(), o)...)
+	mutate.WarnLinks(&out.Aside, o.ID(), links)
 	return out.planned(ctx, tx, &shown)
-}
-
-// cut parts a note's text into what stays of it when an object goes, and what the trash keeps.
-func cut(o index.Object, text []byte) (rest, kept []byte, err error) {
-	if o.Section == nil {
-		return nil, text, nil
-	}
-	rest, gone, err := markdown.RemoveSection(text, o.Section.Slug)
-	if err != nil {
-		return nil, nil, err
-	}
-	kept, err = markdown.Compose([]markdown.Field{
-		{Key: "origin", Value: o.ID()}, {Key: "line", Value: float64(o.Section.Line)},
-	}, apart(string(gone)))
-	return rest, kept, err
-}
-
-// maxRenamed is how many sections are named that go by another name.
-const maxRenamed = 20
-
-// renamed tells of the sections that go by another name when a section is gone: where several have
-// the same heading, a number tells them apart. Of many the first are named, and the rest are counted.
-func renamed(after *index.Index, o index.Object) []string {
-	n, ok := after.Note(o.Note.Path)
-	if !ok || o.Section == nil {
-		return nil
-	}
-	var stay []index.Object
-	for i := range o.Note.Sections {
-		if s := o.Note.Object(i); !inside(s, o) {
-			stay = append(stay, s)
-		}
-	}
-	if len(stay) != len(n.Sections) {
-		return nil
-	}
-	var effects []string
-	more := 0
-	for i, was := range stay {
-		switch now := n.Object(i); {
-		case now.ID() == was.ID():
-		case len(effects) == maxRenamed:
-			more++
-		default:
-			effects = append(effects, was.ID()+" goes by "+now.ID())
-		}
-	}
-	if more > 0 {
-		effects = append(effects, fmt.Sprintf("%d more %s by another name", more,
-			plural(more, "section goes", "sections go")))
-	}
-	return effects
-}
-
-// trashName is the path that an object has in the trash: a note's own, and for what stands in a note
-// its name in a folder of that note.
-func trashName(o index.Object) string {
-	if o.Section == nil {
-		return o.Note.Path
-	}
-	for _, name := range []string{o.Section.Slug, vault.Slug(o.Section.Slug), vault.Section} {
-		if path, err := vault.NotePath(o.Note.ID + "/" + name); err == nil {
-			return string(path)
-		}
-	}
-	return o.Note.Path
 }

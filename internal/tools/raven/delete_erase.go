@@ -23,7 +23,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 	if err != nil {
 		return mutated{}, err
 	}
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.Teams.Team(ctx, c.Tenant)
 	if err != nil {
 		return mutated{}, err
 	}
@@ -50,7 +50,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 	if in.DryRun {
 		out = mutated{
 			Aside: out.Aside, DryRun: true, WouldDelete: &wouldDelete{out.ID}, Erased: out.Erased,
-			WouldModify: []fileChange{{Path: string(path), Action: "delete"}},
+			WouldModify: []mutate.FileChange{{Path: string(path), Action: "delete"}},
 		}
 	}
 	return out, nil
@@ -58,7 +58,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 
 // erasable finds the note that an argument names: one that is there, or the path of one that was.
 func erasable(v view, id string) (out mutated, path vault.Path, err error) {
-	o, err := locate(v.idx, id, v.clock)
+	o, err := locate(v.Index, id, v.Clock)
 	if fault.Is(err, fault.NotFound) {
 		was, bad := vault.NotePath(id)
 		if bad != nil {
@@ -73,8 +73,8 @@ func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 		return out, "", fault.New(Family.Malformed, "only a whole note can be erased, and %q is a part of one",
 			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
 	}
-	links := linksFromOutside(v.idx, o)
+	links := mutate.LinksFromOutside(v.Index, o)
 	out = mutated{Action: "deleted", ID: o.ID(), Type: o.Type(), File: o.Note.Path}
-	warnLinks(&out.Aside, o.ID(), links)
+	mutate.WarnLinks(&out.Aside, o.ID(), links)
 	return out, vault.Path(o.Note.Path), nil
 }

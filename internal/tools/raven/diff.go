@@ -10,6 +10,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/merge"
 	"rookery/internal/repo"
+	"rookery/internal/tools/mutate"
 )
 
 // maxDiff is how many bytes of a change a revision shows at most.
@@ -113,6 +114,6 @@ func unified(hunks []merge.Hunk) (diff string, cut bool) {
 	if left == 0 {
 		return b.String(), false
 	}
-	fmt.Fprintf(&b, "\\ %d more %s\n", left, plural(left, "line", "lines"))
+	fmt.Fprintf(&b, "\\ %d more %s\n", left, mutate.Plural(left, "line", "lines"))
 	return b.String(), true
 }

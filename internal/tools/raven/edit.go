@@ -14,6 +14,8 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -46,8 +48,8 @@ type edited struct {
 }
 
 // shorten leaves the flat keys. A plan keeps its list of replacements.
-func (e *edited) shorten() {
-	e.mutated.shorten()
+func (e *edited) Shorten() {
+	e.mutated.Shorten()
 	if !e.DryRun {
 		e.Edits = nil
 	}
@@ -122,7 +124,7 @@ func (in editIn) swaps() ([]swap, error) {
 
 // run drafts the replacements.
 func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited) error {
-	p, err := locate(tx.Index(), in.ID, clock(tx.Index(), tx.Now()))
+	p, err := locate(tx.Index(), in.ID, state.Clock(tx.Index(), tx.Now()))
 	if err != nil {
 		return err
 	}
@@ -242,7 +244,7 @@ func contextOf(text []byte, from, to int) string {
 	if end := bytes.IndexByte(text[to:], '\n'); end >= 0 {
 		last = to + end
 	}
-	return strings.TrimSuffix(part(text[first:last], from-first, maxSwapShown), "\r")
+	return strings.TrimSuffix(mutate.Window(text[first:last], from-first, maxSwapShown), "\r")
 }
 
 // refused says why a replacement cannot be made. It does not repeat the text.

@@ -17,6 +17,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -100,17 +101,17 @@ func (f tools) showHistory(
 		return out, err
 	}
 	out.ID = s.id
-	if s.path, s.from, err = s.pageFrom(ctx, v.vault, in.Page); err != nil {
+	if s.path, s.from, err = s.pageFrom(ctx, v.Vault, in.Page); err != nil {
 		return out, err
 	}
 	s.diff = in.Diff
-	if err := s.page(ctx, v.vault, in.Limit, &out); err != nil {
+	if err := s.page(ctx, v.Vault, in.Limit, &out); err != nil {
 		return out, err
 	}
 	if len(out.Items) == 0 && in.PageToken == "" {
-		return out, noHistory(v.idx, in.ID)
+		return out, noHistory(v.Index, in.ID)
 	}
-	out.Note("version", v.version())
+	out.Note("version", v.Version())
 	return out, nil
 }
 
@@ -134,10 +135,10 @@ func (v view) subject(ctx context.Context, id string) (subject, error) {
 	if f, ok := v.settings(id); ok {
 		return subject{id: id, path: f.Path, from: f.Version}, nil
 	}
-	if t, _, err := findTrait(v.idx, id); err == nil {
+	if t, _, err := findTrait(v.Index, id); err == nil {
 		return subject{id: t.ID, path: t.Note.Path, from: t.Note.Version, trait: true}, nil
 	}
-	o, err := locate(v.idx, id, v.clock)
+	o, err := locate(v.Index, id, v.Clock)
 	switch {
 	case err == nil:
 		s := subject{id: o.ID(), path: o.Note.Path, from: o.Note.Version}
@@ -155,7 +156,7 @@ func (v view) subject(ctx context.Context, id string) (subject, error) {
 func (v view) settings(name string) (*index.File, bool) {
 	switch name {
 	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
-		return v.idx.File(name)
+		return v.Index.File(name)
 	}
 	return nil, false
 }
@@ -169,23 +170,23 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 	if slug != "" {
 		s.id += "#" + slug
 	}
-	if f, ok := v.idx.Note(file); ok {
+	if f, ok := v.Index.Note(file); ok {
 		s.path, s.from = f.Path, f.Version
 		return s, nil
 	}
 	var err error
-	s.path, s.from, err = v.vault.Trace(ctx, v.idx.Version(), func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), func(n *repo.Note) bool {
 		return (n.Path == file || n.Path == note) && n.Path[0] != '.'
 	})
 	if err != nil || s.from > 0 {
 		return s, err
 	}
 	s = subject{id: id, trait: true}
-	s.path, s.from, err = v.vault.Trace(ctx, v.idx.Version(), func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), func(n *repo.Note) bool {
 		return slices.Contains(n.Traits, id)
 	})
 	if err == nil && s.from == 0 {
-		err = noHistory(v.idx, id)
+		err = noHistory(v.Index, id)
 	}
 	return s, err
 }
@@ -201,7 +202,7 @@ func (s subject) pageFrom(
 	number, path, _ := strings.Cut(key, ":")
 	seq, err = strconv.ParseUint(number, 10, 64)
 	if err != nil || seq == 0 || seq > s.from {
-		return "", 0, otherList()
+		return "", 0, state.OtherList(Family)
 	}
 	if path == s.path {
 		return path, seq, nil
@@ -214,7 +215,7 @@ func (s subject) pageFrom(
 			return path, seq, nil
 		}
 	}
-	return "", 0, otherList()
+	return "", 0, state.OtherList(Family)
 }
 
 // page fills one page. How many revisions there are in all is not counted: that would read them all.

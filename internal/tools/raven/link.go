@@ -8,6 +8,8 @@ import (
 
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
 )
 
 // A source is what refers, and where (raven.md §6.8).
@@ -45,16 +47,16 @@ func backlinkOf(l index.Link) backlink {
 }
 
 // backlinks is the list of the references that lead to an object or a day.
-func (d drawer) backlinks(id string) listing[index.Link] {
-	return listing[index.Link]{
-		behind: ahead(d.refs.Backlinks, id), spot: index.Link.Spot,
-		count: func() int { return d.refs.CountBacklinks(id) },
+func (d drawer) backlinks(id string) state.Listing[index.Link] {
+	return state.Listing[index.Link]{
+		Behind: state.Ahead(d.refs.Backlinks, id), Spot: index.Link.Spot,
+		Count: func() int { return d.refs.CountBacklinks(id) },
 	}
 }
 
 // outlinks is the list of the references in an object and in what stands in it.
-func (d drawer) outlinks(o index.Object) listing[index.Link] {
-	return listing[index.Link]{behind: ahead(d.refs.Outlinks, o), spot: index.Link.Spot}
+func (d drawer) outlinks(o index.Object) state.Listing[index.Link] {
+	return state.Listing[index.Link]{Behind: state.Ahead(d.refs.Outlinks, o), Spot: index.Link.Spot}
 }
 
 // A quoter quotes the lines on which references stand. It holds one text at a time, and reads each
@@ -90,29 +92,15 @@ func (q *quoter) line(ctx context.Context, l index.Link) string {
 	return excerpt(line, column)
 }
 
-// mostAhead is how many bytes of texts are read ahead.
-const mostAhead = 8 << 20
-
-// prefetch reads the texts of notes at once that are needed next, as far as it is not too much.
-func (v view) prefetch(ctx context.Context, paths iter.Seq[string]) {
-	v.vault.PrefetchFiles(ctx, func(yield func(*index.File) bool) {
-		for path := range paths {
-			if f, ok := v.idx.File(path); ok && !yield(f) {
-				return
-			}
-		}
-	}, mostAhead)
-}
-
 // sources yields the paths of the notes in which references stand, of one page.
-func sources(in tool.Page, l listing[index.Link]) iter.Seq[string] {
+func sources(in tool.Page, l state.Listing[index.Link]) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		after, err := spotAfter(in)
+		after, err := state.SpotAfter(Family, in)
 		if err != nil {
 			return // page says so
 		}
 		n, last := 0, ""
-		for link := range l.behind(after) {
+		for link := range l.Behind(after) {
 			if n++; n > in.Limit {
 				return
 			}
@@ -129,7 +117,7 @@ func (q *quoter) open(ctx context.Context, n *index.Note) error {
 	if q.path == n.Path {
 		return nil
 	}
-	text, err := q.view.vault.Text(ctx, n.Body)
+	text, err := q.view.Vault.Text(ctx, n.Body)
 	if err != nil {
 		return err
 	}
@@ -151,14 +139,11 @@ func (q *quoter) seek(line int) {
 	}
 }
 
-// The bytes of a line that are quoted, and how many of them stand before the reference.
-const (
-	maxQuote   = 500
-	quotedHead = 150
-)
+// maxQuote is how many bytes of a line are quoted.
+const maxQuote = 500
 
 // excerpt is a line without the blanks around it or, where it is long, the part around a column.
 func excerpt(line []byte, column int) string {
-	first, last := windowAt(line, column, maxQuote)
-	return ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))
+	first, last := mutate.WindowAt(line, column, maxQuote)
+	return mutate.Ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))
 }

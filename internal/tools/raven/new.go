@@ -13,6 +13,8 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -60,7 +62,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	text, err := markdown.Compose(n.frontmatter(t), apart(body))
+	text, err := markdown.Compose(n.frontmatter(t), mutate.Apart(body))
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 
 // noteType is the type of that name, if notes can have it.
 func noteType(tx *repo.Tx, name string) (*vault.Type, error) {
-	s, err := schemaOf(tx.Index())
+	s, err := state.Schema(tx.Index())
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	if _, given := fields[name]; name != "" && !given && in.Title != "" {
 		fields[name] = in.Title
 	}
-	checked := t.Check(fields, clock(tx.Index(), tx.Now()))
+	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	problems = slices.Concat(problems, checked.Problems, t.Missing(fields),
 		wrongTargets(tx.Index(), t, checked.Fields), unwritable(checked.Fields, inFrontmatter))
 	n := newNote{fields: byIDs(tx.Index(), t, checked.Fields), unknown: checked.Unknown}
@@ -218,18 +220,6 @@ func (in newIn) body(
 		return "", nil
 	}
 	return "# " + strings.Join(strings.Fields(n.title), " ") + "\n", nil
-}
-
-// apart is a body with a blank line before it, which sets it apart from the frontmatter.
-func apart(body string) string {
-	first, _, _ := strings.Cut(body, "\n")
-	switch {
-	case strings.TrimSpace(first) == "":
-		return body
-	case strings.HasSuffix(first, "\r"):
-		return "\r\n" + body
-	}
-	return "\n" + body
 }
 
 // created fills the answer of a call that made a note.

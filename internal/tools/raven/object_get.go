@@ -38,12 +38,12 @@ func (f tools) objectGet() *tool.Tool {
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		p, err := locate(v.idx, in.ID, v.clock)
+		p, err := locate(v.Index, in.ID, v.Clock)
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		out := objectGetOut{Object: newDrawer(v.idx, depth).ofOne().object(p)}
-		out.Note("version", v.version())
+		out := objectGetOut{Object: newDrawer(v.Index, depth).ofOne().object(p)}
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }

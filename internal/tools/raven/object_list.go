@@ -12,6 +12,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -63,10 +64,10 @@ func (f tools) listObjects(
 	if err != nil {
 		return out, err
 	}
-	q.going = going(ctx)
-	out.Items, err = page(ctx, &out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).object)
-	out.Note("version", v.version())
-	zoned(&out.Aside, v.idx)
+	q.going = state.Going(ctx)
+	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), q.listing(), newDrawer(v.Index, depth).object)
+	out.Note("version", v.Version())
+	zoned(&out.Aside, v.Index)
 	return out, err
 }
 
@@ -84,18 +85,18 @@ type selection struct {
 // newSelection checks what is asked for: a type and fields that exist, values that they may have, and
 // times that can be read. All problems come together.
 func newSelection(v view, in objectListIn) (selection, error) {
-	q := selection{drawer: newDrawer(v.idx, rich)}
+	q := selection{drawer: newDrawer(v.Index, rich)}
 	if in.Type != "" { // without one nobody needs to know what a type is
-		if _, err := schemaOf(v.idx); err != nil {
+		if _, err := state.Schema(v.Index); err != nil {
 			return q, err
 		}
 	}
 	var err error
 	problems := []*fault.Fault{}
-	if q.times, err = in.window(v.clock); err != nil {
+	if q.times, err = in.window(v.Clock); err != nil {
 		problems = append(problems, faultsIn(err)...)
 	}
-	s := v.idx.Schema()
+	s := v.Index.Schema()
 	t, known := s.Type(in.Type)
 	switch {
 	case known:
@@ -160,10 +161,10 @@ func (q selection) withField() (noteWalk, bool) {
 }
 
 // listing is the list of what is selected.
-func (q selection) listing() listing[index.Object] {
-	l := listing[index.Object]{behind: q.behind, spot: index.Object.Spot}
+func (q selection) listing() state.Listing[index.Object] {
+	l := state.Listing[index.Object]{Behind: q.behind, Spot: index.Object.Spot}
 	if len(q.fields) == 0 && q.times.open() {
-		l.count = q.count
+		l.Count = q.count
 	}
 	return l
 }

@@ -8,6 +8,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed outlinks.md
@@ -53,16 +54,16 @@ func (f tools) listOutlinks(
 	if err != nil {
 		return outlinksOut{}, err
 	}
-	o, err := locate(v.idx, in.Target, v.clock)
+	o, err := locate(v.Index, in.Target, v.Clock)
 	if err != nil {
 		return outlinksOut{}, err
 	}
 	out := outlinksOut{Source: o.ID()}
-	d := newDrawer(v.idx, rich)
+	d := newDrawer(v.Index, rich)
 	q := quoter{view: v}
-	out.Items, err = page(ctx, &out.Aside, in.Page, d.outlinks(o), func(l index.Link) outlink {
+	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), d.outlinks(o), func(l index.Link) outlink {
 		return outlink{sourceOf(l), d.reference(l.Ref, l.To), q.line(ctx, l)}
 	})
-	out.Note("version", v.version())
+	out.Note("version", v.Version())
 	return out, cmp.Or(err, q.err)
 }

@@ -58,17 +58,17 @@ type promptFacts struct {
 
 // complete adds what the vault and the caller's role say.
 func (p *promptFacts) complete(v view, c auth.Caller) {
-	if o, ok := v.idx.Find(p.Given); ok && p.Given != "" {
+	if o, ok := v.Index.Find(p.Given); ok && p.Given != "" {
 		p.Note = o.ID()
 	}
 	p.Writes = !c.ReadOnly && c.Role(p.Vault).Allows(auth.Editor)
-	for _, t := range v.idx.Schema().Traits {
+	for _, t := range v.Index.Schema().Traits {
 		if t.Type == "date" || t.Type == "datetime" {
 			p.Dates = append(p.Dates, t.Name)
 		}
 	}
 	p.Open = slices.Clone(p.Dates)
-	if _, ok := v.idx.Schema().Trait("todo"); ok {
+	if _, ok := v.Index.Schema().Trait("todo"); ok {
 		p.Open = append(p.Open, "todo")
 	}
 }
@@ -113,7 +113,7 @@ func newPrompt[In any](f tools, s tool.Spec, facts func(In) promptFacts) *tool.T
 		}
 		known.complete(v, c)
 		out := promptOut{Text: known.fill(text)}
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }

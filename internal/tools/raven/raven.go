@@ -4,17 +4,14 @@ package raven
 
 import (
 	"context"
-	"time"
 
 	"rookery/internal/auth"
-	"rookery/internal/checkout"
 	"rookery/internal/fault"
-	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
-	"rookery/internal/vault"
+	"rookery/internal/tools/state"
 )
 
 // Family is what the tools have in common.
@@ -31,7 +28,7 @@ var Family = &tool.Family{
 // Tools are the tools of the family, over these tenants. all lists every tool of the product, for
 // the one that tells what commands there are.
 func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
-	f := tools{t, all}
+	f := tools{state.Source{Teams: t, Family: Family}, all}
 	return []*tool.Tool{
 		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaTraits(), f.schemaTrait(),
 		f.schemaCommands(), f.schemaValidate(),
@@ -46,28 +43,8 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 }
 
 type tools struct {
-	teams *team.Teams
-	all   func() []*tool.Tool
-}
-
-// vault is the vault of a call.
-func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
-	t, err := f.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	return t.Vault(ctx, name)
-}
-
-// folder is the folder of a vault; nil where there are none.
-func (f tools) folder(
-	ctx context.Context, c auth.Caller, name string,
-) (*checkout.Checkout, error) {
-	t, err := f.teams.Team(ctx, c.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	return t.Folder(ctx, name)
+	state.Source
+	all func() []*tool.Tool
 }
 
 // A writing is the part of a call that every mutation of a vault has.
@@ -79,91 +56,34 @@ type writing struct {
 	about    aboutFiles // the files that if_version is compared with first
 }
 
-// A shortener is an output that can leave out the whole of what a call changed.
-type shortener interface{ shorten() }
-
-// draft runs a function that drafts a change of the vault and fills its output; see mutate.Vault. The
-// log keeps the whole output for a repeated call, whichever form this call asks for.
+// draft drafts a change of the vault; see mutate.Draft.
 func draft[Out any](
 	ctx context.Context, f tools, w writing, fn func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
-	var none Out
-	call, err := mutate.Call(w.caller, w.mutation, Family)
-	if err != nil {
-		return none, err
-	}
-	v, err := f.vault(ctx, w.caller, w.vault)
-	if err != nil {
-		return none, err
-	}
-	out, err := mutate.Vault(ctx, v, call, mutate.Change[Out]{About: w.about, Draft: fn})
-	if s, ok := any(&out).(shortener); ok && w.slim {
-		s.shorten()
-	}
-	return out, err
+	return mutate.Draft(ctx, f.Source, mutate.Writing{
+		Caller: w.caller, Vault: w.vault, Mutation: w.mutation, Slim: w.slim, About: w.about,
+	}, fn)
 }
 
-// A view is a vault at its newest version, for a call that reads.
-type view struct {
-	vault *repo.Vault
-	idx   *index.Index
-	clock vault.Clock // what words such as today mean to this call
-
-	control repo.Control // as it came with the newest version
-}
+// A view is a vault at one version, for a call that reads.
+type view struct{ state.View }
 
 // view is the newest state of the vault of a call.
 func (f tools) view(ctx context.Context, c auth.Caller, name string) (view, error) {
-	v, err := f.vault(ctx, c, name)
-	if err != nil {
-		return view{}, err
-	}
-	idx, control, err := v.ReadControl(ctx)
-	if err != nil {
-		return view{}, err
-	}
-	return view{v, idx, clock(idx, v.Now()), control}, nil
+	v, err := f.View(ctx, c, name)
+	return view{v}, err
 }
 
 // viewAt is the vault of a call as it was at the version or time that the call names; without one, its
-// newest state. What words such as today mean is up to the call, also there.
+// newest state.
 func (f tools) viewAt(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (view, error) {
-	v, err := f.view(ctx, c, name)
-	if err != nil || at.AsOf == "" {
-		return v, err
-	}
-	version, err := v.versionAt(ctx, at.AsOf)
-	if err != nil {
-		return view{}, err
-	}
-	idx, err := v.vault.At(ctx, version)
-	if err != nil {
-		return view{}, inArgument(err, "as_of")
-	}
-	return view{v.vault, idx, clock(idx, v.clock.Now), v.control}, nil
+	v, err := f.ViewAt(ctx, c, name, at)
+	return view{v}, err
 }
 
-// version is the version that an answer is true of.
-func (v view) version() string { return repo.Version(v.idx.Version()) }
-
-// clock is the time of a commit as the vault's people see it.
-func clock(idx *index.Index, now time.Time) vault.Clock { return idx.Config().Clock(now) }
-
-// schemaOf is the schema of the vault. A schema.yaml that does not load fails every call that needs
-// to know what a type is.
-func schemaOf(idx *index.Index) (*vault.Schema, error) {
-	if err := idx.SchemaErr(); err != nil {
-		return nil, err
-	}
-	return idx.Schema(), nil
-}
-
-// local is the time of a clock in its own zone.
-func local(c vault.Clock) time.Time {
-	if c.Zone == nil {
-		return c.Now.UTC()
-	}
-	return c.Now.In(c.Zone)
+// pager is one page of a list that a call asks for.
+func pager(a *tool.Aside, in tool.Page) state.Pager {
+	return state.Pager{Aside: a, Family: Family, Page: in}
 }

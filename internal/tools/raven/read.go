@@ -75,7 +75,7 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 	if err != nil {
 		return readOut{}, err
 	}
-	text, err := v.vault.Text(ctx, file.Body)
+	text, err := v.Vault.Text(ctx, file.Body)
 	if err != nil {
 		return readOut{}, err
 	}
@@ -84,8 +84,8 @@ func (f tools) readNote(ctx context.Context, c auth.Caller, in readIn) (readOut,
 		lines = lines[:len(lines)-1]
 	}
 	out := readOut{Path: file.Path, LineCount: len(lines)}
-	out.Note("version", v.version())
-	out.refer(ctx, newDrawer(v.idx, rich), o, in)
+	out.Note("version", v.Version())
+	out.refer(ctx, newDrawer(v.Index, rich), o, in)
 	span, err := spanOf(in.Lines, o.Section, len(lines))
 	if err != nil {
 		return out, err
@@ -116,12 +116,12 @@ func (r *readOut) show(text string) {
 func readable(v view, path string) (*index.File, index.Object, error) {
 	switch path {
 	case vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery:
-		if f, ok := v.idx.File(path); ok {
+		if f, ok := v.Index.File(path); ok {
 			return f, index.Object{}, nil
 		}
 		return nil, index.Object{}, fault.New(fault.NotFound, "the vault has no %s", path)
 	}
-	o, err := locate(v.idx, path, v.clock)
+	o, err := locate(v.Index, path, v.Clock)
 	if err != nil {
 		return nil, index.Object{}, noPath(err, path, "path")
 	}

@@ -86,7 +86,7 @@ func (f tools) reindexed(
 	if err != nil {
 		return none, err
 	}
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.Teams.Team(ctx, c.Tenant)
 	if err != nil {
 		return none, err
 	}

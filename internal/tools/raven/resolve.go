@@ -52,8 +52,8 @@ func (f tools) resolve() *tool.Tool {
 		if err != nil {
 			return resolveOut{}, err
 		}
-		out := resolved(v.idx.ResolveArg(in.Reference, v.clock))
-		out.Note("version", v.version())
+		out := resolved(v.Index.ResolveArg(in.Reference, v.Clock))
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -84,16 +85,16 @@ func (f tools) schema() *tool.Tool {
 }
 
 func fullSchema(v view) (schemaOut, error) {
-	s, err := schemaOf(v.idx)
+	s, err := state.Schema(v.Index)
 	if err != nil {
 		return schemaOut{}, err
 	}
-	if err := v.idx.ConfigErr(); err != nil {
+	if err := v.Index.ConfigErr(); err != nil {
 		return schemaOut{}, err
 	}
 	out := schemaOut{
 		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Queries: []query{},
-		Config: configOf(v.idx.Config()),
+		Config: configOf(v.Index.Config()),
 	}
 	for _, t := range s.Types {
 		out.Types = append(out.Types, fullType(t))
@@ -101,10 +102,10 @@ func fullSchema(v view) (schemaOut, error) {
 	for _, t := range s.Traits {
 		out.Traits = append(out.Traits, traitOf(s, t))
 	}
-	for _, q := range v.idx.Config().Queries {
+	for _, q := range v.Index.Config().Queries {
 		out.Queries = append(out.Queries, queryOf(q))
 	}
-	out.Note("version", v.version())
+	out.Note("version", v.Version())
 	return out, nil
 }
 
@@ -221,7 +222,7 @@ func (f tools) schemaTypes() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		s, err := schemaOf(v.idx)
+		s, err := state.Schema(v.Index)
 		if err != nil {
 			return out, err
 		}
@@ -232,7 +233,7 @@ func (f tools) schemaTypes() *tool.Tool {
 			})
 		}
 		out.Note("count", len(out.Types))
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }
@@ -259,7 +260,7 @@ func (f tools) schemaType() *tool.Tool {
 		if err != nil {
 			return schemaTypeOut{}, err
 		}
-		s, err := schemaOf(v.idx)
+		s, err := state.Schema(v.Index)
 		if err != nil {
 			return schemaTypeOut{}, err
 		}
@@ -268,7 +269,7 @@ func (f tools) schemaType() *tool.Tool {
 			return schemaTypeOut{}, s.NoType(in.Name)
 		}
 		out := schemaTypeOut{Type: fullType(t)}
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }

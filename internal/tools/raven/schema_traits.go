@@ -8,6 +8,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -43,7 +44,7 @@ func (f tools) schemaTraits() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		s, err := schemaOf(v.idx)
+		s, err := state.Schema(v.Index)
 		if err != nil {
 			return out, err
 		}
@@ -54,7 +55,7 @@ func (f tools) schemaTraits() *tool.Tool {
 			})
 		}
 		out.Note("count", len(out.Traits))
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }
@@ -81,7 +82,7 @@ func (f tools) schemaTrait() *tool.Tool {
 		if err != nil {
 			return schemaTraitOut{}, err
 		}
-		s, err := schemaOf(v.idx)
+		s, err := state.Schema(v.Index)
 		if err != nil {
 			return schemaTraitOut{}, err
 		}
@@ -90,7 +91,7 @@ func (f tools) schemaTrait() *tool.Tool {
 			return schemaTraitOut{}, s.NoTrait(in.Name)
 		}
 		out := schemaTraitOut{Trait: traitOf(s, t)}
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }
@@ -125,14 +126,14 @@ func (f tools) schemaValidate() *tool.Tool {
 		if err != nil {
 			return schemaValidateOut{}, err
 		}
-		s := v.idx.Schema()
-		problems := append(problemsOf(v.idx.SchemaErr()), problemsOf(v.idx.ConfigErr())...)
+		s := v.Index.Schema()
+		problems := append(problemsOf(v.Index.SchemaErr()), problemsOf(v.Index.ConfigErr())...)
 		out := schemaValidateOut{Issues: []issue{}}
-		for _, f := range slices.Concat(problems, dangling(s), unfit(s, v.clock)) {
+		for _, f := range slices.Concat(problems, dangling(s), unfit(s, v.Clock)) {
 			out.Issues = append(out.Issues, issue{f.Code, f.Message, f.Details, f.Location})
 		}
 		out.Valid, out.Types, out.Traits = len(out.Issues) == 0, len(s.Types), len(s.Traits)
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }

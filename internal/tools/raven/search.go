@@ -11,9 +11,9 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/index"
-	"rookery/internal/repo"
 	"rookery/internal/search"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed search.md
@@ -71,7 +71,7 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 	if err != nil {
 		return out, err
 	}
-	v, s, err := f.searchable(ctx, c, in)
+	v, s, err := f.Searchable(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return out, err
 	}
@@ -80,34 +80,10 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 		return out, err
 	}
 	q := finder{
-		view: view{vault: v, idx: s.Index}, search: s.Search, holds: holds,
+		view: view{state.View{Vault: v, Index: s.Index}}, search: s.Search, holds: holds,
 		query: search.ParseQuery(in.Query),
 	}
 	return out, q.page(ctx, &out, in.Limit, after)
-}
-
-// searchable is the vault of a call as it can be searched, at the version or time that the call names.
-func (f tools) searchable(
-	ctx context.Context, c auth.Caller, in searchIn,
-) (*repo.Vault, repo.Searchable, error) {
-	v, err := f.vault(ctx, c, in.Vault.Vault)
-	if err != nil {
-		return nil, repo.Searchable{}, err
-	}
-	if in.AsOf.AsOf == "" {
-		s, err := v.Searchable(ctx)
-		return v, s, err
-	}
-	now, err := f.view(ctx, c, in.Vault.Vault)
-	if err != nil {
-		return nil, repo.Searchable{}, err
-	}
-	version, err := now.versionAt(ctx, in.AsOf.AsOf)
-	if err != nil {
-		return nil, repo.Searchable{}, err
-	}
-	s, err := v.SearchableAt(ctx, version)
-	return v, s, inArgument(err, "as_of")
 }
 
 // ofType reports of a path whether its note has a type; nil for the empty type, which all have. A
@@ -116,7 +92,7 @@ func ofType(idx *index.Index, name string) (func(path string) bool, error) {
 	if name == "" {
 		return nil, nil
 	}
-	s, err := schemaOf(idx)
+	s, err := state.Schema(idx)
 	if err != nil {
 		return nil, err
 	}
@@ -142,19 +118,19 @@ type finder struct {
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	r, err := q.search.Search(q.query, search.Options{
 		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Ended: ctx.Err,
-		Ahead: func(paths []string) { q.prefetch(ctx, slices.Values(paths)) },
+		Ahead: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
 	})
 	if err != nil {
 		return err
 	}
 	more := len(r.Items) > limit
-	last := place{version: q.idx.Version()}
+	last := place{version: q.Index.Version()}
 	for _, h := range r.Items[:min(limit, len(r.Items))] {
 		out.Items = append(out.Items, q.hit(h))
 		last.Cursor = *h.Cursor()
 	}
 	out.Paged(len(out.Items), r.Total, more, last.key())
-	out.Note("version", q.version())
+	out.Note("version", q.Version())
 	if r.Partial {
 		out.Note("partial", true)
 	}
@@ -167,18 +143,18 @@ func (q finder) page(ctx context.Context, out *searchOut, limit int, after place
 // text reads the texts of what is found.
 func (q finder) text(ctx context.Context) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
-		f, ok := q.idx.File(path)
+		f, ok := q.Index.File(path)
 		if !ok {
 			return nil, fmt.Errorf("a note that was found is not in the index")
 		}
-		return q.vault.Text(ctx, f.Body)
+		return q.Vault.Text(ctx, f.Body)
 	}
 }
 
 func (q finder) hit(h search.Hit) hit {
-	n, _ := q.idx.Note(h.Doc)
+	n, _ := q.Index.Note(h.Doc)
 	return hit{
-		ID: n.ID, Title: tool.Beginning(q.idx.NameOf(n.Object(-1)), maxListed), FilePath: n.Path, Snippet: h.Snippet,
+		ID: n.ID, Title: tool.Beginning(q.Index.NameOf(n.Object(-1)), maxListed), FilePath: n.Path, Snippet: h.Snippet,
 		Matches: h.Ranges, Score: h.Score, LineStart: h.Unit.LineStart,
 	}
 }
@@ -189,7 +165,7 @@ func (q finder) cursor(ctx context.Context, after place) *search.Cursor {
 	if after.Doc == "" {
 		return nil
 	}
-	if after.version == q.idx.Version() {
+	if after.version == q.Index.Version() {
 		return &after.Cursor
 	}
 	r, err := q.search.Search(q.query, search.Options{
@@ -226,5 +202,5 @@ func placeAfter(in tool.Page) (place, error) {
 			return place{version, search.Cursor{Score: score, Doc: parts[2]}}, nil
 		}
 	}
-	return place{}, otherList()
+	return place{}, state.OtherList(Family)
 }

@@ -12,6 +12,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -126,7 +127,7 @@ func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.
 
 // settable finds an object that has fields: a note, or an object that is embedded in one.
 func settable(tx *repo.Tx, id string) (index.Object, error) {
-	o, err := locate(tx.Index(), id, clock(tx.Index(), tx.Now()))
+	o, err := locate(tx.Index(), id, state.Clock(tx.Index(), tx.Now()))
 	if _, isTrait := tx.Index().Trait(id); isTrait && fault.Is(err, fault.NotFound) {
 		return o, fault.Of(err).Fix("%s is a trait: update it as one", id).
 			Try("raven_trait_get", fault.Args{"id": id})
@@ -141,7 +142,7 @@ func settable(tx *repo.Tx, id string) (index.Object, error) {
 
 // check reads the values of a call by the schema. All problems come together.
 func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, error) {
-	s, err := schemaOf(tx.Index())
+	s, err := state.Schema(tx.Index())
 	if err != nil {
 		return nil, vault.Checked{}, err
 	}
@@ -150,7 +151,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 		return nil, vault.Checked{}, s.NoType(o.Type())
 	}
 	fields := typed(in.Set)
-	checked := t.Check(fields, clock(tx.Index(), tx.Now()))
+	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
 	if o.Section != nil {
 		write = inDeclaration

@@ -66,21 +66,21 @@ func (f tools) stats() *tool.Tool {
 		if err != nil {
 			return statsOut{}, err
 		}
-		t := v.idx.Totals()
+		t := v.Index.Totals()
 		out := statsOut{
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
 			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
-		out.doubtful(v.idx)
+		out.doubtful(v.Index)
 		if in.AsOf.AsOf == "" { // what was known of the files earlier, nobody knows any more
-			out.files(v.control, v.vault.Now())
-			folder, err := f.folder(ctx, c, in.Vault.Vault)
+			out.files(v.Control, v.Vault.Now())
+			folder, err := f.Folder(ctx, c, in.Vault.Vault)
 			if err != nil {
 				return statsOut{}, err
 			}
 			out.reading(folder)
 		}
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }

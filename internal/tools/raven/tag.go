@@ -14,6 +14,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed tag.md
@@ -85,14 +86,14 @@ func (f tools) tagged() *tool.Tool {
 		}
 		var out tagOut
 		if in.List {
-			out.TagCounts, err = countTags(&out.Aside, v.idx, in.Page)
+			out.TagCounts, err = countTags(&out.Aside, v.Index, in.Page)
 		} else {
-			out.TaggedObjects, err = objectsTagged(ctx, &out.Aside, newDrawer(v.idx, depth), in)
+			out.TaggedObjects, err = objectsTagged(ctx, &out.Aside, newDrawer(v.Index, depth), in)
 		}
 		if err != nil {
 			return tagOut{}, err
 		}
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }
@@ -106,14 +107,14 @@ func objectsTagged(
 		return nil, fault.New(Family.Malformed, "tag must be the name of a tag").
 			With("argument", "tag")
 	}
-	l := listing[index.TaggedIn]{
-		behind: func(after index.Spot) iter.Seq[index.TaggedIn] {
+	l := state.Listing[index.TaggedIn]{
+		Behind: func(after index.Spot) iter.Seq[index.TaggedIn] {
 			return d.idx.Tagged(tag, after.Path)
 		},
-		spot:  func(t index.TaggedIn) index.Spot { return t.Note.Object(-1).Spot() },
-		count: func() int { return d.idx.TagCount(tag) },
+		Spot:  func(t index.TaggedIn) index.Spot { return t.Note.Object(-1).Spot() },
+		Count: func() int { return d.idx.TagCount(tag) },
 	}
-	items, err := page(ctx, a, in.Page, l, func(t index.TaggedIn) taggedObject {
+	items, err := state.Page(ctx, pager(a, in.Page), l, func(t index.TaggedIn) taggedObject {
 		return taggedObject{d.object(t.Note.Object(-1)), t.Tag.Line}
 	})
 	return &TaggedObjects{tag, items}, err
@@ -126,7 +127,7 @@ func countTags(a *tool.Aside, idx *index.Index, in tool.Page) (*TagCounts, error
 		all = append(all, tagCount{name, n})
 	}
 	slices.SortFunc(all, byFrequency)
-	tags, err := pageOf(a, in, all, tagKey, func(key string) (int, bool) {
+	tags, err := state.PageOf(pager(a, in), all, tagKey, func(key string) (int, bool) {
 		last, ok := readTagKey(key)
 		first, found := slices.BinarySearchFunc(all, last, byFrequency)
 		if found {

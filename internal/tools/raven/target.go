@@ -6,6 +6,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/markdown"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
 
@@ -30,7 +31,7 @@ func wrongTarget(idx *index.Index, f *vault.Field, v any) *fault.Fault {
 		return nil
 	}
 	d := newDrawer(idx, slim)
-	for _, v := range listed(v) {
+	for _, v := range mutate.Listed(v) {
 		ref, ok := v.(markdown.Ref)
 		if !ok {
 			continue

@@ -8,6 +8,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -30,7 +31,7 @@ func (in newIn) template(
 	}
 	body := string(text[markdown.Parse(text).Body:])
 	if n.at.IsZero() {
-		n.at = local(clock(tx.Index(), tx.Now()))
+		n.at = state.Local(state.Clock(tx.Index(), tx.Now()))
 	}
 	return fill(body, t, n), nil
 }

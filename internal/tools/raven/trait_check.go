@@ -8,6 +8,7 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -16,7 +17,7 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	idx := tx.Index()
 	c := traitChecker{
 		traitReader: traitReader{
-			idx: idx, schema: idx.Schema(), clock: clock(idx, tx.Now()),
+			idx: idx, schema: idx.Schema(), clock: state.Clock(idx, tx.Now()),
 		},
 		rewrite: rewrite{trait: t}, seen: map[string]bool{},
 	}

@@ -15,6 +15,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -70,11 +71,11 @@ func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 
 // plan checks everything that the call says. All problems come together.
 func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, home, error) {
-	s, err := schemaOf(tx.Index())
+	s, err := state.Schema(tx.Index())
 	if err != nil {
 		return markdown.NewTrait{}, home{}, err
 	}
-	r := traitReader{idx: tx.Index(), schema: s, clock: clock(tx.Index(), tx.Now())}
+	r := traitReader{idx: tx.Index(), schema: s, clock: state.Clock(tx.Index(), tx.Now())}
 	line := in.line(&r)
 	h, err := in.home(tx)
 	if err != nil {
@@ -144,7 +145,7 @@ func (in traitCreateIn) home(tx *repo.Tx) (home, error) {
 		}
 		return home{object: n.Object(-1)}, nil
 	}
-	o, err := locate(idx, in.ParentID, clock(idx, tx.Now()))
+	o, err := locate(idx, in.ParentID, state.Clock(idx, tx.Now()))
 	return home{object: o}, err
 }
 

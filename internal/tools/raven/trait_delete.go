@@ -10,6 +10,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -36,7 +37,7 @@ func (f tools) traitDelete() *tool.Tool {
 
 // run drafts the removal of the annotation, and of its line if nothing else is on it.
 func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
-	s, err := schemaOf(tx.Index())
+	s, err := state.Schema(tx.Index())
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed trait_get.md
@@ -42,14 +43,14 @@ func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (trai
 	if err != nil {
 		return out, err
 	}
-	if _, err := schemaOf(v.idx); err != nil {
+	if _, err := state.Schema(v.Index); err != nil {
 		return out, err
 	}
-	t, _, err := findTrait(v.idx, in.ID)
+	t, _, err := findTrait(v.Index, in.ID)
 	if err != nil {
 		return out, err
 	}
-	out.Trait = newDrawer(v.idx, depth).trait(t)
-	out.Note("version", v.version())
+	out.Trait = newDrawer(v.Index, depth).trait(t)
+	out.Note("version", v.Version())
 	return out, nil
 }

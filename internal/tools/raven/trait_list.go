@@ -10,6 +10,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -72,10 +73,10 @@ func (f tools) listTraits(
 	if err != nil {
 		return out, err
 	}
-	q.going = going(ctx)
-	out.Items, err = page(ctx, &out.Aside, in.Page, q.listing(), newDrawer(v.idx, depth).trait)
-	out.Note("version", v.version())
-	zoned(&out.Aside, v.idx)
+	q.going = state.Going(ctx)
+	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), q.listing(), newDrawer(v.Index, depth).trait)
+	out.Note("version", v.Version())
+	zoned(&out.Aside, v.Index)
 	return out, err
 }
 
@@ -93,8 +94,8 @@ type traitSelection struct {
 // newTraitSelection checks what is asked for: a trait and a type that exist, a value that the trait
 // can have, and times and a path that can be read. All problems come together.
 func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
-	q := traitSelection{idx: v.idx}
-	s, err := schemaOf(v.idx)
+	q := traitSelection{idx: v.Index}
+	s, err := state.Schema(v.Index)
 	if err != nil {
 		return q, err
 	}
@@ -115,9 +116,9 @@ func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 	} else if in.ParentType != "" {
 		note(s.NoType(in.ParentType))
 	}
-	q.area, err = areaOf(v.idx, in.Path)
+	q.area, err = areaOf(v.Index, in.Path)
 	note(err)
-	q.times, err = in.window(v.clock)
+	q.times, err = in.window(v.Clock)
 	note(err)
 	if f := fault.Join(Family.Several, problems); f != nil {
 		return q, f
@@ -126,12 +127,12 @@ func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 }
 
 // listing is the list of what is selected.
-func (q traitSelection) listing() listing[*index.Trait] {
+func (q traitSelection) listing() state.Listing[*index.Trait] {
 	notes := q.notes()
-	l := listing[*index.Trait]{spot: (*index.Trait).Spot}
-	l.behind = func(after index.Spot) iter.Seq[*index.Trait] { return q.behind(notes, after) }
+	l := state.Listing[*index.Trait]{Spot: (*index.Trait).Spot}
+	l.Behind = func(after index.Spot) iter.Seq[*index.Trait] { return q.behind(notes, after) }
 	if q.parent == "" && q.area.whole() && q.times.open() {
-		l.count = q.values.count
+		l.Count = q.values.count
 	}
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 )
 
 // traitMutated is the answer of the tools that change one trait: what they did, or, of a dry run,
@@ -21,16 +22,16 @@ type traitMutated struct {
 	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"traits to unset that were not on the line"`
 	Trait         *trait         `json:"trait,omitempty" jsonschema:"as it is now; of one that is deleted, as it was"`
 
-	DryRun      bool              `json:"dry_run,omitempty"`
-	WouldCreate *wouldCreateTrait `json:"would_create,omitempty"`
-	WouldUpdate *wouldUpdate      `json:"would_update,omitempty"`
-	WouldDelete *wouldDelete      `json:"would_delete,omitempty"`
-	WouldModify []fileChange      `json:"would_modify_files,omitempty"`
-	SideEffects []string          `json:"side_effects,omitzero"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldCreate *wouldCreateTrait   `json:"would_create,omitempty"`
+	WouldUpdate *wouldUpdate        `json:"would_update,omitempty"`
+	WouldDelete *wouldDelete        `json:"would_delete,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+	SideEffects []string            `json:"side_effects,omitzero"`
 }
 
 // shorten leaves the flat keys.
-func (m *traitMutated) shorten() { m.Trait = nil }
+func (m *traitMutated) Shorten() { m.Trait = nil }
 
 // TraitFacts is what the answer says of a new trait beside the trait itself.
 type TraitFacts struct {
@@ -59,9 +60,9 @@ func factsOf(t trait) *TraitFacts {
 // planned turns the answer of a call into its plan, if the call is a dry run.
 func (m *traitMutated) planned(ctx context.Context, tx *repo.Tx, before *trait) error {
 	if !tx.DryRun() {
-		return noteFiles(ctx, tx, &m.Aside)
+		return mutate.NoteFiles(ctx, tx, &m.Aside)
 	}
-	files, err := fileChanges(ctx, tx)
+	files, err := mutate.FileChanges(ctx, tx)
 	if err != nil {
 		return err
 	}

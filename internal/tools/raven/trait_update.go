@@ -12,6 +12,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -44,7 +45,7 @@ func (f tools) traitUpdate() *tool.Tool {
 
 // run drafts the change.
 func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
-	if _, err := schemaOf(tx.Index()); err != nil {
+	if _, err := state.Schema(tx.Index()); err != nil {
 		return err
 	}
 	t, err := ownTrait(tx.Index(), in.ID)

@@ -9,6 +9,7 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -35,22 +36,22 @@ func (l traitLookup) most() int {
 func lookupOf(v view, def *vault.Trait, text string) (traitLookup, error) {
 	switch {
 	case text == "":
-		return lookupAll(v.idx, def.Name), nil
+		return lookupAll(v.Index, def.Name), nil
 	case def.IsTime():
 		return lookupTime(v, def, text)
 	}
 	one := elementOf(def)
-	want, err := valueText(one, text, v.clock)
+	want, err := valueText(one, text, v.Clock)
 	if err != nil {
 		return traitLookup{}, fault.Of(err).With("argument", "value")
 	}
 	if one.Type == def.Type {
-		return lookupSet(v.idx, def, v.idx.TraitsWith(def.Name, want)), nil
+		return lookupSet(v.Index, def, v.Index.TraitsWith(def.Name, want)), nil
 	}
-	if to := v.idx.Resolve(want); one.IsRef() && to.ID != "" {
+	if to := v.Index.Resolve(want); one.IsRef() && to.ID != "" {
 		want = to.ID // as TraitValue tells the elements
 	}
-	return elements(v.idx, def, func(e any) bool { return index.ValueText(e) == want }), nil
+	return elements(v.Index, def, func(e any) bool { return index.ValueText(e) == want }), nil
 }
 
 // lookupAll finds all traits of a type.
@@ -109,20 +110,20 @@ func elements(idx *index.Index, def *vault.Trait, holds func(any) bool) traitLoo
 
 // lookupTime finds the traits of dates or times whose day lies in a time.
 func lookupTime(v view, def *vault.Trait, text string) (traitLookup, error) {
-	i, err := vault.ParseTime(text, v.clock)
+	i, err := vault.ParseTime(text, v.Clock)
 	if err != nil {
 		return traitLookup{}, fault.Of(err).With("argument", "value")
 	}
-	zone := local(v.clock).Location()
+	zone := state.Local(v.Clock).Location()
 	covered := func(value any) bool {
 		day, ok := vault.DayOf(value)
 		return ok && i.Covers(day, zone)
 	}
 	if strings.HasSuffix(def.Type, "[]") {
-		return elements(v.idx, def, covered), nil
+		return elements(v.Index, def, covered), nil
 	}
 	from, to := daysOf(i, zone)
-	return lookupSet(v.idx, def, v.idx.TraitsBetween(def.Name, from, to, func(value string) bool {
+	return lookupSet(v.Index, def, v.Index.TraitsBetween(def.Name, from, to, func(value string) bool {
 		return covered(value)
 	})), nil
 }

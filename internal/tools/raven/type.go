@@ -8,6 +8,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed type.md
@@ -70,14 +71,14 @@ func (f tools) ofType() *tool.Tool {
 		}
 		var out typeOut
 		if in.List {
-			out.TypeCounts, err = countTypes(&out.Aside, v.idx, in.Page)
+			out.TypeCounts, err = countTypes(&out.Aside, v.Index, in.Page)
 		} else {
-			out.TypeObjects, err = objectsOfType(ctx, &out.Aside, newDrawer(v.idx, depth), in)
+			out.TypeObjects, err = objectsOfType(ctx, &out.Aside, newDrawer(v.Index, depth), in)
 		}
 		if err != nil {
 			return typeOut{}, err
 		}
-		out.Note("version", v.version())
+		out.Note("version", v.Version())
 		return out, nil
 	})
 }
@@ -86,7 +87,7 @@ func (f tools) ofType() *tool.Tool {
 func objectsOfType(
 	ctx context.Context, a *tool.Aside, d drawer, in typeIn,
 ) (*TypeObjects, error) {
-	s, err := schemaOf(d.idx)
+	s, err := state.Schema(d.idx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,17 +95,17 @@ func objectsOfType(
 	if !ok {
 		return nil, s.NoType(in.Name)
 	}
-	l := listing[index.Object]{
-		behind: ahead(d.idx.Objects, t.Name), spot: index.Object.Spot,
-		count: func() int { return d.idx.Count(t.Name) },
+	l := state.Listing[index.Object]{
+		Behind: state.Ahead(d.idx.Objects, t.Name), Spot: index.Object.Spot,
+		Count: func() int { return d.idx.Count(t.Name) },
 	}
-	items, err := page(ctx, a, in.Page, l, d.object)
+	items, err := state.Page(ctx, pager(a, in.Page), l, d.object)
 	return &TypeObjects{t.Name, items}, err
 }
 
 // countTypes is a page of the types.
 func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, error) {
-	s, err := schemaOf(idx)
+	s, err := state.Schema(idx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, err
 		all = append(all, typeCount{t.Name, idx.Count(t.Name), t.Builtin})
 	}
 	name := func(c typeCount) string { return c.Name }
-	types, err := pageOf(a, in, all, name, func(last string) (int, bool) {
+	types, err := state.PageOf(pager(a, in), all, name, func(last string) (int, bool) {
 		i := slices.IndexFunc(all, func(c typeCount) bool { return c.Name == last })
 		return i + 1, i >= 0
 	})

@@ -12,6 +12,7 @@ import (
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -34,9 +35,9 @@ type undoOut struct {
 	Files      []undoneFile `json:"files,omitzero" jsonschema:"what became of them, the first 200"`
 	FilesTotal int          `json:"files_total,omitempty"`
 
-	DryRun      bool         `json:"dry_run,omitempty"`
-	WouldModify []fileChange `json:"would_modify_files,omitempty" jsonschema:"the first 200"`
-	SideEffects []string     `json:"side_effects,omitzero"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty" jsonschema:"the first 200"`
+	SideEffects []string            `json:"side_effects,omitzero"`
 }
 
 // undone is a commit that is taken back.
@@ -69,7 +70,7 @@ func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (und
 	if err == nil || fault.Of(err).Details["changed"] == nil {
 		return out, err
 	}
-	v, problem := f.vault(ctx, c, in.Vault.Vault)
+	v, problem := f.Vault(ctx, c, in.Vault.Vault)
 	if problem != nil {
 		return out, problem
 	}
@@ -93,7 +94,7 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 	if err != nil {
 		return undoOut{}, err
 	}
-	v, err := f.vault(ctx, c, in.Vault.Vault)
+	v, err := f.Vault(ctx, c, in.Vault.Vault)
 	if err != nil {
 		return undoOut{}, err
 	}
@@ -105,7 +106,7 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.Paths(), nil },
 		Draft: func(ctx context.Context, tx *repo.Tx, out *undoOut) error {
 			if refused != nil {
-				return inArgument(refused, "version")
+				return state.InArgument(refused, "version")
 			}
 			if err := tx.Reverse(ctx, r); err != nil {
 				return err
@@ -179,14 +180,14 @@ func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error
 	for _, s := range shown {
 		o.Files = append(o.Files, undoneFile{string(s.Path), actionOn(s)})
 	}
-	return noteFiles(ctx, tx, &o.Aside)
+	return mutate.NoteFiles(ctx, tx, &o.Aside)
 }
 
 // firstChanges are the first of the changes of files, as many as the answer has room for.
-func firstChanges(a *tool.Aside, files []repo.Staged) []fileChange {
-	var all []fileChange
+func firstChanges(a *tool.Aside, files []repo.Staged) []mutate.FileChange {
+	var all []mutate.FileChange
 	for _, s := range files {
-		c := changeOf(s)
+		c := mutate.ChangeOf(s)
 		if !a.Fits(c) {
 			break
 		}

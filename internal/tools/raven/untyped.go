@@ -8,6 +8,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/index"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 )
 
 //go:embed untyped.md
@@ -35,15 +36,15 @@ func (f tools) untyped() *tool.Tool {
 			return objectListOut{}, err
 		}
 		var out objectListOut
-		out.Items, err = page(ctx, &out.Aside, in.Page, untypedNotes(v.idx),
-			newDrawer(v.idx, rich).object)
-		out.Note("version", v.version())
+		out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), untypedNotes(v.Index),
+			newDrawer(v.Index, rich).object)
+		out.Note("version", v.Version())
 		return out, err
 	})
 }
 
 // untypedNotes is the list of the notes that say no type.
-func untypedNotes(idx *index.Index) listing[index.Object] {
+func untypedNotes(idx *index.Index) state.Listing[index.Object] {
 	behind := func(after index.Spot) iter.Seq[index.Object] {
 		return func(yield func(index.Object) bool) {
 			for n := range idx.Untyped(after.Path) {
@@ -53,5 +54,5 @@ func untypedNotes(idx *index.Index) listing[index.Object] {
 			}
 		}
 	}
-	return listing[index.Object]{behind: behind, spot: index.Object.Spot, count: idx.UntypedCount}
+	return state.Listing[index.Object]{Behind: behind, Spot: index.Object.Spot, Count: idx.UntypedCount}
 }

@@ -9,6 +9,7 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/tool"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
 
@@ -42,15 +43,15 @@ func wants(v view, name string, value any) ([]wanted, error) {
 }
 
 func newWanted(v view, name, text string) wanted {
-	w := wanted{name: name, text: text, zone: local(v.clock).Location()}
+	w := wanted{name: name, text: text, zone: state.Local(v.Clock).Location()}
 	if ref, ok := vault.ParseRef(text); ok && strings.HasPrefix(text, "[[") {
 		w.text, w.isRef = string(ref), true
 	}
 	w.id = w.text
-	if to := v.idx.ResolveArg(w.text, v.clock); to.ID != "" {
+	if to := v.Index.ResolveArg(w.text, v.Clock); to.ID != "" {
 		w.id = to.ID
 	}
-	if i, err := vault.ParseTime(w.text, v.clock); err == nil {
+	if i, err := vault.ParseTime(w.text, v.Clock); err == nil {
 		w.time = &i
 	}
 	return w

@@ -1,4 +1,4 @@
-package raven
+package mutate
 
 import (
 	"fmt"
@@ -18,20 +18,20 @@ type referrer struct {
 	Line     int    `json:"line"`
 }
 
-// linksFromOutside are the references to an object, or to something in it, that do not stand in it
+// LinksFromOutside are the references to an object, or to something in it, that do not stand in it
 // themselves.
-func linksFromOutside(idx *index.Index, o index.Object) []index.Link {
+func LinksFromOutside(idx *index.Index, o index.Object) []index.Link {
 	var links []index.Link
 	for l := range idx.Resolver().Backlinks(o.ID(), index.Spot{}) {
-		if !inside(l.Source, o) {
+		if !Inside(l.Source, o) {
 			links = append(links, l)
 		}
 	}
 	return links
 }
 
-// inside reports whether an object is another one, or stands in it.
-func inside(o, whole index.Object) bool {
+// Inside reports whether an object is another one, or stands in it.
+func Inside(o, whole index.Object) bool {
 	if o == whole {
 		return true
 	}
@@ -43,8 +43,8 @@ func inside(o, whole index.Object) bool {
 	return false
 }
 
-// warnLinks warns of the references to what is deleted (raven.md §6.7).
-func warnLinks(a *tool.Aside, id string, links []index.Link) {
+// WarnLinks warns of the references to what is deleted (raven.md §6.7).
+func WarnLinks(a *tool.Aside, id string, links []index.Link) {
 	if len(links) == 0 {
 		return
 	}
@@ -52,14 +52,14 @@ func warnLinks(a *tool.Aside, id string, links []index.Link) {
 	for _, l := range links[:min(len(links), maxReferrers)] {
 		listed = append(listed, referrer{l.Source.ID(), l.Source.Note.Path, l.Ref.Line})
 	}
-	message := fmt.Sprintf("%s %s to %s, which is deleted", count(len(links), "reference"),
-		plural(len(links), "leads", "lead"), id)
+	message := fmt.Sprintf("%s %s to %s, which is deleted", Count(len(links), "reference"),
+		Plural(len(links), "leads", "lead"), id)
 	a.Warn("HAS_BACKLINKS", message, map[string]any{"count": len(links), "backlinks": listed})
 }
 
-// unresolved tells how many references lead to nothing once their target is gone. Those to a day do
+// Unresolved tells how many references lead to nothing once their target is gone. Those to a day do
 // not: it has its id without a note.
-func unresolved(after *index.Index, id string, links []index.Link) []string {
+func Unresolved(after *index.Index, id string, links []index.Link) []string {
 	lost, refs := 0, after.Resolver()
 	for _, l := range links {
 		if refs.Resolve(l.Ref.Target).ID == "" {
@@ -69,15 +69,15 @@ func unresolved(after *index.Index, id string, links []index.Link) []string {
 	if lost == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s to %s %s to nothing", count(lost, "reference"), id,
-		plural(lost, "leads", "lead"))}
+	return []string{fmt.Sprintf("%s to %s %s to nothing", Count(lost, "reference"), id,
+		Plural(lost, "leads", "lead"))}
 }
 
-// count is a number of things.
-func count(n int, thing string) string { return fmt.Sprintf("%d %s", n, plural(n, thing, thing+"s")) }
+// Count is a number of things.
+func Count(n int, thing string) string { return fmt.Sprintf("%d %s", n, Plural(n, thing, thing+"s")) }
 
-// plural is the one word for one, and the other for any other number.
-func plural(n int, one, many string) string {
+// Plural is the one word for one, and the other for any other number.
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}
