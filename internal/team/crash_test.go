@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -39,34 +40,46 @@ func crashes(n int) map[string]func(tabletest.Call) tabletest.Fault {
 	}
 }
 
-// everyCall runs a test with each crash at each call that do makes without one.
+// everyCall runs a test without a crash, and then with each crash at each call that do made, on a fake clock.
 func everyCall(
 	t *testing.T, prepare func(*testing.T, *deployment),
 	do func(context.Context, *team.Team) error,
 	check func(t *testing.T, d *deployment, acked bool, deliver func()),
 ) {
 	t.Helper()
-	for n := 1; ; n++ {
-		reached := false
-		for name, plan := range crashes(n) {
-			t.Run(fmt.Sprintf("call %d, %s", n, name), func(t *testing.T) {
-				d := deploy(t)
-				prepare(t, d)
-				ctx, plan := givesUp(t, plan)
-				flaky := tabletest.NewFlaky(d.table, plan)
-				a, err := d.teams(t, flaky, false).Team(ctx, "a")
-				if err == nil {
-					err = do(ctx, a)
-				}
-				reached = reached || flaky.Calls() >= n
-				check(t, d, err == nil, func() { flaky.Deliver(t.Context()) })
-			})
+	crash := func(t *testing.T, plan func(tabletest.Call) tabletest.Fault) (calls int) {
+		d := deploy(t)
+		prepare(t, d)
+		ctx, plan := givesUp(t, plan)
+		flaky := tabletest.NewFlaky(d.table, plan)
+		a, err := d.teams(t, flaky, false).Team(ctx, "a")
+		if err == nil {
+			err = do(ctx, a)
 		}
-		if !reached {
-			require.Greater(t, n, 4, "the plan met no call")
-			return
+		calls = flaky.Calls()
+		check(t, d, err == nil, func() { flaky.Deliver(t.Context()) })
+		return calls
+	}
+	calls := crash(t, nil) // on the real clock, which makes what all processes of the test share
+	require.Greater(t, calls, 3, "the plan would meet no call")
+	for n := range calls {
+		for name, plan := range crashes(n + 1) {
+			inBubble(t, fmt.Sprintf("call %d, %s", n+1, name), func(t *testing.T) { crash(t, plan) })
 		}
 	}
+}
+
+// inBubble runs a test on a fake clock, which moves when all goroutines of the test wait: a retry that goes
+// on for the whole patience of a call takes no time. At the end it waits for those that go on without a
+// caller.
+func inBubble(t *testing.T, name string, do func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			defer time.Sleep(time.Minute)
+			do(t)
+		})
+	})
 }
 
 // givesUp is a plan, and a context that ends a moment after its first fault, however long it took to get
@@ -78,6 +91,9 @@ func givesUp(
 	t.Cleanup(cancel)
 	failed := sync.OnceFunc(func() { time.AfterFunc(40*time.Millisecond, cancel) })
 	return ctx, func(c tabletest.Call) tabletest.Fault {
+		if plan == nil {
+			return tabletest.None
+		}
 		f := plan(c)
 		if f != tabletest.None {
 			failed()

@@ -68,6 +68,7 @@ func TestEraseIsKilled(t *testing.T) {
 			faults := []tabletest.Fault{tabletest.Before, tabletest.After, tabletest.Late}
 			at := faults[r.IntN(len(faults))]
 			t.Run(fmt.Sprintf("call %d, fault %d", n, at), func(t *testing.T) {
+				t.Parallel()
 				d := deploy(t)
 				first := d.eraser(t, d.table, true)
 				furnish(t, d, first)
@@ -177,6 +178,7 @@ func TestEraseNoteIsKilled(t *testing.T) {
 		for range killsErasing {
 			n := 2 + r.IntN(24)
 			t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
+				t.Parallel()
 				d := deploy(t)
 				first := d.eraser(t, d.table, true)
 				_, err := create(t.Context(), first, callOf("1"), "v")
