@@ -180,12 +180,18 @@ func (l *listing) behind(p Position) bool {
 		(l.after.beforeAll() || l.after.compare(p) < 0)
 }
 
-// About how many commits of a log are read at once, and how many bytes the targets of their entries have at
-// most. Only entries are kept until they are asked for, of no log the commits.
+// About how many commits of a log are read at once, and how many bytes the targets of their entries, and the
+// texts of the commits, have at most, or those of one commit. Only entries are kept until they are asked for, of
+// no log the commits.
 const (
 	someCommits = 64
 	someBytes   = 256 << 10
+	someTexts   = 4 << 20
 )
+
+// textCost is how many bytes of texts cost as much as an entry. Those of a commit, and what it says of the things
+// in them, are read with it.
+const textCost = 2 << 10
 
 // commits are the entries of a log, newest first, from a commit on.
 func (l *listing) commits(
@@ -215,7 +221,7 @@ func (l *listing) commits(
 func (l *listing) some(
 	ctx context.Context, h team.History, last uint64,
 ) (items []item, next uint64, err error) {
-	next, left := last, someBytes
+	next, left, texts := last, someBytes, 0
 	for c, err := range h.Back(ctx, last, someCommits) {
 		if err != nil {
 			return items, next, err
@@ -225,11 +231,21 @@ func (l *listing) some(
 			it := l.item(p, l.of(h, c))
 			items, left = append(items, it), left-it.size()
 		}
-		if left <= 0 {
+		if texts += sizeOf(c); left <= 0 || texts > someTexts {
 			break
 		}
 	}
+	l.spent += texts / textCost
 	return items, next, nil
+}
+
+// sizeOf is how many bytes the texts and the events of a commit have.
+func sizeOf(c *repo.Commit) int {
+	n := 0
+	for i := range c.Notes {
+		n += len(c.Notes[i].Text) + len(c.Notes[i].Theirs) + len(c.Notes[i].Events)
+	}
+	return n
 }
 
 // of is the entry that a commit is.
