@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rookery/internal/fault"
@@ -75,6 +76,8 @@ type bridge struct {
 
 	output
 	flights
+
+	doubted atomic.Pointer[httptool.Client] // of the server that lost a message; nil: none did
 
 	mu      sync.Mutex
 	version string // of the protocol, as the server answered `initialize`; empty: it did not

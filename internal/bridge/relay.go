@@ -52,9 +52,7 @@ func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httpto
 		return nil, httptool.Answer{}, err
 	}
 	for first := true; ; first = false {
-		h := b.header.Clone()
-		m.header(h, b.negotiated())
-		a, err := client.Post(ctx, b.opt.Path, h, m.body)
+		a, err := b.post(ctx, client, m)
 		denied := err == nil && a.Status == http.StatusUnauthorized
 		if ctx.Err() != nil || err == nil && !denied || denied && renewed {
 			return client, a, err
@@ -75,6 +73,29 @@ func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httpto
 		}
 		client = next
 	}
+}
+
+// post sends a message once. Before it sends a change to a server that lost a message, it requires an answer
+// to a request that changes nothing. A process that was killed can accept connections until its listener is
+// closed, and would lose that change as well.
+func (b *bridge) post(
+	ctx context.Context, client *httptool.Client, m *message,
+) (httptool.Answer, error) {
+	if b.doubted.Load() == client && !m.repeatable(b.known) {
+		if err := client.Answers(ctx); err != nil {
+			return httptool.Answer{}, err
+		}
+	}
+	h := b.header.Clone()
+	m.header(h, b.negotiated())
+	a, err := client.Post(ctx, b.opt.Path, h, m.body)
+	switch {
+	case err == nil:
+		b.doubted.CompareAndSwap(client, nil)
+	case a.Sent && ctx.Err() == nil:
+		b.doubted.Store(client)
+	}
+	return a, err
 }
 
 // again reports whether a message without an answer is sent again: until the patience ends, and,

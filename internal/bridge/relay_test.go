@@ -1,18 +1,21 @@
 package bridge_test
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/auth"
 	"rookery/internal/bridge"
 	"rookery/internal/fault"
+	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
 )
 
@@ -130,6 +133,42 @@ func TestLostTwice(t *testing.T) {
 	s := run(t, bridge.Options{Server: &fixed{url: listen(t, cut)}})
 	require.Equal(t, fault.Unavailable, outcomeOf(t, s.ask(ping(1))).Error.Data.Code)
 	require.EqualValues(t, 2, cut.came.Load())
+	require.Empty(t, s.end())
+}
+
+// handed is a server that a second one replaces when the first has failed as often as left says.
+type handed struct {
+	first, second *httptool.Client
+	left          int
+}
+
+func (*handed) Patience() time.Duration { return time.Minute }
+
+func (h *handed) Find(_ context.Context, failed *httptool.Client) (*httptool.Client, error) {
+	if failed == h.first {
+		h.left--
+	}
+	if h.left > 0 {
+		return h.first, nil
+	}
+	return h.second, nil
+}
+
+// TestServerIsKilled covers a process that accepts connections after it lost a change, as one that was killed
+// does until its listener is closed. It loses no second change, which goes to the next process.
+func TestServerIsKilled(t *testing.T) {
+	dying := &cutting{next: http.NotFoundHandler()}
+	dying.left.Store(1 << 30)
+	next := &cutting{next: endpoint(t, mcptool.Options{})}
+	s := run(t, bridge.Options{Server: &handed{
+		&httptool.Client{Base: listen(t, dying)}, &httptool.Client{Base: listen(t, next)}, 3,
+	}})
+	change := func(id string) string {
+		return call(id, "books_book_new", `{"vault":"main","title":"Edda `+id+`"}`)
+	}
+	require.Contains(t, outcomeOf(t, s.ask(change("1"))).Error.Message, "outcome unknown")
+	require.Contains(t, s.ask(change("2")), "created")
+	require.EqualValues(t, 1, next.came.Load())
 	require.Empty(t, s.end())
 }
 

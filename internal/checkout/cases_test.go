@@ -45,7 +45,10 @@ func TestRules(t *testing.T) {
 		{"a checkout's deletion takes in what it did not write", deletionTakesIn},
 		{"nothing is written into the folder but what is the vault's", writesNothingElse},
 	} {
-		t.Run(rule.words, func(t *testing.T) { onEveryGround(t, rule.holds) })
+		t.Run(rule.words, func(t *testing.T) {
+			t.Parallel()
+			onEveryGround(t, rule.holds)
+		})
 	}
 }
 

@@ -43,6 +43,7 @@ func TestCrowd(t *testing.T) {
 	for _, watched := range []bool{true, false} {
 		for _, shared := range []bool{false, true} {
 			t.Run(fmt.Sprintf("watched=%t/shared=%t", watched, shared), func(t *testing.T) {
+				t.Parallel()
 				repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 					newCrowd(t, seed, watched, shared).play(t)
 				})

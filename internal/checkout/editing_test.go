@@ -260,9 +260,13 @@ func TestBusyClients(t *testing.T) {
 	}
 }
 
-// TestMassOfEdits changes very many files at once.
+// TestMassOfEdits changes very many files at once: 500, and 3,000 when soaking.
 func TestMassOfEdits(t *testing.T) {
-	const n = 3000
+	t.Parallel()
+	n := 500
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		n = 3000
+	}
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
 	folder.Close()

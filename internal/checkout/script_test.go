@@ -44,7 +44,7 @@ func ways() []way {
 	return []way{{"watched", true, 0}, {"swept", false, 0}, {"watched, beside clients", true, 2}}
 }
 
-// play runs a test for every way. prepare makes of the folder with the notes, before it is served, what
+// play runs a test for one way, drawn by a seed, and when soaking for every way. prepare makes of the folder with the notes, before it is served, what
 // the script needs.
 func play(t *testing.T, prepare func(t *testing.T, s *scene), script func(t *testing.T, s *scene)) {
 	t.Helper()
@@ -57,7 +57,7 @@ func playAt(
 	t *testing.T, hurry int, prepare func(*testing.T, *scene), script func(*testing.T, *scene),
 ) {
 	t.Parallel()
-	for _, w := range ways() {
+	for _, w := range sampled(drawn(t), ways()) {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			s := &scene{newServed(t, grounds()[0]), notesOf(60)}

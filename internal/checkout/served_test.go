@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"rookery/internal/checkout"
 	"rookery/internal/fileblob"
 	"rookery/internal/repo"
+	"rookery/internal/repotest"
 	"rookery/internal/vault"
 	"rookery/internal/watch"
 )
@@ -51,15 +53,38 @@ type served struct {
 	folder *checkout.Checkout
 }
 
-// onEveryGround runs a test on every kind of file system, with a folder that is served by itself.
+// onEveryGround runs a test on this file system and on a folding one drawn by a seed, with a folder that is
+// served by itself; when soaking, on every kind of file system.
 func onEveryGround(t *testing.T, test func(t *testing.T, s *served)) {
-	for _, g := range grounds() {
+	all := grounds()
+	for _, g := range append(all[:1:1], sampled(drawn(t), all[1:])...) {
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			s := newServed(t, g)
 			s.serve(t, checkout.Options{})
 			test(t, s)
 		})
 	}
+}
+
+// drawn returns the chance of a sample, and logs its seed. ROOKERY_SEED=n is that seed.
+func drawn(t *testing.T) *rand.Rand {
+	t.Helper()
+	var seed uint64
+	for seed = range repotest.Seeds() {
+		break
+	}
+	t.Logf("to run it again: ROOKERY_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// sampled returns one of some cases; when soaking, all of them.
+func sampled[T any](chance *rand.Rand, all []T) []T {
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		return all
+	}
+	i := chance.IntN(len(all))
+	return all[i : i+1]
 }
 
 // newServed makes a folder, and a vault that does not follow it yet.

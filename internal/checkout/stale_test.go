@@ -63,14 +63,16 @@ func saveBy(t *testing.T, e *editor, st style, text string) {
 	require.NoError(t, err)
 }
 
-// eachStale runs a test for each way to save, on each file system, and for each ending. The folder
-// is closed, so nothing happens that the test does not ask for, and the clock stands still. The
-// note a.md was written an hour ago.
+// eachStale runs a test for each way to save on each file system, and for one ending drawn by a seed; when
+// soaking, for each ending. The folder is closed, so nothing happens that the test does not ask for, and the
+// clock stands still. The note a.md was written an hour ago.
 func eachStale(t *testing.T, test func(t *testing.T, s *served, st style, end ending)) {
+	chance := drawn(t)
 	for _, g := range grounds() {
 		for _, st := range styles() {
-			for _, end := range endings() {
+			for _, end := range sampled(chance, endings()) {
 				t.Run(fmt.Sprintf("%s/%s/%s", g.name, st.name, end.name), func(t *testing.T) {
+					t.Parallel()
 					s := newServed(t, g)
 					s.pass(0)
 					s.serve(t, checkout.Options{})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 
 	"rookery/internal/fault"
@@ -47,6 +48,22 @@ func (c *Client) Post(
 func (c *Client) Check() error {
 	_, err := c.post(context.Background(), "/", nil)
 	return err
+}
+
+// Answers returns nil if the server answers a request that changes nothing, whatever the answer is. An error
+// is the fault of a request that was not sent. The token is not sent.
+func (c *Client) Answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	target := strings.TrimSuffix(c.Base, "/") + "/healthz"
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return c.Check()
+	}
+	if _, err = c.send(r); err != nil {
+		return c.unreached(err, false)
+	}
+	return nil
 }
 
 // Refusal returns the fault of an answer that is no answer of the protocol: that of a server that

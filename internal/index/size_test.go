@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -30,8 +31,12 @@ func requireSize(t *testing.T, make func() *index.Index) {
 }
 
 func TestSizeIsAboutWhatTheHeapHolds(t *testing.T) {
+	notes := 500
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		notes = 2000
+	}
 	var commits []index.Commit
-	for f := range corpus.Vault(1, 2000) {
+	for f := range corpus.Vault(1, notes) {
 		commits = append(commits, commit(uint64(len(commits)+1), f.Path, f.Text))
 	}
 	t.Run("built", func(t *testing.T) {

@@ -26,8 +26,8 @@ type badCall struct {
 	hint string // what the answer must say
 }
 
-// TestBadInput makes all bad calls over the first way in, and each of them over one of the others, or with
-// ROOKERY_SOAK over all. Each is refused with its code, in the same words; nothing changes, and
+// TestBadInput makes all bad calls over the first way in, and half of them over one of the others, drawn by a
+// seed, or with ROOKERY_SOAK all over all. Each is refused with its code, in the same words; nothing changes, and
 // nothing leaks.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 			carried := 0
 			for i, bad := range calls {
 				answers = append(answers, "")
-				if n > 0 && !soaked() && turn[i]%(len(ways)-1) != n-1 {
+				if n > 0 && !soaked() && turn[i]%(2*(len(ways)-1)) != n-1 {
 					continue
 				}
 				answer, ok := e.way.Call(t, bad.call)
@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 				}
 				e.requireNoLeak(t, answers[i])
 			}
-			require.Greater(t, carried, 100, "the way carries enough calls to tell")
+			require.Greater(t, carried, 30, "the way carries enough calls to tell")
 			after, filesAfter := e.state(t)
 			require.Equal(t, versions, after, "nothing is committed")
 			require.Equal(t, files, filesAfter, "no file changes")

@@ -117,7 +117,11 @@ func TestFairServer(t *testing.T) {
 		})
 	}
 	<-w.busy
-	for n := range 30 {
+	calls := 10 // of each tool
+	if soaked() {
+		calls = 30
+	}
+	for n := range calls {
 		m := s.member(client, "b", fmt.Sprint("reader", n%4))
 		for name, in := range map[string]args{
 			"raven_read":        {"vault": "v", "path": fmt.Sprintf("n%d", n)},
@@ -133,7 +137,7 @@ func TestFairServer(t *testing.T) {
 	agents.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	require.GreaterOrEqual(t, len(w.passed), 90)
+	require.GreaterOrEqual(t, len(w.passed), 3*calls)
 	for _, passed := range w.passed {
 		require.LessOrEqual(t, passed, room)
 	}

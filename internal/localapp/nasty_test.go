@@ -232,7 +232,7 @@ func TestNastyCalls(t *testing.T) {
 		rand.New(rand.NewPCG(lostSeed(t), 7)).Shuffle(len(calls), func(i, j int) {
 			calls[i], calls[j] = calls[j], calls[i]
 		})
-		calls = calls[:400]
+		calls = calls[:200]
 	}
 	other := tooltest.As(app.Catalogue, auth.LocalCaller())
 	read := json.RawMessage(`{"vault":"v","path":"beside"}`)
