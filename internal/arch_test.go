@@ -27,7 +27,9 @@ var layers = [][]string{
 	{"search"},
 	{"index"},
 	{"authtest", "blobtest", "canary", "casefold", "powercut", "tabletest"},
-	{"fileblob", "bolttable", "watch"},
+	{"awsclient"},
+	{"awstest"},
+	{"fileblob", "bolttable", "watch", "dynamotable", "s3blob"},
 	{"credential", "folder"},
 	{"job", "repo"},
 	{"checkout", "repotest"},
@@ -49,8 +51,11 @@ var layers = [][]string{
 // modules are the modules that the product and its tests import, and the packages that may: a
 // dependency is a decision (STYLE 22). A package ending in "_test" stands for tests only.
 var modules = map[string][]string{
-	"github.com/agnivade/levenshtein":        {"internal/fault"},
-	"github.com/anishathalye/porcupine":      {"_test", "internal/repotest"},
+	"github.com/agnivade/levenshtein":   {"internal/fault"},
+	"github.com/anishathalye/porcupine": {"_test", "internal/repotest"},
+	"github.com/aws/aws-sdk-go-v2": {
+		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
+	},
 	"github.com/aymanbagabas/go-udiff":       {"internal/merge"},
 	"github.com/blevesearch/snowballstem":    {"internal/search"},
 	"github.com/fsnotify/fsnotify":           {"internal/watch"},
@@ -131,7 +136,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 
 // forTests are the packages that only tests import, and one another.
 var forTests = []string{
-	"internal/authtest", "internal/blobtest", "internal/canary", "internal/casefold",
+	"internal/authtest", "internal/awstest", "internal/blobtest", "internal/canary", "internal/casefold",
 	"internal/powercut",
 	"internal/repotest", "internal/tabletest", "internal/tooltest",
 }
