@@ -57,6 +57,7 @@ var modules = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2": {
 		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
 	},
+	"github.com/aws/smithy-go":               {"internal/awsclient", "internal/dynamotable", "internal/s3blob", "internal/awsapp"},
 	"github.com/aymanbagabas/go-udiff":       {"internal/merge"},
 	"github.com/blevesearch/snowballstem":    {"internal/search"},
 	"github.com/fsnotify/fsnotify":           {"internal/watch"},
