@@ -45,7 +45,7 @@ var layers = [][]string{
 	{"tools/raven", "tools/team"},
 	{"hosted"},
 	{"hosted/testdata/function"},
-	{"localapp"},
+	{"awsapp", "localapp"},
 }
 
 // modules are the modules that the product and its tests import, and the packages that may: a
@@ -53,10 +53,12 @@ var layers = [][]string{
 var modules = map[string][]string{
 	"github.com/agnivade/levenshtein":   {"internal/fault"},
 	"github.com/anishathalye/porcupine": {"_test", "internal/repotest"},
-	"github.com/aws/aws-lambda-go":      {"internal/lambdahost"},
+	"github.com/aws/aws-lambda-go":      {"internal/awsapp", "internal/lambdahost"},
 	"github.com/aws/aws-sdk-go-v2": {
 		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
 	},
+	"github.com/awslabs/aws-lambda-go-api-proxy": {"internal/awsapp"},
+
 	"github.com/aymanbagabas/go-udiff":       {"internal/merge"},
 	"github.com/blevesearch/snowballstem":    {"internal/search"},
 	"github.com/fsnotify/fsnotify":           {"internal/watch"},
