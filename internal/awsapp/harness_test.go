@@ -34,7 +34,7 @@ type clock struct {
 }
 
 func newClock() *clock {
-	return &clock{now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
+	return &clock{now: time.Now().UTC().Truncate(time.Second)}
 }
 
 func (c *clock) time() time.Time {
@@ -165,3 +165,12 @@ func call(t testing.TB, h http.Handler, token, name string, args map[string]any)
 
 // args are the arguments of a call.
 type args = map[string]any
+
+// furnish makes the vault main with the note inbox.
+func furnish(t testing.TB, h http.Handler, token string) {
+	t.Helper()
+	call(t, h, token, "team_vault_create", args{"name": "main"})
+	call(t, h, token, "team_vault_import", args{
+		"vault": "main", "notes": []args{{"path": "inbox.md", "text": "# Inbox\n"}},
+	})
+}
