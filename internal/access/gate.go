@@ -79,6 +79,16 @@ func NewGate(o GateOptions) *Gate {
 // it is UNAUTHENTICATED, and nobody is told what was wrong; with one that has expired, TOKEN_EXPIRED;
 // UNAVAILABLE is one of which nobody can tell just now.
 func (g *Gate) Caller(r *http.Request) (auth.Caller, error) {
+	c, err := g.caller(r)
+	if err != nil && fault.Of(err).Code == fault.Internal { // the stores did not answer
+		g.opt.Log.WarnContext(r.Context(), "a caller is not known for now", slog.Any("cause", err))
+		err = fault.New(fault.Unavailable, "who calls cannot be found out just now").After(time.Second).Because(err)
+	}
+	return c, err
+}
+
+// caller is Caller, with errors of the stores as they are.
+func (g *Gate) caller(r *http.Request) (auth.Caller, error) {
 	token, sent, ok := bearer(r.Header)
 	switch {
 	case !sent:

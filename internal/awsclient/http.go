@@ -3,6 +3,7 @@ package awsclient
 import (
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
@@ -54,10 +55,22 @@ func NewHTTP(now func() time.Time) *HTTP {
 	}}
 }
 
+// unsent is the failure of a request of which nothing was sent: there was no connection to send it on.
+type unsent struct{ error }
+
+// Unwrap returns why there was none.
+func (u unsent) Unwrap() error { return u.error }
+
 // Do implements aws.HTTPClient.
 func (h *HTTP) Do(r *http.Request) (*http.Response, error) {
 	h.last.Store(h.now().UnixNano())
-	return h.client.Do(r)
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	answer, err := h.client.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if err != nil && !connected.Load() {
+		err = unsent{err}
+	}
+	return answer, err
 }
 
 // Begin closes the connections that are idle, if the last request was sent more than 30 s ago. A function
