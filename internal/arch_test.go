@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"search"},
 	{"index"},
 	{"authtest", "blobtest", "canary", "casefold", "powercut", "tabletest"},
-	{"awsclient"},
+	{"awsclient", "lambdahost"},
 	{"awstest"},
 	{"fileblob", "bolttable", "watch", "dynamotable", "s3blob"},
 	{"credential", "folder"},
@@ -53,6 +53,7 @@ var layers = [][]string{
 var modules = map[string][]string{
 	"github.com/agnivade/levenshtein":   {"internal/fault"},
 	"github.com/anishathalye/porcupine": {"_test", "internal/repotest"},
+	"github.com/aws/aws-lambda-go":      {"internal/lambdahost"},
 	"github.com/aws/aws-sdk-go-v2": {
 		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
 	},
@@ -138,7 +139,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 // forTests are the packages that only tests import, and one another.
 var forTests = []string{
 	"internal/authtest", "internal/awstest", "internal/blobtest", "internal/canary", "internal/casefold",
-	"internal/powercut",
+	"internal/lambdahost", "internal/powercut",
 	"internal/repotest", "internal/tabletest", "internal/tooltest",
 }
 
