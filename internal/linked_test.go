@@ -15,6 +15,7 @@ import (
 var unlinked = []string{
 	"text/template", "html/template", "net/rpc", "plugin",
 	"github.com/prometheus", "go.etcd.io/bbolt", "github.com/fsnotify/fsnotify", "github.com/spf13/cobra",
+	"rookery/internal/lambdahost",
 }
 
 // TestFunctionsLinkLittle covers a function that serves the whole catalogue, and with it all others.

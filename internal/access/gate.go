@@ -37,6 +37,10 @@ type GateOptions struct {
 	// Guests says that a claim of the deployment's issuers may name the tenant local, which is always there.
 	Guests bool
 
+	// Enter opens the tenant that a verified token of an issuer of the deployment leads to, and may make it. One
+	// that does not exist is UNAUTHENTICATED. Nil: Teams.Team.
+	Enter func(ctx context.Context, tenant string) (*team.Team, error)
+
 	// Closed says that a request without a token is refused. Else everybody is auth.LocalCaller, as long
 	// as the tenant of that name has no API token (CONTRACT §4, team); and no request may come here but
 	// from this machine.
@@ -62,6 +66,9 @@ func NewGate(o GateOptions) *Gate {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Enter == nil {
+		o.Enter = o.Teams.Team
+	}
 	g := &Gate{opt: o}
 	g.shown, _ = lru.New[[sha256.Size]byte, shown](shownMost) // the size is positive
 	g.locked.Store(o.Closed)
@@ -72,6 +79,16 @@ func NewGate(o GateOptions) *Gate {
 // it is UNAUTHENTICATED, and nobody is told what was wrong; with one that has expired, TOKEN_EXPIRED;
 // UNAVAILABLE is one of which nobody can tell just now.
 func (g *Gate) Caller(r *http.Request) (auth.Caller, error) {
+	c, err := g.caller(r)
+	if err != nil && fault.Of(err).Code == fault.Internal { // the stores did not answer
+		g.opt.Log.WarnContext(r.Context(), "a caller is not known for now", slog.Any("cause", err))
+		err = fault.New(fault.Unavailable, "who calls cannot be found out just now").After(time.Second).Because(err)
+	}
+	return c, err
+}
+
+// caller is Caller, with errors of the stores as they are.
+func (g *Gate) caller(r *http.Request) (auth.Caller, error) {
 	token, sent, ok := bearer(r.Header)
 	switch {
 	case !sent:
@@ -201,7 +218,11 @@ func known(tenant, principal, name string) auth.Caller {
 
 // tenant is a tenant that a token names. One that does not exist is told by nobody.
 func (g *Gate) tenant(ctx context.Context, name string) (*team.Team, error) {
-	t, err := g.opt.Teams.Team(ctx, name)
+	return refusing(g.opt.Teams.Team(ctx, name))
+}
+
+// refusing returns a tenant as it is, and a refusal in place of the error that there is none.
+func refusing(t *team.Team, err error) (*team.Team, error) {
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil, auth.Refused()
 	}

@@ -40,7 +40,11 @@ func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, erro
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	t, err := g.tenant(ctx, p.tenant)
+	enter := g.opt.Teams.Team
+	if p.issuer != nil {
+		enter = g.opt.Enter
+	}
+	t, err := refusing(enter(ctx, p.tenant))
 	if err != nil {
 		return auth.Caller{}, err
 	}

@@ -13,6 +13,15 @@ type Eraser interface {
 	EraseKept(ctx context.Context, prefix string) (Gone, error)
 }
 
+// A Wiper is an Eraser that destroys the objects together with what is kept beside them, in fewer requests than one
+// for each of them.
+type Wiper interface {
+	Eraser
+
+	// Wipe does what Erase does.
+	Wipe(ctx context.Context, prefix string) (Gone, error)
+}
+
 // Gone counts what was destroyed.
 type Gone struct {
 	Objects int
@@ -28,6 +37,14 @@ func (g *Gone) Add(more Gone) {
 // Erase destroys the objects whose keys begin with prefix, and what the bucket keeps beside them. After
 // an error some may be gone; to erase twice does no harm.
 func Erase(ctx context.Context, b Bucket, prefix string) (Gone, error) {
+	switch b := b.(type) {
+	case interface {
+		wipe(ctx context.Context, prefix string) (Gone, error)
+	}:
+		return b.wipe(ctx, prefix)
+	case Wiper:
+		return b.Wipe(ctx, prefix)
+	}
 	var gone Gone
 	var all []Object
 	for o, err := range b.List(ctx, prefix) {
@@ -58,6 +75,14 @@ func EraseKept(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 		return b.EraseKept(ctx, prefix)
 	}
 	return Gone{}, nil
+}
+
+// wipe destroys the objects of the part and what is kept beside them.
+func (s sub) wipe(ctx context.Context, prefix string) (Gone, error) {
+	if s.err != nil {
+		return Gone{}, s.err
+	}
+	return Erase(ctx, s.bucket, s.prefix+prefix)
 }
 
 func (s sub) eraseKept(ctx context.Context, prefix string) (Gone, error) {

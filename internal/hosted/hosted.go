@@ -15,6 +15,7 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/config"
 	"rookery/internal/httptool"
+	"rookery/internal/job"
 	"rookery/internal/limit"
 	"rookery/internal/table"
 	"rookery/internal/team"
@@ -78,7 +79,6 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{
 		opt:     o,
-		Gate:    newGate(o),
 		Auditor: audit.New(audit.Options{Teams: o.Teams, Log: o.Log, Now: o.Now}),
 		Limiter: limit.New(limit.Options{
 			Tables: o.Tables, Now: o.Now,
@@ -88,6 +88,7 @@ func New(o Options) (*Host, error) {
 			},
 		}),
 	}
+	h.Gate = h.newGate()
 	if o.Background {
 		h.Auditor.Start()
 	}
@@ -142,16 +143,22 @@ func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	return all
 }
 
+// Jobs are the kinds of jobs that the tools have, in a tenant.
+func Jobs(t *team.Team) []job.Kind {
+	return append(raven.Jobs(t), teamtools.Jobs(t)...)
+}
+
 // newGate makes the authentication of requests. At most a quarter as many of them as calls run at once wait for
 // the keys of an issuer.
-func newGate(o Options) *access.Gate {
+func (h *Host) newGate() *access.Gate {
+	o := h.opt
 	verifier := o.Verifier
 	if verifier == nil {
 		calls := cmp.Or(o.Server.MaxCalls, config.DefaultCalls)
 		verifier = auth.NewVerifier(auth.Options{Now: o.Now, Queue: max(1, calls/4)})
 	}
 	return access.NewGate(access.GateOptions{
-		Teams: o.Teams, Verifier: verifier, PublicURL: o.Server.PublicURL,
+		Teams: o.Teams, Enter: h.enter, Verifier: verifier, PublicURL: o.Server.PublicURL,
 		Issuers: issuersOf(o.Server), Guests: named(o.Server, auth.Local),
 		Closed: o.Closed, Now: o.Now, Log: o.Log,
 	})

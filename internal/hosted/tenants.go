@@ -7,6 +7,7 @@ import (
 	"rookery/internal/access"
 	"rookery/internal/auth"
 	"rookery/internal/config"
+	"rookery/internal/fault"
 	"rookery/internal/team"
 )
 
@@ -42,6 +43,36 @@ func IssuersFor(c config.Config) func(tenant string) []string {
 		}
 		return all
 	}
+}
+
+// enter opens the tenant that a token of a configured issuer leads to. A tenant that the configuration names, and
+// its first admin, are made first where they do not exist: in a process that does not do it when it starts.
+func (h *Host) enter(ctx context.Context, name string) (*team.Team, error) {
+	t, err := h.opt.Teams.Team(ctx, name)
+	if fault.Is(err, fault.Unauthenticated) && named(h.opt.Server, name) {
+		if err := h.opt.Teams.Make(ctx, name); err != nil {
+			return nil, err
+		}
+		t, err = h.opt.Teams.Team(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, h.begin(ctx, t, name)
+}
+
+// begin makes the first admin of a tenant that the configuration names, unless the tenant has an admin.
+func (h *Host) begin(ctx context.Context, t *team.Team, name string) error {
+	i := slices.IndexFunc(h.opt.Server.FirstAdmins, func(a config.Admin) bool { return a.Tenant == name })
+	if i < 0 {
+		return nil
+	}
+	s, err := t.Current(ctx)
+	if err != nil || s.HasAdmin() {
+		return err
+	}
+	first := h.opt.Server.FirstAdmins[i]
+	return t.Begin(ctx, team.Member{Issuer: first.Issuer, Subject: first.Subject})
 }
 
 // MakeTenants makes the tenants that the configuration names, and their first admins.

@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"rookery/internal/fault"
+	"rookery/internal/hosted"
 	"rookery/internal/job"
 	"rookery/internal/team"
-	"rookery/internal/tools/raven"
-	teamtools "rookery/internal/tools/team"
 )
 
 // How often a worker looks for jobs that nobody told it of, and how often it looks at most.
@@ -129,6 +128,4 @@ func (w *workers) pass(tenant string) (pause time.Duration, more bool) {
 }
 
 // Jobs are the kinds of jobs that the tools have, in a tenant.
-func Jobs(t *team.Team) []job.Kind {
-	return append(raven.Jobs(t), teamtools.Jobs(t)...)
-}
+func Jobs(t *team.Team) []job.Kind { return hosted.Jobs(t) }

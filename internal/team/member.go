@@ -124,6 +124,16 @@ func lastAdmin(what string) error {
 		Try("team_member_list", nil)
 }
 
+// HasAdmin reports whether the tenant has a member who is an admin of it as a whole.
+func (s *State) HasAdmin() bool {
+	for _, m := range s.members {
+		if m.admin() {
+			return true
+		}
+	}
+	return false
+}
+
 // Begin makes a member an admin of a tenant that has none, or none any more who is one of the tenant as a
 // whole (CONTRACT §4, team).
 func (t *Team) Begin(ctx context.Context, m Member) error {
@@ -131,10 +141,8 @@ func (t *Team) Begin(ctx context.Context, m Member) error {
 	_, err := t.update(ctx, repo.Call{
 		Who: repo.Who{Principal: "rookery"}, Tool: "begin",
 	}, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
-		for _, other := range d.State().members {
-			if other.admin() {
-				return nil, nil
-			}
+		if d.State().HasAdmin() {
+			return nil, nil
 		}
 		m := m
 		m.By, m.Set = "rookery", d.Now()

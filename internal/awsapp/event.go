@@ -1,0 +1,127 @@
+package awsapp
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"rookery/internal/fault"
+)
+
+// A request is the event of an HTTP API, payload 2.0, and what its answer needs to know.
+type request struct {
+	event *events.APIGatewayV2HTTPRequest
+	url   *url.URL
+	body  string
+}
+
+type requestKey struct{}
+
+// isEscaped reports whether the path of an event is as the client sent it. An HTTP API decodes it; the URL of a
+// function does not.
+func isEscaped(e *events.APIGatewayV2HTTPRequest) bool {
+	host, _, _ := strings.Cut(e.RequestContext.DomainName, ":")
+	_, region, of := strings.Cut(host, ".lambda-url.")
+	return of && region != ""
+}
+
+// read reads an event. The error is a fault of what cannot be read.
+func read(e *events.APIGatewayV2HTTPRequest) (*request, error) {
+	r := &request{event: e, body: e.Body}
+	var err error
+	if r.url, err = urlOf(e); err != nil {
+		return nil, err
+	}
+	if e.IsBase64Encoded {
+		body, err := base64.StdEncoding.DecodeString(e.Body)
+		if err != nil {
+			return nil, fault.New(fault.InvalidParameter, "the body of the event is not base64")
+		}
+		r.body = string(body)
+	}
+	return r, nil
+}
+
+// urlOf is the URL of a request, as net/http has it: path and query.
+func urlOf(e *events.APIGatewayV2HTTPRequest) (*url.URL, error) {
+	path := e.RawPath
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	u := &url.URL{Path: path, RawQuery: e.RawQueryString}
+	if isEscaped(e) {
+		var err error
+		if u.Path, err = url.PathUnescape(path); err != nil {
+			return nil, fault.New(fault.InvalidPath, "the path of the request is not escaped UTF-8")
+		}
+		u.RawPath = path
+	}
+	return u, nil
+}
+
+// bare is an event with nothing but a body. The adapter would split headers at commas, cut a query at a #, and
+// print paths that it cannot read; so what it does not see is put back into its request, by restored.
+func (r *request) bare() events.APIGatewayV2HTTPRequest {
+	e := events.APIGatewayV2HTTPRequest{RawPath: "/", Body: r.body}
+	e.RequestContext.DomainName, e.RequestContext.HTTP.Method = "gateway", http.MethodPost
+	return e
+}
+
+// restore makes the request of the adapter what net/http would have made of it.
+func (r *request) restore(to *http.Request) {
+	about := r.event.RequestContext
+	to.Method, to.Host = about.HTTP.Method, about.DomainName
+	to.URL, to.RequestURI = r.url, r.url.RequestURI()
+	to.RemoteAddr = net.JoinHostPort(about.HTTP.SourceIP, "0")
+	to.Header = r.headers()
+}
+
+// headers are the headers of a request, with one value for each name, which the gateway joined from all. The
+// request has the id of the gateway where the client names none.
+func (r *request) headers() http.Header {
+	h := make(http.Header, len(r.event.Headers)+1)
+	for _, name := range slices.Sorted(maps.Keys(r.event.Headers)) {
+		h.Add(name, r.event.Headers[name])
+	}
+	if len(r.event.Cookies) > 0 {
+		h.Set("Cookie", strings.Join(r.event.Cookies, "; "))
+	}
+	if id := r.event.RequestContext.RequestID; len(h.Values(requestID)) == 0 && id != "" {
+		h.Set(requestID, id)
+	}
+	h.Del("Host")
+	return h
+}
+
+// requestID is the header that names a request.
+const requestID = "X-Request-Id"
+
+// proxy answers a request.
+func (a *App) proxy(ctx context.Context, r *request) (events.APIGatewayV2HTTPResponse, error) {
+	return a.adapter.ProxyWithContext(context.WithValue(ctx, requestKey{}, r), r.bare())
+}
+
+// restored serves what the adapter made of an event.
+func (a *App) restored(w http.ResponseWriter, to *http.Request) {
+	r, _ := to.Context().Value(requestKey{}).(*request)
+	r.restore(to)
+	out := a.serve(to, a.handler(isEscaped(r.event)))
+	if out.body.Len() > maxBody {
+		out = refusal(idOf(out, to), tooLarge())
+	}
+	out.writeTo(w, to.Method)
+}
+
+// tooLarge is the fault of an answer that has more bytes than a function may send.
+func tooLarge() *fault.Fault {
+	return fault.New(fault.BatchTooLarge, "the calls were made, and their answers have more than %d bytes "+
+		"together, which is more than the gateway takes", maxBody).
+		Fix("send fewer calls at once").Fix("send the header Accept-Encoding: gzip")
+}

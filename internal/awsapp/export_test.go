@@ -1,0 +1,42 @@
+package awsapp
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"rookery/internal/hosted"
+	"rookery/internal/tool"
+)
+
+// Outer are Options with an interceptor that sees every call before it is checked.
+func Outer(o Options, i ...tool.Interceptor) Options {
+	o.outer = append(o.outer, i...)
+	return o
+}
+
+// Plain is the handler of the same App as a server has it that no gateway is in front of.
+func (a *App) Plain() http.Handler {
+	return a.host.Handler(hosted.Serving{
+		Version: a.opt.Version, Hosts: a.opt.Server.Hosts(), Server: a.opt.Server, Peer: trusted, Ready: a.ready,
+	})
+}
+
+// Catalogue are the tools of an App.
+func (a *App) Catalogue() *tool.Catalogue { return a.host.Catalogue }
+
+// Serving has a handler in place of that of the App.
+func (a *App) Serving(h http.Handler) { a.handler = func(bool) http.Handler { return h } }
+
+// Waits reports whether all that calls have left to be done is done within a time.
+func (a *App) Waits(most time.Duration) bool { return a.later.wait(most) }
+
+// Later has the App do something that no call waits for.
+func (a *App) Later(do func()) { a.later.run(do) }
+
+// Recorded is the answer of a handler.
+func Recorded(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

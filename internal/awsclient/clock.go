@@ -1,0 +1,77 @@
+package awsclient
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// tolerance is how far a clock may be from the store's before it is corrected.
+const tolerance = 2 * time.Second
+
+// A Clock is the time of this process, corrected by the Date of the store's answers: processes whose clocks
+// differ then agree, within seconds, about what has expired and what is too old to be sent. There is one for a
+// process. It is safe for concurrent use.
+type Clock struct {
+	wall   func() time.Time
+	offset atomic.Int64  // what is added to wall, in nanoseconds
+	dates  atomic.Uint64 // answers with a Date
+}
+
+// NewClock returns a clock that corrects wall; nil is time.Now.
+func NewClock(wall func() time.Time) *Clock {
+	if wall == nil {
+		wall = time.Now
+	}
+	return &Clock{wall: wall}
+}
+
+// Now returns the corrected time. It has no monotonic reading, which does not advance while a process is
+// frozen.
+func (c *Clock) Now() time.Time {
+	return c.wall().Round(0).Add(time.Duration(c.offset.Load()))
+}
+
+// Dated begins a span of time. The function that it returns reports whether a Date was seen since: only then is
+// Now known to be right.
+func (c *Clock) Dated() func() bool {
+	before := c.dates.Load()
+	return func() bool { return c.dates.Load() != before }
+}
+
+// Client returns an HTTP client of AWS whose answers correct the clock.
+func (c *Clock) Client(next aws.HTTPClient) aws.HTTPClient { return clockClient{c, next} }
+
+type clockClient struct {
+	clock *Clock
+	next  aws.HTTPClient
+}
+
+// Do implements aws.HTTPClient.
+func (c clockClient) Do(r *http.Request) (*http.Response, error) {
+	sent := c.clock.wall().Round(0)
+	answer, err := c.next.Do(r)
+	if err != nil {
+		return answer, err
+	}
+	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+		c.clock.correct(date, sent, c.clock.wall().Round(0))
+	}
+	return answer, nil
+}
+
+// correct sets the offset by the date of an answer, which has whole seconds, to a request that was sent and
+// whose answer came at these times of the wall clock. A date within the tolerance sets it to 0.
+func (c *Clock) correct(date, sent, came time.Time) {
+	var offset time.Duration
+	switch {
+	case date.Add(time.Second).Before(sent.Add(-tolerance)):
+		offset = date.Sub(sent)
+	case date.After(came.Add(tolerance)):
+		offset = date.Sub(came)
+	}
+	c.offset.Store(int64(offset))
+	c.dates.Add(1)
+}

@@ -1,0 +1,164 @@
+package dynamotable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"rookery/internal/awsclient"
+	"rookery/internal/table"
+)
+
+// mostSends is how often a write is sent whose outcome is unknown.
+const mostSends = 3
+
+// allOld asks for the item with which a condition did not hold.
+const allOld = types.ReturnValuesOnConditionCheckFailureAllOld
+
+// Commit implements table.Table. One operation is a plain write, several are a transaction.
+func (t *Table) Commit(ctx context.Context, ops ...table.Op) error {
+	if err := errors.Join(ctx.Err(), table.CheckOps(ops)); err != nil {
+		return err
+	}
+	switch {
+	case len(ops) > 1:
+		return t.transact(ctx, ops)
+	case ops[0].Kind == table.OpCheck:
+		return t.check(ctx, ops[0])
+	}
+	return t.write(ctx, ops[0])
+}
+
+// check compares an item with the one that must be there.
+func (t *Table) check(ctx context.Context, op table.Op) error {
+	it, err := t.Get(ctx, op.Item.Key)
+	found := err == nil
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return err
+	}
+	if found == (op.Old.Data != nil) && bytes.Equal(it.Data, op.Old.Data) {
+		return nil
+	}
+	return &table.Conflict{Key: op.Item.Key, Item: it, Found: found}
+}
+
+// write does one operation. An Add goes on in its other form when the item turns out to have expired, and back.
+func (t *Table) write(ctx context.Context, op table.Op) error {
+	w := writeOf(op, t.second())
+	for {
+		met, err := t.settle(ctx, w)
+		if err != nil || met == nil {
+			return err
+		}
+		next, conflict, err := t.judge(w, met.item)
+		if err != nil || conflict != nil {
+			return errorOf(conflict, err)
+		}
+		w = next
+	}
+}
+
+// errorOf is a conflict as an error, or an error.
+func errorOf(c *table.Conflict, err error) error {
+	if err != nil || c == nil {
+		return err
+	}
+	return c
+}
+
+// A refusal is an item with which the condition of a write did not hold; without attributes there was none.
+type refusal struct{ item attributes }
+
+// judge decides what a refusal means: a conflict, or for an Add the form that it goes on with.
+func (t *Table) judge(w write, item attributes) (write, *table.Conflict, error) {
+	it, live, err := t.decode(item)
+	if err != nil {
+		return write{}, nil, err
+	}
+	if w.op.Kind == table.OpAdd {
+		if next, ok := t.otherForm(w, len(item) > 0, live); ok {
+			return next, nil, nil
+		}
+	}
+	return write{}, &table.Conflict{Key: w.op.Item.Key, Item: it, Found: live}, nil
+}
+
+// otherForm is the form in which an Add goes on: over an item that has expired it is a put, and otherwise an update.
+func (t *Table) otherForm(w write, there, live bool) (write, bool) {
+	switch {
+	case w.method == updateItem && there && !live:
+		return fresh(w.op, t.second())
+	case w.method == putItem && live:
+		return writeOf(w.op, t.second()), true
+	}
+	return write{}, false
+}
+
+// errOvertaken says that a write may have had its effect, and was then overwritten by another one.
+var errOvertaken = errors.New("the item was changed by another write while the outcome of this one was unknown")
+
+// settle sends a write until its outcome is known, at most three times. A refusal by an item that the write itself
+// left, in an attempt whose outcome was unknown, is success. Another item then tells nothing: a conflict would say
+// that nothing was done, but the write may have been done before the one that left it.
+func (t *Table) settle(ctx context.Context, w write) (*refusal, error) {
+	unknown := false
+	for sends := 1; ; sends++ {
+		err := t.send(ctx, w)
+		if err == nil {
+			return nil, nil
+		}
+		var refused *types.ConditionalCheckFailedException
+		if errors.As(err, &refused) {
+			switch {
+			case !unknown:
+				return &refusal{refused.Item}, nil
+			case w.left(refused.Item):
+				return nil, nil
+			}
+			return nil, fmt.Errorf("write an item: %w", errOvertaken)
+		}
+		again := repeatable(err)
+		unknown = unknown || again && !answeredNo(err)
+		if !again || w.op.Kind == table.OpAdd || sends == mostSends || awsclient.Wait(ctx, sends) != nil {
+			return nil, t.failure(ctx, "write an item", err)
+		}
+	}
+}
+
+// left reports whether an item is exactly what the write leaves. Creates carry an id of their call and replaces a
+// revision, so that an equal item is the writer's own.
+func (w *write) left(item attributes) bool {
+	it, expires, err := read(item)
+	if err != nil || !bytes.Equal(it.Data, w.op.Item.Data) || expires != table.Second(w.op.Item.Expires) {
+		return false
+	}
+	// A Replace leaves the count as it is.
+	return w.op.Kind == table.OpReplace || w.op.Kind == table.OpCreate && it.Count == w.op.Item.Count
+}
+
+// send sends a write once, and again where that had no effect.
+func (t *Table) send(ctx context.Context, w write) error {
+	var err error
+	switch w.method {
+	case putItem:
+		_, err = t.writes.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &t.name, Item: w.item, ConditionExpression: w.condition(),
+			ExpressionAttributeValues: w.arguments(), ReturnValuesOnConditionCheckFailure: allOld,
+		})
+	case updateItem:
+		_, err = t.writes.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &t.name, Key: keyOf(w.op.Item.Key), UpdateExpression: &w.update,
+			ConditionExpression: w.condition(), ExpressionAttributeValues: w.arguments(),
+			ReturnValuesOnConditionCheckFailure: allOld,
+		})
+	case deleteItem:
+		_, err = t.writes.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &t.name, Key: keyOf(w.op.Item.Key),
+		})
+	}
+	return err
+}

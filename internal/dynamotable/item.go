@@ -1,0 +1,132 @@
+package dynamotable
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"rookery/internal/table"
+)
+
+// attributes are those of an item, by their names.
+type attributes = map[string]types.AttributeValue
+
+// The names of the attributes.
+const (
+	partAttribute    = "p"
+	sortAttribute    = "s"
+	dataAttribute    = "d"
+	countAttribute   = "n"
+	expiresAttribute = "x"
+)
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// binary is the value of data, which is empty rather than absent.
+func binary(data []byte) types.AttributeValue {
+	if data == nil {
+		data = []byte{}
+	}
+	return &types.AttributeValueMemberB{Value: data}
+}
+
+func keyOf(k table.Key) attributes {
+	return attributes{partAttribute: text(k.Part), sortAttribute: text(k.Sort)}
+}
+
+// encode returns the attributes of an item. Its data is not copied.
+func encode(it table.Item) attributes {
+	all := keyOf(it.Key)
+	all[dataAttribute] = binary(it.Data)
+	if it.Count != 0 {
+		all[countAttribute] = number(it.Count)
+	}
+	if s := table.Second(it.Expires); s != 0 {
+		all[expiresAttribute] = number(s)
+	}
+	return all
+}
+
+// decode reads the attributes of an item. It reports false, and no item, where there are none, and where it has
+// expired.
+func (t *Table) decode(all attributes) (it table.Item, live bool, err error) {
+	if len(all) == 0 {
+		return table.Item{}, false, nil
+	}
+	it, expires, err := read(all)
+	if err != nil {
+		return table.Item{}, false, err
+	}
+	if expires != 0 && expires <= t.second() {
+		return table.Item{}, false, nil
+	}
+	return it, true, nil
+}
+
+// read reads the attributes of an item, and the second at which it expires.
+func read(all attributes) (table.Item, int64, error) {
+	r := reader{all: all}
+	it := table.Item{
+		Key:   table.Key{Part: r.text(partAttribute), Sort: r.text(sortAttribute)},
+		Data:  r.binary(dataAttribute),
+		Count: r.number(countAttribute),
+	}
+	expires := r.number(expiresAttribute)
+	it.Expires = table.AtSecond(expires)
+	if r.wrong != "" {
+		return table.Item{}, 0, fmt.Errorf("%w: attribute %s of an item has another type",
+			table.ErrDamaged, r.wrong)
+	}
+	return it, expires, nil
+}
+
+// A reader reads attributes, and remembers one that has the wrong type.
+type reader struct {
+	all   attributes
+	wrong string
+}
+
+func (r *reader) text(name string) string {
+	v, ok := r.all[name].(*types.AttributeValueMemberS)
+	if !ok {
+		r.wrong = name
+		return ""
+	}
+	return v.Value
+}
+
+// binary reads data; absent reads as empty.
+func (r *reader) binary(name string) []byte {
+	value, there := r.all[name]
+	v, ok := value.(*types.AttributeValueMemberB)
+	if there && !ok {
+		r.wrong = name
+	}
+	if !ok || v.Value == nil {
+		return []byte{}
+	}
+	return v.Value
+}
+
+// number reads a number; absent reads as 0.
+func (r *reader) number(name string) int64 {
+	value, there := r.all[name]
+	if !there {
+		return 0
+	}
+	v, ok := value.(*types.AttributeValueMemberN)
+	if !ok {
+		r.wrong = name
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		r.wrong = name
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+package dynamotable
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"rookery/internal/awsclient"
+	"rookery/internal/table"
+)
+
+// The codes of the reasons for which a transaction is canceled that matter here. The others are none, or pass.
+const (
+	conditionFailed = "ConditionalCheckFailed"
+	invalid         = "ValidationError"
+	tooLarge        = "ItemCollectionSizeLimitExceeded"
+)
+
+// transact does several operations in one transaction. An Add goes on in its other form when its item turns out to
+// have expired, and back.
+func (t *Table) transact(ctx context.Context, ops []table.Op) error {
+	ws := make([]write, len(ops))
+	for i, op := range ops {
+		ws[i] = writeOf(op, t.second())
+	}
+	for {
+		i, met, err := t.settleAll(ctx, ws)
+		if err != nil || met == nil {
+			return err
+		}
+		next, conflict, err := t.judge(ws[i], met.item)
+		if err != nil || conflict != nil {
+			return errorOf(conflict, err)
+		}
+		ws[i] = next
+	}
+}
+
+// settleAll sends a transaction until its outcome is known: at most three times where it is unknown, and as long as
+// the context allows where others have its items. It returns the first write that was refused. The token makes all
+// that is sent one transaction.
+func (t *Table) settleAll(ctx context.Context, ws []write) (int, *refusal, error) {
+	in := t.transaction(ws)
+	unknown := 0
+	for sends := 1; ; sends++ {
+		_, err := t.writes.TransactWriteItems(ctx, in)
+		if err == nil {
+			return 0, nil, nil
+		}
+		if i, met := refusedBy(err); met != nil {
+			return i, met, nil
+		}
+		if !passing(err) {
+			unknown++
+		}
+		if !passing(err) && !repeatable(err) || unknown == mostSends || awsclient.Wait(ctx, sends) != nil {
+			return 0, nil, t.failure(ctx, "write several items", err)
+		}
+	}
+}
+
+// refusedBy is the first write of a canceled transaction whose condition did not hold, if any.
+func refusedBy(err error) (int, *refusal) {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
+		return 0, nil
+	}
+	for i, reason := range canceled.CancellationReasons {
+		if aws.ToString(reason.Code) == conditionFailed {
+			return i, &refusal{reason.Item}
+		}
+	}
+	return 0, nil
+}
+
+// passing reports whether a transaction was canceled for reasons that pass: another one has an item, or too much is
+// asked of the store.
+func passing(err error) bool {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
+		return false
+	}
+	for _, reason := range canceled.CancellationReasons {
+		switch aws.ToString(reason.Code) {
+		case conditionFailed, invalid, tooLarge:
+			return false
+		}
+	}
+	return true
+}
+
+// transaction is the request for several writes, with a token of its own.
+func (t *Table) transaction(ws []write) *dynamodb.TransactWriteItemsInput {
+	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text())}
+	for _, w := range ws {
+		in.TransactItems = append(in.TransactItems, t.part(w))
+	}
+	return in
+}
+
+// part is a write as a part of a transaction.
+func (t *Table) part(w write) types.TransactWriteItem {
+	switch w.method {
+	case putItem:
+		return types.TransactWriteItem{Put: &types.Put{
+			TableName: &t.name, Item: w.item, ConditionExpression: w.condition(),
+			ExpressionAttributeValues: w.arguments(), ReturnValuesOnConditionCheckFailure: allOld,
+		}}
+	case updateItem:
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: &t.name, Key: keyOf(w.op.Item.Key), UpdateExpression: &w.update,
+			ConditionExpression: w.condition(), ExpressionAttributeValues: w.arguments(),
+			ReturnValuesOnConditionCheckFailure: allOld,
+		}}
+	case deleteItem:
+		return types.TransactWriteItem{Delete: &types.Delete{
+			TableName: &t.name, Key: keyOf(w.op.Item.Key),
+		}}
+	}
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &t.name, Key: keyOf(w.op.Item.Key), ConditionExpression: w.condition(),
+		ExpressionAttributeValues: w.arguments(), ReturnValuesOnConditionCheckFailure: allOld,
+	}}
+}

@@ -1,0 +1,149 @@
+package lambdahost
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// routes are the four routes of the Runtime API
+// (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html).
+func (e *environment) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", e.next)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", e.response)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", e.failure)
+	mux.HandleFunc("POST /2018-06-01/runtime/init/error", e.initFailure)
+	return mux
+}
+
+// next ends the call before, and answers with the next event when there is one.
+func (e *environment) next(w http.ResponseWriter, r *http.Request) {
+	e.finish()
+	select {
+	case c := <-e.calls:
+		e.mu.Lock()
+		e.now, e.served = c, true
+		e.mu.Unlock()
+		c.write(w, e.function)
+	case <-r.Context().Done():
+	}
+}
+
+// finish ends the call before, and makes the environment ready.
+func (e *environment) finish() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.asked {
+		e.asked = true
+		close(e.ready)
+	}
+	if e.now != nil {
+		close(e.now.done)
+		e.now = nil
+	}
+}
+
+// write sends an event with the headers of the Runtime API.
+func (c *call) write(w http.ResponseWriter, f Function) {
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(len(c.event)))
+	header.Set("Lambda-Runtime-Aws-Request-Id", c.id)
+	header.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(c.deadline.UnixMilli(), 10))
+	header.Set("Lambda-Runtime-Invoked-Function-Arn",
+		"arn:aws:lambda:us-east-1:000000000000:function:"+f.Name)
+	header.Set("Lambda-Runtime-Trace-Id", traceID())
+	_, _ = w.Write(c.event)
+}
+
+// traceID is the id of a trace that is not sampled.
+func traceID() string {
+	id := requestID()
+	at := strconv.FormatInt(time.Now().Unix(), 16)
+	return "Root=1-" + at + "-" + id[24:] + id[24:] + ";Parent=" + id[:8] + id[:8] + ";Sampled=0"
+}
+
+// response takes the answer of the current call.
+func (e *environment) response(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		e.post(r.PathValue("id"), outcome{err: &Error{TypeTooLarge, "the answer is too large"}})
+		status(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge")
+		return
+	}
+	if err != nil {
+		return // the connection was cut: the process has not posted
+	}
+	e.accept(w, r, outcome{answer: body})
+}
+
+// failure takes the error of the current call.
+func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
+	if err := reported(w, r); err != nil {
+		e.accept(w, r, outcome{err: err})
+	}
+}
+
+// initFailure takes the error of a start, after which the process ends.
+func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
+	err := reported(w, r)
+	if err == nil {
+		return
+	}
+	e.mu.Lock()
+	e.broken = &Error{TypeInit, err.Message}
+	e.mu.Unlock()
+	status(w, http.StatusAccepted, "")
+	e.kill()
+}
+
+// reported reads the error that a process posts; nil if the connection was cut.
+func reported(w http.ResponseWriter, r *http.Request) *Error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
+	if err != nil {
+		return nil
+	}
+	failed := &Error{}
+	if json.NewDecoder(bytes.NewReader(body)).Decode(failed) != nil || failed.Type == "" {
+		failed.Type = TypeUnknown
+	}
+	return failed
+}
+
+func (e *environment) accept(w http.ResponseWriter, r *http.Request, o outcome) {
+	if !e.post(r.PathValue("id"), o) {
+		status(w, http.StatusBadRequest, "InvalidRequestID")
+		return
+	}
+	status(w, http.StatusAccepted, "")
+}
+
+// post sets the outcome of the current call. It reports false if that has another id, or an outcome.
+func (e *environment) post(id string, o outcome) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.now == nil || e.now.id != id || e.now.posted {
+		return false
+	}
+	e.now.outcome, e.now.posted = o, true
+	return true
+}
+
+// status answers a post, with the type of an error if it has one.
+func status(w http.ResponseWriter, code int, failed string) {
+	w.Header().Set("Content-Type", "application/json")
+	answer := map[string]string{"status": "OK"}
+	if failed != "" {
+		answer = map[string]string{"errorType": failed, "errorMessage": failed}
+	}
+	text, _ := json.Marshal(answer)
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
+}

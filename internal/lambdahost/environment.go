@@ -1,0 +1,230 @@
+package lambdahost
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// An environment is one process of a function, with a Runtime API of its own.
+type environment struct {
+	function Function
+	pid      int
+	api      *http.Server
+	calls    chan *call    // to the process, when it asks for the next event
+	ready    chan struct{} // closed when the process has asked for its first event
+	ended    chan struct{} // closed when the process has ended
+	exit     error         // of the process; read it after ended
+
+	mu     sync.Mutex
+	asked  bool  // ready is closed
+	served bool  // it has seen an event
+	now    *call // that the process works on
+	broken *Error
+	frozen bool
+}
+
+// A call is one event on its way through a process.
+type call struct {
+	id       string
+	event    []byte
+	deadline time.Time
+	outcome  outcome       // what the process posted
+	posted   bool          // outcome is set
+	done     chan struct{} // closed when the process has asked for the event after this one
+}
+
+// An outcome is what a call returns.
+type outcome struct {
+	answer []byte
+	err    error
+}
+
+// launch starts a process. The caller holds the lock of the host.
+func (h *Host) launch() (*environment, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the function: %w", err)
+	}
+	e := &environment{
+		function: h.function,
+		calls:    make(chan *call),
+		ready:    make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	e.api = &http.Server{Handler: e.routes(), ReadHeaderTimeout: initTimeout}
+	cmd := exec.Command(h.function.Binary)
+	cmd.Dir = filepath.Dir(h.function.Binary)
+	cmd.Env = append(environ(h.function, listener.Addr().String()), h.function.Env...)
+	cmd.Stdout, cmd.Stderr = h.output, h.output
+	cmd.WaitDelay = time.Second // a child of the process may keep the output open
+	started := make(chan error)
+	h.busy.Go(func() { e.wait(cmd, started, h.forget) })
+	if err := <-started; err != nil {
+		_ = listener.Close()
+		return nil, &Error{Type: TypeEntrypoint, Message: "the bootstrap does not start"}
+	}
+	e.pid = cmd.Process.Pid
+	h.busy.Go(func() { _ = e.api.Serve(listener) })
+	return e, nil
+}
+
+// wait starts the process and waits for its end, which it tells forget before anyone else.
+func (e *environment) wait(cmd *exec.Cmd, started chan<- error, forget func(*environment)) {
+	defer ownThread()()
+	err := startGroup(cmd)
+	started <- err
+	if err != nil {
+		return
+	}
+	e.exit = cmd.Wait()
+	forget(e)
+	close(e.ended)
+	_ = e.api.Close()
+}
+
+// environ are the variables that Lambda sets.
+func environ(f Function, api string) []string {
+	return []string{
+		"AWS_LAMBDA_RUNTIME_API=" + api,
+		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name,
+		"AWS_LAMBDA_FUNCTION_VERSION=$LATEST",
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(f.Memory),
+		"AWS_LAMBDA_INITIALIZATION_TYPE=on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + f.Name,
+		"AWS_LAMBDA_LOG_STREAM_NAME=" + rand.Text(),
+		"LAMBDA_TASK_ROOT=" + filepath.Dir(f.Binary),
+		"_HANDLER=bootstrap",
+		"PATH=/usr/local/bin:/usr/bin:/bin",
+		"LANG=en_US.UTF-8",
+		"TZ=:UTC",
+	}
+}
+
+// serve passes an event to the process and waits for its end. It reports false if an idle process ended
+// before it saw the event.
+func (e *environment) serve(event []byte) (outcome, bool) {
+	e.thaw()
+	if err := e.begin(); err != nil {
+		return outcome{err: err}, true
+	}
+	c := &call{id: requestID(), event: event, done: make(chan struct{})}
+	c.deadline = time.Now().Add(e.function.Timeout)
+	select {
+	case e.calls <- c:
+	case <-e.ended:
+		if e.used() {
+			return outcome{}, false
+		}
+		return outcome{err: e.ending()}, true
+	}
+	timer := time.NewTimer(e.function.Timeout)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-e.ended:
+	case <-timer.C:
+		e.kill()
+		<-e.ended
+		return e.result(c, e.timedOut()), true
+	}
+	return e.result(c, nil), true
+}
+
+// begin waits until the process has asked for its first event.
+func (e *environment) begin() error {
+	timer := time.NewTimer(initTimeout)
+	defer timer.Stop()
+	select {
+	case <-e.ready:
+		return nil
+	case <-e.ended:
+		return e.ending()
+	case <-timer.C:
+		e.kill()
+		<-e.ended
+		return &Error{TypeTimeout, fmt.Sprintf("init timed out after %v", initTimeout)}
+	}
+}
+
+// result is what the process posted, or else the error, or else that the process ended.
+func (e *environment) result(c *call, err error) outcome {
+	e.mu.Lock()
+	posted := c.posted
+	e.mu.Unlock()
+	switch {
+	case posted:
+		return c.outcome
+	case err != nil:
+		return outcome{err: err}
+	}
+	return outcome{err: e.ending()}
+}
+
+// ending says how the process ended.
+func (e *environment) ending() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.broken != nil {
+		return e.broken
+	}
+	var exit *exec.ExitError
+	if errors.As(e.exit, &exit) {
+		return &Error{TypeExit, exit.Error()}
+	}
+	return &Error{TypeExit, "the process ended without an answer"}
+}
+
+func (e *environment) timedOut() error {
+	seconds := e.function.Timeout.Seconds()
+	return &Error{TypeTimeout, fmt.Sprintf("Task timed out after %.2f seconds", seconds)}
+}
+
+// used reports whether the process has seen an event.
+func (e *environment) used() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.served
+}
+
+// over reports whether the process has ended.
+func (e *environment) over() bool {
+	select {
+	case <-e.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (e *environment) freeze() { e.hold(true) }
+func (e *environment) thaw()   { e.hold(false) }
+
+func (e *environment) hold(frozen bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.frozen != frozen && !e.over() {
+		e.frozen = frozen
+		stopGroup(e.pid, frozen)
+	}
+}
+
+func (e *environment) kill() {
+	if !e.over() {
+		killGroup(e.pid)
+	}
+}
+
+// requestID is a random id in the form of a UUID.
+func requestID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

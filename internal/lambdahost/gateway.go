@@ -1,0 +1,147 @@
+package lambdahost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Quotas of an HTTP API.
+const (
+	MaxHeader = 10_240   // bytes of the request line and the headers
+	MaxBody   = 10 << 20 // bytes of the body of a request
+
+	integrationTimeout = 30 * time.Second
+)
+
+// An Invoker passes an event to a function and returns its answer. A *Host is one.
+type Invoker interface {
+	Invoke(ctx context.Context, event []byte) ([]byte, error)
+}
+
+var _ Invoker = (*Host)(nil)
+
+// A Gateway serves functions over HTTP as an HTTP API does, with its default stage, events of version 2.0
+// and no authorizer. It is safe for concurrent use.
+type Gateway struct {
+	routes   []route // in the order in which they are tried
+	fallback *route  // $default
+	patience time.Duration
+}
+
+var _ http.Handler = (*Gateway)(nil)
+
+// NewGateway returns the gateway over routes: their keys are those of an HTTP API, such as
+// "ANY /v1/vaults/{vault}/objects/{rest+}" and "$default". A malformed key is an error.
+func NewGateway(routes map[string]Invoker) (*Gateway, error) {
+	g := &Gateway{patience: integrationTimeout}
+	for key, function := range routes {
+		if key == defaultRoute {
+			g.fallback = &route{key: key, function: function}
+			continue
+		}
+		r, err := parseRoute(key, function)
+		if err != nil {
+			return nil, err
+		}
+		g.routes = append(g.routes, r)
+	}
+	slices.SortFunc(g.routes, byRank)
+	return g, nil
+}
+
+// ServeHTTP passes a request to the function of its route. What the gateway answers itself is
+// {"message":…}, without the headers of a function.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := requestID()
+	w.Header().Set("Apigw-Requestid", id)
+	if headerSize(r) > MaxHeader {
+		refuse(w, http.StatusRequestHeaderFieldsTooLarge)
+		return
+	}
+	path := decodedPath(r)
+	to, parameters, ok := g.find(r.Method, path)
+	if !ok {
+		refuse(w, http.StatusNotFound)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err != nil {
+		refuseBody(w, err)
+		return
+	}
+	in := request{r: r, id: id, path: path, key: to.key, parameters: parameters, body: body}
+	event, err := in.event()
+	if err != nil {
+		refuse(w, http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.patience)
+	defer cancel()
+	answer, err := to.function.Invoke(ctx, event)
+	if err != nil {
+		refuse(w, statusOf(err))
+		return
+	}
+	relay(w, r, answer)
+}
+
+// find returns the most specific route that matches.
+func (g *Gateway) find(method, path string) (route, map[string]string, bool) {
+	for _, r := range g.routes {
+		if parameters, ok := r.match(method, path); ok {
+			return r, parameters, true
+		}
+	}
+	if g.fallback != nil {
+		return *g.fallback, nil, true
+	}
+	return route{}, nil, false
+}
+
+// headerSize is the size of the request line and the headers as HTTP/1.1 sends them.
+func headerSize(r *http.Request) int {
+	size := len(r.Method) + len(r.RequestURI) + len(r.Proto) + len(r.Host)
+	for name, values := range r.Header {
+		for _, value := range values {
+			size += len(name) + len(": \r\n") + len(value)
+		}
+	}
+	return size
+}
+
+// statusOf is the status with which an HTTP API answers where a function has not. An event that is too
+// large for Lambda is 413, no free environment and a function that is too slow for the gateway 503.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, ErrEventTooLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, ErrThrottled), errors.Is(err, ErrClosed),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+func refuseBody(w http.ResponseWriter, err error) {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		refuse(w, http.StatusRequestEntityTooLarge)
+		return
+	}
+	refuse(w, http.StatusBadRequest)
+}
+
+// refuse answers for the gateway.
+func refuse(w http.ResponseWriter, code int) {
+	text := fmt.Sprintf(`{"message":%q}`, http.StatusText(code))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, text)
+}

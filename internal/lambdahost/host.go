@@ -1,0 +1,249 @@
+// Package lambdahost runs functions of AWS Lambda as processes of this machine, behind a gateway that
+// behaves as an HTTP API of API Gateway does. It serves the documented Runtime API to the same bootstrap
+// that Lambda runs. Tests and the local cloud use it; no function links it.
+package lambdahost
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Lambda's quotas, and the defaults of a Function.
+const (
+	MaxEvent  = 6_291_456 // bytes of an event
+	MaxAnswer = 6_291_556 // bytes of an answer
+
+	defaultTimeout = 29 * time.Second
+	defaultMost    = 64
+	defaultMemory  = 1769
+	defaultName    = "function"
+
+	// initTimeout is the time from the start of a process to its first request for an event.
+	initTimeout = 10 * time.Second
+)
+
+// A Function is a program that serves events. Only Binary is required.
+type Function struct {
+	Binary string   // absolute path of a bootstrap: a program that calls lambda.Start
+	Env    []string // "KEY=value"; the process has these and Lambda's own variables, no others
+
+	Name    string        // AWS_LAMBDA_FUNCTION_NAME; empty: "function"
+	Memory  int           // MB, AWS_LAMBDA_FUNCTION_MEMORY_SIZE, which is not enforced; 0: 1769
+	Timeout time.Duration // of a call, its start of a process not included; 0: 29 seconds
+	Most    int           // processes at the same time; 0: 64
+
+	// Freezes stops a process between calls, as Lambda does. Without it, a process can work on after its
+	// call has ended.
+	Freezes bool
+
+	Output io.Writer // stdout and stderr of all processes, one write at a time; nil: discarded
+}
+
+// A Host keeps the environments of a function: processes, each of which serves one event at a time. It is
+// safe for concurrent use. Close ends all processes.
+type Host struct {
+	function Function
+	output   io.Writer
+	stop     func() bool // the context of Start is no longer watched
+
+	mu     sync.Mutex
+	closed bool
+	all    []*environment
+	idle   []*environment // the one that was used last is the last
+	busy   sync.WaitGroup // calls and processes
+}
+
+// Start returns the host of a function, without a process. The first call starts one. The host is closed
+// when ctx is done.
+func Start(ctx context.Context, f Function) *Host {
+	h := &Host{function: f.withDefaults()}
+	h.output = &serial{w: h.function.Output}
+	h.stop = context.AfterFunc(ctx, h.end)
+	return h
+}
+
+func (f Function) withDefaults() Function {
+	if f.Name == "" {
+		f.Name = defaultName
+	}
+	if f.Memory == 0 {
+		f.Memory = defaultMemory
+	}
+	if f.Timeout == 0 {
+		f.Timeout = defaultTimeout
+	}
+	if f.Most == 0 {
+		f.Most = defaultMost
+	}
+	if f.Output == nil {
+		f.Output = io.Discard
+	}
+	return f
+}
+
+// Invoke passes an event to an environment and returns its answer: the idle environment that was used
+// last, or a new one if there is none. The error is ErrEventTooLarge, ErrThrottled or ErrClosed if the
+// function did not see the event, a *Error if it ended without an answer, or that of ctx. A function goes
+// on with its call after ctx is done, until its timeout.
+func (h *Host) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(event) > MaxEvent {
+		return nil, ErrEventTooLarge
+	}
+	e, err := h.take()
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer h.busy.Done()
+		done <- h.run(e, event)
+	}()
+	select {
+	case o := <-done:
+		return o.answer, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// run serves an event in an environment, which take has returned, and makes it idle again.
+func (h *Host) run(e *environment, event []byte) outcome {
+	for {
+		o, taken := e.serve(event)
+		if taken {
+			h.give(e)
+			return o
+		}
+		// An idle process ended before it saw the event: another one gets it.
+		next, err := h.take()
+		if err != nil {
+			return outcome{err: err}
+		}
+		defer h.busy.Done()
+		e = next
+	}
+}
+
+// take returns the idle environment that was used last, or a new one. busy counts it as a call.
+func (h *Host) take() (*environment, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	for len(h.idle) > 0 {
+		last := len(h.idle) - 1
+		e := h.idle[last]
+		h.idle = h.idle[:last]
+		if !e.over() {
+			h.busy.Add(1)
+			return e, nil
+		}
+	}
+	if len(h.all) >= h.function.Most {
+		return nil, ErrThrottled
+	}
+	e, err := h.launch()
+	if err != nil {
+		return nil, err
+	}
+	h.all = append(h.all, e)
+	h.busy.Add(1)
+	return e, nil
+}
+
+// give makes an environment idle, if its process lives.
+func (h *Host) give(e *environment) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !e.over() && !h.closed {
+		if h.function.Freezes {
+			e.freeze()
+		}
+		h.idle = append(h.idle, e)
+	}
+}
+
+// forget removes an environment whose process has ended.
+func (h *Host) forget(e *environment) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	is := func(other *environment) bool { return other == e }
+	h.all = slices.DeleteFunc(h.all, is)
+	h.idle = slices.DeleteFunc(h.idle, is)
+}
+
+// Freeze stops all processes where they are, also within a call. A call's timeout goes on. A process is
+// stopped until Thaw, or until it gets an event.
+func (h *Host) Freeze() {
+	for _, e := range h.environments() {
+		e.freeze()
+	}
+}
+
+// Thaw lets all processes go on.
+func (h *Host) Thaw() {
+	for _, e := range h.environments() {
+		e.thaw()
+	}
+}
+
+// Kill ends all processes with SIGKILL and returns when they have ended. Calls end with
+// Runtime.ExitError; the next one starts a process.
+func (h *Host) Kill() {
+	all := h.environments()
+	for _, e := range all {
+		e.kill()
+	}
+	for _, e := range all {
+		<-e.ended
+	}
+}
+
+// Close ends all processes and returns when they have ended. Calls end with Runtime.ExitError or
+// ErrClosed. Closing twice is no error.
+func (h *Host) Close() {
+	h.stop()
+	h.end()
+}
+
+func (h *Host) end() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.Kill()
+	h.busy.Wait()
+}
+
+// Processes returns the process ids of the environments, the oldest first.
+func (h *Host) Processes() []int {
+	var ids []int
+	for _, e := range h.environments() {
+		ids = append(ids, e.pid)
+	}
+	return ids
+}
+
+func (h *Host) environments() []*environment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.all)
+}
+
+// A serial writer passes on one write at a time.
+type serial struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *serial) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}

@@ -1,0 +1,255 @@
+package s3blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"rookery/internal/awsclient"
+	"rookery/internal/blob"
+)
+
+const (
+	chunkSize = 32 << 20 // bytes that one request reads of a larger object
+	streams   = 4        // ranges that one Get reads at once
+	attempts  = 4        // of a request that reads
+	restarts  = 8        // of a Get whose object was replaced while it was read
+)
+
+// errReplaced says that the object has another tag than when the Get began.
+var errReplaced = errors.New("the object was replaced while it was read")
+
+// A span is a part of an object: n bytes from off on, to its end if n < 0; with a tag, of the object that has it.
+type span struct {
+	key    string
+	off, n int64
+	tag    string
+}
+
+// Get implements blob.Bucket. What is longer than 32 MiB is read in ranges of that size, four at once.
+func (b *Bucket) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
+	if err := check(ctx, key); err != nil {
+		return nil, "", err
+	}
+	if n == 0 {
+		head, err := b.head(ctx, key)
+		if err != nil {
+			return nil, "", err
+		}
+		return []byte{}, blob.Tag(aws.ToString(head.ETag)), nil
+	}
+	s := span{key: key, off: max(off, 0), n: n}
+	for range restarts {
+		data, tag, err := b.whole(ctx, s)
+		if !errors.Is(err, errReplaced) {
+			return data, blob.Tag(tag), err
+		}
+	}
+	return nil, "", fmt.Errorf("get an object: %w", errReplaced)
+}
+
+// whole reads a span: its first chunk, and then the others of the same object.
+func (b *Bucket) whole(ctx context.Context, s span) ([]byte, string, error) {
+	data, tag, err := b.chunkOf(ctx, s, nil)
+	if statusOf(err) == http.StatusRequestedRangeNotSatisfiable {
+		return b.beyond(ctx, s)
+	}
+	if err == nil {
+		err = b.fill(ctx, span{key: s.key, off: s.off, tag: tag}, data)
+	}
+	if err != nil {
+		return nil, "", b.unread(ctx, err)
+	}
+	return data, tag, nil
+}
+
+// beyond is the answer to a span that begins beyond the end of the object.
+func (b *Bucket) beyond(ctx context.Context, s span) ([]byte, string, error) {
+	head, err := b.head(ctx, s.key)
+	if err != nil {
+		return nil, "", err
+	}
+	if s.off < aws.ToInt64(head.ContentLength) {
+		return nil, "", errReplaced
+	}
+	return []byte{}, aws.ToString(head.ETag), nil
+}
+
+// unread is the error of a Get.
+func (b *Bucket) unread(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errReplaced):
+		return err
+	case missing(err):
+		return fmt.Errorf("get an object: %w", blob.ErrNotExist)
+	}
+	return b.failure(ctx, "get an object", err)
+}
+
+// fill reads what is behind the first chunk of data.
+func (b *Bucket) fill(ctx context.Context, s span, data []byte) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slots := make(chan struct{}, streams)
+	var all sync.WaitGroup
+	for at := b.chunk; at < int64(len(data)); at += b.chunk {
+		part := data[at:min(at+b.chunk, int64(len(data)))]
+		from := span{s.key, s.off + at, int64(len(part)), s.tag}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := b.readInto(ctx, from, part); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// readInto reads a span of the length of data, of an object that must still have its tag.
+func (b *Bucket) readInto(ctx context.Context, s span, data []byte) error {
+	_, _, err := b.chunkOf(ctx, s, data)
+	switch statusOf(err) {
+	case http.StatusPreconditionFailed, http.StatusNotFound, http.StatusRequestedRangeNotSatisfiable:
+		return errReplaced
+	}
+	return err
+}
+
+// chunkOf reads the first bytes of a span, as many as a chunk has, and returns its tag. They are read into data, or
+// if that is nil, into a new buffer for the whole span. It tries again what may succeed then.
+func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, string, error) {
+	for n := 1; ; n++ {
+		got, tag, err := b.attemptOf(ctx, s, data)
+		if err == nil || n == attempts || ctx.Err() != nil || !b.mayPass(err) {
+			return got, tag, err
+		}
+		if err := awsclient.Wait(ctx, n); err != nil {
+			return nil, "", err
+		}
+	}
+}
+
+// errCut says that an answer did not come, broke off, or did not go on.
+var errCut = errors.New("the answer was cut off")
+
+// mayPass reports whether a request that failed may succeed later.
+func (b *Bucket) mayPass(err error) bool {
+	return errors.Is(err, errCut) || b.retryer.IsErrorRetryable(err)
+}
+
+// attemptOf sends one request for a span, and reads up to a chunk of the answer.
+func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte, string, error) {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	timer := time.AfterFunc(b.attempt, cancel)
+	defer timer.Stop()
+	out, err := b.reads.GetObject(ctx, s.input(b.name), once)
+	if err != nil {
+		if ctx.Err() != nil && parent.Err() == nil {
+			err = errCut
+		}
+		return nil, "", err
+	}
+	defer out.Body.Close()
+	size := aws.ToInt64(out.ContentLength)
+	if data == nil {
+		data = make([]byte, size)
+	}
+	if size != int64(len(data)) {
+		return nil, "", errCut
+	}
+	part := data[:min(size, b.chunk)]
+	timer.Reset(b.timeFor(int64(len(part))))
+	if _, err := io.ReadFull(out.Body, part); err != nil {
+		return nil, "", errCut
+	}
+	// The end of the body is where a checksum is compared, and where the connection becomes free.
+	if len(part) == len(data) {
+		if _, err := io.Copy(io.Discard, out.Body); err != nil {
+			return nil, "", errCut
+		}
+	}
+	return data, aws.ToString(out.ETag), nil
+}
+
+// once makes the SDK send one request: who reads the answer repeats it.
+func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
+
+func (s span) input(bucket string) *s3.GetObjectInput {
+	in := &s3.GetObjectInput{Bucket: &bucket, Key: &s.key}
+	switch {
+	case s.n > 0 && s.off <= math.MaxInt64-s.n:
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", s.off, s.off+s.n-1))
+	case s.off > 0:
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", s.off))
+	}
+	if s.tag != "" {
+		in.IfMatch = &s.tag
+	}
+	return in
+}
+
+// head returns what S3 says of an object.
+func (b *Bucket) head(ctx context.Context, key string) (*s3.HeadObjectOutput, error) {
+	head, err := b.reads.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key}, b.within(0))
+	if err != nil {
+		return nil, b.unread(ctx, err)
+	}
+	return head, nil
+}
+
+// List implements blob.Bucket. Each page of 1,000 objects is a request. Names that are no keys are left out.
+func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
+	return func(yield func(blob.Object, error) bool) {
+		pages := s3.NewListObjectsV2Paginator(b.reads, &s3.ListObjectsV2Input{
+			Bucket: &b.name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl,
+		})
+		for more := true; more; more = pages.HasMorePages() {
+			if err := ctx.Err(); err != nil {
+				yield(blob.Object{}, err)
+				return
+			}
+			page, err := pages.NextPage(ctx, b.within(0))
+			if err != nil {
+				yield(blob.Object{}, b.failure(ctx, "list objects", err))
+				return
+			}
+			if !yieldPage(page.Contents, yield) {
+				return
+			}
+		}
+	}
+}
+
+// yieldPage reports whether the consumer wants more.
+func yieldPage(page []types.Object, yield func(blob.Object, error) bool) bool {
+	for _, o := range page {
+		key, err := url.QueryUnescape(aws.ToString(o.Key))
+		if err != nil || blob.CheckKey(key) != nil {
+			continue
+		}
+		more := yield(blob.Object{
+			Key:      key,
+			Tag:      blob.Tag(aws.ToString(o.ETag)),
+			Size:     aws.ToInt64(o.Size),
+			Modified: aws.ToTime(o.LastModified),
+		}, nil)
+		if !more {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,18 @@
+package s3blob_test
+
+import (
+	"testing"
+
+	"rookery/internal/awstest"
+	"rookery/internal/blob"
+	"rookery/internal/blobtest"
+	"rookery/internal/s3blob"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	b := awstest.Start(t)
+	blobtest.Run(t, func(t *testing.T) blob.Bucket {
+		return s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{})
+	})
+}
