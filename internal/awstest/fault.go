@@ -98,13 +98,18 @@ func NewFaults(next aws.HTTPClient, plan func(Request) Fault) *Faults {
 }
 
 // Every returns a plan: at every n-th request the next of all faults that it can meet, beginning with number first;
-// of the silences, which last as long as an attempt may, one of each.
+// of the silences, which last as long as an attempt may, one of each. A request that met a fault meets none when it
+// is sent again, by the SDK or by an adapter, so that no call fails only because many are made at once.
 func Every(n, first int) func(Request) Fault {
-	turn, silences := first, map[Fault]bool{}
+	turn, silences, met := first, map[Fault]bool{}, map[string]bool{}
 	return func(r Request) Fault {
-		if r.N%n != 0 {
+		call := r.Header.Get("Amz-Sdk-Invocation-Id")
+		same := r.Operation + r.Method + r.URL.String() + string(r.Body)
+		if r.N%n != 0 || met[same] || call != "" && met[call] {
+			delete(met, same)
 			return None
 		}
+		met[call], met[same] = true, r.Writes()
 		for range faults {
 			f := faults[turn%len(faults)]
 			turn++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -97,8 +98,12 @@ func (t *Table) otherForm(w write, there, live bool) (write, bool) {
 	return write{}, false
 }
 
+// errOvertaken says that a write may have had its effect, and was then overwritten by another one.
+var errOvertaken = errors.New("the item was changed by another write while the outcome of this one was unknown")
+
 // settle sends a write until its outcome is known, at most three times. A refusal by an item that the write itself
-// left, in an attempt whose outcome was unknown, is success.
+// left, in an attempt whose outcome was unknown, is success. Another item then tells nothing: a conflict would say
+// that nothing was done, but the write may have been done before the one that left it.
 func (t *Table) settle(ctx context.Context, w write) (*refusal, error) {
 	unknown := false
 	for sends := 1; ; sends++ {
@@ -108,10 +113,13 @@ func (t *Table) settle(ctx context.Context, w write) (*refusal, error) {
 		}
 		var refused *types.ConditionalCheckFailedException
 		if errors.As(err, &refused) {
-			if unknown && w.left(refused.Item) {
+			switch {
+			case !unknown:
+				return &refusal{refused.Item}, nil
+			case w.left(refused.Item):
 				return nil, nil
 			}
-			return &refusal{refused.Item}, nil
+			return nil, fmt.Errorf("write an item: %w", errOvertaken)
 		}
 		again := repeatable(err)
 		unknown = unknown || again && !answeredNo(err)

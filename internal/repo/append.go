@@ -143,9 +143,11 @@ func notWritten(err error) error {
 		"nothing was written").After(time.Second).Because(err)
 }
 
-// insist sends the same bytes until the item is known to exist, as ours or another's (log.md §2.2).
+// insist sends the same bytes until the item is known to exist, as ours or another's (log.md §2.2), and never later
+// than an append may be sent.
 func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.Time) error {
 	var conflict *table.Conflict
+	ctx = table.SendBefore(ctx, start.Add(appendLife))
 	if l.opt.Now().Sub(start) > appendLife {
 		return errAgain
 	}

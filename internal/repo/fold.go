@@ -41,7 +41,13 @@ type Folding struct {
 	Behind []string
 	// All folds everything that there is, be it ever so little.
 	All bool
+	// Clocked reports whether Now is known to be right, which may become so during the pass: what is
+	// old by it is deleted only then. Nil: it is.
+	Clocked func() bool
 }
+
+// clocked reports whether something may be deleted because it is old.
+func (f Folding) clocked() bool { return f.Clocked == nil || f.Clocked() }
 
 // segmentsDue reports whether it is worth to look for runs that are to be in a segment.
 func (l *Log[S]) segmentsDue(h *head[S]) bool {

@@ -82,8 +82,10 @@ func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(p.before(ctx), l.foldSegments(ctx, f.All), l.foldImage(ctx, f, p), l.trim(ctx, f),
-		l.dropImages(ctx), l.sweepLeftovers(ctx))
+	err = errors.Join(p.before(ctx), l.foldSegments(ctx, f.All), l.foldImage(ctx, f, p))
+	if f.clocked() {
+		err = errors.Join(err, l.trim(ctx, f), l.dropImages(ctx), l.sweepLeftovers(ctx))
+	}
 	if errors.Is(l.orErased(ctx, err), ErrNoLog) {
 		return nil
 	}

@@ -1,0 +1,339 @@
+package dynamotable_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/awsclient"
+	"rookery/internal/awstest"
+	"rookery/internal/dynamotable"
+	"rookery/internal/table"
+	"rookery/internal/tabletest"
+)
+
+// attempt is how long an attempt lasts that is not answered, in these tests.
+const attempt = time.Second
+
+// An insisting table is one whose caller sends a Commit again when its outcome is unknown, as the log does with an
+// append.
+type insisting struct{ *dynamotable.Table }
+
+// Commit implements table.Table.
+func (i insisting) Commit(ctx context.Context, ops ...table.Op) error {
+	err := i.Table.Commit(ctx, ops...)
+	var conflict *table.Conflict
+	if err == nil || errors.As(err, &conflict) || errors.Is(err, table.ErrLimit) || ctx.Err() != nil {
+		return err
+	}
+	return i.Table.Commit(ctx, ops...)
+}
+
+// TestConformanceUnderFaults is the suite with a fault at every fifth request, and the same results. Writes without a
+// token that nobody could tell from others meet only faults that say that nothing was done: an Add, and those of the
+// cases that race.
+func TestConformanceUnderFaults(t *testing.T) {
+	b := awstest.Start(t)
+	var racing atomic.Bool
+	every := awstest.Every(5, 0)
+	f := awstest.NewFaults(awstest.HTTP(), func(r awstest.Request) awstest.Fault {
+		fault := every(r)
+		add := strings.Contains(string(r.Body), "ADD n")
+		alone := r.Writes() && r.Operation != "TransactWriteItems"
+		if fault != awstest.None && alone && (add || racing.Load()) {
+			return awstest.Throttle
+		}
+		return fault
+	})
+	tabletest.Run(t, func(t *testing.T, now func() time.Time) table.Table {
+		racing.Store(strings.Contains(t.Name(), "racing"))
+		return insisting{dynamotable.New(b.DynamoDB(f), b.Table(t), dynamotable.Options{
+			Now: now, Attempt: attempt,
+		})}
+	})
+	met := f.Met()
+	for _, fault := range []awstest.Fault{
+		awstest.Throttle, awstest.TransactionConflict, awstest.ErrorBefore, awstest.ErrorAfter,
+		awstest.ResetBefore, awstest.ResetAfter, awstest.CutAfter, awstest.SilenceBefore, awstest.SilenceAfter,
+	} {
+		require.NotZero(t, met[fault], "fault %d", fault)
+	}
+	t.Logf("%d requests met these faults: %v", f.Requests(), met)
+}
+
+// A bench is a table with faults in front of it, and the same table without.
+type bench struct {
+	faulty, plain *dynamotable.Table
+	faults        *awstest.Faults
+}
+
+func newBench(t *testing.T, plan func(awstest.Request) awstest.Fault) bench {
+	t.Helper()
+	b := awstest.Start(t)
+	name, f := b.Table(t), awstest.NewFaults(awstest.HTTP(), plan)
+	return bench{
+		faulty: dynamotable.New(b.DynamoDB(f), name, dynamotable.Options{Attempt: attempt}),
+		plain:  dynamotable.New(b.DynamoDB(nil), name, dynamotable.Options{}),
+		faults: f,
+	}
+}
+
+func item(sort, data string) table.Item {
+	return table.Item{Key: table.Key{Part: "part", Sort: sort}, Data: []byte(data)}
+}
+
+// counted is an item with a count that expires tomorrow.
+func counted(sort, data string) table.Item {
+	it := item(sort, data)
+	it.Count, it.Expires = 7, time.Now().Add(24*time.Hour).UTC().Truncate(time.Second)
+	return it
+}
+
+// stored is what a table has, in short.
+func stored(t *testing.T, tab table.Table) string {
+	t.Helper()
+	all := ""
+	for it, err := range tab.Query(t.Context(), "part", "", "~") {
+		require.NoError(t, err)
+		all += it.Sort + "=" + string(it.Data) + " "
+	}
+	return all
+}
+
+// unknowns are the faults after which a writer does not know the outcome.
+var unknowns = []awstest.Fault{
+	awstest.ErrorBefore, awstest.ErrorAfter, awstest.ResetBefore, awstest.ResetAfter, awstest.CutAfter,
+	awstest.SilenceBefore, awstest.SilenceAfter,
+}
+
+// TestOursByContent holds that each kind of write succeeds although the outcome of one or two attempts was unknown.
+func TestOursByContent(t *testing.T) {
+	for name, c := range map[string]struct {
+		ops  []table.Op
+		want string
+	}{
+		"create":            {[]table.Op{table.Create(counted("b", "new"))}, "a=was b=new "},
+		"replace":           {[]table.Op{table.Replace(item("a", "was"), counted("a", "new"))}, "a=new "},
+		"set":               {[]table.Op{table.Set(counted("a", "new"))}, "a=new "},
+		"remove":            {[]table.Op{table.Remove(item("a", "").Key)}, ""},
+		"check":             {[]table.Op{table.Check(item("a", "was"))}, "a=was "},
+		"a transaction":     {[]table.Op{table.Create(item("b", "x")), table.Check(item("a", "was"))}, "a=was b=x "},
+		"one that replaces": {[]table.Op{table.Replace(item("a", "was"), item("a", "new")), table.Create(item("b", "x"))}, "a=new b=x "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, fault := range unknowns {
+				silent := fault == awstest.SilenceBefore || fault == awstest.SilenceAfter
+				if silent && name != "create" && name != "a transaction" {
+					continue // each lasts a second, and the SDK does not tell them from other failures
+				}
+				x := newBench(t, awstest.At(1, fault))
+				require.NoError(t, x.plain.Commit(t.Context(), table.Set(item("a", "was"))))
+				require.NoError(t, x.faulty.Commit(t.Context(), c.ops...), "fault %d", fault)
+				require.Equal(t, c.want, stored(t, x.plain), "fault %d", fault)
+				require.LessOrEqual(t, x.faults.Requests(), 2)
+			}
+		})
+	}
+}
+
+// TestTransactionHasOneEffect adds in a transaction whose first answers are lost: its token makes the sends one.
+func TestTransactionHasOneEffect(t *testing.T) {
+	x := newBench(t, func(r awstest.Request) awstest.Fault {
+		if r.N <= 2 {
+			return awstest.ResetAfter
+		}
+		return awstest.None
+	})
+	counter := table.Item{Key: table.Key{Part: "part", Sort: "n"}}
+	require.NoError(t, x.faulty.Commit(t.Context(), table.Add(counter, 5, 100), table.Set(item("a", "x"))))
+	require.Equal(t, 3, x.faults.Requests())
+	it, err := x.plain.Get(t.Context(), counter.Key)
+	require.NoError(t, err)
+	require.Equal(t, int64(5), it.Count)
+}
+
+// TestAddIsSentOnce holds that an Add whose outcome is unknown is not repeated, and one that had no effect is.
+func TestAddIsSentOnce(t *testing.T) {
+	counter := table.Item{Key: table.Key{Part: "part", Sort: "n"}}
+	for _, fault := range unknowns {
+		x := newBench(t, awstest.At(1, fault))
+		require.Error(t, x.faulty.Commit(t.Context(), table.Add(counter, 5, 100)))
+		require.Equal(t, 1, x.faults.Requests())
+		it, err := x.plain.Get(t.Context(), counter.Key)
+		if fault.HasEffect() {
+			require.NoError(t, err)
+			require.Equal(t, int64(5), it.Count)
+		} else {
+			require.ErrorIs(t, err, table.ErrNotFound)
+		}
+	}
+	for _, fault := range []awstest.Fault{awstest.Throttle, awstest.TransactionConflict} {
+		x := newBench(t, awstest.At(1, fault))
+		require.NoError(t, x.faulty.Commit(t.Context(), table.Add(counter, 5, 100)))
+		require.Equal(t, 2, x.faults.Requests())
+	}
+}
+
+// TestAnothersItem holds that only an item that is exactly what a write leaves is taken for its own.
+func TestAnothersItem(t *testing.T) {
+	mine := counted("a", "mine")
+	for _, change := range []func(*table.Item){
+		func(it *table.Item) { it.Data = []byte("theirs") },
+		func(it *table.Item) { it.Count++ },
+		func(it *table.Item) { it.Expires = it.Expires.Add(time.Second) },
+		func(it *table.Item) { it.Expires = time.Time{} },
+	} {
+		theirs := mine
+		change(&theirs)
+		x := newBench(t, awstest.At(1, awstest.ErrorBefore))
+		require.NoError(t, x.plain.Commit(t.Context(), table.Set(theirs)))
+		var conflict *table.Conflict
+		err := x.faulty.Commit(t.Context(), table.Create(mine))
+		require.Error(t, err)
+		require.False(t, errors.As(err, &conflict), "nobody knows whether ours was there before")
+		require.ErrorAs(t, x.faulty.Commit(t.Context(), table.Create(mine)), &conflict)
+		require.Equal(t, &table.Conflict{Key: mine.Key, Item: theirs, Found: true}, conflict)
+	}
+}
+
+// TestAnOvertakenWriteIsNoConflict replaces an item, loses the answer, and lets another writer go on from the new item:
+// a conflict would say that nothing was done, and its caller would do the same once more.
+func TestAnOvertakenWriteIsNoConflict(t *testing.T) {
+	var x bench
+	x = newBench(t, func(r awstest.Request) awstest.Fault {
+		if r.N == 1 {
+			return awstest.ResetAfter
+		}
+		ours := table.Replace(item("a", "1"), item("a", "2"))
+		require.NoError(t, x.plain.Commit(t.Context(), ours))
+		return awstest.None
+	})
+	require.NoError(t, x.plain.Commit(t.Context(), table.Set(item("a", "0"))))
+	err := x.faulty.Commit(t.Context(), table.Replace(item("a", "0"), item("a", "1")))
+	var conflict *table.Conflict
+	require.Error(t, err)
+	require.False(t, errors.As(err, &conflict))
+	require.Equal(t, "a=2 ", stored(t, x.plain))
+}
+
+// TestAnEqualItemConflictsAtOnce holds that content decides nothing where no outcome was unknown.
+func TestAnEqualItemConflictsAtOnce(t *testing.T) {
+	for _, fault := range []awstest.Fault{awstest.None, awstest.Throttle, awstest.TransactionConflict} {
+		x := newBench(t, awstest.At(1, fault))
+		require.NoError(t, x.plain.Commit(t.Context(), table.Set(item("a", "same"))))
+		var conflict *table.Conflict
+		require.ErrorAs(t, x.faulty.Commit(t.Context(), table.Create(item("a", "same"))), &conflict)
+	}
+}
+
+// TestARefusalThatWasCut holds that a refusal whose reason was lost is asked for again, and is none of our effects.
+func TestARefusalThatWasCut(t *testing.T) {
+	x := newBench(t, awstest.At(1, awstest.CutAfter))
+	require.NoError(t, x.plain.Commit(t.Context(), table.Set(item("a", "same"))))
+	var conflict *table.Conflict
+	require.ErrorAs(t, x.faulty.Commit(t.Context(), table.Create(item("a", "same"))), &conflict)
+	require.Equal(t, 2, x.faults.Requests())
+}
+
+// TestThreeSends holds that a write whose outcome stays unknown is sent three times, and fails as neither a conflict
+// nor a limit.
+func TestThreeSends(t *testing.T) {
+	for _, ops := range [][]table.Op{
+		{table.Create(item("a", "x"))},
+		{table.Create(item("a", "x")), table.Create(item("b", "x"))},
+	} {
+		x := newBench(t, func(awstest.Request) awstest.Fault { return awstest.ResetBefore })
+		err := x.faulty.Commit(t.Context(), ops...)
+		var conflict *table.Conflict
+		require.Error(t, err)
+		require.False(t, errors.As(err, &conflict) || errors.Is(err, table.ErrLimit))
+		require.Equal(t, 3, x.faults.Requests())
+	}
+}
+
+// TestReadsAreRepeated holds that a read survives three failures of any kind in a row, and not four.
+func TestReadsAreRepeated(t *testing.T) {
+	for _, fault := range append(unknowns, awstest.Throttle) {
+		times := 3
+		x := newBench(t, func(r awstest.Request) awstest.Fault {
+			if (r.N-1)%4 < times {
+				return fault
+			}
+			return awstest.None
+		})
+		if fault == awstest.SilenceBefore || fault == awstest.SilenceAfter {
+			times = 1
+		}
+		require.NoError(t, x.plain.Commit(t.Context(), table.Set(item("a", "x"))))
+		it, err := x.faulty.Get(t.Context(), item("a", "").Key)
+		require.NoError(t, err, "fault %d", fault)
+		require.Equal(t, item("a", "x"), it)
+		if times == 3 {
+			require.Equal(t, "a=x ", stored(t, x.faulty), "fault %d", fault)
+			times = 4
+			_, err = x.faulty.Get(t.Context(), item("a", "").Key)
+			require.Error(t, err)
+			require.Equal(t, 12, x.faults.Requests())
+		}
+	}
+}
+
+// TestConflictsOfTransactionsPass holds that a transaction waits for others longer than for an answer, and no longer
+// than its caller.
+func TestConflictsOfTransactionsPass(t *testing.T) {
+	ops := []table.Op{table.Create(item("a", "x")), table.Create(item("b", "x"))}
+	x := newBench(t, func(r awstest.Request) awstest.Fault {
+		if r.N <= 6 {
+			return awstest.TransactionConflict
+		}
+		return awstest.None
+	})
+	require.NoError(t, x.faulty.Commit(t.Context(), ops...))
+	require.Equal(t, 7, x.faults.Requests())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	x = newBench(t, func(r awstest.Request) awstest.Fault {
+		if r.N == 3 {
+			cancel()
+		}
+		return awstest.TransactionConflict
+	})
+	require.ErrorIs(t, x.faulty.Commit(ctx, ops...), context.Canceled)
+	require.Equal(t, 3, x.faults.Requests())
+}
+
+// TestNothingIsSignedLate moves the clock an hour when a request is sent that fails, and before any is: neither is
+// sent after the time that its caller set. Without such a time it is.
+func TestNothingIsSignedLate(t *testing.T) {
+	for _, ops := range [][]table.Op{
+		{table.Create(item("a", "x"))},
+		{table.Create(item("a", "x")), table.Set(item("b", "x"))},
+	} {
+		for _, fault := range []awstest.Fault{awstest.Throttle, awstest.TransactionConflict, awstest.ResetBefore} {
+			b := awstest.Start(t)
+			now := time.Now()
+			f := awstest.NewFaults(awstest.HTTP(), func(r awstest.Request) awstest.Fault {
+				if r.N > 1 {
+					return awstest.None
+				}
+				now = now.Add(time.Hour)
+				return fault
+			})
+			tab := dynamotable.New(b.DynamoDB(f), b.Table(t), dynamotable.Options{
+				Now: func() time.Time { return now },
+			})
+			limited := table.SendBefore(t.Context(), now.Add(5*time.Minute))
+			require.ErrorIs(t, tab.Commit(limited, ops...), awsclient.ErrLate)
+			require.Equal(t, 1, f.Requests())
+			require.ErrorIs(t, tab.Commit(limited, ops...), awsclient.ErrLate)
+			require.Equal(t, 1, f.Requests(), "nothing is sent")
+			require.Empty(t, stored(t, tab))
+			require.NoError(t, tab.Commit(t.Context(), ops...))
+		}
+	}
+}

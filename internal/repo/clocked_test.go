@@ -1,0 +1,67 @@
+package repo_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// TestAnUncertainClockDeletesNothing folds in a process whose clock may be a day ahead: it folds, and leaves what only
+// its clock calls old where it is, until it knows that the clock is right.
+func TestAnUncertainClockDeletesNothing(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 4)
+	s.fold(t)
+	s.write(t, 4)
+	before, images := s.items(t), s.objects(t, "image/")
+	require.NotEmpty(t, before)
+
+	s.clock.Move(25 * time.Hour)
+	unsure := repo.Folding{All: true, Clocked: func() bool { return false }}
+	for range 2 {
+		require.NoError(t, s.vault.Fold(t.Context(), unsure))
+		require.Equal(t, before, s.items(t))
+		require.Subset(t, s.objects(t, "image/"), images)
+	}
+
+	asked := 0
+	sure := repo.Folding{All: true, Clocked: func() bool { asked++; return true }}
+	for range 2 { // the first notes down how far all cursors are
+		require.NoError(t, s.vault.Fold(t.Context(), sure))
+		s.clock.Move(2 * time.Hour)
+	}
+	require.NotZero(t, asked)
+	require.Less(t, len(s.items(t)), len(before))
+}
+
+// limited is a table that notes down the time before which an append is sent.
+type limited struct {
+	table.Table
+	until []time.Time
+}
+
+// Commit implements table.Table.
+func (l *limited) Commit(ctx context.Context, ops ...table.Op) error {
+	if t, ok := table.SentBefore(ctx); ok {
+		l.until = append(l.until, t)
+	}
+	return l.Table.Commit(ctx, ops...)
+}
+
+// TestAppendsAreNotSentLate holds that a table knows until when an append may be sent: five minutes after its call
+// began to read.
+func TestAppendsAreNotSentLate(t *testing.T) {
+	s := newShelf(t)
+	l := &limited{Table: s.Table}
+	s.Table = l
+	v := s.open(t)
+	change(t, v, edit{"a.md", "one"})
+	change(t, v, edit{"a.md", "two"})
+	want := s.clock.Now().Add(5 * time.Minute)
+	require.Equal(t, []time.Time{want, want}, l.until)
+}
