@@ -37,6 +37,7 @@ func spread(plan func(awstest.Request) awstest.Fault) func(awstest.Request) awst
 }
 
 func TestConformanceUnderFaults(t *testing.T) {
+	t.Parallel()
 	b := awstest.Start(t)
 	seed := rand.IntN(100)
 	t.Logf("the first fault is number %d", seed)

@@ -133,7 +133,7 @@ func (b *Bucket) readInto(ctx context.Context, s span, data []byte) error {
 func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, string, error) {
 	for n := 1; ; n++ {
 		got, tag, err := b.attemptOf(ctx, s, data)
-		if err == nil || n == attempts || ctx.Err() != nil || !mayPass(err) {
+		if err == nil || n == attempts || ctx.Err() != nil || !b.mayPass(err) {
 			return got, tag, err
 		}
 		if err := awsclient.Wait(ctx, n); err != nil {
@@ -142,13 +142,13 @@ func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, stri
 	}
 }
 
-// retryer knows which failures may pass.
-var retryer = awsclient.Reads()
-
 // errCut says that an answer did not come, broke off, or did not go on.
 var errCut = errors.New("the answer was cut off")
 
-func mayPass(err error) bool { return errors.Is(err, errCut) || retryer.IsErrorRetryable(err) }
+// mayPass reports whether a request that failed may succeed later.
+func (b *Bucket) mayPass(err error) bool {
+	return errors.Is(err, errCut) || b.retryer.IsErrorRetryable(err)
+}
 
 // attemptOf sends one request for a span, and reads up to a chunk of the answer.
 func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte, string, error) {

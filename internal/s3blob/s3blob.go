@@ -54,6 +54,7 @@ type Options struct {
 type Bucket struct {
 	name          string
 	reads, writes *s3.Client
+	retryer       aws.Retryer // of reads
 	attempt       time.Duration
 	chunk         int64 // bytes of a range, see Get
 	now           func() time.Time
@@ -90,7 +91,8 @@ func New(cfg aws.Config, name string, o Options) *Bucket {
 			}
 		})
 	}
-	b.reads, b.writes = client(awsclient.Reads()), client(awsclient.Writes())
+	b.retryer = awsclient.Reads()
+	b.reads, b.writes = client(b.retryer), client(awsclient.Writes())
 	return b
 }
 

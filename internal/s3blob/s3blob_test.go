@@ -10,6 +10,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	b := awstest.Start(t)
 	blobtest.Run(t, func(t *testing.T) blob.Bucket {
 		return s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{})
