@@ -270,7 +270,7 @@ func (d *ending) tenant(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range append([]string{owners, uses, job.Part}, d.own.opt.Parts...) {
+	for _, part := range d.own.opt.parts() {
 		if err := d.empty(ctx, part); err != nil {
 			return err
 		}
@@ -280,17 +280,16 @@ func (d *ending) tenant(ctx context.Context) error {
 
 // empty removes the items of a partition, but those of the job that does it.
 func (d *ending) empty(ctx context.Context, part string) error {
-	var gone repo.Erased
 	var ops []table.Op
-	for it, err := range d.own.opt.Table.Query(ctx, part, "", "\U0010FFFF") {
-		if err != nil {
-			return fmt.Errorf("list what a tenant keeps beside its logs: %w", err)
-		}
+	gone, err := d.own.opt.kept(ctx, part, func(it table.Item) bool {
 		if part == job.Part && d.jobs.Keeps(it, d.job) {
-			continue
+			return false
 		}
-		gone.Add(repo.Erased{Items: 1, Bytes: int64(len(it.Part) + len(it.Sort) + len(it.Data))})
 		ops = append(ops, table.Remove(it.Key))
+		return true
+	})
+	if err != nil {
+		return err
 	}
 	for some := range slices.Chunk(ops, table.MaxOps) {
 		if err := d.own.opt.Table.Commit(ctx, some...); err != nil {
@@ -412,5 +411,34 @@ func (t *Teams) wouldErase(
 	}
 	would, err := own.log.Erase(ctx, repo.Call{DryRun: true})
 	all.Add(would)
-	return all, err
+	if err != nil {
+		return all, err
+	}
+	for _, part := range own.opt.parts() {
+		would, err := own.opt.kept(ctx, part, nil)
+		all.Add(would)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// parts are the partitions that a tenant has beside its logs.
+func (o Options) parts() []string { return append([]string{owners, uses, job.Part}, o.Parts...) }
+
+// kept counts the items of a partition, and tells of each. An item is not counted if that is refused.
+func (o Options) kept(
+	ctx context.Context, part string, each func(table.Item) bool,
+) (repo.Erased, error) {
+	var all repo.Erased
+	for it, err := range o.Table.Query(ctx, part, "", "\U0010FFFF") {
+		if err != nil {
+			return all, fmt.Errorf("list what a tenant keeps beside its logs: %w", err)
+		}
+		if each == nil || each(it) {
+			all.Add(repo.Erased{Items: 1, Bytes: int64(len(it.Part) + len(it.Sort) + len(it.Data))})
+		}
+	}
+	return all, nil
 }
