@@ -27,14 +27,23 @@ type Directory interface {
 // Check is the interceptor. It fills in the vault that is implied where the caller can see exactly
 // one; refuses a vault that the caller may not see as one that does not exist, and after the same reads;
 // a tool above its role, or that its token does not name; every mutation of a read-only caller; and an
-// agent that is another principal's. A refusal is decided on the newest state of the tenant.
+// agent that is another principal's. A refusal is decided on the newest state of the tenant. A vault that is gone
+// may be so because the tenant is: then the caller is UNAUTHENTICATED.
 func Check(d Directory) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+			again := c.Caller.Again
 			if err := admit(ctx, c, d); err != nil {
 				return tool.Reply{}, err
 			}
-			return next(ctx, c)
+			r, err := next(ctx, c)
+			if again == nil || !fault.LacksVault(err) {
+				return r, err
+			}
+			if _, now := again(ctx); fault.Is(now, fault.Unauthenticated) {
+				return tool.Reply{}, now
+			}
+			return r, err
 		}
 	}
 }

@@ -156,18 +156,33 @@ func (g *Gate) byAPIToken(ctx context.Context, text string) (auth.Caller, error)
 	if !ok {
 		return auth.Caller{}, auth.Refused()
 	}
-	t, err := g.tenant(ctx, secret.Tenant)
-	if err != nil {
-		return auth.Caller{}, err
-	}
-	c, err := decided(t, func(state stateOf) (auth.Caller, error) {
-		return g.ofAPIToken(ctx, t, secret, state)
+	return g.within(ctx, secret.Tenant, g.opt.Teams.Team, func(t *team.Team) (auth.Caller, error) {
+		c, err := decided(t, func(state stateOf) (auth.Caller, error) {
+			return g.ofAPIToken(ctx, t, secret, state)
+		})
+		if err == nil {
+			t.Used(ctx, secret.ID)
+		}
+		return c, err
 	})
-	if err != nil {
-		return auth.Caller{}, err
+}
+
+// within is what a tenant that a token names decides, which enter opens. Where that is found to be erased meanwhile,
+// it is the one that has the name now, if there is one.
+func (g *Gate) within(
+	ctx context.Context, name string, enter func(context.Context, string) (*team.Team, error),
+	decide func(*team.Team) (auth.Caller, error),
+) (auth.Caller, error) {
+	for {
+		t, err := refusing(enter(ctx, name))
+		if err != nil {
+			return auth.Caller{}, err
+		}
+		c, err := decide(t)
+		if err == nil || !t.Gone() {
+			return c, err
+		}
 	}
-	t.Used(ctx, secret.ID)
-	return c, nil
 }
 
 // stateOf is a way to the state of a tenant: Current or Fresh.

@@ -44,11 +44,9 @@ func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, erro
 	if p.issuer != nil {
 		enter = g.opt.Enter
 	}
-	t, err := refusing(enter(ctx, p.tenant))
-	if err != nil {
-		return auth.Caller{}, err
-	}
-	return decided(t, func(state stateOf) (auth.Caller, error) { return g.ofJWT(ctx, t, p, state) })
+	return g.within(ctx, p.tenant, enter, func(t *team.Team) (auth.Caller, error) {
+		return decided(t, func(state stateOf) (auth.Caller, error) { return g.ofJWT(ctx, t, p, state) })
+	})
 }
 
 // tenantOf is the tenant that a token of the deployment's issuers leads to; empty if it says nothing of it,

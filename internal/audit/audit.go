@@ -120,6 +120,10 @@ func (a *Auditor) Archive(ctx context.Context) error {
 	var failed error
 	for _, name := range tenants {
 		left, err := a.archive(ctx, name)
+		if fault.Is(err, fault.Unauthenticated) { // it is erased
+			a.forget(name)
+			continue
+		}
 		if left || err != nil {
 			a.due(name)
 		}
@@ -142,6 +146,13 @@ func (a *Auditor) due(tenant string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tenants[tenant] = true
+}
+
+// forget notes that there is no such tenant any more.
+func (a *Auditor) forget(tenant string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.tenants, tenant)
 }
 
 // seen notes that a tenant calls: its refusal log may have something from before this process.
@@ -217,6 +228,9 @@ func (a *Auditor) keep(ctx context.Context, e Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	t, err := a.opt.Teams.Team(ctx, e.Tenant)
+	if fault.Is(err, fault.Unauthenticated) {
+		return nil // it is erased, with its refusal log
+	}
 	if err != nil {
 		return err
 	}

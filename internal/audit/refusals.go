@@ -36,6 +36,9 @@ const (
 	headKey      = "~"
 )
 
+// Parts are the partitions of a tenant that the refusal log has.
+func Parts() []string { return []string{partEntries, partArchives} }
+
 // A kept is an entry under its key.
 type kept struct {
 	Key string `json:"key"`

@@ -115,7 +115,7 @@ func (a *App) tenants() team.Options {
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
 		Named:  namedFiles, Log: o.Log, Now: o.Now, Later: a.later.run,
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
-		Kinds: hosted.Jobs, Queue: o.Queue, Rests: rests, NoLocal: true,
+		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,
 	}
 }
 

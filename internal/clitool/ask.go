@@ -58,9 +58,12 @@ func (r *request) fill(ask tool.Ask) {
 func (a *App) question(r *request, ask tool.Ask) error {
 	text := tool.Empty{}.Fill(ask.Question, r.text)
 	want := r.text(ask.Of)
-	if ask.Confirm == "" {
+	switch {
+	case ask.Confirm == "":
 		text += " [y/N] "
-	} else {
+	case ask.What != "":
+		text += fmt.Sprintf("\nType %s to go on: ", ask.What)
+	default:
 		text += fmt.Sprintf("\nType %s to go on: ", want)
 	}
 	if _, err := io.WriteString(a.Err, text); err != nil {
@@ -71,6 +74,11 @@ func (a *App) question(r *request, ask tool.Ask) error {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	line = strings.TrimSpace(line)
+	if ask.What != "" && line != "" {
+		raw, err := tool.Marshal(line)
+		r.args[ask.Confirm] = raw
+		return err
+	}
 	if ask.Confirm != "" && line == want && want != "" {
 		r.args[ask.Confirm] = r.args[ask.Of]
 		return nil

@@ -21,8 +21,12 @@ const jobKey = "job"
 // lookEvery is how often a job is looked at that is waited for.
 const lookEvery = time.Second
 
+// mostMissed is how often the state of a job may be unavailable while it is waited for.
+const mostMissed = 600
+
 // follow waits for the end of a job that goes on behind an answer, and puts what it has come to in the place of
-// the answer. Who may not look at jobs gets the answer as it is.
+// the answer. Who may not look at jobs, or cannot any more because the job erases the tenant, gets the answer as it
+// is.
 func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*answer, error) {
 	ctx := cmd.Context()
 	id := ans.data.get(jobKey).get("id")
@@ -35,14 +39,20 @@ func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*an
 	}
 	w := &waiting{command: c}
 	defer w.end()
-	for {
+	for missed := 0; ; {
 		if err := c.app.wait(ctx, lookEvery); err != nil {
 			look := fault.NewCall(c.tool.Job, fault.Args{"id": id.text})
 			return nil, newFailure(ans, fault.Of(err).Fix("%s", speller{c.app, cmd}.spell(look)))
 		}
 		now, err := invoke(ctx, inv, c.tool.Job, map[string]json.RawMessage{"id": raw})
-		if failed := (*failure)(nil); errors.As(err, &failed) && failed.fault.Code == fault.PermissionDenied {
-			return ans, nil
+		if failed := (*failure)(nil); errors.As(err, &failed) {
+			switch code := failed.fault.Code; {
+			case code == fault.PermissionDenied, code == fault.Unauthenticated:
+				return ans, nil
+			case code == fault.Unavailable && missed < mostMissed:
+				missed++ // such as of a tenant that begins anew when the job is done
+				continue
+			}
 		}
 		if err != nil {
 			return nil, err

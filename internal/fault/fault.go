@@ -150,5 +150,11 @@ func NoVault(name string) *Fault {
 	if len(name) <= 63 {
 		f = New(NotFound, "no vault %q", name)
 	}
-	return f.Try("team_vault_list", nil)
+	return f.Try("team_vault_list", nil).Because(errNoVault)
 }
+
+// errNoVault is the cause of NoVault.
+var errNoVault = errors.New("there is no such vault")
+
+// LacksVault reports whether err is, or wraps, NoVault.
+func LacksVault(err error) bool { return errors.Is(err, errNoVault) }

@@ -148,6 +148,9 @@ func Jobs(t *team.Team) []job.Kind {
 	return append(raven.Jobs(t), teamtools.Jobs(t)...)
 }
 
+// Parts are the partitions of a tenant that are kept beside its logs, for team.Options: they are erased with it.
+func Parts() []string { return slices.Concat(audit.Parts(), limit.Parts()) }
+
 // newGate makes the authentication of requests. At most a quarter as many of them as calls run at once wait for
 // the keys of an issuer.
 func (h *Host) newGate() *access.Gate {

@@ -80,8 +80,8 @@ const (
 	last       = "\U0010FFFF" // behind every key of a prefix
 )
 
-// keptFor is how long a job is kept that has ended.
-const keptFor = 30 * 24 * time.Hour
+// Kept is how long a job is kept that has ended.
+const Kept = 30 * 24 * time.Hour
 
 // A Request is for a job that is to be made.
 type Request struct {
@@ -243,7 +243,7 @@ func rowOf(it Item) (table.Item, error) {
 	}
 	row := table.Item{Key: jobKey(it.ID), Data: data}
 	if it.State.Ended() {
-		row.Expires = it.Ended.Add(keptFor)
+		row.Expires = it.Ended.Add(Kept)
 	}
 	return row, nil
 }
@@ -263,4 +263,9 @@ func unknown(err error) error {
 		return err
 	}
 	return fault.New(fault.StorageError, "the jobs cannot be read or written").Because(err)
+}
+
+// Keeps reports whether a row of the table is that of a job, or of what keeps its target for it.
+func (j *Jobs) Keeps(row table.Item, id string) bool {
+	return row.Sort == jobPrefix+id || strings.HasPrefix(row.Sort, openPrefix) && string(row.Data) == id
 }

@@ -15,6 +15,9 @@ import (
 // can have this name.
 const part = "~rates"
 
+// Parts are the partitions of a tenant that rates are kept in.
+func Parts() []string { return []string{part} }
+
 // kept is how long an item is kept after its last change. Its buckets are full after two minutes, and
 // its counts are of two days; the rest is for clocks that are wrong by days.
 const kept = 7 * 24 * time.Hour

@@ -45,6 +45,7 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdatedHere("team_vault_delete", `"name":"two"`),
 	outdatedHere("team_vault_restore", `"name":"two"`),
 	outdatedHere("team_vault_erase", `"name":"two","confirm":"two"`),
+	outdatedHere("team_tenant_erase", `"confirm":"local"`),
 }}
 
 // outdated is a call about the vault main that builds on v2.

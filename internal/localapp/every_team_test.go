@@ -20,6 +20,21 @@ func TestEveryWayErases(t *testing.T) {
 	everyWay(t, []tooltest.Story{erasing})
 }
 
+func TestEveryWayErasesTheTenant(t *testing.T) {
+	everyWay(t, []tooltest.Story{theTenant})
+}
+
+// After the tenant is erased nobody is answered by any token, so it is the last step.
+var theTenant = tooltest.Story{Name: "the tenant", Steps: []tooltest.Step{
+	{Tool: "team_vault_create", Args: `{"name":"more"}`},
+	{Tool: "team_tenant_erase", Args: `{}`, Code: fault.InvalidParameter},
+	{Tool: "team_tenant_erase", Args: `{"confirm":"main"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"argument":"confirm"}}}`},
+	{Tool: "team_tenant_erase", Args: `{"confirm":"local","if_version":"v1"}`, Code: fault.Conflict},
+	{Tool: "team_tenant_erase", Args: `{"confirm":"local","dry_run":true}`, Want: `{"data":{"dry_run":true,"would_delete":{"left":0,"expires":[]}}}`},
+	{Tool: "raven_stats", Args: `{"vault":"main"}`},
+	{Tool: "team_tenant_erase", Args: `{"confirm":"local"}`, Want: `{"data":{"action":"deleted","name":"local","receipt":{"left":0,"expires":[{"what":"tombstones"},{"what":"receipt"}]},"job":{"state":"waiting","progress":{"step":"sweep","done":5,"total":6}}}}`},
+}}
+
 var erasing = tooltest.Story{Name: "erasing", Steps: []tooltest.Step{
 	{Tool: "team_vault_create", Args: `{"name":"gone"}`},
 	{Tool: "team_vault_erase", Args: `{"name":"gone"}`, Code: fault.InvalidParameter},

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/fault"
 	"rookery/internal/hosted"
 	"rookery/internal/job"
 	"rookery/internal/team"
@@ -107,14 +106,7 @@ func (w *workers) retire(tenant string, wake <-chan struct{}) bool {
 // pass makes one pass over the jobs of a tenant. It reports how long to wait for the next one, and whether there
 // are more.
 func (w *workers) pass(tenant string) (pause time.Duration, more bool) {
-	t, err := w.teams.Team(w.ctx, tenant)
-	if fault.Is(err, fault.Unauthenticated) {
-		return 0, false
-	}
-	var next time.Time
-	if err == nil {
-		next, err = t.Work(w.ctx)
-	}
+	next, err := w.teams.WorkOf(w.ctx, tenant)
 	if err != nil && w.ctx.Err() == nil {
 		w.log.ErrorContext(w.ctx, "a job could not go on", slog.Any("cause", err))
 	}

@@ -203,7 +203,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Makes: true, Background: true, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: hosted.IssuersFor(cfg.Server),
-		Kinds: Jobs, Alone: true,
+		Kinds: Jobs, Parts: hosted.Parts(), Alone: true,
 	}
 	a.workers = newWorkers(cfg)
 	o.Queue = a.workers
@@ -219,7 +219,10 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	if err := a.makeTeam(ctx, cfg); err != nil {
 		return err
 	}
-	return a.hosted.MakeTenants(ctx)
+	if err := a.hosted.MakeTenants(ctx); err != nil {
+		return err
+	}
+	return a.teams.Wake(ctx)
 }
 
 // stores are the table and the bucket of the tenants. A test may stand between, to make them fail.

@@ -136,6 +136,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_vault_delete":  {"name": "spare"},
 		"team_vault_restore": {"name": "old"},
 		"team_vault_erase":   {"name": "doomed", "confirm": "doomed"},
+		"team_tenant_erase":  {"confirm": auth.Local},
 		"team_job_cancel":    {"id": queuedJob},
 		"team_vault_set":     {"name": "quiet", "readonly": true},
 		"team_vault_import":  {"notes": notesOf(bigBatch())},

@@ -14,6 +14,7 @@ import (
 // vault. Below these are the notes, which people may edit with any program, and segments.
 var ours = []string{
 	".", "*", "tenants/*", "tenants/*/*", "tenants/*/vaults/*", "tenants/*/vaults/*/*",
+	"tenants/*/~*/*", "tenants/*/~*/vaults/*", "tenants/*/~*/vaults/*/*",
 }
 
 // others are the permissions of other users than the owner.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rookery/internal/auth"
@@ -53,17 +55,21 @@ func (p place) checkLoss() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() > 0 {
 		return nil
 	}
-	vaults := filepath.Join(p.dir, "tenants", auth.Local, "vaults")
-	names, err := os.ReadDir(vaults)
-	if err != nil {
-		return nil // there is none, or what is wrong with it is told by who opens it
-	}
+	own := filepath.Join(p.dir, "tenants", auth.Local)
 	var lost []string
-	for _, d := range names {
-		if holdsVault(filepath.Join(vaults, d.Name())) {
-			lost = append(lost, d.Name())
+	for _, vaults := range []string{"vaults/*", "~*/vaults/*"} { // those of a tenant that began anew
+		found, err := fs.Glob(os.DirFS(own), vaults)
+		if err != nil {
+			return err // never: the patterns are well-formed
+		}
+		for _, dir := range found {
+			if holdsVault(filepath.Join(own, filepath.FromSlash(dir))) {
+				lost = append(lost, path.Base(dir))
+			}
 		}
 	}
+	slices.Sort(lost)
+	lost = slices.Compact(lost)
 	if len(lost) == 0 {
 		return nil
 	}

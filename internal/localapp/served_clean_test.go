@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 	"rookery/internal/tool"
@@ -154,6 +155,12 @@ var mutations = map[string]func(u turn) error{
 	},
 	"team_vault_erase": func(u turn) error { // its name is free an hour later only
 		return unlessGone(u.do("team_vault_erase", args{"name": "w", "confirm": "w", "dry_run": true}))
+	},
+	"team_tenant_erase": func(u turn) error { // a folder that is served is not the server's to erase
+		if _, err := u.do("team_tenant_erase", args{"confirm": auth.Local}); !fault.Is(err, fault.InvalidParameter) {
+			return fmt.Errorf("the tenant of a served folder is erased: %w", err)
+		}
+		return nil
 	},
 	"team_job_cancel": func(u turn) error {
 		return unlessGone(u.do("team_job_cancel", args{"id": "job-" + strings.Repeat("0", 26)}))

@@ -12,7 +12,6 @@ import (
 
 	"rookery/internal/blob"
 	"rookery/internal/fault"
-	"rookery/internal/index"
 	"rookery/internal/table"
 )
 
@@ -63,33 +62,44 @@ func (e *Erased) Add(more Erased) {
 // destroys what came late. The files of a checkout are not the vault's own to erase, and must have been
 // cleared before, for the log says which they are: between Seal and Erase.
 func (v *Vault) Erase(ctx context.Context, c Call) (Erased, error) {
+	gone, err := v.log.Erase(ctx, c)
 	if c.DryRun {
-		return v.log.sweepErased(ctx, false)
+		return gone, err
 	}
-	if err := v.Seal(ctx, c); err != nil {
-		return Erased{}, err
-	}
-	gone, err := v.log.sweepErased(ctx, true)
 	v.dropAll()
 	return gone, errors.Join(err, v.searcher.forget(ctx))
 }
 
 // Seal ends the vault's log, if there is one: a commit to which every append loses, and which no other
 // follows. To seal twice does no harm.
-func (v *Vault) Seal(ctx context.Context, c Call) error {
+func (v *Vault) Seal(ctx context.Context, c Call) error { return v.log.Seal(ctx, c) }
+
+// Seal ends the log, if there is one: see Vault.Seal.
+func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	c.Key, c.IfVersion, c.DryRun, c.Revives = "", 0, false, true
-	_, err := v.log.Update(ctx, c,
-		func(_ context.Context, d *Draft[*index.Index]) (any, error) {
-			d.SetStatus(Sealed)
-			return nil, nil
-		})
+	_, err := l.Update(ctx, c, func(_ context.Context, d *Draft[S]) (any, error) {
+		d.SetStatus(Sealed)
+		return nil, nil
+	})
 	switch {
 	case errors.Is(err, ErrNoLog): // it is sealed already, or gone
 		return nil
 	case fault.Is(err, fault.IndexError):
-		return v.log.bar(ctx) // what cannot be read can be erased all the same
+		return l.bar(ctx) // what cannot be read can be erased all the same
 	}
 	return err
+}
+
+// Erase destroys the log as Vault.Erase does a vault's: it is sealed, and then every item of its partition and
+// every object of its bucket goes. In a dry run they are only counted.
+func (l *Log[S]) Erase(ctx context.Context, c Call) (Erased, error) {
+	if c.DryRun {
+		return l.sweepErased(ctx, false)
+	}
+	if err := l.Seal(ctx, c); err != nil {
+		return Erased{}, err
+	}
+	return l.sweepErased(ctx, true)
 }
 
 // bar seals a log that cannot be read: a tombstone stands where the next run would be.
@@ -174,7 +184,7 @@ func (l *Log[S]) sweepErased(ctx context.Context, destroy bool) (Erased, error) 
 	gone, err := blob.Erase(ctx, l.opt.Bucket, "")
 	done.Objects, done.Bytes = gone.Objects, done.Bytes+gone.Bytes
 	if err != nil {
-		return done, fmt.Errorf("erase the objects of a vault: %w", err)
+		return done, fmt.Errorf("erase the objects of a log: %w", err)
 	}
 	done.Expires = []Rest{{"tombstones", l.opt.Now().Add(tombstoneLife).UTC()}}
 	return done, nil
@@ -260,7 +270,7 @@ func (l *Log[S]) countErased(ctx context.Context) (Erased, error) {
 	}
 	for o, err := range l.opt.Bucket.List(ctx, "") {
 		if err != nil {
-			return all, fmt.Errorf("list the objects of a vault: %w", err)
+			return all, fmt.Errorf("list the objects of a log: %w", err)
 		}
 		all.Objects++
 		all.Bytes += o.Size

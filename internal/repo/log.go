@@ -52,6 +52,10 @@ type LogOptions[S any] struct {
 	Bucket blob.Bucket // for payloads over 16 KB; its keys are the log's own
 	Part   string      // the partition of the log
 
+	// Listed is the key of an item that is made together with the log, so that the log is found by who reads that
+	// key's partition, whatever else names it. The zero Key: there is none.
+	Listed table.Key
+
 	// Fold is the state after a commit. It is pure: the state before stays as it is. The commit is
 	// not kept, but for what Fold takes from it; run is the seq of the first commit of its run, and
 	// part the number in the run of the commit's first part. It takes nothing from the commit's key,

@@ -158,9 +158,13 @@ func (l *Log[S]) create(ctx context.Context, c Control) error {
 	if err != nil {
 		return fmt.Errorf("encode the control item: %w", err)
 	}
-	err = l.opt.Table.Commit(ctx, table.Create(table.Item{
+	ops := []table.Op{table.Create(table.Item{
 		Key: table.Key{Part: l.opt.Part, Sort: controlKey}, Data: data,
-	}))
+	})}
+	if l.opt.Listed != (table.Key{}) {
+		ops = append(ops, table.Set(table.Item{Key: l.opt.Listed}))
+	}
+	err = l.opt.Table.Commit(ctx, ops...)
 	var conflict *table.Conflict
 	switch {
 	case errors.As(err, &conflict):

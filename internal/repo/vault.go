@@ -33,11 +33,14 @@ type Vault struct {
 	pasts    *Pasts
 }
 
-// VaultOptions are what a Vault is made with. All but Limits, Pasts and MaxNamed are required.
+// VaultOptions are what a Vault is made with. All but Listed, Limits, Pasts and MaxNamed are required.
 type VaultOptions struct {
 	Name  string
 	Part  string      // the partition of its log
 	Table table.Table // of the tenant
+
+	Listed table.Key // see LogOptions
+
 	// Bucket is where payloads lie: under the incarnation.
 	Bucket blob.Bucket
 	Texts  *Texts
@@ -82,7 +85,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 	v.limits, v.named = o.Limits.OrDefault(), cmp.Or(o.MaxNamed, MaxNamed)
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
-		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Now: o.Now, Fold: foldNotes,
+		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Fold: foldNotes,
 		Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged,
 		Imaging: &Imaging[*index.Index]{
 			Append: func(b []byte, x *index.Index) []byte { return x.AppendImage(b) },

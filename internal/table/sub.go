@@ -35,6 +35,15 @@ func Sub(t Table, prefix string) Table {
 	return sub{t, prefix}
 }
 
+// Incarnation is the part of a Sub for the n-th holder of its prefix. The first one has the Sub itself, each later
+// one the partitions under "~" and its number, which the first one must not name.
+func Incarnation(t Table, n int) Table {
+	if n <= 1 {
+		return t
+	}
+	return sub{t, fmt.Sprintf("~%d", n)}
+}
+
 func (s sub) part(part string) string {
 	if part == "" {
 		return s.prefix

@@ -50,7 +50,7 @@ func (t *Team) VerifyLog(ctx context.Context) (version uint64, err error) {
 	known := t.log.Known().Seq
 	s, err := t.log.Replay(ctx, true)
 	if err != nil {
-		return s.Seq, err
+		return s.Seq, t.orGone(err)
 	}
 	if s.Seq < known {
 		return s.Seq, fault.New(fault.IndexError, "the tenant's log ends at %s, before %s",

@@ -1,7 +1,6 @@
 package team_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,8 +46,8 @@ func (d *deployment) eraserOver(t *testing.T, over table.Table, folders bool) *t
 	return teams
 }
 
-// traces are the files of the deployment, the database among them, that have the canary in them or in
-// their names.
+// traces are the files of the deployment, the database among them, that have the canary in them, compressed or
+// not, or in their names.
 func (d *deployment) traces(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -70,7 +69,7 @@ func (d *deployment) traces(t *testing.T) []string {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if bytes.Contains(data, []byte(canary)) {
+		if holds(t, data) {
 			found = append(found, path)
 		}
 		return err

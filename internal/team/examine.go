@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -27,8 +28,12 @@ func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Find
 				yield(repo.Failure("tenants", fmt.Errorf("list the tenants: %w", err), ""))
 				return
 			}
-			own, err := o.of(ctx, it.Sort)
-			if err != nil {
+			r, err := readRegistration(it)
+			if err == nil && !r.live() {
+				continue
+			}
+			own, failed := o.of(ctx, it.Sort, r.Incarnation)
+			if err = errors.Join(err, failed); err != nil {
 				yield(repo.Failure("tenants", err, ""))
 				return
 			}
@@ -77,6 +82,9 @@ func DisabledFinding(rule string) repo.Finding {
 
 // unmade is a tenant that is not made where there is none.
 func unmade(o Options) (*Team, error) {
+	if o.notes == nil {
+		o.notes = o.Bucket
+	}
 	l, err := newLog(o)
 	return &Team{opt: o, log: l, open: map[string]*opened{}}, err
 }
@@ -90,7 +98,7 @@ func (t *Team) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
 	do := repo.Examination{Full: full}
 	var unread []repo.Finding
 	if t.opt.Folders {
-		files := blob.Sub(t.opt.Bucket, notesOf(e.Name))
+		files := blob.Sub(t.opt.notes, notesOf(e.Name))
 		if t.opt.Served != nil {
 			files = t.opt.Served.Files
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -49,7 +50,7 @@ func (t *Team) Lost(ctx context.Context) ([]string, error) {
 // none has.
 func (t *Team) found(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
-	for o, err := range t.opt.Bucket.List(ctx, "vaults/") {
+	for o, err := range t.stored(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("look for vaults: %w", err)
 		}
@@ -67,6 +68,27 @@ func (t *Team) found(ctx context.Context) (map[string]int, error) {
 		}
 	}
 	return found, nil
+}
+
+// stored yields the objects of the vaults: the notes, and what the tenant keeps of each.
+func (t *Team) stored(ctx context.Context) iter.Seq2[blob.Object, error] {
+	return func(yield func(blob.Object, error) bool) {
+		for o, err := range t.opt.Bucket.List(ctx, "vaults/") {
+			if !yield(o, err) {
+				return
+			}
+		}
+		if t.opt.life == t.opt.Tenant {
+			return // the notes were among them
+		}
+		for o, err := range t.opt.notes.List(ctx, "vaults/") {
+			if isNote(o.Key) || err != nil {
+				if !yield(o, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Rebuild makes the vaults anew that Lost names: the log from its segments, and what the folder has
@@ -196,7 +218,7 @@ func (t *Team) files(name string) (checkout.Files, error) {
 	if !t.opt.Folders {
 		return nil, nil
 	}
-	files, ok := blob.Sub(t.opt.Bucket, notesOf(name)).(checkout.Files)
+	files, ok := blob.Sub(t.opt.notes, notesOf(name)).(checkout.Files)
 	if !ok {
 		return nil, fmt.Errorf("the bucket is no folder")
 	}
@@ -205,3 +227,10 @@ func (t *Team) files(name string) (checkout.Files, error) {
 
 // notesOf is where under the bucket the notes of a vault lie.
 func notesOf(name string) string { return "vaults/" + name + "/notes" }
+
+// isNote reports whether a key is that of a file in the folder of a vault's notes.
+func isNote(key string) bool {
+	rest, ok := strings.CutPrefix(key, "vaults/")
+	_, rest, named := strings.Cut(rest, "/")
+	return ok && named && strings.HasPrefix(rest, "notes/")
+}

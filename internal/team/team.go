@@ -43,11 +43,13 @@ type Team struct {
 
 	jobs    *job.Jobs
 	erasing sync.Mutex // held by who destroys a vault
+
+	gone atomic.Bool // the tenant is erased, or being erased
 }
 
 // Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Stores, Registry,
-// Background, Makes, Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs and receipts.
-// Table and Bucket are not, where there are Stores and Registry.
+// Background, Makes, Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs, receipts and
+// other packages. Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -118,8 +120,14 @@ type Options struct {
 	// from, and no claim may name that tenant.
 	NoLocal bool
 
+	// Parts are the partitions of a tenant that other packages keep beside the logs, and are erased with it.
+	Parts []string
+
 	// Tenant is the name of the tenant. Teams sets it.
 	Tenant string
+
+	life  string      // names the tenant among those that had its name
+	notes blob.Bucket // in which the folders of notes are
 }
 
 // opened is a vault that is open, or being opened.
@@ -139,15 +147,13 @@ type opened struct {
 // begin reads the state of the tenant, which is made first where there is none and Options.Makes says so.
 func (t *Team) begin(ctx context.Context) error {
 	err := t.refresh(ctx)
-	if !errors.Is(err, repo.ErrNoLog) {
+	if !errors.Is(err, errGone) || !t.opt.Makes {
 		return err
-	}
-	if !t.opt.Makes {
-		return noTenant()
 	}
 	if err := makeLog(ctx, t.log); err != nil {
 		return err
 	}
+	t.gone.Store(false)
 	return t.refresh(ctx)
 }
 
@@ -198,6 +204,9 @@ func Open(ctx context.Context, o Options) (*Team, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.notes == nil {
+		o.notes = o.Bucket
+	}
 	t := &Team{opt: o, log: l, open: map[string]*opened{}, agents: newAgents(o.Table), used: o.Now()}
 	if t.histories, err = repo.NewHistories(); err != nil {
 		return nil, err
@@ -222,8 +231,12 @@ const (
 	noBurst = 20
 )
 
-// Current is the state of the tenant as it was at most a minute ago: what it allows is allowed.
+// Current is the state of the tenant as it was at most a minute ago: what it allows is allowed. Of a tenant that
+// is known to be erased it is UNAUTHENTICATED.
 func (t *Team) Current(ctx context.Context) (*State, error) {
+	if t.Gone() {
+		return nil, errGone
+	}
 	if t.age() < yesLife {
 		return t.log.Known().State, nil
 	}
@@ -247,6 +260,9 @@ func (t *Team) Fresh(ctx context.Context) (*State, error) {
 		if err := t.refresh(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if t.Gone() {
+		return nil, errGone
 	}
 	return t.log.Known().State, nil
 }
@@ -281,7 +297,7 @@ func (t *Team) age() time.Duration {
 // refresh reads the newest state.
 func (t *Team) refresh(ctx context.Context) error {
 	asked := t.opt.Now()
-	if _, err := t.log.Read(ctx); err != nil {
+	if _, err := t.latest(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -299,7 +315,8 @@ func (t *Team) update(
 	if err := c.Whole(); err != nil {
 		return repo.Receipt{}, err
 	}
-	return t.log.Update(ctx, c, fn)
+	r, err := t.log.Update(ctx, c, fn)
+	return r, t.orGone(err)
 }
 
 // Refuse is a call that is refused because of what there is now, unless it is the repetition of one that
@@ -315,7 +332,7 @@ func (t *Team) Now() time.Time { return t.opt.Now() }
 
 // State is the newest state of the tenant, and its version.
 func (t *Team) State(ctx context.Context) (*State, uint64, error) {
-	s, err := t.log.Read(ctx)
+	s, err := t.latest(ctx)
 	return s.State, s.Seq, err
 }
 
@@ -390,13 +407,13 @@ func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
 		t.mu.Lock()
 		if t.closed {
 			t.mu.Unlock()
-			return nil, stopping()
+			return nil, t.over()
 		}
 		t.used = t.opt.Now()
 		o := t.open[part]
 		if o == nil {
 			o = &opened{name: e.Name}
-			o.use.key = t.opt.Tenant + "/" + part
+			o.use.key = t.opt.life + "/" + part
 			o.use.leave = func() {
 				o.close()
 				t.drop(e, o)
@@ -423,6 +440,14 @@ func (t *Team) drop(e Entry, o *opened) {
 	if part := partOf(e.Name, e.Incarnation); t.open[part] == o {
 		delete(t.open, part)
 	}
+}
+
+// over is the fault of a Team that is closed.
+func (t *Team) over() error {
+	if t.Gone() {
+		return errGone
+	}
+	return stopping()
 }
 
 func stopping() error {
@@ -512,7 +537,8 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	part := partOf(name, incarnation)
 	return repo.NewVault(repo.VaultOptions{
 		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
-		Now: t.opt.Now, Limits: t.opt.Limits, MaxNamed: t.opt.Named,
+		Listed: table.Key{Part: listed, Sort: part},
+		Now:    t.opt.Now, Limits: t.opt.Limits, MaxNamed: t.opt.Named,
 		Bucket: t.bucketOf(name, incarnation),
 	})
 }

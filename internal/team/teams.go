@@ -2,17 +2,11 @@ package team
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"rookery/internal/auth"
-	"rookery/internal/blob"
-	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/table"
-	"rookery/internal/vault"
 )
 
 // Teams are the tenants of a deployment. A Team can name nothing of another one: all that it gets is
@@ -22,64 +16,28 @@ type Teams struct {
 
 	opening sync.Mutex // held by who opens a tenant
 
-	mu     sync.Mutex
-	open   map[string]*Team
-	closed bool
+	mu      sync.Mutex
+	open    map[string]*Team
+	erasers map[string]*eraser // of this process, by the lives of their tenants
+	closed  bool
+	ending  sync.WaitGroup // of tenants that are gone
 }
 
-// registry is the partition that names the tenants, so that nobody ever scans. No tenant can have
-// this name.
-const registry = "~tenants"
-
 // NewTeams makes the Teams of a deployment. Nothing is read yet.
-func NewTeams(o Options) *Teams { return &Teams{opt: o, open: map[string]*Team{}} }
+func NewTeams(o Options) *Teams {
+	return &Teams{opt: o, open: map[string]*Team{}, erasers: map[string]*eraser{}}
+}
 
 // Limits are those of each vault.
 func (t *Teams) Limits() repo.Limits { return t.opt.Limits.OrDefault() }
-
-// Make makes a tenant, if there is none of this name. Its log comes first, unless Options.Makes says that it
-// is made when the tenant is opened, so that a tenant that is registered has one.
-func (t *Teams) Make(ctx context.Context, tenant string) error {
-	if err := vault.CheckName(tenant); err != nil {
-		return err
-	}
-	if t.opt.NoLocal && tenant == auth.Local {
-		return fault.New(fault.InvalidParameter, "no tenant of this deployment can be called %q", tenant)
-	}
-	if !t.opt.Makes {
-		if err := t.makeLog(ctx, tenant); err != nil {
-			return err
-		}
-	}
-	err := t.opt.registry().Commit(ctx, table.Create(table.Item{
-		Key: table.Key{Part: registry, Sort: tenant}, Data: []byte(`{"format":1}`),
-	}))
-	var conflict *table.Conflict
-	if err != nil && !errors.As(err, &conflict) {
-		return fmt.Errorf("register a tenant: %w", err)
-	}
-	return nil
-}
-
-// makeLog makes the log of a tenant, if there is none.
-func (t *Teams) makeLog(ctx context.Context, tenant string) error {
-	o, err := t.opt.of(ctx, tenant)
-	if err != nil {
-		return err
-	}
-	l, err := newLog(o)
-	if err != nil {
-		return err
-	}
-	return makeLog(ctx, l)
-}
 
 // Team opens a tenant. One that is not registered is UNAUTHENTICATED: nobody is told which exist.
 func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	if team, err := t.opened(tenant); team != nil || err != nil {
 		return team, err
 	}
-	if err := t.registered(ctx, tenant); err != nil {
+	incarnation, err := t.registered(ctx, tenant)
+	if err != nil {
 		return nil, err
 	}
 	t.opening.Lock()
@@ -87,8 +45,11 @@ func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	if team, err := t.opened(tenant); team != nil || err != nil {
 		return team, err
 	}
+	if t.ended(tenant, incarnation) {
+		return nil, noTenant()
+	}
 	t.closeUnused()
-	o, err := t.opt.of(ctx, tenant)
+	o, err := t.opt.of(ctx, tenant, incarnation)
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +71,15 @@ func (t *Teams) opened(tenant string) (*Team, error) {
 		return nil, stopping()
 	}
 	own := t.open[tenant]
-	if own != nil {
-		own.touch()
+	if own == nil {
+		return nil, nil
 	}
+	if own.Gone() {
+		delete(t.open, tenant)
+		t.ending.Go(own.end) // it waits for what is under way, which finds that everything is gone
+		return nil, nil
+	}
+	own.touch()
 	return own, nil
 }
 
@@ -157,25 +124,6 @@ func (t *Team) retire() bool {
 	return true
 }
 
-// registered is a fault if there is no such tenant.
-func (t *Teams) registered(ctx context.Context, tenant string) error {
-	if vault.CheckName(tenant) != nil {
-		return noTenant()
-	}
-	_, err := t.opt.registry().Get(ctx, table.Key{Part: registry, Sort: tenant})
-	if errors.Is(err, table.ErrNotFound) {
-		return noTenant()
-	}
-	if err != nil {
-		return fmt.Errorf("look a tenant up: %w", err)
-	}
-	return nil
-}
-
-func noTenant() error {
-	return fault.New(fault.Unauthenticated, "the caller belongs to no tenant here")
-}
-
 // Table is the part of the table that is a tenant's own. One that is not registered is UNAUTHENTICATED.
 func (t *Teams) Table(ctx context.Context, tenant string) (table.Table, error) {
 	own, err := t.Team(ctx, tenant)
@@ -193,31 +141,9 @@ func (o Options) registry() table.Table {
 	return o.Table
 }
 
-// of is what one tenant of a deployment is made with.
-func (o Options) of(ctx context.Context, tenant string) (Options, error) {
-	prefix := "tenants/" + tenant
-	o.Tenant = tenant
-	if tenant != auth.Local {
-		o.Served = nil // the folder that is served is one vault, and that tenant's
-	}
-	if o.Stores != nil {
-		var err error
-		if o.Table, o.Bucket, err = o.Stores(ctx, tenant); err != nil {
-			return o, fmt.Errorf("open the stores of a tenant: %w", err)
-		}
-	}
-	o.Table, o.Bucket = table.Sub(o.Table, tenant), blob.Sub(o.Bucket, prefix)
-	o.Texts = o.Texts.Sub(tenant)
-	if whole := o.Watch; whole != nil {
-		o.Watch = func(folder string, enter func(string) bool) (blob.Watch, error) {
-			return whole(prefix+"/"+folder, enter)
-		}
-	}
-	return o, nil
-}
-
 // Close finishes what the open tenants do in the background.
 func (t *Teams) Close() {
+	defer t.ending.Wait()
 	t.opening.Lock()
 	defer t.opening.Unlock()
 	t.mu.Lock()
@@ -225,5 +151,8 @@ func (t *Teams) Close() {
 	t.closed = true
 	for _, team := range t.open {
 		team.Close()
+	}
+	for _, e := range t.erasers {
+		e.jobs.Close()
 	}
 }

@@ -211,6 +211,10 @@ type Ask struct {
 	// Confirm is an argument that must say what Of says. It is what the person types, and what --yes fills in.
 	// Empty: the person says yes.
 	Confirm, Of string
+
+	// What names what Confirm must say where no argument does: it is what the person types, and --yes cannot know
+	// it. Empty: Of does.
+	What string
 }
 
 // Files ties a folder or an archive on the caller's side to a list of {path, text} in a call. The

@@ -18,7 +18,7 @@ const (
 	withTime   = "the list of all changes comes with folding"
 	withPlans  = "queries, batches and plans come with the query language"
 	withSchema = "editing the schema comes with checks of what is in use"
-	withCloud  = "webhooks, and what erases a tenant, come with the cloud"
+	withCloud  = "webhooks come with the cloud"
 	notesYet   = "the notes family comes after the syntax of notes"
 	orientYet  = "orientation comes after the syntax of notes"
 	treeYet    = "the tree family comes after the syntax of notes"
@@ -182,8 +182,8 @@ var Promises = []Promise{
 	{Tool: "team_webhook_set", Why: withCloud},
 	{Tool: "team_webhook_list", Why: withCloud},
 	{Tool: "team_webhook_remove", Why: withCloud},
+	{Tool: "team_tenant_erase", Args: []string{"confirm"}, Words: []string{"tenant erase"}},
 	{Tool: "team_tenant_export", Words: []string{"tenant export"}},
-	{Tool: "team_tenant_erase", Args: []string{"confirm"}, Why: withCloud},
 }
 
 var schemaArgs = []string{

@@ -140,11 +140,12 @@ var differing = []struct {
 	{regexp.MustCompile(`"query_time_ms":\d+`), `"query_time_ms":0`},
 	{regexp.MustCompile(`"request_id":"[^"]*"`), `"request_id":""`},
 	{regexp.MustCompile(`job-[0-9a-z]{26}`), `job-`},
+	{regexp.MustCompile(`"bytes":\d+,"left":`), `"bytes":0,"left":`}, // with ids of requests among them
 	{regexp.MustCompile(`,"freshness":"\w+"(,"swept_at":"[^"]*","swept_version":"v\d+")?`), ""},
 }
 
 // Comparable is an answer without what differs from call to call (CONTRACT §1): how long it took, and
-// the ids of the request and of a job; and without what is known of the files at the moment, which is no part of a
+// the ids of the request and of a job, and the bytes that an erasure counts; and without what is known of the files at the moment, which is no part of a
 // version.
 func Comparable(answer json.RawMessage) string {
 	text := string(answer)

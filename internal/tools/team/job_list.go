@@ -16,7 +16,7 @@ var jobListDoc string
 
 type jobListIn struct {
 	State string `json:"state,omitempty" enum:"queued,running,waiting,done,failed,cancelled" jsonschema:"only jobs in this state"`
-	Kind  string `json:"kind,omitempty" size:"name" jsonschema:"only jobs of this kind: reindex_full, audit_verify, note_erase, vault_erase"`
+	Kind  string `json:"kind,omitempty" size:"name" jsonschema:"only jobs of this kind: reindex_full, audit_verify, note_erase, vault_erase, tenant_erase"`
 	tool.Page
 }
 
@@ -120,6 +120,9 @@ func (f tools) jobOf(ctx context.Context, c auth.Caller, id string) (*job.Jobs, 
 		return nil, job.Item{}, err
 	}
 	it, err := t.Jobs().Get(ctx, id)
+	if fault.Is(err, fault.NotFound) { // it may be the job that erased the tenant before this one
+		it, err = f.teams.ErasureJob(ctx, c.Tenant, id)
+	}
 	if err == nil && !seenBy(c)(it) {
 		err = job.NoJob()
 	}

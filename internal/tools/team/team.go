@@ -44,6 +44,7 @@ func Tools(t *team.Teams, o Options) []*tool.Tool {
 	return []*tool.Tool{
 		f.whoami(), f.usage(), f.vaultList(), f.vaultCreate(), f.vaultSet(), f.vaultDelete(),
 		f.vaultRestore(), f.vaultErase(), f.jobList(), f.jobGet(), f.jobCancel(), f.tenantExport(),
+		f.tenantErase(),
 		f.vaultImport(), f.vaultExport(), f.tokenCreate(), f.tokenList(),
 		f.tokenRevoke(), f.memberSet(), f.memberList(), f.memberRemove(), f.issuerSet(),
 		f.issuerList(), f.issuerRemove(), f.audit(), f.auditVerify(), f.complete(),

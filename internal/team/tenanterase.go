@@ -1,0 +1,272 @@
+package team
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/repo"
+)
+
+// An ErasedTenant is a tenant that was erased, or is being erased by a job.
+type ErasedTenant struct {
+	Receipt
+	Swept bool       // everything that was there is destroyed: the receipt is true
+	Job   *job.Brief // that erases it; nil in a dry run
+
+	Replayed bool // the call was made before
+}
+
+// Erase destroys a tenant: its vaults, its log with members, tokens and issuers, and whatever is kept beside
+// them. The registry says that it is being erased, and from then on nothing undoes it; when its log is sealed, its
+// tokens are UNAUTHENTICATED in every process. It is a job, which goes on in the call for as long as a call may take.
+// A call that is repeated, and one that comes after another, is answered the same; it is IN_PROGRESS while the job
+// runs elsewhere. A tenant that is made later under the name has nothing of it.
+func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTenant, error) {
+	if err := c.Whole(); err != nil {
+		return ErasedTenant{}, err
+	}
+	if t.opt.Served != nil {
+		return ErasedTenant{}, oneFolder()
+	}
+	r, err := t.lookUp(ctx, tenant)
+	if err != nil {
+		return ErasedTenant{}, err
+	}
+	at := r.byCall(digestOf(c))
+	replayed := at != nil
+	if at == nil && r.live() {
+		if err := t.mayErase(ctx, c, tenant); err != nil {
+			return ErasedTenant{}, err
+		}
+	}
+	if c.DryRun {
+		return t.wouldErase(ctx, tenant, r)
+	}
+	if at == nil {
+		if at, err = t.beginErasure(ctx, c, tenant); err != nil {
+			return ErasedTenant{}, err
+		}
+	}
+	done, err := t.goOn(ctx, tenant, *at)
+	done.Replayed = replayed
+	return done, err
+}
+
+// byCall is the erasure that a call began, by its digest; nil: none.
+func (r registration) byCall(digest string) *TenantErasure {
+	for i := range r.Erasures {
+		if digest != "" && r.Erasures[i].Call == digest {
+			return &r.Erasures[i]
+		}
+	}
+	return nil
+}
+
+// digest is a short name of a text.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// mayErase is a fault if the tenant is another than the call expects.
+func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error {
+	own, err := t.Team(ctx, tenant)
+	if err != nil || c.IfVersion == 0 {
+		return err
+	}
+	c.Key, c.DryRun = "", true
+	_, err = own.Once(ctx, c, func(context.Context, *State) (any, error) { return nil, nil })
+	return err
+}
+
+// beginErasure makes the registry say that a tenant is being erased, unless it does already.
+func (t *Teams) beginErasure(
+	ctx context.Context, c repo.Call, tenant string,
+) (*TenantErasure, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobPatience)
+	defer cancel()
+	r, err := t.register(ctx, tenant, func(now *registration) (bool, error) {
+		if now.byCall(digestOf(c)) != nil || now.being() {
+			return false, nil
+		}
+		if !now.live() {
+			return false, noTenant()
+		}
+		began := t.opt.Now().UTC()
+		now.Erasures = append(now.Erasures, TenantErasure{
+			Incarnation: now.Incarnation, Call: digestOf(c), By: JobBy(c.Who),
+			Erasure: Erasure{Began: began, Job: job.NewID(began)},
+		})
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if at := r.byCall(digestOf(c)); at != nil {
+		return at, nil
+	}
+	return r.erasure(r.Incarnation), nil
+}
+
+// goOn goes on with an erasure that has begun, for as long as a call may take.
+func (t *Teams) goOn(ctx context.Context, tenant string, at TenantErasure) (ErasedTenant, error) {
+	if !at.Swept.IsZero() {
+		return t.wasErased(ctx, tenant, at)
+	}
+	e, err := t.eraser(ctx, tenant, at.Incarnation)
+	if err != nil {
+		return ErasedTenant{}, err
+	}
+	it, err := e.jobs.Go(ctx, at.Job)
+	if fault.Is(err, fault.NotFound) {
+		it, err = e.jobs.Start(ctx, e.request(at), nil)
+	}
+	if err != nil {
+		return ErasedTenant{}, err
+	}
+	return erasedTenant(it)
+}
+
+// erasedTenant is what the job of an erasure tells.
+func erasedTenant(it job.Item) (ErasedTenant, error) {
+	out := ErasedTenant{Swept: it.Progress.Done >= tenantStepsToSwept, Job: job.BriefOf(it)}
+	if len(it.Result) == 0 {
+		return out, nil
+	}
+	if err := json.Unmarshal(it.Result, &out.Receipt); err != nil {
+		return out, fmt.Errorf("read the receipt of an erasure: %w", err)
+	}
+	return out, nil
+}
+
+// wasErased tells of an erasure that destroyed everything that was there.
+func (t *Teams) wasErased(
+	ctx context.Context, tenant string, at TenantErasure,
+) (ErasedTenant, error) {
+	out := ErasedTenant{Receipt: at.Receipt, Swept: true, Job: &job.Brief{ID: at.Job, State: job.Done}}
+	if !at.Done.IsZero() {
+		return out, nil
+	}
+	it, err := t.erasureJob(ctx, tenant, at)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return out, err
+	}
+	if err == nil {
+		out.Job = job.BriefOf(it)
+	}
+	return out, nil
+}
+
+// erasureJob is the job of an erasure.
+func (t *Teams) erasureJob(ctx context.Context, tenant string, at TenantErasure) (job.Item, error) {
+	e, err := t.eraser(ctx, tenant, at.Incarnation)
+	if err != nil {
+		return job.Item{}, err
+	}
+	return e.jobs.Get(ctx, at.Job)
+}
+
+// ErasureJob returns the job that erased, or erases, an earlier tenant of a name, by its id. Only who asked for it
+// was told that id. Any other is NOT_FOUND.
+func (t *Teams) ErasureJob(ctx context.Context, tenant, id string) (job.Item, error) {
+	r, err := t.lookUp(ctx, tenant)
+	if err != nil {
+		return job.Item{}, err
+	}
+	for _, at := range r.Erasures {
+		if at.Job == id {
+			return t.erasureJob(ctx, tenant, at)
+		}
+	}
+	return job.Item{}, job.NoJob()
+}
+
+// WorkOf makes one pass over the jobs of a tenant, as Team.Work does, and over those that erase earlier ones of the
+// name. It returns when the next job is due; the zero time if there is none.
+func (t *Teams) WorkOf(ctx context.Context, tenant string) (next time.Time, err error) {
+	r, err := t.lookUp(ctx, tenant)
+	if err != nil {
+		return t.opt.Now(), err
+	}
+	for _, at := range r.Erasures {
+		if !at.Done.IsZero() {
+			continue
+		}
+		due, err := t.workOn(ctx, tenant, at)
+		if err != nil {
+			return t.opt.Now(), err
+		}
+		next = sooner(next, due)
+	}
+	if !r.live() {
+		return next, nil
+	}
+	own, err := t.Team(ctx, tenant)
+	if err != nil {
+		return t.opt.Now(), err
+	}
+	due, err := own.Work(ctx)
+	return sooner(next, due), err
+}
+
+// workOn makes one pass over the job of an erasure, which is made where a crash left none.
+func (t *Teams) workOn(
+	ctx context.Context, tenant string, at TenantErasure,
+) (next time.Time, err error) {
+	e, err := t.eraser(ctx, tenant, at.Incarnation)
+	if err != nil {
+		return next, err
+	}
+	if _, err := e.jobs.Get(ctx, at.Job); fault.Is(err, fault.NotFound) {
+		_, err = e.jobs.Add(ctx, e.request(at))
+		if err != nil && !fault.Is(err, fault.InProgress) && !fault.Is(err, fault.DuplicateID) {
+			return next, err
+		}
+	}
+	return e.jobs.Work(ctx)
+}
+
+// sooner is the earlier of two times of which the zero one is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Wake tells the queue of the tenants whose erasure has not ended. They are not opened, which would tell of other
+// jobs.
+func (t *Teams) Wake(ctx context.Context) error {
+	if t.opt.Queue == nil {
+		return nil
+	}
+	for it, err := range t.opt.registry().Query(ctx, registry, "", "~") {
+		if err != nil {
+			return fmt.Errorf("list the tenants: %w", err)
+		}
+		r, err := readRegistration(it)
+		if err != nil {
+			return err
+		}
+		for _, at := range r.Erasures {
+			if at.Done.IsZero() {
+				t.wake(ctx, it.Sort)
+			}
+		}
+	}
+	return nil
+}
+
+// wake tells the queue that a tenant may have jobs.
+func (t *Teams) wake(ctx context.Context, tenant string) {
+	if err := t.opt.Queue.Send(ctx, job.Message{V: 1, Kind: jobsKind, Tenant: tenant}); err != nil {
+		t.opt.Log.WarnContext(ctx, "the erasure of a tenant waits for the next start", slog.Any("cause", err))
+	}
+}

@@ -1,0 +1,444 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/blob"
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// tenantErase is the kind of job that erases a tenant.
+const tenantErase = "tenant_erase"
+
+// tenantStepsToSwept are the steps of it after which everything that was there is destroyed.
+const tenantStepsToSwept = 5
+
+// listed is the partition that has the logs of the vaults by their partitions, also of those that no commit of the
+// tenant names because a crash came between.
+const listed = "~vaults"
+
+// An eraser erases one tenant. It has the tenant as nobody has it who calls: without opening anything.
+type eraser struct {
+	teams       *Teams
+	own         *Team
+	incarnation int
+	jobs        *job.Jobs
+}
+
+// eraser is that of an incarnation, one in this process.
+func (t *Teams) eraser(ctx context.Context, tenant string, incarnation int) (*eraser, error) {
+	o, err := t.opt.of(ctx, tenant, incarnation)
+	if err != nil {
+		return nil, err
+	}
+	own, err := unmade(o)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, stopping()
+	}
+	if e := t.erasers[o.life]; e != nil {
+		return e, nil
+	}
+	e := &eraser{teams: t, own: own, incarnation: incarnation}
+	e.jobs = job.New(job.Options{
+		Table: o.Table, Tenant: tenant, Kinds: []job.Kind{e.kind()}, Queue: o.Queue, Now: o.Now,
+		Background: o.Background, Alone: o.Alone,
+	})
+	t.erasers[o.life] = e
+	return e, nil
+}
+
+// ended reports whether this process erases an incarnation.
+func (t *Teams) ended(tenant string, incarnation int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.erasers {
+		if e.own.opt.Tenant == tenant && e.incarnation == incarnation {
+			return true
+		}
+	}
+	return false
+}
+
+// request asks for the job of an erasure that has begun.
+func (e *eraser) request(at TenantErasure) job.Request {
+	return job.Request{ID: at.Job, Kind: tenantErase, By: at.By}
+}
+
+// kind is the kind of job. Each of its steps does no harm twice; the registry says what is done.
+func (e *eraser) kind() job.Kind {
+	step := func(name string, do func(*ending, context.Context) error) job.Step {
+		return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
+			d, err := e.ending(ctx, r)
+			if err != nil || d == nil {
+				return err
+			}
+			if err := do(d, ctx); err != nil {
+				return err
+			}
+			return r.Set(d.done)
+		}}
+	}
+	return job.Kind{
+		Name: tenantErase, Stops: job.Never, Endless: true,
+		Steps: []job.Step{
+			step("seal", (*ending).seal), step("files", (*ending).files), step("vaults", (*ending).vaults),
+			step("tenant", (*ending).tenant), step("compact", (*ending).compact), step("sweep", (*ending).sweep),
+		},
+	}
+}
+
+// An ending is the erasure of a tenant in one of its steps.
+type ending struct {
+	*eraser
+	at   TenantErasure // as the registry has it
+	job  string
+	call repo.Call
+	done Receipt
+}
+
+// ending is the erasure as it is now; nil if nothing is left to be done.
+func (e *eraser) ending(ctx context.Context, r *job.Run) (*ending, error) {
+	known, err := e.teams.lookUp(ctx, e.own.opt.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	at := known.erasure(e.incarnation)
+	if at == nil || !at.Done.IsZero() {
+		return nil, nil
+	}
+	d := &ending{eraser: e, at: *at, job: r.Item.ID, call: repo.Call{
+		Who:  repo.Who{Principal: at.By.Principal, Agent: at.By.Agent, Request: at.By.Request},
+		Tool: "team_tenant_erase",
+	}}
+	if !at.Swept.IsZero() {
+		d.done = at.Receipt
+		return d, nil
+	}
+	return d, r.Result(&d.done)
+}
+
+// seal seals every vault and then the tenant's own log, so that nothing is written any more and no token is good,
+// and ends what this process does with the tenant. A vault that was made meanwhile is sealed after that.
+func (d *ending) seal(ctx context.Context) error {
+	d.teams.shut(d.own.opt.Tenant, d.own.opt.life)
+	for {
+		s, err := d.own.log.Read(ctx)
+		whole := s.Status == repo.Sealed || unreadable(err)
+		if err != nil && !whole {
+			return err
+		}
+		if err == nil {
+			if err := d.list(ctx, s.State); err != nil {
+				return err
+			}
+		}
+		if err := d.sealVaults(ctx); err != nil {
+			return err
+		}
+		if err := d.own.log.Seal(ctx, d.call); err != nil || whole {
+			return err
+		}
+	}
+}
+
+// unreadable reports whether a log is gone, or damaged: its vaults are those that are listed.
+func unreadable(err error) bool {
+	return err != nil && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.IndexError))
+}
+
+// shut ends what this process does with a tenant, if that has the name still.
+func (t *Teams) shut(tenant, life string) {
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	t.mu.Lock()
+	own := t.open[tenant]
+	if own != nil && own.opt.life == life {
+		delete(t.open, tenant)
+	} else {
+		own = nil
+	}
+	t.mu.Unlock()
+	if own != nil {
+		own.end()
+	}
+}
+
+// list puts the logs of a state's vaults among those that are listed: an earlier release did not list them.
+func (d *ending) list(ctx context.Context, s *State) error {
+	var ops []table.Op
+	for _, e := range s.vaults {
+		for i := 1; i <= e.Incarnation && !e.free(); i++ {
+			ops = append(ops, table.Set(table.Item{Key: table.Key{Part: listed, Sort: partOf(e.Name, i)}}))
+		}
+	}
+	for some := range slices.Chunk(ops, table.MaxOps) {
+		if err := d.own.opt.Table.Commit(ctx, some...); err != nil {
+			return fmt.Errorf("list the vaults of a tenant: %w", err)
+		}
+	}
+	return nil
+}
+
+// eachVault does something with each log of a vault, by its name and incarnation.
+func (d *ending) eachVault(
+	ctx context.Context, do func(v *repo.Vault, name string, incarnation int) error,
+) error {
+	for it, err := range d.own.opt.Table.Query(ctx, listed, "", "~") {
+		if err != nil {
+			return fmt.Errorf("list the vaults of a tenant: %w", err)
+		}
+		name, number, _ := strings.Cut(it.Sort, "/")
+		incarnation, err := strconv.Atoi(number)
+		if err != nil {
+			continue
+		}
+		v, err := d.own.vaultOf(name, incarnation)
+		if err != nil {
+			return err
+		}
+		if err := do(v, name, incarnation); err != nil {
+			return fmt.Errorf("incarnation %d of a vault: %w", incarnation, err)
+		}
+	}
+	return nil
+}
+
+func (d *ending) sealVaults(ctx context.Context) error {
+	return d.eachVault(ctx, func(v *repo.Vault, _ string, _ int) error { return v.Seal(ctx, d.call) })
+}
+
+// files takes the files of the vaults away. The log of each says which they are; of the names that more than one
+// vault had, the newest one has the folder.
+func (d *ending) files(ctx context.Context) error {
+	if !d.own.opt.Folders {
+		return nil
+	}
+	newest := map[string]*repo.Vault{}
+	numbers := map[string]int{}
+	err := d.eachVault(ctx, func(v *repo.Vault, name string, incarnation int) error {
+		if incarnation > numbers[name] {
+			newest[name], numbers[name] = v, incarnation
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for name, v := range newest {
+		files, err := d.own.files(name)
+		if err != nil {
+			return err
+		}
+		cleared, err := checkout.Erase(ctx, v, files)
+		if err != nil {
+			return err
+		}
+		d.done.Files += cleared.Files
+		d.done.Bytes += cleared.Bytes
+		d.done.Left += cleared.Left
+	}
+	return nil
+}
+
+// vaults erases the logs of the vaults.
+func (d *ending) vaults(ctx context.Context) error {
+	return d.eachVault(ctx, func(v *repo.Vault, _ string, _ int) error {
+		gone, err := v.Erase(ctx, d.call)
+		d.done.Add(gone)
+		return err
+	})
+}
+
+// tenant erases the tenant's own log, what is kept beside the logs, and whatever else its bucket has.
+func (d *ending) tenant(ctx context.Context) error {
+	gone, err := d.own.log.Erase(ctx, d.call)
+	d.done.Add(gone)
+	if err != nil {
+		return err
+	}
+	for _, part := range d.own.opt.parts() {
+		if err := d.empty(ctx, part); err != nil {
+			return err
+		}
+	}
+	return d.emptyBucket(ctx)
+}
+
+// empty removes the items of a partition, but those of the job that does it.
+func (d *ending) empty(ctx context.Context, part string) error {
+	var ops []table.Op
+	gone, err := d.own.opt.kept(ctx, part, func(it table.Item) bool {
+		if part == job.Part && d.jobs.Keeps(it, d.job) {
+			return false
+		}
+		ops = append(ops, table.Remove(it.Key))
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(ops, table.MaxOps) {
+		if err := d.own.opt.Table.Commit(ctx, some...); err != nil {
+			return fmt.Errorf("remove what a tenant keeps beside its logs: %w", err)
+		}
+	}
+	d.done.Add(gone)
+	return nil
+}
+
+// emptyBucket deletes what is left in the tenant's bucket: all but the folders of notes, in which files that no
+// version of a vault had stay, and what later tenants of the name have.
+func (d *ending) emptyBucket(ctx context.Context) error {
+	var gone []blob.Object
+	for o, err := range d.own.opt.Bucket.List(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("list the objects of a tenant: %w", err)
+		}
+		if !isNote(o.Key) && (d.incarnation > 1 || !strings.HasPrefix(o.Key, "~")) {
+			gone = append(gone, o)
+		}
+	}
+	for _, o := range gone {
+		if err := d.own.opt.Bucket.Delete(ctx, o.Key); err != nil {
+			return fmt.Errorf("delete an object of a tenant: %w", err)
+		}
+		d.done.Add(repo.Erased{Objects: 1, Bytes: o.Size})
+	}
+	return nil
+}
+
+// compact makes the database forget what was removed from it, and the registry say that everything that was there
+// is destroyed.
+func (d *ending) compact(ctx context.Context) error {
+	if err := d.own.compact(ctx); err != nil {
+		return err
+	}
+	now := d.own.opt.Now()
+	if rests := d.own.opt.Rests; rests != nil {
+		d.done.Add(repo.Erased{Expires: rests(now)})
+	}
+	d.done.Add(repo.Erased{Expires: []repo.Rest{
+		{What: "receipt", Until: now.Add(repo.SweepAgain + job.Kept).UTC()},
+	}})
+	if err := d.record(ctx, func(at *TenantErasure) { at.Swept, at.Receipt = now.UTC(), d.done }); err != nil {
+		return err
+	}
+	d.own.opt.Log.InfoContext(ctx, "a tenant is erased", slog.String("job", d.job),
+		slog.Int("items", d.done.Items), slog.Int("objects", d.done.Objects),
+		slog.Int("files", d.done.Files), slog.Int64("bytes", d.done.Bytes), slog.Int("left", d.done.Left))
+	return nil
+}
+
+// sweep destroys what came late, an hour after the rest.
+func (d *ending) sweep(ctx context.Context) error {
+	due := d.at.Swept.Add(repo.SweepAgain)
+	if d.own.opt.Now().Before(due) {
+		return job.Later(due)
+	}
+	receipt := d.done
+	d.done = Receipt{}
+	for _, do := range []func(context.Context) error{d.vaults, d.tenant} {
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.empty(ctx, listed); err != nil {
+		return err
+	}
+	d.done = receipt
+	if err := d.own.compact(ctx); err != nil {
+		return err
+	}
+	return d.record(ctx, func(at *TenantErasure) { at.Done = d.own.opt.Now().UTC() })
+}
+
+// record makes the registry say how far the erasure is, if it is not farther by now.
+func (d *ending) record(ctx context.Context, change func(*TenantErasure)) error {
+	_, err := d.teams.register(ctx, d.own.opt.Tenant, func(now *registration) (bool, error) {
+		at := now.erasure(d.incarnation)
+		if at == nil || !at.Done.IsZero() || !at.Swept.Equal(d.at.Swept) {
+			return false, nil // another process was faster
+		}
+		now.Erasures = slices.Clone(now.Erasures)
+		change(now.erasure(d.incarnation))
+		return true, nil
+	})
+	return err
+}
+
+// wouldErase is what the erasure of a tenant would destroy.
+func (t *Teams) wouldErase(
+	ctx context.Context, tenant string, r registration,
+) (ErasedTenant, error) {
+	if !r.live() {
+		return ErasedTenant{}, noTenant()
+	}
+	own, err := t.Team(ctx, tenant)
+	if err != nil {
+		return ErasedTenant{}, err
+	}
+	s, _, err := own.State(ctx)
+	if err != nil {
+		return ErasedTenant{}, err
+	}
+	var all ErasedTenant
+	for _, e := range s.vaults {
+		for i := 1; i <= e.Incarnation; i++ {
+			v, err := own.vaultOf(e.Name, i)
+			if err != nil {
+				return all, err
+			}
+			would, err := v.Erase(ctx, repo.Call{DryRun: true})
+			if err != nil {
+				return all, err
+			}
+			all.Add(would)
+		}
+	}
+	would, err := own.log.Erase(ctx, repo.Call{DryRun: true})
+	all.Add(would)
+	if err != nil {
+		return all, err
+	}
+	for _, part := range own.opt.parts() {
+		would, err := own.opt.kept(ctx, part, nil)
+		all.Add(would)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// parts are the partitions that a tenant has beside its logs.
+func (o Options) parts() []string { return append([]string{owners, uses, job.Part}, o.Parts...) }
+
+// kept counts the items of a partition, and tells of each. An item is not counted if that is refused.
+func (o Options) kept(
+	ctx context.Context, part string, each func(table.Item) bool,
+) (repo.Erased, error) {
+	var all repo.Erased
+	for it, err := range o.Table.Query(ctx, part, "", "\U0010FFFF") {
+		if err != nil {
+			return all, fmt.Errorf("list what a tenant keeps beside its logs: %w", err)
+		}
+		if each == nil || each(it) {
+			all.Add(repo.Erased{Items: 1, Bytes: int64(len(it.Part) + len(it.Sort) + len(it.Data))})
+		}
+	}
+	return all, nil
+}

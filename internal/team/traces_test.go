@@ -1,0 +1,77 @@
+package team_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+)
+
+// packed are the first bytes of what is compressed: a zstd frame, and a gzip member.
+var packed = [][]byte{{0x28, 0xb5, 0x2f, 0xfd}, {0x1f, 0x8b, 0x08}}
+
+// holds reports whether data has the canary in it, also in what is compressed in it. Pages of a bbolt file are
+// part of that: the value of an item lies in one piece, over as many pages as it needs.
+func holds(t *testing.T, data []byte) bool {
+	t.Helper()
+	if bytes.Contains(data, []byte(canary)) {
+		return true
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+	require.NoError(t, err)
+	defer z.Close()
+	for _, magic := range packed {
+		for rest := data; ; rest = rest[1:] {
+			i := bytes.Index(rest, magic)
+			if i < 0 {
+				break
+			}
+			rest = rest[i:]
+			if bytes.Contains(unpacked(z, rest), []byte(canary)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unpacked is what the frame at the beginning of data holds, as far as it can be read: other bytes follow it.
+func unpacked(z *zstd.Decoder, data []byte) []byte {
+	var from io.Reader = z
+	if data[0] == packed[0][0] {
+		if z.Reset(bytes.NewReader(data)) != nil {
+			return nil
+		}
+	} else {
+		g, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil
+		}
+		g.Multistream(false)
+		from = g
+	}
+	text, _ := io.ReadAll(io.LimitReader(from, 16<<20)) // it ends with an error where the frame does
+	return text
+}
+
+// TestHolds holds that the search finds what is compressed.
+func TestHolds(t *testing.T) {
+	var g bytes.Buffer
+	w := gzip.NewWriter(&g)
+	_, err := w.Write(bytes.Repeat([]byte(canary+" "), 100))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	z, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	frame := z.EncodeAll(bytes.Repeat([]byte("a "+canary), 100), nil)
+	for name, data := range map[string][]byte{"gzip": g.Bytes(), "zstd": frame} {
+		within := append(append([]byte("before"), data...), "behind"...)
+		require.True(t, holds(t, within), name)
+		require.False(t, holds(t, append(within[:8:8], 1, 2, 3)), name)
+	}
+	require.True(t, holds(t, []byte(canary)))
+	require.False(t, holds(t, []byte("nothing")))
+}

@@ -1,0 +1,74 @@
+package team
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed tenant_erase.md
+var tenantEraseDoc string
+
+type tenantEraseIn struct {
+	Confirm string `json:"confirm" max:"63" jsonschema:"name of the tenant, as team_whoami tells it: what is erased does not come back"`
+	tool.Mutation
+}
+
+type tenantEraseOut struct {
+	tool.Aside `json:"-"`
+	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
+	Name       string     `json:"name,omitempty" jsonschema:"of the tenant"`
+	Receipt    *receipt   `json:"receipt,omitempty"`
+	Job        *job.Brief `json:"job,omitempty" jsonschema:"that erases; alone, as long as it goes on. It waits for the last sweep, an hour later"`
+
+	DryRun      bool     `json:"dry_run,omitempty"`
+	WouldDelete *receipt `json:"would_delete,omitempty"`
+}
+
+func (f tools) tenantErase() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "team_tenant_erase", Family: Family, Title: "Erase a tenant", Doc: tenantEraseDoc,
+		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
+		Route:    tool.Route{Method: "POST", Path: "/tenant/erase"},
+		Commands: []tool.Command{{Words: "tenant erase"}},
+		Job:      mutate.JobTool,
+		Asks: []tool.Ask{{
+			Question: "Erase the whole tenant for good: every vault with its history, members, tokens and the audit?",
+			Confirm:  "confirm", What: "the name of the tenant",
+		}},
+	}, f.eraseTenant)
+}
+
+// eraseTenant erases the tenant of the caller, whose token is good no more when it is answered.
+func (f tools) eraseTenant(
+	ctx context.Context, c auth.Caller, in tenantEraseIn,
+) (tenantEraseOut, error) {
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return tenantEraseOut{}, err
+	}
+	if in.Confirm != c.Tenant {
+		return tenantEraseOut{}, fault.New(fault.InvalidParameter, "confirm must be the name of the tenant").
+			With("argument", "confirm").Try("team_whoami", nil)
+	}
+	done, err := f.teams.Erase(ctx, call, c.Tenant)
+	if err != nil {
+		return tenantEraseOut{}, err
+	}
+	out := tenantEraseOut{Job: done.Job}
+	switch {
+	case in.DryRun:
+		out = tenantEraseOut{DryRun: true, WouldDelete: receiptOf(done.Receipt)}
+	case done.Swept:
+		out.Action, out.Name, out.Receipt = "deleted", c.Tenant, receiptOf(done.Receipt)
+	}
+	if done.Replayed {
+		out.Note("replayed", true)
+	}
+	return out, nil
+}
