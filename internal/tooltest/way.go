@@ -140,6 +140,8 @@ var differing = []struct {
 	{regexp.MustCompile(`"query_time_ms":\d+`), `"query_time_ms":0`},
 	{regexp.MustCompile(`"request_id":"[^"]*"`), `"request_id":""`},
 	{regexp.MustCompile(`job-[0-9a-z]{26}`), `job-`},
+	{regexp.MustCompile(`"indexFreshness":"\w+"`), `"indexFreshness":""`},
+	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*","state":[^{}]*\},?`), ""},
 	{regexp.MustCompile(`,"freshness":"\w+"(,"swept_at":"[^"]*","swept_version":"v\d+")?`), ""},
 }
 
