@@ -108,12 +108,19 @@ var outlineParser = parser.NewParser(
 	),
 )
 
-// maxHeading is how many bytes of a heading are read as Markdown. The time to read them is the square of
-// their number. A longer heading is text as it is.
-const maxHeading = 1 << 10
+// maxMarks is how many brackets, stars, underscores, backticks and angle brackets a heading has at most that is
+// read as Markdown. The time to read them is the square of their number. A heading with more is text as it is,
+// and so is each behind the last one of an outline.
+const maxMarks = 100
 
-// An unreadProse takes the text of every block in one piece, except that of a heading.
+// An unreadProse takes the text of every block in one piece, except that of headings.
 type unreadProse struct{ unread }
+
+// headingsKey is where a context keeps how many headings were read.
+var headingsKey = parser.NewContextKey()
+
+// lastHeadingKey is where a context keeps the heading that is being read.
+var lastHeadingKey = parser.NewContextKey()
 
 // Parse leaves headings to the other parsers.
 func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -121,15 +128,33 @@ func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast
 	if !ok {
 		return u.unread.Parse(block, r, pc)
 	}
-	lines := h.Lines()
-	if n := lines.Len(); n == 0 || lines.At(n-1).Stop-lines.At(0).Start <= maxHeading {
+	if pc.Get(lastHeadingKey) == h {
+		return nil
+	}
+	pc.Set(lastHeadingKey, h)
+	read, _ := pc.Get(headingsKey).(int)
+	pc.Set(headingsKey, read+1)
+	written := h.Lines().Value(r.Source())
+	if read < MaxOutlined && marksIn(written) <= maxMarks {
 		return nil
 	}
 	_, at := r.Position()
 	r.SetPosition(math.MaxInt, at)
-	node := ast.NewString(lines.Value(r.Source()))
+	node := ast.NewString(written)
 	node.SetRaw(true)
 	return node
+}
+
+// marksIn counts what may begin or end something inside a text.
+func marksIn(text []byte) int {
+	n := 0
+	for _, c := range text {
+		switch c {
+		case '[', ']', '*', '_', '`', '<', '>':
+			n++
+		}
+	}
+	return n
 }
 
 // siblings is the plain text of the children of a node, with a space between them. Texts that are next to
