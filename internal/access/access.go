@@ -129,7 +129,7 @@ func Claim(d Directory) tool.Interceptor {
 
 // changes reports whether a call is to change something: it can be read, and does not only show its plan.
 func changes(c *tool.Call) bool {
-	return c.Needs().Kind != tool.Read && c.Malformed == nil && string(c.Args["dry_run"]) != "true"
+	return c.Needs().Kind.Changes() && c.Malformed == nil && !c.Dry()
 }
 
 // place is the vault in which the caller needs the role of the tool: its name, AllVaults for the tenant
@@ -172,12 +172,12 @@ func enough(c *tool.Call, where string) error {
 // narrowed is a fault if the call changes something, and the caller may only read; or if it would give
 // more access than the caller has.
 func narrowed(c *tool.Call) error {
-	switch {
-	case !c.Needs().Kind.Mutates():
-		return nil
-	case c.Caller.ReadOnly:
+	switch kind := c.Needs().Kind; {
+	case kind.Changes() && c.Caller.ReadOnly:
 		return fault.New(fault.ReadOnly, "this call may only read, and %s changes something",
 			c.Tool.Name)
+	case !kind.Mutates():
+		return nil
 	case c.Tool.Tenant && (c.Caller.Tools != nil || c.Caller.Prefix != ""):
 		return fault.New(fault.PermissionDenied,
 			"a caller bound to a prefix, or to some tools, cannot change the tenant")

@@ -81,7 +81,7 @@ func (e ending) entry(c *tool.Call) Entry {
 		Time: e.at.UTC().Round(0), Request: clean(who.RequestID), Tenant: who.Tenant,
 		Principal: clean(who.Principal), Agent: clean(who.Agent), Operation: c.Tool.Name,
 		Vault: vaultOf(c), Targets: targetsOf(c), Outcome: e.outcome(c), Code: e.code(),
-		DryRun: string(c.Args["dry_run"]) == "true", Token: clean(who.TokenID), Took: &took,
+		DryRun: c.Dry(), Token: clean(who.TokenID), Took: &took,
 	}
 	if who.Principal != auth.User(who.Issuer, who.Subject) {
 		entry.Issuer, entry.Subject = clean(who.Issuer), clean(who.Subject)

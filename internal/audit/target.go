@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,9 +15,16 @@ import (
 // longest is how many bytes of a name, an id or a path are told at most.
 const longest = 256
 
-// naming are the arguments whose values are names, ids or paths in every tool that has them.
-func naming() []string {
-	return []string{"path", "id", "name", "reference", "to", "source", "destination"}
+// naming are the arguments whose values are names, ids or paths in every tool that has them, and those
+// that a tool says are targets.
+func naming(t *tool.Tool) []string {
+	all := []string{"path", "id", "name", "reference", "to", "source", "destination"}
+	for _, a := range t.Args {
+		if a.IsTarget {
+			all = append(all, a.Name)
+		}
+	}
+	return all
 }
 
 // targetsOf is what a call was about, as far as it is safe to tell: what it names by an id, a name or a
@@ -24,16 +32,27 @@ func naming() []string {
 // mistake.
 func targetsOf(c *tool.Call) []string {
 	targets := []string{}
-	for _, arg := range append([]string{c.Tool.Subject, c.Tool.PathArg()}, naming()...) {
+	for _, arg := range append([]string{c.Tool.Subject, c.Tool.PathArg()}, naming(c.Tool)...) {
 		a, known := c.Tool.Arg(arg)
 		if !known || a.Shared || a.Name == "vault" {
 			continue
 		}
-		if s := c.Text(a.Name); named(s) && !slices.Contains(targets, s) {
-			targets = append(targets, s)
+		for _, s := range textsOf(c, a.Name) {
+			if named(s) && !slices.Contains(targets, s) && len(targets) < mostTargets {
+				targets = append(targets, s)
+			}
 		}
 	}
 	return targets
+}
+
+// textsOf are the texts of an argument: one, or those of a list.
+func textsOf(c *tool.Call, name string) []string {
+	var list []string
+	if json.Unmarshal(c.Args[name], &list) == nil {
+		return list
+	}
+	return []string{c.Text(name)}
 }
 
 // named reports whether a text can be a name, an id or a path: short, of one line, what a file of a vault

@@ -220,9 +220,23 @@ func inserted(object []byte, path []string, vault json.RawMessage) ([]byte, erro
 // got it: it changes nothing, or each of its calls has an idempotency key.
 func (m *message) repeatable(known catalogue) bool {
 	for _, call := range m.calls {
-		_, snake := call.Arguments["idempotency_key"]
-		_, camel := call.Arguments["idempotencyKey"]
-		if !snake && !camel && !known.reads(call.Name) {
+		if !known.keyed(call.Name, call.Arguments) && !known.reads(call.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyed reports whether arguments have an idempotency key, whichever tool of the name is meant. Of a tool
+// that is not known, an argument with one of the two names of CONTRACT §3 is one.
+func (c catalogue) keyed(name string, args map[string]json.RawMessage) bool {
+	found := c.find(name)
+	if len(found) == 0 {
+		return args["idempotency_key"] != nil || args["idempotencyKey"] != nil
+	}
+	for _, t := range found {
+		key, ok := t.Meant(tool.MeansKey)
+		if !ok || len(args[key.Name]) == 0 {
 			return false
 		}
 	}

@@ -78,7 +78,8 @@ type failure struct {
 	fault  *fault.Fault
 	answer *answer // never nil
 	form   form
-	terms  *terms // of the line; nil: the fault keeps its own
+	terms  *terms       // of the line; nil: the fault keeps its own
+	family *tool.Family // of the tool; nil: no tool was called
 }
 
 // Error is the fault's.

@@ -50,6 +50,8 @@ type App struct {
 
 	Now func() time.Time // the clock, in the zone of the person; nil: time.Now
 
+	nodes map[*cobra.Command]*command // of the line that is being read
+
 	// Wait pauses before a call that was refused for now is made again; nil: for that long.
 	Wait func(ctx context.Context, d time.Duration) error
 }
@@ -61,23 +63,33 @@ const exitUsage = 1
 // code (CONTRACT §2). It never panics over what was typed.
 func (a *App) Run(ctx context.Context, args []string) int {
 	root := a.root(completes(args))
+	args = a.paired(root, args)
 	root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
-		a.refuse(usage, asksJSON(args))
+		a.refuse(usage, root, args)
 		return exitUsage
 	}
 	if failed := (*failure)(nil); errors.As(err, &failed) {
 		a.fail(failed)
-		return failed.fault.Code.Exit()
+		return failed.family.ExitCode(failed.fault.Code)
 	}
 	failed := newFailure(nil, err)
 	failed.form = formOf(asksJSON(args))
 	a.fail(failed)
 	return failed.fault.Code.Exit()
+}
+
+// commandOf is the command that a line calls, nil if it calls no tool.
+func (a *App) commandOf(root *cobra.Command, args []string) *command {
+	node, _, err := root.Find(args)
+	if err != nil {
+		return nil
+	}
+	return a.nodes[node]
 }
 
 // completes reports whether a shell asks what can stand at the end of a command line.
@@ -89,6 +101,7 @@ func completes(args []string) bool {
 // root is the whole tree of commands. What completes flags is added only where it is asked for: cobra
 // keeps it for as long as the process lives.
 func (a *App) root(completing bool) *cobra.Command {
+	a.nodes = map[*cobra.Command]*command{}
 	root := &cobra.Command{
 		Use:           "rookery",
 		Short:         "Team memory for agents and people: vaults of Markdown notes",

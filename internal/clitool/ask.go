@@ -24,7 +24,7 @@ func (c *command) confirm(cmd *cobra.Command, r *request) error {
 		if !r.concerns(ask) {
 			continue
 		}
-		yes := cmd.Flags().Lookup(yesFlag).Value.String() == "true" || r.isTrue("dry_run")
+		yes := cmd.Flags().Lookup(yesFlag).Value.String() == "true" || r.isTrue(c.dryArg())
 		_, said := r.args[ask.Confirm]
 		switch {
 		case said:
@@ -38,6 +38,12 @@ func (c *command) confirm(cmd *cobra.Command, r *request) error {
 		}
 	}
 	return nil
+}
+
+// dryArg is the name of the argument that asks for a plan; empty: there is none.
+func (c *command) dryArg() string {
+	a, _ := c.tool.Meant(tool.MeansDry)
+	return a.Name
 }
 
 // concerns reports whether a question is to be asked before the call.

@@ -28,9 +28,9 @@ func (c *command) before(
 			args[theirs] = raw
 		}
 	}
-	dry := string(r.args["dry_run"]) == "true"
-	if dry {
-		args["dry_run"] = r.args["dry_run"]
+	dry := r.isTrue(c.dryArg())
+	if theirs, ok := c.app.meant(b.Tool, tool.MeansDry); ok && dry {
+		args[theirs.Name] = r.args[c.dryArg()]
 	}
 	_, err = invoke(cmd.Context(), inv, b.Tool, args)
 	failed := (*failure)(nil)
@@ -38,6 +38,16 @@ func (c *command) before(
 		return false, nil
 	}
 	return dry && err == nil, err
+}
+
+// meant is the argument of a meaning that a tool of the App has.
+func (a *App) meant(name string, m tool.Meaning) (tool.Arg, bool) {
+	for _, t := range a.Tools {
+		if t.Name == name {
+			return t.Meant(m)
+		}
+	}
+	return tool.Arg{}, false
 }
 
 // plannedOnly is the answer of a dry run whose call was not made.

@@ -168,7 +168,7 @@ func (in *importing) argsOf(i int, names []string) (map[string]json.RawMessage, 
 	}
 	args := maps.Clone(in.r.args)
 	args[in.tool.Input.Arg] = list
-	if a, ok := in.tool.Arg("idempotency_key"); ok {
+	if a, ok := in.tool.Meant(tool.MeansKey); ok {
 		digest := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", in.key, i))
 		args[a.Name] = json.RawMessage(`"` + hex.EncodeToString(digest[:16]) + `"`)
 	}
@@ -178,7 +178,8 @@ func (in *importing) argsOf(i int, names []string) (map[string]json.RawMessage, 
 // baseKey is the caller's idempotency key, else one of this run alone: the same files may be
 // brought in again on purpose, after they were changed or removed.
 func (in *importing) baseKey() string {
-	if raw, ok := in.r.args["idempotency_key"]; ok {
+	a, _ := in.tool.Meant(tool.MeansKey)
+	if raw, ok := in.r.args[a.Name]; ok {
 		return string(raw)
 	}
 	return rand.Text()

@@ -67,7 +67,7 @@ func (s slot) label() string {
 }
 
 // placeLabel is how a person names the place of an argument.
-func placeLabel(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "_", "-")) }
+func placeLabel(name string) string { return strings.ToUpper(tool.Kebab(name)) }
 
 // A request is a command line that has been read.
 type request struct {
@@ -81,7 +81,7 @@ type request struct {
 // read makes a request of a command line: the words, the flags, then the input for what neither of
 // them says, and the environment for the vault.
 func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
-	how, err := formFor(cmd)
+	how, err := c.formFor(cmd)
 	if err != nil {
 		return nil, err
 	}

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"rookery/internal/tool"
 )
 
 // dress returns data as a person reads it on a terminal: the names that its schema has as words, and
 // times relative to now. Names that people gave, such as those of fields, stay as they are.
 func (p *printer) dress(v value, s *jsonschema.Schema) value {
-	switch {
+	switch s = tool.Deref(p.schema, s); {
 	case s == nil:
 	case v.kind == textKind && s.Format == dateTime:
 		v.text, v.whole = p.ago(v.text), true

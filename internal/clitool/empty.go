@@ -16,12 +16,13 @@ import (
 const vaultArg = "vault"
 
 // noFilters are the arguments that many tools take, and that leave nothing out of a list (CONTRACT §3).
-var noFilters = []string{vaultArg, "limit", "page_token", "depth", "slim", "list"}
+var noFilters = []string{vaultArg, "depth", "slim", "list"}
 
 // nothing says of an empty list what there is none of: with filters which they are, else how to make
 // the first. It is empty for any other answer.
 func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
-	if len(c.tool.Empty) == 0 || !data.isNothing() || len(r.args["page_token"]) > 0 {
+	token, _ := c.tool.Meant(tool.MeansToken)
+	if len(c.tool.Empty) == 0 || !data.isNothing() || len(r.args[token.Name]) > 0 {
 		return ""
 	}
 	i := slices.IndexFunc(c.tool.Empty, func(e tool.Empty) bool {
@@ -61,7 +62,7 @@ func (c *command) filters(r *request, e tool.Empty) []string {
 	var flags []string
 	for _, a := range c.tool.Args {
 		_, given := r.args[a.Name]
-		if given && !a.Shared && !slices.Contains(noFilters, a.Name) &&
+		if given && !a.Shared && a.Means == "" && !slices.Contains(noFilters, a.Name) &&
 			!slices.Contains(e.Names(), a.Name) {
 			flags = append(flags, "--"+a.Flag)
 		}

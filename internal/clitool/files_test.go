@@ -87,7 +87,7 @@ func (c *cabinet) make(_ context.Context, _ auth.Caller, in makeIn) (struct{}, e
 
 type takeIn struct {
 	Vault     string `json:"vault"`
-	PageToken string `json:"page_token,omitempty"`
+	PageToken string `json:"page_token,omitempty" means:"token"`
 }
 
 type takeOut struct {

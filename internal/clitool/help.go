@@ -35,7 +35,7 @@ func (c *command) globals() []string {
 	var names []string
 	for _, g := range globals {
 		switch {
-		case g.name == "readonly" && !c.tool.Kind.Mutates():
+		case g.name == "readonly" && !c.tool.Kind.Changes():
 		case g.name == "session" && c.tool.Kind != tool.View:
 		default:
 			names = append(names, g.name)

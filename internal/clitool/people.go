@@ -1,6 +1,7 @@
 package clitool
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -63,7 +64,7 @@ const itemsKey = "items"
 func (p *printer) parts(members []member) {
 	for _, m := range members {
 		if m.isRows() {
-			if !p.terminal || m.name != itemsKey {
+			if !p.terminal || m.name != cmp.Or(p.list, itemsKey) {
 				p.printf("%s:\n", m.title())
 			}
 			p.table(m.items)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
 
 	"rookery/internal/control"
 	"rookery/internal/tool"
@@ -26,6 +27,7 @@ type printer struct {
 	now      time.Time // in the zone of the person
 
 	schema  *jsonschema.Schema // of the data; nil: it is not known
+	list    string             // the name of the list; empty: items
 	columns []string           // of a list, the members worth showing; empty: all
 	only    []string           // of a list, the members that the line names
 	nothing string             // what an empty list has none of
@@ -133,8 +135,12 @@ func (a *App) fail(f *failure) {
 	case asEnvelope:
 		raw, err = f.answer.json()
 	case asBare:
+		raw, err = tool.Marshal(f.family.BareFault(f.fault))
+		if f.family != nil && f.family.Terse {
+			p.terse(raw, err)
+			return
+		}
 		p.warnings(f.answer)
-		raw, err = f.fault.MarshalJSON()
 	default:
 		if f.answer.data.counts() {
 			p.data(f.answer.data)
@@ -151,9 +157,29 @@ func (a *App) fail(f *failure) {
 	}
 }
 
-// refuse prints what is wrong with a command line. Who asks for JSON gets an envelope too.
-func (a *App) refuse(e *usageError, wantsJSON bool) {
-	p := a.printer(forPeople)
+// terse prints a failure as one line of JSON on Err.
+func (p *printer) terse(raw json.RawMessage, err error) {
+	if err != nil {
+		p.fault(newFailure(nil, err).fault, "")
+		return
+	}
+	if p.terminal {
+		raw = control.EscapeJSON(raw)
+	}
+	fmt.Fprintf(p.err, "%s\n", raw)
+}
+
+// refuse prints what is wrong with a command line. A line that asks for JSON gets an envelope too, or of a
+// terse family the one line of its failures.
+func (a *App) refuse(e *usageError, root *cobra.Command, args []string) {
+	p, wantsJSON := a.printer(forPeople), asksJSON(args)
+	if c := a.commandOf(root, args); c != nil && c.tool.Family.Terse && wantsJSON && !asksEnvelope(args) {
+		f := e.fault()
+		f.Code = c.tool.Family.Malformed
+		raw, err := tool.Marshal(c.tool.Family.BareFault(f))
+		p.terse(raw, err)
+		return
+	}
 	p.line("error: ", red, e.message)
 	p.fixes(e.fixes)
 	if wantsJSON {

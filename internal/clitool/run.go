@@ -15,15 +15,15 @@ import (
 func (c *command) run(cmd *cobra.Command, line []string) error {
 	r, err := c.read(cmd, line)
 	if err != nil {
-		asked, _ := formFor(cmd) // an error of it is the one that read has returned
-		return inForm(asked, err)
+		asked, _ := c.formFor(cmd) // an error of it is the one that read has returned
+		return c.ofFamily(inForm(asked, err))
 	}
 	if err := c.confirm(cmd, r); err != nil {
-		return err
+		return c.ofFamily(err)
 	}
 	ans, err := c.call(cmd, r)
 	if err != nil {
-		return r.inTerms(inForm(r.form, err))
+		return r.inTerms(c.ofFamily(inForm(r.form, err)))
 	}
 	p := c.app.printer(r.form)
 	if r.form == forPeople && r.path != "" {
@@ -33,7 +33,7 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	}
 	p.schema, p.columns, p.marks = c.tool.OutputSchema(), c.tool.Columns, c.tool.Marks
 	p.only, p.wide = r.only(), isWide(cmd)
-	p.diff = c.tool.Diff
+	p.diff, p.list = c.tool.Diff, c.tool.List
 	p.nothing = c.nothing(cmd, r, ans.data)
 	return p.success(ans, c.nextPage(ans))
 }
@@ -49,6 +49,14 @@ func inForm(f form, err error) error {
 	}
 	failed.form = f
 	return failed
+}
+
+// ofFamily adds to a failure the family whose forms and exit codes it has.
+func (c *command) ofFamily(err error) error {
+	if failed := (*failure)(nil); errors.As(err, &failed) {
+		failed.family = c.tool.Family
+	}
+	return err
 }
 
 // inTerms adds the words of the command line to a failure.
@@ -103,7 +111,7 @@ func (c *command) callOnce(
 // nextPage is the flag that continues a list which has more; empty if there is none.
 func (c *command) nextPage(ans *answer) string {
 	token := ans.meta.get("next_page_token")
-	a, ok := c.tool.Arg("page_token")
+	a, ok := c.tool.Meant(tool.MeansToken)
 	if !ok || token.kind != textKind || token.text == "" {
 		return ""
 	}

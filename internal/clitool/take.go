@@ -121,10 +121,11 @@ func (out *exporting) turn(next value) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read a page token: %w", err)
 	}
-	if string(token) == string(out.args["page_token"]) {
+	a, ok := out.tool.Meant(tool.MeansToken)
+	if !ok || string(token) == string(out.args[a.Name]) {
 		return false, errors.New("read a list of files: a page names itself as the next")
 	}
-	out.args["page_token"] = token
+	out.args[a.Name] = token
 	return true, nil
 }
 

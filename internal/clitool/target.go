@@ -259,6 +259,15 @@ func formOf(json bool) form {
 	return forPeople
 }
 
+// formFor is the form that a command line of the tool asks for: --json of a terse family is the bare one.
+func (c *command) formFor(cmd *cobra.Command) (form, error) {
+	f, err := formFor(cmd)
+	if f == asEnvelope && c.tool.Family.Terse && given(cmd, "envelope") != "true" {
+		f = asBare
+	}
+	return f, err
+}
+
 // formFor is the form that a command line asks for.
 func formFor(c *cobra.Command) (form, error) {
 	bare, envelope := given(c, "bare") == "true", given(c, "envelope")

@@ -21,6 +21,7 @@ func (a *App) add(
 	c.describe(node)
 	c.addFlags(node)
 	node.RunE = c.run
+	a.nodes[node] = c
 	node.ValidArgsFunction = c.complete
 	return c, node
 }

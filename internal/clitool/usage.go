@@ -149,6 +149,14 @@ func asksJSON(args []string) bool {
 	})
 }
 
+// asksEnvelope reports whether a command line asks for the envelope by its name.
+func asksEnvelope(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--envelope") || slices.Contains(args, "--envelope=true")
+}
+
 // dashed makes names with underscores, as tools spell them, the same as those with dashes.
 func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))

@@ -54,7 +54,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
 	if a.bare {
 		a.data = e.Data
 		if f != nil {
-			a.data = e.Error
+			a.data = bareOf(s.family(r), f, e.Error)
 		}
 		if text := warningsHeader(e.Warnings); text != "" {
 			w.Header().Set("X-Warnings", text)
@@ -63,11 +63,32 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
 	s.send(w, r, f, a.data)
 }
 
+// bareOf is what a failed call answers in the bare form of a family; sent is the `error` of the envelope,
+// which families without a form of their own answer.
+func bareOf(family *tool.Family, f *fault.Fault, sent json.RawMessage) json.RawMessage {
+	if family == nil || family.Bare == nil {
+		return sent
+	}
+	data, err := tool.Marshal(family.Bare(f))
+	if err != nil {
+		return sent
+	}
+	return data
+}
+
+// family is that of the tool that a request is about; nil: there is none.
+func (s *server) family(r *http.Request) *tool.Family {
+	if t := noteOf(r).tool; t != nil {
+		return t.Family
+	}
+	return nil
+}
+
 // refuse answers a request that no tool sees.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	g := *f
 	g.RequestID = noteOf(r).id
-	s.send(w, r, &g, tool.Refusal(&g))
+	s.send(w, r, &g, tool.Refusal(&g, s.family(r)))
 }
 
 // turnAway refuses a request whose body nobody has read, nor will: else the answer would wait until the body
@@ -96,7 +117,7 @@ func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []st
 		With("allowed", allowed).Fix("use %s", list)
 	f.RequestID = noteOf(r).id
 	noteOf(r).code = f.Code
-	body(w, http.StatusMethodNotAllowed, tool.Refusal(f))
+	body(w, http.StatusMethodNotAllowed, tool.Refusal(f, nil))
 }
 
 // send writes an answer with the status and the headers that its fault asks for.

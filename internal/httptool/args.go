@@ -15,15 +15,26 @@ import (
 // headers are the headers that give an argument. A header that has no argument in a tool is refused
 // if leaving it out could do harm.
 var headers = []struct {
-	name, arg string
-	read      func(string) (string, bool)
-	harmless  bool
-	example   string
+	name     string
+	arg      func(*tool.Tool) (tool.Arg, bool)
+	read     func(string) (string, bool)
+	harmless bool
+	example  string
 }{
-	{"If-Match", "if_version", unquote, false, `"v42"`},
-	{"Idempotency-Key", "idempotency_key", verbatim, true, "any text of yours"},
-	{"X-Agent-Id", "agent_id", verbatim, false, "planner"},
-	{"X-Session-Id", "session", verbatim, false, "default"},
+	{"If-Match", meaning(tool.MeansVersion), unquote, false, `"v42"`},
+	{"Idempotency-Key", meaning(tool.MeansKey), verbatim, true, "any text of yours"},
+	{"X-Agent-Id", named("agent_id"), verbatim, false, "planner"},
+	{"X-Session-Id", named("session"), verbatim, false, "default"},
+}
+
+// meaning finds the argument of a tool that has a meaning.
+func meaning(m tool.Meaning) func(*tool.Tool) (tool.Arg, bool) {
+	return func(t *tool.Tool) (tool.Arg, bool) { return t.Meant(m) }
+}
+
+// named finds an argument that every tool takes.
+func named(name string) func(*tool.Tool) (tool.Arg, bool) {
+	return func(t *tool.Tool) (tool.Arg, bool) { return t.Arg(name) }
 }
 
 func verbatim(value string) (string, bool) { return value, value != "" }
@@ -113,7 +124,8 @@ func (g *gathering) addHeaders(h http.Header) error {
 		if len(values) == 0 {
 			continue
 		}
-		if _, ok := g.tool.Arg(header.arg); !ok {
+		a, ok := header.arg(g.tool)
+		if !ok {
 			if header.harmless {
 				continue
 			}
@@ -124,7 +136,7 @@ func (g *gathering) addHeaders(h http.Header) error {
 			return fault.New(g.tool.Family.Malformed, "header %s must be one value", header.name).
 				Fix("%s: %s", header.name, header.example)
 		}
-		if err := g.addText(header.arg, []string{value}); err != nil {
+		if err := g.addText(a.Name, []string{value}); err != nil {
 			return err
 		}
 	}

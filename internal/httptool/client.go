@@ -47,7 +47,7 @@ func (c *Client) Invoke(
 ) (json.RawMessage, error) {
 	if len(args) > MaxBody {
 		f := payload.TooLarge(MaxBody)
-		return tool.Refusal(f), f
+		return tool.Refusal(f, nil), f
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -129,7 +129,7 @@ func (c *Client) read(a Answer) (json.RawMessage, error) {
 		return nil, c.strange(a)
 	case f.Status() == fault.StatusUnauthenticated:
 		f = c.unknown(f)
-		return tool.Refusal(f), f
+		return tool.Refusal(f, nil), f
 	}
 	f.BodyTooLarge = a.Status == http.StatusRequestEntityTooLarge
 	return data, f

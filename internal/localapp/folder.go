@@ -39,7 +39,7 @@ func (a *App) makeVault(ctx context.Context) error {
 func unwritable(f *folder.Folder) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
-			if f != nil && f.ReadOnly && c.Needs().Kind.Mutates() {
+			if f != nil && f.ReadOnly && c.Needs().Kind.Changes() {
 				return tool.Reply{}, fault.New(fault.ReadOnly, "the folder that is served cannot be "+
 					"written, so nothing in its vault can be changed, and %s changes something",
 					c.Tool.Name).

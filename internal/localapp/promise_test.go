@@ -94,11 +94,12 @@ func TestSharedArguments(t *testing.T) {
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
 			require.True(t, has(name), "%s takes %s", made.Name, name)
 		}
-		for _, name := range []string{"if_version", "idempotency_key", "dry_run"} {
-			require.Equal(t, made.Kind.Mutates(), has(name), "%s and %s", made.Name, name)
+		means := func(m tool.Meaning) bool { _, ok := made.Meant(m); return ok }
+		for _, m := range []tool.Meaning{tool.MeansVersion, tool.MeansKey, tool.MeansDry} {
+			require.Equal(t, made.Kind.Mutates(), means(m), "%s and %s", made.Name, m)
 		}
 		isPaged := slices.Contains(paged, made.Name) || len(made.Completes) > 0
-		require.Equal(t, isPaged, has("page_token"), made.Name)
+		require.Equal(t, isPaged, means(tool.MeansToken), made.Name)
 		ofNow := made.Family.Name == "team" || made.Kind.Mutates() || made.Aid() || made.Anywhere
 		require.Equal(t, !ofNow, has("as_of"), made.Name)
 		if made.Family.Name == "raven" {
@@ -199,9 +200,17 @@ func verbOf(made *tool.Tool) string {
 // isCreation reports whether a verb puts something into a collection.
 func isCreation(verb string) bool { return slices.Contains([]string{"new", "create", "import"}, verb) }
 
+// structured reports whether the values of an argument are objects.
+func structured(a tool.Arg) bool {
+	items := a.Schema().Items
+	return !a.Shared && (a.Schema().Type == "object" || items != nil && items.Type == "object")
+}
+
 // methodOf is the method that the rule gives a tool.
 func methodOf(made *tool.Tool) string {
 	switch verb := verbOf(made); {
+	case made.Kind == tool.View, !made.Kind.Mutates() && slices.ContainsFunc(made.Args, structured):
+		return http.MethodPost // also what does not fit into a query
 	case !made.Kind.Mutates():
 		return http.MethodGet
 	case verb == "set", verb == "update":

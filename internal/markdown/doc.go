@@ -11,6 +11,8 @@ package markdown
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // bom is the UTF-8 byte order mark, which may stand before the first line.
@@ -45,6 +47,7 @@ type Doc struct {
 	Tags        []Tag        // in text order; a name stands here as often as in the note
 
 	size int
+	root *yaml.Node // of the head; see Head
 }
 
 // Parse reads a note. It takes time linear in the length of the text, whatever the text is. While many large
@@ -59,9 +62,10 @@ func Parse(text []byte) *Doc {
 		BodyLine:    1 + bytes.Count(text[:h.end], []byte{'\n'}),
 		LineCount:   countLines(text),
 		size:        len(text),
+		root:        h.root,
 	}
 	if line := invalidLine(text); line > 0 {
-		d.Frontmatter = nil
+		d.Frontmatter, d.root = nil, nil
 		d.Problem = &Problem{line, notUTF8}
 	}
 	d.readFrontmatter(text)

@@ -49,7 +49,8 @@ func (f *Frontmatter) Get(key string) (Entry, bool) {
 type head struct {
 	fm      *Frontmatter
 	problem *Problem
-	end     int // where the body begins
+	end     int        // where the body begins
+	root    *yaml.Node // what YAML reads between the two `---`; nil: nothing
 }
 
 // ReadHead returns the frontmatter of a note, nil if there is none that can be used, and the offset
@@ -71,7 +72,10 @@ func readHead(text []byte) head {
 		return h
 	}
 	h.end = end
-	h.fm, h.problem = parseFrontmatter(text, inner)
+	x := newExtent(text, inner)
+	if h.root, h.problem = loadYAML(x); h.problem == nil {
+		h.fm, h.problem = parseFrontmatter(x, h.root)
+	}
 	return h
 }
 
@@ -94,19 +98,14 @@ func fence(text []byte, from int) (inner Span, end int, ok bool) {
 
 func isFence(line []byte) bool { return string(bytes.TrimSpace(line)) == "---" }
 
-// parseFrontmatter reads the YAML in the span.
-func parseFrontmatter(text []byte, inner Span) (*Frontmatter, *Problem) {
-	x := newExtent(text, inner)
-	fm := &Frontmatter{Inner: inner}
-	root, problem := loadYAML(x)
-	if root != nil {
-		problem = checkMapping(x, root)
-	}
-	if problem != nil {
-		return nil, problem
-	}
+// parseFrontmatter makes fields of the YAML in the extent, whose value this is; nil: there is none.
+func parseFrontmatter(x *extent, root *yaml.Node) (*Frontmatter, *Problem) {
+	fm := &Frontmatter{Inner: x.inner}
 	if root == nil {
 		return fm, nil
+	}
+	if problem := checkMapping(x, root); problem != nil {
+		return nil, problem
 	}
 	fm.indent = root.Column - 1
 	fm.flow = root.Style&yaml.FlowStyle != 0

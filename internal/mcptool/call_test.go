@@ -132,7 +132,7 @@ func TestCallOfWhatIsHidden(t *testing.T) {
 		{"path and set", open, "/mcp/readonly/x/books", nil, "add_book", add, "READ_ONLY"},
 		{"path reads", open, "/mcp/readonly", nil, "books_book_get", freya, nil},
 		{"path and view state", open, "/mcp/readonly/x/all", nil, "desk_fail", `{"how":"busy"}`,
-			"UNAVAILABLE"},
+			"READ_ONLY"},
 		{"header", open, "/mcp", []string{"X-MCP-Readonly", "true"}, "books_book_new", add, "READ_ONLY"},
 		{"caller", open, "/mcp", []string{"X-Readonly", "1"}, "books_book_new", add, "READ_ONLY"},
 	} {

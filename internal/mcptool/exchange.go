@@ -62,7 +62,7 @@ func (x *exchange) Invoke(
 func (x *exchange) notRun(err error) (json.RawMessage, error) {
 	f := *fault.Of(err)
 	f.RequestID = x.caller.RequestID
-	return tool.Refusal(&f), &f
+	return tool.Refusal(&f, nil), &f
 }
 
 // noRoom is the fault of a call behind others of the same request, whose answers are as large as those of a

@@ -37,9 +37,9 @@ func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
 		InputSchema: inputSchema(t, hidden, short),
 		Annotations: &mcp.ToolAnnotations{
 			Title:           t.Title,
-			ReadOnlyHint:    !t.Kind.Mutates(),
+			ReadOnlyHint:    !t.Kind.Changes(),
 			DestructiveHint: &destructive,
-			IdempotentHint:  t.Idempotent || !t.Kind.Mutates(),
+			IdempotentHint:  t.Idempotent || !t.Kind.Changes(),
 			OpenWorldHint:   &openWorld,
 		},
 	}

@@ -157,7 +157,7 @@ func (v *view) offer(c auth.Caller) Offer {
 	var o Offer
 	for _, t := range v.listed(c) {
 		o.Tools = append(o.Tools, t.Name)
-		o.Writes = o.Writes || t.Kind.Mutates()
+		o.Writes = o.Writes || t.Kind.Changes()
 	}
 	return o
 }

@@ -1,12 +1,14 @@
 package openapi
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"rookery/internal/fault"
+	"rookery/internal/tool"
 )
 
 // ref is a reference to a component.
@@ -43,7 +45,11 @@ func responses(answer object, statuses []string) object {
 }
 
 // components is what the operations refer to.
-func components() object {
+func components(tools []*tool.Tool) object {
+	schemas := definitions(tools)
+	maps.Copy(schemas, object{
+		"Warnings": warnings(), "Meta": meta(), "Failure": failure(), "Error": errorSchema(),
+	})
 	return object{
 		"securitySchemes": object{"bearer": object{
 			"type": "http", "scheme": "bearer", "bearerFormat": "a JWT, or rk_ID.SECRET",
@@ -54,9 +60,7 @@ func components() object {
 		"parameters": parameters(),
 		"headers":    headers(),
 		"responses":  failures(),
-		"schemas": object{
-			"Warnings": warnings(), "Meta": meta(), "Failure": failure(), "Error": errorSchema(),
-		},
+		"schemas":    schemas,
 	}
 }
 

@@ -54,7 +54,7 @@ func Document(tools []*tool.Tool, info Info) ([]byte, error) {
 		Info:     about(info),
 		Servers:  []object{{"url": cmp.Or(info.Server, "/")}},
 		Security: []object{{"bearer": []string{}}, {}},
-		Tags:     tagsOf(tools), Paths: paths, Components: components(),
+		Tags:     tagsOf(tools), Paths: paths, Components: components(tools),
 	}); err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}

@@ -13,10 +13,13 @@ var kinds = map[tool.Kind]string{
 	tool.Read: "read", tool.View: "view", tool.Write: "write", tool.Destroy: "destroy",
 }
 
-// argumentHeaders are the headers that stand for an argument, by its name.
-var argumentHeaders = []struct{ argument, header string }{
-	{"if_version", "IfMatch"},
-	{"idempotency_key", "IdempotencyKey"},
+// argumentHeaders are the headers that stand for an argument, by its meaning.
+var argumentHeaders = []struct {
+	means  tool.Meaning
+	header string
+}{
+	{tool.MeansVersion, "IfMatch"},
+	{tool.MeansKey, "IdempotencyKey"},
 }
 
 // An operation is a method of a path.
@@ -48,7 +51,7 @@ func operationOf(t *tool.Tool, method, path string) *operation {
 		op.RequestBody = bodyOf(rest)
 		statuses = append(statuses, "413")
 	}
-	op.Responses = responses(answerOf(t.OutputSchema()), statuses)
+	op.Responses = responses(answerOf(outputOf(t)), statuses)
 	return op
 }
 
@@ -74,7 +77,7 @@ func (op *operation) takePath(t *tool.Tool, path string) (rest []tool.Arg) {
 func (op *operation) takeHeaders(t *tool.Tool, args []tool.Arg) (rest []tool.Arg) {
 	byHeader := map[string]bool{}
 	for _, h := range argumentHeaders {
-		if a, ok := t.Arg(h.argument); ok {
+		if a, ok := t.Meant(h.means); ok {
 			byHeader[a.Name] = true
 			op.Parameters = append(op.Parameters, ref("parameters", h.header))
 		}

@@ -112,7 +112,7 @@ const maxMessage = 1 << 10
 func (ask *request) fewer(p listed) bool {
 	count, counted := p.meta["count"].(int)
 	t := ask.made.Tool
-	limit, limited := t.Arg("limit")
+	limit, limited := t.Meant(MeansLimit)
 	if !limited || !counted || count < 2 || t.Kind.Mutates() {
 		return false
 	}
@@ -136,11 +136,19 @@ func (ask *request) form(r Reply, f *fault.Fault) (json.RawMessage, error) {
 	}
 	if ask.bare() {
 		if f != nil {
-			return Marshal(f)
+			return Marshal(ask.family().BareFault(f))
 		}
 		return Marshal(r.Data)
 	}
-	return Marshal(wrap(r, f))
+	return Marshal(wrap(r, f, ask.family()))
+}
+
+// family is that of the tool that is called; nil: no tool has the name.
+func (ask *request) family() *Family {
+	if ask.made == nil {
+		return nil
+	}
+	return ask.made.Tool.Family
 }
 
 // failure classifies an error, and logs it if it is ours. What was classified when the time was up stays,
@@ -200,9 +208,12 @@ func (t *Tool) only(r *Reply, fields []string) error {
 	return err
 }
 
-// listIn returns the name of the list in the data of an answer: `items`, else the only list of
-// objects. It is empty if there is none, or if the fields are those of the data itself.
+// listIn returns the name of the list in the data of an answer: that of the Spec, `items`, else the only
+// list of objects. It is empty if there is none, or if the fields are those of the data itself.
 func (t *Tool) listIn(data map[string]json.RawMessage, fields []string) string {
+	if t.List != "" {
+		return t.List
+	}
 	if _, ok := data[itemsKey]; ok {
 		return itemsKey
 	}

@@ -19,16 +19,31 @@ type AsOf struct {
 
 // Page is embedded in the input of every tool that answers a list.
 type Page struct {
-	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"items of a page"`
-	PageToken string `json:"page_token,omitempty" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" jsonschema:"items of a page"`
+	PageToken string `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
 // Mutation is embedded in the input of every tool that changes a vault or the tenant.
 type Mutation struct {
-	IfVersion      string `json:"if_version,omitempty" jsonschema:"CONFLICT if what is touched changed after this version (v42)"`
-	IdempotencyKey string `json:"idempotency_key,omitempty" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
-	DryRun         bool   `json:"dry_run,omitempty" rare:"true" jsonschema:"show the plan, change nothing"`
+	IfVersion      string `json:"if_version,omitempty" means:"version" jsonschema:"CONFLICT if what is touched changed after this version (v42)"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" means:"key" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
+	DryRun         bool   `json:"dry_run,omitempty" means:"dry" rare:"true" jsonschema:"show the plan, change nothing"`
 
+	Marked
+}
+
+// Version is the version that the call builds on, as text; empty: none.
+func (m *Mutation) Version() string { return m.IfVersion }
+
+// Key is the idempotency key; empty: none.
+func (m *Mutation) Key() string { return m.IdempotencyKey }
+
+// Dry reports whether the call only shows its plan.
+func (m *Mutation) Dry() bool { return m.DryRun }
+
+// Marked is embedded in the input of every mutation. A family that spells the arguments of Mutation
+// differently embeds a struct of its own that embeds Marked and has the methods of Mutation.
+type Marked struct {
 	tool   string
 	digest Digest
 }
@@ -36,7 +51,7 @@ type Mutation struct {
 // Brief is embedded in the input of every mutation whose answer can leave out the whole of what it
 // changed (CONTRACT §1).
 type Brief struct {
-	Slim bool `json:"slim,omitempty" rare:"true" jsonschema:"answer without the whole object or trait"`
+	Slim bool `json:"slim,omitempty" digest:"-" rare:"true" jsonschema:"answer without the whole object or trait"`
 }
 
 // SlimArg is the argument of Brief.
@@ -49,27 +64,27 @@ func (t *Tool) Briefs() bool {
 }
 
 // A Digest is the sha256 of a request: of the tool's name and of all arguments but those that only
-// say how to carry it out.
+// say how to carry it out: the idempotency key, and those with the tag `digest:"-"`.
 type Digest [sha256.Size]byte
 
 // Operation is the name of the tool whose input this is.
-func (m *Mutation) Operation() string { return m.tool }
+func (m *Marked) Operation() string { return m.tool }
 
 // Request is the digest of the call. Two calls with the same idempotency key must have the same.
-func (m *Mutation) Request() Digest { return m.digest }
+func (m *Marked) Request() Digest { return m.digest }
 
 // mark is called once the input is decoded.
-func (m *Mutation) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
+func (m *Marked) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
 
-// marked is implemented by every input that embeds a Mutation.
+// marked is implemented by every input that embeds a Marked.
 type marked interface{ mark(string, Digest) }
 
 // digest returns the same value for the same arguments, in any order and spelling of names. It leaves
 // out the arguments that do not change what the call does.
-func digest(tool string, args map[string]json.RawMessage) Digest {
+func (t *Tool) digest(args map[string]json.RawMessage) Digest {
 	rest := map[string]any{}
 	for name, raw := range args {
-		if name == "idempotency_key" || name == SlimArg {
+		if a, _ := t.Arg(name); a.Means == MeansKey || a.Undigested {
 			continue
 		}
 		var v any
@@ -79,9 +94,9 @@ func digest(tool string, args map[string]json.RawMessage) Digest {
 	}
 	canonical, err := json.Marshal(rest)
 	if err != nil {
-		panic(fmt.Sprintf("tool: arguments of %s do not marshal again: %v", tool, err))
+		panic(fmt.Sprintf("tool: arguments of %s do not marshal again: %v", t.Name, err))
 	}
-	return sha256.Sum256(append([]byte(tool+"\x00"), canonical...))
+	return sha256.Sum256(append([]byte(t.Name+"\x00"), canonical...))
 }
 
 // shared are the arguments that every tool takes (CONTRACT §3). They are no business of the tool.

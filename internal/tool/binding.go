@@ -4,19 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"rookery/internal/fault"
 )
 
-// The arguments and the member of the meta that pages have.
-const (
-	pageTokenArg = "page_token"
-	limitArg     = "limit"
-	nextTokenKey = "next_page_token"
-)
+// nextTokenKey is the member of the meta that has the token of the next page.
+const nextTokenKey = "next_page_token"
+
+// A Turner is the output of a family whose data has the token of the next page too.
+type Turner interface{ TurnTo(token string) }
 
 // boundMark begins every page token that an answer gives, before it is encoded.
 const boundMark = "p2:"
@@ -29,16 +27,19 @@ type binding struct{ tool, vault, args [8]byte }
 // bindingSize is how many bytes a binding has in a token.
 const bindingSize = 3 * 8
 
-// unbound are the arguments that may change from one page to the next: the size of a page, and the version
-// that is read, so that a list which began at the newest one can go on as of that.
-var unbound = []string{pageTokenArg, limitArg, "as_of", "vault"}
+// bound reports whether an argument must stay the same from one page to the next. The size of a page may
+// change, and the version that is read, so that a list which began at the newest one can go on as of that.
+func (t *Tool) bound(name string) bool {
+	a, _ := t.Arg(name)
+	return a.Means != MeansToken && a.Means != MeansLimit && name != "as_of" && name != "vault"
+}
 
 // bindingOf is the binding of a call with checked arguments.
 func bindingOf(c *Call, args map[string]json.RawMessage) binding {
 	rest := map[string]any{}
 	for name, raw := range args {
 		var v any
-		if !slices.Contains(unbound, name) && json.Unmarshal(raw, &v) == nil {
+		if c.Tool.bound(name) && json.Unmarshal(raw, &v) == nil {
 			rest[name] = v
 		}
 	}
@@ -58,36 +59,41 @@ func brief(text string) (b [8]byte) {
 
 // pages reports whether the tool answers a list in pages.
 func (t *Tool) pages() bool {
-	a, ok := t.Arg(pageTokenArg)
-	return ok && a.Name == pageTokenArg && !a.Shared
+	_, ok := t.Meant(MeansToken)
+	return ok
 }
 
 // unbind replaces the page token in the arguments of a call with the one that the tool gave. It is a fault if
 // that was for another call.
 func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
-	token := textArg(args[pageTokenArg])
+	a, _ := c.Tool.Meant(MeansToken)
+	token := textArg(args[a.Name])
 	if token == "" {
 		return nil
 	}
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	rest, ok := strings.CutPrefix(string(text), boundMark)
 	if err != nil || !ok || len(rest) < bindingSize || !utf8.ValidString(rest[bindingSize:]) {
-		return badToken(c.Tool.Family)
+		return badToken(a.Name, c.Tool.Family)
 	}
 	if other := b.differs(rest[:bindingSize]); other != "" {
-		return fault.New(fault.InvalidParameter, "page_token continues a call with %s", other).
-			With("argument", pageTokenArg).
+		return fault.New(fault.InvalidParameter, "%s continues a call with %s", a.Name, other).
+			With("argument", a.Name).
 			Fix("repeat the call of the page before, with all its arguments and its meta.next_page_token").
-			Fix("or leave page_token out: the list begins anew")
+			Fix("or leave %s out: the list begins anew", a.Name)
 	}
-	args[pageTokenArg] = mustMarshal(rest[bindingSize:])
+	args[a.Name] = mustMarshal(rest[bindingSize:])
 	return nil
 }
 
 // bind makes the page token of an answer one that continues this call only.
 func (b binding) bind(r Reply) {
 	if own, ok := r.Meta[nextTokenKey].(string); ok && own != "" {
-		r.Meta[nextTokenKey] = base64.RawURLEncoding.EncodeToString([]byte(boundMark + b.text() + own))
+		token := base64.RawURLEncoding.EncodeToString([]byte(boundMark + b.text() + own))
+		r.Meta[nextTokenKey] = token
+		if out, ok := r.Data.(Turner); ok {
+			out.TurnTo(token)
+		}
 	}
 }
 
@@ -108,9 +114,9 @@ func (b binding) differs(token string) string {
 }
 
 // badToken is the fault of a page token that no answer gave.
-func badToken(f *Family) error {
-	return fault.New(f.Malformed, "page_token is not one that an answer gave").
-		With("argument", pageTokenArg).Fix("use meta.next_page_token of the page before")
+func badToken(arg string, f *Family) error {
+	return fault.New(f.Malformed, "%s is not one that an answer gave", arg).
+		With("argument", arg).Fix("use meta.next_page_token of the page before")
 }
 
 // textArg is an argument that is a text; empty if it is not.

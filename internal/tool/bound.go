@@ -212,7 +212,7 @@ func (t *Tool) longText(a Arg, s *jsonschema.Schema, text string) *fault.Fault {
 		return fault.New(fault.NoteTooLarge, "argument %q has a text of %d bytes; a note has at most %d",
 			a.Name, len(text), MaxText)
 	}
-	return fault.New(t.Family.Malformed, "argument %q must be %s", a.Name,
+	return fault.New(t.malformed(a), "argument %q must be %s", a.Name,
 		nouns["string"]+length(s.MinLength, s.MaxLength))
 }
 

@@ -242,7 +242,7 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 	if !ok {
 		return Reply{}, c.noTool(ask.name)
 	}
-	args, err := parse(t.Family, raw)
+	args, err := parse(t, raw)
 	if err == nil {
 		err = ask.read(t, args)
 	}
@@ -306,7 +306,7 @@ func dispatch(ctx context.Context, c *Call) (Reply, error) {
 			return Reply{}, err
 		}
 	}
-	r, err := c.Tool.call(ctx, c.Caller, mustMarshal(args), digest(c.Tool.Name, args))
+	r, err := c.Tool.call(ctx, c.Caller, mustMarshal(args), c.Tool.digest(args))
 	if c.Tool.pages() {
 		bound.bind(r)
 	}

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,11 +16,13 @@ import (
 	"rookery/internal/fault"
 )
 
-// parse reads the arguments of a call: a JSON object in UTF-8. Nothing at all is an empty one.
-func parse(f *Family, args json.RawMessage) (map[string]json.RawMessage, error) {
+// parse reads the arguments of a call: a JSON object in UTF-8. Nothing at all is an empty one. An argument
+// that is null is not given, unless null is a value of it.
+func parse(t *Tool, args json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return map[string]json.RawMessage{}, nil
 	}
+	f := t.Family
 	if !utf8.Valid(args) || loneSurrogate(args) {
 		return nil, fault.New(f.Malformed, "the arguments are not valid UTF-8")
 	}
@@ -31,7 +34,10 @@ func parse(f *Family, args json.RawMessage) (map[string]json.RawMessage, error) 
 		return nil, fault.New(f.Malformed, "the arguments must be one JSON object").
 			Fix(`send an object: {"name": "value"}`)
 	}
-	maps.DeleteFunc(all, func(_ string, raw json.RawMessage) bool { return string(raw) == "null" })
+	maps.DeleteFunc(all, func(name string, raw json.RawMessage) bool {
+		a, _ := t.Arg(name)
+		return string(raw) == "null" && !a.NullKept
+	})
 	return all, nil
 }
 
@@ -118,7 +124,7 @@ func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
 	if f := t.tooLong(a, v); f != nil {
 		return f
 	}
-	code := t.Family.Malformed
+	code := t.malformed(a)
 	if v == "" && a.Required {
 		code = t.Family.Missing
 	}
@@ -129,6 +135,9 @@ func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
 	}
 	return f
 }
+
+// malformed is the code of a value that an argument may not have.
+func (t *Tool) malformed(a Arg) fault.Code { return cmp.Or(a.Code, t.Family.Malformed) }
 
 // unknown is the fault of an argument that the tool does not have. It echoes no long name.
 func (t *Tool) unknown(name string) *fault.Fault {

@@ -83,9 +83,12 @@ func (u Unfinished) args(t *Tool) json.RawMessage {
 	if limit == 0 {
 		limit = MaxValues
 	}
-	args := map[string]any{"kind": u.Kind, "prefix": u.Prefix, "limit": limit}
-	if u.PageToken != "" {
-		args["page_token"] = u.PageToken
+	args := map[string]any{"kind": u.Kind, "prefix": u.Prefix}
+	if a, ok := t.Meant(MeansLimit); ok {
+		args[a.Name] = limit
+	}
+	if a, ok := t.Meant(MeansToken); ok && u.PageToken != "" {
+		args[a.Name] = u.PageToken
 	}
 	if _, ok := t.Arg("of"); ok && u.Of != "" {
 		args["of"] = u.Of

@@ -42,6 +42,9 @@ func (f *form) made() *form {
 
 func (f *form) make() {
 	s := schemaFor(f.of)
+	if len(s.Defs) > 0 {
+		panic(fmt.Sprintf("tool: argument %s: what is recursive is no argument", f.name))
+	}
 	s.Description = f.tag.Get("jsonschema")
 	f.narrow(s)
 	f.stated = s.CloneSchemas()
@@ -55,7 +58,7 @@ func (f *form) make() {
 
 // narrow adds to a schema what Go types cannot say: enum, default, min and max.
 func (f *form) narrow(s *jsonschema.Schema) {
-	if len(s.Types) == 2 && s.Types[0] == "null" { // a slice or pointer: null is never meant
+	if len(s.Types) == 2 && s.Types[0] == "null" && f.tag.Get("null") != "kept" { // a slice or pointer: null is never meant
 		s.Type, s.Types = s.Types[1], nil
 	}
 	for _, option := range strings.Split(f.tag.Get("enum"), ",") {

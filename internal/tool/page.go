@@ -11,16 +11,16 @@ func Token(after string) string { return tokenMark + after }
 
 // After is the key that the page begins behind; empty for the first page. A token that is none of
 // ours is malformed.
-func (p Page) After(f *Family) (string, error) { return ReadToken(p.PageToken, f) }
+func (p Page) After(f *Family) (string, error) { return ReadToken("page_token", p.PageToken, f) }
 
-// ReadToken reads what Token wrote.
-func ReadToken(token string, f *Family) (string, error) {
+// ReadToken reads what Token wrote. arg is the argument that has it.
+func ReadToken(arg, token string, f *Family) (string, error) {
 	if token == "" {
 		return "", nil
 	}
 	after, ok := strings.CutPrefix(token, tokenMark)
 	if !ok {
-		return "", badToken(f)
+		return "", badToken(arg, f)
 	}
 	return after, nil
 }

@@ -91,16 +91,50 @@ const maxWarnings = 100
 
 // envelope is the one shape of every answer (CONTRACT §1).
 type envelope struct {
-	OK       bool         `json:"ok"`
-	Data     any          `json:"data,omitempty"`
-	Error    *fault.Fault `json:"error,omitempty"`
-	Warnings []Warning    `json:"warnings"`
-	Meta     Meta         `json:"meta,omitempty"`
+	OK       bool      `json:"ok"`
+	Data     any       `json:"data,omitempty"`
+	Error    *failed   `json:"error,omitempty"`
+	Warnings []Warning `json:"warnings"`
+	Meta     Meta      `json:"meta,omitempty"`
 }
 
-// wrap puts a reply, or a failure with what it carries, in the envelope.
-func wrap(r Reply, f *fault.Fault) envelope {
-	e := envelope{OK: f == nil, Data: r.Data, Error: f, Warnings: r.Warnings, Meta: r.Meta}
+// A failed is the `error` of an envelope.
+type failed struct {
+	fault *fault.Fault
+	also  map[string]any // what a family has beside its members
+}
+
+// MarshalJSON writes the members of the fault first, then the others by name.
+func (f *failed) MarshalJSON() ([]byte, error) {
+	data, err := Marshal(f.fault)
+	if err != nil || len(f.also) == 0 {
+		return data, err
+	}
+	rest, err := Marshal(f.also)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(data[:len(data)-1], ','), rest[1:]...), nil
+}
+
+// failedIn is the `error` of an envelope of a family, which may be nil.
+func failedIn(family *Family, f *fault.Fault) *failed {
+	if f == nil {
+		return nil
+	}
+	e := &failed{fault: f}
+	if family != nil && family.Also != nil {
+		e.also = family.Also(f)
+	}
+	return e
+}
+
+// wrap puts a reply, or a failure with what it carries, in the envelope. family is that of the tool; nil:
+// no tool was called.
+func wrap(r Reply, f *fault.Fault, family *Family) envelope {
+	e := envelope{
+		OK: f == nil, Data: r.Data, Error: failedIn(family, f), Warnings: r.Warnings, Meta: r.Meta,
+	}
 	if n := len(e.Warnings); n > maxWarnings {
 		e.Warnings = append(e.Warnings[:maxWarnings-1:maxWarnings-1], Warning{
 			Code:    "WARNINGS_TRUNCATED",
@@ -114,8 +148,11 @@ func wrap(r Reply, f *fault.Fault) envelope {
 	return e
 }
 
-// Refusal is the answer of a call that a projection refuses before any tool sees it.
-func Refusal(f *fault.Fault) json.RawMessage { return mustMarshal(wrap(Reply{}, f)) }
+// Refusal is the answer of a call that a projection refuses before any tool sees it. family is that of the
+// tool that is meant; nil: no tool is known.
+func Refusal(f *fault.Fault, family *Family) json.RawMessage {
+	return mustMarshal(wrap(Reply{}, f, family))
+}
 
 // Marshal is JSON as every answer is written: compact, and with <, > and & as they are.
 func Marshal(v any) (json.RawMessage, error) {

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"rookery/internal/fault"
 )
 
 // An Arg is one argument of a tool.
@@ -27,8 +30,14 @@ type Arg struct {
 	Required bool
 	Shared   bool     // every tool takes it, and none of them sees it
 	Rare     bool     // accepted everywhere; a list with little room leaves it out
+	Means    Meaning  // empty: nothing that is known beyond the tool
 	Common   bool     // many tools take it, and it means the same in all: it is of a struct of this package
 	Aliases  []string // accepted everywhere, never listed
+
+	Code       fault.Code // of a value that is not allowed; empty: the family's Malformed
+	NullKept   bool       // null is a value: it is not the same as to leave the argument out
+	IsTarget   bool       // its values name what a call is about; the audit log has them
+	Undigested bool       // it changes nothing about what a call does; see Digest
 
 	form *form // nil: it has no schema
 }
@@ -115,7 +124,7 @@ func fieldsOf(t reflect.Type) []reflect.StructField {
 func argOf(field reflect.StructField, name string, required bool) Arg {
 	a := Arg{
 		Name:     name,
-		Flag:     strings.ReplaceAll(name, "_", "-"),
+		Flag:     Kebab(name),
 		Doc:      field.Tag.Get("jsonschema"),
 		Required: required,
 		form:     &form{of: field.Type, tag: field.Tag, name: name, required: required},
@@ -125,7 +134,10 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	}
 	a.Target, a.What = field.Tag.Get("absent"), field.Tag.Get("what")
 	a.Complete, a.Rare = field.Tag.Get("complete"), field.Tag.Get("rare") != ""
-	a.Of = field.Tag.Get("of")
+	a.Of, a.Means = field.Tag.Get("of"), Meaning(field.Tag.Get("means"))
+	a.Code, a.NullKept = fault.Code(field.Tag.Get("refused")), field.Tag.Get("null") == "kept"
+	a.IsTarget = field.Tag.Get("names") == "target"
+	a.Undigested = field.Tag.Get("digest") == "-"
 	a.Text = field.Tag.Get("text") == "true"
 	if examples := field.Tag.Get("examples"); examples != "" {
 		a.Examples = strings.Split(examples, ",")
@@ -133,18 +145,30 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	return a
 }
 
-func schemaFor(t reflect.Type) *jsonschema.Schema {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: schemaTypes})
-	if err != nil {
-		panic(fmt.Sprintf("tool: %s has no schema: %v", t, err))
+// Kebab returns a name as a flag has it: `node_id` and `nodeId` are node-id.
+func Kebab(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		switch {
+		case c == '_':
+			c = '-'
+		case unicode.IsUpper(c):
+			if i > 0 {
+				b.WriteByte('-')
+			}
+			c = unicode.ToLower(c)
+		}
+		b.WriteRune(c)
 	}
-	loosen(s, t)
-	return s
+	return b.String()
 }
 
 // loosen takes from what a schema requires the fields of structs that are embedded by pointer: JSON
 // has none of them where the pointer is nil.
 func loosen(s *jsonschema.Schema, t reflect.Type) {
+	if isRef(s) {
+		return // what it refers to is loosened where it is defined
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		loosen(s, t.Elem())

@@ -65,6 +65,10 @@ type Spec struct {
 	// from a list in the answer.
 	Input, Output *Files
 
+	// List is the name of the list in the data of the answer, which `only` and Columns are about; empty:
+	// `items`, else the only list of objects that there is.
+	List string
+
 	// Columns are the members of the items of its list that a person is shown, in order; empty: all.
 	// Programs get every one, and so does who names some with `only`.
 	Columns []string
@@ -122,6 +126,10 @@ const (
 // Mutates reports whether a tool of this kind changes what is remembered.
 func (k Kind) Mutates() bool { return k == Write || k == Destroy }
 
+// Changes reports whether a tool of this kind changes anything, if only what one session sees. Who may
+// only read may not call it.
+func (k Kind) Changes() bool { return k != Read }
+
 // A Raise is the role that a call needs, and the kind of what it does.
 type Raise struct {
 	Role auth.Role
@@ -146,9 +154,39 @@ type Family struct {
 	// once (CONTRACT §2).
 	Missing, Malformed, Several fault.Code
 
+	// Bare returns the answer of a call that failed, in the bare form; nil: the `error` of the envelope.
+	Bare func(*fault.Fault) any
+
+	// Also returns members that the `error` of an envelope has beside those of CONTRACT §1; nil: none.
+	Also func(*fault.Fault) map[string]any
+
+	// Exit returns the exit code of a command that failed; nil: Code.Exit.
+	Exit func(fault.Code) int
+
+	// Terse says that --json prints the bare form on the command line, and that a failure is then one
+	// line of JSON on stderr, with nothing on stdout. This includes a line that cannot be read. --envelope
+	// prints the envelope on stdout all the same.
+	Terse bool
+
 	// Groups says of each word of the command line that only groups commands of the family what these are
 	// for, in a line.
 	Groups map[string]string
+}
+
+// BareFault returns what a failed call answers in the bare form.
+func (f *Family) BareFault(failed *fault.Fault) any {
+	if f == nil || f.Bare == nil {
+		return failed
+	}
+	return f.Bare(failed)
+}
+
+// ExitCode returns the exit code of a command that failed with a code.
+func (f *Family) ExitCode(code fault.Code) int {
+	if f == nil || f.Exit == nil {
+		return code.Exit()
+	}
+	return f.Exit(code)
 }
 
 // A Route is a method and a path behind the family's Base. One path parameter, {name}, may be its

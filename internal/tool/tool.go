@@ -30,7 +30,10 @@ type Tool struct {
 // `alias` (other names, by commas) say the rest. For the list of commands, `absent` says in words
 // what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
 // `complete` names the kind of values that complete it as it is typed (see Complete), `of` the argument
-// that says of which thing they are, and `text` is "true" of text that people write. Every argument has a
+// that says of which thing they are, and `text` is "true" of text that people write. `means` says what the
+// argument is for where projections know it (see Meaning), `refused` is the code of a value that is not
+// allowed, `null` is "kept" where null is a value, `digest` is "-" for an argument that does not change what
+// the call does, and `names` is "target" where values name what the call is about. Every argument has a
 // bound: a text without `max` that of its kind, which `size` names (name, id, query, token or text) or, if
 // it does not, `text`, `what` and `complete` tell.
 // Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
@@ -49,6 +52,9 @@ func New[In, Out any](
 		if flag := spec.Flags[a.Name]; flag != "" {
 			t.Args[i].Flag = flag
 		}
+	}
+	if spec.List != "" && !hasMember(reflect.TypeFor[Out](), spec.List) {
+		panic(fmt.Sprintf("tool %s: the answer has no list %q", spec.Name, spec.List))
 	}
 	if err := t.check(); err != nil {
 		panic(fmt.Sprintf("tool %s: %v", spec.Name, err))
@@ -70,6 +76,14 @@ func New[In, Out any](
 	return t
 }
 
+// hasMember reports whether the JSON of a struct may have a member.
+func hasMember(t reflect.Type, name string) bool {
+	return slices.ContainsFunc(fieldsOf(t), func(field reflect.StructField) bool {
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		return key == name
+	})
+}
+
 // OutputSchema is the JSON Schema of the data of an answer, which nobody may change.
 func (t *Tool) OutputSchema() *jsonschema.Schema { return t.output() }
 
@@ -84,7 +98,7 @@ func reply[Out any](out *Out) Reply {
 
 // Usable reports whether there is a vault in which a caller may use the tool.
 func (t *Tool) Usable(c auth.Caller) bool {
-	return c.Role(t.anywhere()).Allows(t.Role) && t.Named(c) && (!c.ReadOnly || !t.Kind.Mutates())
+	return c.Role(t.anywhere()).Allows(t.Role) && t.Named(c) && (!c.ReadOnly || !t.Kind.Changes())
 }
 
 // Hidden are the arguments that raise a call above what a caller may do anywhere. A list for the caller shows the
@@ -92,7 +106,7 @@ func (t *Tool) Usable(c auth.Caller) bool {
 func (t *Tool) Hidden(c auth.Caller) []string {
 	var names []string
 	for name, r := range t.Raises {
-		if !c.Role(t.anywhere()).Allows(r.Role) || c.ReadOnly && r.Kind.Mutates() {
+		if !c.Role(t.anywhere()).Allows(r.Role) || c.ReadOnly && r.Kind.Changes() {
 			names = append(names, name)
 		}
 	}
@@ -195,7 +209,12 @@ func (t *Tool) check() error {
 		}
 	}
 	if len(t.Completes) > 0 {
-		named = append(named, "kind", "prefix", "limit", "page_token")
+		named = append(named, "kind", "prefix")
+		for _, m := range []Meaning{MeansLimit, MeansToken} {
+			if !slices.Contains(t.meant(), m) {
+				return fmt.Errorf("a tool that completes has an argument that means %q", m)
+			}
+		}
 	}
 	for _, r := range t.Resources {
 		if r.Each && len(r.Vars()) != 1 {
@@ -203,12 +222,46 @@ func (t *Tool) check() error {
 		}
 		named = append(named, r.Vars()...)
 	}
+	for _, a := range t.Args {
+		if a.Code != "" && !slices.Contains(fault.Codes(), a.Code) {
+			return fmt.Errorf("there is no code %q", a.Code)
+		}
+	}
+	for _, a := range t.Args {
+		if a.Means == "" && usual[a.Name] != "" {
+			return fmt.Errorf("the argument %q does not say what it means", a.Name)
+		}
+	}
+	for _, m := range t.meant() {
+		if !slices.Contains(meanings, m) {
+			return fmt.Errorf("no argument can mean %q", m)
+		}
+		if n := len(slices.DeleteFunc(t.meant(), func(other Meaning) bool { return other != m })); n > 1 {
+			return fmt.Errorf("%d arguments mean %q", n, m)
+		}
+	}
 	for _, name := range named {
 		if a, ok := t.Arg(name); !ok || a.Name != name {
 			return fmt.Errorf("the spec names %q, which is no argument", name)
 		}
 	}
 	return nil
+}
+
+// usual are names that mean what they do in most families. An argument of such a name must say it.
+var usual = map[string]Meaning{
+	"if_version": MeansVersion, "idempotency_key": MeansKey, "dry_run": MeansDry, "page_token": MeansToken,
+}
+
+// meant are the meanings of the arguments.
+func (t *Tool) meant() []Meaning {
+	var all []Meaning
+	for _, a := range t.Args {
+		if a.Means != "" {
+			all = append(all, a.Means)
+		}
+	}
+	return all
 }
 
 // Positional takes one entry of Args apart.

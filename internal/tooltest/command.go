@@ -62,7 +62,8 @@ func Inputs(tools []*tool.Tool, connect Connect) Way {
 		if made == nil {
 			return nil, false
 		}
-		argv := append(strings.Fields(made.Commands[0].Words), "--json", "--input", string(c.JSON(t)))
+		argv := append(strings.Fields(made.Commands[0].Words),
+			enveloped(made.Family), "--input", string(c.JSON(t)))
 		return called(t, tools, Run(t, tools, connect, argv...)), true
 	}}
 }
@@ -72,13 +73,39 @@ func Run(t testing.TB, tools []*tool.Tool, connect Connect, argv ...string) json
 	t.Helper()
 	p := Shell{Tools: tools, Connect: connect}.Run(t, argv...)
 	answer := json.RawMessage(strings.TrimSuffix(p.Out, "\n"))
+	if f := familyOf(tools, argv); f != nil && f.Terse && p.Exit != 0 && len(answer) == 0 {
+		answer = json.RawMessage(strings.TrimSuffix(p.Err, "\n")) // a bare failure
+	}
 	require.NotEmpty(t, answer, "%q: exit %d: %s", argv, p.Exit, p.Err)
 	want := 0
 	if code := CodeOf(t, answer); code != "" {
-		want = code.Exit()
+		want = familyOf(tools, argv).ExitCode(code)
 	}
 	require.Equal(t, want, p.Exit, "%q: %s%s", argv, answer, p.Err)
 	return answer
+}
+
+// enveloped is the flag that prints the envelope.
+func enveloped(f *tool.Family) string {
+	if f.Terse {
+		return "--envelope"
+	}
+	return "--json"
+}
+
+// familyOf is the family of the tool that a command line calls; nil: none is known.
+func familyOf(tools []*tool.Tool, argv []string) *tool.Family {
+	var found *tool.Family
+	longest := 0
+	for _, made := range tools {
+		for _, way := range made.Commands {
+			words := strings.Fields(way.Words)
+			if len(words) > longest && len(words) <= len(argv) && slices.Equal(words, argv[:len(words)]) {
+				found, longest = made.Family, len(words)
+			}
+		}
+	}
+	return found
 }
 
 // A Shell runs command lines of these tools, without a terminal.
@@ -120,7 +147,7 @@ func Argv(tools []*tool.Tool, c Call) ([]string, bool) {
 	if !ok {
 		return nil, false
 	}
-	l := line{way: made.Commands[0], words: map[string][]string{}}
+	l := line{made: made, way: made.Commands[0], words: map[string][]string{}}
 	if in := made.Input; in != nil && len(c.Args[in.Arg]) > 0 && c.Args[in.Arg][0] != '[' {
 		return nil, false // it would be the path of files
 	}
@@ -134,6 +161,7 @@ func Argv(tools []*tool.Tool, c Call) ([]string, bool) {
 
 // A line is a command line in the making.
 type line struct {
+	made  *tool.Tool
 	way   tool.Command
 	flags []string
 	words map[string][]string // by the argument that they stand for
@@ -205,7 +233,7 @@ func (l *line) argv() []string {
 		given := l.words[name]
 		if gap && name != l.way.Pairs {
 			for _, v := range given {
-				l.flags = append(l.flags, "--"+strings.ReplaceAll(name, "_", "-")+"="+v)
+				l.flags = append(l.flags, "--"+tool.Kebab(name)+"="+v)
 			}
 			continue
 		}
@@ -214,7 +242,7 @@ func (l *line) argv() []string {
 	}
 	argv := strings.Fields(l.way.Words)
 	if !slices.Contains(l.flags, "--envelope=false") {
-		argv = append(argv, "--json")
+		argv = append(argv, enveloped(l.made.Family))
 	}
 	argv = append(argv, l.flags...)
 	if len(typed) > 0 {

@@ -59,7 +59,7 @@ func (r *recorder) Invoke(
 	if err := json.Unmarshal(args, &r.args); err != nil {
 		return nil, err
 	}
-	return tool.Refusal(f), f
+	return tool.Refusal(f, nil), f
 }
 
 // called returns the answer of a command line with its fixes as calls again: those that their command
@@ -115,8 +115,8 @@ func follow(t testing.TB, over Way, tools []*tool.Tool, c fault.Call) {
 		require.True(t, takes, "the fix %s has an argument that the tool does not take", c)
 		args[given.Name] = given.Value
 	}
-	if _, plans := made.Arg("dry_run"); plans {
-		args["dry_run"] = json.RawMessage("true")
+	if a, plans := made.Meant(tool.MeansDry); plans {
+		args[a.Name] = json.RawMessage("true")
 	}
 	answer, carried := over.Call(t, Call{c.Tool, args})
 	require.True(t, carried, "the fix %s", c)

@@ -141,6 +141,8 @@ var differing = []struct {
 	{regexp.MustCompile(`"request_id":"[^"]*"`), `"request_id":""`},
 	{regexp.MustCompile(`job-[0-9a-z]{26}`), `job-`},
 	{regexp.MustCompile(`"bytes":\d+,"left":`), `"bytes":0,"left":`}, // with ids of requests among them
+	{regexp.MustCompile(`"indexFreshness":"\w+"`), `"indexFreshness":""`},
+	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*","state":[^{}]*\},?`), ""},
 	{regexp.MustCompile(`,"freshness":"\w+"(,"swept_at":"[^"]*","swept_version":"v\d+")?`), ""},
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/repo"
-	"rookery/internal/tool"
 	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
@@ -14,7 +13,7 @@ import (
 type Writing struct {
 	Caller   auth.Caller
 	Vault    string
-	Mutation *tool.Mutation
+	Mutation Mutation
 	Slim     bool // the answer leaves out the whole of what the call changed; see Shortener
 
 	// About returns the files that if_version is compared with first; see Change.

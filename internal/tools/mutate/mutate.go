@@ -13,18 +13,29 @@ import (
 	"rookery/internal/vault"
 )
 
+// A Mutation is the part of a call that says how to carry out a change, however its family spells the
+// arguments. *tool.Mutation is one.
+type Mutation interface {
+	Version() string // that the change builds on, as text; empty: none
+	Key() string     // the idempotency key; empty: none
+	Dry() bool       // only the plan is asked for
+
+	Operation() string    // the name of the tool
+	Request() tool.Digest // of the call
+}
+
 // Call is what the log needs to know of a call. A malformed if_version is a fault of the family.
-func Call(c auth.Caller, m *tool.Mutation, f *tool.Family) (repo.Call, error) {
+func Call(c auth.Caller, m Mutation, f *tool.Family) (repo.Call, error) {
 	digest := m.Request()
 	call := repo.Call{
 		Who:  Who(c),
-		Tool: m.Operation(), Key: m.IdempotencyKey, Request: digest[:], DryRun: m.DryRun,
+		Tool: m.Operation(), Key: m.Key(), Request: digest[:], DryRun: m.Dry(),
 		Prefix: c.Prefix, Began: c.Began,
 	}
-	if m.IfVersion == "" {
+	if m.Version() == "" {
 		return call, nil
 	}
-	v, ok := repo.ParseVersion(m.IfVersion)
+	v, ok := repo.ParseVersion(m.Version())
 	if !ok {
 		return call, fault.New(f.Malformed, "if_version must be a version such as %q", "v42").
 			With("argument", "if_version")

@@ -30,7 +30,7 @@ const (
 const mostAudited = 200
 
 type tenantExportIn struct {
-	PageToken string `json:"page_token,omitempty" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
 type tenantExportOut struct {
@@ -107,7 +107,7 @@ func (f tools) exportTenant(
 
 // resume reads a page token, and returns what fills its page.
 func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context) error, error) {
-	text, err := tool.ReadToken(token, Family)
+	text, err := tool.ReadToken("page_token", token, Family)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ const maxCommits = 1000
 
 type vaultExportIn struct {
 	tool.Vault
-	PageToken string `json:"page_token,omitempty" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
 type vaultExportOut struct {
@@ -70,7 +70,7 @@ const auditToken = "\x00audit:"
 func (f tools) exportVault(
 	ctx context.Context, c auth.Caller, in vaultExportIn,
 ) (vaultExportOut, error) {
-	after, err := tool.ReadToken(in.PageToken, Family)
+	after, err := tool.ReadToken("page_token", in.PageToken, Family)
 	if err != nil {
 		return vaultExportOut{}, err
 	}

@@ -1,0 +1,53 @@
+package clitool
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// paired returns a command line in which each word of the form name=value behind the flag of an argument
+// with named values is a value of this flag: `--frontmatter a=1 b=2` sets both. A command that takes such
+// words without a flag is left as it is.
+func (a *App) paired(root *cobra.Command, args []string) []string {
+	c := a.commandOf(root, args)
+	if c == nil || c.pairs != "" || completes(args) {
+		return args
+	}
+	var line []string
+	flag, value := "", false // of the words that follow; whether the next word is its value anyway
+	for i, word := range args {
+		switch name, _, has := strings.Cut(word, "="); {
+		case word == "--":
+			return append(line, args[i:]...)
+		case strings.HasPrefix(word, "--"):
+			flag, value = "", false
+			if c.isPairsFlag(strings.TrimPrefix(name, "--")) {
+				flag, value = name, !has
+			}
+		case value:
+			value = false
+		case flag != "" && pair.MatchString(word):
+			word = flag + "=" + word
+		default:
+			flag = ""
+		}
+		line = append(line, word)
+	}
+	return line
+}
+
+// isPairsFlag reports whether a flag is that of an argument with named values.
+func (c *command) isPairsFlag(name string) bool {
+	name = string(dashed(nil, name))
+	for _, a := range c.tool.Args {
+		isFlag := slices.ContainsFunc(c.flags[a.Name], func(t *texts) bool {
+			return string(dashed(nil, t.name)) == name
+		})
+		if isFlag && isFields(a) {
+			return true
+		}
+	}
+	return false
+}

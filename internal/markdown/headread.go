@@ -1,0 +1,99 @@
+package markdown
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// maxHeadValues is how many values a head has at most, with those that aliases repeat.
+const maxHeadValues = 10_000
+
+// A headReader makes values of YAML nodes. What cannot be read makes the whole head unreadable.
+type headReader struct {
+	left int // values that it may still make
+}
+
+// value returns the value of a node. It is not ok if the head cannot be read.
+func (r *headReader) value(n *yaml.Node, depth int) (v any, ok bool) {
+	if r.left--; r.left < 0 || depth > maxDepth {
+		return nil, false
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return r.value(n.Alias, depth+1)
+	case yaml.MappingNode:
+		m, ok := r.mapping(n, depth)
+		return m, ok && collectionTag(n, "!!map")
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(n.Content))
+		for _, c := range n.Content {
+			item, ok := r.value(c, depth+1)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, item)
+		}
+		return list, collectionTag(n, "!!seq")
+	case yaml.ScalarNode:
+		return scalar(n)
+	}
+	return nil, false
+}
+
+// collectionTag reports whether a list or mapping has no other tag than its own.
+func collectionTag(n *yaml.Node, own string) bool {
+	return n.Style&yaml.TaggedStyle == 0 || n.ShortTag() == own
+}
+
+// mapping reads a mapping. Keys of a mapping that is merged (`<<`) are behind its own, which count first.
+func (r *headReader) mapping(n *yaml.Node, depth int) (*Map, bool) {
+	m, merged, seen := &Map{}, []*yaml.Node{}, make(map[string]bool, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		name, ok := keyText(key)
+		if !ok || seen[name] {
+			return nil, false
+		}
+		v, ok := r.value(value, depth+1)
+		if !ok {
+			return nil, false
+		}
+		seen[name] = true
+		m.Keys, m.Values = append(m.Keys, name), append(m.Values, v)
+	}
+	for _, value := range merged {
+		if !r.merge(m, seen, value, depth) {
+			return nil, false
+		}
+	}
+	return m, true
+}
+
+// merge adds the members of a mapping, or of a list of them, that a mapping does not have.
+func (r *headReader) merge(m *Map, seen map[string]bool, n *yaml.Node, depth int) bool {
+	if n.Kind == yaml.SequenceNode {
+		return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool {
+			return c.Kind == yaml.SequenceNode || !r.merge(m, seen, c, depth+1)
+		})
+	}
+	v, ok := r.value(n, depth+1)
+	other, isMap := v.(*Map)
+	if !ok || !isMap {
+		return false
+	}
+	for i, key := range other.Keys {
+		if !seen[key] {
+			seen[key] = true
+			m.Keys, m.Values = append(m.Keys, key), append(m.Values, other.Values[i])
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package markdown
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// scalar returns the value of a scalar by the rules of YAML 1.2, as programs in JavaScript read them
+// (js-yaml 4). The tags of the YAML module follow other rules: to it `017` is octal and `2025-3-1` a date.
+func scalar(n *yaml.Node) (v any, ok bool) {
+	if n.Style&yaml.TaggedStyle != 0 {
+		return tagged(n)
+	}
+	const text = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	if n.Style&text != 0 {
+		return n.Value, true
+	}
+	return plainScalar(n.Value), true
+}
+
+// keyText is the name that a key is. It is not ok for a list or a mapping.
+func keyText(key *yaml.Node) (name string, ok bool) {
+	if key.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	v, ok := scalar(key)
+	switch v := v.(type) {
+	case nil:
+		return "null", ok
+	case string:
+		return v, ok
+	case Date:
+		return v.Text, ok
+	}
+	return fmt.Sprint(v), ok
+}
+
+// tagged returns the value of a scalar that says its type. It is not ok for a type that is not of YAML, or that
+// the text cannot be.
+func tagged(n *yaml.Node) (v any, ok bool) {
+	tag := n.ShortTag()
+	if tag == "!!str" || tag == "!" {
+		return n.Value, true
+	}
+	v = plainScalar(n.Value)
+	switch tag {
+	case "!!null":
+		return v, v == nil
+	case "!!bool":
+		_, ok = v.(bool)
+	case "!!int", "!!float":
+		_, ok = v.(Number)
+	case "!!timestamp":
+		_, ok = v.(Date)
+	}
+	return v, ok
+}
+
+// plainScalar returns the value of a text without quotes.
+func plainScalar(text string) any {
+	switch text {
+	case "", "~", "null", "Null", "NULL":
+		return nil
+	case "true", "True", "TRUE":
+		return true
+	case "false", "False", "FALSE":
+		return false
+	}
+	if n, ok := integer(text); ok {
+		return n
+	}
+	if v, ok := float(text); ok {
+		return v
+	}
+	if t, ok := timestamp(text); ok {
+		return Date{text, t}
+	}
+	return text
+}
+
+var (
+	decimalForm = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
+	basedForm   = regexp.MustCompile(`^[-+]?0(b[01_]+|x[0-9a-fA-F_]+|o[0-7_]+)$`)
+	floatForm   = regexp.MustCompile(
+		`^([-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?)$`)
+	infForm  = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	dateForm = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)$`)
+	timeForm = regexp.MustCompile(`^(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.(\d*))?` +
+		`(?:[ \t]*(Z|([-+])(\d\d?)(?::(\d\d))?))?$`)
+)
+
+// integer reads an integer in any of the bases of YAML. A decimal one may begin with zeros.
+func integer(text string) (Number, bool) {
+	decimal := decimalForm.MatchString(text)
+	if !decimal && !basedForm.MatchString(text) || strings.HasSuffix(text, "_") {
+		return "", false
+	}
+	digits, base := strings.TrimLeft(text, "-+"), 10
+	if !decimal {
+		base = map[byte]int{'b': 2, 'x': 16, 'o': 8}[digits[1]]
+		digits = digits[2:]
+	}
+	i, ok := new(big.Int).SetString(strings.ReplaceAll(digits, "_", ""), base)
+	if !ok {
+		return "", false
+	}
+	if text[0] == '-' {
+		i.Neg(i)
+	}
+	return Number(i.String()), true
+}
+
+// float reads a number with a fraction or an exponent. What JSON cannot say is nil.
+func float(text string) (v any, ok bool) {
+	if infForm.MatchString(text) {
+		return nil, true
+	}
+	if !floatForm.MatchString(text) || strings.HasSuffix(text, "_") {
+		return nil, false
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if math.IsInf(f, 0) {
+		return nil, true
+	}
+	if err != nil {
+		return nil, false
+	}
+	data, err := json.Marshal(f)
+	if f == 0 {
+		data = []byte("0") // also of -0
+	}
+	return Number(data), err == nil
+}
+
+// timestamp reads a date, or a date with a time.
+func timestamp(text string) (time.Time, bool) {
+	if m := dateForm.FindStringSubmatch(text); m != nil {
+		return moment(m[1:4], []string{"0", "0", "0"}, ""), true
+	}
+	m := timeForm.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, false
+	}
+	t := moment(m[1:4], m[4:7], m[7])
+	if m[9] == "" {
+		return t, true
+	}
+	behind := time.Duration(digitsOf(m[10]))*time.Hour + time.Duration(digitsOf(m[11]))*time.Minute
+	if m[9] == "+" {
+		behind = -behind
+	}
+	return t.Add(behind), true
+}
+
+// moment is the UTC time of the parts of a timestamp. Days and hours beyond the end go on into the next month
+// or day.
+func moment(date, clock []string, fraction string) time.Time {
+	millis := digitsOf(fmt.Sprintf("%.3s", fraction+"000"))
+	return time.Date(digitsOf(date[0]), time.Month(digitsOf(date[1])), digitsOf(date[2]),
+		digitsOf(clock[0]), digitsOf(clock[1]), digitsOf(clock[2]), millis*int(time.Millisecond), time.UTC)
+}
+
+// digitsOf reads a few digits; none are 0.
+func digitsOf(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	return n
+}

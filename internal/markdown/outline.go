@@ -1,0 +1,315 @@
+package markdown
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Bounds of an outline.
+const (
+	MaxOutlined = 500       // headings
+	MaxOutline  = 1_000_000 // UTF-16 units of a body
+)
+
+// ErrOutline is the error of a body that is too long for an outline.
+var ErrOutline = errors.New("the body is too long for an outline")
+
+// An Outlined is a heading of an outline.
+type Outlined struct {
+	Level int    // 1 to 6
+	Text  string // plain text, may be empty
+	ID    string // h2-plan-0003: the level, the PlainSlug of the text or "heading", the number of the heading
+}
+
+// Outline returns the headings of a body in text order: those of CommonMark without extensions, in quotes and
+// lists too, also without text. They differ from those of Parse, which follow Obsidian. truncated reports that
+// there are more than MaxOutlined. It takes time linear in the length of the body.
+func Outline(body []byte) (all []Outlined, truncated bool, err error) {
+	if tooLong(body) {
+		return nil, false, ErrOutline
+	}
+	body = unixBreaks(strings.TrimPrefix(string(body), bom))
+	root := outlineParser.Parse(&blankSkipper{Reader: text.NewReader(body)})
+	err = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		h, ok := n.(*ast.Heading)
+		switch {
+		case !ok && n.Type() == ast.TypeInline:
+			return ast.WalkSkipChildren, nil
+		case !ok || !entering:
+			return ast.WalkContinue, nil
+		case len(all) == MaxOutlined:
+			truncated = true
+			return ast.WalkStop, nil
+		}
+		all = append(all, outlined(h, body, len(all)+1))
+		return ast.WalkSkipChildren, nil
+	})
+	return all, truncated, err
+}
+
+// tooLong reports whether a body has more UTF-16 units than an outline is made of.
+func tooLong(body []byte) bool {
+	if len(body) <= MaxOutline {
+		return false
+	}
+	units := 0
+	for _, r := range string(body) {
+		units += utf16.RuneLen(r)
+	}
+	return units > MaxOutline
+}
+
+// unixBreaks returns a text with a line feed for each of its line breaks.
+func unixBreaks(s string) []byte {
+	return []byte(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
+}
+
+func outlined(h *ast.Heading, body []byte, nth int) Outlined {
+	shown := tidy(siblings(h, body))
+	slug := PlainSlug(shown)
+	if slug == "" {
+		slug = "heading"
+	}
+	return Outlined{h.Level, shown, fmt.Sprintf("h%d-%s-%04d", h.Level, slug, nth)}
+}
+
+// outlineParser reads blocks, and what is in headings.
+var outlineParser = parser.NewParser(
+	parser.WithBlockParsers(
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	),
+	parser.WithParagraphTransformers(util.Prioritized(definitions{}, 100)),
+	parser.WithInlineParsers(
+		util.Prioritized(unreadProse{}, 50),
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewRawHTMLParser(), 400),
+		util.Prioritized(parser.NewEmphasisParser(), 500),
+	),
+)
+
+// maxMarks is how many brackets, stars, underscores, backticks and angle brackets a heading has at most that is
+// read as Markdown. The time to read them is the square of their number. A heading with more is text as it is,
+// and so is each behind the last one of an outline.
+const maxMarks = 100
+
+// An unreadProse takes the text of every block in one piece, except that of headings.
+type unreadProse struct{ unread }
+
+// headingsKey is where a context keeps how many headings were read.
+var headingsKey = parser.NewContextKey()
+
+// lastHeadingKey is where a context keeps the heading that is being read.
+var lastHeadingKey = parser.NewContextKey()
+
+// Parse leaves headings to the other parsers.
+func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
+	h, ok := block.(*ast.Heading)
+	if !ok {
+		return u.unread.Parse(block, r, pc)
+	}
+	if pc.Get(lastHeadingKey) == h {
+		return nil
+	}
+	pc.Set(lastHeadingKey, h)
+	read, _ := pc.Get(headingsKey).(int)
+	pc.Set(headingsKey, read+1)
+	written := h.Lines().Value(r.Source())
+	if read < MaxOutlined && marksIn(written) <= maxMarks {
+		return nil
+	}
+	_, at := r.Position()
+	r.SetPosition(math.MaxInt, at)
+	node := ast.NewString(written)
+	node.SetRaw(true)
+	return node
+}
+
+// marksIn counts what may begin or end something inside a text.
+func marksIn(text []byte) int {
+	n := 0
+	for _, c := range text {
+		switch c {
+		case '[', ']', '*', '_', '`', '<', '>':
+			n++
+		}
+	}
+	return n
+}
+
+// siblings is the plain text of the children of a node, with a space between them. Texts that are next to
+// each other are one.
+func siblings(n ast.Node, body []byte) string {
+	return strings.Join(childTexts(n, body, inlineText), " ")
+}
+
+// childTexts are the plain texts of the children of a node, those of nodes that are no text by other. A hard
+// line break is a space.
+func childTexts(n ast.Node, body []byte, other func(ast.Node, []byte) string) []string {
+	var parts []string
+	var run []byte // of texts that are next to each other, as they are written
+	flush := func() {
+		if run != nil {
+			parts, run = append(parts, unescape(run)), nil
+		}
+	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		t, ok := c.(*ast.Text)
+		if !ok {
+			flush()
+			parts = append(parts, other(c, body))
+			continue
+		}
+		run = append(run, t.Segment.Value(body)...)
+		switch {
+		case t.HardLineBreak():
+			flush()
+			parts = append(parts, " ")
+		case t.SoftLineBreak():
+			run = append(run, '\n')
+		}
+	}
+	flush()
+	return parts
+}
+
+// inlineText is the plain text of a node in a heading that is not a text.
+func inlineText(n ast.Node, body []byte) string {
+	switch n := n.(type) {
+	case *ast.String:
+		return string(n.Value)
+	case *ast.CodeSpan:
+		return strings.ReplaceAll(raw(n, body), "\n", " ")
+	case *ast.RawHTML:
+		return string(n.Segments.Value(body))
+	case *ast.AutoLink:
+		return string(n.Label(body))
+	case *ast.Image:
+		return alt(n, body)
+	}
+	return siblings(n, body)
+}
+
+// raw is the text in a node as it is written.
+func raw(n ast.Node, body []byte) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Segment.Value(body))
+		}
+	}
+	return b.String()
+}
+
+// alt is the text in an image, without spaces between the parts.
+func alt(n ast.Node, body []byte) string {
+	return strings.Join(childTexts(n, body, func(c ast.Node, body []byte) string {
+		if _, isLink := c.(*ast.Link); isLink || c.Kind() == ast.KindEmphasis {
+			return alt(c, body)
+		}
+		return inlineText(c, body)
+	}), "")
+}
+
+// unescape returns a text in which escaped punctuation and entities are what they mean.
+func unescape(s []byte) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] == '\\' && i+1 < len(s) && util.IsPunct(s[i+1]) {
+			b.WriteByte(s[i+1])
+			i += 2
+			continue
+		}
+		if n := entityLen(s[i:]); n > 0 {
+			b.Write(resolved(s[i : i+n]))
+			i += n
+			continue
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return b.String()
+}
+
+// resolved is what an entity stands for; one that is not known, itself.
+func resolved(entity []byte) []byte {
+	if known, ok := util.LookUpHTML5EntityByName(string(entity[1 : len(entity)-1])); ok {
+		return known.Characters
+	}
+	return util.ResolveNumericReferences(entity)
+}
+
+// maxEntity is how many bytes an entity has at most, with & and ;.
+const maxEntity = 40
+
+// entityLen is the length of what may be an entity that a text begins with; 0: it begins with none.
+func entityLen(s []byte) int {
+	if s[0] != '&' {
+		return 0
+	}
+	for i := 1; i < min(len(s), maxEntity); i++ {
+		switch c := s[i]; {
+		case c == ';':
+			return i + 1
+		case c != '#' && !util.IsAlphaNumeric(c):
+			return 0
+		}
+	}
+	return 0
+}
+
+// tidy is a text composed (NFC), with one space for each run of blanks, and none around it. Blanks are those
+// of JavaScript.
+func tidy(s string) string {
+	return strings.Join(strings.FieldsFunc(norm.NFC.String(s), isSpace), " ")
+}
+
+func isSpace(r rune) bool {
+	return r == '\ufeff' || r != '\u0085' && unicode.IsSpace(r)
+}
+
+// PlainSlug is a name made of a text: lower case, with a dash for each run of all but ASCII letters and
+// digits, and none around it. It is empty for a text without these.
+func PlainSlug(s string) string {
+	var b strings.Builder
+	dash := false
+	put := func(r rune) {
+		if r > unicode.MaxASCII || !util.IsAlphaNumeric(byte(r)) {
+			dash = true
+			return
+		}
+		if dash && b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		dash = false
+		b.WriteRune(r)
+	}
+	for _, r := range s {
+		if r == 'İ' { // its lower case is two characters
+			put('i')
+			r = '\u0307'
+		}
+		put(unicode.ToLower(r))
+	}
+	return b.String()
+}

@@ -1,0 +1,127 @@
+package tool
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// defs is what begins a reference to a definition in a schema.
+const defs = "#/$defs/"
+
+// schemaFor returns the schema of a type. A struct that has itself in it is in `$defs`, under its name in
+// Go, and the others refer to it.
+func schemaFor(t reflect.Type) *jsonschema.Schema {
+	types := recursive(t)
+	if len(types) == 0 {
+		return plainSchema(t, schemaTypes)
+	}
+	known := maps.Clone(schemaTypes)
+	for name, inner := range types {
+		known[inner] = &jsonschema.Schema{Ref: defs + name}
+	}
+	s := plainSchema(unnamed(t, types), known)
+	s.Defs = map[string]*jsonschema.Schema{}
+	for name, inner := range types {
+		s.Defs[name] = plainSchema(unnamed(inner, types), known)
+	}
+	return s
+}
+
+// plainSchema returns the schema of a type, with those of known types as they are.
+func plainSchema(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+	if err != nil {
+		panic(fmt.Sprintf("tool: %s has no schema: %v", t, err))
+	}
+	orNull(s)
+	loosen(s, t)
+	return s
+}
+
+// recursive returns the structs in a type, by name, that have themselves in them.
+func recursive(t reflect.Type) map[string]reflect.Type {
+	found := map[string]reflect.Type{}
+	var above []reflect.Type
+	var walk func(reflect.Type)
+	walk = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+			walk(t.Elem())
+		case reflect.Struct:
+			if schemaTypes[t] != nil {
+				return
+			}
+			if slices.Contains(above, t) {
+				if other := found[t.Name()]; other != nil && other != t {
+					panic(fmt.Sprintf("tool: two types are called %s", t.Name()))
+				}
+				found[t.Name()] = t
+				return
+			}
+			above = append(above, t)
+			for i := range t.NumField() {
+				if field := t.Field(i); field.IsExported() && field.Tag.Get("json") != "-" {
+					walk(field.Type)
+				}
+			}
+			above = above[:len(above)-1]
+		}
+	}
+	walk(t)
+	return found
+}
+
+// unnamed returns a struct with the fields of a recursive one. It has no name, so that its schema is not
+// the reference to itself. Any other type is returned unchanged.
+func unnamed(t reflect.Type, types map[string]reflect.Type) reflect.Type {
+	if types[t.Name()] != t {
+		return t
+	}
+	var fields []reflect.StructField
+	for _, field := range fieldsOf(t) {
+		if field.IsExported() {
+			fields = append(fields, reflect.StructField{Name: field.Name, Type: field.Type, Tag: field.Tag})
+		}
+	}
+	return reflect.StructOf(fields)
+}
+
+// orNull gives the references in a schema that may be null the form of a choice: beside `$ref` a type would
+// have to hold too.
+func orNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Ref != "" && len(s.Types) > 0 {
+		s.AnyOf = []*jsonschema.Schema{{Type: "null"}, {Ref: s.Ref}}
+		s.Ref, s.Types = "", nil
+	}
+	orNull(s.Items)
+	orNull(s.AdditionalProperties)
+	for _, inner := range s.Properties {
+		orNull(inner)
+	}
+}
+
+// isRef reports whether a schema is a reference, or a choice of null and one.
+func isRef(s *jsonschema.Schema) bool { return refOf(s) != "" }
+
+func refOf(s *jsonschema.Schema) string {
+	if s.Ref == "" && len(s.AnyOf) == 2 && s.AnyOf[0].Type == "null" {
+		return s.AnyOf[1].Ref
+	}
+	return s.Ref
+}
+
+// Deref returns the schema that a part of a schema refers to, or the part itself. root is the whole.
+func Deref(root, part *jsonschema.Schema) *jsonschema.Schema {
+	if root == nil || part == nil || !isRef(part) {
+		return part
+	}
+	return root.Defs[strings.TrimPrefix(refOf(part), defs)]
+}
