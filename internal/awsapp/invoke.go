@@ -140,6 +140,6 @@ func refusal(id string, f *fault.Fault) *answer {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	out.WriteHeader(g.HTTP())
-	_, _ = out.Write(tool.Refusal(&g)) // it goes into memory
+	_, _ = out.Write(tool.Refusal(&g, nil)) // it goes into memory
 	return out
 }
