@@ -108,7 +108,6 @@ func (b *besieged) fuzzed(t *testing.T, seed int) []string {
 // the run is called, with arguments that the document allows and with such as it does not, and every answer is as
 // the document says. No request comes to a 5xx, and the server goes on to answer.
 func TestFuzzHTTP(t *testing.T) {
-	t.Parallel()
 	program, seed := fuzzer(t), fuzzSeed(t)
 	for _, round := range fuzzRounds() {
 		t.Run(round.name, func(t *testing.T) {
