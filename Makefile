@@ -23,6 +23,17 @@ build: ## build the binary into bin/
 run: build ## build, and serve ./data on 127.0.0.1:7780 with a demo vault
 	@$(BIN) serve --data $(DATA) --demo
 
+# The functions of AWS Lambda, each as a program of its own for both processors.
+FUNCTIONS := $(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go)))
+
+.PHONY: functions
+functions: ## build the functions of AWS Lambda into bin/functions, and say how large they are and how they start
+	@for arch in arm64 amd64; do for name in $(FUNCTIONS); do \
+	echo "building bin/functions/$$arch/$$name/bootstrap"; \
+	CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w' \
+	-o bin/functions/$$arch/$$name/bootstrap ./functions/$$name || exit 1; done; done
+	@ROOKERY_FUNCTIONS=$(CURDIR)/bin/functions $(GO) test -vet=off ./functions -run 'TestSizes|TestBegins' -count=1 -v
+
 .PHONY: cc
 cc: # the race detector needs a C compiler
 	@command -v cc >/dev/null || { echo "installing a C compiler, for the race detector"; \

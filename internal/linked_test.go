@@ -18,16 +18,20 @@ var unlinked = []string{
 	"rookery/internal/lambdahost",
 }
 
-// TestFunctionsLinkLittle covers a function that serves the whole catalogue, and with it all others.
+// TestFunctionsLinkLittle covers all functions, and a program that composes what they serve without its stores.
 func TestFunctionsLinkLittle(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc",
-		"./hosted/testdata/function")
+		"./hosted/testdata/function", "../functions/...")
 	list.Env = append(list.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := list.Output()
 	require.NoError(t, err)
 	deps := strings.Fields(string(out))
 	require.Contains(t, deps, "rookery/internal/hosted")
 	require.Contains(t, deps, "rookery/internal/mcptool")
+	require.Contains(t, deps, "rookery/internal/awsapp")
+	for _, embedded := range []string{"localapp", "bolttable", "fileblob", "watch", "folder", "lambdahost"} {
+		require.NotContains(t, deps, "rookery/internal/"+embedded)
+	}
 	for _, path := range deps {
 		require.False(t, slices.ContainsFunc(unlinked, func(p string) bool {
 			return path == p || strings.HasPrefix(path, p+"/")

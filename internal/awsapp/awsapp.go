@@ -149,6 +149,9 @@ func (a *App) handlers(only []*tool.Family) func(escaped bool) http.Handler {
 	}
 }
 
+// Handler is everything that a server of this product answers, as a function has it that no gateway is in front of.
+func (a *App) Handler() http.Handler { return a.handler(true) }
+
 // trusted is nil for every request: what comes to a function came over TLS to the gateway, and only the gateway
 // may call it.
 func trusted(*http.Request) *fault.Fault { return nil }

@@ -3,9 +3,12 @@ package awsapp
 import (
 	"net/http"
 	"net/http/httptest"
+	"testing"
 	"time"
 
-	"rookery/internal/hosted"
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/repo"
 	"rookery/internal/tool"
 )
 
@@ -13,13 +16,6 @@ import (
 func Outer(o Options, i ...tool.Interceptor) Options {
 	o.outer = append(o.outer, i...)
 	return o
-}
-
-// Plain is the handler of the same App as a server has it that no gateway is in front of.
-func (a *App) Plain() http.Handler {
-	return a.host.Handler(hosted.Serving{
-		Version: a.opt.Version, Hosts: a.opt.Server.Hosts(), Server: a.opt.Server, Peer: trusted, Ready: a.ready,
-	})
 }
 
 // Catalogue are the tools of an App.
@@ -39,4 +35,14 @@ func Recorded(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+// Fold moves the log of a vault out of the table, whether or not it is due.
+func (a *App) Fold(t testing.TB, tenant, vault string) {
+	t.Helper()
+	own, err := a.teams.Team(t.Context(), tenant)
+	require.NoError(t, err)
+	v, err := own.Vault(t.Context(), vault)
+	require.NoError(t, err)
+	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
 }

@@ -60,7 +60,7 @@ func TestPathsThroughTheGateway(t *testing.T) {
 	}
 	gateway, err := lambdahost.NewGateway(functions)
 	require.NoError(t, err)
-	plain := httptest.NewServer(atHome(whole.Plain()))
+	plain := httptest.NewServer(atHome(whole.Handler()))
 	t.Cleanup(plain.Close)
 	behind := httptest.NewServer(atHome(gateway))
 	t.Cleanup(behind.Close)
@@ -233,7 +233,7 @@ func TestJoinedHeaders(t *testing.T) {
 	for name, values := range map[string][]string{
 		"Authorization": {"Bearer " + secret, "Bearer " + secret}, "X-Readonly": {"0", "1"},
 	} {
-		for i, h := range []http.Handler{through(t, a), a.Plain()} {
+		for i, h := range []http.Handler{through(t, a), a.Handler()} {
 			r := asked(http.MethodGet, "/v1/whoami", secret, "")
 			r.Header[name] = values
 			w := awsapp.Recorded(h, r)

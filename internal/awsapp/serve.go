@@ -1,7 +1,6 @@
 package awsapp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,9 @@ import (
 	"runtime/debug"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/smithy-go/logging"
 
 	"rookery/internal/awsclient"
@@ -30,19 +31,19 @@ func Serve(p Part) {
 	}
 	var a *App
 	if err == nil {
-		a, err = open(context.Background(), p, e, logger)
+		a, err = open(p, e, logger)
 	}
 	if err != nil {
 		logger.Error("the function cannot begin", slog.Any("cause", err))
 		os.Exit(1)
 	}
-	lambda.StartWithOptions(a, lambda.WithEnableSIGTERM(a.Close))
+	lambda.StartWithOptions(a)
 }
 
 // open composes the function over the stores that its environment names. Nothing is read yet.
-func open(ctx context.Context, p Part, e Environment, logger *slog.Logger) (*App, error) {
+func open(p Part, e Environment, logger *slog.Logger) (*App, error) {
 	boundHeap(e.Memory)
-	o, err := stores(ctx, e, logger)
+	o, err := stores(e, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -60,18 +61,38 @@ func boundHeap(memory int64) {
 
 // stores are the Options of the stores in the account and region of the environment. All have one HTTP client,
 // and one clock, which the answers of the stores correct.
-func stores(ctx context.Context, e Environment, logger *slog.Logger) (Options, error) {
+func stores(e Environment, logger *slog.Logger) (Options, error) {
 	clock, transport := awsclient.NewClock(nil), awsclient.NewHTTP(nil)
-	cfg, err := awsconfig.LoadDefaultConfig(ctx,
-		awsconfig.WithHTTPClient(clock.Client(transport)), awsconfig.WithLogger(logging.Nop{}))
+	cfg, err := configuration(clock.Client(transport))
 	if err != nil {
-		return Options{}, fmt.Errorf("read the configuration of AWS: %w", err)
+		return Options{}, err
 	}
 	return Options{
 		Table:  dynamotable.New(cfg, e.Table, dynamotable.Options{Now: clock.Now, Log: logger}),
 		Bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger}),
 		Begin:  transport.Begin, Now: clock.Now,
 	}, nil
+}
+
+// configuration is what AWS's own variables say: region, credentials and endpoints. A function has its credentials
+// there and nowhere else, so that the other sources that the SDK knows are not linked (docs/design/0036).
+func configuration(client aws.HTTPClient) (aws.Config, error) {
+	env, err := awsconfig.NewEnvConfig()
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("read the variables of AWS: %w", err)
+	}
+	if env.Region == "" || !env.Credentials.HasKeys() {
+		return aws.Config{}, errors.New("AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be there, " +
+			"as AWS Lambda sets them")
+	}
+	cfg := aws.Config{
+		Region: env.Region, HTTPClient: client, Logger: logging.Nop{}, ConfigSources: []any{env},
+		Credentials: credentials.StaticCredentialsProvider{Value: env.Credentials},
+	}
+	if env.BaseEndpoint != "" {
+		cfg.BaseEndpoint = aws.String(env.BaseEndpoint)
+	}
+	return cfg, nil
 }
 
 // version is that of the module, or of the commit that the program was built from.
