@@ -89,7 +89,7 @@ func (d *Deployment) host(tb testing.TB, o Options, name string) *lambdahost.Hos
 		most = 8
 	}
 	h := lambdahost.Start(tb.Context(), lambdahost.Function{
-		Binary: filepath.Join(o.Programs, name), Name: name, Most: most, Output: d.output,
+		Binary: filepath.Join(o.Programs, name), Name: name, Most: most, Output: d.output, Freezes: true,
 		Env: append([]string{
 			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 			"AWS_ENDPOINT_URL_DYNAMODB=" + d.stores.dynamodb, "AWS_ENDPOINT_URL_S3=" + d.stores.s3,

@@ -22,6 +22,7 @@ import (
 	"rookery/internal/cloudtest"
 	"rookery/internal/hosted"
 	"rookery/internal/httptool"
+	"rookery/internal/mcptool"
 	"rookery/internal/tool"
 )
 
@@ -62,7 +63,7 @@ func deploy(t *testing.T, s cloudtest.Stores) *cloudtest.Deployment {
 }
 
 // call makes a call that must succeed, and returns its data.
-func call(t *testing.T, c *httptool.Client, name, args string) map[string]any {
+func call(t *testing.T, c tool.Invoker, name, args string) map[string]any {
 	t.Helper()
 	answer, err := c.Invoke(t.Context(), name, json.RawMessage(args))
 	require.NoError(t, err, "%s: %s", name, answer)
@@ -110,11 +111,25 @@ func requireLines(t *testing.T, c *httptool.Client, want []string) {
 	require.ElementsMatch(t, want, have)
 }
 
+// A bearer sends a token with each request.
+type bearer string
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 func TestFunctions(t *testing.T) {
 	s := cloudtest.NewStores(t)
 	d, c := furnished(t, s)
-	call(t, c, "raven_add", add("a line with "+canary.Text))
-	requireLines(t, c, []string{"a line with " + canary.Text})
+	lines := []string{"a line with " + canary.Text, "a line over MCP"}
+	call(t, c, "raven_add", add(lines[0]))
+	over := mcptool.NewClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: bearer(c.Token)})
+	t.Cleanup(func() { _ = over.Close() })
+	call(t, over, "raven_add", add(lines[1]))
+	requireLines(t, c, lines)
 
 	get := func(path, token string) (*http.Response, string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)
@@ -145,7 +160,7 @@ func TestFunctions(t *testing.T) {
 
 	// Another deployment over the same stores begins from what is stored.
 	later := deploy(t, s)
-	requireLines(t, later.Client(c.Token), []string{"a line with " + canary.Text})
+	requireLines(t, later.Client(c.Token), lines)
 	for _, text := range []string{d.Output(), later.Output()} {
 		require.NotContains(t, text, canary.Text)
 		require.NotContains(t, text, c.Token)
