@@ -13,6 +13,6 @@ import (
 func TestConformance(t *testing.T) {
 	b := awstest.Start(t)
 	tabletest.Run(t, func(t *testing.T, now func() time.Time) table.Table {
-		return dynamotable.New(b.DynamoDB(nil), b.Table(t), dynamotable.Options{Now: now})
+		return dynamotable.New(b.DynamoDB(nil), b.Table(t), dynamotable.Options{Now: now, Attempt: suiteAttempt})
 	})
 }
