@@ -67,10 +67,20 @@ $(CONFORMANCE): tools/conformance/package-lock.json tools/conformance/install
 	tools/conformance/install $(CURDIR)/bin/conformance || [ -z "$$CI" ]
 
 .PHONY: test
-test: fmt lint leaks ## what CI runs: formatting, linters, all tests, and a search of their logs
+test: emulators fmt lint leaks cloud-tests ## what CI runs: formatting, linters, all tests, and a search of their logs
 
 .PHONY: check
 check: test # the former name
+
+# The emulators of AWS. Where they cannot be had the tests that need them are skipped, and say so; in CI they fail.
+.PHONY: emulators
+emulators: # begins to install them while other tests run
+	@[ -n "$$ROOKERY_TEST_AWS_ENDPOINT" ] || { mkdir -p .localstack; \
+	localstack/install >.localstack/install.log 2>&1 </dev/null & }
+
+.PHONY: cloud-tests
+cloud-tests: cc ## the tests of the adapters of AWS, with emulators that it starts and stops; Python 3.13, Java 17, Maven
+	@GO=$(GO) tools/test/cloud
 
 .PHONY: leaks
 leaks: cc $(FUZZER) $(CONFORMANCE) ## run all tests, then search what they logged and refused for secrets
@@ -127,6 +137,7 @@ fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then 
 
 .PHONY: soak
 soak: cc $(FUZZER) $(CONFORMANCE) ## all tests in full, with the race detector; note the result in docs/testing.md
+	@localstack/up || [ -z "$$CI" ]; trap localstack/down EXIT; \
 	ROOKERY_SOAK=$(SOAK) $(GO) test -race -timeout 240m -count=1 ./...
 
 .PHONY: docs

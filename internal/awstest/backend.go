@@ -23,6 +23,9 @@ import (
 const (
 	awsEndpoint = "ROOKERY_TEST_AWS_ENDPOINT" // S3, SQS and, without the other, DynamoDB
 	ddbEndpoint = "ROOKERY_TEST_DDB_ENDPOINT" // DynamoDB
+
+	// later, if it is not empty, skips the tests: make cloud-tests runs them.
+	later = "ROOKERY_TEST_CLOUD_LATER"
 )
 
 // A Backend is where the emulators listen. Both are on loopback.
@@ -31,9 +34,13 @@ type Backend struct {
 }
 
 // Start returns the emulators that the environment names, or those that localstack/up started in this tree. Where
-// there are none, it skips the test with the reason, and in CI fails it.
+// there are none, it skips the test with the reason, and in CI fails it. A package with a test that calls it has a
+// line in tools/test/cloud.txt.
 func Start(tb testing.TB) *Backend {
 	tb.Helper()
+	if os.Getenv(later) != "" {
+		tb.Skip("make cloud-tests runs it")
+	}
 	// A proxy's bundle of certificates slows every client down.
 	if err := os.Unsetenv("AWS_CA_BUNDLE"); err != nil {
 		tb.Fatal(err)

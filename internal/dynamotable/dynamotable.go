@@ -11,7 +11,7 @@
 // The SDK repeats only writes that certainly had no effect. After any other failure a Commit sends the same write up
 // to two more times. A conflict with an item that is exactly what the write would leave is then its own, and success;
 // with another item the outcome stays unknown. A transaction carries a token by which DynamoDB knows it again. An Add
-// is never sent a second time. See docs/design/0034-dynamodb.md.
+// is never sent a second time. See docs/design/0034-dynamodb-as-a-table.md.
 package dynamotable
 
 import (

@@ -33,12 +33,12 @@ func scenario() []step {
 	}
 }
 
-// exactlyOneEffect puts each fault at calls of the scenario in turn: at every third one, from a
+// exactlyOneEffect puts each fault at calls of the scenario in turn: at every stride-th one, from a
 // random one on, and when soaking at each.
-func exactlyOneEffect(t *testing.T, e Engine) {
+func exactlyOneEffect(t *testing.T, e Engine, stride int) {
 	chance := seeded(t)
 	for _, tr := range trials() {
-		calls := sampled(chance, 3)
+		calls := sampled(chance, stride)
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
 			if tr.bucket {

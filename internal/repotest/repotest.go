@@ -9,6 +9,7 @@ package repotest
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,14 +31,16 @@ type Engine struct {
 	Bucket blob.Bucket
 }
 
-// Run runs the suite on an engine. open is called once for each case and returns an empty engine;
-// what has to be closed is closed with t.Cleanup.
-func Run(t *testing.T, open func(t *testing.T) Engine) {
-	for _, c := range []struct {
-		name string
-		run  func(*testing.T, Engine)
-	}{
-		{"exactly one effect", exactlyOneEffect},
+// A testCase is one thing that must hold.
+type testCase struct {
+	name string
+	run  func(*testing.T, Engine)
+}
+
+// cases are all of them. Faults of the first are put at every stride-th call, unless the tests soak.
+func cases(stride int) []testCase {
+	return []testCase{
+		{"exactly one effect", func(t *testing.T, e Engine) { exactlyOneEffect(t, e, stride) }},
 		{"exactly one effect while folding", oneEffectFolding},
 		{"contention", contention},
 		{"contention of vaults", crowds},
@@ -46,8 +49,30 @@ func Run(t *testing.T, open func(t *testing.T) Engine) {
 		{"control item", control},
 		{"one state", oneState},
 		{"nothing crosses or returns", crossings},
-	} {
+	}
+}
+
+// remoteCases are those that RunRemote runs. The others make many thousand calls.
+var remoteCases = []string{
+	"exactly one effect", "contention", "contention of vaults", "idempotency", "requests", "control item",
+	"one state",
+}
+
+// Run runs the suite on an engine. open is called once for each case and returns an empty engine;
+// what has to be closed is closed with t.Cleanup.
+func Run(t *testing.T, open func(t *testing.T) Engine) {
+	for _, c := range cases(3) {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+// RunRemote is Run on an engine whose calls take milliseconds each. Unless the tests soak, it leaves out the cases
+// with the most calls, and puts faults at a few calls only.
+func RunRemote(t *testing.T, open func(t *testing.T) Engine) {
+	for _, c := range cases(12) {
+		if soaking() || slices.Contains(remoteCases, c.name) {
+			t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+		}
 	}
 }
 
