@@ -46,7 +46,7 @@ var layers = [][]string{
 	{"hosted"},
 	{"hosted/testdata/function"},
 	{"awsapp", "localapp"},
-	{"localcloud"},
+	{"cloudtest", "localcloud"},
 }
 
 // modules are the modules that the product and its tests import, and the packages that may: a
@@ -57,7 +57,7 @@ var modules = map[string][]string{
 	"github.com/aws/aws-lambda-go":      {"internal/awsapp", "internal/lambdahost"},
 	"github.com/aws/aws-sdk-go-v2": {
 		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
-		"internal/localcloud",
+		"internal/cloudtest", "internal/localcloud",
 	},
 	"github.com/aws/smithy-go":                   {"internal/awsclient", "internal/dynamotable", "internal/s3blob", "internal/awsapp"},
 	"github.com/awslabs/aws-lambda-go-api-proxy": {"internal/awsapp"},
@@ -142,7 +142,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 // forTests are the packages that only tests import, and one another.
 var forTests = []string{
 	"internal/authtest", "internal/awstest", "internal/blobtest", "internal/canary", "internal/casefold",
-	"internal/lambdahost", "internal/localcloud", "internal/powercut",
+	"internal/cloudtest", "internal/lambdahost", "internal/localcloud", "internal/powercut",
 	"internal/repotest", "internal/tabletest", "internal/tooltest",
 	"localstack/local-cloud",
 }

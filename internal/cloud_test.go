@@ -14,7 +14,8 @@ import (
 func TestCloudTable(t *testing.T) {
 	var need []string
 	for _, s := range sources(t) {
-		uses := slices.Contains(s.imports, "rookery/internal/awstest") || s.folder == "internal/awstest"
+		uses := slices.Contains(s.imports, "rookery/internal/awstest") || s.folder == "internal/awstest" ||
+			slices.Contains(s.imports, "rookery/internal/cloudtest")
 		if uses && strings.HasSuffix(s.file, "_test.go") && !slices.Contains(need, s.folder) {
 			need = append(need, s.folder)
 		}

@@ -35,7 +35,7 @@ func (g *Gone) Add(more Gone) {
 }
 
 // Erase destroys the objects whose keys begin with prefix, and what the bucket keeps beside them. After
-// an error some may be gone; to erase twice does no harm.
+// an error some may be gone; to erase twice does no harm. A Wiper, or the Sub of one, does it in its own way.
 func Erase(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 	switch b := b.(type) {
 	case interface {

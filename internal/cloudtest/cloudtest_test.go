@@ -1,0 +1,298 @@
+package cloudtest_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/canary"
+	"rookery/internal/cloudtest"
+	"rookery/internal/hosted"
+	"rookery/internal/httptool"
+	"rookery/internal/mcptool"
+	"rookery/internal/tool"
+)
+
+// programs builds the functions once.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "functions")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", dir, "./functions/...")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("build the functions: %w: %s", err, out)
+	}
+	return dir, nil
+})
+
+var begun atomic.Bool // programs was called
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if begun.Load() {
+		dir, _ := programs()
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// deploy deploys the functions over stores.
+func deploy(t *testing.T, s cloudtest.Stores) *cloudtest.Deployment {
+	t.Helper()
+	begun.Store(true)
+	dir, err := programs()
+	require.NoError(t, err)
+	tools, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
+	require.NoError(t, err)
+	return cloudtest.Deploy(t, cloudtest.Options{Programs: dir, Stores: s, Tools: tools})
+}
+
+// call makes a call that must succeed, and returns its data.
+func call(t *testing.T, c tool.Invoker, name, args string) map[string]any {
+	t.Helper()
+	answer, err := c.Invoke(t.Context(), name, json.RawMessage(args))
+	require.NoError(t, err, "%s: %s", name, answer)
+	var envelope struct{ Data map[string]any }
+	require.NoError(t, json.Unmarshal(answer, &envelope))
+	return envelope.Data
+}
+
+// furnished is a deployment with a vault that has a note, and a client of it.
+func furnished(t *testing.T, s cloudtest.Stores) (*cloudtest.Deployment, *httptool.Client) {
+	t.Helper()
+	d := deploy(t, s)
+	c := d.Client(d.Token(t, "acme"))
+	call(t, c, "team_vault_create", `{"name":"main"}`)
+	call(t, c, "team_vault_import", `{"vault":"main","notes":[{"path":"inbox.md","text":"# Inbox\n"}]}`)
+	return d, c
+}
+
+// add is the call that adds a line to the note, once, however often it is made.
+func add(line string) string {
+	key := sha256.Sum256([]byte(line))
+	return fmt.Sprintf(`{"vault":"main","to":"inbox.md","text":%q,"idempotency_key":"%x"}`, line, key)
+}
+
+// long is a text that stays over 16 KB however it is packed: a change with it has an object of its own.
+func long() string {
+	text := make([]byte, 20_000)
+	for i := range text {
+		text[i] = byte(rand.N(256))
+	}
+	return hex.EncodeToString(text)
+}
+
+// requireLines holds that the note has each of these lines once, and no other.
+func requireLines(t *testing.T, c *httptool.Client, want []string) {
+	t.Helper()
+	text, ok := call(t, c, "raven_read", `{"vault":"main","path":"inbox.md"}`)["content"].(string)
+	require.True(t, ok)
+	var have []string
+	for line := range strings.Lines(text) {
+		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			have = append(have, item)
+		}
+	}
+	require.ElementsMatch(t, want, have)
+}
+
+// A bearer sends a token with each request.
+type bearer string
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func TestFunctions(t *testing.T) {
+	s := cloudtest.NewStores(t)
+	d, c := furnished(t, s)
+	lines := []string{"a line with " + canary.Text, "a line over MCP"}
+	call(t, c, "raven_add", add(lines[0]))
+	over := mcptool.NewClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: bearer(c.Token)})
+	t.Cleanup(func() { _ = over.Close() })
+	call(t, over, "raven_add", add(lines[1]))
+	requireLines(t, c, lines)
+
+	get := func(path, token string) (*http.Response, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)
+		require.NoError(t, err)
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer, string(body)
+	}
+	answer, body := get("/v1/vaults/main/stats", c.Token)
+	require.Equal(t, http.StatusOK, answer.StatusCode, body)
+	require.Len(t, d.Host("raven").Processes(), 1, "a route of the family leads to its function")
+	for _, path := range []string{"/v1/vaults/main/objects/people%2Fnone", "/v1/vaults/main/objects/people/none"} {
+		answer, body = get(path, c.Token)
+		require.Equal(t, http.StatusNotFound, answer.StatusCode, path)
+		require.Contains(t, body, "people/none", path)
+	}
+	answer, _ = get("/v1/vaults/main/stats", "")
+	require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+	require.Contains(t, answer.Header.Get("X-Amzn-Remapped-Www-Authenticate"), "Bearer")
+	answer, body = get("/healthz", "")
+	require.Equal(t, http.StatusOK, answer.StatusCode, body)
+
+	// Another deployment over the same stores begins from what is stored.
+	later := deploy(t, s)
+	requireLines(t, later.Client(c.Token), lines)
+	for _, text := range []string{d.Output(), later.Output()} {
+		require.NotContains(t, text, canary.Text)
+		require.NotContains(t, text, c.Token)
+		require.NotContains(t, text, "inbox")
+	}
+}
+
+// kills is how often TestKilledBootstrap kills: 10 times, and with ROOKERY_SOAK 100.
+func kills() int {
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		return 100
+	}
+	return 10
+}
+
+// TestKilledBootstrap kills the processes of a function at a random request to a store, before or after its effect.
+// A call that was not answered is made again: each has its effect once.
+func TestKilledBootstrap(t *testing.T) {
+	d, c := furnished(t, cloudtest.NewStores(t))
+	var lines []string
+	cold := false
+	killed := 0
+	for n := range kills() {
+		line := fmt.Sprintf("line %d", n)
+		lines = append(lines, line)
+		// A process that begins makes about ten requests for a call, one that has the vault two.
+		at, after := int64(1+rand.N(2)), rand.N(2) == 0
+		if cold {
+			at = int64(1 + rand.N(10))
+		}
+		t.Logf("killed at request %d, after its effect: %v", at, after)
+		var count atomic.Int64
+		d.Watch(func(_ string, forward func()) {
+			dies := count.Add(1) == at
+			if dies && !after {
+				d.Host("mcp").Kill()
+			}
+			forward()
+			if dies && after {
+				d.Host("mcp").Kill()
+			}
+		})
+		_, err := c.Invoke(t.Context(), "raven_add", json.RawMessage(add(line)))
+		d.Watch(nil)
+		if err != nil {
+			killed++
+			call(t, c, "raven_add", add(line))
+		}
+		call(t, c, "raven_add", add(line))
+		if cold = rand.N(2) == 0; cold {
+			d.Host("mcp").Kill()
+		}
+	}
+	require.Greater(t, killed, kills()/2)
+	requireLines(t, c, lines)
+}
+
+// TestFrozen stops a function with SIGSTOP at a request to a store, lets another one write to the same note, and
+// lets it go on: both have their effect, once.
+func TestFrozen(t *testing.T) {
+	s := cloudtest.NewStores(t)
+	d, c := furnished(t, s)
+	other := deploy(t, s).Client(c.Token)
+	host := d.Host("mcp")
+	var lines []string
+	for n, at := range []struct {
+		operation string
+		after     bool // it has its effect, and then the function is stopped
+		text      string
+	}{
+		{"Query", false, "before the Query"},
+		{"Query", true, "behind the Query"},
+		{"PutItem", false, "before the create"},
+		{"PutItem", true, "behind the create"},
+		{http.MethodPut, false, "before the PUT " + long()},
+		{http.MethodPut, true, "behind the PUT " + long()},
+		{"", false, "between calls"},
+	} {
+		theirs := fmt.Sprintf("meanwhile %d", n)
+		lines = append(lines, at.text, theirs)
+		var frozen atomic.Bool
+		meet := func() {
+			host.Freeze()
+			call(t, other, "raven_add", add(theirs))
+			host.Thaw()
+		}
+		d.Watch(func(operation string, forward func()) {
+			first := operation == at.operation && frozen.CompareAndSwap(false, true)
+			if first && !at.after {
+				meet()
+			}
+			forward()
+			if first && at.after {
+				meet()
+			}
+		})
+		if at.operation == "" {
+			host.Freeze()
+			call(t, other, "raven_add", add(theirs))
+			frozen.Store(true)
+		}
+		_, err := c.Invoke(t.Context(), "raven_add", json.RawMessage(add(at.text)))
+		d.Watch(nil)
+		require.NoError(t, err, "%.20s", at.text)
+		require.True(t, frozen.Load(), "%.20s: there was no such request", at.text)
+	}
+	requireLines(t, c, lines)
+	requireLines(t, other, lines)
+}
+
+// TestSeveralInstances has eight writers, each of which waits for its answer, so up to eight processes: no edit is
+// lost or doubled, and each is answered.
+func TestSeveralInstances(t *testing.T) {
+	const writers, each = 8, 25
+	d, c := furnished(t, cloudtest.NewStores(t))
+	errs := make([]error, writers)
+	var all sync.WaitGroup
+	var lines []string
+	for w := range writers {
+		for n := range each {
+			lines = append(lines, fmt.Sprintf("writer %d line %d", w, n))
+		}
+		all.Go(func() {
+			for n := range each {
+				line := fmt.Sprintf("writer %d line %d", w, n)
+				_, err := c.Invoke(t.Context(), "raven_add", json.RawMessage(add(line)))
+				errs[w] = errors.Join(errs[w], err)
+			}
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
+	require.Greater(t, len(d.Host("mcp").Processes()), 1)
+	requireLines(t, c, lines)
+}
