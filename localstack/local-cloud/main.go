@@ -12,7 +12,10 @@ import (
 	"rookery/internal/localcloud"
 )
 
-func main() {
+func main() { os.Exit(run()) }
+
+// run serves until it is told to stop, and returns the status of the process.
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := localcloud.Run(ctx, localcloud.Options{
@@ -22,6 +25,7 @@ func main() {
 	}, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "local-cloud:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
