@@ -34,6 +34,10 @@ functions: ## build the functions of AWS Lambda into bin/functions, and say how 
 	-o bin/functions/$$arch/$$name/bootstrap ./functions/$$name || exit 1; done; done
 	@ROOKERY_FUNCTIONS=$(CURDIR)/bin/functions $(GO) test -vet=off ./functions -run 'TestSizes|TestBegins' -count=1 -v
 
+.PHONY: local-cloud
+local-cloud: ## serve the functions on 127.0.0.1:7790, over emulators of DynamoDB and S3, until it is interrupted
+	@localstack/cloud
+
 .PHONY: cc
 cc: # the race detector needs a C compiler
 	@command -v cc >/dev/null || { echo "installing a C compiler, for the race detector"; \

@@ -17,7 +17,6 @@ type Environment struct {
 	Server config.Config
 	Table  string // the name of the table
 	Bucket string // the name of the bucket
-	Queue  string // the URL of the queue of long work; empty: there is none
 	Level  slog.Level
 	Memory int64 // bytes that the function has; 0: it is not known
 }
@@ -31,9 +30,7 @@ var elsewhere = []string{
 // ReadEnvironment reads the environment of a function: the keys of a server's configuration as variables, and its
 // own. All problems come together in one *fault.Fault, INVALID_PARAMETER.
 func ReadEnvironment(env func(string) string) (Environment, error) {
-	e := Environment{
-		Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET"), Queue: env("ROOKERY_JOBS_QUEUE"),
-	}
+	e := Environment{Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET")}
 	var problems []*fault.Fault
 	wrong := func(format string, args ...any) {
 		problems = append(problems, fault.New(fault.InvalidParameter, format, args...))

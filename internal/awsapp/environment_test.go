@@ -21,12 +21,10 @@ func sound() map[string]string {
 func TestEnvironment(t *testing.T) {
 	env := sound()
 	env["ROOKERY_LOG_LEVEL"], env["ROOKERY_READONLY"], env["ROOKERY_LIMITS_READS_PER_MINUTE"] = "debug", "true", "7"
-	env["ROOKERY_JOBS_QUEUE"] = "https://sqs.example.test/q"
 	e, err := awsapp.ReadEnvironment(func(name string) string { return env[name] })
 	require.NoError(t, err)
 	require.Equal(t, "t", e.Table)
 	require.Equal(t, "b", e.Bucket)
-	require.Equal(t, "https://sqs.example.test/q", e.Queue)
 	require.Equal(t, int64(1769<<20), e.Memory)
 	require.Equal(t, slog.LevelDebug, e.Level)
 	require.True(t, e.Server.ReadOnly)

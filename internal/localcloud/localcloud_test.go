@@ -1,0 +1,72 @@
+package localcloud_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/awstest"
+	"rookery/internal/httptool"
+	"rookery/internal/localcloud"
+)
+
+// programs are the functions, built for this machine.
+func programs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"raven", "team", "mcp"} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
+			"-o", filepath.Join(dir, name, "bootstrap"), "rookery/functions/"+name)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	return dir
+}
+
+// TestRun covers that calls can be made with what is printed, over routes, and that everything ends with the context:
+// also that it can be started again over the same emulators.
+func TestRun(t *testing.T) {
+	b := awstest.Start(t)
+	o := localcloud.Options{
+		Programs: programs(t), Listen: "127.0.0.1:0", AWS: aws.ToString(b.AWS(t, nil).BaseEndpoint),
+		DynamoDB: aws.ToString(b.DynamoDB(nil).BaseEndpoint), Table: b.Table(t), Bucket: b.Bucket(t),
+	}
+	for range 2 {
+		ctx, stop := context.WithCancel(t.Context())
+		out, in := io.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- localcloud.Run(ctx, o, in) }()
+		lines := bufio.NewReader(out)
+		server, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		token, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		client := &httptool.Client{
+			Base:  strings.TrimSpace(strings.TrimPrefix(server, "ROOKERY_SERVER=")),
+			Token: strings.TrimSpace(strings.TrimPrefix(token, "ROOKERY_TOKEN=")),
+		}
+		_, err = client.Invoke(t.Context(), "team_vault_list", []byte(`{}`))
+		require.NoError(t, err)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, client.Base+"/v1/vaults", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+client.Token)
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		stop()
+		require.NoError(t, <-ended)
+		_, err = client.Invoke(t.Context(), "team_vault_list", []byte(`{}`))
+		require.Error(t, err)
+	}
+}

@@ -1,0 +1,85 @@
+package localcloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+const (
+	region = "us-east-1" // emulators have every region
+	key    = "test"      // and every key
+)
+
+// makeStores makes the table and the bucket, where there are none.
+func makeStores(ctx context.Context, o Options) error {
+	if err := makeTable(ctx, dynamodb.NewFromConfig(configuration(o.DynamoDB)), o.Table); err != nil {
+		return fmt.Errorf("make the table: %w", err)
+	}
+	bucket := s3.NewFromConfig(configuration(o.AWS), func(s *s3.Options) { s.UsePathStyle = true })
+	if err := makeBucket(ctx, bucket, o.Bucket); err != nil {
+		return fmt.Errorf("make the bucket: %w", err)
+	}
+	return nil
+}
+
+// configuration is that of a client of an emulator.
+func configuration(endpoint string) aws.Config {
+	return aws.Config{
+		Region: region, BaseEndpoint: &endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider(key, key, ""),
+	}
+}
+
+// makeTable makes the table with its stream of keys and its time to live.
+func makeTable(ctx context.Context, client *dynamodb.Client, name string) error {
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: ddb.BillingModePayPerRequest,
+		AttributeDefinitions: []ddb.AttributeDefinition{
+			{AttributeName: aws.String("p"), AttributeType: ddb.ScalarAttributeTypeS},
+			{AttributeName: aws.String("s"), AttributeType: ddb.ScalarAttributeTypeS},
+		},
+		KeySchema: []ddb.KeySchemaElement{
+			{AttributeName: aws.String("p"), KeyType: ddb.KeyTypeHash},
+			{AttributeName: aws.String("s"), KeyType: ddb.KeyTypeRange},
+		},
+		StreamSpecification: &ddb.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: ddb.StreamViewTypeKeysOnly,
+		},
+	})
+	if exists := (*ddb.ResourceInUseException)(nil); errors.As(err, &exists) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName: &name,
+		TimeToLiveSpecification: &ddb.TimeToLiveSpecification{
+			AttributeName: aws.String("x"), Enabled: aws.Bool(true),
+		},
+	})
+	return err
+}
+
+// makeBucket makes the bucket, which keeps versions.
+func makeBucket(ctx context.Context, client *s3.Client, name string) error {
+	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name})
+	if owned := (*s3types.BucketAlreadyOwnedByYou)(nil); err != nil && !errors.As(err, &owned) {
+		return err
+	}
+	_, err = client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{
+		Bucket: &name,
+		VersioningConfiguration: &s3types.VersioningConfiguration{
+			Status: s3types.BucketVersioningStatusEnabled,
+		},
+	})
+	return err
+}
