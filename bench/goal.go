@@ -32,7 +32,8 @@ func goalsOf(r result) []goal {
 	wait("set, p95 at 64 clients", setField, 64, 95, 250*time.Millisecond)
 	wait("read, p50", readNote, 1, 50, 3*time.Millisecond)
 	wait("get, p50", getObject, 1, 50, 3*time.Millisecond)
-	return slices.Concat(all, r.Index.goals(), r.Kept.goals(), askedGoals(r.Asked), r.Served.goals())
+	return slices.Concat(all, r.Index.goals(), r.Kept.goals(), askedGoals(r.Asked), r.Erased.goals(),
+		r.Served.goals())
 }
 
 // goals are those of a served folder, if it was measured.

@@ -28,6 +28,7 @@ type result struct {
 	Index  indexed
 	Kept   kept
 	Asked  []asked
+	Erased *erased // nil: it was not measured
 	Served *served // nil: it was not measured
 }
 
@@ -77,7 +78,7 @@ func (s *suite) run(ctx context.Context) error {
 	if s.cfg.only != onlyServed {
 		steps = append(steps, s.library, s.keeps, s.imports, s.inside, s.restart("after the import"),
 			s.reads, s.asks, s.sets, s.adds, s.hots, s.remember("after the load"),
-			s.restart("after the load"), func(context.Context) error { return s.down() })
+			s.restart("after the load"), s.erases, func(context.Context) error { return s.down() })
 	}
 	if s.cfg.only != onlyVault {
 		steps = append(steps, s.serves)

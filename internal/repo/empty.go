@@ -109,7 +109,13 @@ func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) err
 			return err
 		}
 	}
-	return l.emptyInSegments(ctx, parts)
+	if err := l.emptyInSegments(ctx, parts); err != nil {
+		return err
+	}
+	if _, err := blob.EraseKept(ctx, l.opt.Bucket, ""); err != nil { // what was put anew has an earlier version
+		return notFolded(err)
+	}
+	return nil
 }
 
 // eraseImages deletes the images of commits before one.

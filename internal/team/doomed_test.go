@@ -43,6 +43,8 @@ func TestMain(m *testing.M) {
 		err = liveLife(text)
 	} else if text = os.Getenv(servingVariable); text != "" {
 		err = liveServing(text)
+	} else if text = os.Getenv(endVariable); text != "" {
+		err = liveEnd(text)
 	} else {
 		os.Exit(m.Run())
 	}

@@ -134,14 +134,25 @@ func (t *Team) erase(ctx context.Context, c repo.Call, name string, at erasureRe
 	if !at.of(e) || e.Status == Erased {
 		return t.wasErased(ctx, name, at)
 	}
-	it, err := t.jobs.Go(ctx, at.Job)
-	if fault.Is(err, fault.NotFound) {
-		it, err = t.jobs.Start(ctx, erasureJob(e, c.Who), nil)
-	}
+	it, err := runJob(ctx, t.jobs, erasureJob(e, c.Who))
 	if err != nil {
 		return ErasedVault{}, err
 	}
 	return erasedVault(it)
+}
+
+// runJob goes on with a job, or makes it where there is none, for as long as a call may take. What looks for jobs may
+// make it in between: then the call goes on with that.
+func runJob(ctx context.Context, jobs *job.Jobs, ask job.Request) (job.Item, error) {
+	it, err := jobs.Go(ctx, ask.ID)
+	if !fault.Is(err, fault.NotFound) {
+		return it, err
+	}
+	it, err = jobs.Start(ctx, ask, nil)
+	if fault.Is(err, fault.InProgress) || fault.Is(err, fault.DuplicateID) {
+		return jobs.Go(ctx, ask.ID)
+	}
+	return it, err
 }
 
 // wasErased tells of an erasure whose vault is gone.

@@ -336,3 +336,23 @@ func TestVerifyAnErasedNote(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, v.AuditStale())
 }
+
+// TestEraseNoteOfASegment holds that nothing is left of a note whose texts were in a segment, which the folder keeps
+// an earlier version of where it is put anew.
+func TestEraseNoteOfASegment(t *testing.T) {
+	d := deploy(t)
+	a := d.eraser(t, d.table, true)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	require.NoError(t, put(t.Context(), a, "v", canary+".md", canary))
+	require.NoError(t, put(t.Context(), a, "v", "other.md", "stays\n"))
+	v, err := a.Vault(t.Context(), "v")
+	require.NoError(t, err)
+	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NotEmpty(t, d.traces(t))
+	_, err = a.EraseNote(t.Context(), callOf("erase"), "v", canary+".md")
+	require.NoError(t, err)
+	require.Empty(t, d.traces(t))
+	_, err = v.Verify(t.Context(), nil)
+	require.NoError(t, err)
+}

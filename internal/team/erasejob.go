@@ -3,11 +3,13 @@ package team
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"rookery/internal/checkout"
 	"rookery/internal/job"
 	"rookery/internal/repo"
+	"rookery/internal/table"
 )
 
 // vaultErase is the kind of job that erases a vault.
@@ -140,6 +142,20 @@ func (e *erasing) logs(ctx context.Context) error {
 	return err
 }
 
+// unlist takes the logs of a name from those that are listed.
+func (t *Team) unlist(ctx context.Context, e Entry) error {
+	var ops []table.Op
+	for i := 1; i <= e.Incarnation; i++ {
+		ops = append(ops, table.Remove(table.Key{Part: listed, Sort: partOf(e.Name, i)}))
+	}
+	for some := range slices.Chunk(ops, table.MaxOps) {
+		if err := t.opt.Table.Commit(ctx, some...); err != nil {
+			return fmt.Errorf("forget the logs of an erased vault: %w", err)
+		}
+	}
+	return nil
+}
+
 // compact makes the database forget what was removed from it, and makes the tenant's commit that the vault is
 // erased.
 func (e *erasing) compact(ctx context.Context) error {
@@ -162,14 +178,15 @@ func (e *erasing) sweep(ctx context.Context) error {
 	if e.team.opt.Now().Before(due) {
 		return job.Later(due)
 	}
-	late, err := e.team.eraseLogs(ctx, e.call, e.entry)
-	if err != nil {
+	if _, err := e.team.eraseLogs(ctx, e.call, e.entry); err != nil {
 		return err
 	}
-	if late.Items > 0 {
-		if err := e.team.compact(ctx); err != nil {
-			return err
-		}
+	if err := e.team.unlist(ctx, e.entry); err != nil {
+		return err
+	}
+	// Also where this found nothing: what another process removed since may be in pages that the database has freed.
+	if err := e.team.compact(ctx); err != nil {
+		return err
 	}
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Done = at })
 }

@@ -3,6 +3,7 @@ package team_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -54,8 +55,13 @@ func finished(t *testing.T, d *deployment, a *team.Team) {
 	require.Fail(t, "a job does not end")
 }
 
-// killsErasing is how many erasures are killed.
-const killsErasing = 20
+// erasuresKilled is how many erasures are killed.
+func erasuresKilled() int {
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		return 100
+	}
+	return 20
+}
 
 // TestEraseIsKilled kills erasures of a vault that has a folder between any two of their writes: another process
 // finishes them, nothing of the vault is left, nothing else is touched, and the next vault of the name meets
@@ -63,7 +69,7 @@ const killsErasing = 20
 func TestEraseIsKilled(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		for range killsErasing {
+		for range erasuresKilled() {
 			n := 3 + r.IntN(45)
 			faults := []tabletest.Fault{tabletest.Before, tabletest.After, tabletest.Late}
 			at := faults[r.IntN(len(faults))]
@@ -175,7 +181,7 @@ func TestEraseFromTwoProcesses(t *testing.T) {
 func TestEraseNoteIsKilled(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		for range killsErasing {
+		for range erasuresKilled() {
 			n := 2 + r.IntN(24)
 			t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
 				t.Parallel()

@@ -124,10 +124,7 @@ func (t *Teams) goOn(ctx context.Context, tenant string, at TenantErasure) (Eras
 	if err != nil {
 		return ErasedTenant{}, err
 	}
-	it, err := e.jobs.Go(ctx, at.Job)
-	if fault.Is(err, fault.NotFound) {
-		it, err = e.jobs.Start(ctx, e.request(at), nil)
-	}
+	it, err := runJob(ctx, e.jobs, e.request(at))
 	if err != nil {
 		return ErasedTenant{}, err
 	}

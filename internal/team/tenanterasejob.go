@@ -22,6 +22,9 @@ const tenantErase = "tenant_erase"
 // tenantStepsToSwept are the steps of it after which everything that was there is destroyed.
 const tenantStepsToSwept = 5
 
+// sweepStep is the step that is left when everything that was there is destroyed, by whoever did the others.
+const sweepStep = "sweep"
+
 // listed is the partition that has the logs of the vaults by their partitions, also of those that no commit of the
 // tenant names because a crash came between.
 const listed = "~vaults"
@@ -86,8 +89,10 @@ func (e *eraser) kind() job.Kind {
 			if err != nil || d == nil {
 				return err
 			}
-			if err := do(d, ctx); err != nil {
-				return err
+			if swept := !d.at.Swept.IsZero(); !swept || name == sweepStep {
+				if err := do(d, ctx); err != nil {
+					return err
+				}
 			}
 			return r.Set(d.done)
 		}}
@@ -96,7 +101,7 @@ func (e *eraser) kind() job.Kind {
 		Name: tenantErase, Stops: job.Never, Endless: true,
 		Steps: []job.Step{
 			step("seal", (*ending).seal), step("files", (*ending).files), step("vaults", (*ending).vaults),
-			step("tenant", (*ending).tenant), step("compact", (*ending).compact), step("sweep", (*ending).sweep),
+			step("tenant", (*ending).tenant), step("compact", (*ending).compact), step(sweepStep, (*ending).sweep),
 		},
 	}
 }

@@ -1,0 +1,220 @@
+package team_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/fileblob"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/team"
+)
+
+// endVariable makes the test binary erase something in place of running tests: it is an end in JSON.
+const endVariable = "ROOKERY_TEAM_END"
+
+// An end is what a process erases until it is killed, or is done.
+type end struct {
+	Dir  string
+	Now  time.Time
+	What string // of tenant "a": tenant, vault or note
+	Doom doom   `json:"Doom"`
+}
+
+// liveEnd does what is told in JSON.
+func liveEnd(text string) error {
+	e := &end{}
+	if err := json.Unmarshal([]byte(text), e); err != nil {
+		return err
+	}
+	told := &teller{}
+	e.Doom.tell = func() { told.tell("dies") }
+	now := func() time.Time { return e.Now }
+	tab, err := bolttable.Open(filepath.Join(e.Dir, "table.db"),
+		bolttable.Options{Now: now, LockTimeout: time.Minute})
+	if err != nil {
+		return err
+	}
+	files, err := fileblob.Open(filepath.Join(e.Dir, "files"))
+	if err != nil {
+		return err
+	}
+	none := func() time.Duration { return 0 }
+	teams := team.NewTeams(team.Options{
+		Table: doomedTable{tab, &e.Doom}, Bucket: doomedBucket{files, &e.Doom, none},
+		Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: now,
+		Background: true, Folders: true, Alone: true, Parts: []string{refused},
+		Compact: func(ctx context.Context) (err error) {
+			e.Doom.at("Compact", func() { err = tab.Compact(ctx) })
+			return err
+		},
+	})
+	if err := e.erase(context.Background(), teams); err != nil {
+		return err
+	}
+	teams.Close()
+	return tab.Close()
+}
+
+// erase makes the call.
+func (e *end) erase(ctx context.Context, teams *team.Teams) error {
+	if e.What == "tenant" {
+		_, err := teams.Erase(ctx, erasing(), "a")
+		return err
+	}
+	a, err := teams.Team(ctx, "a")
+	if err != nil {
+		return err
+	}
+	if e.What == "vault" {
+		_, err = a.Erase(ctx, callOf("erase"), "v")
+	} else {
+		_, err = a.EraseNote(ctx, callOf("erase"), "v", canary+".md")
+	}
+	return err
+}
+
+// live runs the process to its end, and reports whether it was killed.
+func (e *end) live(t *testing.T) bool {
+	t.Helper()
+	text, err := json.Marshal(e)
+	require.NoError(t, err)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), endVariable+"="+string(text))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	dies := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		dies = dies || lines.Text() == "dies"
+	}
+	err = cmd.Wait()
+	if !dies {
+		require.NoError(t, err, "%s", text)
+		return false
+	}
+	require.Equal(t, "signal: killed", fmt.Sprint(err))
+	return true
+}
+
+// open opens what the process left, as one does that is not killed.
+func (e *end) open(t *testing.T, use func(*deployment, *team.Teams)) {
+	t.Helper()
+	d := &deployment{dir: filepath.Join(e.Dir, "files"), clock: &clock{now: e.Now}}
+	tab, err := bolttable.Open(filepath.Join(e.Dir, "table.db"),
+		bolttable.Options{Now: d.clock.time, LockTimeout: time.Minute})
+	require.NoError(t, err)
+	files, err := fileblob.Open(d.dir)
+	require.NoError(t, err)
+	d.table, d.bucket = tab, files
+	o := d.options(tab, true)
+	o.Compact, o.Parts, o.Alone = tab.Compact, []string{refused}, true
+	teams := team.NewTeams(o)
+	use(d, teams)
+	teams.Close()
+	e.Now = d.clock.time()
+	require.NoError(t, files.Close())
+	require.NoError(t, tab.Close())
+}
+
+// endSteps are the kinds of steps that an erasure has.
+var endSteps = []string{
+	"Get an item", "Query", "Commit a run", "Replace the control item", "Remove items", "Put an image",
+	"Put a segment", "Get an object", "List", "Delete", "Compact",
+}
+
+// TestEraseIsKilledForGood kills processes, as the system does, at steps of erasures of a tenant, a vault and a note: the
+// next process finishes what they began, and nothing is left.
+func TestEraseIsKilledForGood(t *testing.T) {
+	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
+		r, killed := rand.New(rand.NewPCG(seed, 3)), 0
+		for i := range erasuresKilled() / 3 {
+			e := &end{
+				Dir: t.TempDir(), Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+				What: []string{"tenant", "vault", "note"}[i%3],
+				Doom: doom{
+					Step: endSteps[r.IntN(len(endSteps))], N: 1 + r.Int64N(6), After: r.IntN(2) == 0,
+				},
+			}
+			t.Run(fmt.Sprintf("%s, %s %d, after %v", e.What, e.Doom.Step, e.Doom.N, e.Doom.After), func(t *testing.T) {
+				e.open(t, func(d *deployment, teams *team.Teams) {
+					require.NoError(t, teams.Make(t.Context(), "a"))
+					require.NoError(t, teams.Make(t.Context(), "b"))
+					little(t, d, teams)
+				})
+				if e.live(t) {
+					killed++
+				}
+				e.open(t, func(d *deployment, teams *team.Teams) { e.finish(t, d, teams) })
+				e.open(t, func(d *deployment, teams *team.Teams) { e.look(t, d, teams) })
+			})
+		}
+		t.Logf("%d were killed", killed)
+	})
+}
+
+// finish repeats the call, or has the process look for jobs, and waits until none is left.
+func (e *end) finish(t *testing.T, d *deployment, teams *team.Teams) {
+	t.Helper()
+	for range 12 {
+		_, err := teams.WorkOf(t.Context(), "a")
+		if e.What != "note" { // a job of a note that erased nothing fails
+			require.NoError(t, err)
+		}
+		d.clock.pass(10 * time.Minute)
+	}
+	if e.What == "note" {
+		a, err := teams.Team(t.Context(), "a")
+		require.NoError(t, err)
+		jobs, err := a.Jobs().Open(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, jobs)
+	}
+	require.NoError(t, e.erase(t.Context(), teams))
+	d.clock.pass(repo.SweepAgain)
+	_, err := teams.WorkOf(t.Context(), "a")
+	require.NoError(t, err)
+}
+
+// look requires that what was erased is gone, and everything else as it was.
+func (e *end) look(t *testing.T, d *deployment, teams *team.Teams) {
+	t.Helper()
+	ctx := t.Context()
+	if e.What == "tenant" {
+		requireNoTenant(t, d)
+		require.NoError(t, teams.Make(ctx, "a"))
+		requireAnew(t, d, teams)
+		return
+	}
+	a, err := teams.Team(ctx, "a")
+	require.NoError(t, err)
+	_, err = a.VerifyLog(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{canary + ".md"}, notes(t, a, "w"))
+	require.NotContains(t, d.files(t, "tenants/a/vaults/v"), canary+".md")
+	if e.What == "vault" {
+		require.Empty(t, d.files(t, "tenants/a/vaults/v"))
+		d.requireNothing(t)
+		return
+	}
+	require.Equal(t, []string{"b.md"}, notes(t, a, "v"))
+	v, err := a.Vault(ctx, "v")
+	require.NoError(t, err)
+	_, err = v.Verify(ctx, nil)
+	require.NoError(t, err)
+}
