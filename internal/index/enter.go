@@ -57,7 +57,13 @@ func (d *draft) enter() {
 		d.sum(name, by)
 	}
 	for t, by := range sums {
-		d.sum(d.word(t.kind, t.name), by)
+		switch {
+		case by == 0: // as much came as went
+		case t.kind == inFolder:
+			d.sumFolder(t.name, by)
+		default:
+			d.sum(d.word(t.kind, t.name), by)
+		}
 	}
 	ids.Wait()
 	clear(d.entered)
@@ -222,6 +228,7 @@ func tally(sums map[term]int, n *Note, by int) {
 	for _, t := range n.Tags {
 		sums[term{byTag, t.Name}] += by
 	}
+	tallyFacets(sums, n, by)
 }
 
 // sum adds to a sum of the index, which holds none that is 0.

@@ -25,6 +25,12 @@ const (
 	byTrait     kind = 't' // the type of an annotation; one that the schema does not know too
 	isUntyped   kind = 'u' // says no type, and is no daily note
 	byValue     kind = 'v' // the type of an annotation, NUL, its value; a reference as under byRef
+	inFolder    kind = '3' // only summed up: notes in a folder and below
+	atFolder    kind = '4' // only summed up: notes in a folder itself
+	underFolder kind = '5' // only summed up: folders in a folder that have notes
+	headField   kind = '6' // only summed up: a field of the head
+	headTag     kind = '7' // only summed up: a tag of the head
+	headValue   kind = '8' // only summed up: type or status, NUL, a value of it in the head
 	byType      kind = 'y' // of the note or an embedded object; plain sections are not here
 )
 

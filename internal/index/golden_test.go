@@ -48,6 +48,7 @@ traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, see
 		commit(7, "kept/moved.md", noteTexts[9]+"more\n", "moved.md", "-"),
 		commit(8, "crowded.md", "---\ntype: person\nname: Crow\n---\n# Crowded\n"+distinctTags(index.MaxThings)),
 	}
+	commits = append(commits, commit(9, "facets.md", "---\ntype: [task, 3]\nstatus: open\ntags: [x, \"#y\"]\nmap: {a: b}\n---\n"))
 	commits[6].Changes[0].From = "moved.md"
 	return commits
 }
@@ -103,6 +104,9 @@ func describe(b *strings.Builder, n *index.Note) {
 			[]any{r.Field, r.Line, r.Position, r.Scope, r.InField, r.Bare})
 	}
 	fmt.Fprintf(b, "tags %v\n", n.Tags)
+	if f := n.Facets(); f != nil {
+		fmt.Fprintf(b, "facets %q %q %q %q\n", f.Fields, f.Tags, f.Types, f.Statuses)
+	}
 }
 
 // TestTheGoldenImage says that images stay what they are as long as their format has the same number.

@@ -65,6 +65,7 @@ func (b *blockReader) note(f *File) *Note {
 	n.Created, n.Modified = b.time(), b.time()
 	n.Quarantine = b.problem()
 	n.Fields = b.fields()
+	n.facets = b.facets()
 	b.sections(n)
 	n.pins = b.pins()
 	b.annotations(n)
@@ -90,6 +91,26 @@ func (b *blockReader) fields() []Field {
 	all := b.slabs.fields.take(n)
 	for i := range all {
 		all[i] = Field{b.word(), b.value(maxNesting), b.int()}
+	}
+	return all
+}
+
+func (b *blockReader) facets() *Facets {
+	if b.flags() == 0 {
+		return nil
+	}
+	return &Facets{Fields: b.words(), Tags: b.words(), Types: b.words(), Statuses: b.words()}
+}
+
+// words reads a list of texts; nil if it is empty.
+func (b *blockReader) words() []string {
+	n := b.count(1)
+	if n == 0 {
+		return nil
+	}
+	all := make([]string, n)
+	for i := range all {
+		all[i] = b.word()
 	}
 	return all
 }

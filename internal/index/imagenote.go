@@ -47,6 +47,7 @@ func (w *imageWriter) note(n *Note) {
 	w.time(n.Modified)
 	w.problem(n.Quarantine)
 	w.fields(n.Fields)
+	w.facets(n.facets)
 	w.count(len(n.Sections))
 	for i := range n.Sections {
 		w.section(&n.Sections[i])
@@ -77,6 +78,20 @@ func (w *imageWriter) fields(all []Field) {
 		w.text(f.Name)
 		w.value(f.Value)
 		w.int(f.Line)
+	}
+}
+
+// facets writes four lists, or that there are none.
+func (w *imageWriter) facets(f *Facets) {
+	w.flags(f != nil)
+	if f == nil {
+		return
+	}
+	for _, list := range [][]string{f.Fields, f.Tags, f.Types, f.Statuses} {
+		w.count(len(list))
+		for _, s := range list {
+			w.text(s)
+		}
 	}
 }
 

@@ -68,6 +68,7 @@ type Note struct {
 	// sections, annotations, references and tags then. 0: they are indexed.
 	Unindexed int
 
+	facets     *Facets        // nil: the head says nothing that is counted
 	names      []calling      // that its objects have by themselves
 	fieldNames []calling      // that its fields give
 	said       []*Saying      // what the annotations say, in their order: walks look at no others

@@ -26,7 +26,7 @@ func newNote(f *File, text []byte) *Note {
 	n := &Note{
 		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
 		BodyStart: doc.Body, BodyLine: doc.BodyLine,
-		Quarantine: doc.Problem,
+		Quarantine: doc.Problem, facets: facetsOf(doc.Head()),
 	}
 	if doc.Problem == nil {
 		n.readFields(doc.Frontmatter)

@@ -50,6 +50,12 @@ func (n *Note) size() int {
 	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + len(n.pins)*mapItem +
 		len(n.Tags)*int(unsafe.Sizeof(Tag{})) + len(n.Refs)*int(unsafe.Sizeof(Ref{})) +
 		len(n.fieldDays)*shortText + sizeOf(n.Fields) + int(unsafe.Sizeof(Times{}))
+	if f := n.facets; f != nil {
+		size += int(unsafe.Sizeof(*f))
+		for _, list := range [][]string{f.Fields, f.Tags, f.Types, f.Statuses} {
+			size += len(list) * int(unsafe.Sizeof("")+shortText)
+		}
+	}
 	for i := range n.Sections {
 		s := &n.Sections[i]
 		size += int(unsafe.Sizeof(*s)) + len(s.Slug) + len(s.Title) + sizeOf(s.Fields)

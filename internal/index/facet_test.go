@@ -1,0 +1,158 @@
+package index_test
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// facetTexts are notes with heads of every kind.
+var facetTexts = []string{
+	"text", "---\ntype: a\nstatus: open\ntags: [x, y]\n---\n", "---\ntags: '#x'\nstatus: [open, done, open]\n---\n",
+	"---\ntype: 1.0\ntags: [1, true, null, {a: 1}, [z], x, '# x']\n---\n", "---\ntype: 2025-03-01\nmap: {a: b}\n---\n",
+	"---\na: 1\na: 2\n---\n", "---\na: [\n---\n", "---\ntype:\ntags: {x: y}\n\"\": v\n---\n", "---\ntags: a, b\nstatus: Open\n---\n", "-",
+}
+
+var facetPaths = []string{
+	"a.md", "b/a.md", "b/c/d/a.md", "b/c/e.md", "b-c/a.md", "b/.hidden/a.md", "é/日/x.md", "b0/a.md", "_folder.md",
+}
+
+// TestFacetsAreRecounted compares the sums after each commit of a random history with a recount of the texts,
+// and with those of an image.
+func TestFacetsAreRecounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, texts := index.Empty(), map[string]string{}
+		for seq := range rapid.IntRange(1, 8).Draw(t, "commits") {
+			var pairs []string
+			for range rapid.IntRange(1, 5).Draw(t, "changes") {
+				name := rapid.SampledFrom(facetPaths).Draw(t, "path")
+				text := rapid.SampledFrom(facetTexts).Draw(t, "text")
+				pairs = append(pairs, name, text)
+				if texts[name] = text; text == "-" {
+					delete(texts, name)
+				}
+			}
+			x = x.With(commit(uint64(seq+1), pairs...))
+			requireFacets(t, x, texts)
+		}
+		y, err := index.ReadImage(x.AppendImage(nil))
+		require.NoError(t, err)
+		requireFacets(t, y, texts)
+		y = y.With(commit(99, "b/new.md", facetTexts[1]))
+		texts["b/new.md"] = facetTexts[1]
+		requireFacets(t, y, texts)
+	})
+}
+
+func requireFacets(t *rapid.T, x *index.Index, texts map[string]string) {
+	want := recount(texts)
+	folders := map[string]bool{"": true, "b": true, "b/c": true, "none": true, "é": true}
+	for name := range want.notes {
+		folders[name] = true
+	}
+	for name := range folders {
+		under := slices.Sorted(maps.Keys(want.folders[name]))
+		require.Equal(t, index.FolderSum{
+			Notes: want.notes[name], Direct: want.direct[name], Folders: len(under),
+		}, x.FolderSum(name), name)
+		require.Equal(t, under, slices.Collect(x.FoldersIn(name)), name)
+	}
+	require.Equal(t, want.fields, maps.Collect(x.HeadFields()))
+	require.Equal(t, want.tags, maps.Collect(x.HeadTags()))
+	require.Equal(t, want.values["type"], maps.Collect(x.HeadValues("type")))
+	require.Equal(t, want.values["status"], maps.Collect(x.HeadValues("status")))
+	requireSorted(t, x.HeadTags())
+}
+
+func requireSorted(t *rapid.T, all iter.Seq2[string, int]) {
+	var names []string
+	for name := range all {
+		names = append(names, name)
+	}
+	require.True(t, slices.IsSorted(names))
+}
+
+// counted is what a recount finds.
+type counted struct {
+	notes, direct map[string]int
+	folders       map[string]map[string]bool
+	fields, tags  map[string]int
+	values        map[string]map[string]int
+}
+
+// recount counts what orientation shows in the plainest way.
+func recount(texts map[string]string) counted {
+	c := counted{
+		map[string]int{}, map[string]int{}, map[string]map[string]bool{}, map[string]int{}, map[string]int{},
+		map[string]map[string]int{"type": {}, "status": {}},
+	}
+	for name, text := range texts {
+		if vault.Path(name).Kind() != vault.KindNote || name[0] == '.' {
+			continue
+		}
+		dir := ""
+		if i := strings.LastIndexByte(name, '/'); i > 0 {
+			dir = name[:i]
+		}
+		c.direct[dir]++
+		for dir != "" {
+			c.notes[dir]++
+			above := path.Dir(dir)
+			if above == "." {
+				above = ""
+			}
+			if c.folders[above] == nil {
+				c.folders[above] = map[string]bool{}
+			}
+			c.folders[above][dir] = true
+			dir = above
+		}
+		c.notes[""]++
+		c.head(markdown.Parse([]byte(text)).Head())
+	}
+	return c
+}
+
+func (c counted) head(head *markdown.Map) {
+	for _, name := range head.Keys {
+		c.fields[name]++
+		v, _ := head.Get(name)
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		seen := map[string]bool{}
+		for _, v := range list {
+			text := fmt.Sprint(v)
+			switch d := v.(type) {
+			case nil, []any, *markdown.Map:
+				text = ""
+			case markdown.Date:
+				text = d.Text
+			}
+			if name == "tags" {
+				text = strings.TrimSpace(strings.TrimPrefix(text, "#"))
+			}
+			seen[text] = true
+		}
+		delete(seen, "")
+		for text := range seen {
+			if name == "tags" {
+				c.tags[text]++
+			} else if c.values[name] != nil {
+				c.values[name][text]++
+			}
+		}
+	}
+}
