@@ -129,22 +129,22 @@ func (t *Teams) register(
 		if err != nil {
 			return r, err
 		}
-		changed, err := change(&r)
-		if err != nil || !changed {
-			return r, err
+		changed, refused := change(&r)
+		if refused != nil || !changed {
+			return r, refused
 		}
-		op, err := r.op(t.opt.Now())
-		if err != nil {
-			return r, err
+		op, unwritten := r.op(t.opt.Now())
+		if unwritten != nil {
+			return r, unwritten
 		}
-		err = t.opt.registry().Commit(ctx, op)
-		if err == nil {
+		failed := t.opt.registry().Commit(ctx, op)
+		if failed == nil {
 			return r, nil
 		}
 		var conflict *table.Conflict
-		if !errors.As(err, &conflict) {
+		if !errors.As(failed, &conflict) {
 			return r, fault.New(fault.Unavailable, "the registry of tenants cannot be written just now").
-				After(time.Second).Because(err)
+				After(time.Second).Because(failed)
 		}
 		r, err = registration{Format: 1, Incarnation: 1, name: tenant}, nil
 		if conflict.Found {
