@@ -13,7 +13,7 @@ type erased struct {
 	Notes []time.Duration // of each note, in order
 	Vault time.Duration
 	Files int // of the vault
-	Bytes int64
+	Bytes int
 }
 
 // erasedNotes is how many notes are erased one by one.
@@ -49,7 +49,7 @@ func (s *suite) erases(ctx context.Context) error {
 		Data struct {
 			Receipt *struct {
 				Files int
-				Bytes int64
+				Bytes int
 			}
 		}
 	}
