@@ -60,7 +60,7 @@ func (c control) askAll(t *testing.T, server *child, enough int) map[string]json
 	var mu sync.Mutex
 	var clients sync.WaitGroup
 	firsts := map[string]json.RawMessage{}
-	for name := range c.calls {
+	for _, name := range c.tools() {
 		clients.Go(func() {
 			answer, err := c.over(t, server, name)
 			mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,9 +118,10 @@ func TestURIOfWhatIsNotFound(t *testing.T) {
 // TestEveryMessageCounts holds that each message that calls no tool is counted, once, and is refused over the
 // rate; and that a call of a tool is left to that.
 func TestEveryMessageCounts(t *testing.T) {
-	counted, over := 0, false
+	var counted atomic.Int64 // the messages of a batch are counted side by side
+	over := false
 	count := func(context.Context, auth.Caller) error {
-		counted++
+		counted.Add(1)
 		if over {
 			return fault.New(fault.RateLimited, "too many")
 		}
@@ -140,10 +142,10 @@ func TestEveryMessageCounts(t *testing.T) {
 		`nonsense`: 1,
 		`[]`:       -1,
 	} {
-		counted = 0
+		counted.Store(0)
 		r := post(t, url, body, "MCP-Protocol-Version", "2025-03-26")
 		if want >= 0 {
-			require.Equal(t, want, counted, body)
+			require.EqualValues(t, want, counted.Load(), body)
 		}
 		require.NotZero(t, r.status)
 	}
