@@ -13,27 +13,28 @@ import (
 // a bound the time to parse is the square of the depth.
 const maxDepth = 100
 
+// newParser returns a parser of the blocks of a note, with these parsers for what is in them.
+func newParser(inline ...util.PrioritizedValue) parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(shallow{parser.NewListParser()}, 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+			util.Prioritized(parser.NewHTMLBlockParser(), 900),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithParagraphTransformers(util.Prioritized(definitions{}, 100)),
+		parser.WithInlineParsers(inline...),
+	)
+}
+
 // blockParser finds the blocks of a note, and leaves what is in them alone: prose reads that.
-var blockParser = parser.NewParser(
-	parser.WithBlockParsers(
-		util.Prioritized(parser.NewSetextHeadingParser(), 100),
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(shallow{parser.NewListParser()}, 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
-		util.Prioritized(parser.NewHTMLBlockParser(), 900),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithParagraphTransformers(
-		util.Prioritized(definitions{}, 100),
-	),
-	parser.WithInlineParsers(
-		util.Prioritized(unread{}, 100),
-	),
-)
+var blockParser = newParser(util.Prioritized(unread{}, 100))
 
 // parseBlocks is the tree of the blocks of a body. The context holds its link definitions.
 func parseBlocks(body []byte) (ast.Node, parser.Context) {

@@ -84,28 +84,13 @@ func outlined(h *ast.Heading, body []byte, nth int) Outlined {
 }
 
 // outlineParser reads blocks, and what is in headings.
-var outlineParser = parser.NewParser(
-	parser.WithBlockParsers(
-		util.Prioritized(parser.NewSetextHeadingParser(), 100),
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(shallow{parser.NewListParser()}, 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
-		util.Prioritized(parser.NewHTMLBlockParser(), 900),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithParagraphTransformers(util.Prioritized(definitions{}, 100)),
-	parser.WithInlineParsers(
-		util.Prioritized(unreadProse{}, 50),
-		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(parser.NewLinkParser(), 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(parser.NewRawHTMLParser(), 400),
-		util.Prioritized(parser.NewEmphasisParser(), 500),
-	),
+var outlineParser = newParser(
+	util.Prioritized(unreadProse{}, 50),
+	util.Prioritized(parser.NewCodeSpanParser(), 100),
+	util.Prioritized(parser.NewLinkParser(), 200),
+	util.Prioritized(parser.NewAutoLinkParser(), 300),
+	util.Prioritized(parser.NewRawHTMLParser(), 400),
+	util.Prioritized(parser.NewEmphasisParser(), 500),
 )
 
 // maxMarks is how many brackets, stars, underscores, backticks and angle brackets a heading has at most that is
