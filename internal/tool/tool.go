@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -169,80 +170,72 @@ func (t *Tool) check() error {
 	case t.Makes && t.Subject == "":
 		return fmt.Errorf("a tool that makes a vault names it")
 	}
-	named := []string{}
-	for _, c := range t.Commands {
-		named = append(named, c.positionals()...)
-		if c.Pairs != "" {
-			named = append(named, c.Pairs)
-		}
-	}
-	if p := t.PathArg(); p != "" {
-		named = append(named, p)
-	}
-	if t.Subject != "" {
-		named = append(named, t.Subject)
-	}
-	for _, a := range t.Args {
-		if a.Of != "" {
-			named = append(named, a.Of)
-		}
-	}
-	for _, e := range t.Empty {
-		named = append(named, e.Names()...)
-	}
-	if t.Stdin != "" {
-		named = append(named, t.Stdin)
-	}
-	for flagged := range t.Flags {
-		named = append(named, flagged)
-	}
-	for raising, r := range t.Raises {
-		if named = append(named, raising); !r.Role.Valid() {
-			return fmt.Errorf("the argument %q names the role that it needs", raising)
-		}
-	}
-	for _, ask := range t.Asks {
-		for _, name := range []string{ask.With, ask.Skip, ask.Confirm, ask.Of} {
-			if name != "" {
-				named = append(named, name)
-			}
-		}
-	}
-	if len(t.Completes) > 0 {
-		named = append(named, "kind", "prefix")
-		for _, m := range []Meaning{MeansLimit, MeansToken} {
-			if !slices.Contains(t.meant(), m) {
-				return fmt.Errorf("a tool that completes has an argument that means %q", m)
-			}
+	for name, r := range t.Raises {
+		if !r.Role.Valid() {
+			return fmt.Errorf("the argument %q names the role that it needs", name)
 		}
 	}
 	for _, r := range t.Resources {
 		if r.Each && len(r.Vars()) != 1 {
 			return fmt.Errorf("there is one %s for each value of a variable: it has one", r.URI)
 		}
-		named = append(named, r.Vars()...)
 	}
-	for _, a := range t.Args {
-		if a.Code != "" && !slices.Contains(fault.Codes(), a.Code) {
-			return fmt.Errorf("there is no code %q", a.Code)
+	for _, name := range t.named() {
+		if a, ok := t.Arg(name); !ok || a.Name != name {
+			return fmt.Errorf("the spec names %q, which is no argument", name)
 		}
 	}
+	return t.checkArgs()
+}
+
+// named are the arguments that the spec names; some are empty or twice.
+func (t *Tool) named() []string {
+	named := []string{t.PathArg(), t.Subject, t.Stdin}
+	for _, c := range t.Commands {
+		named = append(append(named, c.positionals()...), c.Pairs)
+	}
 	for _, a := range t.Args {
-		if a.Means == "" && usual[a.Name] != "" {
+		named = append(named, a.Of)
+	}
+	for _, e := range t.Empty {
+		named = append(named, e.Names()...)
+	}
+	named = slices.AppendSeq(named, maps.Keys(t.Flags))
+	named = slices.AppendSeq(named, maps.Keys(t.Raises))
+	for _, ask := range t.Asks {
+		named = append(named, ask.With, ask.Skip, ask.Confirm, ask.Of)
+	}
+	if len(t.Completes) > 0 {
+		named = append(named, "kind", "prefix")
+	}
+	for _, r := range t.Resources {
+		named = append(named, r.Vars()...)
+	}
+	return slices.DeleteFunc(named, func(name string) bool { return name == "" })
+}
+
+// checkArgs finds what is wrong with what the arguments say of themselves.
+func (t *Tool) checkArgs() error {
+	meant := t.meant()
+	for _, a := range t.Args {
+		switch {
+		case a.Code != "" && !slices.Contains(fault.Codes(), a.Code):
+			return fmt.Errorf("there is no code %q", a.Code)
+		case a.Means == "" && usual[a.Name] != "":
 			return fmt.Errorf("the argument %q does not say what it means", a.Name)
 		}
 	}
-	for _, m := range t.meant() {
+	for _, m := range meant {
 		if !slices.Contains(meanings, m) {
 			return fmt.Errorf("no argument can mean %q", m)
 		}
-		if n := len(slices.DeleteFunc(t.meant(), func(other Meaning) bool { return other != m })); n > 1 {
+		if n := len(slices.DeleteFunc(slices.Clone(meant), func(other Meaning) bool { return other != m })); n > 1 {
 			return fmt.Errorf("%d arguments mean %q", n, m)
 		}
 	}
-	for _, name := range named {
-		if a, ok := t.Arg(name); !ok || a.Name != name {
-			return fmt.Errorf("the spec names %q, which is no argument", name)
+	for _, m := range []Meaning{MeansLimit, MeansToken} {
+		if len(t.Completes) > 0 && !slices.Contains(meant, m) {
+			return fmt.Errorf("a tool that completes has an argument that means %q", m)
 		}
 	}
 	return nil
