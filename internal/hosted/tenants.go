@@ -93,8 +93,7 @@ func (h *Host) MakeTenants(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m := team.Member{Issuer: first.Issuer, Subject: first.Subject}
-		if err := t.Begin(ctx, m); err != nil {
+		if err := h.begin(ctx, t, first.Tenant); err != nil {
 			return err
 		}
 	}
