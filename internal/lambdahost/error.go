@@ -30,4 +30,5 @@ type Error struct {
 	Message string `json:"errorMessage"`
 }
 
+// Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Type, e.Message) }
