@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"rookery/internal/dynamotable"
 )
 
 // name is the name of a table or bucket that no other test uses.
@@ -27,18 +27,7 @@ func (b *Backend) Table(tb testing.TB) string {
 	tb.Helper()
 	client := dynamodb.NewFromConfig(b.DynamoDB(nil))
 	table := name()
-	_, err := client.CreateTable(tb.Context(), &dynamodb.CreateTableInput{
-		TableName:   &table,
-		BillingMode: ddb.BillingModePayPerRequest,
-		AttributeDefinitions: []ddb.AttributeDefinition{
-			{AttributeName: aws.String("p"), AttributeType: ddb.ScalarAttributeTypeS},
-			{AttributeName: aws.String("s"), AttributeType: ddb.ScalarAttributeTypeS},
-		},
-		KeySchema: []ddb.KeySchemaElement{
-			{AttributeName: aws.String("p"), KeyType: ddb.KeyTypeHash},
-			{AttributeName: aws.String("s"), KeyType: ddb.KeyTypeRange},
-		},
-	})
+	_, err := client.CreateTable(tb.Context(), dynamotable.Definition(table))
 	if err != nil {
 		tb.Fatal("create a table: ", err)
 	}

@@ -17,7 +17,6 @@ package dynamotable
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -52,21 +51,22 @@ type Table struct {
 	name                   string
 	reads, queries, writes *dynamodb.Client
 	now                    func() time.Time
-	log                    *slog.Logger
-	logged                 atomic.Int64 // when an error was logged last, in Unix nanoseconds
+	failures               awsclient.Failures
 }
 
 var _ table.Table = (*Table)(nil)
 
 // New returns the table of this name, which has to be there, in the account and region of a configuration.
 func New(cfg aws.Config, name string, o Options) *Table {
-	t := &Table{name: name, now: o.Now, log: o.Log}
-	if t.now == nil {
-		t.now = time.Now
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if t.log == nil {
-		t.log = slog.Default()
+	if o.Log == nil {
+		o.Log = slog.Default()
 	}
+	t := &Table{name: name, now: o.Now, failures: awsclient.Failures{
+		Service: "DynamoDB", Deployment: deployment, Now: o.Now, Log: o.Log,
+	}}
 	client := func(r aws.Retryer, within time.Duration) *dynamodb.Client {
 		if o.Attempt != 0 {
 			within = o.Attempt

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -15,9 +14,6 @@ import (
 	"rookery/internal/awsclient"
 	"rookery/internal/table"
 )
-
-// logEvery is how often an error about the deployment is logged.
-const logEvery = time.Minute
 
 // deployment says what is wrong with the deployment where DynamoDB answers with one of these codes.
 var deployment = map[string]string{
@@ -28,53 +24,12 @@ var deployment = map[string]string{
 	"ValidationException":         "the table does not take the request; its keys must be p and s, both strings",
 }
 
-// A storeError says what went wrong in words of its own: an answer of AWS may quote keys and values.
-type storeError struct {
-	what string
-	err  error
-}
-
-// Error implements error.
-func (e *storeError) Error() string { return e.what }
-
-// Unwrap returns what the SDK returned, whose text is not for logs.
-func (e *storeError) Unwrap() error { return e.err }
-
-// failure is the error of a call that did not succeed, with a verb and its object. It logs what is wrong with the
-// deployment.
+// failure is the error of a call that did not succeed, with a verb and its object.
 func (t *Table) failure(ctx context.Context, doing string, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", doing, ctx.Err())
-	}
-	if errors.Is(err, awsclient.ErrLate) {
-		return fmt.Errorf("%s: %w", doing, awsclient.ErrLate)
-	}
-	if tooLargeAnItem(err) {
+	if ctx.Err() == nil && tooLargeAnItem(err) {
 		return fmt.Errorf("%s: %w: an item is larger than DynamoDB allows", doing, table.ErrLimit)
 	}
-	return fmt.Errorf("%s: %w", doing, &storeError{t.explain(ctx, err), err})
-}
-
-// explain says what is wrong.
-func (t *Table) explain(ctx context.Context, err error) string {
-	var answer smithy.APIError
-	if !errors.As(err, &answer) {
-		return "no answer from DynamoDB"
-	}
-	what, ok := deployment[answer.ErrorCode()]
-	if !ok {
-		return "DynamoDB answers " + answer.ErrorCode()
-	}
-	if t.mayLog() {
-		t.log.ErrorContext(ctx, "the deployment is not complete: "+what, "code", answer.ErrorCode())
-	}
-	return what
-}
-
-// mayLog reports whether a minute has passed since it last did.
-func (t *Table) mayLog() bool {
-	now, last := t.now().UnixNano(), t.logged.Load()
-	return (last == 0 || now-last >= int64(logEvery)) && t.logged.CompareAndSwap(last, now)
+	return t.failures.Of(ctx, doing, err)
 }
 
 // tooLargeAnItem reports whether an item, alone or in a transaction, is over DynamoDB's limit.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"rookery/internal/table"
@@ -20,6 +22,24 @@ const (
 	countAttribute   = "n"
 	expiresAttribute = "x"
 )
+
+// Definition asks for a table of the schema, without a stream, that is paid for by the request.
+func Definition(name string) *dynamodb.CreateTableInput {
+	key := func(name string) types.AttributeDefinition {
+		return types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS}
+	}
+	return &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{key(partAttribute), key(sortAttribute)},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(partAttribute), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(sortAttribute), KeyType: types.KeyTypeRange},
+		},
+	}
+}
+
+// ExpiresAttribute is the attribute of the table's time to live.
+const ExpiresAttribute = expiresAttribute
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 

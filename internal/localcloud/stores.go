@@ -11,6 +11,8 @@ import (
 	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"rookery/internal/dynamotable"
 )
 
 const (
@@ -40,20 +42,11 @@ func configuration(endpoint string) aws.Config {
 
 // makeTable makes the table with its stream of keys and its time to live.
 func makeTable(ctx context.Context, client *dynamodb.Client, name string) error {
-	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: ddb.BillingModePayPerRequest,
-		AttributeDefinitions: []ddb.AttributeDefinition{
-			{AttributeName: aws.String("p"), AttributeType: ddb.ScalarAttributeTypeS},
-			{AttributeName: aws.String("s"), AttributeType: ddb.ScalarAttributeTypeS},
-		},
-		KeySchema: []ddb.KeySchemaElement{
-			{AttributeName: aws.String("p"), KeyType: ddb.KeyTypeHash},
-			{AttributeName: aws.String("s"), KeyType: ddb.KeyTypeRange},
-		},
-		StreamSpecification: &ddb.StreamSpecification{
-			StreamEnabled: aws.Bool(true), StreamViewType: ddb.StreamViewTypeKeysOnly,
-		},
-	})
+	in := dynamotable.Definition(name)
+	in.StreamSpecification = &ddb.StreamSpecification{
+		StreamEnabled: aws.Bool(true), StreamViewType: ddb.StreamViewTypeKeysOnly,
+	}
+	_, err := client.CreateTable(ctx, in)
 	if exists := (*ddb.ResourceInUseException)(nil); errors.As(err, &exists) {
 		return nil
 	}
@@ -63,7 +56,7 @@ func makeTable(ctx context.Context, client *dynamodb.Client, name string) error 
 	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: &name,
 		TimeToLiveSpecification: &ddb.TimeToLiveSpecification{
-			AttributeName: aws.String("x"), Enabled: aws.Bool(true),
+			AttributeName: aws.String(dynamotable.ExpiresAttribute), Enabled: aws.Bool(true),
 		},
 	})
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"rookery/internal/awsclient"
 	"rookery/internal/blob"
 )
 
@@ -106,7 +107,7 @@ func versionsOf(page *s3.ListObjectVersionsOutput) ([]version, error) {
 func identifier(key, id *string) (types.ObjectIdentifier, error) {
 	plain, err := url.QueryUnescape(aws.ToString(key))
 	if err != nil {
-		return types.ObjectIdentifier{}, fmt.Errorf("list versions: %w", &storeError{"a key is malformed", err})
+		return types.ObjectIdentifier{}, fmt.Errorf("list versions: %w", &awsclient.StoreError{What: "a key is malformed", Cause: err})
 	}
 	return types.ObjectIdentifier{Key: &plain, VersionId: id}, nil
 }

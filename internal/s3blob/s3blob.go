@@ -13,9 +13,9 @@
 package s3blob
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -58,8 +58,7 @@ type Bucket struct {
 	attempt       time.Duration
 	chunk         int64 // bytes of a range, see Get
 	now           func() time.Time
-	log           *slog.Logger
-	logged        atomic.Int64 // when an error was logged last, in Unix nanoseconds
+	failures      awsclient.Failures
 }
 
 var _ blob.Bucket = (*Bucket)(nil)
@@ -67,15 +66,17 @@ var _ blob.Bucket = (*Bucket)(nil)
 // New returns the bucket of this name, which has to be there, in the account and region of a configuration. Where
 // that has an endpoint, S3 is addressed by path, and checksums are sent only where S3 requires them.
 func New(cfg aws.Config, name string, o Options) *Bucket {
-	b := &Bucket{name: name, attempt: o.Attempt, chunk: chunkSize, now: o.Now, log: o.Log}
-	if b.attempt == 0 {
-		b.attempt = attemptTime
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if b.now == nil {
-		b.now = time.Now
+	if o.Log == nil {
+		o.Log = slog.Default()
 	}
-	if b.log == nil {
-		b.log = slog.Default()
+	b := &Bucket{
+		name: name, attempt: cmp.Or(o.Attempt, attemptTime), chunk: chunkSize, now: o.Now,
+		failures: awsclient.Failures{
+			Service: "S3", Deployment: deployment, Code: codeOf, Now: o.Now, Log: o.Log,
+		},
 	}
 	client := func(r aws.Retryer) *s3.Client {
 		return s3.NewFromConfig(cfg, func(s *s3.Options) {
