@@ -236,11 +236,12 @@ func withErased(before *index.Index, c *Commit, at Place) index.Commit {
 
 // forgetErased forgets what a commit erased.
 func (v *Vault) forgetErased(c *Commit) {
-	parts := c.erases()
-	for _, p := range parts {
-		v.texts.drop(textKey{v.part, p})
+	runs := map[uint64]bool{}
+	for _, p := range c.erases() {
+		runs[p.Run] = true
 	}
-	if len(parts) > 0 {
+	if len(runs) > 0 {
+		v.texts.dropRuns(v.part, runs)
 		v.texts.changes.dropAll(v.texts.tenant, v.part)
 		v.pasts.dropAll(v)
 		v.searcher.drop()

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -331,50 +330,4 @@ func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
 	return textOf(s.run.parts[at.Part].data, at)
-}
-
-// keep caches a text that was read, and the other notes of its run, if they are no more than half of
-// what the cache holds. To read a run takes as long for one of its notes as for all: who reads the
-// notes of an import, or of a large change outside, one by one in whatever order, would else read all
-// of it each time. It returns the text as it is cached.
-func (s *sweep) keep(at Place, text []byte) []byte {
-	if s.run == nil {
-		return text // it was cached meanwhile
-	}
-	texts := s.v.texts
-	if texts.fitsBlock(s.run.Size) {
-		texts.addBlock(s.v.part, at.Run, s.run.texts(), s.run.Size)
-		return text
-	}
-	text = bytes.Clone(text)
-	texts.add(textKey{s.v.part, at}, text)
-	if int64(s.run.Size) > texts.most/2 {
-		return text
-	}
-	for i, other := range s.run.texts() {
-		if other != nil && i != at.Part {
-			texts.add(textKey{s.v.part, Place{at.Run, i}}, bytes.Clone(other))
-		}
-	}
-	return text
-}
-
-// texts are those of the notes of a run, by part: nil where a part is none. They are parts of it.
-func (r *run) texts() [][]byte {
-	list := make([][]byte, len(r.parts))
-	for i := range r.parts {
-		if text, err := textOf(r.parts[i].data, Place{Run: r.First, Part: i}); err == nil {
-			list[i] = text
-		}
-	}
-	return list
-}
-
-// textOf is the text of a note that a part holds.
-func textOf(data []byte, at Place) ([]byte, error) {
-	if len(data) == 0 || data[0] != partNote {
-		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
-	}
-	n, err := readNote(data[1:])
-	return n.Text, err
 }

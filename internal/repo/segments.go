@@ -50,14 +50,39 @@ func newSegments(bucket blob.Bucket, code *codec) *segments {
 
 // run reads the run that holds a commit: one read, if the directory of its segment is known.
 func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
+	var r *run
+	err := s.item(ctx, seq, func(data []byte, at storedRun) (err error) {
+		r, err = s.code.readStored(data, at)
+		return err
+	})
+	return r, err
+}
+
+// packed is the payload of the run that holds a commit, as it is stored.
+func (s *segments) packed(ctx context.Context, seq uint64) (packedRun, error) {
+	var p packedRun
+	err := s.item(ctx, seq, func(data []byte, at storedRun) error {
+		_, packed, err := readItemAt(data, at)
+		if err == nil {
+			p, err = newPackedRun(at.First, packed)
+		}
+		return err
+	})
+	return p, err
+}
+
+// item reads the item of the run that holds a commit, which decode then reads.
+func (s *segments) item(
+	ctx context.Context, seq uint64, decode func(data []byte, at storedRun) error,
+) error {
 	for {
 		d, err := s.holding(ctx, seq)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		i, ok := d.holding(seq)
 		if !ok {
-			return nil, errNoSegment
+			return errNoSegment
 		}
 		at := d.Runs[i]
 		data, err := s.read(ctx, d, d.start+at.Off, at.Len)
@@ -65,13 +90,12 @@ func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		r, err := s.code.readStored(data, at)
-		if err != nil {
-			return nil, brokenSegment(d.First, err)
+		if err := decode(data, at); err != nil {
+			return brokenSegment(d.First, err)
 		}
-		return r, nil
+		return nil
 	}
 }
 

@@ -91,21 +91,32 @@ func (t *tail) gap(after uint64) (missing uint64, ok bool) {
 
 // read decodes the item of a run, with its payload if that is in it.
 func (l *Log[S]) read(it table.Item) (*run, error) {
-	r, inline, err := readItem(it.Data)
+	r, inline, err := readPlaced(it)
+	if err != nil {
+		return nil, err
+	}
+	if r.Object == "" && r.Size > 0 {
+		if r.parts, err = l.code.unpack(inline); err != nil {
+			return nil, damaged(r.First, err)
+		}
+	}
+	return r, nil
+}
+
+// readPlaced decodes the item of a run, but not its payload.
+func readPlaced(it table.Item) (r *run, inline []byte, err error) {
+	r, inline, err = readItem(it.Data)
 	if err == nil && it.Sort != runKey(r.First) {
 		err = fmt.Errorf("the run of another place")
 	}
-	if err == nil && r.Object == "" && r.Size > 0 {
-		r.parts, err = l.code.unpack(inline)
-	}
 	switch {
 	case errors.Is(err, errFormat):
-		return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+		return nil, nil, fmt.Errorf("run at %s: %w", it.Sort, err)
 	case err != nil:
 		first, _ := strconv.ParseUint(strings.TrimPrefix(it.Sort, runPrefix), 10, 64)
-		return nil, damaged(first, err)
+		return nil, nil, damaged(first, err)
 	}
-	return r, nil
+	return r, inline, nil
 }
 
 // unreadable is the fault of a tail that cannot be read: just now, or because the table is damaged.

@@ -302,15 +302,12 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	if v.log.head.Load().status == Sealed {
 		return nil, fault.NoVault(v.Name)
 	}
-	if text, ok := v.texts.get(textKey{v.part, at}); ok {
-		return text, nil
-	}
-	s := sweep{v: v}
-	text, err := s.text(ctx, at)
+	p := pick{v: v}
+	text, err := p.text(ctx, at)
 	if err != nil {
 		return nil, v.orNone(err)
 	}
-	return s.keep(at, text), nil
+	return text, nil
 }
 
 // Rebuild makes the index anew from the first commit on, and uses it from then on; the search index
