@@ -32,6 +32,7 @@ var layers = [][]string{
 	{"awstest"},
 	{"credential", "folder"},
 	{"job", "repo"},
+	{"intake"},
 	{"checkout", "repotest"},
 	{"team"},
 	{"tool"},

@@ -253,7 +253,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	switch {
 	case c.left(string(path)):
 		return nil // it is known, and told
-	case durable == nil && inTrash(string(path)):
+	case durable == nil && vault.InTrash(string(path)):
 		return c.guardTrash(ctx, string(path))
 	}
 	if err := c.examine(ctx, string(path)); err != nil {

@@ -7,8 +7,7 @@ import (
 
 	"rookery/internal/blob"
 	"rookery/internal/fault"
-	"rookery/internal/repo"
-	"rookery/internal/vault"
+	"rookery/internal/intake"
 )
 
 // discard writes the files of the batch that is held as the log says. Texts that no version of the
@@ -17,11 +16,10 @@ func (b *batch) discard(ctx context.Context) error {
 	if b.opt.ReadOnly {
 		return fault.New(fault.ReadOnly, "the folder cannot be written, so nothing can be put back in it")
 	}
-	b.found = slices.DeleteFunc(b.found, func(f *found) bool { return !f.kept })
-	unknown := slices.DeleteFunc(slices.Clone(b.found), func(f *found) bool {
-		return f.gone() || f.exact || f.from != nil && f.from.before.Digest == f.digest
+	b.found = slices.DeleteFunc(b.found, func(f *found) bool { return !f.Kept })
+	err := intake.InHalves(intake.Unknown(b.found), func(part []*found) error {
+		return intake.Bin(ctx, b.vault, b.call(), part)
 	})
-	err := inHalves(unknown, func(part []*found) error { return b.bin(ctx, part) })
 	if err != nil {
 		return err
 	}
@@ -31,7 +29,7 @@ func (b *batch) discard(ctx context.Context) error {
 	b.write(ctx)
 	for _, gone := range []bool{false, true} { // where names fold, a file is in the way of its other name
 		for _, f := range b.found {
-			if f.gone() != gone {
+			if f.Gone() != gone {
 				continue
 			}
 			if err := b.putBack(ctx, f); err != nil {
@@ -42,41 +40,23 @@ func (b *batch) discard(ctx context.Context) error {
 	return nil
 }
 
-// bin puts texts into the trash, in one commit.
-func (b *batch) bin(ctx context.Context, all []*found) error {
-	if len(all) == 0 {
-		return nil
-	}
-	call := b.call()
-	call.Outside = false // the trash is ours, and must not be somebody else's file
-	_, err := b.vault.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
-		for _, f := range all {
-			if _, err := tx.Bin(ctx, vault.Path(f.path), f.text); err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
-	})
-	return err
-}
-
 // putBack makes one file what the log says, if it still is what was found. The caller holds mu.
 func (b *batch) putBack(ctx context.Context, f *found) error {
-	if f.gone() {
-		if _, note := b.at.File(f.path); note {
+	if f.Gone() {
+		if _, note := b.at.File(f.Path); note {
 			b.done.Restored++
 		}
-		return b.restore(ctx, f.path)
+		return b.restore(ctx, f.Path)
 	}
-	now, _ := b.at.File(f.path)
-	err := b.replace(ctx, f.path, now, f.text)
+	now, _ := b.at.File(f.Path)
+	err := b.replace(ctx, f.Path, now, f.Text)
 	var met *blob.Found
 	if errors.As(err, &met) {
 		return nil // somebody changed it again: that is another edit
 	}
 	if err == nil {
 		b.done.Restored++
-		b.unsaved[f.path] = true
+		b.unsaved[f.Path] = true
 	}
 	return err
 }

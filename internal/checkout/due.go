@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"rookery/internal/index"
+	"rookery/internal/intake"
+	"rookery/internal/vault"
 )
 
 // How long an edit waits to be synced. Quiet is asked of each file, not of the folder: a file that is
@@ -129,7 +131,7 @@ func (o *outside) massRemoval(m moment) (since time.Time) {
 			}
 		}
 	}
-	if !tooMany(n, m.notes) {
+	if !intake.TooMany(n, m.notes) {
 		return time.Time{}
 	}
 	return since
@@ -230,10 +232,10 @@ func (b *batch) defers() {
 	halves, more := b.joins()
 	due := o.removalsWait(b.moment()) <= 0 && !more
 	b.found = slices.DeleteFunc(b.found, func(f *found) bool {
-		e := o.edits[f.path]
-		waits := e != nil && !e.held && e.withRemovals() && (!due || halves[f.path])
+		e := o.edits[f.Path]
+		waits := e != nil && !e.held && e.withRemovals() && (!due || halves[f.Path])
 		if waits {
-			delete(o.read, f.path)
+			delete(o.read, f.Path)
 		}
 		return waits
 	})
@@ -247,24 +249,24 @@ func (b *batch) joins() (halves map[string]bool, more bool) {
 	o := &b.outside
 	in := map[string]bool{}
 	for _, f := range b.found {
-		in[f.path] = true
+		in[f.Path] = true
 	}
 	gone, names := map[index.Digest]bool{}, map[string]bool{}
 	for path, e := range o.edits {
-		if e.mark == "" && e.before != nil && !e.held && !in[path] && !inTrash(path) {
+		if e.mark == "" && e.before != nil && !e.held && !in[path] && !vault.InTrash(path) {
 			gone[e.before.Digest], names[e.to] = true, true
 		}
 	}
 	halves, oldest := map[string]bool{}, time.Now()
 	for _, f := range b.found {
-		e := o.edits[f.path]
+		e := o.edits[f.Path]
 		if e == nil || e.held {
 			continue
 		}
-		if !f.gone() {
-			halves[f.path] = f.before == nil && f.from == nil && (gone[f.digest] || names[f.path])
-			if halves[f.path] || f.from != nil || f.takesAway() {
-				more = more || !e.joins && f.takesAway()
+		if !f.Gone() {
+			halves[f.Path] = f.Before == nil && f.From == nil && (gone[f.Digest] || names[f.Path])
+			if halves[f.Path] || f.From != nil || f.TakesAway() {
+				more = more || !e.joins && f.TakesAway()
 				e.joins = true
 				o.removed = later(o.removed, e.at)
 			}

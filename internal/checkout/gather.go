@@ -1,49 +1,20 @@
 package checkout
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/intake"
 	"rookery/internal/repo"
-	"rookery/internal/vault"
 )
 
 // A found is what lies in the folder where somebody changed something.
-type found struct {
-	path     string
-	text     []byte // nil: the file is gone
-	digest   index.Digest
-	before   *index.File // what the file had been; nil: there was none
-	upTo     uint64      // the file had nothing of the log that is newer than this version; 0: than before
-	late     lag         // of the file
-	saved    time.Time   // when somebody changed it first, by the vault's clock
-	at       time.Time   // when it was seen to change last
-	modified time.Time
-	from     *found // the file that was moved here
-	moved    bool   // away, to another path
-	to       string // this file has only another spelling of its name now
-	was      []byte // the text that they began with, as far as that can be told
-	exact    bool   // it is one of the earlier texts
-	reverts  bool   // it is older than what they had seen, and so takes that back
-	kept     bool   // it was held before
-}
-
-func (f *found) gone() bool { return f.text == nil }
-
-// takesAway reports whether taking the edit in takes something away, so that it counts for the guard.
-// To move a note does not.
-func (f *found) takesAway() bool {
-	return f.before != nil && !inTrash(f.path) && (f.reverts || f.gone() && !f.moved)
-}
-
-func inTrash(path string) bool { return strings.HasPrefix(path, vault.Trash) }
+type found = intake.Found
 
 // gather reads the files of all edits, and finds out what somebody did to them.
 func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
@@ -67,8 +38,8 @@ func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
 	if err := b.rooted(ctx); err != nil {
 		return nil, err
 	}
-	b.pair()
-	if err := b.lookBack(ctx); err != nil {
+	intake.Pair(b.found)
+	if err := intake.LookBack(ctx, b.vault, b.found); err != nil {
 		return nil, err
 	}
 	if t.part != nil {
@@ -109,9 +80,9 @@ func (b *batch) resume() {
 	}
 	o.resumes = false
 	for _, f := range b.found {
-		e := o.edits[f.path]
-		if e != nil && (f.takesAway() || o.held != nil && slices.Contains(o.held.Paths, f.path)) {
-			f.kept, e.held = true, true
+		e := o.edits[f.Path]
+		if e != nil && (f.TakesAway() || o.held != nil && slices.Contains(o.held.Paths, f.Path)) {
+			f.Kept, e.held = true, true
 		}
 	}
 }
@@ -119,7 +90,7 @@ func (b *batch) resume() {
 // rooted is an error if files are gone because the folder itself is, or cannot be read: that says
 // nothing of its files.
 func (b *batch) rooted(ctx context.Context) error {
-	if !slices.ContainsFunc(b.found, (*found).gone) {
+	if !slices.ContainsFunc(b.found, (*found).Gone) {
 		return nil
 	}
 	for _, err := range b.files.Walk(ctx, "", func(string) bool { return false }) {
@@ -134,8 +105,8 @@ func (b *batch) rooted(ctx context.Context) error {
 // unfinished reports whether a file was emptied a moment ago: most likely by an editor that is about to
 // write it, and is slow.
 func (c *Checkout) unfinished(f *found) bool {
-	return f.text != nil && len(f.text) == 0 && f.before != nil && f.before.Size > 0 &&
-		time.Since(f.at) < c.span(emptied)
+	return f.Text != nil && len(f.Text) == 0 && f.Before != nil && f.Before.Size > 0 &&
+		time.Since(f.At) < c.span(emptied)
 }
 
 // read reads the file of an edit; nil if there is nothing to take in after all.
@@ -160,11 +131,8 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 		return nil, nil
 	}
 	f := &found{
-		path: path, before: e.before, upTo: e.upTo, at: e.at, kept: e.held, to: e.to,
-		saved: c.now().Add(-time.Since(e.first)),
-	}
-	if l := cmp.Or(c.outside.lags[path], c.outside.unnamed); l != nil {
-		f.late = *l
+		Path: path, Before: e.before, UpTo: e.upTo, At: e.at, Kept: e.held, To: e.to,
+		Seen: c.seenBefore(path, c.now().Add(-time.Since(e.first))),
 	}
 	c.outside.read[path] = true
 	if e.mark == "" {
@@ -183,11 +151,11 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 		c.refuse(path, repo.LeftUnread)
 		return nil, nil
 	}
-	if why := unfit(text); why != "" {
+	if why := intake.Unfit(text); why != "" {
 		c.refuse(path, why)
 		return nil, nil
 	}
-	f.text, f.digest, f.modified = text, index.DigestOf(text), o.Modified
+	f.Text, f.Digest, f.Modified = text, index.DigestOf(text), o.Modified
 	return f, nil
 }
 
@@ -221,46 +189,3 @@ func (c *Checkout) content(ctx context.Context, path string) ([]byte, blob.Objec
 	}
 	return text, o, errTorn
 }
-
-// pair finds the files that were moved: gone in one place, and there in another with the same text or,
-// but for case, the same name.
-func (b *batch) pair() {
-	gone := map[index.Digest][]*found{}
-	names := map[string]*found{}
-	for _, f := range b.found {
-		if f.gone() && f.before != nil && !inTrash(f.path) {
-			gone[f.before.Digest] = append(gone[f.before.Digest], f)
-			names[f.to] = f
-		}
-	}
-	for _, f := range b.found {
-		if f.gone() || f.before != nil || inTrash(f.path) {
-			continue
-		}
-		from := names[f.path]
-		if from == nil {
-			from = likeliest(gone[f.digest], f.path)
-		}
-		if from != nil && !from.moved {
-			f.from, from.moved = from, true
-		}
-	}
-}
-
-// likeliest is the file of some with the same text that was moved to a path: one with the same name in
-// another folder, else the first.
-func likeliest(from []*found, path string) *found {
-	var first *found
-	for _, f := range from {
-		switch {
-		case f.moved:
-		case name(f.path) == name(path):
-			return f
-		case first == nil:
-			first = f
-		}
-	}
-	return first
-}
-
-func name(path string) string { return path[len(vault.Path(path).Dir()):] }

@@ -4,62 +4,24 @@ import (
 	"slices"
 	"time"
 
+	"rookery/internal/intake"
 	"rookery/internal/repo"
 )
 
-// The guard: a batch that takes away or puts back more than both of these is held (log.md §5).
-const (
-	guardNotes = 20
-	guardShare = 10 // one part in so many of the vault
-)
-
-// guard holds back what would take away too much. What is held stays so as long as it takes anything
-// away, until somebody accepts it; what was found beside it is taken in, unless it does the same.
+// guard holds back what would take away too much.
 func (b *batch) guard(accepted bool) {
-	var fresh, kept []*found
-	for _, f := range b.found {
-		if f.kept || f.from != nil && f.from.kept {
-			kept = append(kept, f)
-		} else {
-			fresh = append(fresh, f)
-		}
-	}
-	switch {
-	case accepted && b.trips(fresh): // nobody has seen what these take away
-		b.found, b.held = kept, fresh
-		return
-	case accepted:
-		return
-	case !slices.ContainsFunc(kept, (*found).takesAway):
-		fresh, kept = b.found, nil
-	}
-	if b.trips(fresh) {
-		b.found, b.held = nil, b.found
-		return
-	}
-	b.found, b.held = fresh, kept
+	b.found, b.held = intake.Guard(b.found, accepted, b.trips)
 }
 
 // trips reports whether edits take away more than the guard lets through, together with what was taken
 // away shortly before.
 func (b *batch) trips(all []*found) bool {
-	n, first := 0, time.Time{}
-	for _, f := range all {
-		if f.takesAway() {
-			if n == 0 || f.at.Before(first) {
-				first = f.at
-			}
-			n++
-		}
-	}
+	n, first := intake.Away(all)
 	if n > 0 && b.unasked {
 		n += b.earlier(first)
 	}
-	return tooMany(n, b.total)
+	return intake.TooMany(n, b.total)
 }
-
-// tooMany reports whether the guard holds so many removals, in a vault of so many notes.
-func tooMany(n, notes int) bool { return n > guardNotes && n*guardShare > notes }
 
 // A streak is a number of removals that follow each other closely. A large change may come in slices:
 // the guard counts them as one.
@@ -89,16 +51,16 @@ func (b *batch) track(p Pending) {
 	}
 	var away []*found
 	for _, f := range slices.Concat(b.found, b.held) {
-		if f.takesAway() && !f.kept {
+		if f.TakesAway() && !f.Kept {
 			away = append(away, f)
 		}
 	}
-	slices.SortFunc(away, func(x, y *found) int { return x.at.Compare(y.at) })
+	slices.SortFunc(away, func(x, y *found) int { return x.At.Compare(y.At) })
 	for _, f := range away {
-		if f.at.Sub(s.last) > b.span(quiet) {
+		if f.At.Sub(s.last) > b.span(quiet) {
 			s.count = 0
 		}
-		s.count, s.last = s.count+1, later(s.last, f.at)
+		s.count, s.last = s.count+1, later(s.last, f.At)
 	}
 }
 
@@ -108,9 +70,9 @@ func (c *Checkout) hold(all []*found) {
 	for _, e := range o.edits {
 		e.held = false
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.path] == nil })
+	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.Path] == nil })
 	for _, f := range all {
-		o.edits[f.path].held = true
+		o.edits[f.Path].held = true
 	}
 	o.held, o.news = c.heldOf(all), true
 }
@@ -118,12 +80,12 @@ func (c *Checkout) hold(all []*found) {
 // holdMore notes which edits need confirmation beside those of the held batch. The caller holds mu.
 func (c *Checkout) holdMore(all []*found) {
 	o := &c.outside
-	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.path] == nil })
+	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.Path] == nil })
 	if len(all) == 0 {
 		return
 	}
 	for _, f := range all {
-		o.edits[f.path].held = true
+		o.edits[f.Path].held = true
 	}
 	now := c.heldOf(all)
 	if before := o.held; before != nil {
@@ -142,26 +104,11 @@ func (c *Checkout) heldOf(all []*found) *repo.Held {
 	if len(all) == 0 {
 		return nil
 	}
-	held := &repo.Held{Since: c.now().UTC(), Version: c.at.Version()}
+	held := intake.HeldOf(all)
+	held.Since, held.Version = c.now().UTC(), c.at.Version()
 	if c.outside.held != nil {
 		held.Since, held.Version = c.outside.held.Since, c.outside.held.Version
 	}
-	for _, f := range all {
-		held.Paths = append(held.Paths, f.path)
-		switch {
-		case f.moved: // it is told of where it went
-		case f.from != nil:
-			held.Moved++
-		case f.before == nil:
-			held.Created++
-		case f.gone():
-			held.Removed++
-		case f.reverts:
-			held.Reverted++
-		default:
-			held.Changed++
-		}
-	}
 	held.Paths = c.outside.first(held.Paths)
-	return held
+	return &held
 }

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -120,6 +121,16 @@ func (c *Checkout) nowhere(path string) bool {
 
 // seenBy reports whether a text that came into its file at one time counts as seen at another.
 func (c *Checkout) seenBy(came, at time.Time) bool { return at.Sub(came) >= c.span(seenAfter) }
+
+// seenBefore returns what reports whether the text of a version counts as seen by somebody who changed a file
+// at a time. The caller holds mu.
+func (c *Checkout) seenBefore(path string, saved time.Time) func(repo.Revision) bool {
+	late := lag{}
+	if l := cmp.Or(c.outside.lags[path], c.outside.unnamed); l != nil {
+		late = *l
+	}
+	return func(r repo.Revision) bool { return c.seenBy(late.came(r), saved) }
+}
 
 // came is when the text of a version came into the file.
 func (l lag) came(r repo.Revision) time.Time {

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"rookery/internal/blob"
 	"rookery/internal/index"
+	"rookery/internal/intake"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
 )
@@ -153,24 +153,13 @@ func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, erro
 	if err != nil {
 		return sight{}, err
 	}
-	s := sight{o.Mark, index.DigestOf(text), unfit(text)}
+	s := sight{o.Mark, index.DigestOf(text), intake.Unfit(text)}
 	if o.Mark == "" || time.Since(o.Changed) < atRest {
 		delete(c.outside.seen, path)
 	} else {
 		c.outside.seen[path], c.outside.learned = s, true
 	}
 	return s, nil
-}
-
-// unfit says why a text can be no note's; empty if it can.
-func unfit(text []byte) repo.Reason {
-	switch {
-	case len(text) > repo.MaxNote:
-		return repo.LeftSize
-	case !utf8.Valid(text):
-		return repo.LeftEncoding
-	}
-	return ""
 }
 
 // A place says what a file in the folder is to the vault.

@@ -7,7 +7,7 @@ import (
 
 	"rookery/internal/blob"
 	"rookery/internal/index"
-	"rookery/internal/merge"
+	"rookery/internal/intake"
 	"rookery/internal/repo"
 )
 
@@ -39,11 +39,11 @@ func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
 	before, _ := c.at.File(path)
 	version := c.at.Version()
 	c.mu.Unlock()
-	if p != ours || d.Foreign || unfit(d.Data) != "" {
+	if p != ours || d.Foreign || intake.Unfit(d.Data) != "" {
 		return nil
 	}
 	f := &found{
-		path: path, text: d.Data, digest: index.DigestOf(d.Data), before: before, modified: d.Written,
+		Path: path, Text: d.Data, Digest: index.DigestOf(d.Data), Before: before, Modified: d.Written,
 	}
 	lost, err := c.lost(ctx, f, version)
 	if err != nil {
@@ -65,21 +65,21 @@ func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
 // it.
 func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, error) {
 	from := uint64(0)
-	if f.before != nil {
-		from = f.before.Version
+	if f.Before != nil {
+		from = f.Before.Version
 	} else {
-		_, seq, err := c.vault.Trace(ctx, version, func(n *repo.Note) bool { return n.Path == f.path })
+		_, seq, err := c.vault.Trace(ctx, version, func(n *repo.Note) bool { return n.Path == f.Path })
 		if err != nil {
 			return false, err
 		}
 		from = seq
 	}
-	near, whole := &nearest{measure: merge.From(f.text), text: f.text, written: f.modified}, true
-	err := c.vault.Trail(ctx, map[string]uint64{f.path: from}, func(_ string, r repo.Revision) bool {
-		whole = whole && !torn(f.text, r.Text)
-		return near.take(r) && whole
+	near, whole := intake.NearestTo(f.Text, f.Modified), true
+	err := c.vault.Trail(ctx, map[string]uint64{f.Path: from}, func(_ string, r repo.Revision) bool {
+		whole = whole && !torn(f.Text, r.Text)
+		return near.Take(r) && whole
 	})
-	if f.was = near.was; err != nil || near.exact || !whole {
+	if f.Was = near.Was(); err != nil || near.Exact() || !whole {
 		return false, err
 	}
 	had, err := c.everHad(ctx, f)
@@ -95,8 +95,8 @@ func (c *Checkout) everHad(ctx context.Context, f *found) (bool, error) {
 			return false, err
 		}
 		for _, n := range commit.Notes {
-			if n.Path == f.path && n.Text != nil &&
-				(bytes.Equal(n.Text, f.text) || torn(f.text, n.Text)) {
+			if n.Path == f.Path && n.Text != nil &&
+				(bytes.Equal(n.Text, f.Text) || torn(f.Text, n.Text)) {
 				return true, nil
 			}
 		}

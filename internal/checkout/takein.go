@@ -3,13 +3,11 @@ package checkout
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"rookery/internal/fault"
-	"rookery/internal/index"
+	"rookery/internal/intake"
 	"rookery/internal/repo"
-	"rookery/internal/vault"
 )
 
 // A Taking says how edits are to be taken in.
@@ -40,22 +38,7 @@ const (
 )
 
 // A Taken says what was taken in.
-type Taken struct {
-	Created, Changed, Moved, Removed int          // files
-	Conflicts                        int          // copies that were made of texts that could not be merged
-	Restored                         int          // files that were written again: the log had changed them since, or the batch was discarded
-	Index                            index.Counts // objects, traits and files that the commits tell of
-	Held                             *repo.Held   // what waits for a word
-}
-
-// How much one commit takes in at most. Where a batch takes something away it is one commit as far as
-// a commit can hold it, so that nobody sees half of it; else it may come piece by piece.
-const (
-	pieceFiles = 500
-	pieceBytes = 4 << 20
-	wholeFiles = 5000
-	wholeBytes = 24 << 20
-)
+type Taken = intake.Taken
 
 // Reindex compares the folder with the log and takes in what differs, without waiting for quiet.
 func (c *Checkout) Reindex(ctx context.Context, t Taking) (Taken, error) {
@@ -122,37 +105,23 @@ func (c *Checkout) letGo() {
 
 // commitAll takes the batch in, piece by piece.
 func (b *batch) commitAll(ctx context.Context) error {
-	pieces, done, total := b.pieces(), 0, 0
+	pieces, done, total := intake.Pieces(b.found), 0, 0
 	for _, piece := range pieces {
 		total += len(piece)
 	}
 	for _, piece := range pieces {
-		err := inHalves(piece, func(part []*found) error { return b.commit(ctx, part) })
+		err := intake.InHalves(piece, func(part []*found) error { return b.commit(ctx, part) })
 		if err != nil {
 			return err
 		}
 		if b.first() {
 			b.progress.add(len(piece), 0)
 		}
-		if done += len(piece); b.opt.Progress != nil && total > pieceFiles {
+		if done += len(piece); b.opt.Progress != nil && total > intake.PieceFiles {
 			b.opt.Progress(done, total)
 		}
 	}
 	return nil
-}
-
-// inHalves does something that is a commit, in two parts where one commit cannot hold all of it: what
-// was found is not all that goes into it.
-func inHalves(piece []*found, do func(part []*found) error) error {
-	err := do(piece)
-	half := len(piece) / 2
-	if half == 0 || !fault.Is(err, fault.BatchTooLarge) {
-		return err
-	}
-	if err := inHalves(piece[:half], do); err != nil {
-		return err
-	}
-	return inHalves(piece[half:], do)
 }
 
 // A batch is a number of edits that are taken in together.
@@ -166,42 +135,6 @@ type batch struct {
 	total   int      // notes in the vault
 	who     repo.Who // who said a word; empty: nobody did
 	done    Taken
-}
-
-// pieces are the parts of a batch that are one commit each: the settings first, by which notes are
-// read, and what is taken away last, so that nothing is gone before what is new is there.
-func (b *batch) pieces() [][]*found {
-	order := slices.Clone(b.found)
-	order = slices.DeleteFunc(order, func(f *found) bool { return f.moved }) // with where they went
-	slices.SortStableFunc(order, func(x, y *found) int { return x.rank() - y.rank() })
-	files, bytes := pieceFiles, pieceBytes
-	if slices.ContainsFunc(order, func(f *found) bool { return f.before != nil || f.from != nil }) {
-		files, bytes = wholeFiles, wholeBytes
-	}
-	var all [][]*found
-	size := 0
-	for _, f := range order {
-		last := len(all) - 1
-		if last < 0 || len(all[last]) >= files || size+len(f.text) > bytes {
-			all, size = append(all, nil), 0
-			last++
-		}
-		all[last] = append(all[last], f)
-		size += len(f.text)
-	}
-	return all
-}
-
-// rank is where in a batch an edit has its place.
-func (f *found) rank() int {
-	k := vault.Path(f.path).Kind()
-	switch {
-	case k == vault.KindSchema || k == vault.KindConfig:
-		return 0
-	case f.gone():
-		return 2
-	}
-	return 1
 }
 
 // pause has what was not synced now tried again later, not at once. The caller holds mu.

@@ -3,8 +3,7 @@ package checkout
 import (
 	"context"
 
-	"rookery/internal/index"
-	"rookery/internal/repo"
+	"rookery/internal/intake"
 )
 
 // Turn waits for the turn of a caller that reindexes and then keeps its answer, so that of two with
@@ -22,15 +21,15 @@ func (c *Checkout) Turn(ctx context.Context) (done func(), err error) {
 func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	if p == Discard {
 		for _, f := range b.found {
-			if f.kept {
+			if f.Kept {
 				b.done.Restored++
 			}
 		}
 		return b.done, nil
 	}
 	b.guard(p == Accept)
-	for _, piece := range b.pieces() {
-		err := inHalves(piece, func(part []*found) error { return b.try(ctx, part) })
+	for _, piece := range intake.Pieces(b.found) {
+		err := intake.InHalves(piece, func(part []*found) error { return b.try(ctx, part) })
 		if err != nil {
 			return b.done, err
 		}
@@ -41,38 +40,13 @@ func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	return b.done, nil
 }
 
-// try drafts a piece of the batch, and counts what the commit would tell of.
+// try counts what taking a piece of the batch in would come to.
 func (b *batch) try(ctx context.Context, piece []*found) error {
-	var e effect
-	var told index.Counts
-	call := b.call()
-	call.DryRun = true
-	_, err := b.vault.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (_ any, err error) {
-		if e, err = b.draft(ctx, tx, piece); err != nil {
-			return nil, err
-		}
-		told, err = countsOf(ctx, tx)
-		return nil, err
-	})
+	e, err := intake.Try(ctx, b.vault, b.call(), piece)
 	if err != nil {
 		return err
 	}
-	b.done.add(e.taken)
-	b.done.Restored += len(e.stay)
-	b.done.Index.Add(told)
+	b.done.Add(e.Taken)
+	b.done.Restored += len(e.Stay)
 	return nil
-}
-
-// countsOf counts what a commit of this draft would tell of.
-func countsOf(ctx context.Context, tx *repo.Tx) (told index.Counts, err error) {
-	staged, err := tx.Staged(ctx)
-	if err != nil {
-		return told, err
-	}
-	for _, s := range staged {
-		path := string(s.Path)
-		events := index.Events(tx.Before(), tx.Index(), path, index.Texts{Old: s.Old, New: s.New})
-		told.Add(index.Reindexed(path, events).Counts())
-	}
-	return told, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"rookery/internal/blob"
 	"rookery/internal/index"
+	"rookery/internal/intake"
 	"rookery/internal/repo"
 )
 
@@ -142,7 +143,7 @@ func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	if !met.Absent && !met.Foreign {
 		now.mark = "met"
 	}
-	if why := unfit(met.Data); why != "" {
+	if why := intake.Unfit(met.Data); why != "" {
 		c.refuse(path, why)
 		return
 	}

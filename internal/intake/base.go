@@ -1,4 +1,4 @@
-package checkout
+package intake
 
 import (
 	"bytes"
@@ -13,38 +13,37 @@ import (
 // maxEarlier is how many earlier texts of a note are looked at for the nearest.
 const maxEarlier = 1000
 
-// lookBack finds for every file with another text the earlier text of the note that is nearest to it,
+// LookBack finds for every file with another text the earlier text of the note that is nearest to it,
 // ties to the newest: that is what somebody began to edit. With the newest as base, a copy that is a
 // week old would take back what was done in that week (log.md §5).
-func (b *batch) lookBack(ctx context.Context) error {
-	from, near := map[string]uint64{}, map[string]*nearest{}
-	for _, f := range b.found {
-		if !f.gone() && f.before != nil {
-			from[f.path] = f.before.Version
-			near[f.path] = &nearest{
-				measure: merge.From(f.text), text: f.text, upTo: f.upTo,
-				came: func(r repo.Revision) bool { return b.seenBy(f.late.came(r), f.saved) },
+func LookBack(ctx context.Context, v *repo.Vault, all []*Found) error {
+	from, near := map[string]uint64{}, map[string]*Nearest{}
+	for _, f := range all {
+		if !f.Gone() && f.Before != nil {
+			from[f.Path] = f.Before.Version
+			near[f.Path] = &Nearest{
+				measure: merge.From(f.Text), text: f.Text, upTo: f.UpTo, came: f.Seen,
 			}
 		}
 	}
 	if len(from) == 0 {
 		return nil
 	}
-	err := b.vault.Trail(ctx, from, func(path string, r repo.Revision) bool {
-		return near[path].take(r)
+	err := v.Trail(ctx, from, func(path string, r repo.Revision) bool {
+		return near[path].Take(r)
 	})
 	if err != nil && !fault.Is(err, fault.IndexError) {
 		return err
 	}
-	for _, f := range b.found {
-		if n := near[f.path]; n != nil {
-			f.was, f.exact, f.reverts = n.was, n.exact, n.exact && n.passed
+	for _, f := range all {
+		if n := near[f.Path]; n != nil {
+			f.Was, f.Exact, f.Reverts = n.was, n.exact, n.exact && n.passed
 		}
 	}
 	return nil
 }
 
-// A nearest looks for the text that somebody began with: the earlier text that is nearest to theirs.
+// A Nearest looks for the text that somebody began with: the earlier text that is nearest to theirs.
 //
 // It looks no further back than to the newest text that somebody saved in this folder: whoever saves
 // now has read that, or written it. If it were passed over, one who takes back what they wrote a moment
@@ -58,7 +57,7 @@ func (b *batch) lookBack(ctx context.Context) error {
 // To save once more what was merged already says nothing new: so does an editor that never reads the
 // file again. Who saves it a third time, and found the same each time, means the note to be so, if they
 // had seen it.
-type nearest struct {
+type Nearest struct {
 	measure merge.Measure
 	text    []byte
 	upTo    uint64                     // what is newer than this version was not in the file; 0: all was
@@ -74,9 +73,20 @@ type nearest struct {
 	looked  int
 }
 
-// take looks at an earlier text, and at what somebody had put into the file then: what they saved next
+// NearestTo looks for the base of a text that was in the file until a time, and not after it.
+func NearestTo(text []byte, written time.Time) *Nearest {
+	return &Nearest{measure: merge.From(text), text: text, written: written}
+}
+
+// Was returns the text that somebody began with, as far as that can be told. Nil: it cannot.
+func (n *Nearest) Was() []byte { return n.was }
+
+// Exact reports whether the text is one of the earlier ones, to the byte.
+func (n *Nearest) Exact() bool { return n.exact }
+
+// Take looks at an earlier text, and at what somebody had put into the file then: what they saved next
 // may build on that. It reports whether it is worth it to look further back.
-func (n *nearest) take(r repo.Revision) bool {
+func (n *Nearest) Take(r repo.Revision) bool {
 	if r.Deleted || r.Erased || n.upTo > 0 && r.Seq > n.upTo {
 		return true
 	}
@@ -106,19 +116,19 @@ func (n *nearest) take(r repo.Revision) bool {
 // tooNew reports whether a version was not there when the text was written. Its time is a whole
 // millisecond, rounded down. What was saved in the folder and was taken in within the millisecond is
 // newer: it was found in the place of the text.
-func (n *nearest) tooNew(r repo.Revision) bool {
+func (n *Nearest) tooNew(r repo.Revision) bool {
 	if n.written.IsZero() {
 		return false
 	}
 	return r.Time.After(n.written) ||
-		r.Tool == reindex && !r.Time.Before(n.written.Truncate(time.Millisecond))
+		r.Tool == Tool && !r.Time.Before(n.written.Truncate(time.Millisecond))
 }
 
-func (n *nearest) hasSeen(r repo.Revision) bool { return n.came != nil && n.came(r) }
+func (n *Nearest) hasSeen(r repo.Revision) bool { return n.came != nil && n.came(r) }
 
 // pass notes the newest text that was seen: one that was in the file for long enough, or that somebody
 // saved there.
-func (n *nearest) pass(r repo.Revision) {
+func (n *Nearest) pass(r repo.Revision) {
 	saved := savedIn(r)
 	switch {
 	case n.passed:
@@ -136,14 +146,14 @@ func (n *nearest) pass(r repo.Revision) {
 // savedIn returns the text that somebody had saved in the folder when a version was made of it; nil if
 // nobody had.
 func savedIn(r repo.Revision) []byte {
-	if r.Theirs == nil && r.Tool == reindex {
+	if r.Theirs == nil && r.Tool == Tool {
 		return r.Text
 	}
 	return r.Theirs
 }
 
 // weigh compares the text with those of a version.
-func (n *nearest) weigh(r repo.Revision) {
+func (n *Nearest) weigh(r repo.Revision) {
 	saved := savedIn(r)
 	if saved != nil && bytes.HasPrefix(n.text, saved) {
 		// They have only written on, however near the text is to another. An editor may save so slowly
@@ -158,7 +168,7 @@ func (n *nearest) weigh(r repo.Revision) {
 	n.found = n.apart == 0 || saved != nil && n.written.IsZero()
 }
 
-func (n *nearest) consider(text []byte) {
+func (n *Nearest) consider(text []byte) {
 	if apart := n.measure.To(text); n.was == nil || apart < n.apart {
 		n.was, n.apart = bytes.Clone(text), apart
 	}

@@ -1,0 +1,18 @@
+package intake
+
+import (
+	"unicode/utf8"
+
+	"rookery/internal/repo"
+)
+
+// Unfit says why a text can be no note's; empty if it can.
+func Unfit(text []byte) repo.Reason {
+	switch {
+	case len(text) > repo.MaxNote:
+		return repo.LeftSize
+	case !utf8.Valid(text):
+		return repo.LeftEncoding
+	}
+	return ""
+}
