@@ -301,8 +301,12 @@ func (l *Log[S]) orErased(ctx context.Context, err error) error {
 	return err
 }
 
-// orNone is the error of a vault, NOT_FOUND if there is none. Of one that is gone nothing is kept.
+// orNone is the error of a vault, NOT_FOUND if there is none, or it is in the trash. Of one that is gone nothing is
+// kept.
 func (v *Vault) orNone(err error) error {
+	if errors.Is(err, errTrashed) {
+		return fault.NoVault(v.Name)
+	}
 	if !errors.Is(err, ErrNoLog) {
 		return err
 	}
