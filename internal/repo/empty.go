@@ -53,7 +53,8 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 			last = commit.Seq
 		}
 	}
-	if last == 0 && l.opt.Now().Sub(l.head.Load().time) < appendLife || c.behind(f) < last {
+	mayCome := last == 0 && (l.opt.Now().Sub(l.head.Load().time) < appendLife || !f.clocked())
+	if mayCome || c.behind(f) < last {
 		return nil // the commit may still come, or somebody has not seen it yet
 	}
 	if err := l.eraseParts(ctx, parts, last); err != nil {
@@ -148,7 +149,7 @@ func (l *Log[S]) emptyInTable(ctx context.Context, first uint64, parts map[int]b
 			return l.erasePayloads(ctx, first)
 		}
 		if err != nil {
-			return unreadable(err)
+			return unreadable(ctx, err)
 		}
 		r, packed, err := l.packed(ctx, it)
 		if err != nil {

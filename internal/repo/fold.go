@@ -142,7 +142,7 @@ func (l *Log[S]) nextSegment(
 	for it, err := range l.opt.Table.Query(
 		ctx, l.opt.Part, runKey(after+1), runKey(upTo)) {
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, unreadable(ctx, err)
 		}
 		r, packed, err := l.packed(ctx, it)
 		if err != nil {
