@@ -40,7 +40,7 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 		return err
 	}
 	again := c.Erasing.Upto > 0
-	if again && l.opt.Now().Sub(c.Erasing.At) < SweepAgain {
+	if again && (l.opt.Now().Sub(c.Erasing.At) < SweepAgain || !f.clocked()) {
 		return nil
 	}
 	parts, last := partSet{}, uint64(0)
@@ -211,7 +211,7 @@ func (l *Log[S]) emptySegment(ctx context.Context, first uint64, parts partSet) 
 	for {
 		data, tag, err := l.opt.Bucket.Get(ctx, segmentKey(first), 0, -1)
 		if err != nil {
-			return segmentUnread(first, err)
+			return segmentUnread(ctx, first, err)
 		}
 		next, changed, err := l.code.emptyRuns(data, parts)
 		if err != nil {
