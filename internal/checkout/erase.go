@@ -106,7 +106,7 @@ func (c *Checkout) End() {
 // without being asked for. What fails is in the log, and done again.
 func (c *Checkout) Save(ctx context.Context) { c.save(ctx) }
 
-// Redact makes the audit log anew, if it has lines of a history that was erased since, and takes away
+// Redact replaces the lines of the audit log that are of a history which was erased since, and takes away
 // what the folder keeps of a file and of its copies in the trash.
 func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
 	c.saving.Lock()
@@ -123,38 +123,3 @@ func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
 	}
 	return nil
 }
-
-// redact makes the files of the audit log anew from the log. The caller holds saving.
-func (c *Checkout) redact(ctx context.Context) error {
-	if err := c.rewriteAudit(ctx, c.audit.cursor.Seq); err != nil {
-		return err
-	}
-	has := map[string]bool{}
-	for m, err := range c.vault.AuditMonths(ctx, c.audit.cursor.Seq) {
-		if err != nil {
-			return err
-		}
-		has[m.Month] = true
-	}
-	all := archive{vault: c.vault, files: c.files}
-	err := all.remove(ctx, func(month string) bool {
-		return has[month] && month < c.audit.cursor.Month // a copy of the open one is no closed one yet
-	})
-	if err != nil {
-		return err
-	}
-	if _, err := blob.EraseKept(ctx, c.files, auditFiles); err != nil {
-		return err
-	}
-	return c.vault.Change(ctx, func(control *repo.Control) bool {
-		if control.Cursors[auditCursor].Seq == c.audit.cursor.Seq {
-			control.Cursors[auditCursor] = c.audit.cursor // its file is shorter now
-		}
-		changed := control.Anew
-		control.Anew = false
-		return changed
-	})
-}
-
-// auditFiles is what the paths of the audit log begin with.
-const auditFiles = ".raven/audit"

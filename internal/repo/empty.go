@@ -57,10 +57,16 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	if mayCome || c.behind(f) < last {
 		return nil // the commit may still come, or somebody has not seen it yet
 	}
+	imaged := last > 0 && c.Image != nil
+	if imaged { // of an image that is about to go all can be taken but the words of what is erased
+		if _, _, err := v.searchedHead(ctx); err != nil {
+			return err
+		}
+	}
 	if err := l.eraseParts(ctx, parts, last); err != nil {
 		return err
 	}
-	if last > 0 && c.Image != nil {
+	if imaged {
 		f.All = true
 		err = l.foldImage(ctx, f, v.passage(f))
 	}
