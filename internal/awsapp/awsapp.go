@@ -52,7 +52,8 @@ type Options struct {
 	Meter    hosted.Meter   // nil: nothing is counted
 	Log      *slog.Logger   // nil: nothing is logged
 	Now      func() time.Time
-	Version  string // of the program
+	Clocked  func() (known func() bool) // see team.Options; nil: Now is always right
+	Version  string                     // of the program
 
 	outer []tool.Interceptor // see hosted.Options
 }
@@ -113,7 +114,7 @@ func (a *App) tenants() team.Options {
 		Texts: repo.NewTexts(caches), Pasts: repo.NewPasts(caches),
 		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
-		Named:  namedFiles, Log: o.Log, Now: o.Now, Later: a.later.run,
+		Named:  namedFiles, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: a.later.run,
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
 		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,
 	}

@@ -70,7 +70,7 @@ func stores(e Environment, logger *slog.Logger) (Options, error) {
 	return Options{
 		Table:  dynamotable.New(cfg, e.Table, dynamotable.Options{Now: clock.Now, Log: logger}),
 		Bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger}),
-		Begin:  transport.Begin, Now: clock.Now,
+		Begin:  transport.Begin, Now: clock.Now, Clocked: clock.Dated,
 	}, nil
 }
 

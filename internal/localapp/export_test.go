@@ -6,6 +6,7 @@ import (
 	"rookery/internal/blob"
 	"rookery/internal/hosted"
 	"rookery/internal/table"
+	"rookery/internal/team"
 )
 
 // Between is a Config of an App whose tenants see the stores as this function gives them.
@@ -44,3 +45,6 @@ var ToolsOf = hosted.Tools
 
 // LimitsOf are the limits of each vault.
 var LimitsOf = limitsOf
+
+// Teams are the tenants of an App.
+func (a *App) Teams() *team.Teams { return a.teams }

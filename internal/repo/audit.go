@@ -132,6 +132,47 @@ func AuditLines(c *Commit) []byte {
 	return b.Bytes()
 }
 
+// An AuditPiece is what one commit has in the audit log.
+type AuditPiece struct {
+	Seq   uint64
+	Month string // whose file has it
+	Lines []byte // each with its end; none if the commit has no events
+}
+
+// Equal reports whether two pieces are the same.
+func (p AuditPiece) Equal(q AuditPiece) bool {
+	return p.Seq == q.Seq && p.Month == q.Month && bytes.Equal(p.Lines, q.Lines)
+}
+
+// ErasedAudit returns, in their order, what the commits have in the audit log now whose parts a commit erases, itself
+// among them: before the parts are emptied all that they said, and then what is left of it.
+func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
+	parts := map[uint64][]int{}
+	for _, p := range erase.erases() {
+		parts[p.Run] = append(parts[p.Run], p.Part)
+	}
+	var all []AuditPiece
+	for _, first := range slices.Sorted(maps.Keys(parts)) {
+		r, err := v.log.runAt(ctx, first)
+		if err != nil {
+			return nil, v.orNone(err)
+		}
+		commits, err := r.commits()
+		if err != nil {
+			return nil, damaged(first, err)
+		}
+		from := 0
+		for i, c := range commits {
+			to := from + len(r.Commits[i].Parts)
+			if slices.ContainsFunc(parts[first], func(n int) bool { return from <= n && n < to }) {
+				all = append(all, AuditPiece{c.Seq, vault.Month(c.Time), AuditLines(c)})
+			}
+			from = to
+		}
+	}
+	return all, nil
+}
+
 // broughtIn are the audit logs that a commit brought in, oldest first.
 func broughtIn(c *Commit) []Note {
 	var logs []Note

@@ -35,6 +35,7 @@ type searcher struct {
 	image    func(context.Context) (*search.Index, error)
 	language string // of that search index
 	epoch    int    // counts such images
+	purge    bool   // what can be searched has words of notes that were erased
 }
 
 func newSearcher() *searcher { return &searcher{turn: make(chan struct{}, 1)} }
@@ -91,7 +92,7 @@ func (s *searcher) begin(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now, s.changed = Searchable{}, map[string]uint64{}
-	s.image, s.language = image, language
+	s.image, s.language, s.purge = image, language, false
 	s.epoch++
 }
 
@@ -127,6 +128,7 @@ type due struct {
 	from  *search.Index
 	paths []string
 	epoch int
+	purge bool // nothing may be left of notes that are not there
 }
 
 // due is what the search index of an index is made from. Where there is none, and where the language is
@@ -134,7 +136,7 @@ type due struct {
 // begun with.
 func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Lock()
-	now, image, epoch := s.now, s.image, s.epoch
+	now, image, epoch, purge := s.now, s.image, s.epoch, s.purge
 	paths := slices.Collect(maps.Keys(s.changed))
 	language := idx.Config().Language
 	if s.language != language {
@@ -143,13 +145,13 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Unlock()
 	switch {
 	case now.Search != nil && now.Index.Version() > 0 && now.Index.Config().Language == language:
-		return due{now.Search, paths, epoch}
+		return due{now.Search, paths, epoch, purge}
 	case image != nil:
 		if from, err := image(ctx); err == nil {
-			return due{from, paths, epoch}
+			return due{from, paths, epoch, purge}
 		}
 	}
-	return due{search.Empty(language), pathsOf(idx), epoch}
+	return due{search.Empty(language), pathsOf(idx), epoch, false}
 }
 
 // pathsOf are the paths of all notes.
@@ -169,7 +171,7 @@ func (s *searcher) forward(to Searchable, epoch int) {
 	if epoch != s.epoch {
 		return
 	}
-	s.now, s.image = to, nil
+	s.now, s.image, s.purge = to, nil, false
 	for path, seq := range s.changed {
 		if seq <= to.Index.Version() {
 			delete(s.changed, path)
@@ -198,12 +200,20 @@ func (s *searcher) forget(ctx context.Context) error {
 	return nil
 }
 
-// drop makes the next search read all notes again, whoever has the turn. A search index remembers words
-// of notes that are gone.
+// drop makes the next search read all notes again, whoever has the turn.
 func (s *searcher) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now, s.image = Searchable{}, nil
+	s.now, s.image, s.purge = Searchable{}, nil, false
+	s.epoch++
+}
+
+// erased makes the next search purge what can be searched: a search index remembers words of notes that are gone. The
+// paths of the notes are among those that changed.
+func (s *searcher) erased() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.purge = true
 	s.epoch++
 }
 
@@ -217,6 +227,9 @@ func (v *Vault) bringForward(ctx context.Context, idx *index.Index) (Searchable,
 	x, err := v.searchWith(ctx, idx, d.from, d.paths)
 	if err != nil {
 		return Searchable{}, err
+	}
+	if d.purge {
+		x = x.Purged()
 	}
 	now := Searchable{idx, x}
 	v.searcher.forward(now, d.epoch)

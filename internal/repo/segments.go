@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -109,7 +108,7 @@ func (s *segments) read(
 	data, tag, err := s.bucket.Get(ctx, segmentKey(d.First), off, n)
 	if err != nil {
 		s.forget()
-		return nil, segmentUnread(d.First, err)
+		return nil, segmentUnread(ctx, d.First, err)
 	}
 	if tag != d.tag {
 		s.forget()
@@ -169,7 +168,7 @@ func (s *segments) list(ctx context.Context) error {
 	var firsts []uint64
 	for o, err := range s.bucket.List(ctx, segmentPrefix) {
 		if err != nil {
-			return segmentUnread(0, err)
+			return segmentUnread(ctx, 0, err)
 		}
 		first, err := strconv.ParseUint(strings.TrimPrefix(o.Key, segmentPrefix), 10, 64)
 		if err == nil {
@@ -198,7 +197,7 @@ func (s *segments) directory(ctx context.Context, first uint64) (*directory, err
 func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory, error) {
 	head, tag, err := s.bucket.Get(ctx, segmentKey(first), 0, n)
 	if err != nil {
-		return nil, segmentUnread(first, err)
+		return nil, segmentUnread(ctx, first, err)
 	}
 	d, err := readDirectory(head)
 	if errors.Is(err, errShort) && n == firstLook {
@@ -317,12 +316,11 @@ func (s *segments) all(
 }
 
 // segmentUnread is the fault of a segment that cannot be read just now, or is gone.
-func segmentUnread(first uint64, err error) error {
+func segmentUnread(ctx context.Context, first uint64, err error) error {
 	err = fmt.Errorf("read segment %d: %w", first, err)
 	if errors.Is(err, blob.ErrNotExist) {
 		return fault.New(fault.IndexError, "a part of the log is missing at %s", Version(first)).
 			OnServer("doctor --full").Because(err)
 	}
-	return fault.New(fault.Unavailable, "a part of the log cannot be read just now").
-		After(time.Second).Because(err)
+	return notNow(ctx, "a part of the log cannot be read just now", err)
 }

@@ -48,7 +48,7 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 	t := &tail{}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(after+1), controlKey) {
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, unreadable(ctx, err)
 		}
 		if it.Sort == controlKey {
 			c, err := liveControl(it)
@@ -119,12 +119,20 @@ func readPlaced(it table.Item) (r *run, inline []byte, err error) {
 	return r, inline, nil
 }
 
-// unreadable is the fault of a tail that cannot be read: just now, or because the table is damaged.
-func unreadable(err error) error {
+// unreadable is the fault of a tail that cannot be read: just now, or because the table is damaged. Where the context
+// has ended the table may be well: then it is the end of the context.
+func unreadable(ctx context.Context, err error) error {
 	if errors.Is(err, table.ErrDamaged) {
 		return fault.New(fault.IndexError, "the database is damaged").
 			OnServer("doctor").Because(fmt.Errorf("read the tail: %w", err))
 	}
-	return fault.New(fault.Unavailable, "the newest state cannot be read just now").
-		After(time.Second).Because(fmt.Errorf("read the tail: %w", err))
+	return notNow(ctx, "the newest state cannot be read just now", fmt.Errorf("read the tail: %w", err))
+}
+
+// notNow is the fault of a store that does not answer, or the end of the context if that has ended.
+func notNow(ctx context.Context, message string, err error) error {
+	if ended := context.Cause(ctx); ended != nil {
+		return ended
+	}
+	return fault.New(fault.Unavailable, "%s", message).After(time.Second).Because(err)
 }

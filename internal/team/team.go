@@ -47,7 +47,7 @@ type Team struct {
 	gone atomic.Bool // the tenant is erased, or being erased
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Stores, Registry,
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Clocked, Stores, Registry,
 // Background, Makes, Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs, receipts and
 // other packages. Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
@@ -72,6 +72,10 @@ type Options struct {
 	// Makes says that Open makes a tenant that is registered and has no log yet. Else Teams.Make makes both,
 	// and one without a log does not exist.
 	Makes bool
+
+	// Clocked begins a pass that destroys what is old, such as one of folding. The function that it returns reports
+	// whether Now is known to be right, which may become so during the pass. Nil: it always is.
+	Clocked func() (known func() bool)
 
 	// Later runs what a call leaves to be done and does not wait for. Nil: with Background a goroutine does,
 	// and else the call itself.
@@ -474,7 +478,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		o.reading.Store(o.folder)
 	}
 	if t.opt.Background {
-		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: t.folding()})
+		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: t.folding})
 	}
 	o.ready.Store(true)
 	return nil
