@@ -35,6 +35,10 @@ type Function struct {
 	Timeout time.Duration // of a call, its start of a process not included; 0: 29 seconds
 	Most    int           // processes at the same time; 0: 64
 
+	// Concurrency is how many events a process serves at the same time, AWS_LAMBDA_MAX_CONCURRENCY, as on managed
+	// instances of Lambda. A call then ends with its answer, not with the next request for an event. 0: 1.
+	Concurrency int
+
 	// Freezes stops a process between calls, as Lambda does. Without it, a process can work on after its
 	// call has ended.
 	Freezes bool
@@ -42,8 +46,8 @@ type Function struct {
 	Output io.Writer // stdout and stderr of all processes, one write at a time; nil: discarded
 }
 
-// A Host keeps the environments of a function: processes, each of which serves one event at a time. It is
-// safe for concurrent use. Close ends all processes.
+// A Host keeps the environments of a function: processes, each of which serves one event at a time, or as many as
+// Function.Concurrency says. It is safe for concurrent use. Close ends all processes.
 type Host struct {
 	function Function
 	output   io.Writer
@@ -52,7 +56,7 @@ type Host struct {
 	mu     sync.Mutex
 	closed bool
 	all    []*environment
-	idle   []*environment // the one that was used last is the last
+	idle   []*environment // one entry for each call that a process is free for; the one that was used last is the last
 	busy   sync.WaitGroup // calls and processes
 }
 
@@ -77,6 +81,9 @@ func (f Function) withDefaults() Function {
 	}
 	if f.Most == 0 {
 		f.Most = defaultMost
+	}
+	if f.Concurrency == 0 {
+		f.Concurrency = 1
 	}
 	if f.Output == nil {
 		f.Output = io.Discard
@@ -142,6 +149,7 @@ func (h *Host) take() (*environment, error) {
 		e := h.idle[last]
 		h.idle = h.idle[:last]
 		if !e.over() {
+			e.calling++
 			h.busy.Add(1)
 			return e, nil
 		}
@@ -154,16 +162,21 @@ func (h *Host) take() (*environment, error) {
 		return nil, err
 	}
 	h.all = append(h.all, e)
+	for range h.function.Concurrency - 1 {
+		h.idle = append(h.idle, e)
+	}
+	e.calling++
 	h.busy.Add(1)
 	return e, nil
 }
 
-// give makes an environment idle, if its process lives.
+// give makes an environment free for a call more, if its process lives.
 func (h *Host) give(e *environment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	e.calling--
 	if !e.over() && !h.closed {
-		if h.function.Freezes {
+		if h.function.Freezes && e.calling == 0 {
 			e.freeze()
 		}
 		h.idle = append(h.idle, e)
