@@ -1,6 +1,18 @@
 // Package lambdahost runs functions of AWS Lambda as processes of this machine, behind a gateway that
 // behaves as an HTTP API of API Gateway does. It serves the documented Runtime API to the same bootstrap
 // that Lambda runs. Tests and the local cloud use it; no function links it.
+//
+// What it does follows the developer guides of AWS, as far as they say it: the routes and headers of the Runtime API
+// and the variables of a function (AWS Lambda, "Using the Lambda runtime API", "Defined runtime environment
+// variables"); the format of events and answers, with values joined by commas and cookies apart (API Gateway, "Create
+// AWS Lambda proxy integrations for HTTP APIs"); precedence of routes ("Create routes for HTTP APIs"); the sizes and
+// the timeout of 30 s ("Quotas for configuring and running an HTTP API"); the sizes of events and answers (AWS Lambda,
+// "Lambda quotas").
+//
+// The guides do not say the following, which is from memory, and marked "not documented" where it is done: a path
+// arrives decoded and cut at a "?"; WWW-Authenticate is renamed; which status and body the gateway answers with where
+// a function has not; which content types are passed on as text; the headers that the gateway adds to a request.
+// Each has to be checked in an account of AWS.
 package lambdahost
 
 import (
