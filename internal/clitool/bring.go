@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ type importing struct {
 
 	sum  answer // of the calls so far
 	done int    // files of the calls so far
+	most int    // bytes of files that were too many for a call, in front of which a gateway may be; 0: none were
 }
 
 // bringIn sends the files of a folder or archive. Every file is checked before the first call.
@@ -114,7 +116,7 @@ func (in *importing) sizeOf(name string, folded map[string]string) (int, error) 
 func (in *importing) sendAll(ctx context.Context, calls [][]string) error {
 	bar := in.bar()
 	for i, names := range calls {
-		if err := in.send(ctx, i, names); err != nil {
+		if err := in.send(ctx, strconv.Itoa(i), names); err != nil {
 			return errors.Join(err, bar.Clear())
 		}
 		if err := bar.Add(len(names)); err != nil {
@@ -124,19 +126,36 @@ func (in *importing) sendAll(ctx context.Context, calls [][]string) error {
 	return nil
 }
 
-// send makes one call and adds up its answer.
-func (in *importing) send(ctx context.Context, i int, names []string) error {
-	args, err := in.argsOf(i, names)
+// send sends files in one call and adds up its answer, or in two halves if they are too large for the server, or for
+// a gateway in front of it. The id is that of the call among all.
+func (in *importing) send(ctx context.Context, id string, names []string) error {
+	list, err := in.listOf(names)
 	if err != nil {
 		return err
 	}
-	ans, err := in.patiently(ctx, in.inv, &request{args: args})
+	if in.most > 0 && len(list) >= in.most && len(names) > 1 {
+		return in.halve(ctx, id, names)
+	}
+	ans, err := in.patiently(ctx, in.inv, &request{args: in.argsOf(id, list)})
+	if failed := (*failure)(nil); errors.As(err, &failed) && failed.fault.BodyTooLarge && len(names) > 1 {
+		in.most = len(list)
+		return in.halve(ctx, id, names)
+	}
 	if err != nil {
 		return err
 	}
 	in.sum.add(ans)
 	in.done += len(names)
 	return nil
+}
+
+// halve sends files in two calls.
+func (in *importing) halve(ctx context.Context, id string, names []string) error {
+	half := len(names) / 2
+	if err := in.send(ctx, id+".0", names[:half]); err != nil {
+		return err
+	}
+	return in.send(ctx, id+".1", names[half:])
 }
 
 // bar shows how many files are in, to a person.
@@ -151,9 +170,8 @@ func (in *importing) bar() *progressbar.ProgressBar {
 	)
 }
 
-// argsOf are the arguments of one call. Its idempotency key is its own, so that the call may be
-// made again when its outcome is unknown.
-func (in *importing) argsOf(i int, names []string) (map[string]json.RawMessage, error) {
+// listOf are files as an argument.
+func (in *importing) listOf(names []string) (json.RawMessage, error) {
 	var files []file
 	for _, name := range names {
 		f, err := in.src.read(name)
@@ -166,13 +184,19 @@ func (in *importing) argsOf(i int, names []string) (map[string]json.RawMessage, 
 	if err != nil {
 		return nil, fmt.Errorf("write a list of files: %w", err)
 	}
+	return list, nil
+}
+
+// argsOf are the arguments of one call. Its idempotency key is its own, so that the call may be
+// made again when its outcome is unknown.
+func (in *importing) argsOf(id string, list json.RawMessage) map[string]json.RawMessage {
 	args := maps.Clone(in.r.args)
 	args[in.tool.Input.Arg] = list
 	if a, ok := in.tool.Meant(tool.MeansKey); ok {
-		digest := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", in.key, i))
+		digest := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", in.key, id))
 		args[a.Name] = json.RawMessage(`"` + hex.EncodeToString(digest[:16]) + `"`)
 	}
-	return args, nil
+	return args
 }
 
 // baseKey is the caller's idempotency key, else one of this run alone: the same files may be
