@@ -43,6 +43,9 @@ type Options struct {
 	Verifier *auth.Verifier // of the tokens of issuers; nil: one that fetches their keys over the network
 	ReadOnly bool           // every mutation is refused, also where Server allows them
 
+	// More are tools of the program beside those of the product.
+	More []*tool.Tool
+
 	// Outer are interceptors of the program that see every call that is audited and counted, before it is
 	// known whether the caller may make it. Inner see the calls that may be made, next to their tools.
 	Outer, Inner []tool.Interceptor
@@ -93,7 +96,8 @@ func New(o Options) (*Host, error) {
 		h.Auditor.Start()
 	}
 	var err error
-	h.Catalogue, err = tool.NewCatalogue(Tools(o.Teams, h.Limiter), tool.Options{
+	all := slices.Concat(Tools(o.Teams, h.Limiter), o.More)
+	h.Catalogue, err = tool.NewCatalogue(all, tool.Options{
 		Now: o.Now, Log: o.Log, Interceptors: h.interceptors(),
 	})
 	if err != nil {

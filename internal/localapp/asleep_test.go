@@ -12,14 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
 	"rookery/internal/audit"
 	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/bolttable"
 	"rookery/internal/canary"
 	"rookery/internal/fileblob"
-	"rookery/internal/limit"
+	host "rookery/internal/hosted"
 	"rookery/internal/localapp"
 	"rookery/internal/repo"
 	"rookery/internal/repotest"
@@ -86,19 +85,13 @@ func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.T
 	p := &sleeper{teams: team.NewTeams(team.Options{
 		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
 		Memory: team.NewMemory(1 << 20), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
-		Kinds: localapp.Jobs,
+		Kinds: host.Jobs, Parts: host.Parts(),
 	})}
 	t.Cleanup(p.teams.Close)
-	p.auditor = audit.New(audit.Options{Teams: p.teams, Log: log, Now: now})
-	limiter := limit.New(limit.Options{Now: now, Tables: p.teams.Table})
-	var err error
-	p.cat, err = tool.NewCatalogue(localapp.ToolsOf(p.teams, limiter), tool.Options{
-		Now: now, Log: log, Interceptors: []tool.Interceptor{
-			p.auditor.Interceptor(), limiter.Behind(access.Check(access.Of(p.teams))),
-			access.Claim(access.Of(p.teams)),
-		},
-	})
+	h, err := host.New(host.Options{Teams: p.teams, Tables: p.teams.Table, Log: log, Now: now})
 	require.NoError(t, err)
+	t.Cleanup(h.Close)
+	p.auditor, p.cat = h.Auditor, h.Catalogue
 	return p
 }
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"rookery/internal/blob"
-	"rookery/internal/hosted"
 	"rookery/internal/table"
 	"rookery/internal/team"
 )
@@ -39,9 +38,6 @@ func OnDisk(c Config, space func(dir string) (free, total uint64, err error)) Co
 
 // ConnectionsOf is how many connections a process has that may open so many files.
 var ConnectionsOf = connectionsOf
-
-// ToolsOf are the tools over these tenants, where a limiter keeps the rates.
-var ToolsOf = hosted.Tools
 
 // LimitsOf are the limits of each vault.
 var LimitsOf = limitsOf
