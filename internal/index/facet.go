@@ -82,8 +82,12 @@ func plainValue(v any) string {
 	return ""
 }
 
-// tallyFacets counts what orientation shows of a note: the folders that it is in, and its facets.
+// tallyFacets counts what orientation shows of a note: the folders that it is in, and its facets. Of an excluded
+// note that is nothing.
 func tallyFacets(sums map[term]int, n *Note, by int) {
+	if n.Excluded {
+		return
+	}
 	folder := n.Path[:max(0, strings.LastIndexByte(n.Path, '/'))]
 	sums[term{atFolder, folder}] += by
 	sums[term{inFolder, ""}] += by

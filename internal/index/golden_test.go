@@ -49,6 +49,8 @@ traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, see
 		commit(8, "crowded.md", "---\ntype: person\nname: Crow\n---\n# Crowded\n"+distinctTags(index.MaxThings)),
 	}
 	commits = append(commits, commit(9, "facets.md", "---\ntype: [task, 3]\nstatus: open\ntags: [x, \"#y\"]\nmap: {a: b}\n---\n"))
+	commits = append(commits, commit(10, "out/left.md", "---\ntype: task\n---\ntext\n", "drafts/left.md", "left out\n",
+		"raven.yaml", "daily_directory: days\nexclude: [drafts/]\n"))
 	commits[6].Changes[0].From = "moved.md"
 	return commits
 }
@@ -84,7 +86,10 @@ func describe(b *strings.Builder, n *index.Note) {
 	if n.Unindexed > 0 {
 		fmt.Fprintln(b, "not indexed", n.Unindexed)
 	}
-	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine)
+	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine, "units", n.Units)
+	if n.Excluded {
+		fmt.Fprintln(b, "excluded")
+	}
 	for _, f := range n.Fields {
 		fmt.Fprintf(b, "field %T %#v\n", f.Value, f)
 	}

@@ -25,14 +25,16 @@ func (w *imageWriter) file(f *File) {
 	w.uint(f.Body.Run)
 	w.int(f.Body.Part)
 	w.uint(f.Version)
-	w.flags(f.Note != nil, f.Note != nil && f.Note.Unindexed > 0)
-	if f.Note == nil {
+	n := f.Note
+	w.flags(n != nil, n != nil && n.Unindexed > 0, n != nil && n.Excluded)
+	if n == nil {
 		return
 	}
-	if f.Note.Unindexed > 0 {
-		w.count(f.Note.Unindexed)
+	if n.Unindexed > 0 {
+		w.count(n.Unindexed)
 	}
-	w.note(f.Note)
+	w.count(n.Units)
+	w.note(n)
 }
 
 func (w *imageWriter) note(n *Note) {

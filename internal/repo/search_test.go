@@ -31,6 +31,11 @@ func searchable(t require.TestingT, ctx context.Context, v *repo.Vault) repo.Sea
 	s, err := v.Searchable(ctx)
 	require.NoError(t, err)
 	require.Equal(t, s.Index.Totals().Notes, s.Search.Notes())
+	units := 0
+	for n := range s.Index.Notes("") {
+		units += n.Units
+	}
+	require.Equal(t, s.Search.Units(), units)
 	return s
 }
 
