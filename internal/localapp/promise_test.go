@@ -103,7 +103,7 @@ func TestSharedArguments(t *testing.T) {
 		ofNow := made.Family.Name == "team" || made.Kind.Mutates() || made.Aid() || made.Anywhere ||
 			made.Unversioned
 		require.Equal(t, !ofNow, has("as_of"), made.Name)
-		if made.Family.Name == "raven" {
+		if made.Family.Name != "team" {
 			require.True(t, has("vault"), made.Name)
 		}
 	}
@@ -171,13 +171,14 @@ func TestWarnings(t *testing.T) {
 var resources = map[string]string{
 	"raven": "objects traits schema queries log batch validate check reindex backlinks outlinks " +
 		"dates tagged types untyped stats files trash resolve object-search complete prompts",
-	"team": "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
+	"notes": "notes search note-outline document-tree metadata-facets export import note-complete",
+	"team":  "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
 }
 
 // TestRoutes covers the rule of CONTRACT §5: list and get are GET, create POST, update PATCH, delete
 // DELETE, and any other verb POST on a word of its own.
 func TestRoutes(t *testing.T) {
-	bases := map[string]string{"raven": "/v1/vaults/{vault}", "team": "/v1"}
+	bases := map[string]string{"raven": "/v1/vaults/{vault}", "notes": "/v1/vaults/{vault}", "team": "/v1"}
 	for _, made := range allTools() {
 		family := made.Family.Name
 		require.Equal(t, bases[family], made.Family.Base)

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -57,7 +58,7 @@ func (m *Map) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		for j, part := range []any{key, m.Values[i]} {
-			data, err := json.Marshal(part)
+			data, err := marshal(part)
 			if err != nil {
 				return nil, err
 			}
@@ -67,6 +68,15 @@ func (m *Map) MarshalJSON() ([]byte, error) {
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// marshal is JSON with <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Head returns the mapping at the head of a note, by the same two lines `---` as the Frontmatter. It does not

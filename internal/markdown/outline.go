@@ -266,10 +266,11 @@ func entityLen(s []byte) int {
 // tidy is a text composed (NFC), with one space for each run of blanks, and none around it. Blanks are those
 // of JavaScript.
 func tidy(s string) string {
-	return strings.Join(strings.FieldsFunc(norm.NFC.String(s), isSpace), " ")
+	return strings.Join(strings.FieldsFunc(norm.NFC.String(s), IsSpace), " ")
 }
 
-func isSpace(r rune) bool {
+// IsSpace reports whether a character is a blank or a line break to JavaScript: U+FEFF is one, U+0085 is none.
+func IsSpace(r rune) bool {
 	return r == '\ufeff' || r != '\u0085' && unicode.IsSpace(r)
 }
 

@@ -50,6 +50,7 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Fields](): {Types: []string{"object", "array", "string"}, Pattern: pair,
 		Items: &jsonschema.Schema{Type: "string", Pattern: pair}},
 	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[Object]():          {Type: "object"},
 	reflect.TypeFor[Aside]():           {Type: "object"}, // none of it is in the data
 	reflect.TypeFor[time.Time]():       {Type: "string", Format: dateTime},
 }
