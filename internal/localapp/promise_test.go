@@ -100,7 +100,8 @@ func TestSharedArguments(t *testing.T) {
 		}
 		isPaged := slices.Contains(paged, made.Name) || len(made.Completes) > 0
 		require.Equal(t, isPaged, means(tool.MeansToken), made.Name)
-		ofNow := made.Family.Name == "team" || made.Kind.Mutates() || made.Aid() || made.Anywhere
+		ofNow := made.Family.Name == "team" || made.Kind.Mutates() || made.Aid() || made.Anywhere ||
+			made.Unversioned
 		require.Equal(t, !ofNow, has("as_of"), made.Name)
 		if made.Family.Name != "team" {
 			require.True(t, has("vault"), made.Name)

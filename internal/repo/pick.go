@@ -134,7 +134,7 @@ func (l *Log[S]) packedAt(ctx context.Context, first uint64) (_ packedRun, err e
 		return r, err
 	}
 	if err != nil {
-		return packedRun{}, unreadable(err)
+		return packedRun{}, unreadable(ctx, err)
 	}
 	r, packed, err := readPlaced(it)
 	if err == nil && r.Object != "" {
