@@ -48,7 +48,8 @@ var layers = [][]string{
 	{"hosted"},
 	{"hosted/testdata/function"},
 	{"awsapp", "localapp"},
-	{"cloudtest", "localcloud"},
+	{"localcloud"},
+	{"cloudtest"},
 }
 
 // modules are the modules that the product and its tests import, and the packages that may: a
@@ -59,7 +60,7 @@ var modules = map[string][]string{
 	"github.com/aws/aws-lambda-go":      {"internal/awsapp", "internal/lambdahost"},
 	"github.com/aws/aws-sdk-go-v2": {
 		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
-		"internal/cloudtest", "internal/localcloud",
+		"internal/cloudtest", "internal/localcloud", "bench",
 	},
 	"github.com/aws/smithy-go":                   {"internal/awsclient", "internal/dynamotable", "internal/s3blob", "internal/awsapp"},
 	"github.com/awslabs/aws-lambda-go-api-proxy": {"internal/awsapp"},
@@ -147,7 +148,7 @@ var forTests = []string{
 	"internal/authtest", "internal/awstest", "internal/blobtest", "internal/canary", "internal/casefold",
 	"internal/cloudtest", "internal/lambdahost", "internal/localcloud", "internal/powercut",
 	"internal/repotest", "internal/tabletest", "internal/tooltest",
-	"localstack/local-cloud",
+	"bench", "localstack/local-cloud",
 }
 
 func TestTheProductImportsNoTests(t *testing.T) {

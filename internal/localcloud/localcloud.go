@@ -5,39 +5,22 @@ package localcloud
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"time"
-
-	"rookery/internal/awsapp"
-	"rookery/internal/hosted"
-	"rookery/internal/lambdahost"
-	"rookery/internal/tool"
 )
 
-// Options say what is served, and where. All are required but Output.
+// Options say what is served, and where.
 type Options struct {
-	Programs string // a directory with the functions: NAME/bootstrap
-	Listen   string // HOST:PORT of the gateway, on loopback
-	AWS      string // the URL of the emulator of S3
-	DynamoDB string // the URL of that of DynamoDB
-	Table    string // the name of the table
-	Bucket   string // the name of the bucket
-
-	Output io.Writer // what the functions write; nil: it is discarded
+	Deployment
+	Listen string // HOST:PORT of the gateway, on loopback
 }
 
 const (
 	tenant = "local-cloud" // the tenant of the first token
-	whole  = "mcp"         // the function that serves everything, also what no route matches
-
-	// rate is how many calls a minute an agent may make: for programs that test.
-	rate = 100_000
 
 	// grace is how long calls may go on after the end was asked for.
 	grace = 2 * time.Second
@@ -46,7 +29,7 @@ const (
 // Run serves until the context ends, and then ends all processes. When calls can be made it writes two lines to out,
 // as variables of a shell: ROOKERY_SERVER and ROOKERY_TOKEN, the token of an administrator.
 func Run(ctx context.Context, o Options, out io.Writer) error {
-	if err := makeStores(ctx, o); err != nil {
+	if err := MakeStores(ctx, o.Deployment); err != nil {
 		return err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
@@ -54,14 +37,15 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	base := "http://" + l.Addr().String()
-	hosts, gateway, err := functions(o, base)
+	functions, err := Start(o.Deployment, base)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	server := &http.Server{Handler: gateway, ReadHeaderTimeout: 10 * time.Second}
+	defer functions.Close()
+	server := &http.Server{Handler: functions, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	token, err := firstToken(ctx, hosts[whole])
+	token, err := functions.Token(ctx, tenant)
 	if err == nil {
 		_, err = fmt.Fprintf(out, "ROOKERY_SERVER=%s\nROOKERY_TOKEN=%s\n", base, token)
 	}
@@ -76,62 +60,5 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if server.Shutdown(last) != nil {
 		_ = server.Close() // what did not end in time is cut off
 	}
-	for _, h := range hosts {
-		h.Close()
-	}
 	return err
-}
-
-// functions are the hosts of the functions by their names, and the gateway before them.
-func functions(o Options, base string) (map[string]*lambdahost.Host, http.Handler, error) {
-	cat, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	hosts := map[string]*lambdahost.Host{}
-	host := func(name string) *lambdahost.Host {
-		if hosts[name] == nil {
-			hosts[name] = lambdahost.Start(context.Background(), lambdahost.Function{
-				Binary: filepath.Join(o.Programs, name, "bootstrap"), Name: name, Env: environment(o, base),
-				Freezes: true, Output: o.Output,
-			})
-		}
-		return hosts[name]
-	}
-	routes := map[string]lambdahost.Invoker{"$default": host(whole)}
-	for _, r := range awsapp.Routes(cat) {
-		routes[r.Pattern] = host(r.Family)
-	}
-	gateway, err := lambdahost.NewGateway(routes)
-	return hosts, gateway, err
-}
-
-// environment is that of each function.
-func environment(o Options, base string) []string {
-	return []string{
-		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + key, "AWS_SECRET_ACCESS_KEY=" + key,
-		"AWS_ENDPOINT_URL=" + o.AWS, "AWS_ENDPOINT_URL_DYNAMODB=" + o.DynamoDB,
-		"ROOKERY_TABLE=" + o.Table, "ROOKERY_BUCKET=" + o.Bucket, "ROOKERY_PUBLIC_URL=" + base,
-		fmt.Sprintf("ROOKERY_LIMITS_MUTATIONS_PER_MINUTE=%d", rate),
-		fmt.Sprintf("ROOKERY_LIMITS_READS_PER_MINUTE=%d", rate),
-	}
-}
-
-// firstToken makes a token of an administrator, and its tenant if there is none.
-func firstToken(ctx context.Context, function *lambdahost.Host) (string, error) {
-	event, err := tool.Marshal(map[string]string{
-		"rookery": "token-create", "tenant": tenant, "name": "local-cloud", "role": "admin",
-	})
-	if err != nil {
-		return "", err
-	}
-	answer, err := function.Invoke(ctx, event)
-	if err != nil {
-		return "", fmt.Errorf("make the first token: %w", err)
-	}
-	var made struct{ Token string }
-	if err := json.Unmarshal(answer, &made); err != nil || made.Token == "" {
-		return "", errors.New("make the first token: the answer has none")
-	}
-	return made.Token, nil
 }

@@ -11,6 +11,7 @@ import (
 	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"rookery/internal/dynamotable"
 )
@@ -20,22 +21,26 @@ const (
 	key    = "test"      // and every key
 )
 
-// makeStores makes the table and the bucket, where there are none.
-func makeStores(ctx context.Context, o Options) error {
-	if err := makeTable(ctx, dynamodb.NewFromConfig(configuration(o.DynamoDB)), o.Table); err != nil {
+// MakeStores makes the table, the bucket and the queue of a deployment, where there are none.
+func MakeStores(ctx context.Context, d Deployment) error {
+	if err := makeTable(ctx, dynamodb.NewFromConfig(d.Config(d.DynamoDB, nil)), d.Table); err != nil {
 		return fmt.Errorf("make the table: %w", err)
 	}
-	bucket := s3.NewFromConfig(configuration(o.AWS), func(s *s3.Options) { s.UsePathStyle = true })
-	if err := makeBucket(ctx, bucket, o.Bucket); err != nil {
+	cfg := d.Config(d.AWS, nil)
+	bucket := s3.NewFromConfig(cfg, func(s *s3.Options) { s.UsePathStyle = true })
+	if err := makeBucket(ctx, bucket, d.Bucket); err != nil {
 		return fmt.Errorf("make the bucket: %w", err)
+	}
+	if _, err := sqs.NewFromConfig(cfg).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &d.Queue}); err != nil {
+		return fmt.Errorf("make the queue: %w", err)
 	}
 	return nil
 }
 
-// configuration is that of a client of an emulator.
-func configuration(endpoint string) aws.Config {
+// Config is that of clients of an emulator, which send through an HTTP client; nil is that of the SDK.
+func (Deployment) Config(endpoint string, via aws.HTTPClient) aws.Config {
 	return aws.Config{
-		Region: region, BaseEndpoint: &endpoint,
+		Region: region, BaseEndpoint: &endpoint, HTTPClient: via,
 		Credentials: credentials.NewStaticCredentialsProvider(key, key, ""),
 	}
 }
