@@ -43,7 +43,7 @@ var layers = [][]string{
 	{"tooltest"},
 	{"tools/state"},
 	{"tools/mutate"},
-	{"tools/raven", "tools/team"},
+	{"tools/orient", "tools/raven", "tools/team"},
 	{"hosted"},
 	{"hosted/testdata/function"},
 	{"awsapp", "localapp"},

@@ -20,6 +20,7 @@ import (
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
+	"rookery/internal/tools/orient"
 	"rookery/internal/tools/raven"
 	teamtools "rookery/internal/tools/team"
 )
@@ -138,8 +139,8 @@ func readOnly(on bool) tool.Interceptor {
 func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
-	all = append(raven.Tools(t, whole),
-		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l})...)
+	all = slices.Concat(raven.Tools(t, whole), orient.Tools(t),
+		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l}))
 	return all
 }
 
