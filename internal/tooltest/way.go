@@ -143,7 +143,7 @@ var differing = []struct {
 	{regexp.MustCompile(`"bytes":\d+,"left":`), `"bytes":0,"left":`}, // with ids of requests among them
 	{regexp.MustCompile(`"indexFreshness":"\w+"`), `"indexFreshness":""`},
 	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*"(,"commands":\[[^][]*\])?,"state":[^{}]*\},?`), ""},
-	{regexp.MustCompile(`"pendingChangeCount":\d+,"heldChangeCount":\d+(,"sweptAt":"[^"]*","sweptVersion":"v\d+")?`), ""},
+	{regexp.MustCompile(`,"pendingChangeCount":\d+,"heldChangeCount":\d+(,"sweptAt":"[^"]*","sweptVersion":"v\d+")?`), ""},
 	{regexp.MustCompile(`,"cursors":\{[^{}]*\}`), ""},
 	{regexp.MustCompile(`,"freshness":"\w+"(,"swept_at":"[^"]*","swept_version":"v\d+")?`), ""},
 }
