@@ -44,7 +44,7 @@ var layers = [][]string{
 	{"tooltest"},
 	{"tools/state"},
 	{"tools/mutate"},
-	{"tools/notes", "tools/raven", "tools/team"},
+	{"tools/notes", "tools/orient", "tools/raven", "tools/team"},
 	{"hosted"},
 	{"hosted/testdata/function"},
 	{"awsapp", "localapp"},

@@ -349,7 +349,7 @@ func TestMCPOnAFolder(t *testing.T) {
 func TestServeMCP(t *testing.T) {
 	d := newBench(t)
 	demo := d.agent(eras[0], "serve", "--mcp", "--demo", "--data", d.data)
-	require.Contains(t, demo.must("raven_stats", map[string]any{}), `"file_count"`)
+	require.Contains(t, demo.must("vault_overview", map[string]any{}), `"noteCount"`)
 	demo.leave()
 	stop := serving(t, nil, "serve", "--listen", "127.0.0.1:0", "--data", d.data)
 	for _, flag := range []string{"--demo", "--config=" + filepath.Join(d.home, "empty.yaml")} {
@@ -359,7 +359,7 @@ func TestServeMCP(t *testing.T) {
 		require.Contains(t, errs, "does not follow --")
 	}
 	a := d.agent(eras[0], "serve", "--mcp", "--data", d.data)
-	require.Contains(t, a.must("raven_stats", map[string]any{"vault": "demo"}), `"file_count"`)
+	require.Contains(t, a.must("vault_overview", map[string]any{"vault": "demo"}), `"noteCount"`)
 	a.leave()
 	stop()
 	for name, c := range map[string]struct {

@@ -110,6 +110,7 @@ func budgets() []budget {
 		{tool: "raven_stats", args: main(args{}), warm: "1 Query", cold: start},
 		{tool: "raven_stats", args: args{}, warm: "1 Query", cold: start},
 		{tool: "raven_schema", args: main(args{}), warm: "1 Query", cold: start},
+		{tool: "vault_overview", args: main(args{}), warm: "1 Query", cold: start},
 		{tool: "raven_object_get", args: main(args{"id": "people/freya"}), warm: "1 Query", cold: start},
 		{tool: "raven_object_list", args: main(args{"type": "page"}), warm: "1 Query", cold: start},
 		{tool: "raven_trait_list", args: main(args{"trait_type": "due"}), warm: "1 Query", cold: start},

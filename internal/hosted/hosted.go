@@ -21,6 +21,7 @@ import (
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/notes"
+	"rookery/internal/tools/orient"
 	"rookery/internal/tools/raven"
 	teamtools "rookery/internal/tools/team"
 )
@@ -143,7 +144,7 @@ func readOnly(on bool) tool.Interceptor {
 func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
-	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t),
+	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t), orient.Tools(t),
 		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l}))
 	return all
 }

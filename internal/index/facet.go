@@ -3,6 +3,7 @@ package index
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rookery/internal/markdown"
@@ -35,13 +36,15 @@ func facetsOf(head *markdown.Map) *Facets {
 		case tagsField:
 			f.Tags = plainValues(head.Values[i], tagOf)
 		case typeField:
-			f.Types = plainValues(head.Values[i], strings.TrimSpace)
+			f.Types = plainValues(head.Values[i], asWritten)
 		case statusField:
-			f.Statuses = plainValues(head.Values[i], strings.TrimSpace)
+			f.Statuses = plainValues(head.Values[i], asWritten)
 		}
 	}
 	return f
 }
+
+func asWritten(s string) string { return s }
 
 // tagOf is a tag as it is counted.
 func tagOf(s string) string {
@@ -114,7 +117,7 @@ func tallyFacets(sums map[term]int, n *Note, by int) {
 }
 
 // sumFolder adds to the number of notes in a folder. Where there were none, or are none left, the folder above
-// has a folder more or less.
+// and the level of the folder have a folder more or less.
 func (d *draft) sumFolder(folder string, by int) {
 	name := d.word(inFolder, folder)
 	before, _ := d.counts.Get(name)
@@ -128,6 +131,7 @@ func (d *draft) sumFolder(folder string, by int) {
 	}
 	above := folder[:max(0, strings.LastIndexByte(folder, '/'))]
 	d.sum(d.word(underFolder, above), step)
+	d.sum(d.word(folderDepth, strconv.Itoa(1+strings.Count(folder, "/"))), step)
 }
 
 // Facets are what the head of the note says that is counted; nil: nothing.
@@ -174,6 +178,10 @@ func (x *Index) FoldersIn(folder string) iter.Seq[string] {
 		}
 	}
 }
+
+// FoldersAt is the number of folders at a level that have notes in them or below. Those in the vault itself are
+// at level 1.
+func (x *Index) FoldersAt(level int) int { return x.count(folderDepth, strconv.Itoa(level)) }
 
 // firstFolder is the first name of a folder from one on that begins with a prefix.
 func (x *Index) firstFolder(from, prefix string) (first string, ok bool) {

@@ -80,6 +80,15 @@ func requireFacets(t *rapid.T, x *index.Index, texts map[string]string) {
 	require.Equal(t, want.tags, maps.Collect(x.HeadTags()))
 	require.Equal(t, want.values["type"], maps.Collect(x.HeadValues("type")))
 	require.Equal(t, want.values["status"], maps.Collect(x.HeadValues("status")))
+	for level := range 5 {
+		count := 0
+		for name := range want.notes {
+			if name != "" && 1+strings.Count(name, "/") == level {
+				count++
+			}
+		}
+		require.Equal(t, count, x.FoldersAt(level), level)
+	}
 	requireSorted(t, x.HeadTags())
 	require.Equal(t, want.all, x.Totals().Counted)
 }

@@ -171,14 +171,17 @@ func TestWarnings(t *testing.T) {
 var resources = map[string]string{
 	"raven": "objects traits schema queries log batch validate check reindex backlinks outlinks " +
 		"dates tagged types untyped stats files trash resolve object-search complete prompts",
-	"notes": "notes search note-outline document-tree metadata-facets export import note-complete",
-	"team":  "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
+	"notes":  "notes search note-outline document-tree metadata-facets export import note-complete",
+	"orient": "overview tree tags facets status",
+	"team":   "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
 }
 
 // TestRoutes covers the rule of CONTRACT §5: list and get are GET, create POST, update PATCH, delete
 // DELETE, and any other verb POST on a word of its own.
 func TestRoutes(t *testing.T) {
-	bases := map[string]string{"raven": "/v1/vaults/{vault}", "notes": "/v1/vaults/{vault}", "team": "/v1"}
+	bases := map[string]string{
+		"raven": "/v1/vaults/{vault}", "notes": "/v1/vaults/{vault}", "orient": "/v1/vaults/{vault}", "team": "/v1",
+	}
 	for _, made := range allTools() {
 		family := made.Family.Name
 		require.Equal(t, bases[family], made.Family.Base)

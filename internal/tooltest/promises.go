@@ -20,7 +20,6 @@ const (
 	withSchema = "editing the schema comes with checks of what is in use"
 	withCloud  = "webhooks come with the cloud"
 	notesYet   = "the notes family comes after the syntax of notes"
-	orientYet  = "orientation comes after the syntax of notes"
 	treeYet    = "the tree family comes after the syntax of notes"
 	memoryYet  = "the memory family comes after retrieval"
 )
@@ -136,11 +135,12 @@ var Promises = []Promise{
 	{Tool: "notes_import", Why: notesYet},
 
 	// orient: spec/vault-orientation.md.
-	{Tool: "vault_overview", Why: orientYet},
-	{Tool: "vault_tree", Why: orientYet},
-	{Tool: "vault_tags", Why: orientYet},
-	{Tool: "vault_facets", Why: orientYet},
-	{Tool: "vault_status", Why: orientYet},
+	{Tool: "vault_overview", Words: []string{"overview"}},
+	{Tool: "vault_tree", Args: []string{"depth", "directOnly"}, Words: []string{"tree"},
+		Aliases: map[string][]string{"directOnly": {"direct_only"}}},
+	{Tool: "vault_tags", Words: []string{"tags"}},
+	{Tool: "vault_facets", Words: []string{"facets"}},
+	{Tool: "vault_status", Words: []string{"status"}},
 
 	// team: CONTRACT §4.
 	{Tool: "team_whoami", Words: []string{"whoami"}},
@@ -228,11 +228,11 @@ var Families = []struct {
 var Warnings = map[string]string{
 	"UNKNOWN_FIELD": "", "NOTE_QUARANTINED": "", "WARNINGS_TRUNCATED": "", "NO_RESULTS": "",
 	"REF_NOT_FOUND": "", "HAS_BACKLINKS": "",
-	"TOP_LEVEL_FOLDERS_TRUNCATED": orientYet, "TOP_TAGS_TRUNCATED": orientYet,
-	"FRONTMATTER_FIELDS_TRUNCATED": orientYet, "TREE_LIMIT_EXCEEDED": orientYet,
-	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,
-	"INDEX_STALE": orientYet, "INDEX_PENDING": "", "INDEX_UPDATING": "",
-	"INDEX_UNKNOWN": orientYet, "FILE_UNREAD": "", "NOTE_NOT_INDEXED": "",
+	"TOP_LEVEL_FOLDERS_TRUNCATED": "", "TOP_TAGS_TRUNCATED": "",
+	"FRONTMATTER_FIELDS_TRUNCATED": "", "TREE_LIMIT_EXCEEDED": "",
+	"TAGS_TRUNCATED": "", "FACETS_TRUNCATED": "",
+	"INDEX_STALE": "", "INDEX_PENDING": "", "INDEX_UPDATING": "",
+	"INDEX_UNKNOWN": "", "INDEX_INCOMPATIBLE": "", "FILE_UNREAD": "", "NOTE_NOT_INDEXED": "",
 	"SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
 }
 
@@ -245,8 +245,7 @@ var LaterCommands = map[string]string{
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
 	"list-notes": notesYet, "write": notesYet, "export": notesYet, "import": notesYet,
-	"overview": orientYet, "tree": orientYet, "tags": orientYet, "facets": orientYet,
-	"status": orientYet, "node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
 	"ci":           memoryYet,
 	"dead-letters": withCloud,
