@@ -98,6 +98,12 @@ func StrictHead(text []byte) (*Map, int) {
 	return headOf(root), body
 }
 
+// StrictBody returns the offset where the body begins, as StrictHead does; 0 without such a head.
+func StrictBody(text []byte) int {
+	_, body, _ := strictFence(text)
+	return body
+}
+
 // StrictHead returns the mapping of the function StrictHead, for the note that was parsed. head is its Head,
 // which is returned if it is the same.
 func (d *Doc) StrictHead(text []byte, head *Map) *Map {

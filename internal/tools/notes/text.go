@@ -37,6 +37,15 @@ func parse(n *index.Note, text []byte) document {
 	return document{n, head, body}
 }
 
+// bodyOf is the body of a note, as parse has it, without reading the head.
+func bodyOf(text []byte) string {
+	at := markdown.StrictBody(text)
+	if at == 0 {
+		return string(text)
+	}
+	return strings.TrimRightFunc(string(text[at:]), markdown.IsSpace)
+}
+
 // frontmatter returns the head as JSON, with its keys in text order.
 func (d document) frontmatter() (tool.Object, error) {
 	data, err := d.head.MarshalJSON()
