@@ -65,7 +65,7 @@ func (b *blockReader) note(f *File) *Note {
 	n.Created, n.Modified = b.time(), b.time()
 	n.Quarantine = b.problem()
 	n.Fields = b.fields()
-	n.facets = b.facets()
+	n.facets, n.card = b.facets(), b.card()
 	b.sections(n)
 	n.pins = b.pins()
 	b.annotations(n)

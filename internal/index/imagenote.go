@@ -48,6 +48,7 @@ func (w *imageWriter) note(n *Note) {
 	w.problem(n.Quarantine)
 	w.fields(n.Fields)
 	w.facets(n.facets)
+	w.card(n.card)
 	w.count(len(n.Sections))
 	for i := range n.Sections {
 		w.section(&n.Sections[i])
@@ -88,10 +89,7 @@ func (w *imageWriter) facets(f *Facets) {
 		return
 	}
 	for _, list := range [][]string{f.Fields, f.Tags, f.Types, f.Statuses} {
-		w.count(len(list))
-		for _, s := range list {
-			w.text(s)
-		}
+		w.textList(list)
 	}
 }
 

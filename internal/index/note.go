@@ -69,6 +69,7 @@ type Note struct {
 	Unindexed int
 
 	facets     *Facets        // nil: the head says nothing that is counted
+	card       *Card          // nil: an empty one
 	names      []calling      // that its objects have by themselves
 	fieldNames []calling      // that its fields give
 	said       []*Saying      // what the annotations say, in their order: walks look at no others

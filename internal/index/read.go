@@ -23,10 +23,11 @@ func newFile(version uint64, ch Change) *File {
 // newNote reads a note. What the schema says of it, its times and its ids are the index's business.
 func newNote(f *File, text []byte) *Note {
 	doc := markdown.Parse(text)
+	head := doc.Head()
 	n := &Note{
 		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
 		BodyStart: doc.Body, BodyLine: doc.BodyLine,
-		Quarantine: doc.Problem, facets: facetsOf(doc.Head()),
+		Quarantine: doc.Problem, facets: facetsOf(head), card: cardOf(doc.StrictHead(text, head)),
 	}
 	if doc.Problem == nil {
 		n.readFields(doc.Frontmatter)

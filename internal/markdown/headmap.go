@@ -98,6 +98,19 @@ func StrictHead(text []byte) (*Map, int) {
 	return headOf(root), body
 }
 
+// StrictHead returns the mapping of the function StrictHead, for the note that was parsed. head is its Head,
+// which is returned if it is the same.
+func (d *Doc) StrictHead(text []byte, head *Map) *Map {
+	switch _, end, ok := strictFence(text); {
+	case !ok:
+		return &Map{}
+	case end == d.Body && (d.root != nil || d.Problem == nil): // then it begins at the same line
+		return head
+	}
+	strict, _ := StrictHead(text)
+	return strict
+}
+
 // strictFence finds the head of StrictHead: the YAML, and the end of the line behind it.
 func strictFence(text []byte) (inner Span, end int, ok bool) {
 	first := lineNext(text, 0)

@@ -277,6 +277,9 @@ func IsSpace(r rune) bool {
 // PlainSlug is a name made of a text: lower case, with a dash for each run of all but ASCII letters and
 // digits, and none around it. It is empty for a text without these.
 func PlainSlug(s string) string {
+	if isPlainSlug(s) {
+		return s
+	}
 	var b strings.Builder
 	dash := false
 	put := func(r rune) {
@@ -298,4 +301,17 @@ func PlainSlug(s string) string {
 		put(unicode.ToLower(r))
 	}
 	return b.String()
+}
+
+// isPlainSlug reports whether a text is the PlainSlug of itself.
+func isPlainSlug(s string) bool {
+	dash := true // none begins, ends, or is behind another
+	for i := range len(s) {
+		c := s[i]
+		if c == '-' && dash || c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+		dash = c == '-'
+	}
+	return s == "" || !dash
 }

@@ -16,7 +16,7 @@ var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
 // cleanPath returns an argument that names a file of a vault in the form of the paths of a vault: without
 // blanks around it, with / between its segments, and without empty segments and `.`. A path that could lead
-// out of the vault is INVALID_PATH. No fault quotes it.
+// out of the vault is INVALID_PATH. No fault quotes it. The vault itself is the empty path.
 func cleanPath(argument, path string) (string, error) {
 	path = strings.ReplaceAll(strings.TrimFunc(path, markdown.IsSpace), `\`, "/")
 	segments := strings.Split(path, "/")
@@ -31,9 +31,6 @@ func cleanPath(argument, path string) (string, error) {
 		return "", badPath(argument, "a path has no folder ..")
 	}
 	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" || s == "." })
-	if len(segments) == 0 {
-		return "", badPath(argument, "a path cannot be empty")
-	}
 	return vault.CleanPath(strings.Join(segments, "/")), nil
 }
 
@@ -46,6 +43,9 @@ func noteAt(idx *index.Index, path string) (*index.Note, error) {
 	path, err := cleanPath("path", path)
 	if err != nil {
 		return nil, err
+	}
+	if path == "" {
+		return nil, badPath("path", "a path cannot be empty")
 	}
 	if n, ok := idx.Note(path); ok {
 		return n, nil
@@ -69,7 +69,7 @@ func noNote(idx *index.Index, path string) error {
 		}
 	}
 	if len(near) == 0 {
-		return f.Fix("list notes with notes_list")
+		return f.Try("notes_list", nil)
 	}
 	f = f.With("nearest", near)
 	for _, path := range near {
