@@ -27,7 +27,7 @@ const perCall = 8
 // the catalogue does not have are left out.
 var first = []string{
 	"raven_schema", "raven_search", "raven_object_list", "raven_object_get", "raven_read",
-	"raven_backlinks", "raven_trait_list", "vault_overview", "raven_new", "raven_set", "raven_add",
+	"raven_backlinks", "raven_trait_list", "vault_overview", "notes_write", "raven_set", "raven_add",
 	"raven_edit", "raven_trait_create", "raven_trait_update", "raven_history", "raven_undo",
 }
 

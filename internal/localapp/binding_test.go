@@ -30,6 +30,7 @@ var paged = map[string][2]args{
 	"raven_untyped":        {{}, nil},
 	"raven_history":        {{"id": "inbox"}, {"id": "people/a"}},
 	"raven_complete":       {{"kind": "id", "prefix": "people/"}, {"kind": "id", "prefix": "in"}},
+	"notes_export":         {{"target": "x"}, {"target": "word"}},
 	"team_vault_export":    {{}, nil},
 	"team_vault_list":      {{}, nil},
 	"team_token_list":      {{}, {"all": true}},

@@ -164,6 +164,7 @@ var cancelArgs = map[string]args{
 	"raven_complete": {"kind": "id", "prefix": "people/"}, "team_complete": {"kind": "vault"},
 	"team_complete_access": {"kind": "issuer"}, "team_audit_verify": {"vault": "main"},
 	"team_job_get": {"id": queuedJob},
+	"notes_export": {"target": "people/alice.md"},
 }
 
 // readings are a call of each tool that changes nothing, and where it can be, as of a version.

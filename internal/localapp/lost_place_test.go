@@ -138,6 +138,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_vault_erase":   {"name": "doomed", "confirm": "doomed"},
 		"team_tenant_erase":  {"confirm": auth.Local},
 		"team_job_cancel":    {"id": queuedJob},
+		"notes_write":        {"path": "written.md", "content": "x\n"},
 		"team_vault_set":     {"name": "quiet", "readonly": true},
 		"team_vault_import":  {"notes": notesOf(bigBatch())},
 		"team_token_create":  {"name": "new", "role": "editor", "expires_in": "89 days"},

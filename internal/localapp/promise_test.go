@@ -87,7 +87,7 @@ func wordsOf(made *tool.Tool) []string {
 func TestSharedArguments(t *testing.T) {
 	paged := []string{"raven_object_list", "raven_trait_list", "raven_search", "raven_backlinks",
 		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "raven_history",
-		"team_vault_list", "team_vault_export", "team_token_list", "team_member_list",
+		"notes_export", "team_vault_list", "team_vault_export", "team_token_list", "team_member_list",
 		"team_issuer_list", "team_audit", "team_job_list", "team_tenant_export"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
@@ -203,7 +203,9 @@ func verbOf(made *tool.Tool) string {
 }
 
 // isCreation reports whether a verb puts something into a collection.
-func isCreation(verb string) bool { return slices.Contains([]string{"new", "create", "import"}, verb) }
+func isCreation(verb string) bool {
+	return slices.Contains([]string{"new", "create", "import", "write"}, verb)
+}
 
 // structured reports whether the values of an argument are objects.
 func structured(a tool.Arg) bool {

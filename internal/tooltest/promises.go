@@ -130,8 +130,10 @@ var Promises = []Promise{
 	{Tool: "notes_outline", Args: []string{"path"}, Words: []string{"get-note-outline"}},
 	{Tool: "notes_document_tree", Args: []string{"path"}, Words: []string{"get-document-tree"}},
 	{Tool: "notes_metadata_facets", Args: []string{"path"}, Words: []string{"get-metadata-facets"}},
-	{Tool: "notes_write", Why: notesYet},
-	{Tool: "notes_export", Why: notesYet},
+	{Tool: "notes_write", Args: []string{"path", "content", "frontmatter", "append"}, Words: []string{"write"},
+		Aliases: map[string][]string{"content": {"body"}}},
+	{Tool: "notes_export", Args: []string{"target", "format", "project"}, Words: []string{"export"},
+		Aliases: map[string][]string{"target": {"path", "query"}}},
 	{Tool: "notes_import", Why: notesYet},
 
 	// orient: spec/vault-orientation.md.
@@ -244,7 +246,7 @@ var LaterCommands = map[string]string{
 	"log": withTime, "restore": withPlans,
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
-	"list-notes": notesYet, "write": notesYet, "export": notesYet, "import": notesYet,
+	"import": notesYet,
 	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
 	"ci":           memoryYet,

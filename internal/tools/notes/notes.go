@@ -43,7 +43,7 @@ func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{
 		f.get(), f.outline(), f.tree(), f.facets(), f.list(), f.search(),
-		f.write(),
+		f.write(), f.export(),
 	}
 }
 

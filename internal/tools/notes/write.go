@@ -83,9 +83,9 @@ func (in writeIn) writing() (*writing, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := vault.ParsePath(clean)
+	path, err := newPath(clean)
 	if err != nil {
-		return nil, fault.Of(err).With("argument", "path")
+		return nil, err
 	}
 	w := &writing{path: path, content: in.Content, append: in.Append, set: tool.Fields{}, dry: in.DryRun}
 	for _, name := range slices.Sorted(maps.Keys(in.Frontmatter)) {
@@ -99,6 +99,17 @@ func (in writeIn) writing() (*writing, error) {
 		}
 	}
 	return w, nil
+}
+
+// newPath reads the path of a note that is written. No fault quotes it, and neither does a fix.
+func newPath(clean string) (vault.Path, error) {
+	path, err := vault.ParsePath(clean)
+	if err == nil {
+		return path, nil
+	}
+	f := *fault.Of(err)
+	f.Fixes = nil
+	return "", (&f).With("argument", "path").Fix("name a note: folder/name.md")
 }
 
 // reserved are the fields by which the system behind the document keeps who wrote a note. Here the log does.
