@@ -3,12 +3,8 @@ package awsapp
 import (
 	"net/http"
 	"net/http/httptest"
-	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
-	"rookery/internal/repo"
 	"rookery/internal/tool"
 )
 
@@ -35,14 +31,4 @@ func Recorded(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
-}
-
-// Fold moves the log of a vault out of the table, whether or not it is due.
-func (a *App) Fold(t testing.TB, tenant, vault string) {
-	t.Helper()
-	own, err := a.teams.Team(t.Context(), tenant)
-	require.NoError(t, err)
-	v, err := own.Vault(t.Context(), vault)
-	require.NoError(t, err)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,16 +103,21 @@ func (p *sleeper) invoker() tool.Invoker { return tooltest.As(p.cat, auth.LocalC
 func (s *sleepers) way() tooltest.Way {
 	return tooltest.Way{Name: "asleep", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
-		switch made, _ := s.janitor.cat.Find(c.Tool); {
-		case made == nil:
-		case made.Name == "raven_stats", made.Name == "vault_status", made.Name == "raven_reindex", made.Name == "team_usage",
-			made.Name == "team_audit_verify", made.Name == "team_vault_erase",
-			made.Name == "team_tenant_erase": // it tells of what is stored where
+		if made, _ := s.janitor.cat.Find(c.Tool); made != nil && tellsOfThePlace(made.Name) {
 			return nil, false
 		}
 		s.maintain(t)
 		return s.any().Call(t, c)
 	}}
+}
+
+// tellsOfThePlace reports whether the answers of a tool tell of a folder, of archives, of what is stored where, or of
+// what one process counted.
+func tellsOfThePlace(name string) bool {
+	return slices.Contains([]string{
+		"raven_stats", "vault_status", "raven_reindex", "team_usage", "team_audit_verify", "team_vault_erase",
+		"team_tenant_erase",
+	}, name)
 }
 
 // any is the way to any of those that are awake. It carries every call.

@@ -62,6 +62,17 @@ func Invoking(name string, inv tool.Invoker) Way {
 	}}
 }
 
+// Either is the first way, and the second for the calls that the first cannot carry.
+func Either(first, second Way) Way {
+	return Way{first.Name, func(t testing.TB, c Call) (json.RawMessage, bool) {
+		t.Helper()
+		if answer, carried := first.Call(t, c); carried {
+			return answer, true
+		}
+		return second.Call(t, c)
+	}}
+}
+
 // As calls a catalogue for a caller, whoever the context names.
 func As(cat *tool.Catalogue, c auth.Caller) tool.Invoker { return calling{cat, c} }
 
