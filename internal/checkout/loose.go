@@ -68,7 +68,7 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 	if f.before != nil {
 		from = f.before.Version
 	} else {
-		_, seq, err := c.vault.Trace(ctx, version, func(n *repo.Note) bool { return n.Path == f.path })
+		_, seq, err := c.vault.Trace(ctx, version, f.path, func(n *repo.Note) bool { return n.Path == f.path })
 		if err != nil {
 			return false, err
 		}

@@ -40,7 +40,10 @@ func newCodec() (*codec, error) {
 
 // pack writes parts one behind the other, each as salt, length and data, and compresses the whole.
 func (c *codec) pack(parts []part) (packed []byte, size int) {
-	var raw []byte
+	for _, p := range parts {
+		size += len(p.salt) + binary.MaxVarintLen64 + len(p.data)
+	}
+	raw := make([]byte, 0, size)
 	for _, p := range parts {
 		raw = append(raw, p.salt[:]...)
 		raw = binary.AppendUvarint(raw, uint64(len(p.data)))
