@@ -68,7 +68,11 @@ const (
 )
 
 func newPart(kind byte, chunks ...[]byte) part {
-	p := part{data: []byte{kind}}
+	size := 1
+	for _, c := range chunks {
+		size += len(c)
+	}
+	p := part{data: append(make([]byte, 0, size), kind)}
 	if _, err := rand.Read(p.salt[:]); err != nil {
 		panic(err) // never: crypto/rand does not fail
 	}
