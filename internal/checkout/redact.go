@@ -25,9 +25,6 @@ type redaction struct {
 	before []repo.AuditPiece
 }
 
-// A swap replaces a piece of a file.
-type swap struct{ old, now []byte }
-
 // foresee notes what stands in the audit log for the histories that some commits erase. The caller holds saving, and no
 // cursor has passed the commits, so nothing of them is empty yet.
 func (c *Checkout) foresee(ctx context.Context, erasing []*repo.Commit) {
@@ -41,12 +38,12 @@ func (c *Checkout) foresee(ctx context.Context, erasing []*repo.Commit) {
 	}
 }
 
-// redact takes the lines of erased histories out of the files of the audit log. They are replaced where they are, if all
+// redact takes the lines of erased histories out of the files of the audit log. They are cut out where they are, if all
 // of them are known and each stands in its file once: what somebody else changed in a file stays, and is found by a
 // verification. Else the files are made anew from the log. The caller holds saving.
 func (c *Checkout) redact(ctx context.Context) error {
-	replaced, err := c.replaceLines(ctx)
-	if err == nil && !replaced {
+	cut, err := c.cutLines(ctx)
+	if err == nil && !cut {
 		err = c.redactAll(ctx)
 	}
 	if err != nil {
@@ -78,19 +75,19 @@ func (c *Checkout) redactAll(ctx context.Context) error {
 	})
 }
 
-// replaceLines replaces the lines that are known where they are. It reports false, and has changed nothing, where that
-// is not all, or a file is not what it should be.
-func (c *Checkout) replaceLines(ctx context.Context) (bool, error) {
+// cutLines cuts out the lines that are known. It reports false, and has changed nothing, where these are not all, or a
+// file is not what it should be.
+func (c *Checkout) cutLines(ctx context.Context) (bool, error) {
 	if c.redactions.lacking || len(c.redactions.all) == 0 {
 		return false, nil
 	}
-	swaps, later, err := c.swaps(ctx)
+	pieces, later, err := c.duePieces(ctx)
 	if err != nil {
 		return false, err
 	}
 	texts := map[string][]byte{}
-	for month, of := range swaps {
-		text, ok, err := c.replaced(ctx, month, of)
+	for month, of := range pieces {
+		text, ok, err := c.without(ctx, month, of)
 		if err != nil || !ok {
 			return false, err
 		}
@@ -103,31 +100,34 @@ func (c *Checkout) replaceLines(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// swaps are what to replace in the file of each month, and the redactions that are not due yet: nothing is empty of what
-// they erase.
-func (c *Checkout) swaps(ctx context.Context) (swaps map[string][]swap, later []redaction, err error) {
-	swaps, known := map[string][]swap{}, map[uint64]bool{}
+// duePieces are the lines to cut out of the file of each month, and the redactions that are not due yet: nothing is
+// empty of what they erase.
+func (c *Checkout) duePieces(
+	ctx context.Context,
+) (pieces map[string][][]byte, later []redaction, err error) {
+	pieces = map[string][][]byte{}
+	known := map[repo.Place]bool{}
 	for _, r := range c.redactions.all {
 		now, err := c.vault.ErasedAudit(ctx, r.commit)
 		if err != nil {
 			return nil, nil, err
 		}
-		if slices.EqualFunc(r.before, now, repo.AuditPiece.Equal) {
+		if !slices.ContainsFunc(now, func(p repo.AuditPiece) bool { return p.Empty }) {
 			later = append(later, r)
 			continue
 		}
-		for i, p := range r.before {
-			if len(p.Lines) > 0 && !known[p.Seq] {
-				swaps[p.Month] = append(swaps[p.Month], swap{p.Lines, now[i].Lines})
+		for _, p := range r.before {
+			if len(p.Lines) > 0 && !known[p.At] {
+				pieces[p.Month] = append(pieces[p.Month], p.Lines)
 			}
-			known[p.Seq] = true
+			known[p.At] = true
 		}
 	}
-	return swaps, later, nil
+	return pieces, later, nil
 }
 
-// replaced is the file of a month with other pieces. It reports false where a piece does not stand in it once.
-func (c *Checkout) replaced(ctx context.Context, month string, swaps []swap) ([]byte, bool, error) {
+// without is the file of a month without some pieces. It reports false where a piece does not stand in it once.
+func (c *Checkout) without(ctx context.Context, month string, pieces [][]byte) ([]byte, bool, error) {
 	at := c.audit.cursor
 	path, size := vault.ClosedAudit(month), int64(-1)
 	switch {
@@ -143,13 +143,13 @@ func (c *Checkout) replaced(ctx context.Context, month string, swaps []swap) ([]
 	if size >= 0 {
 		text = text[:size]
 	}
-	for _, s := range swaps {
-		i := bytes.Index(text, s.old)
+	for _, lines := range pieces {
+		i := bytes.Index(text, lines)
 		whole := i == 0 || i > 0 && text[i-1] == '\n'
-		if !whole || bytes.Contains(text[i+1:], s.old) {
+		if !whole || bytes.Contains(text[i+1:], lines) {
 			return nil, false, nil
 		}
-		text = slices.Concat(text[:i], s.now, text[i+len(s.old):])
+		text = slices.Concat(text[:i], text[i+len(lines):])
 	}
 	return text, true, nil
 }

@@ -1,10 +1,13 @@
 package localapp_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,37 +143,46 @@ func (s *sleepers) maintain(t testing.TB) {
 			p, s.left = s.janitor, s.left-1
 			s.clock.minutes(61)
 		}
-		p.pass(t, s.r.IntN(4))
+		require.NoError(t, p.pass(t.Context(), s.r.IntN(4)))
 	}
 }
 
 // pass makes one of the passes that a process which lives makes by itself.
-func (p *sleeper) pass(t testing.TB, which int) {
-	t.Helper()
-	own, err := p.teams.Team(t.Context(), auth.Local)
-	require.NoError(t, err)
-	state, _, err := own.State(t.Context())
-	require.NoError(t, err)
+func (p *sleeper) pass(ctx context.Context, which int) error {
+	own, err := p.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return err
+	}
 	switch which {
 	case 0:
-		require.NoError(t, own.FoldTenant(t.Context()))
-		_, err = own.Work(t.Context())
-		require.NoError(t, err)
+		_, err = own.Work(ctx)
+		return errors.Join(err, own.FoldTenant(ctx))
 	case 1:
-		require.NoError(t, p.auditor.Archive(t.Context()))
-		_, err = audit.Of(own).Archive(t.Context(), own.Now())
-		require.NoError(t, err)
-	default: // as if 500 commits had come
-		for _, e := range state.Vaults() {
-			if e.Status != repo.Active {
-				continue
-			}
-			v, err := own.Vault(t.Context(), e.Name)
-			require.NoError(t, err)
-			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
-			require.NoError(t, own.FoldVault(t.Context(), e.Name))
+		_, err = audit.Of(own).Archive(ctx, own.Now())
+		return errors.Join(err, p.auditor.Archive(ctx))
+	}
+	return p.foldAll(ctx, own)
+}
+
+// foldAll folds the vaults, as if 500 commits had come.
+func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
+	state, _, err := own.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range state.Vaults() {
+		if e.Status != repo.Active {
+			continue
+		}
+		v, err := own.Vault(ctx, e.Name)
+		if err == nil {
+			err = errors.Join(v.Fold(ctx, repo.Folding{All: true}), own.FoldVault(ctx, e.Name))
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // asleep is the way to processes that sleep between calls, beside those in.
@@ -178,7 +190,9 @@ func asleep() wayIn {
 	return wayIn{"asleep", func(t testing.TB) *entrance {
 		logs := &lockedBuffer{}
 		s := newSleepers(t, canary.Logger(t, logs))
-		return &entrance{s.way(), s.any(), t.TempDir(), logs}
+		dir := t.TempDir() // without a folder of notes
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "tenants"), 0o700))
+		return &entrance{s.way(), s.any(), dir, logs}
 	}}
 }
 

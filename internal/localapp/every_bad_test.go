@@ -34,7 +34,7 @@ func TestBadInput(t *testing.T) {
 	calls := append(generatedBad(t), writtenBad(t)...)
 	require.Greater(t, len(calls), 500)
 	var first []string
-	ways := waysIn()
+	ways := append(waysIn(), asleep())
 	turn := rand.New(rand.NewPCG(lostSeed(t), 3)).Perm(len(calls))
 	for n, in := range ways {
 		t.Run(in.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -133,20 +134,16 @@ func AuditLines(c *Commit) []byte {
 	return b.Bytes()
 }
 
-// An AuditPiece is what one commit has in the audit log.
+// An AuditPiece is what one part of the log has in the audit log.
 type AuditPiece struct {
-	Seq   uint64
+	At    Place  // of the part
 	Month string // whose file has it
-	Lines []byte // each with its end; none if the commit has no events
+	Lines []byte // each with its end; none if the part says nothing there
+	Empty bool   // the part is empty: it was erased
 }
 
-// Equal reports whether two pieces are the same.
-func (p AuditPiece) Equal(q AuditPiece) bool {
-	return p.Seq == q.Seq && p.Month == q.Month && bytes.Equal(p.Lines, q.Lines)
-}
-
-// ErasedAudit returns, in their order, what the commits have in the audit log now whose parts a commit erases, itself
-// among them: before the parts are emptied all that they said, and then what is left of it.
+// ErasedAudit returns, in their order, what the parts have in the audit log that a commit erases: as long as they are
+// not empty, all that they said.
 func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
 	parts := map[uint64][]int{}
 	for _, p := range erase.erases() {
@@ -158,20 +155,35 @@ func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, e
 		if err != nil {
 			return nil, v.orNone(err)
 		}
-		commits, err := r.commits()
-		if err != nil {
-			return nil, damaged(first, err)
-		}
-		from := 0
-		for i, c := range commits {
-			to := from + len(r.Commits[i].Parts)
-			if slices.ContainsFunc(parts[first], func(n int) bool { return from <= n && n < to }) {
-				all = append(all, AuditPiece{c.Seq, vault.Month(c.Time), AuditLines(c)})
+		for _, part := range slices.Sorted(slices.Values(parts[first])) {
+			p, err := r.auditPiece(part)
+			if err != nil {
+				return nil, damaged(first, err)
 			}
-			from = to
+			all = append(all, p)
 		}
 	}
 	return all, nil
+}
+
+// auditPiece is what a part of the run has in the audit log.
+func (r *run) auditPiece(part int) (AuditPiece, error) {
+	if part >= len(r.parts) {
+		return AuditPiece{}, errors.New("its payload lacks parts")
+	}
+	i, behind := 0, len(r.Commits[0].Parts)
+	for ; behind <= part; behind += len(r.Commits[i].Parts) {
+		i++
+	}
+	h := r.Commits[i]
+	p := AuditPiece{At: Place{r.First, part}, Month: vault.Month(h.Time), Empty: len(r.parts[part].data) == 0}
+	if p.Empty || h.KeyHash != nil && part == behind-1 { // which is the answer
+		return p, nil
+	}
+	alone := &Commit{Seq: r.First + uint64(i), Time: h.Time, Who: h.Who}
+	err := alone.take(r.parts[part])
+	p.Lines = AuditLines(alone)
+	return p, err
 }
 
 // broughtIn are the audit logs that a commit brought in, oldest first.

@@ -186,7 +186,7 @@ func (l *Log[S]) sweepErased(ctx context.Context, destroy bool) (Erased, error) 
 	if err != nil {
 		return done, fmt.Errorf("erase the objects of a log: %w", err)
 	}
-	done.Expires = []Rest{{"tombstones", l.opt.Now().Add(tombstoneLife).UTC()}}
+	done.Expires = []Rest{{"tombstones", l.opt.Now().Add(tombstoneLife).UTC().Truncate(time.Millisecond)}}
 	return done, nil
 }
 

@@ -312,7 +312,7 @@ func TestEraseNote(t *testing.T) {
 	require.Empty(t, d.traces(t))
 }
 
-// TestEraseNoteLeavesTheAuditLog holds that an erasure replaces its own lines of the audit log and no others: what somebody
+// TestEraseNoteLeavesTheAuditLog holds that an erasure takes its own lines out of the audit log and no others: what somebody
 // altered there stays, in the open file and in closed ones, and a verification finds it. Where the lines are not known,
 // for a process begins that has not seen the commit, or not where they should be, the files are made anew.
 func TestEraseNoteLeavesTheAuditLog(t *testing.T) {

@@ -168,7 +168,7 @@ func (e *erasing) compact(ctx context.Context) error {
 		return err
 	}
 	if rests := e.team.opt.Rests; rests != nil {
-		e.done.Add(repo.Erased{Expires: rests(e.team.opt.Now())})
+		e.done.Add(repo.Erased{Expires: rests(e.team.opt.Now().UTC().Truncate(time.Millisecond))})
 	}
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Swept, now.Receipt = at, e.done })
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rookery/internal/blob"
 	"rookery/internal/checkout"
@@ -327,14 +328,14 @@ func (d *ending) compact(ctx context.Context) error {
 	if err := d.own.compact(ctx); err != nil {
 		return err
 	}
-	now := d.own.opt.Now()
+	now := d.own.opt.Now().UTC().Truncate(time.Millisecond)
 	if rests := d.own.opt.Rests; rests != nil {
 		d.done.Add(repo.Erased{Expires: rests(now)})
 	}
 	d.done.Add(repo.Erased{Expires: []repo.Rest{
-		{What: "receipt", Until: now.Add(repo.SweepAgain + job.Kept).UTC()},
+		{What: "receipt", Until: now.Add(repo.SweepAgain + job.Kept)},
 	}})
-	if err := d.record(ctx, func(at *TenantErasure) { at.Swept, at.Receipt = now.UTC(), d.done }); err != nil {
+	if err := d.record(ctx, func(at *TenantErasure) { at.Swept, at.Receipt = now, d.done }); err != nil {
 		return err
 	}
 	d.own.opt.Log.InfoContext(ctx, "a tenant is erased", slog.String("job", d.job),
