@@ -153,16 +153,22 @@ func (x *Index) FolderSum(folder string) FolderSum {
 	return FolderSum{sum(inFolder), sum(atFolder), sum(underFolder)}
 }
 
-// FoldersIn yields the paths of the folders in a folder that have notes in them or below, bytewise in order. It
-// takes a step for each, whatever is below.
-func (x *Index) FoldersIn(folder string) iter.Seq[string] {
+// Folders is the number of folders in a folder itself that have notes in them or below.
+func (x *Index) Folders(folder string) int { return x.count(underFolder, folder) }
+
+// NotesIn is the number of notes in a folder itself.
+func (x *Index) NotesIn(folder string) int { return x.count(atFolder, folder) }
+
+// FoldersIn yields the paths of the folders in a folder that have notes in them or below, bytewise in order, with
+// how many notes each has. It takes a step for each, whatever is below.
+func (x *Index) FoldersIn(folder string) iter.Seq2[string, int] {
 	prefix := folder
 	if folder != "" {
 		prefix += "/"
 	}
-	return func(yield func(string) bool) {
-		for from := inFolder.name(prefix); ; {
-			name, ok := x.firstFolder(from, inFolder.name(prefix))
+	return func(yield func(string, int) bool) {
+		for from, all := inFolder.name(prefix), inFolder.name(prefix); ; {
+			name, notes, ok := x.firstFolder(from, all)
 			if !ok {
 				return
 			}
@@ -170,7 +176,7 @@ func (x *Index) FoldersIn(folder string) iter.Seq[string] {
 			switch {
 			case below:
 				from = inFolder.name(prefix + child + "0") // behind the slash
-			case child != "" && !yield(prefix+child):
+			case child != "" && !yield(name[1:], notes):
 				return
 			default:
 				from = name + "\x00"
@@ -183,13 +189,13 @@ func (x *Index) FoldersIn(folder string) iter.Seq[string] {
 // at level 1.
 func (x *Index) FoldersAt(level int) int { return x.count(folderDepth, strconv.Itoa(level)) }
 
-// firstFolder is the first name of a folder from one on that begins with a prefix.
-func (x *Index) firstFolder(from, prefix string) (first string, ok bool) {
-	x.counts.Ascend(from, func(name string, _ int) bool {
-		first, ok = name, strings.HasPrefix(name, prefix)
+// firstFolder is the first name of a folder from one on that begins with a prefix, and how many notes it has.
+func (x *Index) firstFolder(from, prefix string) (first string, notes int, ok bool) {
+	x.counts.Ascend(from, func(name string, n int) bool {
+		first, notes, ok = name, n, strings.HasPrefix(name, prefix)
 		return false
 	})
-	return first, ok
+	return first, notes, ok
 }
 
 // HeadFields yields the names of the fields in the heads of notes, by name, with how many notes have each.

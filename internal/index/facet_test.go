@@ -74,7 +74,12 @@ func requireFacets(t *rapid.T, x *index.Index, texts map[string]string) {
 		require.Equal(t, index.FolderSum{
 			Notes: want.notes[name], Direct: want.direct[name], Folders: len(under),
 		}, x.FolderSum(name), name)
-		require.Equal(t, under, slices.Collect(x.FoldersIn(name)), name)
+		var found []string
+		for path, notes := range x.FoldersIn(name) {
+			found = append(found, path)
+			require.Equal(t, want.notes[path], notes, path)
+		}
+		require.Equal(t, under, found, name)
 	}
 	require.Equal(t, want.fields, maps.Collect(x.HeadFields()))
 	require.Equal(t, want.tags, maps.Collect(x.HeadTags()))

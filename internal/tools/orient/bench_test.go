@@ -23,7 +23,7 @@ func BenchmarkAnswers(b *testing.B) {
 	p.fresh(b, "main")
 	texts := map[string]string{}
 	for f := range corpus.Vault(1, notes) {
-		texts[f.Path] = string(f.Text)
+		texts[f.Path] = f.Text
 		if n := len(texts); n%10 == 0 {
 			texts[fmt.Sprintf("own/%d/a/b.md", n)] = fmt.Sprintf("---\ntags: [own, t%d, u%d]\nstatus: s%d\n---\n", n, n, n%500)
 		}

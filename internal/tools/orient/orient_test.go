@@ -4,16 +4,22 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/httptool"
+	"rookery/internal/mcptool"
 	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/tool"
+	"rookery/internal/tooltest"
 )
 
 // public is a vault as the public fixture of the system behind the document is: five notes.
@@ -310,6 +316,67 @@ func TestIncompatible(t *testing.T) {
 	require.Equal(t, []string{"INDEX_INCOMPATIBLE"}, codes(e.Warnings))
 	require.Equal(t, map[string]any{"state": "incompatible"}, e.Warnings[0].Fields)
 }
+
+// ways are the ways in to a place.
+func (p *place) ways(t *testing.T) []tooltest.Way {
+	t.Helper()
+	server := httptest.NewServer(httptool.New(p.cat, httptool.Options{}))
+	t.Cleanup(server.Close)
+	over := httptest.NewServer(mcptool.New(p.cat, mcptool.Options{}))
+	t.Cleanup(over.Close)
+	client := mcptool.NewClient(over.URL+mcptool.Path+"/x/orient", nil)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return []tooltest.Way{
+		tooltest.Invoking("catalogue", tooltest.As(p.cat, auth.LocalCaller())), tooltest.Routes(p.cat, server.URL),
+		tooltest.Invoking("mcp", client),
+		tooltest.Commands(p.cat.Tools(), tooltest.InProcess(p.cat, auth.LocalCaller())),
+	}
+}
+
+// TestEveryWayTellsTheState covers that the states of a vault are the same over every way, with the status of HTTP and
+// the exit code of the command that belong to them.
+func TestEveryWayTellsTheState(t *testing.T) {
+	p := open(t)
+	p.fresh(t, "main")
+	p.write(t, "main", wide)
+	p.make(t, "lost")
+	p.control(t, "lost", func(c *repo.Control) { c.Left = &repo.Left{Count: 1} })
+	p.make(t, "held")
+	p.write(t, "held", wide)
+	p.control(t, "held", func(c *repo.Control) { c.Held = &repo.Held{Removed: 1} })
+	same := func(t *testing.T) {
+		var first []string
+		for i, way := range p.ways(t) {
+			var all []string
+			for _, vault := range []string{"main", "lost", "held"} {
+				for _, name := range five {
+					answer, carried := way.Call(t, tooltest.NewCall(t, name, `{"vault":"`+vault+`"}`))
+					require.True(t, carried)
+					all = append(all, took.ReplaceAllString(string(answer), ""))
+				}
+			}
+			if i == 0 {
+				first = all
+			}
+			require.Equal(t, first, all, way.Name)
+		}
+		require.Contains(t, first[5], "INDEX_NOT_FOUND")
+		require.Contains(t, first[10], `"commands":["rookery reindex --pending accept --vault held"`)
+	}
+	t.Run("compatible", same)
+	p.age(t)
+	p.serve(t)
+	t.Run("incompatible", func(t *testing.T) {
+		same(t)
+		for _, way := range p.ways(t) {
+			answer, _ := way.Call(t, tooltest.NewCall(t, "vault_tree", `{"vault":"main"}`))
+			require.Contains(t, string(answer), "INDEX_INCOMPATIBLE", way.Name)
+		}
+	})
+}
+
+// took is what differs between answers.
+var took = regexp.MustCompile(`"query_time_ms":\d+|"request_id":"[^"]*"`)
 
 // age gives the control items of all vaults a format that no release knows.
 func (p *place) age(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"iter"
 
 	"rookery/internal/auth"
 	"rookery/internal/index"
@@ -68,23 +67,12 @@ func (f tools) overview() *tool.Tool {
 }
 
 func (out *overviewOut) folders(idx *index.Index) {
-	first, total := ranked(foldersOf(idx), topFolders)
+	first, total := ranked(idx.FoldersIn(""), topFolders)
 	out.Folders = make([]FolderCount, len(first))
 	for i, c := range first {
 		out.Folders[i] = FolderCount{c.name, c.notes}
 	}
 	out.cut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree with a higher limit", topFolders, total)
-}
-
-// foldersOf yields the folders in the vault itself, with how many notes are in each and below.
-func foldersOf(idx *index.Index) iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		for path := range idx.FoldersIn("") {
-			if !yield(path, idx.FolderSum(path).Notes) {
-				return
-			}
-		}
-	}
 }
 
 func (out *overviewOut) fields(idx *index.Index) {

@@ -71,7 +71,7 @@ type treeBuilder struct {
 
 // build makes the tree level by level, so that what is left out is the deepest, and of that the last.
 func (b *treeBuilder) build(depth int) *Node {
-	root := b.node("")
+	root := b.node("", b.idx.FolderSum("").Notes)
 	level := []*Node{root}
 	for range depth {
 		var next []*Node
@@ -84,14 +84,13 @@ func (b *treeBuilder) build(depth int) *Node {
 	return root
 }
 
-func (b *treeBuilder) node(path string) *Node {
+// node makes a node that has so many notes in it and below.
+func (b *treeBuilder) node(path string, notes int) *Node {
 	b.left--
-	sum := b.idx.FolderSum(path)
-	n := &Node{Path: path, Notes: sum.Notes, Folders: sum.Folders, Children: []*Node{}}
 	if b.direct {
-		n.Notes = sum.Direct
+		notes = b.idx.NotesIn(path)
 	}
-	return n
+	return &Node{Path: path, Notes: notes, Folders: b.idx.Folders(path), Children: []*Node{}}
 }
 
 // fill makes the children of a node.
@@ -99,8 +98,8 @@ func (b *treeBuilder) fill(n *Node) {
 	if b.left == 0 || n.Folders == 0 {
 		return
 	}
-	for path := range b.idx.FoldersIn(n.Path) {
-		n.Children = append(n.Children, b.node(path))
+	for path, notes := range b.idx.FoldersIn(n.Path) {
+		n.Children = append(n.Children, b.node(path, notes))
 		if b.left == 0 {
 			return
 		}
