@@ -21,7 +21,8 @@ func instructions(o mcptool.Offer) string {
 			"tasks and reminders" + has.tools("; %s finds them", "raven_trait_list") + ".",
 		"A reference, such as `[[people/freya]]`, in a text or a field leads to another note by its id, the " +
 			"path without .md" + has.tools("; %s lists what refers to a note", "raven_backlinks") + ".",
-		has.tools("To find and read notes: %s.", "raven_search", "raven_object_list", "raven_read"),
+		has.tools("To find and read notes: %s.", "notes_search", "raven_search", "raven_object_list", "notes_get",
+			"raven_read"),
 		has.writers("To write: %s.", "notes_write", "raven_new", "raven_set", "raven_edit", "raven_add",
 			"raven_trait_create", "raven_trait_update"),
 		has.writing("To change only what you have read, send its `meta.version` as `if_version`; after CONFLICT " +

@@ -163,7 +163,9 @@ var cancelArgs = map[string]args{
 	"raven_schema_type": {"name": "person"}, "raven_schema_trait": {"name": "due"},
 	"raven_complete": {"kind": "id", "prefix": "people/"}, "team_complete": {"kind": "vault"},
 	"team_complete_access": {"kind": "issuer"}, "team_audit_verify": {"vault": "main"},
-	"team_job_get": {"id": queuedJob},
+	"team_job_get": {"id": queuedJob}, "notes_get": {"path": "people/alice"}, "notes_outline": {"path": "people/alice"},
+	"notes_document_tree": {"path": "people/alice"}, "notes_metadata_facets": {"path": "people/alice"},
+	"notes_search": {"query": "line", "keyword": true},
 	"notes_export": {"target": "people/alice.md"},
 }
 

@@ -71,6 +71,9 @@ func tooLong(body []byte) bool {
 
 // unixBreaks returns a text with a line feed for each of its line breaks.
 func unixBreaks(s string) []byte {
+	if !strings.Contains(s, "\r") {
+		return []byte(s)
+	}
 	return []byte(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
 }
 

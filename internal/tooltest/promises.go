@@ -30,6 +30,12 @@ var timeFilters = []string{
 	"modified_today", "modified_this_week", "modified_after", "modified_before", "modified_since",
 }
 
+// noteFilters are the arguments of the tools that list notes.
+var noteFilters = []string{
+	"folder", "project", "tag", "since", "until", "chain", "entity", "episode", "network", "wallet_address",
+	"payment_status", "content_scope",
+}
+
 // Promises are all tools, family by family. A test requires each one that is here with each of its
 // arguments, and requires that none of the others is.
 var Promises = []Promise{
@@ -101,7 +107,7 @@ var Promises = []Promise{
 	{Tool: "raven_tag", Args: []string{"tag", "list", "depth", "slim"}, Words: []string{"tag"}},
 	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date"}},
 	{Tool: "raven_untyped", Words: []string{"untyped"}},
-	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"search", "object search"}},
+	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
 	{Tool: "raven_history", Args: []string{"id", "diff"}, Words: []string{"history"},
@@ -124,8 +130,12 @@ var Promises = []Promise{
 		Words: []string{"prompt weekly-summary"}},
 
 	// notes: spec/knowtation-cli-json.md.
-	{Tool: "notes_search", Why: notesYet},
-	{Tool: "notes_list", Why: notesYet},
+	{Tool: "notes_search", Args: append([]string{
+		"query", "order", "fields", "snippet_chars", "count_only", "keyword", "match"}, noteFilters...),
+		Words: []string{"search"}},
+	{Tool: "notes_list", Args: append([]string{"offset", "order", "fields", "count_only"}, noteFilters...),
+		Words: []string{"list-notes"}},
+	{Tool: "notes_complete", Args: []string{"kind", "prefix"}, Words: []string{"complete notes"}},
 	{Tool: "notes_get", Args: []string{"path", "body_only", "frontmatter_only"}, Words: []string{"get-note"}},
 	{Tool: "notes_outline", Args: []string{"path"}, Words: []string{"get-note-outline"}},
 	{Tool: "notes_document_tree", Args: []string{"path"}, Words: []string{"get-document-tree"}},
@@ -235,7 +245,7 @@ var Warnings = map[string]string{
 	"TAGS_TRUNCATED": "", "FACETS_TRUNCATED": "",
 	"INDEX_STALE": "", "INDEX_PENDING": "", "INDEX_UPDATING": "",
 	"INDEX_UNKNOWN": "", "INDEX_INCOMPATIBLE": "", "FILE_UNREAD": "", "NOTE_NOT_INDEXED": "",
-	"SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
+	"SEMANTIC_UNAVAILABLE": "", "SECRET_FOUND": withCloud,
 }
 
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7

@@ -42,7 +42,7 @@ func exit(c fault.Code) int {
 func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{
-		f.get(), f.outline(), f.tree(), f.facets(), f.list(), f.search(),
+		f.get(), f.outline(), f.tree(), f.facets(), f.list(), f.search(), f.complete(),
 		f.write(), f.export(),
 	}
 }
