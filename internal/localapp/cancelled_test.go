@@ -157,6 +157,7 @@ var cancelArgs = map[string]args{
 	"raven_object_list": {"type": "person"}, "raven_object_get": {"id": "people/alice"},
 	"raven_read": {"path": "people/alice"}, "raven_search": {"query": "line"},
 	"raven_backlinks": {"target": "people/alice"}, "raven_outlinks": {"target": "projects/mill"},
+	"notes_export":  {"target": "people/alice.md"},
 	"raven_resolve": {"reference": "people/alice"}, "raven_type": {"name": "person"},
 	"raven_tag": {"tag": "engineering"}, "raven_trait_list": {"trait_type": "due"},
 	"raven_trait_get": {"id": zebrafinch}, "raven_history": {"id": "people/alice"},

@@ -8,11 +8,11 @@ import (
 )
 
 func TestEveryWayWritesAndExports(t *testing.T) {
-	everyWay(t, []tooltest.Story{writes, exports})
+	everyWay(t, []tooltest.Story{notesWritten, notesExported})
 }
 
-// writes covers the JSON block and the rules of the notes document on `write`.
-var writes = tooltest.Story{Name: "notes: write", Steps: []tooltest.Step{
+// notesWritten covers the JSON block and the rules of the notes document on `write`.
+var notesWritten = tooltest.Story{Name: "notes: write", Steps: []tooltest.Step{
 	{Tool: "notes_write", Args: `{"vault":"main","envelope":false,"path":"inbox/new.md","content":"# New\n"}`,
 		Want: `{"path":"inbox/new.md","written":true}`},
 	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","content":"more","append":true}`,
@@ -40,8 +40,8 @@ var writes = tooltest.Story{Name: "notes: write", Steps: []tooltest.Step{
 		Want: `{"error":"give content, frontmatter, or both","code":"INVALID_PARAMETER"}`},
 }}
 
-// exports covers the JSON block and the rules of the notes document on `export`.
-var exports = tooltest.Story{Name: "notes: export", Steps: []tooltest.Step{
+// notesExported covers the JSON block and the rules of the notes document on `export`.
+var notesExported = tooltest.Story{Name: "notes: export", Steps: []tooltest.Step{
 	{Tool: "notes_export", Args: `{"vault":"main","envelope":false,"target":"people/bob.md"}`,
 		Want: `{"exported":[{"path":"people/bob.md","output":"bob.md"}],"provenance":"Exported from vault paths: people/bob.md",` +
 			`"files":[{"path":"bob.md","content":"---\ntype: person\nname: Bob\nsource_notes:\n  - people/bob.md\n---\n\n# Bob\n"}]}`},

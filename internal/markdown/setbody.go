@@ -3,6 +3,7 @@ package markdown
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // SetBody gives a note another text behind its frontmatter, as it is, but for its line breaks, which become those
@@ -11,11 +12,11 @@ import (
 func SetBody(text []byte, body string) []byte {
 	h := readHead(text)
 	head, eol := text[:h.end], lineBreak(text)
-	added := []byte(withBreaks(body, eol))
-	if len(added) > 0 && !bytes.HasSuffix(added, []byte{'\n'}) {
-		added = append(added, eol...)
+	if body != "" && !strings.HasSuffix(body, "\n") {
+		body += "\n"
 	}
-	switch fenced := !bytes.Equal(bytes.TrimPrefix(head, []byte(bom)), nil); {
+	added := []byte(withBreaks(body, eol))
+	switch fenced := len(bytes.TrimPrefix(head, []byte(bom))) > 0; {
 	case fenced && len(added) > 0 && !bytes.HasSuffix(head, []byte{'\n'}):
 		added = slices.Concat([]byte(eol), added)
 	case !fenced && isHead(head, added):

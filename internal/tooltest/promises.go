@@ -257,7 +257,7 @@ var LaterCommands = map[string]string{
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
 	"import": notesYet,
-	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"node":   treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
 	"ci":           memoryYet,
 	"dead-letters": withCloud,

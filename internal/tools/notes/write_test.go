@@ -13,7 +13,6 @@ import (
 	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/markdown"
-	"rookery/internal/tool"
 	"rookery/internal/tooltest"
 )
 
@@ -277,38 +276,4 @@ func TestReadWrite(t *testing.T) {
 		p.bare(t, "notes_write", args{"path": "a.md", "content": got.Body})
 		require.Equal(t, text, p.file(t, "a.md"))
 	}
-}
-
-// BenchmarkWrite measures notes_write beside raven_set, which does the same with the fields of a note.
-func BenchmarkWrite(b *testing.B) {
-	files := map[string]string{}
-	for i := range 1000 {
-		files[fmt.Sprintf("notes/n%d.md", i)] = fmt.Sprintf("---\nstatus: s%d\ntags: [a, b]\n---\n# N%d\n\ntext\n", i, i)
-	}
-	p := open(b, files)
-	run := func(name string, call func(i int) args) func(*testing.B) {
-		return func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				in := call(i)
-				in["vault"] = "v"
-				data, err := tool.Marshal(in)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if answer, err := p.Invoke(b.Context(), name, data); err != nil {
-					b.Fatal(string(answer))
-				}
-			}
-		}
-	}
-	path := func(i int) string { return fmt.Sprintf("notes/n%d", i%1000) }
-	b.Run("raven_set", run("raven_set", func(i int) args {
-		return args{"id": path(i), "set": args{"status": fmt.Sprint("r", i)}}
-	}))
-	b.Run("notes_write fields", run("notes_write", func(i int) args {
-		return args{"path": path(i) + ".md", "frontmatter": args{"status": fmt.Sprint("w", i)}}
-	}))
-	b.Run("notes_write content", run("notes_write", func(i int) args {
-		return args{"path": path(i) + ".md", "content": fmt.Sprint("# N\n\ntext ", i, "\n")}
-	}))
 }
