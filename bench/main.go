@@ -46,6 +46,9 @@ func run(ctx context.Context, args []string) error {
 	if cfg.only == onlyStart {
 		return measureStart(ctx, cfg)
 	}
+	if cfg.only == onlyCloud {
+		return measureCloud(ctx, cfg)
+	}
 	return bench(ctx, cfg)
 }
 
