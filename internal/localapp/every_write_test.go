@@ -16,7 +16,7 @@ var notesWritten = tooltest.Story{Name: "notes: write", Steps: []tooltest.Step{
 	{Tool: "notes_write", Args: `{"vault":"main","envelope":false,"path":"inbox/new.md","content":"# New\n"}`,
 		Want: `{"path":"inbox/new.md","written":true}`},
 	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","content":"more","append":true}`,
-		Want: `{"data":{"path":"inbox/new.md","written":true},"meta":{"version":"v3"}}`},
+		Want: `{"data":{"path":"inbox/new.md","written":true},"meta":{"version":"v4"}}`},
 	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","frontmatter":{"status":"done","tags":["a","b"]}}`},
 	{Tool: "notes_get", Args: `{"vault":"main","envelope":false,"path":"inbox/new.md"}`,
 		Want: `{"path":"inbox/new.md","frontmatter":{"status":"done","tags":["a","b"]},"body":"# New\nmore"}`},

@@ -53,8 +53,9 @@ type Split int
 
 // The ways to cut a file.
 const (
-	Elements Split = iota + 1 // JSON: a list, or an object with one list that is not empty; what is around it is in each piece
-	Rows                      // CSV: the first row is in each piece
+	// Elements cuts JSON: a list, or an object with one list that is not empty. Each piece has what is around it.
+	Elements Split = iota + 1
+	Rows           // cuts CSV: each piece has the first row
 )
 
 // BodyKey is the key of the text in an entry.
