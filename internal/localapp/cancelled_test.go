@@ -167,7 +167,6 @@ var cancelArgs = map[string]args{
 	"team_job_get": {"id": queuedJob}, "notes_get": {"path": "people/alice"}, "notes_outline": {"path": "people/alice"},
 	"notes_document_tree": {"path": "people/alice"}, "notes_metadata_facets": {"path": "people/alice"},
 	"notes_search": {"query": "line", "keyword": true},
-	"notes_export": {"target": "people/alice.md"},
 }
 
 // readings are a call of each tool that changes nothing, and where it can be, as of a version.

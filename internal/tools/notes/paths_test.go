@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nastyPaths are paths that lead out of a vault, with the message of each.
-func nastyPaths() map[string]string {
+// pathsOut are paths that lead out of a vault, with the message of each.
+func pathsOut() map[string]string {
 	const (
 		nul      = "a path holds no NUL"
 		absolute = "a path is relative to the vault; it does not begin with /"
@@ -34,10 +34,10 @@ func nastyPaths() map[string]string {
 	return all
 }
 
-// TestNastyPaths covers every tool of the family that takes a path. No answer quotes the path.
-func TestNastyPaths(t *testing.T) {
+// TestPathsOut covers every tool of the family that takes a path. No answer quotes the path.
+func TestPathsOut(t *testing.T) {
 	p := open(t, map[string]string{"a.md": "text"})
-	paths := nastyPaths()
+	paths := pathsOut()
 	require.GreaterOrEqual(t, len(paths), 190)
 	for _, made := range p.catalogue.Tools() {
 		if made.Family.Name != "notes" {
