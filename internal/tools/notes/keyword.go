@@ -47,7 +47,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 	if err != nil {
 		return nil, 0, err
 	}
-	all = append(sure, read...)
+	all = slices.Concat(sure, read)
 	slices.SortFunc(all, comparePaths)
 	sortNotes(all, q.in.Order)
 	if q.in.CountOnly {
