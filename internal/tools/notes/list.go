@@ -122,15 +122,28 @@ func firstNotes(found []*index.Note, order string, most int) []*index.Note {
 		sortNotes(found, order)
 		return found
 	}
-	kept := make([]*index.Note, 0, 2*most+sparse)
+	kept, worst := make([]*index.Note, 0, 2*most+sparse), (*index.Note)(nil)
 	for _, n := range found {
+		if worst != nil && !before(n, worst, order) {
+			continue
+		}
 		if kept = append(kept, n); len(kept) == cap(kept) {
 			sortNotes(kept, order)
-			kept = kept[:most]
+			if kept = kept[:most]; most > 0 {
+				worst = kept[most-1]
+			}
 		}
 	}
 	sortNotes(kept, order)
 	return kept
+}
+
+// before reports whether the date of a note puts it before another, whose path is less.
+func before(n, other *index.Note, order string) bool {
+	if order == byDate {
+		n, other = other, n
+	}
+	return n.Card().Day() < other.Card().Day()
 }
 
 // sparse is how many notes beyond those that are wanted are kept at least before they are sorted.
