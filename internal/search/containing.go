@@ -74,7 +74,7 @@ func startsFresh(r rune) bool {
 // appendPieces appends the pieces of a run of characters of one kind of script. A mark behind the text may be
 // composed with the last character. Terms without accents have it all the same, if they are of ASCII.
 func appendPieces(all []piece, run []rune, spaced bool) []piece {
-	if n := len(run); n > 0 && !(spaced && isASCII(string(run))) &&
+	if n := len(run); n > 0 && (!spaced || !isASCII(string(run))) &&
 		!norm.NFKC.PropertiesString(string(run[n-1])).BoundaryAfter() {
 		run = run[:n-1]
 	}

@@ -110,8 +110,10 @@ func isListed(n *index.Note) bool {
 		if !ok {
 			return true
 		}
-		if slices.ContainsFunc(ignored, func(name string) bool { return strings.EqualFold(name, folder) }) {
-			return false
+		for _, name := range ignored {
+			if len(name) == len(folder) && strings.EqualFold(name, folder) {
+				return false
+			}
 		}
 		rest = below
 	}

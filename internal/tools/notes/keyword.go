@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -47,7 +48,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 	if err != nil {
 		return nil, 0, err
 	}
-	all = append(sure, read...)
+	all = slices.Concat(sure, read)
 	slices.SortFunc(all, comparePaths)
 	sortNotes(all, q.in.Order)
 	if q.in.CountOnly {
@@ -104,8 +105,36 @@ func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index
 // headHas reports whether the path of a note, its tags, or one of the fields that are searched contains a text.
 func headHas(n *index.Note, text string) bool {
 	c := n.Card()
-	has := func(s string) bool { return strings.Contains(lowered(s), text) }
-	return has(n.Path) || has(c.Title) || slices.ContainsFunc(c.Words, has) || has(c.TagsAsWritten())
+	has := func(s string) bool { return contains(s, text) }
+	if has(n.Path) || has(c.Title) || slices.ContainsFunc(c.Words, has) {
+		return true
+	}
+	return has(c.TagsAsWritten())
+}
+
+// contains reports whether a text contains another one, which is lowered. It copies no text of ASCII.
+func contains(s, text string) bool {
+	if len(s) < len(text) && isASCII(s) {
+		return false
+	}
+	if !isASCII(s) {
+		return strings.Contains(lowered(s), text)
+	}
+	for i := 0; i+len(text) <= len(s); i++ {
+		if c := s[i]; c|' ' == text[0]|' ' && strings.EqualFold(s[i:i+len(text)], text) {
+			return true
+		}
+	}
+	return text == ""
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // verified are the notes whose body has the terms that their heads have not.

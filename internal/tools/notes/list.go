@@ -95,9 +95,9 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 	if in.CountOnly {
 		return out, nil
 	}
-	sortNotes(found, in.Order)
 	first := min(in.Offset, len(found))
 	last := min(first+in.Limit, len(found))
+	found = firstNotes(found, in.Order, last)
 	return out, out.show(ctx, v, page{found[first:last], first, in.Fields})
 }
 
@@ -115,6 +115,39 @@ func notesWith(ctx context.Context, idx *index.Index, holds filter) ([]*index.No
 	}
 	return found, nil
 }
+
+// firstNotes returns the first notes of an order, of notes that are sorted by path.
+func firstNotes(found []*index.Note, order string, most int) []*index.Note {
+	if order == byPath || most == len(found) {
+		sortNotes(found, order)
+		return found
+	}
+	kept, worst := make([]*index.Note, 0, 2*most+sparse), (*index.Note)(nil)
+	for _, n := range found {
+		if worst != nil && !before(n, worst, order) {
+			continue
+		}
+		if kept = append(kept, n); len(kept) == cap(kept) {
+			sortNotes(kept, order)
+			if kept = kept[:most]; most > 0 {
+				worst = kept[most-1]
+			}
+		}
+	}
+	sortNotes(kept, order)
+	return kept
+}
+
+// before reports whether the date of a note puts it before another, whose path is less.
+func before(n, other *index.Note, order string) bool {
+	if order == byDate {
+		n, other = other, n
+	}
+	return n.Card().Day() < other.Card().Day()
+}
+
+// sparse is how many notes beyond those that are wanted are kept at least before they are sorted.
+const sparse = 256
 
 // sortNotes brings notes that are sorted by path in another order. Notes of one date stay by path.
 func sortNotes(found []*index.Note, order string) {
