@@ -262,7 +262,7 @@ func TestFurtherForPeople(t *testing.T) {
 		},
 	}
 	require.Zero(t, app.Run(t.Context(), []string{"node", "get", "root", "--vault", "v"}))
-	require.Contains(t, out.String(), "name: Root")
+	require.Contains(t, out.String(), "name Root")
 }
 
 func TestFurtherSchemas(t *testing.T) {

@@ -20,8 +20,8 @@ type naming struct {
 
 type getIn struct {
 	naming
-	BodyOnly        bool `json:"body_only,omitempty" jsonschema:"leave out the frontmatter"`
-	FrontmatterOnly bool `json:"frontmatter_only,omitempty" jsonschema:"leave out the body"`
+	BodyOnly        bool `json:"body_only,omitempty" rare:"true" jsonschema:"leave out the frontmatter"`
+	FrontmatterOnly bool `json:"frontmatter_only,omitempty" rare:"true" jsonschema:"leave out the body"`
 	tool.AsOf
 }
 

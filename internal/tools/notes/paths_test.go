@@ -44,12 +44,12 @@ func TestPathsOut(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{"path", "folder"} {
-			if _, takes := made.Arg(name); !takes {
+			if a, takes := made.Arg(name); !takes || a.Name != name { // the target of an export may be words
 				continue
 			}
 			for path, message := range paths {
 				in := args{name: path}
-				if a, _ := made.Arg("query"); a.Required {
+				if a, _ := made.Arg("query"); a.Required && a.Name == "query" {
 					in["query"] = "x"
 				}
 				f, answer := p.refused(t, made.Name, in)

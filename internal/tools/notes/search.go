@@ -30,9 +30,9 @@ type searchIn struct {
 	Limit int    `json:"limit,omitempty" default:"10" min:"0" max:"100" means:"limit" refused:"INVALID_LIMIT" jsonschema:"results at most"`
 	Order string `json:"order,omitempty" rare:"true" enum:"date,date-asc,path" jsonschema:"newest first, oldest first, or by path" absent:"the best first; with keyword, by path"`
 
-	Fields       string `json:"fields,omitempty" enum:"path,path+snippet,full" default:"path+snippet" jsonschema:"what a result has"`
+	Fields       string `json:"fields,omitempty" enum:"path,path+snippet,full" default:"path+snippet" rare:"true" jsonschema:"what a result has"`
 	SnippetChars int    `json:"snippet_chars,omitempty" rare:"true" default:"300" min:"1" max:"10000" jsonschema:"length of a snippet"`
-	CountOnly    bool   `json:"count_only,omitempty" jsonschema:"only the number of matches"`
+	CountOnly    bool   `json:"count_only,omitempty" rare:"true" jsonschema:"only the number of matches"`
 	Keyword      bool   `json:"keyword,omitempty" jsonschema:"find the exact text, in any case, and nothing else"`
 	Match        string `json:"match,omitempty" rare:"true" enum:"phrase,all-terms,all_terms" default:"phrase" jsonschema:"with keyword: the query as it is, or each of its words"`
 	tool.AsOf
