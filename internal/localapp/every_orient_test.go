@@ -58,8 +58,6 @@ var orientStories = []tooltest.Story{
 		{Tool: "vault_tags", Args: `{"vault":"none"}`, Code: fault.NotFound},
 		{Tool: "vault_status", Args: `{"vault":"main","as_of":"v99"}`, Code: fault.NotFound, Want: `{"error":{"details":{"argument":"as_of"}}}`},
 		{Tool: "vault_status", Args: `{"vault":"main","as_of":"someday"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"argument":"as_of"}}}`},
-		{Tool: "team_vault_create", Args: `{"name":"other"}`},
-		{Tool: "vault_overview", Code: fault.InvalidParameter, Want: `{"error":{"details":{"available":["main","other"]}}}`},
 	}},
 }
 

@@ -52,6 +52,9 @@ func TestPathsOut(t *testing.T) {
 				if a, _ := made.Arg("query"); a.Required && a.Name == "query" {
 					in["query"] = "x"
 				}
+				if _, takes := made.Arg("content"); takes {
+					in["content"] = "x"
+				}
 				f, answer := p.refused(t, made.Name, in)
 				require.Equal(t, "INVALID_PATH", string(f.Code), "%s %q", made.Name, path)
 				require.Equal(t, fmt.Sprintf(`{"error":%q,"code":"INVALID_PATH"}`, message), answer, "%s %q", made.Name, path)
