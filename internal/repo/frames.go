@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sort"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -88,11 +87,6 @@ func framesOf(packed []byte) ([]frame, error) {
 
 // errTable says that a payload is not what its table of frames says.
 var errTable = errors.New("a payload's table of frames is wrong")
-
-// frameWith is the number of the frame that holds a part; none does if it is too large.
-func frameWith(frames []frame, part int) int {
-	return sort.Search(len(frames), func(i int) bool { return part < frames[i].first+frames[i].parts })
-}
 
 // unpackFrame unpacks one frame of a payload.
 func (c *codec) unpackFrame(packed []byte, f frame) ([]part, error) {

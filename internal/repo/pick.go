@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 
 	"rookery/internal/fault"
 	"rookery/internal/table"
@@ -17,8 +18,10 @@ type packedRun struct {
 	frames []frame // none if it has a single one
 }
 
-// frameWith is the number of the frame that holds a part.
-func (r packedRun) frameWith(part int) int { return frameWith(r.frames, part) }
+// frameWith is the number of the frame that holds a part; if none does, how many frames there are.
+func (r packedRun) frameWith(part int) int {
+	return sort.Search(len(r.frames), func(i int) bool { return part < r.frames[i].first+r.frames[i].parts })
+}
 
 // A pick reads single texts. Of a run it unpacks the frames that it needs, each once, and caches them.
 type pick struct {
@@ -68,18 +71,16 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	if at.Part < first || at.Part >= first+len(parts) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
-	text, err := textOf(parts[at.Part-first].data, at)
-	if err != nil {
-		return nil, err
-	}
 	b := blockOf(parts, Place{at.Run, first})
-	if !texts.fits(b.size()) {
-		text = bytes.Clone(text)
-		texts.add(k, text)
-		return text, nil
+	text := b.at(at.Part)
+	if text == nil {
+		return textOf(parts[at.Part-first].data, at) // which says why
 	}
-	texts.addBlock(key, state, b)
-	return b.at(at.Part), nil
+	if !texts.addBlock(key, state, b) {
+		text = bytes.Clone(text)
+		texts.add(k, state, text)
+	}
+	return text, nil
 }
 
 // unpackWith unpacks the frame that a text is in. The first of its parts has this number, and its texts are

@@ -107,8 +107,8 @@ func NewTexts(most int64) *Texts {
 func (t *Texts) Sub(tenant string) *Texts { return &Texts{t.texts, t.changes, tenant} }
 
 // add takes a text, which must not be changed any more.
-func (t *Texts) add(k textKey, text []byte) {
-	t.put(k, t.state(k.part), cached{text: text, size: int64(len(text)) + textOverhead})
+func (t *Texts) add(k textKey, state int, text []byte) {
+	t.put(k, state, cached{text: text, size: int64(len(text)) + textOverhead})
 }
 
 // state tells, before something is read, what is to be said when it is added: what was forgotten meanwhile,
@@ -126,11 +126,14 @@ func (t *Texts) addRun(k textKey, state int, r packedRun) {
 	}
 }
 
-// addBlock takes the texts of a frame of a run.
-func (t *Texts) addBlock(k textKey, state int, b block) {
-	if size := b.size() + blockOverhead*len(b.texts); t.fits(size) {
-		t.put(k, state, cached{block: b, size: int64(size) + textOverhead})
+// addBlock takes the texts of a frame of a run. It reports whether there is room for them.
+func (t *Texts) addBlock(k textKey, state int, b block) bool {
+	size := b.size() + blockOverhead*len(b.texts)
+	if !t.fits(size) {
+		return false
 	}
+	t.put(k, state, cached{block: b, size: int64(size) + textOverhead})
+	return true
 }
 
 // fits reports whether so many bytes are no more than half of what there is room for.

@@ -195,9 +195,10 @@ func (v *Vault) remember(c *Commit, at Place) {
 	if len(c.Notes) > 1 && c.textSize() >= largeRun {
 		return
 	}
+	state := v.texts.state(v.part)
 	for i, n := range c.Notes {
 		if !n.Deleted && !n.Erased {
-			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, bytes.Clone(n.Text))
+			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, state, bytes.Clone(n.Text))
 		}
 	}
 }
