@@ -133,7 +133,7 @@ func (f tools) matching(
 	if err != nil {
 		return state.View{}, nil, err
 	}
-	view := state.View{Vault: v, Index: s.Index}
+	view := viewOf(v, s)
 	r, err := s.Search.Search(search.ParseQuery(in.Target), search.Options{
 		Limit: maxExported, Ended: ctx.Err,
 		Filter: func(path string) bool { n, ok := s.Index.Note(path); return ok && holds(n) },
@@ -151,7 +151,7 @@ func (f tools) matching(
 		return view, nil, fault.New(fault.NotFound, "no note matches").With("argument", "target").
 			Fix("give other words, or the path of a note")
 	}
-	slices.SortFunc(found, func(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(found, comparePaths)
 	return view, found, nil
 }
 

@@ -47,20 +47,11 @@ func (f tools) getNote(ctx context.Context, c auth.Caller, in getIn) (getOut, er
 		return out, fault.New(fault.InvalidParameter, "body_only and frontmatter_only exclude each other").
 			With("argument", "frontmatter_only").Fix("give one of them, or none")
 	}
-	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
+	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
 	if err != nil {
 		return out, err
 	}
-	n, err := noteAt(v.Index, in.Path)
-	if err != nil {
-		return out, err
-	}
-	d, err := read(ctx, v, n)
-	if err != nil {
-		return out, err
-	}
-	out.Path = n.Path
-	out.Note("version", v.Version())
+	out.Path = d.Path
 	if !in.FrontmatterOnly {
 		out.Body = &d.body
 	}

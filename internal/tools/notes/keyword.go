@@ -50,7 +50,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 	}
 	all = slices.Concat(sure, read)
 	slices.SortFunc(all, comparePaths)
-	sortNotes(all, q.in.Order)
+	slices.SortStableFunc(all, inOrder(q.in.Order))
 	if q.in.CountOnly {
 		return nil, len(all), nil
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"iter"
 	"slices"
-	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -118,47 +118,39 @@ func notesWith(ctx context.Context, idx *index.Index, holds filter) ([]*index.No
 
 // firstNotes returns the first notes of an order, of notes that are sorted by path.
 func firstNotes(found []*index.Note, order string, most int) []*index.Note {
+	compare := inOrder(order)
 	if order == byPath || most == len(found) {
-		sortNotes(found, order)
+		slices.SortStableFunc(found, compare)
 		return found
 	}
 	kept, worst := make([]*index.Note, 0, 2*most+sparse), (*index.Note)(nil)
 	for _, n := range found {
-		if worst != nil && !before(n, worst, order) {
+		if worst != nil && compare(n, worst) >= 0 {
 			continue
 		}
 		if kept = append(kept, n); len(kept) == cap(kept) {
-			sortNotes(kept, order)
+			slices.SortStableFunc(kept, compare)
 			if kept = kept[:most]; most > 0 {
 				worst = kept[most-1]
 			}
 		}
 	}
-	sortNotes(kept, order)
+	slices.SortStableFunc(kept, compare)
 	return kept
-}
-
-// before reports whether the date of a note puts it before another, whose path is less.
-func before(n, other *index.Note, order string) bool {
-	if order == byDate {
-		n, other = other, n
-	}
-	return n.Card().Day() < other.Card().Day()
 }
 
 // sparse is how many notes beyond those that are wanted are kept at least before they are sorted.
 const sparse = 256
 
-// sortNotes brings notes that are sorted by path in another order. Notes of one date stay by path.
-func sortNotes(found []*index.Note, order string) {
+// inOrder compares notes for an order: by path if it is none. Notes of one date are alike: they stay by path.
+func inOrder(order string) func(a, b *index.Note) int {
 	switch order {
 	case byDate:
-		slices.SortStableFunc(found, func(a, b *index.Note) int { return cmp.Compare(b.Card().Day(), a.Card().Day()) })
+		return func(a, b *index.Note) int { return cmp.Compare(b.Card().Day(), a.Card().Day()) }
 	case byOldest:
-		slices.SortStableFunc(found, func(a, b *index.Note) int { return cmp.Compare(a.Card().Day(), b.Card().Day()) })
-	case byPath:
-		slices.SortStableFunc(found, func(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) })
+		return func(a, b *index.Note) int { return cmp.Compare(a.Card().Day(), b.Card().Day()) }
 	}
+	return comparePaths
 }
 
 // A page is the notes that an answer has room for, the first of which has this number.
@@ -198,7 +190,7 @@ func (o *listOut) show(ctx context.Context, v state.View, p page) error {
 }
 
 // pathsOf yields the paths of notes.
-func pathsOf(all []*index.Note) func(func(string) bool) {
+func pathsOf(all []*index.Note) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, n := range all {
 			if !yield(n.Path) {

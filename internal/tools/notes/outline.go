@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path"
 	"regexp"
-	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -103,12 +102,12 @@ var (
 // title returns the field title, else the name of the file as words; nil if neither says anything.
 func (d document) title() *string {
 	if v, ok := d.head.Get("title"); ok && v != nil {
-		if text := strings.TrimFunc(markdown.TextOf(v), markdown.IsSpace); text != "" {
+		if text := trim(markdown.TextOf(v)); text != "" {
 			return &text
 		}
 	}
 	name := noteEnding.ReplaceAllString(path.Base(d.Path), "")
-	if name = strings.TrimFunc(wordBreaks.ReplaceAllString(name, " "), markdown.IsSpace); name == "" {
+	if name = trim(wordBreaks.ReplaceAllString(name, " ")); name == "" {
 		return nil
 	}
 	return &name

@@ -7,7 +7,6 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
-	"rookery/internal/markdown"
 	"rookery/internal/vault"
 )
 
@@ -18,7 +17,7 @@ var drive = regexp.MustCompile(`^[A-Za-z]:`)
 // blanks around it, with / between its segments, and without empty segments and `.`. A path that could lead
 // out of the vault is INVALID_PATH. No fault quotes it. The vault itself is the empty path.
 func cleanPath(argument, path string) (string, error) {
-	path = strings.ReplaceAll(strings.TrimFunc(path, markdown.IsSpace), `\`, "/")
+	path = strings.ReplaceAll(trim(path), `\`, "/")
 	segments := strings.Split(path, "/")
 	switch {
 	case strings.ContainsRune(path, 0):

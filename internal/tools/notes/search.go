@@ -167,7 +167,8 @@ func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, erro
 		return all[:min(len(all), q.in.Limit)], r.Total, nil
 	}
 	slices.SortFunc(all, func(a, b found) int { return comparePaths(a.Note, b.Note) })
-	sortFound(all, q.in.Order)
+	compare := inOrder(q.in.Order)
+	slices.SortStableFunc(all, func(a, b found) int { return compare(a.Note, b.Note) })
 	all, err = q.shown(ctx, all[:min(len(all), q.in.Limit)])
 	return all, r.Total, err
 }
@@ -222,17 +223,4 @@ func (q *seeker) shown(ctx context.Context, all []found) ([]found, error) {
 		all[i].snippet = snippets[all[i].Path]
 	}
 	return all, err
-}
-
-// sortFound brings notes that are sorted by path in another order.
-func sortFound(all []found, order string) {
-	notes := make([]*index.Note, len(all))
-	of := make(map[*index.Note]found, len(all))
-	for i, n := range all {
-		notes[i], of[n.Note] = n.Note, n
-	}
-	sortNotes(notes, order)
-	for i, n := range notes {
-		all[i] = of[n]
-	}
 }

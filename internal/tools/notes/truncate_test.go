@@ -39,7 +39,7 @@ func TestFirstNotes(t *testing.T) {
 	require.Len(t, all, 2000)
 	for _, order := range []string{byDate, byOldest, byPath} {
 		sorted := slices.Clone(all)
-		sortNotes(sorted, order)
+		slices.SortStableFunc(sorted, inOrder(order))
 		for _, most := range []int{0, 1, 20, 300, 1999, 2000} {
 			require.Equal(t, sorted[:most], firstNotes(slices.Clone(all), order, most)[:most], "%s %d", order, most)
 		}
