@@ -21,7 +21,7 @@ type bootstrap struct {
 
 // functionNames are the functions, and functionArchs the processors that they are built for.
 var (
-	functionNames = []string{"raven", "team", "mcp"}
+	functionNames = []string{"notes", "orient", "raven", "team", "mcp"}
 	functionArchs = []string{"arm64", "amd64"}
 )
 

@@ -52,15 +52,11 @@ func measureCloud(ctx context.Context, cfg config) error {
 	if os.Getenv(awsEmulator) == "" || os.Getenv(dynamoEmulator) == "" {
 		return fmt.Errorf("%s and %s must name emulators: make bench-cloud starts them", awsEmulator, dynamoEmulator)
 	}
-	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
-	if err != nil {
-		return fmt.Errorf("make a folder to measure in: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
-	p, err := newPage(cfg, dir)
+	p, dir, end, err := begin(cfg)
 	if err != nil {
 		return err
 	}
+	defer end()
 	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
 	p.Cloud = &clouded{Load: load}
 	for _, step := range []func(context.Context, string) error{

@@ -40,6 +40,19 @@ type page struct {
 	Cloud   *clouded  // nil: the page is not about functions over emulators
 }
 
+// begin makes a folder to measure in, which end removes, and the page of the run.
+func begin(cfg config) (p *page, dir string, end func(), err error) {
+	if dir, err = os.MkdirTemp(cfg.dir, "rookery-bench-"); err != nil {
+		return nil, "", nil, fmt.Errorf("make a folder to measure in: %w", err)
+	}
+	end = func() { _ = os.RemoveAll(dir) } // what it leaves lies among temporary files
+	if p, err = newPage(cfg, dir); err != nil {
+		end()
+		return nil, "", nil, err
+	}
+	return p, dir, end, nil
+}
+
 // newPage is the page of a run that begins now, with its data below a folder.
 func newPage(cfg config, dir string) (*page, error) {
 	m, err := thisMachine(dir)

@@ -46,15 +46,11 @@ const (
 
 // measureStart measures, and writes the page.
 func measureStart(ctx context.Context, cfg config) error {
-	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
-	if err != nil {
-		return fmt.Errorf("make a folder to measure in: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
-	p, err := newPage(cfg, dir)
+	p, dir, end, err := begin(cfg)
 	if err != nil {
 		return err
 	}
+	defer end()
 	p.Start = &starting{}
 	p.Start.makeTools()
 	if err := p.Start.compose(); err != nil {
