@@ -102,7 +102,8 @@ func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.T
 func (p *sleeper) invoker() tool.Invoker { return tooltest.As(p.cat, auth.LocalCaller()) }
 
 // way is the way to any of them, at whichever moment. Calls whose answers tell of a folder, of which there is none,
-// of archives, or of what one process counted, it does not carry.
+// of archives, of what one process counted, or of jobs, which the janitor goes on with an hour ahead, it does not
+// carry.
 func (s *sleepers) way() tooltest.Way {
 	return tooltest.Way{Name: "asleep", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
@@ -114,12 +115,12 @@ func (s *sleepers) way() tooltest.Way {
 	}}
 }
 
-// tellsOfThePlace reports whether the answers of a tool tell of a folder, of archives, of what is stored where, or of
-// what one process counted.
+// tellsOfThePlace reports whether the answers of a tool tell of a folder, of archives, of what is stored where, of
+// what one process counted, or of how far jobs are.
 func tellsOfThePlace(name string) bool {
 	return slices.Contains([]string{
 		"raven_stats", "vault_status", "raven_reindex", "team_usage", "team_audit_verify", "team_vault_erase",
-		"team_tenant_erase",
+		"team_tenant_erase", "team_job_list", "team_job_get",
 	}, name)
 }
 
