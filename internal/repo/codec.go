@@ -15,11 +15,15 @@ import (
 // closes at 8 MiB.
 const maxPayload = 64 << 20
 
-// A codec packs payloads with zstd. It is safe for concurrent use.
+// A codec packs payloads with zstd. It is safe for concurrent use, unless it unpacks into room of its own.
 type codec struct {
-	enc *zstd.Encoder
-	dec *zstd.Decoder
+	enc  *zstd.Encoder
+	dec  *zstd.Decoder
+	room *[]byte // what is unpacked is here, and only until the next is; nil: each is in memory of its own
 }
+
+// reusing is the same codec with room of its own, for one that reads much and keeps nothing.
+func (c *codec) reusing() *codec { return &codec{c.enc, c.dec, new([]byte)} }
 
 // sharedCodec is the codec of all logs of the process: what an encoder works in takes some megabytes.
 var sharedCodec = sync.OnceValues(newCodec)
@@ -35,7 +39,7 @@ func newCodec() (*codec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a zstd decoder: %w", err)
 	}
-	return &codec{enc, dec}, nil
+	return &codec{enc: enc, dec: dec}, nil
 }
 
 // unpack reads what pack wrote, of parts that are some.
@@ -43,9 +47,16 @@ func (c *codec) unpack(packed []byte) ([]part, error) {
 	if len(packed) == 0 { // which would unpack to none
 		return nil, errors.New("a payload is empty")
 	}
-	raw, err := c.dec.DecodeAll(packed, nil)
+	var room []byte
+	if c.room != nil {
+		room = (*c.room)[:0]
+	}
+	raw, err := c.dec.DecodeAll(packed, room)
 	if err != nil {
 		return nil, fmt.Errorf("unpack a payload: %w", err)
+	}
+	if c.room != nil {
+		*c.room = raw
 	}
 	var parts []part
 	for len(raw) > 0 {

@@ -57,7 +57,7 @@ func checkImage(ctx context.Context, e *examined) []Finding {
 // last hour. Each place is read by somebody, so both must hold what the chain says.
 func (l *Log[S]) twins(ctx context.Context, c Control) error {
 	folded, hashes := c.Cursors[segmentsCursor].Seq, map[uint64]string{}
-	for r, err := range l.segments.from(ctx, c.Low+1, folded) {
+	for r, err := range l.segments.from(ctx, l.code, c.Low+1, folded) {
 		if err != nil {
 			return err
 		}

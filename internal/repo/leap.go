@@ -129,7 +129,7 @@ func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
 
 // throughSegments takes the runs up to a commit from segments, one after the other.
 func (l *Log[S]) throughSegments(ctx context.Context, after, upTo uint64) error {
-	for r, err := range l.segments.from(ctx, after+1, upTo) {
+	for r, err := range l.segments.from(ctx, l.code, after+1, upTo) {
 		if err != nil {
 			return err
 		}

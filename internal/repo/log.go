@@ -311,13 +311,16 @@ func (l *Log[S]) take(before, after S, c *Commit, at Place) {
 
 // load fetches the payload of a run, if it has none yet. One that is gone, or damaged, may be in a
 // segment.
-func (l *Log[S]) load(ctx context.Context, r *run) error {
+func (l *Log[S]) load(ctx context.Context, r *run) error { return l.loadBy(ctx, l.code, r) }
+
+// loadBy is the same with this codec.
+func (l *Log[S]) loadBy(ctx context.Context, code *codec, r *run) error {
 	if r.parts != nil || r.Size == 0 {
 		return nil
 	}
 	packed, err := l.payload(ctx, r)
 	if err == nil {
-		if r.parts, err = l.code.unpack(packed); err == nil {
+		if r.parts, err = code.unpack(packed); err == nil {
 			r.stored += len(packed)
 			return nil
 		}

@@ -17,6 +17,7 @@ import (
 	"rookery/internal/repotest"
 	"rookery/internal/search"
 	"rookery/internal/table"
+	"rookery/internal/tooltest"
 )
 
 // A watch is a clock that is moved by hand.
@@ -300,6 +301,21 @@ func TestRevisions(t *testing.T) {
 	for _, err := range v.Revisions(t.Context(), "a.md", 3) {
 		require.Error(t, err, "that commit is none of the file's")
 	}
+}
+
+// TestTraceAllocatesLittle covers that a file which never was is looked for in room that is used again.
+func TestTraceAllocatesLittle(t *testing.T) {
+	v := newVault(t, engine(t))
+	const size, many = 900 << 10, 40
+	for i := range many {
+		change(t, v, edit{fmt.Sprintf("n%d.md", i), strings.Repeat(fmt.Sprint(i, " "), size)[:size]})
+	}
+	_, bytes := tooltest.Allocated(func() {
+		_, seq, err := v.Trace(t.Context(), many, "none.md", func(*repo.Note) bool { return true })
+		require.NoError(t, err)
+		require.Zero(t, seq)
+	})
+	require.Less(t, bytes, uint64(many*size/4))
 }
 
 // undo undoes a version.

@@ -309,7 +309,7 @@ func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
 
 // decodeAll sends everything until there is an error, or nobody wants more.
 func (l *Log[S]) decodeAll(ctx context.Context, s stretch, send func(decoded) bool) {
-	for r, err := range l.segments.from(ctx, s.from, s.folded) {
+	for r, err := range l.segments.from(ctx, l.code, s.from, s.folded) {
 		if l.stillInTable(ctx, s.from, err) {
 			break
 		}

@@ -89,14 +89,15 @@ func (c *Commit) note(path string) (Note, bool) {
 
 // Trace finds a file that may be no more: the path of the one that held last, and the last commit that
 // changed it, of those up to a version. It reads the log from the beginning. Of each note that holds, the path or
-// the id of a trait has a word in it: the others are not decoded. Seq is 0 if none held.
+// the id of a trait has a word in it: the others are not decoded. What holds gets is valid for its call. Seq is 0 if
+// none held.
 func (v *Vault) Trace(
 	ctx context.Context, upTo uint64, word string, holds func(*Note) bool,
 ) (path string, seq uint64, err error) {
-	words := [][]byte{inJSON(word)}
-	for r, err := range v.log.stored(ctx, 1) {
+	words, code := [][]byte{inJSON(word)}, v.log.code.reusing()
+	for r, err := range v.log.unpackedBy(ctx, code, 1) {
 		if err == nil {
-			err = v.log.load(ctx, r)
+			err = v.log.loadBy(ctx, code, r)
 		}
 		if err != nil {
 			return "", 0, v.log.orErased(ctx, err)

@@ -266,8 +266,8 @@ func (s *segments) forget() {
 }
 
 // from yields the runs from the one that holds a commit on, as far as segments hold them: each
-// segment is read as a whole. It ends with the first error.
-func (s *segments) from(ctx context.Context, seq, upTo uint64) iter.Seq2[*run, error] {
+// segment is read as a whole, and its runs are unpacked by this codec. It ends with the first error.
+func (s *segments) from(ctx context.Context, code *codec, seq, upTo uint64) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		for seq = max(seq, 1); seq <= upTo; {
 			d, err := s.holding(ctx, seq)
@@ -286,7 +286,7 @@ func (s *segments) from(ctx context.Context, seq, upTo uint64) iter.Seq2[*run, e
 				yield(nil, err)
 				return
 			}
-			if !s.all(d, data, seq, yield) {
+			if !d.all(code, data, seq, yield) {
 				return
 			}
 			seq = d.Last + 1
@@ -294,17 +294,17 @@ func (s *segments) from(ctx context.Context, seq, upTo uint64) iter.Seq2[*run, e
 	}
 }
 
-// all yields the runs of a segment, from the one that holds a commit on; data is all that stands behind
+// all yields the runs of the segment, from the one that holds a commit on; data is all that stands behind
 // the directory.
-func (s *segments) all(
-	d *directory, data []byte, seq uint64, yield func(*run, error) bool,
+func (d *directory) all(
+	code *codec, data []byte, seq uint64, yield func(*run, error) bool,
 ) bool {
 	first, _ := d.holding(seq)
 	for _, at := range d.Runs[first:] {
 		if at.Off+at.Len > int64(len(data)) {
 			return yield(nil, brokenSegment(d.First, errors.New("it is cut off")))
 		}
-		r, err := s.code.readStored(data[at.Off:at.Off+at.Len:at.Off+at.Len], at)
+		r, err := code.readStored(data[at.Off:at.Off+at.Len:at.Off+at.Len], at)
 		if err != nil {
 			return yield(nil, brokenSegment(d.First, err))
 		}

@@ -13,6 +13,11 @@ import (
 // from segments what they hold, then from the table. What leaves the table meanwhile is in segments by
 // then. Payloads that are objects are not loaded. It ends with the first error.
 func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error] {
+	return l.unpackedBy(ctx, l.code, from)
+}
+
+// unpackedBy yields what stored does, unpacked by this codec.
+func (l *Log[S]) unpackedBy(ctx context.Context, code *codec, from uint64) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		from, missed := max(from, 1), uint64(0)
 		for {
@@ -21,7 +26,7 @@ func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error]
 				yield(nil, err)
 				return
 			}
-			for r, err := range l.segments.from(ctx, from, folded) {
+			for r, err := range l.segments.from(ctx, code, from, folded) {
 				if l.stillInTable(ctx, from, err) {
 					folded = from - 1
 					break
@@ -31,7 +36,7 @@ func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error]
 				}
 				from = r.Last + 1
 			}
-			next, gap := l.inTable(ctx, span{from, folded}, yield)
+			next, gap := l.inTable(ctx, span{from, folded, code}, yield)
 			if !gap {
 				return
 			}
@@ -69,8 +74,11 @@ func (l *Log[S]) folded(ctx context.Context) (uint64, error) {
 	return c.Cursors[segmentsCursor].Seq, err
 }
 
-// A span is the commits from one on, of which segments hold those up to another.
-type span struct{ from, folded uint64 }
+// A span is the commits from one on, of which segments hold those up to another, and what unpacks them.
+type span struct {
+	from, folded uint64
+	code         *codec
+}
 
 // inTable yields the runs of the table from the one that holds a commit on, as far as they follow each
 // other. Where runs are missing before later ones, or have left the table, there is a gap, which begins
@@ -92,7 +100,7 @@ func (l *Log[S]) inTable(
 			}
 			return next, err == nil && c.Low >= next
 		}
-		r, err := l.read(it)
+		r, err := s.code.read(it)
 		if err == nil && r.Last < next {
 			continue
 		}

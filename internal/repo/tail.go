@@ -90,13 +90,16 @@ func (t *tail) gap(after uint64) (missing uint64, ok bool) {
 }
 
 // read decodes the item of a run, with its payload if that is in it.
-func (l *Log[S]) read(it table.Item) (*run, error) {
+func (l *Log[S]) read(it table.Item) (*run, error) { return l.code.read(it) }
+
+// read is the same with this codec.
+func (c *codec) read(it table.Item) (*run, error) {
 	r, inline, err := readPlaced(it)
 	if err != nil {
 		return nil, err
 	}
 	if r.Object == "" && r.Size > 0 {
-		if r.parts, err = l.code.unpack(inline); err != nil {
+		if r.parts, err = c.unpack(inline); err != nil {
 			return nil, damaged(r.First, err)
 		}
 	}
