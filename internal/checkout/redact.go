@@ -143,15 +143,48 @@ func (c *Checkout) without(ctx context.Context, month string, pieces [][]byte) (
 	if size >= 0 {
 		text = text[:size]
 	}
-	for _, lines := range pieces {
-		i := bytes.Index(text, lines)
-		whole := i == 0 || i > 0 && text[i-1] == '\n'
-		if !whole || bytes.Contains(text[i+1:], lines) {
-			return nil, false, nil
-		}
-		text = slices.Concat(text[:i], text[i+len(lines):])
+	rest, ok := cutPieces(text, pieces)
+	return rest, ok, nil
+}
+
+// cutPieces cuts out pieces of whole lines, in one pass, and changes the text for it. It reports false where a piece does
+// not stand in it once.
+func cutPieces(text []byte, pieces [][]byte) ([]byte, bool) {
+	byFirst := map[string][]int{} // line
+	for i, lines := range pieces {
+		first := lines[:lineEnd(lines)]
+		byFirst[string(first)] = append(byFirst[string(first)], i)
 	}
-	return text, true, nil
+	kept, cut := text[:0], make([]bool, len(pieces))
+	for len(text) > 0 {
+		end := lineEnd(text)
+		if at := pieceAt(text, pieces, byFirst[string(text[:end])]); at < 0 {
+			kept = append(kept, text[:end]...)
+		} else if cut[at] {
+			return nil, false
+		} else {
+			cut[at], end = true, len(pieces[at])
+		}
+		text = text[end:]
+	}
+	return kept, !slices.Contains(cut, false)
+}
+
+// pieceAt is which of some pieces a text begins with; -1: none.
+func pieceAt(text []byte, pieces [][]byte, some []int) int {
+	i := slices.IndexFunc(some, func(at int) bool { return bytes.HasPrefix(text, pieces[at]) })
+	if i < 0 {
+		return -1
+	}
+	return some[i]
+}
+
+// lineEnd is how long the first line of a text is, with its end.
+func lineEnd(text []byte) int {
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(text)
 }
 
 // putMonths makes the files of months durable with these texts, the open one last.
