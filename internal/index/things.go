@@ -7,7 +7,7 @@ import (
 )
 
 // MaxThings is how many indexed things one note has at most: headings, traits, references and tags. Of a
-// note with more, none is indexed; see Note.Unindexed. The values of its fields have a bound of their own,
+// note with more, and of one whose lists nest too much (markdown.MaxOpen), none is indexed; see Note.Unindexed. The values of its fields have a bound of their own,
 // of the same number.
 const MaxThings = 20_000
 
@@ -35,7 +35,11 @@ func thingsOf(doc *markdown.Doc) int {
 	for _, t := range doc.Tags {
 		tags[clean(t.Name)] = true
 	}
-	return len(doc.Headings) + len(doc.Traits) + len(doc.References) + len(tags)
+	n := len(doc.Headings) + len(doc.Traits) + len(doc.References) + len(tags)
+	if doc.Crowded {
+		n += markdown.MaxOpen // at least as much is in its lists
+	}
+	return n
 }
 
 // Things counts what the note has in the index: sections, traits, references and tags, also those that

@@ -36,12 +36,21 @@ func newParser(inline ...util.PrioritizedValue) parser.Parser {
 // blockParser finds the blocks of a note, and leaves what is in them alone: prose reads that.
 var blockParser = newParser(util.Prioritized(unread{}, 100))
 
-// parseBlocks is the tree of the blocks of a body. The context holds its link definitions.
-func parseBlocks(body []byte) (ast.Node, parser.Context) {
-	pc := parser.NewContext()
-	r := &blankSkipper{Reader: text.NewReader(body)}
-	return blockParser.Parse(r, parser.WithContext(pc)), pc
+// parseBlocks is the tree of the blocks of a body. The context holds its link definitions. crowded reports that the
+// body has more than MaxOpen, and that the tree ends there.
+func parseBlocks(body []byte) (root ast.Node, defs parser.Context, crowded bool) {
+	return parseWith(blockParser, body)
 }
+
+func parseWith(p parser.Parser, body []byte) (root ast.Node, defs parser.Context, crowded bool) {
+	r := &lineReader{Reader: text.NewReader(body), context: parser.NewContext()}
+	return p.Parse(r, parser.WithContext(r.context)), r.context, r.crowded
+}
+
+// MaxOpen is how many blocks a body may have open, counted again for each line of a run of blocks without a line
+// where none is: a list item is two of them in each list that it stands in. goldmark remembers each, so this bounds the
+// memory that parsing takes.
+const MaxOpen = 250_000
 
 // maxDefinitionLines is the longest paragraph, in lines, in which link definitions are found. The time
 // to find them is the square of its length.
@@ -102,15 +111,29 @@ func depth(n ast.Node) int {
 	return d
 }
 
-// A blankSkipper shows at most two blank lines of a run. More mean nothing to the block structure,
-// and each costs time and memory for every list that is open.
-type blankSkipper struct {
+// A lineReader shows at most two blank lines of a run: more mean nothing to the block structure, and each costs time and
+// memory for every list that is open. It ends where there were more than MaxOpen blocks.
+type lineReader struct {
 	text.Reader
-	blank int
+	context parser.Context
+	blank   int
+	open    int // blocks, as MaxOpen counts them
+	crowded bool
 }
 
 // AdvanceLine goes to the next line that counts.
-func (r *blankSkipper) AdvanceLine() {
+func (r *lineReader) AdvanceLine() {
+	if n := len(r.context.OpenedBlocks()); n > 0 {
+		r.open += n
+	} else {
+		r.open = 0
+	}
+	if r.crowded = r.crowded || r.open > MaxOpen; r.crowded {
+		for line, _ := r.PeekLine(); line != nil; line, _ = r.PeekLine() {
+			r.Reader.AdvanceLine()
+		}
+		return
+	}
 	for {
 		r.Reader.AdvanceLine()
 		line, _ := r.PeekLine()
@@ -125,7 +148,7 @@ func (r *blankSkipper) AdvanceLine() {
 }
 
 // SkipBlankLines goes to the next line with text, where no run of blank lines is behind the reader.
-func (r *blankSkipper) SkipBlankLines() (text.Segment, int, bool) {
+func (r *lineReader) SkipBlankLines() (text.Segment, int, bool) {
 	r.blank = 0
 	return r.Reader.SkipBlankLines()
 }

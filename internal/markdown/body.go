@@ -33,11 +33,12 @@ type blockLine struct {
 
 // readBody finds everything in the text after the frontmatter.
 func (d *Doc) readBody(text []byte) {
-	root, defs := parseBlocks(text[d.Body:])
+	root, defs, crowded := parseBlocks(text[d.Body:])
 	b := &bodyReader{
 		doc: d, text: text, title: inlineReader{text[d.Body:], defs}, slugs: slugger{},
 		at: d.Body, line: d.BodyLine, prose: newProse(defs),
 	}
+	d.Crowded = crowded
 	b.walk(root)
 	nest(d.Headings)
 	markTitle(d.Headings, root, d.Body)

@@ -45,6 +45,7 @@ type Doc struct {
 	Links       []Link       // likewise; links to notes are not among them
 	NoteLinks   []Link       // links to `.md` files, which ought to be references
 	Tags        []Tag        // in text order; a name stands here as often as in the note
+	Crowded     bool         // the body has more than MaxOpen, and what follows is not in the Doc
 
 	size int
 	root *yaml.Node // of the head; see Head

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/markdown"
+	"rookery/internal/tooltest"
 )
 
 // sections renders the headings of a note, a line each: slug, own lines / end of the subtree, the
@@ -175,6 +176,30 @@ func TestDeepNesting(t *testing.T) {
 		require.Equal(t, 1, at(marker, 100), "%q", marker)
 		require.Equal(t, 0, at(marker, 101), "%q", marker)
 	}
+}
+
+// TestManyOpenBlocks covers that a body whose lists nest too much costs no more than one that is cut off there, and
+// that this is told.
+func TestManyOpenBlocks(t *testing.T) {
+	item := strings.Repeat(" ", 98) + "- x\n"
+	var list strings.Builder
+	for i := range 50 {
+		list.WriteString(strings.Repeat(" ", 2*i) + "- x\n")
+	}
+	text := "# a\n\n" + list.String() + strings.Repeat(item, markdown.MaxOpen/50) + "\n# b\n"
+	var doc *markdown.Doc
+	_, bytes := tooltest.Allocated(func() { doc = markdown.Parse([]byte(text)) })
+	require.True(t, doc.Crowded)
+	require.Len(t, doc.Headings, 1)
+	require.Less(t, bytes, uint64(48<<20))
+	_, _, err := markdown.Outline([]byte(text))
+	require.ErrorIs(t, err, markdown.ErrCrowded)
+	page, err := markdown.HTML([]byte(text))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "# b\n</pre>")
+	doc = markdown.Parse([]byte("# a\n\n" + strings.Repeat(list.String()+"\nx\n\n", 200) + "# b\n"))
+	require.False(t, doc.Crowded)
+	require.Len(t, doc.Headings, 2)
 }
 
 // TestManyBlankLines requires that blank lines, of which the parser sees few, are all counted.

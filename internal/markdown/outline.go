@@ -24,6 +24,9 @@ const (
 // ErrOutline is the error of a body that is too long for an outline.
 var ErrOutline = errors.New("the body is too long for an outline")
 
+// ErrCrowded is the error of a body with more than MaxOpen.
+var ErrCrowded = errors.New("the lists and quotes of the body nest too much")
+
 // An Outlined is a heading of an outline.
 type Outlined struct {
 	Level int    // 1 to 6
@@ -39,7 +42,10 @@ func Outline(body []byte) (all []Outlined, truncated bool, err error) {
 		return nil, false, ErrOutline
 	}
 	body = unixBreaks(strings.TrimPrefix(string(body), bom))
-	root := outlineParser.Parse(&blankSkipper{Reader: text.NewReader(body)})
+	root, _, crowded := parseWith(outlineParser, body)
+	if crowded {
+		return nil, false, ErrCrowded
+	}
 	err = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		h, ok := n.(*ast.Heading)
 		switch {

@@ -3,6 +3,7 @@ package markdown
 import (
 	"bytes"
 	"fmt"
+	stdhtml "html"
 	"math"
 
 	"github.com/yuin/goldmark/ast"
@@ -15,11 +16,15 @@ import (
 
 // HTML returns the text behind the frontmatter of a note as HTML, by CommonMark. HTML in the text is left out, and
 // so are links that run a script, so that the result is safe to open. A block with more than 400 brackets, stars,
-// underscores, backticks and angle brackets is text as it is: to read them takes the square of their number.
+// underscores, backticks and angle brackets is text as it is: to read them takes the square of their number. So is a body
+// with more than MaxOpen.
 func HTML(body []byte) ([]byte, error) {
 	defer enter(len(body))()
 	source := unixBreaks(string(body))
-	root := htmlParser.Parse(&blankSkipper{Reader: text.NewReader(source)}, parser.WithContext(parser.NewContext()))
+	root, _, nested := parseWith(htmlParser, source)
+	if nested {
+		return fmt.Appendf(nil, "<pre>%s</pre>\n", stdhtml.EscapeString(string(source))), nil
+	}
 	var out bytes.Buffer
 	if err := htmlRenderer.Render(&out, source, root); err != nil {
 		return nil, fmt.Errorf("render a note: %w", err)

@@ -124,8 +124,8 @@ func UnindexedNotes(x *index.Index) (count int, first []string) {
 
 // UnindexedProblem says what is wrong with a note that has more things than are indexed.
 func UnindexedProblem(n *index.Note) string {
-	return fmt.Sprintf("%s has %d headings, traits, references, tags or values of fields, and a note has "+
-		"at most %d of them: none is indexed, and the note can be read and searched as text",
+	return fmt.Sprintf("%s has %d headings, traits, references, tags, values of fields or nested items, and a "+
+		"note has at most %d of them: none is indexed, and the note can be read and searched as text",
 		n.Path, n.Unindexed, index.MaxThings)
 }
 

@@ -84,12 +84,16 @@ func (f tools) document(
 	return read(ctx, v, n)
 }
 
-// outlined returns the headings of the body. A body that is too long is NOTE_TOO_LARGE.
+// outlined returns the headings of the body. A body that is too long, or nests too much, is NOTE_TOO_LARGE.
 func (d document) outlined() (all []markdown.Outlined, truncated bool, err error) {
 	all, truncated, err = markdown.Outline([]byte(d.body))
 	if errors.Is(err, markdown.ErrOutline) {
 		return nil, false, fault.New(fault.NoteTooLarge, "the body of the note exceeds %d UTF-16 units",
 			markdown.MaxOutline).With("argument", "path").Try("notes_get", fault.Args{"path": d.Path})
+	}
+	if errors.Is(err, markdown.ErrCrowded) {
+		return nil, false, fault.New(fault.NoteTooLarge, "the lists and quotes of the note nest too much").
+			With("argument", "path").Try("notes_get", fault.Args{"path": d.Path})
 	}
 	return all, truncated, err
 }
