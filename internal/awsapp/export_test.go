@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/job"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 )
@@ -45,4 +46,12 @@ func (a *App) Fold(t testing.TB, tenant, vault string) {
 	v, err := own.Vault(t.Context(), vault)
 	require.NoError(t, err)
 	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+}
+
+// Jobs are those of a tenant.
+func (a *App) Jobs(t testing.TB, tenant string) *job.Jobs {
+	t.Helper()
+	own, err := a.teams.Team(t.Context(), tenant)
+	require.NoError(t, err)
+	return own.Jobs()
 }

@@ -14,7 +14,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
 	"rookery/internal/awsapp"
+	"rookery/internal/eventsource"
 	"rookery/internal/hosted"
 	"rookery/internal/lambdahost"
 	"rookery/internal/tool"
@@ -24,7 +27,7 @@ import (
 type Options struct {
 	Programs string // a directory with the functions: NAME/bootstrap
 	Listen   string // HOST:PORT of the gateway, on loopback
-	AWS      string // the URL of the emulator of S3
+	AWS      string // the URL of the emulator of S3 and SQS
 	DynamoDB string // the URL of that of DynamoDB
 	Table    string // the name of the table
 	Bucket   string // the name of the bucket
@@ -35,12 +38,16 @@ type Options struct {
 const (
 	tenant = "local-cloud" // the tenant of the first token
 	whole  = "mcp"         // the function that serves everything, also what no route matches
+	jobs   = "jobs"        // the function that works on the messages of the queue of jobs
 
 	// rate is how many calls a minute an agent may make: for programs that test.
 	rate = 100_000
 
 	// grace is how long calls may go on after the end was asked for.
 	grace = 2 * time.Second
+
+	// jobsTimeout is the time that an invocation of the function of jobs may take.
+	jobsTimeout = 15 * time.Minute
 )
 
 // Run serves until the context ends, and then ends all processes. When calls can be made it writes two lines to out,
@@ -54,10 +61,15 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	base := "http://" + l.Addr().String()
-	hosts, gateway, err := functions(o, base)
+	queues, err := newQueues(ctx, o)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	hosts, gateway, err := functions(o, environment(o, base, queues))
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	mappings := queues.mappings(ctx, hosts)
 	server := &http.Server{Handler: gateway, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -79,11 +91,14 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	for _, h := range hosts {
 		h.Close()
 	}
+	for _, m := range mappings {
+		m.Close()
+	}
 	return err
 }
 
-// functions are the hosts of the functions by their names, and the gateway before them.
-func functions(o Options, base string) (map[string]*lambdahost.Host, http.Handler, error) {
+// functions are the hosts of the functions by their names, and the gateway before those that answer requests.
+func functions(o Options, env []string) (map[string]*lambdahost.Host, http.Handler, error) {
 	cat, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -91,13 +106,11 @@ func functions(o Options, base string) (map[string]*lambdahost.Host, http.Handle
 	hosts := map[string]*lambdahost.Host{}
 	host := func(name string) *lambdahost.Host {
 		if hosts[name] == nil {
-			hosts[name] = lambdahost.Start(context.Background(), lambdahost.Function{
-				Binary: filepath.Join(o.Programs, name, "bootstrap"), Name: name, Env: environment(o, base),
-				Freezes: true, Output: o.Output,
-			})
+			hosts[name] = o.host(name, env, 0)
 		}
 		return hosts[name]
 	}
+	hosts[jobs] = o.host(jobs, env, jobsTimeout)
 	routes := map[string]lambdahost.Invoker{"$default": host(whole)}
 	for _, r := range awsapp.Routes(cat) {
 		routes[r.Pattern] = host(r.Family)
@@ -106,11 +119,37 @@ func functions(o Options, base string) (map[string]*lambdahost.Host, http.Handle
 	return hosts, gateway, err
 }
 
+// host is that of a function; timeout 0 is the usual one.
+func (o Options) host(name string, env []string, timeout time.Duration) *lambdahost.Host {
+	return lambdahost.Start(context.Background(), lambdahost.Function{
+		Binary: filepath.Join(o.Programs, name, "bootstrap"), Name: name, Env: env, Timeout: timeout,
+		Freezes: true, Output: o.Output,
+	})
+}
+
+// queues are the queue of jobs and that of its dead letters.
+type queues struct {
+	client     *sqs.Client
+	jobs, dead string // URLs
+}
+
+func newQueues(ctx context.Context, o Options) (q queues, err error) {
+	q.client = sqs.NewFromConfig(configuration(o.AWS))
+	q.jobs, q.dead, err = makeQueues(ctx, q.client, o.Table)
+	return q, err
+}
+
+// mappings hand what comes to the functions that are not behind the gateway.
+func (q queues) mappings(ctx context.Context, hosts map[string]*lambdahost.Host) []*eventsource.Mapping {
+	return []*eventsource.Mapping{eventsource.Queue(ctx, q.client, q.jobs, hosts[jobs])}
+}
+
 // environment is that of each function.
-func environment(o Options, base string) []string {
+func environment(o Options, base string, q queues) []string {
 	return []string{
 		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + key, "AWS_SECRET_ACCESS_KEY=" + key,
 		"AWS_ENDPOINT_URL=" + o.AWS, "AWS_ENDPOINT_URL_DYNAMODB=" + o.DynamoDB,
+		"ROOKERY_JOBS_QUEUE=" + q.jobs, "ROOKERY_DEAD_LETTERS=" + q.dead,
 		"ROOKERY_TABLE=" + o.Table, "ROOKERY_BUCKET=" + o.Bucket, "ROOKERY_PUBLIC_URL=" + base,
 		fmt.Sprintf("ROOKERY_LIMITS_MUTATIONS_PER_MINUTE=%d", rate),
 		fmt.Sprintf("ROOKERY_LIMITS_READS_PER_MINUTE=%d", rate),

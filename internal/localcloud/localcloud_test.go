@@ -23,7 +23,7 @@ import (
 func programs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"raven", "team", "mcp"} {
+	for _, name := range []string{"raven", "team", "mcp", "jobs"} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
 			"-o", filepath.Join(dir, name, "bootstrap"), "rookery/functions/"+name)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

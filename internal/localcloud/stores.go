@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -11,6 +13,8 @@ import (
 	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"rookery/internal/dynamotable"
 )
@@ -30,6 +34,35 @@ func makeStores(ctx context.Context, o Options) error {
 		return fmt.Errorf("make the bucket: %w", err)
 	}
 	return nil
+}
+
+// makeQueues makes the queue of jobs and that of its dead letters, where there are none, and returns their URLs.
+func makeQueues(ctx context.Context, client *sqs.Client, name string) (jobs, dead string, err error) {
+	if dead, err = makeQueue(ctx, client, name+"-dead-letters", nil); err != nil {
+		return "", "", err
+	}
+	about, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &dead, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		return "", "", fmt.Errorf("look at a queue: %w", err)
+	}
+	policy := fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"5"}`, about.Attributes["QueueArn"])
+	jobs, err = makeQueue(ctx, client, name+"-jobs", map[string]string{
+		"VisibilityTimeout": strconv.Itoa(int(6 * jobsTimeout / time.Second)), "RedrivePolicy": policy,
+	})
+	return jobs, dead, err
+}
+
+// makeQueue makes a queue, and returns its URL.
+func makeQueue(
+	ctx context.Context, client *sqs.Client, name string, attributes map[string]string,
+) (string, error) {
+	out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	if err != nil {
+		return "", fmt.Errorf("make a queue: %w", err)
+	}
+	return aws.ToString(out.QueueUrl), nil
 }
 
 // configuration is that of a client of an emulator.

@@ -106,8 +106,8 @@ type Options struct {
 	// Kinds are the kinds of jobs that the tenant has beside erasing. Nil: there are none.
 	Kinds func(*Team) []job.Kind
 
-	// Queue is told of jobs that are to go on, and of each tenant that is opened, which may have some. Nil: jobs
-	// run in the calls that begin them, and in Work.
+	// Queue is told of jobs that are to go on, and with Background of each tenant that is opened, which may have
+	// some. Nil: jobs run in the calls that begin them, and in Work.
 	Queue job.Queue
 
 	// Alone says that no other process has the table, so that the jobs of one that is gone need not be waited for.
