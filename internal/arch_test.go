@@ -35,6 +35,7 @@ var layers = [][]string{
 	{"eventsource", "intake", "sqsqueue"},
 	{"checkout", "repotest"},
 	{"team"},
+	{"stream"},
 	{"tool"},
 	{"access", "audit", "limit"},
 	{"metric"},

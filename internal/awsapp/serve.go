@@ -92,7 +92,7 @@ func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	d := &deployment{Options: Options{
 		Table:  dynamotable.New(cfg, e.Table, dynamotable.Options{Now: clock.Now, Log: logger}),
 		Bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger}),
-		Begin:  transport.Begin, Now: clock.Now,
+		Begin:  transport.Begin, Now: clock.Now, Dated: clock.Dated,
 	}}
 	if e.Jobs != "" {
 		d.queue = sqsqueue.New(cfg, e.Jobs, sqsqueue.Options{Dead: e.Dead, Now: clock.Now, Log: logger})

@@ -14,6 +14,7 @@ import (
 
 	"rookery/internal/job"
 	"rookery/internal/sqsqueue"
+	"rookery/internal/stream"
 	"rookery/internal/team"
 )
 
@@ -43,11 +44,15 @@ var _ lambda.Handler = (*Worker)(nil)
 func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o = o.withDefaults()
 	o.Queue = queue
-	w := &Worker{opt: o, queue: queue, teams: team.NewTeams(tenants(o, nil))}
+	its := tenants(o, nil)
+	its.Followers = stream.Cursors()
+	w := &Worker{opt: o, queue: queue, teams: team.NewTeams(its)}
 	w.worker = job.Worker{Handlers: map[string]job.Handler{}, Bury: queue.Bury}
 	for _, kind := range w.teams.JobKinds() {
 		w.worker.Handlers[kind] = w.jobs
 	}
+	follower := followerOf(o, w.teams)
+	w.worker.Handlers[stream.FilesKind], w.worker.Handlers[stream.FoldKind] = follower.Files, follower.FoldMessage
 	return w
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"rookery/internal/awsapp"
@@ -39,6 +40,7 @@ const (
 	tenant = "local-cloud" // the tenant of the first token
 	whole  = "mcp"         // the function that serves everything, also what no route matches
 	jobs   = "jobs"        // the function that works on the messages of the queue of jobs
+	stream = "stream"      // the function behind the stream of the table
 
 	// rate is how many calls a minute an agent may make: for programs that test.
 	rate = 100_000
@@ -46,8 +48,9 @@ const (
 	// grace is how long calls may go on after the end was asked for.
 	grace = 2 * time.Second
 
-	// jobsTimeout is the time that an invocation of the function of jobs may take.
-	jobsTimeout = 15 * time.Minute
+	// The time that an invocation of a function may take which no gateway waits for.
+	jobsTimeout   = 15 * time.Minute
+	streamTimeout = 2 * time.Minute
 )
 
 // Run serves until the context ends, and then ends all processes. When calls can be made it writes two lines to out,
@@ -61,15 +64,15 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	base := "http://" + l.Addr().String()
-	queues, err := newQueues(ctx, o)
+	events, err := newSources(ctx, o)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	hosts, gateway, err := functions(o, environment(o, base, queues))
+	hosts, gateway, err := functions(o, environment(o, base, events))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	mappings := queues.mappings(ctx, hosts)
+	mappings := events.mappings(ctx, hosts)
 	server := &http.Server{Handler: gateway, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -110,7 +113,7 @@ func functions(o Options, env []string) (map[string]*lambdahost.Host, http.Handl
 		}
 		return hosts[name]
 	}
-	hosts[jobs] = o.host(jobs, env, jobsTimeout)
+	hosts[jobs], hosts[stream] = o.host(jobs, env, jobsTimeout), o.host(stream, env, streamTimeout)
 	routes := map[string]lambdahost.Invoker{"$default": host(whole)}
 	for _, r := range awsapp.Routes(cat) {
 		routes[r.Pattern] = host(r.Family)
@@ -127,29 +130,38 @@ func (o Options) host(name string, env []string, timeout time.Duration) *lambdah
 	})
 }
 
-// queues are the queue of jobs and that of its dead letters.
-type queues struct {
-	client     *sqs.Client
+// sources are where the events of the functions come from that no gateway is in front of: the queue of jobs with its
+// dead letters, and the stream of the table.
+type sources struct {
+	queues     *sqs.Client
+	streams    *dynamodbstreams.Client
 	jobs, dead string // URLs
+	stream     string // ARN
 }
 
-func newQueues(ctx context.Context, o Options) (q queues, err error) {
-	q.client = sqs.NewFromConfig(configuration(o.AWS))
-	q.jobs, q.dead, err = makeQueues(ctx, q.client, o.Table)
-	return q, err
+func newSources(ctx context.Context, o Options) (s sources, err error) {
+	s.queues = sqs.NewFromConfig(configuration(o.AWS))
+	s.streams = dynamodbstreams.NewFromConfig(configuration(o.DynamoDB))
+	if s.stream, err = streamOf(ctx, o); err == nil {
+		s.jobs, s.dead, err = makeQueues(ctx, s.queues, o.Table)
+	}
+	return s, err
 }
 
-// mappings hand what comes to the functions that are not behind the gateway.
-func (q queues) mappings(ctx context.Context, hosts map[string]*lambdahost.Host) []*eventsource.Mapping {
-	return []*eventsource.Mapping{eventsource.Queue(ctx, q.client, q.jobs, hosts[jobs])}
+// mappings hand what comes to the functions.
+func (s sources) mappings(ctx context.Context, hosts map[string]*lambdahost.Host) []*eventsource.Mapping {
+	return []*eventsource.Mapping{
+		eventsource.Queue(ctx, s.queues, s.jobs, hosts[jobs]),
+		eventsource.Stream(ctx, s.streams, s.stream, hosts[stream]),
+	}
 }
 
 // environment is that of each function.
-func environment(o Options, base string, q queues) []string {
+func environment(o Options, base string, s sources) []string {
 	return []string{
 		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + key, "AWS_SECRET_ACCESS_KEY=" + key,
 		"AWS_ENDPOINT_URL=" + o.AWS, "AWS_ENDPOINT_URL_DYNAMODB=" + o.DynamoDB,
-		"ROOKERY_JOBS_QUEUE=" + q.jobs, "ROOKERY_DEAD_LETTERS=" + q.dead,
+		"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead,
 		"ROOKERY_TABLE=" + o.Table, "ROOKERY_BUCKET=" + o.Bucket, "ROOKERY_PUBLIC_URL=" + base,
 		fmt.Sprintf("ROOKERY_LIMITS_MUTATIONS_PER_MINUTE=%d", rate),
 		fmt.Sprintf("ROOKERY_LIMITS_READS_PER_MINUTE=%d", rate),

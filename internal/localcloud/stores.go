@@ -95,6 +95,16 @@ func makeTable(ctx context.Context, client *dynamodb.Client, name string) error 
 	return err
 }
 
+// streamOf returns the ARN of the stream of the table.
+func streamOf(ctx context.Context, o Options) (string, error) {
+	client := dynamodb.NewFromConfig(configuration(o.DynamoDB))
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.Table})
+	if err != nil {
+		return "", fmt.Errorf("look at the table: %w", err)
+	}
+	return aws.ToString(out.Table.LatestStreamArn), nil
+}
+
 // makeBucket makes the bucket, which keeps versions.
 func makeBucket(ctx context.Context, client *s3.Client, name string) error {
 	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name})

@@ -11,10 +11,14 @@ import (
 
 // folding is how the logs of vaults move outward: behind those who follow them.
 func (t *Team) folding() repo.Folding {
-	if !t.opt.Folders {
-		return repo.Folding{}
+	f := repo.Folding{Behind: t.opt.Followers}
+	if t.opt.Folders {
+		f.Behind = checkout.Cursors()
 	}
-	return repo.Folding{Behind: checkout.Cursors()}
+	if t.opt.Dated != nil {
+		f.Clocked = t.opt.Dated()
+	}
+	return f
 }
 
 // FoldVault makes one pass over a vault: whatever is due of moving its log outward; see repo.Vault.Fold.

@@ -48,7 +48,7 @@ type Team struct {
 }
 
 // Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Stores, Registry,
-// Background, Makes, Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs, receipts and
+// Background, Makes, Later, Compact, Folders, Followers, Dated, Watch, Served, PublicURL, Issuers, and those of jobs, receipts and
 // other packages. Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
 	Table  table.Table // the tenant's own
@@ -88,6 +88,14 @@ type Options struct {
 	// Folders says that Bucket is a folder in which people see the notes of each vault. It needs
 	// Background: a folder is followed all the time.
 	Folders bool
+
+	// Followers are the cursors of those who follow the logs of vaults from other processes: no log is trimmed
+	// before they have passed. With Folders the folders are that, and none need be named.
+	Followers []string
+
+	// Dated begins a pass that folds: the function that it returns reports whether Now is known to be right since; see
+	// repo.Folding.Clocked. Nil: it always is.
+	Dated func() func() bool
 
 	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
 	// compared with their vaults from time to time.
