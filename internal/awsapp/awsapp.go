@@ -24,6 +24,7 @@ import (
 	"rookery/internal/hosted"
 	"rookery/internal/job"
 	"rookery/internal/repo"
+	"rookery/internal/stream"
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
@@ -123,6 +124,7 @@ func tenants(o Options, later func(func())) team.Options {
 		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
 		Named:  namedFiles, Log: o.Log, Now: o.Now, Later: later, Dated: o.Dated,
+		Followers: stream.Cursors(),
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
 		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,
 	}

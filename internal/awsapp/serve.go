@@ -36,7 +36,8 @@ func Serve(p Part) {
 // A deployment is what the environment of a function names.
 type deployment struct {
 	Options
-	queue *sqsqueue.Queue // nil: there is none
+	bucket *s3blob.Bucket
+	queue  *sqsqueue.Queue // nil: there is none
 }
 
 // serve is the program of a function, whose handler begin makes. It does not return.
@@ -89,11 +90,11 @@ func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{Options: Options{
+	d := &deployment{bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger})}
+	d.Options = Options{
 		Table:  dynamotable.New(cfg, e.Table, dynamotable.Options{Now: clock.Now, Log: logger}),
-		Bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger}),
-		Begin:  transport.Begin, Now: clock.Now, Dated: clock.Dated,
-	}}
+		Bucket: d.bucket, Begin: transport.Begin, Now: clock.Now, Dated: clock.Dated,
+	}
 	if e.Jobs != "" {
 		d.queue = sqsqueue.New(cfg, e.Jobs, sqsqueue.Options{Dead: e.Dead, Now: clock.Now, Log: logger})
 	}

@@ -50,6 +50,7 @@ type flow struct {
 	backend *awstest.Backend
 	name    string // of the table
 	notes   blob.Bucket
+	s3      *s3blob.Bucket
 }
 
 func newFlow(t *testing.T) *flow {
@@ -58,7 +59,8 @@ func newFlow(t *testing.T) *flow {
 	f := &flow{backend: b, name: b.Table(t)}
 	f.deployment = &deployment{clock: newClock(), logs: &buffer{}}
 	f.table = dynamotable.New(b.DynamoDB(nil), f.name, dynamotable.Options{Now: f.clock.time})
-	f.bucket = s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{Now: f.clock.time})
+	f.s3 = s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{Now: f.clock.time})
+	f.bucket = f.s3
 	f.notes = blob.Sub(f.bucket, "tenants/acme/vaults/main/notes")
 	f.app = f.function(t)
 	f.token = token(t, f.app, "acme")
@@ -176,6 +178,40 @@ func TestPoison(t *testing.T) {
 	}}))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"batchItemFailures":[{"itemIdentifier":"1"}]}`, string(answer), "it comes again, and is dead then")
+}
+
+// TestErasedFiles holds that an erased vault has no file, and no version of one, when the job of its erasure is done.
+func TestErasedFiles(t *testing.T) {
+	f := newFlow(t)
+	f.add(t, "main", "one")
+	event, err := os.ReadFile("testdata/stream.json")
+	require.NoError(t, err)
+	s := f.stream(t, &sent{})
+	_, err = s.Invoke(t.Context(), event)
+	require.NoError(t, err)
+	require.Contains(t, f.paths(t), "one.md")
+	f.call(t, http.MethodPost, "/v1/tools/team_vault_delete", `{"name":"main"}`)
+	erased := f.call(t, http.MethodPost, "/v1/tools/team_vault_erase", `{"name":"main","confirm":"main"}`)
+	require.Empty(t, f.paths(t))
+	_, err = s.Invoke(t.Context(), event)
+	require.NoError(t, err)
+	require.Empty(t, f.paths(t), "a late record brings nothing back")
+
+	f.clock.pass(time.Hour)
+	url, _ := f.backend.Queue(t, 60)
+	o := f.options(t)
+	o.Bucket = s3blob.Erasing(f.s3)
+	worker := awsapp.NewWorker(o, sqsqueue.New(f.backend.AWS(t, nil), url, sqsqueue.Options{}))
+	t.Cleanup(worker.Close)
+	body := marshalled(t, map[string]any{
+		"v": 1, "kind": "vault_erase", "tenant": "acme", "job": erased["job"].(map[string]any)["id"],
+	})
+	answer, err := worker.Invoke(t.Context(), marshalled(t, events.SQSEvent{Records: []events.SQSMessage{{Body: string(body)}}}))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"batchItemFailures":[]}`, string(answer))
+	gone, err := s3blob.Erasing(f.s3).Wipe(t.Context(), "tenants/acme/vaults/main/")
+	require.NoError(t, err)
+	require.Zero(t, gone, "there is nothing left to be destroyed")
 }
 
 // TestStreamToFile holds that a write is in its file soon, through the stream of the emulated table; that what is

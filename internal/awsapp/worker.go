@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"rookery/internal/job"
+	"rookery/internal/s3blob"
 	"rookery/internal/sqsqueue"
 	"rookery/internal/stream"
 	"rookery/internal/team"
@@ -44,9 +45,7 @@ var _ lambda.Handler = (*Worker)(nil)
 func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o = o.withDefaults()
 	o.Queue = queue
-	its := tenants(o, nil)
-	its.Followers = stream.Cursors()
-	w := &Worker{opt: o, queue: queue, teams: team.NewTeams(its)}
+	w := &Worker{opt: o, queue: queue, teams: team.NewTeams(tenants(o, nil))}
 	w.worker = job.Worker{Handlers: map[string]job.Handler{}, Bury: queue.Bury}
 	for _, kind := range w.teams.JobKinds() {
 		w.worker.Handlers[kind] = w.jobs
@@ -63,6 +62,7 @@ func ServeJobs() {
 		if d.queue == nil {
 			return nil, errors.New("ROOKERY_JOBS_QUEUE must be the URL of the queue of jobs")
 		}
+		d.Bucket = s3blob.Erasing(d.bucket) // of all functions this one alone destroys versions
 		return NewWorker(d.Options, d.queue), nil
 	})
 }

@@ -66,5 +66,17 @@ func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followe
 	return f, nil
 }
 
+// eraseNotes destroys the files of a vault's notes that another process writes, whoever put them there.
+func (t *Team) eraseNotes(ctx context.Context, name string) (blob.Gone, error) {
+	if len(t.opt.Followers) == 0 {
+		return blob.Gone{}, nil
+	}
+	gone, err := blob.Erase(ctx, blob.Sub(t.opt.notes, notesOf(name)), "")
+	if err != nil {
+		return gone, fmt.Errorf("erase the files of a vault: %w", err)
+	}
+	return gone, nil
+}
+
 // noPart is the fault of a partition that is not a vault's.
 func noPart() error { return fault.New(fault.NotFound, "the partition is not that of a vault") }

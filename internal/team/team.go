@@ -89,8 +89,9 @@ type Options struct {
 	// Background: a folder is followed all the time.
 	Folders bool
 
-	// Followers are the cursors of those who follow the logs of vaults from other processes: no log is trimmed
-	// before they have passed. With Folders the folders are that, and none need be named.
+	// Followers are the cursors of those who follow the logs of vaults from other processes, and write the notes as
+	// objects: no log is trimmed before they have passed, and what is erased has its objects destroyed. With Folders
+	// the folders are that, and none need be named.
 	Followers []string
 
 	// Dated begins a pass that folds: the function that it returns reports whether Now is known to be right since; see
