@@ -73,7 +73,7 @@ func measureCloud(ctx context.Context, cfg config) error {
 func emulated(ctx context.Context) (localcloud.Deployment, error) {
 	name := fmt.Sprintf("rookery-bench-%d", time.Now().UnixNano())
 	d := localcloud.Deployment{
-		AWS: os.Getenv(awsEmulator), DynamoDB: os.Getenv(dynamoEmulator), Table: name, Bucket: name, Queue: name,
+		AWS: os.Getenv(awsEmulator), DynamoDB: os.Getenv(dynamoEmulator), Table: name, Bucket: name,
 	}
 	return d, localcloud.MakeStores(ctx, d)
 }

@@ -32,9 +32,10 @@ var layers = [][]string{
 	{"awstest"},
 	{"credential", "folder"},
 	{"job", "repo"},
-	{"intake"},
+	{"eventsource", "intake", "sqsqueue"},
 	{"checkout", "repotest"},
 	{"team"},
+	{"stream"},
 	{"tool"},
 	{"access", "audit", "limit"},
 	{"metric"},
@@ -57,12 +58,12 @@ var layers = [][]string{
 var modules = map[string][]string{
 	"github.com/agnivade/levenshtein":   {"internal/fault"},
 	"github.com/anishathalye/porcupine": {"_test", "internal/repotest"},
-	"github.com/aws/aws-lambda-go":      {"internal/awsapp", "internal/lambdahost"},
+	"github.com/aws/aws-lambda-go":      {"internal/awsapp", "internal/eventsource", "internal/lambdahost"},
 	"github.com/aws/aws-sdk-go-v2": {
 		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
-		"internal/cloudtest", "internal/localcloud", "bench",
+		"internal/cloudtest", "internal/eventsource", "internal/localcloud", "internal/sqsqueue", "bench",
 	},
-	"github.com/aws/smithy-go":                   {"internal/awsclient", "internal/dynamotable", "internal/s3blob", "internal/awsapp"},
+	"github.com/aws/smithy-go":                   {"internal/awsclient", "internal/dynamotable", "internal/s3blob", "internal/sqsqueue", "internal/awsapp"},
 	"github.com/awslabs/aws-lambda-go-api-proxy": {"internal/awsapp"},
 	"github.com/aymanbagabas/go-udiff":           {"internal/merge"},
 	"github.com/blevesearch/snowballstem":        {"internal/search"},
@@ -146,7 +147,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 // forTests are the packages that only tests import, and one another.
 var forTests = []string{
 	"internal/authtest", "internal/awstest", "internal/blobtest", "internal/canary", "internal/casefold",
-	"internal/cloudtest", "internal/lambdahost", "internal/localcloud", "internal/powercut",
+	"internal/cloudtest", "internal/eventsource", "internal/lambdahost", "internal/localcloud", "internal/powercut",
 	"internal/repotest", "internal/tabletest", "internal/tooltest",
 	"bench", "localstack/local-cloud",
 }

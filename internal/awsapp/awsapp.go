@@ -24,6 +24,7 @@ import (
 	"rookery/internal/hosted"
 	"rookery/internal/job"
 	"rookery/internal/repo"
+	"rookery/internal/stream"
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
@@ -71,17 +72,9 @@ type App struct {
 
 // New composes an App. Nothing is read yet.
 func New(o Options) (*App, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Begin == nil {
-		o.Begin = func() {}
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o = o.withDefaults()
 	a := &App{opt: o, later: newLater()}
-	a.teams = team.NewTeams(a.tenants())
+	a.teams = team.NewTeams(tenants(o, a.later.run))
 	var err error
 	a.host, err = hosted.New(hosted.Options{
 		Teams: a.teams, Tables: a.teams.Table, Server: o.Server, Closed: true, Verifier: o.Verifier,
@@ -99,22 +92,37 @@ func New(o Options) (*App, error) {
 	return a, nil
 }
 
+// withDefaults returns the Options with what is nil and may be.
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Begin == nil {
+		o.Begin = func() {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
 // defaultMemory is how many bytes caches are made for where it is not known how many there are.
 const defaultMemory = 1 << 30
 
 // namedFiles is how many files of each kind a control item names: every read of a vault reads them.
 const namedFiles = 10
 
-// tenants are what the tenants of the deployment are made with.
-func (a *App) tenants() team.Options {
-	o := a.opt
+// tenants are what the tenants of the deployment are made with. Later runs what a call leaves to be done; nil: the
+// call does.
+func tenants(o Options, later func(func())) team.Options {
 	caches := cmp.Or(o.Memory, defaultMemory) / 16
 	return team.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table,
 		Texts: repo.NewTexts(caches), Pasts: repo.NewPasts(caches),
 		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
-		Named:  namedFiles, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: a.later.run,
+		Named:  namedFiles, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: later,
+		Followers: stream.Cursors(),
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
 		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,
 	}

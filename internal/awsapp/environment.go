@@ -17,6 +17,8 @@ type Environment struct {
 	Server config.Config
 	Table  string // the name of the table
 	Bucket string // the name of the bucket
+	Jobs   string // the URL of the queue of jobs; empty: there is none
+	Dead   string // the URL of the queue of messages that could not be worked on; empty: there is none
 	Level  slog.Level
 	Memory int64 // bytes that the function has; 0: it is not known
 }
@@ -30,7 +32,10 @@ var elsewhere = []string{
 // ReadEnvironment reads the environment of a function: the keys of a server's configuration as variables, and its
 // own. All problems come together in one *fault.Fault, INVALID_PARAMETER.
 func ReadEnvironment(env func(string) string) (Environment, error) {
-	e := Environment{Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET")}
+	e := Environment{
+		Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET"),
+		Jobs: env("ROOKERY_JOBS_QUEUE"), Dead: env("ROOKERY_DEAD_LETTERS"),
+	}
 	var problems []*fault.Fault
 	wrong := func(format string, args ...any) {
 		problems = append(problems, fault.New(fault.InvalidParameter, format, args...))

@@ -3,8 +3,12 @@ package awsapp
 import (
 	"net/http"
 	"net/http/httptest"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/job"
 	"rookery/internal/tool"
 )
 
@@ -31,4 +35,12 @@ func Recorded(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+// Jobs are those of a tenant.
+func (a *App) Jobs(t testing.TB, tenant string) *job.Jobs {
+	t.Helper()
+	own, err := a.teams.Team(t.Context(), tenant)
+	require.NoError(t, err)
+	return own.Jobs()
 }

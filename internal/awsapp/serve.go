@@ -18,37 +18,60 @@ import (
 	"rookery/internal/awsclient"
 	"rookery/internal/dynamotable"
 	"rookery/internal/s3blob"
+	"rookery/internal/sqsqueue"
 )
 
 // Serve is the program of a function: it answers the events of AWS Lambda with its part of the product, until the
 // process ends. It does not return. It writes JSON lines to stderr, and nothing of what a request says.
 func Serve(p Part) {
+	serve(func(d *deployment) (lambda.Handler, error) {
+		d.Part = p
+		if d.queue != nil {
+			d.Queue = d.queue
+		}
+		return New(d.Options)
+	})
+}
+
+// A deployment is what the environment of a function names.
+type deployment struct {
+	Options
+	bucket *s3blob.Bucket
+	queue  *sqsqueue.Queue // nil: there is none
+}
+
+// serve is the program of a function, whose handler begin makes. It does not return.
+func serve(begin func(*deployment) (lambda.Handler, error)) {
 	log.SetOutput(io.Discard) // modules may print what they cannot read
 	e, err := ReadEnvironment(os.Getenv)
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: e.Level}))
 	if err == nil && os.Getenv("AWS_LAMBDA_RUNTIME_API") == "" {
 		err = errors.New("this program runs in AWS Lambda")
 	}
-	var a *App
+	var d *deployment
 	if err == nil {
-		a, err = open(p, e, logger)
+		d, err = open(e, logger)
+	}
+	var h lambda.Handler
+	if err == nil {
+		h, err = begin(d)
 	}
 	if err != nil {
 		logger.Error("the function cannot begin", slog.Any("cause", err))
 		os.Exit(1)
 	}
-	lambda.StartWithOptions(a)
+	lambda.StartWithOptions(h)
 }
 
-// open composes the function over the stores that its environment names. Nothing is read yet.
-func open(p Part, e Environment, logger *slog.Logger) (*App, error) {
+// open opens what the environment of a function names. Nothing is read yet.
+func open(e Environment, logger *slog.Logger) (*deployment, error) {
 	boundHeap(e.Memory)
-	o, err := stores(e, logger)
+	d, err := stores(e, logger)
 	if err != nil {
 		return nil, err
 	}
-	o.Part, o.Server, o.Memory, o.Log, o.Version = p, e.Server, e.Memory, logger, version()
-	return New(o)
+	d.Server, d.Memory, d.Log, d.Version = e.Server, e.Memory, logger, version()
+	return d, nil
 }
 
 // boundHeap makes the collector keep the process within nine tenths of its memory, unless the environment says
@@ -59,19 +82,23 @@ func boundHeap(memory int64) {
 	}
 }
 
-// stores are the Options of the stores in the account and region of the environment. All have one HTTP client,
-// and one clock, which the answers of the stores correct.
-func stores(e Environment, logger *slog.Logger) (Options, error) {
+// stores are the stores and the queue in the account and region of the environment. All have one HTTP client, and one
+// clock, which the answers of the stores correct.
+func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	clock, transport := awsclient.NewClock(nil), awsclient.NewHTTP(nil)
 	cfg, err := configuration(clock.Client(transport))
 	if err != nil {
-		return Options{}, err
+		return nil, err
 	}
-	return Options{
+	d := &deployment{bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger})}
+	d.Options = Options{
 		Table:  dynamotable.New(cfg, e.Table, dynamotable.Options{Now: clock.Now, Log: logger}),
-		Bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger}),
-		Begin:  transport.Begin, Now: clock.Now, Clocked: clock.Dated,
-	}, nil
+		Bucket: d.bucket, Begin: transport.Begin, Now: clock.Now, Clocked: clock.Dated,
+	}
+	if e.Jobs != "" {
+		d.queue = sqsqueue.New(cfg, e.Jobs, sqsqueue.Options{Dead: e.Dead, Now: clock.Now, Log: logger})
+	}
+	return d, nil
 }
 
 // configuration is what AWS's own variables say: region, credentials and endpoints. A function has its credentials

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"rookery/internal/dynamotable"
 )
@@ -99,23 +98,4 @@ func empty(ctx context.Context, client *s3.Client, bucket string) error {
 		}
 	}
 	return nil
-}
-
-// Queue makes an empty queue, which is deleted with the test, and returns its name.
-func (b *Backend) Queue(tb testing.TB) string {
-	tb.Helper()
-	client := sqs.NewFromConfig(b.AWS(tb, nil))
-	queue := name()
-	made, err := client.CreateQueue(tb.Context(), &sqs.CreateQueueInput{QueueName: &queue})
-	if err != nil {
-		tb.Fatal("create a queue: ", err)
-	}
-	tb.Cleanup(func() {
-		ctx, cancel := removing()
-		defer cancel()
-		if _, err := client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {
-			tb.Error("delete a queue: ", err)
-		}
-	})
-	return queue
 }

@@ -113,6 +113,15 @@ var (
 	ErrForeign = errors.New("not a plain file")
 )
 
+// A Taker is a Bucket that can remove an object on a condition. Buckets that keep versions implement it.
+type Taker interface {
+	Bucket
+
+	// Take removes an object that has a tag. If it was another one by then, that one is there when Take returns, or a
+	// later one, and the error is ErrCondition; for the moment between, there is none. No object is no error.
+	Take(ctx context.Context, key string, t Tag) error
+}
+
 // An Exchanger is a Bucket whose objects are files that others edit too: people, with any editor.
 // Folders implement it. Its writes are atomic for whoever reads the file, and durable only after
 // Sync.

@@ -11,7 +11,7 @@ import (
 // nowhere; with a prefix that is no key itself, every call is ErrKey. A Sub of a Sub is one with
 // both prefixes.
 //
-// It is an Exchanger if, and only if, b is one, and a Folder likewise.
+// It is an Exchanger if, and only if, b is one, and a Folder and a Taker likewise.
 func Sub(b Bucket, prefix string) Bucket {
 	s := sub{b, prefix + "/", CheckKey(prefix)}
 	switch b := b.(type) {
@@ -19,8 +19,27 @@ func Sub(b Bucket, prefix string) Bucket {
 		return subFolder{subExchanger{s, b}, b}
 	case Exchanger:
 		return subExchanger{s, b}
+	case Taker:
+		return subTaker{s, b}
 	}
 	return s
+}
+
+// subTaker is a sub of a bucket that keeps versions.
+type subTaker struct {
+	sub
+	taker Taker
+}
+
+var _ Taker = subTaker{}
+
+// Take implements Taker.
+func (s subTaker) Take(ctx context.Context, key string, t Tag) error {
+	key, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	return s.taker.Take(ctx, key, t)
 }
 
 type sub struct {

@@ -68,7 +68,7 @@ func Deploy(tb testing.TB, o Options) *Deployment {
 		most = 8
 	}
 	var err error
-	d.functions, err = localcloud.Start(localcloud.Deployment{
+	d.functions, err = localcloud.Start(tb.Context(), localcloud.Deployment{
 		Programs: Programs(tb), AWS: d.stores.s3, DynamoDB: d.stores.dynamodb,
 		Table: o.Stores.table, Bucket: o.Stores.bucket,
 		Env: o.Env, Most: most, Concurrency: o.Concurrency, Output: d.output,

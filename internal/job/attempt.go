@@ -134,11 +134,14 @@ func (h *hold) steps(
 func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in a job: %T\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 	return do(ctx, r)
 }
+
+// panicked is the error of a panic: its type and where it was, and not what it says.
+func panicked(p any) error { return fmt.Errorf("panic in a job: %T\n%s", p, debug.Stack()) }
 
 // settle writes what an attempt came to, also where its context has ended. The error is that of the attempt
 // if the job failed in it, or waits because of it.
@@ -186,10 +189,10 @@ func (h *hold) rest(ctx context.Context, change func(*Item)) error {
 	if errors.Is(err, errLost) {
 		return nil
 	}
-	if queue := h.jobs.opt.Queue; queue != nil && err == nil {
-		err = queue.Send(ctx, h.jobs.message(h.known()))
+	if err != nil {
+		return err
 	}
-	return err
+	return h.jobs.tell(ctx, h.known())
 }
 
 // drop removes a job that was refused before it changed anything.

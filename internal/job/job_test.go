@@ -379,6 +379,7 @@ func TestACallLeavesItsJob(t *testing.T) {
 			} else {
 				require.Equal(t, job.Queued, it.State)
 				require.Equal(t, []job.Message{
+					{V: 1, Kind: "plain", Tenant: "a", Vault: "v", Job: it.ID, After: time.Minute}, // if it is killed
 					{V: 1, Kind: "plain", Tenant: "a", Vault: "v", Job: it.ID},
 				}, b.sent)
 				require.Equal(t, job.Progress{Step: "two", Done: 1, Total: 3}, it.Progress)

@@ -40,6 +40,9 @@ func (j *Jobs) Start(
 		h.leave()
 		return it, err
 	}
+	if !j.opt.Background {
+		_ = j.tell(ctx, h.item) // for the case that the process ends in the call; without it the job is found later
+	}
 	return j.within(ctx, h, first)
 }
 
@@ -178,6 +181,31 @@ func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 		}
 	}
 	return next, err
+}
+
+// Run makes an attempt of one job, if it may be run now, and returns when it is to be called again: the zero time if
+// the job has ended, or if the queue was told when. What fails is tried again later by itself, and its error is
+// returned for the log. One of a kind that this release does not have is INDEX_INCOMPATIBLE.
+func (j *Jobs) Run(ctx context.Context, id string) (next time.Time, err error) {
+	h, err := j.take(ctx, id, false)
+	switch {
+	case err == nil:
+		err = h.attempt(ctx, nil)
+		it := h.known()
+		if j.opt.Queue == nil || it.State == Running || errors.As(err, &untold{}) {
+			return it.next(), err
+		}
+		return time.Time{}, err
+	case fault.Is(err, fault.NotFound):
+		return time.Time{}, nil // it ended, and its time is over
+	case !errors.Is(err, errHeld):
+		return j.opt.Now().Add(firstPause), err
+	}
+	it, err := j.Get(ctx, id)
+	if err != nil {
+		return j.opt.Now().Add(firstPause), err
+	}
+	return it.next(), nil
 }
 
 // next is when a job can be run; zero: never again.

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 
 	"rookery/internal/awsapp"
+	"rookery/internal/eventsource"
 	"rookery/internal/hosted"
 	"rookery/internal/lambdahost"
 	"rookery/internal/tool"
@@ -25,11 +27,14 @@ const (
 // A Deployment says which functions run, and over which stores. All down to Bucket are required.
 type Deployment struct {
 	Programs string // a directory with the functions: NAME/bootstrap
-	AWS      string // the URL of the emulator of S3
+	AWS      string // the URL of the emulator of S3 and SQS
 	DynamoDB string // the URL of that of DynamoDB
 	Table    string // the name of the table
 	Bucket   string // the name of the bucket
-	Queue    string // the name of the queue of jobs, which only MakeStores needs
+
+	// Queue is the name of the queue of jobs; that of its dead letters is NAME-dead-letters. Empty: there is none, and no
+	// function has events but requests.
+	Queue string
 
 	Env         []string  // more variables of the functions, "KEY=value"
 	Most        int       // processes of a function at the same time; 0: as lambdahost has it
@@ -41,21 +46,27 @@ type Deployment struct {
 // their processes.
 type Functions struct {
 	http.Handler
-	hosts map[string]*lambdahost.Host
+	hosts    map[string]*lambdahost.Host
+	mappings []*eventsource.Mapping
 }
 
-// Start composes the functions behind a gateway with this URL. No process runs until a call comes.
-func Start(d Deployment, url string) (*Functions, error) {
+// Start composes the functions behind a gateway with this URL, and hands them what comes from the queue of jobs and
+// from the stream of the table, where the deployment has a queue. No process runs until an event comes.
+func Start(ctx context.Context, d Deployment, url string) (*Functions, error) {
 	cat, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
 	if err != nil {
 		return nil, err
 	}
+	s, err := d.sources(ctx)
+	if err != nil {
+		return nil, err
+	}
 	f := &Functions{hosts: map[string]*lambdahost.Host{}}
-	env := append(d.environment(url), d.Env...)
+	env := slices.Concat(d.environment(url), s.environment(), d.Env)
 	host := func(name string) *lambdahost.Host {
 		if f.hosts[name] == nil {
 			f.hosts[name] = lambdahost.Start(context.Background(), lambdahost.Function{
-				Binary: filepath.Join(d.Programs, name, "bootstrap"), Name: name, Env: env,
+				Binary: filepath.Join(d.Programs, name, "bootstrap"), Name: name, Env: env, Timeout: timeouts[name],
 				Most: d.Most, Concurrency: d.Concurrency, Freezes: true, Output: d.Output,
 			})
 		}
@@ -70,6 +81,7 @@ func Start(d Deployment, url string) (*Functions, error) {
 		f.Close()
 		return nil, err
 	}
+	f.mappings = s.follow(func(name string) eventsource.Invoker { return host(name) })
 	return f, nil
 }
 
@@ -110,5 +122,8 @@ func (f *Functions) Token(ctx context.Context, tenant string) (string, error) {
 func (f *Functions) Close() {
 	for _, h := range f.hosts {
 		h.Close()
+	}
+	for _, m := range f.mappings {
+		m.Close()
 	}
 }

@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	base := "http://" + l.Addr().String()
-	functions, err := Start(o.Deployment, base)
+	functions, err := Start(ctx, o.Deployment, base)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
@@ -16,20 +17,23 @@ import (
 	"rookery/internal/cloudtest"
 	"rookery/internal/httptool"
 	"rookery/internal/localcloud"
+	"rookery/internal/s3blob"
 )
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
 
-// TestRun covers that calls can be made with what is printed, over routes, and that everything ends with the context:
-// also that it can be started again over the same emulators.
+// TestRun covers that calls can be made with what is printed, over routes, that a note gets its file, and that everything
+// ends with the context: also that it can be started again over the same emulators.
 func TestRun(t *testing.T) {
 	b := awstest.Start(t)
 	o := localcloud.Options{Listen: "127.0.0.1:0", Deployment: localcloud.Deployment{
 		Programs: cloudtest.Programs(t), AWS: aws.ToString(b.AWS(t, nil).BaseEndpoint),
 		DynamoDB: aws.ToString(b.DynamoDB(nil).BaseEndpoint), Table: b.Table(t), Bucket: b.Bucket(t),
-		Queue: b.Queue(t),
+		Queue: b.QueueName(t),
 	}}
-	for range 2 {
+	b.Stream(t, o.Table)
+	files := s3blob.New(b.AWS(t, nil), o.Bucket, s3blob.Options{})
+	for _, vault := range []string{"one", "two"} {
 		ctx, stop := context.WithCancel(t.Context())
 		out, in := io.Pipe()
 		ended := make(chan error, 1)
@@ -52,6 +56,14 @@ func TestRun(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, http.StatusOK, resp.StatusCode)
+		_, err = client.Invoke(t.Context(), "team_vault_create", []byte(`{"name":"`+vault+`"}`))
+		require.NoError(t, err)
+		_, err = client.Invoke(t.Context(), "raven_new", []byte(`{"vault":"`+vault+`","type":"page","title":"One","path":"one"}`))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			_, _, err := files.Get(t.Context(), "tenants/local-cloud/vaults/"+vault+"/notes/one.md", 0, 0)
+			return err == nil
+		}, 2*time.Minute, 100*time.Millisecond)
 		stop()
 		require.NoError(t, <-ended)
 		_, err = client.Invoke(t.Context(), "team_vault_list", []byte(`{}`))

@@ -21,7 +21,7 @@ const (
 	key    = "test"      // and every key
 )
 
-// MakeStores makes the table, the bucket and the queue of a deployment, where there are none.
+// MakeStores makes the table, the bucket and the queues of a deployment, where there are none.
 func MakeStores(ctx context.Context, d Deployment) error {
 	if err := makeTable(ctx, dynamodb.NewFromConfig(d.Config(d.DynamoDB, nil)), d.Table); err != nil {
 		return fmt.Errorf("make the table: %w", err)
@@ -31,8 +31,11 @@ func MakeStores(ctx context.Context, d Deployment) error {
 	if err := makeBucket(ctx, bucket, d.Bucket); err != nil {
 		return fmt.Errorf("make the bucket: %w", err)
 	}
-	if _, err := sqs.NewFromConfig(cfg).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &d.Queue}); err != nil {
-		return fmt.Errorf("make the queue: %w", err)
+	if d.Queue == "" {
+		return nil
+	}
+	if err := makeQueues(ctx, sqs.NewFromConfig(cfg), d.Queue); err != nil {
+		return fmt.Errorf("make the queues: %w", err)
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ type Note struct {
 	Text    []byte // nil if Deleted
 	Deleted bool
 	Prev    uint64          // the commit that changed it before; 0: none
+	Was     []byte          // the index.Digest of the text before; empty: there was no file; nil: an earlier release did not say
 	Traits  []string        // the ids of its traits, in reading order: no text says them
 	Events  json.RawMessage // the audit events, a JSON list, without time and author
 	Past    *index.Past     // of a note that returns, or to which parts return: the times; nil: they begin, or go on

@@ -37,8 +37,9 @@ type Control struct {
 	Late    *Late             `json:"late,omitempty"`  // files that are, or were, behind the log
 	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
 	Erasing *Erasing          `json:"erasing,omitempty"`
-	Erased  uint64            `json:"erased,omitempty"` // the last commit that erased a history, of those done
-	Anew    bool              `json:"anew,omitempty"`   // the audit log has lines of it, and is to be made anew
+	Erased  uint64            `json:"erased,omitempty"`  // the last commit that erased a history, of those done
+	Anew    bool              `json:"anew,omitempty"`    // the audit log has lines of it, and is to be made anew
+	FoldDue time.Time         `json:"fold_due,omitzero"` // a message that asks for a pass comes then; see Fold
 }
 
 // A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is
@@ -70,6 +71,9 @@ type Sweep struct {
 	Count   int       `json:"count,omitempty"`   // of all that were edited
 	Missed  int       `json:"missed,omitempty"`  // of all that are missing
 }
+
+// Folded returns the last commit that a segment holds.
+func (c *Control) Folded() uint64 { return c.Cursors[segmentsCursor].Seq }
 
 func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }
 

@@ -94,6 +94,7 @@ type noteHead struct {
 	Path    string          `json:"path"`
 	Deleted bool            `json:"deleted,omitempty"`
 	Prev    uint64          `json:"prev,omitempty"`
+	Was     *[]byte         `json:"was,omitempty"`
 	Traits  []string        `json:"traits,omitempty"`
 	Events  json.RawMessage `json:"events,omitempty"`
 	Past    *index.Past     `json:"past,omitempty"`
@@ -106,6 +107,9 @@ func headOf(n Note) noteHead {
 	h := noteHead{
 		Path: n.Path, Deleted: n.Deleted, Prev: n.Prev, Traits: n.Traits, Events: n.Events,
 		Past: n.Past, From: n.From, Since: n.Since,
+	}
+	if n.Was != nil {
+		h.Was = &n.Was
 	}
 	if n.Theirs != nil {
 		size := len(n.Theirs)
@@ -274,10 +278,14 @@ func readNote(body []byte) (Note, error) {
 
 // note is what a head says of a note.
 func (h *noteHead) note() Note {
-	return Note{
+	note := Note{
 		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
 		Past: h.Past, From: h.From, Since: h.Since,
 	}
+	if h.Was != nil {
+		note.Was = append([]byte{}, *h.Was...)
+	}
+	return note
 }
 
 // textOf is the text of a note that a part holds; nil of a note that is deleted. Of the head, which may be

@@ -32,6 +32,7 @@ type tail struct {
 	memory  int  // bytes of the payloads in them, unpacked
 	ended   bool // the control item was reached: there is no more
 	control Control
+	item    table.Item // of control
 }
 
 // longTail is at how many bytes a tail ends: who has so much to read asks first whether there is an image
@@ -55,7 +56,7 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.control, t.ended = c, true
+			t.control, t.item, t.ended = c, it, true
 			return t, nil
 		}
 		r, err := l.read(it)

@@ -249,8 +249,9 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.call.reaches(path); err != nil {
 		return err
 	}
+	n.Was = []byte{}
 	if f, ok := tx.Before().File(n.Path); ok {
-		n.Prev = f.Version
+		n.Prev, n.Was = f.Version, f.Digest[:]
 	}
 	if err := tx.Touch(n.Prev); err != nil {
 		return err

@@ -50,7 +50,7 @@ type Options struct {
 	Attempt time.Duration
 }
 
-// A Bucket is a bucket of S3. It is safe for concurrent use. It never names a version of an object.
+// A Bucket is a bucket of S3. It is safe for concurrent use. It destroys no version of an object.
 type Bucket struct {
 	name          string
 	reads, writes *s3.Client

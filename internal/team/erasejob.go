@@ -119,7 +119,12 @@ func (e *erasing) files(ctx context.Context) error {
 		return nil
 	}
 	files, err := e.team.files(e.entry.Name)
-	if err != nil || files == nil {
+	if err != nil {
+		return err
+	}
+	if files == nil {
+		gone, err := e.team.eraseNotes(ctx, e.entry.Name)
+		e.done.Files, e.done.Bytes = gone.Objects, gone.Bytes
 		return err
 	}
 	v, err := e.team.shut(ctx, e.call, e.entry)
@@ -180,6 +185,9 @@ func (e *erasing) sweep(ctx context.Context) error {
 		return err
 	}
 	if _, err := e.team.eraseLogs(ctx, e.call, e.entry); err != nil {
+		return err
+	}
+	if _, err := e.team.eraseNotes(ctx, e.entry.Name); err != nil {
 		return err
 	}
 	if err := e.team.unlist(ctx, e.entry); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // folding is how the logs of vaults move outward in one pass: behind those who follow them.
 func (t *Team) folding() repo.Folding {
-	f := repo.Folding{Clocked: t.opt.clocked()}
+	f := repo.Folding{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
 	if t.opt.Folders {
 		f.Behind = checkout.Cursors()
 	}

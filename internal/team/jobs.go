@@ -29,22 +29,28 @@ func (t *Team) Once(
 
 // newJobs makes them. Nothing is read yet.
 func (t *Team) newJobs() *job.Jobs {
+	return job.New(job.Options{
+		Table: t.opt.Table, Tenant: t.opt.Tenant, Kinds: t.kinds(), Queue: t.opt.Queue, Now: t.opt.Now,
+		Background: t.opt.Background, Alone: t.opt.Alone,
+	})
+}
+
+// kinds are the kinds of jobs of the tenant.
+func (t *Team) kinds() []job.Kind {
 	kinds := []job.Kind{t.vaultErasing(), t.noteErasing()}
 	if t.opt.Kinds != nil {
 		kinds = append(kinds, t.opt.Kinds(t)...)
 	}
-	return job.New(job.Options{
-		Table: t.opt.Table, Tenant: t.opt.Tenant, Kinds: kinds, Queue: t.opt.Queue, Now: t.opt.Now,
-		Background: t.opt.Background, Alone: t.opt.Alone,
-	})
+	return kinds
 }
 
 // jobsKind is the kind of a message that asks for Work.
 const jobsKind = "jobs"
 
-// wake tells the queue that the tenant may have jobs from before.
+// wake tells the queue that the tenant may have jobs from before. A process that ends with its calls leaves that to
+// the messages of the jobs themselves.
 func (t *Team) wake(ctx context.Context) {
-	if t.opt.Queue == nil {
+	if t.opt.Queue == nil || !t.opt.Background {
 		return
 	}
 	if err := t.opt.Queue.Send(ctx, job.Message{V: 1, Kind: jobsKind, Tenant: t.opt.Tenant}); err != nil {
@@ -85,4 +91,65 @@ func (t *Team) adoptErasures(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// JobKinds are the kinds of the messages that WorkOn takes: those of the jobs of a tenant, and that of a message which
+// names none.
+func (t *Teams) JobKinds() []string {
+	kinds := []string{jobsKind, tenantErase}
+	of := &Team{opt: t.opt} // the names alone are asked for
+	for _, k := range of.kinds() {
+		kinds = append(kinds, k.Name)
+	}
+	return kinds
+}
+
+// WorkOn works on the job that a message names, or makes one pass over the tenant's jobs where it names none, as
+// WorkOf does. It returns when the message is to come again: the zero time if it need not, because the job has ended or
+// the queue has another message of it. What fails is tried again later by itself, and its error is returned for the
+// log. A tenant that does not exist has no jobs.
+func (t *Teams) WorkOn(ctx context.Context, m job.Message) (next time.Time, err error) {
+	if m.Job == "" {
+		if _, err = t.WorkOf(ctx, m.Tenant); err != nil {
+			next = t.opt.Now().Add(workAgain)
+		}
+		return next, err
+	}
+	jobs, err := t.jobsOf(ctx, m)
+	if err != nil {
+		return t.opt.Now().Add(workAgain), err
+	}
+	if jobs == nil {
+		return time.Time{}, nil
+	}
+	return jobs.Run(ctx, m.Job)
+}
+
+// workAgain is how long a message waits whose jobs could not be looked at.
+const workAgain = 30 * time.Second
+
+// jobsOf are the jobs among which that of a message is; nil if its tenant is gone.
+func (t *Teams) jobsOf(ctx context.Context, m job.Message) (*job.Jobs, error) {
+	r, err := t.lookUp(ctx, m.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range r.Erasures {
+		if at.Job != m.Job {
+			continue
+		}
+		e, err := t.eraser(ctx, m.Tenant, at.Incarnation)
+		if err != nil {
+			return nil, err
+		}
+		return e.jobs, nil
+	}
+	if !r.live() {
+		return nil, nil
+	}
+	own, err := t.Team(ctx, m.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return own.jobs, nil
 }

@@ -48,8 +48,8 @@ type Team struct {
 }
 
 // Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Clocked, Stores, Registry,
-// Background, Makes, Later, Compact, Folders, Watch, Served, PublicURL, Issuers, and those of jobs, receipts and
-// other packages. Table and Bucket are not, where there are Stores and Registry.
+// Background, Makes, Later, Compact, Folders, Followers, Watch, Served, PublicURL, Issuers, and those of jobs, receipts
+// and other packages. Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -93,6 +93,11 @@ type Options struct {
 	// Background: a folder is followed all the time.
 	Folders bool
 
+	// Followers are the cursors of those who follow the logs of vaults from other processes, and write the notes as
+	// objects: no log is trimmed before they have passed, and what is erased has its objects destroyed. With Folders
+	// the folders are that, and none need be named.
+	Followers []string
+
 	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
 	// compared with their vaults from time to time.
 	Watch func(folder string, enter func(folder string) bool) (blob.Watch, error)
@@ -110,8 +115,8 @@ type Options struct {
 	// Kinds are the kinds of jobs that the tenant has beside erasing. Nil: there are none.
 	Kinds func(*Team) []job.Kind
 
-	// Queue is told of jobs that are to go on, and of each tenant that is opened, which may have some. Nil: jobs
-	// run in the calls that begin them, and in Work.
+	// Queue is told of jobs that are to go on, and with Background of each tenant that is opened, which may have
+	// some. Nil: jobs run in the calls that begin them, and in Work.
 	Queue job.Queue
 
 	// Alone says that no other process has the table, so that the jobs of one that is gone need not be waited for.

@@ -234,7 +234,12 @@ func (d *ending) sealVaults(ctx context.Context) error {
 // vault had, the newest one has the folder.
 func (d *ending) files(ctx context.Context) error {
 	if !d.own.opt.Folders {
-		return nil
+		return d.eachVault(ctx, func(_ *repo.Vault, name string, _ int) error {
+			gone, err := d.own.eraseNotes(ctx, name)
+			d.done.Files += gone.Objects
+			d.done.Bytes += gone.Bytes
+			return err
+		})
 	}
 	newest := map[string]*repo.Vault{}
 	numbers := map[string]int{}

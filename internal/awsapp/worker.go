@@ -1,0 +1,143 @@
+package awsapp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"rookery/internal/job"
+	"rookery/internal/s3blob"
+	"rookery/internal/sqsqueue"
+	"rookery/internal/stream"
+	"rookery/internal/team"
+)
+
+// lastMinute is what is left of the time of an invocation when its work must end: a job that is not done by then goes
+// on with another message.
+const lastMinute = time.Minute
+
+// The times after which a message comes again that could not be worked on: so long at first, then twice as long each
+// time.
+const (
+	firstRetry = 10 * time.Second
+	lastRetry  = 10 * time.Minute
+)
+
+// A Worker works on the messages of the queue of jobs. It is safe for concurrent use.
+type Worker struct {
+	opt    Options
+	teams  *team.Teams
+	queue  *sqsqueue.Queue
+	worker job.Worker
+}
+
+var _ lambda.Handler = (*Worker)(nil)
+
+// NewWorker composes a Worker over a queue and the stores of the Options, whose Queue is not used. Nothing is read
+// yet.
+func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
+	o = o.withDefaults()
+	o.Queue = queue
+	w := &Worker{opt: o, queue: queue, teams: team.NewTeams(tenants(o, nil))}
+	w.worker = job.Worker{Handlers: map[string]job.Handler{}, Bury: queue.Bury}
+	for _, kind := range w.teams.JobKinds() {
+		w.worker.Handlers[kind] = w.jobs
+	}
+	follower := followerOf(o, w.teams)
+	w.worker.Handlers[stream.FilesKind], w.worker.Handlers[stream.FoldKind] = follower.Files, follower.FoldMessage
+	return w
+}
+
+// ServeJobs is the program of the function that works on the messages of the queue of jobs, as Serve is that of one
+// which answers requests.
+func ServeJobs() {
+	serve(func(d *deployment) (lambda.Handler, error) {
+		if d.queue == nil {
+			return nil, errors.New("ROOKERY_JOBS_QUEUE must be the URL of the queue of jobs")
+		}
+		d.Bucket = s3blob.Erasing(d.bucket) // of all functions this one alone destroys versions
+		return NewWorker(d.Options, d.queue), nil
+	})
+}
+
+// Close ends what the worker has open. No message may come after it.
+func (w *Worker) Close() { w.teams.Close() }
+
+// Invoke works on the messages of an event, one after the other, and answers which of them are to come again.
+func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	w.opt.Begin()
+	var e events.SQSEvent
+	if json.Unmarshal(payload, &e) != nil || len(e.Records) == 0 {
+		return nil, errors.New("the event has no messages of a queue")
+	}
+	if end, ok := ctx.Deadline(); ok {
+		left := time.Until(end)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-min(lastMinute, left/4)))
+		defer cancel()
+	}
+	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	for i := range e.Records {
+		if err := w.message(ctx, &e.Records[i]); err != nil {
+			w.opt.Log.ErrorContext(ctx, "a message could not be worked on", slog.Any("cause", err))
+			again.BatchItemFailures = append(again.BatchItemFailures,
+				events.SQSBatchItemFailure{ItemIdentifier: e.Records[i].MessageId})
+		}
+	}
+	answer, err := json.Marshal(again)
+	if err != nil {
+		return nil, fmt.Errorf("write which messages are to come again: %w", err)
+	}
+	return answer, nil
+}
+
+// message works on one message. After an error it is to come again, sooner than the queue would bring it back.
+func (w *Worker) message(ctx context.Context, r *events.SQSMessage) error {
+	err := ctx.Err()
+	if err == nil {
+		err = w.worker.Work(ctx, []byte(r.Body))
+	}
+	if err == nil {
+		return nil
+	}
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return errors.Join(err, w.queue.Again(soon, r.ReceiptHandle, pauseAfter(r.Attributes["ApproximateReceiveCount"])))
+}
+
+// pauseAfter is how long a message waits that was received so often.
+func pauseAfter(received string) time.Duration {
+	n, _ := strconv.Atoi(received)
+	pause := firstRetry
+	for range min(max(n, 1), 10) - 1 {
+		pause *= 2
+	}
+	return min(pause, lastRetry)
+}
+
+// jobs goes on with the job of a message. What fails in the job is kept with the job, which has its own retries.
+func (w *Worker) jobs(ctx context.Context, m job.Message) error {
+	next, err := w.teams.WorkOn(ctx, m)
+	if err != nil && !w.expected(ctx, err) {
+		w.opt.Log.ErrorContext(ctx, "a job could not go on", slog.String("kind", m.Kind), slog.Any("cause", err))
+	}
+	if next.IsZero() {
+		return nil
+	}
+	m.After = max(0, next.Sub(w.opt.Now()))
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return w.queue.Send(soon, m)
+}
+
+// expected reports whether an error says only that the time of the invocation is over.
+func (w *Worker) expected(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, ctx.Err())
+}

@@ -1,0 +1,120 @@
+package eventsource
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+const (
+	streamBatch = 1000
+	retries     = 3 // of a batch that the function reports as failed, or does not answer; then it is given up
+)
+
+// Stream hands the records of a stream to a function, from the oldest that the stream has on: those of a shard in order
+// and one batch after the other, of at most 1,000 records. A batch that fails is handed over again three times, and then
+// passed over.
+func Stream(ctx context.Context, client *dynamodbstreams.Client, arn string, to Invoker) *Mapping {
+	s := &stream{client: client, arn: arn, to: to, shards: map[string]*string{}}
+	return start(ctx, s.poll)
+}
+
+type stream struct {
+	client *dynamodbstreams.Client
+	arn    string
+	to     Invoker
+	shards map[string]*string // the iterator of each shard; nil: it has ended
+}
+
+// poll hands over what is new in each shard. A pause follows.
+func (s *stream) poll(ctx context.Context) error {
+	out, err := s.client.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &s.arn})
+	if err != nil {
+		return err
+	}
+	for _, shard := range out.StreamDescription.Shards {
+		if err := s.shard(ctx, aws.ToString(shard.ShardId)); err != nil {
+			return err
+		}
+	}
+	pause(ctx)
+	return nil
+}
+
+// shard hands over what is new in one shard.
+func (s *stream) shard(ctx context.Context, id string) error {
+	at, known := s.shards[id]
+	if !known {
+		out, err := s.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+			StreamArn: &s.arn, ShardId: &id, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		})
+		if err != nil {
+			return err
+		}
+		at = out.ShardIterator
+	}
+	if at == nil {
+		return nil
+	}
+	out, err := s.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
+		ShardIterator: at, Limit: aws.Int32(streamBatch),
+	})
+	if err != nil {
+		delete(s.shards, id) // the iterator may be too old
+		return err
+	}
+	s.shards[id] = out.NextShardIterator
+	return s.hand(context.WithoutCancel(ctx), out.Records)
+}
+
+// hand hands a batch over.
+func (s *stream) hand(ctx context.Context, records []types.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	event, err := json.Marshal(eventOf(records))
+	if err != nil {
+		return fmt.Errorf("write an event: %w", err)
+	}
+	for range 1 + retries {
+		var answer []byte
+		var response events.DynamoDBEventResponse
+		if answer, err = s.to.Invoke(ctx, event); err == nil {
+			err = json.Unmarshal(answer, &response)
+		}
+		if err == nil && len(response.BatchItemFailures) > 0 {
+			err = errRefused
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// eventOf is the event of records, as AWS Lambda writes it.
+func eventOf(records []types.Record) events.DynamoDBEvent {
+	var e events.DynamoDBEvent
+	for _, r := range records {
+		keys := map[string]events.DynamoDBAttributeValue{}
+		for name, value := range r.Dynamodb.Keys {
+			if text, ok := value.(*types.AttributeValueMemberS); ok {
+				keys[name] = events.NewStringAttribute(text.Value)
+			}
+		}
+		e.Records = append(e.Records, events.DynamoDBEventRecord{
+			EventID: aws.ToString(r.EventID), EventName: string(r.EventName), EventSource: "aws:dynamodb",
+			EventVersion: aws.ToString(r.EventVersion), AWSRegion: aws.ToString(r.AwsRegion),
+			Change: events.DynamoDBStreamRecord{
+				Keys: keys, SequenceNumber: aws.ToString(r.Dynamodb.SequenceNumber),
+				StreamViewType: string(r.Dynamodb.StreamViewType),
+			},
+		})
+	}
+	return e
+}

@@ -1,0 +1,68 @@
+package s3blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"rookery/internal/blob"
+)
+
+var _ blob.Taker = (*Bucket)(nil)
+
+// newest is how many versions and markers of a key are looked at for the newest version.
+const newest = 10
+
+// Take implements blob.Taker. It deletes the object, and looks which version is under the marker: one that has another
+// tag is put back, unless there is a newer object. It needs a bucket that keeps versions, and the permission
+// s3:ListBucketVersions and s3:GetObjectVersion; in one without versions the condition is not looked at.
+func (b *Bucket) Take(ctx context.Context, key string, t blob.Tag) error {
+	if err := b.Delete(ctx, key); err != nil {
+		return err
+	}
+	id, tag, err := b.displaced(ctx, key)
+	if err != nil || id == "" || tag == t {
+		return err
+	}
+	data, err := b.version(ctx, key, id)
+	if err != nil {
+		return err
+	}
+	if _, err := b.Put(ctx, key, data, blob.IfAbsent); err != nil && !errors.Is(err, blob.ErrCondition) {
+		return err
+	}
+	return fmt.Errorf("take an object: %w", blob.ErrCondition)
+}
+
+// displaced returns the newest version of a key, and its tag; none if there is no version.
+func (b *Bucket) displaced(ctx context.Context, key string) (id string, t blob.Tag, err error) {
+	out, err := b.reads.ListObjectVersions(ctx, &s3.ListObjectVersionsInput{
+		Bucket: &b.name, Prefix: &key, MaxKeys: aws.Int32(newest),
+	}, b.within(0))
+	if err != nil {
+		return "", "", b.failure(ctx, "list versions", err)
+	}
+	for _, v := range out.Versions { // the newest first, and those of the shortest key before others
+		if aws.ToString(v.Key) == key {
+			return aws.ToString(v.VersionId), blob.Tag(aws.ToString(v.ETag)), nil
+		}
+	}
+	return "", "", nil
+}
+
+// version reads a version of an object.
+func (b *Bucket) version(ctx context.Context, key, id string) ([]byte, error) {
+	out, err := b.reads.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key, VersionId: &id})
+	if err != nil {
+		return nil, b.failure(ctx, "read a version", err)
+	}
+	data, err := io.ReadAll(out.Body)
+	if err := errors.Join(err, out.Body.Close()); err != nil {
+		return nil, b.failure(ctx, "read a version", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,33 @@
+package stream
+
+import (
+	"errors"
+	"sync"
+)
+
+// mostFiles is how many files of a vault are brought at once, mostVaults how many vaults.
+const (
+	mostFiles  = 16
+	mostVaults = 8
+)
+
+// together does something with each of some things, at most n at once, and returns all errors.
+func together[T any](n int, all []T, do func(T) error) error {
+	var mu sync.Mutex
+	var errs []error
+	var running sync.WaitGroup
+	room := make(chan struct{}, n)
+	for _, one := range all {
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			if err := do(one); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}

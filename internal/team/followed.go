@@ -1,0 +1,82 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// A Followed is a vault as those have it who follow its log, and need no index.
+type Followed struct {
+	Tenant      string
+	Vault       *repo.Vault // of which nothing is read yet
+	Name        string
+	Incarnation int
+	Notes       blob.Bucket // the files of its notes, by their paths
+}
+
+// FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read. A partition that
+// is not a vault's is NOT_FOUND.
+func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
+	names := strings.Split(part, "/")
+	life := 1
+	if len(names) == 4 {
+		n, err := strconv.Atoi(strings.TrimPrefix(names[1], "~"))
+		if err != nil {
+			return Followed{}, noPart()
+		}
+		life, names = n, append(names[:1:1], names[2:]...)
+	}
+	if len(names) != 3 {
+		return Followed{}, noPart()
+	}
+	incarnation, err := strconv.Atoi(names[2])
+	if err != nil || vault.CheckName(names[0]) != nil || vault.CheckName(names[1]) != nil {
+		return Followed{}, noPart()
+	}
+	return t.followed(ctx, names[0], life, Followed{Tenant: names[0], Name: names[1], Incarnation: incarnation})
+}
+
+// Followed is an incarnation of a vault of a tenant. The registry of tenants is read. A tenant that does not exist is
+// UNAUTHENTICATED.
+func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation int) (Followed, error) {
+	life, err := t.registered(ctx, tenant)
+	if err != nil {
+		return Followed{}, err
+	}
+	return t.followed(ctx, tenant, life, Followed{Tenant: tenant, Name: name, Incarnation: incarnation})
+}
+
+func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followed) (Followed, error) {
+	o, err := t.opt.of(ctx, tenant, life)
+	if err != nil {
+		return f, err
+	}
+	own := &Team{opt: o}
+	if f.Vault, err = own.vaultOf(f.Name, f.Incarnation); err != nil {
+		return f, fmt.Errorf("open a vault: %w", err)
+	}
+	f.Notes = blob.Sub(o.notes, notesOf(f.Name))
+	return f, nil
+}
+
+// eraseNotes destroys the files of a vault's notes that another process writes, whoever put them there.
+func (t *Team) eraseNotes(ctx context.Context, name string) (blob.Gone, error) {
+	if len(t.opt.Followers) == 0 {
+		return blob.Gone{}, nil
+	}
+	gone, err := blob.Erase(ctx, blob.Sub(t.opt.notes, notesOf(name)), "")
+	if err != nil {
+		return gone, fmt.Errorf("erase the files of a vault: %w", err)
+	}
+	return gone, nil
+}
+
+// noPart is the fault of a partition that is not a vault's.
+func noPart() error { return fault.New(fault.NotFound, "the partition is not that of a vault") }
