@@ -140,7 +140,7 @@ func (f tools) matching(
 	view := viewOf(v, s)
 	r, err := s.Search.Search(search.ParseQuery(in.Target), search.Options{
 		Limit: maxExported, Ended: ctx.Err,
-		Filter: func(path string) bool { n, ok := s.Index.Note(path); return ok && holds(n) },
+		Filter: func(path string) bool { n, ok := s.Index.Note(path); return ok && holds.has(n) },
 	})
 	if err != nil {
 		return view, nil, err
