@@ -133,6 +133,10 @@ bench-start: ## measure how a function of a cloud starts, and write docs/benchma
 bench-cloud: ## measure the functions over emulators of AWS, and write docs/benchmarks-cloud.md
 	@GO=$(GO) tools/test/emulated $(GO) run ./bench -only cloud -out docs/benchmarks-cloud.md
 
+.PHONY: bench-notes
+bench-notes: ## measure the tools for notes and for orientation, and write docs/benchmarks-notes.md
+	$(GO) run ./bench -only notes -sizes 10000,100000 -out docs/benchmarks-notes.md
+
 .PHONY: fuzz
 fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then HTTP and MCP
 	@for file in $$(grep -rl '^func Fuzz' --include='*_test.go' internal | sort); do \

@@ -13,14 +13,15 @@ import (
 
 // The parts that can be measured alone: a vault in a data directory and all that it is made of; a
 // person's folder that is served in place; what stands between a request and a tool on a hosted
-// server; how a function of a cloud starts; and what the functions cost over emulators of AWS. The last three have
-// pages of their own.
+// server; how a function of a cloud starts; what the functions cost over emulators of AWS; and the tools for notes and for
+// orientation, on a vault of plain notes. The last four have pages of their own.
 const (
 	onlyVault  = "vault"
 	onlyServed = "served"
 	onlyHosted = "hosted"
 	onlyStart  = "start"
 	onlyCloud  = "cloud"
+	onlyNotes  = "notes"
 )
 
 // A config says what is measured.
@@ -55,7 +56,7 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
 	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
 	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+", "+onlyServed+
-		", "+onlyHosted+", "+onlyStart+" or "+onlyCloud+"; none: the first two")
+		", "+onlyHosted+", "+onlyStart+", "+onlyCloud+" or "+onlyNotes+"; none: the first two")
 	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
 		"alone; it sweeps once a minute")
 	flags.IntVar(&cfg.edits, "edits", 20, "edits of single files in a served folder")
@@ -89,7 +90,7 @@ func (c config) check() error {
 	if c.tokens < 1 || c.rounds < 1 {
 		return errors.New("-tokens and -rounds must be above 0")
 	}
-	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud}
+	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud, onlyNotes}
 	if c.only != "" && !slices.Contains(parts, c.only) {
 		return fmt.Errorf("-only: it must be one of %s, not %q", strings.Join(parts, ", "), c.only)
 	}

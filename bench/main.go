@@ -49,6 +49,9 @@ func run(ctx context.Context, args []string) error {
 	if cfg.only == onlyCloud {
 		return measureCloud(ctx, cfg)
 	}
+	if cfg.only == onlyNotes {
+		return measureNotes(ctx, cfg)
+	}
 	return bench(ctx, cfg)
 }
 

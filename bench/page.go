@@ -25,6 +25,9 @@ var startText string
 //go:embed cloud.md.tmpl
 var cloudText string
 
+//go:embed notes.md.tmpl
+var notesText string
+
 // A page is what is written of a run.
 type page struct {
 	Machine machine
@@ -38,6 +41,7 @@ type page struct {
 	Hosted  *hosting  // nil: the page is not about a hosted server
 	Start   *starting // nil: the page is not about the start of a function
 	Cloud   *clouded  // nil: the page is not about functions over emulators
+	Notes   []noting  // empty: the page is not about the tools for notes and for orientation
 }
 
 // begin makes a folder to measure in, which end removes, and the page of the run.
@@ -113,6 +117,9 @@ func (p *page) text() string {
 	}
 	if p.Cloud != nil {
 		return cloudText
+	}
+	if len(p.Notes) > 0 {
+		return notesText
 	}
 	return pageText
 }

@@ -44,6 +44,7 @@ func (d *draft) enter() {
 		tally(sums, noteOf(now), 1)
 		d.totals.add(noteOf(old), -1)
 		d.totals.add(noteOf(now), 1)
+		d.enterRow(noteOf(old), noteOf(now))
 		d.held += now.size() - old.size()
 	}
 	var ids sync.WaitGroup

@@ -21,6 +21,7 @@ type image struct {
 	Totals      index.Totals
 	Files       []index.File
 	Notes       []index.Note
+	Rows        []string      `json:"-"`
 	Traits      []index.Trait // all annotations, in order
 	Objects     map[string][]string
 	ByTrait     map[string][]string
@@ -77,10 +78,19 @@ func imageOf(x *index.Index) image {
 			m.Traits = append(m.Traits, trait)
 		}
 	}
+	for r := range x.Rows("") {
+		day, _ := r.DayBegins()
+		m.Rows = append(m.Rows, fmt.Sprintf("%s %x %s %t", r.Path, r.Marks, day, r.Note == noteAt(x, r.Path)))
+	}
 	m.askObjects(x)
 	m.askTraits(x)
 	m.askLinks(x)
 	return m
+}
+
+func noteAt(x *index.Index, path string) *index.Note {
+	n, _ := x.Note(path)
+	return n
 }
 
 func (m *image) askObjects(x *index.Index) {

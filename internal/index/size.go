@@ -11,7 +11,8 @@ import (
 func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(Saying{})) + treeItem + 2*shortText // what is said alike is held once
 	t := x.texts
-	return x.held + x.entries.size() + x.traitIDs.size() + int64(x.counts.Len()*said) +
+	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
+	return x.held + x.entries.size() + x.traitIDs.size() + int64(x.counts.Len()*said+x.rows.Len()*row) +
 		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery))
 }
 

@@ -26,6 +26,7 @@ func (x *Index) clone() *Index {
 	y.pins = *y.pins.Copy()
 	y.seeds = *y.seeds.Copy()
 	y.counts = *y.counts.Copy()
+	y.rows = *y.rows.Copy()
 	return &y
 }
 

@@ -352,8 +352,8 @@ func writtenBad(t testing.TB) []badCall {
 	// Refusals that are about the text of a note, which holds what must not leak.
 	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "absent", "new_str": "x"})
 	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "twice", "new_str": "x"})
-	add(fault.FileError, "raven_set", map[string]any{"id": "broken", "set": map[string]any{"a": 1}})
-	add(fault.FileError, "raven_unset", map[string]any{"id": "broken", "unset": []string{"a"}})
+	add(fault.InvalidValue, "raven_set", map[string]any{"id": "broken", "set": map[string]any{"a": 1}})
+	add(fault.InvalidValue, "raven_unset", map[string]any{"id": "broken", "unset": []string{"a"}})
 	add(fault.MissingRequired, "raven_unset", map[string]any{"id": "people/alice", "unset": []string{"name"}})
 	add(fault.InvalidValue, "raven_set", map[string]any{"id": "people/alice", "set": map[string]any{"email": 5}})
 	add(fault.DuplicateID, "raven_new", map[string]any{"type": "person", "title": "Alice"})

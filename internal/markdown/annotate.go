@@ -238,7 +238,7 @@ func rawOf(annotation string) string {
 // on which nothing else is left, a check box aside, goes too, unless a list item needs it for what
 // follows. Where a parenthesis would become the value of the bare annotation before, that one is given
 // an empty value. A trait that the text does not have is NOT_FOUND, one that cannot be removed without a
-// change of something else FILE_ERROR.
+// change of something else INVALID_VALUE.
 func RemoveTrait(text []byte, t Trait) ([]byte, error) {
 	d := Parse(text)
 	i, err := d.findTrait(t)
@@ -287,7 +287,7 @@ func (d *Doc) remove(text []byte, gone []int) ([]byte, error) {
 			return out, nil
 		}
 	}
-	return nil, fault.New(fault.FileError, "the annotation @%s cannot be removed without a change "+
+	return nil, fault.New(fault.InvalidValue, "the annotation @%s cannot be removed without a change "+
 		"of the text around it; edit the line", first.Name).With("line", first.Line)
 }
 

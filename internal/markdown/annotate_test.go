@@ -81,7 +81,7 @@ func TestTraitErrors(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound))
 	text = "- # @due(x)\n"
 	_, err = markdown.RemoveTrait([]byte(text), first(t, text))
-	require.True(t, fault.Is(err, fault.FileError), "the heading would go")
+	require.True(t, fault.Is(err, fault.InvalidValue), "the heading would go")
 }
 
 func TestRemoveTrait(t *testing.T) {

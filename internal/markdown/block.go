@@ -39,11 +39,11 @@ var blockParser = newParser(util.Prioritized(unread{}, 100))
 // parseBlocks is the tree of the blocks of a body. The context holds its link definitions. crowded reports that the
 // body has more than MaxOpen, and that the tree ends there.
 func parseBlocks(body []byte) (root ast.Node, defs parser.Context, crowded bool) {
-	return parseWith(blockParser, body)
+	return parseWith(blockParser, text.NewReader(body))
 }
 
-func parseWith(p parser.Parser, body []byte) (root ast.Node, defs parser.Context, crowded bool) {
-	r := &lineReader{Reader: text.NewReader(body), context: parser.NewContext()}
+func parseWith(p parser.Parser, body text.Reader) (root ast.Node, defs parser.Context, crowded bool) {
+	r := &lineReader{Reader: body, context: parser.NewContext()}
 	return p.Parse(r, parser.WithContext(r.context)), r.context, r.crowded
 }
 

@@ -8,7 +8,7 @@ import "rookery/internal/fault"
 // the headings that stay, one that has its slug from a number behind the text may get another.
 //
 // A slug that is none of the note's, or the title's, is NOT_FOUND. A section that cannot go without a
-// change of another heading is FILE_ERROR.
+// change of another heading is INVALID_VALUE.
 func RemoveSection(text []byte, slug string) (out, removed []byte, err error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -22,7 +22,7 @@ func RemoveSection(text []byte, slug string) (out, removed []byte, err error) {
 			return out, text[h.Subtree.Start:h.Subtree.End:h.Subtree.End], nil
 		}
 	}
-	return nil, nil, fault.New(fault.FileError, "the section %q cannot be removed without a change of "+
+	return nil, nil, fault.New(fault.InvalidValue, "the section %q cannot be removed without a change of "+
 		"the headings around it; edit the text", slug).With("line", h.Line)
 }
 

@@ -35,5 +35,5 @@ func TestRemoveSection(t *testing.T) {
 		require.True(t, fault.Is(err, fault.NotFound), slug)
 	}
 	_, _, err := markdown.RemoveSection([]byte("10. ## A\n    ## B\n"), "a")
-	require.True(t, fault.Is(err, fault.FileError), "the other heading would become code")
+	require.True(t, fault.Is(err, fault.InvalidValue), "the other heading would become code")
 }

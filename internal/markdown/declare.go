@@ -15,7 +15,7 @@ import (
 // `::section(key=value)` below its heading. Nothing else changes, and Parse reads back what was given.
 //
 // A slug that is none of the note's is NOT_FOUND; a key or a value that a declaration cannot hold is
-// INVALID_FIELD or INVALID_VALUE; a declaration that cannot be changed in place is FILE_ERROR.
+// INVALID_FIELD or INVALID_VALUE, and so is a declaration that cannot be changed in place.
 func SetArguments(text []byte, slug string, fields []Field) ([]byte, error) {
 	e, err := newDeclarationEditor(text, slug)
 	if err != nil {
@@ -342,6 +342,6 @@ func arguments(e *Embedded, keys map[string]any) []Argument {
 }
 
 func (e *declarationEditor) cannotEdit(key string) error {
-	return fault.New(fault.FileError, "the field %q cannot be changed in the declaration of its "+
+	return fault.New(fault.InvalidValue, "the field %q cannot be changed in the declaration of its "+
 		"section; write it as `::type(key=value)` below the heading first", key).With("line", e.h.Line)
 }

@@ -133,8 +133,8 @@ func TestArgumentErrors(t *testing.T) {
 	require.True(t, fault.Is(set("## A\n::t\n", "k", []any{"v\rw"}), fault.InvalidValue))
 	require.True(t, fault.Is(set("## A\n::t\n", "k", []any{nil}), fault.InvalidValue))
 	require.True(t, fault.Is(set("## A\n::t\n", "k", struct{}{}), fault.InvalidValue))
-	require.True(t, fault.Is(set("> ## A\n> text\n", "k", "v"), fault.FileError), "a quote would end")
-	require.True(t, fault.Is(set("# A\n", "k", "v"), fault.FileError), "the title is the note")
+	require.True(t, fault.Is(set("> ## A\n> text\n", "k", "v"), fault.InvalidValue), "a quote would end")
+	require.True(t, fault.Is(set("# A\n", "k", "v"), fault.InvalidValue), "the title is the note")
 	_, err := markdown.UnsetArguments([]byte("## B\n"), "a", []string{"k"})
 	require.True(t, fault.Is(err, fault.NotFound))
 }

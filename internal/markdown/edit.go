@@ -23,7 +23,8 @@ type Field struct {
 // else changes, and Parse reads back what was given.
 //
 // A note whose frontmatter does not parse, or is written so that a field cannot be changed in place,
-// is FILE_ERROR; a key or a value that frontmatter cannot hold is INVALID_FIELD or INVALID_VALUE.
+// is INVALID_VALUE with its line; a key or a value that frontmatter cannot hold is INVALID_FIELD or
+// INVALID_VALUE.
 func SetFields(text []byte, fields []Field) ([]byte, error) {
 	e, err := newEditor(text)
 	if err != nil {
@@ -33,7 +34,7 @@ func SetFields(text []byte, fields []Field) ([]byte, error) {
 }
 
 // UnsetFields removes fields from the frontmatter, each with its lines; a comment above one stays,
-// and so does a frontmatter that becomes empty. A key that is not there is no error. FILE_ERROR is as
+// and so does a frontmatter that becomes empty. A key that is not there is no error. INVALID_VALUE is as
 // for SetFields.
 func UnsetFields(text []byte, keys []string) ([]byte, error) {
 	e, err := newEditor(text)
@@ -88,7 +89,7 @@ func newEditor(text []byte) (*editor, error) {
 		h.problem = &Problem{line, notUTF8}
 	}
 	if h.problem != nil {
-		return nil, fault.New(fault.FileError, "the fields of the note cannot be changed, because of "+
+		return nil, fault.New(fault.InvalidValue, "the fields of the note cannot be changed, because of "+
 			"its line %d: %s", h.problem.Line, h.problem.Message).With("line", h.problem.Line)
 	}
 	return &editor{
@@ -313,7 +314,7 @@ func others(entries []Entry, keys map[string]bool) []Field {
 
 // cannotEdit is the refusal to change a field that is written in an unusual way.
 func cannotEdit(key string, line int) error {
-	return fault.New(fault.FileError, "the field %q cannot be changed where it stands; "+
+	return fault.New(fault.InvalidValue, "the field %q cannot be changed where it stands; "+
 		"write the frontmatter as lines of `key: value` first", key).With("line", line)
 }
 

@@ -165,11 +165,11 @@ func TestFieldsRefused(t *testing.T) {
 		code       fault.Code
 		line       any
 	}{
-		{"quarantined", "---\na: 1\nb: [1\n---\n", "a", 2, fault.FileError, 4},
-		{"not UTF-8", good + "\xff", "a", 2, fault.FileError, 4},
-		{"braces", "---\n{a: 1}\n---\n", "a", 2, fault.FileError, 2},
-		{"braces, new field", "---\n{a: 1}\n---\n", "b", 2, fault.FileError, 1},
-		{"question mark", "---\n? a\n: 1\n---\n", "a", 2, fault.FileError, 2},
+		{"quarantined", "---\na: 1\nb: [1\n---\n", "a", 2, fault.InvalidValue, 4},
+		{"not UTF-8", good + "\xff", "a", 2, fault.InvalidValue, 4},
+		{"braces", "---\n{a: 1}\n---\n", "a", 2, fault.InvalidValue, 2},
+		{"braces, new field", "---\n{a: 1}\n---\n", "b", 2, fault.InvalidValue, 1},
+		{"question mark", "---\n? a\n: 1\n---\n", "a", 2, fault.InvalidValue, 2},
 		{"empty key", good, "", 2, fault.InvalidField, nil},
 		{"key of two lines", good, "a\nb", 2, fault.InvalidField, nil},
 		{"mapping", good, "a", map[string]any{}, fault.InvalidValue, nil},
@@ -188,7 +188,7 @@ func TestFieldsRefused(t *testing.T) {
 	}
 	for _, text := range []string{"---\na: [1\n---\n", "---\n{a: 1}\n---\n", "---\n? a\n: 1\n---\n"} {
 		_, err := markdown.UnsetFields([]byte(text), []string{"a"})
-		require.True(t, fault.Is(err, fault.FileError), "%q", text)
+		require.True(t, fault.Is(err, fault.InvalidValue), "%q", text)
 	}
 }
 

@@ -38,11 +38,21 @@ type Outlined struct {
 // lists too, also without text. They differ from those of Parse, which follow Obsidian. truncated reports that
 // there are more than MaxOutlined. It takes time linear in the length of the body.
 func Outline(body []byte) (all []Outlined, truncated bool, err error) {
-	if tooLong(body) {
+	return outlineBounds{MaxOutlined, MaxOutline}.outline(body)
+}
+
+// outlineBounds are the bounds of an outline.
+type outlineBounds struct {
+	headings int // at most; more are left out
+	units    int // UTF-16 units of a body at most; a longer one is ErrOutline
+}
+
+func (b outlineBounds) outline(body []byte) (all []Outlined, truncated bool, err error) {
+	if longer(body, b.units) {
 		return nil, false, ErrOutline
 	}
 	body = unixBreaks(strings.TrimPrefix(string(body), bom))
-	root, _, crowded := parseWith(outlineParser, body)
+	root, crowded := parseOutline(text.NewReader(body))
 	if crowded {
 		return nil, false, ErrCrowded
 	}
@@ -53,7 +63,7 @@ func Outline(body []byte) (all []Outlined, truncated bool, err error) {
 			return ast.WalkSkipChildren, nil
 		case !ok || !entering:
 			return ast.WalkContinue, nil
-		case len(all) == MaxOutlined:
+		case len(all) == b.headings:
 			truncated = true
 			return ast.WalkStop, nil
 		}
@@ -63,16 +73,22 @@ func Outline(body []byte) (all []Outlined, truncated bool, err error) {
 	return all, truncated, err
 }
 
-// tooLong reports whether a body has more UTF-16 units than an outline is made of.
-func tooLong(body []byte) bool {
-	if len(body) <= MaxOutline {
+// parseOutline reads the blocks of a body; see parseBlocks.
+func parseOutline(r text.Reader) (root ast.Node, crowded bool) {
+	root, _, crowded = parseWith(outlineParser, r)
+	return root, crowded
+}
+
+// longer reports whether a body has more UTF-16 units than some.
+func longer(body []byte, most int) bool {
+	if len(body) <= most {
 		return false
 	}
 	units := 0
 	for _, r := range string(body) {
 		units += utf16.RuneLen(r)
 	}
-	return units > MaxOutline
+	return units > most
 }
 
 // unixBreaks returns a text with a line feed for each of its line breaks.

@@ -91,6 +91,33 @@ func TestOutlineIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, markdown.ErrOutline)
 }
 
+// TestOutlineWithin covers A17 10 and 11, whose bounds are arguments upstream.
+func TestOutlineWithin(t *testing.T) {
+	all, truncated, err := markdown.OutlineWithin([]byte(strings.Repeat("# a\n", 10)), 3, 1000)
+	require.NoError(t, err)
+	require.True(t, truncated)
+	require.Equal(t, []markdown.Outlined{{1, "a", "h1-a-0001"}, {1, "a", "h1-a-0002"}, {1, "a", "h1-a-0003"}}, all)
+	_, truncated, err = markdown.OutlineWithin([]byte("# a\n# b\n# c\n"), 3, 1000)
+	require.NoError(t, err)
+	require.False(t, truncated)
+	_, _, err = markdown.OutlineWithin([]byte("hello world"), 3, 10)
+	require.ErrorIs(t, err, markdown.ErrOutline)
+	_, _, err = markdown.OutlineWithin([]byte("hello worl"), 3, 10)
+	require.NoError(t, err)
+}
+
+// TestOutlineIsLinear covers that a body of twice the length takes about twice the steps, and twice the memory,
+// whatever it repeats.
+func TestOutlineIsLinear(t *testing.T) {
+	const size = 64 << 10
+	for _, pattern := range append(patterns, "# a *b* `c` [d](e)\n\ntext\n\n", "## A\n\n- b\n  - c\n\n") {
+		one, two := []byte(strings.Repeat(pattern, size/len(pattern))), []byte(strings.Repeat(pattern, 2*size/len(pattern)))
+		require.LessOrEqual(t, markdown.OutlineSteps(two), 2*markdown.OutlineSteps(one)+100, "steps of %q", pattern)
+		few, many := allocated(func() { _, _, _ = markdown.Outline(one) }), allocated(func() { _, _, _ = markdown.Outline(two) })
+		require.LessOrEqual(t, many, 5*few/2+100_000, "bytes for %q", pattern)
+	}
+}
+
 // pieces are what random Markdown is made of.
 var pieces = []string{
 	"# ", "## ", "\n", "\n\n", "===\n", "---\n", "> ", "- ", "1. ", "    ", "a", "b c", "*", "**", "_", "`", "[", "]", "(x)",

@@ -21,7 +21,7 @@ import (
 func HTML(body []byte) ([]byte, error) {
 	defer enter(len(body))()
 	source := unixBreaks(string(body))
-	root, _, nested := parseWith(htmlParser, source)
+	root, _, nested := parseWith(htmlParser, text.NewReader(source))
 	if nested {
 		return fmt.Appendf(nil, "<pre>%s</pre>\n", stdhtml.EscapeString(string(source))), nil
 	}

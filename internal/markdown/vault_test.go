@@ -45,7 +45,7 @@ func TestRealNotes(t *testing.T) {
 		checkAdded(t, text, out, "- an item", line)
 		if d.Problem != nil { // as in a template, where a value is {{date}}
 			_, err := markdown.SetFields(text, pairs("a", "b"))
-			require.True(t, fault.Is(err, fault.FileError), path)
+			require.True(t, fault.Is(err, fault.InvalidValue), path)
 			quarantined++
 			continue
 		}

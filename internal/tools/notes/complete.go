@@ -71,19 +71,14 @@ func (in *completeIn) values(ctx context.Context, v state.View) (map[string]bool
 			values[slug] = true
 		}
 	}
-	going := state.Going(ctx)
-	for n := range v.Index.Notes("") {
-		switch {
-		case !going():
-			return nil, ctx.Err()
-		case !isListed(n):
-		case in.Kind == kindProject:
-			add(n.Project())
-		default:
-			for _, tag := range n.Card().Tags {
-				add(tag)
-			}
+	for r := range rowsWith(ctx, v.Index, &filter{}) {
+		if in.Kind == kindProject {
+			add(r.Project())
+			continue
+		}
+		for _, tag := range r.Card().Tags {
+			add(tag)
 		}
 	}
-	return values, nil
+	return values, ctx.Err()
 }

@@ -102,11 +102,15 @@ func (f tools) chosen(
 		return state.View{}, nil, fault.New(fault.InvalidParameter, "project narrows a query, and target is a path").
 			With("argument", "project").Fix("leave project out, or give words to look for as target")
 	}
+	path, err := notePath("target", in.Target)
+	if err != nil {
+		return state.View{}, nil, err
+	}
 	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return v, nil, err
 	}
-	n, err := noteAt(v.Index, in.Target)
+	n, err := noteAt(v.Index, path)
 	if err != nil {
 		return v, nil, fault.Of(err).With("argument", "target")
 	}
@@ -136,7 +140,7 @@ func (f tools) matching(
 	view := viewOf(v, s)
 	r, err := s.Search.Search(search.ParseQuery(in.Target), search.Options{
 		Limit: maxExported, Ended: ctx.Err,
-		Filter: func(path string) bool { n, ok := s.Index.Note(path); return ok && holds(n) },
+		Filter: func(path string) bool { n, ok := s.Index.Note(path); return ok && holds.has(n) },
 	})
 	if err != nil {
 		return view, nil, err

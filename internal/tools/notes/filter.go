@@ -32,56 +32,132 @@ const (
 	scopeApprovals = "approval_logs"
 )
 
-// A filter reports whether a note is among those that a call is about.
-type filter func(*index.Note) bool
+// A filter says which notes a call is about: those in a folder that meet all conditions.
+type filter struct {
+	folder string
+	marks  index.Marks // that the row of a note has, if the note meets the conditions
+	all    []condition
+}
 
-// filter returns the conditions as one. What templates and tools keep in a vault is in no list.
-func (in *narrowing) filter() (filter, error) {
+// A condition is one of a filter.
+type condition struct {
+	holds func(*index.Note) bool
+	row   func(*index.Row) verdict // what the row of a note says of it; nil: nothing
+}
+
+// A verdict is what a row says of a condition.
+type verdict int
+
+// The verdicts.
+const (
+	ask verdict = iota // the note must be looked at
+	yes
+	no
+)
+
+// filter reads the conditions. What templates and tools keep in a vault is in no list.
+func (in *narrowing) filter() (*filter, error) {
 	folder, err := cleanPath("folder", in.Folder)
 	if err != nil {
 		return nil, err
 	}
-	all := []filter{isListed}
-	add := func(given string, holds filter) {
-		if given != "" {
-			all = append(all, holds)
-		}
-	}
-	add(folder, func(n *index.Note) bool { return n.Path == folder || strings.HasPrefix(n.Path, folder+"/") })
-	slug := func(given string, holds func(n *index.Note, slug string) bool) {
-		wanted := markdown.PlainSlug(given)
-		add(given, func(n *index.Note) bool { return wanted != "" && holds(n, wanted) })
-	}
-	slug(in.Project, func(n *index.Note, s string) bool { return n.Project() == s })
-	slug(in.Tag, func(n *index.Note, s string) bool { return slices.Contains(n.Card().Tags, s) })
-	slug(in.Chain, func(n *index.Note, s string) bool { return n.Card().Chain() == s })
-	slug(in.Entity, func(n *index.Note, s string) bool { return slices.Contains(n.Card().Entities(), s) })
-	slug(in.Episode, func(n *index.Note, s string) bool { return n.Card().Episode() == s })
+	f := &filter{folder: folder}
+	f.slug(in.Project, index.MarkedProject, func(n *index.Note, s string) bool { return n.Project() == s })
+	f.slug(in.Tag, index.MarkedTag, func(n *index.Note, s string) bool { return slices.Contains(n.Card().Tags, s) })
+	f.slug(in.Chain, index.MarkedChain, func(n *index.Note, s string) bool { return n.Card().Chain() == s })
+	f.slug(in.Entity, index.MarkedEntity, func(n *index.Note, s string) bool { return slices.Contains(n.Card().Entities(), s) })
+	f.slug(in.Episode, index.MarkedEpisode, func(n *index.Note, s string) bool { return n.Card().Episode() == s })
 	since, until := day(in.Since), day(in.Until)
-	add(since, func(n *index.Note) bool { d := day(n.Card().Day()); return d != "" && d >= since })
-	add(until, func(n *index.Note) bool { d := day(n.Card().Day()); return d != "" && d <= until })
-	same := func(given string, of func(*index.Card) string) {
-		wanted := trim(given)
-		add(wanted, func(n *index.Note) bool { return strings.EqualFold(trim(of(n.Card())), wanted) })
-	}
-	same(in.Network, (*index.Card).Network)
-	same(in.WalletAddress, (*index.Card).WalletAddress)
-	same(in.PaymentStatus, (*index.Card).PaymentStatus)
-	if in.ContentScope == scopeNotes || in.ContentScope == scopeApprovals {
-		all = append(all, func(n *index.Note) bool { return isApproval(n) == (in.ContentScope == scopeApprovals) })
-	}
-	return allOf(all), nil
+	f.dated(since, func(day string) bool { return day >= since })
+	f.dated(until, func(day string) bool { return day <= until })
+	f.same(in.Network, index.MarkedNetwork, (*index.Card).Network)
+	f.same(in.WalletAddress, index.MarkedWalletAddress, (*index.Card).WalletAddress)
+	f.same(in.PaymentStatus, index.MarkedPaymentStatus, (*index.Card).PaymentStatus)
+	f.scope(in.ContentScope)
+	return f, nil
 }
 
-// allOf is the filter of the notes that each of some filters has.
-func allOf(all []filter) filter {
-	return func(n *index.Note) bool {
-		for _, holds := range all {
-			if !holds(n) {
-				return false
-			}
+// has reports whether a note is among those that the call is about.
+func (f *filter) has(n *index.Note) bool {
+	inside := f.folder == "" || n.Path == f.folder || strings.HasPrefix(n.Path, f.folder+"/")
+	return inside && index.IsListed(n.Path) &&
+		!slices.ContainsFunc(f.all, func(c condition) bool { return !c.holds(n) })
+}
+
+// hasRow is has for the row of a note in the folder. It looks at the note only where the row does not tell.
+func (f *filter) hasRow(r *index.Row) bool {
+	if !r.Marks.Has(f.marks) {
+		return false
+	}
+	for _, c := range f.all {
+		says := ask
+		if c.row != nil {
+			says = c.row(r)
 		}
-		return true
+		if says == no || says == ask && !c.holds(r.Note) {
+			return false
+		}
+	}
+	return true
+}
+
+// slug adds the condition that a note has a value, which is compared as a slug. An empty text is no condition.
+func (f *filter) slug(given string, kind index.Marked, holds func(n *index.Note, slug string) bool) {
+	if given == "" {
+		return
+	}
+	slug := markdown.PlainSlug(given)
+	f.marks |= kind.Of(slug)
+	f.all = append(f.all, condition{holds: func(n *index.Note) bool { return slug != "" && holds(n, slug) }})
+}
+
+// same adds the condition that a note has a value, blanks around it and its case aside.
+func (f *filter) same(given string, kind index.Marked, of func(*index.Card) string) {
+	given = trim(given)
+	if given == "" {
+		return
+	}
+	f.marks |= kind.Of(given)
+	f.all = append(f.all, condition{holds: func(n *index.Note) bool {
+		return strings.EqualFold(trim(of(n.Card())), given)
+	}})
+}
+
+// dated adds the condition that a note has a day that something holds for.
+func (f *filter) dated(given string, holds func(day string) bool) {
+	if given == "" {
+		return
+	}
+	f.all = append(f.all, condition{
+		holds: func(n *index.Note) bool { d := day(n.Card().Day()); return d != "" && holds(d) },
+		row: func(r *index.Row) verdict {
+			d, ok := r.DayBegins()
+			switch {
+			case !ok:
+				return ask
+			case len(d) > 0 && holds(string(d)):
+				return yes
+			}
+			return no
+		},
+	})
+}
+
+// scope adds the condition that a note is an approval log, or is none.
+func (f *filter) scope(scope string) {
+	switch scope {
+	case scopeNotes:
+		f.all = append(f.all, condition{
+			holds: func(n *index.Note) bool { return !isApproval(n) },
+			row: func(r *index.Row) verdict {
+				if r.Marks.Has(index.MarkedKind.Of(approvalKind)) || isApprovalPath(r.Path) {
+					return ask
+				}
+				return yes
+			},
+		})
+	case scopeApprovals:
+		f.all = append(f.all, condition{holds: isApproval})
 	}
 }
 
@@ -99,27 +175,12 @@ func day(date string) string {
 
 func trim(s string) string { return strings.TrimFunc(s, markdown.IsSpace) }
 
-// ignored are the names of folders whose notes are in no list, at any depth.
-var ignored = []string{"templates", "meta", "node_modules", ".git"}
-
-// isListed reports whether a note is in lists at all.
-func isListed(n *index.Note) bool {
-	rest := n.Path
-	for {
-		folder, below, ok := strings.Cut(rest, "/")
-		if !ok {
-			return true
-		}
-		for _, name := range ignored {
-			if len(name) == len(folder) && strings.EqualFold(name, folder) {
-				return false
-			}
-		}
-		rest = below
-	}
-}
+// approvalKind is the kind of an approval log.
+const approvalKind = "approval_log"
 
 // isApproval reports whether a note is an approval log.
-func isApproval(n *index.Note) bool {
-	return n.Path == "approvals" || strings.HasPrefix(n.Path, "approvals/") || n.Card().Kind() == "approval_log"
+func isApproval(n *index.Note) bool { return isApprovalPath(n.Path) || n.Card().Kind() == approvalKind }
+
+func isApprovalPath(path string) bool {
+	return path == "approvals" || strings.HasPrefix(path, "approvals/")
 }

@@ -38,13 +38,22 @@ func FuzzFilters(f *testing.F) {
 			require.True(t, fault.Is(err, fault.InvalidPath))
 			return
 		}
-		holds(n)
+		require.Equal(t, holds.has(n), inRows(x, holds))
 		for _, tag := range n.Card().Tags {
 			require.Equal(t, tag, markdown.PlainSlug(tag))
 			own := narrowing{Tag: tag, Project: n.Project(), Since: n.Card().Day(), Until: n.Card().Day()}
 			holds, err := own.filter()
 			require.NoError(t, err)
-			require.Equal(t, isListed(n), holds(n), "%q", tag)
+			require.Equal(t, index.IsListed(path), holds.has(n), "%q", tag)
+			require.Equal(t, index.IsListed(path), inRows(x, holds), "%q", tag)
 		}
 	})
+}
+
+// inRows reports whether a filter has a note by its row, of an index of one note.
+func inRows(x *index.Index, holds *filter) (has bool) {
+	for r := range x.Rows(holds.folder) {
+		has = holds.hasRow(&r)
+	}
+	return has
 }

@@ -87,60 +87,104 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 		return out, err
 	}
 	out.Note("version", v.Version())
-	found, err := notesWith(ctx, v.Index, holds)
-	if err != nil {
-		return out, err
-	}
-	out.Total = len(found)
+	p := picking{order: in.Order, most: int(min(uint(in.Offset)+uint(in.Limit), uint(v.Index.Totals().Notes)))}
 	if in.CountOnly {
-		return out, nil
+		p.most = 0
 	}
+	for r := range rowsWith(ctx, v.Index, holds) {
+		out.Total++
+		p.add(r)
+	}
+	if ctx.Err() != nil || in.CountOnly {
+		return out, ctx.Err()
+	}
+	found := p.notes()
 	first := min(in.Offset, len(found))
-	last := min(first+in.Limit, len(found))
-	found = firstNotes(found, in.Order, last)
-	return out, out.show(ctx, v, page{found[first:last], first, in.Fields})
+	return out, out.show(ctx, v, page{found[first:], first, in.Fields})
 }
 
-// notesWith returns the notes that a filter holds for, by path.
-func notesWith(ctx context.Context, idx *index.Index, holds filter) ([]*index.Note, error) {
-	var found []*index.Note
+// rowsWith yields the rows of the notes that a filter has, by path, until the call ends.
+func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*index.Row] {
 	going := state.Going(ctx)
-	for n := range idx.Notes("") {
-		if !going() {
-			return nil, ctx.Err()
-		}
-		if holds(n) {
-			found = append(found, n)
-		}
-	}
-	return found, nil
-}
-
-// firstNotes returns the first notes of an order, of notes that are sorted by path.
-func firstNotes(found []*index.Note, order string, most int) []*index.Note {
-	compare := inOrder(order)
-	if order == byPath || most == len(found) {
-		slices.SortStableFunc(found, compare)
-		return found
-	}
-	kept, worst := make([]*index.Note, 0, 2*most+sparse), (*index.Note)(nil)
-	for _, n := range found {
-		if worst != nil && compare(n, worst) >= 0 {
-			continue
-		}
-		if kept = append(kept, n); len(kept) == cap(kept) {
-			slices.SortStableFunc(kept, compare)
-			if kept = kept[:most]; most > 0 {
-				worst = kept[most-1]
+	return func(yield func(*index.Row) bool) {
+		for r := range idx.Rows(holds.folder) {
+			if !going() || holds.hasRow(&r) && !yield(&r) {
+				return
 			}
 		}
 	}
-	slices.SortStableFunc(kept, compare)
-	return kept
 }
 
-// sparse is how many notes beyond those that are wanted are kept at least before they are sorted.
+// notesWith returns the notes that a filter has, by path.
+func notesWith(ctx context.Context, idx *index.Index, holds *filter) ([]*index.Note, error) {
+	var found []*index.Note
+	for r := range rowsWith(ctx, idx, holds) {
+		found = append(found, r.Note)
+	}
+	return found, ctx.Err()
+}
+
+// A picking keeps the first notes of an order, of rows that come by path. It keeps few of those behind them.
+type picking struct {
+	order string
+	most  int // how many notes are wanted
+	kept  []picked
+	seen  int
+	full  bool // kept begins with as many as are wanted, of those that came before, in order
+}
+
+// A picked is a row, and how many came before it.
+type picked struct {
+	index.Row
+	at int
+}
+
+// sparse is how many notes beyond those that are wanted are kept before they are sorted.
 const sparse = 256
+
+// add takes the next row.
+func (p *picking) add(r *index.Row) {
+	now := picked{*r, p.seen}
+	p.seen++
+	if p.most == 0 || p.order == byPath && len(p.kept) == p.most {
+		return
+	}
+	if p.full && p.compare(&now, &p.kept[p.most-1]) > 0 {
+		return
+	}
+	if p.kept = append(p.kept, now); len(p.kept) >= 2*p.most+sparse {
+		p.sort()
+		p.full = true
+	}
+}
+
+// sort puts the rows that are kept in order, and drops those that are not wanted.
+func (p *picking) sort() {
+	slices.SortFunc(p.kept, func(a, b picked) int { return p.compare(&a, &b) })
+	p.kept = p.kept[:min(len(p.kept), p.most)]
+}
+
+// compare compares two rows for the order: those of one day by path.
+func (p *picking) compare(a, b *picked) int {
+	day := 0
+	switch p.order {
+	case byDate:
+		day = b.CompareDay(&a.Row)
+	case byOldest:
+		day = a.CompareDay(&b.Row)
+	}
+	return cmp.Or(day, cmp.Compare(a.at, b.at))
+}
+
+// notes are the first notes of the order.
+func (p *picking) notes() []*index.Note {
+	p.sort()
+	all := make([]*index.Note, len(p.kept))
+	for i := range p.kept {
+		all[i] = p.kept[i].Note
+	}
+	return all
+}
 
 // inOrder compares notes for an order: by path if it is none. Notes of one date are alike: they stay by path.
 func inOrder(order string) func(a, b *index.Note) int {

@@ -72,11 +72,15 @@ func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (ou
 func (f tools) document(
 	ctx context.Context, c auth.Caller, in naming, at tool.AsOf, a *tool.Aside,
 ) (document, error) {
+	clean, err := notePath("path", in.Path)
+	if err != nil {
+		return document{}, err
+	}
 	v, err := f.ViewAt(ctx, c, in.Vault.Vault, at)
 	if err != nil {
 		return document{}, err
 	}
-	n, err := noteAt(v.Index, in.Path)
+	n, err := noteAt(v.Index, clean)
 	if err != nil {
 		return document{}, err
 	}

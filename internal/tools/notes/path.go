@@ -37,15 +37,18 @@ func badPath(argument, message string) error {
 	return fault.New(fault.InvalidPath, "%s", message).With("argument", argument)
 }
 
-// noteAt finds the note that an argument `path` names, with or without `.md`.
+// notePath returns an argument that names a note, as cleanPath does. It reads no vault, so that a path
+// that is refused costs no request.
+func notePath(argument, path string) (string, error) {
+	path, err := cleanPath(argument, path)
+	if err == nil && path == "" {
+		err = badPath(argument, "a path cannot be empty")
+	}
+	return path, err
+}
+
+// noteAt finds the note at a path that notePath returned, with or without `.md`.
 func noteAt(idx *index.Index, path string) (*index.Note, error) {
-	path, err := cleanPath("path", path)
-	if err != nil {
-		return nil, err
-	}
-	if path == "" {
-		return nil, badPath("path", "a path cannot be empty")
-	}
 	if n, ok := idx.Note(path); ok {
 		return n, nil
 	}

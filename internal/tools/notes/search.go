@@ -79,7 +79,7 @@ type seeker struct {
 	state.View
 	search *search.Index
 	in     *searchIn
-	holds  filter
+	holds  *filter
 }
 
 func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (searchOut, error) {
@@ -176,7 +176,7 @@ func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, erro
 // options are how the engine searches for the call.
 func (q *seeker) options(ctx context.Context) search.Options {
 	o := search.Options{
-		Filter: func(path string) bool { n, ok := q.Index.Note(path); return ok && q.holds(n) },
+		Filter: func(path string) bool { n, ok := q.Index.Note(path); return ok && q.holds.has(n) },
 		Text: func(path string) ([]byte, error) {
 			n, ok := q.Index.Note(path)
 			if !ok {

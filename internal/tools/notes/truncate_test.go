@@ -25,23 +25,34 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// TestFirstNotes compares the first notes of an order with a sort of all of them, of which many have one date.
-func TestFirstNotes(t *testing.T) {
+// TestPicking compares the first notes of an order with a sort of all of them, of which many have one date, and some
+// one that is no date.
+func TestPicking(t *testing.T) {
+	odd := []string{"2026-01-05T10:00:00+01:00", "'2026-01-05'", "soon", "日本語日本語日本語日本語", "'2026-01-05T00:00:00.000Z and more'", "'2026-01-05T00:00:00.000Z and less'"}
 	var changes []index.Change
 	for i := range 2000 {
 		text := fmt.Sprintf("---\ndate: 2026-01-%02d\n---\n", 1+i*7919%31)
-		if i%50 == 0 {
+		switch {
+		case i%50 == 0:
 			text = ""
+		case i%7 == 0:
+			text = "---\ndate: " + odd[i/7%len(odd)] + "\n---\n"
 		}
 		changes = append(changes, index.Change{Path: fmt.Sprintf("n%04d.md", i), Text: []byte(text)})
 	}
-	all := slices.Collect(index.Empty().With(index.Commit{Seq: 1, Changes: changes}).Notes(""))
+	x := index.Empty().With(index.Commit{Seq: 1, Changes: changes})
+	all := slices.Collect(x.Notes(""))
 	require.Len(t, all, 2000)
 	for _, order := range []string{byDate, byOldest, byPath} {
 		sorted := slices.Clone(all)
 		slices.SortStableFunc(sorted, inOrder(order))
-		for _, most := range []int{0, 1, 20, 300, 1999, 2000} {
-			require.Equal(t, sorted[:most], firstNotes(slices.Clone(all), order, most)[:most], "%s %d", order, most)
+		for _, most := range []int{0, 1, 20, 300, 1999, 2000, 3000} {
+			p := picking{order: order, most: most}
+			for r := range x.Rows("") {
+				p.add(&r)
+			}
+			require.Equal(t, sorted[:min(most, 2000)], p.notes(), "%s %d", order, most)
+			require.Less(t, cap(p.kept), 4*most+3*sparse)
 		}
 	}
 }

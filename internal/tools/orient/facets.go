@@ -3,7 +3,6 @@ package orient
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"slices"
 
 	"rookery/internal/auth"
@@ -60,10 +59,9 @@ func (f tools) facets() *tool.Tool {
 			return facetsOut{}, err
 		}
 		first, total := ranked(s.Index.HeadFields(), in.Limit)
-		if total > in.Limit {
-			out.Warn("FACETS_TRUNCATED", fmt.Sprintf("the first %d of %d fields are listed", in.Limit, total),
-				map[string]any{"total": total})
-		}
+		cutting{
+			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
+		}.warn(&out.Aside)
 		out.Facets, out.Freshness = make([]Facet, len(first)), s.freshness.state
 		for i, c := range first {
 			out.Facets[i] = Facet{Name: c.name, Notes: c.notes, Values: out.values(s.Index, c.name)}
@@ -78,10 +76,7 @@ func (out *facetsOut) values(idx *index.Index, field string) []FacetValue {
 		return nil
 	}
 	first, total := ranked(idx.HeadValues(field), maxValues)
-	if total > maxValues {
-		out.Warn("FACETS_TRUNCATED", fmt.Sprintf("the first %d of %d values of %s are listed", maxValues, total, field),
-			map[string]any{"field": field, "total": total})
-	}
+	cutting{code: "FACETS_TRUNCATED", what: "values", shown: maxValues, total: total, field: field}.warn(&out.Aside)
 	list := make([]FacetValue, len(first))
 	for i, c := range first {
 		list[i] = FacetValue{c.name, c.notes}

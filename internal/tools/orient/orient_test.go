@@ -188,17 +188,29 @@ func TestTruncation(t *testing.T) {
 	p.write(t, "main", texts)
 	_, warnings := p.answered(t, "vault_overview", args{"vault": "main"})
 	require.Equal(t, []string{"TOP_LEVEL_FOLDERS_TRUNCATED", "TOP_TAGS_TRUNCATED", "FRONTMATTER_FIELDS_TRUNCATED"}, codes(warnings))
-	for i, total := range []float64{55, 55, 58} {
-		require.Equal(t, map[string]any{"total": total}, warnings[i].Fields)
+	for i, message := range []string{
+		"20 of 55 folders are shown; vault_tree shows more", "50 of 55 tags are shown; vault_tags shows more",
+		"50 of 58 fields are shown; vault_facets shows more",
+	} {
+		require.Equal(t, map[string]any{"total": []float64{55, 55, 58}[i]}, warnings[i].Fields)
+		require.Equal(t, message, warnings[i].Message)
 	}
 	data, warnings := p.answered(t, "vault_facets", args{"vault": "main", "limit": 200})
 	require.Equal(t, []string{"FACETS_TRUNCATED", "FACETS_TRUNCATED"}, codes(warnings))
 	require.Equal(t, map[string]any{"field": "status", "total": 1001.0}, warnings[0].Fields)
 	require.Equal(t, map[string]any{"field": "type", "total": 1001.0}, warnings[1].Fields)
+	require.Equal(t, `1000 of 1001 values of "status" are shown`, warnings[0].Message)
 	require.Equal(t, 2000, strings.Count(data, `"value":`))
+	for limit, message := range map[int]string{1: "1 of 55 tags are shown; use a higher limit", 54: "54 of 55 tags are shown; use a higher limit"} {
+		_, warnings = p.answered(t, "vault_tags", args{"vault": "main", "limit": limit})
+		require.Equal(t, message, warnings[0].Message)
+	}
+	_, warnings = p.answered(t, "vault_tags", args{"vault": "main", "limit": 55})
+	require.Empty(t, warnings)
 	_, warnings = p.answered(t, "vault_tree", args{"vault": "main"})
 	require.Equal(t, []string{"TREE_LIMIT_EXCEEDED"}, codes(warnings))
 	require.Equal(t, map[string]any{"total": 56.0}, warnings[0].Fields)
+	require.Equal(t, "50 of 56 folders, with the vault itself, are shown; use a higher limit, or less depth", warnings[0].Message)
 }
 
 // states are what the control item of a vault may say, with the state and the warning of it.

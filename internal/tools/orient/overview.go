@@ -3,7 +3,6 @@ package orient
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"rookery/internal/auth"
 	"rookery/internal/index"
@@ -60,7 +59,7 @@ func (f tools) overview() *tool.Tool {
 		out.folders(s.Index)
 		tags, total := ranked(s.Index.HeadTags(), topTags)
 		out.Tags = tagCounts(tags)
-		out.cut("TOP_TAGS_TRUNCATED", "tags", "vault_tags with a higher limit", topTags, total)
+		out.cut("TOP_TAGS_TRUNCATED", "tags", "vault_tags", topTags, total)
 		out.fields(s.Index)
 		return out, nil
 	})
@@ -72,7 +71,7 @@ func (out *overviewOut) folders(idx *index.Index) {
 	for i, c := range first {
 		out.Folders[i] = FolderCount{c.name, c.notes}
 	}
-	out.cut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree with a higher limit", topFolders, total)
+	out.cut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree", topFolders, total)
 }
 
 func (out *overviewOut) fields(idx *index.Index) {
@@ -81,13 +80,10 @@ func (out *overviewOut) fields(idx *index.Index) {
 	for i, c := range first {
 		out.Fields[i] = FieldCount{c.name, c.notes}
 	}
-	out.cut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets with a higher limit", topFields, total)
+	out.cut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets", topFields, total)
 }
 
 // cut warns that a list does not show all that there are.
-func (out *overviewOut) cut(code, what, more string, limit, total int) {
-	if total > limit {
-		out.Warn(code, fmt.Sprintf("the first %d of %d %s are listed; use %s for more", limit, total, what, more),
-			map[string]any{"total": total})
-	}
+func (out *overviewOut) cut(code, what, by string, limit, total int) {
+	cutting{code: code, what: what, shown: limit, total: total, more: by + " shows more"}.warn(&out.Aside)
 }

@@ -1,8 +1,11 @@
 package orient
 
 import (
+	"fmt"
 	"iter"
 	"slices"
+
+	"rookery/internal/tool"
 )
 
 // A count is a name, and how many notes have it.
@@ -31,6 +34,40 @@ func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
 		first = slices.Insert(first, at, count{name, notes})
 	}
 	return first, total
+}
+
+// A cutting is a list, or a tree, that shows less than there is.
+type cutting struct {
+	code         string
+	what         string // tags
+	shown, total int
+	field        string // whose values are listed; empty for other lists
+	more         string // how to see more; empty: there is no way
+}
+
+// warn warns of a list that is cut, with the number of all that there are. A whole list has no warning.
+func (c cutting) warn(a *tool.Aside) {
+	if c.total <= c.shown {
+		return
+	}
+	message := fmt.Sprintf("%d of %d %s are shown", c.shown, c.total, c.what)
+	fields := map[string]any{"total": c.total}
+	if c.field != "" {
+		message = fmt.Sprintf("%d of %d %s of %q are shown", c.shown, c.total, c.what, c.field)
+		fields["field"] = c.field
+	}
+	if c.more != "" {
+		message += "; " + c.more
+	}
+	a.Warn(c.code, message, fields)
+}
+
+// higher is the advice to ask for more, where a limit may be higher.
+func higher(limit, most int) string {
+	if limit < most {
+		return "use a higher limit"
+	}
+	return ""
 }
 
 // A TagCount is a tag, and how many notes have it.

@@ -3,7 +3,6 @@ package orient
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"rookery/internal/auth"
 	"rookery/internal/repo"
@@ -12,6 +11,9 @@ import (
 
 //go:embed tags.md
 var tagsDoc string
+
+// mostListed is how many tags, or fields, a call can ask for.
+const mostListed = 200
 
 type tagsIn struct {
 	tool.Vault
@@ -40,10 +42,9 @@ func (f tools) tags() *tool.Tool {
 		}
 		first, total := ranked(s.Index.HeadTags(), in.Limit)
 		out.Tags, out.Freshness = tagCounts(first), s.freshness.state
-		if total > in.Limit {
-			out.Warn("TAGS_TRUNCATED", fmt.Sprintf("the first %d of %d tags are listed", in.Limit, total),
-				map[string]any{"total": total})
-		}
+		cutting{
+			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
+		}.warn(&out.Aside)
 		return out, nil
 	})
 }

@@ -3,7 +3,6 @@ package orient
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"rookery/internal/auth"
 	"rookery/internal/index"
@@ -54,10 +53,10 @@ func (f tools) tree() *tool.Tool {
 		for level := range in.Depth {
 			total += s.Index.FoldersAt(level + 1)
 		}
-		if total > in.Limit {
-			out.Warn("TREE_LIMIT_EXCEEDED", fmt.Sprintf("%d of %d folders are shown, with the vault itself; use a "+
-				"higher limit, or less depth", in.Limit, total), map[string]any{"total": total})
-		}
+		cutting{
+			code: "TREE_LIMIT_EXCEEDED", what: "folders, with the vault itself,", shown: in.Limit, total: total,
+			more: "use a higher limit, or less depth",
+		}.warn(&out.Aside)
 		return out, nil
 	})
 }

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rookery"
+	"rookery/bench/corpus"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+)
+
+// A noting is what the tools for notes and for orientation cost in this process, on a vault of plain notes.
+type noting struct {
+	Notes  int
+	Bytes  int64 // of all notes
+	Import imported
+	Calls  []noted
+	Build  built   // the index, from the texts
+	Image  picture // of the index
+	Next   changed // the index after a change of one note
+}
+
+// A noted is a kind of call, with its goals and what it came to.
+type noted struct {
+	call
+	Small, Large float64 // goals for the p50 in ms at 10,000 and at 100,000 notes; 0: it has none
+	Got          sample
+	Bytes        int // of the largest answer
+}
+
+// The kinds of calls that goals compare.
+const (
+	setFieldOfNote   = "set a field of an object"
+	writeFieldOfNote = "write a field of a note"
+	outlineWhole     = "outline of a body of 999,000 bytes"
+	outlineHalf      = "outline of a body of 500,000 bytes"
+)
+
+// largeSize is the number of notes that the second goals are set for.
+const largeSize = 100_000
+
+// measureNotes measures, and writes the page.
+func measureNotes(ctx context.Context, cfg config) error {
+	p, dir, end, err := begin(cfg)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var refused []error
+	for _, n := range cfg.sizes {
+		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
+		s.files = slices.Collect(corpus.Plain(cfg.seed, max(n, 10)))
+		got := noting{Notes: n}
+		for _, f := range s.files {
+			got.Bytes += int64(len(f.Text))
+		}
+		if err := s.notes(ctx, &got); err != nil {
+			return fmt.Errorf("measure %d notes: %w", n, err)
+		}
+		p.Notes = append(p.Notes, got)
+		refused = append(refused, s.refused...)
+	}
+	return errors.Join(p.write(cfg.out), errors.Join(refused...))
+}
+
+// notes measures a vault of one size: first its index alone, then the calls.
+func (s *suite) notes(ctx context.Context, out *noting) error {
+	progress("%d notes: the index", out.Notes)
+	if err := s.noteIndex(out); err != nil {
+		return err
+	}
+	progress("%d notes: import", out.Notes)
+	r, err := rookery.Open(ctx, rookery.Config{Data: s.data()})
+	if err != nil {
+		return fmt.Errorf("open the data: %w", err)
+	}
+	err = s.noteCalls(ctx, r, out)
+	return errors.Join(err, r.Close())
+}
+
+// noteIndex measures the index: its build from the texts, its image, and what comes next when one note changes.
+func (s *suite) noteIndex(out *noting) error {
+	var x *index.Index
+	out.Build = measureBuild(indexPart, heap(), func() { x = index.Build(commits(s.files)) })
+	var err error
+	if out.Image, err = measureLoad(indexPart, s.cfg.times, x.AppendImage(nil), index.ReadImage); err != nil {
+		return err
+	}
+	out.Next = changed{What: usualNote}
+	for i := range s.cfg.ops {
+		f := s.files[i*stride%(len(s.files)-2)] // none of the long ones
+		next, took := nextIndex(x, f.Path, fmt.Appendf(nil, "%s\nEdit %d.\n", f.Text, i))
+		x, out.Next.Index = next, append(out.Next.Index, took)
+	}
+	slices.Sort(out.Next.Index)
+	return nil
+}
+
+// noteCalls imports the notes, and measures the calls.
+func (s *suite) noteCalls(ctx context.Context, r *rookery.Rookery, out *noting) error {
+	invoke := func(ctx context.Context, tool string, body []byte) (int, error) {
+		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
+		if err != nil {
+			f := fault.Of(err)
+			return 0, &refusal{code: string(f.Code), message: f.Message}
+		}
+		return len(answer), nil
+	}
+	if err := s.importBy(ctx, invoke); err != nil {
+		return err
+	}
+	out.Import = s.result.Import
+	for _, n := range noteKinds(s.files) {
+		progress("%d notes: %s", out.Notes, n.What)
+		a := &asked{call: n.call}
+		var err error
+		if n.Got, err = s.ask(ctx, n.call, a.sized(invoke)); err != nil {
+			return err
+		}
+		n.Bytes = a.Bytes
+		out.Calls = append(out.Calls, n)
+	}
+	return nil
+}
+
+// importBy makes the vault and brings all notes in.
+func (s *suite) importBy(ctx context.Context, by way) error {
+	create, err := encode(in{"name": vaultName})
+	if err != nil {
+		return err
+	}
+	if _, err := by(ctx, "team_vault_create", create); err != nil {
+		return fmt.Errorf("create the vault: %w", err)
+	}
+	for c, err := range chunks(vaultName, s.files) {
+		if err != nil {
+			return err
+		}
+		l := measured("import", 1, func() { _, err = by(ctx, "team_vault_import", c.body) })
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		i := &s.result.Import
+		i.Took, i.Longest = i.Took+l.P(100), max(i.Longest, l.P(100))
+		i.Calls, i.Notes = i.Calls+1, i.Notes+c.notes
+	}
+	return nil
+}
+
+// A noteDrawer draws the calls.
+type noteDrawer struct {
+	usual []corpus.File // notes of a usual size
+}
+
+// noteKinds are the kinds of calls, in the order of the page. Those that write come last.
+func noteKinds(files []corpus.File) []noted {
+	d := noteDrawer{files[:len(files)-2]}
+	return slices.Concat(d.orientation(), d.single(), d.lists(), d.narrowed(), d.searches(), d.writes())
+}
+
+// kind is a kind of call that reads, with its goals.
+func (d noteDrawer) kind(what, tool string, goals [2]float64, draw func(i int) in) noted {
+	return noted{call: drawn(call{What: what, Tool: tool}, variants, draw), Small: goals[0], Large: goals[1]}
+}
+
+// write is a kind of call that writes. Each variant is sent once, for a note that is as it should be is not written.
+func (d noteDrawer) write(what, tool string, draw func(i int) in) noted {
+	return noted{call: drawn(call{What: what, Tool: tool}, writeVariants, draw)}
+}
+
+// writeVariants is how many different calls of a kind that writes there are.
+const writeVariants = 600
+
+// drawn is a kind of call with so many variants of its arguments.
+func drawn(c call, times int, draw func(i int) in) call {
+	for i := range times {
+		args := draw(i)
+		args["vault"] = vaultName
+		body, err := encode(args)
+		if err != nil {
+			panic(err) // never: the arguments are texts
+		}
+		c.args = append(c.args, body)
+	}
+	return c
+}
+
+// always draws the same each time.
+func always(args in) func(int) in { return func(int) in { return args } }
+
+// note is the path of a note.
+func (d noteDrawer) note(i int) string { return d.usual[i*stride%len(d.usual)].Path }
+
+// orientation are the calls for what the vault is made of.
+func (d noteDrawer) orientation() []noted {
+	goals := [2]float64{1, 5}
+	return []noted{
+		d.kind("an overview", "vault_overview", goals, always(in{})),
+		d.kind("its folders", "vault_tree", goals, always(in{"depth": 10, "limit": 500})),
+		d.kind("its tags", "vault_tags", goals, always(in{"limit": 200})),
+		d.kind("its fields", "vault_facets", goals, always(in{"limit": 200})),
+		d.kind("the state of the index", "vault_status", goals, always(in{})),
+	}
+}
+
+// single are the calls for one note.
+func (d noteDrawer) single() []noted {
+	path := func(i int) in { return in{"path": d.note(i)} }
+	long := [2]float64{60, 60}
+	return []noted{
+		d.kind("a note", "notes_get", [2]float64{1, 1}, path),
+		d.kind("the facets of a note", "notes_metadata_facets", [2]float64{}, path),
+		d.kind("the outline of a note", "notes_outline", [2]float64{}, path),
+		d.kind(outlineHalf, "notes_outline", [2]float64{}, always(in{"path": corpus.HalfPath})),
+		d.kind(outlineWhole, "notes_outline", long, always(in{"path": corpus.LongPath})),
+		d.kind("its tree", "notes_document_tree", long, always(in{"path": corpus.LongPath})),
+	}
+}
+
+// list is a kind of list.
+func (d noteDrawer) list(what string, draw func(i int) in) noted {
+	return d.kind(what, "notes_list", [2]float64{5, 30}, draw)
+}
+
+// lists are the lists of all notes.
+func (d noteDrawer) lists() []noted {
+	return []noted{
+		d.list("the newest notes", always(in{})),
+		d.list("the oldest notes", always(in{"order": "date-asc"})),
+		d.list("notes by path", always(in{"order": "path"})),
+		d.list("the last notes of all", func(i int) in { return in{"offset": len(d.usual) - 200 + i} }),
+		d.list("how many there are", always(in{"count_only": true})),
+	}
+}
+
+// narrowed are the lists of some notes.
+func (d noteDrawer) narrowed() []noted {
+	return []noted{
+		d.list("of a project", func(i int) in { return in{"project": fmt.Sprintf("Project %d", i%60)} }),
+		d.list("of a folder", always(in{"folder": "projects"})),
+		d.list("with a tag", func(i int) in { return in{"tag": fmt.Sprintf("topic-%d", i%40)} }),
+		d.list("with a tag of a third", always(in{"tag": "idea", "order": "path"})),
+		d.list("with an entity", func(i int) in { return in{"entity": fmt.Sprintf("company %d", i%50), "order": "path"} }),
+		d.list("of a chain", func(i int) in { return in{"chain": fmt.Sprintf("chain %d", i*2), "order": "date-asc"} }),
+		d.list("of a year", always(in{"since": "2023-01-01", "until": "2023-12-31"})),
+		d.list("by several filters", always(in{
+			"folder": "projects", "tag": "note", "since": "2022-01-01", "entity": "company 3", "content_scope": "notes",
+		})),
+		d.list("with a network, which none has", always(in{"network": "base"})),
+	}
+}
+
+// searches are the searches.
+func (d noteDrawer) searches() []noted {
+	exact := [2]float64{20, 100}
+	return []noted{
+		d.kind("an exact text in 1 % of the notes", "notes_search", exact,
+			always(in{"query": corpus.RareWord, "keyword": true})),
+		d.kind("all words of a text in 1 % of the notes", "notes_search", exact,
+			always(in{"query": "the " + corpus.RareWord, "keyword": true, "match": "all-terms"})),
+		d.kind("a word of 1 % of the notes, ranked, in a project", "notes_search", [2]float64{}, func(i int) in {
+			return in{"query": corpus.RareWord, "project": fmt.Sprintf("project-%d", i%60)}
+		}),
+	}
+}
+
+// writes are the calls that write, each to notes of its own.
+func (d noteDrawer) writes() []noted {
+	return []noted{
+		d.write(setFieldOfNote, "raven_set", func(i int) in {
+			return in{"id": idOf(d.note(i)), "set": in{"status": fmt.Sprintf("s%d", i)}, "slim": true}
+		}),
+		d.write(writeFieldOfNote, "notes_write", func(i int) in {
+			return in{"path": d.note(i + writeVariants), "frontmatter": in{"status": fmt.Sprintf("s%d", i)}}
+		}),
+		d.write("write the text of a note", "notes_write", func(i int) in {
+			return in{"path": d.note(i + 2*writeVariants), "content": fmt.Sprintf("Another text %d.\n", i)}
+		}),
+	}
+}
+
+// Goals are the goals of the vault's size, beside what was measured.
+func (n noting) Goals() []goal {
+	var all []goal
+	p50 := map[string]float64{}
+	for _, c := range n.Calls {
+		if len(c.Got.Waits) == 0 {
+			continue
+		}
+		p50[c.What] = millis(c.Got.P(50))
+		want := c.Small
+		if n.Notes >= largeSize {
+			want = c.Large
+		}
+		if want > 0 {
+			all = append(all, goal{"`" + c.Tool + "`: " + c.What + ", p50", want, p50[c.What], "ms", false})
+		}
+	}
+	if whole, half := p50[outlineWhole], p50[outlineHalf]; half > 0 {
+		all = append(all, goal{"an outline of a body of twice the length", 2.2, whole / half, "times as long", false})
+	}
+	if write, set := p50[writeFieldOfNote], p50[setFieldOfNote]; set > 0 {
+		all = append(all, goal{"`notes_write` of a field beside `raven_set`, p50", 1.1, write / set, "times as long", false})
+	}
+	all = append(all, goal{"the next index, p50", 1, millis(n.Next.P(50)), "ms", false})
+	if n.Notes < largeSize {
+		all = append(all, goal{"image of the index, loaded, p50", 150, millis(n.Image.P(50)), "ms", false})
+	}
+	return all
+}
