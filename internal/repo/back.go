@@ -17,7 +17,7 @@ type History interface {
 
 	// Back yields the commits from one that is there on, newest first: all, or the first most of them, and
 	// then those that were read with the last. It reads a block of them at a time, and ends with the
-	// first error.
+	// first error. Texts and answers of a commit are valid until the next one is yielded.
 	Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error]
 }
 
@@ -61,6 +61,13 @@ func (l *Log[S]) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, er
 
 // Back implements History. A block of a segment may have thousands of commits: it is not yielded to its end.
 func (l *Log[S]) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
+	return l.backBy(ctx, l.code, from, most)
+}
+
+// backBy yields what Back does, unpacked by this codec.
+func (l *Log[S]) backBy(
+	ctx context.Context, code *codec, from uint64, most int,
+) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
 		for seq := from; seq > 0 && most > 0; {
 			runs, err := l.block(ctx, seq)
@@ -73,7 +80,7 @@ func (l *Log[S]) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Com
 				if most <= 0 && large {
 					return
 				}
-				if !l.eachBack(ctx, r, seq, yield) {
+				if !l.eachBack(ctx, code, r, seq, yield) {
 					return
 				}
 				most -= int(min(r.Last, seq) + 1 - r.First) //nolint:gosec // a run has at most maxRun commits
@@ -85,9 +92,9 @@ func (l *Log[S]) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Com
 
 // eachBack yields the commits of a run up to one, newest first.
 func (l *Log[S]) eachBack(
-	ctx context.Context, r *run, upTo uint64, yield func(*Commit, error) bool,
+	ctx context.Context, code *codec, r *run, upTo uint64, yield func(*Commit, error) bool,
 ) bool {
-	err := l.load(ctx, r)
+	err := l.loadBy(ctx, code, r)
 	if err != nil {
 		yield(nil, l.orErased(ctx, err))
 		return false
@@ -97,7 +104,7 @@ func (l *Log[S]) eachBack(
 		yield(nil, damaged(r.First, err))
 		return false
 	}
-	r.parts = nil // so that only one run of a block has its texts in memory
+	r.parts, r.packed = nil, nil // so that only one run of a block has its texts in memory
 	for _, c := range slices.Backward(commits) {
 		if c.Seq <= upTo && !yield(c, nil) {
 			return false
@@ -115,7 +122,7 @@ const (
 )
 
 // block is some runs of the log that follow each other, the last of which holds a commit. It is one
-// Query, or one read of a segment. Payloads that are objects are not loaded.
+// Query, or one read of a segment. Payloads are not loaded.
 func (l *Log[S]) block(ctx context.Context, seq uint64) ([]*run, error) {
 	low := l.head.Load().control.Low
 	if seq <= low {
@@ -127,9 +134,12 @@ func (l *Log[S]) block(ctx context.Context, seq uint64) ([]*run, error) {
 		if err != nil {
 			return nil, unreadable(ctx, err)
 		}
-		r, err := l.read(it)
+		r, inline, err := readPlaced(it)
 		if err != nil {
 			return nil, err
+		}
+		if r.Object == "" {
+			r.packed = inline
 		}
 		if n := len(runs); n > 0 && runs[n-1].Last+1 != r.First {
 			runs = nil
@@ -169,7 +179,7 @@ func (s *segments) block(ctx context.Context, seq uint64) ([]*run, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.code.readAll(d, all, data)
+		return readAll(d, all, data)
 	}
 }
 
@@ -183,18 +193,19 @@ func lastOf(all []storedRun) []storedRun {
 	return all[first:]
 }
 
-// readAll reads runs of a segment that stand one behind the other.
-func (c *codec) readAll(d *directory, all []storedRun, data []byte) ([]*run, error) {
+// readAll reads runs of a segment that stand one behind the other. Their payloads are not loaded.
+func readAll(d *directory, all []storedRun, data []byte) ([]*run, error) {
 	var runs []*run
 	for _, at := range all {
 		from := at.Off - all[0].Off
 		if from+at.Len > int64(len(data)) {
 			return nil, brokenSegment(d.First, errors.New("it is cut off"))
 		}
-		r, err := c.readStored(data[from:from+at.Len:from+at.Len], at)
+		r, packed, err := readItemAt(data[from:from+at.Len:from+at.Len], at)
 		if err != nil {
 			return nil, brokenSegment(d.First, err)
 		}
+		r.packed = packed
 		runs = append(runs, r)
 	}
 	return runs, nil

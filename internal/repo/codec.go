@@ -77,6 +77,12 @@ func (c *codec) unpack(packed []byte) ([]part, error) {
 	return parts, nil
 }
 
+// unpack unpacks a payload that is at hand.
+func (r *run) unpack(c *codec) (err error) {
+	r.parts, err = c.unpack(r.packed)
+	return err
+}
+
 // item is the data of the run's item: the length of the header, the header, and the payload unless
 // that is an object.
 func (r *run) item(packed []byte) ([]byte, error) {

@@ -95,7 +95,7 @@ func (r *logReader) LastAt(ctx context.Context, t time.Time) (uint64, time.Time,
 // Back implements History.
 func (r *logReader) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
-		for c, err := range r.log.Back(ctx, from, most) {
+		for c, err := range r.log.backBy(ctx, r.log.code.reusing(), from, most) {
 			if !yield(c, r.orNone(err)) {
 				return
 			}

@@ -318,6 +318,12 @@ func (l *Log[S]) loadBy(ctx context.Context, code *codec, r *run) error {
 	if r.parts != nil || r.Size == 0 {
 		return nil
 	}
+	if r.packed != nil {
+		if err := r.unpack(code); err != nil {
+			return damaged(r.First, err)
+		}
+		return nil
+	}
 	packed, err := l.payload(ctx, r)
 	if err == nil {
 		if r.parts, err = code.unpack(packed); err == nil {

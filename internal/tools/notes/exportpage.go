@@ -70,7 +70,14 @@ func (e *exporting) page(ctx context.Context, at exportPlace) error {
 // the end of the file: then at is the place to go on at.
 func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err error) {
 	n := e.notes[at.note]
-	content, err := e.content(ctx, n)
+	text, err := e.Vault.Text(ctx, n.Body)
+	if err != nil {
+		return false, err
+	}
+	if len(e.out.Files) > 0 && e.out.Fitting(string(text)) < len(text) { // its file, which costs more, neither
+		return true, nil
+	}
+	content, err := e.content(n, text)
 	if err != nil {
 		return false, err
 	}
@@ -100,11 +107,7 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 }
 
 // content is the file of a note, with where it is from.
-func (e *exporting) content(ctx context.Context, n *index.Note) (string, error) {
-	text, err := e.Vault.Text(ctx, n.Body)
-	if err != nil {
-		return "", err
-	}
+func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 	if e.format == formatHTML {
 		return e.html(n, text)
 	}
