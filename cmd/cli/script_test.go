@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"rookery/internal/bolttable"
 	"rookery/internal/localapp"
+	"rookery/internal/table"
 )
 
 // TestMain makes the program a command of the scripts, as a process of its own.
@@ -20,8 +23,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the scripts that a person can read. In them `rookery` is the program, `exits N
-// LINE…` runs it and requires its exit code, and `serves DIR` waits until a server has the
-// directory, and sets URL, ADDR and PID.
+// LINE…` runs it and requires its exit code, `serves DIR` waits until a server has the
+// directory, and sets URL, ADDR and PID, and `control DIR VAULT KEY JSON` sets a key of the control item of a vault.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -33,7 +36,9 @@ func TestScripts(t *testing.T) {
 			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serves": serves},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "serves": serves, "control": setsControl,
+		},
 	})
 }
 
@@ -64,4 +69,19 @@ func serves(ts *testscript.TestScript, _ bool, args []string) {
 		return
 	}
 	ts.Fatalf("no server has %s", args[0])
+}
+
+// setsControl sets a key of the control item of a vault, whose data directory no process has.
+func setsControl(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := bolttable.Open(ts.MkAbs(filepath.Join(args[0], "rookery.db")), bolttable.Options{})
+	ts.Check(err)
+	defer db.Close()
+	item, err := db.Get(context.Background(), table.Key{Part: "local/" + args[1] + "/1", Sort: "log/~"})
+	ts.Check(err)
+	var all map[string]json.RawMessage
+	ts.Check(json.Unmarshal(item.Data, &all))
+	all[args[2]] = json.RawMessage(args[3])
+	item.Data, err = json.Marshal(all)
+	ts.Check(err)
+	ts.Check(db.Commit(context.Background(), table.Set(item)))
 }

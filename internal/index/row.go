@@ -1,8 +1,8 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/binary"
 	"hash/crc32"
 	"iter"
 	"strings"
@@ -101,8 +101,11 @@ func (r *Row) DayBegins() (day []byte, ok bool) {
 
 // CompareDay compares the days of two notes (Card.Day), as strings.Compare does.
 func (r *Row) CompareDay(other *Row) int {
-	if c := bytes.Compare(r.day.text[:], other.day.text[:]); c != 0 {
-		return c
+	for at := 0; at < dayBytes; at += 8 { // bytes.Compare takes several times as long
+		a, b := binary.BigEndian.Uint64(r.day.text[at:]), binary.BigEndian.Uint64(other.day.text[at:])
+		if a != b {
+			return cmp.Compare(a, b)
+		}
 	}
 	if int(max(r.day.length, other.day.length)) > dayBytes {
 		return strings.Compare(r.Card().Day(), other.Card().Day())

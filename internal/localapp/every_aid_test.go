@@ -96,7 +96,7 @@ func TestResourcesOverMCP(t *testing.T) {
 				uris = append(uris, r.URI)
 			}
 			require.Equal(t, []string{
-				"rookery://guide/agents", "rookery://guide/vaults", "rookery://guide/http",
+				"rookery://guide/agents", "rookery://guide/orientation", "rookery://guide/notes", "rookery://guide/vaults", "rookery://guide/http",
 				"rookery://guide/people", "rookery://guide/obsidian", "rookery://guide/hosting",
 				"rookery://guide/access", "rookery://guide/cloud", "rookery://main/schema", "rookery://spare/schema",
 			}, uris)

@@ -134,14 +134,14 @@ var setting = tooltest.Story{Name: "setting", Steps: []tooltest.Step{
 	{Tool: "raven_set", Args: `{"vault":"main","id":"people/bob","set":["type=book"]}`, Code: fault.InvalidField},
 	{Tool: "raven_set", Args: `{"vault":"main","id":"projects/mill","set":["status=open"]}`, Code: fault.InvalidValue},
 	{Tool: "raven_set", Args: `{"vault":"main","id":"projects/mill","set":["status=open","started=soon"]}`, Code: fault.ValidationFailed, Want: `{"error":{"errors":[{"code":"INVALID_VALUE"},{"code":"INVALID_VALUE"}]}}`},
-	{Tool: "raven_set", Args: `{"vault":"main","id":"broken","set":["a=b"]}`, Code: fault.FileError, Want: `{"error":{"location":{"file":"broken.md","line":3}}}`},
+	{Tool: "raven_set", Args: `{"vault":"main","id":"broken","set":["a=b"]}`, Code: fault.InvalidValue, Want: `{"error":{"location":{"file":"broken.md","line":3}}}`},
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"people/alice","unset":["tags"]}`, Want: `{"data":{"action":"updated","updated_fields":["tags"],"new_values":{"tags":null}}}`},
 	{Tool: "raven_unset", Args: `{"vault":"main","reference":"people/alice","fields":["tags"]}`, Want: `{"data":{"action":"unchanged","missing_fields":["tags"]}}`},
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"people/alice","unset":["name"]}`, Code: fault.MissingRequired},
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"people/alice","unset":[]}`, Code: fault.MissingRequired},
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"people/alice"}`, Code: fault.MissingRequired},
 	{Tool: "raven_unset", Args: `{"vault":"main","id":"people/nobody","unset":["a"]}`, Code: fault.NotFound},
-	{Tool: "raven_unset", Args: `{"vault":"main","id":"broken","unset":["a"]}`, Code: fault.FileError},
+	{Tool: "raven_unset", Args: `{"vault":"main","id":"broken","unset":["a"]}`, Code: fault.InvalidValue, Want: `{"error":{"status":"invalid_argument","location":{"file":"broken.md","line":3}}}`},
 }}
 
 var upserting = tooltest.Story{Name: "upserting", Steps: []tooltest.Step{

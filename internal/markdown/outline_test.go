@@ -188,7 +188,7 @@ func FuzzOutline(f *testing.F) {
 		require.True(t, !truncated || len(all) == markdown.MaxOutlined)
 		for i, h := range all {
 			require.True(t, h.Level >= 1 && h.Level <= 6)
-			require.Equal(t, strings.TrimSpace(h.Text), h.Text)
+			require.Equal(t, strings.TrimFunc(h.Text, markdown.IsSpace), h.Text)
 			require.True(t, strings.HasSuffix(h.ID, fmt.Sprintf("-%04d", i+1)))
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type place struct {
 	catalogue *tool.Catalogue
 	tool.Invoker
+	calls *atomic.Int64 // reads of the table
 }
 
 // open opens a place whose vault has these files.
@@ -40,14 +42,15 @@ func open(t testing.TB, files map[string]string) *place {
 	t.Helper()
 	dir := t.TempDir()
 	now := func() time.Time { return noon }
-	table, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{Now: now})
+	db, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{Now: now})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, table.Close()) })
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	bucket, err := fileblob.Open(filepath.Join(dir, "files"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+	calls := &atomic.Int64{}
 	teams := team.NewTeams(team.Options{
-		Table: table, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
+		Table: countedTable{db, calls}, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(teams.Close)
 	caller := auth.LocalCaller()
@@ -55,7 +58,7 @@ func open(t testing.TB, files map[string]string) *place {
 	cat, err := tool.NewCatalogue(append(notes.Tools(teams), teamtools.Tools(teams, teamtools.Options{})...),
 		tool.Options{Now: now})
 	require.NoError(t, err)
-	p := &place{cat, tooltest.As(cat, caller)}
+	p := &place{cat, tooltest.As(cat, caller), calls}
 	_, err = p.Invoke(t.Context(), "team_vault_create", json.RawMessage(`{"name":"v"}`))
 	require.NoError(t, err)
 	p.put(t, files)

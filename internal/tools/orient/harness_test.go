@@ -21,6 +21,7 @@ import (
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	"rookery/internal/tools/orient"
+	"rookery/internal/tools/raven"
 	teamtools "rookery/internal/tools/team"
 	"rookery/internal/tooltest"
 	"rookery/internal/vault"
@@ -68,7 +69,7 @@ func (p *place) serve(t require.TestingT) {
 		Log: slog.New(slog.DiscardHandler),
 	})
 	var all []*tool.Tool
-	all = slices.Concat(orient.Tools(p.teams),
+	all = slices.Concat(orient.Tools(p.teams), raven.Tools(p.teams, func() []*tool.Tool { return all }),
 		teamtools.Tools(p.teams, teamtools.Options{All: func() []*tool.Tool { return all }}))
 	var err error
 	p.cat, err = tool.NewCatalogue(all, tool.Options{Now: atNoon})

@@ -2,6 +2,7 @@ package orient_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +25,7 @@ var (
 	somePaths = []string{
 		"a.md", "b/a.md", "b/c/d/a.md", "b/c/e.md", "b-c/a.md", "b0/a.md", "é/日/x.md", "b/c/d/e/f/a.md", "x/y.md",
 		"x/dist/" + secret + ".md", "node_modules/" + secret + "/a.md", "_folder.md",
+		"b/" + secret + ".md", "b/c/d/" + secret + ".md", // no answer has the names of notes
 	}
 	someTags   = []string{"x", "'#x'", "X", "'a, b'", "日本", "1", "1.0", "true", "null", "''", "{a: b}", "[z]", "2025-03-01", "'# y'"}
 	someValues = []string{"open", "Open", "done", "3", "1.50", "false", "~", "''", "[open, open, done]", "[a, [b], {c: d}, null]", "2025-03-01", "'<&>\"'", "' open '"}
@@ -75,7 +77,8 @@ type history struct {
 }
 
 // TestAnswersAreARecount compares the five answers with a recount of all texts after each step of random histories:
-// writes, deletions, moves, changes of what is left out, restarts, images, rebuilds, and as of each version.
+// writes, deletions, moves, imports, undone changes, changes of what is left out, restarts, images, rebuilds, and as
+// of each version. The texts are those that an export has.
 func TestAnswersAreARecount(t *testing.T) {
 	var p *place
 	n, fresh := 0, func() *place { return open(t) }
@@ -88,6 +91,7 @@ func TestAnswersAreARecount(t *testing.T) {
 		h.done(t, nil)
 		for range rapid.IntRange(1, 6).Draw(t, "steps") {
 			h.step(t)
+			require.Equal(t, h.texts, h.exported(t))
 			h.check(t, args{"vault": h.name}, h.texts)
 		}
 		version := rapid.SampledFrom(slices.Sorted(maps.Keys(h.past))).Draw(t, "as of")
@@ -109,7 +113,7 @@ func (h *history) check(t *rapid.T, in args, texts map[string]string) {
 // step does one of the things that change a vault, or its process.
 func (h *history) step(t *rapid.T) {
 	v := h.vault(t, h.name)
-	switch rapid.IntRange(0, 9).Draw(t, "step") {
+	switch rapid.IntRange(0, 11).Draw(t, "step") {
 	case 0:
 		h.serve(t)
 	case 1:
@@ -122,6 +126,10 @@ func (h *history) step(t *rapid.T) {
 		h.put(t, "raven.yaml", rapid.SampledFrom(someRules).Draw(t, "raven.yaml"))
 	case 4:
 		h.move(t)
+	case 5:
+		h.imports(t)
+	case 6:
+		h.undo(t)
 	default:
 		changes := map[string]string{}
 		for range rapid.IntRange(1, 6).Draw(t, "notes") {
@@ -186,4 +194,44 @@ func (h *history) move(t *rapid.T) {
 	})
 	h.done(t, map[string]string{source: "-", target: text})
 	require.False(t, slices.Contains(from, target))
+}
+
+// imports brings notes in as an import does.
+func (h *history) imports(t *rapid.T) {
+	changes, list := map[string]string{}, []args{}
+	for range rapid.IntRange(1, 4).Draw(t, "notes") {
+		changes[rapid.SampledFrom(somePaths).Draw(t, "path")] = text(t)
+	}
+	for path, text := range changes {
+		list = append(list, args{"path": path, "text": text})
+	}
+	raw, err := h.call("team_vault_import", args{"vault": h.name, "mode": "replace", "notes": list})
+	require.NoError(t, err, "%s", raw)
+	h.done(t, changes)
+}
+
+// undo takes the last change back.
+func (h *history) undo(t *rapid.T) {
+	versions := slices.Sorted(maps.Keys(h.past))
+	if len(versions) < 2 {
+		return
+	}
+	last := versions[len(versions)-1]
+	raw, err := h.call("raven_undo", args{"vault": h.name, "version": repo.Version(last)})
+	require.NoError(t, err, "%s", raw)
+	h.texts = h.past[versions[len(versions)-2]]
+	h.done(t, nil)
+}
+
+// exported are the texts of an export, without the audit log.
+func (h *history) exported(t *rapid.T) map[string]string {
+	data, _ := h.answered(t, "team_vault_export", args{"vault": h.name})
+	var e struct{ Notes []struct{ Path, Text string } }
+	require.NoError(t, json.Unmarshal([]byte(data), &e))
+	texts := map[string]string{}
+	for _, n := range e.Notes {
+		texts[n.Path] = n.Text
+	}
+	delete(texts, ".raven/audit.log")
+	return texts
 }
