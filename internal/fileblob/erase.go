@@ -11,7 +11,10 @@ import (
 	"rookery/internal/blob"
 )
 
-var _ blob.Eraser = (*Bucket)(nil)
+var (
+	_ blob.Eraser  = (*Bucket)(nil)
+	_ blob.Deleter = (*Bucket)(nil)
+)
 
 // EraseKept is blob.Eraser's: it removes every displaced file of these keys, also one that an editor
 // has written into.
