@@ -4,9 +4,8 @@ import "context"
 
 // A Deleter is a Bucket that removes many objects for less than one Delete of each costs.
 type Deleter interface {
-	// DeleteAll removes objects, in order, as Delete removes one: when it returns without an error, they are gone for
-	// good. With an error it returns how many it came to remove, at least one fewer than there are; of these, and of
-	// the next, the outcome is unknown.
+	// DeleteAll removes objects as Delete removes one: when it returns without an error, they are gone for good.
+	// With an error it returns how many of the first were removed; of the others the outcome is unknown.
 	DeleteAll(ctx context.Context, keys ...string) (removed int, err error)
 }
 

@@ -320,59 +320,6 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// DeleteAll is blob.Deleter's. Each folder is synced once, behind all removals from it.
-func (b *Bucket) DeleteAll(ctx context.Context, keys ...string) (removed int, err error) {
-	folders := map[string]bool{}
-	for _, key := range keys {
-		if err = b.deleteLoose(ctx, key); err != nil {
-			err = fmt.Errorf("delete %s: %w", key, err)
-			break
-		}
-		folders[path.Dir(key)] = true
-		removed++
-	}
-	return removed, errors.Join(err, b.settleFolders(folders))
-}
-
-// deleteLoose removes an object as Delete does, but leaves its folder there, and the removal to be synced.
-func (b *Bucket) deleteLoose(ctx context.Context, key string) error {
-	if err := b.beginWrite(ctx, key); err != nil {
-		return err
-	}
-	defer b.lock(key)()
-	err := b.at(key, walk{}, func(at spot) error { return at.remove() })
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {
-		return nil
-	}
-	return err
-}
-
-// settleFolders removes those of the folders that are empty, and makes durable which files the others have.
-func (b *Bucket) settleFolders(folders map[string]bool) error {
-	if len(folders) == 0 {
-		return nil
-	}
-	for dir := range folders {
-		if err := b.prune(dir); err != nil {
-			return fmt.Errorf("remove the folder %s: %w", dir, err)
-		}
-	}
-	return b.syncFolders(folders)
-}
-
-// syncFolders makes durable which files the folders have, and what was displaced.
-func (b *Bucket) syncFolders(folders map[string]bool) error {
-	if err := b.syncSettled(); err != nil {
-		return fmt.Errorf("sync displaced files: %w", err)
-	}
-	for dir := range folders {
-		if err := b.syncFolder(dir); err != nil {
-			return fmt.Errorf("sync the folder %s: %w", dir, err)
-		}
-	}
-	return nil
-}
-
 // begin is what every call does first.
 func begin(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {

@@ -3,6 +3,8 @@ package fileblob_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,9 +17,12 @@ import (
 // is left above it, however many files it had.
 func TestDeleteAllSyncsEachFolderOnce(t *testing.T) {
 	counted := map[fileblob.Op]int{}
+	var mu sync.Mutex
 	b, err := fileblob.OpenWith(t.TempDir(), fileblob.Options{
 		Seam: func(c fileblob.Change, do func() error) error {
+			mu.Lock()
 			counted[c.Op]++
+			mu.Unlock()
 			return do()
 		},
 	})
@@ -44,6 +49,32 @@ func TestDeleteAllSyncsEachFolderOnce(t *testing.T) {
 	require.Equal(t, 300, n)
 	require.Zero(t, counted[fileblob.Remove])
 	require.Equal(t, 3, counted[fileblob.SyncFolder], "a process may have ended before it synced them")
+}
+
+// TestDeleteAllOfManyThatFails holds that a failure among many files is told with how many of the first went, that the
+// rest is left as it is, and that a repetition does it all.
+func TestDeleteAllOfManyThatFails(t *testing.T) {
+	b, err := fileblob.Open(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	var keys []string
+	for i := range 200 {
+		keys = append(keys, fmt.Sprintf("f/n%03d.md", i))
+		_, err := b.Put(t.Context(), keys[i], nil, blob.Always)
+		require.NoError(t, err)
+	}
+	ill := append(slices.Clone(keys[:100]), append([]string{"../x"}, keys[100:]...)...)
+	n, err := b.DeleteAll(t.Context(), ill...)
+	require.ErrorIs(t, err, blob.ErrKey)
+	require.LessOrEqual(t, n, 100)
+	left := keysIn(t, b)
+	for _, key := range keys[:n] {
+		require.NotContains(t, left, key)
+	}
+	n, err = b.DeleteAll(t.Context(), keys...)
+	require.NoError(t, err)
+	require.Equal(t, 200, n)
+	require.Empty(t, keysIn(t, b))
 }
 
 // TestDeleteAllThatFails holds that what went before a failure is durable, and counted.

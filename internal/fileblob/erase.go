@@ -11,10 +11,7 @@ import (
 	"rookery/internal/blob"
 )
 
-var (
-	_ blob.Eraser  = (*Bucket)(nil)
-	_ blob.Deleter = (*Bucket)(nil)
-)
+var _ blob.Eraser = (*Bucket)(nil)
 
 // EraseKept is blob.Eraser's: it removes every displaced file of these keys, also one that an editor
 // has written into.
