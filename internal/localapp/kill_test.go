@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 func serveForEver(cfg localapp.Config) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	app, err := localapp.Open(ctx, cfg)
+	app, err := openApp(ctx, cfg)
 	if err != nil {
 		return err
 	}
