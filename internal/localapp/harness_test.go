@@ -207,6 +207,18 @@ func folder(t testing.TB, dir string) map[string]string {
 	return files
 }
 
+// stored are the files of the vault "v", which nobody serves any more: those in its folder or, where processes sleep, what
+// an export says.
+func stored(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	if !asleepNow() {
+		return folder(t, folderOf(dir))
+	}
+	app := open(t, dir)
+	defer func() { require.NoError(t, app.Close()) }()
+	return export(t, local{app})
+}
+
 // requireInStep requires that the folder of the vault "v", which nobody serves any more, holds what
 // the log says, and nothing else but the trash. Processes that sleep have no folder.
 func requireInStep(t testing.TB, dir string) {
