@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rookery/internal/auth"
+	"rookery/internal/localcloud"
 	"rookery/internal/tool"
 	"rookery/internal/tools/team"
 )
@@ -127,14 +128,14 @@ func (c chain) warm(what string, call func(i int) error) (link, error) {
 }
 
 // links measures the chain with each kind of token.
-func (c chain) links(i *issuer, api string) ([]link, error) {
-	known, err := i.token("somebody")
+func (c chain) links(i *localcloud.Issuer, api string) ([]link, error) {
+	known, err := i.Token(in{"sub": "somebody"})
 	if err != nil {
 		return nil, err
 	}
 	fresh := make([]string, freshOnes)
 	for n := range fresh {
-		if fresh[n], err = i.token("somebody"); err != nil {
+		if fresh[n], err = i.Token(in{"sub": "somebody"}); err != nil {
 			return nil, err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"rookery/internal/hosted"
 	"rookery/internal/httptool"
 	"rookery/internal/localapp"
+	"rookery/internal/localcloud"
 	"rookery/internal/metric"
 	"rookery/internal/repo"
 	"rookery/internal/team"
@@ -81,7 +82,7 @@ func hostConfig(issuer string) conf.Config {
 		PublicURL: hostURL,
 		Limits:    conf.Limits{MutationsPerMinute: hostRate, ReadsPerMinute: hostRate},
 		Issuers: []conf.Issuer{{
-			Issuer: issuer, JWKSURL: issuer + jwksPath, Algorithms: []string{"RS256"},
+			Issuer: issuer, JWKSURL: issuer + localcloud.KeysPath, Algorithms: []string{"RS256"},
 			Tenant: auth.Local, Role: auth.Admin,
 		}},
 	}

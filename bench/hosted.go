@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rookery/internal/localcloud"
 	"rookery/internal/vault"
 )
 
@@ -18,7 +19,7 @@ import (
 type hosting struct {
 	cfg    config
 	dir    string
-	issuer *issuer
+	issuer *localcloud.Issuer
 
 	Chain  []link
 	Tokens tokened
@@ -60,10 +61,10 @@ func measureHosted(ctx context.Context, cfg config) (err error) {
 	}
 	defer end()
 	h := &hosting{cfg: cfg, dir: dir}
-	if h.issuer, err = newIssuer(); err != nil {
+	if h.issuer, err = localcloud.NewIssuer(ctx, "127.0.0.1:0", hostURL); err != nil {
 		return err
 	}
-	defer h.issuer.close()
+	defer h.issuer.Close()
 	if err := h.inProcess(ctx); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (h *hosting) inProcess(ctx context.Context) error {
 	}
 	progress("open a tenant of %d tokens", h.cfg.tokens)
 	begun := time.Now()
-	host, err := openHost(ctx, dir, h.issuer.url, idleTools()...)
+	host, err := openHost(ctx, dir, h.issuer.URL, idleTools()...)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (h *hosting) inProcess(ctx context.Context) error {
 
 // fill makes the tokens, and measures the chain when there is one of them. It is the last one.
 func (h *hosting) fill(ctx context.Context, dir string) (last string, err error) {
-	host, err := openHost(ctx, dir, h.issuer.url, idleTools()...)
+	host, err := openHost(ctx, dir, h.issuer.URL, idleTools()...)
 	if err != nil {
 		return "", err
 	}
@@ -149,7 +150,7 @@ func (h *hosting) compare(ctx context.Context, notes int) (out compared, err err
 		return out, fmt.Errorf("find this program: %w", err)
 	}
 	s := &suite{cfg: h.cfg, dir: h.dir, day: vault.DateOf(time.Now()), result: result{Notes: notes}}
-	s.launch = func(data string) []string { return []string{self, hostCommand, data, h.issuer.url} }
+	s.launch = func(data string) []string { return []string{self, hostCommand, data, h.issuer.URL} }
 	s.generate()
 	if _, err := s.up(ctx); err != nil {
 		return out, err
@@ -185,7 +186,7 @@ func (h *hosting) compare(ctx context.Context, notes int) (out compared, err err
 func (h *hosting) bearers(ctx context.Context, c *client) ([]string, error) {
 	var all []string
 	for n := range hostedClients / 2 {
-		jwt, err := h.issuer.token(fmt.Sprintf("client-%d", n))
+		jwt, err := h.issuer.Token(in{"sub": fmt.Sprintf("client-%d", n)})
 		if err != nil {
 			return nil, err
 		}

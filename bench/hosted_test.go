@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"rookery/internal/localcloud"
 )
 
 // rated is a sample of so many operations in a second.
@@ -59,17 +61,17 @@ func TestPageOfAHostedServer(t *testing.T) {
 // without a token that proves something does not pass, one with it does, and what is measured without is
 // not asked for one.
 func TestHostRefusesAndCounts(t *testing.T) {
-	i, err := newIssuer()
+	i, err := localcloud.NewIssuer(t.Context(), "127.0.0.1:0", hostURL)
 	require.NoError(t, err)
-	defer i.close()
-	h, err := openHost(t.Context(), t.TempDir(), i.url, idleTools()...)
+	defer i.Close()
+	h, err := openHost(t.Context(), t.TempDir(), i.URL, idleTools()...)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close()) }()
 	c := chain{h, t.Context()}
 	require.NoError(t, c.plain())
 	api, err := c.createToken("one")
 	require.NoError(t, err)
-	jwt, err := i.token("somebody")
+	jwt, err := i.Token(in{"sub": "somebody"})
 	require.NoError(t, err)
 	for _, token := range []string{api, jwt} {
 		require.NoError(t, c.invoke(token, "bench_look"))

@@ -70,8 +70,8 @@ var modules = map[string][]string{
 	"github.com/fsnotify/fsnotify":               {"internal/watch"},
 	"github.com/gofrs/flock":                     {"internal/credential"},
 	"github.com/git-pkgs/gitignore":              {"internal/vault"}, // patterns of raven.yaml: exclude; it passes Git's own tests
-	"github.com/go-jose/go-jose/v4":              {"internal/auth"},
-	"github.com/golang-jwt/jwt/v5":               {"internal/auth"},
+	"github.com/go-jose/go-jose/v4":              {"internal/auth", "internal/localcloud"},
+	"github.com/golang-jwt/jwt/v5":               {"internal/auth", "internal/localcloud"},
 	"github.com/google/jsonschema-go":            {"internal/tool", "internal/clitool", "internal/mcptool", "internal/openapi", "internal/tooltest"},
 	"github.com/gosimple/slug":                   {"internal/vault"},
 	"github.com/hanwen/go-fuse/v2":               {"_test", "internal/casefold"},

@@ -53,15 +53,24 @@ func Erase(ctx context.Context, b Bucket, prefix string) (Gone, error) {
 		}
 		all = append(all, o)
 	}
-	for _, o := range all {
-		if err := b.Delete(ctx, o.Key); err != nil {
-			return gone, fmt.Errorf("erase an object: %w", err)
-		}
+	deleted, err := DeleteAll(ctx, b, keysOf(all)...)
+	for _, o := range all[:deleted] {
 		gone.Add(Gone{1, o.Size})
+	}
+	if err != nil {
+		return gone, fmt.Errorf("erase an object: %w", err)
 	}
 	kept, err := EraseKept(ctx, b, prefix)
 	gone.Add(kept)
 	return gone, err
+}
+
+func keysOf(objects []Object) []string {
+	keys := make([]string, len(objects))
+	for i, o := range objects {
+		keys[i] = o.Key
+	}
+	return keys
 }
 
 // EraseKept is that of the bucket, if it is an Eraser or the Sub of one; another keeps nothing.

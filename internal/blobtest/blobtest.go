@@ -5,6 +5,7 @@ package blobtest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,7 @@ func cases() []example {
 		{"empty object", testEmpty},
 		{"large object", testLarge},
 		{"delete", testDelete},
+		{"delete many", testDeleteAll},
 		{"if absent", testIfAbsent},
 		{"if tag", testIfTag},
 		{"racing creators", testRacingCreators},
@@ -228,6 +230,37 @@ func testDelete(k kit) {
 	require.Empty(k, k.list(""))
 	k.put("f/a", "three", blob.IfAbsent)
 	require.Equal(k, []string{"f/a"}, k.list(""))
+}
+
+func testDeleteAll(k kit) {
+	var all []string
+	for i := range 12 {
+		all = append(all, fmt.Sprintf("f%d/g/%02d", i/6, i))
+		k.put(all[i], "x", blob.Always)
+	}
+	k.put("f0/stays", "y", blob.Always)
+	n, err := blob.DeleteAll(k.Context(), k.b)
+	require.NoError(k, err)
+	require.Zero(k, n)
+	n, err = blob.DeleteAll(k.Context(), k.b, all[:3]...)
+	require.NoError(k, err)
+	require.Equal(k, 3, n)
+	require.Equal(k, append([]string{"f0/g/03", "f0/g/04", "f0/g/05", "f0/stays"}, all[6:]...), k.list(""))
+	n, err = blob.DeleteAll(k.Context(), k.b, append([]string{"none", "no/such/thing", "f0"}, all...)...)
+	require.NoError(k, err, "what is not there, and what others begin with")
+	require.Equal(k, 15, n)
+	require.Equal(k, []string{"f0/stays"}, k.list(""))
+	k.put(all[0], "again", blob.IfAbsent)
+	n, err = blob.DeleteAll(k.Context(), k.b, "../x", all[0])
+	require.ErrorIs(k, err, blob.ErrKey)
+	require.Zero(k, n)
+	require.Equal(k, "again", k.text(all[0]))
+	ctx, cancel := context.WithCancel(k.Context())
+	cancel()
+	n, err = blob.DeleteAll(ctx, k.b, all...)
+	require.ErrorIs(k, err, context.Canceled)
+	require.Zero(k, n)
+	require.Equal(k, "again", k.text(all[0]))
 }
 
 func testUnicode(k kit) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 
 	"rookery/internal/blob"
@@ -24,17 +27,24 @@ type Cleared struct {
 // the name; the audit log; and what the folder keeps of earlier contents. Checkouts of the vault must
 // have ended. To erase twice does no harm.
 func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
-	gone, left, err := itsOwn(ctx, v, files)
-	done := Cleared{Left: left}
+	its, err := itsOwn(ctx, v, files)
+	done := Cleared{Left: its.others}
 	if err != nil {
 		return done, err
 	}
-	for _, o := range gone {
-		if err := files.Delete(ctx, o.Key); err != nil {
-			return done, fmt.Errorf("erase a file of a vault: %w", err)
-		}
-		done.Files++
+	var keys []string
+	for _, o := range its.files {
+		keys = append(keys, o.Key)
+	}
+	done.Files, err = blob.DeleteAll(ctx, files, keys...)
+	for _, o := range its.files[:done.Files] {
 		done.Bytes += o.Size
+	}
+	if err != nil {
+		return done, fmt.Errorf("erase a file of a vault: %w", err)
+	}
+	if err := its.settle(ctx, files); err != nil {
+		return done, err
 	}
 	kept, err := blob.EraseKept(ctx, files, "")
 	done.Bytes += kept.Bytes
@@ -47,33 +57,63 @@ func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 // WouldErase is what Erase would do to the files of a vault, which need not be sealed. What the folder keeps of earlier
 // contents is not counted.
 func WouldErase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
-	gone, left, err := itsOwn(ctx, v, files)
-	would := Cleared{Files: len(gone), Left: left}
-	for _, o := range gone {
+	its, err := itsOwn(ctx, v, files)
+	would := Cleared{Files: len(its.files), Left: its.others}
+	for _, o := range its.files {
 		would.Bytes += o.Size
 	}
 	return would, err
 }
 
-// itsOwn are the files in the folder of a vault that are the vault's own, and the number of the others.
-func itsOwn(
-	ctx context.Context, v *repo.Vault, files Files,
-) (own []blob.Object, others int, err error) {
+// A property is what a vault has in its folder.
+type property struct {
+	files  []blob.Object   // that are there
+	paths  map[string]bool // of all files that any version had
+	others int             // files that are not the vault's
+}
+
+// itsOwn looks through the folder of a vault.
+func itsOwn(ctx context.Context, v *repo.Vault, files Files) (property, error) {
 	paths, err := everyPath(ctx, v)
+	its := property{paths: paths}
 	if err != nil {
-		return nil, 0, err
+		return its, err
 	}
 	for o, err := range files.List(ctx, "") {
 		if err != nil {
-			return nil, 0, fmt.Errorf("list the folder of a vault: %w", err)
+			return its, fmt.Errorf("list the folder of a vault: %w", err)
 		}
 		if paths[o.Key] || isAudit(o.Key) {
-			own = append(own, o)
+			its.files = append(its.files, o)
 		} else {
-			others++
+			its.others++
 		}
 	}
-	return own, others, nil
+	return its, nil
+}
+
+// settle makes durable that files are gone which were not there any more: a process that was killed may have removed
+// them, all those of a folder, before it could sync that.
+func (p property) settle(ctx context.Context, files Files) error {
+	synced := map[string]bool{}
+	for _, o := range p.files {
+		synced[path.Dir(o.Key)] = true
+	}
+	for _, key := range append(slices.Sorted(maps.Keys(p.paths)), vault.AuditLog) {
+		dir := path.Dir(key)
+		if synced[dir] {
+			continue
+		}
+		err := files.Sync(ctx, key)
+		if errors.Is(err, blob.ErrKey) {
+			continue // no file here ever had this name
+		}
+		if err != nil {
+			return fmt.Errorf("sync the folder of a vault: %w", err)
+		}
+		synced[dir] = true
+	}
+	return nil
 }
 
 // everyPath are the paths of all files that any version of a vault had. Of a log that is damaged they

@@ -17,14 +17,17 @@ import (
 // yesFlag is the flag of the commands that ask a person first.
 const yesFlag = "yes"
 
-// confirm asks a person before a call that cannot be undone. Where nobody can be asked, or the line answers
-// already, it asks nothing.
+// confirm asks a person before a call that cannot be undone. Where nobody can be asked, the line answers
+// already, or the call only shows its plan, it asks nothing.
 func (c *command) confirm(cmd *cobra.Command, r *request) error {
+	if r.isTrue(c.dryArg()) {
+		return nil // a plan changes nothing
+	}
 	for _, ask := range c.tool.Asks {
 		if !r.concerns(ask) {
 			continue
 		}
-		yes := cmd.Flags().Lookup(yesFlag).Value.String() == "true" || r.isTrue(c.dryArg())
+		yes := cmd.Flags().Lookup(yesFlag).Value.String() == "true"
 		_, said := r.args[ask.Confirm]
 		switch {
 		case said:

@@ -38,7 +38,7 @@ type progress struct {
 
 type eraseIn struct {
 	Name    string `json:"name" jsonschema:"what goes"`
-	Confirm string `json:"confirm" jsonschema:"the name again"`
+	Confirm string `json:"confirm" unless:"dry" jsonschema:"the name again"`
 	Hard    bool   `json:"hard,omitempty" jsonschema:"ask"`
 	Force   bool   `json:"force,omitempty" jsonschema:"do not ask"`
 	tool.Mutation
@@ -65,7 +65,7 @@ func (w *works) tools(asks ...tool.Ask) []*tool.Tool {
 			Commands: []tool.Command{{Words: "erase", Args: []string{"name"}}},
 		}, func(_ context.Context, _ auth.Caller, in eraseIn) (jobAnswer, error) {
 			w.called = append(w.called, in)
-			if in.Confirm != in.Name {
+			if in.Confirm != in.Name && (in.Confirm != "" || !in.DryRun) {
 				return jobAnswer{}, fault.New(fault.InvalidParameter, "confirm must be the name")
 			}
 			return jobAnswer{Job: w.looks[0]}, nil
@@ -176,6 +176,9 @@ func TestWhatAPersonIsAsked(t *testing.T) {
 		{"a wrong --confirm", name, "erase x --confirm y --yes", "", true, false, false},
 		{"a program that says nothing", name, "erase x", "x\n", false, false, false},
 		{"a plan", name, "erase x --dry-run", "", true, false, true},
+		{"a plan of a program", name, "erase x --dry-run", "", false, false, true},
+		{"a plan with a wrong --confirm", name, "erase x --dry-run --confirm y", "", true, false, false},
+		{"a plan of what is asked for", hard, "erase x --hard --dry-run", "", true, false, true},
 		{"yes", hard, "erase x --confirm x --hard", "y\n", true, true, true},
 		{"Yes", hard, "erase x --confirm x --hard", "Yes\n", true, true, true},
 		{"no", hard, "erase x --confirm x --hard", "n\n", true, true, false},
@@ -195,7 +198,9 @@ func TestWhatAPersonIsAsked(t *testing.T) {
 				require.Empty(t, w.called, "nothing is called")
 				require.Contains(t, errs, "--yes")
 			}
-			require.Equal(t, c.ok, slices.ContainsFunc(w.called, func(in eraseIn) bool { return in.Confirm == "x" }))
+			require.Equal(t, c.ok, slices.ContainsFunc(w.called, func(in eraseIn) bool {
+				return in.Confirm == "x" || in.DryRun && in.Confirm == ""
+			}))
 		})
 	}
 }
@@ -218,7 +223,9 @@ func TestAPersonTypesWhatIsNamed(t *testing.T) {
 		{"--yes", "erase x --yes", "", true, false, false, false},
 		{"--yes with the name", "erase x --yes --confirm x", "", true, false, true, true},
 		{"a program", "erase x", "x\n", false, false, false, false},
-		{"a plan", "erase x --dry-run --confirm x", "", true, false, true, true},
+		{"a plan", "erase x --dry-run", "", true, false, true, true},
+		{"a plan of a program", "erase x --dry-run", "", false, false, true, true},
+		{"a plan with the name", "erase x --dry-run --confirm x", "", true, false, true, true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			w := &works{looks: []job{{ID: "job-1", State: "done"}}}

@@ -251,15 +251,7 @@ func (b *Bucket) Sync(ctx context.Context, keys ...string) error {
 		}
 		folders[path.Dir(key)] = true
 	}
-	if err := b.syncSettled(); err != nil {
-		return fmt.Errorf("sync displaced files: %w", err)
-	}
-	for dir := range folders {
-		if err := b.syncFolder(dir); err != nil {
-			return fmt.Errorf("sync the folder %s: %w", dir, err)
-		}
-	}
-	return nil
+	return b.syncFolders(folders)
 }
 
 func (b *Bucket) syncFile(key string) error {

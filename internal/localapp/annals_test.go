@@ -196,13 +196,16 @@ func (a *annals) foldAll() {
 	require.NoError(t, err)
 	teams := team.NewTeams(team.Options{
 		Table: table, Bucket: bucket, Texts: repo.NewTexts(1 << 20), Now: a.clock.time,
-		Log: slog.New(slog.DiscardHandler), Background: true, Folders: true,
+		Log: slog.New(slog.DiscardHandler), Background: !asleepNow(), Folders: !asleepNow(),
 	})
 	own, err := teams.Team(t.Context(), auth.Local)
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "v")
 	require.NoError(t, err)
-	folding := repo.Folding{Behind: checkout.Cursors(), All: true}
+	folding := repo.Folding{All: true}
+	if !asleepNow() {
+		folding.Behind = checkout.Cursors()
+	}
 	require.NoError(t, v.Fold(t.Context(), folding))
 	a.clock.pass(1)
 	require.NoError(t, v.Fold(t.Context(), folding))

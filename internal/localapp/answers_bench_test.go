@@ -14,7 +14,7 @@ const benchNotes = 5000
 
 // BenchmarkAnswers measures calls that have a goal of 3 ms, in process.
 func BenchmarkAnswers(b *testing.B) {
-	app, err := localapp.Open(b.Context(), localapp.Config{Data: b.TempDir()})
+	app, err := openApp(b.Context(), localapp.Config{Data: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auth"
 	"rookery/internal/repotest"
 	"rookery/internal/tool"
 )
@@ -80,7 +81,7 @@ func (s *sleepers) maintainBeside(t *testing.T, alone sync.Locker) (stop func())
 					s.clock.minutes(61)
 					alone.Unlock()
 				}
-				if err := p.pass(context.WithoutCancel(ctx), r.IntN(4)); err != nil {
+				if err := p.pass(context.WithoutCancel(ctx), auth.Local, r.IntN(4)); err != nil {
 					failed <- fmt.Errorf("pass %d: %w", n, err)
 					return
 				}

@@ -46,8 +46,10 @@ type sleepers struct {
 
 // A sleepStores is what they all have.
 type sleepStores struct {
-	table  table.Table
-	bucket blob.Bucket
+	table   table.Table
+	bucket  blob.Bucket
+	compact func(context.Context) error
+	memory  int64 // that open vaults may take in each process
 }
 
 // A sleeper is one of them.
@@ -73,7 +75,9 @@ func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
 	s := &sleepers{
 		r: rand.New(rand.NewPCG(repotest.Seed(t), 0)), clock: &clock{now: noon}, left: 10,
 	}
-	s.begin = func(now func() time.Time) *sleeper { return newSleeper(t, log, sleepStores{db, files}, now) }
+	s.begin = func(now func() time.Time) *sleeper {
+		return newSleeper(t, log, sleepStores{db, files, db.Compact, 1 << 20}, now)
+	}
 	s.janitor = s.begin(s.clock.time)
 	for range manySleepers {
 		s.awake = append(s.awake, s.begin(atNoon))
@@ -86,17 +90,26 @@ func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
 // newSleeper opens one process. The tenant has to be made yet.
 func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.Time) *sleeper {
 	t.Helper()
-	p := &sleeper{teams: team.NewTeams(team.Options{
-		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
-		Memory: team.NewMemory(1 << 20), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
-		Kinds: host.Jobs, Parts: host.Parts(),
-	})}
-	t.Cleanup(p.teams.Close)
-	h, err := host.New(host.Options{Teams: p.teams, Tables: p.teams.Table, Log: log, Now: now})
+	p, end, err := openSleeper(log, s, now)
 	require.NoError(t, err)
-	t.Cleanup(h.Close)
-	p.auditor, p.cat = h.Auditor, h.Catalogue
+	t.Cleanup(end)
 	return p
+}
+
+// openSleeper opens one process, which the function ends.
+func openSleeper(log *slog.Logger, s sleepStores, now func() time.Time) (p *sleeper, end func(), err error) {
+	p = &sleeper{teams: team.NewTeams(team.Options{
+		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
+		Memory: team.NewMemory(s.memory), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
+		Compact: s.compact, Kinds: host.Jobs, Parts: host.Parts(),
+	})}
+	h, err := host.New(host.Options{Teams: p.teams, Tables: p.teams.Table, Log: log, Now: now})
+	if err != nil {
+		p.teams.Close()
+		return nil, nil, err
+	}
+	p.auditor, p.cat = h.Auditor, h.Catalogue
+	return p, func() { h.Close(); p.teams.Close() }, nil
 }
 
 func (p *sleeper) invoker() tool.Invoker { return tooltest.As(p.cat, auth.LocalCaller()) }
@@ -144,13 +157,13 @@ func (s *sleepers) maintain(t testing.TB) {
 			p, s.left = s.janitor, s.left-1
 			s.clock.minutes(61)
 		}
-		require.NoError(t, p.pass(t.Context(), s.r.IntN(4)))
+		require.NoError(t, p.pass(t.Context(), auth.Local, s.r.IntN(4)))
 	}
 }
 
-// pass makes one of the passes that a process which lives makes by itself.
-func (p *sleeper) pass(ctx context.Context, which int) error {
-	own, err := p.teams.Team(ctx, auth.Local)
+// pass makes one of the passes that a process which lives makes by itself, for a tenant.
+func (p *sleeper) pass(ctx context.Context, tenant string, which int) error {
+	own, err := p.teams.Team(ctx, tenant)
 	if err != nil {
 		return err
 	}

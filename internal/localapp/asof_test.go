@@ -77,7 +77,7 @@ type shift struct{ clock }
 // openAt opens a data directory with a clock.
 func openAt(t testing.TB, dir string, now func() time.Time) *localapp.App {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: dir, Now: now})
 	require.NoError(t, err)
 	return app

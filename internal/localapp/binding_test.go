@@ -46,7 +46,7 @@ var paged = map[string][2]args{
 
 // bindingPlace is a place in which each of the calls has several pages, in the vaults v and w.
 func bindingPlace(t *testing.T) local {
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: t.TempDir(), Server: config.Config{
 			PublicURL: "https://memory.example.test",
 			Issuers:   []config.Issuer{{Issuer: "https://login.example.test", Tenant: "other"}},

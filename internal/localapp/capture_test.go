@@ -60,7 +60,7 @@ func TestCapture(t *testing.T) {
 			if c.files["rookery.yaml"] != "" {
 				now = now.Add(-9 * time.Hour) // the same clock, in that zone
 			}
-			app, err := localapp.Open(t.Context(), localapp.Config{
+			app, err := openApp(t.Context(), localapp.Config{
 				Data: t.TempDir(), Now: func() time.Time { return now },
 			})
 			require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestCapture(t *testing.T) {
 
 // TestNewDay holds `new` to the day that it makes: the template speaks of that day, not of today.
 func TestNewDay(t *testing.T) {
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: t.TempDir(), Now: func() time.Time { return time.Date(2026, 3, 2, 14, 30, 0, 0, time.UTC) },
 	})
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func TestOpenDamagedDatabase(t *testing.T) {
 			require.NoError(t, err)
 			c.damage(t, file, data)
 			before, _ := os.ReadFile(file) // none of a folder
-			_, err = localapp.Open(t.Context(), localapp.Config{
+			_, err = openApp(t.Context(), localapp.Config{
 				Log: canary.Logger(t, nil), Data: dir})
 			f := fault.Of(err)
 			require.Equal(t, c.code, f.Code, "%v", err)
@@ -95,7 +95,7 @@ func TestDamagedPage(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(file, data, 0o600))
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: dir})
 	if err == nil {
 		_, err = call(t.Context(), local{app}, "raven_read", args{"path": "a.md"})

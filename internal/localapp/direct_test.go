@@ -43,7 +43,7 @@ func outOfReach(t *testing.T, c config.Config) out {
 	t.Helper()
 	o := out{dir: t.TempDir(), url: "https://" + nowhere(t)}
 	c.Listen, c.PublicURL = "127.0.0.1:0", o.url
-	app, err := localapp.Open(t.Context(), localapp.Config{Log: canary.Logger(t, nil), Data: o.dir, Server: c})
+	app, err := openApp(t.Context(), localapp.Config{Log: canary.Logger(t, nil), Data: o.dir, Server: c})
 	require.NoError(t, err)
 	must(t, local{app}, "team_vault_create", args{"name": "v"})
 	made := must(t, local{app}, "team_token_create", args{"name": "x", "role": "admin"})
@@ -80,7 +80,7 @@ func (o out) address(t *testing.T) localapp.Address {
 // busy is what a command is told that would open the directory.
 func (o out) busy(t *testing.T) localapp.InUse {
 	t.Helper()
-	_, err := localapp.Open(t.Context(), localapp.Config{Data: o.dir})
+	_, err := openApp(t.Context(), localapp.Config{Data: o.dir})
 	var busy *localapp.InUse
 	require.True(t, errors.As(err, &busy), "%v", err)
 	return *busy

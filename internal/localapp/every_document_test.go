@@ -80,7 +80,7 @@ func openDocument(t testing.TB) *place {
 	}
 	at("2025-01-15T10:30:00Z")
 	p := &place{dir: t.TempDir(), logs: &lockedBuffer{}}
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: p.dir, Now: func() time.Time { return *now.Load() },
 		Log: slog.New(slog.NewJSONHandler(p.logs, nil)),
 	})

@@ -23,7 +23,7 @@ import (
 func newDemo(t testing.TB) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir()}
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: p.dir, Now: atNoon, Server: config.Config{
 			PublicURL: "https://notes.example.test",
 			Issuers:   []config.Issuer{{Issuer: "https://login.example.test", Tenant: auth.Local}},

@@ -71,7 +71,7 @@ func with(in args, name string, value any) args {
 
 // openGrown is a vault that grew by random writes over three weeks, to the given time.
 func openGrown(t testing.TB, now *clock, seed uint64) tool.Invoker {
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: t.TempDir(), Now: now.time})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, app.Close()) })

@@ -134,7 +134,7 @@ var allTools = sync.OnceValue(func() []*tool.Tool { return localapp.Tools(nil) }
 func newPlace(t testing.TB) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir(), logs: &lockedBuffer{}}
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: p.dir, Now: atNoon,
 		Log: canary.Logger(t, p.logs),
 	})

@@ -28,7 +28,7 @@ const (
 func servedDemo(t *testing.T) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir(), logs: &lockedBuffer{}}
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: p.dir, Now: atNoon, Log: canary.Logger(t, p.logs),
 	})
 	require.NoError(t, err)

@@ -295,7 +295,7 @@ func TestExamineIssuers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	const url = "https://login.example.test"
 	server := config.Config{PublicURL: "https://memory.example.test"}
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, Server: server})
+	app, err := openApp(t.Context(), localapp.Config{Data: dir, Server: server})
 	require.NoError(t, err)
 	_, err = tooltest.As(app.Catalogue, auth.LocalCaller()).Invoke(t.Context(), "team_issuer_set",
 		json.RawMessage(`{"name":"people","issuer":"`+url+`","role":"reader","client_id":"rookery",
@@ -312,7 +312,7 @@ func TestExamineIssuers(t *testing.T) {
 	require.Len(t, ours(server), 1)
 
 	var log bytes.Buffer
-	app, err = localapp.Open(t.Context(), localapp.Config{
+	app, err = openApp(t.Context(), localapp.Config{
 		Data: dir, Server: server, Log: slog.New(slog.NewJSONHandler(&log, nil)),
 	})
 	require.NoError(t, err)

@@ -1,11 +1,13 @@
 package localapp
 
 import (
+	"context"
 	"time"
 
 	"rookery/internal/blob"
 	"rookery/internal/table"
 	"rookery/internal/team"
+	"rookery/internal/tool"
 )
 
 // Between is a Config of an App whose tenants see the stores as this function gives them.
@@ -34,6 +36,17 @@ func Waited(c Config, waited func(tenant string, passed int)) Config {
 func OnDisk(c Config, space func(dir string) (free, total uint64, err error)) Config {
 	c.space = space
 	return c
+}
+
+// Asleep is a Config of an App that does nothing between calls, with an interceptor around all of them.
+func Asleep(c Config, outer tool.Interceptor) Config {
+	c.sleeps, c.outer = true, []tool.Interceptor{outer}
+	return c
+}
+
+// Stores are those of an App, as no test stands between them. Compact is that of the table.
+func (a *App) Stores() (_ table.Table, _ blob.Bucket, compact func(context.Context) error) {
+	return a.table, a.bucket, a.table.Compact
 }
 
 // ConnectionsOf is how many connections a process has that may open so many files.

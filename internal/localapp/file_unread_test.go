@@ -76,7 +76,7 @@ func TestNoLineIsLost(t *testing.T) {
 			cfg := p.config("v")
 			cfg.Now = clock.time
 			serve := func() *localapp.App {
-				app, err := localapp.Open(t.Context(), cfg)
+				app, err := openApp(t.Context(), cfg)
 				require.NoError(t, err)
 				require.NoError(t, app.CaughtUp(t.Context()))
 				return app

@@ -44,7 +44,7 @@ func besiege(t testing.TB) *besieged {
 		}
 	})
 	metrics := freeAddress(t)
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: b.dir, Version: "1.2.3",
 		Log: canary.Logger(t, b.logs),
 		Server: config.Config{

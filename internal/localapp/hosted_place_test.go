@@ -111,7 +111,7 @@ func newHosted(t testing.TB) *hosted {
 func (h *hosted) open(t testing.TB) {
 	t.Helper()
 	var err error
-	h.app, err = localapp.Open(t.Context(), localapp.Config{
+	h.app, err = openApp(t.Context(), localapp.Config{
 		Data: h.dir, Server: h.cfg,
 		Verifier: auth.NewVerifier(auth.Options{Public: h.public.Client()}),
 		Log:      slog.New(slog.NewJSONHandler(h.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"rookery/internal/auth"
@@ -20,10 +21,10 @@ func (a *App) host(cfg Config) error {
 	a.limitServer(cfg.Server)
 	var err error
 	a.hosted, err = hosted.New(hosted.Options{
-		Teams: a.teams, Background: true,
+		Teams: a.teams, Background: !cfg.sleeps,
 		Tables: a.teams.Table,
 		Server: a.server, Closed: !cfg.Server.Local(false), Verifier: cfg.Verifier, ReadOnly: cfg.ReadOnly,
-		Outer: []tool.Interceptor{unwritable(a.folder)},
+		Outer: append(slices.Clone(cfg.outer), unwritable(a.folder)),
 		Inner: []tool.Interceptor{a.firstReading(cfg.after)},
 		Meter: a.metrics, Log: cfg.Log, Now: cfg.Now,
 	})

@@ -18,7 +18,7 @@ import (
 // TestServerThatCannotStart holds that a certificate that cannot be read, and a place of the metrics that
 // is taken, are told before the server is announced, the latter with the option to change.
 func TestServerThatCannotStart(t *testing.T) {
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
 			Listen: "127.0.0.1:0", TLS: config.TLS{Cert: "no.pem", Key: "no.key"},
 		}})
@@ -31,7 +31,7 @@ func TestServerThatCannotStart(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	other, err := localapp.Open(t.Context(), localapp.Config{
+	other, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
 			Listen: "127.0.0.1:0", MetricsListen: taken.Addr().String(),
 		}})
@@ -45,7 +45,7 @@ func TestServerThatCannotStart(t *testing.T) {
 // TestWhatClaimsAnAgent holds that an agent becomes the principal's that changes something as it: a plan, a
 // call that cannot be read and one over the rate claim nothing.
 func TestWhatClaimsAnAgent(t *testing.T) {
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
 			Issuers: []config.Issuer{{Issuer: "https://login.example.test", Tenant: "acme"}},
 			Limits:  config.Limits{MutationsPerMinute: 1, ReadsPerMinute: 60},

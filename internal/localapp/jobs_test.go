@@ -22,7 +22,7 @@ func TestJobsGoOn(t *testing.T) {
 	app, dir := openVault(t)
 	require.NoError(t, app.Close())
 	id := job.NewID(time.Now())
-	app, err := localapp.Open(t.Context(), localapp.Between(localapp.Config{
+	app, err := openApp(t.Context(), localapp.Between(localapp.Config{
 		Data: dir, Log: canary.Logger(t, nil),
 	}, func(tables table.Table, files blob.Folder) (table.Table, blob.Folder) {
 		leaveJob(t, table.Sub(tables, auth.Local), id)

@@ -27,7 +27,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(1 << 30)
-	app, err := localapp.Open(t.Context(), localapp.OnDisk(localapp.Config{
+	app, err := openApp(t.Context(), localapp.OnDisk(localapp.Config{
 		Data: t.TempDir(), Log: canary.Logger(t, nil),
 	}, func(string) (uint64, uint64, error) { return free.Load(), 1 << 40, nil }))
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func openTenants(t *testing.T, room int, waited func(tenant string, passed int))
 	for _, tenant := range []string{"a", "b"} {
 		admins = append(admins, config.Admin{Issuer: i.URL, Subject: "root", Tenant: tenant})
 	}
-	app, err := localapp.Open(t.Context(), localapp.Waited(localapp.Config{
+	app, err := openApp(t.Context(), localapp.Waited(localapp.Config{
 		Data: t.TempDir(), Log: slog.New(slog.DiscardHandler), Server: config.Config{
 			PublicURL: loadURL, Listen: "127.0.0.1:0", MaxCalls: room, FirstAdmins: admins,
 			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},

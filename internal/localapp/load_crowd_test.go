@@ -101,7 +101,7 @@ type site struct {
 // open starts a server.
 func (c *crowd) open(t *testing.T, room int) *site {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: c.dir, Server: c.config(room), Log: slog.New(slog.NewJSONHandler(&c.log, nil)),
 	})
 	require.NoError(t, err)

@@ -254,7 +254,7 @@ var loadWord = regexp.MustCompile(`\bw\d{3}-\d{5}\b`)
 // that was refused.
 func (c *crowd) requireKept(t *testing.T) {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: c.dir, Server: c.config(loadRoom)})
 	require.NoError(t, err)
 	lines, files := map[string]int{}, map[string]string{}

@@ -70,6 +70,9 @@ type Config struct {
 	between func(table.Table, blob.Folder) (table.Table, blob.Folder) // see stores
 
 	waited func(tenant string, passed int) // see access.ShareOptions; nil: only metrics are told
+
+	sleeps bool               // nothing is done between calls, and no folder is followed
+	outer  []tool.Interceptor // see hosted.Options
 }
 
 // DefaultCacheBytes is how many bytes are cached if nobody says how many.
@@ -200,13 +203,15 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewPasts(cfg.CacheBytes / 2),
 		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
 		Log: cfg.Log, Now: cfg.Now,
-		Makes: true, Background: true, Folders: true,
+		Makes: true, Background: !cfg.sleeps, Folders: !cfg.sleeps,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: hosted.IssuersFor(cfg.Server),
-		Kinds: hosted.Jobs, Parts: hosted.Parts(), Alone: true,
+		Kinds: hosted.Jobs, Parts: hosted.Parts(), Alone: !cfg.sleeps,
 	}
 	a.workers = newWorkers(cfg)
-	o.Queue = a.workers
+	if !cfg.sleeps {
+		o.Queue = a.workers
+	}
 	if err := a.serveFolder(&o, cfg); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (c control) over(t testing.TB, server *child, name string) (json.RawMessage
 // requireCounts requires that a directory holds as many commits and things as if no answer was lost.
 func (c control) requireCounts(t *testing.T, dir string) {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir})
+	app, err := openApp(t.Context(), localapp.Config{Data: dir})
 	require.NoError(t, err)
 	state := stateOf(t, tooltest.As(app.Catalogue, auth.LocalCaller()), c.prepared)
 	require.NoError(t, app.Close())

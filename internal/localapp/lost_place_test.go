@@ -56,7 +56,7 @@ func lostConfig(dir string, c *clock) localapp.Config {
 func newPrepared(t testing.TB, now time.Time) prepared {
 	t.Helper()
 	f := prepared{dir: t.TempDir(), tenant: auth.Local, now: now, calls: map[string]args{}}
-	app, err := localapp.Open(t.Context(), localapp.Between(lostConfig(f.dir, &clock{now: now}),
+	app, err := openApp(t.Context(), localapp.Between(lostConfig(f.dir, &clock{now: now}),
 		func(tables table.Table, files blob.Folder) (table.Table, blob.Folder) {
 			putJob(t, table.Sub(tables, f.tenant), now)
 			return tables, files
@@ -200,7 +200,7 @@ func (f prepared) stage(t testing.TB) *stage {
 func (s *stage) open(t testing.TB) {
 	t.Helper()
 	var err error
-	s.app, err = localapp.Open(t.Context(),
+	s.app, err = openApp(t.Context(),
 		localapp.Between(lostConfig(s.dir, s.clock), s.stores.between))
 	require.NoError(t, err)
 	handler := s.app.Handler("1.2.3", []string{lostHost})

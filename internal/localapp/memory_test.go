@@ -88,7 +88,7 @@ func requireUnindexed(t *testing.T, via local, notes int) {
 // TestTheQuotaOfIndexedThings holds that a write beyond it is refused, that less is taken, and that
 // team_usage shows it.
 func TestTheQuotaOfIndexedThings(t *testing.T) {
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Data: t.TempDir(), Log: canary.Logger(t, nil),
 		Server: config.Config{Limits: config.Limits{VaultIndexed: 10}},
 	})
@@ -167,7 +167,7 @@ func TestAStartOpensNothing(t *testing.T) {
 	require.NoError(t, app.Close())
 
 	counted := &countingTable{read: map[string]int{}}
-	app, err := localapp.Open(t.Context(), localapp.Between(localapp.Config{
+	app, err := openApp(t.Context(), localapp.Between(localapp.Config{
 		Data: dir, Log: canary.Logger(t, nil), Server: config.Config{Memory: 2 << 20},
 	}, func(tab table.Table, b blob.Folder) (table.Table, blob.Folder) {
 		counted.Table = tab

@@ -28,7 +28,7 @@ type past struct {
 // did not change stay; and that what was found is as old as the commit that found it.
 func TestHistoryOfOutsideEdits(t *testing.T) {
 	dir, clock := t.TempDir(), newClock()
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: dir, Now: clock.time})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, app.Close()) }()

@@ -37,16 +37,16 @@ func TestPrivate(t *testing.T) {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.NoError(t, os.Chmod(path, mode))
-		_, err = localapp.Open(t.Context(), localapp.Config{Data: dir, Private: true})
+		_, err = openApp(t.Context(), localapp.Config{Data: dir, Private: true})
 		require.True(t, fault.Is(err, fault.FileError), "%s: %v", name, err)
 		require.Contains(t, fault.Of(err).Fixes[0], "chmod -R go-rwx ", name)
 		require.Contains(t, fault.Of(err).Fixes[1], "--shared-data", name)
-		app, err := localapp.Open(t.Context(), localapp.Config{Data: dir})
+		app, err := openApp(t.Context(), localapp.Config{Data: dir})
 		require.NoError(t, err, name)
 		require.NoError(t, app.Close())
 		require.NoError(t, os.Chmod(path, info.Mode().Perm()))
 	}
-	app, err := localapp.Open(t.Context(), localapp.Config{Data: dir, Private: true})
+	app, err := openApp(t.Context(), localapp.Config{Data: dir, Private: true})
 	require.NoError(t, err)
 	require.NoError(t, app.Close())
 }
@@ -61,7 +61,7 @@ func TestPrivateFolder(t *testing.T) {
 	require.NoError(t, os.Chmod(notes, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(notes, "a.md"), []byte("# A\n"), 0o644))
 	cfg := localapp.Config{Folder: notes, State: state, Private: true}
-	app, err := localapp.Open(t.Context(), cfg)
+	app, err := openApp(t.Context(), cfg)
 	require.NoError(t, err)
 	require.NoError(t, app.CaughtUp(t.Context()))
 	require.NoError(t, app.Close())
@@ -74,7 +74,7 @@ func TestPrivateFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.NoError(t, os.Chmod(found[0], 0o750))
-	_, err = localapp.Open(t.Context(), cfg)
+	_, err = openApp(t.Context(), cfg)
 	require.True(t, fault.Is(err, fault.FileError), "%v", err)
 	require.True(t, strings.HasPrefix(fault.Of(err).Message, "other users of this machine"))
 }

@@ -36,7 +36,7 @@ func TestRebuildAfterAnErasedTenant(t *testing.T) {
 			lost := filepath.Join(dir, "rookery.db")
 			require.NoError(t, os.Remove(lost))
 			cfg := localapp.Config{Data: dir, Log: canary.Logger(t, nil)}
-			_, err := localapp.Open(t.Context(), cfg)
+			_, err := openApp(t.Context(), cfg)
 			f := fault.Of(err)
 			require.Equal(t, fault.IndexNotFound, f.Code, "%v", err)
 			require.Contains(t, f.Message, "no database: v")
@@ -47,7 +47,7 @@ func TestRebuildAfterAnErasedTenant(t *testing.T) {
 			require.Equal(t, "v", made[0].Name)
 			require.Equal(t, folded, made[0].FromSegments != "")
 
-			app, err = localapp.Open(t.Context(), cfg)
+			app, err = openApp(t.Context(), cfg)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, app.Close()) }()
 			via = local{app}

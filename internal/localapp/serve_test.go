@@ -22,7 +22,7 @@ import (
 // busy requires that a directory is refused, and returns the server that the error names.
 func busy(t *testing.T, dir string) string {
 	t.Helper()
-	_, err := localapp.Open(t.Context(), localapp.Config{
+	_, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: dir})
 	var in *localapp.InUse
 	require.True(t, errors.As(err, &in), "%v", err)
@@ -125,7 +125,7 @@ func TestReadOnlyDeployment(t *testing.T) {
 	app, dir := openVault(t)
 	put(t, local{app}, map[string]string{"a.md": "one\n"})
 	require.NoError(t, app.Close())
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: dir, ReadOnly: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -232,7 +232,7 @@ func TestEditedByHand(t *testing.T) {
 func TestFilesOfAnEarlierVault(t *testing.T) {
 	dir := t.TempDir()
 	clock := newClock()
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: dir, Now: clock.time})
 	require.NoError(t, err)
 	via := local{app}

@@ -67,7 +67,7 @@ func readHalf(t *testing.T, waits bool) *firstReading {
 		return over
 	})
 	var err error
-	f.app, err = localapp.Open(t.Context(), cfg)
+	f.app, err = openApp(t.Context(), cfg)
 	require.NoError(t, err)
 	opened := make(chan error, 1) // the vault is opened by who asks for it first
 	go func() {
@@ -240,7 +240,7 @@ func TestFirstReadingOfADataDirectory(t *testing.T) {
 	over := make(chan time.Time)
 	close(over)
 	cfg := localapp.Waiting(localapp.Config{Data: dir}, func(time.Duration) <-chan time.Time { return over })
-	app, err := localapp.Open(t.Context(), localapp.Between(cfg,
+	app, err := openApp(t.Context(), localapp.Between(cfg,
 		func(t table.Table, f blob.Folder) (table.Table, blob.Folder) { return t, slowFolder{f, may} }))
 	require.NoError(t, err)
 	via := local{app}
@@ -264,7 +264,7 @@ func TestReadOnce(t *testing.T) {
 	f.shut()
 	cfg := f.config("v")
 	cfg.Progress = func(int, int) { t.Error("nothing is to be read") }
-	app, err := localapp.Open(t.Context(), cfg)
+	app, err := openApp(t.Context(), cfg)
 	require.NoError(t, err)
 	require.NoError(t, app.CaughtUp(t.Context()))
 	f.close(app)
@@ -280,7 +280,7 @@ func TestBusyFolder(t *testing.T) {
 		p.write(fmt.Sprintf("v/n%04d.md", i), "# Note\n")
 	}
 	defer p.append("v/log.md")()
-	app, err := localapp.Open(t.Context(), p.config("v"))
+	app, err := openApp(t.Context(), p.config("v"))
 	require.NoError(t, err)
 	defer p.close(app)
 	via, stop := serve(t, app)
@@ -339,7 +339,7 @@ func TestClosedWhileItReads(t *testing.T) {
 	reading := make(chan struct{}, 3)
 	cfg := p.config("v")
 	cfg.Progress = func(int, int) { reading <- struct{}{} }
-	app, err := localapp.Open(t.Context(), cfg)
+	app, err := openApp(t.Context(), cfg)
 	require.NoError(t, err)
 	_, stop := serve(t, app)
 	<-reading

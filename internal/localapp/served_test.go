@@ -57,7 +57,7 @@ func (p person) config(folder string) localapp.Config {
 // open serves a folder in this process, and waits until all is read.
 func (p person) open(folder string) *localapp.App {
 	p.Helper()
-	app, err := localapp.Open(p.Context(), p.config(folder))
+	app, err := openApp(p.Context(), p.config(folder))
 	require.NoError(p, err)
 	require.NoError(p, app.CaughtUp(p.Context()))
 	return app
@@ -71,7 +71,7 @@ func (p person) close(app *localapp.App) {
 // requireFault requires that a folder cannot be served.
 func (p person) requireFault(cfg localapp.Config, code fault.Code, says string) *fault.Fault {
 	p.Helper()
-	_, err := localapp.Open(p.Context(), cfg)
+	_, err := openApp(p.Context(), cfg)
 	require.Error(p, err)
 	f := fault.Of(err)
 	require.Equal(p, code, f.Code, f.Message)
@@ -169,7 +169,7 @@ func TestSecondServer(t *testing.T) {
 	via, stop := serve(t, app)
 	must(t, via, "team_whoami", nil)
 	for _, name := range []string{"v", "v/", "link", "link/", "./link/../v"} {
-		_, err := localapp.Open(t.Context(), localapp.Config{
+		_, err := openApp(t.Context(), localapp.Config{
 			Folder: p.home + "/" + name, State: p.states,
 		})
 		var busy *localapp.InUse
@@ -271,7 +271,7 @@ func TestAuditLogThatIsNone(t *testing.T) {
 	t.Parallel()
 	log := strings.Repeat("x", repo.MaxNote+1)
 	p := newPerson(t, map[string]string{"a.md": "# A\n", ".raven/audit.log": log})
-	app, err := localapp.Open(t.Context(), p.config("v"))
+	app, err := openApp(t.Context(), p.config("v"))
 	require.NoError(t, err)
 	f := refused(t, fault.FileError, local{app}, "raven_stats", nil)
 	require.Contains(t, f.Message, ".raven/audit.log")

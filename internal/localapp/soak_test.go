@@ -307,7 +307,7 @@ func TestNothingLost(t *testing.T) {
 			}
 			stop()
 			require.NoError(t, app.Close())
-			found := folder(t, folderOf(dir))
+			found := stored(t, dir)
 			for id, text := range texts {
 				require.Equal(t, text, found[id+".md"])
 			}

@@ -30,7 +30,7 @@ type port struct {
 // servesAt serves a data directory until the test has ended or stop is called.
 func servesAt(t *testing.T, dir, servers string) port {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: dir, Servers: servers,
 		Server: config.Config{Listen: "127.0.0.1:0", MetricsListen: "127.0.0.1:0"},
 	})
@@ -79,7 +79,7 @@ func names(t *testing.T, dir string) []string {
 // refusedAt is the fault of a server that is to listen at these addresses.
 func refusedAt(t *testing.T, servers, listen, metrics string) *fault.Fault {
 	t.Helper()
-	app, err := localapp.Open(t.Context(), localapp.Config{
+	app, err := openApp(t.Context(), localapp.Config{
 		Log: canary.Logger(t, nil), Data: t.TempDir(), Servers: servers,
 		Server: config.Config{Listen: listen, MetricsListen: metrics},
 	})

@@ -10,7 +10,7 @@ import (
 // BenchmarkWrites measures notes_write beside raven_set, which changes a field of a note too. Its goal is the
 // time of raven_set and a tenth of that.
 func BenchmarkWrites(b *testing.B) {
-	app, err := localapp.Open(b.Context(), localapp.Config{Data: b.TempDir()})
+	app, err := openApp(b.Context(), localapp.Config{Data: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,7 @@ import (
 type Options struct {
 	Deployment
 	Listen string // HOST:PORT of the gateway, on loopback
+	Issuer string // that of an issuer whose tokens are accepted; empty: there is none
 }
 
 const (
@@ -26,8 +28,9 @@ const (
 	grace = 2 * time.Second
 )
 
-// Run serves until the context ends, and then ends all processes. When calls can be made it writes two lines to out,
-// as variables of a shell: ROOKERY_SERVER and ROOKERY_TOKEN, the token of an administrator.
+// Run serves until the context ends, and then ends all processes. When calls can be made it writes a few lines to out,
+// as variables of a shell: ROOKERY_SERVER, ROOKERY_TOKEN, the token of an administrator, and ROOKERY_ISSUER, the URL of
+// the issuer, if there is one.
 func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err := MakeStores(ctx, o.Deployment); err != nil {
 		return err
@@ -37,6 +40,11 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	base := "http://" + l.Addr().String()
+	issued, end, err := o.issue(ctx, base)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer end()
 	functions, err := Start(ctx, o.Deployment, base)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -47,7 +55,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	go func() { served <- server.Serve(l) }()
 	token, err := functions.Token(ctx, tenant)
 	if err == nil {
-		_, err = fmt.Fprintf(out, "ROOKERY_SERVER=%s\nROOKERY_TOKEN=%s\n", base, token)
+		_, err = fmt.Fprintf(out, "ROOKERY_SERVER=%s\nROOKERY_TOKEN=%s\n%s", base, token, issued)
 	}
 	if err == nil {
 		select {
@@ -61,4 +69,22 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		_ = server.Close() // what did not end in time is cut off
 	}
 	return err
+}
+
+// issue starts the issuer, if there is to be one, and returns the line that names it. The function ends it.
+func (o *Options) issue(ctx context.Context, audience string) (line string, end func(), err error) {
+	if o.Issuer == "" {
+		return "", func() {}, nil
+	}
+	i, err := NewIssuer(ctx, o.Issuer, audience)
+	if err != nil {
+		return "", nil, err
+	}
+	accepted, err := i.environment(tenant)
+	if err != nil {
+		i.Close()
+		return "", nil, err
+	}
+	o.Env = append(slices.Clone(o.Env), accepted)
+	return "ROOKERY_ISSUER=" + i.URL + "\n", i.Close, nil
 }

@@ -3,6 +3,7 @@ package localcloud_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"rookery/internal/awstest"
 	"rookery/internal/cloudtest"
+	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/localcloud"
 	"rookery/internal/s3blob"
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
 // ends with the context: also that it can be started again over the same emulators.
 func TestRun(t *testing.T) {
 	b := awstest.Start(t)
-	o := localcloud.Options{Listen: "127.0.0.1:0", Deployment: localcloud.Deployment{
+	o := localcloud.Options{Listen: "127.0.0.1:0", Issuer: "127.0.0.1:0", Deployment: localcloud.Deployment{
 		Programs: cloudtest.Programs(t), AWS: aws.ToString(b.AWS(t, nil).BaseEndpoint),
 		DynamoDB: aws.ToString(b.DynamoDB(nil).BaseEndpoint), Table: b.Table(t), Bucket: b.Bucket(t),
 		Queue: b.QueueName(t),
@@ -42,6 +44,8 @@ func TestRun(t *testing.T) {
 		server, err := lines.ReadString('\n')
 		require.NoError(t, err)
 		token, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		issuer, err := lines.ReadString('\n')
 		require.NoError(t, err)
 		client := &httptool.Client{
 			Base:  strings.TrimSpace(strings.TrimPrefix(server, "ROOKERY_SERVER=")),
@@ -64,9 +68,70 @@ func TestRun(t *testing.T) {
 			_, _, err := files.Get(t.Context(), "tenants/local-cloud/vaults/"+vault+"/notes/one.md", 0, 0)
 			return err == nil
 		}, 2*time.Minute, 100*time.Millisecond)
+		requirePersons(t, client.Base, strings.TrimSpace(strings.TrimPrefix(issuer, "ROOKERY_ISSUER=")))
 		stop()
 		require.NoError(t, <-ended)
 		_, err = client.Invoke(t.Context(), "team_vault_list", []byte(`{}`))
 		require.Error(t, err)
 	}
+}
+
+// requirePersons requires that persons with tokens of the issuer may do what the roles in these allow.
+func requirePersons(t *testing.T, base, issuer string) {
+	t.Helper()
+	as := func(query string) *httptool.Client {
+		status, token := get(t, issuer+localcloud.TokenPath+"?"+query)
+		require.Equal(t, http.StatusOK, status, token)
+		return &httptool.Client{Base: base, Token: strings.TrimSpace(token)}
+	}
+	reader := as("subject=ada")
+	answer, err := reader.Invoke(t.Context(), "team_whoami", []byte(`{}`))
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `"ada"`)
+	_, err = reader.Invoke(t.Context(), "team_vault_create", []byte(`{"name":"persons"}`))
+	require.Equal(t, fault.PermissionDenied, fault.Of(err).Code)
+	admin := as("subject=bob&role=admin")
+	_, err = admin.Invoke(t.Context(), "team_vault_create", []byte(`{"name":"persons"}`))
+	if err != nil { // it is there from the start before
+		require.Equal(t, fault.DuplicateID, fault.Of(err).Code)
+	}
+	answer, err = reader.Invoke(t.Context(), "team_vault_list", []byte(`{}`))
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `"persons"`)
+}
+
+// get is the status and the body of the answer at a URL.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, errors.Join(err, resp.Body.Close()))
+	return resp.StatusCode, string(data)
+}
+
+// TestIssuer covers what an issuer refuses, without emulators: an unsound request, and one that a page of the web may
+// have led there.
+func TestIssuer(t *testing.T) {
+	_, err := localcloud.NewIssuer(t.Context(), "0.0.0.0:0", "https://notes.example.test")
+	require.ErrorContains(t, err, "loopback")
+	i, err := localcloud.NewIssuer(t.Context(), "127.0.0.1:0", "https://notes.example.test")
+	require.NoError(t, err)
+	t.Cleanup(i.Close)
+	for query, want := range map[string]int{
+		"":                         http.StatusBadRequest,
+		"?role=admin":              http.StatusBadRequest,
+		"?subject=ada&role=owner":  http.StatusBadRequest,
+		"?subject=ada":             http.StatusOK,
+		"?subject=ada&role=editor": http.StatusOK,
+	} {
+		status, _ := get(t, i.URL+localcloud.TokenPath+query)
+		require.Equal(t, want, status, query)
+	}
+	status, _ := get(t, strings.Replace(i.URL, "127.0.0.1", "localhost", 1)+localcloud.TokenPath+"?subject=ada")
+	require.Equal(t, http.StatusMisdirectedRequest, status)
+	_, keys := get(t, i.URL+localcloud.KeysPath)
+	require.NotContains(t, keys, `"d"`, "the private key")
 }

@@ -24,23 +24,24 @@ type cutting struct {
 	n     int
 	swaps bool // the file system can exchange two files
 	work  bool // the bucket's own files lie elsewhere
+	all   bool // what deletes one object deletes all, in one call
 }
 
 // failedCuts found a fault once.
 var failedCuts = []cutting{
 	// What was put back at the start was deleted, and put back again.
-	{12122489610566648378, 28, false, false},
+	{12122489610566648378, 28, false, false, false},
 	// What was removed was then deleted, and put back.
-	{5918320243676692278, 51, true, false},
+	{5918320243676692278, 51, true, false, false},
 	// What was moved aside counted as replaced before the new file was durable.
-	{7682024326734123987, 30, false, false},
+	{7682024326734123987, 30, false, false, false},
 	// What was moved aside lay in a folder that was not durable itself.
-	{13921109152341738258, 53, false, false},
-	{669281800548726706, 40, false, false},
+	{13921109152341738258, 53, false, false, false},
+	{669281800548726706, 40, false, false, false},
 	// What the start did not put back was put back by the next one.
-	{11421313728348923404, 48, false, false},
+	{11421313728348923404, 48, false, false, false},
 	// What was removed before a Put was put back when the new text had been removed, too.
-	{7464774348903635190, 58, false, true},
+	{7464774348903635190, 58, false, true, false},
 }
 
 // TestBucketForgets takes the power away before the changes of the disk that a bucket makes for some
@@ -52,8 +53,8 @@ func TestBucketForgets(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) { c.run(t) })
 	}
 	for range many(1, 10) {
-		for i := range 4 {
-			c := cutting{seed: rand.Uint64(), swaps: i%2 == 0, work: i >= 2}
+		for i := range 6 {
+			c := cutting{seed: rand.Uint64(), swaps: i%2 == 0, work: i%4 >= 2, all: i >= 4}
 			t.Run(fmt.Sprintf("%+v and on", c), func(t *testing.T) {
 				for !c.run(t) {
 					c.n += 1 + rand.IntN(many(6, 1))
@@ -144,7 +145,7 @@ func (l *ledger) use(t *testing.T, s *seam, r *rand.Rand, c cutting) (ended bool
 	}
 	defer b.Close()
 	for range 15 {
-		if err := l.call(t.Context(), b, r); err != nil {
+		if err := l.call(t.Context(), b, r, c.all); err != nil {
 			require.NotNil(t, s.found, err)
 			return false
 		}
@@ -155,18 +156,24 @@ func (l *ledger) use(t *testing.T, s *seam, r *rand.Rand, c cutting) (ended bool
 // bucketKeys are few, so that much happens to each. The last has an aside of several folders.
 var bucketKeys = []string{"a.md", "b/c.md", "b/d.md", "b/" + strings.Repeat("ü", 60) + ".md"}
 
-// call makes one call at random, and writes down what it promises.
-func (l *ledger) call(ctx context.Context, b *fileblob.Bucket, r *rand.Rand) error {
+// call makes one call at random, and writes down what it promises. all says that it deletes all objects.
+func (l *ledger) call(ctx context.Context, b *fileblob.Bucket, r *rand.Rand, all bool) error {
 	key := bucketKeys[r.IntN(len(bucketKeys))]
 	text := strings.Repeat(fmt.Sprintf("%x ", r.Uint64()), 1+r.IntN(100))
 	switch r.IntN(5) {
 	case 0:
-		return l.promise(key, text, func() error {
+		return l.promise(text, func() error {
 			_, err := b.Put(ctx, key, []byte(text), blob.Always)
 			return err
-		})
+		}, key)
 	case 1:
-		return l.promise(key, none, func() error { return b.Delete(ctx, key) })
+		if all {
+			return l.promise(none, func() error {
+				_, err := b.DeleteAll(ctx, bucketKeys...)
+				return err
+			}, bucketKeys...)
+		}
+		return l.promise(none, func() error { return b.Delete(ctx, key) }, key)
 	case 2:
 		return l.sync(ctx, b)
 	case 3:
@@ -195,13 +202,17 @@ func (l *ledger) was(key, next string) []byte {
 }
 
 // promise makes a call that is durable when it returns.
-func (l *ledger) promise(key, text string, call func() error) error {
-	l.ask(key, text)
+func (l *ledger) promise(text string, call func() error, keys ...string) error {
+	for _, key := range keys {
+		l.ask(key, text)
+	}
 	if err := call(); err != nil {
 		return err
 	}
-	l.now[key], l.may[key] = text, []string{text}
-	delete(l.unsure, key)
+	for _, key := range keys {
+		l.now[key], l.may[key] = text, []string{text}
+		delete(l.unsure, key)
+	}
 	return nil
 }
 

@@ -96,10 +96,37 @@ func (l *Log[S]) Erase(ctx context.Context, c Call) (Erased, error) {
 	if c.DryRun {
 		return l.sweepErased(ctx, false)
 	}
-	if err := l.Seal(ctx, c); err != nil {
-		return Erased{}, err
+	if !l.sealed(ctx) {
+		if err := l.Seal(ctx, c); err != nil {
+			return Erased{}, err
+		}
 	}
 	return l.sweepErased(ctx, true)
+}
+
+// Sealed reports whether the vault's log is known to be sealed. It reads the end of the log in the table, and no state.
+func (v *Vault) Sealed(ctx context.Context) bool { return v.log.sealed(ctx) }
+
+// sealed reports whether the control item, or the last run that is in the table, says that the log is sealed: no commit
+// follows that one. Where it cannot be told from these, the log is not known to be sealed.
+func (l *Log[S]) sealed(ctx context.Context) bool {
+	c, err := l.Control(ctx)
+	if err != nil {
+		return errors.Is(err, ErrNoLog)
+	}
+	from := max(c.Low, c.Cursors[segmentsCursor].Seq) + 1
+	var last table.Item
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(maxSeq)) {
+		if err != nil {
+			return false
+		}
+		last = it
+	}
+	r, _, err := readItem(last.Data)
+	if err != nil {
+		return errors.Is(err, ErrNoLog)
+	}
+	return r.Commits[len(r.Commits)-1].Status == Sealed
 }
 
 // bar seals a log that cannot be read: a tombstone stands where the next run would be.

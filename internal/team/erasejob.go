@@ -127,7 +127,7 @@ func (e *erasing) files(ctx context.Context) error {
 		e.done.Files, e.done.Bytes = gone.Objects, gone.Bytes
 		return err
 	}
-	v, err := e.team.shut(ctx, e.call, e.entry)
+	v, err := e.team.shutAgain(ctx, e.call, e.entry)
 	if err != nil {
 		return err
 	}
@@ -285,4 +285,19 @@ func (t *Team) shut(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, err
 		delete(t.open, part)
 	}
 	return o.vault, nil
+}
+
+// shutAgain is shut for a vault that a step before has sealed: where this process does not have it open, its log is not
+// read once more.
+func (t *Team) shutAgain(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, error) {
+	t.mu.Lock()
+	o := t.open[partOf(e.Name, e.Incarnation)]
+	t.mu.Unlock()
+	if o == nil {
+		v, err := t.vaultOf(e.Name, e.Incarnation)
+		if err != nil || v.Sealed(ctx) {
+			return v, err
+		}
+	}
+	return t.shut(ctx, c, e)
 }

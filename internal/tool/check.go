@@ -104,7 +104,7 @@ func (t *Tool) canonical(
 		_, given := out[a.Name]
 		switch {
 		case given, a.Shared:
-		case a.Required:
+		case t.needs(a, out):
 			problems = append(problems, fault.New(t.Family.Missing,
 				"argument %q is missing: %s", a.Name, a.Doc).With("argument", a.Name))
 		case a.Schema().Default != nil:
@@ -115,6 +115,15 @@ func (t *Tool) canonical(
 		return nil, f
 	}
 	return out, nil
+}
+
+// needs reports whether a call with these arguments, by their proper names, must have an argument too.
+func (t *Tool) needs(a Arg, given map[string]json.RawMessage) bool {
+	if a.Unless == "" {
+		return a.Required
+	}
+	spares, _ := t.Meant(a.Unless)
+	return string(given[spares.Name]) != "true"
 }
 
 // checkArg is empty if the value is allowed. Of an object, and a list of objects, it has each problem inside.
@@ -130,7 +139,7 @@ func (t *Tool) checkArg(a Arg, raw json.RawMessage) []*fault.Fault {
 		return problems
 	}
 	code := t.malformed(a)
-	if v == "" && a.Required {
+	if v == "" && a.form.required {
 		code = t.Family.Missing
 	}
 	f := fault.New(code, "argument %q must be %s", a.Name, describe(a.form.made().stated)).

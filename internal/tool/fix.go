@@ -179,7 +179,7 @@ func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 		switch {
 		case ok:
 			arranged.Args = append(arranged.Args, fault.Arg{Name: a.Name, Value: value})
-		case a.Required && !a.Shared:
+		case !a.Shared && t.needs(a, given):
 			return "", false
 		}
 	}

@@ -31,6 +31,7 @@ type Arg struct {
 	Shared   bool     // every tool takes it, but those with one of their own, and none of them sees it
 	Rare     bool     // accepted everywhere; a list with little room leaves it out
 	Means    Meaning  // empty: nothing that is known beyond the tool
+	Unless   Meaning  // required, unless the argument of this meaning is true; empty: Required says it all
 	Common   bool     // many tools take it, and it means the same in all: it is of a struct of this package
 	Aliases  []string // accepted everywhere, never listed
 
@@ -136,6 +137,9 @@ func argOf(field reflect.StructField, name string, required bool) Arg {
 	a.Target, a.What = field.Tag.Get("absent"), field.Tag.Get("what")
 	a.Complete, a.Rare = field.Tag.Get("complete"), field.Tag.Get("rare") != ""
 	a.Of, a.Means = field.Tag.Get("of"), Meaning(field.Tag.Get("means"))
+	if a.Unless = Meaning(field.Tag.Get("unless")); a.Unless != "" {
+		a.Required = false // no schema can say it in a form that every client reads
+	}
 	a.Code, a.NullKept = fault.Code(field.Tag.Get("refused")), field.Tag.Get("null") == "kept"
 	a.IsTarget = field.Tag.Get("names") == "target"
 	a.Undigested = field.Tag.Get("digest") == "-"

@@ -33,7 +33,8 @@ type Tool struct {
 // what is meant without the argument, `what` what it is, and `examples` gives some values, by commas.
 // `complete` names the kind of values that complete it as it is typed (see Complete), `of` the argument
 // that says of which thing they are, and `text` is "true" of text that people write. `means` says what the
-// argument is for where projections know it (see Meaning), `refused` is the code of a value that is not
+// argument is for where projections know it (see Meaning), `unless` names the meaning of an argument that makes
+// this one optional where it is true, `refused` is the code of a value that is not
 // allowed, `null` is "kept" where null is a value, `digest` is "-" for an argument that does not change what
 // the call does, and `names` is "target" where values name what the call is about. Every argument has a
 // bound: a text without `max` that of its kind, which `size` names (name, id, query, token or text) or, if
@@ -230,6 +231,8 @@ func (t *Tool) checkArgs() error {
 			return fmt.Errorf("there is no code %q", a.Code)
 		case a.Means == "" && usual[a.Name] != "":
 			return fmt.Errorf("the argument %q does not say what it means", a.Name)
+		case a.Unless != "" && !slices.Contains(meant, a.Unless):
+			return fmt.Errorf("the argument %q is required unless one means %q, and none does", a.Name, a.Unless)
 		case !a.Shared && slices.Contains(formArgs, a.Name):
 			return fmt.Errorf("the argument %q has one meaning in every tool", a.Name)
 		}

@@ -15,7 +15,7 @@ import (
 var tenantEraseDoc string
 
 type tenantEraseIn struct {
-	Confirm string `json:"confirm" max:"63" jsonschema:"name of the tenant, as team_whoami returns it, because an erasure cannot be undone"`
+	Confirm string `json:"confirm" unless:"dry" max:"63" jsonschema:"name of the tenant, as team_whoami returns it, because an erasure cannot be undone; optional with dry_run"`
 	tool.Mutation
 }
 
@@ -52,7 +52,7 @@ func (f tools) eraseTenant(
 	if err != nil {
 		return tenantEraseOut{}, err
 	}
-	if in.Confirm != c.Tenant {
+	if !confirmed(&in.Mutation, in.Confirm, c.Tenant) {
 		return tenantEraseOut{}, fault.New(fault.InvalidParameter, "confirm must be the name of the tenant").
 			With("argument", "confirm").Try("team_whoami", nil)
 	}

@@ -18,7 +18,7 @@ var vaultEraseDoc string
 
 type vaultEraseIn struct {
 	Name    string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault, in the trash or not"`
-	Confirm string `json:"confirm" max:"63" jsonschema:"the name of the vault again, because an erasure cannot be undone"`
+	Confirm string `json:"confirm" unless:"dry" max:"63" jsonschema:"the name of the vault again, because an erasure cannot be undone; optional with dry_run"`
 	tool.Mutation
 }
 
@@ -49,6 +49,11 @@ func receiptOf(r team.Receipt) *receipt {
 	}
 }
 
+// confirmed reports whether a call says what confirms it. One that only shows its plan may leave it out.
+func confirmed(m *tool.Mutation, said, want string) bool {
+	return said == want || said == "" && m.Dry()
+}
+
 func (f tools) vaultErase() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_erase", Family: Family, Title: "Erase a vault", Doc: vaultEraseDoc,
@@ -69,7 +74,7 @@ func (f tools) eraseVault(
 	if err != nil {
 		return vaultEraseOut{}, err
 	}
-	if in.Confirm != in.Name {
+	if !confirmed(&in.Mutation, in.Confirm, in.Name) {
 		return vaultEraseOut{}, fault.New(fault.InvalidParameter, "confirm must be the name of the vault").
 			With("argument", "confirm").Fix("say confirm: %q if the vault is to be erased for good", in.Name)
 	}

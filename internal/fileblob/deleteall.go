@@ -1,0 +1,100 @@
+package fileblob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"sync"
+	"sync/atomic"
+
+	"rookery/internal/blob"
+)
+
+var _ blob.Deleter = (*Bucket)(nil)
+
+// A file system that has written a file frees its blocks when it is removed, which takes longer than all else about it,
+// and several at a time: deleters is how many files are removed at once, and deletesEach how many more each needs.
+const (
+	deleters    = 8
+	deletesEach = 16
+)
+
+// DeleteAll is blob.Deleter's. Each folder is synced once, behind all removals from it.
+func (b *Bucket) DeleteAll(ctx context.Context, keys ...string) (removed int, err error) {
+	gone, err := b.deleteEach(ctx, keys)
+	folders := map[string]bool{}
+	for i, key := range keys {
+		if gone[i] {
+			folders[path.Dir(key)] = true
+		}
+	}
+	for removed < len(keys) && gone[removed] {
+		removed++
+	}
+	return removed, errors.Join(err, b.settleFolders(folders))
+}
+
+// deleteEach removes objects until one cannot be removed, and reports which are gone.
+func (b *Bucket) deleteEach(ctx context.Context, keys []string) ([]bool, error) {
+	gone, failed := make([]bool, len(keys)), make([]error, len(keys))
+	var next atomic.Int64
+	var stop atomic.Bool
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(keys) && !stop.Load(); i = int(next.Add(1)) - 1 {
+			if err := b.deleteLoose(ctx, keys[i]); err != nil {
+				failed[i] = fmt.Errorf("delete %s: %w", keys[i], err)
+				stop.Store(true)
+				return
+			}
+			gone[i] = true
+		}
+	}
+	var others sync.WaitGroup
+	for range min(deleters-1, len(keys)/deletesEach) {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return gone, errors.Join(failed...)
+}
+
+// deleteLoose removes an object as Delete does, but leaves its folder there, and the removal to be synced.
+func (b *Bucket) deleteLoose(ctx context.Context, key string) error {
+	if err := b.beginWrite(ctx, key); err != nil {
+		return err
+	}
+	defer b.lock(key)()
+	err := b.at(key, walk{}, func(at spot) error { return at.remove() })
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {
+		return nil
+	}
+	return err
+}
+
+// settleFolders removes those of the folders that are empty, and makes durable which files the others have.
+func (b *Bucket) settleFolders(folders map[string]bool) error {
+	if len(folders) == 0 {
+		return nil
+	}
+	for dir := range folders {
+		if err := b.prune(dir); err != nil {
+			return fmt.Errorf("remove the folder %s: %w", dir, err)
+		}
+	}
+	return b.syncFolders(folders)
+}
+
+// syncFolders makes durable which files the folders have, and what was displaced.
+func (b *Bucket) syncFolders(folders map[string]bool) error {
+	if err := b.syncSettled(); err != nil {
+		return fmt.Errorf("sync displaced files: %w", err)
+	}
+	for dir := range folders {
+		if err := b.syncFolder(dir); err != nil {
+			return fmt.Errorf("sync the folder %s: %w", dir, err)
+		}
+	}
+	return nil
+}
