@@ -83,16 +83,16 @@ func TestHostRefusesAndCounts(t *testing.T) {
 
 // BenchmarkChain measures a call of a tool that does nothing, with nothing in between and with everything.
 func BenchmarkChain(b *testing.B) {
-	i, err := newIssuer()
+	i, err := localcloud.NewIssuer(b.Context(), "127.0.0.1:0", hostURL)
 	require.NoError(b, err)
-	defer i.close()
-	h, err := openHost(b.Context(), b.TempDir(), i.url, idleTools()...)
+	defer i.Close()
+	h, err := openHost(b.Context(), b.TempDir(), i.URL, idleTools()...)
 	require.NoError(b, err)
 	defer func() { require.NoError(b, h.Close()) }()
 	c := chain{h, b.Context()}
 	api, err := c.createToken("one")
 	require.NoError(b, err)
-	jwt, err := i.token("somebody")
+	jwt, err := i.Token(in{"sub": "somebody"})
 	require.NoError(b, err)
 	for name, call := range map[string]func() error{
 		"nothing": c.plain,
