@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"rookery/internal/ingest"
 	"rookery/internal/job"
 	"rookery/internal/s3blob"
 	"rookery/internal/sqsqueue"
@@ -52,6 +53,7 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	}
 	follower := followerOf(o, w.teams)
 	w.worker.Handlers[stream.FilesKind], w.worker.Handlers[stream.FoldKind] = follower.Files, follower.FoldMessage
+	w.worker.Handlers[ingest.CloseKind] = ingesterOf(o, w.teams).Close
 	return w
 }
 
