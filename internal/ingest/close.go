@@ -175,6 +175,9 @@ func (b *batch) gather(ctx context.Context) error {
 		b.again, b.waits, b.edits = behindPause, all, nil
 		return nil
 	}
+	if err := b.date(ctx); err != nil {
+		return err
+	}
 	for _, s := range w.all {
 		b.add(s)
 	}

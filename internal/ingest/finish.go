@@ -27,7 +27,7 @@ func (b *batch) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.forget(ctx, held); err != nil || stays {
+	if err := b.forget(ctx); err != nil || stays {
 		return err
 	}
 	since, err := b.noticed(ctx)
@@ -37,7 +37,8 @@ func (b *batch) finish(ctx context.Context) error {
 	return err
 }
 
-// keep writes the items of what is held, and of what cannot be taken in, and removes those of what can.
+// keep writes the items of what is held, and of what cannot be taken in, and removes those of what is not any more: before
+// the control item says so, so that a call which is repeated finds what is left to be done.
 func (b *batch) keep(ctx context.Context, held map[string]bool) error {
 	err := together(slices.Sorted(maps.Keys(held)), func(path string) error {
 		if b.edits[path].held {
@@ -51,16 +52,20 @@ func (b *batch) keep(ctx context.Context, held map[string]bool) error {
 	err = together(slices.Sorted(maps.Keys(b.left)), func(path string) error {
 		return b.set(ctx, leftPrefix+path, b.left[path])
 	})
-	if err != nil || b.control.Left == nil {
+	if err != nil {
 		return err
 	}
-	var fit []string
-	for path := range b.edits {
-		if _, still := b.left[path]; !still {
-			fit = append(fit, leftPrefix+path)
+	var over []string
+	for path, e := range b.edits {
+		if _, still := b.left[path]; !still && b.control.Left != nil {
+			over = append(over, leftPrefix+path)
+		}
+		if e.held && !held[path] {
+			over = append(over, heldPrefix+path)
 		}
 	}
-	return b.remove(ctx, fit)
+	slices.Sort(over)
+	return b.remove(ctx, over)
 }
 
 // change says in the control item what became of the batch. It reports whether something that was noticed waits still.
@@ -129,14 +134,11 @@ func sameLeft(a, b *repo.Left) bool {
 	return a.Count == b.Count && slices.Equal(a.Files, b.Files)
 }
 
-// forget removes the items of what was noticed, and of what is no longer held.
-func (b *batch) forget(ctx context.Context, held map[string]bool) error {
+// forget removes the items of what was noticed.
+func (b *batch) forget(ctx context.Context) error {
 	var sorts []string
-	for path, e := range b.edits {
+	for _, e := range b.edits {
 		sorts = append(sorts, e.sorts...)
-		if e.held && !held[path] {
-			sorts = append(sorts, heldPrefix+path)
-		}
 	}
 	slices.Sort(sorts)
 	return b.remove(ctx, sorts)
