@@ -82,6 +82,10 @@ emulators: # begins to install them while other tests run
 cloud-tests: cc ## the tests of the adapters of AWS, with emulators that it starts and stops; Python 3.13, Java 17, Maven
 	@GO=$(GO) tools/test/cloud
 
+.PHONY: cloud-docs
+cloud-docs: ## write docs/benchmarks-requests-cloud.md, with emulators of AWS that it starts and stops
+	@GO=$(GO) tools/test/emulated $(GO) test -vet=off -count=1 ./internal/localapp -run '^TestGeneratedCloudRequests$$' -update
+
 .PHONY: leaks
 leaks: cc $(FUZZER) $(CONFORMANCE) ## run all tests, then search what they logged and refused for secrets
 	@logs=$$(mktemp -d) && trap 'rm -rf "$$logs"' EXIT && \
@@ -124,6 +128,10 @@ bench-hosted: ## measure what a hosted server costs, and write docs/benchmarks-h
 .PHONY: bench-start
 bench-start: ## measure how a function of a cloud starts, and write docs/benchmarks-start.md
 	$(GO) run ./bench -only start -out docs/benchmarks-start.md
+
+.PHONY: bench-cloud
+bench-cloud: ## measure the functions over emulators of AWS, and write docs/benchmarks-cloud.md
+	@GO=$(GO) tools/test/emulated $(GO) run ./bench -only cloud -out docs/benchmarks-cloud.md
 
 .PHONY: fuzz
 fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then HTTP and MCP

@@ -68,7 +68,7 @@ func (s *suite) drawCalls(x *index.Index) {
 	for tag := range x.Tags() {
 		d.tags = append(d.tags, tag)
 	}
-	s.calls = slices.Concat(d.objects(), d.lists(), d.links(), d.others(), d.searches())
+	s.calls = slices.Concat(d.objects(), d.orientation(), d.lists(), d.links(), d.others(), d.searches())
 }
 
 // objects are the calls for one thing.
@@ -91,6 +91,17 @@ func (d *drawer) objects() []call {
 		d.call("what a name leads to", "raven_resolve", aimLookup,
 			func() in { return in{"reference": d.x.NameOf(d.person().Object(-1))} }),
 		d.call("the numbers of the vault", "raven_stats", aimLookup, func() in { return in{} }),
+	}
+}
+
+// orientation are the calls for what the vault is made of.
+func (d *drawer) orientation() []call {
+	return []call{
+		d.call("an overview of the vault", "vault_overview", aimLookup, func() in { return in{} }),
+		d.call("its folders", "vault_tree", aimLookup, func() in { return in{"depth": 10, "limit": 500} }),
+		d.call("its tags", "vault_tags", aimLookup, func() in { return in{"limit": 200} }),
+		d.call("its fields", "vault_facets", aimLookup, func() in { return in{"limit": 200} }),
+		d.call("the state of its index", "vault_status", aimLookup, func() in { return in{} }),
 	}
 }
 

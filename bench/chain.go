@@ -77,7 +77,7 @@ func (c chain) invoke(token, name string) error {
 		return err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	caller, err := c.gate.Caller(r)
+	caller, err := c.hosted.Gate.Caller(r)
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,14 @@ import (
 
 // The parts that can be measured alone: a vault in a data directory and all that it is made of; a
 // person's folder that is served in place; what stands between a request and a tool on a hosted
-// server; and how a function of a cloud starts. The last two have pages of their own.
+// server; how a function of a cloud starts; and what the functions cost over emulators of AWS. The last three have
+// pages of their own.
 const (
 	onlyVault  = "vault"
 	onlyServed = "served"
 	onlyHosted = "hosted"
 	onlyStart  = "start"
+	onlyCloud  = "cloud"
 )
 
 // A config says what is measured.
@@ -53,7 +55,7 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
 	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
 	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+", "+onlyServed+
-		", "+onlyHosted+" or "+onlyStart+"; none: the first two")
+		", "+onlyHosted+", "+onlyStart+" or "+onlyCloud+"; none: the first two")
 	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
 		"alone; it sweeps once a minute")
 	flags.IntVar(&cfg.edits, "edits", 20, "edits of single files in a served folder")
@@ -87,9 +89,9 @@ func (c config) check() error {
 	if c.tokens < 1 || c.rounds < 1 {
 		return errors.New("-tokens and -rounds must be above 0")
 	}
-	if !slices.Contains([]string{"", onlyVault, onlyServed, onlyHosted, onlyStart}, c.only) {
-		return fmt.Errorf("-only: there is %s, %s, %s and %s, not %q", onlyVault, onlyServed, onlyHosted,
-			onlyStart, c.only)
+	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud}
+	if c.only != "" && !slices.Contains(parts, c.only) {
+		return fmt.Errorf("-only: it must be one of %s, not %q", strings.Join(parts, ", "), c.only)
 	}
 	return nil
 }

@@ -11,17 +11,15 @@ import (
 	"path/filepath"
 	"time"
 
-	"rookery/internal/access"
-	"rookery/internal/audit"
 	"rookery/internal/auth"
 	"rookery/internal/bolttable"
+	conf "rookery/internal/config"
 	"rookery/internal/fileblob"
+	"rookery/internal/hosted"
 	"rookery/internal/httptool"
-	"rookery/internal/limit"
 	"rookery/internal/localapp"
 	"rookery/internal/metric"
 	"rookery/internal/repo"
-	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 )
@@ -32,13 +30,11 @@ import (
 type host struct {
 	whole, bare *tool.Catalogue
 
-	teams   *team.Teams
-	gate    *access.Gate
-	metrics *metric.Metrics
-
-	auditor *audit.Auditor
-	table   *bolttable.Table
-	bucket  *fileblob.Bucket
+	teams  *team.Teams
+	server conf.Config
+	hosted *hosted.Host
+	table  *bolttable.Table
+	bucket *fileblob.Bucket
 }
 
 // Of a host.
@@ -50,7 +46,7 @@ const (
 // openHost opens a data directory. An issuer at a URL on loopback makes tokens of admins of the tenant
 // `local`. More tools stand beside those of the product.
 func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *host, err error) {
-	h = &host{metrics: metric.New("bench")}
+	h = &host{server: hostConfig(issuer)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -70,49 +66,46 @@ func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *h
 	h.teams = team.NewTeams(team.Options{
 		Table: h.table, Bucket: h.bucket, Log: log, Now: time.Now, Background: true, Folders: true,
 		Texts: repo.NewTexts(archiveTexts), Pasts: repo.NewPasts(archiveTexts),
-		Compact: h.table.Compact, PublicURL: hostURL, Kinds: localapp.Jobs,
+		Compact: h.table.Compact, PublicURL: hostURL, Kinds: hosted.Jobs,
+		Parts: hosted.Parts(), Issuers: hosted.IssuersFor(h.server),
 	})
 	if err = h.teams.Make(ctx, auth.Local); err != nil {
 		return h, err
 	}
-	h.gate = access.NewGate(access.GateOptions{
-		Teams: h.teams, Verifier: auth.NewVerifier(auth.Options{}), PublicURL: hostURL, Closed: true,
-		Issuers: []access.Issuer{{
-			Issuer: auth.Issuer{URL: issuer, JWKS: issuer + jwksPath, Algorithms: []string{"RS256"}},
+	return h, h.compose(log, more)
+}
+
+// hostConfig is the configuration of a host.
+func hostConfig(issuer string) conf.Config {
+	return conf.Config{
+		PublicURL: hostURL,
+		Limits:    conf.Limits{MutationsPerMinute: hostRate, ReadsPerMinute: hostRate},
+		Issuers: []conf.Issuer{{
+			Issuer: issuer, JWKSURL: issuer + jwksPath, Algorithms: []string{"RS256"},
 			Tenant: auth.Local, Role: auth.Admin,
 		}},
-		Log: log,
-	})
-	h.auditor = audit.New(audit.Options{Teams: h.teams, Log: log})
-	h.auditor.Start()
-	return h, h.compose(log, more)
+	}
 }
 
 // compose makes the two catalogues.
 func (h *host) compose(log *slog.Logger, more []*tool.Tool) error {
-	limiter := limit.New(limit.Options{
-		Tables: func(_ context.Context, tenant string) (table.Table, error) {
-			return table.Sub(h.table, tenant), nil
-		},
-		Rates: limit.Rates{MutationsPerMinute: hostRate, ReadsPerMinute: hostRate},
-	})
-	all := append(localapp.Tools(h.teams), more...)
 	var err error
-	h.whole, err = tool.NewCatalogue(all, tool.Options{Log: log, Interceptors: []tool.Interceptor{
-		h.auditor.Interceptor(), h.metrics.Interceptor(), access.Check(access.Of(h.teams)),
-		limiter.Intercept,
-	}})
+	h.hosted, err = hosted.New(hosted.Options{
+		Teams: h.teams, Tables: h.teams.Table, Server: h.server, Closed: true, Background: true,
+		Meter: metric.New("bench"), More: more, Log: log,
+	})
 	if err != nil {
 		return err
 	}
-	h.bare, err = tool.NewCatalogue(all, tool.Options{Log: log})
+	h.whole = h.hosted.Catalogue
+	h.bare, err = tool.NewCatalogue(h.whole.Tools(), tool.Options{Log: log})
 	return err
 }
 
 // Close lets the data directory go.
 func (h *host) Close() error {
-	if h.auditor != nil {
-		h.auditor.Close()
+	if h.hosted != nil {
+		h.hosted.Close()
 	}
 	if h.teams != nil {
 		h.teams.Close()
@@ -134,10 +127,7 @@ const bareHeader = "X-Bench-Bare"
 // serve answers on a listener until the context ends, by one catalogue or the other.
 func (h *host) serve(ctx context.Context, l net.Listener) error {
 	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	whole := httptool.New(h.whole, httptool.Options{
-		Authenticate: h.gate.Caller, Log: log, Audited: true, Meter: h.metrics,
-		Resource: access.Resource{PublicURL: hostURL},
-	})
+	whole := h.hosted.Handler(hosted.Serving{Server: h.server})
 	bare := httptool.New(h.bare, httptool.Options{Log: log})
 	s := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,

@@ -54,15 +54,11 @@ type pair struct {
 
 // measureHosted measures, and writes the page.
 func measureHosted(ctx context.Context, cfg config) (err error) {
-	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
-	if err != nil {
-		return fmt.Errorf("make a folder to measure in: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
-	p, err := newPage(cfg, dir)
+	p, dir, end, err := begin(cfg)
 	if err != nil {
 		return err
 	}
+	defer end()
 	h := &hosting{cfg: cfg, dir: dir}
 	if h.issuer, err = newIssuer(); err != nil {
 		return err

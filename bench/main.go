@@ -46,21 +46,20 @@ func run(ctx context.Context, args []string) error {
 	if cfg.only == onlyStart {
 		return measureStart(ctx, cfg)
 	}
+	if cfg.only == onlyCloud {
+		return measureCloud(ctx, cfg)
+	}
 	return bench(ctx, cfg)
 }
 
 // bench measures, and writes the page. Calls that must not be refused and were are an error; the
 // page says which they are.
 func bench(ctx context.Context, cfg config) error {
-	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
-	if err != nil {
-		return fmt.Errorf("make a folder to measure in: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
-	p, err := newPage(cfg, dir)
+	p, dir, end, err := begin(cfg)
 	if err != nil {
 		return err
 	}
+	defer end()
 	launch, err := cfg.build(ctx, dir)
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ var hostedText string
 //go:embed start.md.tmpl
 var startText string
 
+//go:embed cloud.md.tmpl
+var cloudText string
+
 // A page is what is written of a run.
 type page struct {
 	Machine machine
@@ -34,6 +37,20 @@ type page struct {
 	Results []result
 	Hosted  *hosting  // nil: the page is not about a hosted server
 	Start   *starting // nil: the page is not about the start of a function
+	Cloud   *clouded  // nil: the page is not about functions over emulators
+}
+
+// begin makes a folder to measure in, which end removes, and the page of the run.
+func begin(cfg config) (p *page, dir string, end func(), err error) {
+	if dir, err = os.MkdirTemp(cfg.dir, "rookery-bench-"); err != nil {
+		return nil, "", nil, fmt.Errorf("make a folder to measure in: %w", err)
+	}
+	end = func() { _ = os.RemoveAll(dir) } // what it leaves lies among temporary files
+	if p, err = newPage(cfg, dir); err != nil {
+		end()
+		return nil, "", nil, err
+	}
+	return p, dir, end, nil
 }
 
 // newPage is the page of a run that begins now, with its data below a folder.
@@ -76,7 +93,9 @@ func (p *page) render(w io.Writer) error {
 		"micros": showMicros, "percent": showPercent,
 		"linkCalls": func() int { return linkCalls }, "freshOnes": func() int { return freshOnes },
 		"tokenSample": func() int { return tokenSample },
-		"warmStarts":  func() int { return warmStarts }, "maxFunction": func() int64 { return maxFunction },
+		"cloudTimes":  func() int { return cloudTimes }, "cloudWait": func() time.Duration { return cloudWait },
+		"inits":      func() int { return inits },
+		"warmStarts": func() int { return warmStarts }, "maxFunction": func() int64 { return maxFunction },
 	}).Parse(p.text())
 	if err != nil {
 		panic(err) // the program is malformed
@@ -91,6 +110,9 @@ func (p *page) text() string {
 	}
 	if p.Start != nil {
 		return startText
+	}
+	if p.Cloud != nil {
+		return cloudText
 	}
 	return pageText
 }

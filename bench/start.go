@@ -46,15 +46,11 @@ const (
 
 // measureStart measures, and writes the page.
 func measureStart(ctx context.Context, cfg config) error {
-	dir, err := os.MkdirTemp(cfg.dir, "rookery-bench-")
-	if err != nil {
-		return fmt.Errorf("make a folder to measure in: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
-	p, err := newPage(cfg, dir)
+	p, dir, end, err := begin(cfg)
 	if err != nil {
 		return err
 	}
+	defer end()
 	p.Start = &starting{}
 	p.Start.makeTools()
 	if err := p.Start.compose(); err != nil {
@@ -63,7 +59,7 @@ func measureStart(ctx context.Context, cfg config) error {
 	if err := p.Start.execute(ctx, dir); err != nil {
 		return err
 	}
-	if p.Start.Size, err = sizeOfFunction(ctx, dir); err != nil {
+	if p.Start.Size, err = sizeOfFunction(ctx, dir, functionSource, functionArch); err != nil {
 		return err
 	}
 	return p.write(cfg.out)
@@ -109,7 +105,7 @@ func measured(what string, times int, do func()) link {
 // execute measures whole processes of the program.
 func (s *starting) execute(ctx context.Context, dir string) error {
 	bin := filepath.Join(dir, "function")
-	if err := compileFunction(ctx, bin); err != nil {
+	if err := compileFunction(ctx, bin, functionSource); err != nil {
 		return err
 	}
 	var err error
@@ -143,10 +139,10 @@ func untilReady(ctx context.Context, bin string) error {
 	return nil
 }
 
-// sizeOfFunction builds the program as it would be uploaded, in a folder.
-func sizeOfFunction(ctx context.Context, dir string) (size, error) {
+// sizeOfFunction builds a program as it would be uploaded, in a folder, for a processor.
+func sizeOfFunction(ctx context.Context, dir, source, arch string) (size, error) {
 	bin := filepath.Join(dir, "bootstrap")
-	if err := compileFunction(ctx, bin, "GOOS=linux", "GOARCH="+functionArch); err != nil {
+	if err := compileFunction(ctx, bin, source, "GOOS=linux", "GOARCH="+arch); err != nil {
 		return size{}, err
 	}
 	data, err := os.ReadFile(bin)
@@ -165,11 +161,11 @@ func sizeOfFunction(ctx context.Context, dir string) (size, error) {
 	return size{int64(len(data)), int64(packed)}, err
 }
 
-// compileFunction builds the program as functions are built, for an environment.
-func compileFunction(ctx context.Context, bin string, env ...string) error {
-	progress("build a function")
+// compileFunction builds a program as functions are built, for an environment.
+func compileFunction(ctx context.Context, bin, source string, env ...string) error {
+	progress("build %s", filepath.Base(source))
 	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
-		"-o", bin, functionSource)
+		"-o", bin, source)
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build a function: %w\n%s", err, out)

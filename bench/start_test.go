@@ -15,7 +15,7 @@ func TestSizeOfAFunction(t *testing.T) {
 	if os.Getenv("ROOKERY_SOAK") == "" {
 		t.Skip("a soak builds a function")
 	}
-	s, err := sizeOfFunction(t.Context(), t.TempDir())
+	s, err := sizeOfFunction(t.Context(), t.TempDir(), functionSource, functionArch)
 	require.NoError(t, err)
 	require.LessOrEqual(t, s.Zip, int64(maxFunction))
 	require.Greater(t, s.Zip, s.Raw/8)

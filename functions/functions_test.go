@@ -25,12 +25,15 @@ import (
 )
 
 const (
-	maxMain = 20      // lines of a main
-	maxZip  = 8 << 20 // bytes of the archive of a function (DESIGN §8)
+	maxMain = 20 // lines of a main
 
 	// built names a directory with the functions as make functions leaves them. Without it they are built.
 	built = "ROOKERY_FUNCTIONS"
 )
+
+// maxZip is how many bytes the archive of a function may have (DESIGN §8), by processor. Functions run on arm64; the
+// instructions of amd64 take more.
+var maxZip = map[string]int{"arm64": 8 << 20, "amd64": 9 << 20}
 
 // names are the functions: the directories here.
 func names(t testing.TB) []string {
@@ -125,7 +128,7 @@ func TestSizes(t *testing.T) {
 			require.NoError(t, archive.Close())
 			t.Logf("%s for %s: %.1f MiB, %.2f MiB in a ZIP archive", name, arch, mebibytes(len(data)),
 				mebibytes(packed.Len()))
-			require.LessOrEqual(t, packed.Len(), maxZip, "%s for %s", name, arch)
+			require.LessOrEqual(t, packed.Len(), maxZip[arch], "%s for %s", name, arch)
 		}
 	}
 }

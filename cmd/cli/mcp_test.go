@@ -349,7 +349,7 @@ func TestMCPOnAFolder(t *testing.T) {
 func TestServeMCP(t *testing.T) {
 	d := newBench(t)
 	demo := d.agent(eras[0], "serve", "--mcp", "--demo", "--data", d.data)
-	require.Contains(t, demo.must("raven_stats", map[string]any{}), `"file_count"`)
+	require.Contains(t, demo.must("vault_overview", map[string]any{}), `"noteCount"`)
 	demo.leave()
 	stop := serving(t, nil, "serve", "--listen", "127.0.0.1:0", "--data", d.data)
 	for _, flag := range []string{"--demo", "--config=" + filepath.Join(d.home, "empty.yaml")} {
@@ -359,7 +359,7 @@ func TestServeMCP(t *testing.T) {
 		require.Contains(t, errs, "does not follow --")
 	}
 	a := d.agent(eras[0], "serve", "--mcp", "--data", d.data)
-	require.Contains(t, a.must("raven_stats", map[string]any{"vault": "demo"}), `"file_count"`)
+	require.Contains(t, a.must("vault_overview", map[string]any{"vault": "demo"}), `"noteCount"`)
 	a.leave()
 	stop()
 	for name, c := range map[string]struct {
@@ -408,7 +408,7 @@ func TestMCPRefusals(t *testing.T) {
 		"server and directory": {2, append(data, "--server", "http://127.0.0.1:1"), "--server and --data"},
 		"server and folder":    {2, []string{"--server", "http://127.0.0.1:1", "--vault", "./x"}, "--vault with a folder and --server"},
 		"path and toolset":     {2, append(data, "--path", "/mcp/x/all", "--toolset", "raven"), "--path and --toolset"},
-		"unknown toolset":      {4, append(data, "--toolset", "ravn"), "the sets are raven, team, and all"},
+		"unknown toolset":      {4, append(data, "--toolset", "ravn"), "the sets are notes, orient, raven, team, and all"},
 		"unknown tool":         {2, append(data, "--tools", "raven_raed"), "raven_read"},
 		"unknown path":         {4, append(data, "--path", "/mcp/x"), "sets"},
 		"another path":         {2, append(data, "--path", "/v1"), "--path is /mcp"},

@@ -52,6 +52,7 @@ func (n connector) client(
 	return &httptool.Client{
 		Base: server, Token: proof.token, Named: named(t), Shown: proof.from, Renew: proof.renew,
 		Agent: t.Agent, Session: t.Session, ReadOnly: t.ReadOnly,
+		Tools: n.app.Tools,
 	}, nil
 }
 

@@ -81,7 +81,7 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	defer app.Close() // what matters is durable; an error of the last sync is in the log
-	localapp.BoundHeap(cfg, os.Getenv)
+	defer localapp.BoundHeap(cfg, os.Getenv)()
 	if s.demo {
 		if err := app.Demo(c.Context()); err != nil {
 			return err

@@ -174,7 +174,7 @@ func (a *Auditor) Interceptor() tool.Interceptor {
 			err = errPanic
 			defer func() {
 				now := a.opt.Now()
-				a.ended(ctx, c, ending{err: err, meta: r.Meta, at: now, took: now.Sub(start)})
+				a.ended(ctx, c, ending{err: err, meta: r.Meta, at: now, took: max(0, now.Sub(start))})
 			}()
 			return next(ctx, c)
 		}

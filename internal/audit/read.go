@@ -190,8 +190,8 @@ const (
 )
 
 // textCost is how many bytes of texts cost as much as an entry. Those of a commit, and what it says of the things
-// in them, are read with it.
-const textCost = 2 << 10
+// in them, are read with it: several bytes are allocated for each of these.
+const textCost = 3 << 9
 
 // commits are the entries of a log, newest first, from a commit on.
 func (l *listing) commits(
@@ -239,11 +239,17 @@ func (l *listing) some(
 	return items, next, nil
 }
 
-// sizeOf is how many bytes the texts and the events of a commit have.
+// traitCost is how many bytes the id of a trait takes beside its letters.
+const traitCost = 16
+
+// sizeOf is how many bytes the texts, the events and the ids of traits of a commit take.
 func sizeOf(c *repo.Commit) int {
 	n := 0
 	for i := range c.Notes {
 		n += len(c.Notes[i].Text) + len(c.Notes[i].Theirs) + len(c.Notes[i].Events)
+		for _, id := range c.Notes[i].Traits {
+			n += traitCost + len(id)
+		}
 	}
 	return n
 }

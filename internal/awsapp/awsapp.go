@@ -49,14 +49,12 @@ type Options struct {
 	// the process was frozen. Nil: nothing is.
 	Begin func()
 
-	// Dated begins a pass that deletes what is old; see team.Options. Nil: Now is always right.
-	Dated func() func() bool
-
 	Verifier *auth.Verifier // of the tokens of issuers; nil: one that fetches their keys over the network
 	Meter    hosted.Meter   // nil: nothing is counted
 	Log      *slog.Logger   // nil: nothing is logged
 	Now      func() time.Time
-	Version  string // of the program
+	Clocked  func() (known func() bool) // see team.Options; nil: Now is always right
+	Version  string                     // of the program
 
 	outer []tool.Interceptor // see hosted.Options
 }
@@ -123,7 +121,7 @@ func tenants(o Options, later func(func())) team.Options {
 		Texts: repo.NewTexts(caches), Pasts: repo.NewPasts(caches),
 		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
-		Named:  namedFiles, Log: o.Log, Now: o.Now, Later: later, Dated: o.Dated,
+		Named:  namedFiles, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: later,
 		Followers: stream.Cursors(),
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
 		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,

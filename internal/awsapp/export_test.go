@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/job"
-	"rookery/internal/repo"
 	"rookery/internal/tool"
 )
 
@@ -36,16 +35,6 @@ func Recorded(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
-}
-
-// Fold moves the log of a vault out of the table, whether or not it is due.
-func (a *App) Fold(t testing.TB, tenant, vault string) {
-	t.Helper()
-	own, err := a.teams.Team(t.Context(), tenant)
-	require.NoError(t, err)
-	v, err := own.Vault(t.Context(), vault)
-	require.NoError(t, err)
-	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
 }
 
 // Jobs are those of a tenant.

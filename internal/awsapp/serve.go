@@ -94,7 +94,7 @@ func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	d := &deployment{bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger})}
 	d.Options = Options{
 		Table:  dynamotable.New(cfg, e.Table, dynamotable.Options{Now: clock.Now, Log: logger}),
-		Bucket: d.bucket, Begin: transport.Begin, Now: clock.Now, Dated: clock.Dated,
+		Bucket: d.bucket, Begin: transport.Begin, Now: clock.Now, Clocked: clock.Dated,
 	}
 	if e.Jobs != "" {
 		d.queue = sqsqueue.New(cfg, e.Jobs, sqsqueue.Options{Dead: e.Dead, Now: clock.Now, Log: logger})

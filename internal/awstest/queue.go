@@ -51,3 +51,25 @@ func (b *Backend) Queue(tb testing.TB, hidden int) (url, dead string) {
 		"VisibilityTimeout": strconv.Itoa(hidden), "RedrivePolicy": string(policy),
 	}), dead
 }
+
+// QueueName returns the name of a queue that no other test uses. Queues whose names begin with it are deleted with the
+// test.
+func (b *Backend) QueueName(tb testing.TB) string {
+	tb.Helper()
+	client, queue := sqs.NewFromConfig(b.AWS(tb, nil)), name()
+	tb.Cleanup(func() {
+		ctx, cancel := removing()
+		defer cancel()
+		out, err := client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &queue})
+		if err != nil {
+			tb.Error("list queues: ", err)
+			return
+		}
+		for _, url := range out.QueueUrls {
+			if _, err := client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &url}); err != nil {
+				tb.Error("delete a queue: ", err)
+			}
+		}
+	})
+	return queue
+}

@@ -55,6 +55,7 @@ type Table struct {
 	queue queue
 
 	writing sync.Mutex // held by who writes a transaction, or compacts
+	closes  bool       // Compact closes the old file first: one that is open cannot be replaced here
 
 	done chan struct{} // closed when everything that was queued is written
 
@@ -84,7 +85,7 @@ func Open(path string, o Options) (*Table, error) {
 
 // start makes a Table of an open database.
 func start(path string, db *bolt.DB, o Options) *Table {
-	t := &Table{path: path, now: o.Now, done: make(chan struct{})}
+	t := &Table{path: path, now: o.Now, done: make(chan struct{}), closes: runtime.GOOS == "windows"}
 	t.db.Store(db)
 	if t.now == nil {
 		t.now = time.Now
@@ -222,10 +223,18 @@ func (t *Table) view(fn func(*bolt.Tx) error) error {
 		if !errors.Is(err, berrors.ErrDatabaseNotOpen) {
 			return err
 		}
-		if t.db.Load() == db {
+		if !t.replaced(db) {
 			return ErrClosed
 		}
 	}
+}
+
+// replaced reports whether another database is in the place of one that is closed. It waits for a Compact, which on some
+// systems closes the old one before it opens the new one.
+func (t *Table) replaced(db *bolt.DB) bool {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	return t.db.Load() != db
 }
 
 // read runs fn on a read transaction. At a page that is not what it should be bbolt panics, in whatever

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
@@ -37,7 +36,7 @@ func (t *Table) Compact(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compact the database: %w", closedIs(err))
 	}
-	if runtime.GOOS == "windows" {
+	if t.closes {
 		return t.replaceClosed(old, next)
 	}
 	// Both files stay locked until the new one has the name. A process that waits for the old one finds

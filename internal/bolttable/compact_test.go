@@ -74,10 +74,21 @@ func TestCompact(t *testing.T) {
 	require.Len(t, files, 1)
 }
 
-// TestCompactAmidst holds that nothing is lost or refused while the database is compacted.
+// TestCompactAmidst holds that nothing is lost or refused while the database is compacted, also where the file must be
+// closed for that.
 func TestCompactAmidst(t *testing.T) {
+	for name, closes := range map[string]bool{"in place": false, "closed": true} {
+		t.Run(name, func(t *testing.T) { compactAmidst(t, closes) })
+	}
+}
+
+func compactAmidst(t *testing.T, closes bool) {
+	t.Helper()
 	b, err := bolttable.Open(filepath.Join(t.TempDir(), "table.db"), bolttable.Options{})
 	require.NoError(t, err)
+	if closes {
+		b.CloseToReplace()
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	written := make([]int64, 4)

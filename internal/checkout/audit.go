@@ -17,6 +17,8 @@ type audit struct {
 	cursor repo.Cursor // only save changes it
 	seen   uint64      // the parts hold the commits up to here
 	parts  []part
+
+	erasing []*repo.Commit // that erase histories, whose lines redact has to replace
 }
 
 // A part is what commits of one month add to the audit log, one after the other.
@@ -32,6 +34,9 @@ func (a *audit) add(c *repo.Commit) {
 		return
 	}
 	a.seen = c.Seq
+	if c.Erases() > 0 {
+		a.erasing = append(a.erasing, c)
+	}
 	lines, month := repo.AuditLines(c), vault.Month(c.Time)
 	if len(lines) == 0 {
 		month = ""
@@ -46,11 +51,11 @@ func (a *audit) add(c *repo.Commit) {
 	p.month = max(p.month, month)
 }
 
-// take hands over what is to be written.
-func (a *audit) take() []part {
-	parts := a.parts
-	a.parts = nil
-	return parts
+// take hands over what is to be written, and the commits that erase histories.
+func (a *audit) take() ([]part, []*repo.Commit) {
+	parts, erasing := a.parts, a.erasing
+	a.parts, a.erasing = nil, nil
+	return parts, erasing
 }
 
 // saveAudit appends what commits add, each part durably before the next.
@@ -58,7 +63,7 @@ func (c *Checkout) saveAudit(ctx context.Context, parts []part) error {
 	for _, p := range parts {
 		err := c.savePart(ctx, p)
 		if errors.Is(err, blob.ErrCondition) {
-			err = c.rewriteAudit(ctx, p.seen)
+			_, err = c.rewriteAudit(ctx, p.seen)
 		}
 		if err != nil {
 			return err
@@ -130,20 +135,21 @@ func (c *Checkout) auditTo(ctx context.Context, to repo.Cursor) error {
 // rewriteAudit makes all files of the audit log anew from the log, up to a commit: somebody cut the
 // open one, or took it away, or it is of a release that closed none. Each file is replaced as a whole,
 // the closed ones first, and the open one only when the cursor is in its month: what a crash leaves is
-// right as far as the cursor says, or it is made anew again.
-func (c *Checkout) rewriteAudit(ctx context.Context, upTo uint64) error {
+// right as far as the cursor says, or it is made anew again. It returns the months of the closed ones.
+func (c *Checkout) rewriteAudit(ctx context.Context, upTo uint64) (closed []string, err error) {
 	at, anew := c.audit.cursor, archive{vault: c.vault, files: c.files}
 	open, err := anew.close(ctx, upTo, at.Month)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if at.Month != "" && at.Month < open.Month {
 		if err := c.auditTo(ctx, repo.Cursor{Seq: at.Seq, Month: open.Month}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := anew.open(ctx, open); err != nil {
-		return err
+		return nil, err
 	}
-	return c.auditTo(ctx, repo.Cursor{Seq: upTo, Size: int64(len(open.Lines)), Month: open.Month})
+	to := repo.Cursor{Seq: upTo, Size: int64(len(open.Lines)), Month: open.Month}
+	return anew.made, c.auditTo(ctx, to)
 }

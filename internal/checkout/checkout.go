@@ -73,6 +73,8 @@ type Checkout struct {
 	sweeping sync.Mutex    // held by who sweeps, so that the newest result is the last
 	saving   sync.Mutex    // held by who saves, or makes the audit log anew; before mu
 
+	redactions redactions // guarded by saving
+
 	begins   bool          // nobody has kept this folder before
 	beyond   bool          // the folder has commits that the log has lost
 	stirred  chan struct{} // there is an edit
@@ -122,6 +124,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c.begins = c.written == 0
 	c.audit.cursor = control.Cursors[auditCursor]
 	c.saved = c.written
+	c.redactions.lacking = control.Anew || control.Erasing != nil
 	c.outside.heldBefore(control.Held)
 	c.recallLags(control.Late)
 	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start

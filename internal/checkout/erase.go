@@ -24,21 +24,10 @@ type Cleared struct {
 // the name; the audit log; and what the folder keeps of earlier contents. Checkouts of the vault must
 // have ended. To erase twice does no harm.
 func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
-	var done Cleared
-	own, err := everyPath(ctx, v)
+	gone, left, err := itsOwn(ctx, v, files)
+	done := Cleared{Left: left}
 	if err != nil {
 		return done, err
-	}
-	var gone []blob.Object
-	for o, err := range files.List(ctx, "") {
-		if err != nil {
-			return done, fmt.Errorf("list the folder of a vault: %w", err)
-		}
-		if own[o.Key] || isAudit(o.Key) {
-			gone = append(gone, o)
-		} else {
-			done.Left++
-		}
 	}
 	for _, o := range gone {
 		if err := files.Delete(ctx, o.Key); err != nil {
@@ -53,6 +42,38 @@ func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 		return done, fmt.Errorf("erase what a folder keeps: %w", err)
 	}
 	return done, nil
+}
+
+// WouldErase is what Erase would do to the files of a vault, which need not be sealed. What the folder keeps of earlier
+// contents is not counted.
+func WouldErase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
+	gone, left, err := itsOwn(ctx, v, files)
+	would := Cleared{Files: len(gone), Left: left}
+	for _, o := range gone {
+		would.Bytes += o.Size
+	}
+	return would, err
+}
+
+// itsOwn are the files in the folder of a vault that are the vault's own, and the number of the others.
+func itsOwn(
+	ctx context.Context, v *repo.Vault, files Files,
+) (own []blob.Object, others int, err error) {
+	paths, err := everyPath(ctx, v)
+	if err != nil {
+		return nil, 0, err
+	}
+	for o, err := range files.List(ctx, "") {
+		if err != nil {
+			return nil, 0, fmt.Errorf("list the folder of a vault: %w", err)
+		}
+		if paths[o.Key] || isAudit(o.Key) {
+			own = append(own, o)
+		} else {
+			others++
+		}
+	}
+	return own, others, nil
 }
 
 // everyPath are the paths of all files that any version of a vault had. Of a log that is damaged they
@@ -85,7 +106,7 @@ func (c *Checkout) End() {
 // without being asked for. What fails is in the log, and done again.
 func (c *Checkout) Save(ctx context.Context) { c.save(ctx) }
 
-// Redact makes the audit log anew, if it has lines of a history that was erased since, and takes away
+// Redact replaces the lines of the audit log that are of a history which was erased since, and takes away
 // what the folder keeps of a file and of its copies in the trash.
 func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
 	c.saving.Lock()
@@ -102,38 +123,3 @@ func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
 	}
 	return nil
 }
-
-// redact makes the files of the audit log anew from the log. The caller holds saving.
-func (c *Checkout) redact(ctx context.Context) error {
-	if err := c.rewriteAudit(ctx, c.audit.cursor.Seq); err != nil {
-		return err
-	}
-	has := map[string]bool{}
-	for m, err := range c.vault.AuditMonths(ctx, c.audit.cursor.Seq) {
-		if err != nil {
-			return err
-		}
-		has[m.Month] = true
-	}
-	all := archive{vault: c.vault, files: c.files}
-	err := all.remove(ctx, func(month string) bool {
-		return has[month] && month < c.audit.cursor.Month // a copy of the open one is no closed one yet
-	})
-	if err != nil {
-		return err
-	}
-	if _, err := blob.EraseKept(ctx, c.files, auditFiles); err != nil {
-		return err
-	}
-	return c.vault.Change(ctx, func(control *repo.Control) bool {
-		if control.Cursors[auditCursor].Seq == c.audit.cursor.Seq {
-			control.Cursors[auditCursor] = c.audit.cursor // its file is shorter now
-		}
-		changed := control.Anew
-		control.Anew = false
-		return changed
-	})
-}
-
-// auditFiles is what the paths of the audit log begin with.
-const auditFiles = ".raven/audit"

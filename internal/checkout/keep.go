@@ -56,7 +56,7 @@ func (c *Checkout) save(ctx context.Context) {
 	c.forgetLags()
 	c.tell(ctx)
 	files := flush{c.unsaved, c.written, len(c.waiting) == 0}
-	parts := c.audit.take()
+	parts, erasing := c.audit.take()
 	if c.opt.ReadOnly {
 		parts = nil
 	}
@@ -68,6 +68,7 @@ func (c *Checkout) save(ctx context.Context) {
 		c.mu.Unlock()
 		c.complain(ctx, err)
 	}
+	c.foresee(ctx, erasing) // before the cursor passes them: what they erase is still there
 	if err := c.saveAudit(ctx, parts); err != nil {
 		c.mu.Lock()
 		c.audit.parts = append(parts, c.audit.parts...)

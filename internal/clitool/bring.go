@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
+	"strconv"
+	"strings"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -30,23 +33,26 @@ type importing struct {
 
 	sum  answer // of the calls so far
 	done int    // files of the calls so far
+	cuts cuts
+	most int // bytes of files that were too many for a call, in front of which a gateway may be; 0: none were
 }
 
 // bringIn sends the files of a folder or archive. Every file is checked before the first call.
 func (c *command) bringIn(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
-	src, err := openSource(r.path)
+	src, err := openSource(r.path, c.tool.Input)
 	if err != nil {
 		return nil, err
 	}
 	defer src.closer.Close()
-	in := &importing{command: c, inv: inv, r: r, src: src, sum: answer{ok: true}}
+	in := &importing{command: c, inv: inv, r: r, src: src, sum: answer{ok: true}, cuts: cuts{}}
+	defer in.cuts.close()
 	if in.files, in.left, err = src.list(); err != nil {
 		return nil, err
 	}
 	if len(in.files) == 0 {
-		return nil, fault.New(c.tool.Family.Malformed, "there is no note in %q", r.path)
+		return nil, fault.New(c.tool.Family.Malformed, "there is no %s in %q", nounOf(c.tool.Input), r.path)
 	}
 	calls, err := in.split()
 	if err != nil {
@@ -67,25 +73,43 @@ func (c *command) bringIn(
 	return &in.sum, nil
 }
 
+// nounOf is what the files are that come in.
+func nounOf(of *tool.Files) string {
+	if of.Any {
+		return "file"
+	}
+	return "note"
+}
+
+// A portion is what one entry of a call has: a file, or a piece of one.
+type portion struct {
+	name  string // of the file
+	piece int    // of a file that is cut, from 1; 0: the file is whole
+	last  bool   // nothing of the file comes behind it
+	size  int    // bytes in a call
+}
+
 // split reads every file once, for all problems at once, and shares the files out to calls.
-func (in *importing) split() ([][]string, error) {
-	var calls [][]string
+func (in *importing) split() ([][]portion, error) {
+	var calls [][]portion
 	var problems []*fault.Fault
 	room, limit := 0, in.tool.Input
 	folded := map[string]string{}
 	for _, name := range in.files {
-		size, err := in.sizeOf(name, folded)
+		portions, err := in.portions(name, folded)
 		if err != nil {
 			problems = append(problems, fault.Of(err))
 			continue
 		}
-		n := len(calls) - 1
-		if n < 0 || len(calls[n]) == limit.MaxFiles || size > room {
-			calls, room = append(calls, nil), limit.MaxBytes
-			n++
+		for _, p := range portions {
+			n := len(calls) - 1
+			if n < 0 || len(calls[n]) == limit.MaxFiles || p.size > room {
+				calls, room = append(calls, nil), limit.MaxBytes
+				n++
+			}
+			calls[n] = append(calls[n], p)
+			room -= p.size
 		}
-		calls[n] = append(calls[n], name)
-		room -= size
 	}
 	if f := fault.Join(in.tool.Family.Several, problems); f != nil {
 		return nil, f
@@ -93,50 +117,112 @@ func (in *importing) split() ([][]string, error) {
 	return calls, nil
 }
 
-// sizeOf is how many bytes a file is in a call. Folded holds the names of the files before it,
-// under the keys by which a file system may take two names for one.
-func (in *importing) sizeOf(name string, folded map[string]string) (int, error) {
+// portions are the entries that a file takes. Folded holds the names of the files before it, under the keys by
+// which a file system may take two names for one.
+func (in *importing) portions(name string, folded map[string]string) ([]portion, error) {
+	if large, err := in.src.isLarger(name); err != nil || large {
+		return in.pieces(name, err)
+	}
 	f, err := in.src.read(name)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	key := vault.Fold(f.Path)
-	if other, taken := folded[key]; taken {
-		return 0, fault.New(fault.DuplicateID,
-			"it differs only by case or normalization from %s", other).At(name, 0)
+	if !in.tool.Input.Any {
+		key := vault.Fold(f.path)
+		if other, taken := folded[key]; taken {
+			return nil, fault.New(fault.DuplicateID,
+				"it differs only by case or normalization from %s", other).At(name, 0)
+		}
+		folded[key] = f.path
 	}
-	folded[key] = f.Path
-	entry, err := tool.Marshal(f)
-	return len(entry), err
+	size, err := f.size(in.tool.Input)
+	if err == nil && size > in.src.most && in.tool.Input.Any {
+		return in.pieces(name, nil)
+	}
+	return []portion{{name: name, last: true, size: size}}, err
+}
+
+// pieces cuts a file that is too large for a call.
+func (in *importing) pieces(name string, err error) ([]portion, error) {
+	if err != nil {
+		return nil, err
+	}
+	way, ok := in.tool.Input.Split[strings.ToLower(path.Ext(name))]
+	if _, err := in.src.check(name); err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, tooLarge(name, in.src.most)
+	}
+	c, err := in.src.cut(name, way)
+	if err != nil {
+		return nil, err
+	}
+	in.cuts[name] = c
+	var all []portion
+	for i, p := range c.pieces {
+		all = append(all, portion{name, i + 1, i == len(c.pieces)-1, p.size})
+	}
+	return all, nil
+}
+
+// load reads what an entry has.
+func (in *importing) load(p portion) (file, error) {
+	if p.piece == 0 {
+		return in.src.read(p.name)
+	}
+	return in.cuts[p.name].read(p.piece)
 }
 
 // sendAll makes the calls in order.
-func (in *importing) sendAll(ctx context.Context, calls [][]string) error {
+func (in *importing) sendAll(ctx context.Context, calls [][]portion) error {
 	bar := in.bar()
-	for i, names := range calls {
-		if err := in.send(ctx, i, names); err != nil {
+	for i, portions := range calls {
+		before := in.done
+		if err := in.send(ctx, strconv.Itoa(i), portions); err != nil {
 			return errors.Join(err, bar.Clear())
 		}
-		if err := bar.Add(len(names)); err != nil {
+		if err := bar.Add(in.done - before); err != nil {
 			return fmt.Errorf("show the progress: %w", err)
 		}
 	}
 	return nil
 }
 
-// send makes one call and adds up its answer.
-func (in *importing) send(ctx context.Context, i int, names []string) error {
-	args, err := in.argsOf(i, names)
+// send sends entries in one call and adds up its answer, or in two halves if they are too large for the server, or
+// for a gateway in front of it. The id is that of the call among all.
+func (in *importing) send(ctx context.Context, id string, portions []portion) error {
+	list, err := in.listOf(portions)
 	if err != nil {
 		return err
 	}
-	ans, err := in.patiently(ctx, in.inv, &request{args: args})
+	if in.most > 0 && len(list) >= in.most && len(portions) > 1 {
+		return in.halve(ctx, id, portions)
+	}
+	ans, err := in.patiently(ctx, in.inv, &request{args: in.argsOf(id, list)})
+	if failed := (*failure)(nil); errors.As(err, &failed) && failed.fault.BodyTooLarge && len(portions) > 1 {
+		in.most = len(list)
+		return in.halve(ctx, id, portions)
+	}
 	if err != nil {
 		return err
 	}
 	in.sum.add(ans)
-	in.done += len(names)
+	for _, p := range portions {
+		if p.last {
+			in.done++
+		}
+	}
 	return nil
+}
+
+// halve sends entries in two calls.
+func (in *importing) halve(ctx context.Context, id string, portions []portion) error {
+	half := len(portions) / 2
+	if err := in.send(ctx, id+".0", portions[:half]); err != nil {
+		return err
+	}
+	return in.send(ctx, id+".1", portions[half:])
 }
 
 // bar shows how many files are in, to a person.
@@ -151,28 +237,37 @@ func (in *importing) bar() *progressbar.ProgressBar {
 	)
 }
 
-// argsOf are the arguments of one call. Its idempotency key is its own, so that the call may be
-// made again when its outcome is unknown.
-func (in *importing) argsOf(i int, names []string) (map[string]json.RawMessage, error) {
-	var files []file
-	for _, name := range names {
-		f, err := in.src.read(name)
+// listOf are entries as an argument.
+func (in *importing) listOf(portions []portion) (json.RawMessage, error) {
+	files := value{kind: listKind}
+	for _, p := range portions {
+		f, err := in.load(p)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, f)
+		entry, err := f.entry(in.tool.Input)
+		if err != nil {
+			return nil, err
+		}
+		files.items = append(files.items, entry)
 	}
 	list, err := tool.Marshal(files)
 	if err != nil {
 		return nil, fmt.Errorf("write a list of files: %w", err)
 	}
+	return list, nil
+}
+
+// argsOf are the arguments of one call. Its idempotency key is its own, so that the call may be
+// made again when its outcome is unknown.
+func (in *importing) argsOf(id string, list json.RawMessage) map[string]json.RawMessage {
 	args := maps.Clone(in.r.args)
 	args[in.tool.Input.Arg] = list
 	if a, ok := in.tool.Meant(tool.MeansKey); ok {
-		digest := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", in.key, i))
+		digest := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", in.key, id))
 		args[a.Name] = json.RawMessage(`"` + hex.EncodeToString(digest[:16]) + `"`)
 	}
-	return args, nil
+	return args
 }
 
 // baseKey is the caller's idempotency key, else one of this run alone: the same files may be

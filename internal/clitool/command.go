@@ -24,6 +24,7 @@ type command struct {
 // A slot is one place for a word on the command line.
 type slot struct {
 	name     string // of the argument; empty for the path of files
+	lone     bool   // the path may be that of a lone file
 	optional bool
 	rest     bool // it takes all the words that are left
 	required bool // the tool needs it
@@ -37,22 +38,43 @@ func slotsOf(t *tool.Tool, way tool.Command) []slot {
 	for _, entry := range way.Args {
 		name, optional, rest := tool.Positional(entry)
 		if t.Input != nil && name == t.Input.Arg {
-			slots, files = append(slots, slot{}), false
+			slots, files = append(slots, pathSlot(t)), false
 			continue
 		}
 		a, _ := t.Arg(name)
-		slots = append(slots, slot{name, optional, rest, a.Required})
+		slots = append(slots, slot{name: name, optional: optional, rest: rest, required: a.Required})
 	}
 	if files {
-		slots = append(slots, slot{})
+		slots = append(slots, pathSlot(t))
 	}
 	return slots
+}
+
+// pathSlot is the place for the path of files.
+func pathSlot(t *tool.Tool) slot {
+	return slot{lone: t.Input != nil && t.Input.Single || t.Output != nil && t.Output.Single}
+}
+
+// pathLabel is how help names a path of files.
+func pathLabel(lone bool) string {
+	if lone {
+		return "FILE|DIR|ZIP"
+	}
+	return "DIR|ZIP"
+}
+
+// pathDoc says what a path of files is.
+func pathDoc(lone bool) string {
+	if lone {
+		return "a file, a folder or a .zip file"
+	}
+	return "a folder or a .zip file"
 }
 
 // label is how help names the place.
 func (s slot) label() string {
 	if s.name == "" {
-		return "DIR|ZIP"
+		return pathLabel(s.lone)
 	}
 	label := placeLabel(s.name)
 	switch {
@@ -187,7 +209,8 @@ func (c *command) needPath(r *request) error {
 	if in != nil && r.args[in.Arg] != nil {
 		return nil
 	}
-	return usagef("a folder or a .zip file is missing").fix("name a folder or a .zip file")
+	doc := pathDoc(pathSlot(c.tool).lone)
+	return usagef("%s is missing", doc).fix("name %s", doc)
 }
 
 // addVault fills the vault: the global flag beats the input, and the environment does not.

@@ -251,6 +251,51 @@ func TestSameExportMakesTheSameArchive(t *testing.T) {
 	require.Equal(t, files["one.zip"], files["two.zip"])
 }
 
+// A narrow invoker refuses calls that are larger than a number of bytes, as a gateway does.
+type narrow struct {
+	tool.Invoker
+	most int
+	took *[]int // sizes of the calls that were refused
+}
+
+func (n narrow) Invoke(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	if len(args) > n.most {
+		*n.took = append(*n.took, len(args))
+		f := fault.New(fault.BatchTooLarge, "too large")
+		f.BodyTooLarge = true
+		return nil, f
+	}
+	return n.Invoker.Invoke(ctx, name, args)
+}
+
+// TestImportIsHalved covers calls that are too large for a gateway: they are made in halves, also those that come later,
+// and each file comes in once. A file that is too large alone is refused.
+func TestImportIsHalved(t *testing.T) {
+	c, s := newCabinet(t)
+	var refused []int
+	s.inner = narrow{s.inner, 230, &refused}
+	files := map[string]string{}
+	for i := range 9 { // three files a call
+		files[fmt.Sprintf("%d.md", i)] = strings.Repeat("x", 30)
+	}
+	code, out, errs := s.run("vault", "import", folder(t, files))
+	require.Zero(t, code, errs)
+	require.Equal(t, "9 created, 0 skipped, version v9\n", out)
+	require.Equal(t, files, c.vaults["v"])
+	require.Len(t, refused, 1, "it is tried once")
+	keys := map[string]bool{}
+	for _, made := range s.calls {
+		_, key, ok := strings.Cut(made.args, `"idempotency_key":"`)
+		require.True(t, ok, made.args)
+		keys[key[:32]] = true
+	}
+	require.Len(t, keys, len(s.calls), "each call has a key of its own")
+
+	code, _, errs = s.run("vault", "import", folder(t, map[string]string{"large.md": strings.Repeat("x", 300)}))
+	require.NotZero(t, code)
+	require.Contains(t, errs, "too large")
+}
+
 func TestImportIsSplitInOrder(t *testing.T) {
 	_, s := newCabinet(t)
 	files := map[string]string{"schema.yaml": "s", "Z.md": "", "a.md": "", "b.md": "", "c.md": ""}

@@ -148,7 +148,7 @@ func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.
 	value := textsOf(a)
 	value.name = name
 	if in := c.tool.Input; in != nil && a.Name == in.Arg {
-		value.kind = "DIR|ZIP"
+		value.kind = pathLabel(in.Single)
 	}
 	c.flags[a.Name] = append(c.flags[a.Name], value)
 	f := flags.VarPF(value, name, "", docOf(a))

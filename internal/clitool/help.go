@@ -74,7 +74,7 @@ const argumentsKey = "arguments"
 func (c *command) arguments() string {
 	lines := [][2]string{}
 	for _, s := range c.slots {
-		doc := "a folder or a .zip file"
+		doc := pathDoc(s.lone)
 		if a, ok := c.tool.Arg(s.name); ok {
 			doc = docOf(a)
 		}

@@ -199,3 +199,41 @@ func TestWhatAPersonIsAsked(t *testing.T) {
 		})
 	}
 }
+
+// TestAPersonTypesWhatIsNamed holds that a name which the line does not have is asked for in words: what is typed is the
+// argument, and the tool says whether it is right. --yes does not know it.
+func TestAPersonTypesWhatIsNamed(t *testing.T) {
+	ask := tool.Ask{Question: "Erase everything?", Confirm: "confirm", What: "the name of the tenant"}
+	for _, c := range []struct {
+		what, line, typed string
+		terminal          bool
+		asked, called, ok bool
+	}{
+		{"the name", "erase x", "x\n", true, true, true, true},
+		{"the name with spaces", "erase x", "  x  \n", true, true, true, true},
+		{"another name", "erase x", "y\n", true, true, true, false},
+		{"nothing", "erase x", "\n", true, true, false, false},
+		{"the end of the input", "erase x", "", true, true, false, false},
+		{"--confirm", "erase x --confirm x", "", true, false, true, true},
+		{"--yes", "erase x --yes", "", true, false, false, false},
+		{"--yes with the name", "erase x --yes --confirm x", "", true, false, true, true},
+		{"a program", "erase x", "x\n", false, false, false, false},
+		{"a plan", "erase x --dry-run --confirm x", "", true, false, true, true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			w := &works{looks: []job{{ID: "job-1", State: "done"}}}
+			s := newShell(t, w.tools(ask))
+			s.app.In, s.app.Asks = strings.NewReader(c.typed), c.terminal
+			code, _, errs := s.run(strings.Fields(c.line)...)
+			require.Equal(t, c.asked, strings.Contains(errs, "Erase everything?\nType the name of the tenant to go on: "), errs)
+			require.Equal(t, c.called, len(w.called) > 0)
+			require.Equal(t, c.ok, code == 0, errs)
+			switch {
+			case c.asked && !c.called:
+				require.Contains(t, errs, "nothing was changed")
+			case !c.called:
+				require.Contains(t, errs, "confirm")
+			}
+		})
+	}
+}

@@ -94,6 +94,9 @@ func (p *printer) member(m member, indent string) {
 		for _, item := range m.items {
 			p.item(item, inner)
 		}
+	case m.kind == objectKind && m.branches() != "":
+		p.printf("%s%s:\n", indent, m.title())
+		p.outline(m.value, m.branches(), inner)
 	case m.kind == objectKind:
 		p.printf("%s%s:\n", indent, m.title())
 		p.members(m.shown(), inner)

@@ -26,7 +26,7 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 		return r.inTerms(c.ofFamily(inForm(r.form, err)))
 	}
 	p := c.app.printer(r.form)
-	if r.form == forPeople && r.path != "" {
+	if fills := c.tool.Output != nil && c.tool.Output.Fill != ""; r.form == forPeople && r.path != "" && !fills {
 		p.summary(ans.data)
 		p.warnings(ans)
 		return nil

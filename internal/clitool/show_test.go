@@ -54,6 +54,14 @@ func TestPipesGetPlainText(t *testing.T) {
 			`{"types":{"person":{"fields":{"name":{"type":"string"}}}}}`,
 			"types:\n  person:\n    fields:\n      name:\n        type: string\n",
 		},
+		"a tree is indented": {
+			`{"tree":{"path":"","n":3,"in":[{"path":"a","n":2,"in":[{"path":"a/b","n":0,"in":[]}]},{"path":"c","n":1,"in":[]}]},"state":"x"}`,
+			"tree:\n  .  n 3\n    a  n 2\n      a/b  n 0\n    c  n 1\nstate: x\n",
+		},
+		"a tree whose root is only its branches": {
+			`{"path":"a.md","root":{"in":[{"id":"h1","in":[{"id":"h2","in":[]}]}]},"cut":false}`,
+			"path: a.md\nroot:\n  h1\n    h2\ncut: false\n",
+		},
 		"a mutation says it once": {
 			`{"action":"created","object":{"id":"a","type":"t","fields":{}},"id":"a","type":"t"}`,
 			"action: created\nid: a\ntype: t\n",

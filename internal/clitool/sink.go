@@ -14,15 +14,34 @@ import (
 	"time"
 
 	"rookery/internal/fault"
+	"rookery/internal/tool"
 )
 
-// openSink makes a folder, if it is not there, or a new archive.
-func openSink(name string) (sink, error) {
+// openSink opens what a path names: a folder, which it makes if it is not there, a new archive or, where the tool
+// writes lone files too, a file.
+func openSink(name string, of *tool.Files) (sink, error) {
 	info, err := os.Stat(name)
-	if isZip(name) && (err != nil || !info.IsDir()) {
-		return newZipSink(name)
+	isDir := err == nil && info.IsDir()
+	fresh := of.Fill != ""
+	switch {
+	case isZip(name) && !isDir:
+		return newZipSink(name, fresh)
+	case of.Single && !isDir && !endsWithSlash(name):
+		return &loneSink{at: name, fresh: fresh}, nil
 	}
-	if err == nil && !info.IsDir() {
+	to, err := newFolderSink(name, fresh)
+	if err != nil {
+		return nil, err
+	}
+	return to, nil
+}
+
+// endsWithSlash reports whether a path can only be that of a folder.
+func endsWithSlash(name string) bool { return name == "" || os.IsPathSeparator(name[len(name)-1]) }
+
+// newFolderSink opens a folder, and makes it if it is not there.
+func newFolderSink(name string, fresh bool) (*folderSink, error) {
+	if info, err := os.Stat(name); err == nil && !info.IsDir() {
 		return nil, fault.New(fault.InvalidParameter, "%q is neither a folder nor a .zip file", name)
 	}
 	if err := os.MkdirAll(name, 0o755); err != nil {
@@ -32,7 +51,7 @@ func openSink(name string) (sink, error) {
 	if err != nil {
 		return nil, unwritable(name, err)
 	}
-	return &folderSink{root: root, written: map[string]bool{}}, nil
+	return &folderSink{root: root, at: name, fresh: fresh, written: map[string]string{}}, nil
 }
 
 // validPath reports whether a path, with slashes, names a file inside a folder on this system, and
@@ -46,39 +65,47 @@ func validPath(name string) bool {
 // its place when it is whole, and no other file is touched.
 type folderSink struct {
 	root    *os.Root
-	written map[string]bool
+	at      string            // the folder, as the caller names it
+	fresh   bool              // a file that is there keeps its place: the new one takes the next free name
+	written map[string]string // names in the folder by the paths of the files
 
 	file *os.File // the file that is being written, under a name of its own
 	temp string
-	path string // the name that it will have
+	path string // of the file in the answer
+	to   string // the name that it will have
 }
 
 func (s *folderSink) put(f file) error {
-	if err := checkPath(f.Path); err != nil {
+	if err := checkPath(f.path); err != nil {
 		return err
 	}
-	if f.Part > 1 {
-		if s.file == nil || s.path != f.Path {
-			return fmt.Errorf("write %s: part %d follows no other part", f.Path, f.Part)
+	return s.putAs(f, f.path)
+}
+
+// putAs writes one entry of a file under a name.
+func (s *folderSink) putAs(f file, name string) error {
+	if f.part > 1 {
+		if s.file == nil || s.path != f.path {
+			return fmt.Errorf("write %s: part %d follows no other part", f.path, f.part)
 		}
-	} else if err := s.begin(f.Path); err != nil {
+	} else if err := s.begin(f.path, name); err != nil {
 		return err
 	}
-	if _, err := s.file.WriteString(f.Text); err != nil {
-		return unwritable(f.Path, err)
+	if _, err := s.file.Write(f.data); err != nil {
+		return unwritable(f.path, err)
 	}
 	return nil
 }
 
 // begin ends the file before, and opens a new one beside its place.
-func (s *folderSink) begin(name string) error {
+func (s *folderSink) begin(of, name string) error {
 	if err := s.end(); err != nil {
 		return err
 	}
 	if err := s.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return unwritable(name, err)
 	}
-	s.path, s.temp = name, path.Join(path.Dir(name), ".rookery-"+rand.Text())
+	s.path, s.to, s.temp = of, name, path.Join(path.Dir(name), ".rookery-"+rand.Text())
 	f, err := s.root.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return unwritable(name, err)
@@ -92,30 +119,70 @@ func (s *folderSink) end() error {
 	if s.file == nil {
 		return nil
 	}
-	if err := s.file.Close(); err != nil {
+	err := s.file.Close()
+	if err == nil && s.fresh {
+		s.to, err = s.reserve(s.to)
+	}
+	if err == nil {
+		err = s.root.Rename(s.temp, s.to)
+	}
+	if err != nil {
 		return unwritable(s.path, err)
 	}
-	if err := s.root.Rename(s.temp, s.path); err != nil {
-		return unwritable(s.path, err)
-	}
-	s.file, s.written[s.path] = nil, true
+	s.file, s.written[s.path] = nil, s.to
 	return nil
 }
 
-func (s *folderSink) finish() (others int, err error) {
-	if err := s.end(); err != nil {
-		return 0, err
+// reserve makes an empty file under a name, or the next one that is free.
+func (s *folderSink) reserve(name string) (string, error) {
+	return reserve(name, func(name string) (*os.File, error) {
+		return s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	})
+}
+
+// maxTries is how many names are tried for one file.
+const maxTries = 100_000
+
+// reserve makes an empty file under a name, or the next one that is free: a.md, a-2.md, a-3.md. What is there is
+// not touched.
+func reserve(name string, create func(name string) (*os.File, error)) (string, error) {
+	ext := path.Ext(name)
+	for i := 1; ; i++ {
+		free := name
+		if i > 1 {
+			free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), i, ext)
+		}
+		f, err := create(free)
+		if err == nil {
+			return free, f.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) || i == maxTries {
+			return "", err
+		}
 	}
-	err = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+}
+
+func (s *folderSink) finish() error { return s.end() }
+
+func (s *folderSink) others() (n int) {
+	ours := map[string]bool{}
+	for _, name := range s.written {
+		ours[name] = true
+	}
+	_ = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fs.SkipDir // what cannot be listed was not written by us
 		}
-		if !d.IsDir() && !s.written[name] {
-			others++
+		if !d.IsDir() && !ours[name] {
+			n++
 		}
 		return nil
 	})
-	return others, err
+	return n
+}
+
+func (s *folderSink) name(path string) string {
+	return filepath.Join(s.at, filepath.FromSlash(s.written[path]))
 }
 
 func (s *folderSink) drop() {
@@ -135,51 +202,61 @@ var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 type zipSink struct {
 	file    *os.File
 	archive *zip.Writer
-	name    string
+	at      string
+	fresh   bool // an archive that is there keeps its place
 	entry   io.Writer
 	path    string // of the entry
 }
 
 // newZipSink makes the archive beside its place, so that it can be moved there in one step.
-func newZipSink(name string) (sink, error) {
+func newZipSink(name string, fresh bool) (sink, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), ".rookery-*")
 	if err != nil {
 		return nil, unwritable(name, err)
 	}
-	return &zipSink{file: f, archive: zip.NewWriter(f), name: name}, nil
+	return &zipSink{file: f, archive: zip.NewWriter(f), at: name, fresh: fresh}, nil
 }
 
 func (s *zipSink) put(f file) (err error) {
-	if err := checkPath(f.Path); err != nil {
+	if err := checkPath(f.path); err != nil {
 		return err
 	}
 	switch {
-	case f.Part <= 1:
-		s.path = f.Path
-		header := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: epoch}
+	case f.part <= 1:
+		s.path = f.path
+		header := &zip.FileHeader{Name: f.path, Method: zip.Deflate, Modified: epoch}
 		if s.entry, err = s.archive.CreateHeader(header); err != nil {
-			return unwritable(f.Path, err)
+			return unwritable(f.path, err)
 		}
-	case s.path != f.Path:
-		return fmt.Errorf("write %s: part %d follows no other part", f.Path, f.Part)
+	case s.path != f.path:
+		return fmt.Errorf("write %s: part %d follows no other part", f.path, f.part)
 	}
-	if _, err := io.WriteString(s.entry, f.Text); err != nil {
-		return unwritable(f.Path, err)
+	if _, err := s.entry.Write(f.data); err != nil {
+		return unwritable(f.path, err)
 	}
 	return nil
 }
 
-func (s *zipSink) finish() (others int, err error) {
-	err = errors.Join(s.archive.Close(), s.file.Chmod(0o644), s.file.Close())
+func (s *zipSink) finish() error {
+	err := errors.Join(s.archive.Close(), s.file.Chmod(0o644), s.file.Close())
+	if err == nil && s.fresh {
+		s.at, err = reserve(s.at, func(name string) (*os.File, error) {
+			return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		})
+	}
 	if err == nil {
-		err = os.Rename(s.file.Name(), s.name)
+		err = os.Rename(s.file.Name(), s.at)
 	}
 	if err != nil {
-		return 0, unwritable(s.name, err)
+		return unwritable(s.at, err)
 	}
 	s.file = nil
-	return 0, nil
+	return nil
 }
+
+func (s *zipSink) others() int { return 0 }
+
+func (s *zipSink) name(path string) string { return filepath.Join(s.at, filepath.FromSlash(path)) }
 
 func (s *zipSink) drop() {
 	if s.file != nil {

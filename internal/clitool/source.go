@@ -7,16 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
 
 	"rookery/internal/fault"
+	"rookery/internal/tool"
 	"rookery/internal/vault"
 )
 
-// maxFile is the most bytes of one file that come in (CONTRACT §9).
+// maxFile is the most bytes of one file of a vault that come in (CONTRACT §9).
 const maxFile = 1 << 20
 
 // A source is a folder or an archive that files come from. A folder is read through an os.Root, so
@@ -24,12 +26,20 @@ const maxFile = 1 << 20
 type source struct {
 	fsys   fs.FS
 	closer io.Closer
+	of     *tool.Files
+	most   int // bytes of a file that is read whole
 }
 
 // openSource opens what a path names. The path is the caller's own, so an error may name it.
-func openSource(name string) (*source, error) {
+func openSource(name string, of *tool.Files) (*source, error) {
+	s := &source{of: of, most: maxFile}
+	if of.Any {
+		s.most = of.MaxBytes
+	}
 	info, err := os.Stat(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && of.Single:
+		return nil, fault.New(fault.InvalidParameter, "there is no file or folder %q", name)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fault.New(fault.InvalidParameter, "there is no folder or .zip file %q", name)
 	case err != nil:
@@ -39,18 +49,48 @@ func openSource(name string) (*source, error) {
 		if err != nil {
 			return nil, unreadable(name, err)
 		}
-		return &source{root.FS(), root}, nil
-	case !isZip(name):
-		return nil, fault.New(fault.InvalidParameter, "%q is neither a folder nor a .zip file", name)
+		s.fsys, s.closer = root.FS(), root
+		return s, nil
+	case isZip(name):
+		s.fsys, s.closer, err = openZip(name)
+		return s, err
+	case of.Single && info.Mode().IsRegular():
+		s.fsys, s.closer = loneFile(name), io.NopCloser(nil)
+		return s, nil
 	}
-	return openZip(name)
+	return nil, fault.New(fault.InvalidParameter, "%q is neither a folder nor a .zip file", name)
+}
+
+// A loneFile is a file system with one file at its root: the one of this path.
+type loneFile string
+
+var _ fs.ReadDirFS = loneFile("")
+
+// Open implements fs.FS.
+func (l loneFile) Open(name string) (fs.File, error) {
+	switch name {
+	case filepath.Base(string(l)):
+		return os.Open(string(l))
+	case ".":
+		return os.Open(filepath.Dir(string(l)))
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// ReadDir implements fs.ReadDirFS. A link is what it leads to: the caller has named it.
+func (l loneFile) ReadDir(string) ([]fs.DirEntry, error) {
+	info, err := os.Stat(string(l))
+	if err != nil {
+		return nil, err
+	}
+	return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 }
 
 // openZip opens an archive. One that names anything outside itself is refused as a whole.
-func openZip(name string) (*source, error) {
+func openZip(name string) (fs.FS, io.Closer, error) {
 	archive, err := zip.OpenReader(name)
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, nil, unreadable(name, err)
 	}
 	var problems []*fault.Fault
 	for _, f := range archive.File {
@@ -61,9 +101,9 @@ func openZip(name string) (*source, error) {
 	}
 	if f := fault.Join(fault.InvalidPath, problems); f != nil {
 		_ = archive.Close() // it was only read
-		return nil, f
+		return nil, nil, f
 	}
-	return &source{archive, archive}, nil
+	return archive, archive, nil
 }
 
 func isZip(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }
@@ -89,7 +129,7 @@ func (s *source) list() (files []string, left []leftOut, err error) {
 		if name == "." {
 			return nil
 		}
-		reason := reasonFor(name, d)
+		reason := s.reasonFor(name, d)
 		switch {
 		case reason == "" && !d.IsDir():
 			files = append(files, name)
@@ -106,12 +146,17 @@ func (s *source) list() (files []string, left []leftOut, err error) {
 }
 
 // reasonFor says why a file or folder is left out; empty if it is not.
-func reasonFor(name string, d fs.DirEntry) string {
+func (s *source) reasonFor(name string, d fs.DirEntry) string {
+	_, lone := s.fsys.(loneFile)
 	switch {
 	case d.IsDir():
 		return reasonForFolder(name)
 	case !d.Type().IsRegular():
 		return noRegular
+	case s.of.Any && isHidden(name) && !lone:
+		return dotfile
+	case s.of.Any:
+		return ""
 	case vault.Path(name).Kind() == vault.KindAudit:
 		if info, err := d.Info(); err == nil && info.Size() > maxFile {
 			return largeAudit
@@ -171,38 +216,53 @@ func leads(name string) bool {
 	return kind == vault.KindSchema || kind == vault.KindConfig
 }
 
-// A file is one entry of the list that a call takes or answers.
-type file struct {
-	Path string `json:"path"`
-	Text string `json:"text"`
-	Part int    `json:"part,omitempty"` // of a file that comes in several entries, from 1
-}
-
-// read reads one file. Its path is composed (NFC), which a file system may not keep.
+// read reads one file whole. Its path is composed (NFC), which a file system may not keep.
 func (s *source) read(name string) (file, error) {
-	composed := vault.CleanPath(name)
-	path, err := vault.ParseFile(composed)
-	if err == nil {
-		err = vault.CheckNew(path)
-	}
+	composed, err := s.check(name)
 	if err != nil {
-		return file{}, fault.Of(err).At(strings.ToValidUTF8(name, "\ufffd"), 0)
+		return file{}, err
 	}
 	f, err := s.fsys.Open(name)
 	if err != nil {
 		return file{}, unreadable(name, err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, int64(s.most)+1))
 	switch {
 	case err != nil:
 		return file{}, unreadable(name, err)
-	case len(data) > maxFile:
+	case len(data) > s.most && s.of.Any:
+		return file{}, tooLarge(name, s.most)
+	case len(data) > s.most:
 		return file{}, fault.New(fault.NoteTooLarge, "a note has at most 1 MiB").At(name, 0)
-	case !utf8.Valid(data):
-		return file{}, fault.New(fault.InvalidValue, "the text is not valid UTF-8").At(name, 0)
 	}
-	return file{Path: composed, Text: string(data)}, nil
+	return file{path: composed, data: data}, nil
+}
+
+// check returns the path of a file as a call has it. One that no file of a vault can have is INVALID_PATH, unless
+// all files come in.
+func (s *source) check(name string) (string, error) {
+	composed := vault.CleanPath(name)
+	if s.of.Any {
+		if !utf8.ValidString(composed) || !validPath(composed) {
+			return "", fault.New(fault.InvalidPath, "the name of a file is not valid UTF-8").
+				At(strings.ToValidUTF8(name, "\ufffd"), 0)
+		}
+		return composed, nil
+	}
+	path, err := vault.ParseFile(composed)
+	if err == nil {
+		err = vault.CheckNew(path)
+	}
+	if err != nil {
+		return "", fault.Of(err).At(strings.ToValidUTF8(name, "\ufffd"), 0)
+	}
+	return composed, nil
+}
+
+// tooLarge is the fault of a file that fits into no call, and cannot be cut.
+func tooLarge(name string, most int) error {
+	return fault.New(fault.BatchTooLarge, "the file is larger than the %d bytes of a call", most).At(name, 0)
 }
 
 // unreadable is the fault of a file that the system does not give. The name is one that the caller

@@ -51,6 +51,21 @@ func sum(a, b value) value {
 	return b
 }
 
+// joined is a page of an answer added to those before: lists are joined, and of anything else the last page
+// counts.
+func joined(before, page value) value {
+	if page.kind != objectKind {
+		return page
+	}
+	all := value{kind: objectKind, members: slices.Clone(page.members)}
+	for i, m := range all.members {
+		if was := before.get(m.name); m.kind == listKind && was.kind == listKind {
+			all.members[i].value = value{kind: listKind, items: slices.Concat(was.items, m.items)}
+		}
+	}
+	return all
+}
+
 // sumNumbers is exact for whole numbers of 64 bits.
 func sumNumbers(a, b value) value {
 	x, errX := strconv.ParseInt(a.text, 10, 64)

@@ -15,9 +15,12 @@ import (
 type sink interface {
 	// put writes one entry. One that is not the first part of its file follows the part before.
 	put(f file) error
-	// finish makes the last file whole, and the archive if it is one. It counts the files that are
-	// there beside those that were put.
-	finish() (others int, err error)
+	// finish makes the last file whole, and the archive if it is one.
+	finish() error
+	// others counts the files that are there beside those that were put. It is asked after finish.
+	others() int
+	// name is the name on this system under which a file was written. It is asked after finish.
+	name(path string) string
 	// drop gives up what is not whole. It does nothing after finish.
 	drop()
 }
@@ -29,14 +32,17 @@ func (c *command) takeOut(
 ) (*answer, error) {
 	out := &exporting{command: c, inv: inv, path: r.path, args: maps.Clone(r.args)}
 	defer out.drop()
-	others, err := out.run(ctx)
-	if err != nil {
+	if err := out.run(ctx); err != nil {
 		return nil, out.partly(err)
 	}
 	out.sum.data.remove(c.tool.Output.Arg)
+	if c.tool.Output.Fill != "" {
+		out.fill()
+		return out.sum, nil
+	}
 	out.sum.data.set("files", numberValue(out.files))
 	out.sum.data.set("path", textValue(r.path))
-	if others > 0 {
+	if others := out.to.others(); others > 0 {
 		out.sum.data.set("other_files_kept", numberValue(others))
 	}
 	return out.sum, nil
@@ -49,15 +55,17 @@ type exporting struct {
 	path  string
 	to    sink // nil until there is an answer to write
 	args  map[string]json.RawMessage
-	sum   *answer // data and meta of the last page, warnings of all
+	sum   *answer // lists and warnings of all pages, and what else the last one has
 	files int     // written, the last one perhaps not whole
+	paths map[string]bool
 }
 
 // run turns the pages to the last one.
-func (out *exporting) run(ctx context.Context) (others int, err error) {
+func (out *exporting) run(ctx context.Context) error {
 	for more := true; more; {
+		var err error
 		if more, err = out.page(ctx); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	return out.to.finish()
@@ -76,11 +84,13 @@ func (out *exporting) page(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if out.sum == nil {
-		out.sum = &answer{ok: true}
+		out.sum, out.paths = &answer{ok: true}, map[string]bool{}
 	}
-	out.sum.data, out.sum.meta = ans.data, ans.meta
+	list := ans.data.get(out.tool.Output.Arg)
+	ans.data.remove(out.tool.Output.Arg)
+	out.sum.data, out.sum.meta = joined(out.sum.data, ans.data), ans.meta
 	out.sum.warn(ans.warnings)
-	if err := out.write(ans.data.get(out.tool.Output.Arg)); err != nil {
+	if err := out.write(list); err != nil {
 		return false, err
 	}
 	return out.turn(ans.meta.get("next_page_token"))
@@ -88,16 +98,13 @@ func (out *exporting) page(ctx context.Context) (more bool, err error) {
 
 // write writes the files of one page.
 func (out *exporting) write(list value) error {
-	var files []file
-	data, err := tool.Marshal(list)
-	if err == nil {
-		err = json.Unmarshal(data, &files)
-	}
+	of := out.tool.Output
+	files, err := filesIn(list, of)
 	if err != nil {
-		return fmt.Errorf("read a list of files: %w", err)
+		return err
 	}
 	if out.to == nil {
-		if out.to, err = openSink(out.path); err != nil {
+		if out.to, err = openSink(out.path, of); err != nil {
 			return err
 		}
 	}
@@ -105,11 +112,23 @@ func (out *exporting) write(list value) error {
 		if err := out.to.put(f); err != nil {
 			return err
 		}
-		if f.Part <= 1 {
+		out.paths[f.path] = true
+		if f.part <= 1 {
 			out.files++
 		}
 	}
 	return nil
+}
+
+// fill puts the names under which files were written into the list that has them.
+func (out *exporting) fill() {
+	list, key := out.tool.Output.Filled()
+	items := out.sum.data.get(list)
+	for i, item := range items.items {
+		if path := item.get(key); out.paths[path.text] {
+			items.items[i].set(key, textValue(out.to.name(path.text)))
+		}
+	}
 }
 
 // turn goes to the next page, if there is one. A page that names itself would never end.
@@ -136,8 +155,11 @@ func (out *exporting) partly(err error) error {
 		failed = newFailure(nil, err)
 	}
 	if out.files > 0 {
-		failed.fault = failed.fault.With("files_written", out.files).
-			Fix("then run the same command again: it writes every file anew")
+		again := "then run the same command again: it writes every file anew"
+		if out.tool.Output.Fill != "" {
+			again = "then delete the files that were written, and run the same command again"
+		}
+		failed.fault = failed.fault.With("files_written", out.files).Fix("%s", again)
 	}
 	failed.answer = &answer{fault: failed.fault}
 	return failed

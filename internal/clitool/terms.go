@@ -141,7 +141,7 @@ func (t *terms) says(message, about, term string) bool {
 
 // quoted is how a message names an argument; a name with an underscore can be nothing else.
 var (
-	quoted     = regexp.MustCompile(`argument "([a-z_]+)"`)
+	quoted     = regexp.MustCompile(`argument "([A-Za-z_]+)"`)
 	underlined = regexp.MustCompile(`\b[a-z]+(?:_[a-z]+)+\b`)
 )
 

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,46 +19,21 @@ import (
 
 	"rookery/internal/canary"
 	"rookery/internal/cloudtest"
-	"rookery/internal/hosted"
 	"rookery/internal/httptool"
 	"rookery/internal/mcptool"
 	"rookery/internal/tool"
 )
 
-// programs builds the functions once.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "functions")
-	if err != nil {
-		return "", err
-	}
-	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", dir, "./functions/...")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("build the functions: %w: %s", err, out)
-	}
-	return dir, nil
-})
-
-var begun atomic.Bool // programs was called
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if begun.Load() {
-		dir, _ := programs()
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
 
 // deploy deploys the functions over stores.
-func deploy(t *testing.T, s cloudtest.Stores) *cloudtest.Deployment {
+func deploy(t *testing.T, s cloudtest.Stores, change ...func(*cloudtest.Options)) *cloudtest.Deployment {
 	t.Helper()
-	begun.Store(true)
-	dir, err := programs()
-	require.NoError(t, err)
-	tools, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
-	require.NoError(t, err)
-	return cloudtest.Deploy(t, cloudtest.Options{Programs: dir, Stores: s, Tools: tools})
+	o := cloudtest.Options{Stores: s}
+	for _, f := range change {
+		f(&o)
+	}
+	return cloudtest.Deploy(t, o)
 }
 
 // call makes a call that must succeed, and returns its data.
@@ -72,14 +46,27 @@ func call(t *testing.T, c tool.Invoker, name, args string) map[string]any {
 	return envelope.Data
 }
 
+// furnish makes a vault that has a note, and returns a client of its tenant.
+func furnish(t *testing.T, d *cloudtest.Deployment) *httptool.Client {
+	t.Helper()
+	c := d.Client(d.Token(t, "acme"))
+	call(t, c, "team_vault_create", `{"name":"main"}`)
+	call(t, c, "team_vault_import", `{"vault":"main","notes":[{"path":"inbox.md","text":"# Inbox\n"}]}`)
+	return c
+}
+
 // furnished is a deployment with a vault that has a note, and a client of it.
 func furnished(t *testing.T, s cloudtest.Stores) (*cloudtest.Deployment, *httptool.Client) {
 	t.Helper()
 	d := deploy(t, s)
-	c := d.Client(d.Token(t, "acme"))
-	call(t, c, "team_vault_create", `{"name":"main"}`)
-	call(t, c, "team_vault_import", `{"vault":"main","notes":[{"path":"inbox.md","text":"# Inbox\n"}]}`)
-	return d, c
+	return d, furnish(t, d)
+}
+
+func marshalled(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := tool.Marshal(v)
+	require.NoError(t, err)
+	return data
 }
 
 // add is the call that adds a line to the note, once, however often it is made.
@@ -111,22 +98,12 @@ func requireLines(t *testing.T, c *httptool.Client, want []string) {
 	require.ElementsMatch(t, want, have)
 }
 
-// A bearer sends a token with each request.
-type bearer string
-
-// RoundTrip implements http.RoundTripper.
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+string(b))
-	return http.DefaultTransport.RoundTrip(r)
-}
-
 func TestFunctions(t *testing.T) {
 	s := cloudtest.NewStores(t)
 	d, c := furnished(t, s)
 	lines := []string{"a line with " + canary.Text, "a line over MCP"}
 	call(t, c, "raven_add", add(lines[0]))
-	over := mcptool.NewClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: bearer(c.Token)})
+	over := mcptool.NewClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: cloudtest.Bearer(c.Token)})
 	t.Cleanup(func() { _ = over.Close() })
 	call(t, over, "raven_add", add(lines[1]))
 	requireLines(t, c, lines)
@@ -166,6 +143,34 @@ func TestFunctions(t *testing.T) {
 		require.NotContains(t, text, c.Token)
 		require.NotContains(t, text, "inbox")
 	}
+}
+
+// TestNothingLeaks covers what the processes write, at their lowest level: nothing of what a request contains.
+func TestNothingLeaks(t *testing.T) {
+	d := deploy(t, cloudtest.NewStores(t), func(o *cloudtest.Options) { o.Env = []string{"ROOKERY_LOG_LEVEL=debug"} })
+	c := furnish(t, d)
+	all := canary.Text + " " + canary.Field + " " + canary.Query
+	call(t, c, "raven_add", string(marshalled(t, map[string]any{
+		"vault": "main", "to": "inbox", "text": all, "idempotency_key": all,
+	})))
+	for _, path := range []string{
+		"/v1/vaults/main/objects/" + all, "/v1/vaults/main/object-search?query=" + all, "/" + all, "/mcp/" + all,
+		"/v1/tools/" + all, "/v1/vaults/main/objects/%25zz?" + all + "=%zz",
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE", "PATCH"} {
+			r, err := http.NewRequestWithContext(t.Context(), method,
+				d.URL+strings.ReplaceAll(path, " ", "%20"), strings.NewReader(`{"x":"`+all+`"}`))
+			require.NoError(t, err)
+			for _, name := range []string{"X-Agent-Id", "X-Session-Id", "If-Match", "Idempotency-Key", "X-Other", "Cookie"} {
+				r.Header.Set(name, all)
+			}
+			resp, err := (&http.Client{Transport: cloudtest.Bearer(c.Token)}).Do(r)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+		}
+	}
+	require.NotEmpty(t, d.Output())
+	canary.Absent(t, d.Output(), "the output of the functions")
 }
 
 // kills is how often TestKilledBootstrap kills: 10 times, and with ROOKERY_SOAK 100.
@@ -271,28 +276,29 @@ func TestFrozen(t *testing.T) {
 	requireLines(t, other, lines)
 }
 
-// TestSeveralInstances has eight writers, each of which waits for its answer, so up to eight processes: no edit is
-// lost or doubled, and each is answered.
+// TestSeveralInstances has eight processes with eight writers each, whose calls are all made at the same time: no edit
+// is lost or doubled, and each is answered within the deadline of its call.
 func TestSeveralInstances(t *testing.T) {
-	const writers, each = 8, 25
-	d, c := furnished(t, cloudtest.NewStores(t))
-	errs := make([]error, writers)
+	const processes, writers, edits = 8, 8, 200
+	d := deploy(t, cloudtest.NewStores(t), func(o *cloudtest.Options) { o.Most, o.Concurrency = processes, writers })
+	c := furnish(t, d)
+	errs := make([]error, processes*writers)
 	var all sync.WaitGroup
+	var next atomic.Int64
 	var lines []string
-	for w := range writers {
-		for n := range each {
-			lines = append(lines, fmt.Sprintf("writer %d line %d", w, n))
-		}
+	for n := range edits {
+		lines = append(lines, fmt.Sprintf("edit %d", n))
+	}
+	for w := range errs {
 		all.Go(func() {
-			for n := range each {
-				line := fmt.Sprintf("writer %d line %d", w, n)
-				_, err := c.Invoke(t.Context(), "raven_add", json.RawMessage(add(line)))
+			for n := next.Add(1); n <= edits; n = next.Add(1) {
+				_, err := c.Invoke(t.Context(), "raven_add", json.RawMessage(add(lines[n-1])))
 				errs[w] = errors.Join(errs[w], err)
 			}
 		})
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(errs...))
-	require.Greater(t, len(d.Host("mcp").Processes()), 1)
+	require.Len(t, d.Host("mcp").Processes(), processes)
 	requireLines(t, c, lines)
 }

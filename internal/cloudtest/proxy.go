@@ -8,18 +8,20 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // A proxy is between functions and their stores. Its answers are complete before a function has any of them.
 type proxy struct {
-	dynamodb, s3 string // URLs
+	dynamodb, s3 string           // URLs
+	now          func() time.Time // that answers tell; nil: as they come
 	see          atomic.Pointer[func(operation string, forward func())]
 }
 
-func newProxy(tb testing.TB, s Stores) *proxy {
+func newProxy(tb testing.TB, o Options) *proxy {
 	tb.Helper()
-	p := &proxy{}
-	p.dynamodb, p.s3 = p.serve(tb, s.dynamodb), p.serve(tb, s.s3)
+	p := &proxy{now: o.Now}
+	p.dynamodb, p.s3 = p.serve(tb, o.Stores.dynamodb), p.serve(tb, o.Stores.s3)
 	return p
 }
 
@@ -56,6 +58,9 @@ func (p *proxy) serve(tb testing.TB, store string) string {
 		}
 		for name, values := range answer.Header() {
 			w.Header()[name] = values
+		}
+		if p.now != nil {
+			w.Header().Set("Date", p.now().UTC().Format(http.TimeFormat))
 		}
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes())

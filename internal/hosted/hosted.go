@@ -20,6 +20,8 @@ import (
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
+	"rookery/internal/tools/notes"
+	"rookery/internal/tools/orient"
 	"rookery/internal/tools/raven"
 	teamtools "rookery/internal/tools/team"
 )
@@ -42,6 +44,9 @@ type Options struct {
 
 	Verifier *auth.Verifier // of the tokens of issuers; nil: one that fetches their keys over the network
 	ReadOnly bool           // every mutation is refused, also where Server allows them
+
+	// More are tools of the program beside those of the product.
+	More []*tool.Tool
 
 	// Outer are interceptors of the program that see every call that is audited and counted, before it is
 	// known whether the caller may make it. Inner see the calls that may be made, next to their tools.
@@ -93,7 +98,8 @@ func New(o Options) (*Host, error) {
 		h.Auditor.Start()
 	}
 	var err error
-	h.Catalogue, err = tool.NewCatalogue(Tools(o.Teams, h.Limiter), tool.Options{
+	all := slices.Concat(Tools(o.Teams, h.Limiter), o.More)
+	h.Catalogue, err = tool.NewCatalogue(all, tool.Options{
 		Now: o.Now, Log: o.Log, Interceptors: h.interceptors(),
 	})
 	if err != nil {
@@ -138,8 +144,8 @@ func readOnly(on bool) tool.Interceptor {
 func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
-	all = append(raven.Tools(t, whole),
-		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l})...)
+	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t), orient.Tools(t),
+		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l}))
 	return all
 }
 

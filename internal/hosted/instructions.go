@@ -14,15 +14,16 @@ func instructions(o mcptool.Offer) string {
 	has := offer(o)
 	lines := []string{
 		"Rookery keeps the memory of a team in vaults. A vault is a set of Markdown notes with one schema; " +
-			"leave `vault` out if you see only one.",
+			"leave `vault` out if you see only one." + has.tools(" %s shows the folders, tags and fields of one.", "vault_overview"),
 		"A note can have a type, such as person or decision, which says what fields its frontmatter has." +
 			has.tools(" %s lists the types, fields and traits of a vault.", "raven_schema"),
 		"A trait is an annotation on a line, such as `- @due(2026-12-01) Order a lamp`. Lines with traits are " +
 			"tasks and reminders" + has.tools("; %s finds them", "raven_trait_list") + ".",
 		"A reference, such as `[[people/freya]]`, in a text or a field leads to another note by its id, the " +
 			"path without .md" + has.tools("; %s lists what refers to a note", "raven_backlinks") + ".",
-		has.tools("To find and read notes: %s.", "raven_search", "raven_object_list", "raven_read"),
-		has.writers("To write: %s.", "raven_new", "raven_set", "raven_edit", "raven_add",
+		has.tools("To find and read notes: %s.", "notes_search", "raven_search", "raven_object_list", "notes_get",
+			"raven_read"),
+		has.writers("To write: %s.", "notes_write", "raven_new", "raven_set", "raven_edit", "raven_add",
 			"raven_trait_create", "raven_trait_update"),
 		has.writing("To change only what you have read, send its `meta.version` as `if_version`; after CONFLICT " +
 			"read again, then repeat." + has.tools(" To take a change back: %s.", "raven_history", "raven_undo")),

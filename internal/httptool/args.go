@@ -8,23 +8,40 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"rookery/internal/auth"
 	"rookery/internal/fault"
 	"rookery/internal/tool"
 )
 
 // headers are the headers that give an argument. A header that has no argument in a tool is refused
 // if leaving it out could do harm.
-var headers = []struct {
+var headers = []header{
+	{name: "If-Match", arg: meaning(tool.MeansVersion), read: unquote, example: `"v42"`},
+	{
+		name: "Idempotency-Key", arg: meaning(tool.MeansKey), read: verbatim, harmless: true,
+		example: "any text of yours",
+	},
+	{
+		name: "X-Agent-Id", arg: shared("agent_id"), read: verbatim, example: "planner",
+		of: func(c *auth.Caller) *string { return &c.Agent },
+	},
+	{
+		name: "X-Session-Id", arg: shared("session"), read: verbatim, example: "default",
+		of: func(c *auth.Caller) *string { return &c.Session },
+	},
+}
+
+// A header is one that gives an argument.
+type header struct {
 	name     string
 	arg      func(*tool.Tool) (tool.Arg, bool)
 	read     func(string) (string, bool)
 	harmless bool
 	example  string
-}{
-	{"If-Match", meaning(tool.MeansVersion), unquote, false, `"v42"`},
-	{"Idempotency-Key", meaning(tool.MeansKey), verbatim, true, "any text of yours"},
-	{"X-Agent-Id", named("agent_id"), verbatim, false, "planner"},
-	{"X-Session-Id", named("session"), verbatim, false, "default"},
+
+	// of is the field of the caller that the header gives where the tool has no such argument, or has one of
+	// its own instead; nil: there is none.
+	of func(*auth.Caller) *string
 }
 
 // meaning finds the argument of a tool that has a meaning.
@@ -32,12 +49,18 @@ func meaning(m tool.Meaning) func(*tool.Tool) (tool.Arg, bool) {
 	return func(t *tool.Tool) (tool.Arg, bool) { return t.Meant(m) }
 }
 
-// named finds an argument that every tool takes.
-func named(name string) func(*tool.Tool) (tool.Arg, bool) {
-	return func(t *tool.Tool) (tool.Arg, bool) { return t.Arg(name) }
+// shared finds an argument that every tool takes. It finds none where the tool has one of its own.
+func shared(name string) func(*tool.Tool) (tool.Arg, bool) {
+	return func(t *tool.Tool) (tool.Arg, bool) {
+		a, ok := t.Arg(name)
+		return a, ok && a.Shared
+	}
 }
 
 func verbatim(value string) (string, bool) { return value, value != "" }
+
+// maxName is how many characters the name of an agent or a session has at most (CONTRACT §3).
+const maxName = 128
 
 // unquote reads an entity tag: "v42". A weak one is taken too: what compresses an answer on its way
 // may have weakened it.
@@ -52,16 +75,19 @@ func unquote(value string) (string, bool) {
 
 // A gathering puts the arguments of one call together from everywhere that a request has some.
 type gathering struct {
-	tool *tool.Tool
-	args map[string]json.RawMessage
+	tool   *tool.Tool
+	args   map[string]json.RawMessage
+	caller *auth.Caller // the headers say for which agent and session it acts
 }
 
 // arguments are those of a request: of its body, its path, its query and its headers. A body that
 // is no object is passed on alone, for the catalogue says what is wrong with it.
 //
 // The call is always made for an envelope, whose meta and warnings are needed here. bare says that
-// the caller wants what is in it.
-func (c *call) arguments(r *http.Request) (args json.RawMessage, bare bool, err error) {
+// the caller wants what is in it. Headers that give no argument of the tool change the caller.
+func (c *call) arguments(
+	r *http.Request, caller *auth.Caller,
+) (args json.RawMessage, bare bool, err error) {
 	if c.tool == nil {
 		return nil, false, nil
 	}
@@ -69,7 +95,7 @@ func (c *call) arguments(r *http.Request) (args json.RawMessage, bare bool, err 
 	if err != nil {
 		return nil, false, err
 	}
-	g := gathering{c.tool, map[string]json.RawMessage{}}
+	g := gathering{c.tool, map[string]json.RawMessage{}, caller}
 	if len(bytes.TrimSpace(body)) > 0 {
 		if !utf8.Valid(body) || json.Unmarshal(body, &g.args) != nil || g.args == nil {
 			return body, false, nil
@@ -124,22 +150,36 @@ func (g *gathering) addHeaders(h http.Header) error {
 		if len(values) == 0 {
 			continue
 		}
-		a, ok := header.arg(g.tool)
-		if !ok {
-			if header.harmless {
-				continue
-			}
-			return fault.New(g.tool.Family.Malformed, "%s takes no header %s", g.tool.Name, header.name)
-		}
-		value, ok := header.read(values[0])
-		if !ok || len(values) > 1 {
-			return fault.New(g.tool.Family.Malformed, "header %s must be one value", header.name).
-				Fix("%s: %s", header.name, header.example)
-		}
-		if err := g.addText(a.Name, []string{value}); err != nil {
+		if err := g.addHeader(header, values); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// addHeader adds what one header gives: an argument, or a field of the caller.
+func (g *gathering) addHeader(h header, values []string) error {
+	a, ok := h.arg(g.tool)
+	switch {
+	case ok, h.of != nil:
+	case h.harmless:
+		return nil
+	default:
+		return fault.New(g.tool.Family.Malformed, "%s takes no header %s", g.tool.Name, h.name)
+	}
+	value, fine := h.read(values[0])
+	if !fine || len(values) > 1 {
+		return fault.New(g.tool.Family.Malformed, "header %s must be one value", h.name).
+			Fix("%s: %s", h.name, h.example)
+	}
+	if ok {
+		return g.addText(a.Name, []string{value})
+	}
+	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxName {
+		return fault.New(g.tool.Family.Malformed, "header %s must be UTF-8 of at most %d characters",
+			h.name, maxName)
+	}
+	*h.of(g.caller) = value
 	return nil
 }
 

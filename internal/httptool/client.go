@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Client struct {
 	Agent    string       // for calls that name none
 	Session  string       // for calls that name none
 	ReadOnly bool         // every mutation is to be refused
+	Tools    []*tool.Tool // those of the server, as far as they are known: some have an agent_id of their own
 }
 
 var _ tool.Invoker = (*Client)(nil)
@@ -82,18 +84,25 @@ func (c *Client) request(
 		set("X-Readonly", "1")
 	}
 	set(requestID, auth.CallerOf(ctx).RequestID)
-	var own struct {
-		AgentID json.RawMessage `json:"agent_id"`
-		Session json.RawMessage `json:"session"`
-	}
-	_ = json.Unmarshal(args, &own) // what is no object, the server refuses
-	if own.AgentID == nil {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(args, &given) // what is no object, the server refuses
+	if given["agent_id"] == nil || c.owns(name, "agent_id") {
 		set("X-Agent-Id", c.Agent)
 	}
-	if own.Session == nil {
+	if given["session"] == nil || c.owns(name, "session") {
 		set("X-Session-Id", c.Session)
 	}
 	return r, nil
+}
+
+// owns reports whether a tool has an argument of its own in the place of one that every tool takes.
+func (c *Client) owns(name, arg string) bool {
+	at := slices.IndexFunc(c.Tools, func(t *tool.Tool) bool { return t.AnswersTo(name) })
+	if at < 0 {
+		return false
+	}
+	a, ok := c.Tools[at].Arg(arg)
+	return ok && !a.Shared
 }
 
 // post returns a request that sends JSON to a path of the server, with the token.

@@ -127,6 +127,7 @@ func TestClientWithoutServer(t *testing.T) {
 		"broken off":      {breaking.URL, "outcome unknown", "repeat with the same idempotency key", fault.Unavailable},
 		"a page":          {answers(200, "<html>"), "status 200", "check the address of the server", fault.Unavailable},
 		"a proxy":         {answers(502, "Bad Gateway"), "status 502", "check the address of the server", fault.Unavailable},
+		"a gateway":       {answers(413, `{"message":"Request Entity Too Large"}`), "the call is larger than", "send less at once", fault.BatchTooLarge},
 		"other JSON":      {answers(404, `{"detail":"Not Found"}`), "status 404", "check the address of the server", fault.Unavailable},
 		"a redirection":   {answers(302, ``), "status 302", "check the address of the server", fault.Unavailable},
 		"no URL":          {"127.0.0.1", "invalid server URL", "http://127.0.0.1:7780", fault.InvalidParameter},
@@ -138,6 +139,7 @@ func TestClientWithoutServer(t *testing.T) {
 			_, err := client.Invoke(t.Context(), "x", nil)
 			f := fault.Of(err)
 			require.Equal(t, c.code, f.Code)
+			require.Equal(t, c.code == fault.BatchTooLarge, f.BodyTooLarge)
 			require.Contains(t, f.Message, c.part)
 			if c.fix != "" {
 				require.Equal(t, []string{c.fix}, f.Fixes)

@@ -159,6 +159,10 @@ func (c *Client) strange(a Answer) *fault.Fault {
 		f = c.unknown(fault.New(fault.Unauthenticated, ""))
 	case http.StatusTooManyRequests:
 		f = fault.New(fault.RateLimited, "%s takes no more calls for now", c.host())
+	case http.StatusRequestEntityTooLarge: // of a gateway in front of the server
+		f = fault.New(fault.BatchTooLarge, "the call is larger than %s takes", c.host()).
+			Fix("send less at once")
+		f.BodyTooLarge = true
 	}
 	return f.After(retryAfter(a.Header)).Because(cause)
 }

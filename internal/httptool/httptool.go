@@ -146,9 +146,9 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 func (s *server) invoke(
 	r *http.Request, c *call, caller auth.Caller, flight *access.Flight,
 ) (answer, error) {
-	ctx := auth.WithCaller(r.Context(), caller)
 	payload.Count(r, flight.Take)
-	args, bare, err := c.arguments(r)
+	args, bare, err := c.arguments(r, &caller)
+	ctx := auth.WithCaller(r.Context(), caller)
 	if c.tool == nil || err != nil && !fault.Is(err, fault.Unavailable) {
 		err = cmp.Or(s.opt.Count(ctx, caller), err) // no tool counts it
 	}

@@ -262,6 +262,7 @@ func (t *Totals) add(n *Note, by int) {
 	for range n.Traits() {
 		t.Traits += by
 	}
+	t.Counted.add(n, by)
 }
 
 // enterIDs brings the tree of the ids of traits up to date.

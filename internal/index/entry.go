@@ -28,6 +28,7 @@ const (
 	inFolder    kind = '3' // only summed up: notes in a folder and below
 	atFolder    kind = '4' // only summed up: notes in a folder itself
 	underFolder kind = '5' // only summed up: folders in a folder that have notes
+	folderDepth kind = '9' // only summed up: folders so many levels below the vault, in decimal
 	headField   kind = '6' // only summed up: a field of the head
 	headTag     kind = '7' // only summed up: a tag of the head
 	headValue   kind = '8' // only summed up: type or status, NUL, a value of it in the head

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 
 	"rookery/internal/vault"
@@ -79,12 +80,19 @@ type change struct {
 
 func (c *change) add(e Event) { c.events = append(c.events, e) }
 
+// expect makes room for the events of all that is in a note.
+func (c *change) expect(n *Note) {
+	c.events = slices.Grow(c.events, 1+len(n.Annotations))
+}
+
 // begin tells of a file that was not there, and of the objects and traits in it.
 func (c *change) begin(f *File) {
-	c.add(describe("create", f))
 	if f.Note == nil {
+		c.add(describe("create", f))
 		return
 	}
+	c.expect(f.Note)
+	c.add(describe("create", f))
 	for o := range f.Note.typed {
 		if o.Section != nil {
 			c.add(describeObject("create", o))
@@ -102,6 +110,7 @@ func (c *change) end(f *File) {
 		c.add(e)
 		return
 	}
+	c.expect(f.Note)
 	e.Fields = f.Note.Values()
 	c.add(e)
 	for o := range f.Note.typed {

@@ -3,6 +3,7 @@ package index
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rookery/internal/markdown"
@@ -35,13 +36,15 @@ func facetsOf(head *markdown.Map) *Facets {
 		case tagsField:
 			f.Tags = plainValues(head.Values[i], tagOf)
 		case typeField:
-			f.Types = plainValues(head.Values[i], strings.TrimSpace)
+			f.Types = plainValues(head.Values[i], asWritten)
 		case statusField:
-			f.Statuses = plainValues(head.Values[i], strings.TrimSpace)
+			f.Statuses = plainValues(head.Values[i], asWritten)
 		}
 	}
 	return f
 }
+
+func asWritten(s string) string { return s }
 
 // tagOf is a tag as it is counted.
 func tagOf(s string) string {
@@ -82,8 +85,12 @@ func plainValue(v any) string {
 	return ""
 }
 
-// tallyFacets counts what orientation shows of a note: the folders that it is in, and its facets.
+// tallyFacets counts what orientation shows of a note: the folders that it is in, and its facets. Of an excluded
+// note that is nothing.
 func tallyFacets(sums map[term]int, n *Note, by int) {
+	if n.Excluded {
+		return
+	}
 	folder := n.Path[:max(0, strings.LastIndexByte(n.Path, '/'))]
 	sums[term{atFolder, folder}] += by
 	sums[term{inFolder, ""}] += by
@@ -110,7 +117,7 @@ func tallyFacets(sums map[term]int, n *Note, by int) {
 }
 
 // sumFolder adds to the number of notes in a folder. Where there were none, or are none left, the folder above
-// has a folder more or less.
+// and the level of the folder have a folder more or less.
 func (d *draft) sumFolder(folder string, by int) {
 	name := d.word(inFolder, folder)
 	before, _ := d.counts.Get(name)
@@ -124,6 +131,7 @@ func (d *draft) sumFolder(folder string, by int) {
 	}
 	above := folder[:max(0, strings.LastIndexByte(folder, '/'))]
 	d.sum(d.word(underFolder, above), step)
+	d.sum(d.word(folderDepth, strconv.Itoa(1+strings.Count(folder, "/"))), step)
 }
 
 // Facets are what the head of the note says that is counted; nil: nothing.
@@ -145,16 +153,22 @@ func (x *Index) FolderSum(folder string) FolderSum {
 	return FolderSum{sum(inFolder), sum(atFolder), sum(underFolder)}
 }
 
-// FoldersIn yields the paths of the folders in a folder that have notes in them or below, bytewise in order. It
-// takes a step for each, whatever is below.
-func (x *Index) FoldersIn(folder string) iter.Seq[string] {
+// Folders is the number of folders in a folder itself that have notes in them or below.
+func (x *Index) Folders(folder string) int { return x.count(underFolder, folder) }
+
+// NotesIn is the number of notes in a folder itself.
+func (x *Index) NotesIn(folder string) int { return x.count(atFolder, folder) }
+
+// FoldersIn yields the paths of the folders in a folder that have notes in them or below, bytewise in order, with
+// how many notes each has. It takes a step for each, whatever is below.
+func (x *Index) FoldersIn(folder string) iter.Seq2[string, int] {
 	prefix := folder
 	if folder != "" {
 		prefix += "/"
 	}
-	return func(yield func(string) bool) {
-		for from := inFolder.name(prefix); ; {
-			name, ok := x.firstFolder(from, inFolder.name(prefix))
+	return func(yield func(string, int) bool) {
+		for from, all := inFolder.name(prefix), inFolder.name(prefix); ; {
+			name, notes, ok := x.firstFolder(from, all)
 			if !ok {
 				return
 			}
@@ -162,7 +176,7 @@ func (x *Index) FoldersIn(folder string) iter.Seq[string] {
 			switch {
 			case below:
 				from = inFolder.name(prefix + child + "0") // behind the slash
-			case child != "" && !yield(prefix+child):
+			case child != "" && !yield(name[1:], notes):
 				return
 			default:
 				from = name + "\x00"
@@ -171,13 +185,17 @@ func (x *Index) FoldersIn(folder string) iter.Seq[string] {
 	}
 }
 
-// firstFolder is the first name of a folder from one on that begins with a prefix.
-func (x *Index) firstFolder(from, prefix string) (first string, ok bool) {
-	x.counts.Ascend(from, func(name string, _ int) bool {
-		first, ok = name, strings.HasPrefix(name, prefix)
+// FoldersAt is the number of folders at a level that have notes in them or below. Those in the vault itself are
+// at level 1.
+func (x *Index) FoldersAt(level int) int { return x.count(folderDepth, strconv.Itoa(level)) }
+
+// firstFolder is the first name of a folder from one on that begins with a prefix, and how many notes it has.
+func (x *Index) firstFolder(from, prefix string) (first string, notes int, ok bool) {
+	x.counts.Ascend(from, func(name string, n int) bool {
+		first, notes, ok = name, n, strings.HasPrefix(name, prefix)
 		return false
 	})
-	return first, ok
+	return first, notes, ok
 }
 
 // HeadFields yields the names of the fields in the heads of notes, by name, with how many notes have each.

@@ -26,7 +26,11 @@ var facetTexts = []string{
 
 var facetPaths = []string{
 	"a.md", "b/a.md", "b/c/d/a.md", "b/c/e.md", "b-c/a.md", "b/.hidden/a.md", "é/日/x.md", "b0/a.md", "_folder.md",
+	"b/dist/a.md",
 }
+
+// excluding are texts of raven.yaml.
+var excluding = []string{"exclude: [b/]\n", "exclude: ['*', '!b/c/', '!b/c/e.md']\n", "exclude: [/a.md, '!dist/']\n", "- no\n", "-"}
 
 // TestFacetsAreRecounted compares the sums after each commit of a random history with a recount of the texts,
 // and with those of an image.
@@ -42,6 +46,10 @@ func TestFacetsAreRecounted(t *testing.T) {
 				if texts[name] = text; text == "-" {
 					delete(texts, name)
 				}
+			}
+			if rapid.IntRange(0, 3).Draw(t, "settings") == 0 {
+				text := rapid.SampledFrom(excluding).Draw(t, "raven.yaml")
+				pairs, texts["raven.yaml"] = append(pairs, "raven.yaml", text), text
 			}
 			x = x.With(commit(uint64(seq+1), pairs...))
 			requireFacets(t, x, texts)
@@ -66,13 +74,28 @@ func requireFacets(t *rapid.T, x *index.Index, texts map[string]string) {
 		require.Equal(t, index.FolderSum{
 			Notes: want.notes[name], Direct: want.direct[name], Folders: len(under),
 		}, x.FolderSum(name), name)
-		require.Equal(t, under, slices.Collect(x.FoldersIn(name)), name)
+		var found []string
+		for path, notes := range x.FoldersIn(name) {
+			found = append(found, path)
+			require.Equal(t, want.notes[path], notes, path)
+		}
+		require.Equal(t, under, found, name)
 	}
 	require.Equal(t, want.fields, maps.Collect(x.HeadFields()))
 	require.Equal(t, want.tags, maps.Collect(x.HeadTags()))
 	require.Equal(t, want.values["type"], maps.Collect(x.HeadValues("type")))
 	require.Equal(t, want.values["status"], maps.Collect(x.HeadValues("status")))
+	for level := range 5 {
+		count := 0
+		for name := range want.notes {
+			if name != "" && 1+strings.Count(name, "/") == level {
+				count++
+			}
+		}
+		require.Equal(t, count, x.FoldersAt(level), level)
+	}
 	requireSorted(t, x.HeadTags())
+	require.Equal(t, want.all, x.Totals().Counted)
 }
 
 func requireSorted(t *rapid.T, all iter.Seq2[string, int]) {
@@ -89,17 +112,26 @@ type counted struct {
 	folders       map[string]map[string]bool
 	fields, tags  map[string]int
 	values        map[string]map[string]int
+	all           index.Counted
 }
 
 // recount counts what orientation shows in the plainest way.
 func recount(texts map[string]string) counted {
 	c := counted{
 		map[string]int{}, map[string]int{}, map[string]map[string]bool{}, map[string]int{}, map[string]int{},
-		map[string]map[string]int{"type": {}, "status": {}},
+		map[string]map[string]int{"type": {}, "status": {}}, index.Counted{},
 	}
+	config, _ := vault.ParseConfig([]byte(strings.TrimPrefix(texts["raven.yaml"], "-")), nil)
+	exclusion := vault.NewExclusion(config.Exclude)
 	for name, text := range texts {
-		if vault.Path(name).Kind() != vault.KindNote || name[0] == '.' {
+		if vault.Path(name).Kind() != vault.KindNote || exclusion.Excludes(name, nil) {
 			continue
+		}
+		c.all.Notes++
+		c.all.Units++ // the texts are short
+		c.all.Bytes += int64(len(text))
+		if markdown.Parse([]byte(text)).Problem != nil {
+			c.all.Quarantined++
 		}
 		dir := ""
 		if i := strings.LastIndexByte(name, '/'); i > 0 {

@@ -49,9 +49,17 @@ traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, see
 		commit(8, "crowded.md", "---\ntype: person\nname: Crow\n---\n# Crowded\n"+distinctTags(index.MaxThings)),
 	}
 	commits = append(commits, commit(9, "facets.md", "---\ntype: [task, 3]\nstatus: open\ntags: [x, \"#y\"]\nmap: {a: b}\n---\n"))
+	commits = append(commits, commit(10, "out/left.md", "---\ntype: task\n---\ntext\n", "drafts/left.md", "left out\n",
+		"raven.yaml", "daily_directory: days\nexclude: [drafts/]\n"))
+	commits = append(commits, commit(11, "projects/Big Mill/card.md", cardText))
 	commits[6].Changes[0].From = "moved.md"
 	return commits
 }
+
+// cardText is a note whose card has everything.
+const cardText = "---\ntitle: The Card\ndate: 2026-03-01\nupdated: \"2026-03-02\"\ntags: [On Call, x]\nproject: \"\"\n" +
+	"causal_chain_id: Queue Choice\nepisode_id: 7\nentity: \"Alice, Bob\"\nkind: approval_log\nsummary: In short\n" +
+	"network: base\nwallet_address: \"0xA\"\npayment_status: Paid\n---\n"
 
 // distinctTags is a text with so many tags.
 func distinctTags(n int) string {
@@ -84,7 +92,10 @@ func describe(b *strings.Builder, n *index.Note) {
 	if n.Unindexed > 0 {
 		fmt.Fprintln(b, "not indexed", n.Unindexed)
 	}
-	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine)
+	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine, "units", n.Units)
+	if n.Excluded {
+		fmt.Fprintln(b, "excluded")
+	}
 	for _, f := range n.Fields {
 		fmt.Fprintf(b, "field %T %#v\n", f.Value, f)
 	}
@@ -107,6 +118,10 @@ func describe(b *strings.Builder, n *index.Note) {
 	if f := n.Facets(); f != nil {
 		fmt.Fprintf(b, "facets %q %q %q %q\n", f.Fields, f.Tags, f.Types, f.Statuses)
 	}
+	c := n.Card()
+	fmt.Fprintf(b, "card %q %q %q %q %q %q %q %q %q %q %q %q %q %q\n", c.Title, n.Project(), c.Tags, c.Date, c.Words,
+		c.Updated(), c.Chain(), c.Episode(), c.Entities(), c.Kind(), c.Network(), c.WalletAddress(), c.PaymentStatus(),
+		c.TagsAsWritten())
 }
 
 // TestTheGoldenImage says that images stay what they are as long as their format has the same number.

@@ -181,8 +181,9 @@ var (
 		"types: {person: {fields: {boss: string}}}\ntraits: {due: {type: string, default: a}, flag: {}}\n",
 		"traits: {unknown: {}, owner: string, level: {type: enum, values: [a]}}\n",
 	}
-	configTexts = []string{"", "daily_directory: x\n", "daily_directory: daily/old\n", "a: [\n"}
-	auditTexts  = []string{
+	configTexts = []string{"", "daily_directory: x\n", "daily_directory: daily/old\n", "a: [\n",
+		"exclude: ['*a*', '!daily/']\n"}
+	auditTexts = []string{
 		`{"ts":"2025-01-01T00:00:00Z","op":"create","entity":"object","id":"a"}` + "\n",
 		`{"ts":"2025-01-02T00:00:00Z","op":"create","entity":"object","id":"b"}` + "\n" +
 			`{"ts":"2025-01-03T00:00:00Z","op":"delete","entity":"object","id":"a"}` + "\n",

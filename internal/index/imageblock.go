@@ -16,23 +16,15 @@ type blockReader struct {
 
 // files reads files, of which the first has a number.
 func (b *blockReader) files(files []*File, first int) {
-	var sum struct{ size, things, unindexed int64 }
+	var sum fileSums
 	for i := range files {
 		files[i] = b.readFile(b.flat.paths.at(first + i))
 		if b.failed {
 			break
 		}
-		sum.size += files[i].size()
-		if n := files[i].Note; n != nil {
-			sum.things += int64(n.Things())
-			if n.Unindexed > 0 {
-				sum.unindexed++
-			}
-		}
+		sum.add(files[i])
 	}
-	b.size.Add(sum.size)
-	b.things.Add(sum.things)
-	b.unindexed.Add(sum.unindexed)
+	b.sum(sum)
 	b.end(&b.scanner)
 }
 
@@ -49,8 +41,9 @@ func (b *blockReader) readFile(path string) *File {
 	if flags&2 != 0 {
 		unindexed = b.natural()
 	}
+	units := b.natural()
 	f.Note = b.note(f)
-	f.Note.Unindexed = unindexed
+	f.Note.Unindexed, f.Note.Excluded, f.Note.Units = unindexed, flags&4 != 0, units
 	return f
 }
 
@@ -65,7 +58,7 @@ func (b *blockReader) note(f *File) *Note {
 	n.Created, n.Modified = b.time(), b.time()
 	n.Quarantine = b.problem()
 	n.Fields = b.fields()
-	n.facets = b.facets()
+	n.facets, n.card = b.facets(), b.card()
 	b.sections(n)
 	n.pins = b.pins()
 	b.annotations(n)

@@ -25,14 +25,16 @@ func (w *imageWriter) file(f *File) {
 	w.uint(f.Body.Run)
 	w.int(f.Body.Part)
 	w.uint(f.Version)
-	w.flags(f.Note != nil, f.Note != nil && f.Note.Unindexed > 0)
-	if f.Note == nil {
+	n := f.Note
+	w.flags(n != nil, n != nil && n.Unindexed > 0, n != nil && n.Excluded)
+	if n == nil {
 		return
 	}
-	if f.Note.Unindexed > 0 {
-		w.count(f.Note.Unindexed)
+	if n.Unindexed > 0 {
+		w.count(n.Unindexed)
 	}
-	w.note(f.Note)
+	w.count(n.Units)
+	w.note(n)
 }
 
 func (w *imageWriter) note(n *Note) {
@@ -48,6 +50,7 @@ func (w *imageWriter) note(n *Note) {
 	w.problem(n.Quarantine)
 	w.fields(n.Fields)
 	w.facets(n.facets)
+	w.card(n.card)
 	w.count(len(n.Sections))
 	for i := range n.Sections {
 		w.section(&n.Sections[i])
@@ -88,10 +91,7 @@ func (w *imageWriter) facets(f *Facets) {
 		return
 	}
 	for _, list := range [][]string{f.Fields, f.Tags, f.Types, f.Statuses} {
-		w.count(len(list))
-		for _, s := range list {
-			w.text(s)
-		}
+		w.textList(list)
 	}
 }
 

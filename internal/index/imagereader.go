@@ -13,8 +13,8 @@ type imageReader struct {
 	x     *Index
 	bad   atomic.Bool
 
-	// These are sums over the files, which are read on several goroutines.
-	size, things, unindexed atomic.Int64
+	summing sync.Mutex // the files are read on several goroutines
+	sums    fileSums
 
 	flat     flat  // the entries
 	others   texts // that are no names of entries
@@ -23,6 +23,39 @@ type imageReader struct {
 	mentions []Mention
 	sayings  []Saying
 	files    []*File
+}
+
+// fileSums are sums over files that an image does not have.
+type fileSums struct {
+	held              int64
+	things, unindexed int
+	counted           Counted
+}
+
+func (s *fileSums) add(f *File) {
+	s.held += f.size()
+	if f.Note == nil {
+		return
+	}
+	s.things += f.Note.Things()
+	if f.Note.Unindexed > 0 {
+		s.unindexed++
+	}
+	s.counted.add(f.Note, 1)
+}
+
+// sum adds the sums of a block.
+func (r *imageReader) sum(s fileSums) {
+	r.summing.Lock()
+	defer r.summing.Unlock()
+	r.sums.held += s.held
+	r.sums.things += s.things
+	r.sums.unindexed += s.unindexed
+	c := &r.sums.counted
+	c.Notes += s.counted.Notes
+	c.Units += s.counted.Units
+	c.Bytes += s.counted.Bytes
+	c.Quarantined += s.counted.Quarantined
 }
 
 // read makes the index: first what much refers to, then what takes long, on all processors.
@@ -41,8 +74,9 @@ func (r *imageReader) read() bool {
 			return false
 		}
 	}
-	r.x.held = r.size.Load()
-	r.x.totals.Things, r.x.totals.Unindexed = int(r.things.Load()), int(r.unindexed.Load())
+	r.x.held = r.sums.held
+	t := &r.x.totals
+	t.Things, t.Unindexed, t.Counted = r.sums.things, r.sums.unindexed, r.sums.counted
 	r.enterFiles()
 	return true
 }

@@ -47,6 +47,28 @@ type Totals struct {
 	Quarantined int
 	Things      int // of all notes; see Note.Things
 	Unindexed   int // notes with more things than are indexed
+	Counted     Counted
+}
+
+// Counted are sums over the notes that orientation counts: those that are not Excluded.
+type Counted struct {
+	Notes       int
+	Units       int // of search
+	Bytes       int64
+	Quarantined int
+}
+
+// add adds a note, or takes it off.
+func (c *Counted) add(n *Note, by int) {
+	if n.Excluded {
+		return
+	}
+	c.Notes += by
+	c.Units += by * n.Units
+	c.Bytes += int64(by * n.Size)
+	if n.Quarantine != nil {
+		c.Quarantined += by
+	}
 }
 
 // A Commit is what With takes: the files that one commit changed.

@@ -106,7 +106,10 @@ func TestNote(t *testing.T) {
 	file, ok := x.File("people/freya.md")
 	require.True(t, ok)
 	require.Same(t, n, file.Note)
-	require.Equal(t, index.Totals{Notes: 1, Sections: 3, Refs: 1, Things: 6, Bytes: int64(len(text))}, x.Totals())
+	require.Equal(t, index.Totals{
+		Notes: 1, Sections: 3, Refs: 1, Things: 6, Bytes: int64(len(text)),
+		Counted: index.Counted{Notes: 1, Units: 5, Bytes: int64(len(text))},
+	}, x.Totals())
 	require.Equal(t, 3, x.Count("section"))
 	require.Equal(t, uint64(2), x.Version())
 	require.Equal(t, at(2), x.Time())

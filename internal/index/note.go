@@ -68,7 +68,15 @@ type Note struct {
 	// sections, annotations, references and tags then. 0: they are indexed.
 	Unindexed int
 
+	// Excluded says that orientation leaves the note out (vault.Exclusion): FolderSum, the sums of heads
+	// and Totals.Counted do not have it. Everything else does.
+	Excluded bool
+
+	// Units is how many units search cuts the note into.
+	Units int
+
 	facets     *Facets        // nil: the head says nothing that is counted
+	card       *Card          // nil: an empty one
 	names      []calling      // that its objects have by themselves
 	fieldNames []calling      // that its fields give
 	said       []*Saying      // what the annotations say, in their order: walks look at no others

@@ -1,11 +1,13 @@
 package index
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode"
 
 	"rookery/internal/markdown"
+	"rookery/internal/search"
 	"rookery/internal/vault"
 )
 
@@ -23,16 +25,18 @@ func newFile(version uint64, ch Change) *File {
 // newNote reads a note. What the schema says of it, its times and its ids are the index's business.
 func newNote(f *File, text []byte) *Note {
 	doc := markdown.Parse(text)
+	head := doc.Head()
 	n := &Note{
 		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
 		BodyStart: doc.Body, BodyLine: doc.BodyLine,
-		Quarantine: doc.Problem, facets: facetsOf(doc.Head()),
+		Quarantine: doc.Problem, facets: facetsOf(head), card: cardOf(doc.StrictHead(text, head)),
 	}
 	if doc.Problem == nil {
 		n.readFields(doc.Frontmatter)
 	}
 	if n.leaveOut(doc) {
 		n.names = n.ownNames()
+		n.Units = n.countUnits(text)
 		return n
 	}
 	number := n.readSections(doc.Headings, text)
@@ -46,7 +50,28 @@ func newNote(f *File, text []byte) *Note {
 	n.readRefs(doc.References, section)
 	n.readTags(doc.Tags, section)
 	n.names = n.ownNames()
+	n.Units = n.countUnits(text)
 	return n
+}
+
+// SearchSections are the sections of a note as search takes them.
+func (n *Note) SearchSections(text []byte) []search.Section {
+	all := make([]search.Section, len(n.Sections))
+	at, line := 0, 1
+	for i := range n.Sections {
+		for ; line < n.Sections[i].Line; line++ {
+			at += bytes.IndexByte(text[at:], '\n') + 1
+		}
+		all[i] = search.Section{Heading: n.Sections[i].Title, Start: at}
+	}
+	return all
+}
+
+// countUnits is how many units search cuts the text of the note into.
+func (n *Note) countUnits(text []byte) int {
+	return search.CountUnits(&search.Note{
+		Text: text, Body: n.BodyStart, Sections: n.SearchSections(text),
+	})
 }
 
 func (n *Note) readFields(fm *markdown.Frontmatter) {

@@ -27,6 +27,10 @@ func (d *draft) resettle(before settings) {
 		d.collectFolder(paths, before.config.DailyDirectory+"/")
 		d.collectFolder(paths, d.config.DailyDirectory+"/")
 	}
+	if !slices.Equal(before.config.Exclude, d.config.Exclude) {
+		clear(d.folders)
+		d.collectExcluded(paths)
+	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		n, _ := d.Note(path)
 		d.renew(n)
@@ -47,6 +51,16 @@ func (x *Index) collectFolder(paths map[string]bool, folder string) {
 			break
 		}
 		if n.DeclaredType == "" {
+			paths[n.Path] = true
+		}
+	}
+}
+
+// collectExcluded adds the notes that are left out by the patterns now and were not, or were and are not. It asks
+// about every note, which only a change of the patterns does.
+func (d *draft) collectExcluded(paths map[string]bool) {
+	for n := range d.Notes("") {
+		if d.excludes(n.Path) != n.Excluded {
 			paths[n.Path] = true
 		}
 	}

@@ -62,7 +62,7 @@ func (x *Index) Resolve(ref string) Resolution {
 	if ref == "" {
 		return Resolution{}
 	}
-	s := &search{x: x, ref: ref}
+	s := &lookup{x: x, ref: ref}
 	s.byDate()
 	s.byNames(ref)
 	if strings.ContainsAny(ref, "/#") {
@@ -100,8 +100,8 @@ func trimRef(ref string) string {
 	return base
 }
 
-// A search collects what a reference may lead to.
-type search struct {
+// A lookup collects what a reference may lead to.
+type lookup struct {
 	x     *Index
 	ref   string
 	found []candidate
@@ -116,9 +116,9 @@ type candidate struct {
 }
 
 // add takes a candidate, once.
-func (s *search) add(o Object, source string) { s.addID(o.ID(), o, source) }
+func (s *lookup) add(o Object, source string) { s.addID(o.ID(), o, source) }
 
-func (s *search) addID(id string, o Object, source string) {
+func (s *lookup) addID(id string, o Object, source string) {
 	if s.known == nil {
 		s.known = map[string]bool{}
 	}
@@ -130,7 +130,7 @@ func (s *search) addID(id string, o Object, source string) {
 
 // byNames looks for aliases, and among the name fields. A reference into a section is matched as it is
 // written only.
-func (s *search) byNames(ref string) {
+func (s *lookup) byNames(ref string) {
 	slug := ref
 	if !strings.Contains(ref, "#") {
 		slug = vault.SlugPath(ref)
@@ -146,7 +146,7 @@ func (s *search) byNames(ref string) {
 }
 
 // exactElseSlug looks for a name as it is written, and only if there is none for its slug.
-func (s *search) exactElseSlug(kind kind, name, slug, source string) {
+func (s *lookup) exactElseSlug(kind kind, name, slug, source string) {
 	exact := false
 	s.x.called(kind, name, func(o Object) {
 		s.add(o, source)
@@ -158,18 +158,18 @@ func (s *search) exactElseSlug(kind kind, name, slug, source string) {
 	}
 }
 
-func (s *search) called(kind kind, name, source string) {
+func (s *lookup) called(kind kind, name, source string) {
 	s.x.called(kind, name, func(o Object) { s.add(o, source) })
 }
 
 // byShort looks for the last segments of ids, and for sections.
-func (s *search) byShort(ref string) {
+func (s *lookup) byShort(ref string) {
 	s.exactElseSlug(shortName, ref, vault.Slug(ref), ByShort)
 }
 
 // byPath looks for ids: as written, as a slug, by their end, and at last for another name of an
 // object in the folder.
-func (s *search) byPath() {
+func (s *lookup) byPath() {
 	base, fragment, inside := strings.Cut(s.ref, "#")
 	n := len(s.found)
 	if n1, ok := s.x.ByID(base); ok {
@@ -190,7 +190,7 @@ func (s *search) byPath() {
 }
 
 // inside adds a note, or what the fragment names in it.
-func (s *search) inside(n *Note, fragment string, inside bool, source string) {
+func (s *lookup) inside(n *Note, fragment string, inside bool, source string) {
 	o, ok := Object{Note: n}, true
 	if inside {
 		o, ok = n.at(fragment)
@@ -205,7 +205,7 @@ func (s *search) inside(n *Note, fragment string, inside bool, source string) {
 }
 
 // bySuffix looks for notes whose ids end with what is written.
-func (s *search) bySuffix(base, fragment string, inside bool) {
+func (s *lookup) bySuffix(base, fragment string, inside bool) {
 	if base == "" {
 		return
 	}
@@ -217,10 +217,10 @@ func (s *search) bySuffix(base, fragment string, inside bool) {
 }
 
 // byFolder looks for an object that goes by the last segment, in the folder before it.
-func (s *search) byFolder() {
+func (s *lookup) byFolder() {
 	name := lastSegment(s.ref)
 	folder := "/" + strings.TrimSuffix(s.ref, name)
-	among := &search{x: s.x, ref: name}
+	among := &lookup{x: s.x, ref: name}
 	among.byNames(name)
 	among.byShort(name)
 	for _, c := range among.found {
@@ -233,7 +233,7 @@ func (s *search) byFolder() {
 
 // byDate adds the day that is written. It counts although it has no daily note yet; a section of it
 // does not.
-func (s *search) byDate() {
+func (s *lookup) byDate() {
 	base, fragment, inside := strings.Cut(s.ref, "#")
 	id, ok := s.x.config.DailyID(base)
 	if day, daily := s.x.config.IsDaily(vault.Path(base + ".md")); daily {
@@ -253,7 +253,7 @@ func (s *search) byDate() {
 
 // decide is the one candidate that is left when the sections of other candidates are dropped, or all
 // that are.
-func (s *search) decide() Resolution {
+func (s *lookup) decide() Resolution {
 	notes := map[*Note]bool{}
 	for _, c := range s.found {
 		if c.object.Section == nil {

@@ -10,6 +10,7 @@ type settings struct {
 	schemaErr error
 	config    vault.Config
 	configErr error
+	exclusion *vault.Exclusion
 	texts     settingTexts
 }
 
@@ -40,6 +41,7 @@ func (t settingTexts) with(ch Change) settingTexts {
 func (s settings) read(t settingTexts) settings {
 	s.texts = t
 	s.config, s.configErr = vault.ParseConfig([]byte(t.raven), []byte(t.rookery))
+	s.exclusion = vault.NewExclusion(s.config.Exclude)
 	s.schema, s.schemaErr = vault.ParseSchema([]byte(t.schema))
 	if s.schemaErr != nil {
 		s.schema = vault.NewSchema()

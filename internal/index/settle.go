@@ -12,6 +12,7 @@ import (
 // settle fills in what the schema says of a note: the types, which annotations and fields are traits,
 // references without brackets, names, and days. It may be called again with another schema, on a copy.
 func (d *draft) settle(n *Note) {
+	n.Excluded = d.excludes(n.Path)
 	n.Type = d.typeOf(n)
 	for i := range n.Sections {
 		s := &n.Sections[i]
@@ -26,6 +27,9 @@ func (d *draft) settle(n *Note) {
 	n.fieldNames = d.fieldNames(n)
 	n.fieldDays = d.fieldDays(n)
 }
+
+// excludes reports whether orientation leaves a note out.
+func (d *draft) excludes(path string) bool { return d.exclusion.Excludes(path, d.folders) }
 
 // fieldTraits puts the fields that are traits before the annotations of the text.
 func (x *Index) fieldTraits(n *Note) {

@@ -50,6 +50,7 @@ func (n *Note) size() int {
 	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + len(n.pins)*mapItem +
 		len(n.Tags)*int(unsafe.Sizeof(Tag{})) + len(n.Refs)*int(unsafe.Sizeof(Ref{})) +
 		len(n.fieldDays)*shortText + sizeOf(n.Fields) + int(unsafe.Sizeof(Times{}))
+	size += n.card.size()
 	if f := n.facets; f != nil {
 		size += int(unsafe.Sizeof(*f))
 		for _, list := range [][]string{f.Fields, f.Tags, f.Types, f.Statuses} {

@@ -43,4 +43,6 @@ type slabs struct {
 	refs        slab[Ref]
 	tags        slab[Tag]
 	callings    slab[calling]
+	cards       slab[Card]
+	rareCards   slab[rareCard]
 }

@@ -40,6 +40,7 @@ type draft struct {
 	words     map[term]string
 	sayings   map[said]*Saying
 	mentions  map[Mention]*Mention
+	folders   map[string]bool // of those that were asked about, whether the exclusion has them
 }
 
 // said is how something is written: the type of an annotation, and its value.
@@ -50,7 +51,7 @@ func newDraft(x *Index) *draft {
 	return &draft{
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
 		ids: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
-		mentions: map[Mention]*Mention{},
+		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
 	}
 }
 

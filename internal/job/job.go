@@ -76,9 +76,9 @@ type By struct {
 
 // Progress says how far a job is. It never goes back.
 type Progress struct {
-	Step  string `json:"step"`  // that runs, or is next; empty: none is left
-	Done  int    `json:"done"`  // steps that are done
-	Total int    `json:"total"` // steps that the job has
+	Step  string `json:"step,omitempty"` // that runs, or is next; empty: none is left
+	Done  int    `json:"done"`           // steps that are done
+	Total int    `json:"total"`          // steps that the job has
 }
 
 // A Lease says which process runs a job, and until when no other one may.

@@ -621,6 +621,24 @@ func TestCancel(t *testing.T) {
 			requireDone(t, <-answered)
 		}
 	})
+	t.Run("ended", func(t *testing.T) {
+		for state, fails := range map[job.State]error{job.Done: nil, job.Failed: fault.NoVault("v")} {
+			b := newBed(t)
+			b.hook = func(context.Context, *job.Run, string) error { return fails }
+			j := b.process(b.table, false)
+			it, _ := j.Start(t.Context(), request("free"), nil)
+			require.Equal(t, state, it.State)
+			it, err := j.Get(t.Context(), it.ID)
+			require.NoError(t, err)
+			for _, dry := range []bool{true, false} {
+				_, err := j.Cancel(t.Context(), it.ID, dry)
+				require.True(t, fault.Is(err, fault.Conflict), "%s: %v", state, err)
+			}
+			kept, err := j.Get(t.Context(), it.ID)
+			require.NoError(t, err)
+			require.Equal(t, it, kept)
+		}
+	})
 	t.Run("running in a process that is gone", func(t *testing.T) {
 		b := newBed(t)
 		flaky := tabletest.NewFlaky(b.table, killed(3, tabletest.Before))

@@ -258,8 +258,7 @@ func read(row table.Item) (Item, error) {
 
 // unknown is the fault of a table that does not answer; nil stays nil, and the end of a context what it is.
 func unknown(err error) error {
-	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	if err == nil || ended || fault.Of(err).Code != fault.Internal {
+	if err == nil || ended(err) || fault.Of(err).Code != fault.Internal {
 		return err
 	}
 	return fault.New(fault.StorageError, "the jobs cannot be read or written").Because(err)

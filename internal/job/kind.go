@@ -130,5 +130,10 @@ func passing(err error) bool {
 	case fault.StatusUnavailable, fault.StatusRateLimited:
 		return true
 	}
+	return ended(err)
+}
+
+// ended reports whether an error is the end of a context.
+func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

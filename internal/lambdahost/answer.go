@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// renamed are headers of a function that a client sees under another name.
+// renamed are headers of a function that a client sees under another name. Documented for REST APIs, and not for HTTP
+// APIs.
 var renamed = map[string]string{"Www-Authenticate": "X-Amzn-Remapped-Www-Authenticate"}
 
 // ours are headers of a function that the gateway sets itself.

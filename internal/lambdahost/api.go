@@ -27,14 +27,15 @@ func (e *environment) next(w http.ResponseWriter, r *http.Request) {
 	select {
 	case c := <-e.calls:
 		e.mu.Lock()
-		e.now, e.served = c, true
+		e.now[c.id], e.served = c, true
 		e.mu.Unlock()
 		c.write(w, e.function)
 	case <-r.Context().Done():
 	}
 }
 
-// finish ends the call before, and makes the environment ready.
+// finish ends the call before, and makes the environment ready. Where a process serves several at the same time, it
+// is not known which was before: each ends with its answer.
 func (e *environment) finish() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -42,10 +43,18 @@ func (e *environment) finish() {
 		e.asked = true
 		close(e.ready)
 	}
-	if e.now != nil {
-		close(e.now.done)
-		e.now = nil
+	if e.function.Concurrency > 1 {
+		return
 	}
+	for _, c := range e.now {
+		e.end(c)
+	}
+}
+
+// end ends a call. The caller holds the lock.
+func (e *environment) end(c *call) {
+	delete(e.now, c.id)
+	close(c.done)
 }
 
 // write sends an event with the headers of the Runtime API.
@@ -68,7 +77,7 @@ func traceID() string {
 	return "Root=1-" + at + "-" + id[24:] + id[24:] + ";Parent=" + id[:8] + id[:8] + ";Sampled=0"
 }
 
-// response takes the answer of the current call.
+// response takes the answer of a call.
 func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
 	var large *http.MaxBytesError
@@ -83,7 +92,7 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	e.accept(w, r, outcome{answer: body})
 }
 
-// failure takes the error of the current call.
+// failure takes the error of a call.
 func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
 	if err := reported(w, r); err != nil {
 		e.accept(w, r, outcome{err: err})
@@ -124,14 +133,18 @@ func (e *environment) accept(w http.ResponseWriter, r *http.Request, o outcome) 
 	status(w, http.StatusAccepted, "")
 }
 
-// post sets the outcome of the current call. It reports false if that has another id, or an outcome.
+// post sets the outcome of a call. It reports false if none with this id is under way, or it has an outcome.
 func (e *environment) post(id string, o outcome) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.now == nil || e.now.id != id || e.now.posted {
+	c := e.now[id]
+	if c == nil || c.posted {
 		return false
 	}
-	e.now.outcome, e.now.posted = o, true
+	c.outcome, c.posted = o, true
+	if e.function.Concurrency > 1 {
+		e.end(c)
+	}
 	return true
 }
 

@@ -22,11 +22,12 @@ type environment struct {
 	ready    chan struct{} // closed when the process has asked for its first event
 	ended    chan struct{} // closed when the process has ended
 	exit     error         // of the process; read it after ended
+	calling  int           // calls that it was taken for; the lock of the host guards it
 
 	mu     sync.Mutex
-	asked  bool  // ready is closed
-	served bool  // it has seen an event
-	now    *call // that the process works on
+	asked  bool             // ready is closed
+	served bool             // it has seen an event
+	now    map[string]*call // that the process works on, by their ids
 	broken *Error
 	frozen bool
 }
@@ -38,7 +39,7 @@ type call struct {
 	deadline time.Time
 	outcome  outcome       // what the process posted
 	posted   bool          // outcome is set
-	done     chan struct{} // closed when the process has asked for the event after this one
+	done     chan struct{} // closed when the process has asked for the event after this one, see finish
 }
 
 // An outcome is what a call returns.
@@ -58,6 +59,7 @@ func (h *Host) launch() (*environment, error) {
 		calls:    make(chan *call),
 		ready:    make(chan struct{}),
 		ended:    make(chan struct{}),
+		now:      map[string]*call{},
 	}
 	e.api = &http.Server{Handler: e.routes(), ReadHeaderTimeout: initTimeout}
 	cmd := exec.Command(h.function.Binary)
@@ -102,6 +104,7 @@ func environ(f Function, api string) []string {
 		"AWS_LAMBDA_LOG_STREAM_NAME=" + rand.Text(),
 		"LAMBDA_TASK_ROOT=" + filepath.Dir(f.Binary),
 		"_HANDLER=bootstrap",
+		"AWS_LAMBDA_MAX_CONCURRENCY=" + strconv.Itoa(f.Concurrency),
 		"PATH=/usr/local/bin:/usr/bin:/bin",
 		"LANG=en_US.UTF-8",
 		"TZ=:UTC",

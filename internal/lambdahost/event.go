@@ -31,7 +31,7 @@ var hopByHop = map[string]bool{
 }
 
 // decodedPath is the path as an HTTP API passes it on: decoded, and cut at the first "?" that was
-// escaped. Escaped slashes become slashes.
+// escaped. Escaped slashes become slashes. Not documented.
 func decodedPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.URL.Path, "?")
 	return path
@@ -74,7 +74,7 @@ func (in request) event() ([]byte, error) {
 }
 
 // headers are those of the request, the names in lower case, the values of one name joined by a comma.
-// Cookies are apart. The gateway adds its own.
+// Cookies are apart. The gateway adds its own (not documented: which).
 func (in request) headers() map[string]string {
 	all := map[string]string{}
 	for name, values := range in.r.Header {
@@ -130,7 +130,7 @@ func (in request) text() (body string, encoded bool) {
 }
 
 // isText reports whether a body goes into an event as it is: text, JSON, XML and JavaScript that are not
-// compressed. Bytes of it that are not UTF-8 become U+FFFD.
+// compressed. Bytes of it that are not UTF-8 become U+FFFD. Not documented.
 func isText(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || h.Get("Content-Encoding") != "" {

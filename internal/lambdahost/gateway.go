@@ -116,7 +116,7 @@ func headerSize(r *http.Request) int {
 }
 
 // statusOf is the status with which an HTTP API answers where a function has not. An event that is too
-// large for Lambda is 413, no free environment and a function that is too slow for the gateway 503.
+// large for Lambda is 413, no free environment and a function that is too slow for the gateway 503. Not documented.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, ErrEventTooLarge):
@@ -137,7 +137,7 @@ func refuseBody(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusBadRequest)
 }
 
-// refuse answers for the gateway.
+// refuse answers for the gateway. Not documented: the body.
 func refuse(w http.ResponseWriter, code int) {
 	text := fmt.Sprintf(`{"message":%q}`, http.StatusText(code))
 	w.Header().Set("Content-Type", "application/json")

@@ -1,6 +1,18 @@
 // Package lambdahost runs functions of AWS Lambda as processes of this machine, behind a gateway that
 // behaves as an HTTP API of API Gateway does. It serves the documented Runtime API to the same bootstrap
 // that Lambda runs. Tests and the local cloud use it; no function links it.
+//
+// What it does follows the developer guides of AWS, as far as they say it: the routes and headers of the Runtime API
+// and the variables of a function (AWS Lambda, "Using the Lambda runtime API", "Defined runtime environment
+// variables"); the format of events and answers, with values joined by commas and cookies apart (API Gateway, "Create
+// AWS Lambda proxy integrations for HTTP APIs"); precedence of routes ("Create routes for HTTP APIs"); the sizes and
+// the timeout of 30 s ("Quotas for configuring and running an HTTP API"); the sizes of events and answers (AWS Lambda,
+// "Lambda quotas").
+//
+// The guides do not say the following, which is from memory, and marked "not documented" where it is done: a path
+// arrives decoded and cut at a "?"; WWW-Authenticate is renamed; which status and body the gateway answers with where
+// a function has not; which content types are passed on as text; the headers that the gateway adds to a request.
+// Each has to be checked in an account of AWS.
 package lambdahost
 
 import (
@@ -35,6 +47,10 @@ type Function struct {
 	Timeout time.Duration // of a call, its start of a process not included; 0: 29 seconds
 	Most    int           // processes at the same time; 0: 64
 
+	// Concurrency is how many events a process serves at the same time, AWS_LAMBDA_MAX_CONCURRENCY, as on managed
+	// instances of Lambda. A call then ends with its answer, not with the next request for an event. 0: 1.
+	Concurrency int
+
 	// Freezes stops a process between calls, as Lambda does. Without it, a process can work on after its
 	// call has ended.
 	Freezes bool
@@ -42,8 +58,8 @@ type Function struct {
 	Output io.Writer // stdout and stderr of all processes, one write at a time; nil: discarded
 }
 
-// A Host keeps the environments of a function: processes, each of which serves one event at a time. It is
-// safe for concurrent use. Close ends all processes.
+// A Host keeps the environments of a function: processes, each of which serves one event at a time, or as many as
+// Function.Concurrency says. It is safe for concurrent use. Close ends all processes.
 type Host struct {
 	function Function
 	output   io.Writer
@@ -52,7 +68,7 @@ type Host struct {
 	mu     sync.Mutex
 	closed bool
 	all    []*environment
-	idle   []*environment // the one that was used last is the last
+	idle   []*environment // one entry for each call that a process is free for; the one that was used last is the last
 	busy   sync.WaitGroup // calls and processes
 }
 
@@ -77,6 +93,9 @@ func (f Function) withDefaults() Function {
 	}
 	if f.Most == 0 {
 		f.Most = defaultMost
+	}
+	if f.Concurrency == 0 {
+		f.Concurrency = 1
 	}
 	if f.Output == nil {
 		f.Output = io.Discard
@@ -142,6 +161,7 @@ func (h *Host) take() (*environment, error) {
 		e := h.idle[last]
 		h.idle = h.idle[:last]
 		if !e.over() {
+			e.calling++
 			h.busy.Add(1)
 			return e, nil
 		}
@@ -154,16 +174,21 @@ func (h *Host) take() (*environment, error) {
 		return nil, err
 	}
 	h.all = append(h.all, e)
+	for range h.function.Concurrency - 1 {
+		h.idle = append(h.idle, e)
+	}
+	e.calling++
 	h.busy.Add(1)
 	return e, nil
 }
 
-// give makes an environment idle, if its process lives.
+// give makes an environment free for a call more, if its process lives.
 func (h *Host) give(e *environment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	e.calling--
 	if !e.over() && !h.closed {
-		if h.function.Freezes {
+		if h.function.Freezes && e.calling == 0 {
 			e.freeze()
 		}
 		h.idle = append(h.idle, e)

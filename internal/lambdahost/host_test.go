@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,14 +57,14 @@ type view struct {
 	Env      []string `json:"env,omitempty"`
 }
 
-var calls int // that this process has served
+var calls atomic.Int64 // that this process has served
 
 func handle(ctx context.Context, o order) (any, error) {
-	calls++
+	served := int(calls.Add(1))
 	deadline, _ := ctx.Deadline()
 	seen, _ := lambdacontext.FromContext(ctx)
 	v := view{
-		PID: os.Getpid(), Calls: calls, Text: o.Text, ID: seen.AwsRequestID, Deadline: deadline.UnixMilli(),
+		PID: os.Getpid(), Calls: served, Text: o.Text, ID: seen.AwsRequestID, Deadline: deadline.UnixMilli(),
 	}
 	switch o.Do {
 	case "env":
@@ -184,6 +185,36 @@ func TestEnvironment(t *testing.T) {
 	for _, variable := range env {
 		require.NotContains(t, variable, "canary", "nothing of the host's environment")
 	}
+}
+
+// TestConcurrency covers processes that serve several events at the same time, and are stopped when they serve none.
+func TestConcurrency(t *testing.T) {
+	h := start(t, lambdahost.Function{Most: 2, Concurrency: 3, Freezes: true})
+	dir := t.TempDir()
+	views, errs := make([]view, 6), make([]error, 6)
+	var all sync.WaitGroup
+	for i := range views {
+		open := filepath.Join(dir, strconv.Itoa(i))
+		all.Go(func() { views[i], errs[i] = try(t.Context(), h, order{Do: "wait", Text: open}) })
+		eventually(t, func() bool { return exists(open + ".begun") }, "all are served at the same time")
+	}
+	require.Len(t, h.Processes(), 2)
+	_, err := try(t.Context(), h, order{})
+	require.ErrorIs(t, err, lambdahost.ErrThrottled)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "0"), nil, 0o600))
+	eventually(t, func() bool { _, err := try(t.Context(), h, order{}); return err == nil }, "one has ended")
+	for i := range views {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), nil, 0o600))
+	}
+	all.Wait()
+	served := map[int]int{}
+	for i, v := range views {
+		require.NoError(t, errs[i])
+		require.Equal(t, filepath.Join(dir, strconv.Itoa(i)), v.Text, "its own answer")
+		served[v.PID]++
+	}
+	require.Equal(t, map[int]int{views[0].PID: 3, views[5].PID: 3}, served)
+	require.Contains(t, h.Processes(), invoke(t, h, order{}).PID, "a stopped process goes on with the next event")
 }
 
 func TestManyAtOnce(t *testing.T) {

@@ -146,11 +146,11 @@ func comparable(answer json.RawMessage, asOf string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, ","+named, ""), named, "")
 }
 
-// readers are the tools of the vaults' family that read.
+// readers are the tools of the vaults' families that read.
 func readers() []*tool.Tool {
 	var all []*tool.Tool
 	for _, made := range allTools() {
-		if made.Family.Name == "raven" && !made.Kind.Mutates() {
+		if made.Family.Name != "team" && !made.Kind.Mutates() {
 			all = append(all, made)
 		}
 	}

@@ -1,25 +1,28 @@
 package localapp_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
 	"rookery/internal/audit"
 	"rookery/internal/auth"
 	"rookery/internal/blob"
 	"rookery/internal/bolttable"
 	"rookery/internal/canary"
 	"rookery/internal/fileblob"
-	"rookery/internal/limit"
+	host "rookery/internal/hosted"
 	"rookery/internal/localapp"
 	"rookery/internal/repo"
 	"rookery/internal/repotest"
@@ -86,39 +89,39 @@ func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.T
 	p := &sleeper{teams: team.NewTeams(team.Options{
 		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
 		Memory: team.NewMemory(1 << 20), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
-		Kinds: localapp.Jobs,
+		Kinds: host.Jobs, Parts: host.Parts(),
 	})}
 	t.Cleanup(p.teams.Close)
-	p.auditor = audit.New(audit.Options{Teams: p.teams, Log: log, Now: now})
-	limiter := limit.New(limit.Options{Now: now, Tables: p.teams.Table})
-	var err error
-	p.cat, err = tool.NewCatalogue(localapp.ToolsOf(p.teams, limiter), tool.Options{
-		Now: now, Log: log, Interceptors: []tool.Interceptor{
-			p.auditor.Interceptor(), limiter.Behind(access.Check(access.Of(p.teams))),
-			access.Claim(access.Of(p.teams)),
-		},
-	})
+	h, err := host.New(host.Options{Teams: p.teams, Tables: p.teams.Table, Log: log, Now: now})
 	require.NoError(t, err)
+	t.Cleanup(h.Close)
+	p.auditor, p.cat = h.Auditor, h.Catalogue
 	return p
 }
 
 func (p *sleeper) invoker() tool.Invoker { return tooltest.As(p.cat, auth.LocalCaller()) }
 
 // way is the way to any of them, at whichever moment. Calls whose answers tell of a folder, of which there is none,
-// of archives, or of what one process counted, it does not carry.
+// of archives, of what one process counted, or of jobs, which the janitor goes on with an hour ahead, it does not
+// carry.
 func (s *sleepers) way() tooltest.Way {
 	return tooltest.Way{Name: "asleep", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
-		switch made, _ := s.janitor.cat.Find(c.Tool); {
-		case made == nil:
-		case made.Name == "raven_stats", made.Name == "raven_reindex", made.Name == "team_usage",
-			made.Name == "team_audit_verify", made.Name == "team_vault_erase",
-			made.Name == "team_tenant_erase": // it tells of what is stored where
+		if made, _ := s.janitor.cat.Find(c.Tool); made != nil && tellsOfThePlace(made.Name) {
 			return nil, false
 		}
 		s.maintain(t)
 		return s.any().Call(t, c)
 	}}
+}
+
+// tellsOfThePlace reports whether the answers of a tool tell of a folder, of archives, of what is stored where, of
+// what one process counted, or of how far jobs are.
+func tellsOfThePlace(name string) bool {
+	return slices.Contains([]string{
+		"raven_stats", "vault_status", "raven_reindex", "team_usage", "team_audit_verify", "team_vault_erase",
+		"team_tenant_erase", "team_job_list", "team_job_get",
+	}, name)
 }
 
 // any is the way to any of those that are awake. It carries every call.
@@ -141,37 +144,46 @@ func (s *sleepers) maintain(t testing.TB) {
 			p, s.left = s.janitor, s.left-1
 			s.clock.minutes(61)
 		}
-		p.pass(t, s.r.IntN(4))
+		require.NoError(t, p.pass(t.Context(), s.r.IntN(4)))
 	}
 }
 
 // pass makes one of the passes that a process which lives makes by itself.
-func (p *sleeper) pass(t testing.TB, which int) {
-	t.Helper()
-	own, err := p.teams.Team(t.Context(), auth.Local)
-	require.NoError(t, err)
-	state, _, err := own.State(t.Context())
-	require.NoError(t, err)
+func (p *sleeper) pass(ctx context.Context, which int) error {
+	own, err := p.teams.Team(ctx, auth.Local)
+	if err != nil {
+		return err
+	}
 	switch which {
 	case 0:
-		require.NoError(t, own.FoldTenant(t.Context()))
-		_, err = own.Work(t.Context())
-		require.NoError(t, err)
+		_, err = own.Work(ctx)
+		return errors.Join(err, own.FoldTenant(ctx))
 	case 1:
-		require.NoError(t, p.auditor.Archive(t.Context()))
-		_, err = audit.Of(own).Archive(t.Context(), own.Now())
-		require.NoError(t, err)
-	default: // as if 500 commits had come
-		for _, e := range state.Vaults() {
-			if e.Status != repo.Active {
-				continue
-			}
-			v, err := own.Vault(t.Context(), e.Name)
-			require.NoError(t, err)
-			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
-			require.NoError(t, own.FoldVault(t.Context(), e.Name))
+		_, err = audit.Of(own).Archive(ctx, own.Now())
+		return errors.Join(err, p.auditor.Archive(ctx))
+	}
+	return p.foldAll(ctx, own)
+}
+
+// foldAll folds the vaults, as if 500 commits had come.
+func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
+	state, _, err := own.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range state.Vaults() {
+		if e.Status != repo.Active {
+			continue
+		}
+		v, err := own.Vault(ctx, e.Name)
+		if err == nil {
+			err = errors.Join(v.Fold(ctx, repo.Folding{All: true}), own.FoldVault(ctx, e.Name))
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // asleep is the way to processes that sleep between calls, beside those in.
@@ -179,7 +191,9 @@ func asleep() wayIn {
 	return wayIn{"asleep", func(t testing.TB) *entrance {
 		logs := &lockedBuffer{}
 		s := newSleepers(t, canary.Logger(t, logs))
-		return &entrance{s.way(), s.any(), t.TempDir(), logs}
+		dir := t.TempDir() // without a folder of notes
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "tenants"), 0o700))
+		return &entrance{s.way(), s.any(), dir, logs}
 	}}
 }
 

@@ -30,6 +30,8 @@ var paged = map[string][2]args{
 	"raven_untyped":        {{}, nil},
 	"raven_history":        {{"id": "inbox"}, {"id": "people/a"}},
 	"raven_complete":       {{"kind": "id", "prefix": "people/"}, {"kind": "id", "prefix": "in"}},
+	"notes_export":         {{"target": "x"}, {"target": "word"}},
+	"notes_complete":       {{"kind": "note_tag"}, {"kind": "project"}},
 	"team_vault_export":    {{}, nil},
 	"team_vault_list":      {{}, nil},
 	"team_token_list":      {{}, {"all": true}},
@@ -57,8 +59,8 @@ func bindingPlace(t *testing.T) local {
 		must(t, i, "team_vault_create", args{"name": vault})
 		must(t, i, "team_vault_import", args{"vault": vault, "notes": listOf(map[string]string{
 			"schema.yaml": "version: 1\ntypes:\n  person:\n    default_path: people/\ntraits:\n  due: {type: date}\n",
-			"people/a.md": "---\ntype: person\n---\nword @due(2026-01-01)\nother [[inbox]] #one\n",
-			"people/b.md": "---\ntype: person\n---\nword other [[people/a]] [[inbox]] #two\n",
+			"people/a.md": "---\ntype: person\ntags: [one]\n---\nword @due(2026-01-01)\nother [[inbox]] #one\n",
+			"people/b.md": "---\ntype: person\ntags: [two]\n---\nword other [[people/a]] [[inbox]] #two\n",
 			"inbox.md":    "- word [[people/a]] @due(2026-01-01)\n- [[people/b]] [[2026-01-01]]\n- other\n",
 			"more.md":     "word\n",
 		})})

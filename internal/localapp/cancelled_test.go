@@ -157,13 +157,16 @@ var cancelArgs = map[string]args{
 	"raven_object_list": {"type": "person"}, "raven_object_get": {"id": "people/alice"},
 	"raven_read": {"path": "people/alice"}, "raven_search": {"query": "line"},
 	"raven_backlinks": {"target": "people/alice"}, "raven_outlinks": {"target": "projects/mill"},
+	"notes_export":  {"target": "people/alice.md"},
 	"raven_resolve": {"reference": "people/alice"}, "raven_type": {"name": "person"},
 	"raven_tag": {"tag": "engineering"}, "raven_trait_list": {"trait_type": "due"},
 	"raven_trait_get": {"id": zebrafinch}, "raven_history": {"id": "people/alice"},
 	"raven_schema_type": {"name": "person"}, "raven_schema_trait": {"name": "due"},
 	"raven_complete": {"kind": "id", "prefix": "people/"}, "team_complete": {"kind": "vault"},
 	"team_complete_access": {"kind": "issuer"}, "team_audit_verify": {"vault": "main"},
-	"team_job_get": {"id": queuedJob},
+	"team_job_get": {"id": queuedJob}, "notes_get": {"path": "people/alice"}, "notes_outline": {"path": "people/alice"},
+	"notes_document_tree": {"path": "people/alice"}, "notes_metadata_facets": {"path": "people/alice"},
+	"notes_search": {"query": "line", "keyword": true},
 }
 
 // readings are a call of each tool that changes nothing, and where it can be, as of a version.

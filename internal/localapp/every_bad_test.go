@@ -1,6 +1,7 @@
 package localapp_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -34,7 +35,7 @@ func TestBadInput(t *testing.T) {
 	calls := append(generatedBad(t), writtenBad(t)...)
 	require.Greater(t, len(calls), 500)
 	var first []string
-	ways := waysIn()
+	ways := append(waysIn(), asleep())
 	turn := rand.New(rand.NewPCG(lostSeed(t), 3)).Perm(len(calls))
 	for n, in := range ways {
 		t.Run(in.name, func(t *testing.T) {
@@ -133,7 +134,7 @@ func badValues(t testing.TB, made *tool.Tool, a tool.Arg) []badCall {
 		c.Args[a.Name] = marshalled(t, value)
 		all = append(all, badCall{fmt.Sprintf("%s is %.60v", a.Name, value), c, code, a.Name})
 	}
-	malformed := made.Family.Malformed
+	malformed := cmp.Or(a.Code, made.Family.Malformed)
 	if a.Name == "vault" {
 		malformed = fault.InvalidParameter // in every family
 	}
@@ -159,7 +160,7 @@ func badValues(t testing.TB, made *tool.Tool, a tool.Arg) []badCall {
 		}
 		add(strings.Repeat("x", *s.MaxLength+1), malformed)
 	}
-	if a.Required && s.Type == "string" && len(s.Enum) == 0 {
+	if a.Required && s.Type == "string" && len(s.Enum) == 0 && !mayBeEmpty(s) {
 		add("", made.Family.Missing)
 	}
 	return all
@@ -456,3 +457,6 @@ func TestBadGlobals(t *testing.T) {
 		require.Contains(t, printed.Out, flag)
 	}
 }
+
+// mayBeEmpty reports whether a text that is required may be empty.
+func mayBeEmpty(s *jsonschema.Schema) bool { return s.MinLength != nil && *s.MinLength == 0 }

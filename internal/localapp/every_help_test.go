@@ -239,8 +239,8 @@ func TestFirstTools(t *testing.T) {
 	}
 	// The tools of CONTRACT §6 that exist, and those that stand in for the others.
 	require.Equal(t, []string{
-		"raven_schema", "raven_search", "raven_object_list", "raven_object_get", "raven_read",
-		"raven_backlinks", "raven_trait_list", "raven_stats", "raven_new", "raven_set", "raven_add",
+		"raven_schema", "notes_search", "raven_object_list", "raven_object_get", "notes_get", "raven_read",
+		"raven_backlinks", "raven_trait_list", "vault_overview", "notes_write", "raven_new", "raven_set", "raven_add",
 		"raven_edit", "raven_trait_create", "raven_trait_update", "raven_history", "raven_undo",
 	}, names)
 }

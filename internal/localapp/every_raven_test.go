@@ -233,7 +233,7 @@ var editing = tooltest.Story{Name: "editing", Steps: []tooltest.Step{
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"inbox","old_str":"x"}`, Code: fault.MissingRequired},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"inbox"}`, Code: fault.MissingRequired},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"inbox","old_str":"a","new_str":"b","edits":[{"old_str":"a","new_str":"b"}]}`, Code: fault.InvalidValue},
-	{Tool: "raven_edit", Args: `{"vault":"main","id":"inbox","edits":[{"old_str":"a"}]}`, Code: fault.InvalidValue},
+	{Tool: "raven_edit", Args: `{"vault":"main","id":"inbox","edits":[{"old_str":"a"}]}`, Code: fault.MissingRequired},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"nowhere","old_str":"a","new_str":"b"}`, Code: fault.NotFound},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/bob","old_str":"name: Bob","new_str":"name: [Bob"}`, Want: `{"data":{"status":"applied"},"warnings":[{"code":"NOTE_QUARANTINED","path":"people/bob.md"}]}`},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/bob","old_str":"name: [Bob","new_str":"name: Bob"}`, Want: `{"data":{"object":{"type":"person"}},"warnings":[]}`},

@@ -29,6 +29,8 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdated("raven_trait_create", `"trait_type":"nothing","parent_id":"people/alice","content":"a\nb"`),
 	outdated("raven_trait_update", `"id":"due-c9b2925b","set":{"value":"never"}`),
 	outdated("raven_trait_delete", `"id":"people/alice:trait:0"`),
+	outdated("notes_write", `"path":"people/alice.md","content":"x"`),
+	outdated("notes_write", `"path":"people/alice.md","frontmatter":{"tags":[[1]]}`),
 	outdated("raven_undo", `"version":"v3"`),
 	outdated("raven_reindex", `"full":true`),
 	outdated("team_vault_import", `"notes":[{"path":"people/alice.md","text":"x"},{"path":"inbox.md","text":"x"}]`),

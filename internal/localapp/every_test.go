@@ -264,15 +264,19 @@ func openPackage(t testing.TB) *entrance {
 	return &entrance{way, way, dir, logs}
 }
 
-// everyWay tells stories over every way in, and to processes that sleep between calls, each on data of its own, and
-// requires the same answers. Stories
+// everyWay tells stories over every way in, to processes that sleep between calls, and to the functions of AWS Lambda,
+// each on data of its own, and requires the same answers. Stories
 // that stand beside each other share the ways between them; with ROOKERY_SOAK each is told over all.
 func everyWay(t *testing.T, stories []tooltest.Story) {
 	t.Parallel()
 	for n, s := range stories {
 		t.Run(s.Name, func(t *testing.T) {
 			var first []string
-			for i, in := range append(waysIn(), asleep()) {
+			ways := append(waysIn(), asleep())
+			if !endsItsTenant(s) {
+				ways = append(ways, functions()...)
+			}
+			for i, in := range ways {
 				if i > 0 && (n+i)%2 == 0 && len(stories) > 1 && !soaked() {
 					continue
 				}

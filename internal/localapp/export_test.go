@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"rookery/internal/blob"
-	"rookery/internal/hosted"
 	"rookery/internal/table"
+	"rookery/internal/team"
 )
 
 // Between is a Config of an App whose tenants see the stores as this function gives them.
@@ -39,8 +39,8 @@ func OnDisk(c Config, space func(dir string) (free, total uint64, err error)) Co
 // ConnectionsOf is how many connections a process has that may open so many files.
 var ConnectionsOf = connectionsOf
 
-// ToolsOf are the tools over these tenants, where a limiter keeps the rates.
-var ToolsOf = hosted.Tools
-
 // LimitsOf are the limits of each vault.
 var LimitsOf = limitsOf
+
+// Teams are the tenants of an App.
+func (a *App) Teams() *team.Teams { return a.teams }

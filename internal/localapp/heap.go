@@ -3,33 +3,42 @@ package localapp
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
 )
 
-// heapGrowth is by how many percent the heap grows over what is in use before garbage is collected. Go's
-// own 100 has a server resident with more than twice what it holds.
-const heapGrowth = 50
+// How many percent the heap grows over what is in use before garbage is collected: maxGrowth, as Go's own, up to a
+// heap of heapGoal bytes, and less above it, but minGrowth at least. So a usual server collects no more often than
+// a Go program does, and one with large vaults is not resident with twice what it holds.
+const (
+	maxGrowth = 100
+	minGrowth = 50
+	heapGoal  = 288 << 20
+)
 
 // heapRoom is what a server needs beside vaults and caches: for calls that are under way, and itself.
 const heapRoom = 128 << 20
 
 // BoundHeap makes the collector of this process keep the heap small: for a process that does nothing but
-// serve. What the environment says (GOGC, GOMEMLIMIT) stays as it is.
-func BoundHeap(cfg Config, env func(string) string) {
-	growth, limit := heapBounds(cfg, available())
-	if env("GOGC") == "" {
-		debug.SetGCPercent(growth)
-	}
+// serve. What the environment says (GOGC, GOMEMLIMIT) stays as it is. The heap is tuned until stop is called.
+func BoundHeap(cfg Config, env func(string) string) (stop func()) {
 	if env("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit)
+		debug.SetMemoryLimit(heapLimit(cfg, available()))
 	}
+	if env("GOGC") != "" {
+		return func() {}
+	}
+	t := &heapTuner{goal: heapGoal}
+	t.tune()
+	return func() { t.stopped.Store(true) }
 }
 
-// heapBounds are by how many percent the heap may grow between two collections, and a soft limit of its
-// bytes: half more than vaults, caches and calls take, and nine tenths of what there is. The limit is
-// beyond all numbers where neither is known.
-func heapBounds(cfg Config, available int64) (growth int, limit int64) {
-	limit = math.MaxInt64
+// heapLimit is a soft limit of the heap, in bytes: half more than vaults, caches and calls take, and nine tenths
+// of the memory that is available. It is beyond all numbers where neither is known.
+func heapLimit(cfg Config, available int64) int64 {
+	limit := int64(math.MaxInt64)
 	if available > 0 {
 		limit = available / 10 * 9
 	}
@@ -37,5 +46,36 @@ func heapBounds(cfg Config, available int64) (growth int, limit int64) {
 		caches := cmp.Or(cfg.CacheBytes, DefaultCacheBytes)
 		limit = min(limit, (vaults+caches+heapRoom)/2*3)
 	}
-	return heapGrowth, limit
+	return limit
+}
+
+// A heapTuner sets the growth of the heap after each collection, by what is in use then.
+type heapTuner struct {
+	goal    uint64 // bytes; see heapGoal
+	now     int    // percent
+	stopped atomic.Bool
+}
+
+// A cycle becomes garbage at once, so its cleanup runs after the next collection.
+type cycle struct{ _ *byte }
+
+// tune sets the growth by what is in use now, and again after the next collection.
+func (t *heapTuner) tune() {
+	if t.stopped.Load() {
+		return
+	}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if growth := t.growth(live[0].Value.Uint64()); growth != t.now {
+		t.now = growth
+		debug.SetGCPercent(growth)
+	}
+	runtime.AddCleanup(new(cycle), (*heapTuner).tune, t)
+}
+
+// growth returns by how many percent a heap may grow of which so many bytes are in use, in tens: to set it stops
+// the process for a moment.
+func (t *heapTuner) growth(live uint64) int {
+	percent := (t.goal - min(live, t.goal)) * 10 / max(1, live) * 10
+	return int(min(maxGrowth, max(minGrowth, percent))) //nolint:gosec // it is at most maxGrowth
 }

@@ -2,15 +2,18 @@ package localapp
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/config"
 )
 
-func TestHeapBounds(t *testing.T) {
+func TestHeapLimit(t *testing.T) {
 	for _, c := range []struct {
 		what      string
 		cfg       Config
@@ -24,8 +27,38 @@ func TestHeapBounds(t *testing.T) {
 		{"that is more than there is", Config{Server: config.Config{Memory: 9 << 30}}, 10 << 30, 9 << 30},
 		{"a folder has no such bound", Config{Folder: "/f", Server: config.Config{Memory: 1 << 20}}, 10 << 30, 9 << 30},
 	} {
-		_, limit := heapBounds(c.cfg, c.available)
-		require.Equal(t, c.limit, limit, c.what)
+		require.Equal(t, c.limit, heapLimit(c.cfg, c.available), c.what)
+	}
+}
+
+// TestHeapGrowth covers that a heap is collected as Go does below the goal, and that a larger one grows by half.
+func TestHeapGrowth(t *testing.T) {
+	tuner := &heapTuner{goal: 300 << 20}
+	for live, percent := range map[uint64]int{
+		0: 100, 1 << 20: 100, 150 << 20: 100, 170 << 20: 70, 200 << 20: 50, 300 << 20: 50, 10 << 30: 50,
+	} {
+		require.Equal(t, percent, tuner.growth(live), "%d bytes", live)
+	}
+}
+
+// TestHeapIsTuned covers that the growth follows what is in use from one collection to the next.
+func TestHeapIsTuned(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	debug.SetGCPercent(before)
+	growth := func() uint64 {
+		runtime.GC()
+		percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(percent)
+		return percent[0].Value.Uint64()
+	}
+	for _, c := range []struct{ goal, percent uint64 }{{64 << 20, minGrowth}, {1 << 40, maxGrowth}} {
+		held := make([]byte, 64<<20)
+		tuner := &heapTuner{goal: c.goal}
+		tuner.tune()
+		require.Eventually(t, func() bool { return growth() == c.percent }, time.Minute, time.Millisecond)
+		runtime.KeepAlive(held)
+		tuner.stopped.Store(true)
 	}
 }
 
@@ -38,10 +71,10 @@ func TestTheEnvironmentBoundsTheHeap(t *testing.T) {
 	})
 	cfg := Config{Server: config.Config{Memory: 64 << 20}}
 	said := map[string]string{"GOGC": "70", "GOMEMLIMIT": "1GiB"}
-	BoundHeap(cfg, func(name string) string { return said[name] })
+	BoundHeap(cfg, func(name string) string { return said[name] })()
 	require.Equal(t, limit, debug.SetMemoryLimit(-1))
-	require.Equal(t, 100, debug.SetGCPercent(100))
-	BoundHeap(cfg, func(string) string { return "" })
-	require.Equal(t, heapGrowth, debug.SetGCPercent(100))
+	require.Equal(t, 100, debug.SetGCPercent(70))
+	BoundHeap(cfg, func(string) string { return "" })()
+	require.NotEqual(t, 70, debug.SetGCPercent(100))
 	require.Less(t, debug.SetMemoryLimit(-1), int64(math.MaxInt64))
 }

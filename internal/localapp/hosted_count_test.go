@@ -15,26 +15,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/access"
-	"rookery/internal/audit"
 	"rookery/internal/auth"
 	"rookery/internal/authtest"
 	"rookery/internal/blob"
 	"rookery/internal/bolttable"
+	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
-	"rookery/internal/httptool"
-	"rookery/internal/limit"
-	"rookery/internal/localapp"
-	"rookery/internal/mcptool"
+	host "rookery/internal/hosted"
 	"rookery/internal/repo"
 	"rookery/internal/tabletest"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 )
 
-// A counted is a hosted server whose store calls are counted. It is put together as localapp does it, over
-// a table and a bucket that count, and with a clock that is moved.
+// A counted is a hosted server whose store calls are counted: over a table and a bucket that count, and with a
+// clock that is moved.
 type counted struct {
 	hosted
 	clock  *clock
@@ -134,49 +130,43 @@ func (c *counted) compose(t testing.TB) {
 	o := team.Options{
 		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewPasts(1 << 20),
 		Memory: team.NewMemory(1 << 30), Log: log, Now: c.clock.time, PublicURL: hostedURL,
-		Kinds: localapp.Jobs,
+		Kinds: host.Jobs, Parts: host.Parts(),
 	}
-	if c.issuer != nil {
-		o.Issuers = func(string) []string { return []string{c.issuer.URL} }
-	}
+	server := c.server()
+	o.Issuers = host.IssuersFor(server)
 	if c.later != nil {
 		o.Later = func(do func()) { *c.later = append(*c.later, do) }
 	}
 	c.teams = team.NewTeams(o)
-	auditor := audit.New(audit.Options{Teams: c.teams, Log: log, Now: c.clock.time})
-	limiter := limit.New(limit.Options{Now: c.clock.time, Tables: c.teams.Table})
-	var err error
-	c.cat, err = tool.NewCatalogue(localapp.Tools(c.teams), tool.Options{
-		Now: c.clock.time, Log: log, Interceptors: []tool.Interceptor{
-			auditor.Interceptor(), limiter.Behind(access.Check(access.Of(c.teams))),
-			access.Claim(access.Of(c.teams)),
-		},
+	h, err := host.New(host.Options{
+		Teams: c.teams, Tables: c.teams.Table, Server: server, Closed: true, Log: log, Now: c.clock.time,
+		Verifier: c.verifier(),
 	})
 	require.NoError(t, err)
-	gate := c.gate(log)
-	c.handler = httptool.New(c.cat, httptool.Options{
-		Authenticate: gate.Caller, Hosts: []string{hostedName}, Log: log,
-		Mount: map[string]http.Handler{
-			mcptool.Path: mcptool.New(c.cat, mcptool.Options{Authenticate: gate.Caller, Log: log}),
-		},
+	c.cat = h.Catalogue
+	c.handler = h.Handler(host.Serving{
+		Hosts: []string{hostedName}, Server: server,
+		Peer: func(*http.Request) *fault.Fault { return nil }, // requests come without a connection
 	})
 }
 
-// gate is what finds out who calls one process.
-func (c *counted) gate(log *slog.Logger) *access.Gate {
-	o := access.GateOptions{
-		Teams: c.teams, PublicURL: hostedURL, Closed: true, Now: c.clock.time, Log: log,
+// server is the configuration of the server.
+func (c *counted) server() config.Config {
+	if c.issuer == nil {
+		return config.Config{PublicURL: hostedURL}
 	}
-	if c.issuer != nil {
-		o.Verifier = auth.NewVerifier(auth.Options{Now: c.clock.time, Public: c.public.Client()})
-		o.Issuers = []access.Issuer{{
-			Issuer: auth.Issuer{
-				URL: c.issuer.URL, JWKS: c.issuer.JWKS, Algorithms: []string{"ES256", "RS256"},
-			},
-			Tenant: "heronlabs", TenantClaim: "tenant", RolesClaim: "roles",
-		}}
+	return config.Config{PublicURL: hostedURL, Issuers: []config.Issuer{{
+		Issuer: c.issuer.URL, JWKSURL: c.issuer.JWKS, Algorithms: []string{"ES256", "RS256"},
+		Tenant: "heronlabs", TenantClaim: "tenant", RolesClaim: "roles",
+	}}}
+}
+
+// verifier verifies the tokens of issuers; nil where there are none.
+func (c *counted) verifier() *auth.Verifier {
+	if c.issuer == nil {
+		return nil
 	}
-	return access.NewGate(o)
+	return auth.NewVerifier(auth.Options{Now: c.clock.time, Public: c.public.Client()})
 }
 
 // counting makes a call, and says how often the stores were asked for it. What is due only once in a

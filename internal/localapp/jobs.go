@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"rookery/internal/hosted"
 	"rookery/internal/job"
 	"rookery/internal/team"
 )
@@ -118,6 +117,3 @@ func (w *workers) pass(tenant string) (pause time.Duration, more bool) {
 	}
 	return min(workEvery, max(workPause, next.Sub(w.now()))), true
 }
-
-// Jobs are the kinds of jobs that the tools have, in a tenant.
-func Jobs(t *team.Team) []job.Kind { return hosted.Jobs(t) }

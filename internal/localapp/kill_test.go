@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/cloudtest"
 	"rookery/internal/config"
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 		State: os.Getenv(stateVariable), Server: config.Config{PublicURL: os.Getenv(publicVariable)},
 	}
 	if cfg.Data == "" && cfg.Folder == "" {
-		os.Exit(m.Run())
+		os.Exit(cloudtest.Main(m))
 	}
 	if err := serveForEver(cfg); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -122,7 +122,7 @@ func (v *visitor) read(ctx context.Context, via tool.Invoker, stopped <-chan str
 		in   args
 	}{
 		{"raven_object_get", args{"id": v.own()}}, {"raven_read", args{"path": v.own()}},
-		{"raven_search", args{"query": "own"}}, {"raven_stats", nil},
+		{"notes_search", args{"query": "own"}}, {"vault_overview", nil},
 		{"raven_object_list", args{"type": "item", "limit": 5}}, {"raven_backlinks", args{"id": v.own()}},
 	}
 	r := list[v.rng.IntN(len(list))]

@@ -203,7 +203,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		Makes: true, Background: true, Folders: true,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: hosted.IssuersFor(cfg.Server),
-		Kinds: Jobs, Parts: hosted.Parts(), Alone: true,
+		Kinds: hosted.Jobs, Parts: hosted.Parts(), Alone: true,
 	}
 	a.workers = newWorkers(cfg)
 	o.Queue = a.workers

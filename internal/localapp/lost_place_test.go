@@ -35,8 +35,10 @@ const lostHost = "notes.example.test"
 // tenant. It is copied for each case.
 type prepared struct {
 	dir          string
+	tenant       string
 	now          time.Time       // when everything was made
 	admin, other string          // tokens of two admins
+	bound        string          // the token of a vault, see change
 	calls        map[string]args // of every tool that changes something, one that succeeds
 }
 
@@ -53,14 +55,21 @@ func lostConfig(dir string, c *clock) localapp.Config {
 // newPrepared makes one.
 func newPrepared(t testing.TB, now time.Time) prepared {
 	t.Helper()
-	f := prepared{dir: t.TempDir(), now: now, calls: map[string]args{}}
+	f := prepared{dir: t.TempDir(), tenant: auth.Local, now: now, calls: map[string]args{}}
 	app, err := localapp.Open(t.Context(), localapp.Between(lostConfig(f.dir, &clock{now: now}),
 		func(tables table.Table, files blob.Folder) (table.Table, blob.Folder) {
-			putJob(t, tables, now)
+			putJob(t, table.Sub(tables, f.tenant), now)
 			return tables, files
 		}))
 	require.NoError(t, err)
-	inv := tooltest.As(app.Catalogue, auth.LocalCaller())
+	f.fill(t, tooltest.As(app.Catalogue, auth.LocalCaller()))
+	require.NoError(t, app.Close())
+	return f
+}
+
+// fill makes what the calls are about, and the tokens.
+func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
+	t.Helper()
 	furnish(t, inv)
 	for _, name := range []string{"spare", "quiet", "old", "doomed"} {
 		done(t, inv, "team_vault_create", args{"name": name})
@@ -75,24 +84,21 @@ func newPrepared(t testing.TB, now time.Time) prepared {
 		done(t, inv, "team_member_set", args{"subject": name, "issuer": "people", "role": "admin"})
 	}
 	f.admin, f.other = newToken(t, inv, "admin"), newToken(t, inv, "other")
-	changed := tokenIDs.FindString(newToken(t, inv, "leaving"))
-	f.call(t, inv, changed)
-	require.NoError(t, app.Close())
-	return f
+	f.call(t, inv, tokenID(newToken(t, inv, "leaving")))
 }
 
 // queuedJob is the id of a job that no process takes: nothing says that it is open.
 const queuedJob = "job-06gzts0m7e0000000000000000"
 
-// putJob puts that job into the local tenant.
-func putJob(t testing.TB, tables table.Table, now time.Time) {
+// putJob puts that job into the table of a tenant.
+func putJob(t testing.TB, own table.Table, now time.Time) {
 	t.Helper()
 	data, err := json.Marshal(job.Item{
 		ID: queuedJob, Kind: "audit_verify", State: job.Queued, Target: job.Target{Vault: "main"}, Created: now,
 		By: job.By{Principal: auth.Local}, Progress: job.Progress{Step: "vault", Total: 2}, Open: "open/none",
 	})
 	require.NoError(t, err)
-	require.NoError(t, table.Sub(tables, auth.Local).Commit(t.Context(), table.Set(table.Item{
+	require.NoError(t, own.Commit(t.Context(), table.Set(table.Item{
 		Key: table.Key{Part: job.Part, Sort: "job/" + queuedJob}, Data: data,
 	})))
 }
@@ -136,8 +142,9 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_vault_delete":  {"name": "spare"},
 		"team_vault_restore": {"name": "old"},
 		"team_vault_erase":   {"name": "doomed", "confirm": "doomed"},
-		"team_tenant_erase":  {"confirm": auth.Local},
+		"team_tenant_erase":  {"confirm": f.tenant},
 		"team_job_cancel":    {"id": queuedJob},
+		"notes_write":        {"path": "written.md", "content": "x\n"},
 		"team_vault_set":     {"name": "quiet", "readonly": true},
 		"team_vault_import":  {"notes": notesOf(bigBatch())},
 		"team_token_create":  {"name": "new", "role": "editor", "expires_in": "89 days"},

@@ -87,7 +87,7 @@ func wordsOf(made *tool.Tool) []string {
 func TestSharedArguments(t *testing.T) {
 	paged := []string{"raven_object_list", "raven_trait_list", "raven_search", "raven_backlinks",
 		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "raven_history",
-		"team_vault_list", "team_vault_export", "team_token_list", "team_member_list",
+		"notes_export", "team_vault_list", "team_vault_export", "team_token_list", "team_member_list",
 		"team_issuer_list", "team_audit", "team_job_list", "team_tenant_export"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
@@ -100,9 +100,10 @@ func TestSharedArguments(t *testing.T) {
 		}
 		isPaged := slices.Contains(paged, made.Name) || len(made.Completes) > 0
 		require.Equal(t, isPaged, means(tool.MeansToken), made.Name)
-		ofNow := made.Family.Name == "team" || made.Kind.Mutates() || made.Aid() || made.Anywhere
+		ofNow := made.Family.Name == "team" || made.Kind.Mutates() || made.Aid() || made.Anywhere ||
+			made.Unversioned
 		require.Equal(t, !ofNow, has("as_of"), made.Name)
-		if made.Family.Name == "raven" {
+		if made.Family.Name != "team" {
 			require.True(t, has("vault"), made.Name)
 		}
 	}
@@ -170,13 +171,17 @@ func TestWarnings(t *testing.T) {
 var resources = map[string]string{
 	"raven": "objects traits schema queries log batch validate check reindex backlinks outlinks " +
 		"dates tagged types untyped stats files trash resolve object-search complete prompts",
-	"team": "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
+	"notes":  "notes search note-outline document-tree metadata-facets export import note-complete",
+	"orient": "overview tree tags facets status",
+	"team":   "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
 }
 
 // TestRoutes covers the rule of CONTRACT §5: list and get are GET, create POST, update PATCH, delete
 // DELETE, and any other verb POST on a word of its own.
 func TestRoutes(t *testing.T) {
-	bases := map[string]string{"raven": "/v1/vaults/{vault}", "team": "/v1"}
+	bases := map[string]string{
+		"raven": "/v1/vaults/{vault}", "notes": "/v1/vaults/{vault}", "orient": "/v1/vaults/{vault}", "team": "/v1",
+	}
 	for _, made := range allTools() {
 		family := made.Family.Name
 		require.Equal(t, bases[family], made.Family.Base)
@@ -198,7 +203,9 @@ func verbOf(made *tool.Tool) string {
 }
 
 // isCreation reports whether a verb puts something into a collection.
-func isCreation(verb string) bool { return slices.Contains([]string{"new", "create", "import"}, verb) }
+func isCreation(verb string) bool {
+	return slices.Contains([]string{"new", "create", "import", "write"}, verb)
+}
 
 // structured reports whether the values of an argument are objects.
 func structured(a tool.Arg) bool {

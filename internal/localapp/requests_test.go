@@ -1,7 +1,12 @@
 package localapp_test
 
 import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,11 +16,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/auth"
 	"rookery/internal/bolttable"
 	"rookery/internal/fileblob"
 	"rookery/internal/repo"
 	"rookery/internal/tabletest"
+	"rookery/internal/team"
 )
 
 // requestsPage is the page of how many requests each tool asks of the stores.
@@ -43,10 +48,11 @@ Of the table, ` + "`query`" + ` is a page of a Query, ` + "`get`" + ` a Get, ` +
 
 // A budget is one row of the page.
 type budget struct {
-	name string
-	tool string
-	args args
-	key  string // the idempotency key
+	name  string
+	tool  string
+	args  args
+	key   string // the idempotency key
+	token string // empty: that of the admin
 }
 
 // budgets are a call of every tool that succeeds, and some that differ.
@@ -67,8 +73,15 @@ func (f prepared) budgets(t testing.TB) []budget {
 		require.True(t, ok, made.Name)
 		all = append(all, budget{name: "`" + made.Name + "`", tool: made.Name, args: in})
 		switch made.Name {
+		case "raven_stats":
+			implied := maps.Clone(in)
+			delete(implied, "vault")
+			all = append(all, budget{
+				name: "`raven_stats` without `vault`, by a token of one vault", tool: made.Name, args: implied, token: f.bound,
+			})
 		case "raven_add":
-			all = append(all, budget{"`raven_add` with an idempotency key", made.Name, in, "key"})
+			all = append(all, budget{name: "`raven_add` with an idempotency key", tool: made.Name, args: in, key: "key"},
+				budget{name: "`raven_add` of more than 16 KB", tool: made.Name, args: with(in, "text", long())})
 		case "raven_search":
 			all = append(all, budget{
 				name: "`raven_search` of a phrase", tool: made.Name, args: with(in, "query", `"a line"`),
@@ -76,6 +89,15 @@ func (f prepared) budgets(t testing.TB) []budget {
 		}
 	}
 	return all
+}
+
+// long is a text that has more than 16 KB however it is packed: a change with it has an object of its own.
+func long() string {
+	text, r := make([]byte, 20_000), rand.New(rand.NewPCG(1, 1))
+	for i := range text {
+		text[i] = byte(r.Uint32())
+	}
+	return hex.EncodeToString(text)
 }
 
 // aDay is how many hours after everything was made the calls are made.
@@ -101,12 +123,19 @@ func (f prepared) process(t testing.TB, dir string) *counted {
 }
 
 // folded moves the logs of the directory out of the table, and adds one change behind them.
-func (f prepared) folded(t testing.TB) {
+func (f *prepared) folded(t testing.TB) {
 	t.Helper()
 	c := f.process(t, f.dir)
 	defer c.stop()
 	c.clock.pass(-aDay)
-	own, err := c.teams.Team(t.Context(), auth.Local)
+	foldThrice(t, c.teams, f.tenant, c.clock)
+	f.change(t, &c.hosted)
+}
+
+// foldThrice moves logs of a tenant out of the table: into segments, behind the images, and an hour later away.
+func foldThrice(t testing.TB, teams *team.Teams, tenant string, c *clock) {
+	t.Helper()
+	own, err := teams.Team(t.Context(), tenant)
 	require.NoError(t, err)
 	for range 3 {
 		for _, name := range []string{"main", "spare", "quiet"} {
@@ -114,29 +143,42 @@ func (f prepared) folded(t testing.TB) {
 			require.NoError(t, err)
 			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
 		}
-		c.clock.pass(2)
+		c.pass(2)
 	}
-	f.ask(t, c, budget{tool: "raven_add", args: args{
+}
+
+// change makes a change behind the image, and the token that is bound to one vault. Both kinds of rates of the admin
+// are there then.
+func (f *prepared) change(t testing.TB, h *hosted) {
+	t.Helper()
+	f.ask(t, h, budget{tool: "raven_stats", args: args{"vault": "main"}})
+	f.ask(t, h, budget{tool: "raven_add", args: args{
 		"vault": "main", "to": "daily/2025-01-31", "text": "after the image"}})
+	made := f.ask(t, h, budget{tool: "team_token_create", args: args{
+		"name": "bound", "role": "editor", "vaults": []string{"main"}}})
+	var out struct{ Data struct{ Token string } }
+	require.NoError(t, json.Unmarshal([]byte(made.body), &out))
+	f.bound = out.Data.Token
 }
 
 // ask makes a call that must succeed.
-func (f prepared) ask(t testing.TB, c *counted, b budget) {
+func (f prepared) ask(t testing.TB, h *hosted, b budget) reply {
 	t.Helper()
 	r := posted("/v1/tools/"+b.tool, marshalled(t, b.args))
 	if b.key != "" {
 		r.Header.Set("Idempotency-Key", b.key)
 	}
-	got := c.send(guest{tokens: []string{"Bearer " + f.admin}}, r)
+	got := h.send(guest{tokens: []string{"Bearer " + cmp.Or(b.token, f.admin)}}, r)
 	require.Equal(t, http.StatusOK, got.status, "%s: %s", b.name, got.body)
 	require.Empty(t, got.header.Get("Retry-After"))
+	return got
 }
 
 // spent makes a call, and says what it asked of the stores.
 func (f prepared) spent(t testing.TB, c *counted, b budget) string {
 	t.Helper()
 	c.reset()
-	f.ask(t, c, b)
+	f.ask(t, &c.hosted, b)
 	n := c.table.Counts()
 	all, parts := 0, []string{}
 	for _, p := range []struct {
@@ -151,10 +193,7 @@ func (f prepared) spent(t testing.TB, c *counted, b budget) string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
 		}
 	}
-	for _, do := range *c.later {
-		do()
-	}
-	*c.later = nil
+	c.catchUp()
 	return fmt.Sprintf("%d | %s", all, strings.Join(parts, ", "))
 }
 
@@ -166,8 +205,16 @@ func (f prepared) copied(t testing.TB) string {
 	return dir
 }
 
-// warm makes the calls of one who has worked for a while: vaults are open, and texts at hand.
-func (f prepared) warm(t testing.TB, c *counted, b budget) {
+// catchUp does what calls have left to be done.
+func (c *counted) catchUp() {
+	for _, do := range *c.later {
+		do()
+	}
+	*c.later = nil
+}
+
+// warm makes the calls of a client that has worked for a while before its call: vaults are open, and texts at hand.
+func (f prepared) warm(t testing.TB, h *hosted, b budget) {
 	t.Helper()
 	in := args{"vault": "main"}
 	for _, made := range []budget{
@@ -175,15 +222,11 @@ func (f prepared) warm(t testing.TB, c *counted, b budget) {
 		{tool: "raven_search", args: with(in, "query", "line")}, {tool: "team_vault_export", args: in},
 		{tool: "raven_add", key: "warm", args: args{"vault": "main", "to": "daily/2025-01-31", "text": "warm"}},
 	} {
-		f.ask(t, c, made)
+		f.ask(t, h, made)
 	}
 	if _, changes := f.calls[b.tool]; !changes {
-		f.ask(t, c, b)
+		f.ask(t, h, b)
 	}
-	for _, do := range *c.later {
-		do()
-	}
-	*c.later = nil
 }
 
 // TestGeneratedRequests holds how many requests of the stores a call of each tool makes, in a process that has just
@@ -199,7 +242,8 @@ func TestGeneratedRequests(t *testing.T) {
 		first := f.spent(t, cold, b)
 		cold.stop()
 		warm := f.process(t, f.copied(t))
-		f.warm(t, warm, b)
+		f.warm(t, &warm.hosted, b)
+		warm.catchUp()
 		fmt.Fprintf(&page, "| %s | %s | %s |\n", b.name, f.spent(t, warm, b), first)
 		warm.stop()
 	}

@@ -132,6 +132,10 @@ var mutations = map[string]func(u turn) error{
 		})
 		return err
 	},
+	"notes_write": func(u turn) error {
+		_, err := u.do("notes_write", args{"path": "shared/a.md", "content": fmt.Sprintf("\n%d\n", u.n), "append": true})
+		return err
+	},
 	"raven_delete":       func(u turn) error { return u.on("raven_delete", "gone") },
 	"raven_undo":         func(u turn) error { return u.on("raven_undo", "undone") },
 	"raven_trait_create": func(u turn) error { return u.trait("", nil) },

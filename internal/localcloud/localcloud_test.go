@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,33 +14,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/awstest"
+	"rookery/internal/cloudtest"
 	"rookery/internal/httptool"
 	"rookery/internal/localcloud"
 	"rookery/internal/s3blob"
 )
 
-// programs are the functions, built for this machine.
-func programs(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range []string{"raven", "team", "mcp", "jobs", "stream"} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
-			"-o", filepath.Join(dir, name, "bootstrap"), "rookery/functions/"+name)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		out, err := build.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	return dir
-}
+func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
 
 // TestRun covers that calls can be made with what is printed, over routes, that a note gets its file, and that everything
 // ends with the context: also that it can be started again over the same emulators.
 func TestRun(t *testing.T) {
 	b := awstest.Start(t)
-	o := localcloud.Options{
-		Programs: programs(t), Listen: "127.0.0.1:0", AWS: aws.ToString(b.AWS(t, nil).BaseEndpoint),
+	o := localcloud.Options{Listen: "127.0.0.1:0", Deployment: localcloud.Deployment{
+		Programs: cloudtest.Programs(t), AWS: aws.ToString(b.AWS(t, nil).BaseEndpoint),
 		DynamoDB: aws.ToString(b.DynamoDB(nil).BaseEndpoint), Table: b.Table(t), Bucket: b.Bucket(t),
-	}
+		Queue: b.QueueName(t),
+	}}
 	b.Stream(t, o.Table)
 	files := s3blob.New(b.AWS(t, nil), o.Bucket, s3blob.Options{})
 	for _, vault := range []string{"one", "two"} {

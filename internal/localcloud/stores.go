@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -14,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"rookery/internal/dynamotable"
 )
@@ -24,51 +21,29 @@ const (
 	key    = "test"      // and every key
 )
 
-// makeStores makes the table and the bucket, where there are none.
-func makeStores(ctx context.Context, o Options) error {
-	if err := makeTable(ctx, dynamodb.NewFromConfig(configuration(o.DynamoDB)), o.Table); err != nil {
+// MakeStores makes the table, the bucket and the queues of a deployment, where there are none.
+func MakeStores(ctx context.Context, d Deployment) error {
+	if err := makeTable(ctx, dynamodb.NewFromConfig(d.Config(d.DynamoDB, nil)), d.Table); err != nil {
 		return fmt.Errorf("make the table: %w", err)
 	}
-	bucket := s3.NewFromConfig(configuration(o.AWS), func(s *s3.Options) { s.UsePathStyle = true })
-	if err := makeBucket(ctx, bucket, o.Bucket); err != nil {
+	cfg := d.Config(d.AWS, nil)
+	bucket := s3.NewFromConfig(cfg, func(s *s3.Options) { s.UsePathStyle = true })
+	if err := makeBucket(ctx, bucket, d.Bucket); err != nil {
 		return fmt.Errorf("make the bucket: %w", err)
+	}
+	if d.Queue == "" {
+		return nil
+	}
+	if err := makeQueues(ctx, sqs.NewFromConfig(cfg), d.Queue); err != nil {
+		return fmt.Errorf("make the queues: %w", err)
 	}
 	return nil
 }
 
-// makeQueues makes the queue of jobs and that of its dead letters, where there are none, and returns their URLs.
-func makeQueues(ctx context.Context, client *sqs.Client, name string) (jobs, dead string, err error) {
-	if dead, err = makeQueue(ctx, client, name+"-dead-letters", nil); err != nil {
-		return "", "", err
-	}
-	about, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &dead, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
-	})
-	if err != nil {
-		return "", "", fmt.Errorf("look at a queue: %w", err)
-	}
-	policy := fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"5"}`, about.Attributes["QueueArn"])
-	jobs, err = makeQueue(ctx, client, name+"-jobs", map[string]string{
-		"VisibilityTimeout": strconv.Itoa(int(6 * jobsTimeout / time.Second)), "RedrivePolicy": policy,
-	})
-	return jobs, dead, err
-}
-
-// makeQueue makes a queue, and returns its URL.
-func makeQueue(
-	ctx context.Context, client *sqs.Client, name string, attributes map[string]string,
-) (string, error) {
-	out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
-	if err != nil {
-		return "", fmt.Errorf("make a queue: %w", err)
-	}
-	return aws.ToString(out.QueueUrl), nil
-}
-
-// configuration is that of a client of an emulator.
-func configuration(endpoint string) aws.Config {
+// Config is that of clients of an emulator, which send through an HTTP client; nil is that of the SDK.
+func (Deployment) Config(endpoint string, via aws.HTTPClient) aws.Config {
 	return aws.Config{
-		Region: region, BaseEndpoint: &endpoint,
+		Region: region, BaseEndpoint: &endpoint, HTTPClient: via,
 		Credentials: credentials.NewStaticCredentialsProvider(key, key, ""),
 	}
 }
@@ -93,16 +68,6 @@ func makeTable(ctx context.Context, client *dynamodb.Client, name string) error 
 		},
 	})
 	return err
-}
-
-// streamOf returns the ARN of the stream of the table.
-func streamOf(ctx context.Context, o Options) (string, error) {
-	client := dynamodb.NewFromConfig(configuration(o.DynamoDB))
-	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.Table})
-	if err != nil {
-		return "", fmt.Errorf("look at the table: %w", err)
-	}
-	return aws.ToString(out.Table.LatestStreamArn), nil
 }
 
 // makeBucket makes the bucket, which keeps versions.

@@ -87,3 +87,22 @@ func BenchmarkNote(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkOutline outlines a megabyte of prose, with 6,000 headings and with few.
+func BenchmarkOutline(b *testing.B) {
+	const prose = "A paragraph with *stars*, a [link](x) and `code`, and so on.\nAnother line of it.\n\n- an item\n- another\n\n"
+	for name, text := range map[string]string{
+		"headings": strings.Repeat("## A heading of some words\n\n"+prose, 1_000_000/(len(prose)+28)),
+		"prose":    strings.Repeat("# A\n\n"+strings.Repeat(prose, 1000), 1_000_000/(1000*len(prose)+5)),
+		"lines":    strings.Repeat(strings.Repeat("words and words of a long paragraph ", 10)+"\n\n", 1_000_000/362),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				if _, _, err := markdown.Outline([]byte(text)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -57,7 +58,7 @@ func (m *Map) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		for j, part := range []any{key, m.Values[i]} {
-			data, err := json.Marshal(part)
+			data, err := marshal(part)
 			if err != nil {
 				return nil, err
 			}
@@ -67,6 +68,15 @@ func (m *Map) MarshalJSON() ([]byte, error) {
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// marshal is JSON with <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Head returns the mapping at the head of a note, by the same two lines `---` as the Frontmatter. It does not
@@ -86,6 +96,25 @@ func StrictHead(text []byte) (*Map, int) {
 		return &Map{}, body
 	}
 	return headOf(root), body
+}
+
+// StrictBody returns the offset where the body begins, as StrictHead does; 0 without such a head.
+func StrictBody(text []byte) int {
+	_, body, _ := strictFence(text)
+	return body
+}
+
+// StrictHead returns the mapping of the function StrictHead, for the note that was parsed. head is its Head,
+// which is returned if it is the same.
+func (d *Doc) StrictHead(text []byte, head *Map) *Map {
+	switch _, end, ok := strictFence(text); {
+	case !ok:
+		return &Map{}
+	case end == d.Body && (d.root != nil || d.Problem == nil): // then it begins at the same line
+		return head
+	}
+	strict, _ := StrictHead(text)
+	return strict
 }
 
 // strictFence finds the head of StrictHead: the YAML, and the end of the line behind it.

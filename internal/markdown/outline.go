@@ -71,6 +71,9 @@ func tooLong(body []byte) bool {
 
 // unixBreaks returns a text with a line feed for each of its line breaks.
 func unixBreaks(s string) []byte {
+	if !strings.Contains(s, "\r") {
+		return []byte(s)
+	}
 	return []byte(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
 }
 
@@ -266,16 +269,20 @@ func entityLen(s []byte) int {
 // tidy is a text composed (NFC), with one space for each run of blanks, and none around it. Blanks are those
 // of JavaScript.
 func tidy(s string) string {
-	return strings.Join(strings.FieldsFunc(norm.NFC.String(s), isSpace), " ")
+	return strings.Join(strings.FieldsFunc(norm.NFC.String(s), IsSpace), " ")
 }
 
-func isSpace(r rune) bool {
+// IsSpace reports whether a character is a blank or a line break to JavaScript: U+FEFF is one, U+0085 is none.
+func IsSpace(r rune) bool {
 	return r == '\ufeff' || r != '\u0085' && unicode.IsSpace(r)
 }
 
 // PlainSlug is a name made of a text: lower case, with a dash for each run of all but ASCII letters and
 // digits, and none around it. It is empty for a text without these.
 func PlainSlug(s string) string {
+	if isPlainSlug(s) {
+		return s
+	}
 	var b strings.Builder
 	dash := false
 	put := func(r rune) {
@@ -297,4 +304,17 @@ func PlainSlug(s string) string {
 		put(unicode.ToLower(r))
 	}
 	return b.String()
+}
+
+// isPlainSlug reports whether a text is the PlainSlug of itself.
+func isPlainSlug(s string) bool {
+	dash := true // none begins, ends, or is behind another
+	for i := range len(s) {
+		c := s[i]
+		if c == '-' && dash || c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+		dash = c == '-'
+	}
+	return s == "" || !dash
 }

@@ -7,6 +7,9 @@ import (
 	"rookery/internal/vault"
 )
 
+// errTrashed says that a log takes no writes because it is in the trash. Of a vault it is NOT_FOUND; see Vault.Read.
+var errTrashed error = fault.New(fault.NotFound, "the log is in the trash")
+
 // allowed is a fault if a call must not write to a log of this status.
 func (c Call) allowed(s Status) error {
 	switch {
@@ -17,7 +20,7 @@ func (c Call) allowed(s Status) error {
 			Fix("an admin can make it writable").
 			Try("team_vault_set", fault.Args{"readonly": false})
 	}
-	return trashed()
+	return errTrashed
 }
 
 // reaches is a fault if the call must not change the file at a path. What lies in the trash belongs to

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -127,9 +128,62 @@ func AuditLines(c *Commit) []byte {
 		}
 	}
 	if len(c.erases()) > 0 { // that it happened, and not to which note
-		w.write(map[string]any{"op": "erase", "entity": "note"})
+		w.event = map[string]json.RawMessage{"op": []byte(`"erase"`), "entity": []byte(`"note"`)}
+		w.write()
 	}
 	return b.Bytes()
+}
+
+// An AuditPiece is what one part of the log has in the audit log.
+type AuditPiece struct {
+	At    Place  // of the part
+	Month string // whose file has it
+	Lines []byte // each with its end; none if the part says nothing there
+	Empty bool   // the part is empty: it was erased
+}
+
+// ErasedAudit returns, in their order, what the parts have in the audit log that a commit erases: as long as they are
+// not empty, all that they said.
+func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
+	parts := map[uint64][]int{}
+	for _, p := range erase.erases() {
+		parts[p.Run] = append(parts[p.Run], p.Part)
+	}
+	var all []AuditPiece
+	for _, first := range slices.Sorted(maps.Keys(parts)) {
+		r, err := v.log.runAt(ctx, first)
+		if err != nil {
+			return nil, v.orNone(err)
+		}
+		for _, part := range slices.Sorted(slices.Values(parts[first])) {
+			p, err := r.auditPiece(part)
+			if err != nil {
+				return nil, damaged(first, err)
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// auditPiece is what a part of the run has in the audit log.
+func (r *run) auditPiece(part int) (AuditPiece, error) {
+	if part >= len(r.parts) {
+		return AuditPiece{}, errors.New("its payload lacks parts")
+	}
+	i, behind := 0, len(r.Commits[0].Parts)
+	for ; behind <= part; behind += len(r.Commits[i].Parts) {
+		i++
+	}
+	h := r.Commits[i]
+	p := AuditPiece{At: Place{r.First, part}, Month: vault.Month(h.Time), Empty: len(r.parts[part].data) == 0}
+	if p.Empty || h.KeyHash != nil && part == behind-1 { // which is the answer
+		return p, nil
+	}
+	alone := &Commit{Seq: r.First + uint64(i), Time: h.Time, Who: h.Who}
+	err := alone.take(r.parts[part])
+	p.Lines = AuditLines(alone)
+	return p, err
 }
 
 // broughtIn are the audit logs that a commit brought in, oldest first.
@@ -154,54 +208,108 @@ func asLines(log []byte) []byte {
 	return append(log[:len(log):len(log)], '\n')
 }
 
-// An eventWriter writes the lines of a commit. A commit may have many thousands, so they share what they can.
+// An eventWriter writes the lines of a commit. A commit may have many thousands, so they share what they can, and
+// values are copied as they are where that is what encoding/json would write.
 type eventWriter struct {
 	to    *bytes.Buffer
 	enc   *json.Encoder // into to
 	begin string
-	same  map[string]any // what each line has of the commit
+	same  map[string]json.RawMessage // what each line has of the commit
+	event map[string]json.RawMessage // used again for each event
+	names []string                   // likewise
+	more  int                        // bytes that a line has beside its event
 }
 
-func newEventWriter(to *bytes.Buffer, c *Commit) eventWriter {
+func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
 	enc := json.NewEncoder(to)
 	enc.SetEscapeHTML(false)
-	return eventWriter{
+	w := &eventWriter{
 		to: to, enc: enc, begin: fmt.Sprintf(`{"ts":%q`, c.Time.UTC().Format("2006-01-02T15:04:05.999Z07:00")),
-		same: map[string]any{
-			"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request, "version": Version(c.Seq),
-		},
+		same: map[string]json.RawMessage{}, event: map[string]json.RawMessage{},
 	}
+	for name, value := range map[string]string{
+		"principal": c.Who.Principal, "agent": c.Who.Agent, "request_id": c.Who.Request, "version": Version(c.Seq),
+	} {
+		w.same[name], _ = json.Marshal(value) // it is a string
+		w.more += len(`,"":`) + len(name) + len(w.same[name])
+	}
+	w.more += len(w.begin) + len("\n")
+	return w
 }
 
 // each writes the events of a note, one after the other: a list, which is JSON. What is none has no lines.
-func (w eventWriter) each(list []byte) {
+func (w *eventWriter) each(list []byte) {
 	events := json.NewDecoder(bytes.NewReader(list))
-	events.UseNumber() // a float64 would not hold every number that a field may have
 	if open, err := events.Token(); err != nil || open != json.Delim('[') {
 		return
 	}
+	w.to.Grow(len(list) + bytes.Count(list, []byte(`"op":`))*w.more)
 	for events.More() {
-		e := make(map[string]any, 2*len(w.same))
-		if events.Decode(&e) != nil {
+		clear(w.event)
+		if events.Decode(&w.event) != nil || w.event == nil {
 			return
 		}
-		w.write(e)
+		w.write()
 	}
 }
 
-// write writes one line: when, what and on what first, as the document's examples do. It uses the event up.
-func (w eventWriter) write(e map[string]any) {
-	maps.Copy(e, w.same)
+// firstNames are the names of an event that its line begins with.
+var firstNames = []string{"op", "file", "entity", "id"}
+
+// write writes the line of the event: when, what and on what first, as the document's examples do, then the other
+// names in order.
+func (w *eventWriter) write() {
+	maps.Copy(w.event, w.same)
 	w.to.WriteString(w.begin)
-	for _, first := range []string{"op", "file", "entity", "id"} {
-		if v, ok := e[first]; ok {
-			w.to.WriteString(`,"` + first + `":`)
-			_ = w.enc.Encode(v) // it came from JSON
-			w.to.Truncate(w.to.Len() - len("\n"))
-			delete(e, first)
+	for _, name := range firstNames {
+		if value, ok := w.event[name]; ok {
+			w.pair(name, value)
+			delete(w.event, name)
 		}
 	}
-	at := w.to.Len()
-	_ = w.enc.Encode(e)    // it came from JSON; with the end of the line
-	w.to.Bytes()[at] = ',' // in place of what opens an object
+	w.names = slices.AppendSeq(w.names[:0], maps.Keys(w.event))
+	slices.Sort(w.names)
+	for _, name := range w.names {
+		w.pair(name, w.event[name])
+	}
+	w.to.WriteString("}\n")
+}
+
+// pair writes a name and its value.
+func (w *eventWriter) pair(name string, value json.RawMessage) {
+	w.to.WriteByte(',')
+	w.name(name)
+	w.to.WriteByte(':')
+	if isPlain(value) {
+		w.to.Write(value)
+		return
+	}
+	numbers := json.NewDecoder(bytes.NewReader(value))
+	numbers.UseNumber() // a float64 would not hold every number that a field may have
+	var whole any
+	_ = numbers.Decode(&whole) // it came from JSON
+	w.encode(whole)
+}
+
+// name writes a name. Those of events are letters of ASCII, which are written as they are.
+func (w *eventWriter) name(name string) {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		w.encode(name)
+		return
+	}
+	w.to.WriteByte('"')
+	w.to.WriteString(name)
+	w.to.WriteByte('"')
+}
+
+// encode writes a value that can be made into JSON.
+func (w *eventWriter) encode(v any) {
+	_ = w.enc.Encode(v)
+	w.to.Truncate(w.to.Len() - len("\n"))
+}
+
+// isPlain reports whether a value is what encoding/json makes of it again: a number, a word, or a string without
+// escapes.
+func isPlain(value json.RawMessage) bool {
+	return len(value) > 0 && value[0] != '{' && value[0] != '[' && bytes.IndexByte(value, '\\') < 0
 }

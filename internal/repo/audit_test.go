@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -121,4 +122,27 @@ func TestAuditMonths(t *testing.T) {
 		require.True(t, strings.HasPrefix(wholeAudit(t, v), all))
 		require.Equal(t, n, strings.Count(all, "\n"))
 	}
+}
+
+// TestAuditLines covers that a line has when, what and on what first and then all other names in order, and that
+// its values are written as encoding/json writes them, however the log has them.
+func TestAuditLines(t *testing.T) {
+	c := &repo.Commit{
+		Seq: 7, Time: time.Date(2026, 3, 2, 1, 0, 0, 5e6, time.UTC),
+		Who: repo.Who{Principal: "user:<a>", Agent: "b\"c", Request: "r"},
+		Notes: []repo.Note{{Path: "n.md", Events: []byte(`[` +
+			`{"op":"update","entity":"object","id":"n","type":"page","changes":{"b":{"old":1.50,"new":12345678901234567890},"a":"\u003c"}},` +
+			`{"op":"delete","entity":"trait","id":"n:t\u0026:0","line":3,"content":"\u00e9 \u2028 \u003e é","value":[1e2,"x"]},` +
+			`{"op":"reindex","file":"n.md","zéro":[],"changes":{},"parent":null}]`)},
+			{Path: "none.md", Events: []byte("null")}, {Path: "bad.md", Events: []byte("[1")}},
+	}
+	const begin, who = `{"ts":"2026-03-02T01:00:00.005Z","op":`, `"principal":"user:<a>","request_id":"r",`
+	require.Equal(t, []string{
+		begin + `"update","entity":"object","id":"n","agent":"b\"c","changes":{"a":"<","b":{"new":12345678901234567890,` +
+			`"old":1.50}},` + who + `"type":"page","version":"v7"}`,
+		begin + `"delete","entity":"trait","id":"n:t&:0","agent":"b\"c","content":"é \u2028 > é","line":3,` + who +
+			`"value":[1e2,"x"],"version":"v7"}`,
+		begin + `"reindex","file":"n.md","agent":"b\"c","changes":{},"parent":null,` + who + `"version":"v7","zéro":[]}`,
+		"",
+	}, strings.Split(string(repo.AuditLines(c)), "\n"))
 }

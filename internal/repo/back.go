@@ -125,7 +125,7 @@ func (l *Log[S]) block(ctx context.Context, seq uint64) ([]*run, error) {
 	first := max(seq-min(seq, blockSize+maxRun-2), low+1) // the run of the last commit begins there or later
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(first), runKey(seq)) {
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, unreadable(ctx, err)
 		}
 		r, err := l.read(it)
 		if err != nil {

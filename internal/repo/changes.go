@@ -3,7 +3,6 @@ package repo
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -189,11 +188,8 @@ func noteHeadIn(part []byte) ([]byte, error) {
 	if len(part) == 0 || part[0] != partNote {
 		return nil, fmt.Errorf("a part is no note")
 	}
-	size, n := binary.Uvarint(part[1:])
-	if n <= 0 || size > uint64(len(part)-1-n) {
-		return nil, fmt.Errorf("a note's part is cut off")
-	}
-	return part[1+n : 1+n+int(size)], nil
+	head, _, err := splitNote(part[1:])
+	return head, err
 }
 
 // revision unpacks a change.
@@ -206,10 +202,7 @@ func (c *change) revision() (Revision, error) {
 	if err := json.Unmarshal(head, &h); err != nil {
 		return Revision{}, fmt.Errorf("decode a note's head: %w", err)
 	}
-	return Revision{Commit: c.commit, Digest: c.digest, at: c.at, Note: Note{
-		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
-		Past: h.Past, From: h.From, Since: h.Since,
-	}}, nil
+	return Revision{Commit: c.commit, Digest: c.digest, at: c.at, Note: h.note()}, nil
 }
 
 // Fill loads the text of a revision, if it has one and it is not loaded yet. Nil will do.

@@ -39,6 +39,29 @@ func TestAnUncertainClockDeletesNothing(t *testing.T) {
 	require.Less(t, len(s.items(t)), len(before))
 }
 
+// TestAnUncertainClockErasesOnce holds that an erasure is not over by a clock that may be ahead: the second look for what
+// came late waits until the clock is known to be right.
+func TestAnUncertainClockErasesOnce(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 2)
+	_, err := s.vault.EraseNote(t.Context(), repo.Call{Tool: "test"}, "log.md")
+	require.NoError(t, err)
+	unsure := repo.Folding{Clocked: func() bool { return false }}
+	require.NoError(t, s.vault.Fold(t.Context(), unsure), "what is there is emptied at once")
+	control := func() repo.Control {
+		c, err := s.vault.Control(t.Context())
+		require.NoError(t, err)
+		return c
+	}
+	require.NotNil(t, control().Erasing)
+	require.NotZero(t, control().Erasing.Upto)
+	s.clock.Move(25 * time.Hour)
+	require.NoError(t, s.vault.Fold(t.Context(), unsure))
+	require.NotNil(t, control().Erasing)
+	require.NoError(t, s.vault.Fold(t.Context(), repo.Folding{}))
+	require.Nil(t, control().Erasing)
+}
+
 // limited is a table that notes down the time before which an append is sent.
 type limited struct {
 	table.Table

@@ -38,17 +38,6 @@ func newCodec() (*codec, error) {
 	return &codec{enc, dec}, nil
 }
 
-// pack writes parts one behind the other, each as salt, length and data, and compresses the whole.
-func (c *codec) pack(parts []part) (packed []byte, size int) {
-	var raw []byte
-	for _, p := range parts {
-		raw = append(raw, p.salt[:]...)
-		raw = binary.AppendUvarint(raw, uint64(len(p.data)))
-		raw = append(raw, p.data...)
-	}
-	return c.enc.EncodeAll(raw, nil), len(raw)
-}
-
 // unpack reads what pack wrote, of parts that are some.
 func (c *codec) unpack(packed []byte) ([]part, error) {
 	if len(packed) == 0 { // which would unpack to none

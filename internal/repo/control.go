@@ -117,7 +117,7 @@ func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
 	case errors.Is(err, table.ErrNotFound):
 		return Control{}, it, ErrNoLog
 	case err != nil:
-		return Control{}, it, unreadable(err)
+		return Control{}, it, unreadable(ctx, err)
 	}
 	c, err := liveControl(it)
 	return c, it, err

@@ -40,7 +40,7 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 		return err
 	}
 	again := c.Erasing.Upto > 0
-	if again && l.opt.Now().Sub(c.Erasing.At) < SweepAgain {
+	if again && (l.opt.Now().Sub(c.Erasing.At) < SweepAgain || !f.clocked()) {
 		return nil
 	}
 	parts, last := partSet{}, uint64(0)
@@ -53,13 +53,20 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 			last = commit.Seq
 		}
 	}
-	if last == 0 && l.opt.Now().Sub(l.head.Load().time) < appendLife || c.behind(f) < last {
+	mayCome := last == 0 && (l.opt.Now().Sub(l.head.Load().time) < appendLife || !f.clocked())
+	if mayCome || c.behind(f) < last {
 		return nil // the commit may still come, or somebody has not seen it yet
+	}
+	imaged := last > 0 && c.Image != nil
+	if imaged { // of an image that is about to go all can be taken but the words of what is erased
+		if _, _, err := v.searchedHead(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.eraseParts(ctx, parts, last); err != nil {
 		return err
 	}
-	if last > 0 && c.Image != nil {
+	if imaged {
 		f.All = true
 		err = l.foldImage(ctx, f, v.passage(f))
 	}
@@ -148,7 +155,7 @@ func (l *Log[S]) emptyInTable(ctx context.Context, first uint64, parts map[int]b
 			return l.erasePayloads(ctx, first)
 		}
 		if err != nil {
-			return unreadable(err)
+			return unreadable(ctx, err)
 		}
 		r, packed, err := l.packed(ctx, it)
 		if err != nil {
@@ -210,7 +217,7 @@ func (l *Log[S]) emptySegment(ctx context.Context, first uint64, parts partSet) 
 	for {
 		data, tag, err := l.opt.Bucket.Get(ctx, segmentKey(first), 0, -1)
 		if err != nil {
-			return segmentUnread(first, err)
+			return segmentUnread(ctx, first, err)
 		}
 		next, changed, err := l.code.emptyRuns(data, parts)
 		if err != nil {

@@ -116,7 +116,7 @@ func (l *Log[S]) bar(ctx context.Context) error {
 		next := []uint64{from}
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(maxSeq)) {
 			if err != nil {
-				return unreadable(err)
+				return unreadable(ctx, err)
 			}
 			next = nextRuns(it)
 		}
@@ -186,7 +186,7 @@ func (l *Log[S]) sweepErased(ctx context.Context, destroy bool) (Erased, error) 
 	if err != nil {
 		return done, fmt.Errorf("erase the objects of a log: %w", err)
 	}
-	done.Expires = []Rest{{"tombstones", l.opt.Now().Add(tombstoneLife).UTC()}}
+	done.Expires = []Rest{{"tombstones", l.opt.Now().Add(tombstoneLife).UTC().Truncate(time.Millisecond)}}
 	return done, nil
 }
 
@@ -200,7 +200,7 @@ func (l *Log[S]) sealControl(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return unreadable(err)
+			return unreadable(ctx, err)
 		}
 		c, err := readControl(old)
 		if err != nil {
@@ -231,7 +231,7 @@ func (l *Log[S]) buryItems(ctx context.Context) (Erased, error) {
 	var ops []table.Op
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, "", lastSort) {
 		if err != nil {
-			return done, unreadable(err)
+			return done, unreadable(ctx, err)
 		}
 		if it.Sort == controlKey || isTombstone(it.Data) {
 			continue
@@ -262,7 +262,7 @@ func (l *Log[S]) countErased(ctx context.Context) (Erased, error) {
 	var all Erased
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, "", lastSort) {
 		if err != nil {
-			return all, unreadable(err)
+			return all, unreadable(ctx, err)
 		}
 		if it.Sort != controlKey && !isTombstone(it.Data) {
 			all.count(it)
@@ -301,8 +301,12 @@ func (l *Log[S]) orErased(ctx context.Context, err error) error {
 	return err
 }
 
-// orNone is the error of a vault, NOT_FOUND if there is none. Of one that is gone nothing is kept.
+// orNone is the error of a vault, NOT_FOUND if there is none, or it is in the trash. Of one that is gone nothing is
+// kept.
 func (v *Vault) orNone(err error) error {
+	if errors.Is(err, errTrashed) {
+		return fault.NoVault(v.Name)
+	}
 	if !errors.Is(err, ErrNoLog) {
 		return err
 	}

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -129,20 +130,47 @@ func (h *history) read(ctx context.Context, l *Log[*index.Index], upTo uint64) e
 		if err != nil {
 			return err
 		}
-		commits, err := r.commits()
-		if err != nil {
-			return damaged(r.First, err)
-		}
-		at := Place{Run: r.First}
-		for i, c := range commits {
-			if c.Seq > h.seen && c.Seq <= upTo {
-				h.take(c, at)
-			}
-			at.Part += len(r.Commits[i].Parts)
+		if err := h.takeRun(r, upTo); err != nil {
+			return err
 		}
 		h.seen = max(h.seen, r.Last)
 	}
 	return nil
+}
+
+// takeRun takes in the commits of a run up to one that come behind those that are known. Most runs do not name the note
+// at all, so their parts are not decoded.
+func (h *history) takeRun(r *run, upTo uint64) error {
+	if !h.named(r) {
+		return nil
+	}
+	commits, err := r.commits()
+	if err != nil {
+		return damaged(r.First, err)
+	}
+	at := Place{Run: r.First}
+	for i, c := range commits {
+		if c.Seq > h.seen && c.Seq <= upTo {
+			h.take(c, at)
+		}
+		at.Part += len(r.Commits[i].Parts)
+	}
+	return nil
+}
+
+// named reports whether a part of a run may have one of the paths in it. A path is in the head of a note's part, which is
+// JSON; of one that JSON may spell in several ways every run may have it.
+func (h *history) named(r *run) bool {
+	for path := range h.own {
+		spelt, err := json.Marshal(path)
+		if err != nil || string(spelt) != `"`+path+`"` {
+			return true
+		}
+		if slices.ContainsFunc(r.parts, func(p part) bool { return bytes.Contains(p.data, spelt) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // take takes in one commit, whose first part is at a place.
@@ -236,14 +264,19 @@ func withErased(before *index.Index, c *Commit, at Place) index.Commit {
 
 // forgetErased forgets what a commit erased.
 func (v *Vault) forgetErased(c *Commit) {
-	parts := c.erases()
-	for _, p := range parts {
-		v.texts.drop(textKey{v.part, p})
+	runs := map[uint64]bool{}
+	for _, p := range c.erases() {
+		runs[p.Run] = true
 	}
-	if len(parts) > 0 {
+	if len(runs) > 0 {
+		v.texts.dropRuns(v.part, runs)
 		v.texts.changes.dropAll(v.texts.tenant, v.part)
 		v.pasts.dropAll(v)
-		v.searcher.drop()
+		if slices.ContainsFunc(c.Notes, func(n Note) bool { return n.Erased }) {
+			v.searcher.drop() // which notes these were is erased too
+		} else {
+			v.searcher.erased()
+		}
 	}
 }
 

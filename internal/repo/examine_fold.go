@@ -65,7 +65,7 @@ func (l *Log[S]) twins(ctx context.Context, c Control) error {
 	}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(c.Low+1), runKey(folded)) {
 		if err != nil {
-			return unreadable(err)
+			return unreadable(ctx, err)
 		}
 		if err := l.twin(ctx, it, hashes); err != nil {
 			return err

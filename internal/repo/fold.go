@@ -42,7 +42,7 @@ type Folding struct {
 	// All folds everything that there is, be it ever so little.
 	All bool
 	// Clocked reports whether Now is known to be right, which may become so during the pass: what is
-	// old by it is deleted only then. Nil: it is.
+	// old by it is deleted only then, and an erasure is looked over a second time only then. Nil: it is.
 	Clocked func() bool
 }
 
@@ -142,7 +142,7 @@ func (l *Log[S]) nextSegment(
 	for it, err := range l.opt.Table.Query(
 		ctx, l.opt.Part, runKey(after+1), runKey(upTo)) {
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, unreadable(ctx, err)
 		}
 		r, packed, err := l.packed(ctx, it)
 		if err != nil {

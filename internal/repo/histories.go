@@ -150,7 +150,7 @@ func endOf(r *run) end { return end{r.Last, r.Commits[len(r.Commits)-1].Time} }
 func (l *Log[S]) headerFrom(ctx context.Context, seq uint64) (*run, Control, error) {
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(seq), controlKey) {
 		if err != nil {
-			return nil, Control{}, unreadable(err)
+			return nil, Control{}, unreadable(ctx, err)
 		}
 		if it.Sort == controlKey {
 			c, err := liveControl(it)

@@ -188,10 +188,10 @@ type Keeper struct {
 	done    chan struct{}
 }
 
-// KeeperOptions are what a Keeper is made with.
+// KeeperOptions are what a Keeper is made with. Log is required.
 type KeeperOptions struct {
-	Folding
-	Log *slog.Logger
+	Folding func() Folding // of each pass; nil: the zero value
+	Log     *slog.Logger
 }
 
 // foldEvery is how often a Keeper looks whether something is due. A look costs nothing while nothing
@@ -203,6 +203,9 @@ const (
 
 // Keep folds the vault in the background until Close.
 func (v *Vault) Keep(o KeeperOptions) *Keeper {
+	if o.Folding == nil {
+		o.Folding = func() Folding { return Folding{} }
+	}
 	k := &Keeper{vault: v, opt: o, stop: make(chan struct{}), done: make(chan struct{})}
 	go k.run()
 	return k
@@ -224,13 +227,13 @@ func (k *Keeper) run() {
 	for {
 		select {
 		case <-often.C:
-			if !failed && k.vault.foldDue(k.opt.Folding) {
+			if !failed && k.vault.foldDue(k.opt.Folding()) {
 				failed = !k.fold()
 			}
 		case <-seldom.C:
 			failed = !k.fold()
 		case <-k.stop:
-			if k.vault.foldDue(k.opt.Folding) {
+			if k.vault.foldDue(k.opt.Folding()) {
 				k.fold()
 			}
 			return
@@ -243,7 +246,7 @@ func (k *Keeper) run() {
 // the last room from those who write.
 func (k *Keeper) fold() bool {
 	ctx := context.Background()
-	err := k.vault.Fold(ctx, k.opt.Folding)
+	err := k.vault.Fold(ctx, k.opt.Folding())
 	if err != nil {
 		k.opt.Log.ErrorContext(ctx, "the log could not be folded",
 			slog.String("vault", k.vault.Name), slog.Any("cause", err))

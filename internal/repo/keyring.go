@@ -181,6 +181,11 @@ func sameRequest(bound, request []byte) error {
 	if bytes.Equal(bound, request) {
 		return nil
 	}
+	return KeyReused()
+}
+
+// KeyReused is the fault of an idempotency key that was used for another request.
+func KeyReused() error {
 	return fault.New(fault.KeyReused,
 		"the idempotency key was used for another request within 24 h").
 		Fix("use a new key for a new request")

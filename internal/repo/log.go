@@ -340,8 +340,8 @@ func (l *Log[S]) payload(ctx context.Context, r *run) ([]byte, error) {
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrKey):
 		return nil, damaged(r.First, err)
 	case err != nil:
-		return nil, fault.New(fault.Unavailable, "a payload of the log cannot be read").
-			After(time.Second).Because(fmt.Errorf("read payload of run %d: %w", r.First, err))
+		return nil, notNow(ctx, "a payload of the log cannot be read",
+			fmt.Errorf("read payload of run %d: %w", r.First, err))
 	}
 	return packed, nil
 }

@@ -54,7 +54,7 @@ func (l *Log[S]) firstFrom(ctx context.Context, seq uint64) (*run, error) {
 	}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(seq), runKey(maxSeq)) {
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, unreadable(ctx, err)
 		}
 		return l.read(it)
 	}

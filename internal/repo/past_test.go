@@ -293,7 +293,7 @@ func TestRevisions(t *testing.T) {
 		seen = append(seen, fmt.Sprintf("%d %v %s", r.Seq, r.Deleted, r.Text))
 	}
 	require.Equal(t, []string{"6 false two", "5 true ", "4 false two", "2 false one"}, seen)
-	path, seq, err := v.Trace(t.Context(), 5, func(n *repo.Note) bool { return n.Path == "a.md" })
+	path, seq, err := v.Trace(t.Context(), 5, "a.md", func(n *repo.Note) bool { return n.Path == "a.md" })
 	require.NoError(t, err)
 	require.Equal(t, "a.md", path)
 	require.EqualValues(t, 5, seq)

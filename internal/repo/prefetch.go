@@ -65,16 +65,11 @@ func (v *Vault) missing(bodies []index.Body) [][]Place {
 
 // fetch puts texts of one run at hand.
 func (v *Vault) fetch(ctx context.Context, of []Place) {
-	s := sweep{v: v}
+	p := pick{v: v}
 	for _, at := range of {
-		if v.texts.has(textKey{v.part, at}) {
-			continue // with another one
-		}
-		text, err := s.text(ctx, at)
-		if err != nil {
+		if _, err := p.text(ctx, at); err != nil {
 			return
 		}
-		s.keep(at, text)
 	}
 }
 

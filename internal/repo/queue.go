@@ -46,10 +46,18 @@ func (l *Log[S]) Update(
 	}
 	select {
 	case <-w.done:
+		if ended(w.err) && ctx.Err() != nil {
+			return Receipt{}, w.abandon(context.Cause(ctx))
+		}
 		return w.receipt, w.err
 	case <-ctx.Done():
 		return Receipt{}, w.abandon(context.Cause(ctx))
 	}
+}
+
+// ended reports whether an error is the end of a context.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // A writer is one Update on its way through the queue.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"rookery/internal/fault"
 	"rookery/internal/table"
 )
 
@@ -77,8 +76,7 @@ func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
 	now := l.opt.Now().UTC()
 	for o, err := range l.opt.Bucket.List(ctx, prefix) {
 		if err != nil {
-			return fault.New(fault.Unavailable, "the images of the log cannot be listed").
-				After(time.Second).Because(err)
+			return notNow(ctx, "the images of the log cannot be listed", err)
 		}
 		seq, err := strconv.ParseUint(strings.TrimPrefix(o.Key, prefix), 10, 64)
 		if err != nil || seq > c.Low {

@@ -330,7 +330,7 @@ func (l *Log[S]) decodeItem(
 	ctx context.Context, it table.Item, err error, verify bool,
 ) decoded {
 	if err != nil {
-		return decoded{err: unreadable(err)}
+		return decoded{err: unreadable(ctx, err)}
 	}
 	if it.Sort == controlKey {
 		c, err := liveControl(it)

@@ -1,9 +1,12 @@
 package repo
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"rookery/internal/index"
 )
@@ -85,22 +88,67 @@ func (c *Commit) note(path string) (Note, bool) {
 }
 
 // Trace finds a file that may be no more: the path of the one that held last, and the last commit that
-// changed it, of those up to a version. It reads the log from the beginning. Seq is 0 if none held.
+// changed it, of those up to a version. It reads the log from the beginning. Of each note that holds, the path or
+// the id of a trait has a word in it: the others are not decoded. Seq is 0 if none held.
 func (v *Vault) Trace(
-	ctx context.Context, upTo uint64, holds func(*Note) bool,
+	ctx context.Context, upTo uint64, word string, holds func(*Note) bool,
 ) (path string, seq uint64, err error) {
-	for c, err := range v.Commits(ctx, 1) {
-		if err != nil {
-			return "", 0, err
+	words := [][]byte{inJSON(word)}
+	for r, err := range v.log.stored(ctx, 1) {
+		if err == nil {
+			err = v.log.load(ctx, r)
 		}
-		if c.Seq > upTo {
+		if err != nil {
+			return "", 0, v.log.orErased(ctx, err)
+		}
+		if r.First > upTo {
 			break
 		}
-		for i := range c.Notes {
-			if n := &c.Notes[i]; holds(n) || seq > 0 && n.Path == path {
-				path, seq = n.Path, c.Seq
+		err = r.eachNote(&words, func(n *Note, at uint64) {
+			if at <= upTo && (holds(n) || seq > 0 && n.Path == path) {
+				path, seq = n.Path, at
+				words = append(words[:1], inJSON(path))
 			}
+		})
+		if err != nil {
+			return "", 0, damaged(r.First, err)
 		}
 	}
 	return path, seq, nil
+}
+
+// inJSON returns a text as it is in the JSON of the log, without quotes.
+func inJSON(text string) []byte {
+	data, _ := json.Marshal(text) // it is a string
+	return data[1 : len(data)-1]
+}
+
+// eachNote calls a function with each note of a run, and its commit, whose head has one of some words, which the
+// function may change.
+func (r *run) eachNote(words *[][]byte, do func(n *Note, seq uint64)) error {
+	rest := r.parts
+	for i, c := range r.Commits {
+		if len(c.Parts) > len(rest) {
+			return fmt.Errorf("run %d: its payload lacks parts", r.First)
+		}
+		for _, p := range rest[:len(c.Parts)] {
+			if len(p.data) == 0 || p.data[0] != partNote {
+				continue
+			}
+			head, err := noteHeadIn(p.data)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(*words, func(word []byte) bool { return bytes.Contains(head, word) }) {
+				continue
+			}
+			n, err := readNote(p.data[1:])
+			if err != nil {
+				return err
+			}
+			do(&n, r.First+uint64(i)) //nolint:gosec // an index
+		}
+		rest = rest[len(c.Parts):]
+	}
+	return nil
 }

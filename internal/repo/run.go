@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,7 +68,11 @@ const (
 )
 
 func newPart(kind byte, chunks ...[]byte) part {
-	p := part{data: []byte{kind}}
+	size := 1
+	for _, c := range chunks {
+		size += len(c)
+	}
+	p := part{data: append(make([]byte, 0, size), kind)}
 	if _, err := rand.Read(p.salt[:]); err != nil {
 		panic(err) // never: crypto/rand does not fail
 	}
@@ -224,15 +229,55 @@ func (c *Commit) take(p part) error {
 	return fmt.Errorf("a part of unknown kind %q", p.data[0])
 }
 
-func readNote(body []byte) (Note, error) {
+// splitNote is the head and the text of a note, with what is theirs behind it, as its part holds them.
+func splitNote(body []byte) (head, text []byte, err error) {
 	size, n := binary.Uvarint(body)
 	if n <= 0 || size > uint64(len(body)-n) {
-		return Note{}, fmt.Errorf("a note's part is cut off")
+		return nil, nil, errCutOff
+	}
+	return body[n : n+int(size)], body[n+int(size):], nil
+}
+
+// errCutOff says that a note's part ends too early.
+var errCutOff = errors.New("a note's part is cut off")
+
+// ours is the text of a note without what is theirs.
+func ours(text []byte, theirs *int) ([]byte, error) {
+	if theirs == nil {
+		return text, nil
+	}
+	at := len(text) - *theirs
+	if at < 0 || at > len(text) {
+		return nil, errCutOff
+	}
+	return text[:at:at], nil
+}
+
+func readNote(body []byte) (Note, error) {
+	head, text, err := splitNote(body)
+	if err != nil {
+		return Note{}, err
 	}
 	var h noteHead
-	if err := json.Unmarshal(body[n:n+int(size)], &h); err != nil {
+	if err := json.Unmarshal(head, &h); err != nil {
 		return Note{}, fmt.Errorf("decode a note's head: %w", err)
 	}
+	note := h.note()
+	mine, err := ours(text, h.Theirs)
+	if err != nil {
+		return Note{}, err
+	}
+	if h.Theirs != nil {
+		note.Theirs = text[len(mine):]
+	}
+	if !h.Deleted {
+		note.Text = mine
+	}
+	return note, nil
+}
+
+// note is what a head says of a note.
+func (h *noteHead) note() Note {
 	note := Note{
 		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
 		Past: h.Past, From: h.From, Since: h.Since,
@@ -240,18 +285,30 @@ func readNote(body []byte) (Note, error) {
 	if h.Was != nil {
 		note.Was = append([]byte{}, *h.Was...)
 	}
-	text := body[n+int(size):]
-	if h.Theirs != nil {
-		if *h.Theirs > len(text) {
-			return Note{}, fmt.Errorf("a note's part is cut off")
-		}
-		at := len(text) - *h.Theirs
-		text, note.Theirs = text[:at:at], text[at:]
+	return note
+}
+
+// textOf is the text of a note that a part holds; nil of a note that is deleted. Of the head, which may be
+// larger than the text, it reads no more than it needs.
+func textOf(data []byte, at Place) ([]byte, error) {
+	if len(data) == 0 || data[0] != partNote {
+		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
 	}
-	if !h.Deleted {
-		note.Text = text
+	head, text, err := splitNote(data[1:])
+	if err != nil {
+		return nil, err
 	}
-	return note, nil
+	var h struct {
+		Deleted bool `json:"deleted"`
+		Theirs  *int `json:"theirs"`
+	}
+	if err := json.Unmarshal(head, &h); err != nil {
+		return nil, fmt.Errorf("decode a note's head: %w", err)
+	}
+	if h.Deleted {
+		return nil, nil
+	}
+	return ours(text, h.Theirs)
 }
 
 // verify reports whether the parts are those that the header names. One that is empty may have been

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -36,6 +35,7 @@ type searcher struct {
 	image    func(context.Context) (*search.Index, error)
 	language string // of that search index
 	epoch    int    // counts such images
+	purge    bool   // what can be searched has words of notes that were erased
 }
 
 func newSearcher() *searcher { return &searcher{turn: make(chan struct{}, 1)} }
@@ -92,7 +92,7 @@ func (s *searcher) begin(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now, s.changed = Searchable{}, map[string]uint64{}
-	s.image, s.language = image, language
+	s.image, s.language, s.purge = image, language, false
 	s.epoch++
 }
 
@@ -128,6 +128,7 @@ type due struct {
 	from  *search.Index
 	paths []string
 	epoch int
+	purge bool // nothing may be left of notes that are not there
 }
 
 // due is what the search index of an index is made from. Where there is none, and where the language is
@@ -135,7 +136,7 @@ type due struct {
 // begun with.
 func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Lock()
-	now, image, epoch := s.now, s.image, s.epoch
+	now, image, epoch, purge := s.now, s.image, s.epoch, s.purge
 	paths := slices.Collect(maps.Keys(s.changed))
 	language := idx.Config().Language
 	if s.language != language {
@@ -144,13 +145,13 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Unlock()
 	switch {
 	case now.Search != nil && now.Index.Version() > 0 && now.Index.Config().Language == language:
-		return due{now.Search, paths, epoch}
+		return due{now.Search, paths, epoch, purge}
 	case image != nil:
 		if from, err := image(ctx); err == nil {
-			return due{from, paths, epoch}
+			return due{from, paths, epoch, purge}
 		}
 	}
-	return due{search.Empty(language), pathsOf(idx), epoch}
+	return due{search.Empty(language), pathsOf(idx), epoch, false}
 }
 
 // pathsOf are the paths of all notes.
@@ -170,7 +171,7 @@ func (s *searcher) forward(to Searchable, epoch int) {
 	if epoch != s.epoch {
 		return
 	}
-	s.now, s.image = to, nil
+	s.now, s.image, s.purge = to, nil, false
 	for path, seq := range s.changed {
 		if seq <= to.Index.Version() {
 			delete(s.changed, path)
@@ -199,12 +200,20 @@ func (s *searcher) forget(ctx context.Context) error {
 	return nil
 }
 
-// drop makes the next search read all notes again, whoever has the turn. A search index remembers words
-// of notes that are gone.
+// drop makes the next search read all notes again, whoever has the turn.
 func (s *searcher) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now, s.image = Searchable{}, nil
+	s.now, s.image, s.purge = Searchable{}, nil, false
+	s.epoch++
+}
+
+// erased makes the next search purge what can be searched: a search index remembers words of notes that are gone. The
+// paths of the notes are among those that changed.
+func (s *searcher) erased() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.purge = true
 	s.epoch++
 }
 
@@ -218,6 +227,9 @@ func (v *Vault) bringForward(ctx context.Context, idx *index.Index) (Searchable,
 	x, err := v.searchWith(ctx, idx, d.from, d.paths)
 	if err != nil {
 		return Searchable{}, err
+	}
+	if d.purge {
+		x = x.Purged()
 	}
 	now := Searchable{idx, x}
 	v.searcher.forward(now, d.epoch)
@@ -331,50 +343,4 @@ func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
 	}
 	return textOf(s.run.parts[at.Part].data, at)
-}
-
-// keep caches a text that was read, and the other notes of its run, if they are no more than half of
-// what the cache holds. To read a run takes as long for one of its notes as for all: who reads the
-// notes of an import, or of a large change outside, one by one in whatever order, would else read all
-// of it each time. It returns the text as it is cached.
-func (s *sweep) keep(at Place, text []byte) []byte {
-	if s.run == nil {
-		return text // it was cached meanwhile
-	}
-	texts := s.v.texts
-	if texts.fitsBlock(s.run.Size) {
-		texts.addBlock(s.v.part, at.Run, s.run.texts(), s.run.Size)
-		return text
-	}
-	text = bytes.Clone(text)
-	texts.add(textKey{s.v.part, at}, text)
-	if int64(s.run.Size) > texts.most/2 {
-		return text
-	}
-	for i, other := range s.run.texts() {
-		if other != nil && i != at.Part {
-			texts.add(textKey{s.v.part, Place{at.Run, i}}, bytes.Clone(other))
-		}
-	}
-	return text
-}
-
-// texts are those of the notes of a run, by part: nil where a part is none. They are parts of it.
-func (r *run) texts() [][]byte {
-	list := make([][]byte, len(r.parts))
-	for i := range r.parts {
-		if text, err := textOf(r.parts[i].data, Place{Run: r.First, Part: i}); err == nil {
-			list[i] = text
-		}
-	}
-	return list
-}
-
-// textOf is the text of a note that a part holds.
-func textOf(data []byte, at Place) ([]byte, error) {
-	if len(data) == 0 || data[0] != partNote {
-		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
-	}
-	n, err := readNote(data[1:])
-	return n.Text, err
 }

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"fmt"
 
 	"rookery/internal/index"
@@ -32,13 +31,7 @@ func SearchNote(n *index.Note, text []byte) *search.Note {
 	for _, t := range n.Tags {
 		s.Also = append(s.Also, t.Name)
 	}
-	at, line := 0, 1
-	for i := range n.Sections {
-		for ; line < n.Sections[i].Line; line++ {
-			at += bytes.IndexByte(text[at:], '\n') + 1
-		}
-		s.Sections = append(s.Sections, search.Section{Heading: n.Sections[i].Title, Start: at})
-	}
+	s.Sections = n.SearchSections(text)
 	return s
 }
 

@@ -166,17 +166,20 @@ func (d *directory) check() error {
 
 // readStored reads a run of a segment, which has its payload with it.
 func (c *codec) readStored(data []byte, at storedRun) (*run, error) {
-	r, packed, err := readItem(data)
-	if err != nil {
-		return nil, err
-	}
-	if r.First != at.First || r.Last != at.Last {
-		return nil, errors.New("the run of another place")
-	}
-	if r.Size > 0 {
+	r, packed, err := readItemAt(data, at)
+	if err == nil && r.Size > 0 {
 		r.parts, err = c.unpack(packed)
 	}
 	return r, err
+}
+
+// readItemAt reads the item of a run of a segment, whose payload it does not unpack.
+func readItemAt(data []byte, at storedRun) (r *run, packed []byte, err error) {
+	r, packed, err = readItem(data)
+	if err == nil && (r.First != at.First || r.Last != at.Last) {
+		err = errors.New("the run of another place")
+	}
+	return r, packed, err
 }
 
 // joins reports whether the segment goes on behind a header.

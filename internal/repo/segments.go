@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -50,14 +49,39 @@ func newSegments(bucket blob.Bucket, code *codec) *segments {
 
 // run reads the run that holds a commit: one read, if the directory of its segment is known.
 func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
+	var r *run
+	err := s.item(ctx, seq, func(data []byte, at storedRun) (err error) {
+		r, err = s.code.readStored(data, at)
+		return err
+	})
+	return r, err
+}
+
+// packed is the payload of the run that holds a commit, as it is stored.
+func (s *segments) packed(ctx context.Context, seq uint64) (packedRun, error) {
+	var p packedRun
+	err := s.item(ctx, seq, func(data []byte, at storedRun) error {
+		_, packed, err := readItemAt(data, at)
+		if err == nil {
+			p, err = newPackedRun(at.First, packed)
+		}
+		return err
+	})
+	return p, err
+}
+
+// item reads the item of the run that holds a commit, which decode then reads.
+func (s *segments) item(
+	ctx context.Context, seq uint64, decode func(data []byte, at storedRun) error,
+) error {
 	for {
 		d, err := s.holding(ctx, seq)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		i, ok := d.holding(seq)
 		if !ok {
-			return nil, errNoSegment
+			return errNoSegment
 		}
 		at := d.Runs[i]
 		data, err := s.read(ctx, d, d.start+at.Off, at.Len)
@@ -65,13 +89,12 @@ func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		r, err := s.code.readStored(data, at)
-		if err != nil {
-			return nil, brokenSegment(d.First, err)
+		if err := decode(data, at); err != nil {
+			return brokenSegment(d.First, err)
 		}
-		return r, nil
+		return nil
 	}
 }
 
@@ -85,7 +108,7 @@ func (s *segments) read(
 	data, tag, err := s.bucket.Get(ctx, segmentKey(d.First), off, n)
 	if err != nil {
 		s.forget()
-		return nil, segmentUnread(d.First, err)
+		return nil, segmentUnread(ctx, d.First, err)
 	}
 	if tag != d.tag {
 		s.forget()
@@ -145,7 +168,7 @@ func (s *segments) list(ctx context.Context) error {
 	var firsts []uint64
 	for o, err := range s.bucket.List(ctx, segmentPrefix) {
 		if err != nil {
-			return segmentUnread(0, err)
+			return segmentUnread(ctx, 0, err)
 		}
 		first, err := strconv.ParseUint(strings.TrimPrefix(o.Key, segmentPrefix), 10, 64)
 		if err == nil {
@@ -174,7 +197,7 @@ func (s *segments) directory(ctx context.Context, first uint64) (*directory, err
 func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory, error) {
 	head, tag, err := s.bucket.Get(ctx, segmentKey(first), 0, n)
 	if err != nil {
-		return nil, segmentUnread(first, err)
+		return nil, segmentUnread(ctx, first, err)
 	}
 	d, err := readDirectory(head)
 	if errors.Is(err, errShort) && n == firstLook {
@@ -293,12 +316,11 @@ func (s *segments) all(
 }
 
 // segmentUnread is the fault of a segment that cannot be read just now, or is gone.
-func segmentUnread(first uint64, err error) error {
+func segmentUnread(ctx context.Context, first uint64, err error) error {
 	err = fmt.Errorf("read segment %d: %w", first, err)
 	if errors.Is(err, blob.ErrNotExist) {
 		return fault.New(fault.IndexError, "a part of the log is missing at %s", Version(first)).
 			OnServer("doctor --full").Because(err)
 	}
-	return fault.New(fault.Unavailable, "a part of the log cannot be read just now").
-		After(time.Second).Because(err)
+	return notNow(ctx, "a part of the log cannot be read just now", err)
 }

@@ -82,7 +82,7 @@ func (l *Log[S]) inTable(
 	first := max(s.from-min(s.from, maxRun-1), s.folded+1) // its run begins there or later
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(first), controlKey) {
 		if err != nil {
-			yield(nil, unreadable(err))
+			yield(nil, unreadable(ctx, err))
 			return next, false
 		}
 		if it.Sort == controlKey {
@@ -119,7 +119,7 @@ func (l *Log[S]) runAt(ctx context.Context, first uint64) (r *run, err error) {
 		return l.inSegment(ctx, first)
 	}
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, unreadable(ctx, err)
 	}
 	r, err = l.read(it)
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 	for _, from := range []uint64{seq, max(seq-min(seq, maxRun-1), low+1)} {
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(from), runKey(seq)) {
 			if err != nil {
-				return nil, unreadable(err)
+				return nil, unreadable(ctx, err)
 			}
 			r, err := l.read(it)
 			if err != nil {

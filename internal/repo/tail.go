@@ -49,7 +49,7 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 	t := &tail{}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(after+1), controlKey) {
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, unreadable(ctx, err)
 		}
 		if it.Sort == controlKey {
 			c, err := liveControl(it)
@@ -92,29 +92,48 @@ func (t *tail) gap(after uint64) (missing uint64, ok bool) {
 
 // read decodes the item of a run, with its payload if that is in it.
 func (l *Log[S]) read(it table.Item) (*run, error) {
-	r, inline, err := readItem(it.Data)
-	if err == nil && it.Sort != runKey(r.First) {
-		err = fmt.Errorf("the run of another place")
+	r, inline, err := readPlaced(it)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && r.Object == "" && r.Size > 0 {
-		r.parts, err = l.code.unpack(inline)
-	}
-	switch {
-	case errors.Is(err, errFormat):
-		return nil, fmt.Errorf("run at %s: %w", it.Sort, err)
-	case err != nil:
-		first, _ := strconv.ParseUint(strings.TrimPrefix(it.Sort, runPrefix), 10, 64)
-		return nil, damaged(first, err)
+	if r.Object == "" && r.Size > 0 {
+		if r.parts, err = l.code.unpack(inline); err != nil {
+			return nil, damaged(r.First, err)
+		}
 	}
 	return r, nil
 }
 
-// unreadable is the fault of a tail that cannot be read: just now, or because the table is damaged.
-func unreadable(err error) error {
+// readPlaced decodes the item of a run, but not its payload.
+func readPlaced(it table.Item) (r *run, inline []byte, err error) {
+	r, inline, err = readItem(it.Data)
+	if err == nil && it.Sort != runKey(r.First) {
+		err = fmt.Errorf("the run of another place")
+	}
+	switch {
+	case errors.Is(err, errFormat):
+		return nil, nil, fmt.Errorf("run at %s: %w", it.Sort, err)
+	case err != nil:
+		first, _ := strconv.ParseUint(strings.TrimPrefix(it.Sort, runPrefix), 10, 64)
+		return nil, nil, damaged(first, err)
+	}
+	return r, inline, nil
+}
+
+// unreadable is the fault of a tail that cannot be read: just now, or because the table is damaged. Where the context
+// has ended the table may be well: then it is the end of the context.
+func unreadable(ctx context.Context, err error) error {
 	if errors.Is(err, table.ErrDamaged) {
 		return fault.New(fault.IndexError, "the database is damaged").
 			OnServer("doctor").Because(fmt.Errorf("read the tail: %w", err))
 	}
-	return fault.New(fault.Unavailable, "the newest state cannot be read just now").
-		After(time.Second).Because(fmt.Errorf("read the tail: %w", err))
+	return notNow(ctx, "the newest state cannot be read just now", fmt.Errorf("read the tail: %w", err))
+}
+
+// notNow is the fault of a store that does not answer, or the end of the context if that has ended.
+func notNow(ctx context.Context, message string, err error) error {
+	if ended := context.Cause(ctx); ended != nil {
+		return ended
+	}
+	return fault.New(fault.Unavailable, "%s", message).After(time.Second).Because(err)
 }

@@ -10,8 +10,9 @@ import (
 // that was used longest ago goes first. It is shared by the vaults of a process and bounded by
 // bytes. What Sub returns holds the texts of one tenant, and cannot name another's.
 //
-// The texts of a large run are cached as one block, as the run unpacks to: to read one of them costs as
-// much as to read all, and thousands of small texts would be scattered over the heap.
+// The texts of a frame of a run are cached as one block: to read one of them costs as much as to read all,
+// and thousands of small texts would be scattered over the heap. A run of several frames is cached as it is
+// stored, too, which is a fraction of its size; of its frames, those that were asked for.
 //
 // It also holds the changes of notes in large runs, without their texts, in a quarter of the room.
 type Texts struct {
@@ -26,6 +27,7 @@ type texts struct {
 	lru  *simplelru.LRU[placed, cached]
 	held int64
 	most int64
+	lost map[string]int // how many times texts of a log were forgotten, by tenant and part
 }
 
 // textKey is the place of a text in one log of a tenant.
@@ -40,16 +42,46 @@ type placed struct {
 	textKey
 }
 
-// A cached is a text, or the texts of a run, by part: nil where a part is none.
+// A cached is a text, the texts of a frame, or a run of several frames as it is stored.
 type cached struct {
 	text  []byte
-	block [][]byte
+	block block
+	run   packedRun
 	size  int64
 }
 
-// blockKey is the key of the block of the run that a text is in.
-func (k textKey) blockKey() textKey {
+// A block is the texts of the parts of a frame: nil where a part is none.
+type block struct {
+	first int // part
+	texts [][]byte
+}
+
+// at is the text of a part; nil if the block has none there.
+func (b block) at(part int) []byte {
+	if part -= b.first; part < 0 || part >= len(b.texts) {
+		return nil
+	}
+	return b.texts[part]
+}
+
+// size is how many bytes the texts have together.
+func (b block) size() (n int) {
+	for _, text := range b.texts {
+		n += len(text)
+	}
+	return n
+}
+
+// runKey is the key of the run that a text is in: as it is stored if it has several frames, else of the
+// block of its only one.
+func (k textKey) runKey() textKey {
 	k.at.Part = -1
+	return k
+}
+
+// frameKey is the key of the block of a frame of the run that a text is in.
+func (k textKey) frameKey(frame int) textKey {
+	k.at.Part = -2 - frame
 	return k
 }
 
@@ -62,7 +94,7 @@ const (
 
 // NewTexts makes a cache of at most so many bytes.
 func NewTexts(most int64) *Texts {
-	t := &texts{most: most - most/4}
+	t := &texts{most: most - most/4, lost: map[string]int{}}
 	lru, err := simplelru.NewLRU(1<<30, func(_ placed, c cached) { t.held -= c.size })
 	if err != nil {
 		panic(err) // never: the size is positive
@@ -75,24 +107,43 @@ func NewTexts(most int64) *Texts {
 func (t *Texts) Sub(tenant string) *Texts { return &Texts{t.texts, t.changes, tenant} }
 
 // add takes a text, which must not be changed any more.
-func (t *Texts) add(k textKey, text []byte) {
-	t.put(k, cached{text: text, size: int64(len(text)) + textOverhead})
+func (t *Texts) add(k textKey, state int, text []byte) {
+	t.put(k, state, cached{text: text, size: int64(len(text)) + textOverhead})
 }
 
-// addBlock takes the texts of a run, which are parts of so many bytes of memory.
-func (t *Texts) addBlock(part string, run uint64, block [][]byte, size int) {
-	k := textKey{part, Place{Run: run}}.blockKey()
-	t.put(k, cached{block: block, size: int64(size+blockOverhead*len(block)) + textOverhead})
+// state tells, before something is read, what is to be said when it is added: what was forgotten meanwhile,
+// because it is erased, is not added.
+func (t *Texts) state(part string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost[t.tenant+"/"+part]
 }
 
-// fitsBlock reports whether so many bytes are cached as one block.
-func (t *Texts) fitsBlock(size int) bool { return size >= largeRun && int64(size) <= t.most/2 }
+// addRun takes a run of several frames.
+func (t *Texts) addRun(k textKey, state int, r packedRun) {
+	if t.fits(len(r.packed)) {
+		t.put(k.runKey(), state, cached{run: r, size: int64(len(r.packed)) + textOverhead})
+	}
+}
 
-func (t *Texts) put(k textKey, c cached) {
+// addBlock takes the texts of a frame of a run. It reports whether there is room for them.
+func (t *Texts) addBlock(k textKey, state int, b block) bool {
+	size := b.size() + blockOverhead*len(b.texts)
+	if !t.fits(size) {
+		return false
+	}
+	t.put(k, state, cached{block: b, size: int64(size) + textOverhead})
+	return true
+}
+
+// fits reports whether so many bytes are no more than half of what there is room for.
+func (t *Texts) fits(size int) bool { return int64(size) <= t.most/2 }
+
+func (t *Texts) put(k textKey, state int, c cached) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := placed{t.tenant, k}
-	if t.lru.Contains(at) {
+	if t.lru.Contains(at) || t.lost[t.tenant+"/"+k.part] != state {
 		return
 	}
 	t.lru.Add(at, c)
@@ -102,34 +153,43 @@ func (t *Texts) put(k textKey, c cached) {
 	}
 }
 
-// drop forgets a text that is not needed any more, and the block that it is in.
+// drop forgets a text that is not needed any more. What holds others too, goes when it was not used for long.
 func (t *Texts) drop(k textKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lru.Remove(placed{t.tenant, k})
-	t.lru.Remove(placed{t.tenant, k.blockKey()})
+}
+
+// dropRuns forgets all texts of some runs of a log.
+func (t *Texts) dropRuns(part string, runs map[uint64]bool) {
+	t.dropWhere(part, func(k textKey) bool { return runs[k.at.Run] })
 }
 
 // dropAll forgets all texts of a log.
 func (t *Texts) dropAll(part string) {
+	t.dropWhere(part, func(textKey) bool { return true })
+}
+
+func (t *Texts) dropWhere(part string, those func(textKey) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.lost[t.tenant+"/"+part]++
 	for _, k := range t.lru.Keys() {
-		if k.tenant == t.tenant && k.part == part {
+		if k.tenant == t.tenant && k.part == part && those(k.textKey) {
 			t.lru.Remove(k)
 		}
 	}
 }
 
-// has reports whether a text is at hand. It does not count as a use.
+// has reports whether a text can be had without a read. It does not count as a use.
 func (t *Texts) has(k textKey) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lru.Contains(placed{t.tenant, k}) {
 		return true
 	}
-	c, ok := t.lru.Peek(placed{t.tenant, k.blockKey()})
-	return ok && c.at(k.at.Part) != nil
+	c, ok := t.lru.Peek(placed{t.tenant, k.runKey()})
+	return ok && (c.run.frames != nil || c.block.at(k.at.Part) != nil)
 }
 
 // get returns a text that is cached.
@@ -139,15 +199,18 @@ func (t *Texts) get(k textKey) ([]byte, bool) {
 	if c, ok := t.lru.Get(placed{t.tenant, k}); ok {
 		return c.text, true
 	}
-	c, _ := t.lru.Get(placed{t.tenant, k.blockKey()})
-	text := c.at(k.at.Part)
+	c, _ := t.lru.Get(placed{t.tenant, k.runKey()})
+	if c.run.frames != nil {
+		c, _ = t.lru.Get(placed{t.tenant, k.frameKey(c.run.frameWith(k.at.Part))})
+	}
+	text := c.block.at(k.at.Part)
 	return text, text != nil
 }
 
-// at is a text of a block; nil if the block has none there.
-func (c cached) at(part int) []byte {
-	if part < 0 || part >= len(c.block) {
-		return nil
-	}
-	return c.block[part]
+// run is the run that a text is in, if it is cached as it is stored.
+func (t *Texts) run(k textKey) (packedRun, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, _ := t.lru.Get(placed{t.tenant, k.runKey()})
+	return c.run, c.run.frames != nil
 }

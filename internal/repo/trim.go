@@ -123,7 +123,7 @@ func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
 	var keys []table.Key
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(low)) {
 		if err != nil {
-			return unreadable(err)
+			return unreadable(ctx, err)
 		}
 		if r, _, err := readItem(it.Data); err == nil && r.Last > low {
 			continue // a cursor may stand in the middle of a run

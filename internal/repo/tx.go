@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 
 	"rookery/internal/fault"
@@ -359,9 +360,33 @@ func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
 	if tx.call.Outside && len(events) > 0 {
 		n.Events, err = encode([]index.Reindex{index.Reindexed(n.Path, events)})
 	} else {
-		n.Events, err = encode(events)
+		n.Events, err = encodeEvents(events)
 	}
 	return err
+}
+
+// eventSize is about how many bytes an event is as JSON.
+const eventSize = 192
+
+// encodeEvents returns events as encode does, and makes each into JSON by itself: there may be 20,000 of them.
+func encodeEvents(events []index.Event) ([]byte, error) {
+	if len(events) == 0 {
+		return encode(events)
+	}
+	var b bytes.Buffer
+	b.Grow(eventSize * len(events))
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for i := range events {
+		b.WriteByte(',')
+		if err := enc.Encode(&events[i]); err != nil {
+			return nil, err
+		}
+		b.Truncate(b.Len() - len("\n"))
+	}
+	b.WriteByte(']')
+	b.Bytes()[0] = '['
+	return b.Bytes(), nil
 }
 
 // A Staged file is one that a Tx changes.

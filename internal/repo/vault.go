@@ -195,9 +195,10 @@ func (v *Vault) remember(c *Commit, at Place) {
 	if len(c.Notes) > 1 && c.textSize() >= largeRun {
 		return
 	}
+	state := v.texts.state(v.part)
 	for i, n := range c.Notes {
 		if !n.Deleted && !n.Erased {
-			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, bytes.Clone(n.Text))
+			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, state, bytes.Clone(n.Text))
 		}
 	}
 }
@@ -251,7 +252,8 @@ func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 	return v.orNone(err)
 }
 
-// Read is the index at the head of the log.
+// Read is the index at the head of the log. A vault in the trash is NOT_FOUND in the same words as one that does not
+// exist: a process that knows it from the tenant's log says so without asking the vault's.
 func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	s, err := v.log.Read(ctx)
 	switch {
@@ -260,7 +262,7 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	case s.Status == Sealed:
 		return nil, v.orNone(ErrNoLog)
 	case s.Status == Trashed:
-		return nil, trashed()
+		return nil, fault.NoVault(v.Name)
 	}
 	return s.State, nil
 }
@@ -290,27 +292,18 @@ func (v *Vault) Status(ctx context.Context) (State, error) {
 // Known is the newest index that this process knows. It may be behind the log.
 func (v *Vault) Known() *index.Index { return v.log.Known().State }
 
-// trashed is the fault of a vault whose log is not active.
-func trashed() error {
-	return fault.New(fault.NotFound, "the vault is in the trash").
-		Fix("an admin can restore it").Try("team_vault_restore", nil)
-}
-
 // Text is a text that the index names. It is not to be changed.
 func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	at := Place(b)
 	if v.log.head.Load().status == Sealed {
 		return nil, fault.NoVault(v.Name)
 	}
-	if text, ok := v.texts.get(textKey{v.part, at}); ok {
-		return text, nil
-	}
-	s := sweep{v: v}
-	text, err := s.text(ctx, at)
+	p := pick{v: v}
+	text, err := p.text(ctx, at)
 	if err != nil {
 		return nil, v.orNone(err)
 	}
-	return s.keep(at, text), nil
+	return text, nil
 }
 
 // Rebuild makes the index anew from the first commit on, and uses it from then on; the search index

@@ -69,7 +69,7 @@ func (l *Log[S]) headers(ctx context.Context) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(maxSeq)) {
 			if err != nil {
-				yield(nil, unreadable(err))
+				yield(nil, unreadable(ctx, err))
 				return
 			}
 			r, _, err := readItem(it.Data)

@@ -96,7 +96,34 @@ func (b *builder) run(field int, r *run) (words uint32) {
 	if r.whole != nil {
 		b.word(field, r.whole)
 	}
+	if b.isOdd(r) {
+		b.count(field, b.id([]byte(odd)))
+	}
 	return words
+}
+
+// isOdd reports whether letters stand side by side in a run that are in no term together.
+func (b *builder) isOdd(r *run) bool {
+	for i, a := range r.atoms {
+		split := i > 0 && r.whole == nil && !a.spaceless && !r.atoms[i-1].spaceless
+		if split || !a.spaceless && len(a.text) > longestTerm || b.isMixed(a) {
+			return true
+		}
+	}
+	return len(r.whole) > longestTerm
+}
+
+// isMixed reports whether an atom has characters of scripts with spaces and without: a mark of one on a
+// character of the other.
+func (b *builder) isMixed(a atom) bool {
+	for i := 0; i < len(a.text); {
+		k, n := b.scanner.at(a.text, i)
+		if n > 1 && (k&spaceless != 0) != a.spaceless {
+			return true
+		}
+		i += n
+	}
+	return false
 }
 
 // atom counts the terms of an atom.

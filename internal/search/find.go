@@ -25,6 +25,9 @@ type Options struct {
 	// is found wherever all its words stand in one unit. An error of it ends the search.
 	Text func(doc string) ([]byte, error)
 
+	// Snippet is how many bytes of a text a snippet shows at most; 0: 240; less: hits have none.
+	Snippet int
+
 	// Ended is asked from time to time why to stop. An error of it ends the search. Nil: nothing stops it.
 	Ended func() error
 
@@ -70,6 +73,9 @@ func (h Hit) Cursor() *Cursor { return &Cursor{h.Score, h.Doc} }
 func (x *Index) Search(q Query, o Options) (Results, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
+	}
+	if o.Snippet == 0 {
+		o.Snippet = snippetLength
 	}
 	g := x.gatherer()
 	defer g.release()
@@ -283,12 +289,16 @@ func (s span) of(text []byte) []byte {
 func (s *searcher) results(list []scored, total int, partial bool) (Results, error) {
 	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
 	marker := newMarker(s.x.analyzer, s.concepts)
-	s.ahead(list)
+	marker.length = s.Snippet
+	shows := s.Text != nil && s.Snippet > 0
+	if shows {
+		s.ahead(list)
+	}
 	for _, f := range list {
 		l := &s.x.layers[f.layer]
 		u := l.slots[f.slot].span
 		h := Hit{Doc: f.path, Unit: Unit{int(u.line), l.heading(f.slot)}, Score: f.score}
-		if s.Text != nil {
+		if shows {
 			text, err := s.Text(f.path)
 			if err != nil {
 				return Results{}, fmt.Errorf("read the text of a note found: %w", err)

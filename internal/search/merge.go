@@ -38,6 +38,20 @@ func merge(layers []layer) *segment {
 	}
 }
 
+// Purged is the same index without anything of notes that are not there any more. The old one stays as it is. It takes
+// time in proportion to the layers that have such notes, and reads no text.
+func (x *Index) Purged() *Index {
+	y := &Index{x.analyzer, slices.Clone(x.layers), x.totals}
+	for i, l := range y.layers {
+		if l.live < len(l.docs) {
+			s := merge(y.layers[i : i+1])
+			y.layers[i] = layer{s, nil, len(s.docs)}
+		}
+	}
+	y.settle()
+	return y
+}
+
 // move copies the notes of a layer that are there, and returns where their slots went.
 func (w *writer) move(l *layer) []uint32 {
 	moved := slices.Repeat([]uint32{gone}, len(l.slots))

@@ -167,6 +167,35 @@ func same(t require.TestingT, v vault, want, got *search.Index, queries []string
 }
 
 // TestFoldOfManyNotes goes through merges of every size.
+// TestPurged holds that a purged index finds what it found before, and has nothing of notes that went.
+func TestPurged(t *testing.T) {
+	v := generated(5, 80)
+	gone := map[string]string{}
+	for i := range 9 {
+		gone[fmt.Sprintf("gone/quokkapath%d.md", i)] = fmt.Sprintf("# Quokkahead %d\n\nquokkaword%d beside a heron\n", i, i)
+	}
+	x := v.index("english")
+	for path, text := range gone {
+		both := vault{path: text}
+		x = x.With(both.changes())
+	}
+	require.Contains(t, string(x.AppendImage(nil)), "quokka")
+	for path := range gone {
+		x = x.With([]search.Change{{Doc: path, Deleted: true}})
+	}
+	p := x.Purged()
+	require.NotContains(t, string(p.AppendImage(nil)), "quokka")
+	require.Equal(t, x.Notes(), p.Notes())
+	require.Equal(t, x.Units(), p.Units())
+	for _, query := range []string{"heron", "the", "a OR i", "note", "quokka*"} {
+		want, err := x.Search(search.ParseQuery(query), search.Options{Limit: 200})
+		require.NoError(t, err)
+		got, err := p.Search(search.ParseQuery(query), search.Options{Limit: 200})
+		require.NoError(t, err)
+		require.Equal(t, want, got, query)
+	}
+}
+
 func TestFoldOfManyNotes(t *testing.T) {
 	v := generated(14, 300)
 	x := search.Empty("english")

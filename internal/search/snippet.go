@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// snippetLength is how many bytes of a text a snippet shows at most.
+// snippetLength is how many bytes of a text a snippet shows at most, if Options do not say it.
 const snippetLength = 240
 
 // A marker finds in texts what a query looks for. It is used by one goroutine.
@@ -21,6 +21,7 @@ type marker struct {
 	words    map[string][]int // the concepts of each word that was looked at
 	starts   [256]bool        // the first bytes of words that may have any
 	empty    bool
+	length   int // of a snippet, in bytes
 }
 
 // A prefixMark is a word of the query that is typed in part.
@@ -38,7 +39,7 @@ type mark struct {
 func newMarker(a *analyzer, concepts []*concept) *marker {
 	m := &marker{
 		analyzer: a, scan: a.scanner(), terms: map[string][]int{}, words: map[string][]int{},
-		empty: len(concepts) == 0,
+		empty: len(concepts) == 0, length: snippetLength,
 	}
 	for i, c := range concepts {
 		m.worth = append(m.worth, c.idf)
@@ -78,7 +79,7 @@ func (m *marker) snippet(text []byte) (string, [][2]int) {
 	if len(marks) > 0 {
 		from, to = marks[first].start, marks[last].end
 	}
-	from, to = widen(text, from, to)
+	from, to = m.widen(text, from, to)
 	return oneLine(text, from, to, marks)
 }
 
@@ -149,7 +150,7 @@ func (m *marker) window(marks []mark) (first, last int, best float64) {
 	seen := make([]int, len(m.worth)) // the window, from 1, that a concept was last seen in
 	for i := range marks {
 		worth := 0.0
-		for j := i; j < len(marks) && marks[j].end-marks[i].start <= snippetLength; j++ {
+		for j := i; j < len(marks) && marks[j].end-marks[i].start <= m.length; j++ {
 			gain := 0.0
 			for _, c := range marks[j].concepts {
 				if seen[c] <= i {
@@ -168,14 +169,14 @@ func (m *marker) window(marks []mark) (first, last int, best float64) {
 
 // widen adds to a stretch of a text what goes before and behind it, as far as there is room, and
 // cuts at spaces, or else between characters.
-func widen(text []byte, from, to int) (int, int) {
-	if to-from >= snippetLength {
-		return from, atCharacter(text, from+snippetLength)
+func (m *marker) widen(text []byte, from, to int) (int, int) {
+	if to-from >= m.length {
+		return from, atCharacter(text, from+m.length)
 	}
-	room := snippetLength - (to - from)
+	room := m.length - (to - from)
 	start := max(from-room/3, 0)
-	end := min(start+snippetLength, len(text))
-	start = max(min(start, end-snippetLength), 0)
+	end := min(start+m.length, len(text))
+	start = max(min(start, end-m.length), 0)
 	if start > 0 {
 		start = wordStart(text, start, from)
 	}

@@ -18,9 +18,19 @@ type unit struct {
 // A span says where a unit is in the text: from a byte up to another, in a line from 1 on.
 type span struct{ start, end, line uint32 }
 
+// CountUnits is the number of units that a note is cut into.
+func CountUnits(n *Note) int { return len(cutNote(n)) }
+
 // units cuts a note's text. The units follow each other without a gap from the first byte to the
 // last; only blank ones are left out. There is at least one.
 func units(n *Note) []unit {
+	list := cutNote(n)
+	number(list, n.Text)
+	return list
+}
+
+// cutNote is units without their lines.
+func cutNote(n *Note) []unit {
 	var list []unit
 	body := min(max(n.Body, 0), len(n.Text))
 	list = cut(list, n.Text, unit{span: span{end: uint32(body)}})
@@ -34,7 +44,6 @@ func units(n *Note) []unit {
 	if len(list) == 0 {
 		list = []unit{{span: span{end: uint32(len(n.Text))}}}
 	}
-	number(list, n.Text)
 	return list
 }
 

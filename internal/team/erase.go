@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/job"
 	"rookery/internal/repo"
@@ -206,7 +207,29 @@ func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (Erased
 		}
 		all.Add(would)
 	}
-	return all, nil
+	would, err := t.wouldClear(ctx, e)
+	all.count(would)
+	return all, err
+}
+
+// wouldClear is what the erasure of a vault would destroy of the folder in which people see its notes.
+func (t *Team) wouldClear(ctx context.Context, e Entry) (checkout.Cleared, error) {
+	files, err := t.files(e.Name)
+	if err != nil || files == nil || e.free() {
+		return checkout.Cleared{}, err
+	}
+	v, err := t.vaultOf(e.Name, e.Incarnation)
+	if err != nil {
+		return checkout.Cleared{}, err
+	}
+	return checkout.WouldErase(ctx, v, files)
+}
+
+// count adds what was done to the folder of a vault.
+func (r *Receipt) count(c checkout.Cleared) {
+	r.Files += c.Files
+	r.Bytes += c.Bytes
+	r.Left += c.Left
 }
 
 // free reports whether the vault is erased and its name another's to take.

@@ -18,6 +18,7 @@ import (
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
+	"rookery/internal/search"
 	"rookery/internal/table"
 	"rookery/internal/tabletest"
 	"rookery/internal/team"
@@ -311,6 +312,71 @@ func TestEraseNote(t *testing.T) {
 	require.Empty(t, d.traces(t))
 }
 
+// TestEraseNoteLeavesTheAuditLog holds that an erasure takes its own lines out of the audit log and no others: what somebody
+// altered there stays, in the open file and in closed ones, and a verification finds it. Where the lines are not known,
+// for a process begins that has not seen the commit, or not where they should be, the files are made anew.
+func TestEraseNoteLeavesTheAuditLog(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept   bool // the altered line is there afterwards
+		before func(t *testing.T, d *deployment, a *team.Team) *team.Team
+	}{
+		"known": {true, func(_ *testing.T, _ *deployment, a *team.Team) *team.Team { return a }},
+		"another process": {true, func(t *testing.T, d *deployment, a *team.Team) *team.Team {
+			a.Close()
+			return d.eraser(t, d.table, true)
+		}},
+		"its own lines were altered": {false, func(t *testing.T, d *deployment, a *team.Team) *team.Team {
+			alter(t, d, canary, "kestrel-in-the-trees")
+			return a
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deploy(t)
+			a := d.eraser(t, d.table, true)
+			_, err := create(t.Context(), a, callOf("1"), "v")
+			require.NoError(t, err)
+			for i := range 3 {
+				require.NoError(t, put(t.Context(), a, "v", canary+".md", fmt.Sprintf("%s %d\n", canary, i)))
+				require.NoError(t, put(t.Context(), a, "v", fmt.Sprintf("heron%d.md", i), "stays\n"))
+				d.clock.pass(20 * 24 * time.Hour) // so that months are closed
+			}
+			folder, err := a.Folder(t.Context(), "v")
+			require.NoError(t, err)
+			folder.Save(t.Context())
+			require.Equal(t, 2, alter(t, d, "heron", "egret"))
+			a = c.before(t, d, a)
+			_, err = a.EraseNote(t.Context(), callOf("erase"), "v", canary+".md")
+			require.NoError(t, err)
+			require.Empty(t, d.traces(t))
+			require.Equal(t, c.kept, alter(t, d, "egret", "heron") == 2)
+			folder, err = a.Folder(t.Context(), "v")
+			require.NoError(t, err)
+			require.NoError(t, put(t.Context(), a, "v", "other.md", "and goes on\n"))
+			folder.Save(t.Context())
+			file, err := folder.AuditFile(t.Context())
+			require.NoError(t, err)
+			v, err := a.Vault(t.Context(), "v")
+			require.NoError(t, err)
+			_, err = v.Verify(t.Context(), file)
+			require.NoError(t, err, "every other byte is as it was")
+		})
+	}
+}
+
+// alter replaces a text in the files of the audit log of "v", and returns in how many it stood.
+func alter(t *testing.T, d *deployment, old, now string) (files int) {
+	t.Helper()
+	const notes = "tenants/a/vaults/v/notes"
+	for path, text := range d.files(t, notes+"/.raven") {
+		if strings.Contains(text, old) {
+			files++
+			text = strings.ReplaceAll(text, old, now)
+			require.NoError(t, os.WriteFile(filepath.Join(d.dir, notes, ".raven", path), []byte(text), 0o600))
+		}
+	}
+	return files
+}
+
 // TestVerifyAnErasedNote holds that an audit log which still has lines of an erased history is no
 // damage: it is made anew before it is verified.
 func TestVerifyAnErasedNote(t *testing.T) {
@@ -335,6 +401,59 @@ func TestVerifyAnErasedNote(t *testing.T) {
 	_, err = v.Verify(t.Context(), file)
 	require.NoError(t, err)
 	require.False(t, v.AuditStale())
+}
+
+// TestEraseNoteThatWasSearched holds that what can be searched has no word and no path of an erased note: in the process
+// that erases, whether it searched before or not, in one that was warm, and in the image that is put.
+func TestEraseNoteThatWasSearched(t *testing.T) {
+	for name, searched := range map[string]bool{"searched": true, "an image alone": false} {
+		t.Run(name, func(t *testing.T) {
+			d := deploy(t)
+			first := d.eraser(t, d.table, false)
+			_, err := create(t.Context(), first, callOf("1"), "v")
+			require.NoError(t, err)
+			for i := range 20 {
+				require.NoError(t, put(t.Context(), first, "v", fmt.Sprintf("n%d.md", i), fmt.Sprintf("heron %d\n", i)))
+			}
+			require.NoError(t, put(t.Context(), first, "v", canary+".md", canary))
+			v, err := first.Vault(t.Context(), "v")
+			require.NoError(t, err)
+			_, err = v.Searchable(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+
+			warm := d.eraser(t, d.table, false)
+			slept, err := warm.Vault(t.Context(), "v")
+			require.NoError(t, err)
+			_, err = slept.Searchable(t.Context())
+			require.NoError(t, err)
+			a := d.eraser(t, d.table, false)
+			own, err := a.Vault(t.Context(), "v")
+			require.NoError(t, err)
+			if searched {
+				_, err = own.Searchable(t.Context())
+				require.NoError(t, err)
+			}
+			_, err = a.EraseNote(t.Context(), callOf("erase"), "v", canary+".md")
+			require.NoError(t, err)
+			require.Empty(t, d.traces(t))
+			for _, v := range []*repo.Vault{own, slept} {
+				s, err := v.Searchable(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 20, s.Search.Notes())
+				require.NotContains(t, string(s.Search.AppendImage(nil)), "kestrel")
+				r, err := s.Search.Search(search.ParseQuery("heron"), search.Options{Limit: 50})
+				require.NoError(t, err)
+				require.Len(t, r.Items, 20)
+			}
+			begun := d.eraser(t, d.table, false)
+			fresh, err := begun.Vault(t.Context(), "v")
+			require.NoError(t, err)
+			s, err := fresh.Searchable(t.Context())
+			require.NoError(t, err)
+			require.NotContains(t, string(s.Search.AppendImage(nil)), "kestrel")
+		})
+	}
 }
 
 // TestEraseNoteOfASegment holds that nothing is left of a note whose texts were in a segment, which the folder keeps

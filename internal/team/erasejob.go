@@ -69,11 +69,13 @@ type erasing struct {
 	call  repo.Call
 	done  Receipt
 	over  bool // there is nothing left to be done
+
+	known func() bool // reports whether the clock is right
 }
 
 // erasingOf is the erasure of a job as it is now.
 func (t *Team) erasingOf(ctx context.Context, r *job.Run) (*erasing, error) {
-	e := &erasing{team: t}
+	e := &erasing{team: t, known: t.opt.clocked()}
 	var in erasureInput
 	if err := r.Input(&in); err != nil {
 		return e, err
@@ -171,7 +173,7 @@ func (e *erasing) compact(ctx context.Context) error {
 		return err
 	}
 	if rests := e.team.opt.Rests; rests != nil {
-		e.done.Add(repo.Erased{Expires: rests(e.team.opt.Now())})
+		e.done.Add(repo.Erased{Expires: rests(e.team.opt.Now().UTC().Truncate(time.Millisecond))})
 	}
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Swept, now.Receipt = at, e.done })
 }
@@ -179,9 +181,8 @@ func (e *erasing) compact(ctx context.Context) error {
 // sweep destroys what came late, an hour after the rest. Then the name is free.
 func (e *erasing) sweep(ctx context.Context) error {
 	e.done = e.entry.Erasure.Receipt
-	due := e.entry.Erasure.Swept.Add(repo.SweepAgain)
-	if e.team.opt.Now().Before(due) {
-		return job.Later(due)
+	if err := e.team.opt.sweepDue(e.entry.Erasure.Swept, e.known); err != nil {
+		return err
 	}
 	if _, err := e.team.eraseLogs(ctx, e.call, e.entry); err != nil {
 		return err
@@ -197,6 +198,22 @@ func (e *erasing) sweep(ctx context.Context) error {
 		return err
 	}
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Done = at })
+}
+
+// sweepAsk is how long a job waits whose second sweep may be due by a clock that is not known to be right.
+const sweepAsk = time.Minute
+
+// sweepDue is when to look again whether the second sweep is due of what was destroyed at a time, an hour later; nil: it
+// is due. known reports whether the clock is right.
+func (o Options) sweepDue(swept time.Time, known func() bool) error {
+	now, due := o.Now(), swept.Add(repo.SweepAgain)
+	switch {
+	case now.Before(due):
+		return job.Later(due)
+	case !known():
+		return job.Later(now.Add(sweepAsk))
+	}
+	return nil
 }
 
 // record makes the tenant's commit of how far the erasure is, if it is not farther by now.

@@ -9,16 +9,21 @@ import (
 	"rookery/internal/repo"
 )
 
-// folding is how the logs of vaults move outward: behind those who follow them.
+// folding is how the logs of vaults move outward in one pass: behind those who follow them.
 func (t *Team) folding() repo.Folding {
-	f := repo.Folding{Behind: t.opt.Followers}
+	f := repo.Folding{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
 	if t.opt.Folders {
 		f.Behind = checkout.Cursors()
 	}
-	if t.opt.Dated != nil {
-		f.Clocked = t.opt.Dated()
-	}
 	return f
+}
+
+// clocked begins a pass. The function reports whether Now is known to be right.
+func (o Options) clocked() (known func() bool) {
+	if o.Clocked == nil {
+		return func() bool { return true }
+	}
+	return o.Clocked()
 }
 
 // FoldVault makes one pass over a vault: whatever is due of moving its log outward; see repo.Vault.Fold.
@@ -35,7 +40,7 @@ func (t *Team) FoldVault(ctx context.Context, name string) error {
 // FoldTenant makes one pass over the tenant's own log: whatever is due of moving it outward, as FoldVault does
 // of a vault's. Where Options.Background is set, it is called from time to time.
 func (t *Team) FoldTenant(ctx context.Context) error {
-	return t.log.Fold(ctx, repo.Folding{})
+	return t.log.Fold(ctx, repo.Folding{Clocked: t.opt.clocked()})
 }
 
 // keepEvery is how often it is looked whether something of the tenant's log is to be folded. A look that finds

@@ -14,7 +14,6 @@ import (
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/job"
-	"rookery/internal/repo"
 	"rookery/internal/table"
 	"rookery/internal/vault"
 )
@@ -40,7 +39,8 @@ type registration struct {
 // destroyed.
 type TenantErasure struct {
 	Incarnation int    `json:"incarnation"`
-	Call        string `json:"call,omitempty"` // digest of the principal and the key of the call; empty: it had none
+	Call        string `json:"call,omitempty"`    // digest of the principal and the key of the call; empty: it had none
+	Request     string `json:"request,omitempty"` // digest of what it asked for; empty: an earlier release did not keep it
 	By          job.By `json:"by"`
 	Erasure
 }
@@ -293,12 +293,4 @@ func (o Options) of(ctx context.Context, tenant string, incarnation int) (Option
 		}
 	}
 	return o, nil
-}
-
-// digestOf stands for the principal and the key of a call.
-func digestOf(c repo.Call) string {
-	if c.Key == "" {
-		return ""
-	}
-	return digest(c.Who.Principal + "\x00" + c.Key)
 }

@@ -47,9 +47,9 @@ type Team struct {
 	gone atomic.Bool // the tenant is erased, or being erased
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Stores, Registry,
-// Background, Makes, Later, Compact, Folders, Followers, Dated, Watch, Served, PublicURL, Issuers, and those of jobs, receipts and
-// other packages. Table and Bucket are not, where there are Stores and Registry.
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Clocked, Stores, Registry,
+// Background, Makes, Later, Compact, Folders, Followers, Watch, Served, PublicURL, Issuers, and those of jobs, receipts
+// and other packages. Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -73,6 +73,10 @@ type Options struct {
 	// and one without a log does not exist.
 	Makes bool
 
+	// Clocked begins a pass that destroys what is old, such as one of folding. The function that it returns reports
+	// whether Now is known to be right, which may become so during the pass. Nil: it always is.
+	Clocked func() (known func() bool)
+
 	// Later runs what a call leaves to be done and does not wait for. Nil: with Background a goroutine does,
 	// and else the call itself.
 	Later func(func())
@@ -93,10 +97,6 @@ type Options struct {
 	// objects: no log is trimmed before they have passed, and what is erased has its objects destroyed. With Folders
 	// the folders are that, and none need be named.
 	Followers []string
-
-	// Dated begins a pass that folds: the function that it returns reports whether Now is known to be right since; see
-	// repo.Folding.Clocked. Nil: it always is.
-	Dated func() func() bool
 
 	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
 	// compared with their vaults from time to time.
@@ -483,7 +483,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		o.reading.Store(o.folder)
 	}
 	if t.opt.Background {
-		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: t.folding()})
+		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: t.folding})
 	}
 	o.ready.Store(true)
 	return nil

@@ -73,6 +73,36 @@ func TestLifeOfAVault(t *testing.T) {
 	is(t, fault.NotFound, err)
 }
 
+// TestTrashOfAnotherProcess holds that a process which does not know yet that a vault is in the trash answers every call
+// in the words of the one that put it there.
+func TestTrashOfAnotherProcess(t *testing.T) {
+	d := deploy(t)
+	a, warm := d.team(t, false), d.team(t, false)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	require.NoError(t, put(t.Context(), a, "v", "a.md", "one\n"))
+	require.Equal(t, []string{"a.md"}, notes(t, warm, "v"))
+	trash(t, a, "v")
+	_, err = a.Vault(t.Context(), "v")
+	want := is(t, fault.NotFound, err)
+	v, err := warm.Vault(t.Context(), "v")
+	require.NoError(t, err, "it was there less than a minute ago")
+	for what, err := range map[string]error{
+		"a read":      second(v.Read(t.Context())),
+		"a search":    second(v.Searchable(t.Context())),
+		"as of v1":    second(v.At(t.Context(), 1)),
+		"a write":     put(t.Context(), warm, "v", "b.md", "two\n"),
+		"an erasure":  second(warm.EraseNote(t.Context(), callOf("2"), "v", "a.md")),
+		"a dry run":   second(v.EraseNote(t.Context(), repo.Call{DryRun: true}, "a.md")),
+		"the control": third(v.ReadControl(t.Context())),
+	} {
+		got := is(t, fault.NotFound, err)
+		require.Equal(t, want.Message, got.Message, what)
+		require.Equal(t, want.Fixes, got.Fixes, what)
+		require.True(t, fault.LacksVault(err), what)
+	}
+}
+
 // TestRestoredUntilTheEnd holds that the last second of the 30 days still restores.
 func TestRestoredUntilTheEnd(t *testing.T) {
 	d := deploy(t)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -39,7 +40,10 @@ func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTe
 	if err != nil {
 		return ErasedTenant{}, err
 	}
-	at := r.byCall(digestOf(c))
+	at, err := r.byCall(c)
+	if err != nil {
+		return ErasedTenant{}, err
+	}
 	replayed := at != nil
 	if at == nil && r.live() {
 		if err := t.mayErase(ctx, c, tenant); err != nil {
@@ -59,14 +63,31 @@ func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTe
 	return done, err
 }
 
-// byCall is the erasure that a call began, by its digest; nil: none.
-func (r registration) byCall(digest string) *TenantErasure {
-	for i := range r.Erasures {
-		if digest != "" && r.Erasures[i].Call == digest {
-			return &r.Erasures[i]
-		}
+// byCall is the erasure that a call with this key began; nil: none. If that was another request it is
+// IDEMPOTENCY_KEY_REUSED.
+func (r registration) byCall(c repo.Call) (*TenantErasure, error) {
+	if c.Key == "" {
+		return nil, nil
 	}
-	return nil
+	for i := range r.Erasures {
+		at := &r.Erasures[i]
+		if at.Call != keyOf(c) {
+			continue
+		}
+		if at.Request != "" && at.Request != digest(string(c.Request)) {
+			return nil, repo.KeyReused()
+		}
+		return at, nil
+	}
+	return nil, nil
+}
+
+// keyOf stands for the principal and the key of a call; empty: it has no key.
+func keyOf(c repo.Call) string {
+	if c.Key == "" {
+		return ""
+	}
+	return digest(c.Who.Principal + "\x00" + c.Key)
 }
 
 // digest is a short name of a text.
@@ -75,14 +96,23 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// mayErase is a fault if the tenant is another than the call expects.
+// errUnused says that the log has no call with a key.
+var errUnused = errors.New("the key was not used")
+
+// mayErase is a fault if the tenant is another than the call expects, or if the tenant's log has another call with its
+// key.
 func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error {
 	own, err := t.Team(ctx, tenant)
-	if err != nil || c.IfVersion == 0 {
+	if err != nil || c.IfVersion == 0 && c.Key == "" {
 		return err
 	}
-	c.Key, c.DryRun = "", true
-	_, err = own.Once(ctx, c, func(context.Context, *State) (any, error) { return nil, nil })
+	_, err = own.Once(ctx, c, func(context.Context, *State) (any, error) { return nil, errUnused })
+	switch {
+	case err == nil: // it is the repetition of a call that was something else
+		return repo.KeyReused()
+	case errors.Is(err, errUnused):
+		return nil
+	}
 	return err
 }
 
@@ -92,27 +122,27 @@ func (t *Teams) beginErasure(
 ) (*TenantErasure, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobPatience)
 	defer cancel()
-	r, err := t.register(ctx, tenant, func(now *registration) (bool, error) {
-		if now.byCall(digestOf(c)) != nil || now.being() {
+	var at *TenantErasure
+	_, err := t.register(ctx, tenant, func(now *registration) (_ bool, err error) {
+		if at, err = now.byCall(c); at != nil || err != nil {
+			return false, err
+		}
+		if now.being() {
+			at = now.erasure(now.Incarnation)
 			return false, nil
 		}
 		if !now.live() {
 			return false, noTenant()
 		}
 		began := t.opt.Now().UTC()
-		now.Erasures = append(now.Erasures, TenantErasure{
-			Incarnation: now.Incarnation, Call: digestOf(c), By: JobBy(c.Who),
+		at = &TenantErasure{
+			Incarnation: now.Incarnation, Call: keyOf(c), Request: digest(string(c.Request)), By: JobBy(c.Who),
 			Erasure: Erasure{Began: began, Job: job.NewID(began)},
-		})
+		}
+		now.Erasures = append(now.Erasures, *at)
 		return true, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if at := r.byCall(digestOf(c)); at != nil {
-		return at, nil
-	}
-	return r.erasure(r.Incarnation), nil
+	return at, err
 }
 
 // goOn goes on with an erasure that has begun, for as long as a call may take.

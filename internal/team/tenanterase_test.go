@@ -125,6 +125,18 @@ func TestEraseTenant(t *testing.T) {
 			require.NoError(t, err)
 			require.Positive(t, would.Items)
 			require.NotEmpty(t, d.traces(t))
+			if folders {
+				own := 0
+				for path := range d.files(t, "tenants/a") {
+					if strings.Contains(path, "/notes/") && !strings.Contains(path, "own.txt") {
+						own++
+					}
+				}
+				require.Equal(t, own, would.Files)
+				require.Equal(t, 1, would.Left)
+			} else {
+				require.Zero(t, would.Files)
+			}
 
 			gone, err := teams.Erase(ctx, erasing(), "a")
 			require.NoError(t, err)
@@ -185,6 +197,54 @@ func TestEraseTenant(t *testing.T) {
 			requireAnew(t, d, d.ending(t, d.table, false))
 		})
 	}
+}
+
+// TestEraseTenantKey holds that a key which was used for another call of the tenant erases nothing, and that one which
+// erased the tenant is refused to another request.
+func TestEraseTenantKey(t *testing.T) {
+	ctx := t.Context()
+	d := deploy(t)
+	teams := d.ending(t, d.table, false)
+	a, err := teams.Team(ctx, "a")
+	require.NoError(t, err)
+	made := callOf("make")
+	_, err = create(ctx, a, made, "v")
+	require.NoError(t, err)
+	taken := erasing()
+	taken.Who, taken.Key = made.Who, made.Key
+	for _, process := range []*team.Teams{teams, d.ending(t, d.table, false)} {
+		_, err = process.Erase(ctx, taken, "a")
+		is(t, fault.KeyReused, err)
+		same := taken
+		same.Request = made.Request // which is the digest of no call that erases
+		_, err = process.Erase(ctx, same, "a")
+		is(t, fault.KeyReused, err)
+	}
+	stale := erasing()
+	stale.IfVersion = 1
+	require.NoError(t, put(ctx, a, "v", "a.md", "one\n"))
+	_, err = create(ctx, a, callOf("more"), "w")
+	require.NoError(t, err)
+	_, err = teams.Erase(ctx, stale, "a")
+	is(t, fault.Conflict, err)
+	require.Equal(t, []string{"a.md"}, notes(t, a, "v"), "nothing was erased")
+
+	_, err = teams.Erase(ctx, erasing(), "a")
+	require.NoError(t, err)
+	again, err := teams.Erase(ctx, erasing(), "a")
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	other := erasing()
+	other.Request = []byte("other")
+	_, err = teams.Erase(ctx, other, "a")
+	is(t, fault.KeyReused, err)
+	require.NoError(t, teams.Make(ctx, "a"))
+	_, err = teams.Erase(ctx, other, "a")
+	is(t, fault.KeyReused, err)
+	a, err = teams.Team(ctx, "a")
+	require.NoError(t, err)
+	_, err = create(ctx, a, made, "v")
+	require.NoError(t, err, "the next tenant is alive, and knows no key of the one before")
 }
 
 func second[T any](_ T, err error) error { return err }

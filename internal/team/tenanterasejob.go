@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rookery/internal/blob"
 	"rookery/internal/checkout"
@@ -113,10 +114,13 @@ type ending struct {
 	job  string
 	call repo.Call
 	done Receipt
+
+	known func() bool // reports whether the clock is right
 }
 
 // ending is the erasure as it is now; nil if nothing is left to be done.
 func (e *eraser) ending(ctx context.Context, r *job.Run) (*ending, error) {
+	clocked := e.own.opt.clocked()
 	known, err := e.teams.lookUp(ctx, e.own.opt.Tenant)
 	if err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func (e *eraser) ending(ctx context.Context, r *job.Run) (*ending, error) {
 	if at == nil || !at.Done.IsZero() {
 		return nil, nil
 	}
-	d := &ending{eraser: e, at: *at, job: r.Item.ID, call: repo.Call{
+	d := &ending{eraser: e, at: *at, job: r.Item.ID, known: clocked, call: repo.Call{
 		Who:  repo.Who{Principal: at.By.Principal, Agent: at.By.Agent, Request: at.By.Request},
 		Tool: "team_tenant_erase",
 	}}
@@ -257,9 +261,7 @@ func (d *ending) files(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.done.Files += cleared.Files
-		d.done.Bytes += cleared.Bytes
-		d.done.Left += cleared.Left
+		d.done.count(cleared)
 	}
 	return nil
 }
@@ -310,17 +312,11 @@ func (d *ending) empty(ctx context.Context, part string) error {
 	return nil
 }
 
-// emptyBucket deletes what is left in the tenant's bucket: all but the folders of notes, in which files that no
-// version of a vault had stay, and what later tenants of the name have.
+// emptyBucket deletes what is left in the tenant's bucket.
 func (d *ending) emptyBucket(ctx context.Context) error {
-	var gone []blob.Object
-	for o, err := range d.own.opt.Bucket.List(ctx, "") {
-		if err != nil {
-			return fmt.Errorf("list the objects of a tenant: %w", err)
-		}
-		if !isNote(o.Key) && (d.incarnation > 1 || !strings.HasPrefix(o.Key, "~")) {
-			gone = append(gone, o)
-		}
+	gone, err := d.own.opt.objects(ctx)
+	if err != nil {
+		return err
 	}
 	for _, o := range gone {
 		if err := d.own.opt.Bucket.Delete(ctx, o.Key); err != nil {
@@ -337,14 +333,14 @@ func (d *ending) compact(ctx context.Context) error {
 	if err := d.own.compact(ctx); err != nil {
 		return err
 	}
-	now := d.own.opt.Now()
+	now := d.own.opt.Now().UTC().Truncate(time.Millisecond)
 	if rests := d.own.opt.Rests; rests != nil {
 		d.done.Add(repo.Erased{Expires: rests(now)})
 	}
 	d.done.Add(repo.Erased{Expires: []repo.Rest{
-		{What: "receipt", Until: now.Add(repo.SweepAgain + job.Kept).UTC()},
+		{What: "receipt", Until: now.Add(repo.SweepAgain + job.Kept)},
 	}})
-	if err := d.record(ctx, func(at *TenantErasure) { at.Swept, at.Receipt = now.UTC(), d.done }); err != nil {
+	if err := d.record(ctx, func(at *TenantErasure) { at.Swept, at.Receipt = now, d.done }); err != nil {
 		return err
 	}
 	d.own.opt.Log.InfoContext(ctx, "a tenant is erased", slog.String("job", d.job),
@@ -355,9 +351,8 @@ func (d *ending) compact(ctx context.Context) error {
 
 // sweep destroys what came late, an hour after the rest.
 func (d *ending) sweep(ctx context.Context) error {
-	due := d.at.Swept.Add(repo.SweepAgain)
-	if d.own.opt.Now().Before(due) {
-		return job.Later(due)
+	if err := d.own.opt.sweepDue(d.at.Swept, d.known); err != nil {
+		return err
 	}
 	receipt := d.done
 	d.done = Receipt{}
@@ -390,50 +385,6 @@ func (d *ending) record(ctx context.Context, change func(*TenantErasure)) error 
 	return err
 }
 
-// wouldErase is what the erasure of a tenant would destroy.
-func (t *Teams) wouldErase(
-	ctx context.Context, tenant string, r registration,
-) (ErasedTenant, error) {
-	if !r.live() {
-		return ErasedTenant{}, noTenant()
-	}
-	own, err := t.Team(ctx, tenant)
-	if err != nil {
-		return ErasedTenant{}, err
-	}
-	s, _, err := own.State(ctx)
-	if err != nil {
-		return ErasedTenant{}, err
-	}
-	var all ErasedTenant
-	for _, e := range s.vaults {
-		for i := 1; i <= e.Incarnation; i++ {
-			v, err := own.vaultOf(e.Name, i)
-			if err != nil {
-				return all, err
-			}
-			would, err := v.Erase(ctx, repo.Call{DryRun: true})
-			if err != nil {
-				return all, err
-			}
-			all.Add(would)
-		}
-	}
-	would, err := own.log.Erase(ctx, repo.Call{DryRun: true})
-	all.Add(would)
-	if err != nil {
-		return all, err
-	}
-	for _, part := range own.opt.parts() {
-		would, err := own.opt.kept(ctx, part, nil)
-		all.Add(would)
-		if err != nil {
-			return all, err
-		}
-	}
-	return all, nil
-}
-
 // parts are the partitions that a tenant has beside its logs.
 func (o Options) parts() []string { return append([]string{owners, uses, job.Part}, o.Parts...) }
 
@@ -448,6 +399,22 @@ func (o Options) kept(
 		}
 		if each == nil || each(it) {
 			all.Add(repo.Erased{Items: 1, Bytes: int64(len(it.Part) + len(it.Sort) + len(it.Data))})
+		}
+	}
+	return all, nil
+}
+
+// objects are those of the tenant's bucket: all but the folders of notes, in which files that no version of a vault had
+// stay, and what later tenants of the name have.
+func (o Options) objects(ctx context.Context) ([]blob.Object, error) {
+	var all []blob.Object
+	first := o.life == o.Tenant
+	for object, err := range o.Bucket.List(ctx, "") {
+		if err != nil {
+			return nil, fmt.Errorf("list the objects of a tenant: %w", err)
+		}
+		if !isNote(object.Key) && (!first || !strings.HasPrefix(object.Key, "~")) {
+			all = append(all, object)
 		}
 	}
 	return all, nil

@@ -30,7 +30,8 @@ func (c *Catalogue) answer(
 		if r.Meta == nil {
 			r.Meta = Meta{}
 		}
-		r.Meta["query_time_ms"] = c.opt.Now().Sub(ask.start).Milliseconds()
+		// A clock that is corrected may go back.
+		r.Meta["query_time_ms"] = max(0, c.opt.Now().Sub(ask.start).Milliseconds())
 	}
 	data, jsonErr := ask.form(r, f)
 	if jsonErr != nil {

@@ -99,3 +99,17 @@ func TestTimeIsUp(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 }
+
+// TestTimeGoesBack covers a clock that is corrected during a call: no call took less than no time.
+func TestTimeGoesBack(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	back := half(func(context.Context) error {
+		now = now.Add(-time.Hour)
+		return nil
+	})
+	cat, err := tool.NewCatalogue([]*tool.Tool{back}, tool.Options{Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	answer, err := cat.Invoke(t.Context(), "half", nil)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `"query_time_ms":0`)
+}

@@ -166,8 +166,10 @@ func (t *Tool) tooLong(a Arg, v any) *fault.Fault {
 		f = t.longText(a, a.Schema(), v)
 	case []any:
 		f = tooMany(a, len(v), a.Schema().MaxItems)
-		for i := 0; i < len(v) && f == nil; i++ {
-			f = t.longEntry(a, v[i])
+		for i := 0; i < len(v) && f == nil && a.Schema().Items != nil; i++ {
+			if text, ok := v[i].(string); ok {
+				f = t.longText(a, a.Schema().Items, text)
+			}
 		}
 	case map[string]any:
 		f = tooMany(a, len(v), a.Schema().MaxProperties)
@@ -182,25 +184,6 @@ func (t *Tool) tooLong(a Arg, v any) *fault.Fault {
 		f = f.With("argument", a.Name)
 	}
 	return f
-}
-
-// longEntry is tooLong for an entry of a list: a text, or an object with texts.
-func (t *Tool) longEntry(a Arg, v any) *fault.Fault {
-	if a.Schema().Items == nil {
-		return nil
-	}
-	switch v := v.(type) {
-	case string:
-		return t.longText(a, a.Schema().Items, v)
-	case map[string]any:
-		for name, s := range a.Schema().Items.Properties {
-			text, ok := v[name].(string)
-			if f := t.longText(a, s, text); ok && f != nil {
-				return f
-			}
-		}
-	}
-	return nil
 }
 
 // longText is the fault of a text that is longer than a schema allows.

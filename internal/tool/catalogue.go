@@ -261,8 +261,8 @@ func (ask *request) read(t *Tool, args map[string]json.RawMessage) error {
 	own := map[string]json.RawMessage{}
 	for _, a := range t.Args {
 		if raw, ok := args[a.Name]; ok && a.Shared {
-			if f := t.checkArg(a, raw); f != nil {
-				return f
+			if wrong := t.checkArg(a, raw); len(wrong) > 0 {
+				return wrong[0]
 			}
 			own[a.Name] = raw
 			delete(args, a.Name)

@@ -93,10 +93,12 @@ func (t *Tool) canonical(
 				"argument %q is given twice, also as an alias", a.Name).With("argument", a.Name))
 			continue
 		}
-		if f := t.checkArg(a, args[name]); f != nil {
-			problems = append(problems, f)
-		}
+		wrong := t.checkArg(a, args[name])
+		problems = append(problems, wrong...)
 		out[a.Name] = args[name]
+		if len(wrong) == 0 {
+			out[a.Name] = a.filled(args[name])
+		}
 	}
 	for _, a := range t.Args {
 		_, given := out[a.Name]
@@ -115,14 +117,17 @@ func (t *Tool) canonical(
 	return out, nil
 }
 
-// checkArg is nil if the value is allowed.
-func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
+// checkArg is empty if the value is allowed. Of an object, and a list of objects, it has each problem inside.
+func (t *Tool) checkArg(a Arg, raw json.RawMessage) []*fault.Fault {
 	var v any
 	if err := json.Unmarshal(raw, &v); err == nil && a.form.made().resolved.Validate(v) == nil {
 		return nil
 	}
 	if f := t.tooLong(a, v); f != nil {
-		return f
+		return []*fault.Fault{f}
+	}
+	if problems := t.inside(a, v); len(problems) > 0 {
+		return problems
 	}
 	code := t.malformed(a)
 	if v == "" && a.Required {
@@ -133,7 +138,7 @@ func (t *Tool) checkArg(a Arg, raw json.RawMessage) *fault.Fault {
 	if len(a.Schema().Enum) > 0 {
 		f = f.With("allowed", a.Schema().Enum)
 	}
-	return f
+	return []*fault.Fault{f}
 }
 
 // malformed is the code of a value that an argument may not have.
@@ -163,6 +168,9 @@ func describe(s *jsonschema.Schema) string {
 	if len(s.Enum) > 0 {
 		var options []string
 		for _, o := range s.Enum {
+			if o == nil {
+				o = "null"
+			}
 			options = append(options, fmt.Sprint(o))
 		}
 		return "one of " + strings.Join(options, ", ")

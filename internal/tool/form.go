@@ -24,6 +24,7 @@ type form struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	stated   *jsonschema.Schema // without the bounds that its kind gives it; messages tell of it
+	defaults bool               // members of its values have defaults
 }
 
 // Schema is the JSON Schema of the argument, which nobody may change; nil if it was not read off an input.
@@ -46,8 +47,9 @@ func (f *form) make() {
 		panic(fmt.Sprintf("tool: argument %s: what is recursive is no argument", f.name))
 	}
 	s.Description = f.tag.Get("jsonschema")
-	f.narrow(s)
-	f.stated = s.CloneSchemas()
+	narrow(s, f.tag, f.required)
+	narrowInside(s, f.of)
+	f.stated, f.defaults = s.CloneSchemas(), hasDefaults(s)
 	limit(s, f.of, f.tag)
 	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil {
@@ -56,25 +58,33 @@ func (f *form) make() {
 	f.schema, f.resolved = s, resolved
 }
 
-// narrow adds to a schema what Go types cannot say: enum, default, min and max.
-func (f *form) narrow(s *jsonschema.Schema) {
-	if len(s.Types) == 2 && s.Types[0] == "null" && f.tag.Get("null") != "kept" { // a slice or pointer: null is never meant
-		s.Type, s.Types = s.Types[1], nil
+// narrow adds to a schema what Go types cannot say, and the tags of its field do: enum, default, min and max. A
+// slice or a pointer may be null only where the field says so. required is that of an argument.
+func narrow(s *jsonschema.Schema, tag reflect.StructTag, required bool) {
+	kind, nullable := s.Type, len(s.Types) == 2 && s.Types[0] == "null"
+	if nullable {
+		kind = s.Types[1]
 	}
-	for _, option := range strings.Split(f.tag.Get("enum"), ",") {
+	if nullable && tag.Get("null") != "kept" {
+		s.Type, s.Types, nullable = kind, nil, false
+	}
+	for _, option := range strings.Split(tag.Get("enum"), ",") {
 		if option != "" {
 			s.Enum = append(s.Enum, option)
 		}
 	}
-	if d := f.tag.Get("default"); d != "" {
+	if nullable && len(s.Enum) > 0 {
+		s.Enum = append(s.Enum, nil)
+	}
+	if d := tag.Get("default"); d != "" {
 		s.Default = json.RawMessage(d)
-		if s.Type == "string" {
+		if kind == "string" {
 			s.Default = json.RawMessage(strconv.Quote(d))
 		}
 	}
-	lowest, highest := bound(f.tag, "min"), bound(f.tag, "max")
-	if s.Type == "string" {
-		if lowest == nil && f.required && len(s.Enum) == 0 {
+	lowest, highest := bound(tag, "min"), bound(tag, "max")
+	if kind == "string" {
+		if lowest == nil && required && len(s.Enum) == 0 {
 			one := 1.0
 			lowest = &one
 		}

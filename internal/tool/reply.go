@@ -39,6 +39,13 @@ type hasAside interface{ aside() *Aside }
 // Meta is the `meta` of an envelope: version, count, total, has_more, next_page_token and others.
 type Meta map[string]any
 
+// An Object is a member of an answer that is a JSON object whose names are not known beforehand, as JSON. Its
+// members keep their order.
+type Object json.RawMessage
+
+// MarshalJSON returns the JSON as it is; null for nil.
+func (o Object) MarshalJSON() ([]byte, error) { return json.RawMessage(o).MarshalJSON() }
+
 // A Warning is one entry of an envelope's `warnings`. Fields stand beside code and message.
 type Warning struct {
 	Code    string

@@ -83,7 +83,7 @@ func sizeOf(v reflect.Value, depth int) int {
 	case reflect.Struct:
 		return structSize(v, depth)
 	case reflect.Slice, reflect.Array:
-		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+		if t := v.Type(); t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[Object]() {
 			return QuotedSize(v.Bytes())
 		}
 		n := 2

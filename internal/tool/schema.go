@@ -28,7 +28,7 @@ type Arg struct {
 	Of       string // the argument that says of which thing these values are; empty: of the vault
 	Text     bool   // it is text that people write, of any length, and no name or value
 	Required bool
-	Shared   bool     // every tool takes it, and none of them sees it
+	Shared   bool     // every tool takes it, but those with one of their own, and none of them sees it
 	Rare     bool     // accepted everywhere; a list with little room leaves it out
 	Means    Meaning  // empty: nothing that is known beyond the tool
 	Common   bool     // many tools take it, and it means the same in all: it is of a struct of this package
@@ -50,6 +50,7 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Fields](): {Types: []string{"object", "array", "string"}, Pattern: pair,
 		Items: &jsonschema.Schema{Type: "string", Pattern: pair}},
 	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[Object]():          {Type: "object"},
 	reflect.TypeFor[Aside]():           {Type: "object"}, // none of it is in the data
 	reflect.TypeFor[time.Time]():       {Type: "string", Format: dateTime},
 }
@@ -223,6 +224,14 @@ var sharedArgs = sync.OnceValue(func() []Arg {
 	}
 	return args
 })
+
+// sharedBeside returns the arguments that every tool takes, without those that a tool has of its own: these
+// shadow the shared ones (CONTRACT §3).
+func sharedBeside(own []Arg) []Arg {
+	return slices.DeleteFunc(slices.Clone(sharedArgs()), func(shared Arg) bool {
+		return slices.ContainsFunc(own, func(a Arg) bool { return a.Name == shared.Name })
+	})
+}
 
 // InputSchema is the JSON Schema of the arguments, for projections that show one. Nothing beside
 // the listed arguments is allowed; aliases are accepted but not listed.

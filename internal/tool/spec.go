@@ -43,6 +43,10 @@ type Spec struct {
 	// tool gives access, or shows what all vaults have in common.
 	Tenant bool
 
+	// Unversioned says that the tool reads what has no versions: bookmarks, labels, the view of a session. It
+	// takes no `as_of`.
+	Unversioned bool
+
 	// Anywhere says that the tool has an argument `vault` only to be reached under one: its answer is
 	// the same in all, and none has to be named.
 	Anywhere bool
@@ -253,24 +257,6 @@ type Ask struct {
 	// What names what Confirm must say where no argument does: it is what the person types, and --yes cannot know
 	// it. Empty: Of does.
 	What string
-}
-
-// Files ties a folder or an archive on the caller's side to a list of {path, text} in a call. The
-// command line walks, splits and pages; the tool sees calls of a bounded size.
-type Files struct {
-	Arg      string // the list: an argument for Input, a key of the answer's data for Output
-	MaxFiles int    // in one call
-	MaxBytes int    // of text in one call
-
-	// Before, for Input: a flag that calls another tool first, whose DUPLICATE_ID is no error.
-	Before *Before
-}
-
-// Before is a flag of a command, and the tool that it calls beforehand.
-type Before struct {
-	Flag, Doc string
-	Tool      string
-	Args      map[string]string // argument of that tool → argument of this one
 }
 
 // LocalName is the name of the tool on its family's own MCP endpoint.

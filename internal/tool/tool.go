@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,6 +38,8 @@ type Tool struct {
 // the call does, and `names` is "target" where values name what the call is about. Every argument has a
 // bound: a text without `max` that of its kind, which `size` names (name, id, query, token or text) or, if
 // it does not, `text`, `what` and `complete` tell.
+// An argument of the input called agent_id or session takes the place of the one that every tool takes:
+// headers, flags and defaults say then who acts, and in which session.
 // Out is a struct that is the data of the answer and may embed an Aside; it is part of the answer
 // also when the function returns an error. Of its fields `title` says what people see in place of the
 // name, and `format` is that of a text: date-time.
@@ -47,7 +50,8 @@ func New[In, Out any](
 	spec Spec, fn func(context.Context, auth.Caller, In) (Out, error),
 ) *Tool {
 	t := &Tool{Spec: spec}
-	t.Args = slices.Concat(argsOf[In](), sharedArgs())
+	own := argsOf[In]()
+	t.Args = slices.Concat(own, sharedBeside(own))
 	t.output = sync.OnceValue(func() *jsonschema.Schema { return schemaFor(reflect.TypeFor[Out]()) })
 	for i, a := range t.Args {
 		if flag := spec.Flags[a.Name]; flag != "" {
@@ -57,7 +61,7 @@ func New[In, Out any](
 	if spec.List != "" && !hasMember(reflect.TypeFor[Out](), spec.List) {
 		panic(fmt.Sprintf("tool %s: the answer has no list %q", spec.Name, spec.List))
 	}
-	if err := t.check(); err != nil {
+	if err := cmp.Or(t.check(), t.checkFiles(reflect.TypeFor[Out]())); err != nil {
 		panic(fmt.Sprintf("tool %s: %v", spec.Name, err))
 	}
 	t.call = func(
@@ -170,6 +174,9 @@ func (t *Tool) check() error {
 	case t.Makes && t.Subject == "":
 		return fmt.Errorf("a tool that makes a vault names it")
 	}
+	if _, ok := t.Arg("as_of"); ok && t.Unversioned {
+		return fmt.Errorf("what has no versions is read as of none")
+	}
 	for name, r := range t.Raises {
 		if !r.Role.Valid() {
 			return fmt.Errorf("the argument %q names the role that it needs", name)
@@ -223,6 +230,8 @@ func (t *Tool) checkArgs() error {
 			return fmt.Errorf("there is no code %q", a.Code)
 		case a.Means == "" && usual[a.Name] != "":
 			return fmt.Errorf("the argument %q does not say what it means", a.Name)
+		case !a.Shared && slices.Contains(formArgs, a.Name):
+			return fmt.Errorf("the argument %q has one meaning in every tool", a.Name)
 		}
 	}
 	for _, m := range meant {
@@ -240,6 +249,9 @@ func (t *Tool) checkArgs() error {
 	}
 	return nil
 }
+
+// formArgs are the arguments that change the form of an answer. No tool has one of its own.
+var formArgs = []string{"only", "envelope"}
 
 // usual are names that mean what they do in most families. An argument of such a name must say it.
 var usual = map[string]Meaning{

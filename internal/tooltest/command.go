@@ -204,7 +204,7 @@ func (l *line) areWords(a tool.Arg, values []string) bool {
 
 func (l *line) flag(a tool.Arg, values []string) {
 	name := a.Flag
-	if a.Name == "agent_id" {
+	if a.Shared && a.Name == "agent_id" {
 		name = "agent" // a global flag stands for it
 	}
 	for _, v := range values {

@@ -13,12 +13,15 @@ import (
 
 // FurtherTools are the tools of a family that differs from the others in each way in which a family may:
 // bare failures of its own, exit codes, one line of JSON for a failure, its own names for the arguments that
-// change how a call is made, recursive answers, arguments in camel case.
+// change how a call is made, recursive answers, arguments in camel case, an argument in the place of one that
+// every tool has, objects in objects, and files of every kind.
 func FurtherTools() []*tool.Tool {
 	s := &stack{version: 1, nodes: map[string]string{"root": "Root", "root/a": "A", "root/a/b": "B"}}
 	return []*tool.Tool{
 		tool.New(specOf(nodeGet), s.get), tool.New(specOf(nodeList), s.list),
 		tool.New(specOf(nodeSet), s.set), tool.New(specOf(nodeToggle), s.toggle),
+		tool.New(specOf(nodeWho), s.who), tool.New(specOf(nodePlan), s.plan),
+		tool.New(specOf(nodeImport), s.bringIn), tool.New(specOf(nodeExport), s.takeOut),
 	}
 }
 

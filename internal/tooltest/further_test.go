@@ -262,7 +262,7 @@ func TestFurtherForPeople(t *testing.T) {
 		},
 	}
 	require.Zero(t, app.Run(t.Context(), []string{"node", "get", "root", "--vault", "v"}))
-	require.Contains(t, out.String(), "name: Root")
+	require.Contains(t, out.String(), "name Root")
 }
 
 func TestFurtherSchemas(t *testing.T) {
@@ -270,7 +270,7 @@ func TestFurtherSchemas(t *testing.T) {
 	for _, made := range tools {
 		data, err := json.Marshal(made.OutputSchema())
 		require.NoError(t, err)
-		if made.Name != "stack_set" {
+		if made.Name == "stack_get" || made.Name == "stack_list" || made.Name == "stack_toggle" {
 			require.Contains(t, string(data), `"$ref":"#/$defs/Node"`)
 		}
 		resolved, err := made.OutputSchema().CloneSchemas().Resolve(nil)

@@ -20,7 +20,6 @@ const (
 	withSchema = "editing the schema comes with checks of what is in use"
 	withCloud  = "webhooks come with the cloud"
 	notesYet   = "the notes family comes after the syntax of notes"
-	orientYet  = "orientation comes after the syntax of notes"
 	treeYet    = "the tree family comes after the syntax of notes"
 	memoryYet  = "the memory family comes after retrieval"
 )
@@ -29,6 +28,12 @@ const (
 var timeFilters = []string{
 	"created_today", "created_this_week", "created_after", "created_before", "created_since",
 	"modified_today", "modified_this_week", "modified_after", "modified_before", "modified_since",
+}
+
+// noteFilters are the arguments of the tools that list notes.
+var noteFilters = []string{
+	"folder", "project", "tag", "since", "until", "chain", "entity", "episode", "network", "wallet_address",
+	"payment_status", "content_scope",
 }
 
 // Promises are all tools, family by family. A test requires each one that is here with each of its
@@ -102,7 +107,7 @@ var Promises = []Promise{
 	{Tool: "raven_tag", Args: []string{"tag", "list", "depth", "slim"}, Words: []string{"tag"}},
 	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date"}},
 	{Tool: "raven_untyped", Words: []string{"untyped"}},
-	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"search", "object search"}},
+	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
 	{Tool: "raven_history", Args: []string{"id", "diff"}, Words: []string{"history"},
@@ -125,22 +130,29 @@ var Promises = []Promise{
 		Words: []string{"prompt weekly-summary"}},
 
 	// notes: spec/knowtation-cli-json.md.
-	{Tool: "notes_search", Why: notesYet},
-	{Tool: "notes_list", Why: notesYet},
-	{Tool: "notes_get", Why: notesYet},
-	{Tool: "notes_outline", Why: notesYet},
-	{Tool: "notes_document_tree", Why: notesYet},
-	{Tool: "notes_metadata_facets", Why: notesYet},
-	{Tool: "notes_write", Why: notesYet},
-	{Tool: "notes_export", Why: notesYet},
+	{Tool: "notes_search", Args: append([]string{
+		"query", "order", "fields", "snippet_chars", "count_only", "keyword", "match"}, noteFilters...),
+		Words: []string{"search"}},
+	{Tool: "notes_list", Args: append([]string{"offset", "order", "fields", "count_only"}, noteFilters...),
+		Words: []string{"list-notes"}},
+	{Tool: "notes_complete", Args: []string{"kind", "prefix"}, Words: []string{"complete notes"}},
+	{Tool: "notes_get", Args: []string{"path", "body_only", "frontmatter_only"}, Words: []string{"get-note"}},
+	{Tool: "notes_outline", Args: []string{"path"}, Words: []string{"get-note-outline"}},
+	{Tool: "notes_document_tree", Args: []string{"path"}, Words: []string{"get-document-tree"}},
+	{Tool: "notes_metadata_facets", Args: []string{"path"}, Words: []string{"get-metadata-facets"}},
+	{Tool: "notes_write", Args: []string{"path", "content", "frontmatter", "append"}, Words: []string{"write"},
+		Aliases: map[string][]string{"content": {"body"}}},
+	{Tool: "notes_export", Args: []string{"target", "format", "project"}, Words: []string{"export"},
+		Aliases: map[string][]string{"target": {"path", "query"}}},
 	{Tool: "notes_import", Why: notesYet},
 
 	// orient: spec/vault-orientation.md.
-	{Tool: "vault_overview", Why: orientYet},
-	{Tool: "vault_tree", Why: orientYet},
-	{Tool: "vault_tags", Why: orientYet},
-	{Tool: "vault_facets", Why: orientYet},
-	{Tool: "vault_status", Why: orientYet},
+	{Tool: "vault_overview", Words: []string{"overview"}},
+	{Tool: "vault_tree", Args: []string{"depth", "directOnly"}, Words: []string{"tree"},
+		Aliases: map[string][]string{"directOnly": {"direct_only"}}},
+	{Tool: "vault_tags", Words: []string{"tags"}},
+	{Tool: "vault_facets", Words: []string{"facets"}},
+	{Tool: "vault_status", Words: []string{"status"}},
 
 	// team: CONTRACT §4.
 	{Tool: "team_whoami", Words: []string{"whoami"}},
@@ -228,12 +240,12 @@ var Families = []struct {
 var Warnings = map[string]string{
 	"UNKNOWN_FIELD": "", "NOTE_QUARANTINED": "", "WARNINGS_TRUNCATED": "", "NO_RESULTS": "",
 	"REF_NOT_FOUND": "", "HAS_BACKLINKS": "",
-	"TOP_LEVEL_FOLDERS_TRUNCATED": orientYet, "TOP_TAGS_TRUNCATED": orientYet,
-	"FRONTMATTER_FIELDS_TRUNCATED": orientYet, "TREE_LIMIT_EXCEEDED": orientYet,
-	"TAGS_TRUNCATED": orientYet, "FACETS_TRUNCATED": orientYet,
-	"INDEX_STALE": orientYet, "INDEX_PENDING": "", "INDEX_UPDATING": "",
-	"INDEX_UNKNOWN": orientYet, "FILE_UNREAD": "", "NOTE_NOT_INDEXED": "",
-	"SEMANTIC_UNAVAILABLE": notesYet, "SECRET_FOUND": withCloud,
+	"TOP_LEVEL_FOLDERS_TRUNCATED": "", "TOP_TAGS_TRUNCATED": "",
+	"FRONTMATTER_FIELDS_TRUNCATED": "", "TREE_LIMIT_EXCEEDED": "",
+	"TAGS_TRUNCATED": "", "FACETS_TRUNCATED": "",
+	"INDEX_STALE": "", "INDEX_PENDING": "", "INDEX_UPDATING": "",
+	"INDEX_UNKNOWN": "", "INDEX_INCOMPATIBLE": "", "FILE_UNREAD": "", "NOTE_NOT_INDEXED": "",
+	"SEMANTIC_UNAVAILABLE": "", "SECRET_FOUND": withCloud,
 }
 
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
@@ -244,11 +256,8 @@ var LaterCommands = map[string]string{
 	"log": withTime, "restore": withPlans,
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
-	"get-note": notesYet, "get-note-outline": notesYet,
-	"get-document-tree": notesYet, "get-metadata-facets": notesYet, "list-notes": notesYet,
-	"write": notesYet, "export": notesYet, "import": notesYet,
-	"overview": orientYet, "tree": orientYet, "tags": orientYet, "facets": orientYet,
-	"status": orientYet, "node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"import": notesYet,
+	"node":   treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
 	"ci":           memoryYet,
 	"dead-letters": withCloud,

@@ -17,7 +17,10 @@ import (
 
 // Routes is the way over the tools' own routes on the server at base: arguments stand in the path,
 // and in the query or, where the method has one, in the body.
-func Routes(cat *tool.Catalogue, base string) Way {
+func Routes(cat *tool.Catalogue, base string) Way { return RoutesOver(http.DefaultClient, cat, base) }
+
+// RoutesOver is the way over the tools' own routes through an HTTP client, such as one that sends a token.
+func RoutesOver(client *http.Client, cat *tool.Catalogue, base string) Way {
 	return Way{"http route", func(t testing.TB, c Call) (json.RawMessage, bool) {
 		t.Helper()
 		made, ok := cat.Find(c.Tool)
@@ -28,7 +31,7 @@ func Routes(cat *tool.Catalogue, base string) Way {
 		if !ok {
 			return nil, false
 		}
-		return send(t, r), true
+		return send(t, client, r), true
 	}}
 }
 
@@ -99,9 +102,9 @@ func queryOf(made *tool.Tool, c Call) (url.Values, bool) {
 }
 
 // send sends a request, and checks that the status is that of the answer.
-func send(t testing.TB, r *http.Request) json.RawMessage {
+func send(t testing.TB, client *http.Client, r *http.Request) json.RawMessage {
 	t.Helper()
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := client.Do(r)
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)

@@ -24,7 +24,7 @@ type Config struct {
 	DailyTemplate  string // older: the text that daily notes begin with, or its path
 	Capture        Capture
 	Deletion       Deletion
-	Exclude        []string // patterns of paths that are not the vault's
+	Exclude        []string // patterns of paths that orientation leaves out; see Exclusion
 	Protected      []string // beginnings of paths that are read only
 	Queries        []Query  // as in the file
 
@@ -107,7 +107,7 @@ func (p *configParser) raven(e pair) {
 	case "deletion":
 		p.deletion(e)
 	case "exclude":
-		p.c.Exclude = p.list(e)
+		p.exclude(e)
 	case "protected_prefixes":
 		p.c.Protected = p.list(e)
 	case "queries":
@@ -133,6 +133,25 @@ func (p *configParser) rookery(e pair) {
 			return
 		}
 		p.report(e.line, "%s", badLanguage())
+	}
+}
+
+// maxExclude is how many patterns exclude has at most: each is compared with each name.
+const maxExclude = 1000
+
+// exclude reads patterns of gitignore.
+func (p *configParser) exclude(e pair) {
+	all := p.list(e)
+	if len(all) > maxExclude {
+		p.report(e.line, "exclude has more than %d patterns", maxExclude)
+		all = all[:maxExclude]
+	}
+	for i, text := range all {
+		if _, problem := newExclusionRule(text); problem != "" {
+			p.report(e.line, "pattern %d of exclude cannot be read: %s", i+1, problem)
+			continue
+		}
+		p.c.Exclude = append(p.c.Exclude, text)
 	}
 }
 

@@ -18,11 +18,11 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := localcloud.Run(ctx, localcloud.Options{
-		Programs: os.Getenv("ROOKERY_FUNCTIONS"), Listen: os.Getenv("ROOKERY_LISTEN"),
-		AWS: os.Getenv("ROOKERY_TEST_AWS_ENDPOINT"), DynamoDB: os.Getenv("ROOKERY_TEST_DDB_ENDPOINT"),
-		Table: "rookery", Bucket: "rookery", Output: os.Stderr,
-	}, os.Stdout)
+	err := localcloud.Run(ctx, localcloud.Options{Listen: os.Getenv("ROOKERY_LISTEN"), Deployment: localcloud.Deployment{
+		Programs: os.Getenv("ROOKERY_FUNCTIONS"),
+		AWS:      os.Getenv("ROOKERY_TEST_AWS_ENDPOINT"), DynamoDB: os.Getenv("ROOKERY_TEST_DDB_ENDPOINT"),
+		Table: "rookery", Bucket: "rookery", Queue: "rookery-jobs", Output: os.Stderr,
+	}}, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "local-cloud:", err)
 		return 1

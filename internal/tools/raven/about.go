@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rookery/internal/repo"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
@@ -66,7 +67,7 @@ func (in newIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	case !ok && in.Path == "":
 		return nil, nil
 	case ok:
-		checked := t.Check(typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
+		checked := t.Check(mutate.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
 		title = in.title(checked.Fields[t.NameField()])
 	}
 	path, err := in.place(t, title)

@@ -2,38 +2,14 @@ package raven
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"rookery/internal/fault"
 	"rookery/internal/markdown"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/vault"
 )
-
-// typed are the values of an argument as the schema reads them: text that a person typed is marked
-// as such.
-func typed(in tool.Fields) map[string]any {
-	out := make(map[string]any, len(in))
-	for name, v := range in {
-		out[name] = typedValue(v)
-	}
-	return out
-}
-
-func typedValue(v any) any {
-	switch v := v.(type) {
-	case tool.Text:
-		return vault.Text(v)
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = typedValue(v[i])
-		}
-		return list
-	}
-	return v
-}
 
 // unknownFields warns of the fields that a type does not declare: they are written all the same.
 func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
@@ -54,15 +30,6 @@ func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
 // fieldsOf are the names that a field of a type may have: those of the fields that it declares, and
 // those of its traits.
 func fieldsOf(t *vault.Type) []string { return slices.Concat(t.FieldNames(), t.TraitNames()) }
-
-// sorted are fields in alphabetical order, as edits take them.
-func sorted(fields map[string]any) []markdown.Field {
-	var all []markdown.Field
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		all = append(all, markdown.Field{Key: name, Value: fields[name]})
-	}
-	return all
-}
 
 // noType refuses a change of the field `type`, which is no field.
 func noType(fields map[string]any) *fault.Fault {
@@ -91,7 +58,7 @@ func inDeclaration(f markdown.Field) error {
 // unwritable are the problems of keys and values that cannot be written where they are to stand.
 func unwritable(fields map[string]any, write writer) []*fault.Fault {
 	var problems []*fault.Fault
-	for _, f := range sorted(fields) {
+	for _, f := range mutate.Sorted(fields) {
 		if err := write(f); err != nil {
 			problems = append(problems, fault.Of(err))
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 
 	"rookery/internal/index"
@@ -25,48 +26,68 @@ type entry struct {
 	Removed    []string `json:"removed"`
 }
 
-// eventsOf are the events of a revision.
-func eventsOf(r *repo.Revision) ([]happened, error) {
-	if len(r.Events) == 0 {
-		return nil, nil
-	}
-	var entries []entry
-	numbers := json.NewDecoder(bytes.NewReader(r.Events))
-	numbers.UseNumber() // a float64 would not hold every number that a field may have
-	if err := numbers.Decode(&entries); err != nil {
-		return nil, fmt.Errorf("read the events of %s: %w", repo.Version(r.Seq), err)
-	}
-	var all []happened
-	for _, e := range entries {
-		if e.Op != reindexOp {
-			all = append(all, happened{Event: e.Event})
-			continue
+// eventsOf yields the events of a revision, one at a time: there may be 20,000 of them.
+func eventsOf(r *repo.Revision) iter.Seq2[happened, error] {
+	return func(yield func(happened, error) bool) {
+		unread := func(err error) {
+			yield(happened{}, fmt.Errorf("read the events of %s: %w", repo.Version(r.Seq), err))
 		}
-		all = append(all, e.all("discovered", e.Discovered)...)
-		all = append(all, e.all("modified", e.Modified)...)
-		all = append(all, e.all("removed", e.Removed)...)
+		if len(r.Events) == 0 || string(r.Events) == "null" {
+			return
+		}
+		list := json.NewDecoder(bytes.NewReader(r.Events))
+		list.UseNumber() // a float64 would not hold every number that a field may have
+		if _, err := list.Token(); err != nil {
+			unread(err)
+			return
+		}
+		for list.More() {
+			var e entry
+			if err := list.Decode(&e); err != nil {
+				unread(err)
+				return
+			}
+			for h := range e.each {
+				if !yield(h, nil) {
+					return
+				}
+			}
+		}
 	}
-	return all, nil
+}
+
+// each yields what an entry tells.
+func (e *entry) each(yield func(happened) bool) {
+	if e.Op != reindexOp {
+		yield(happened{Event: e.Event})
+		return
+	}
+	for _, found := range []struct {
+		how   string
+		names []string
+	}{{"discovered", e.Discovered}, {"modified", e.Modified}, {"removed", e.Removed}} {
+		for _, name := range found.names {
+			if !yield(e.one(found.how, name)) {
+				return
+			}
+		}
+	}
 }
 
 // reindexOp is what the log calls a change from outside.
 const reindexOp = "reindex"
 
-// all are the events of what was found in one way.
-func (e *entry) all(found string, names []string) []happened {
-	var all []happened
-	for _, name := range names {
-		kind, id, _ := strings.Cut(name, ":")
-		one := happened{index.Event{Op: reindexOp, Entity: kind, ID: id}, found}
-		changes, _ := e.Changes[name].(map[string]any)
-		if found == "discovered" {
-			one.begin(changes)
-		} else {
-			one.Changes = changes
-		}
-		all = append(all, one)
+// one is the event of what was found in one way.
+func (e *entry) one(found, name string) happened {
+	kind, id, _ := strings.Cut(name, ":")
+	h := happened{index.Event{Op: reindexOp, Entity: kind, ID: id}, found}
+	changes, _ := e.Changes[name].(map[string]any)
+	if found == "discovered" {
+		h.begin(changes)
+	} else {
+		h.Changes = changes
 	}
-	return all
+	return h
 }
 
 // begin takes over what an entry says of a trait that was discovered: how it changed from nothing.
@@ -85,25 +106,27 @@ func (h *happened) begin(changes map[string]any) {
 	}
 }
 
-// placeIn says of the traits that a reindex names in which object they are, or were: its entry does
-// not.
-func placeIn(events []happened, r, before *repo.Revision) {
-	var now, was map[string]string
-	for i := range events {
-		e := &events[i]
-		switch {
-		case e.Entity != "trait" || e.Parent != "":
-		case e.found == "removed":
-			if was == nil {
-				was = parentsIn(before)
-			}
-			e.Parent = was[e.ID]
-		default:
-			if now == nil {
-				now = parentsIn(r)
-			}
-			e.Parent = now[e.ID]
+// places know in which object a trait is that a reindex names, or was: its entry does not tell.
+type places struct {
+	now, was *repo.Revision // with and before the reindex
+
+	nowIn, wasIn map[string]string // the objects by ids of traits; nil: not known yet
+}
+
+// place says of a trait in which object it is, or was.
+func (p *places) place(e *happened) {
+	switch {
+	case e.Entity != "trait" || e.Parent != "":
+	case e.found == "removed":
+		if p.wasIn == nil {
+			p.wasIn = parentsIn(p.was)
 		}
+		e.Parent = p.wasIn[e.ID]
+	default:
+		if p.nowIn == nil {
+			p.nowIn = parentsIn(p.now)
+		}
+		e.Parent = p.nowIn[e.ID]
 	}
 }
 

@@ -165,8 +165,9 @@ func (v view) settings(name string) (*index.File, bool) {
 // that commits keep.
 func (v view) lost(ctx context.Context, id string) (subject, error) {
 	note, slug, _ := strings.Cut(id, "#")
-	file := strings.TrimSuffix(note, ".md") + ".md"
-	s := subject{id: strings.TrimSuffix(note, ".md"), slug: slug}
+	stem := strings.TrimSuffix(note, ".md")
+	file := stem + ".md"
+	s := subject{id: stem, slug: slug}
 	if slug != "" {
 		s.id += "#" + slug
 	}
@@ -175,14 +176,14 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 		return s, nil
 	}
 	var err error
-	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), stem, func(n *repo.Note) bool {
 		return (n.Path == file || n.Path == note) && n.Path[0] != '.'
 	})
 	if err != nil || s.from > 0 {
 		return s, err
 	}
 	s = subject{id: id, trait: true}
-	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), id, func(n *repo.Note) bool {
 		return slices.Contains(n.Traits, id)
 	})
 	if err == nil && s.from == 0 {
@@ -276,25 +277,30 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 	if r == nil {
 		return nil
 	}
-	events, err := eventsOf(r)
-	if err != nil {
-		return err
-	}
 	item := revision{
 		Version: repo.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
 		Agent: r.Who.Agent, Path: r.Path, told: told{Changes: map[string]any{}},
 		Op: s.became(r, before),
 	}
-	if len(events) > 0 && events[0].found != "" {
-		placeIn(events, r, before)
+	events, called := 0, s.calledIn(r.Path)
+	outside := false
+	places := places{now: r, was: before}
+	for e, err := range eventsOf(r) {
+		if err != nil {
+			return err
+		}
+		if events++; events == 1 {
+			outside = e.found != ""
+		}
+		if outside {
+			places.place(&e)
+		}
+		item.add(called, e)
 	}
-	for _, e := range events {
-		item.add(s.calledIn(r.Path), e)
-	}
-	if len(events) > 0 && events[0].found != "" {
+	if outside {
 		item.reindexed()
 	}
-	if item.Op != "" && (len(events) > 0 || !same(r, before)) {
+	if item.Op != "" && (events > 0 || !same(r, before)) {
 		if s.diff {
 			item.showDiff(s.calledIn(r.Path), r, before)
 		}
@@ -354,18 +360,9 @@ func (s subject) isIn(r *repo.Revision) bool {
 
 // add takes an event in: one of the subject itself, or of what stands in it.
 func (r *revision) add(s subject, e happened) {
-	what := told{
-		Found: e.found, Parent: e.Parent, Value: cutValue(e.Value, maxListed),
-		Content: tool.Beginning(e.Content, maxListed), Line: e.Line,
-	}
-	what.Changes, _ = listedFields(e.Changes)
-	what.Fields, _ = listedFields(e.Fields)
-	if what.Changes == nil {
-		what.Changes = map[string]any{}
-	}
 	switch {
 	case e.ID == s.id && (e.Entity == "trait") == s.trait:
-		r.told = what
+		r.told = e.told()
 		if r.Op == "" {
 			r.Op = e.Op
 		}
@@ -375,7 +372,21 @@ func (r *revision) add(s subject, e happened) {
 			r.Op = "update"
 		}
 		if r.InsideTotal++; len(r.Inside) < maxInside {
-			r.Inside = append(r.Inside, within{e.Op, e.Entity, e.ID, what})
+			r.Inside = append(r.Inside, within{e.Op, e.Entity, e.ID, e.told()})
 		}
 	}
+}
+
+// told is what is shown of an event.
+func (h *happened) told() told {
+	what := told{
+		Found: h.found, Parent: h.Parent, Value: cutValue(h.Value, maxListed),
+		Content: tool.Beginning(h.Content, maxListed), Line: h.Line,
+	}
+	what.Changes, _ = listedFields(h.Changes)
+	what.Fields, _ = listedFields(h.Fields)
+	if what.Changes == nil {
+		what.Changes = map[string]any{}
+	}
+	return what
 }

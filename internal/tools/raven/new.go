@@ -112,7 +112,7 @@ type newNote struct {
 
 // plan checks everything that the call says. All problems come together.
 func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
-	fields := typed(in.Fields)
+	fields := mutate.Typed(in.Fields)
 	var problems []*fault.Fault
 	if f := noType(fields); f != nil {
 		problems = append(problems, f)
@@ -123,8 +123,8 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	}
 	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	problems = slices.Concat(problems, checked.Problems, t.Missing(fields),
-		wrongTargets(tx.Index(), t, checked.Fields), unwritable(checked.Fields, inFrontmatter))
-	n := newNote{fields: byIDs(tx.Index(), t, checked.Fields), unknown: checked.Unknown}
+		mutate.WrongTargets(tx.Index(), t, checked.Fields), unwritable(checked.Fields, inFrontmatter))
+	n := newNote{fields: mutate.ByIDs(tx.Index(), t, checked.Fields), unknown: checked.Unknown}
 	n.title = in.title(checked.Fields[name])
 	path, err := in.path(tx, t, n.title)
 	untitled := fault.Is(err, fault.MissingRequired)
@@ -203,7 +203,7 @@ func (n newNote) frontmatter(t *vault.Type) []markdown.Field {
 	if typ == vault.Daily {
 		typ = "date"
 	}
-	return append([]markdown.Field{{Key: "type", Value: typ}}, sorted(n.fields)...)
+	return append([]markdown.Field{{Key: "type", Value: typ}}, mutate.Sorted(n.fields)...)
 }
 
 // body is the text after the frontmatter: the content of the call, else the template, else a

@@ -50,7 +50,6 @@ func (f tools) search() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route: tool.Route{Method: "GET", Path: "/object-search"},
 		Commands: []tool.Command{
-			{Words: "search", Args: []string{"query..."}},
 			{Words: "object search", Args: []string{"query..."}},
 		},
 		Columns: []string{"id", "title", "line_start", "snippet"},

@@ -12,6 +12,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
@@ -150,13 +151,13 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 	if !ok {
 		return nil, vault.Checked{}, s.NoType(o.Type())
 	}
-	fields := typed(in.Set)
+	fields := mutate.Typed(in.Set)
 	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
 	if o.Section != nil {
 		write = inDeclaration
 	}
-	problems := slices.Concat(checked.Problems, wrongTargets(tx.Index(), t, checked.Fields),
+	problems := slices.Concat(checked.Problems, mutate.WrongTargets(tx.Index(), t, checked.Fields),
 		unwritable(checked.Fields, write))
 	if f := misdated(tx.Index(), o, checked.Fields); f != nil {
 		problems = append(problems, f)
@@ -169,7 +170,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, 
 	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
 		return nil, checked, f
 	}
-	checked.Fields = byIDs(tx.Index(), t, checked.Fields)
+	checked.Fields = mutate.ByIDs(tx.Index(), t, checked.Fields)
 	return t, checked, nil
 }
 
@@ -223,7 +224,7 @@ func unsettable(t *vault.Type, name string) *fault.Fault {
 // apply is the text with the fields set and unset. Nothing else in it changes.
 func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byte, error) {
 	if o.Section != nil {
-		text, err := markdown.SetArguments(text, o.Section.Slug, sorted(fields))
+		text, err := markdown.SetArguments(text, o.Section.Slug, mutate.Sorted(fields))
 		if err != nil || len(in.Unset) == 0 {
 			return text, err
 		}
@@ -231,7 +232,7 @@ func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byt
 	}
 	if len(fields) > 0 {
 		var err error
-		if text, err = markdown.SetFields(text, sorted(fields)); err != nil {
+		if text, err = markdown.SetFields(text, mutate.Sorted(fields)); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
@@ -24,7 +25,7 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	if t.Field {
 		c.typ, _ = idx.Schema().Type(t.Note.Type)
 	}
-	fields := typed(in.Set)
+	fields := mutate.Typed(in.Set)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		c.give(name, fields[name])
 	}

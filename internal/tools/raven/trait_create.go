@@ -15,6 +15,7 @@ import (
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
@@ -93,7 +94,7 @@ func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
 	line := markdown.NewTrait{
 		Name: in.TraitType, Content: in.Content, Value: r.read(in.TraitType, vault.Text(in.Value)),
 	}
-	others := typed(in.OtherTraits)
+	others := mutate.Typed(in.OtherTraits)
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		if name == in.TraitType {
 			r.problems = append(r.problems, fault.New(fault.InvalidValue,

@@ -9,6 +9,7 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/tools/mutate"
 	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 )
@@ -177,11 +178,11 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 	case isBool && def.Type != "bool":
 		return strconv.FormatBool(b) // one of an enum, which must not become a bare annotation
 	default:
-		if f := wrongTarget(r.idx, def, read); f != nil {
+		if f := mutate.WrongTarget(r.idx, def, read); f != nil {
 			r.problems = append(r.problems, f)
 		}
 	}
-	return byID(r.idx, def, read)
+	return mutate.ByID(r.idx, def, read)
 }
 
 // speaksBare reports whether a trait without a value has one all the same.

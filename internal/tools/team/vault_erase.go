@@ -18,7 +18,7 @@ var vaultEraseDoc string
 
 type vaultEraseIn struct {
 	Name    string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault, in the trash or not"`
-	Confirm string `json:"confirm" max:"63" jsonschema:"the name once more: what is erased does not come back"`
+	Confirm string `json:"confirm" max:"63" jsonschema:"the name of the vault again, because an erasure cannot be undone"`
 	tool.Mutation
 }
 
@@ -27,7 +27,7 @@ type vaultEraseOut struct {
 	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
 	Name       string     `json:"name,omitempty"`
 	Receipt    *receipt   `json:"receipt,omitempty"`
-	Job        *job.Brief `json:"job,omitempty" jsonschema:"that erases; alone, as long as it goes on. It waits for the last sweep, an hour later, after which the name is free"`
+	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job that erases; without a receipt as long as it goes on. It waits for the last sweep, an hour later, after which the name is free"`
 
 	DryRun      bool     `json:"dry_run,omitempty"`
 	WouldDelete *receipt `json:"would_delete,omitempty"`
@@ -39,8 +39,8 @@ type receipt struct {
 	Objects int         `json:"objects" jsonschema:"of the store: segments, images and payloads"`
 	Files   int         `json:"files" jsonschema:"in the folder of the vault"`
 	Bytes   int64       `json:"bytes" jsonschema:"in all of these"`
-	Left    int         `json:"left" jsonschema:"files in the folder that no version of the vault had: they stay"`
-	Expires []repo.Rest `json:"expires" jsonschema:"what is still there, holds no text, and goes by itself"`
+	Left    int         `json:"left" jsonschema:"files in the folder that were in no version of the vault: they stay"`
+	Expires []repo.Rest `json:"expires" jsonschema:"what remains for a time; it contains no text"`
 }
 
 func receiptOf(r team.Receipt) *receipt {

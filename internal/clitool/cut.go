@@ -1,0 +1,288 @@
+package clitool
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"unicode/utf8"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// cuts are the files that come in pieces, by their names.
+type cuts map[string]*cutFile
+
+func (c cuts) close() {
+	for _, f := range c {
+		f.close()
+	}
+}
+
+// A cutFile is a file in pieces: each is the head, some of the elements, and the tail.
+type cutFile struct {
+	src    *source
+	name   string
+	path   string // as a call has it
+	head   []byte
+	tail   []byte
+	pieces []piece
+
+	file fs.File // nil: it is not open
+	at   int64   // where it is read next
+}
+
+// A piece is a run of elements.
+type piece struct {
+	from, to int64
+	offset   int // elements before it
+	quoted   int // bytes as a text in JSON
+	size     int // bytes in a call
+}
+
+// An element is a part of a file that is not cut itself: a member of a list, a row.
+type element struct {
+	from, to int64
+	quoted   int // bytes as a text in JSON
+}
+
+// An outline is a file as its elements. What is before the first one is in each piece, and what is behind the
+// last one too.
+type outline struct {
+	elements []element
+	size     int64
+	binary   bool // it is not UTF-8
+}
+
+// isLarger reports whether a file is too large to be read whole, where all files come in.
+func (s *source) isLarger(name string) (bool, error) {
+	if !s.of.Any {
+		return false, nil
+	}
+	info, err := fs.Stat(s.fsys, name)
+	if err != nil {
+		return false, unreadable(name, err)
+	}
+	return info.Size() > int64(s.most), nil
+}
+
+// cut finds the pieces of a file.
+func (s *source) cut(name string, way tool.Split) (*cutFile, error) {
+	path, err := s.check(name)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.outline(name, way)
+	if err != nil {
+		return nil, err
+	}
+	if o.binary && s.of.Binary == "" {
+		return nil, fault.New(fault.InvalidValue, "the text is not valid UTF-8").At(name, 0)
+	}
+	c := &cutFile{src: s, name: name, path: path}
+	if err := c.frame(o); err != nil {
+		return nil, err
+	}
+	return c, c.share(o)
+}
+
+// outline reads a file to its end, an element at a time.
+func (s *source) outline(name string, way tool.Split) (outline, error) {
+	f, err := s.fsys.Open(name)
+	if err != nil {
+		return outline{}, unreadable(name, err)
+	}
+	defer f.Close()
+	counted := &counting{r: f}
+	var all []element
+	switch way {
+	case tool.Elements:
+		all, err = elements(counted)
+	case tool.Rows:
+		all, err = rows(counted)
+	}
+	if err == nil && len(all) == 0 {
+		err = errNoList
+	}
+	if err != nil && counted.err == nil {
+		return outline{}, fault.New(fault.InvalidValue, "%v", err).At(name, 0)
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, counted)
+	}
+	if err != nil {
+		return outline{}, unreadable(name, err)
+	}
+	return outline{all, counted.n, counted.binary()}, nil
+}
+
+// errNoList is the fault of a file that has nothing to cut.
+var errNoList = errors.New("the file is larger than a call, and has no list that could be split over several")
+
+// frame reads what is around the elements.
+func (c *cutFile) frame(o outline) (err error) {
+	first, last := o.elements[0].from, o.elements[len(o.elements)-1].to
+	if c.head, err = c.bytes(0, first); err == nil {
+		c.tail, err = c.bytes(last, o.size)
+	}
+	return err
+}
+
+// takes is how many bytes a part of the file takes in a call at most: as text, or in base64 where something in
+// the file is not UTF-8.
+func (o outline) takes(n, quoted int) int {
+	if !o.binary {
+		return quoted
+	}
+	return max(quoted, base64.StdEncoding.EncodedLen(n))
+}
+
+// share shares the elements out to pieces that fit into a call.
+func (c *cutFile) share(o outline) error {
+	frame, err := c.frameSize(o)
+	if err != nil {
+		return err
+	}
+	room := c.src.most - frame
+	for i, e := range o.elements {
+		if o.takes(int(e.to-e.from), e.quoted) > room {
+			return tooLargeElement(c.name, i, c.src.most)
+		}
+		n := len(c.pieces) - 1
+		if n >= 0 && c.pieces[n].extend(o, i, room) {
+			continue
+		}
+		c.pieces = append(c.pieces, piece{from: e.from, to: e.to, offset: i, quoted: e.quoted})
+	}
+	for i, p := range c.pieces {
+		c.pieces[i].size = frame + o.takes(int(p.to-p.from), p.quoted)
+	}
+	return nil
+}
+
+// extend adds the next element to a piece, with what is between the two: blanks and a comma, each of which may be
+// escaped. It returns false if there is no room.
+func (p *piece) extend(o outline, i, room int) bool {
+	e := o.elements[i]
+	quoted := p.quoted + 2*int(e.from-p.to) + e.quoted
+	if o.takes(int(e.to-p.from), quoted) > room {
+		return false
+	}
+	p.quoted, p.to = quoted, e.to
+	return true
+}
+
+// frameSize is how many bytes an entry takes without elements.
+func (c *cutFile) frameSize(o outline) (int, error) {
+	around := bytes.Join([][]byte{c.head, c.tail}, nil)
+	quoted, err := quotedLen(around)
+	if err != nil {
+		return 0, err
+	}
+	entry, err := file{path: c.path, part: len(o.elements), offset: len(o.elements)}.size(c.src.of)
+	return entry + o.takes(len(around), quoted) + base64Slack, err
+}
+
+// base64Slack is by how many bytes an entry in base64 can be larger than what takes counts for its parts: its key
+// is longer than that of a text.
+const base64Slack = 32
+
+// tooLargeElement is the fault of an element that fits into no call.
+func tooLargeElement(name string, i, most int) error {
+	return fault.New(fault.BatchTooLarge, "element %d of the file is larger than the %d bytes of a call", i+1, most).
+		With("element", i+1).At(name, 0)
+}
+
+// read reads one piece, from 1.
+func (c *cutFile) read(n int) (file, error) {
+	p := c.pieces[n-1]
+	data, err := c.bytes(p.from, p.to)
+	if err != nil {
+		return file{}, err
+	}
+	f := file{path: c.path, data: bytes.Join([][]byte{c.head, data, c.tail}, nil)}
+	if len(c.pieces) > 1 {
+		f.part, f.offset = n, p.offset
+	}
+	return f, nil
+}
+
+// bytes reads a range of the file. What is in an archive can only be read forward.
+func (c *cutFile) bytes(from, to int64) ([]byte, error) {
+	if c.file == nil || from < c.at {
+		c.close()
+		f, err := c.src.fsys.Open(c.name)
+		if err != nil {
+			return nil, unreadable(c.name, err)
+		}
+		c.file, c.at = f, 0
+	}
+	if _, err := io.CopyN(io.Discard, c.file, from-c.at); err != nil {
+		return nil, c.changed(err)
+	}
+	data := make([]byte, to-from)
+	if _, err := io.ReadFull(c.file, data); err != nil {
+		return nil, c.changed(err)
+	}
+	c.at = to
+	return data, nil
+}
+
+// changed is the fault of a file that has become shorter, or cannot be read any more.
+func (c *cutFile) changed(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault.New(fault.FileError, "the file was changed while it was read").At(c.name, 0)
+	}
+	return unreadable(c.name, fmt.Errorf("read: %w", err))
+}
+
+func (c *cutFile) close() {
+	if c.file != nil {
+		_ = c.file.Close() // it was only read
+		c.file = nil
+	}
+}
+
+// counting counts what is read, and looks whether it is UTF-8.
+type counting struct {
+	r    io.Reader
+	n    int64
+	err  error // of the reader, but for its end
+	odd  bool  // something was not UTF-8
+	half []byte
+}
+
+// Read implements io.Reader.
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	c.look(p[:n])
+	return n, err
+}
+
+// look looks at more of the text. A character may be in two readings.
+func (c *counting) look(p []byte) {
+	if c.odd {
+		return
+	}
+	text := slices.Concat(c.half, p)
+	c.half = nil
+	for i := max(0, len(text)-utf8.UTFMax+1); i < len(text); i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			c.half = bytes.Clone(text[i:])
+			text = text[:i]
+			break
+		}
+	}
+	c.odd = !utf8.Valid(text)
+}
+
+// binary reports whether what was read is not UTF-8.
+func (c *counting) binary() bool { return c.odd || len(c.half) > 0 }

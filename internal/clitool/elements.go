@@ -1,0 +1,187 @@
+package clitool
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"rookery/internal/tool"
+)
+
+// bom is the byte order mark of UTF-8.
+const bom = "\ufeff"
+
+// withoutBOM returns a reader behind a byte order mark, and how many bytes that has.
+func withoutBOM(r io.Reader) (*bufio.Reader, int64) {
+	b := bufio.NewReader(r)
+	if first, err := b.Peek(len(bom)); err != nil || string(first) != bom {
+		return b, 0
+	}
+	n, _ := b.Discard(len(bom)) // it was peeked at
+	return b, int64(n)
+}
+
+// elements are those of the one list in a JSON file: the file itself, or the one member of an object that is a
+// list and not empty. It is empty if there is no such list.
+func elements(r io.Reader) ([]element, error) {
+	text, from := withoutBOM(r)
+	in := &lists{dec: json.NewDecoder(text), from: from}
+	first, err := in.dec.Token()
+	if err != nil {
+		return nil, errNotJSON
+	}
+	switch first {
+	case json.Delim('['):
+		err = in.list()
+	case json.Delim('{'):
+		err = in.object()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := in.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errNotJSON
+	}
+	return in.found, nil
+}
+
+var (
+	errNotJSON    = errors.New("the file is larger than a call, and is not JSON that could be split")
+	errSeveral    = errors.New("the file is larger than a call, and has several lists: it is not known which to split")
+	errNotCSV     = errors.New("the file is larger than a call, and is not CSV that could be split")
+	errDeepLevels = errors.New("the file is nested too deep")
+)
+
+// lists reads the lists of a JSON file.
+type lists struct {
+	dec   *json.Decoder
+	from  int64 // where the decoder began in the file
+	found []element
+}
+
+// object reads the members of the object that has begun.
+func (in *lists) object() error {
+	for in.dec.More() {
+		if _, err := in.dec.Token(); err != nil { // its name
+			return errNotJSON
+		}
+		value, err := in.dec.Token()
+		if err != nil {
+			return errNotJSON
+		}
+		switch value {
+		case json.Delim('['):
+			before := len(in.found)
+			if err := in.list(); err != nil {
+				return err
+			}
+			if before > 0 && len(in.found) > before {
+				return errSeveral
+			}
+		case json.Delim('{'):
+			if err := in.skip(); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := in.dec.Token(); err != nil {
+		return errNotJSON
+	}
+	return nil
+}
+
+// list reads the list that has begun, and adds its elements.
+func (in *lists) list() error {
+	for in.dec.More() {
+		var raw json.RawMessage
+		if err := in.dec.Decode(&raw); err != nil {
+			return errNotJSON
+		}
+		to := in.from + in.dec.InputOffset()
+		quoted, err := quotedLen(raw)
+		if err != nil {
+			return err
+		}
+		in.found = append(in.found, element{to - int64(len(raw)), to, quoted})
+	}
+	if _, err := in.dec.Token(); err != nil {
+		return errNotJSON
+	}
+	return nil
+}
+
+// skip reads to the end of the object that has begun.
+func (in *lists) skip() error {
+	const most = 10_000
+	for depth := 1; depth > 0; {
+		switch t, err := in.dec.Token(); {
+		case err != nil:
+			return errNotJSON
+		case t == json.Delim('{'), t == json.Delim('['):
+			if depth++; depth > most {
+				return errDeepLevels
+			}
+		case t == json.Delim('}'), t == json.Delim(']'):
+			depth--
+		}
+	}
+	return nil
+}
+
+// quotedLen is how many bytes a text takes in JSON, without its quotes.
+func quotedLen(text []byte) (int, error) {
+	data, err := tool.Marshal(string(text))
+	if err != nil {
+		return 0, fmt.Errorf("write a text: %w", err)
+	}
+	return len(data) - len(`""`), nil
+}
+
+// rows are the rows of a CSV file behind the first, which says what the columns are.
+func rows(r io.Reader) ([]element, error) {
+	text, from := withoutBOM(r)
+	kept := &bytes.Buffer{}
+	in := csv.NewReader(io.TeeReader(text, kept))
+	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = separator(text), true, -1, true
+	var all []element
+	for at := int64(0); ; {
+		_, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, errNotCSV
+		}
+		end := in.InputOffset()
+		row := kept.Next(int(end - at))
+		quoted, err := quotedLen(row)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, element{from + at, from + end, quoted})
+		at = end
+	}
+	if len(all) < 2 {
+		return nil, nil
+	}
+	return all[1:], nil
+}
+
+// separator is what separates the fields of a CSV file: of the usual ones that which the first line has most
+// often.
+func separator(r *bufio.Reader) rune {
+	first, _ := r.Peek(r.Size()) // an error comes again when it is read
+	line, _, _ := bytes.Cut(first, []byte("\n"))
+	best := ','
+	for _, other := range ";\t|" {
+		if bytes.ContainsRune(line, other) &&
+			bytes.Count(line, []byte(string(other))) > bytes.Count(line, []byte(string(best))) {
+			best = other
+		}
+	}
+	return best
+}

@@ -1,0 +1,79 @@
+package clitool
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A file is one entry of the list that a call takes or answers: a whole file, or a part of one.
+type file struct {
+	path string
+	data []byte
+
+	part   int // of a file that comes in several entries, from 1; 0: the file is whole
+	offset int // elements or rows of the file in the entries before, where it was cut
+}
+
+// The members of an entry beside those that a tool names.
+const (
+	pathKey   = "path"
+	partKey   = "part"
+	offsetKey = "offset"
+)
+
+// entry returns a file as a call has it. One that is not UTF-8 is INVALID_VALUE, if the tool takes only text.
+func (f file) entry(of *tool.Files) (value, error) {
+	v := value{}
+	v.set(pathKey, textValue(f.path))
+	switch {
+	case utf8.Valid(f.data):
+		v.set(of.BodyKey(), textValue(string(f.data)))
+	case of.Binary != "":
+		v.set(of.Binary, textValue(base64.StdEncoding.EncodeToString(f.data)))
+	default:
+		return v, fault.New(fault.InvalidValue, "the text is not valid UTF-8").At(f.path, 0)
+	}
+	if f.part > 0 {
+		v.set(partKey, numberValue(f.part))
+		v.set(offsetKey, numberValue(f.offset))
+	}
+	return v, nil
+}
+
+// size is how many bytes the file takes in a call.
+func (f file) size(of *tool.Files) (int, error) {
+	v, err := f.entry(of)
+	if err != nil {
+		return 0, err
+	}
+	data, err := tool.Marshal(v)
+	return len(data), err
+}
+
+// filesIn reads the entries of an answer.
+func filesIn(list value, of *tool.Files) ([]file, error) {
+	if list.kind != listKind && list.kind != nullKind {
+		return nil, errors.New("read a list of files: it is no list")
+	}
+	var files []file
+	for _, v := range list.items {
+		f := file{path: v.get(pathKey).text, data: []byte(v.get(of.BodyKey()).text)}
+		if raw, ok := v.member(of.Binary); ok && of.Binary != "" {
+			data, err := base64.StdEncoding.DecodeString(raw.text)
+			if err != nil {
+				return nil, fmt.Errorf("read a list of files: %w", err)
+			}
+			f.data = data
+		}
+		if _, err := fmt.Sscan(v.get(partKey).text, &f.part); err != nil {
+			f.part = 0 // it has none
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}

@@ -1,0 +1,89 @@
+package clitool
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A loneSink writes a file under the path that the caller gives, if the answer has just one, with the ending of
+// that path. Otherwise the path is that of a folder. The first file is kept until that is known.
+type loneSink struct {
+	at    string
+	fresh bool
+
+	first []file // the parts of the first file
+	to    *folderSink
+	lone  string // the name in the folder, if there is one file
+}
+
+var _ sink = (*loneSink)(nil)
+
+func (s *loneSink) put(f file) error {
+	switch {
+	case s.to != nil:
+		return s.to.put(f)
+	case len(s.first) == 0, f.part > 1 && s.first[0].path == f.path:
+		if len(s.first) == 0 && f.part > 1 {
+			return fmt.Errorf("write %s: part %d follows no other part", f.path, f.part)
+		}
+		s.first = append(s.first, f)
+		return checkPath(f.path)
+	}
+	if err := s.open(s.at); err != nil {
+		return err
+	}
+	return s.to.put(f)
+}
+
+// open opens the folder, and writes there what was kept.
+func (s *loneSink) open(folder string) (err error) {
+	if s.to, err = newFolderSink(folder, s.fresh); err != nil {
+		s.to = nil
+		return err
+	}
+	for _, f := range s.first {
+		name := f.path
+		if s.lone != "" {
+			name = s.lone
+		}
+		if err := s.to.putAs(f, name); err != nil {
+			return err
+		}
+	}
+	s.first = nil
+	return nil
+}
+
+func (s *loneSink) finish() error {
+	if s.to == nil {
+		folder := s.at
+		if s.isFile() {
+			folder, s.lone = filepath.Dir(s.at), filepath.Base(s.at)
+		}
+		if err := s.open(folder); err != nil {
+			return err
+		}
+	}
+	return s.to.finish()
+}
+
+// isFile reports whether the path is that of a file: there is one, or the path has the ending of the only file.
+func (s *loneSink) isFile() bool {
+	if info, err := os.Stat(s.at); err == nil {
+		return len(s.first) > 0 && !info.IsDir()
+	}
+	ext := filepath.Ext(s.at)
+	return len(s.first) > 0 && ext != "" && strings.EqualFold(ext, filepath.Ext(s.first[0].path))
+}
+
+func (s *loneSink) others() int { return s.to.others() }
+
+func (s *loneSink) name(path string) string { return s.to.name(path) }
+
+func (s *loneSink) drop() {
+	if s.to != nil {
+		s.to.drop()
+	}
+}

@@ -1,0 +1,49 @@
+package clitool
+
+import (
+	"slices"
+	"strings"
+)
+
+// branches is the name of the list in an object that makes a tree of it: each item has a list of that name too.
+// It is empty if there is none.
+func (v value) branches() string {
+	i := slices.IndexFunc(v.members, func(m member) bool {
+		return m.isRows() && !slices.ContainsFunc(m.items, func(item value) bool {
+			return item.get(m.name).kind != listKind
+		})
+	})
+	if i < 0 {
+		return ""
+	}
+	return v.members[i].name
+}
+
+// outline prints a tree: a line for each node that has anything to say, and what is below it indented.
+func (p *printer) outline(v value, branches, indent string) {
+	if line := v.node(branches); line != "" {
+		p.printf("%s%s\n", indent, line)
+		indent += "  "
+	}
+	for _, item := range v.get(branches).items {
+		p.outline(item, branches, indent)
+	}
+}
+
+// node is a node of a tree on one line: its first text, then the names and values of the others.
+func (v value) node(branches string) string {
+	var first string
+	var others []string
+	for i, m := range v.members {
+		switch {
+		case m.name == branches:
+		case i == 0 && m.kind == textKind && m.text == "":
+			first = "." // a root without a name
+		case i == 0 && m.kind == textKind:
+			first = m.inline()
+		case !m.isEmpty():
+			others = append(others, m.title()+" "+m.inline())
+		}
+	}
+	return strings.TrimSpace(first + "  " + strings.Join(others, ", "))
+}

@@ -1,0 +1,166 @@
+package localapp_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auth"
+	"rookery/internal/authtest"
+	"rookery/internal/cloudtest"
+	"rookery/internal/mcptool"
+	"rookery/internal/tool"
+	"rookery/internal/tooltest"
+)
+
+// cloudTenant is the tenant of the stories that functions are told: in the cloud no tenant is called local.
+const cloudTenant = "heron"
+
+// functions are the ways to the programs of AWS Lambda, as processes behind a gateway, over emulated stores. What these
+// processes take for the time is noon, as the answers of their stores have it.
+func functions() []wayIn {
+	over := func(name string, way func(t testing.TB, f function) tooltest.Way) wayIn {
+		return wayIn{name, func(t testing.TB) *entrance {
+			f := newFunction(t)
+			furnish(t, f.client())
+			return &entrance{f.telling(way(t, f)), f.byName(), t.TempDir(), &lockedBuffer{}}
+		}}
+	}
+	return []wayIn{
+		over("function", func(_ testing.TB, f function) tooltest.Way {
+			return tooltest.Either(short(tooltest.RoutesOver(f.bearing(), lookedUp(), f.URL)), f.byName())
+		}),
+		over("function mcp", func(t testing.TB, f function) tooltest.Way {
+			c := mcptool.NewClient(f.URL+mcptool.Path+"/x/all", f.bearing())
+			t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
+			return tooltest.Invoking("function mcp", c)
+		}),
+	}
+}
+
+// maxArgs is how many bytes of arguments surely fit into the line of a request: a gateway takes 10,240 bytes of it and
+// the headers, and a query has three for each of some characters.
+const maxArgs = 2500
+
+// short is a way for calls with few bytes of arguments.
+func short(over tooltest.Way) tooltest.Way {
+	return tooltest.Way{Name: over.Name, Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
+		t.Helper()
+		if len(c.JSON(t)) > maxArgs {
+			return nil, false
+		}
+		return over.Call(t, c)
+	}}
+}
+
+// A function is a deployment with an issuer, whose token makes the tenant when it first comes.
+type function struct {
+	*cloudtest.Deployment
+	token, principal string
+}
+
+// newFunction deploys one. A process takes the time from its first answer of a store: each is called once before.
+func newFunction(t testing.TB) function {
+	t.Helper()
+	issuer := authtest.NewIssuer(t)
+	issuers := marshalled(t, []args{{
+		"issuer": issuer.URL, "jwks_url": issuer.JWKS, "tenant": cloudTenant, "roles_claim": "roles",
+	}})
+	d := cloudtest.Deploy(t, cloudtest.Options{
+		Stores: cloudtest.NewStores(t), Now: atNoon, Env: []string{"ROOKERY_ISSUERS=" + string(issuers)},
+	})
+	claims := issuer.Claims("alice", d.URL)
+	claims["iat"], claims["exp"], claims["roles"] = noon.Unix(), inYears(), args{"*": "admin"}
+	f := function{d, issuer.Sign(claims), auth.User(issuer.URL, "alice")}
+	for _, path := range []string{"/v1/vaults/main/stats", "/v1/whoami", "/mcp"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)
+		require.NoError(t, err)
+		answer, err := f.bearing().Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+	}
+	return f
+}
+
+// bearing is a client that sends the token.
+func (f function) bearing() *http.Client { return &http.Client{Transport: cloudtest.Bearer(f.token)} }
+
+func (f function) client() tool.Invoker { return f.Client(f.token) }
+
+func (f function) byName() tooltest.Way { return tooltest.Invoking("function by name", f.client()) }
+
+// tokenID is the id of an API token.
+func tokenID(token string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(token, "rk_"), ".")
+	return id
+}
+
+// lookedUp is a catalogue of all tools that makes no calls.
+var lookedUp = sync.OnceValue(func() *tool.Catalogue {
+	cat, err := tool.NewCatalogue(allTools(), tool.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return cat
+})
+
+// aroundNoon is the time of day of a clock that follows another one within seconds.
+var aroundNoon = regexp.MustCompile(`T14:(29:5\d|30:0\d)(\.\d+)?Z`)
+
+// telling is a way whose answers name the local tenant and principal, and noon. Calls whose answers tell of a folder, of
+// archives, of the caller, of what one process counted, or how long calls took, it does not carry.
+func (f function) telling(over tooltest.Way) tooltest.Way {
+	return tooltest.Way{Name: over.Name, Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
+		t.Helper()
+		made, _ := lookedUp().Find(c.Tool)
+		if made != nil && (tellsOfThePlace(made.Name) || made.Name == "team_whoami" || made.Name == "team_audit") {
+			return nil, false
+		}
+		vault := textArg(c, "vault")
+		if token := textArg(c, "page_token"); token != "" {
+			c.Args = maps.Clone(c.Args)
+			c.Args["page_token"] = marshalled(t, moved(token, auth.Local, cloudTenant, vault))
+		}
+		answer, carried := over.Call(t, c)
+		text := strings.NewReplacer(f.principal, auth.Local, `"`+cloudTenant+`"`, `"`+auth.Local+`"`).Replace(string(answer))
+		text = pageTokens.ReplaceAllStringFunc(text, func(token string) string {
+			return moved(token, cloudTenant, auth.Local, vault)
+		})
+		return json.RawMessage(aroundNoon.ReplaceAllString(text, "T14:30:00Z")), carried
+	}}
+}
+
+// pageTokens are tokens of pages, which begin with "p2:" before they are encoded.
+var pageTokens = regexp.MustCompile(`cDI6[\w-]+`)
+
+// moved is the token of a page of one tenant as another tenant has it: behind three bytes and eight of the tool there are
+// eight of the tenant and the vault. One that is of neither stays.
+func moved(token, from, to, vault string) string {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(text) < 19 {
+		return token
+	}
+	of := func(tenant string) []byte {
+		sum := sha256.Sum256([]byte(tenant + "\x00" + vault))
+		return sum[:8]
+	}
+	if bytes.Equal(text[11:19], of(from)) {
+		copy(text[11:19], of(to))
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// endsItsTenant reports whether a story erases its tenant, with which the tokens of a function end.
+func endsItsTenant(s tooltest.Story) bool {
+	return slices.ContainsFunc(s.Steps, func(step tooltest.Step) bool { return step.Tool == "team_tenant_erase" })
+}

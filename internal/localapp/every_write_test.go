@@ -1,0 +1,60 @@
+package localapp_test
+
+import (
+	"testing"
+
+	"rookery/internal/fault"
+	"rookery/internal/tooltest"
+)
+
+func TestEveryWayWritesAndExports(t *testing.T) {
+	everyWay(t, []tooltest.Story{notesWritten, notesExported})
+}
+
+// notesWritten covers the JSON block and the rules of the notes document on `write`.
+var notesWritten = tooltest.Story{Name: "notes: write", Steps: []tooltest.Step{
+	{Tool: "notes_write", Args: `{"vault":"main","envelope":false,"path":"inbox/new.md","content":"# New\n"}`,
+		Want: `{"path":"inbox/new.md","written":true}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","content":"more","append":true}`,
+		Want: `{"data":{"path":"inbox/new.md","written":true},"meta":{"version":"v4"}}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","frontmatter":{"status":"done","tags":["a","b"]}}`},
+	{Tool: "notes_get", Args: `{"vault":"main","envelope":false,"path":"inbox/new.md"}`,
+		Want: `{"path":"inbox/new.md","frontmatter":{"status":"done","tags":["a","b"]},"body":"# New\nmore"}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","content":"other\n","frontmatter":{"status":null},"dry_run":true}`,
+		Want: `{"data":{"path":"inbox/new.md","written":false,"dry_run":true,"would_modify_files":[{"path":"inbox/new.md","action":"modify"}]}}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","frontmatter":{"status":null,"knowtation_editor":"me"}}`,
+		Want: `{"data":{"written":true},"warnings":[{"code":"UNKNOWN_FIELD","field":"knowtation_editor"}]}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"people/alice.md","frontmatter":{"company":"[[companies/none]]"}}`,
+		Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"companies/none","suggested_type":"company"}]}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"broken.md","content":"mended\n","append":true}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md"}`, Code: fault.InvalidParameter},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new.md","append":true,"frontmatter":{"a":1}}`, Code: fault.InvalidParameter},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"../x.md","content":"x"}`, Code: fault.InvalidPath, Want: `{"error":{"details":{"argument":"path"}}}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"inbox/new","content":"x"}`, Code: fault.InvalidPath},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"INBOX.md","content":"x"}`, Code: fault.DuplicateID},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"broken.md","frontmatter":{"a":1}}`, Code: fault.InvalidParameter,
+		Want: `{"error":{"location":{"file":"broken.md"}}}`},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"people/bob.md","frontmatter":{"name":null}}`, Code: fault.InvalidParameter},
+	{Tool: "notes_write", Args: `{"vault":"main","path":"people/bob.md","frontmatter":{"m":{"k":1}}}`, Code: fault.InvalidParameter},
+	{Tool: "notes_write", Args: `{"vault":"main","envelope":false,"path":"people/bob.md"}`, Code: fault.InvalidParameter,
+		Want: `{"error":"give content, frontmatter, or both","code":"INVALID_PARAMETER"}`},
+}}
+
+// notesExported covers the JSON block and the rules of the notes document on `export`.
+var notesExported = tooltest.Story{Name: "notes: export", Steps: []tooltest.Step{
+	{Tool: "notes_export", Args: `{"vault":"main","envelope":false,"target":"people/bob.md"}`,
+		Want: `{"exported":[{"path":"people/bob.md","output":"bob.md"}],"provenance":"Exported from vault paths: people/bob.md",` +
+			`"files":[{"path":"bob.md","content":"---\ntype: person\nname: Bob\nsource_notes:\n  - people/bob.md\n---\n\n# Bob\n"}]}`},
+	{Tool: "notes_export", Args: `{"vault":"main","target":"people/bob","format":"html"}`,
+		Want: `{"data":{"exported":[{"path":"people/bob.md","output":"bob.html"}]},"meta":{"count":1,"total":1,"has_more":false}}`},
+	{Tool: "notes_export", Args: `{"vault":"main","query":"zebrafinch"}`,
+		Want: `{"data":{"provenance":"Exported from vault paths: broken.md, daily/2025-01-31.md, people/alice.md"},` +
+			`"warnings":[{"code":"NOTE_QUARANTINED","path":"broken.md"}]}`},
+	{Tool: "notes_export", Args: `{"vault":"main","path":"ünï/코드.md"}`, Want: `{"data":{"exported":[{"output":"코드.md"}]}}`},
+	{Tool: "notes_export", Args: `{"vault":"main","target":"gone.md"}`, Code: fault.NotFound, Want: `{"error":{"details":{"argument":"target"}}}`},
+	{Tool: "notes_export", Args: `{"vault":"main","target":"no such words"}`, Code: fault.NotFound},
+	{Tool: "notes_export", Args: `{"vault":"main","target":"../people/bob.md"}`, Code: fault.InvalidPath},
+	{Tool: "notes_export", Args: `{"vault":"main","target":"people/bob.md","project":"mill"}`, Code: fault.InvalidParameter},
+	{Tool: "notes_export", Args: `{"vault":"main","target":"bob","format":"pdf"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"allowed":["md","html"]}}}`},
+	{Tool: "notes_export", Args: `{"vault":"main"}`, Code: fault.InvalidParameter},
+}}

@@ -1,0 +1,111 @@
+package localcloud
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"rookery/internal/eventsource"
+)
+
+// The functions that no gateway is in front of.
+const (
+	jobs   = "jobs"   // works on the messages of the queue of jobs
+	stream = "stream" // is behind the stream of the table
+)
+
+// timeouts are the time that an invocation of a function may take which no gateway waits for.
+var timeouts = map[string]time.Duration{jobs: 15 * time.Minute, stream: 2 * time.Minute}
+
+// deadLetters ends the name of the queue of messages that could not be worked on.
+const deadLetters = "-dead-letters"
+
+// sources are where the events of the functions come from that no gateway is in front of: the queue of jobs with its
+// dead letters, and the stream of the table.
+type sources struct {
+	queues     *sqs.Client
+	streams    *dynamodbstreams.Client
+	jobs, dead string // URLs
+	stream     string // ARN
+}
+
+// sources finds those of the deployment; nil if it has no queue.
+func (d Deployment) sources(ctx context.Context) (*sources, error) {
+	if d.Queue == "" {
+		return nil, nil
+	}
+	s := &sources{
+		queues:  sqs.NewFromConfig(d.Config(d.AWS, nil)),
+		streams: dynamodbstreams.NewFromConfig(d.Config(d.DynamoDB, nil)),
+	}
+	for name, url := range map[string]*string{d.Queue: &s.jobs, d.Queue + deadLetters: &s.dead} {
+		out, err := s.queues.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
+		if err != nil {
+			return nil, fmt.Errorf("look for a queue: %w", err)
+		}
+		*url = aws.ToString(out.QueueUrl)
+	}
+	table, err := dynamodb.NewFromConfig(d.Config(d.DynamoDB, nil)).DescribeTable(ctx,
+		&dynamodb.DescribeTableInput{TableName: &d.Table})
+	if err != nil {
+		return nil, fmt.Errorf("look at the table: %w", err)
+	}
+	s.stream = aws.ToString(table.Table.LatestStreamArn)
+	return s, nil
+}
+
+// environment is what functions are told of the sources.
+func (s *sources) environment() []string {
+	if s == nil {
+		return nil
+	}
+	return []string{"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead}
+}
+
+// follow hands what comes to the functions, until the mappings are closed.
+func (s *sources) follow(host func(name string) eventsource.Invoker) []*eventsource.Mapping {
+	if s == nil {
+		return nil
+	}
+	return []*eventsource.Mapping{
+		eventsource.Queue(context.Background(), s.queues, s.jobs, host(jobs)),
+		eventsource.Stream(context.Background(), s.streams, s.stream, host(stream)),
+	}
+}
+
+// makeQueues makes the queue of jobs and that of its dead letters, where there are none.
+func makeQueues(ctx context.Context, client *sqs.Client, name string) error {
+	dead, err := makeQueue(ctx, client, name+deadLetters, nil)
+	if err != nil {
+		return err
+	}
+	about, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &dead, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		return err
+	}
+	policy := fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"5"}`, about.Attributes["QueueArn"])
+	_, err = makeQueue(ctx, client, name, map[string]string{
+		"VisibilityTimeout": strconv.Itoa(int(6 * timeouts[jobs] / time.Second)), "RedrivePolicy": policy,
+	})
+	return err
+}
+
+// makeQueue makes a queue, and returns its URL.
+func makeQueue(
+	ctx context.Context, client *sqs.Client, name string, attributes map[string]string,
+) (string, error) {
+	out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(out.QueueUrl), nil
+}

@@ -1,0 +1,85 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/repotest"
+	"rookery/internal/tabletest"
+)
+
+// TestAnEndedCall holds that a call whose time is up is told so, and never that the stores do not answer, which are well:
+// one that reads what is in the table, a segment or an image, and one that writes.
+func TestAnEndedCall(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 8)
+	s.empty(t) // all of it is in segments and an image
+	s.write(t, 2)
+	for _, why := range []error{context.DeadlineExceeded, context.Canceled} {
+		ctx, cancel := ending(t, why)
+		defer cancel()
+		for range 20 { // which of two ends is met first is not drawn
+			v := s.open(t)
+			for what, err := range map[string]error{
+				"a first read":   last(v.Read(ctx)),
+				"a read":         last(s.vault.Read(ctx)),
+				"a search":       last(v.Searchable(ctx)),
+				"as of v3":       last(s.vault.At(ctx, 3)),
+				"the history":    eachCommit(ctx, v),
+				"a verification": last(v.Verify(ctx, nil)),
+			} {
+				require.ErrorIs(t, err, why, what)
+				require.False(t, fault.Is(err, fault.Unavailable), "%s: %v", what, err)
+			}
+			_, err := v.Update(ctx, repo.Call{Tool: "test"}, func(context.Context, *repo.Tx) (any, error) { return nil, nil })
+			if why == context.DeadlineExceeded {
+				require.True(t, fault.Is(err, fault.IndexBusy), "%v", err)
+			} else {
+				require.ErrorIs(t, err, why)
+			}
+		}
+	}
+}
+
+// TestUnreachable holds that UNAVAILABLE is told where the stores really do not answer.
+func TestUnreachable(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 2)
+	broken := *s
+	broken.Engine = repotest.Engine{
+		Table:  tabletest.NewFlaky(s.Table, func(tabletest.Call) tabletest.Fault { return tabletest.Before }),
+		Bucket: s.Bucket,
+	}
+	_, err := broken.open(t).Read(t.Context())
+	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+	require.Positive(t, fault.Of(err).RetryAfter)
+}
+
+func last[T any](_ T, err error) error { return err }
+
+// ending is a context that has ended.
+func ending(t *testing.T, why error) (context.Context, context.CancelFunc) {
+	t.Helper()
+	if errors.Is(why, context.DeadlineExceeded) {
+		return context.WithDeadline(t.Context(), time.Unix(0, 0))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx, cancel
+}
+
+// eachCommit reads all commits of a vault.
+func eachCommit(ctx context.Context, v *repo.Vault) error {
+	for _, err := range v.Commits(ctx, 1) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

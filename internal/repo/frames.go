@@ -1,0 +1,98 @@
+package repo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// frameBytes is from how many bytes on a frame is closed: so many are unpacked to read one text.
+const frameBytes = 128 << 10
+
+// A payload is zstd frames one behind the other, each of whole parts. If there are several, a skippable
+// frame (RFC 8878 §3.1.2) before them says how many parts and how many bytes each of them has, as varints,
+// so that one can be unpacked without the others. A decoder that does not look at it unpacks them all.
+
+// A frame is the parts of a payload that are packed together.
+type frame struct {
+	first, parts int // parts: the first of them, and how many
+	off, end     int // bytes of the payload
+}
+
+// pack writes parts one behind the other, each as salt, length and data, and compresses them; size is of
+// what it compressed.
+func (c *codec) pack(parts []part) (packed []byte, size int) {
+	var table, frames, raw []byte
+	begun, several := 0, false
+	for i, p := range parts {
+		raw = append(raw, p.salt[:]...)
+		raw = binary.AppendUvarint(raw, uint64(len(p.data)))
+		raw = append(raw, p.data...)
+		if len(raw) < frameBytes && i < len(parts)-1 {
+			continue
+		}
+		before := len(frames)
+		frames = c.enc.EncodeAll(raw, frames)
+		table = binary.AppendUvarint(table, uint64(i+1-begun))
+		table = binary.AppendUvarint(table, uint64(len(frames)-before))
+		several = begun > 0
+		size, begun, raw = size+len(raw), i+1, raw[:0]
+	}
+	if !several {
+		return frames, size
+	}
+	h := zstd.Header{Skippable: true, SkippableSize: uint32(len(table))}
+	packed, err := h.AppendTo(make([]byte, 0, len(table)+len(frames)+zstd.HeaderMaxSize))
+	if err != nil {
+		panic(err) // never: a skippable frame can have any size
+	}
+	return append(append(packed, table...), frames...), size
+}
+
+// framesOf are the frames of a payload; none if it does not say where they are, because there is one.
+func framesOf(packed []byte) ([]frame, error) {
+	var h zstd.Header
+	if err := h.Decode(packed); err != nil {
+		return nil, fmt.Errorf("read a payload's first frame: %w", err)
+	}
+	if !h.Skippable || h.SkippableID != 0 {
+		return nil, nil
+	}
+	off := h.HeaderSize + int(h.SkippableSize)
+	if off > len(packed) {
+		return nil, errTable
+	}
+	var all []frame
+	first := 0
+	for table := bytes.NewReader(packed[h.HeaderSize:off]); table.Len() > 0; {
+		parts, err := binary.ReadUvarint(table)
+		if err != nil || parts == 0 || parts > uint64(len(packed)) {
+			return nil, errTable
+		}
+		size, err := binary.ReadUvarint(table)
+		if err != nil || size > uint64(len(packed)-off) {
+			return nil, errTable
+		}
+		all = append(all, frame{first, int(parts), off, off + int(size)})
+		first, off = first+int(parts), off+int(size)
+	}
+	if off != len(packed) {
+		return nil, errTable
+	}
+	return all, nil
+}
+
+// errTable says that a payload is not what its table of frames says.
+var errTable = errors.New("a payload's table of frames is wrong")
+
+// unpackFrame unpacks one frame of a payload.
+func (c *codec) unpackFrame(packed []byte, f frame) ([]part, error) {
+	parts, err := c.unpack(packed[f.off:f.end])
+	if err == nil && len(parts) != f.parts {
+		err = errTable
+	}
+	return parts, err
+}

@@ -1,0 +1,158 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+
+	"rookery/internal/fault"
+	"rookery/internal/table"
+)
+
+// A packedRun is the payload of a run as it is stored.
+type packedRun struct {
+	first  uint64
+	packed []byte
+	frames []frame // none if it has a single one
+}
+
+// frameWith is the number of the frame that holds a part; if none does, how many frames there are.
+func (r packedRun) frameWith(part int) int {
+	return sort.Search(len(r.frames), func(i int) bool { return part < r.frames[i].first+r.frames[i].parts })
+}
+
+// A pick reads single texts. Of a run it unpacks the frames that it needs, each once, and caches them.
+type pick struct {
+	v   *Vault
+	run packedRun // the last that was read
+}
+
+// text is a text that is not to be changed.
+func (p *pick) text(ctx context.Context, at Place) ([]byte, error) {
+	k := textKey{p.v.part, at}
+	if text, ok := p.v.texts.get(k); ok {
+		return text, nil
+	}
+	text, err := p.unpack(ctx, k)
+	if !fault.Is(err, fault.IndexError) {
+		return text, err
+	}
+	// What is damaged in its own object may be whole in a segment.
+	data, err := p.v.log.part(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return textOf(data, at)
+}
+
+// unpack unpacks the frame that a text is in, and caches it.
+func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
+	texts, at := p.v.texts, k.at
+	state := texts.state(k.part)
+	if p.run.packed == nil || p.run.first != at.Run {
+		run, cached := texts.run(k)
+		if !cached {
+			var err error
+			if run, err = p.v.log.packedAt(ctx, at.Run); err != nil {
+				return nil, err
+			}
+			if run.frames != nil {
+				texts.addRun(k, state, run)
+			}
+		}
+		p.run = run
+	}
+	parts, first, key, err := p.run.unpackWith(p.v.log.code, k)
+	if err != nil {
+		return nil, damaged(at.Run, err)
+	}
+	if at.Part < first || at.Part >= first+len(parts) {
+		return nil, fmt.Errorf("run %d has no part %d", at.Run, at.Part)
+	}
+	b := blockOf(parts, Place{at.Run, first})
+	text := b.at(at.Part)
+	if text == nil {
+		return textOf(parts[at.Part-first].data, at) // which says why
+	}
+	if !texts.addBlock(key, state, b) {
+		text = bytes.Clone(text)
+		texts.add(k, state, text)
+	}
+	return text, nil
+}
+
+// unpackWith unpacks the frame that a text is in. The first of its parts has this number, and its texts are
+// cached by this key.
+func (r packedRun) unpackWith(code *codec, k textKey) (parts []part, first int, key textKey, err error) {
+	if r.frames == nil {
+		parts, err = code.unpack(r.packed)
+		return parts, 0, k.runKey(), err
+	}
+	i := r.frameWith(k.at.Part)
+	if i == len(r.frames) {
+		return nil, 0, k, nil
+	}
+	parts, err = code.unpackFrame(r.packed, r.frames[i])
+	return parts, r.frames[i].first, k.frameKey(i), err
+}
+
+// blockOf are the texts of parts that follow each other, from a place on: in memory of their own, since a
+// part may say much more of a note.
+func blockOf(parts []part, at Place) block {
+	b := block{at.Part, make([][]byte, len(parts))}
+	size := 0
+	for i := range parts {
+		if text, err := textOf(parts[i].data, at); err == nil {
+			b.texts[i] = text
+			size += len(text)
+		}
+	}
+	all := make([]byte, 0, size)
+	for i, text := range b.texts {
+		if text != nil {
+			begin := len(all)
+			all = append(all, text...)
+			b.texts[i] = all[begin:len(all):len(all)]
+		}
+	}
+	return b
+}
+
+// packedAt is the payload of the run that begins with a commit, as it is stored; see runAt.
+func (l *Log[S]) packedAt(ctx context.Context, first uint64) (_ packedRun, err error) {
+	defer func() { err = l.orErased(ctx, err) }()
+	if first <= l.head.Load().control.Low {
+		return l.segments.packed(ctx, first)
+	}
+	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
+	if errors.Is(err, table.ErrNotFound) && l.opt.Imaging != nil {
+		r, err := l.segments.packed(ctx, first)
+		if errors.Is(err, errNoSegment) {
+			err = damaged(first, err)
+		}
+		return r, err
+	}
+	if err != nil {
+		return packedRun{}, unreadable(ctx, err)
+	}
+	r, packed, err := readPlaced(it)
+	if err == nil && r.Object != "" {
+		packed, err = l.payload(ctx, r)
+	}
+	if err != nil {
+		return packedRun{}, err
+	}
+	p, err := newPackedRun(first, packed)
+	if err != nil {
+		err = damaged(first, err)
+	}
+	return p, err
+}
+
+// newPackedRun is a payload whose frames are looked for.
+func newPackedRun(first uint64, packed []byte) (packedRun, error) {
+	frames, err := framesOf(packed)
+	return packedRun{first, packed, frames}, err
+}

@@ -1,0 +1,103 @@
+package team_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/bolttable"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+	"rookery/internal/team"
+)
+
+// TestAnUncertainClock holds that passes of a process whose clock is not known to be right destroy nothing because it is
+// old: not what left a vault's log or the tenant's, and not what a second sweep of an erasure finds.
+func TestAnUncertainClock(t *testing.T) {
+	ctx := t.Context()
+	d := deploy(t)
+	var known atomic.Bool
+	var passes atomic.Int64
+	o := d.options(d.table, false)
+	o.Compact, o.Parts = d.table.(*bolttable.Table).Compact, []string{refused}
+	o.Clocked = func() func() bool {
+		passes.Add(1)
+		return known.Load
+	}
+	teams := team.NewTeams(o)
+	t.Cleanup(teams.Close)
+	a, err := teams.Team(ctx, "a")
+	require.NoError(t, err)
+	for _, name := range []string{"v", "w"} {
+		_, err = create(ctx, a, callOf(name), name)
+		require.NoError(t, err)
+	}
+	v, err := a.Vault(ctx, "v")
+	require.NoError(t, err)
+	require.NoError(t, put(ctx, a, "v", "a.md", "one\n"))
+	_, err = a.Erase(ctx, callOf("erase"), "w")
+	require.NoError(t, err)
+	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
+	require.NoError(t, a.Log().Fold(ctx, repo.Folding{All: true}))
+	items := func() (all []string) {
+		for _, part := range []string{"v/1", ""} {
+			for it, err := range table.Sub(d.table, "a").Query(ctx, part, "log/0", "log/9") {
+				require.NoError(t, err)
+				all = append(all, it.Part+" "+it.Sort)
+			}
+		}
+		return all
+	}
+	pass := func() {
+		require.NoError(t, a.FoldVault(ctx, "v"))
+		require.NoError(t, a.FoldTenant(ctx))
+		_, err := teams.WorkOf(ctx, "a")
+		require.NoError(t, err)
+	}
+	before := items()
+	require.NotEmpty(t, before)
+	d.clock.pass(2 * time.Hour)
+	for range 2 {
+		begun := passes.Load()
+		pass()
+		require.Equal(t, begun+3, passes.Load(), "each pass begins anew to find out")
+		d.clock.pass(2 * time.Minute)
+	}
+	require.Equal(t, before, items())
+	_, err = create(ctx, a, callOf("next"), "w")
+	is(t, fault.DuplicateID, err)
+
+	known.Store(true)
+	pass()
+	for _, it := range before {
+		require.NotContains(t, items(), it)
+	}
+	_, err = create(ctx, a, callOf("next"), "w")
+	require.NoError(t, err)
+}
+
+// TestAnUncertainClockOfATenant holds the same of the second sweep of a tenant's erasure.
+func TestAnUncertainClockOfATenant(t *testing.T) {
+	ctx := t.Context()
+	d := deploy(t)
+	var known atomic.Bool
+	o := d.options(d.table, false)
+	o.Compact, o.Parts = d.table.(*bolttable.Table).Compact, []string{refused}
+	o.Clocked = func() func() bool { return known.Load }
+	teams := team.NewTeams(o)
+	t.Cleanup(teams.Close)
+	_, err := teams.Erase(ctx, erasing(), "a")
+	require.NoError(t, err)
+	d.clock.pass(2 * time.Hour)
+	next, err := teams.WorkOf(ctx, "a")
+	require.NoError(t, err)
+	require.Equal(t, d.clock.time().Add(time.Minute), next)
+	known.Store(true)
+	d.clock.pass(time.Minute)
+	next, err = teams.WorkOf(ctx, "a")
+	require.NoError(t, err)
+	require.Zero(t, next)
+}

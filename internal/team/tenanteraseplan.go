@@ -1,0 +1,87 @@
+package team
+
+import (
+	"context"
+	"strings"
+
+	"rookery/internal/repo"
+)
+
+// wouldErase is what the erasure of a tenant would destroy. Nothing of it changes.
+func (t *Teams) wouldErase(
+	ctx context.Context, tenant string, r registration,
+) (ErasedTenant, error) {
+	if !r.live() {
+		return ErasedTenant{}, noTenant()
+	}
+	own, err := t.Team(ctx, tenant)
+	if err != nil {
+		return ErasedTenant{}, err
+	}
+	all := ErasedTenant{}
+	for _, count := range []func(context.Context, *Receipt) error{
+		own.countVaults, own.countLog, own.countParts, own.countOthers,
+	} {
+		if err := count(ctx, &all.Receipt); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// countVaults counts the logs of the vaults, and the files in their folders.
+func (t *Team) countVaults(ctx context.Context, all *Receipt) error {
+	s, _, err := t.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range s.vaults {
+		for i := 1; i <= e.Incarnation; i++ {
+			v, err := t.vaultOf(e.Name, i)
+			if err != nil {
+				return err
+			}
+			would, err := v.Erase(ctx, repo.Call{DryRun: true})
+			all.Add(would)
+			if err != nil {
+				return err
+			}
+		}
+		cleared, err := t.wouldClear(ctx, e)
+		all.count(cleared)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countLog counts the tenant's own log.
+func (t *Team) countLog(ctx context.Context, all *Receipt) error {
+	would, err := t.log.Erase(ctx, repo.Call{DryRun: true})
+	all.Add(would)
+	return err
+}
+
+// countParts counts what is kept beside the logs in the table.
+func (t *Team) countParts(ctx context.Context, all *Receipt) error {
+	for _, part := range t.opt.parts() {
+		would, err := t.opt.kept(ctx, part, nil)
+		all.Add(would)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countOthers counts the objects that are of no log.
+func (t *Team) countOthers(ctx context.Context, all *Receipt) error {
+	objects, err := t.opt.objects(ctx)
+	for _, o := range objects {
+		if !strings.HasPrefix(o.Key, "vaults/") && !strings.HasPrefix(o.Key, "tenant/") {
+			all.Add(repo.Erased{Objects: 1, Bytes: o.Size})
+		}
+	}
+	return err
+}

@@ -1,0 +1,182 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/search"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed export.md
+var exportDoc string
+
+// The formats of an export.
+const (
+	formatMarkdown = "md"
+	formatHTML     = "html"
+)
+
+// maxExported is how many notes of a query are exported.
+const maxExported = 50
+
+type exportIn struct {
+	tool.Vault
+	Target    string `json:"target" size:"query" alias:"path,query" complete:"path" jsonschema:"path of a note; or words: the notes that match best"`
+	Format    string `json:"format,omitempty" enum:"md,html" default:"md" jsonschema:"Markdown, or a page of HTML for each note"`
+	Project   string `json:"project,omitempty" jsonschema:"of a query, only notes of this project"`
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	tool.AsOf
+}
+
+type exportOut struct {
+	tool.Aside `json:"-"`
+	Exported   []exported   `json:"exported" jsonschema:"the notes of this page"`
+	Provenance string       `json:"provenance" jsonschema:"names all notes of the export"`
+	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
+}
+
+// An exported note, and the name of its file.
+type exported struct {
+	Path   string `json:"path"`
+	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the file that was written"`
+}
+
+// An exportFile is a file of an export, or a piece of one.
+type exportFile struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+	Part    int    `json:"part,omitempty" jsonschema:"of a file in several pieces: which this is, from 1; put them one behind the other"`
+}
+
+func (f tools) export() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_export", Short: "export", Family: Family, Title: "Export notes", Doc: exportDoc,
+		Role: auth.Reader, Kind: tool.Read, List: "exported",
+		Route:    tool.Route{Method: "GET", Path: "/export"},
+		Commands: []tool.Command{{Words: "export", Args: []string{"target"}}},
+		Output: &tool.Files{
+			Arg: "files", Body: "content", Any: true, Single: true, Fill: "exported.output",
+		},
+	}, f.exportNotes)
+}
+
+func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
+	out := exportOut{Exported: []exported{}, Files: []exportFile{}}
+	from, err := readExportPlace(in.PageToken)
+	if err != nil {
+		return out, err
+	}
+	if from.version > 0 { // all pages are of one version
+		in.AsOf = tool.AsOf{AsOf: repo.Version(from.version)}
+	}
+	v, found, err := f.chosen(ctx, c, in)
+	if err != nil {
+		return out, err
+	}
+	out.Note("version", v.Version())
+	e := exporting{View: v, out: &out, format: in.Format, notes: found, names: fileNames(found, in.Format)}
+	for _, n := range found {
+		e.paths = append(e.paths, n.Path)
+	}
+	out.Provenance = "Exported from vault paths: " + strings.Join(e.paths, ", ")
+	return out, e.page(ctx, from)
+}
+
+// chosen are the notes that a call names, by path.
+func (f tools) chosen(
+	ctx context.Context, c auth.Caller, in exportIn,
+) (state.View, []*index.Note, error) {
+	if !isPath(in.Target) {
+		return f.matching(ctx, c, in)
+	}
+	if in.Project != "" {
+		return state.View{}, nil, fault.New(fault.InvalidParameter, "project narrows a query, and target is a path").
+			With("argument", "project").Fix("leave project out, or give words to look for as target")
+	}
+	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return v, nil, err
+	}
+	n, err := noteAt(v.Index, in.Target)
+	if err != nil {
+		return v, nil, fault.Of(err).With("argument", "target")
+	}
+	return v, []*index.Note{n}, nil
+}
+
+// isPath reports whether a target is the path of a note, and not a query.
+func isPath(target string) bool {
+	target = trim(target)
+	return !strings.ContainsAny(target, " \t\n") &&
+		(strings.HasSuffix(target, ".md") || strings.ContainsAny(target, `/\`))
+}
+
+// matching are the notes that match a query best.
+func (f tools) matching(
+	ctx context.Context, c auth.Caller, in exportIn,
+) (state.View, []*index.Note, error) {
+	narrow := narrowing{Project: in.Project}
+	holds, err := narrow.filter()
+	if err != nil {
+		return state.View{}, nil, err
+	}
+	v, s, err := f.Searchable(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return state.View{}, nil, err
+	}
+	view := viewOf(v, s)
+	r, err := s.Search.Search(search.ParseQuery(in.Target), search.Options{
+		Limit: maxExported, Ended: ctx.Err,
+		Filter: func(path string) bool { n, ok := s.Index.Note(path); return ok && holds(n) },
+	})
+	if err != nil {
+		return view, nil, err
+	}
+	var found []*index.Note
+	for _, h := range r.Items {
+		if n, ok := s.Index.Note(h.Doc); ok {
+			found = append(found, n)
+		}
+	}
+	if len(found) == 0 {
+		return view, nil, fault.New(fault.NotFound, "no note matches").With("argument", "target").
+			Fix("give other words, or the path of a note")
+	}
+	slices.SortFunc(found, comparePaths)
+	return view, found, nil
+}
+
+// An exportPlace is where a page begins: behind some notes, and within the next one if it is larger than a page.
+type exportPlace struct {
+	version uint64 // that is exported; 0: not chosen yet
+	note    int    // notes that the pages before have
+	part    int    // the number of the piece; 0: the note is not begun
+	skip    int    // bytes of its file that the pages before have
+}
+
+func (p exportPlace) String() string {
+	return fmt.Sprintf("%d %d %d %d", p.version, p.note, p.part, p.skip)
+}
+
+// readExportPlace reads what String wrote.
+func readExportPlace(token string) (exportPlace, error) {
+	var p exportPlace
+	key, err := tool.ReadToken("page_token", token, Family)
+	if err != nil || key == "" {
+		return p, err
+	}
+	_, err = fmt.Sscanf(key, "%d %d %d %d", &p.version, &p.note, &p.part, &p.skip)
+	if err != nil || p.version == 0 || p.note < 0 || p.part < 0 || p.skip < 0 {
+		return p, state.OtherList(Family)
+	}
+	return p, nil
+}

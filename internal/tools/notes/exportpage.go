@@ -1,0 +1,147 @@
+package notes
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"path"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+// An exporting fills one page of an export.
+type exporting struct {
+	state.View
+	out    *exportOut
+	format string
+	notes  []*index.Note
+	paths  []string // of all notes
+	names  []string // of their files
+}
+
+// fileNames are the names of the files of notes: those of the notes, and for a name that another one has, the next
+// that is free: same.md, same-2.md. Names that a file system may take for one count as the same.
+func fileNames(notes []*index.Note, format string) []string {
+	taken := map[string]bool{}
+	names := make([]string, len(notes))
+	for i, n := range notes {
+		base := strings.TrimSuffix(path.Base(n.Path), ".md")
+		name := base + "." + format
+		for k := 2; taken[vault.Fold(name)]; k++ {
+			name = fmt.Sprintf("%s-%d.%s", base, k, format)
+		}
+		names[i], taken[vault.Fold(name)] = name, true
+	}
+	return names
+}
+
+// page adds notes from a place on, as many as there is room for.
+func (e *exporting) page(ctx context.Context, at exportPlace) error {
+	at.version = e.Index.Version()
+	if at.note >= len(e.notes) {
+		return state.OtherList(Family)
+	}
+	for ; at.note < len(e.notes); at.note, at.part, at.skip = at.note+1, 0, 0 {
+		full, err := e.note(ctx, &at)
+		if err != nil {
+			return err
+		}
+		if full {
+			break
+		}
+	}
+	more := at.note < len(e.notes)
+	e.out.Note("count", len(e.out.Exported))
+	e.out.Note("total", len(e.notes))
+	e.out.Note("has_more", more)
+	if more {
+		e.out.Note("next_page_token", tool.Token(at.String()))
+	}
+	return nil
+}
+
+// note adds the file of a note, or what the pages before lack of it. It reports whether the page is full before
+// the end of the file: then at is the place to go on at.
+func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err error) {
+	n := e.notes[at.note]
+	content, err := e.content(ctx, n)
+	if err != nil {
+		return false, err
+	}
+	if at.skip > len(content) {
+		return false, state.OtherList(Family)
+	}
+	rest := content[at.skip:]
+	file := exportFile{Path: e.names[at.note], Content: rest, Part: at.part}
+	row := exported{n.Path, file.Path}
+	switch fits := e.out.Fits([]any{row, file}); {
+	case fits:
+	case len(e.out.Files) > 0:
+		return true, nil
+	default:
+		file.Part = max(file.Part, 1)
+		file.Content = rest[:e.out.Fitting(rest)]
+		full = true
+	}
+	if at.skip == 0 {
+		e.out.Exported = append(e.out.Exported, row)
+	}
+	e.out.Files = append(e.out.Files, file)
+	if full {
+		at.part, at.skip = file.Part+1, at.skip+len(file.Content)
+	}
+	return full, nil
+}
+
+// content is the file of a note, with where it is from.
+func (e *exporting) content(ctx context.Context, n *index.Note) (string, error) {
+	text, err := e.Vault.Text(ctx, n.Body)
+	if err != nil {
+		return "", err
+	}
+	if e.format == formatHTML {
+		return e.html(n, text)
+	}
+	sources := make([]any, len(e.paths))
+	for i, path := range e.paths {
+		sources[i] = path
+	}
+	out, err := markdown.SetFields(text, []markdown.Field{{Key: "source_notes", Value: sources}})
+	if err != nil {
+		line, _ := fault.Of(err).Details["line"].(int)
+		e.out.Warn("NOTE_QUARANTINED", fmt.Sprintf("%s is exported as it is, without source_notes: its frontmatter "+
+			"cannot be edited because of its line %d", n.Path, line), map[string]any{"path": n.Path, "line": line})
+		return string(text), nil
+	}
+	return string(out), nil
+}
+
+// html is a note as a page.
+func (e *exporting) html(n *index.Note, text []byte) (string, error) {
+	d := parse(n, text)
+	_, body := markdown.ReadHead(text)
+	shown, err := markdown.HTML(text[body:])
+	if err != nil {
+		return "", err
+	}
+	title := d.Path
+	if v, _ := d.head.Get("title"); v != nil && trim(markdown.TextOf(v)) != "" {
+		title = trim(markdown.TextOf(v))
+	}
+	var b strings.Builder
+	b.WriteString("<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<title>" +
+		html.EscapeString(title) + "</title>\n")
+	for _, path := range e.paths {
+		b.WriteString("<meta name=\"source_notes\" content=\"" + html.EscapeString(path) + "\">\n")
+	}
+	b.WriteString("</head>\n<body>\n")
+	b.Write(shown)
+	b.WriteString("</body>\n</html>\n")
+	return b.String(), nil
+}

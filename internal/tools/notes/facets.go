@@ -1,0 +1,154 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+	"path"
+	"unicode/utf16"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+)
+
+//go:embed facets.md
+var facetsDoc string
+
+// Bounds of facets.
+const (
+	maxFacetValues = 100 // of one list
+	maxFacetUnits  = 256 // UTF-16 units of one value
+)
+
+type facetsIn struct {
+	naming
+	tool.AsOf
+}
+
+type facetsOut struct {
+	tool.Aside `json:"-"`
+	Schema     string   `json:"schema"`
+	Path       string   `json:"path"`
+	Facets     facets   `json:"facets" jsonschema:"what the frontmatter says"`
+	Inferred   inferred `json:"inferred" jsonschema:"what the path says"`
+	Truncated  bool     `json:"truncated" jsonschema:"a list has more than 100 values, or a value more than 256 characters"`
+}
+
+type facets struct {
+	Project   *string  `json:"project" jsonschema:"a slug; without the field, that of the folder below projects"`
+	Tags      []string `json:"tags" jsonschema:"slugs"`
+	Date      *string  `json:"date"`
+	Updated   *string  `json:"updated"`
+	ChainID   *string  `json:"causal_chain_id" jsonschema:"a slug"`
+	Entity    []string `json:"entity" jsonschema:"slugs"`
+	EpisodeID *string  `json:"episode_id" jsonschema:"a slug"`
+}
+
+type inferred struct {
+	Folder     *string `json:"folder" jsonschema:"null at the root of the vault"`
+	SourceType *string `json:"source_type" jsonschema:"null in every answer"`
+}
+
+func (f tools) facets() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_metadata_facets", Short: "get_metadata_facets", Family: Family,
+		Title: "Get the facets of a note", Doc: facetsDoc, Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/metadata-facets/{path}"},
+		Commands: []tool.Command{{Words: "get-metadata-facets", Args: []string{"path"}}},
+	}, f.facetsOfNote)
+}
+
+func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in facetsIn) (facetsOut, error) {
+	out := facetsOut{Schema: facetsSchema}
+	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	if err != nil {
+		return out, err
+	}
+	out.Path = d.Path
+	out.Facets, out.Inferred, out.Truncated = facetsOf(d.head, d.Path)
+	return out, nil
+}
+
+// facetsOf returns the facets of a note with this head, at this path.
+func facetsOf(head *markdown.Map, at string) (facets, inferred, bool) {
+	r := facetReader{head: head}
+	all := facets{
+		Project: r.project(at), Tags: r.slugs("tags"), Date: r.text("date"), Updated: r.text("updated"),
+		ChainID: r.slug("causal_chain_id"), Entity: r.slugs("entity"), EpisodeID: r.slug("episode_id"),
+	}
+	var folder *string
+	if dir := path.Dir(at); dir != "." {
+		folder = said(r.cut(dir))
+	}
+	return all, inferred{Folder: folder}, r.truncated
+}
+
+// A facetReader reads facets, and notes whether it has cut something off.
+type facetReader struct {
+	head      *markdown.Map
+	truncated bool
+}
+
+// cut returns a text, or as many of its first characters as a facet may have.
+func (r *facetReader) cut(s string) string {
+	units := 0
+	for i, c := range s {
+		if units += utf16.RuneLen(c); units > maxFacetUnits {
+			r.truncated = true
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// text returns a field as a text; nil if the note does not have it, or it says nothing.
+func (r *facetReader) text(name string) *string {
+	v, _ := r.head.Get(name)
+	if v == nil {
+		return nil
+	}
+	return said(r.cut(markdown.TextOf(v)))
+}
+
+// slug returns a field as a slug; nil if there is nothing in it that a slug has.
+func (r *facetReader) slug(name string) *string {
+	text := r.text(name)
+	if text == nil {
+		return nil
+	}
+	return said(markdown.PlainSlug(*text))
+}
+
+// project returns the slug of the project; nil if there is none.
+func (r *facetReader) project(at string) *string {
+	if v, _ := r.head.Get("project"); v != nil {
+		return r.slug("project")
+	}
+	return said(markdown.PlainSlug(r.cut(index.ProjectFolder(at))))
+}
+
+// slugs returns the values of a field that is a list or a text with commas, never nil.
+func (r *facetReader) slugs(name string) []string {
+	v, _ := r.head.Get(name)
+	values := markdown.TextsOf(v)
+	if len(values) > maxFacetValues {
+		r.truncated = true
+		values = values[:maxFacetValues]
+	}
+	all := []string{}
+	for _, value := range values {
+		if slug := markdown.PlainSlug(r.cut(value)); slug != "" {
+			all = append(all, slug)
+		}
+	}
+	return all
+}
+
+// said is a text, or nil for the empty one.
+func said(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,62 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+//go:embed get.md
+var getDoc string
+
+// A naming is the argument of the tools that read one note.
+type naming struct {
+	tool.Vault
+	Path string `json:"path" complete:"path" jsonschema:"inbox/plan.md, with or without .md"`
+}
+
+type getIn struct {
+	naming
+	BodyOnly        bool `json:"body_only,omitempty" rare:"true" jsonschema:"leave out the frontmatter"`
+	FrontmatterOnly bool `json:"frontmatter_only,omitempty" rare:"true" jsonschema:"leave out the body"`
+	tool.AsOf
+}
+
+type getOut struct {
+	tool.Aside  `json:"-"`
+	Path        string      `json:"path"`
+	Frontmatter tool.Object `json:"frontmatter,omitempty" jsonschema:"the head of the note, in the order of the text; {} without one"`
+	Body        *string     `json:"body,omitempty"`
+}
+
+func (f tools) get() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_get", Short: "get_note", Family: Family, Title: "Get a note", Doc: getDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/notes/{path}"},
+		Commands: []tool.Command{{Words: "get-note", Args: []string{"path"}}},
+	}, f.getNote)
+}
+
+func (f tools) getNote(ctx context.Context, c auth.Caller, in getIn) (getOut, error) {
+	var out getOut
+	if in.BodyOnly && in.FrontmatterOnly {
+		return out, fault.New(fault.InvalidParameter, "body_only and frontmatter_only exclude each other").
+			With("argument", "frontmatter_only").Fix("give one of them, or none")
+	}
+	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	if err != nil {
+		return out, err
+	}
+	out.Path = d.Path
+	if !in.FrontmatterOnly {
+		out.Body = &d.body
+	}
+	if !in.BodyOnly {
+		out.Frontmatter, err = d.frontmatter()
+	}
+	return out, err
+}

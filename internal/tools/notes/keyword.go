@@ -1,0 +1,222 @@
+package notes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tools/state"
+)
+
+// errGone is the error of a note that was found and is not in the index.
+var errGone = errors.New("a note that was found is not in the index")
+
+// maxScanned is how many texts one search reads where the index cannot tell which of them may match.
+const maxScanned = 20_000
+
+// readAhead is how many texts are read at once.
+const readAhead = 64
+
+// A wanted text: what must be in a note, and the notes whose body may have it.
+type wanted struct {
+	text  string          // lowered
+	may   map[string]bool // by path
+	known bool            // others do not have it; else any note may
+}
+
+// keyword finds the notes that contain the query, and counts them. It is exact: the index only says which
+// texts need not be read.
+func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, error) {
+	terms := q.terms()
+	all, err := notesWith(ctx, q.Index, q.holds)
+	if err != nil {
+		return nil, 0, err
+	}
+	sure, maybe := q.divide(all, terms)
+	if n := len(maybe); n > maxScanned && slices.ContainsFunc(terms, func(w wanted) bool { return !w.known }) {
+		return nil, 0, fault.New(fault.InvalidParameter,
+			"the query has no letters or digits that narrow the search, and %d notes are too many to read", n).
+			With("argument", "query").Fix("add a word, or search a folder or project")
+	}
+	read, err := q.verified(ctx, maybe, terms)
+	if err != nil {
+		return nil, 0, err
+	}
+	all = slices.Concat(sure, read)
+	slices.SortFunc(all, comparePaths)
+	slices.SortStableFunc(all, inOrder(q.in.Order))
+	if q.in.CountOnly {
+		return nil, len(all), nil
+	}
+	shown, err := q.begun(ctx, all[:min(len(all), q.in.Limit)])
+	return shown, len(all), err
+}
+
+func comparePaths(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) }
+
+// terms are the texts that a note must contain.
+func (q *seeker) terms() []wanted {
+	texts := []string{q.in.Query}
+	if strings.ReplaceAll(q.in.Match, "_", "-") == allTerms {
+		texts = strings.FieldsFunc(q.in.Query, markdown.IsSpace)
+	}
+	var all []wanted
+	for _, text := range texts {
+		w := wanted{text: lowered(text), may: map[string]bool{}}
+		paths, known := q.search.Containing(text)
+		for path := range paths {
+			if !known {
+				break
+			}
+			w.may[path] = true
+		}
+		w.known = known
+		all = append(all, w)
+	}
+	return all
+}
+
+// divide tells the notes whose path and fields have all terms from those whose body may have the rest.
+func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index.Note) {
+	for _, n := range all {
+		missing, possible := false, true
+		for _, w := range terms {
+			if !headHas(n, w.text) {
+				missing = true
+				possible = possible && (!w.known || w.may[n.Path])
+			}
+		}
+		switch {
+		case !missing:
+			sure = append(sure, n)
+		case possible:
+			maybe = append(maybe, n)
+		}
+	}
+	return sure, maybe
+}
+
+// headHas reports whether the path of a note, its tags, or one of the fields that are searched contains a text.
+func headHas(n *index.Note, text string) bool {
+	c := n.Card()
+	has := func(s string) bool { return contains(s, text) }
+	if has(n.Path) || has(c.Title) || slices.ContainsFunc(c.Words, has) {
+		return true
+	}
+	return has(c.TagsAsWritten())
+}
+
+// contains reports whether a text contains another one, which is lowered. It copies no text of ASCII.
+func contains(s, text string) bool {
+	if len(s) < len(text) && isASCII(s) {
+		return false
+	}
+	if !isASCII(s) {
+		return strings.Contains(lowered(s), text)
+	}
+	for i := 0; i+len(text) <= len(s); i++ {
+		if c := s[i]; c|' ' == text[0]|' ' && strings.EqualFold(s[i:i+len(text)], text) {
+			return true
+		}
+	}
+	return text == ""
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// verified are the notes whose body has the terms that their heads have not.
+func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted) ([]*index.Note, error) {
+	var kept []*index.Note
+	going := state.Going(ctx)
+	for some := range slices.Chunk(all, readAhead) {
+		q.Prefetch(ctx, pathsOf(some))
+		for _, n := range some {
+			if !going() {
+				return nil, ctx.Err()
+			}
+			text, err := q.Vault.Text(ctx, n.Body)
+			if err != nil {
+				return nil, err
+			}
+			body := lowered(bodyOf(text))
+			if !slices.ContainsFunc(terms, func(w wanted) bool {
+				return !strings.Contains(body, w.text) && !headHas(n, w.text)
+			}) {
+				kept = append(kept, n)
+			}
+		}
+	}
+	return kept, nil
+}
+
+// begun gives notes that were found the beginnings of their bodies as snippets.
+func (q *seeker) begun(ctx context.Context, all []*index.Note) ([]found, error) {
+	list := make([]found, 0, len(all))
+	for _, n := range all {
+		f := found{Note: n, score: 1}
+		if q.in.Fields != pathOnly {
+			text, err := q.Vault.Text(ctx, n.Body)
+			if err != nil {
+				return nil, err
+			}
+			f.snippet = truncate(shownOf(n, text), q.in.SnippetChars)
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// shownOf is what the snippet of a note is the beginning of: its body, else what is searched of its head.
+func shownOf(n *index.Note, text []byte) string {
+	if body := trim(bodyOf(text)); body != "" {
+		return body
+	}
+	c := n.Card()
+	parts := append([]string{n.Path, c.Title}, c.Words...)
+	parts = append(parts, c.TagsAsWritten())
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
+}
+
+// lowered is a text without case: of a letter that has several small forms it has one.
+func lowered(s string) string {
+	if strings.Contains(s, "İ") {
+		s = strings.ReplaceAll(s, "İ", "i\u0307") // strings.ToLower would drop the dot
+	}
+	return strings.ReplaceAll(strings.ToLower(s), "ς", "σ")
+}
+
+// truncate returns a text, or its first characters with a mark behind them: so many UTF-16 units, but up to
+// the last space if that is in their second half.
+func truncate(s string, units int) string {
+	end, space, n := len(s), -1, 0
+	for i, r := range s {
+		n += utf16.RuneLen(r)
+		if n > units {
+			end = i
+			break
+		}
+		if r == ' ' && 2*(n-1) > units {
+			space = i
+		}
+	}
+	switch {
+	case end == len(s):
+		return s
+	case space >= 0:
+		end = space
+	}
+	return s[:end] + "…"
+}

@@ -1,0 +1,236 @@
+package notes
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"iter"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed list.md
+var listDoc string
+
+// The orders of a list.
+const (
+	byDate    = "date"     // the newest first, those without a date last
+	byOldest  = "date-asc" // the other way round
+	byPath    = "path"
+	pathOnly  = "path"
+	wholeNote = "full"
+)
+
+type listIn struct {
+	tool.Vault
+	narrowing
+	Limit  int    `json:"limit,omitempty" default:"20" min:"0" max:"100" means:"limit" jsonschema:"rows at most"`
+	Offset int    `json:"offset,omitempty" default:"0" min:"0" jsonschema:"rows to leave out at the beginning"`
+	Order  string `json:"order,omitempty" enum:"date,date-asc,path" default:"date" jsonschema:"newest first, oldest first, or by path"`
+
+	Fields    string `json:"fields,omitempty" enum:"path,path+metadata,full" default:"path+metadata" jsonschema:"what a row has"`
+	CountOnly bool   `json:"count_only,omitempty" jsonschema:"only the total"`
+	tool.AsOf
+}
+
+type listOut struct {
+	tool.Aside `json:"-"`
+	Notes      []noteRow `json:"notes,omitzero"`
+	Total      int       `json:"total" jsonschema:"matches, also those that are not listed"`
+}
+
+// A noteRow is a note of a list.
+type noteRow struct {
+	Path string `json:"path"`
+	*Metadata
+	*Whole
+}
+
+// Metadata is what a row of a list has of the frontmatter.
+type Metadata struct {
+	Title   *string  `json:"title"`
+	Project *string  `json:"project" jsonschema:"a slug"`
+	Tags    []string `json:"tags" jsonschema:"slugs"`
+	Date    *string  `json:"date"`
+}
+
+// Whole is the note in a row.
+type Whole struct {
+	Frontmatter tool.Object `json:"frontmatter"`
+	Body        string      `json:"body"`
+}
+
+func (f tools) list() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_list", Short: "list_notes", Family: Family, Title: "List notes", Doc: listDoc,
+		Role: auth.Reader, Kind: tool.Read, List: "notes",
+		Route:    tool.Route{Method: "GET", Path: "/notes"},
+		Commands: []tool.Command{{Words: "list-notes"}},
+		Columns:  []string{"path", "project", "tags", "date"},
+		Empty:    []tool.Empty{{Of: "notes that match"}},
+	}, f.listNotes)
+}
+
+func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
+	var out listOut
+	holds, err := in.filter()
+	if err != nil {
+		return out, err
+	}
+	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	out.Note("version", v.Version())
+	found, err := notesWith(ctx, v.Index, holds)
+	if err != nil {
+		return out, err
+	}
+	out.Total = len(found)
+	if in.CountOnly {
+		return out, nil
+	}
+	first := min(in.Offset, len(found))
+	last := min(first+in.Limit, len(found))
+	found = firstNotes(found, in.Order, last)
+	return out, out.show(ctx, v, page{found[first:last], first, in.Fields})
+}
+
+// notesWith returns the notes that a filter holds for, by path.
+func notesWith(ctx context.Context, idx *index.Index, holds filter) ([]*index.Note, error) {
+	var found []*index.Note
+	going := state.Going(ctx)
+	for n := range idx.Notes("") {
+		if !going() {
+			return nil, ctx.Err()
+		}
+		if holds(n) {
+			found = append(found, n)
+		}
+	}
+	return found, nil
+}
+
+// firstNotes returns the first notes of an order, of notes that are sorted by path.
+func firstNotes(found []*index.Note, order string, most int) []*index.Note {
+	compare := inOrder(order)
+	if order == byPath || most == len(found) {
+		slices.SortStableFunc(found, compare)
+		return found
+	}
+	kept, worst := make([]*index.Note, 0, 2*most+sparse), (*index.Note)(nil)
+	for _, n := range found {
+		if worst != nil && compare(n, worst) >= 0 {
+			continue
+		}
+		if kept = append(kept, n); len(kept) == cap(kept) {
+			slices.SortStableFunc(kept, compare)
+			if kept = kept[:most]; most > 0 {
+				worst = kept[most-1]
+			}
+		}
+	}
+	slices.SortStableFunc(kept, compare)
+	return kept
+}
+
+// sparse is how many notes beyond those that are wanted are kept at least before they are sorted.
+const sparse = 256
+
+// inOrder compares notes for an order: by path if it is none. Notes of one date are alike: they stay by path.
+func inOrder(order string) func(a, b *index.Note) int {
+	switch order {
+	case byDate:
+		return func(a, b *index.Note) int { return cmp.Compare(b.Card().Day(), a.Card().Day()) }
+	case byOldest:
+		return func(a, b *index.Note) int { return cmp.Compare(a.Card().Day(), b.Card().Day()) }
+	}
+	return comparePaths
+}
+
+// A page is the notes that an answer has room for, the first of which has this number.
+type page struct {
+	notes  []*index.Note
+	first  int
+	fields string
+}
+
+// show fills the rows. Where they are more than fit into an answer, the rest is left for another call.
+func (o *listOut) show(ctx context.Context, v state.View, p page) error {
+	o.Notes = make([]noteRow, 0, len(p.notes))
+	if p.fields == wholeNote {
+		v.Prefetch(ctx, pathsOf(p.notes))
+	}
+	for _, n := range p.notes {
+		row, err := rowOf(ctx, v, n, p.fields)
+		if err != nil {
+			return err
+		}
+		if !o.Fits(row) && len(o.Notes) > 0 {
+			break
+		}
+		o.Notes = append(o.Notes, row)
+	}
+	next := p.first + len(o.Notes)
+	o.Note("count", len(o.Notes))
+	o.Note("total", o.Total)
+	o.Note("has_more", next < o.Total)
+	if next < o.Total {
+		o.Note("next_offset", next)
+	}
+	if o.Total == 0 {
+		o.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	return nil
+}
+
+// pathsOf yields the paths of notes.
+func pathsOf(all []*index.Note) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, n := range all {
+			if !yield(n.Path) {
+				return
+			}
+		}
+	}
+}
+
+func rowOf(ctx context.Context, v state.View, n *index.Note, fields string) (noteRow, error) {
+	switch fields {
+	case pathOnly:
+		return noteRow{Path: n.Path}, nil
+	case wholeNote:
+		w, err := wholeOf(ctx, v, n)
+		return noteRow{Path: n.Path, Whole: w}, err
+	}
+	return noteRow{Path: n.Path, Metadata: metadataOf(n)}, nil
+}
+
+// maxShown is how many bytes of a field a row shows.
+const maxShown = 4 << 10
+
+func metadataOf(n *index.Note) *Metadata {
+	c := n.Card()
+	return &Metadata{
+		Title: said(tool.Beginning(c.Title, maxShown)), Project: said(n.Project()),
+		Tags: append([]string{}, c.Tags...), Date: said(tool.Beginning(c.Date, maxShown)),
+	}
+}
+
+// wholeOf reads a note. A text that is gone from the log is the fault of the vault, and not of the call.
+func wholeOf(ctx context.Context, v state.View, n *index.Note) (*Whole, error) {
+	d, err := read(ctx, v, n)
+	if err != nil {
+		return nil, err
+	}
+	head, err := d.frontmatter()
+	if err != nil {
+		return nil, fault.New(fault.Internal, "the frontmatter of a note cannot be written as JSON").Because(err)
+	}
+	return &Whole{head, d.body}, nil
+}

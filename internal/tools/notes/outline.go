@@ -1,0 +1,114 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"path"
+	"regexp"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+)
+
+//go:embed outline.md
+var outlineDoc string
+
+// The schemas that answers about one note name.
+const (
+	outlineSchema = "knowtation.note_outline/v1"
+	treeSchema    = "knowtation.document_tree/v0"
+	facetsSchema  = "knowtation.metadata_facets/v0"
+)
+
+type outlineIn struct {
+	naming
+	tool.AsOf
+}
+
+type outlineOut struct {
+	tool.Aside `json:"-"`
+	Schema     string    `json:"schema"`
+	Path       string    `json:"path"`
+	Title      *string   `json:"title" jsonschema:"the field title, else the file name as words"`
+	Headings   []heading `json:"headings" jsonschema:"the first 500"`
+	Truncated  bool      `json:"truncated" jsonschema:"there are more than 500 headings"`
+}
+
+type heading struct {
+	Level int    `json:"level"`
+	Text  string `json:"text"`
+	ID    string `json:"id" jsonschema:"h2-plan-0003: level, slug, number in the note"`
+}
+
+func (f tools) outline() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_outline", Short: "get_note_outline", Family: Family, Title: "Outline a note",
+		Doc: outlineDoc, Role: auth.Reader, Kind: tool.Read, List: "headings",
+		Route:    tool.Route{Method: "GET", Path: "/note-outline/{path}"},
+		Commands: []tool.Command{{Words: "get-note-outline", Args: []string{"path"}}},
+		Columns:  []string{"level", "text", "id"},
+	}, f.outlineNote)
+}
+
+func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (outlineOut, error) {
+	out := outlineOut{Schema: outlineSchema, Headings: []heading{}}
+	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	if err != nil {
+		return out, err
+	}
+	out.Path, out.Title = d.Path, d.title()
+	all, truncated, err := d.outlined()
+	for _, h := range all {
+		out.Headings = append(out.Headings, heading{h.Level, h.Text, h.ID})
+	}
+	out.Truncated = truncated
+	return out, err
+}
+
+// document reads the note that a call names, and notes the version that the answer is true of.
+func (f tools) document(
+	ctx context.Context, c auth.Caller, in naming, at tool.AsOf, a *tool.Aside,
+) (document, error) {
+	v, err := f.ViewAt(ctx, c, in.Vault.Vault, at)
+	if err != nil {
+		return document{}, err
+	}
+	n, err := noteAt(v.Index, in.Path)
+	if err != nil {
+		return document{}, err
+	}
+	a.Note("version", v.Version())
+	return read(ctx, v, n)
+}
+
+// outlined returns the headings of the body. A body that is too long is NOTE_TOO_LARGE.
+func (d document) outlined() (all []markdown.Outlined, truncated bool, err error) {
+	all, truncated, err = markdown.Outline([]byte(d.body))
+	if errors.Is(err, markdown.ErrOutline) {
+		return nil, false, fault.New(fault.NoteTooLarge, "the body of the note exceeds %d UTF-16 units",
+			markdown.MaxOutline).With("argument", "path").Try("notes_get", fault.Args{"path": d.Path})
+	}
+	return all, truncated, err
+}
+
+var (
+	noteEnding = regexp.MustCompile(`(?i)\.(md|markdown)$`)
+	wordBreaks = regexp.MustCompile(`[-_]+`)
+)
+
+// title returns the field title, else the name of the file as words; nil if neither says anything.
+func (d document) title() *string {
+	if v, ok := d.head.Get("title"); ok && v != nil {
+		if text := trim(markdown.TextOf(v)); text != "" {
+			return &text
+		}
+	}
+	name := noteEnding.ReplaceAllString(path.Base(d.Path), "")
+	if name = trim(wordBreaks.ReplaceAllString(name, " ")); name == "" {
+		return nil
+	}
+	return &name
+}

@@ -1,0 +1,226 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/search"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed search.md
+var searchDoc string
+
+// The modes of a search: by meaning as well, or by words alone.
+const (
+	modeKeyword = "keyword"
+	allTerms    = "all-terms"
+	withSnippet = "path+snippet"
+)
+
+type searchIn struct {
+	tool.Vault
+	Query string `json:"query" size:"query" min:"0" jsonschema:"words to look for; with keyword, a text that notes contain"`
+	narrowing
+	Limit int    `json:"limit,omitempty" default:"10" min:"0" max:"100" means:"limit" refused:"INVALID_LIMIT" jsonschema:"results at most"`
+	Order string `json:"order,omitempty" rare:"true" enum:"date,date-asc,path" jsonschema:"newest first, oldest first, or by path" absent:"the best first; with keyword, by path"`
+
+	Fields       string `json:"fields,omitempty" enum:"path,path+snippet,full" default:"path+snippet" rare:"true" jsonschema:"what a result has"`
+	SnippetChars int    `json:"snippet_chars,omitempty" rare:"true" default:"300" min:"1" max:"10000" jsonschema:"length of a snippet"`
+	CountOnly    bool   `json:"count_only,omitempty" rare:"true" jsonschema:"only the number of matches"`
+	Keyword      bool   `json:"keyword,omitempty" jsonschema:"find the exact text, in any case, and nothing else"`
+	Match        string `json:"match,omitempty" rare:"true" enum:"phrase,all-terms,all_terms" default:"phrase" jsonschema:"with keyword: the query as it is, or each of its words"`
+	tool.AsOf
+}
+
+type searchOut struct {
+	tool.Aside `json:"-"`
+	Count      *int     `json:"count,omitempty" jsonschema:"with count_only: matches"`
+	Results    []result `json:"results,omitzero"`
+	Query      string   `json:"query"`
+	Mode       string   `json:"mode" jsonschema:"keyword; semantic where vectors took part"`
+}
+
+// A result is a note that was found.
+type result struct {
+	Path    string   `json:"path"`
+	Snippet *string  `json:"snippet,omitempty" jsonschema:"the passage that was found; with keyword, the beginning of the body"`
+	Score   float64  `json:"score" jsonschema:"higher is better, within one query"`
+	Project *string  `json:"project" jsonschema:"a slug"`
+	Tags    []string `json:"tags" jsonschema:"slugs"`
+	*Whole
+}
+
+func (f tools) search() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_search", Short: "search", Family: Family, Title: "Search notes", Doc: searchDoc,
+		Role: auth.Reader, Kind: tool.Read, List: "results",
+		Route:    tool.Route{Method: "GET", Path: "/search"},
+		Commands: []tool.Command{{Words: "search", Args: []string{"query..."}}},
+		Columns:  []string{"path", "snippet"},
+		Empty:    []tool.Empty{{Of: "notes that match {query}"}},
+	}, f.searchNotes)
+}
+
+// A found note, and the passage that a search shows of it.
+type found struct {
+	*index.Note
+	score   float64
+	snippet string
+}
+
+// A seeker answers one search at one version.
+type seeker struct {
+	state.View
+	search *search.Index
+	in     *searchIn
+	holds  filter
+}
+
+func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (searchOut, error) {
+	in.Query = trim(in.Query)
+	out := searchOut{Query: in.Query, Mode: modeKeyword}
+	holds, err := in.filter()
+	if err != nil {
+		return out, err
+	}
+	v, s, err := f.Searchable(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	q := &seeker{viewOf(v, s), s.Search, &in, holds}
+	out.Note("version", q.Version())
+	seek := q.ranked
+	switch {
+	case in.Query == "":
+		seek = func(context.Context, *searchOut) ([]found, int, error) { return nil, 0, nil }
+	case in.Keyword:
+		seek = q.keyword
+	default:
+		out.Warn("SEMANTIC_UNAVAILABLE", "this deployment has no vectors: the search is by words", nil)
+	}
+	all, total, err := seek(ctx, &out)
+	if err != nil {
+		return out, err
+	}
+	if total == 0 {
+		out.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	out.Note("total", total)
+	if in.CountOnly {
+		out.Count = &total
+		return out, nil
+	}
+	return out, q.show(ctx, &out, all)
+}
+
+// viewOf is what can be searched as a view.
+func viewOf(v *repo.Vault, s repo.Searchable) state.View { return state.View{Vault: v, Index: s.Index} }
+
+// show fills the results.
+func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
+	out.Results = make([]result, 0, len(all))
+	for _, n := range all {
+		r := result{
+			Path: n.Path, Score: n.score, Project: said(n.Project()), Tags: append([]string{}, n.Card().Tags...),
+		}
+		if q.in.Fields != pathOnly {
+			r.Snippet = &n.snippet
+		}
+		if q.in.Fields == wholeNote {
+			var err error
+			if r.Whole, err = wholeOf(ctx, q.View, n.Note); err != nil {
+				return err
+			}
+		}
+		if !out.Fits(r) && len(out.Results) > 0 {
+			break
+		}
+		out.Results = append(out.Results, r)
+	}
+	out.Note("count", len(out.Results))
+	return nil
+}
+
+// ranked finds the notes that have words of the query, the best first, and counts all of them.
+func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, error) {
+	byRank := q.in.Order == "" && !q.in.CountOnly
+	o := q.options(ctx)
+	o.Limit = max(1, q.in.Limit)
+	if !byRank {
+		o.Limit, o.Snippet = max(1, q.Index.Totals().Notes), -1
+	}
+	r, err := q.search.Search(search.ParseQuery(q.in.Query), o)
+	if err != nil || q.in.CountOnly {
+		return nil, r.Total, err
+	}
+	if r.Partial {
+		out.Note("partial", true)
+	}
+	all := q.found(r.Items)
+	if byRank {
+		return all[:min(len(all), q.in.Limit)], r.Total, nil
+	}
+	slices.SortFunc(all, func(a, b found) int { return comparePaths(a.Note, b.Note) })
+	compare := inOrder(q.in.Order)
+	slices.SortStableFunc(all, func(a, b found) int { return compare(a.Note, b.Note) })
+	all, err = q.shown(ctx, all[:min(len(all), q.in.Limit)])
+	return all, r.Total, err
+}
+
+// options are how the engine searches for the call.
+func (q *seeker) options(ctx context.Context) search.Options {
+	o := search.Options{
+		Filter: func(path string) bool { n, ok := q.Index.Note(path); return ok && q.holds(n) },
+		Text: func(path string) ([]byte, error) {
+			n, ok := q.Index.Note(path)
+			if !ok {
+				return nil, errGone
+			}
+			return q.Vault.Text(ctx, n.Body)
+		},
+		Ahead: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
+		Ended: ctx.Err, Snippet: q.in.SnippetChars,
+	}
+	if q.in.Fields == pathOnly {
+		o.Snippet = -1
+	}
+	return o
+}
+
+// found are the notes of hits.
+func (q *seeker) found(hits []search.Hit) []found {
+	all := make([]found, 0, len(hits))
+	for _, h := range hits {
+		if n, ok := q.Index.Note(h.Doc); ok {
+			all = append(all, found{n, h.Score, h.Snippet})
+		}
+	}
+	return all
+}
+
+// shown gives notes that were found their snippets.
+func (q *seeker) shown(ctx context.Context, all []found) ([]found, error) {
+	if q.in.Fields == pathOnly || len(all) == 0 {
+		return all, nil
+	}
+	snippets := map[string]string{}
+	for _, n := range all {
+		snippets[n.Path] = ""
+	}
+	o := q.options(ctx)
+	o.Limit, o.Filter = len(all), func(path string) bool { _, ok := snippets[path]; return ok }
+	r, err := q.search.Search(search.ParseQuery(q.in.Query), o)
+	for _, h := range r.Items {
+		snippets[h.Doc] = h.Snippet
+	}
+	for i := range all {
+		all[i].snippet = snippets[all[i].Path]
+	}
+	return all, err
+}

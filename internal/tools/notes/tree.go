@@ -1,0 +1,76 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+)
+
+//go:embed tree.md
+var treeDoc string
+
+type treeIn struct {
+	naming
+	tool.AsOf
+}
+
+type treeOut struct {
+	tool.Aside `json:"-"`
+	Schema     string   `json:"schema"`
+	Path       string   `json:"path"`
+	Title      *string  `json:"title" jsonschema:"the field title, else the file name as words"`
+	Root       treeRoot `json:"root"`
+	Truncated  bool     `json:"truncated" jsonschema:"there are more than 500 headings"`
+}
+
+type treeRoot struct {
+	Children []*HeadingNode `json:"children"`
+}
+
+// A HeadingNode is a heading with those below it.
+type HeadingNode struct {
+	ID       string         `json:"id" jsonschema:"as in the outline"`
+	Level    int            `json:"level"`
+	Text     string         `json:"text"`
+	Children []*HeadingNode `json:"children"`
+}
+
+func (f tools) tree() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_document_tree", Short: "get_document_tree", Family: Family,
+		Title: "Get the tree of headings of a note", Doc: treeDoc, Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/document-tree/{path}"},
+		Commands: []tool.Command{{Words: "get-document-tree", Args: []string{"path"}}},
+	}, f.treeOfNote)
+}
+
+func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOut, error) {
+	out := treeOut{Schema: treeSchema, Root: treeRoot{[]*HeadingNode{}}}
+	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	if err != nil {
+		return out, err
+	}
+	out.Path, out.Title = d.Path, d.title()
+	all, truncated, err := d.outlined()
+	out.Root.Children, out.Truncated = nested(all), truncated
+	return out, err
+}
+
+// nested returns the headings as a tree. A heading is below the nearest one before it that has a lower level.
+func nested(all []markdown.Outlined) []*HeadingNode {
+	root := &HeadingNode{Children: []*HeadingNode{}}
+	open := []*HeadingNode{root} // the last heading, and those that it is below
+	for _, h := range all {
+		n := &HeadingNode{h.ID, h.Level, h.Text, []*HeadingNode{}}
+		for open[len(open)-1].Level >= n.Level {
+			open = open[:len(open)-1]
+		}
+		above := open[len(open)-1]
+		above.Children = append(above.Children, n)
+		open = append(open, n)
+	}
+	return root.Children
+}

@@ -1,0 +1,258 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed write.md
+var writeDoc string
+
+type writeIn struct {
+	tool.Vault
+	Path        string      `json:"path" complete:"path" names:"target" jsonschema:"inbox/plan.md"`
+	Content     *string     `json:"content,omitempty" text:"true" alias:"body" jsonschema:"Markdown behind the frontmatter; default: it stays"`
+	Frontmatter tool.Fields `json:"frontmatter,omitempty" jsonschema:"fields and their new values; null removes one, others stay"`
+	Append      bool        `json:"append,omitempty" jsonschema:"add content at the end of the note, as it is"`
+	tool.Mutation
+}
+
+type writeOut struct {
+	tool.Aside  `json:"-"`
+	Path        string              `json:"path"`
+	Written     bool                `json:"written" jsonschema:"false in a dry run"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
+}
+
+func (f tools) write() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_write", Short: "write", Family: Family, Title: "Write a note", Doc: writeDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Route:    tool.Route{Method: "POST", Path: "/notes"},
+		Commands: []tool.Command{{Words: "write", Args: []string{"path", "content?"}}},
+		Stdin:    "content",
+	}, f.writeNote)
+}
+
+// writeNote writes one note.
+func (f tools) writeNote(ctx context.Context, c auth.Caller, in writeIn) (writeOut, error) {
+	w, err := in.writing()
+	if err != nil {
+		return writeOut{}, err
+	}
+	return mutate.Draft(ctx, f.Source, mutate.Writing{
+		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
+		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return []vault.Path{w.path}, nil },
+	}, w.run)
+}
+
+// A writing is a call of write whose arguments were checked.
+type writing struct {
+	path     vault.Path
+	content  *string // nil: the text stays
+	append   bool
+	set      tool.Fields
+	unset    []string
+	reserved []string // fields that were left out
+	dry      bool
+}
+
+// writing checks the arguments.
+func (in writeIn) writing() (*writing, error) {
+	switch {
+	case in.Content == nil && len(in.Frontmatter) == 0:
+		return nil, fault.New(fault.InvalidParameter, "give content, frontmatter, or both").
+			With("argument", "content")
+	case in.Content == nil && in.Append:
+		return nil, fault.New(fault.InvalidParameter, "append adds content: give it").With("argument", "content")
+	}
+	clean, err := cleanPath("path", in.Path)
+	if err != nil {
+		return nil, err
+	}
+	path, err := newPath(clean)
+	if err != nil {
+		return nil, err
+	}
+	w := &writing{path: path, content: in.Content, append: in.Append, set: tool.Fields{}, dry: in.DryRun}
+	for _, name := range slices.Sorted(maps.Keys(in.Frontmatter)) {
+		switch v := in.Frontmatter[name]; {
+		case slices.Contains(reserved, name):
+			w.reserved = append(w.reserved, name)
+		case v == nil:
+			w.unset = append(w.unset, name)
+		default:
+			w.set[name] = v
+		}
+	}
+	return w, nil
+}
+
+// newPath reads the path of a note that is written. No fault quotes it, and neither does a fix.
+func newPath(clean string) (vault.Path, error) {
+	path, err := vault.ParsePath(clean)
+	if err == nil {
+		return path, nil
+	}
+	f := *fault.Of(err)
+	f.Fixes = nil
+	return "", (&f).With("argument", "path").Fix("name a note: folder/name.md")
+}
+
+// reserved are the fields by which the system behind the document keeps who wrote a note. Here the log does.
+var reserved = []string{
+	"knowtation_editor", "knowtation_edited_at", "author_kind", "knowtation_proposed_by", "knowtation_approved_by",
+}
+
+// run drafts the change.
+func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
+	was, there, err := tx.Text(ctx, w.path)
+	if err != nil {
+		return err
+	}
+	if !there {
+		if err := vault.CheckNew(w.path); err != nil {
+			return fault.Of(err).With("argument", "path")
+		}
+	}
+	text, err := w.patch(tx, w.body(was))
+	if err != nil {
+		return err
+	}
+	if err := tx.Put(ctx, w.path, text); err != nil {
+		return err
+	}
+	mutate.WarnRefs(tx, &out.Aside, nil, string(w.path))
+	w.warnReserved(&out.Aside)
+	out.Path, out.Written, out.DryRun = string(w.path), !w.dry, w.dry
+	if w.dry {
+		out.WouldModify, err = mutate.FileChanges(ctx, tx)
+	}
+	return err
+}
+
+// body is the text with the new content: as it is at the end of the note, else in the place of all that is
+// behind its frontmatter. A new note is the content, which may have a frontmatter of its own.
+func (w *writing) body(was []byte) []byte {
+	switch {
+	case w.content == nil:
+		return was
+	case w.append:
+		return markdown.AddBytes(was, *w.content)
+	case len(was) > 0:
+		return markdown.SetBody(was, *w.content)
+	case *w.content == "" || strings.HasSuffix(*w.content, "\n"):
+		return []byte(*w.content)
+	}
+	return []byte(*w.content + "\n")
+}
+
+// patch is the text with the fields set and unset. Nothing else in it changes.
+func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
+	if len(w.set)+len(w.unset) == 0 {
+		return text, nil
+	}
+	set, err := w.check(tx, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(set) > 0 {
+		if text, err = markdown.SetFields(text, mutate.Sorted(set)); err != nil {
+			return nil, w.unwritable(err)
+		}
+	}
+	if len(w.unset) == 0 {
+		return text, nil
+	}
+	text, err = markdown.UnsetFields(text, w.unset)
+	return text, w.unwritable(err)
+}
+
+// unwritable is INVALID_PARAMETER, at its line, for a frontmatter that cannot be edited and for a value that it
+// cannot have; nil for no error.
+func (w *writing) unwritable(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := asParameter(fault.Of(err))
+	line, _ := f.Details["line"].(int)
+	return f.At(string(w.path), line)
+}
+
+// asParameter is a fault about a field with the code that the family has for it.
+func asParameter(f *fault.Fault) *fault.Fault {
+	g := *f
+	g.Code = fault.InvalidParameter
+	return (&g).With("argument", "frontmatter")
+}
+
+// check reads the new values by the type that the note will have. All problems come together.
+func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
+	s, err := state.Schema(tx.Index())
+	if err != nil {
+		return nil, err
+	}
+	fields := mutate.Typed(w.set)
+	t := w.typeOf(s, text)
+	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
+	problems := slices.Concat(checked.Problems, mutate.WrongTargets(tx.Index(), t, checked.Fields))
+	for _, name := range w.unset {
+		if f, ok := t.Field(name); ok && f.Required && !f.HasDefault {
+			problems = append(problems, fault.New(fault.InvalidParameter, "type %s requires the field %q",
+				t.Name, name).With("field", name))
+		}
+	}
+	for i, p := range problems {
+		problems[i] = asParameter(p)
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return nil, f
+	}
+	return mutate.ByIDs(tx.Index(), t, checked.Fields), nil
+}
+
+// typeOf is the type that the note will have: that of the patch, else that of its frontmatter. A type that the
+// schema does not have declares no fields, as a page.
+func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
+	name := vault.Page
+	if fm, _ := markdown.ReadHead(text); fm != nil {
+		if e, ok := fm.Get("type"); ok {
+			name, _ = e.Value.(string)
+		}
+	}
+	switch given := w.set["type"].(type) {
+	case string:
+		name = given
+	case tool.Text:
+		name = string(given)
+	}
+	if slices.Contains(w.unset, "type") {
+		name = vault.Page
+	}
+	if t, ok := s.Type(name); ok {
+		return t
+	}
+	page, _ := s.Type(vault.Page)
+	return page
+}
+
+// warnReserved warns of the fields that were left out.
+func (w *writing) warnReserved(a *tool.Aside) {
+	for _, name := range w.reserved {
+		a.Warn("UNKNOWN_FIELD", "the field "+name+" is not written: the log keeps who wrote a note",
+			map[string]any{"field": name})
+	}
+}

@@ -1,0 +1,101 @@
+package orient
+
+import (
+	"context"
+	_ "embed"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed status.md
+var statusDoc string
+
+type statusOut struct {
+	tool.Aside `json:"-"`
+	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating, incompatible or unknown"`
+	*StatusCounts
+	ReindexRequired bool     `json:"reindexRequired" jsonschema:"always false: the index follows every change"`
+	ReindexReasons  []string `json:"reindexReasons" jsonschema:"always empty"`
+}
+
+// StatusCounts are what the index says of a vault, and how far what follows it has come.
+type StatusCounts struct {
+	Notes        int        `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`
+	Chunks       int        `json:"chunkCount" title:"chunks" jsonschema:"parts that search cuts the notes into"`
+	Bytes        int64      `json:"byteCount" title:"bytes" jsonschema:"of all notes"`
+	Quarantined  int        `json:"quarantinedCount" title:"quarantined" jsonschema:"notes that do not parse"`
+	Pending      int        `json:"pendingChangeCount" title:"pending changes" jsonschema:"changes from outside that are not indexed yet"`
+	Held         int        `json:"heldChangeCount" title:"held changes" jsonschema:"changes from outside that need confirmation"`
+	SweptAt      *time.Time `json:"sweptAt,omitempty" jsonschema:"since when every comparison of the files found the same"`
+	SweptVersion string     `json:"sweptVersion,omitempty" jsonschema:"of the vault, at the last comparison that found something new"`
+	CommittedAt  *time.Time `json:"committedAt,omitempty" jsonschema:"time of the version; absent before the first"`
+	Cursors      *Cursors   `json:"cursors,omitempty" jsonschema:"the version up to which each copy of the vault is complete; absent with as_of"`
+}
+
+// Cursors are the versions up to which the copies of a vault are complete.
+type Cursors struct {
+	Checkout string `json:"checkout" jsonschema:"the files that people see"`
+	Image    string `json:"image" jsonschema:"the stored index"`
+	Segments string `json:"segments" jsonschema:"the stored log"`
+	Audit    string `json:"audit" jsonschema:"the audit log"`
+}
+
+func (f tools) status() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "vault_status", Family: Family, Title: "Tell the state of an index", Doc: statusDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/status"},
+		Commands: []tool.Command{{Words: "status"}},
+	}, func(ctx context.Context, c auth.Caller, in source) (statusOut, error) {
+		out := statusOut{ReindexReasons: []string{}}
+		s, err := f.see(ctx, c, in, &out.Aside)
+		if fault.Is(err, fault.IndexIncompatible) {
+			stored := freshness{state: repo.Incompatible}
+			stored.warn(&out.Aside)
+			out.Freshness = stored.state
+			return out, nil
+		}
+		if err != nil {
+			return statusOut{}, err
+		}
+		out.Freshness, out.StatusCounts = s.freshness.state, s.counts()
+		if in.AsOf.AsOf == "" {
+			out.files(s.freshness.control)
+		}
+		return out, nil
+	})
+}
+
+// counts are what the index says.
+func (s seen) counts() *StatusCounts {
+	all := s.Index.Totals().Counted
+	c := &StatusCounts{Notes: all.Notes, Chunks: all.Units, Bytes: all.Bytes, Quarantined: all.Quarantined}
+	if at := s.Index.Time(); s.Index.Version() > 0 {
+		c.CommittedAt = &at
+	}
+	return c
+}
+
+// files adds what the control item says of the files and of the copies.
+func (c *StatusCounts) files(control repo.Control) {
+	c.Held = control.Held.Count()
+	if control.Noticed != nil {
+		c.Pending = control.Noticed.Count
+	}
+	if s := control.Sweep; s != nil {
+		c.SweptAt, c.SweptVersion = &s.At, repo.Version(s.Version)
+	}
+	c.Cursors = &Cursors{
+		Checkout: repo.Version(control.Cursors["checkout"].Seq),
+		Image:    repo.Version(0),
+		Segments: repo.Version(control.Cursors["segments"].Seq),
+		Audit:    repo.Version(control.Cursors["audit"].Seq),
+	}
+	if control.Image != nil {
+		c.Cursors.Image = repo.Version(control.Image.Seq)
+	}
+}

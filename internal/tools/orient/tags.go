@@ -1,0 +1,49 @@
+package orient
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed tags.md
+var tagsDoc string
+
+type tagsIn struct {
+	tool.Vault
+	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"tags to list at most"`
+	tool.AsOf
+}
+
+type tagsOut struct {
+	tool.Aside `json:"-"`
+	Tags       []TagCount     `json:"tags" jsonschema:"those of the most notes first"`
+	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
+}
+
+func (f tools) tags() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault", Doc: tagsDoc,
+		Role: auth.Reader, Kind: tool.Read, List: "tags",
+		Route:    tool.Route{Method: "GET", Path: "/tags"},
+		Commands: []tool.Command{{Words: "tags"}},
+		Empty:    []tool.Empty{{Of: "tags in frontmatter"}},
+	}, func(ctx context.Context, c auth.Caller, in tagsIn) (tagsOut, error) {
+		out := tagsOut{Tags: []TagCount{}}
+		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		if err != nil {
+			return tagsOut{}, err
+		}
+		first, total := ranked(s.Index.HeadTags(), in.Limit)
+		out.Tags, out.Freshness = tagCounts(first), s.freshness.state
+		if total > in.Limit {
+			out.Warn("TAGS_TRUNCATED", fmt.Sprintf("the first %d of %d tags are listed", in.Limit, total),
+				map[string]any{"total": total})
+		}
+		return out, nil
+	})
+}

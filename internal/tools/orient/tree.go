@@ -1,0 +1,107 @@
+package orient
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed tree.md
+var treeDoc string
+
+type treeIn struct {
+	tool.Vault
+	Depth      int  `json:"depth,omitempty" default:"2" min:"1" max:"10" jsonschema:"levels of folders below the vault"`
+	Limit      int  `json:"limit,omitempty" default:"50" min:"1" max:"500" jsonschema:"folders to show at most, with the vault itself"`
+	DirectOnly bool `json:"directOnly,omitempty" alias:"direct_only" jsonschema:"count only the notes in a folder itself, not those below it"`
+	tool.AsOf
+}
+
+type treeOut struct {
+	tool.Aside `json:"-"`
+	Tree       *Node          `json:"tree" jsonschema:"the vault itself, whose path is empty"`
+	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
+}
+
+// A Node is a folder with those in it.
+type Node struct {
+	Path     string  `json:"path" jsonschema:"in the vault"`
+	Notes    int     `json:"noteCount" title:"notes" jsonschema:"notes in the folder and below; with directOnly in the folder itself"`
+	Folders  int     `json:"childFolders" title:"folders" jsonschema:"folders in the folder itself, shown or not"`
+	Children []*Node `json:"children" jsonschema:"those of them that are shown, by path"`
+}
+
+func (f tools) tree() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "vault_tree", Family: Family, Title: "Show the folders of a vault", Doc: treeDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/tree"},
+		Commands: []tool.Command{{Words: "tree"}},
+	}, func(ctx context.Context, c auth.Caller, in treeIn) (treeOut, error) {
+		var out treeOut
+		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		if err != nil {
+			return treeOut{}, err
+		}
+		b := treeBuilder{s.Index, in.DirectOnly, in.Limit}
+		out.Tree, out.Freshness = b.build(in.Depth), s.freshness.state
+		total := 1
+		for level := range in.Depth {
+			total += s.Index.FoldersAt(level + 1)
+		}
+		if total > in.Limit {
+			out.Warn("TREE_LIMIT_EXCEEDED", fmt.Sprintf("%d of %d folders are shown, with the vault itself; use a "+
+				"higher limit, or less depth", in.Limit, total), map[string]any{"total": total})
+		}
+		return out, nil
+	})
+}
+
+// A treeBuilder makes nodes, no more than it has left.
+type treeBuilder struct {
+	idx    *index.Index
+	direct bool
+	left   int
+}
+
+// build makes the tree level by level, so that what is left out is the deepest, and of that the last.
+func (b *treeBuilder) build(depth int) *Node {
+	root := b.node("", b.idx.FolderSum("").Notes)
+	level := []*Node{root}
+	for range depth {
+		var next []*Node
+		for _, n := range level {
+			b.fill(n)
+			next = append(next, n.Children...)
+		}
+		level = next
+	}
+	return root
+}
+
+// node makes a node that has so many notes in it and below.
+func (b *treeBuilder) node(path string, notes int) *Node {
+	b.left--
+	if b.direct {
+		notes = b.idx.NotesIn(path)
+	}
+	return &Node{Path: path, Notes: notes, Folders: b.idx.Folders(path), Children: []*Node{}}
+}
+
+// fill makes the children of a node.
+func (b *treeBuilder) fill(n *Node) {
+	if b.left == 0 || n.Folders == 0 {
+		return
+	}
+	for path, notes := range b.idx.FoldersIn(n.Path) {
+		n.Children = append(n.Children, b.node(path, notes))
+		if b.left == 0 {
+			return
+		}
+	}
+}
