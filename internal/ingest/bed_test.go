@@ -30,7 +30,7 @@ var errCut = errors.New("cut off")
 type cutter struct {
 	mu   sync.Mutex
 	n    int
-	from int // 0: none fails
+	from int    // 0: none fails
 	end  func() // is called then; nil: nothing is
 	at   int    // before this one, do is called; 0: before none
 	do   func()
@@ -153,7 +153,7 @@ func (o *objects) Delete(ctx context.Context, key string) error {
 func (o *objects) Take(ctx context.Context, key string, t blob.Tag) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, tag, err := o.Bucket.Get(ctx, key, 0, 0)
+	_, tag, err := o.Get(ctx, key, 0, 0)
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
 		return nil

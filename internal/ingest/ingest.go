@@ -38,8 +38,8 @@ type Vault struct {
 	Now   func() time.Time
 }
 
-// of is the Vault of one that is open.
-func of(f team.Followed, now func() time.Time) Vault {
+// Of returns the Vault of one that is open; see team.Edited.
+func Of(f team.Followed, now func() time.Time) Vault {
 	return Vault{Vault: f.Vault, Notes: f.Notes, Table: f.Table, Part: f.Part, Now: now}
 }
 
@@ -58,7 +58,7 @@ type Name struct{ Tenant, Vault string }
 // taken in. Files of a vault that does not exist, or is in the trash, stay as they are.
 func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
 	return i.with(ctx, n, func(f team.Followed) error {
-		v := of(f, i.Now)
+		v := Of(f, i.Now)
 		return v.Notice(ctx, changes, func(ctx context.Context, after time.Duration) error {
 			return i.ask(ctx, f, after)
 		})
@@ -71,7 +71,7 @@ func (i *Ingester) Close(ctx context.Context, m job.Message) error {
 		if f.Incarnation != m.Incarnation {
 			return nil // what was noticed went with the earlier vault of the name
 		}
-		again, err := of(f, i.Now).Close(ctx)
+		again, err := Of(f, i.Now).Close(ctx)
 		if err != nil || again == 0 {
 			return err
 		}

@@ -39,7 +39,7 @@ type note struct {
 // An edit is all that was noticed of one file.
 type edit struct {
 	path  string
-	note          // what was noticed last
+	note  // what was noticed last
 	first time.Time
 	sorts []string // of the items
 	held  bool

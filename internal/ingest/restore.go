@@ -118,4 +118,3 @@ func (b *batch) put(ctx context.Context, path string, f *index.File, gone bool, 
 	_, err = b.Notes.Put(ctx, path, text, c)
 	return err
 }
-

@@ -2,6 +2,7 @@ package localcloud_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/awstest"
+	"rookery/internal/blob"
 	"rookery/internal/cloudtest"
 	"rookery/internal/httptool"
 	"rookery/internal/localcloud"
@@ -22,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
 
-// TestRun covers that calls can be made with what is printed, over routes, that a note gets its file, and that everything
-// ends with the context: also that it can be started again over the same emulators.
+// TestRun covers that calls can be made with what is printed, over routes, that a note gets its file, that a file which
+// somebody puts into the bucket is found, and that everything ends with the context: also that it can be started again over the same emulators.
 func TestRun(t *testing.T) {
 	b := awstest.Start(t)
 	o := localcloud.Options{Listen: "127.0.0.1:0", Deployment: localcloud.Deployment{
@@ -63,6 +65,14 @@ func TestRun(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, _, err := files.Get(t.Context(), "tenants/local-cloud/vaults/"+vault+"/notes/one.md", 0, 0)
 			return err == nil
+		}, 2*time.Minute, 100*time.Millisecond)
+		_, err = files.Put(t.Context(), "tenants/local-cloud/vaults/"+vault+"/notes/by hand/\u00c6 + b.md",
+			[]byte("# By hand\n\nwritten outside\n"), blob.Always)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			found, err := client.Invoke(t.Context(), "raven_search", []byte(`{"vault":"`+vault+`","query":"written outside"}`))
+			require.NoError(t, err)
+			return bytes.Contains(found, []byte("by hand/\u00c6 + b"))
 		}, 2*time.Minute, 100*time.Millisecond)
 		stop()
 		require.NoError(t, <-ended)
