@@ -36,6 +36,7 @@ var layers = [][]string{
 	{"checkout", "repotest"},
 	{"team"},
 	{"stream"},
+	{"ingest"},
 	{"tool"},
 	{"access", "audit", "limit"},
 	{"metric"},

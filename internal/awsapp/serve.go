@@ -38,6 +38,7 @@ type deployment struct {
 	Options
 	bucket *s3blob.Bucket
 	queue  *sqsqueue.Queue // nil: there is none
+	events *sqsqueue.Queue // of the bucket; nil: it is not known
 }
 
 // serve is the program of a function, whose handler begin makes. It does not return.
@@ -97,6 +98,9 @@ func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	}
 	if e.Jobs != "" {
 		d.queue = sqsqueue.New(cfg, e.Jobs, sqsqueue.Options{Dead: e.Dead, Now: clock.Now, Log: logger})
+	}
+	if e.Events != "" {
+		d.events = sqsqueue.New(cfg, e.Events, sqsqueue.Options{Dead: e.Dead, Now: clock.Now, Log: logger})
 	}
 	return d, nil
 }

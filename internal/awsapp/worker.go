@@ -14,6 +14,7 @@ import (
 
 	"rookery/internal/audit"
 	"rookery/internal/fault"
+	"rookery/internal/ingest"
 	"rookery/internal/job"
 	"rookery/internal/s3blob"
 	"rookery/internal/sqsqueue"
@@ -62,6 +63,7 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	w.worker.Handlers[stream.FoldKind] = func(ctx context.Context, m job.Message) error {
 		return errors.Join(follower.FoldMessage(ctx, m), w.tenant(ctx, m.Tenant))
 	}
+	w.worker.Handlers[ingest.CloseKind] = ingesterOf(o, w.teams).Close
 	return w
 }
 

@@ -3,14 +3,12 @@ package checkout
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"rookery/internal/blob"
 	"rookery/internal/index"
 	"rookery/internal/intake"
 	"rookery/internal/repo"
-	"rookery/internal/vault"
 )
 
 // atRest is how long a file must not have changed for what was read of it to be remembered: a change
@@ -163,33 +161,16 @@ func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, erro
 }
 
 // A place says what a file in the folder is to the vault.
-type place int
+type place = intake.Place
 
 const (
-	notOurs  place = iota // it is none of the vault's
-	ours                  // a note, or another file that a vault has
-	misnamed              // it would be a note, but for its name
+	notOurs  = intake.NotOurs
+	ours     = intake.Ours
+	misnamed = intake.Misnamed
 )
 
-// placeOf is the path that a file in the folder has in the vault. Names that are decomposed, as macOS
-// makes them, are composed there. The caller holds mu.
-func (c *Checkout) placeOf(key string) (path string, p place) {
-	if strings.HasPrefix(key, vault.Trash) {
-		if _, ok := c.at.File(key); ok {
-			return key, ours
-		}
-		return "", notOurs
-	}
-	switch kind := vault.Path(key).Kind(); {
-	case kind == vault.KindNone, kind == vault.KindAudit, hidden(key):
-		return "", notOurs
-	}
-	path = vault.CleanPath(key)
-	if _, err := vault.ParseFile(path); err != nil {
-		return "", misnamed
-	}
-	return path, ours
-}
+// placeOf is the path that a file in the folder has in the vault; see intake.PlaceOf. The caller holds mu.
+func (c *Checkout) placeOf(key string) (path string, p place) { return intake.PlaceOf(c.at, key) }
 
 // hidden reports whether a file, or a folder that it is in, has a name that begins with a dot.
-func hidden(key string) bool { return key[0] == '.' || strings.Contains(key, "/.") }
+func hidden(key string) bool { return intake.Hidden(key) }

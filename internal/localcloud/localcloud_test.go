@@ -2,6 +2,7 @@ package localcloud_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/awstest"
+	"rookery/internal/blob"
 	"rookery/internal/cloudtest"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
@@ -24,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
 
-// TestRun covers that calls can be made with what is printed, over routes, that a note gets its file, and that everything
-// ends with the context: also that it can be started again over the same emulators.
+// TestRun covers that calls can be made with what is printed, over routes, that a note gets its file, that a file which
+// somebody puts into the bucket is found, and that everything ends with the context: also that it can be started again over the same emulators.
 func TestRun(t *testing.T) {
 	b := awstest.Start(t)
 	o := localcloud.Options{Listen: "127.0.0.1:0", Issuer: "127.0.0.1:0", Deployment: localcloud.Deployment{
@@ -69,6 +71,14 @@ func TestRun(t *testing.T) {
 			return err == nil
 		}, 2*time.Minute, 100*time.Millisecond)
 		requirePersons(t, client.Base, strings.TrimSpace(strings.TrimPrefix(issuer, "ROOKERY_ISSUER=")))
+		_, err = files.Put(t.Context(), "tenants/local-cloud/vaults/"+vault+"/notes/by hand/\u00c6 + b.md",
+			[]byte("# By hand\n\nwritten outside\n"), blob.Always)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			found, err := client.Invoke(t.Context(), "raven_search", []byte(`{"vault":"`+vault+`","query":"written outside"}`))
+			require.NoError(t, err)
+			return bytes.Contains(found, []byte("by hand/\u00c6 + b"))
+		}, 2*time.Minute, 100*time.Millisecond)
 		stop()
 		require.NoError(t, <-ended)
 		_, err = client.Invoke(t.Context(), "team_vault_list", []byte(`{}`))

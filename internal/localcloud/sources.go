@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -19,20 +21,25 @@ import (
 const (
 	jobs   = "jobs"   // works on the messages of the queue of jobs
 	stream = "stream" // is behind the stream of the table
+	ingest = "ingest" // works on the events of the bucket
 )
 
 // timeouts are the time that an invocation of a function may take which no gateway waits for.
-var timeouts = map[string]time.Duration{jobs: 15 * time.Minute, stream: 2 * time.Minute}
+var timeouts = map[string]time.Duration{jobs: 15 * time.Minute, stream: 2 * time.Minute, ingest: 2 * time.Minute}
 
 // deadLetters ends the name of the queue of messages that could not be worked on.
 const deadLetters = "-dead-letters"
 
+// bucketEvents ends the name of the queue of events of the bucket.
+const bucketEvents = "-events"
+
 // sources are where the events of the functions come from that no gateway is in front of: the queue of jobs with its
-// dead letters, and the stream of the table.
+// dead letters, the queue of events of the bucket, and the stream of the table.
 type sources struct {
 	queues     *sqs.Client
 	streams    *dynamodbstreams.Client
 	jobs, dead string // URLs
+	events     string // URL
 	stream     string // ARN
 }
 
@@ -45,7 +52,9 @@ func (d Deployment) sources(ctx context.Context) (*sources, error) {
 		queues:  sqs.NewFromConfig(d.Config(d.AWS, nil)),
 		streams: dynamodbstreams.NewFromConfig(d.Config(d.DynamoDB, nil)),
 	}
-	for name, url := range map[string]*string{d.Queue: &s.jobs, d.Queue + deadLetters: &s.dead} {
+	for name, url := range map[string]*string{
+		d.Queue: &s.jobs, d.Queue + deadLetters: &s.dead, d.Queue + bucketEvents: &s.events,
+	} {
 		out, err := s.queues.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
 		if err != nil {
 			return nil, fmt.Errorf("look for a queue: %w", err)
@@ -66,7 +75,7 @@ func (s *sources) environment() []string {
 	if s == nil {
 		return nil
 	}
-	return []string{"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead}
+	return []string{"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead, "ROOKERY_EVENTS_QUEUE=" + s.events}
 }
 
 // follow hands what comes to the functions, until the mappings are closed.
@@ -76,25 +85,58 @@ func (s *sources) follow(host func(name string) eventsource.Invoker) []*eventsou
 	}
 	return []*eventsource.Mapping{
 		eventsource.Queue(context.Background(), s.queues, s.jobs, host(jobs)),
+		eventsource.Queue(context.Background(), s.queues, s.events, host(ingest)),
 		eventsource.Stream(context.Background(), s.streams, s.stream, host(stream)),
 	}
 }
 
-// makeQueues makes the queue of jobs and that of its dead letters, where there are none.
+// makeQueues makes the queue of jobs, that of its dead letters and that of events of the bucket, where there are none.
 func makeQueues(ctx context.Context, client *sqs.Client, name string) error {
 	dead, err := makeQueue(ctx, client, name+deadLetters, nil)
 	if err != nil {
 		return err
 	}
-	about, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &dead, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
-	})
+	arn, err := arnOf(ctx, client, dead)
 	if err != nil {
 		return err
 	}
-	policy := fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"5"}`, about.Attributes["QueueArn"])
-	_, err = makeQueue(ctx, client, name, map[string]string{
-		"VisibilityTimeout": strconv.Itoa(int(6 * timeouts[jobs] / time.Second)), "RedrivePolicy": policy,
+	policy := fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"5"}`, arn)
+	for queue, function := range map[string]string{name: jobs, name + bucketEvents: ingest} {
+		_, err = makeQueue(ctx, client, queue, map[string]string{
+			"VisibilityTimeout": strconv.Itoa(int(6 * timeouts[function] / time.Second)), "RedrivePolicy": policy,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arnOf returns the ARN of the queue at a URL.
+func arnOf(ctx context.Context, client *sqs.Client, url string) (string, error) {
+	about, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &url, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		return "", err
+	}
+	return about.Attributes[string(sqstypes.QueueAttributeNameQueueArn)], nil
+}
+
+// notify sends the events of a bucket to a queue: what becomes of files of vaults, by the ends of their names.
+func notify(ctx context.Context, client *s3.Client, bucket, arn string) error {
+	var all []s3types.QueueConfiguration
+	for _, suffix := range []string{".md", ".yaml"} {
+		all = append(all, s3types.QueueConfiguration{
+			QueueArn: &arn, Events: []s3types.Event{s3types.EventS3ObjectCreated, s3types.EventS3ObjectRemoved},
+			Filter: &s3types.NotificationConfigurationFilter{Key: &s3types.S3KeyFilter{FilterRules: []s3types.FilterRule{
+				{Name: s3types.FilterRuleNamePrefix, Value: aws.String("tenants/")},
+				{Name: s3types.FilterRuleNameSuffix, Value: aws.String(suffix)},
+			}}},
+		})
+	}
+	_, err := client.PutBucketNotificationConfiguration(ctx, &s3.PutBucketNotificationConfigurationInput{
+		Bucket: &bucket, NotificationConfiguration: &s3types.NotificationConfiguration{QueueConfigurations: all},
 	})
 	return err
 }

@@ -34,8 +34,20 @@ func MakeStores(ctx context.Context, d Deployment) error {
 	if d.Queue == "" {
 		return nil
 	}
-	if err := makeQueues(ctx, sqs.NewFromConfig(cfg), d.Queue); err != nil {
+	queues := sqs.NewFromConfig(cfg)
+	if err := makeQueues(ctx, queues, d.Queue); err != nil {
 		return fmt.Errorf("make the queues: %w", err)
+	}
+	out, err := queues.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String(d.Queue + bucketEvents)})
+	if err != nil {
+		return fmt.Errorf("look for a queue: %w", err)
+	}
+	arn, err := arnOf(ctx, queues, aws.ToString(out.QueueUrl))
+	if err == nil {
+		err = notify(ctx, bucket, d.Bucket, arn)
+	}
+	if err != nil {
+		return fmt.Errorf("have the bucket tell of its objects: %w", err)
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func (f Followed) write(ctx context.Context, s *repo.Stretch) error {
 	gone := func(c *change) bool { return c.text == nil }
 	for _, goes := range []bool{true, false} {
 		some := slices.DeleteFunc(slices.Clone(all), func(c *change) bool { return gone(c) != goes })
-		if err := together(mostFiles, some, func(c *change) error { return f.bring(ctx, c) }); err != nil {
+		if err := Together(mostFiles, some, func(c *change) error { return f.bring(ctx, c) }); err != nil {
 			return err
 		}
 	}

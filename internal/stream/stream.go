@@ -30,7 +30,7 @@ var errNoVersions = errors.New("the bucket of the notes keeps no versions")
 // Wake brings the files of the vaults in step whose doorbells rang, several at once. A vault that fails does not fail
 // the others: a message asks for it once more. The error is that of the queue.
 func (f *Follower) Wake(ctx context.Context, bells []Doorbell) error {
-	return together(mostVaults, bells, func(b Doorbell) error {
+	return Together(mostVaults, bells, func(b Doorbell) error {
 		at, err := f.Teams.FollowedAt(ctx, b.Part)
 		if repo.Gone(err) {
 			return nil

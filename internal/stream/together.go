@@ -11,8 +11,8 @@ const (
 	mostVaults = 8
 )
 
-// together does something with each of some things, at most n at once, and returns all errors.
-func together[T any](n int, all []T, do func(T) error) error {
+// Together does something with each of some things, at most n at once, and returns all errors.
+func Together[T any](n int, all []T, do func(T) error) error {
 	var mu sync.Mutex
 	var errs []error
 	var running sync.WaitGroup

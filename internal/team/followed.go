@@ -10,6 +10,7 @@ import (
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
+	"rookery/internal/table"
 	"rookery/internal/vault"
 )
 
@@ -20,6 +21,8 @@ type Followed struct {
 	Name        string
 	Incarnation int
 	Notes       blob.Bucket // the files of its notes, by their paths
+	Table       table.Table // of the tenant
+	Part        string      // the partition of the vault in it
 }
 
 // FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read of it. A partition that
@@ -80,8 +83,43 @@ func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followe
 	if f.Vault, err = own.vaultOf(f.Name, f.Incarnation); err != nil {
 		return f, fmt.Errorf("open a vault: %w", err)
 	}
-	f.Notes = own.notes(f.Name)
-	return f, nil
+	return own.with(f), nil
+}
+
+// with adds where the files and the items of a vault are.
+func (t *Team) with(f Followed) Followed {
+	f.Notes, f.Table, f.Part = t.notes(f.Name), t.opt.Table, partOf(f.Name, f.Incarnation)
+	return f
+}
+
+// Edited is an active vault, open with its index until the context ends, whose files others change: see Team.Vault.
+// ok is false where files are not in a bucket that other processes follow.
+func (t *Team) Edited(ctx context.Context, name string) (f Followed, ok bool, err error) {
+	if len(t.opt.Followers) == 0 {
+		return f, false, nil
+	}
+	e, err := t.entry(ctx, name)
+	if err != nil {
+		return f, true, err
+	}
+	o, err := t.opened(ctx, e)
+	if err != nil {
+		return f, true, err
+	}
+	return t.with(Followed{Tenant: t.opt.Tenant, Vault: o.vault, Name: e.Name, Incarnation: e.Incarnation}), true, nil
+}
+
+// FileOf returns which file of which vault has a key in the bucket of a deployment; ok is false if it is none of a
+// vault's notes.
+func FileOf(key string) (tenant, name, path string, ok bool) {
+	rest, ok := strings.CutPrefix(key, "tenants/")
+	tenant, rest, named := strings.Cut(rest, "/")
+	if !ok || !named || !isNote(rest) || vault.CheckName(tenant) != nil {
+		return "", "", "", false
+	}
+	name, rest, _ = strings.Cut(strings.TrimPrefix(rest, "vaults/"), "/")
+	path = strings.TrimPrefix(rest, "notes/")
+	return tenant, name, path, vault.CheckName(name) == nil && path != ""
 }
 
 // eraseNotes destroys the files of a vault's notes that another process writes, whoever put them there.

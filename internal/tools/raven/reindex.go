@@ -9,6 +9,7 @@ import (
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/index"
+	"rookery/internal/ingest"
 	"rookery/internal/job"
 	"rookery/internal/repo"
 	"rookery/internal/team"
@@ -101,13 +102,21 @@ func (f tools) reindexed(
 	return work(ctx)
 }
 
-// open opens the vault and its folder.
+// open opens the vault, and its folder or the bucket that its files are in.
 func (r *reindexing) open(ctx context.Context, name string) (err error) {
 	if r.vault, err = r.team.Vault(ctx, name); err != nil {
 		return err
 	}
-	r.folder, err = r.team.Folder(ctx, name)
-	return err
+	if r.folder, err = r.team.Folder(ctx, name); err != nil || r.folder != nil {
+		return err
+	}
+	edited, ok, err := r.team.Edited(ctx, name)
+	if err != nil || !ok {
+		return err
+	}
+	bucket := ingest.Of(edited, r.team.Now)
+	r.bucket = &bucket
+	return nil
 }
 
 // inTurn does all in the call, when it is its turn with the folder.
@@ -171,6 +180,7 @@ type reindexing struct {
 	call   repo.Call
 	vault  *repo.Vault
 	folder *checkout.Checkout // nil where there are no folders
+	bucket *ingest.Vault      // nil where files are not in a bucket that others write to
 }
 
 // begin runs only if there is no answer yet. The call touches whatever is in the vault.
@@ -208,10 +218,17 @@ func (r *reindexing) rebuild(ctx context.Context) error {
 
 // takeIn takes in what somebody changed in the folder, and says what became of it.
 func (r *reindexing) takeIn(ctx context.Context, out *Reindexed) error {
-	if err := r.pending(ctx); err != nil || r.folder == nil {
+	if err := r.pending(ctx); err != nil {
 		return err
 	}
-	t, err := r.folder.Reindex(ctx, checkout.Taking{
+	reindex := func(context.Context, checkout.Taking) (t checkout.Taken, err error) { return t, nil }
+	switch {
+	case r.folder != nil:
+		reindex = r.folder.Reindex
+	case r.bucket != nil:
+		reindex = r.bucket.Reindex
+	}
+	t, err := reindex(ctx, checkout.Taking{
 		Pending: checkout.Pending(r.in.Pending), Who: r.call.Who, Prefix: r.call.Prefix,
 		DryRun: r.in.DryRun,
 	})

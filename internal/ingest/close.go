@@ -1,0 +1,331 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/checkout"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/intake"
+	"rookery/internal/repo"
+)
+
+const (
+	// busyPause is how long a process waits while another one takes edits in.
+	busyPause = 5 * time.Second
+
+	// behindPause is how long edits wait while the files are far behind the log.
+	behindPause = 30 * time.Second
+
+	// emptied is how long a file that was emptied waits for its new text.
+	emptied = time.Minute
+)
+
+// Close takes in what was noticed, if it is due. It returns after which time it is to be called again; 0: there is
+// nothing left.
+func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
+	l, err := v.lease(ctx)
+	if errors.Is(err, errBusy) {
+		return busyPause, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer l.release(ctx)
+	b := &batch{Vault: v, lease: l}
+	err = b.close(ctx)
+	if errors.Is(err, errLost) {
+		return busyPause, nil
+	}
+	return b.again, err
+}
+
+// Reindex takes in all that was noticed, without waiting, and what the word of the Taking says of a batch that is held.
+func (v Vault) Reindex(ctx context.Context, t checkout.Taking) (checkout.Taken, error) {
+	if t.Pending != "" && t.Prefix != "" {
+		return checkout.Taken{}, repo.OutsidePrefix(t.Prefix)
+	}
+	b := &batch{Vault: v, word: t.Pending, who: t.Who, asked: true}
+	if t.DryRun {
+		return b.done, b.tryOut(ctx)
+	}
+	var err error
+	if b.lease, err = v.lease(ctx); errors.Is(err, errBusy) {
+		return b.done, fault.New(fault.Unavailable, "what was changed in the files is being taken in just now").
+			After(busyPause)
+	}
+	if err != nil {
+		return b.done, err
+	}
+	defer b.lease.release(ctx)
+	err = b.close(ctx)
+	return b.done, err
+}
+
+// A batch is a number of edits that are taken in together.
+type batch struct {
+	Vault
+	lease *lease
+	word  checkout.Pending // what somebody says of what is held; empty: nothing
+	who   repo.Who         // who says it
+	asked bool             // somebody has asked, and waits
+
+	idx     *index.Index
+	control repo.Control // as it was at the beginning
+	edits   map[string]*edit
+	whole   bool            // all that was held is among the edits
+	found   []*intake.Found // what others changed
+	held    []*intake.Found // of these what needs confirmation
+	left    map[string]left // files that cannot be taken in
+	stay    []string        // files that are to be written again
+	waits   []*edit         // what is not due
+	again   time.Duration
+	done    intake.Taken
+}
+
+// close takes in what is due.
+func (b *batch) close(ctx context.Context) error {
+	if err := b.gather(ctx); err != nil {
+		return err
+	}
+	if b.word == checkout.Discard {
+		if err := b.discard(ctx); err != nil {
+			return err
+		}
+		return b.finish(ctx)
+	}
+	if err := b.guard(ctx); err != nil {
+		return err
+	}
+	for _, piece := range intake.Pieces(b.found) {
+		if err := b.lease.renew(ctx); err != nil {
+			return err
+		}
+		err := intake.InHalves(piece, func(part []*intake.Found) error { return b.commit(ctx, part) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.track(ctx); err != nil {
+		return err
+	}
+	return b.finish(ctx)
+}
+
+// tryOut finds out what close would come to.
+func (b *batch) tryOut(ctx context.Context) error {
+	if err := b.gather(ctx); err != nil {
+		return err
+	}
+	if b.word == checkout.Discard {
+		b.done.Restored = len(b.keptOf(b.found))
+		return nil
+	}
+	if err := b.guard(ctx); err != nil {
+		return err
+	}
+	for _, piece := range intake.Pieces(b.found) {
+		err := intake.InHalves(piece, func(part []*intake.Found) error {
+			e, err := intake.Try(ctx, b.Vault.Vault, b.call(), part)
+			b.done.Add(e.Taken)
+			b.done.Restored += len(e.Stay)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.done.Held = b.heldNow(b.control)
+	return nil
+}
+
+// gather reads what is due, and finds out what others did.
+func (b *batch) gather(ctx context.Context) error {
+	all, err := b.noticed(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	b.idx, b.control = s.idx, s.control
+	take := all
+	if !b.asked {
+		take, b.again = due(all, b.Now())
+	}
+	if err := b.choose(ctx, all, take); err != nil || len(b.edits) == 0 {
+		return err
+	}
+	var sights []*sight
+	for _, e := range b.edits {
+		sights = append(sights, &sight{path: e.path, gone: e.Gone})
+	}
+	slices.SortFunc(sights, func(x, y *sight) int { return strings.Compare(x.path, y.path) })
+	w, err := b.look(ctx, s, sights)
+	if err != nil {
+		return err
+	}
+	b.idx = w.idx
+	if w.behind {
+		b.again, b.waits, b.edits = behindPause, all, nil
+		return nil
+	}
+	if err := b.date(ctx); err != nil {
+		return err
+	}
+	for _, s := range w.all {
+		b.add(s)
+	}
+	b.respell()
+	intake.Pair(b.found)
+	return intake.LookBack(ctx, b.Vault.Vault, b.found)
+}
+
+// choose chooses the edits of the batch: those that are due, and what is held if one of these changes that, or somebody
+// says a word. What could not be taken in before is bounded by what was noticed then.
+func (b *batch) choose(ctx context.Context, all, take []*edit) error {
+	b.edits, b.left = make(map[string]*edit, len(take)), map[string]left{}
+	for _, e := range take {
+		b.edits[e.path] = e
+	}
+	for _, e := range all {
+		if b.edits[e.path] == nil {
+			b.waits = append(b.waits, e)
+		}
+	}
+	if b.control.Held.Count() > 0 && (len(take) > 0 || b.asked) {
+		if err := b.resume(ctx); err != nil {
+			return err
+		}
+	}
+	if b.control.Left == nil || len(take) == 0 {
+		return nil
+	}
+	lefts, err := b.lefts(ctx)
+	if err != nil {
+		return err
+	}
+	for path, f := range lefts {
+		if e := b.edits[path]; e != nil {
+			e.bound(f.Noticed)
+		}
+	}
+	return nil
+}
+
+// resume adds what is held to the batch, if that is to be looked at.
+func (b *batch) resume(ctx context.Context) error {
+	held, err := b.heldEdits(ctx)
+	if err != nil {
+		return err
+	}
+	b.whole = b.asked
+	for path, h := range held {
+		if e := b.edits[path]; e != nil {
+			e.held, b.whole = true, true
+			e.bound(h.note)
+		}
+	}
+	if !b.whole {
+		return nil
+	}
+	for path, h := range held {
+		if b.edits[path] == nil {
+			b.edits[path] = h
+		}
+	}
+	return nil
+}
+
+// add adds what was found of a file to the batch.
+func (b *batch) add(s *sight) {
+	e := b.edits[s.path]
+	switch {
+	case s.ours:
+	case s.why != "":
+		b.left[s.path] = left{repo.LeftFile{Path: s.path, Why: s.why}, e.note}
+	case !b.asked && !s.gone && len(s.text) == 0 && s.before != nil && s.before.Size > 0 &&
+		age(e.At, b.Now()) < emptied: // most likely by a program that is about to write it
+		b.postpone(e, busyPause)
+	default:
+		b.found = append(b.found, e.found(s))
+	}
+}
+
+// postpone takes an edit out of the batch, which is looked at again after a time.
+func (b *batch) postpone(e *edit, after time.Duration) {
+	delete(b.edits, e.path)
+	b.waits = append(b.waits, e)
+	if b.again == 0 || after < b.again {
+		b.again = after
+	}
+}
+
+// seenAfter is how long a text of the log must have been there before an older text that replaces it counts as a
+// decision to go back to that one. It is twice as long as in a folder: files are some seconds behind the log.
+const seenAfter = time.Minute
+
+// found is the edit with what is in the file.
+func (e *edit) found(s *sight) *intake.Found {
+	f := &intake.Found{
+		Path: s.path, Before: s.before, UpTo: max(e.Head, 1), At: e.At, Modified: e.Saved, Kept: e.held,
+	}
+	if f.Modified.IsZero() {
+		f.Modified = e.At
+	}
+	f.Seen = func(r repo.Revision) bool { return r.Seq <= e.Cursor && f.Modified.Sub(r.Time) >= seenAfter }
+	if s.gone { // of what the file did not have yet for sure, somebody cannot have decided
+		f.UpTo = max(e.Cursor, 1)
+		return f
+	}
+	f.Text, f.Digest = s.text, index.DigestOf(s.text)
+	return f
+}
+
+// respell finds the files that have only another spelling of their name now: gone by one, there by another.
+func (b *batch) respell() {
+	gone := map[string]*intake.Found{}
+	for _, f := range b.found {
+		if f.Gone() {
+			gone[f.Path] = f
+		}
+	}
+	for _, f := range b.found {
+		if f.Gone() || f.Before != nil {
+			continue
+		}
+		if other, folds := b.idx.Folded(f.Path); folds && gone[other] != nil {
+			gone[other].To = f.Path
+		}
+	}
+}
+
+// call is the call that takes edits in.
+func (b *batch) call() repo.Call {
+	c := repo.Call{Who: repo.Who{Principal: Outside}, Tool: intake.Tool, Outside: true}
+	if b.word != "" {
+		c.Who = b.who
+	}
+	return c
+}
+
+// commit takes a part of the batch in.
+func (b *batch) commit(ctx context.Context, part []*intake.Found) error {
+	e, err := intake.Commit(ctx, b.Vault.Vault, b.call(), part)
+	if err != nil {
+		return err
+	}
+	b.done.Add(e.Taken)
+	for path, f := range e.Left {
+		b.left[path] = left{f, b.edits[path].note}
+	}
+	for _, f := range e.Stay {
+		b.stay = append(b.stay, f.Path)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package ingest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/intake"
+	"rookery/internal/repo"
+)
+
+// finish writes files again that stay, notes what is held and left, and forgets what was noticed. Each step may be done
+// twice; what was noticed is forgotten last.
+func (b *batch) finish(ctx context.Context) error {
+	if err := b.restore(ctx, b.stay); err != nil {
+		return err
+	}
+	held := map[string]bool{}
+	for _, f := range b.held {
+		held[f.Path] = true
+	}
+	if err := b.keep(ctx, held); err != nil {
+		return err
+	}
+	stays, err := b.change(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.forget(ctx); err != nil || stays {
+		return err
+	}
+	since, err := b.noticed(ctx)
+	if err == nil && len(since) > 0 {
+		b.again = quiet
+	}
+	return err
+}
+
+// keep writes the items of what is held, and of what cannot be taken in, and removes those of what is not any more: before
+// the control item says so, so that a call which is repeated finds what is left to be done.
+func (b *batch) keep(ctx context.Context, held map[string]bool) error {
+	err := together(slices.Sorted(maps.Keys(held)), func(path string) error {
+		if b.edits[path].held {
+			return nil // it is there
+		}
+		return b.set(ctx, heldPrefix+path, b.edits[path].note)
+	})
+	if err != nil {
+		return err
+	}
+	err = together(slices.Sorted(maps.Keys(b.left)), func(path string) error {
+		return b.set(ctx, leftPrefix+path, b.left[path])
+	})
+	if err != nil {
+		return err
+	}
+	var over []string
+	for path, e := range b.edits {
+		if _, still := b.left[path]; !still && b.control.Left != nil {
+			over = append(over, leftPrefix+path)
+		}
+		if e.held && !held[path] {
+			over = append(over, heldPrefix+path)
+		}
+	}
+	slices.Sort(over)
+	return b.remove(ctx, over)
+}
+
+// change says in the control item what became of the batch. It reports whether something that was noticed waits still.
+func (b *batch) change(ctx context.Context) (stays bool, err error) {
+	now := b.control.Left
+	if len(b.left) > 0 || now != nil && len(b.edits) > 0 {
+		if now, err = b.leftNow(ctx); err != nil {
+			return false, err
+		}
+	}
+	noticed := b.noticedNow()
+	err = b.Vault.Vault.Change(ctx, func(c *repo.Control) bool {
+		was := *c
+		c.Held, c.Left, c.Noticed = b.heldNow(was), now, noticed
+		if c.Noticed != nil && was.Noticed != nil && was.Noticed.Count == noticed.Count {
+			c.Noticed = was.Noticed
+		}
+		if b.done.Held = c.Held; len(b.held) == 0 && !b.whole {
+			return c.Noticed != was.Noticed || !sameLeft(was.Left, now)
+		}
+		return true
+	})
+	return noticed != nil, err
+}
+
+// noticedNow is what the control item is to say of what waits still.
+func (b *batch) noticedNow() *repo.Noticed {
+	if len(b.waits) == 0 {
+		return nil
+	}
+	n := &repo.Noticed{Count: len(b.waits)}
+	for _, e := range b.waits {
+		if e.At.After(n.At) {
+			n.At = e.At
+		}
+		n.Paths = append(n.Paths, e.path)
+	}
+	slices.Sort(n.Paths)
+	n.Paths = n.Paths[:min(len(n.Paths), b.Vault.Vault.MaxNamed())]
+	return n
+}
+
+// leftNow is what the control item is to say of files that cannot be taken in.
+func (b *batch) leftNow(ctx context.Context) (*repo.Left, error) {
+	lefts, err := b.lefts(ctx)
+	if err != nil || len(lefts) == 0 {
+		return nil, err
+	}
+	now := &repo.Left{Count: len(lefts)}
+	for _, f := range lefts {
+		now.Files = append(now.Files, f.LeftFile)
+		if f.Why == repo.LeftTwin {
+			now.Twins++
+		}
+	}
+	slices.SortFunc(now.Files, func(x, y repo.LeftFile) int { return strings.Compare(x.Path, y.Path) })
+	now.Files = now.Files[:min(len(now.Files), b.Vault.Vault.MaxNamed())]
+	return now, nil
+}
+
+// sameLeft reports whether two say the same.
+func sameLeft(a, b *repo.Left) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Count == b.Count && slices.Equal(a.Files, b.Files)
+}
+
+// forget removes the items of what was noticed.
+func (b *batch) forget(ctx context.Context) error {
+	var sorts []string
+	for _, e := range b.edits {
+		sorts = append(sorts, e.sorts...)
+	}
+	slices.Sort(sorts)
+	return b.remove(ctx, sorts)
+}
+
+// discard makes the files of the batch that is held what the log says. Texts that no version has go to the trash of the
+// vault first.
+func (b *batch) discard(ctx context.Context) error {
+	kept := b.keptOf(b.found)
+	err := intake.InHalves(intake.Unknown(kept), func(part []*intake.Found) error {
+		return intake.Bin(ctx, b.Vault.Vault, b.call(), part)
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range b.found {
+		if !f.Kept { // it is looked at by itself
+			b.postpone(b.edits[f.Path], quiet)
+		}
+	}
+	for _, f := range kept {
+		b.stay = append(b.stay, f.Path)
+	}
+	return b.track(ctx)
+}

@@ -1,0 +1,120 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"rookery/internal/checkout"
+	"rookery/internal/intake"
+	"rookery/internal/repo"
+	"rookery/internal/table"
+)
+
+// streakLife is how long after a removal another one counts with it for the guard: a large change may come in slices.
+const streakLife = time.Minute
+
+// A streak is a number of removals that follow each other closely.
+type streak struct {
+	Count int       `json:"count"`
+	Last  time.Time `json:"last"`
+}
+
+// guard holds back what would take away too much, together with what was taken away shortly before.
+func (b *batch) guard(ctx context.Context) error {
+	earlier := 0
+	if n, _ := intake.Away(b.found); n > 0 && !b.asked {
+		s, err := b.streak(ctx)
+		if err != nil {
+			return err
+		}
+		earlier = s.Count
+	}
+	notes := b.idx.Totals().Notes
+	b.found, b.held = intake.Guard(b.found, b.word == checkout.Accept, func(all []*intake.Found) bool {
+		n, _ := intake.Away(all)
+		return n > 0 && intake.TooMany(n+earlier, notes)
+	})
+	return nil
+}
+
+// streak returns the streak that goes on now; the zero value if there is none.
+func (b *batch) streak(ctx context.Context) (s streak, err error) {
+	it, err := b.Table.Get(ctx, b.key(streakKey))
+	if errors.Is(err, table.ErrNotFound) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(it.Data, &s)
+	}
+	if err != nil {
+		return s, unread(err)
+	}
+	if b.Now().Sub(s.Last) > streakLife {
+		return streak{}, nil
+	}
+	return s, nil
+}
+
+// track counts the removals of the batch in the streak. A decision about the held batch ends it.
+func (b *batch) track(ctx context.Context) error {
+	if b.word != "" {
+		return b.remove(ctx, []string{streakKey})
+	}
+	n := 0
+	for _, f := range slices.Concat(b.found, b.held) {
+		if f.TakesAway() && !f.Kept {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	s, err := b.streak(ctx)
+	if err != nil {
+		return err
+	}
+	now := b.Now().UTC()
+	data, err := json.Marshal(streak{Count: s.Count + n, Last: now})
+	if err != nil {
+		return err
+	}
+	it := table.Item{Key: b.key(streakKey), Data: data, Expires: now.Add(streakLife)}
+	if err := b.Table.Commit(ctx, table.Set(it)); err != nil {
+		return unwritten(err)
+	}
+	return nil
+}
+
+// heldNow is what the control item is to say of what needs confirmation, after what it says now; nil if nothing does.
+func (b *batch) heldNow(c repo.Control) *repo.Held {
+	if len(b.held) == 0 && !b.whole {
+		return c.Held
+	}
+	if len(b.held) == 0 {
+		return nil
+	}
+	now := intake.HeldOf(b.held)
+	now.Since, now.Version = b.Now().UTC(), b.idx.Version()
+	if before := c.Held; before != nil {
+		now.Since, now.Version = before.Since, before.Version
+		if !b.whole {
+			now.Removed += before.Removed
+			now.Reverted += before.Reverted
+			now.Changed += before.Changed
+			now.Moved += before.Moved
+			now.Created += before.Created
+			now.Paths = append(now.Paths, before.Paths...)
+		}
+	}
+	slices.Sort(now.Paths)
+	now.Paths = now.Paths[:min(len(now.Paths), b.Vault.Vault.MaxNamed())]
+	return &now
+}
+
+// keptOf returns those edits that were held before.
+func (b *batch) keptOf(all []*intake.Found) []*intake.Found {
+	return slices.DeleteFunc(slices.Clone(all), func(f *intake.Found) bool { return !f.Kept })
+}

@@ -1,0 +1,126 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"rookery/internal/repo"
+)
+
+const (
+	// closeAfter is how long after the first change of a batch a process looks whether it can be taken in.
+	closeAfter = 3 * time.Second
+
+	// lost is how old what was noticed may be before the message that asks for it to be taken in counts as lost.
+	lost = time.Minute
+)
+
+// A Change is what an event tells of a file. The file may be another by the time at which the event comes.
+type Change struct {
+	Path string
+	Gone bool
+	At   time.Time // when it was changed; zero: that is not known
+}
+
+// An Ask asks for what was noticed to be taken in, after a time.
+type Ask func(ctx context.Context, after time.Duration) error
+
+// Notice notices which files are not as the log says. Those that are, such as those that were written from the log, cost
+// one read each, and one Query together.
+func (v Vault) Notice(ctx context.Context, changes []Change, ask Ask) error {
+	newest := map[string]Change{}
+	for _, c := range changes {
+		if was, ok := newest[c.Path]; !ok || !c.At.Before(was.At) {
+			newest[c.Path] = c
+		}
+	}
+	var all []*sight
+	for path, c := range newest {
+		all = append(all, &sight{path: path, gone: c.Gone})
+	}
+	s, err := v.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := v.look(ctx, s, all)
+	if err != nil {
+		return err
+	}
+	news, err := v.news(ctx, s.control, w.all)
+	if err != nil || len(news) == 0 {
+		return err
+	}
+	now := v.Now().UTC()
+	err = together(news, func(s *sight) error {
+		return v.set(ctx, noticedKey(s.path), note{
+			At: now, Saved: newest[s.path].At, Gone: s.gone, Head: w.idx.Version(), Cursor: w.cursor,
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return v.tell(ctx, news, ask)
+}
+
+// news returns the files of which there is something to be noticed: those that are not as the log says, and those that
+// were not, and are held or left for that.
+func (v Vault) news(ctx context.Context, c repo.Control, all []*sight) (news []*sight, err error) {
+	for _, s := range all {
+		known := false
+		if s.ours && c.Held.Count() > 0 {
+			if known, err = v.has(ctx, heldPrefix+s.path); err != nil {
+				return nil, err
+			}
+		}
+		if s.ours && !known && c.Left != nil {
+			if known, err = v.has(ctx, leftPrefix+s.path); err != nil {
+				return nil, err
+			}
+		}
+		if !s.ours || known {
+			news = append(news, s)
+		}
+	}
+	return news, nil
+}
+
+// tell says in the control item that there are edits, at the first one and where a batch has many, and asks for them to
+// be taken in. It reads the control item after the items of the edits are written, and a process that takes edits in
+// looks for more after it has changed the control item: so one of them sees the other.
+func (v Vault) tell(ctx context.Context, all []*sight, ask Ask) error {
+	c, err := v.Vault.Control(ctx)
+	if err != nil {
+		return err
+	}
+	now := v.Now().UTC()
+	asks := c.Noticed == nil || age(c.Noticed.At, now) >= lost
+	if most := v.Vault.MaxNamed(); !asks && (len(all) < most || len(c.Noticed.Paths) >= most) {
+		return nil
+	}
+	if asks { // before it is written: what asks twice does no harm
+		if err := ask(ctx, closeAfter); err != nil {
+			return err
+		}
+	}
+	return v.Vault.Change(ctx, func(c *repo.Control) bool {
+		if c.Noticed == nil && !asks {
+			return false // it was taken in meanwhile
+		}
+		n := repo.Noticed{At: now}
+		if c.Noticed != nil {
+			n.Paths, n.Count = slices.Clone(c.Noticed.Paths), c.Noticed.Count
+		}
+		for _, s := range all {
+			if slices.Contains(n.Paths, s.path) {
+				continue
+			}
+			if n.Count++; len(n.Paths) < v.Vault.MaxNamed() {
+				n.Paths = append(n.Paths, s.path)
+			}
+		}
+		slices.Sort(n.Paths)
+		c.Noticed = &n
+		return true
+	})
+}
