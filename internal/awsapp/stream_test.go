@@ -282,7 +282,7 @@ func TestRefusalsAreArchived(t *testing.T) {
 		require.Len(t, archives, 1)
 		for it, err := range f.table.Query(t.Context(), "acme/refusals", "", "~") {
 			require.NoError(t, err)
-			require.Fail(t, "an entry is left", it.Key.Sort)
+			require.Fail(t, "an entry is left", it.Sort)
 		}
 	}
 }
