@@ -75,6 +75,3 @@ func (c *Checkout) TakeInUnasked(ctx context.Context) error {
 	_, err := c.TakeIn(ctx, Taking{unasked: true})
 	return err
 }
-
-// CutPieces cuts out pieces of whole lines.
-func CutPieces(text []byte, pieces [][]byte) ([]byte, bool) { return cutPieces(text, pieces) }

@@ -26,7 +26,7 @@ type run struct {
 	raw    []byte // the header as it is stored; its hash is the next header's Prev
 	parts  []part
 	packed []byte // the payload as it is stored, if it is at hand and not unpacked yet
-	stored int // bytes of the run as it is stored; of a payload that is an object, once it was loaded
+	stored int    // bytes of the run as it is stored; of a payload that is an object, once it was loaded
 }
 
 type header struct {

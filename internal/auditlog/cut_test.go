@@ -1,4 +1,4 @@
-package checkout_test
+package auditlog_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rookery/internal/checkout"
+	"rookery/internal/auditlog"
 	"rookery/internal/tooltest"
 )
 
@@ -34,7 +34,7 @@ func TestCutPieces(t *testing.T) {
 		for i, p := range c.pieces {
 			pieces[i] = []byte(p)
 		}
-		got, ok := checkout.CutPieces([]byte(c.text), pieces)
+		got, ok := auditlog.CutPieces([]byte(c.text), pieces)
 		require.Equal(t, c.ok, ok, name)
 		if ok {
 			require.Equal(t, c.want, string(got), name)
@@ -58,7 +58,7 @@ func TestCutPiecesInOnePass(t *testing.T) {
 	}
 	r.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
 	_, allocated := tooltest.Allocated(func() {
-		got, ok := checkout.CutPieces(text, pieces)
+		got, ok := auditlog.CutPieces(text, pieces)
 		require.True(t, ok)
 		require.Equal(t, string(rest), string(got))
 	})
