@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"awstest"},
 	{"credential", "folder"},
 	{"job", "repo"},
-	{"eventsource", "intake", "sqsqueue"},
+	{"auditlog", "eventsource", "intake", "sqsqueue"},
 	{"checkout", "repotest"},
 	{"team"},
 	{"stream"},

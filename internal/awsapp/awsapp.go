@@ -116,13 +116,17 @@ const namedFiles = 10
 // call does.
 func tenants(o Options, later func(func())) team.Options {
 	caches := cmp.Or(o.Memory, defaultMemory) / 16
+	var followers []string
+	if o.Queue != nil { // without it there is no function that follows
+		followers = stream.Cursors()
+	}
 	return team.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table,
 		Texts: repo.NewTexts(caches), Pasts: repo.NewPasts(caches),
 		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
 		Named:  namedFiles, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: later,
-		Followers: stream.Cursors(),
+		Followers: followers,
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
 		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,
 	}
@@ -134,6 +138,7 @@ func rests(at time.Time) []repo.Rest {
 	const day = 24 * time.Hour
 	return []repo.Rest{
 		{What: "keys of items in the stream of the table", Until: at.Add(day)},
+		{What: "names of vaults in messages that could not be worked on", Until: at.Add(14 * day)},
 		{What: "backups of the table, where it can be restored to a point in time", Until: at.Add(35 * day)},
 	}
 }

@@ -62,7 +62,7 @@ func newFlow(t *testing.T) *flow {
 	f.s3 = s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{Now: f.clock.time})
 	f.bucket = f.s3
 	f.notes = blob.Sub(f.bucket, "tenants/acme/vaults/main/notes")
-	f.app = f.function(t)
+	f.app = f.function(t, func(o *awsapp.Options) { o.Queue = &sent{} })
 	f.token = token(t, f.app, "acme")
 	f.call(t, http.MethodPost, "/v1/vaults", `{"name":"main"}`)
 	return f
@@ -212,6 +212,79 @@ func TestErasedFiles(t *testing.T) {
 	gone, err := s3blob.Erasing(f.s3).Wipe(t.Context(), "tenants/acme/vaults/main/")
 	require.NoError(t, err)
 	require.Zero(t, gone, "there is nothing left to be destroyed")
+}
+
+// TestErasedHistory holds that nothing is left of a note whose history is erased, when its job is done: no version of its
+// file, and no version of the audit log that had its lines.
+func TestErasedHistory(t *testing.T) {
+	f := newFlow(t)
+	f.call(t, http.MethodPost, "/v1/tools/raven_new", `{"vault":"main","type":"page","title":"Hush","path":"hush"}`)
+	f.call(t, http.MethodPost, "/v1/tools/raven_add", `{"vault":"main","to":"hush","text":"whispered"}`)
+	url, dead := f.backend.Queue(t, 60)
+	o := f.options(t)
+	o.Bucket = s3blob.Erasing(f.s3)
+	worker := awsapp.NewWorker(o, sqsqueue.New(f.backend.AWS(t, nil), url, sqsqueue.Options{Dead: dead}))
+	t.Cleanup(worker.Close)
+	work := func(m job.Message) {
+		body, err := json.Marshal(m)
+		require.NoError(t, err)
+		answer, err := worker.Invoke(t.Context(), marshalled(t, events.SQSEvent{Records: []events.SQSMessage{{Body: string(body)}}}))
+		require.NoError(t, err)
+		require.JSONEq(t, `{"batchItemFailures":[]}`, string(answer))
+	}
+	for _, kind := range []string{"files", "fold"} {
+		work(job.Message{V: 1, Kind: kind, Tenant: "acme", Vault: "main", Incarnation: 1})
+	}
+	f.add(t, "main", "other")
+	require.Contains(t, f.paths(t), ".raven/audit.log")
+	require.Contains(t, f.paths(t), "hush.md")
+
+	erased := f.call(t, http.MethodPost, "/v1/tools/raven_delete", `{"vault":"main","id":"hush","erase":true}`)
+	id := erased["job"].(map[string]any)["id"].(string)
+	it, err := f.app.Jobs(t, "acme").Get(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, job.Waiting, it.State, "a function that answers calls destroys no version")
+	f.clock.pass(time.Minute)
+	work(job.Message{V: 1, Kind: "note_erase", Tenant: "acme", Vault: "main", Job: id})
+	f.done(t, id)
+	require.NotContains(t, f.paths(t), "hush.md")
+	require.Contains(t, f.paths(t), "other.md")
+	text, _, err := f.notes.Get(t.Context(), ".raven/audit.log", 0, -1)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "hush")
+	gone, err := blob.EraseKept(t.Context(), s3blob.Erasing(f.s3), "tenants/acme/vaults/main/notes/")
+	require.NoError(t, err)
+	require.Zero(t, gone, "no version is left that is not current")
+}
+
+// TestRefusalsAreArchived holds that a pass moves the entries of refused calls that are some minutes old from the table
+// into an archive.
+func TestRefusalsAreArchived(t *testing.T) {
+	f := newFlow(t)
+	refused := asked(http.MethodPost, "/v1/tools/raven_delete", f.token, `{"vault":"main","id":"none"}`)
+	require.Equal(t, http.StatusNotFound, awsapp.Recorded(through(t, f.app), refused).Code)
+	f.clock.pass(10 * time.Minute)
+	url, dead := f.backend.Queue(t, 60)
+	worker := awsapp.NewWorker(f.options(t), sqsqueue.New(f.backend.AWS(t, nil), url, sqsqueue.Options{Dead: dead}))
+	t.Cleanup(worker.Close)
+	body := `{"v":1,"kind":"fold","tenant":"acme","vault":"main","incarnation":1}`
+	for range 2 {
+		answer, err := worker.Invoke(t.Context(), marshalled(t, events.SQSEvent{Records: []events.SQSMessage{{Body: body}}}))
+		require.NoError(t, err)
+		require.JSONEq(t, `{"batchItemFailures":[]}`, string(answer))
+		var archives []string
+		for o, err := range f.bucket.List(t.Context(), "") {
+			require.NoError(t, err)
+			if strings.Contains(o.Key, "refusals/") {
+				archives = append(archives, o.Key)
+			}
+		}
+		require.Len(t, archives, 1)
+		for it, err := range f.table.Query(t.Context(), "acme/refusals", "", "~") {
+			require.NoError(t, err)
+			require.Fail(t, "an entry is left", it.Key.Sort)
+		}
+	}
 }
 
 // TestStreamToFile holds that a write is in its file soon, through the stream of the emulated table; that what is

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"rookery/internal/audit"
+	"rookery/internal/fault"
 	"rookery/internal/ingest"
 	"rookery/internal/job"
 	"rookery/internal/s3blob"
@@ -46,13 +48,21 @@ var _ lambda.Handler = (*Worker)(nil)
 func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o = o.withDefaults()
 	o.Queue = queue
-	w := &Worker{opt: o, queue: queue, teams: team.NewTeams(tenants(o, nil))}
+	w := &Worker{opt: o, queue: queue}
+	all := tenants(o, nil)
+	all.Follow = func(ctx context.Context, own *team.Team, vault string) error {
+		return followerOf(o, w.teams).Follow(ctx, own, vault)
+	}
+	w.teams = team.NewTeams(all)
 	w.worker = job.Worker{Handlers: map[string]job.Handler{}, Bury: queue.Bury}
 	for _, kind := range w.teams.JobKinds() {
 		w.worker.Handlers[kind] = w.jobs
 	}
 	follower := followerOf(o, w.teams)
-	w.worker.Handlers[stream.FilesKind], w.worker.Handlers[stream.FoldKind] = follower.Files, follower.FoldMessage
+	w.worker.Handlers[stream.FilesKind] = follower.Files
+	w.worker.Handlers[stream.FoldKind] = func(ctx context.Context, m job.Message) error {
+		return errors.Join(follower.FoldMessage(ctx, m), w.tenant(ctx, m.Tenant))
+	}
 	w.worker.Handlers[ingest.CloseKind] = ingesterOf(o, w.teams).Close
 	return w
 }
@@ -122,6 +132,23 @@ func pauseAfter(received string) time.Duration {
 		pause *= 2
 	}
 	return min(pause, lastRetry)
+}
+
+// tenant archives the calls that a tenant was refused, and folds the log of the tenant if that is due. One that does not
+// exist has none.
+func (w *Worker) tenant(ctx context.Context, name string) error {
+	own, err := w.teams.Team(ctx, name)
+	if fault.Is(err, fault.Unauthenticated) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = audit.Of(own).Archive(ctx, w.opt.Now())
+	if own.FoldDue() {
+		err = errors.Join(err, own.FoldTenant(ctx))
+	}
+	return err
 }
 
 // jobs goes on with the job of a message. What fails in the job is kept with the job, which has its own retries.

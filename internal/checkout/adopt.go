@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -67,7 +68,7 @@ type file struct {
 
 // audit compares the audit log with what the log tells, and takes in what it tells beyond.
 func (a *adoption) audit(ctx context.Context) error {
-	log, err := a.wholeAudit(ctx)
+	log, err := auditlog.Whole(ctx, a.files)
 	if err != nil {
 		return err
 	}
@@ -87,30 +88,6 @@ func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 		rest = beyond
 	}
 	return a.tell(ctx, rest)
-}
-
-// wholeAudit is the audit log in the folder: the closed months, oldest first, and the open one.
-func (a *adoption) wholeAudit(ctx context.Context) ([]byte, error) {
-	months, err := closedMonths(ctx, a.files)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for _, month := range months {
-		paths = append(paths, vault.ClosedAudit(month))
-	}
-	var all []byte
-	for _, path := range append(paths, vault.AuditLog) {
-		text, err := readAudit(ctx, a.files, path)
-		if err != nil {
-			return nil, err
-		}
-		if len(all) > 0 && all[len(all)-1] != '\n' {
-			all = append(all, '\n')
-		}
-		all = append(all, text...)
-	}
-	return all, nil
 }
 
 // tell takes in the lines of an audit log, as many with each commit as one file may have. A line that
@@ -248,18 +225,5 @@ func (a *adoption) auditAnew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	anew := archive{vault: a.vault, files: a.files}
-	open, err := anew.close(ctx, now.Version(), "")
-	if err != nil || open.Month == "" {
-		return err
-	}
-	if err := anew.tidy(ctx); err != nil {
-		return fmt.Errorf("tidy the closed audit logs: %w", err)
-	}
-	if err := anew.open(ctx, open); err != nil {
-		return err
-	}
-	return a.vault.Advance(ctx, auditCursor, repo.Cursor{
-		Seq: now.Version(), Size: int64(len(open.Lines)), Month: open.Month,
-	})
+	return auditlog.Replace(ctx, a.vault, a.files, now.Version())
 }

@@ -3,6 +3,7 @@ package checkout
 import (
 	"context"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
@@ -19,11 +20,11 @@ func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	if err != nil {
 		return err
 	}
-	if control.Cursors[filesCursor].Seq > 0 || control.Cursors[auditCursor].Seq > 0 {
+	if control.Cursors[filesCursor].Seq > 0 || control.Cursors[auditlog.Cursor].Seq > 0 {
 		return nil
 	}
 	a := adoption{vault: v, files: o.Files, call: repo.Call{Who: o.Who, Tool: "reindex"}}
-	log, err := a.wholeAudit(ctx)
+	log, err := auditlog.Whole(ctx, a.files)
 	if err != nil || len(log) == 0 {
 		return err
 	}

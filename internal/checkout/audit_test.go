@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/blob"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
@@ -65,7 +66,7 @@ func auditByMonths(t *testing.T, v *repo.Vault) map[string]string {
 func (p *place) verified(t *testing.T) {
 	t.Helper()
 	v := p.vault(t)
-	file, err := checkout.ReadAudit(t.Context(), v, p.files)
+	file, err := auditlog.Read(t.Context(), v, p.files)
 	require.NoError(t, err)
 	_, err = v.Verify(t.Context(), file)
 	require.NoError(t, err)

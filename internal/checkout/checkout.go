@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -28,14 +29,11 @@ import (
 	"rookery/internal/vault"
 )
 
-// Names of the cursors in the control item.
-const (
-	filesCursor = "checkout"
-	auditCursor = "audit"
-)
+// filesCursor is the name of the cursor of the files in the control item.
+const filesCursor = "checkout"
 
 // Cursors are the names of the cursors, behind which the log must not be trimmed.
-func Cursors() []string { return []string{filesCursor, auditCursor} }
+func Cursors() []string { return []string{filesCursor, auditlog.Cursor} }
 
 // Files are where a checkout lies: a folder.
 type Files = blob.Folder
@@ -56,8 +54,8 @@ type Checkout struct {
 	written uint64             // the files hold the commits up to here
 	saved   uint64             // and durably up to here, as far as the cursor says
 	outside outside
-	audit   audit
-	ended   bool // the vault is sealed, and no file is written any more
+	added   auditlog.Batch // what commits add to the audit log
+	ended   bool           // the vault is sealed, and no file is written any more
 
 	// inbox is what Applied told since mu was last held: Applied must not wait for files.
 	inbox inbox
@@ -73,7 +71,7 @@ type Checkout struct {
 	sweeping sync.Mutex    // held by who sweeps, so that the newest result is the last
 	saving   sync.Mutex    // held by who saves, or makes the audit log anew; before mu
 
-	redactions redactions // guarded by saving
+	audit *auditlog.Log // guarded by saving
 
 	begins   bool          // nobody has kept this folder before
 	beyond   bool          // the folder has commits that the log has lost
@@ -122,12 +120,12 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	}
 	c.written = control.Cursors[filesCursor].Seq
 	c.begins = c.written == 0
-	c.audit.cursor = control.Cursors[auditCursor]
+	c.audit = auditlog.New(v, c.files, control)
+	c.added = auditlog.NewBatch(c.audit.Seq())
 	c.saved = c.written
-	c.redactions.lacking = control.Anew || control.Erasing != nil
 	c.outside.heldBefore(control.Held)
 	c.recallLags(control.Late)
-	v.Follow(c, min(c.written, c.audit.cursor.Seq)) // what was durable at the start
+	v.Follow(c, min(c.written, c.audit.Seq())) // what was durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
@@ -199,7 +197,7 @@ func (c *Checkout) collect() {
 	c.inbox.entries = nil
 	c.inbox.mu.Unlock()
 	for _, e := range entries {
-		c.audit.add(e.commit)
+		c.added.Add(e.commit)
 		c.at = e.after
 		if e.commit.Seq <= c.written {
 			continue

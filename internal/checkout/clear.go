@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/blob"
 	"rookery/internal/vault"
 )
@@ -40,8 +41,7 @@ func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
 
 // clearAudit takes away the files of the audit log. What is no plain file stays.
 func (c *Checkout) clearAudit(ctx context.Context) (kept []string, err error) {
-	all := archive{vault: c.vault, files: c.files}
-	if err := all.remove(ctx, func(string) bool { return false }); err != nil {
+	if err := auditlog.RemoveClosed(ctx, c.files); err != nil {
 		return nil, err
 	}
 	err = c.files.Delete(ctx, vault.AuditLog)

@@ -112,7 +112,7 @@ func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
 	c.saving.Lock()
 	defer c.saving.Unlock()
 	if c.vault.AuditStale() {
-		if err := c.redact(ctx); err != nil {
+		if err := c.audit.Redact(ctx); err != nil {
 			return err
 		}
 	}

@@ -2,11 +2,13 @@ package checkout
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 )
@@ -56,10 +58,7 @@ func (c *Checkout) save(ctx context.Context) {
 	c.forgetLags()
 	c.tell(ctx)
 	files := flush{c.unsaved, c.written, len(c.waiting) == 0}
-	parts, erasing := c.audit.take()
-	if c.opt.ReadOnly {
-		parts = nil
-	}
+	added := c.added.Take()
 	c.unsaved = map[string]bool{}
 	c.mu.Unlock()
 	if err := c.saveFiles(ctx, files); err != nil {
@@ -68,18 +67,28 @@ func (c *Checkout) save(ctx context.Context) {
 		c.mu.Unlock()
 		c.complain(ctx, err)
 	}
-	c.foresee(ctx, erasing) // before the cursor passes them: what they erase is still there
-	if err := c.saveAudit(ctx, parts); err != nil {
-		c.mu.Lock()
-		c.audit.parts = append(parts, c.audit.parts...)
-		c.mu.Unlock()
+	if err := c.saveAudit(ctx, added); err != nil {
 		c.complain(ctx, err)
 	}
-	if c.vault.AuditStale() && !c.opt.ReadOnly {
-		if err := c.redact(ctx); err != nil {
-			c.complain(ctx, err)
-		}
+}
+
+// saveAudit appends what commits add to the audit log, and takes the lines of erased histories out of it. The caller
+// holds saving.
+func (c *Checkout) saveAudit(ctx context.Context, added auditlog.Batch) error {
+	if c.opt.ReadOnly {
+		return nil
 	}
+	c.audit.Foresee(ctx, added) // before the cursor passes them: what they erase is still there
+	err := c.audit.Save(ctx, added)
+	if err != nil {
+		c.mu.Lock()
+		c.added.Return(added)
+		c.mu.Unlock()
+	}
+	if c.vault.AuditStale() {
+		err = errors.Join(err, c.audit.Redact(ctx))
+	}
+	return err
 }
 
 func (c *Checkout) complain(ctx context.Context, err error) {

@@ -98,6 +98,13 @@ type later struct{ at time.Time }
 
 func (later) Error() string { return "the job waits" }
 
+// IsLater reports whether an error is that of Later, and its time.
+func IsLater(err error) (at time.Time, is bool) {
+	var l later
+	is = errors.As(err, &l)
+	return l.at, is
+}
+
 // Fail is what a step returns of a job that can never succeed, of whatever kind it is.
 func Fail(why *fault.Fault) error { return failed{why} }
 

@@ -40,6 +40,7 @@ type Control struct {
 	Erased  uint64            `json:"erased,omitempty"`  // the last commit that erased a history, of those done
 	Anew    bool              `json:"anew,omitempty"`    // the audit log has lines of it, and is to be made anew
 	FoldDue time.Time         `json:"fold_due,omitzero"` // a message that asks for a pass comes then; see Fold
+	Passing *Lease            `json:"passing,omitempty"` // of a pass that such a message has begun
 }
 
 // A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is

@@ -4,16 +4,18 @@ import (
 	"context"
 	"time"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/fault"
 	"rookery/internal/job"
 	"rookery/internal/repo"
+	"rookery/internal/team"
 )
 
 // FoldKind is the kind of the message that asks for a pass that folds the log of a vault.
 const FoldKind = "fold"
 
-// Cursors are the names of the cursors behind which logs must not be trimmed that this package follows.
-func Cursors() []string { return []string{cursor} }
+// Cursors are the names of the cursors of what this package brings in step. Logs must not be trimmed before them.
+func Cursors() []string { return []string{cursor, auditlog.Cursor} }
 
 const (
 	// foldAfter is how long after a write its log is folded: all writes of that time cost one message.
@@ -44,25 +46,31 @@ func (f Followed) askToFold(ctx context.Context, s *repo.Stretch) (due time.Time
 	return due, f.Fold(ctx, after)
 }
 
-// FoldMessage works on a message of the kind FoldKind, for tenants that are open as those of Folding. What is written
-// while the log is folded asks for another pass.
+// FoldMessage works on a message of the kind FoldKind, for tenants that are open as those of Folding: it brings the audit
+// log in step, and folds the log. What is written meanwhile asks for another pass.
 func (f *Follower) FoldMessage(ctx context.Context, m job.Message) error {
-	at, err := f.Teams.Followed(ctx, m.Tenant, m.Vault, m.Incarnation)
+	own, err := f.Teams.Team(ctx, m.Tenant)
 	if err == nil {
-		err = at.Vault.Change(ctx, func(c *repo.Control) bool {
-			asked := !c.FoldDue.IsZero()
-			c.FoldDue = time.Time{}
-			return asked
-		})
+		err = f.pass(ctx, own, m.Vault)
 	}
-	if err == nil {
-		own, open := f.Teams.Team(ctx, m.Tenant)
-		if err = open; err == nil {
-			err = own.FoldVault(ctx, m.Vault)
-		}
+	if at, later := job.IsLater(err); later {
+		m.After = max(0, at.Sub(f.Now()))
+		return f.Queue.Send(context.WithoutCancel(ctx), m)
 	}
 	if repo.Gone(err) || fault.Is(err, fault.Unauthenticated) {
 		return nil // the vault is in the trash, or gone, or the tenant is
 	}
 	return err
+}
+
+// Follow brings the files and the audit log of a vault in step with its log, and folds the log; see team.Options.
+func (f *Follower) Follow(ctx context.Context, own *team.Team, name string) error {
+	at, err := own.Followed(ctx, name)
+	for more := true; err == nil && more; {
+		more, err = f.bring(ctx, at, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return f.pass(ctx, own, name)
 }

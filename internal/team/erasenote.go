@@ -2,8 +2,11 @@ package team
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
+	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/job"
 	"rookery/internal/repo"
@@ -127,6 +130,9 @@ func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 	if err != nil || o == nil {
 		return err
 	}
+	if o.folder == nil && len(t.opt.Followers) > 0 {
+		return t.followErasure(ctx, r, o)
+	}
 	if o.folder != nil {
 		o.folder.Save(ctx)
 	}
@@ -134,6 +140,35 @@ func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	return o.folder.Redact(ctx, vault.Path(r.Item.Target.Path))
+}
+
+// followAgain is how long a job waits for those who follow a log.
+const followAgain = time.Second
+
+// followErasure empties the parts where other processes follow the log: when all have passed. It takes away what the
+// bucket keeps of the files of the note. A process that cannot follow leaves that to one that can.
+func (t *Team) followErasure(ctx context.Context, r *job.Run, o *opened) error {
+	target := r.Item.Target
+	if t.opt.Follow == nil {
+		return job.Later(t.opt.Now().Add(followAgain))
+	}
+	if err := t.opt.Follow(ctx, t, target.Vault); err != nil {
+		return err
+	}
+	control, err := o.vault.Control(ctx)
+	if err != nil {
+		return err
+	}
+	if e := control.Erasing; e != nil && e.Upto == 0 || control.Anew {
+		return job.Later(t.opt.Now().Add(followAgain))
+	}
+	notes := t.notes(target.Vault)
+	for _, prefix := range []string{target.Path, vault.Trash + strings.TrimSuffix(target.Path, ".md")} {
+		if _, err := blob.EraseKept(ctx, notes, prefix); err != nil {
+			return fmt.Errorf("erase what the bucket keeps of a note: %w", err)
+		}
+	}
+	return nil
 }
 
 // compactErasure makes the database forget what was erased, and what the job knew of it.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"iter"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/auth"
 	"rookery/internal/blob"
-	"rookery/internal/checkout"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 )
@@ -102,7 +102,7 @@ func (t *Team) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
 		if t.opt.Served != nil {
 			files = t.opt.Served.Files
 		}
-		if do.Audit, err = checkout.ReadAudit(ctx, v, files); fault.Is(err, fault.FileError) {
+		if do.Audit, err = auditlog.Read(ctx, v, files); fault.Is(err, fault.FileError) {
 			found := repo.Failure("audit log", err, "")
 			found.Vault = e.Name
 			unread = append(unread, found)

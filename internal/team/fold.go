@@ -43,6 +43,9 @@ func (t *Team) FoldTenant(ctx context.Context) error {
 	return t.log.Fold(ctx, repo.Folding{Clocked: t.opt.clocked()})
 }
 
+// FoldDue reports whether FoldTenant has something to do, as far as is known without asking.
+func (t *Team) FoldDue() bool { return t.log.FoldDue(repo.Folding{}) }
+
 // keepEvery is how often it is looked whether something of the tenant's log is to be folded. A look that finds
 // nothing costs nothing.
 const keepEvery = time.Minute
@@ -63,7 +66,7 @@ func (t *Team) keep() {
 			case <-ctx.Done():
 				return
 			}
-			if !t.log.FoldDue(repo.Folding{}) {
+			if !t.FoldDue() {
 				continue
 			}
 			if err := t.FoldTenant(ctx); err != nil && ctx.Err() == nil {

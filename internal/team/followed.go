@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rookery/internal/auditlog"
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
@@ -16,7 +17,7 @@ import (
 // A Followed is a vault as those have it who follow its log, and need no index.
 type Followed struct {
 	Tenant      string
-	Vault       *repo.Vault // of which nothing is read yet
+	Vault       *repo.Vault
 	Name        string
 	Incarnation int
 	Notes       blob.Bucket // the files of its notes, by their paths
@@ -24,7 +25,7 @@ type Followed struct {
 	Part        string      // the partition of the vault in it
 }
 
-// FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read. A partition that
+// FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read of it. A partition that
 // is not a vault's is NOT_FOUND.
 func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
 	names := strings.Split(part, "/")
@@ -46,7 +47,7 @@ func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
 	return t.followed(ctx, names[0], life, Followed{Tenant: names[0], Name: names[1], Incarnation: incarnation})
 }
 
-// Followed is an incarnation of a vault of a tenant. The registry of tenants is read. A tenant that does not exist is
+// Followed is an incarnation of a vault of a tenant, of which nothing is read but the registry of tenants. A tenant that does not exist is
 // UNAUTHENTICATED.
 func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation int) (Followed, error) {
 	life, err := t.registered(ctx, tenant)
@@ -54,6 +55,23 @@ func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation i
 		return Followed{}, err
 	}
 	return t.followed(ctx, tenant, life, Followed{Tenant: tenant, Name: name, Incarnation: incarnation})
+}
+
+// Followed is an active vault of the tenant, open as calls have it. One that is not there, or is in the trash, is
+// NOT_FOUND.
+func (t *Team) Followed(ctx context.Context, name string) (Followed, error) {
+	f := Followed{Tenant: t.opt.Tenant, Name: name, Notes: t.notes(name)}
+	e, err := t.entry(ctx, name)
+	if err != nil {
+		return f, err
+	}
+	f.Incarnation = e.Incarnation
+	o, err := t.opened(ctx, e)
+	if err != nil {
+		return f, err
+	}
+	f.Vault = o.vault
+	return f, nil
 }
 
 func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followed) (Followed, error) {
@@ -70,7 +88,7 @@ func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followe
 
 // with adds where the files and the items of a vault are.
 func (t *Team) with(f Followed) Followed {
-	f.Notes, f.Table, f.Part = blob.Sub(t.opt.notes, notesOf(f.Name)), t.opt.Table, partOf(f.Name, f.Incarnation)
+	f.Notes, f.Table, f.Part = t.notes(f.Name), t.opt.Table, partOf(f.Name, f.Incarnation)
 	return f
 }
 
@@ -109,11 +127,28 @@ func (t *Team) eraseNotes(ctx context.Context, name string) (blob.Gone, error) {
 	if len(t.opt.Followers) == 0 {
 		return blob.Gone{}, nil
 	}
-	gone, err := blob.Erase(ctx, blob.Sub(t.opt.notes, notesOf(name)), "")
+	gone, err := blob.Erase(ctx, t.notes(name), "")
 	if err != nil {
 		return gone, fmt.Errorf("erase the files of a vault: %w", err)
 	}
 	return gone, nil
+}
+
+// notes are the files of a vault's notes, by their paths, where another process writes them.
+func (t *Team) notes(name string) blob.Bucket { return blob.Sub(t.opt.notes, notesOf(name)) }
+
+// AuditFile is the audit log of a vault as it is in the files beside its notes; nil where there are none.
+func (t *Team) AuditFile(ctx context.Context, name string) (*repo.AuditFile, error) {
+	o, err := t.find(ctx, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.folder != nil:
+		return o.folder.AuditFile(ctx)
+	case len(t.opt.Followers) == 0:
+		return nil, nil
+	}
+	return auditlog.Read(ctx, o.vault, t.notes(name))
 }
 
 // noPart is the fault of a partition that is not a vault's.

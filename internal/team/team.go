@@ -48,8 +48,8 @@ type Team struct {
 }
 
 // Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Clocked, Stores, Registry,
-// Background, Makes, Later, Compact, Folders, Followers, Watch, Served, PublicURL, Issuers, and those of jobs, receipts
-// and other packages. Table and Bucket are not, where there are Stores and Registry.
+// Background, Makes, Later, Compact, Folders, Followers, Follow, Watch, Served, PublicURL, Issuers, and those of jobs,
+// receipts and other packages. Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -97,6 +97,11 @@ type Options struct {
 	// objects: no log is trimmed before they have passed, and what is erased has its objects destroyed. With Folders
 	// the folders are that, and none need be named.
 	Followers []string
+
+	// Follow brings what follows the log of a vault in step with it, and folds it, at once. It is an error that says
+	// when to try again (job.Later) if another process does that just then. Nil: this process cannot, and a job that
+	// needs it is left to one that can.
+	Follow func(ctx context.Context, t *Team, vault string) error
 
 	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
 	// compared with their vaults from time to time.

@@ -6,7 +6,6 @@ import (
 	"rookery/internal/audit"
 	"rookery/internal/fault"
 	"rookery/internal/job"
-	"rookery/internal/repo"
 	"rookery/internal/team"
 )
 
@@ -55,7 +54,7 @@ func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
 	if err != nil {
 		return err
 	}
-	file, err := auditFile(ctx, t, name)
+	file, err := t.AuditFile(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -104,13 +103,4 @@ func (v *verifying) note(err error) error {
 		return err
 	}
 	return nil
-}
-
-// auditFile is the audit log in the folder of a vault; nil where there are no folders.
-func auditFile(ctx context.Context, t *team.Team, name string) (*repo.AuditFile, error) {
-	folder, err := t.Folder(ctx, name)
-	if err != nil || folder == nil {
-		return nil, err
-	}
-	return folder.AuditFile(ctx)
 }

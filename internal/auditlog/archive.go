@@ -1,4 +1,4 @@
-package checkout
+package auditlog
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"rookery/internal/vault"
 )
 
-// An archive writes the files of an audit log anew, as the log of the vault gives them. A file that is
+// An archive writes the files of an audit log again, as the log of the vault gives them. A file that is
 // right is not written.
 type archive struct {
 	vault *repo.Vault
@@ -82,7 +82,7 @@ func (a *archive) tidy(ctx context.Context) error {
 	})
 	logs := make([][]byte, len(months))
 	for i, month := range months {
-		if logs[i], err = readAudit(ctx, a.files, vault.ClosedAudit(month)); err != nil {
+		if logs[i], err = readFile(ctx, a.files, vault.ClosedAudit(month)); err != nil {
 			return err
 		}
 	}
@@ -114,4 +114,10 @@ func (a *archive) remove(ctx context.Context, keep func(month string) bool) erro
 		}
 	}
 	return nil
+}
+
+// RemoveClosed removes the closed months of an audit log.
+func RemoveClosed(ctx context.Context, files Files) error {
+	all := archive{files: files}
+	return all.remove(ctx, func(string) bool { return false })
 }

@@ -1,4 +1,4 @@
-package checkout
+package auditlog
 
 import (
 	"bytes"
@@ -25,36 +25,36 @@ type redaction struct {
 	before []repo.AuditPiece
 }
 
-// foresee notes what stands in the audit log for the histories that some commits erase. The caller holds saving, and no
-// cursor has passed the commits, so nothing of them is empty yet.
-func (c *Checkout) foresee(ctx context.Context, erasing []*repo.Commit) {
-	for _, e := range erasing {
-		before, err := c.vault.ErasedAudit(ctx, e)
+// Foresee notes which lines the histories have that commits of a batch erase. It is called before Save, whose cursor
+// has not passed the commits: nothing of them is empty yet.
+func (l *Log) Foresee(ctx context.Context, b Batch) {
+	for _, e := range b.erasing {
+		before, err := l.vault.ErasedAudit(ctx, e)
 		if err != nil {
-			c.redactions.lacking = true
+			l.redactions.lacking = true
 			continue
 		}
-		c.redactions.all = append(c.redactions.all, redaction{e, before})
+		l.redactions.all = append(l.redactions.all, redaction{e, before})
 	}
 }
 
-// redact takes the lines of erased histories out of the files of the audit log. They are cut out where they are, if all
-// of them are known and each stands in its file once: what somebody else changed in a file stays, and is found by a
-// verification. Else the files are made anew from the log. The caller holds saving.
-func (c *Checkout) redact(ctx context.Context) error {
-	cut, err := c.cutLines(ctx)
+// Redact takes the lines of erased histories out of the files, and destroys what is kept of these. They are cut out
+// where they are, if all of them are known and each is in its file once: what somebody else changed in a file stays, and
+// is found by a verification. Else the files are made again from the log.
+func (l *Log) Redact(ctx context.Context) error {
+	cut, err := l.cutLines(ctx)
 	if err == nil && !cut {
-		err = c.redactAll(ctx)
+		err = l.redactAll(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := blob.EraseKept(ctx, c.files, auditFiles); err != nil {
+	if _, err := blob.EraseKept(ctx, l.files, auditFiles); err != nil {
 		return err
 	}
-	return c.vault.Change(ctx, func(control *repo.Control) bool {
-		if control.Cursors[auditCursor].Seq == c.audit.cursor.Seq {
-			control.Cursors[auditCursor] = c.audit.cursor // its file is shorter now
+	return l.vault.Change(ctx, func(control *repo.Control) bool {
+		if control.Cursors[Cursor].Seq == l.cursor.Seq {
+			control.Cursors[Cursor] = l.cursor // its file is shorter now
 		}
 		changed := control.Anew
 		control.Anew = false
@@ -63,52 +63,52 @@ func (c *Checkout) redact(ctx context.Context) error {
 }
 
 // redactAll makes the files of the audit log anew from the log.
-func (c *Checkout) redactAll(ctx context.Context) error {
-	closed, err := c.rewriteAudit(ctx, c.audit.cursor.Seq)
+func (l *Log) redactAll(ctx context.Context) error {
+	closed, err := l.rewrite(ctx, l.cursor.Seq)
 	if err != nil {
 		return err
 	}
-	c.redactions = redactions{}
-	all := archive{vault: c.vault, files: c.files}
+	l.redactions = redactions{}
+	all := archive{vault: l.vault, files: l.files}
 	return all.remove(ctx, func(month string) bool { // a copy of the open one is no closed one yet
-		return slices.Contains(closed, month) && month < c.audit.cursor.Month
+		return slices.Contains(closed, month) && month < l.cursor.Month
 	})
 }
 
 // cutLines cuts out the lines that are known. It reports false, and has changed nothing, where these are not all, or a
 // file is not what it should be.
-func (c *Checkout) cutLines(ctx context.Context) (bool, error) {
-	if c.redactions.lacking || len(c.redactions.all) == 0 {
+func (l *Log) cutLines(ctx context.Context) (bool, error) {
+	if l.redactions.lacking || len(l.redactions.all) == 0 {
 		return false, nil
 	}
-	pieces, later, err := c.duePieces(ctx)
+	pieces, later, err := l.duePieces(ctx)
 	if err != nil {
 		return false, err
 	}
 	texts := map[string][]byte{}
 	for month, of := range pieces {
-		text, ok, err := c.without(ctx, month, of)
+		text, ok, err := l.without(ctx, month, of)
 		if err != nil || !ok {
 			return false, err
 		}
 		texts[month] = text
 	}
-	if err := c.putMonths(ctx, texts); err != nil {
+	if err := l.putMonths(ctx, texts); err != nil {
 		return false, err
 	}
-	c.redactions.all = later
+	l.redactions.all = later
 	return true, nil
 }
 
 // duePieces are the lines to cut out of the file of each month, and the redactions that are not due yet: nothing is
 // empty of what they erase.
-func (c *Checkout) duePieces(
+func (l *Log) duePieces(
 	ctx context.Context,
 ) (pieces map[string][][]byte, later []redaction, err error) {
 	pieces = map[string][][]byte{}
 	known := map[repo.Place]bool{}
-	for _, r := range c.redactions.all {
-		now, err := c.vault.ErasedAudit(ctx, r.commit)
+	for _, r := range l.redactions.all {
+		now, err := l.vault.ErasedAudit(ctx, r.commit)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -127,8 +127,8 @@ func (c *Checkout) duePieces(
 }
 
 // without is the file of a month without some pieces. It reports false where a piece does not stand in it once.
-func (c *Checkout) without(ctx context.Context, month string, pieces [][]byte) ([]byte, bool, error) {
-	at := c.audit.cursor
+func (l *Log) without(ctx context.Context, month string, pieces [][]byte) ([]byte, bool, error) {
+	at := l.cursor
 	path, size := vault.ClosedAudit(month), int64(-1)
 	switch {
 	case at.Month == "" || month > at.Month:
@@ -136,7 +136,7 @@ func (c *Checkout) without(ctx context.Context, month string, pieces [][]byte) (
 	case month == at.Month:
 		path, size = vault.AuditLog, at.Size
 	}
-	text, err := readAudit(ctx, c.files, path)
+	text, err := readFile(ctx, l.files, path)
 	if err != nil || int64(len(text)) < size {
 		return nil, false, err
 	}
@@ -155,15 +155,15 @@ func (c *Checkout) without(ctx context.Context, month string, pieces [][]byte) (
 }
 
 // putMonths makes the files of months durable with these texts, the open one last.
-func (c *Checkout) putMonths(ctx context.Context, texts map[string][]byte) error {
-	at, files := c.audit.cursor, archive{vault: c.vault, files: c.files}
+func (l *Log) putMonths(ctx context.Context, texts map[string][]byte) error {
+	at, files := l.cursor, archive{vault: l.vault, files: l.files}
 	for month, text := range texts {
 		if month == at.Month {
 			continue
 		}
 		var err error
 		if len(text) == 0 {
-			err = c.files.Delete(ctx, vault.ClosedAudit(month))
+			err = l.files.Delete(ctx, vault.ClosedAudit(month))
 		} else {
 			err = files.put(ctx, vault.ClosedAudit(month), text)
 		}
@@ -179,5 +179,5 @@ func (c *Checkout) putMonths(ctx context.Context, texts map[string][]byte) error
 		return err
 	}
 	at.Size = int64(len(text))
-	return c.auditTo(ctx, at)
+	return l.moveTo(ctx, at)
 }

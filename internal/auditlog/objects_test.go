@@ -1,0 +1,96 @@
+package auditlog_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/auditlog"
+	"rookery/internal/blob"
+	"rookery/internal/fileblob"
+	"rookery/internal/vault"
+)
+
+// A contested bucket is one into which another process writes between a read and the write behind it.
+type contested struct {
+	blob.Bucket
+	meanwhile func()
+}
+
+func (c *contested) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
+	text, tag, err := c.Bucket.Get(ctx, key, off, n)
+	if do := c.meanwhile; do != nil {
+		c.meanwhile = nil
+		do()
+	}
+	return text, tag, err
+}
+
+// TestAppend holds that data is in an object behind the bytes that count, once, whatever was there behind these and
+// whatever another process appends meanwhile; and that an object with fewer bytes is refused.
+func TestAppend(t *testing.T) {
+	const key = vault.AuditLog
+	for name, c := range map[string]struct {
+		before, meanwhile string // empty: nothing
+		n                 int64
+		want              string // empty: it is refused
+	}{
+		"first":                    {"", "", 0, "two\n"},
+		"behind":                   {"one\n", "", 4, "one\ntwo\n"},
+		"over what does not count": {"one\nlost\n", "", 4, "one\ntwo\n"},
+		"over an earlier month":    {"earlier\n", "", 0, "two\n"},
+		"there already":            {"one\ntwo\n", "", 4, "one\ntwo\n"},
+		"more is there already":    {"one\ntwo\nthree\n", "", 4, "one\ntwo\nthree\n"},
+		"a part is there":          {"one\ntw", "", 4, "one\ntwo\n"},
+		"same meanwhile":           {"one\n", "one\ntwo\n", 4, "one\ntwo\n"},
+		"more meanwhile":           {"one\n", "one\ntwo\nthree\n", 4, "one\ntwo\nthree\n"},
+		"first meanwhile":          {"", "two\nthree\n", 0, "two\nthree\n"},
+		"cut":                      {"on", "", 4, ""},
+		"cut meanwhile":            {"one\n", "o", 4, ""},
+		"gone":                     {"", "", 4, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := fileblob.Open(t.TempDir())
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, files.Close()) })
+			put := func(text string) {
+				_, err := files.Put(t.Context(), key, []byte(text), blob.Always)
+				require.NoError(t, err)
+			}
+			if c.before != "" {
+				put(c.before)
+			}
+			b := &contested{Bucket: files}
+			if c.meanwhile != "" {
+				b.meanwhile = func() { put(c.meanwhile) }
+			}
+			err = auditlog.In(b).Append(t.Context(), key, c.n, []byte("two\n"))
+			if c.want == "" {
+				require.ErrorIs(t, err, blob.ErrCondition)
+				return
+			}
+			require.NoError(t, err)
+			text, _, err := files.Get(t.Context(), key, 0, -1)
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(text))
+		})
+	}
+}
+
+// always is a bucket in which another process is always faster.
+type always struct{ blob.Bucket }
+
+func (always) Put(context.Context, string, []byte, blob.Cond) (blob.Tag, error) {
+	return "", blob.ErrCondition
+}
+
+// TestAppendGivesUp holds that who never comes first gives up, and does not say that the object is too short.
+func TestAppendGivesUp(t *testing.T) {
+	files, err := fileblob.Open(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	err = auditlog.In(always{files}).Append(t.Context(), vault.AuditLog, 0, []byte("two\n"))
+	require.ErrorContains(t, err, "another process")
+	require.NotErrorIs(t, err, blob.ErrCondition)
+}
