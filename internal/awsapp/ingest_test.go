@@ -91,7 +91,7 @@ func TestIngested(t *testing.T) {
 	put("later.md", "three\n")
 	require.Empty(t, invoked(t, i, told("ObjectCreated:Put", notes+"later.md")))
 	done := f.call(t, "POST", "/v1/tools/raven_reindex", `{"vault":"main"}`)
-	require.InDelta(t, 1, done["created"], 0, "who asks does not wait")
+	require.InDelta(t, 1, done["files_created"], 0, "who asks does not wait")
 }
 
 // TestIngestFails holds that messages of a vault that cannot be read come again, and no others; that what is no event of

@@ -245,3 +245,36 @@ func TestOneFileAtATime(t *testing.T) {
 		}
 	}
 }
+
+// TestSync holds that many files which are put at once come into the log by few commits, whatever becomes of the order of
+// their events, and by how many requests: nothing is read but the files, twice each.
+func TestSync(t *testing.T) {
+	const n, batches = 600, 60
+	b := newBed(t)
+	want := map[string]string{}
+	for i := range n {
+		path := fmt.Sprintf("%d/%d.md", i%7, i)
+		want[path] = fmt.Sprintf("text %d\n", i)
+		b.save(t, path, want[path])
+	}
+	events := b.take()
+	drawn(t).Shuffle(n, func(i, j int) { events[i], events[j] = events[j], events[i] })
+	noticing, closing := &cutter{}, &cutter{}
+	v := b.process(t, noticing)
+	for i := range batches {
+		require.NoError(t, v.Notice(t.Context(), events[i*n/batches:(i+1)*n/batches], b.ask))
+	}
+	require.Len(t, b.asks, 1, "one message")
+	require.Equal(t, []int{n, n + 1}, []int{noticing.reads, noticing.writes})
+	b.pass(3 * time.Second)
+	again, err := b.process(t, closing).Close(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, again)
+	require.Equal(t, n, closing.reads)
+	require.Less(t, closing.queries, 20)
+	b.follow(t)
+	b.asks = nil
+	b.settle(t)
+	b.agree(t, want)
+	require.Equal(t, 2, b.reindexes(t), "500 files each")
+}
