@@ -29,38 +29,69 @@ func (s *suite) erases(ctx context.Context) error {
 	s.result.Erased = e
 	for _, id := range s.ids[:min(erasedNotes, len(s.ids))] {
 		begun := time.Now()
-		if err := s.client.tool(ctx, "raven_delete", in{"id": id, "erase": true, "force": true}); err != nil {
+		_, err := s.client.erase(ctx, "raven_delete", in{"vault": vaultName, "id": id, "erase": true, "force": true})
+		if err != nil {
 			return fmt.Errorf("erase a note: %w", err)
 		}
 		e.Notes = append(e.Notes, time.Since(begun))
 	}
 	slices.Sort(e.Notes)
-	body, err := encode(in{"name": vaultName, "confirm": vaultName})
-	if err != nil {
-		return err
-	}
 	begun := time.Now()
-	data, err := s.client.post(ctx, "team_vault_erase", body)
-	e.Vault = time.Since(begun)
+	done, err := s.client.erase(ctx, "team_vault_erase", in{"name": vaultName, "confirm": vaultName})
 	if err != nil {
 		return fmt.Errorf("erase the vault: %w", err)
 	}
-	var answer struct {
-		Data struct {
-			Receipt *struct {
-				Files int
-				Bytes int
+	e.Vault, e.Files, e.Bytes = time.Since(begun), done.Files, done.Bytes
+	return nil
+}
+
+// An erasure is what a call that erases answers, or its job comes to.
+type erasure struct{ Files, Bytes int }
+
+// askAgain is how long the client waits before it asks again how far a job is.
+const askAgain = 50 * time.Millisecond
+
+// erase makes a call that erases, and waits until its job has done what can be done now.
+func (c *client) erase(ctx context.Context, tool string, args in) (erasure, error) {
+	body, err := encode(args)
+	if err != nil {
+		return erasure{}, err
+	}
+	for {
+		data, err := c.post(ctx, tool, body)
+		if err != nil {
+			return erasure{}, err
+		}
+		var answer struct {
+			Data struct {
+				Receipt erasure
+				Job     struct {
+					ID, State string
+					Result    erasure
+				}
 			}
 		}
+		if err := json.Unmarshal(data, &answer); err != nil {
+			return erasure{}, fmt.Errorf("read the answer: %w", err)
+		}
+		job := answer.Data.Job
+		switch job.State {
+		case "queued", "running":
+		case "failed", "cancelled":
+			return erasure{}, fmt.Errorf("the job that erases is %s", job.State)
+		default:
+			return erasure{max(answer.Data.Receipt.Files, job.Result.Files), max(answer.Data.Receipt.Bytes, job.Result.Bytes)}, nil
+		}
+		tool = "team_job_get"
+		if body, err = encode(in{"id": job.ID}); err != nil {
+			return erasure{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return erasure{}, ctx.Err()
+		case <-time.After(askAgain):
+		}
 	}
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	if answer.Data.Receipt == nil {
-		return fmt.Errorf("the vault was not erased within the call, which took %v", e.Vault)
-	}
-	e.Files, e.Bytes = answer.Data.Receipt.Files, answer.Data.Receipt.Bytes
-	return nil
 }
 
 // goals are those of erasing, if it was measured.
