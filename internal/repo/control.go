@@ -49,6 +49,7 @@ type Cursor struct {
 	Seq   uint64 `json:"seq"`
 	Size  int64  `json:"size,omitempty"`  // of the file that the consumer appends to
 	Month string `json:"month,omitempty"` // of the commits in that file, if it has those of one month
+	Turn  uint64 `json:"turn,omitempty"`  // how often the consumer looked again at what it had passed
 }
 
 // behind reports whether a cursor has not come as far as another.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rookery/internal/blob"
+	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
@@ -45,7 +46,7 @@ type Followed struct {
 // known to be new; 0: that is not known. It reports whether there is more, which another call brings. A file that
 // somebody else changed is left as it is. A vault that is gone, or being erased, has no files to bring.
 func (f Followed) Bring(ctx context.Context, first uint64) (more bool, err error) {
-	s, err := f.behind(ctx, first)
+	w, err := f.behind(ctx, first)
 	if repo.Gone(err) {
 		return false, nil
 	}
@@ -53,53 +54,60 @@ func (f Followed) Bring(ctx context.Context, first uint64) (more bool, err error
 		return false, err
 	}
 	for {
-		if err := f.write(ctx, s); err != nil {
+		if err := f.write(ctx, w.Stretch); err != nil {
 			return false, err
 		}
-		passed, err := f.pass(ctx, s)
+		at, err := f.pass(ctx, w)
 		if repo.Gone(err) {
 			return false, nil
 		}
-		if err != nil || !passed {
-			return !s.Ended, err
+		if err != nil || at == w.seen || len(w.Commits) == 0 {
+			return !w.Ended, err
 		}
-		// Another one came further meanwhile. It may have written a file before this one did, which knew of less: what
-		// came since is brought once more, by somebody who knows of all of it.
-		if s, err = f.vaultBehind(ctx, s.After); err != nil {
+		// Another call moved the cursor meanwhile. The one that knew of less may have written a file after the other had
+		// looked at it, so this one, which now knows of all, looks at the files of the whole stretch again.
+		w.seen, w.again = at, true
+		if w.Stretch, err = f.vaultBehind(ctx, w.After); err != nil {
 			return false, err
 		}
 	}
 }
 
+// work is a stretch whose files a call writes.
+type work struct {
+	*repo.Stretch
+	seen  repo.Cursor // before any file was looked at
+	again bool        // it looks at the files again
+}
+
 // behind reads what came behind the cursor. Where the doorbell rang for the commit behind it that is one Query.
-func (f Followed) behind(ctx context.Context, first uint64) (*repo.Stretch, error) {
-	after := uint64(0)
-	if first > 0 {
-		after = first - 1
-	} else {
+func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) {
+	if first == 0 {
 		control, err := f.Vault.Control(ctx)
 		if err != nil {
-			return nil, err
+			return w, err
 		}
-		after = control.Cursors[cursor].Seq
+		w.seen = control.Cursors[cursor]
+		w.Stretch, err = f.vaultBehind(ctx, w.seen.Seq)
+		return w, err
 	}
-	s, err := f.vaultBehind(ctx, after)
-	if err != nil || first == 0 {
-		return s, err
+	if w.Stretch, err = f.vaultBehind(ctx, first-1); err != nil {
+		return w, err
 	}
-	control := s.Control
-	if !s.Ended {
+	control := w.Control
+	if !w.Ended {
 		if control, err = f.Vault.Control(ctx); err != nil {
-			return nil, err
+			return w, err
 		}
 	}
-	switch at := control.Cursors[cursor].Seq; {
-	case at < after:
-		return f.vaultBehind(ctx, at)
-	case at > after:
-		s.Skip(at)
+	w.seen = control.Cursors[cursor]
+	switch {
+	case w.seen.Seq < w.After:
+		w.Stretch, err = f.vaultBehind(ctx, w.seen.Seq)
+	case w.seen.Seq > w.After:
+		w.Skip(w.seen.Seq)
 	}
-	return s, nil
+	return w, err
 }
 
 // vaultBehind reads what came behind a version: from the table, or from segments what has left it.
@@ -107,31 +115,40 @@ func (f Followed) vaultBehind(ctx context.Context, after uint64) (*repo.Stretch,
 	return f.Vault.Behind(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
 }
 
-// pass asks for a pass that folds the log, where one is due, and moves the cursor behind a stretch. It reports whether
-// another one has moved it further since the stretch was read.
-func (f Followed) pass(ctx context.Context, s *repo.Stretch) (passed bool, err error) {
-	folds, err := f.askToFold(ctx, s)
+// pass asks for a pass that folds the log, where one is due, and moves the cursor behind a stretch. It returns the
+// cursor: as it was seen if no other call has moved it since. A call that looked at files again moves it too, so that
+// others notice.
+func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) {
+	folds, err := f.askToFold(ctx, w.Stretch)
 	if err != nil {
-		return false, err
+		return at, err
 	}
-	err = s.Change(ctx, func(c *repo.Control) bool {
-		at := c.Cursors[cursor]
-		if passed = at.Seq > s.Last(); passed || at.Seq == s.Last() {
+	err = w.Change(ctx, func(c *repo.Control) bool {
+		was := c.Cursors[cursor]
+		if was.Seq >= w.Last() && !w.again {
+			at = was
 			return false
+		}
+		next := repo.Cursor{Seq: max(was.Seq, w.Last()), Turn: was.Turn}
+		if w.again {
+			next.Turn++
+		}
+		if at = w.seen; was != w.seen {
+			at = next
 		}
 		if c.Cursors == nil {
 			c.Cursors = map[string]repo.Cursor{}
 		}
-		c.Cursors[cursor] = repo.Cursor{Seq: s.Last()}
+		c.Cursors[cursor] = next
 		if !folds.IsZero() {
 			c.FoldDue = folds
 		}
 		if c.Sweep == nil {
-			c.Sweep = &repo.Sweep{At: f.Now().UTC(), Version: s.Last()}
+			c.Sweep = &repo.Sweep{At: f.Now().UTC(), Version: w.Last()}
 		}
 		return true
 	})
-	return passed && len(s.Commits) > 0, err
+	return at, err
 }
 
 // A change is what a stretch makes of one file.
@@ -225,10 +242,11 @@ func (c *change) add(n repo.Note) {
 	}
 }
 
-// attempts is how often a file is looked at that somebody else changes in the very moment.
-const attempts = 2
+// attempts is how often a file is looked at that others change in the very moment.
+const attempts = 100
 
-// bring makes one file what it is to be, unless somebody else has changed it.
+// bring makes one file what it is to be, unless somebody else has changed it. If other calls write it again and again, it
+// is UNAVAILABLE, and the vault is to be brought once more.
 func (f Followed) bring(ctx context.Context, c *change) error {
 	for range attempts {
 		text, tag, err := f.Files.Get(ctx, c.path, 0, -1)
@@ -244,7 +262,7 @@ func (f Followed) bring(ctx context.Context, c *change) error {
 			return err
 		}
 	}
-	return nil // it is somebody's, who is quicker: that is an edit
+	return fault.New(fault.Unavailable, "a file is written by several processes at once").Fix("bring the vault again")
 }
 
 // replace writes or removes a file that has a tag, or is not there. blob.ErrCondition says that it is another by now.

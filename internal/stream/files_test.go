@@ -329,6 +329,9 @@ func TestTwoOfEach(t *testing.T) {
 				}
 			})
 		}
+		if i%4 == 3 {
+			running.Wait()
+		}
 	}
 	running.Wait()
 	b.bring(t, 0)

@@ -23,7 +23,12 @@ type exporting struct {
 	notes  []*index.Note
 	paths  []string // of all notes
 	names  []string // of their files
+	read   int      // bytes of the notes of this page
 }
+
+// mostRead is how many bytes of notes the files of a page are made of, or one note: to make a file takes many times
+// the memory of its note.
+const mostRead = 2 << 20
 
 // fileNames are the names of the files of notes: those of the notes, and for a name that another one has, the next
 // that is free: same.md, same-2.md. Names that a file system may take for one count as the same.
@@ -74,7 +79,7 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 	if err != nil {
 		return false, err
 	}
-	if len(e.out.Files) > 0 && e.out.Fitting(string(text)) < len(text) { // its file, which costs more, neither
+	if e.read += len(text); e.read > mostRead && len(e.out.Files) > 0 {
 		return true, nil
 	}
 	content, err := e.content(n, text)
