@@ -37,7 +37,10 @@ func (f *Follower) Wake(ctx context.Context, bells []Doorbell) error {
 		}
 		more := false
 		if err == nil {
-			more, err = f.bring(ctx, at, b.First)
+			err = safely(func() (err error) {
+				more, err = f.bring(ctx, at, b.First)
+				return err
+			})
 		}
 		if err != nil {
 			f.Log.ErrorContext(ctx, "the files of a vault could not be brought in step",

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -11,7 +13,7 @@ const (
 	mostVaults = 8
 )
 
-// Together does something with each of some things, at most n at once, and returns all errors.
+// Together does something with each of some things, at most n at once, and returns all errors. A panic is one.
 func Together[T any](n int, all []T, do func(T) error) error {
 	var mu sync.Mutex
 	var errs []error
@@ -21,7 +23,7 @@ func Together[T any](n int, all []T, do func(T) error) error {
 		room <- struct{}{}
 		running.Go(func() {
 			defer func() { <-room }()
-			if err := do(one); err != nil {
+			if err := safely(func() error { return do(one) }); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)
@@ -30,4 +32,14 @@ func Together[T any](n int, all []T, do func(T) error) error {
 	}
 	running.Wait()
 	return errors.Join(errs...)
+}
+
+// safely makes a panic an error: its type and where it was, and not what it says.
+func safely(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while files are written: %T\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
 }
