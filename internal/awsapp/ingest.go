@@ -48,13 +48,7 @@ func ingesterOf(o Options, teams *team.Teams) *ingest.Ingester {
 // ServeIngest is the program of the function behind the queue of events of the bucket, as Serve is that of one which
 // answers requests.
 func ServeIngest() {
-	serve(func(d *deployment) (lambda.Handler, error) {
-		if d.queue == nil {
-			return nil, errors.New("ROOKERY_JOBS_QUEUE must be the URL of the queue of jobs")
-		}
-		d.Queue = d.queue
-		return NewIngest(d.Options, d.events), nil
-	})
+	serveBehind(func(d *deployment) lambda.Handler { return NewIngest(d.Options, d.events) })
 }
 
 // Close ends what the function has open. No event may come after it.
@@ -68,11 +62,8 @@ func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if json.Unmarshal(payload, &e) != nil || len(e.Records) == 0 {
 		return nil, errors.New("the event has no messages of a queue")
 	}
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-grace))
-		defer cancel()
-	}
+	ctx, cancel := early(ctx, grace)
+	defer cancel()
 	told := i.read(ctx, e.Records)
 	var mu sync.Mutex
 	_ = stream.Together(mostVaults, told.names, func(n ingest.Name) error {

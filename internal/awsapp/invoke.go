@@ -22,6 +22,14 @@ import (
 // grace is what is left of the time of an invocation when its call must end, for the answer to go out.
 const grace = time.Second
 
+// early is the context of an invocation, which ends so long before the invocation does.
+func early(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, end.Add(-before))
+	}
+	return context.WithCancel(ctx)
+}
+
 var _ lambda.Handler = (*App)(nil)
 
 // Invoke answers one event: a request of an HTTP API, or of the URL of the function, with its response; and an
@@ -30,12 +38,8 @@ var _ lambda.Handler = (*App)(nil)
 func (a *App) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	a.opt.Begin()
 	defer a.later.wait(patience)
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := early(ctx, grace)
 	defer cancel()
-	if end, ok := ctx.Deadline(); ok {
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-grace))
-		defer cancel()
-	}
 	var kind struct {
 		Version string           `json:"version"`
 		Request *json.RawMessage `json:"requestContext"`

@@ -64,6 +64,17 @@ func serve(begin func(*deployment) (lambda.Handler, error)) {
 	lambda.StartWithOptions(h)
 }
 
+// serveBehind is serve for a function that answers no requests, and works beside the queue of jobs.
+func serveBehind(begin func(*deployment) lambda.Handler) {
+	serve(func(d *deployment) (lambda.Handler, error) {
+		if d.queue == nil {
+			return nil, errors.New("ROOKERY_JOBS_QUEUE must be the URL of the queue of jobs")
+		}
+		d.Queue = d.queue
+		return begin(d), nil
+	})
+}
+
 // open opens what the environment of a function names. Nothing is read yet.
 func open(e Environment, logger *slog.Logger) (*deployment, error) {
 	boundHeap(e.Memory)

@@ -46,13 +46,7 @@ func followerOf(o Options, teams *team.Teams) *stream.Follower {
 // ServeStream is the program of the function behind the stream of the table, as Serve is that of one which answers
 // requests.
 func ServeStream() {
-	serve(func(d *deployment) (lambda.Handler, error) {
-		if d.queue == nil {
-			return nil, errors.New("ROOKERY_JOBS_QUEUE must be the URL of the queue of jobs")
-		}
-		d.Queue = d.queue
-		return NewStream(d.Options), nil
-	})
+	serveBehind(func(d *deployment) lambda.Handler { return NewStream(d.Options) })
 }
 
 // Close ends what the function has open. No event may come after it.
@@ -66,11 +60,8 @@ func (s *Stream) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if json.Unmarshal(payload, &e) != nil || len(e.Records) == 0 {
 		return nil, errors.New("the event has no records of a stream")
 	}
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-grace))
-		defer cancel()
-	}
+	ctx, cancel := early(ctx, grace)
+	defer cancel()
 	again := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
 	if s.follower.Wake(ctx, stream.Doorbells(recordsOf(&e))) != nil {
 		s.opt.Log.ErrorContext(ctx, "the queue cannot be told which vaults are behind")

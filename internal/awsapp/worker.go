@@ -70,12 +70,9 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 // ServeJobs is the program of the function that works on the messages of the queue of jobs, as Serve is that of one
 // which answers requests.
 func ServeJobs() {
-	serve(func(d *deployment) (lambda.Handler, error) {
-		if d.queue == nil {
-			return nil, errors.New("ROOKERY_JOBS_QUEUE must be the URL of the queue of jobs")
-		}
+	serveBehind(func(d *deployment) lambda.Handler {
 		d.Bucket = s3blob.Erasing(d.bucket) // of all functions this one alone destroys versions
-		return NewWorker(d.Options, d.queue), nil
+		return NewWorker(d.Options, d.queue)
 	})
 }
 
@@ -89,12 +86,12 @@ func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if json.Unmarshal(payload, &e) != nil || len(e.Records) == 0 {
 		return nil, errors.New("the event has no messages of a queue")
 	}
+	last := lastMinute
 	if end, ok := ctx.Deadline(); ok {
-		left := time.Until(end)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-min(lastMinute, left/4)))
-		defer cancel()
+		last = min(last, time.Until(end)/4)
 	}
+	ctx, cancel := early(ctx, last)
+	defer cancel()
 	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	for i := range e.Records {
 		if err := w.message(ctx, &e.Records[i]); err != nil {
