@@ -25,8 +25,8 @@ type Followed struct {
 	Part        string      // the partition of the vault in it
 }
 
-// FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read of it. A partition that
-// is not a vault's is NOT_FOUND.
+// FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read of it. A partition
+// that is not a vault's is NOT_FOUND.
 func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
 	names := strings.Split(part, "/")
 	life := 1
@@ -47,8 +47,8 @@ func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
 	return t.followed(ctx, names[0], life, Followed{Tenant: names[0], Name: names[1], Incarnation: incarnation})
 }
 
-// Followed is an incarnation of a vault of a tenant, of which nothing is read but the registry of tenants. A tenant that does not exist is
-// UNAUTHENTICATED.
+// Followed is an incarnation of a vault of a tenant, of which nothing is read but the registry of tenants. A tenant that
+// does not exist is UNAUTHENTICATED.
 func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation int) (Followed, error) {
 	life, err := t.registered(ctx, tenant)
 	if err != nil {
@@ -60,18 +60,15 @@ func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation i
 // Followed is an active vault of the tenant, open as calls have it. One that is not there, or is in the trash, is
 // NOT_FOUND.
 func (t *Team) Followed(ctx context.Context, name string) (Followed, error) {
-	f := Followed{Tenant: t.opt.Tenant, Name: name, Notes: t.notes(name)}
 	e, err := t.entry(ctx, name)
 	if err != nil {
-		return f, err
+		return Followed{}, err
 	}
-	f.Incarnation = e.Incarnation
 	o, err := t.opened(ctx, e)
 	if err != nil {
-		return f, err
+		return Followed{}, err
 	}
-	f.Vault = o.vault
-	return f, nil
+	return t.with(Followed{Tenant: t.opt.Tenant, Vault: o.vault, Name: e.Name, Incarnation: e.Incarnation}), nil
 }
 
 func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followed) (Followed, error) {
@@ -92,21 +89,14 @@ func (t *Team) with(f Followed) Followed {
 	return f
 }
 
-// Edited is an active vault, open with its index until the context ends, whose files others change: see Team.Vault.
-// ok is false where files are not in a bucket that other processes follow.
+// Edited is what Followed returns, until the context ends: see Team.Vault. ok is false where files are not in a bucket
+// that other processes follow.
 func (t *Team) Edited(ctx context.Context, name string) (f Followed, ok bool, err error) {
 	if len(t.opt.Followers) == 0 {
 		return f, false, nil
 	}
-	e, err := t.entry(ctx, name)
-	if err != nil {
-		return f, true, err
-	}
-	o, err := t.opened(ctx, e)
-	if err != nil {
-		return f, true, err
-	}
-	return t.with(Followed{Tenant: t.opt.Tenant, Vault: o.vault, Name: e.Name, Incarnation: e.Incarnation}), true, nil
+	f, err = t.Followed(ctx, name)
+	return f, true, err
 }
 
 // FileOf returns which file of which vault has a key in the bucket of a deployment; ok is false if it is none of a
