@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"rookery/internal/fault"
 	"rookery/internal/ingest"
 	"rookery/internal/sqsqueue"
 	"rookery/internal/stream"
@@ -86,7 +87,7 @@ func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 func (i *Ingest) notice(ctx context.Context, n ingest.Name, changes []ingest.Change) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %T", p)
+			err = fault.Panicked("while files are compared", p)
 		}
 		if err != nil {
 			i.opt.Log.ErrorContext(ctx, "the files of a vault could not be compared with its log",

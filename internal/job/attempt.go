@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -141,7 +139,7 @@ func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (
 }
 
 // panicked is the error of a panic: its type and where it was, and not what it says.
-func panicked(p any) error { return fmt.Errorf("panic in a job: %T\n%s", p, debug.Stack()) }
+func panicked(p any) error { return fault.Panicked("in a job", p) }
 
 // settle writes what an attempt came to, also where its context has ended. The error is that of the attempt
 // if the job failed in it, or waits because of it.

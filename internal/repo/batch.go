@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"time"
+
+	"rookery/internal/fault"
 )
 
 // A batch is the writers of one run, and what their functions came to on the state before it.
@@ -46,7 +47,7 @@ func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batc
 func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = outcome{err: fmt.Errorf("panic in %s: %T\n%s", w.call.Tool, p, debug.Stack())}
+			o = outcome{err: fault.Panicked("in "+w.call.Tool, p)}
 		}
 	}()
 	if err := w.ctx.Err(); err != nil {

@@ -2,9 +2,9 @@ package stream
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
+
+	"rookery/internal/fault"
 )
 
 // mostFiles is how many files of a vault are brought at once, mostVaults how many vaults.
@@ -38,7 +38,7 @@ func Together[T any](n int, all []T, do func(T) error) error {
 func safely(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic while files are written: %T\n%s", p, debug.Stack())
+			err = fault.Panicked("while files are written", p)
 		}
 	}()
 	return do()

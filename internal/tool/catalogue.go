@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -230,7 +229,7 @@ type request struct {
 func (ask *request) rescued(do func() (Reply, error)) (r Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in %s: %T\n%s", ask.name, p, debug.Stack())
+			err = fault.Panicked("in "+ask.name, p)
 		}
 	}()
 	return do()
