@@ -71,6 +71,12 @@ func (r Refusals) Archive(ctx context.Context, now time.Time) (left bool, err er
 	}
 }
 
+// ArchiveDue reports whether the table of a tenant has entries that Archive would move, with one Query.
+func ArchiveDue(ctx context.Context, t table.Table, now time.Time) (bool, error) {
+	due, err := Refusals{table: t}.oldest(ctx, keyAt(now.Add(-archiveAge)), 1)
+	return len(due) > 0, err
+}
+
 // archiveNext makes the next archive of entries before a key, if there are any, and else takes over one
 // that is there. It reports whether there may be more.
 //

@@ -14,7 +14,7 @@ import (
 )
 
 // Cursor is the name of the cursor in the control item, behind which the log must not be trimmed.
-const Cursor = "audit"
+const Cursor = repo.AuditCursor
 
 // Files are where the audit log is, by the paths of its files: a folder, or a bucket; see In.
 type Files interface {
@@ -23,6 +23,12 @@ type Files interface {
 	// Append and Sync are as those of a blob.Exchanger.
 	Append(ctx context.Context, key string, n int64, data []byte) error
 	Sync(ctx context.Context, keys ...string) error
+}
+
+// A copier is Files that can copy the first n bytes of a file into another one, without reading them. It reports whether
+// it did: it need not copy what is small. A file that has fewer bytes is blob.ErrCondition.
+type copier interface {
+	copyTo(ctx context.Context, to, from string, n int64) (bool, error)
 }
 
 // A Log is the audit log of a vault. Its methods are called one after the other, by one process at a time.
@@ -90,19 +96,39 @@ func (l *Log) save(ctx context.Context, p part) error {
 func (l *Log) turnMonth(ctx context.Context, month string) error {
 	at := l.cursor
 	if at.Size > 0 {
-		text, _, err := l.files.Get(ctx, vault.AuditLog, 0, at.Size)
-		switch {
-		case errors.Is(err, blob.ErrNotExist), err == nil && int64(len(text)) < at.Size:
-			return blob.ErrCondition
-		case err != nil:
-			return fmt.Errorf("read the audit log: %w", err)
-		}
-		closing := archive{vault: l.vault, files: l.files}
-		if err := closing.put(ctx, vault.ClosedAudit(at.Month), text); err != nil {
+		if err := l.close(ctx, at); err != nil {
 			return err
 		}
 	}
 	return l.moveTo(ctx, repo.Cursor{Seq: at.Seq, Month: month})
+}
+
+// close makes what the file has of a month durable under the month's name.
+func (l *Log) close(ctx context.Context, at repo.Cursor) error {
+	if c, ok := l.files.(copier); ok {
+		copied, err := c.copyTo(ctx, vault.ClosedAudit(at.Month), vault.AuditLog, at.Size)
+		if copied || err != nil {
+			return err
+		}
+	}
+	text, _, err := l.files.Get(ctx, vault.AuditLog, 0, at.Size)
+	if err := readAll(len(text), at.Size, err); err != nil {
+		return err
+	}
+	closing := archive{vault: l.vault, files: l.files}
+	return closing.put(ctx, vault.ClosedAudit(at.Month), text)
+}
+
+// readAll returns the error of a read of the audit log that must have so many bytes: blob.ErrCondition if there are
+// fewer.
+func readAll(n int, want int64, err error) error {
+	switch {
+	case errors.Is(err, blob.ErrNotExist), err == nil && int64(n) < want:
+		return blob.ErrCondition
+	case err != nil:
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	return nil
 }
 
 // moveTo makes the audit log durable up to a cursor.

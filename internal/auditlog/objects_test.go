@@ -2,6 +2,8 @@ package auditlog_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,4 +95,95 @@ func TestAppendGivesUp(t *testing.T) {
 	err = auditlog.In(always{files}).Append(t.Context(), vault.AuditLog, 0, []byte("two\n"))
 	require.ErrorContains(t, err, "another process")
 	require.NotErrorIs(t, err, blob.ErrCondition)
+}
+
+// An extended bucket is a blob.Extender of files, which counts the bytes that are read and put through it.
+type extended struct {
+	blob.Bucket
+	read, put int
+}
+
+func (e *extended) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
+	text, tag, err := e.Bucket.Get(ctx, key, off, n)
+	e.read += len(text)
+	return text, tag, err
+}
+
+func (e *extended) Put(ctx context.Context, key string, data []byte, c blob.Cond) (blob.Tag, error) {
+	e.put += len(data)
+	return e.Bucket.Put(ctx, key, data, c)
+}
+
+// Extend implements blob.Extender.
+func (e *extended) Extend(ctx context.Context, key string, x blob.Extension, c blob.Cond) (blob.Tag, error) {
+	e.put += len(x.Data)
+	text, tag, err := e.Bucket.Get(ctx, x.From, 0, x.Size)
+	if errors.Is(err, blob.ErrNotExist) || err == nil && tag != x.Tag {
+		return "", blob.ErrCondition
+	}
+	if err != nil {
+		return "", err
+	}
+	return e.Bucket.Put(ctx, key, append(text, x.Data...), c)
+}
+
+// TestAppendToALargeObject holds that what a large object has is neither read nor sent to append to it, in all cases of
+// TestAppend that there are of one.
+func TestAppendToALargeObject(t *testing.T) {
+	const key = vault.AuditLog
+	one := strings.Repeat("one\n", 1000)
+	for name, c := range map[string]struct {
+		before, meanwhile string // empty: nothing
+		want              string // empty: it is refused
+	}{
+		"behind":                   {one, "", one + "two\n"},
+		"over what does not count": {one + "lost and long\n", "", one + "two\n"},
+		"there already":            {one + "two\n", "", one + "two\n"},
+		"more is there already":    {one + "two\nthree\n", "", one + "two\nthree\n"},
+		"a part is there":          {one + "tw", "", one + "two\n"},
+		"same meanwhile":           {one, one + "two\n", one + "two\n"},
+		"more meanwhile":           {one, one + "two\nthree\n", one + "two\nthree\n"},
+		"cut":                      {one[:3999], "", ""},
+		"cut meanwhile":            {one, "o", ""},
+		"gone":                     {"", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := fileblob.Open(t.TempDir())
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, files.Close()) })
+			put := func(text string) {
+				_, err := files.Put(t.Context(), key, []byte(text), blob.Always)
+				require.NoError(t, err)
+			}
+			if c.before != "" {
+				put(c.before)
+			}
+			counted := &extended{Bucket: files}
+			b := &contestedExtender{contested{Bucket: counted}, counted}
+			if c.meanwhile != "" {
+				b.meanwhile = func() { put(c.meanwhile) }
+			}
+			err = auditlog.Large(auditlog.In(b), 4000).Append(t.Context(), key, 4000, []byte("two\n"))
+			require.Less(t, counted.read+counted.put, 100)
+			if c.want == "" {
+				require.ErrorIs(t, err, blob.ErrCondition)
+				return
+			}
+			require.NoError(t, err)
+			text, _, err := files.Get(t.Context(), key, 0, -1)
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(text))
+		})
+	}
+}
+
+// A contestedExtender is a contested bucket that is a blob.Extender.
+type contestedExtender struct {
+	contested
+	extended *extended
+}
+
+// Extend implements blob.Extender.
+func (c *contestedExtender) Extend(ctx context.Context, key string, x blob.Extension, cond blob.Cond) (blob.Tag, error) {
+	return c.extended.Extend(ctx, key, x, cond)
 }

@@ -10,8 +10,8 @@ import (
 	"rookery/internal/repo"
 )
 
-// maxEarlier is how many earlier texts of a note are looked at for the nearest.
-const maxEarlier = 1000
+// MaxEarlier is how many earlier texts of a note are looked at.
+const MaxEarlier = 1000
 
 // LookBack finds for every file with another text the earlier text of the note that is nearest to it,
 // ties to the newest: that is what somebody began to edit. With the newest as base, a copy that is a
@@ -110,7 +110,7 @@ func (n *Nearest) Take(r repo.Revision) bool {
 		n.weigh(r)
 	}
 	n.pass(r)
-	return n.looked < maxEarlier
+	return n.looked < MaxEarlier
 }
 
 // tooNew reports whether a version was not there when the text was written. Its time is a whole

@@ -47,9 +47,9 @@ func parseWith(p parser.Parser, body text.Reader) (root ast.Node, defs parser.Co
 	return p.Parse(r, parser.WithContext(r.context)), r.context, r.crowded
 }
 
-// MaxOpen is how many blocks a body may have open, counted again for each line of a run of blocks without a line
-// where none is: a list item is two of them in each list that it stands in. goldmark remembers each, so this bounds the
-// memory that parsing takes.
+// MaxOpen is how many open blocks the lines of a body may have together. The blocks that are open at a line are those
+// it stands in; a list item counts as two, for its list is one too. goldmark remembers the blocks of each line up to
+// the next one where none is open, so this bounds the memory that parsing takes.
 const MaxOpen = 250_000
 
 // maxDefinitionLines is the longest paragraph, in lines, in which link definitions are found. The time

@@ -19,7 +19,7 @@ func TestConformanceOnAWS(t *testing.T) {
 		now := repotest.NewClock().Now
 		return repotest.Engine{
 			Table:  shared{dynamotable.New(b.DynamoDB(nil), b.Table(t), dynamotable.Options{Now: now})},
-			Bucket: s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{}),
+			Bucket: s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{}), Items: true,
 		}
 	})
 }

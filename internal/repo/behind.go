@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -83,6 +84,16 @@ func (s *Stretch) takeStored(ctx context.Context, most Most) error {
 		}
 	}
 	return nil
+}
+
+// BehindSince returns when the first commit behind a version was made, with one Query; ok is false if there is none in
+// the table.
+func (v *Vault) BehindSince(ctx context.Context, after uint64) (at time.Time, ok bool, err error) {
+	r, _, err := v.log.headerFrom(ctx, after+1)
+	if err != nil || r == nil {
+		return at, false, v.log.orErased(ctx, err)
+	}
+	return r.Commits[0].Time, true, nil
 }
 
 // Skip leaves out the commits up to one.

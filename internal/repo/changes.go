@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -14,21 +13,26 @@ import (
 	"rookery/internal/index"
 )
 
-// largeRun is the size of a payload, in bytes, from which the changes in it are cached: to read one of
-// them costs as much as to read all, so the notes of an import would else be unpacked for each history.
+// largeRun is the size of a payload, in bytes, from which what is read of it is cached: to find the change of a file in
+// one costs as much as to unpack it, so an import would else be unpacked for each history.
 const largeRun = 64 << 10
 
-// changes caches what commits made of files: all but the texts, packed. The one that was used longest ago
-// goes first. It is bounded by bytes, and safe for concurrent use.
+// changes caches what commits of large runs made of files, all but the texts, packed; and of such runs where in them
+// the files are, so that the next one of a run costs a frame of it. What was used longest ago goes first. It is bounded
+// by bytes, and safe for concurrent use.
 type changes struct {
 	mu     sync.Mutex
-	lru    *simplelru.LRU[changeKey, *change]
+	lru    *simplelru.LRU[changeKey, sized]
 	held   int64
 	most   int64
 	erases map[string]int // by tenant and part, how often something was forgotten there
 }
 
-// A changeKey names a change of a file in a log of a deployment.
+// A sized says about how many bytes it holds.
+type sized interface{ size() int64 }
+
+// A changeKey names a change of a file in a log of a deployment. Without a path it names the places in the run that
+// the commit is in.
 type changeKey struct {
 	tenant, part string
 	seq          uint64
@@ -52,7 +56,7 @@ func (c *change) size() int64 { return int64(len(c.head)) + changeOverhead }
 
 func newChanges(most int64) *changes {
 	c := &changes{most: most, erases: map[string]int{}}
-	lru, err := simplelru.NewLRU(1<<30, func(_ changeKey, gone *change) { c.held -= gone.size() })
+	lru, err := simplelru.NewLRU(1<<30, func(_ changeKey, gone sized) { c.held -= gone.size() })
 	if err != nil {
 		panic(err) // never: the size is positive
 	}
@@ -60,10 +64,12 @@ func newChanges(most int64) *changes {
 	return c
 }
 
-func (c *changes) get(k changeKey) (*change, bool) {
+// get is what is cached by a key; nil if nothing is.
+func (c *changes) get(k changeKey) sized {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lru.Get(k)
+	found, _ := c.lru.Get(k)
+	return found
 }
 
 // state counts what was forgotten of a log: what was read before is not added behind it.
@@ -73,8 +79,8 @@ func (c *changes) state(k changeKey) int {
 	return c.erases[k.tenant+"/"+k.part]
 }
 
-// add takes a change that was read when the log had a state.
-func (c *changes) add(k changeKey, state int, made *change) {
+// add takes what was read when the log had a state.
+func (c *changes) add(k changeKey, state int, made sized) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.erases[k.tenant+"/"+k.part] != state || c.lru.Contains(k) {
@@ -99,41 +105,17 @@ func (c *changes) dropAll(tenant, part string) {
 	}
 }
 
-// revision is what a commit made of a file, without the text if it was cached, and what the file was
-// before it.
+// revision is what a commit made of a file, without the text if it is in a large run, and what the file was before it.
 func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision, *change, error) {
 	k := changeKey{v.texts.tenant, v.part, seq, path}
-	if c, ok := v.texts.changes.get(k); ok {
+	if c, ok := v.texts.changes.get(k).(*change); ok {
 		r, err := c.revision()
 		return r, c, err
 	}
 	state := v.texts.changes.state(k)
-	run, err := v.log.runWith(ctx, seq)
+	found, text, err := v.findChange(ctx, k, state)
 	if err != nil {
 		return Revision{}, nil, err
-	}
-	commits, err := run.commits()
-	if err != nil {
-		return Revision{}, nil, damaged(run.First, err)
-	}
-	var found *change
-	var text []byte
-	keep := run.Size >= largeRun && int64(run.Size) <= packs*v.texts.changes.most
-	for n, in := range run.notes(commits) {
-		wanted := in.commit.Seq == seq && n.Path == path
-		if !wanted && (!keep || n.Erased) {
-			continue
-		}
-		made, err := run.change(in.commit, n, in.at)
-		if err != nil {
-			return Revision{}, nil, damaged(run.First, err)
-		}
-		if wanted {
-			found, text = made, n.Text
-		}
-		if keep {
-			v.texts.changes.add(changeKey{k.tenant, k.part, in.commit.Seq, n.Path}, state, made)
-		}
 	}
 	if found == nil {
 		return Revision{}, nil, damaged(seq, fmt.Errorf("commit %d is none of the file's", seq))
@@ -143,44 +125,75 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 	return r, found, err
 }
 
-// packs is how many times as large as its packed changes a run is, at least.
-const packs = 4
-
-// A spot is where a note is in a run.
-type spot struct {
-	commit *Commit
-	at     Place
-}
-
-// notes yields the notes of the commits of a run.
-func (r *run) notes(commits []*Commit) iter.Seq2[*Note, spot] {
-	return func(yield func(*Note, spot) bool) {
-		at := Place{Run: r.First}
-		for i, c := range commits {
-			for j := range c.Notes {
-				if !yield(&c.Notes[j], spot{c, Place{at.Run, at.Part + j}}) {
-					return
-				}
-			}
-			at.Part += len(r.Commits[i].Parts)
+// findChange reads a change that is not cached; nil if the commit did not change the file. Text is that of a small run,
+// which is at hand.
+func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *change, text []byte, err error) {
+	p := pick{v: v}
+	read := func(at Place) ([]byte, error) { return p.part(ctx, at) }
+	in, _ := v.texts.changes.get(k.places()).(*notePlaces)
+	if in == nil {
+		run, err := v.log.runWith(ctx, k.seq)
+		if err != nil {
+			return nil, nil, err
+		}
+		if run.Size < largeRun {
+			return run.findChange(k)
+		}
+		in, read = newNotePlaces(run), run.dataOf
+		for _, c := range in.commits {
+			v.texts.changes.add(changeKey{k.tenant, k.part, c.Seq, ""}, state, in)
 		}
 	}
+	if found, err = in.change(k, read); found != nil {
+		v.texts.changes.add(k, state, found)
+	}
+	return found, nil, err
 }
 
-// change is what a commit of a run made of a note, which is the part at a place.
-func (r *run) change(c *Commit, n *Note, at Place) (*change, error) {
-	head, err := noteHeadIn(r.parts[at.Part].data)
+// findChange is the change that a key names, and the text; nil if there is none.
+func (r *run) findChange(k changeKey) (*change, []byte, error) {
+	commits, err := r.commits()
+	if err != nil {
+		return nil, nil, damaged(r.First, err)
+	}
+	at := Place{Run: r.First}
+	for i, c := range commits {
+		for j := range c.Notes {
+			n := &c.Notes[j]
+			if c.Seq != k.seq || n.Path != k.path || n.Erased {
+				continue
+			}
+			place := Place{at.Run, at.Part + j}
+			made, err := newChange(c, r.parts[place.Part].data, place)
+			if err != nil {
+				return nil, nil, damaged(r.First, err)
+			}
+			made.path, made.seq = c.earlier(*n)
+			return made, n.Text, nil
+		}
+		at.Part += len(r.Commits[i].Parts)
+	}
+	return nil, nil, nil
+}
+
+// newChange is what a commit made of the note that a part at a place holds, but for what the file was before.
+func newChange(c *Commit, part []byte, at Place) (*change, error) {
+	head, err := noteHeadIn(part)
 	if err != nil {
 		return nil, err
 	}
-	made := &change{
-		commit: &Commit{
-			Seq: c.Seq, Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status, Took: c.Took,
-		},
-		at: at, head: bytes.Clone(s2.Encode(nil, head)), digest: index.DigestOf(n.Text),
+	text, err := textOf(part, at)
+	if err != nil {
+		return nil, err
 	}
-	made.path, made.seq = c.earlier(*n)
-	return made, nil
+	return &change{
+		commit: c.bare(), at: at, head: bytes.Clone(s2.Encode(nil, head)), digest: index.DigestOf(text),
+	}, nil
+}
+
+// bare is a commit without notes, records and key.
+func (c *Commit) bare() *Commit {
+	return &Commit{Seq: c.Seq, Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status, Took: c.Took}
 }
 
 // noteHeadIn is the head of a note as its part holds it.

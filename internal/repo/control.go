@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,12 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/table"
+)
+
+// Cursors of the consumers that every vault has.
+const (
+	FilesCursor = "checkout" // the files of its notes
+	AuditCursor = "audit"    // its audit log
 )
 
 // controlFormat is the version of a log as a whole: of its keys and items.
@@ -72,10 +79,21 @@ type Sweep struct {
 	Missing []string  `json:"missing,omitempty"` // notes whose file is gone; at most 100
 	Count   int       `json:"count,omitempty"`   // of all that were edited
 	Missed  int       `json:"missed,omitempty"`  // of all that are missing
+
+	// Listed is when the last comparison of all objects of a bucket began; zero: there was none. Version is then the
+	// last one whose files were compared.
+	Listed time.Time `json:"listed,omitzero"`
 }
 
 // Folded returns the last commit that a segment holds.
 func (c *Control) Folded() uint64 { return c.Cursors[segmentsCursor].Seq }
+
+// PassDue reports whether a pass has something to do that only time has made due: to let items leave the table that these
+// followers and the log's own have passed, to look for leftovers, or to finish what an earlier pass began.
+func (c *Control) PassDue(behind []string, now time.Time) bool {
+	return c.sweepDue(now) || c.trims(Folding{Behind: behind}, now) || c.Waiting != nil ||
+		c.Erasing != nil && c.Erasing.Upto == 0
+}
 
 func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }
 
@@ -86,6 +104,25 @@ func liveControl(it table.Item) (Control, error) {
 		err = ErrNoLog
 	}
 	return c, err
+}
+
+// liveControl reads the control item of a log that is not being erased. It decodes no item that equals the one before:
+// most calls read it, and few change it.
+func (l *Log[S]) liveControl(it table.Item) (Control, error) {
+	if last := l.controlRead.Load(); last != nil && bytes.Equal(last.data, it.Data) {
+		return last.control, nil
+	}
+	c, err := liveControl(it)
+	if err == nil {
+		l.controlRead.Store(&controlRead{it.Data, c})
+	}
+	return c, err
+}
+
+// A controlRead is a control item that was read, and what it says, which is not to be changed.
+type controlRead struct {
+	data    []byte
+	control Control
 }
 
 func readControl(it table.Item) (Control, error) {

@@ -142,7 +142,7 @@ func (l *Log[S]) eraseImages(ctx context.Context, before uint64) error {
 			return notFolded(err)
 		}
 	}
-	return nil
+	return l.removeImageItems(ctx, func(seq uint64, _ int, _ time.Time) bool { return seq < before })
 }
 
 // emptyInTable empties parts of a run that is in the table, and of its payload object. An object whose

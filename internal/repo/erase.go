@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -170,7 +169,7 @@ func nextRuns(it table.Item) []uint64 {
 	if errors.Is(err, ErrNoLog) {
 		return nil
 	}
-	first, _ := strconv.ParseUint(strings.TrimPrefix(it.Sort, runPrefix), 10, 64)
+	first, _ := RunAt(it.Sort)
 	var all []uint64
 	for n := range uint64(maxRun) {
 		all = append(all, first+n+1)

@@ -124,3 +124,24 @@ func SealedImage(segments int, state []byte) (names int, same bool, err error) {
 	}
 	return len(read.Segments), bytes.Equal(data[read.start:read.start+read.State], state), nil
 }
+
+// UnpackImageItems is all that an image is whose items have this data, unpacked.
+func UnpackImageItems(items ...[]byte) ([]byte, error) {
+	c, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	var packed, all []byte
+	for _, data := range items {
+		packed = append(packed, data[imageItemFront:]...)
+	}
+	r := keyReader{data: packed}
+	for len(r.data) > 0 {
+		section, err := c.dec.DecodeAll(r.bytes(), nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, section...)
+	}
+	return all, r.err
+}

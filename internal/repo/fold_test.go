@@ -36,7 +36,7 @@ func (s *shelf) open(t *testing.T) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "team", Part: "v", Table: s.Table, Bucket: s.Bucket, Texts: repo.NewTexts(1 << 20),
-		Now: s.clock.Now,
+		Now: s.clock.Now, ImageItems: s.Items,
 	})
 	require.NoError(t, err)
 	return v

@@ -153,8 +153,8 @@ type Lease struct {
 	Until  time.Time `json:"until"`
 }
 
-// held reports whether the lease still holds at a time.
-func (l *Lease) held(now time.Time) bool { return l != nil && now.Before(l.Until) }
+// Held reports whether the lease still holds at a time. A nil lease does not.
+func (l *Lease) Held(now time.Time) bool { return l != nil && now.Before(l.Until) }
 
 // Freshness is what the control item says at a time. Nothing else is looked at: those who know write
 // there what they found. Where several states hold, it is the one that tells most of what comes next:
@@ -164,7 +164,7 @@ func (c Control) Freshness(now time.Time) Freshness {
 	switch {
 	case c.Format > controlFormat:
 		return Incompatible
-	case c.Lease.held(now):
+	case c.Lease.Held(now):
 		return Updating
 	case c.Noticed != nil && c.Noticed.Count > 0, c.Held.Count() > 0:
 		return Pending

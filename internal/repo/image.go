@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// An image is the state of a log at some commit, as one object, from which a process starts (log.md
-// §4). It holds nothing that the log does not: deleting every image loses nothing.
+// An image is the state of a log at some commit, from which a process starts (log.md §4): one object, or
+// items of the table (see imageitems.go). It holds nothing that the log does not: deleting every image loses
+// nothing.
 //
 // It has a head, which says of which commit it is, and behind it sections, each with a format of its
 // own: the state, the idempotency keys of the last day, and what a search needs. The state comes
@@ -49,9 +50,10 @@ type Image struct {
 	Until  time.Time `json:"until,omitzero"` // it may be deleted from then on; zero: it is kept
 	At     time.Time `json:"at,omitzero"`    // when it was put
 	Weight int64     `json:"weight,omitempty"`
+	Items  int       `json:"items,omitempty"` // of the table, in which it is; 0: it is an object
 }
 
-// key is the key of the image's object.
+// key is the key of the image's object, or what the keys of its items begin with.
 func (i Image) key() string { return fmt.Sprintf("%s%d/%012d", imagePrefix, i.Format, i.Seq) }
 
 // is reports whether two say the same of one image.
@@ -173,25 +175,34 @@ func readImageHead(data []byte) (imageHead, error) {
 }
 
 // open reads an image's head and state.
-func (l *Log[S]) open(ctx context.Context, i Image) (head[S], imageHead, error) {
-	data, _, err := l.opt.Bucket.Get(ctx, i.key(), 0, i.Head)
+func (l *Log[S]) open(ctx context.Context, i Image) (head[S], *base, error) {
+	data, rest, err := l.front(ctx, i)
 	if err != nil {
-		return head[S]{}, imageHead{}, fmt.Errorf("read an image: %w", err)
+		return head[S]{}, nil, fmt.Errorf("read an image: %w", err)
 	}
 	h, err := readImageHead(data)
 	if err == nil && (h.Seq != i.Seq || h.State > int64(len(data))-h.start) {
 		err = errImage
 	}
 	if err != nil {
-		return head[S]{}, h, err
+		return head[S]{}, nil, err
 	}
 	state, err := l.opt.Imaging.Read(data[h.start : h.start+h.State : h.start+h.State])
 	if err != nil {
-		return head[S]{}, h, fmt.Errorf("read the state of an image: %w", err)
+		return head[S]{}, nil, fmt.Errorf("read the state of an image: %w", err)
 	}
 	return head[S]{
 		state: state, seq: h.Seq, time: h.Time, hash: h.Hash, status: h.Status, weight: h.Weight,
-	}, h, nil
+	}, &base{i, h, rest}, nil
+}
+
+// front reads the bytes of an image that hold its head and state. Of one in items the rest comes with them.
+func (l *Log[S]) front(ctx context.Context, i Image) ([]byte, *packedImage, error) {
+	if i.Items > 0 {
+		return l.readImageItems(ctx, i)
+	}
+	data, _, err := l.opt.Bucket.Get(ctx, i.key(), 0, i.Head)
+	return data, nil, err
 }
 
 // nearest is the newest image at or before a commit, of those that are kept.

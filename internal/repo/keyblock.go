@@ -73,16 +73,26 @@ func (r *keyReader) bytes() []byte {
 
 // keysOf are the keys that an image holds. Where it cannot be read, the log of the last day tells them
 // too.
-func (l *Log[S]) keysOf(i Image, h imageHead) func(context.Context) ([]keyEntry, error) {
+func (l *Log[S]) keysOf(from *base) func(context.Context) ([]keyEntry, error) {
 	return func(ctx context.Context) ([]keyEntry, error) {
-		data, _, err := l.opt.Bucket.Get(ctx, i.key(), h.keysAt(), h.Keys)
-		if err == nil && crc32.Checksum(data, castagnoli()) == h.KeysSum {
+		data, err := l.keysSection(ctx, from)
+		if err == nil && crc32.Checksum(data, castagnoli()) == from.head.KeysSum {
 			if keys, err := readKeys(data); err == nil {
 				return keys, nil
 			}
 		}
-		return l.keysInLog(ctx, i)
+		return l.keysInLog(ctx, from.image)
 	}
+}
+
+// keysSection are the bytes of the keys of an image.
+func (l *Log[S]) keysSection(ctx context.Context, from *base) ([]byte, error) {
+	h := from.head
+	if from.rest != nil {
+		return l.code.unpackSection(from.rest.keys, h.Keys)
+	}
+	data, _, err := l.opt.Bucket.Get(ctx, from.image.key(), h.keysAt(), h.Keys)
+	return data, err
 }
 
 // keysInLog are the keys that an image should hold.

@@ -6,6 +6,7 @@ import "context"
 type base struct {
 	image Image
 	head  imageHead
+	rest  *packedImage // of an image in items; nil: it is an object
 }
 
 // imaged is the head of the newest image that can be used, of those that are not beyond a commit; an
@@ -22,36 +23,36 @@ func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
 	if h.control = c; !ok {
 		return h
 	}
-	l.base.Store(&from)
+	l.base.Store(from)
 	l.goOn(from)
 	l.opt.Imaged(h.state)
 	return h
 }
 
 // goOn takes what an image tells beside the state.
-func (l *Log[S]) goOn(from base) {
-	l.keys.begin(l.keysOf(from.image, from.head))
+func (l *Log[S]) goOn(from *base) {
+	l.keys.begin(l.keysOf(from))
 	l.segments.know(from.head.Segments, from.head.Folded)
 }
 
 // newestImage opens the newest image that can be used, of those that are not beyond a commit. Where
 // there is none, the head is empty.
-func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[S], base, bool) {
+func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[S], *base, bool) {
 	for ctx.Err() == nil {
 		i, ok := c.nearest(upTo)
 		if !ok {
 			break
 		}
-		h, own, err := l.open(ctx, i)
+		h, from, err := l.open(ctx, i)
 		if err == nil {
-			return h, base{i, own}, true
+			return h, from, true
 		}
 		if c.Image != nil && i.Seq == c.Image.Seq {
 			l.unusable.Store(i.Seq) // so that folding makes another
 		}
 		upTo = i.Seq - 1
 	}
-	return l.empty(), base{}, false
+	return l.empty(), nil, false
 }
 
 // leap brings a head that is far behind a tail, or before a gap in it, forward. It reports whether the tail
@@ -107,7 +108,7 @@ func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
 		c.Image.Seq > l.opt.Untold() {
 		return false
 	}
-	h, own, err := l.open(ctx, *c.Image)
+	h, from, err := l.open(ctx, *c.Image)
 	if err != nil {
 		l.unusable.Store(c.Image.Seq)
 		return false
@@ -119,9 +120,8 @@ func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
 	} else if h.control = c; now.control.newerThan(c) {
 		h.control = now.control
 	}
-	from := base{*c.Image, own}
 	l.goOn(from)
-	l.base.Store(&from)
+	l.base.Store(from)
 	l.head.Store(&h)
 	l.opt.Imaged(h.state)
 	return true

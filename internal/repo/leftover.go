@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 		l.sweepObjects(ctx, imagePrefix, now, func(key string) (bool, error) {
 			return c.namesImage(key), nil
 		}),
+		l.sweepImageItems(ctx, c, now),
 		l.removeItems(ctx, c.Low),
 	)
 	if err != nil {
@@ -96,15 +98,22 @@ func (l *Log[S]) namesPayload(ctx context.Context, c Control, key string) (bool,
 	return err != nil || r.Object == key, err
 }
 
-// namesImage reports whether the control item names an image, or may come to name it.
+// sweepImageItems removes the items that are a day old of images that nothing names.
+func (l *Log[S]) sweepImageItems(ctx context.Context, c Control, now time.Time) error {
+	if !l.opt.ImageItems {
+		return nil
+	}
+	return l.removeImageItems(ctx, func(seq uint64, n int, at time.Time) bool {
+		return now.Sub(at) >= leftoverLife && !c.names(func(i Image) bool { return i.Seq == seq && n <= i.Items })
+	})
+}
+
+// namesImage reports whether the control item names an image that is an object, or may come to name it.
 func (c Control) namesImage(key string) bool {
-	if c.Image == nil || c.Image.key() == key || c.Waiting != nil && c.Waiting.key() == key {
-		return true
-	}
-	for _, i := range c.Images {
-		if i.key() == key {
-			return true
-		}
-	}
-	return false
+	return c.names(func(i Image) bool { return i.Items == 0 && i.key() == key })
+}
+
+// names reports whether the control item names an image for which is reports true, or may come to name it.
+func (c Control) names(is func(Image) bool) bool {
+	return c.Image == nil || is(*c.Image) || c.Waiting != nil && is(*c.Waiting) || slices.ContainsFunc(c.Images, is)
 }

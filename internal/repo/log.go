@@ -39,6 +39,9 @@ type Log[S any] struct {
 	// foreseen is a control item that was read before the log was; see Vault.Foreseen.
 	foreseen atomic.Pointer[foreseen]
 
+	// controlRead is the control item that was read last.
+	controlRead atomic.Pointer[controlRead]
+
 	keys  keyring
 	queue queue[S]
 
@@ -69,6 +72,10 @@ type LogOptions[S any] struct {
 	// Imaging makes images of the state, and reads them. Nil: the log is not folded, and stays in the
 	// table.
 	Imaging *Imaging[S]
+
+	// ImageItems says that images which are small when they are packed are put into items of the table. Else,
+	// and if they are larger, they are objects. Both are read.
+	ImageItems bool
 
 	// TailFirst says that the log is short as a rule: a start reads all that is in the table, and looks for
 	// an image only if that is not all.

@@ -296,13 +296,13 @@ func (v *Vault) searchImage(
 	if !ok {
 		return nil, 0, errImage
 	}
-	h, err := v.log.headOf(ctx, i)
-	if err == nil && h.Search == 0 {
+	from, err := v.log.baseOf(ctx, i)
+	if err == nil && from.head.Search == 0 {
 		err = errImage
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	x, err := v.searchOf(ctx, &base{i, h})
+	x, err := v.searchOf(ctx, from)
 	return x, i.Seq, err
 }

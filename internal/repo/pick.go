@@ -47,22 +47,47 @@ func (p *pick) text(ctx context.Context, at Place) ([]byte, error) {
 	return textOf(data, at)
 }
 
+// part is a part as the log has it: its kind, and what it holds. It is not to be changed.
+func (p *pick) part(ctx context.Context, at Place) ([]byte, error) {
+	k := textKey{p.v.part, at}
+	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
+		if fault.Is(err, fault.IndexError) {
+			return p.v.log.part(ctx, at)
+		}
+		return nil, err
+	}
+	parts, first, _, err := p.run.unpackWith(p.v.log.code, k)
+	if err != nil || at.Part < first || at.Part >= first+len(parts) {
+		return p.v.log.part(ctx, at) // which says why
+	}
+	return parts[at.Part-first].data, nil
+}
+
+// read reads the run that a part is in, as it is stored, and caches it if it has several frames.
+func (p *pick) read(ctx context.Context, k textKey, state int) error {
+	if p.run.packed != nil && p.run.first == k.at.Run {
+		return nil
+	}
+	run, cached := p.v.texts.run(k)
+	if !cached {
+		var err error
+		if run, err = p.v.log.packedAt(ctx, k.at.Run); err != nil {
+			return err
+		}
+		if run.frames != nil {
+			p.v.texts.addRun(k, state, run)
+		}
+	}
+	p.run = run
+	return nil
+}
+
 // unpack unpacks the frame that a text is in, and caches it.
 func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	texts, at := p.v.texts, k.at
 	state := texts.state(k.part)
-	if p.run.packed == nil || p.run.first != at.Run {
-		run, cached := texts.run(k)
-		if !cached {
-			var err error
-			if run, err = p.v.log.packedAt(ctx, at.Run); err != nil {
-				return nil, err
-			}
-			if run.frames != nil {
-				texts.addRun(k, state, run)
-			}
-		}
-		p.run = run
+	if err := p.read(ctx, k, state); err != nil {
+		return nil, err
 	}
 	parts, first, key, err := p.run.unpackWith(p.v.log.code, k)
 	if err != nil {

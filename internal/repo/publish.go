@@ -86,7 +86,10 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSection) 
 		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.State, Size: int64(len(m.data)),
 		At: l.opt.Now().UTC().Round(0), Weight: h.weight,
 	}
-	if _, err := l.opt.Bucket.Put(ctx, i.key(), m.data, blob.Always); err != nil {
+	if i.Items, err = l.putImageItems(ctx, i, m); err == nil && i.Items == 0 {
+		_, err = l.opt.Bucket.Put(ctx, i.key(), m.data, blob.Always)
+	}
+	if err != nil {
 		return i, nil, notFolded(err)
 	}
 	l.imageWanted.Store(false)
@@ -202,7 +205,7 @@ func (l *Log[S]) dropImages(ctx context.Context) error {
 		return len(gone) > 0
 	})
 	for _, i := range gone {
-		err = errors.Join(err, l.opt.Bucket.Delete(ctx, i.key()))
+		err = errors.Join(err, l.deleteImage(ctx, i))
 	}
 	return err
 }

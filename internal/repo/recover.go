@@ -94,7 +94,21 @@ func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
 // firstOfImage is how many bytes of an image hold its head, unless it names many segments.
 const firstOfImage = 4 << 10
 
-// headOf reads the head of an image, of which only the commit is known.
+// baseOf reads the head of an image.
+func (l *Log[S]) baseOf(ctx context.Context, i Image) (*base, error) {
+	if i.Items == 0 {
+		h, err := l.headOf(ctx, i)
+		return &base{image: i, head: h}, err
+	}
+	data, rest, err := l.readImageItems(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	h, err := readImageHead(data)
+	return &base{i, h, rest}, err
+}
+
+// headOf reads the head of an image that is an object, of which only the commit is known.
 func (l *Log[S]) headOf(ctx context.Context, i Image) (imageHead, error) {
 	data, _, err := l.opt.Bucket.Get(ctx, i.key(), 0, firstOfImage)
 	if err != nil {

@@ -71,7 +71,7 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 // earlier is what a file was called before a commit that changed it, and the commit that changed it
 // then; 0 if it was made by this one.
 func (c *Commit) earlier(n Note) (path string, seq uint64) {
-	if was, moved := c.note(n.From); moved && n.Prev == 0 {
+	if was, moved := c.note(n.From); moved && n.From != "" && n.Prev == 0 {
 		return n.From, was.Prev
 	}
 	return n.Path, n.Prev

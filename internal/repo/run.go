@@ -179,6 +179,15 @@ func newRun(commits []*Commit, prev []byte) (*run, error) {
 	return r, nil
 }
 
+// bare is a commit of the run without notes, records and key.
+func (r *run) bare(i int) *Commit {
+	h := &r.Commits[i]
+	return &Commit{
+		Seq: r.First + uint64(i), Call: h.Call, Time: h.Time, Who: h.Who, Tool: h.Tool,
+		Status: h.Status, Took: time.Duration(h.Took) * time.Millisecond,
+	}
+}
+
 // commits puts the commits together again.
 func (r *run) commits() ([]*Commit, error) {
 	var all []*Commit
@@ -187,10 +196,7 @@ func (r *run) commits() ([]*Commit, error) {
 		if len(h.Parts) > len(rest) {
 			return nil, fmt.Errorf("run %d: its payload lacks parts", r.First)
 		}
-		c := &Commit{
-			Seq: r.First + uint64(i), Call: h.Call, Time: h.Time, Who: h.Who, Tool: h.Tool,
-			Status: h.Status, Took: time.Duration(h.Took) * time.Millisecond,
-		}
+		c := r.bare(i)
 		if h.KeyHash != nil {
 			c.Key = &Key{Hash: h.KeyHash, Request: h.KeyReq}
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -379,44 +378,4 @@ func TestTextsOfAnImportAreReadAtOnce(t *testing.T) {
 		}
 		require.Equal(t, gets, counting.gets.Load()-begun)
 	}
-}
-
-// TestTextOfALargeCommit holds that to read one of many texts of a commit, which have no room in the cache
-// together, costs about a frame of its payload, and that the payload is read once.
-func TestTextOfALargeCommit(t *testing.T) {
-	const notes, size = 500, 8 << 10
-	text := func(i int) string {
-		line := fmt.Sprintf("a line of note %d, which says what the others say\n", i)
-		return strings.Repeat(line, size/len(line))
-	}
-	e := engine(t)
-	v := newVault(t, e)
-	var edits []edit
-	for i := range notes {
-		edits = append(edits, edit{fmt.Sprintf("n%03d.md", i), text(i)})
-	}
-	change(t, v, edits...)
-	counting := &countingTable{Table: e.Table}
-	again, err := repo.NewVault(repo.VaultOptions{
-		Name: "team", Part: "v", Table: counting, Bucket: e.Bucket, Texts: repo.NewTexts(1 << 20), Now: time.Now,
-	})
-	require.NoError(t, err)
-	idx, err := again.Read(t.Context())
-	require.NoError(t, err)
-	begun := counting.gets.Load()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for i := range notes {
-		i = i * 211 % notes
-		f, ok := idx.File(fmt.Sprintf("n%03d.md", i))
-		require.True(t, ok)
-		got, err := again.Text(t.Context(), f.Body)
-		require.NoError(t, err)
-		require.Equal(t, text(i), string(got))
-	}
-	runtime.ReadMemStats(&after)
-	require.EqualValues(t, 1, counting.gets.Load()-begun)
-	each := (after.TotalAlloc - before.TotalAlloc) / notes
-	t.Logf("%d KiB for each text", each>>10)
-	require.Less(t, each, uint64(1<<20)) // all texts together are 4 MiB
 }

@@ -10,9 +10,12 @@ import (
 const stateFactor = 3
 
 // Size is about how many bytes of memory the newest state that this process knows takes, with what is
-// searched. It takes no time.
+// searched, and what is kept of the image. It takes no time.
 func (v *Vault) Size() int64 {
 	size := v.Known().Size()
+	if from := v.log.base.Load(); from != nil {
+		size += from.rest.size()
+	}
 	v.searcher.mu.Lock()
 	defer v.searcher.mu.Unlock()
 	if x := v.searcher.now.Search; x != nil {

@@ -19,11 +19,24 @@ const (
 	controlKey = "log/~"
 )
 
-// maxSeq is the last number that a run's key can hold.
-const maxSeq = 999_999_999_999
+// runDigits is how many digits the key of a run has, and maxSeq the last number that they can say.
+const (
+	runDigits = 12
+	maxSeq    = 999_999_999_999
+)
 
 // runKey is the sort key of the run that begins with this commit.
-func runKey(seq uint64) string { return fmt.Sprintf("%s%012d", runPrefix, seq) }
+func runKey(seq uint64) string { return fmt.Sprintf("%s%0*d", runPrefix, runDigits, seq) }
+
+// RunAt is the first commit of the run with a sort key; ok is false of any other key.
+func RunAt(sort string) (seq uint64, ok bool) {
+	digits, ok := strings.CutPrefix(sort, runPrefix)
+	if !ok || len(digits) != runDigits {
+		return 0, false
+	}
+	seq, err := strconv.ParseUint(digits, 10, 64)
+	return seq, err == nil && seq > 0
+}
 
 // A tail is what a Query found behind a version, and the control item that was read after it.
 type tail struct {
@@ -52,7 +65,7 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 			return nil, unreadable(ctx, err)
 		}
 		if it.Sort == controlKey {
-			c, err := liveControl(it)
+			c, err := l.liveControl(it)
 			if err != nil {
 				return nil, err
 			}
@@ -117,7 +130,7 @@ func readPlaced(it table.Item) (r *run, inline []byte, err error) {
 	case errors.Is(err, errFormat):
 		return nil, nil, fmt.Errorf("run at %s: %w", it.Sort, err)
 	case err != nil:
-		first, _ := strconv.ParseUint(strings.TrimPrefix(it.Sort, runPrefix), 10, 64)
+		first, _ := RunAt(it.Sort)
 		return nil, nil, damaged(first, err)
 	}
 	return r, inline, nil

@@ -33,7 +33,7 @@ type Vault struct {
 	pasts    *Pasts
 }
 
-// VaultOptions are what a Vault is made with. All but Listed, Limits, Pasts and MaxNamed are required.
+// VaultOptions are what a Vault is made with. All but Listed, Limits, Pasts, MaxNamed and ImageItems are required.
 type VaultOptions struct {
 	Name  string
 	Part  string      // the partition of its log
@@ -51,6 +51,8 @@ type VaultOptions struct {
 	// MaxNamed is how many files the control item names of each kind at most; 0: MaxNamed. Every read of the
 	// vault reads the control item, and some stores count its bytes.
 	MaxNamed int
+
+	ImageItems bool // see LogOptions
 }
 
 // A Follower keeps something beside the log in step with it: the files of a checkout. It is told of
@@ -86,7 +88,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Fold: foldNotes,
-		Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged,
+		Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &Imaging[*index.Index]{
 			Append: func(b []byte, x *index.Index) []byte { return x.AppendImage(b) },
 			Read:   index.ReadImage,
@@ -144,12 +146,21 @@ func (v *Vault) imaged(x *index.Index) {
 
 // searchOf is the search index of an image.
 func (v *Vault) searchOf(ctx context.Context, from *base) (*search.Index, error) {
-	data, _, err := v.log.opt.Bucket.Get(
-		ctx, from.image.key(), from.head.searchAt(), from.head.Search)
+	data, err := v.log.searchSection(ctx, from)
 	if err != nil {
 		return nil, fmt.Errorf("read the search index of an image: %w", err)
 	}
 	return search.ReadImage(data)
+}
+
+// searchSection are the bytes of an image that a search needs.
+func (l *Log[S]) searchSection(ctx context.Context, from *base) ([]byte, error) {
+	h := from.head
+	if from.rest != nil {
+		return l.code.unpackSection(from.rest.search, h.Search)
+	}
+	data, _, err := l.opt.Bucket.Get(ctx, from.image.key(), h.searchAt(), h.Search)
+	return data, err
 }
 
 // foldNotes is the index after a commit.

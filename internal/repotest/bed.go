@@ -33,7 +33,7 @@ func (b *bed) call() {
 	}
 }
 
-func (b *bed) engine() Engine { return Engine{bedTable{b}, bedBucket{b}} }
+func (b *bed) engine() Engine { return Engine{bedTable{b}, bedBucket{b}, b.e.Items} }
 
 type bedTable struct{ *bed }
 

@@ -21,7 +21,24 @@ func requests(t *testing.T, e Engine) {
 }
 
 // A cost is what a call asks of the table and the bucket.
-type cost struct{ queries, gets, commits, puts, objects, lists, deletes int }
+type cost struct {
+	queries, gets, commits, puts, objects, lists, deletes int
+
+	// What it asks of images: one that is put, one that a process begins with, and what it reads of that later, which
+	// comes with the image where that is in items.
+	imagePuts, images, sections int
+}
+
+// on returns the cost on an engine, with what is asked of images among the rest.
+func (c cost) on(e Engine) cost {
+	if e.Items {
+		c.queries, c.commits = c.queries+c.images, c.commits+c.imagePuts
+	} else {
+		c.objects, c.puts = c.objects+c.images+c.sections, c.puts+c.imagePuts
+	}
+	c.imagePuts, c.images, c.sections = 0, 0, 0
+	return c
+}
 
 // A priced call is one whose cost is known.
 type priced struct {
@@ -94,5 +111,8 @@ func spent(t *testing.T, p *place, want cost) cost {
 // spent is what was asked for since the counts began, of which a table tells its part.
 func (p *place) spent(n tabletest.Counts) cost {
 	b := p.bucket.counts()
-	return cost{n.Queries, n.Gets, n.Commits, b.puts, b.gets, b.lists, b.deletes}
+	return cost{
+		queries: n.Queries, gets: n.Gets, commits: n.Commits,
+		puts: b.puts, objects: b.gets, lists: b.lists, deletes: b.deletes,
+	}
 }

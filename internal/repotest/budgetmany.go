@@ -49,7 +49,7 @@ func prefetchBudgets(t *testing.T, p *place) {
 	v = p.vault(t, p.flakyEngine(), 1<<20)
 	p.require(t, []priced{
 		{"a start from an image", func() error { _, err := v.Read(t.Context()); return err },
-			cost{queries: 1, gets: 1, objects: 1}},
+			cost{queries: 1, gets: 1, images: 1}},
 		{"50 texts in 41 runs of a segment", all, cost{queries: 1, objects: 1 + 41}},
 		{"the same texts", all, cost{queries: 1}},
 	})
@@ -73,8 +73,8 @@ func foreseenBudgets(t *testing.T, p *place) {
 		}
 	}
 	p.require(t, []priced{
-		{"a start whose size was foreseen", read(0), cost{queries: 1, gets: 1, objects: 1}},
-		{"a minute later", read(time.Minute), cost{queries: 1, gets: 2, objects: 1}},
+		{"a start whose size was foreseen", read(0), cost{queries: 1, gets: 1, images: 1}},
+		{"a minute later", read(time.Minute), cost{queries: 1, gets: 2, images: 1}},
 	})
 }
 

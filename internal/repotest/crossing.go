@@ -135,7 +135,7 @@ func (c *crossing) open(e Engine, incarnation int) *repo.Vault {
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "v", Part: fmt.Sprintf("v/%d", incarnation), Table: e.Table,
 		Bucket: blob.Sub(e.Bucket, fmt.Sprint(incarnation)),
-		Texts:  repo.NewTexts(1 << 20), Now: c.place.clock.Now,
+		Texts:  repo.NewTexts(1 << 20), Now: c.place.clock.Now, ImageItems: e.Items,
 	})
 	require.NoError(c.t, err)
 	return v

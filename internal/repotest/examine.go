@@ -50,9 +50,7 @@ func (c *chronicle) rebuild(ctx context.Context) {
 
 // withoutImages loses all images, and begins anew.
 func (c *chronicle) withoutImages(ctx context.Context) {
-	for _, key := range c.images(ctx) {
-		require.NoError(c.t, c.Bucket.Delete(ctx, key))
-	}
+	c.dropImages(ctx, c.t, c.images(ctx, c.t))
 	v := c.fresh()
 	x, err := v.Read(ctx)
 	require.NoError(c.t, err)

@@ -29,6 +29,7 @@ import (
 type Engine struct {
 	Table  table.Table
 	Bucket blob.Bucket
+	Items  bool // small images are items of Table; see repo.LogOptions
 }
 
 // A testCase is one thing that must hold.
@@ -63,6 +64,16 @@ var remoteCases = []string{
 func Run(t *testing.T, open func(t *testing.T) Engine) {
 	for _, c := range cases(3) {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+// RunFolding runs the cases in which images are made, lost and erased, on an engine; see Run.
+func RunFolding(t *testing.T, open func(t *testing.T) Engine) {
+	folding := []string{"exactly one effect while folding", "requests", "one state", "nothing crosses or returns"}
+	for _, c := range cases(3) {
+		if slices.Contains(folding, c.name) {
+			t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+		}
 	}
 }
 
@@ -111,12 +122,12 @@ func newPlace(e Engine, name string, plan func(tabletest.Call) tabletest.Fault) 
 	clock := NewClock()
 	e = Engine{table.Sub(e.Table, name), &timedBucket{
 		Bucket: blob.Sub(e.Bucket, name), now: clock.Now, dates: map[string]time.Time{},
-	}}
+	}, e.Items}
 	return &place{e, tabletest.NewFlaky(e.Table, plan), &flakyBucket{Bucket: e.Bucket}, clock}
 }
 
 // flakyEngine is the engine with the faults.
-func (p *place) flakyEngine() Engine { return Engine{p.flaky, p.bucket} }
+func (p *place) flakyEngine() Engine { return Engine{p.flaky, p.bucket, p.Items} }
 
 // log opens the log of the place, as a process of its own would.
 func (p *place) log(t *testing.T, e Engine) *repo.Log[*State] {

@@ -186,7 +186,7 @@ func (p *place) vault(t *testing.T, e Engine, texts int64) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "v", Part: Part, Table: e.Table, Bucket: e.Bucket,
-		Texts: repo.NewTexts(texts), Now: p.clock.Now,
+		Texts: repo.NewTexts(texts), Now: p.clock.Now, ImageItems: e.Items,
 	})
 	require.NoError(t, err)
 	return v

@@ -147,7 +147,7 @@ func (b *Bucket) settle(ctx context.Context, p put, doubt bool) (blob.Tag, error
 		return "", err
 	case head.Metadata[putID] == p.id:
 		return blob.Tag(aws.ToString(head.ETag)), nil
-	case head.Metadata[putAfter] == p.after():
+	case p.cond != blob.Always && head.Metadata[putAfter] == p.after():
 		return "", refused // that Put replaced what ours was to replace
 	}
 	return "", fmt.Errorf("put an object: %w", ErrUnknown)

@@ -1,0 +1,94 @@
+package repo_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/index"
+	"rookery/internal/repo"
+)
+
+// TestTextOfALargeCommit holds that to read one of many texts of a commit, which have no room in the cache
+// together, costs about a frame of its payload, and that the payload is read once.
+func TestTextOfALargeCommit(t *testing.T) {
+	large := newLargeCommit(t)
+	each := large.costs(t, func(i int, f *index.File) {
+		got, err := large.vault.Text(t.Context(), f.Body)
+		require.NoError(t, err)
+		require.Equal(t, large.text(i), string(got))
+	})
+	require.Less(t, each, uint64(1<<20)) // all texts together are 4 MiB
+}
+
+// TestHistoryOfALargeCommit holds the same of what the commit did to each of its notes, none of which is cached.
+func TestHistoryOfALargeCommit(t *testing.T) {
+	large := newLargeCommit(t)
+	each := large.costs(t, func(i int, f *index.File) {
+		times := 0
+		for r, err := range large.vault.Revisions(t.Context(), f.Path, f.Version) {
+			require.NoError(t, err)
+			require.Equal(t, f.Path, r.Path)
+			require.Equal(t, f.Version, r.Seq)
+			require.Equal(t, index.DigestOf([]byte(large.text(i))), r.Digest)
+			times++
+		}
+		require.Equal(t, 1, times)
+	})
+	require.Less(t, each, uint64(1<<20))
+}
+
+// A largeCommit is a vault with one commit of many notes, whose texts have no room in its cache together.
+type largeCommit struct {
+	vault    *repo.Vault
+	counting *countingTable
+}
+
+const largeNotes = 500
+
+// text is the text of a note of it.
+func (largeCommit) text(i int) string {
+	line := fmt.Sprintf("a line of note %d, which says what the others say\n", i)
+	return strings.Repeat(line, (8<<10)/len(line))
+}
+
+func newLargeCommit(t *testing.T) (large largeCommit) {
+	e := engine(t)
+	v := newVault(t, e)
+	var edits []edit
+	for i := range largeNotes {
+		edits = append(edits, edit{fmt.Sprintf("n%03d.md", i), large.text(i)})
+	}
+	change(t, v, edits...)
+	large.counting = &countingTable{Table: e.Table}
+	var err error
+	large.vault, err = repo.NewVault(repo.VaultOptions{
+		Name: "team", Part: "v", Table: large.counting, Bucket: e.Bucket, Texts: repo.NewTexts(1 << 20), Now: time.Now,
+	})
+	require.NoError(t, err)
+	return large
+}
+
+// costs reads of each note, and returns how many bytes each of them took to read. The run is read once.
+func (large largeCommit) costs(t *testing.T, read func(int, *index.File)) uint64 {
+	idx, err := large.vault.Read(t.Context())
+	require.NoError(t, err)
+	begun := large.counting.gets.Load()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range largeNotes {
+		i = i * 211 % largeNotes
+		f, ok := idx.File(fmt.Sprintf("n%03d.md", i))
+		require.True(t, ok)
+		read(i, f)
+	}
+	runtime.ReadMemStats(&after)
+	require.LessOrEqual(t, large.counting.gets.Load()-begun, int64(2))
+	each := (after.TotalAlloc - before.TotalAlloc) / largeNotes
+	t.Logf("%d KiB each", each>>10)
+	return each
+}

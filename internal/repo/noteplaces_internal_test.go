@@ -1,0 +1,60 @@
+package repo
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNotePlaces holds that what a run says of its notes is found by their places as by reading all of it: also of notes
+// that were moved, are gone, or whose history was erased, and of several commits of one note.
+func TestNotePlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		var commits []*Commit
+		for i := range 1 + r.IntN(4) {
+			c := &Commit{Seq: 10 + uint64(i), Call: fmt.Sprint("call ", i)}
+			for _, j := range r.Perm(12)[:r.IntN(12)] {
+				c.Notes = append(c.Notes, someNote(r, fmt.Sprintf("n%d.md", j)))
+			}
+			if r.IntN(2) == 0 {
+				c.Records = []Record{{Kind: "some"}}
+			}
+			commits = append(commits, c)
+		}
+		run, err := newRun(commits, nil)
+		require.NoError(t, err)
+		for i := range run.parts {
+			if r.IntN(10) == 0 && run.parts[i].data[0] == partNote {
+				run.parts[i] = part{}
+			}
+		}
+		places := newNotePlaces(run)
+		for seq := run.First; seq <= run.Last; seq++ {
+			for j := range 12 {
+				k := changeKey{seq: seq, path: fmt.Sprintf("n%d.md", j)}
+				want, _, err := run.findChange(k)
+				require.NoError(t, err)
+				got, err := places.change(k, run.dataOf)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
+		}
+	}
+}
+
+// someNote is a change of a note: its text, its end, or its move from another path.
+func someNote(r *rand.Rand, path string) Note {
+	n := Note{Path: path, Prev: uint64(r.IntN(9))}
+	switch r.IntN(3) {
+	case 0:
+		n.Deleted = true
+	case 1:
+		n.Text, n.From, n.Prev = []byte("text"), fmt.Sprintf("n%d.md", r.IntN(12)), 0
+	default:
+		n.Text = []byte(fmt.Sprint("text ", r.IntN(100)))
+	}
+	return n
+}
