@@ -212,7 +212,7 @@ func (a *adoption) commit(ctx context.Context) error {
 // passed moves the cursor of the files to where they were before: what was taken in since is in them
 // already.
 func (a *adoption) passed(ctx context.Context) error {
-	if err := a.vault.Advance(ctx, filesCursor, repo.Cursor{Seq: a.idx.Version()}); err != nil {
+	if err := a.vault.Advance(ctx, repo.FilesCursor, repo.Cursor{Seq: a.idx.Version()}); err != nil {
 		return err
 	}
 	return a.auditAnew(ctx)

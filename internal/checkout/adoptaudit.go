@@ -20,7 +20,7 @@ func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	if err != nil {
 		return err
 	}
-	if control.Cursors[filesCursor].Seq > 0 || control.Cursors[auditlog.Cursor].Seq > 0 {
+	if control.Cursors[repo.FilesCursor].Seq > 0 || control.Cursors[auditlog.Cursor].Seq > 0 {
 		return nil
 	}
 	a := adoption{vault: v, files: o.Files, call: repo.Call{Who: o.Who, Tool: "reindex"}}

@@ -29,11 +29,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// filesCursor is the name of the cursor of the files in the control item.
-const filesCursor = "checkout"
-
 // Cursors are the names of the cursors, behind which the log must not be trimmed.
-func Cursors() []string { return []string{filesCursor, auditlog.Cursor} }
+func Cursors() []string { return []string{repo.FilesCursor, auditlog.Cursor} }
 
 // Files are where a checkout lies: a folder.
 type Files = blob.Folder
@@ -118,7 +115,7 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.written = control.Cursors[filesCursor].Seq
+	c.written = control.Cursors[repo.FilesCursor].Seq
 	c.begins = c.written == 0
 	c.audit = auditlog.New(v, c.files, control)
 	c.added = auditlog.NewBatch(c.audit.Seq())

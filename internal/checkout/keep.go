@@ -122,7 +122,7 @@ func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
 	if !b.whole || b.written <= c.saved {
 		return nil
 	}
-	if err := c.vault.Advance(ctx, filesCursor, repo.Cursor{Seq: b.written}); err != nil {
+	if err := c.vault.Advance(ctx, repo.FilesCursor, repo.Cursor{Seq: b.written}); err != nil {
 		return err
 	}
 	c.saved = b.written

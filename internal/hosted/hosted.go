@@ -119,7 +119,7 @@ func (h *Host) Close() {
 // it, and a caller without permission uses up no more than the rate of its refusals.
 func (h *Host) interceptors() []tool.Interceptor {
 	vaults := access.Of(h.opt.Teams)
-	all := []tool.Interceptor{h.Auditor.Interceptor()}
+	all := []tool.Interceptor{using, h.Auditor.Interceptor()}
 	if h.opt.Meter != nil {
 		all = append(all, h.opt.Meter.Interceptor())
 	}
@@ -127,6 +127,15 @@ func (h *Host) interceptors() []tool.Interceptor {
 		readOnly(h.opt.ReadOnly || h.opt.Server.ReadOnly),
 		h.Limiter.Behind(access.Check(vaults)), access.Claim(vaults),
 	}, h.opt.Inner)
+}
+
+// using ends what a call uses of open vaults when the call ends.
+func using(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
+		ctx, end := team.Using(ctx)
+		defer end()
+		return next(ctx, c)
+	}
 }
 
 // readOnly makes every call a read-only one, if the deployment is.

@@ -2,6 +2,8 @@ package ingest_test
 
 import (
 	"context"
+	"crypto/md5"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -35,7 +37,7 @@ type cutter struct {
 	at   int    // before this one, do is called; 0: before none
 	do   func()
 
-	queries, gets, writes, reads, puts int
+	queries, gets, writes, reads, puts, lists int
 }
 
 func (c *cutter) request(kind *int) error {
@@ -64,7 +66,9 @@ func killed(t *testing.T, before int) (context.Context, *cutter) {
 }
 
 // reset forgets what was counted.
-func (c *cutter) reset() { c.n, c.queries, c.gets, c.writes, c.reads, c.puts = 0, 0, 0, 0, 0, 0 }
+func (c *cutter) reset() {
+	c.n, c.queries, c.gets, c.writes, c.reads, c.puts, c.lists = 0, 0, 0, 0, 0, 0, 0
+}
 
 // A process is what one process has of the stores.
 type process struct {
@@ -120,12 +124,44 @@ func (f files) Take(ctx context.Context, key string, t blob.Tag) error {
 	return f.objects.Take(ctx, key, t)
 }
 
-// objects is a bucket that tells of what becomes of its objects.
+// List counts a request for each page of 1,000 objects.
+func (f files) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
+	return func(yield func(blob.Object, error) bool) {
+		n := 0
+		for o, err := range f.objects.List(ctx, prefix) {
+			if n++; err == nil && n%1000 == 1 {
+				err = f.request(&f.lists)
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// objects is a bucket that tells of what becomes of its objects, and names them as S3 does.
 type objects struct {
 	blob.Bucket
 	mu     sync.Mutex
 	now    func() time.Time
 	events []ingest.Change
+	put    map[string]blob.Object // by key
+	sealed bool                   // tags are no MD5, as those of objects that S3 encrypts
+}
+
+// List yields objects with the time at which they were put, and the MD5 of their bytes as their tag.
+func (o *objects) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
+	return func(yield func(blob.Object, error) bool) {
+		for object, err := range o.Bucket.List(ctx, prefix) {
+			o.mu.Lock()
+			put := o.put[object.Key]
+			o.mu.Unlock()
+			object.Modified, object.Tag = put.Modified, put.Tag
+			if !yield(object, err) {
+				return
+			}
+		}
+	}
 }
 
 func (o *objects) tell(key string, gone bool) {
@@ -137,6 +173,11 @@ func (o *objects) Put(ctx context.Context, key string, data []byte, c blob.Cond)
 	defer o.mu.Unlock()
 	tag, err := o.Bucket.Put(ctx, key, data, c)
 	if err == nil {
+		sum := md5.Sum(data)
+		if o.sealed {
+			sum = md5.Sum(sum[:])
+		}
+		o.put[key] = blob.Object{Modified: o.now(), Tag: blob.Tag(fmt.Sprintf("%q", hex.EncodeToString(sum[:])))}
 		o.tell(key, false)
 	}
 	return tag, err
@@ -189,7 +230,7 @@ func newBed(t *testing.T) *bed {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dir.Close()) })
 	b.db, b.bucket = db, dir
-	b.notes = &objects{Bucket: blob.Sub(dir, "notes"), now: b.now}
+	b.notes = &objects{Bucket: blob.Sub(dir, "notes"), now: b.now, put: map[string]blob.Object{}}
 	b.agent = b.vault(t, db)
 	require.NoError(t, b.agent.Create(t.Context(), repo.Call{Tool: "create"}, nil))
 	return b

@@ -2,8 +2,17 @@ package ingest_test
 
 import (
 	"math/rand/v2"
+	"os"
 	"testing"
 )
+
+// sized is how large a case is: whole with ROOKERY_SOAK, and some of it in CI.
+func sized(whole, some int) int {
+	if os.Getenv("ROOKERY_SOAK") != "" {
+		return whole
+	}
+	return some
+}
 
 // drawn is a source of chance, whose seed is logged.
 func drawn(t *testing.T) *rand.Rand {

@@ -109,8 +109,8 @@ func (b *batch) noticedNow() *repo.Noticed {
 }
 
 // leftNow is what the control item is to say of files that cannot be taken in.
-func (b *batch) leftNow(ctx context.Context) (*repo.Left, error) {
-	lefts, err := b.lefts(ctx)
+func (v Vault) leftNow(ctx context.Context) (*repo.Left, error) {
+	lefts, err := v.lefts(ctx)
 	if err != nil || len(lefts) == 0 {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (b *batch) leftNow(ctx context.Context) (*repo.Left, error) {
 		}
 	}
 	slices.SortFunc(now.Files, func(x, y repo.LeftFile) int { return strings.Compare(x.Path, y.Path) })
-	now.Files = now.Files[:min(len(now.Files), b.Vault.Vault.MaxNamed())]
+	now.Files = now.Files[:min(len(now.Files), v.Vault.MaxNamed())]
 	return now, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"time"
 
-	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/job"
 	"rookery/internal/repo"
@@ -32,15 +31,16 @@ const mostFiles = 16
 // A Vault is one whose files others write in a bucket.
 type Vault struct {
 	Vault *repo.Vault
-	Notes blob.Bucket // its files by their paths; a blob.Taker
+	Notes stream.Files // its files by their paths
 	Table table.Table
 	Part  string // the partition of the vault in it
 	Now   func() time.Time
 }
 
 // Of returns the Vault of one that is open; see team.Edited.
-func Of(f team.Followed, now func() time.Time) Vault {
-	return Vault{Vault: f.Vault, Notes: f.Notes, Table: f.Table, Part: f.Part, Now: now}
+func Of(f team.Followed, now func() time.Time) (Vault, error) {
+	files, err := stream.FilesOf(f.Notes)
+	return Vault{Vault: f.Vault, Notes: files, Table: f.Table, Part: f.Part, Now: now}, err
 }
 
 // An Ingester notices and takes in what others change in the files of the vaults of a deployment. It is safe for
@@ -57,8 +57,7 @@ type Name struct{ Tenant, Vault string }
 // Notice notices which of the files of a vault that events tell of are not as the log says, and asks for them to be
 // taken in. Files of a vault that does not exist, or is in the trash, stay as they are.
 func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
-	return i.with(ctx, n, func(f team.Followed) error {
-		v := Of(f, i.Now)
+	return i.with(ctx, n, func(f team.Followed, v Vault) error {
 		return v.Notice(ctx, changes, func(ctx context.Context, after time.Duration) error {
 			return i.ask(ctx, f, after)
 		})
@@ -67,16 +66,44 @@ func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
 
 // Close works on a message of the kind CloseKind.
 func (i *Ingester) Close(ctx context.Context, m job.Message) error {
-	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed) error {
+	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
 		if f.Incarnation != m.Incarnation {
 			return nil // what was noticed went with the earlier vault of the name
 		}
-		again, err := Of(f, i.Now).Close(ctx)
+		again, err := v.Close(ctx)
 		if err != nil || again == 0 {
 			return err
 		}
 		return i.ask(context.WithoutCancel(ctx), f, again)
 	})
+}
+
+// Sweep works on a message of the kind SweepKind: it brings the files of a vault in step with its log, and compares all
+// of them.
+func (i *Ingester) Sweep(ctx context.Context, m job.Message) error {
+	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
+		if f.Incarnation != m.Incarnation {
+			return nil
+		}
+		follower := stream.Follower{Teams: i.Teams, Queue: i.Queue, Now: i.Now}
+		if err := follower.Bring(ctx, f); err != nil {
+			return err
+		}
+		return v.Sweep(ctx, func(ctx context.Context, after time.Duration) error { return i.ask(ctx, f, after) })
+	})
+}
+
+// Forget forgets what is kept of a file whose note's history is erased; see team.Options.
+func (i *Ingester) Forget(ctx context.Context, own *team.Team, vault, path string) error {
+	f, ok, err := own.Edited(ctx, vault)
+	if err != nil || !ok {
+		return err
+	}
+	v, err := Of(f, i.Now)
+	if err != nil {
+		return err
+	}
+	return v.Forget(ctx, path)
 }
 
 // ask asks for what was noticed to be taken in, after a time.
@@ -88,7 +115,7 @@ func (i *Ingester) ask(ctx context.Context, f team.Followed, after time.Duration
 
 // with does something with a vault. What is known of the tenant may be a minute old: where the vault turns out to be
 // gone, it is looked up once more.
-func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed) error) error {
+func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed, Vault) error) error {
 	own, err := i.Teams.Team(ctx, n.Tenant)
 	if err == nil {
 		err = i.attempt(ctx, own, n, do)
@@ -104,7 +131,7 @@ func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed) erro
 	return err
 }
 
-func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(team.Followed) error) error {
+func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(team.Followed, Vault) error) error {
 	f, ok, err := own.Edited(ctx, n.Vault)
 	if err != nil {
 		return err
@@ -112,7 +139,11 @@ func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(
 	if !ok {
 		return errors.New("the files of vaults are not in a bucket that is followed")
 	}
-	return do(f)
+	v, err := Of(f, i.Now)
+	if err != nil {
+		return err
+	}
+	return do(f, v)
 }
 
 // together does something with each of some things, several at once.

@@ -53,7 +53,7 @@ func TestTakesIn(t *testing.T) {
 // read each and a Query for all of a batch.
 func TestEchoesAreNothing(t *testing.T) {
 	b := newBed(t)
-	for i := range 200 {
+	for i := range 1000 {
 		b.write(t, fmt.Sprintf("%d.md", i%50), fmt.Sprintf("text %d\n", i))
 		if i%7 == 0 {
 			b.follow(t)
@@ -83,8 +83,8 @@ func TestEchoesAreNothing(t *testing.T) {
 // requests requires that so many requests were made.
 func requests(t *testing.T, want, got *cutter) {
 	t.Helper()
-	list := func(c *cutter) []int { return []int{c.n, c.queries, c.gets, c.writes, c.reads, c.puts} }
-	require.Equal(t, list(want), list(got), "all, Queries, Gets and writes of the table, reads and writes of files")
+	list := func(c *cutter) []int { return []int{c.n, c.queries, c.gets, c.writes, c.reads, c.puts, c.lists} }
+	require.Equal(t, list(want), list(got), "all, Queries, Gets and writes of the table, reads, writes and lists of files")
 }
 
 // TestRequests holds what the taking in of one edit costs.
@@ -238,7 +238,7 @@ func TestNotNotes(t *testing.T) {
 
 // TestMassRemovalIsHeld holds that what would take away too much waits for a word, whole, however its events come.
 func TestMassRemovalIsHeld(t *testing.T) {
-	n, batches := 120, 40
+	n, batches := sized(5010, 130), 40
 	setup := func(t *testing.T) (b *bed, before map[string]string) {
 		b = newBed(t)
 		var pairs []string

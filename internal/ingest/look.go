@@ -12,9 +12,6 @@ import (
 	"rookery/internal/stream"
 )
 
-// filesCursor is the name of the cursor up to which the files are in step with the log.
-var filesCursor = stream.Cursors()[0]
-
 // furthest bounds the stretch of the log that files may be behind for it to be known which of them others changed.
 var furthest = repo.Most{Commits: 10_000, Bytes: 64 << 20}
 
@@ -50,7 +47,7 @@ func (v Vault) snapshot(ctx context.Context) (s snapshot, err error) {
 // look reads files, and compares them with the log. For files that are as the log says that is one read each; if one is
 // not, two Queries more.
 func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error) {
-	w := &view{idx: s.idx, cursor: s.control.Cursors[filesCursor].Seq, all: all}
+	w := &view{idx: s.idx, cursor: s.control.Cursors[repo.FilesCursor].Seq, all: all}
 	err := together(all, func(s *sight) error { return v.read(ctx, w.idx, s) })
 	if err != nil || w.judge() {
 		return w, err

@@ -7,16 +7,16 @@ import (
 
 	"rookery/internal/blob"
 	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/stream"
 )
 
 // restores is how often files are compared with the log that are written again, while that goes on.
 const restores = 5
 
-// restore makes files what the log says. What was in them is known to the batch; a file with another text is another
-// edit, and stays. The log may go on meanwhile, and who follows it leaves such a file: so it is looked at again until it
-// is as the log says, or another has changed it.
-func (b *batch) restore(ctx context.Context, paths []string) error {
-	known, restored := map[string]map[index.Digest]bool{}, map[string]bool{}
+// restore makes files of the batch what the log says. What was in them is known to the batch.
+func (b *batch) restore(ctx context.Context, paths []string) (err error) {
+	known := known{}
 	for _, path := range paths {
 		known[path] = map[index.Digest]bool{}
 	}
@@ -25,21 +25,33 @@ func (b *batch) restore(ctx context.Context, paths []string) error {
 			known[f.Path][f.Digest] = true
 		}
 	}
+	b.done.Restored, err = b.Vault.restore(ctx, paths, known)
+	return err
+}
+
+// known are the texts that files may have to be written again.
+type known map[string]map[index.Digest]bool
+
+// restore makes files what the log says, and returns how many it wrote. A file with a text that is not known is another
+// edit, and stays. The log may go on meanwhile, and a process that follows it leaves such a file: so it is looked at
+// again until it is as the log says, or another process has changed it.
+func (v Vault) restore(ctx context.Context, paths []string, known known) (int, error) {
+	restored := map[string]bool{}
 	for range restores {
 		if len(paths) == 0 {
-			return nil
+			break
 		}
-		idx, err := b.Vault.Vault.Read(ctx)
+		idx, err := v.Vault.Read(ctx)
 		if err != nil {
-			return err
+			return len(restored), err
 		}
 		written := make([]bool, len(paths))
 		err = together(indices(paths), func(i int) (err error) {
-			written[i], err = b.bring(ctx, idx, paths[i], known[paths[i]])
+			written[i], err = v.bring(ctx, idx, paths[i], known[paths[i]])
 			return err
 		})
 		if err != nil {
-			return err
+			return len(restored), err
 		}
 		var again []string
 		for i, path := range paths {
@@ -48,10 +60,9 @@ func (b *batch) restore(ctx context.Context, paths []string) error {
 				restored[path] = true
 			}
 		}
-		b.done.Restored = len(restored)
 		paths = again
 	}
-	return nil
+	return len(restored), nil
 }
 
 // indices are those of a list.
@@ -65,11 +76,11 @@ func indices[T any](all []T) []int {
 
 // bring makes one file what an index says, and reports whether it wrote. known are the texts that may be replaced, to
 // which it adds its own.
-func (b *batch) bring(
+func (v Vault) bring(
 	ctx context.Context, idx *index.Index, path string, known map[index.Digest]bool,
 ) (written bool, err error) {
 	want, note := idx.File(path)
-	now, tag, err := b.Notes.Get(ctx, path, 0, -1)
+	now, tag, err := v.Notes.Get(ctx, path, 0, repo.MaxNote+1)
 	gone := errors.Is(err, blob.ErrNotExist)
 	switch {
 	case err != nil && !gone:
@@ -78,12 +89,15 @@ func (b *batch) bring(
 		return false, nil
 	case !gone && !known[index.DigestOf(now)]:
 		return false, nil // another edit
-	case !note:
-		err = b.take(ctx, path, tag)
-	default:
-		err = b.put(ctx, path, want, gone, tag)
+	}
+	var text []byte // nil: the file goes
+	if note {
+		if text, err = v.textOf(ctx, want); err != nil {
+			return false, err
+		}
 		known[want.Digest] = true
 	}
+	err = stream.Replace(ctx, v.Notes, path, stream.Was{Tag: tag, There: !gone}, text)
 	if errors.Is(err, blob.ErrCondition) {
 		return true, nil // it is looked at again
 	}
@@ -93,28 +107,11 @@ func (b *batch) bring(
 	return true, nil
 }
 
-// take removes a file.
-func (b *batch) take(ctx context.Context, path string, tag blob.Tag) error {
-	files, ok := b.Notes.(blob.Taker)
-	if !ok {
-		return errNoVersions
+// textOf is the text of a file; not nil if it is empty.
+func (v Vault) textOf(ctx context.Context, f *index.File) ([]byte, error) {
+	text, err := v.Vault.Text(ctx, f.Body)
+	if err == nil && text == nil {
+		text = []byte{}
 	}
-	return files.Take(ctx, path, tag)
-}
-
-// errNoVersions says that the files of notes are in a bucket that cannot keep them.
-var errNoVersions = errors.New("the bucket of the notes keeps no versions")
-
-// put writes the text of a note.
-func (b *batch) put(ctx context.Context, path string, f *index.File, gone bool, tag blob.Tag) error {
-	text, err := b.Vault.Vault.Text(ctx, f.Body)
-	if err != nil {
-		return err
-	}
-	c := blob.IfAbsent
-	if !gone {
-		c = blob.IfTag(tag)
-	}
-	_, err = b.Notes.Put(ctx, path, text, c)
-	return err
+	return text, err
 }

@@ -221,6 +221,12 @@ func (it *Item) next() time.Time {
 	return it.Created
 }
 
+// Overdue reports whether a job should have gone on for so long at a time: the message that was to make it has not come.
+func (it *Item) Overdue(now time.Time, by time.Duration) bool {
+	at := it.next()
+	return !at.IsZero() && now.Sub(at) >= by
+}
+
 // explain adds the job to the error of a step, if the job goes on later.
 func (h *hold) explain(err error) error {
 	it := h.known()

@@ -7,8 +7,10 @@ package stream
 
 import (
 	"slices"
-	"strconv"
 	"strings"
+
+	"rookery/internal/repo"
+	"rookery/internal/team"
 )
 
 // A Record is a record of the stream: what became of an item, and its key.
@@ -23,19 +25,13 @@ type Doorbell struct {
 	First uint64 // the first commit of which a record tells
 }
 
-// runPrefix begins the sort keys of the items of a log that are runs: 12 digits follow.
-const (
-	runPrefix = "log/"
-	runDigits = 12
-)
-
 // Doorbells returns one for each vault of which the records tell that its log has more, in the order of their
 // partitions. All other records are passed over.
 func Doorbells(records []Record) []Doorbell {
 	first := map[string]uint64{}
 	for _, r := range records {
 		seq, ok := r.run()
-		if !ok || !isVault(r.Part) {
+		if !ok || !team.IsVault(r.Part) {
 			continue
 		}
 		if was, known := first[r.Part]; !known || seq < was {
@@ -52,22 +48,8 @@ func Doorbells(records []Record) []Doorbell {
 
 // run is the first commit of the run that was inserted; it reports false if the record tells of something else.
 func (r Record) run() (seq uint64, ok bool) {
-	digits, ok := strings.CutPrefix(r.Sort, runPrefix)
-	if !ok || r.Event != "INSERT" || len(digits) != runDigits {
+	if r.Event != "INSERT" {
 		return 0, false
 	}
-	seq, err := strconv.ParseUint(digits, 10, 64)
-	return seq, err == nil && seq > 0
-}
-
-// isVault reports whether a partition is that of a vault: tenant, vault and incarnation, with the incarnation of the
-// tenant behind its name where it is not the first.
-func isVault(part string) bool {
-	names := strings.Split(part, "/")
-	if len(names) == 4 && strings.HasPrefix(names[1], "~") {
-		names = append(names[:1:1], names[2:]...)
-	}
-	return len(names) == 3 && !slices.ContainsFunc(names, func(s string) bool {
-		return s == "" || strings.HasPrefix(s, "~")
-	})
+	return repo.RunAt(r.Sort)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +16,6 @@ import (
 	"rookery/internal/vault"
 )
 
-// cursor is the name of the cursor of the files in the control item.
-const cursor = "checkout"
-
 // Bounds of one call of Bring. A vault that has more is brought on by another one.
 const (
 	mostCommits = 2000
@@ -28,8 +26,18 @@ const (
 type Files interface {
 	Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error)
 	Put(ctx context.Context, key string, data []byte, c blob.Cond) (blob.Tag, error)
+	List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error]
 
 	Take(ctx context.Context, key string, t blob.Tag) error // see blob.Taker
+}
+
+// FilesOf returns the files in a bucket, which must keep versions.
+func FilesOf(b blob.Bucket) (Files, error) {
+	files, ok := b.(blob.Taker)
+	if !ok {
+		return nil, errors.New("the bucket of the notes keeps no versions")
+	}
+	return files, nil
 }
 
 // A Followed is a vault whose files are brought in step with its log.
@@ -87,7 +95,7 @@ func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) 
 		if err != nil {
 			return w, err
 		}
-		w.seen = control.Cursors[cursor]
+		w.seen = control.Cursors[repo.FilesCursor]
 		w.Stretch, err = f.vaultBehind(ctx, w.seen.Seq)
 		return w, err
 	}
@@ -100,7 +108,7 @@ func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) 
 			return w, err
 		}
 	}
-	w.seen = control.Cursors[cursor]
+	w.seen = control.Cursors[repo.FilesCursor]
 	switch {
 	case w.seen.Seq < w.After:
 		w.Stretch, err = f.vaultBehind(ctx, w.seen.Seq)
@@ -124,7 +132,7 @@ func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) 
 		return at, err
 	}
 	err = w.Change(ctx, func(c *repo.Control) bool {
-		was := c.Cursors[cursor]
+		was := c.Cursors[repo.FilesCursor]
 		if was.Seq >= w.Last() && !w.again {
 			at = was
 			return false
@@ -139,7 +147,7 @@ func (f Followed) pass(ctx context.Context, w work) (at repo.Cursor, err error) 
 		if c.Cursors == nil {
 			c.Cursors = map[string]repo.Cursor{}
 		}
-		c.Cursors[cursor] = next
+		c.Cursors[repo.FilesCursor] = next
 		if !folds.IsZero() {
 			c.FoldDue = folds
 		}
@@ -249,7 +257,7 @@ const attempts = 100
 // is UNAVAILABLE, and the vault is to be brought once more.
 func (f Followed) bring(ctx context.Context, c *change) error {
 	for range attempts {
-		text, tag, err := f.Files.Get(ctx, c.path, 0, -1)
+		text, tag, err := f.Files.Get(ctx, c.path, 0, repo.MaxNote+1) // none from the log is longer
 		there := err == nil
 		if err != nil && !errors.Is(err, blob.ErrNotExist) {
 			return fmt.Errorf("read a file: %w", err)
@@ -257,7 +265,7 @@ func (f Followed) bring(ctx context.Context, c *change) error {
 		if c.is(text, there) || !c.knows(text, there) {
 			return nil
 		}
-		err = f.replace(ctx, c, tag, there)
+		err = Replace(ctx, f.Files, c.path, Was{tag, there}, c.text)
 		if !errors.Is(err, blob.ErrCondition) {
 			return err
 		}
@@ -265,17 +273,24 @@ func (f Followed) bring(ctx context.Context, c *change) error {
 	return fault.New(fault.Unavailable, "a file is written by several processes at once").Fix("bring the vault again")
 }
 
-// replace writes or removes a file that has a tag, or is not there. blob.ErrCondition says that it is another by now.
-func (f Followed) replace(ctx context.Context, c *change, tag blob.Tag, there bool) (err error) {
+// Was is what was at the place of a file.
+type Was struct {
+	Tag   blob.Tag
+	There bool
+}
+
+// Replace writes a file, or removes it if the text is nil, in the place of what was there. blob.ErrCondition says that it
+// is another by now.
+func Replace(ctx context.Context, files Files, path string, was Was, text []byte) (err error) {
 	cond := blob.IfAbsent
-	if there {
-		cond = blob.IfTag(tag)
+	if was.There {
+		cond = blob.IfTag(was.Tag)
 	}
 	switch {
-	case c.text != nil:
-		_, err = f.Files.Put(ctx, c.path, c.text, cond)
-	case there:
-		err = f.Files.Take(ctx, c.path, tag)
+	case text != nil:
+		_, err = files.Put(ctx, path, text, cond)
+	case was.There:
+		err = files.Take(ctx, path, was.Tag)
 	}
 	if err != nil {
 		return fmt.Errorf("write a file: %w", err)

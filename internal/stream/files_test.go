@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -55,21 +56,38 @@ type kept struct {
 	blob.Bucket
 	mu    sync.Mutex
 	calls int
+	from  int // from this call on all fail, as if the process were killed before it; 0: none does
+	most  int // bytes that a Get returned at most
 }
 
-func (k *kept) called() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// errCut is the error of a call of a process that was killed.
+var errCut = errors.New("cut off")
+
+func (k *kept) called() error {
 	k.calls++
+	if k.from > 0 && k.calls >= k.from {
+		return errCut
+	}
+	return nil
 }
 
 func (k *kept) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
-	k.called()
-	return k.Bucket.Get(ctx, key, off, n)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.called(); err != nil {
+		return nil, "", err
+	}
+	data, tag, err := k.Bucket.Get(ctx, key, off, n)
+	k.most = max(k.most, len(data))
+	return data, tag, err
 }
 
 func (k *kept) Put(ctx context.Context, key string, data []byte, c blob.Cond) (blob.Tag, error) {
-	k.called()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.called(); err != nil {
+		return "", err
+	}
 	return k.Bucket.Put(ctx, key, data, c)
 }
 
@@ -77,7 +95,9 @@ func (k *kept) Put(ctx context.Context, key string, data []byte, c blob.Cond) (b
 func (k *kept) Take(ctx context.Context, key string, t blob.Tag) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.calls++
+	if err := k.called(); err != nil {
+		return err
+	}
 	_, tag, err := k.Bucket.Get(ctx, key, 0, 0)
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
@@ -371,4 +391,17 @@ func TestFoldDue(t *testing.T) {
 	require.NoError(t, b.writer.Fold(t.Context(), repo.Folding{All: true}))
 	require.NoError(t, b.writer.Change(t.Context(), func(c *repo.Control) bool { c.FoldDue = time.Time{}; return true }))
 	asked(time.Minute)
+}
+
+// TestLargeFile holds that of a file which is larger than any note no more is read than shows that.
+func TestLargeFile(t *testing.T) {
+	b := newBed(t)
+	b.bring(t, b.write(t, "a.md", "A\n"))
+	b.save(t, "a.md", strings.Repeat("x", 3<<20))
+	b.notes.most = 0
+	b.bring(t, b.write(t, "a.md", "A2\n"))
+	require.Equal(t, repo.MaxNote+1, b.notes.most)
+	text, _, err := b.notes.Bucket.Get(t.Context(), "a.md", 0, -1)
+	require.NoError(t, err)
+	require.Len(t, text, 3<<20)
 }

@@ -15,7 +15,7 @@ import (
 const FoldKind = "fold"
 
 // Cursors are the names of the cursors of what this package brings in step. Logs must not be trimmed before them.
-func Cursors() []string { return []string{cursor, auditlog.Cursor} }
+func Cursors() []string { return []string{repo.FilesCursor, auditlog.Cursor} }
 
 const (
 	// foldAfter is how long after a write its log is folded: all writes of that time cost one message.
@@ -66,11 +66,20 @@ func (f *Follower) FoldMessage(ctx context.Context, m job.Message) error {
 // Follow brings the files and the audit log of a vault in step with its log, and folds the log; see team.Options.
 func (f *Follower) Follow(ctx context.Context, own *team.Team, name string) error {
 	at, err := own.Followed(ctx, name)
-	for more := true; err == nil && more; {
-		more, err = f.bring(ctx, at, 0)
+	if err == nil {
+		err = f.Bring(ctx, at)
 	}
 	if err != nil {
 		return err
 	}
 	return f.pass(ctx, own, name)
+}
+
+// Bring brings the files of a vault in step with its log, however far they are behind.
+func (f *Follower) Bring(ctx context.Context, at team.Followed) error {
+	for {
+		if more, err := f.bring(ctx, at, 0); err != nil || !more {
+			return err
+		}
+	}
 }

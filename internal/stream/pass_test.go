@@ -54,6 +54,7 @@ type plant struct {
 	worker *stream.Follower
 	vault  *repo.Vault
 	notes  blob.Bucket
+	forgot []string // paths of erased notes
 }
 
 func newPlant(t *testing.T) *plant {
@@ -93,6 +94,10 @@ func (p *plant) teams(t *testing.T, follows bool) *team.Teams {
 	if follows {
 		o.Follow = func(ctx context.Context, own *team.Team, vault string) error {
 			return p.worker.Follow(ctx, own, vault)
+		}
+		o.Forget = func(_ context.Context, _ *team.Team, vault, path string) error {
+			p.forgot = append(p.forgot, vault+"/"+path)
+			return nil
 		}
 	}
 	all := team.NewTeams(o)
@@ -282,6 +287,7 @@ func TestErasedNote(t *testing.T) {
 	it, err := own.Jobs().Get(t.Context(), done.Job.ID)
 	require.NoError(t, err)
 	require.Equal(t, job.Done, it.State, it.Error)
+	require.Equal(t, []string{"main/secret.md"}, p.forgot)
 	require.Empty(t, p.file(t, "secret.md"))
 	require.NotContains(t, p.file(t, vault.AuditLog), "secret")
 	require.NotEmpty(t, p.file(t, "other.md"))

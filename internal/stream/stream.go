@@ -2,11 +2,9 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
-	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/job"
 	"rookery/internal/repo"
@@ -23,9 +21,6 @@ type Follower struct {
 	Log   *slog.Logger
 	Now   func() time.Time
 }
-
-// errNoVersions says that the files of notes are in a bucket that cannot keep them.
-var errNoVersions = errors.New("the bucket of the notes keeps no versions")
 
 // Wake brings the files of the vaults in step whose doorbells rang, several at once. A vault that fails does not fail
 // the others: a message asks for it once more. The error is that of the queue.
@@ -71,9 +66,9 @@ func (f *Follower) Files(ctx context.Context, m job.Message) error {
 
 // bring brings the files of a vault in step; see Followed.Bring.
 func (f *Follower) bring(ctx context.Context, at team.Followed, first uint64) (more bool, err error) {
-	files, ok := at.Notes.(blob.Taker)
-	if !ok {
-		return false, errNoVersions
+	files, err := FilesOf(at.Notes)
+	if err != nil {
+		return false, err
 	}
 	fold := func(ctx context.Context, after time.Duration) error {
 		m := messageOf(at, FoldKind)

@@ -162,6 +162,11 @@ func (t *Team) followErasure(ctx context.Context, r *job.Run, o *opened) error {
 	if e := control.Erasing; e != nil && e.Upto == 0 || control.Anew {
 		return job.Later(t.opt.Now().Add(followAgain))
 	}
+	if t.opt.Forget != nil {
+		if err := t.opt.Forget(ctx, t, target.Vault, target.Path); err != nil {
+			return err
+		}
+	}
 	notes := t.notes(target.Vault)
 	for _, prefix := range []string{target.Path, vault.Trash + strings.TrimSuffix(target.Path, ".md")} {
 		if _, err := blob.EraseKept(ctx, notes, prefix); err != nil {

@@ -28,23 +28,36 @@ type Followed struct {
 // FollowedAt is the vault of a partition of the table, such as a stream of it names. Nothing is read of it. A partition
 // that is not a vault's is NOT_FOUND.
 func (t *Teams) FollowedAt(ctx context.Context, part string) (Followed, error) {
+	f, life, ok := parsePart(part)
+	if !ok {
+		return Followed{}, noPart()
+	}
+	return t.followed(ctx, f.Tenant, life, f)
+}
+
+// IsVault reports whether a partition of the table of a deployment is that of a vault.
+func IsVault(part string) bool {
+	_, _, ok := parsePart(part)
+	return ok
+}
+
+// parsePart reads the partition of a vault in the table of a deployment: tenant, vault and incarnation, with the
+// incarnation of the tenant behind its name where it is not the first.
+func parsePart(part string) (f Followed, life int, ok bool) {
 	names := strings.Split(part, "/")
-	life := 1
+	life = 1
 	if len(names) == 4 {
 		n, err := strconv.Atoi(strings.TrimPrefix(names[1], "~"))
-		if err != nil {
-			return Followed{}, noPart()
+		if err != nil || !strings.HasPrefix(names[1], "~") {
+			return f, 0, false
 		}
 		life, names = n, append(names[:1:1], names[2:]...)
 	}
-	if len(names) != 3 {
-		return Followed{}, noPart()
+	if len(names) != 3 || vault.CheckName(names[0]) != nil || vault.CheckName(names[1]) != nil {
+		return f, 0, false
 	}
 	incarnation, err := strconv.Atoi(names[2])
-	if err != nil || vault.CheckName(names[0]) != nil || vault.CheckName(names[1]) != nil {
-		return Followed{}, noPart()
-	}
-	return t.followed(ctx, names[0], life, Followed{Tenant: names[0], Name: names[1], Incarnation: incarnation})
+	return Followed{Tenant: names[0], Name: names[1], Incarnation: incarnation}, life, err == nil
 }
 
 // Followed is an incarnation of a vault of a tenant, of which nothing is read but the registry of tenants. A tenant that
@@ -76,11 +89,16 @@ func (t *Teams) followed(ctx context.Context, tenant string, life int, f Followe
 	if err != nil {
 		return f, err
 	}
-	own := &Team{opt: o}
-	if f.Vault, err = own.vaultOf(f.Name, f.Incarnation); err != nil {
-		return f, fmt.Errorf("open a vault: %w", err)
+	return (&Team{opt: o}).unread(f.Name, f.Incarnation)
+}
+
+// unread is an incarnation of a vault, of which nothing is read.
+func (t *Team) unread(name string, incarnation int) (Followed, error) {
+	v, err := t.vaultOf(name, incarnation)
+	if err != nil {
+		return Followed{}, fmt.Errorf("open a vault: %w", err)
 	}
-	return own.with(f), nil
+	return t.with(Followed{Tenant: t.opt.Tenant, Vault: v, Name: name, Incarnation: incarnation}), nil
 }
 
 // with adds where the files and the items of a vault are.

@@ -53,7 +53,7 @@ func (t *Team) wake(ctx context.Context) {
 	if t.opt.Queue == nil || !t.opt.Background {
 		return
 	}
-	if err := t.opt.Queue.Send(ctx, job.Message{V: 1, Kind: jobsKind, Tenant: t.opt.Tenant}); err != nil {
+	if err := t.opt.Queue.Send(ctx, JobsMessage(t.opt.Tenant)); err != nil {
 		t.opt.Log.WarnContext(ctx, "the jobs of a tenant wait for the next call", slog.Any("cause", err))
 	}
 }

@@ -59,6 +59,11 @@ func (m *Memory) begin(ctx context.Context, o *opened) (left <-chan struct{}) {
 	if m == nil {
 		return nil
 	}
+	if u := usesOf(ctx); u != nil {
+		if left, done := u.hold(m, o); done {
+			return left
+		}
+	}
 	if left := m.hold(o); left != nil {
 		return left
 	}
@@ -90,16 +95,23 @@ func (m *Memory) opening(o *opened) (end func()) {
 
 // end ends one use of a vault, and closes vaults if more is held by now than may be.
 func (m *Memory) end(o *opened) {
+	if m.unhold(o) {
+		m.shed()
+	}
+}
+
+// unhold ends one use of a vault, and reports whether more is held by now than may be.
+func (m *Memory) unhold(o *opened) bool {
 	size := o.size()
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	o.use.count--
 	if m.open[o] && o.ready.Load() {
 		m.held += size - o.use.size
 		o.use.size = size
 	}
 	m.notify()
-	m.mu.Unlock()
-	m.shed()
+	return m.held > m.most
 }
 
 // shedAgain is when it is looked again for a vault that could not be closed, for it was being written to.

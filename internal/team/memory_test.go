@@ -29,7 +29,9 @@ func bounded(t *testing.T, d *deployment, most int64) (*team.Team, *team.Memory)
 
 // call does what a call does: the vaults that it opens are in use until it ends.
 func call(ctx context.Context, do func(ctx context.Context) error) error {
-	ctx, end := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ctx, end := team.Using(ctx)
 	defer end()
 	return do(ctx)
 }
@@ -136,6 +138,34 @@ func TestAVaultInUseStaysOpen(t *testing.T) {
 	require.NoError(t, <-waits, "it waits for a vault that is in use")
 	open, _ := memory.Open()
 	require.Equal(t, 2, open)
+}
+
+// TestWorkOutlastsItsCall holds that a vault stays open for work of a call that ends later than the call.
+func TestWorkOutlastsItsCall(t *testing.T) {
+	d := deploy(t)
+	a, _ := bounded(t, d, 80<<10)
+	for _, name := range []string{"x", "y"} {
+		_, err := create(t.Context(), a, callOf(name), name)
+		require.NoError(t, err)
+	}
+	var end context.CancelFunc
+	require.NoError(t, call(t.Context(), func(ctx context.Context) error {
+		_, err := a.Vault(ctx, "x")
+		require.NoError(t, err)
+		_, err = a.Vault(ctx, "x")
+		require.NoError(t, err, "a call may use a vault twice")
+		var work context.Context
+		work, end = context.WithCancel(context.WithoutCancel(ctx))
+		_, err = a.Vault(work, "x")
+		return err
+	}))
+	other := func(ctx context.Context) error {
+		_, err := a.Vault(ctx, "y")
+		return err
+	}
+	is(t, fault.Unavailable, call(t.Context(), other))
+	end()
+	require.NoError(t, call(t.Context(), other))
 }
 
 // TestTheLeastRecentlyUsedVaultGoes holds which vault is closed for another one.

@@ -37,6 +37,7 @@ type Entry struct {
 	Status      repo.Status `json:"status"`
 	Created     time.Time   `json:"created"`
 	Trashed     time.Time   `json:"trashed,omitzero"`
+	Cleared     time.Time   `json:"cleared,omitzero"`   // its time in the trash was over, and its files were removed
 	Erasure     *Erasure    `json:"erasure,omitempty"`  // of a vault that is being erased, or was
 	ReadOnly    bool        `json:"readonly,omitempty"` // its own log says so too
 	Secrets     Secrets     `json:"secrets,omitempty"`  // empty: Flag

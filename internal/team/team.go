@@ -47,9 +47,9 @@ type Team struct {
 	gone atomic.Bool // the tenant is erased, or being erased
 }
 
-// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Clocked, Stores, Registry,
-// Background, Makes, Later, Compact, Folders, Followers, Follow, Watch, Served, PublicURL, Issuers, and those of jobs,
-// receipts and other packages. Table and Bucket are not, where there are Stores and Registry.
+// Options are what a Team is made with. All are required but Pasts, Memory, Limits, Named, Items, Clocked, Stores,
+// Registry, Background, Makes, Later, Compact, Folders, Followers, Follow, Forget, Watch, Served, PublicURL, Issuers,
+// and those of jobs, receipts and other packages. Table and Bucket are not, where there are Stores and Registry.
 type Options struct {
 	Table  table.Table // the tenant's own
 	Bucket blob.Bucket // the tenant's own
@@ -58,6 +58,7 @@ type Options struct {
 	Memory *Memory     // nil: vaults stay open
 	Limits repo.Limits // of each vault
 	Named  int         // files of each kind that a control item names; 0: repo.MaxNamed
+	Items  bool        // images of logs that are small are items of Table; see repo.LogOptions
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -102,6 +103,10 @@ type Options struct {
 	// when to try again (job.Later) if another process does that just then. Nil: this process cannot, and a job that
 	// needs it is left to one that can.
 	Follow func(ctx context.Context, t *Team, vault string) error
+
+	// Forget forgets what another package keeps of a file of a vault whose note's history is erased, when those who
+	// follow the log have passed that. Nil: nothing is kept.
+	Forget func(ctx context.Context, t *Team, vault, path string) error
 
 	// Watch watches a folder of Bucket, which is named as a key is; see package watch. Nil: folders are
 	// compared with their vaults from time to time.
@@ -206,6 +211,7 @@ func newLog(o Options) (*repo.Log[*State], error) {
 	return repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Fold: fold, Now: o.Now,
 		Build: build, Untold: func() uint64 { return math.MaxInt64 }, TailFirst: true, Imaging: imaging(),
+		ImageItems: o.Items,
 	}, &State{})
 }
 
@@ -552,7 +558,7 @@ func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	return repo.NewVault(repo.VaultOptions{
 		Name: name, Part: part, Table: t.opt.Table, Texts: t.opt.Texts, Pasts: t.opt.Pasts,
 		Listed: table.Key{Part: listed, Sort: part},
-		Now:    t.opt.Now, Limits: t.opt.Limits, MaxNamed: t.opt.Named,
+		Now:    t.opt.Now, Limits: t.opt.Limits, MaxNamed: t.opt.Named, ImageItems: t.opt.Items,
 		Bucket: t.bucketOf(name, incarnation),
 	})
 }

@@ -29,8 +29,11 @@ func (t *Team) Create(
 		if err := d.Touch(old.Changed); err != nil {
 			return nil, err
 		}
-		if taken && !old.Gone(d.Now()) {
+		switch {
+		case taken && !old.Gone(d.Now()):
 			return nil, nameTaken(old, d.Now())
+		case t.keepsFiles(old):
+			return nil, notCleared(old)
 		}
 		if (!taken || old.free()) && d.State().names() >= MaxVaults {
 			return nil, fault.New(fault.QuotaExceeded, "a tenant has at most %d vaults", MaxVaults)

@@ -305,7 +305,7 @@ func dispatch(ctx context.Context, c *Call) (Reply, error) {
 			return Reply{}, err
 		}
 	}
-	r, err := c.Tool.call(ctx, c.Caller, mustMarshal(args), c.Tool.digest(args))
+	r, err := c.Tool.call(ctx, c.Caller, args)
 	if c.Tool.pages() {
 		bound.bind(r)
 	}

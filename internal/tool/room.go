@@ -30,6 +30,9 @@ func (a *Aside) Fits(item any) bool {
 // It takes no room.
 func (a *Aside) Fitting(text string) int {
 	left := maxItems - a.taken - textSize("") - 1
+	if len(text) <= left/widest {
+		return len(text)
+	}
 	for i := 0; i < len(text); {
 		added, size := widthAt(text, i)
 		if left -= size + added; left < 0 {
@@ -122,10 +125,33 @@ func structSize(v reflect.Value, depth int) int {
 	return n
 }
 
+// widest is how many bytes of an answer a byte of a text takes at most: `\\\\u0001`.
+const widest = 7
+
+// widths are how many bytes each byte takes in a string of an answer beyond its own, where it is a character.
+var widths = func() (w [utf8.RuneSelf]byte) {
+	for c := range w {
+		switch {
+		case c == '"', c == '\\':
+			w[c] = byte(len(`\\\"`) - 1)
+		case c == '\n', c == '\r', c == '\t':
+			w[c] = byte(len(`\\n`) - 1)
+		case c < ' ', c == 0x7f:
+			w[c] = widest - 1
+		}
+	}
+	return w
+}()
+
 // textSize is how many bytes a text takes as a string of an answer; see SizeOf.
 func textSize(s string) int {
 	n := len(s) + len(`\"\"`)
 	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			n += int(widths[c])
+			i++
+			continue
+		}
 		added, size := widthAt(s, i)
 		n += added
 		i += size
@@ -136,15 +162,8 @@ func textSize(s string) int {
 // widthAt returns how many bytes the character at an offset takes in a string of an answer beyond its own, and
 // how many it has.
 func widthAt(s string, i int) (added, size int) {
-	switch c := s[i]; {
-	case c == '"', c == '\\':
-		return len(`\\\"`) - 1, 1
-	case c == '\n', c == '\r', c == '\t':
-		return len(`\\n`) - 1, 1
-	case c < ' ', c == 0x7f:
-		return len(`\\u0001`) - 1, 1
-	case c < utf8.RuneSelf:
-		return 0, 1
+	if c := s[i]; c < utf8.RuneSelf {
+		return int(widths[c]), 1
 	}
 	r, size := utf8.DecodeRuneInString(s[i:])
 	if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' { // JSON escapes them

@@ -23,7 +23,7 @@ type Tool struct {
 	Args []Arg // in the order of the input's fields, then the shared ones
 
 	output func() *jsonschema.Schema
-	call   func(context.Context, auth.Caller, json.RawMessage, Digest) (Reply, error)
+	call   func(context.Context, auth.Caller, map[string]json.RawMessage) (Reply, error)
 }
 
 // New makes a tool of a function. In is a struct whose fields are the arguments: `json` gives the
@@ -66,15 +66,15 @@ func New[In, Out any](
 		panic(fmt.Sprintf("tool %s: %v", spec.Name, err))
 	}
 	t.call = func(
-		ctx context.Context, c auth.Caller, args json.RawMessage, d Digest,
+		ctx context.Context, c auth.Caller, args map[string]json.RawMessage,
 	) (Reply, error) {
 		var in In
-		if err := json.Unmarshal(args, &in); err != nil {
+		if err := json.Unmarshal(mustMarshal(args), &in); err != nil {
 			return Reply{}, fault.New(spec.Family.Malformed,
 				"the arguments of %s are not of the right form", spec.Name).Because(err)
 		}
 		if m, ok := any(&in).(marked); ok {
-			m.mark(spec.Name, d)
+			m.mark(spec.Name, t.digest(args))
 		}
 		out, err := fn(ctx, c, in)
 		return reply(&out), err

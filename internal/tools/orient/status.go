@@ -90,10 +90,10 @@ func (c *StatusCounts) files(control repo.Control) {
 		c.SweptAt, c.SweptVersion = &s.At, repo.Version(s.Version)
 	}
 	c.Cursors = &Cursors{
-		Checkout: repo.Version(control.Cursors["checkout"].Seq),
+		Checkout: repo.Version(control.Cursors[repo.FilesCursor].Seq),
 		Image:    repo.Version(0),
 		Segments: repo.Version(control.Cursors["segments"].Seq),
-		Audit:    repo.Version(control.Cursors["audit"].Seq),
+		Audit:    repo.Version(control.Cursors[repo.AuditCursor].Seq),
 	}
 	if control.Image != nil {
 		c.Cursors.Image = repo.Version(control.Image.Seq)

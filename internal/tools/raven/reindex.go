@@ -114,9 +114,9 @@ func (r *reindexing) open(ctx context.Context, name string) (err error) {
 	if err != nil || !ok {
 		return err
 	}
-	bucket := ingest.Of(edited, r.team.Now)
+	bucket, err := ingest.Of(edited, r.team.Now)
 	r.bucket = &bucket
-	return nil
+	return err
 }
 
 // inTurn does all in the call, when it is its turn with the folder.

@@ -1,0 +1,309 @@
+package ingest
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // S3 names a plain object by it
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/intake"
+	"rookery/internal/repo"
+	"rookery/internal/stream"
+	"rookery/internal/vault"
+)
+
+// SweepKind is the kind of the message that asks for the files of a vault to be compared with its log.
+const SweepKind = "sweep"
+
+const (
+	// eventLag is how late the event of a file may be. A sweep leaves a file to its event as long as that, and compares
+	// with the next sweep what was changed shortly before it.
+	eventLag = 15 * time.Minute
+
+	// writeLag is how late a process may write a file of a note that the log has removed.
+	writeLag = 24 * time.Hour
+
+	// atOnce is how many files of a sweep are read, compared or noticed as one group.
+	atOnce = 1000
+)
+
+// Sweep compares all files with the log, once those are in step with it, and notices files that differ and of which no
+// event told; ask is as with Notice. A file with an earlier text of its note is written again: a process that was killed
+// wrote it late, or an event of a person's file was lost. It costs a LIST for each 1,000 objects, and reads texts only of
+// what was changed since the last sweep.
+func (v Vault) Sweep(ctx context.Context, ask Ask) error {
+	s := &sweep{Vault: v, began: v.Now().UTC(), stale: known{}}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if err := s.list(ctx); err != nil {
+		return err
+	}
+	for group := range slices.Chunk(s.same, atOnce) {
+		if err := s.compare(ctx, group); err != nil {
+			return err
+		}
+	}
+	for group := range slices.Chunk(s.differ, atOnce) {
+		if err := s.judge(ctx, group); err != nil {
+			return err
+		}
+	}
+	if err := s.judgeNew(ctx); err != nil {
+		return err
+	}
+	if _, err := v.restore(ctx, s.older, s.stale); err != nil {
+		return err
+	}
+	for group := range slices.Chunk(s.news, atOnce) {
+		if err := v.Notice(ctx, group, ask); err != nil {
+			return err
+		}
+	}
+	return s.end(ctx)
+}
+
+// A sweep is a comparison of all files with the log.
+type sweep struct {
+	Vault
+	began  time.Time
+	idx    *index.Index
+	upTo   uint64          // the version that the files were brought in step with
+	last   repo.Sweep      // of the last comparison; zero: there was none
+	waits  map[string]bool // files that are noticed or held already
+	left   map[string]left // files that could not be taken in
+	same   []*pair         // files that have the size of their notes
+	differ []*pair         // files that may have another text than their notes
+	absent []*pair         // files that no note has
+	older  []string        // files that are to be written again, or to be removed
+	stale  known           // the texts of these
+	news   []Change        // files that are to be noticed
+}
+
+// A pair is a file and what the log says of it.
+type pair struct {
+	blob.Object
+	note *index.File
+}
+
+// begin reads the vault, and what of its files is known to differ.
+func (s *sweep) begin(ctx context.Context) error {
+	at, err := s.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	s.idx, s.upTo = at.idx, min(at.control.Cursors[repo.FilesCursor].Seq, at.idx.Version())
+	if last := at.control.Sweep; last != nil && !last.Listed.IsZero() {
+		s.last = *last
+	}
+	s.waits = map[string]bool{}
+	if at.control.Noticed != nil {
+		all, err := s.noticed(ctx)
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			s.waits[e.path] = true
+		}
+	}
+	if at.control.Left != nil {
+		if s.left, err = s.lefts(ctx); err != nil {
+			return err
+		}
+	}
+	if at.control.Held.Count() == 0 {
+		return nil
+	}
+	held, err := s.heldEdits(ctx)
+	for path := range held {
+		s.waits[path] = true
+	}
+	return err
+}
+
+// list lists the files, and sorts out which are to be looked at.
+func (s *sweep) list(ctx context.Context) error {
+	there := map[string]bool{}
+	for o, err := range s.Notes.List(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("list files: %w", err)
+		}
+		there[o.Key] = true
+		if !s.waits[o.Key] {
+			s.file(o)
+		}
+	}
+	for f := range s.idx.Files() {
+		isFile := vault.Path(f.Path).Kind() != vault.KindAudit && f.Version <= s.upTo
+		if isFile && !there[f.Path] && !s.waits[f.Path] {
+			s.news = append(s.news, Change{Path: f.Path, Gone: true})
+		}
+	}
+	return nil
+}
+
+// file sorts out whether a file is to be looked at. What neither the log nor a person changed since the last sweep is as
+// it was then. What the log changed behind the cursor of the files is brought later.
+func (s *sweep) file(o blob.Object) {
+	path, place := intake.PlaceOf(s.idx, o.Key)
+	if place == intake.NotOurs {
+		return
+	}
+	untouched := o.Modified.Before(s.last.Listed.Add(-eventLag))
+	f, note := s.idx.File(path)
+	switch {
+	case untouched && (!note || f.Version <= s.last.Version):
+	case place == intake.Misnamed, path != o.Key:
+		s.news = append(s.news, Change{Path: o.Key, At: o.Modified})
+	case !note:
+		s.absent = append(s.absent, &pair{o, nil})
+	case f.Version > s.upTo:
+	case o.Size != int64(f.Size), sumOf(o.Tag) == "":
+		s.differ = append(s.differ, &pair{o, f})
+	default:
+		s.same = append(s.same, &pair{o, f})
+	}
+}
+
+// young reports whether the event of a file may still come.
+func (s *sweep) young(o blob.Object) bool { return s.began.Sub(o.Modified) < eventLag }
+
+// sumOf returns the MD5 that a tag of S3 may be, in hexadecimal digits; empty if it is another tag. An object that S3
+// encrypts with a key of a customer has one of the same form, which is no MD5.
+func sumOf(t blob.Tag) string {
+	sum := strings.Trim(string(t), `"`)
+	if data, err := hex.DecodeString(sum); err != nil || len(data) != md5.Size {
+		return ""
+	}
+	return sum
+}
+
+// compare compares files by their tags with the texts of the log. No file is read.
+func (s *sweep) compare(ctx context.Context, group []*pair) error {
+	var bodies []index.Body
+	for _, p := range group {
+		bodies = append(bodies, p.note.Body)
+	}
+	s.Vault.Vault.Prefetch(ctx, bodies)
+	for _, p := range group {
+		text, err := s.Vault.Vault.Text(ctx, p.note.Body)
+		if err != nil {
+			return err
+		}
+		sum := md5.Sum(text) //nolint:gosec // see above
+		if hex.EncodeToString(sum[:]) != sumOf(p.Tag) {
+			s.differ = append(s.differ, p)
+		}
+	}
+	return nil
+}
+
+// texts reads files whose events do not come any more. The file of a pair that is gone has none.
+func (s *sweep) texts(ctx context.Context, group []*pair) (settled []*pair, sights []*sight, err error) {
+	settled = slices.DeleteFunc(slices.Clone(group), func(p *pair) bool { return s.young(p.Object) })
+	for _, p := range settled {
+		sights = append(sights, &sight{path: p.Key})
+	}
+	return settled, sights, together(sights, func(f *sight) error { return s.read(ctx, s.idx, f) })
+}
+
+// judge reads files, and finds out which have an earlier text of their notes, and which a text of others.
+func (s *sweep) judge(ctx context.Context, group []*pair) error {
+	group, sights, err := s.texts(ctx, group)
+	if err != nil {
+		return err
+	}
+	from, texts := map[string]uint64{}, map[string]index.Digest{}
+	for i, f := range sights {
+		if d := index.DigestOf(f.text); !f.gone && d != group[i].note.Digest {
+			from[f.path], texts[f.path] = group[i].note.Version, d
+		}
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	if err := s.lookBack(ctx, from, texts); err != nil {
+		return err
+	}
+	for _, p := range group {
+		if from[p.Key] > 0 && s.stale[p.Key] == nil {
+			s.news = append(s.news, Change{Path: p.Key, At: p.Modified})
+		}
+	}
+	return nil
+}
+
+// lookBack finds out which files have an earlier text of their notes, or one that was taken in from them.
+func (s *sweep) lookBack(ctx context.Context, from map[string]uint64, texts map[string]index.Digest) error {
+	looked := map[string]int{}
+	err := s.Vault.Vault.Trail(ctx, from, func(path string, r repo.Revision) bool {
+		was := !r.Deleted && !r.Erased && r.Digest == texts[path]
+		if was || r.Theirs != nil && index.DigestOf(r.Theirs) == texts[path] {
+			s.again(path, texts[path])
+			return false
+		}
+		looked[path]++
+		return looked[path] < intake.MaxEarlier
+	})
+	if fault.Is(err, fault.IndexError) {
+		return nil // as far back as the log can be read
+	}
+	return err
+}
+
+// judgeNew finds out which of the files that no note has are those of notes which were removed since the day before the
+// last sweep, and which are new.
+func (s *sweep) judgeNew(ctx context.Context) error {
+	absent, sights, err := s.texts(ctx, s.absent)
+	if err != nil || len(absent) == 0 {
+		return err
+	}
+	from := uint64(0)
+	if !s.last.Listed.IsZero() {
+		if from, err = s.Vault.Vault.VersionAt(ctx, s.last.Listed.Add(-writeLag)); err != nil {
+			return err
+		}
+	}
+	stretch, err := s.Vault.Vault.Behind(ctx, from, furthest)
+	if err != nil {
+		return err
+	}
+	known, err := stream.KnownIn(ctx, s.Vault.Vault, stretch)
+	if err != nil {
+		return err
+	}
+	for i, f := range sights {
+		if !f.gone && known.Ours(f.path, f.text, true) {
+			s.again(f.path, index.DigestOf(f.text))
+		} else {
+			s.news = append(s.news, Change{Path: f.path, At: absent[i].Modified})
+		}
+	}
+	return nil
+}
+
+// again notes that a file is to be what the log says, unless it could not be taken in.
+func (s *sweep) again(path string, text index.Digest) {
+	if _, left := s.left[path]; left {
+		return
+	}
+	s.stale[path] = map[index.Digest]bool{text: true}
+	s.older = append(s.older, path)
+}
+
+// end says in the control item that all files were compared.
+func (s *sweep) end(ctx context.Context) error {
+	return s.Vault.Vault.Change(ctx, func(c *repo.Control) bool {
+		if c.Sweep != nil && !c.Sweep.Listed.Before(s.began) {
+			return false
+		}
+		c.Sweep = &repo.Sweep{At: s.Now().UTC(), Version: s.upTo, Listed: s.began}
+		return true
+	})
+}

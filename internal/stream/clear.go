@@ -1,0 +1,134 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rookery/internal/auditlog"
+	"rookery/internal/blob"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/job"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/vault"
+)
+
+// ClearKind is the kind of the message that asks for the files of a vault to be removed whose time in the trash is over.
+const ClearKind = "clear"
+
+// Clear works on a message of the kind ClearKind: it removes the files with texts that the vault had, and the audit log.
+// What others changed stays. The name of the vault is free then.
+func (f *Follower) Clear(ctx context.Context, m job.Message) error {
+	own, err := f.Teams.Team(ctx, m.Tenant)
+	if err == nil {
+		err = f.clear(ctx, own, m)
+	}
+	if at, later := job.IsLater(err); later {
+		m.After = max(0, at.Sub(f.Now()))
+		return f.Queue.Send(context.WithoutCancel(ctx), m)
+	}
+	if repo.Gone(err) || fault.Is(err, fault.Unauthenticated) {
+		return nil // it is erased, or the tenant is
+	}
+	return err
+}
+
+// clear removes the files of a vault while no other process does: another one that began before might go on when a new
+// vault has the name, and remove the files of that.
+func (f *Follower) clear(ctx context.Context, own *team.Team, m job.Message) error {
+	at, due, err := own.Uncleared(ctx, m.Vault, m.Incarnation)
+	if err != nil || !due {
+		return err
+	}
+	_, release, err := f.hold(ctx, at.Vault)
+	if err != nil {
+		return err
+	}
+	if _, due, err = own.Uncleared(ctx, m.Vault, m.Incarnation); err == nil && due {
+		if err = removeOwn(ctx, at); err == nil {
+			err = own.Cleared(ctx, m.Vault, m.Incarnation)
+		}
+	}
+	return errors.Join(err, release(context.WithoutCancel(ctx)))
+}
+
+// removeOwn removes the files of a vault that have a text which the vault had at their path, and its audit log.
+func removeOwn(ctx context.Context, at team.Followed) error {
+	files, err := FilesOf(at.Notes)
+	if err != nil {
+		return err
+	}
+	all := map[string]map[index.Digest]bool{} // the texts of the files that are there, by path
+	var paths []string
+	for o, err := range files.List(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("list files: %w", err)
+		}
+		if vault.Path(o.Key).Kind() != vault.KindAudit {
+			all[o.Key], paths = map[index.Digest]bool{}, append(paths, o.Key)
+		}
+	}
+	if err := everHad(ctx, at.Vault, all); err != nil {
+		return err
+	}
+	err = Together(mostFiles, paths, func(path string) error { return removeKnown(ctx, files, path, all[path]) })
+	if err != nil {
+		return err
+	}
+	audit := auditlog.In(at.Notes)
+	if err := auditlog.RemoveClosed(ctx, audit); err != nil {
+		return err
+	}
+	return audit.Delete(ctx, vault.AuditLog)
+}
+
+// everHad adds all texts that a vault had to the files at whose paths it had them.
+func everHad(ctx context.Context, v *repo.Vault, files map[string]map[index.Digest]bool) error {
+	for after, ended := uint64(0), false; !ended; {
+		s, err := v.Behind(ctx, after, repo.Most{Commits: mostCommits, Bytes: mostBytes})
+		if err != nil {
+			return err
+		}
+		for _, c := range s.Commits {
+			for _, n := range c.Notes {
+				if known := files[n.Path]; known != nil && !n.Erased {
+					addTexts(known, n)
+				}
+			}
+		}
+		after, ended = s.Last(), s.Ended
+	}
+	return nil
+}
+
+// addTexts adds what a commit made of a file, and what it took in from it.
+func addTexts(known map[index.Digest]bool, n repo.Note) {
+	if !n.Deleted {
+		known[index.DigestOf(n.Text)] = true
+	}
+	if n.Theirs != nil {
+		known[index.DigestOf(n.Theirs)] = true
+	}
+}
+
+// removeKnown removes a file that has a known text.
+func removeKnown(ctx context.Context, files Files, path string, known map[index.Digest]bool) error {
+	if len(known) == 0 {
+		return nil
+	}
+	text, tag, err := files.Get(ctx, path, 0, repo.MaxNote+1)
+	switch {
+	case errors.Is(err, blob.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read a file: %w", err)
+	case !known[index.DigestOf(text)]:
+		return nil
+	}
+	if err := Replace(ctx, files, path, Was{tag, true}, nil); !errors.Is(err, blob.ErrCondition) {
+		return err
+	}
+	return nil // another process has just changed it
+}
