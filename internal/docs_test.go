@@ -20,7 +20,7 @@ import (
 )
 
 // notOurs are folders at the root that hold nothing that we wrote.
-var notOurs = []string{".git", ".localstack", "bin", "data"}
+var notOurs = []string{".git", ".aws-sam", ".localstack", "bin", "data"}
 
 // A link is one link of a page of the documentation.
 type link struct{ page, target string }

@@ -125,7 +125,7 @@ func tenants(o Options, later func(func())) team.Options {
 		Texts: repo.NewTexts(caches), Pasts: repo.NewPasts(caches),
 		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
 		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
-		Named:  namedFiles, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: later,
+		Named:  namedFiles, Items: true, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: later,
 		Followers: followers,
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
 		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,

@@ -20,6 +20,7 @@ type Environment struct {
 	Jobs   string // the URL of the queue of jobs; empty: there is none
 	Events string // the URL of the queue of events of the bucket; empty: it is not known
 	Dead   string // the URL of the queue of messages that could not be worked on; empty: there is none
+	Role   string // the ARN of the role for the stores of one tenant; empty: those of the function
 	Level  slog.Level
 	Memory int64 // bytes that the function has; 0: it is not known
 }
@@ -36,7 +37,7 @@ func ReadEnvironment(env func(string) string) (Environment, error) {
 	e := Environment{
 		Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET"),
 		Jobs: env("ROOKERY_JOBS_QUEUE"), Dead: env("ROOKERY_DEAD_LETTERS"),
-		Events: env("ROOKERY_EVENTS_QUEUE"),
+		Events: env("ROOKERY_EVENTS_QUEUE"), Role: env("ROOKERY_TENANT_ROLE"),
 	}
 	var problems []*fault.Fault
 	wrong := func(format string, args ...any) {

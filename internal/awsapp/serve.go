@@ -37,6 +37,7 @@ func Serve(p Part) {
 type deployment struct {
 	Options
 	bucket *s3blob.Bucket
+	own    *tenantStores   // nil: all tenants have the stores of the function
 	queue  *sqsqueue.Queue // nil: there is none
 	events *sqsqueue.Queue // of the bucket; nil: it is not known
 }
@@ -102,10 +103,16 @@ func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{bucket: s3blob.New(cfg, e.Bucket, s3blob.Options{Now: clock.Now, Log: logger})}
+	ofTable := dynamotable.Options{Now: clock.Now, Log: logger}
+	ofBucket := s3blob.Options{Now: clock.Now, Log: logger}
+	d := &deployment{bucket: s3blob.New(cfg, e.Bucket, ofBucket)}
 	d.Options = Options{
-		Table:  dynamotable.New(cfg, e.Table, dynamotable.Options{Now: clock.Now, Log: logger}),
-		Bucket: d.bucket, Begin: transport.Begin, Now: clock.Now, Clocked: clock.Dated,
+		Table: dynamotable.New(cfg, e.Table, ofTable), Bucket: d.bucket,
+		Begin: transport.Begin, Now: clock.Now, Clocked: clock.Dated,
+	}
+	if e.Role != "" {
+		d.own = newTenantStores(cfg, e, ofTable, ofBucket)
+		d.Stores = d.own.open
 	}
 	if e.Jobs != "" {
 		d.queue = sqsqueue.New(cfg, e.Jobs, sqsqueue.Options{Dead: e.Dead, Now: clock.Now, Log: logger})

@@ -298,7 +298,7 @@ func TestStreamToFile(t *testing.T) {
 	t.Cleanup(eventsource.Stream(t.Context(), client, arn, f.stream(t, queue)).Close)
 	worker := awsapp.NewWorker(f.options(t), queue)
 	t.Cleanup(worker.Close)
-	t.Cleanup(eventsource.Queue(t.Context(), sqs.NewFromConfig(f.backend.AWS(t, nil)), url, worker).Close)
+	t.Cleanup(eventsource.Queue(t.Context(), sqs.NewFromConfig(f.backend.AWS(t, nil)), url, worker, eventsource.Batches{Size: 1, Most: 2}).Close)
 
 	f.add(t, "main", "one")
 	f.await(t, "one.md")

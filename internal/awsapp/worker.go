@@ -15,6 +15,7 @@ import (
 	"rookery/internal/audit"
 	"rookery/internal/fault"
 	"rookery/internal/ingest"
+	"rookery/internal/janitor"
 	"rookery/internal/job"
 	"rookery/internal/s3blob"
 	"rookery/internal/sqsqueue"
@@ -53,6 +54,9 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	all.Follow = func(ctx context.Context, own *team.Team, vault string) error {
 		return followerOf(o, w.teams).Follow(ctx, own, vault)
 	}
+	all.Forget = func(ctx context.Context, own *team.Team, vault, path string) error {
+		return ingesterOf(o, w.teams).Forget(ctx, own, vault, path)
+	}
 	w.teams = team.NewTeams(all)
 	w.worker = job.Worker{Handlers: map[string]job.Handler{}, Bury: queue.Bury}
 	for _, kind := range w.teams.JobKinds() {
@@ -63,7 +67,12 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	w.worker.Handlers[stream.FoldKind] = func(ctx context.Context, m job.Message) error {
 		return errors.Join(follower.FoldMessage(ctx, m), w.tenant(ctx, m.Tenant))
 	}
+	w.worker.Handlers[stream.ClearKind] = follower.Clear
 	w.worker.Handlers[ingest.CloseKind] = ingesterOf(o, w.teams).Close
+	w.worker.Handlers[ingest.SweepKind] = ingesterOf(o, w.teams).Sweep
+	w.worker.Handlers[janitor.TenantKind] = func(ctx context.Context, m job.Message) error {
+		return w.tenant(ctx, m.Tenant)
+	}
 	return w
 }
 
@@ -72,6 +81,9 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 func ServeJobs() {
 	serveBehind(func(d *deployment) lambda.Handler {
 		d.Bucket = s3blob.Erasing(d.bucket) // of all functions this one alone destroys versions
+		if d.own != nil {
+			d.own.erases = true
+		}
 		return NewWorker(d.Options, d.queue)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"rookery/internal/awstest"
 	"rookery/internal/eventsource"
 	"rookery/internal/job"
+	"rookery/internal/s3blob"
 	"rookery/internal/sqsqueue"
 )
 
@@ -37,11 +38,12 @@ func newWorks(t *testing.T) *works {
 		deployment: newDeployment(t), dead: dead, client: sqs.NewFromConfig(b.AWS(t, nil)),
 		queue: sqsqueue.New(b.AWS(t, nil), url, sqsqueue.Options{Dead: dead}),
 	}
+	w.bucket = s3blob.New(b.AWS(t, nil), b.Bucket(t), s3blob.Options{Now: w.clock.time}) // files need one with versions
 	w.app = w.function(t, func(o *awsapp.Options) { o.Queue = w.queue })
 	w.token = token(t, w.app, "acme")
 	worker := awsapp.NewWorker(w.options(t), w.queue)
 	t.Cleanup(worker.Close)
-	t.Cleanup(eventsource.Queue(t.Context(), w.client, url, worker).Close)
+	t.Cleanup(eventsource.Queue(t.Context(), w.client, url, worker, eventsource.Batches{Size: 1, Most: 2}).Close)
 	return w
 }
 

@@ -1,5 +1,5 @@
 // Package eventsource hands messages of SQS and records of streams of DynamoDB to functions on this machine, as the
-// event source mappings of AWS Lambda do. It is for tests and for trying functions out; no function links it.
+// event source mappings of AWS Lambda do, and events at fixed times, as a rule of EventBridge does. It is for tests and for trying functions out; no function links it.
 package eventsource
 
 import (
@@ -24,19 +24,22 @@ const pollPause = 200 * time.Millisecond
 type Mapping struct {
 	stop context.CancelFunc
 	runs sync.WaitGroup
+	end  func() // is called when it is closed; nil: nothing is
 }
 
-// start polls until the context ends, or the mapping is closed.
-func start(ctx context.Context, poll func(ctx context.Context) error) *Mapping {
+// start polls until the context ends, or the mapping is closed: so many times at the same time.
+func start(ctx context.Context, most int, poll func(ctx context.Context) error) *Mapping {
 	ctx, stop := context.WithCancel(ctx)
 	m := &Mapping{stop: stop}
-	m.runs.Go(func() {
-		for ctx.Err() == nil {
-			if poll(ctx) != nil {
-				pause(ctx)
+	for range most {
+		m.runs.Go(func() {
+			for ctx.Err() == nil {
+				if poll(ctx) != nil {
+					pause(ctx)
+				}
 			}
-		}
-	})
+		})
+	}
 	return m
 }
 
@@ -50,8 +53,11 @@ func pause(ctx context.Context) {
 	}
 }
 
-// Close ends the mapping, and waits for the call that it makes.
+// Close ends the mapping, and waits for the calls that it makes.
 func (m *Mapping) Close() {
 	m.stop()
 	m.runs.Wait()
+	if m.end != nil {
+		m.end()
+	}
 }

@@ -15,23 +15,30 @@ import (
 // queueWait is how many seconds a receive waits for messages.
 const queueWait = 1
 
-// Queue hands the messages of a queue to a function, up to ten at once, and deletes those that it does not report as
-// failed. What fails comes again when the queue shows it again, and goes where its redrive policy says.
-func Queue(ctx context.Context, client *sqs.Client, url string, to Invoker) *Mapping {
-	q := queue{client, url, to}
-	return start(ctx, q.poll)
+// Batches say how the messages of a queue are handed over.
+type Batches struct {
+	Size int32 // messages that an event has at most, 1 to 10
+	Most int   // events that the function works on at the same time
+}
+
+// Queue hands the messages of a queue to a function, and deletes those that it does not report as failed. What fails
+// comes again when the queue shows it again, and goes where its redrive policy says.
+func Queue(ctx context.Context, client *sqs.Client, url string, to Invoker, b Batches) *Mapping {
+	q := queue{client, url, to, b.Size}
+	return start(ctx, b.Most, q.poll)
 }
 
 type queue struct {
 	client *sqs.Client
 	url    string
 	to     Invoker
+	size   int32
 }
 
 // poll hands over the messages that are there.
 func (q queue) poll(ctx context.Context) error {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &q.url, MaxNumberOfMessages: 10, WaitTimeSeconds: queueWait,
+		QueueUrl: &q.url, MaxNumberOfMessages: q.size, WaitTimeSeconds: queueWait,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	})
 	if err != nil || len(out.Messages) == 0 {

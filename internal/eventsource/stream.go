@@ -21,7 +21,7 @@ const (
 // passed over.
 func Stream(ctx context.Context, client *dynamodbstreams.Client, arn string, to Invoker) *Mapping {
 	s := &stream{client: client, arn: arn, to: to, shards: map[string]*string{}}
-	return start(ctx, s.poll)
+	return start(ctx, 1, s.poll)
 }
 
 type stream struct {

@@ -98,7 +98,8 @@ func TestResourcesOverMCP(t *testing.T) {
 			require.Equal(t, []string{
 				"rookery://guide/agents", "rookery://guide/orientation", "rookery://guide/notes", "rookery://guide/vaults", "rookery://guide/http",
 				"rookery://guide/people", "rookery://guide/obsidian", "rookery://guide/hosting",
-				"rookery://guide/access", "rookery://guide/cloud", "rookery://main/schema", "rookery://spare/schema",
+				"rookery://guide/access", "rookery://guide/cloud", "rookery://guide/deploy",
+				"rookery://main/schema", "rookery://spare/schema",
 			}, uris)
 			templates, err := session.ListResourceTemplates(t.Context(), nil)
 			require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"rookery/internal/awsapp"
 	"rookery/internal/eventsource"
@@ -36,6 +37,11 @@ type Deployment struct {
 	// function has events but requests.
 	Queue string
 
+	JanitorEvery time.Duration // how often the janitor is invoked; 0: once an hour
+
+	// Own are more variables of one function, "KEY=value", by its name: they override those of all. Nil: it has none.
+	Own func(function string) []string
+
 	Env         []string  // more variables of the functions, "KEY=value"
 	Most        int       // processes of a function at the same time; 0: as lambdahost has it
 	Concurrency int       // events that a process serves at the same time; 0: 1
@@ -50,8 +56,8 @@ type Functions struct {
 	mappings []*eventsource.Mapping
 }
 
-// Start composes the functions behind a gateway with this URL, and hands them what comes from the queue of jobs and
-// from the stream of the table, where the deployment has a queue. No process runs until an event comes.
+// Start composes the functions behind a gateway with this URL, and hands them what comes from the queue of jobs, from
+// the stream of the table, from the bucket and from a clock, where the deployment has a queue. No process runs until an event comes.
 func Start(ctx context.Context, d Deployment, url string) (*Functions, error) {
 	cat, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
 	if err != nil {
@@ -65,6 +71,10 @@ func Start(ctx context.Context, d Deployment, url string) (*Functions, error) {
 	env := slices.Concat(d.environment(url), s.environment(), d.Env)
 	host := func(name string) *lambdahost.Host {
 		if f.hosts[name] == nil {
+			env := env
+			if d.Own != nil {
+				env = slices.Concat(env, d.Own(name))
+			}
 			f.hosts[name] = lambdahost.Start(context.Background(), lambdahost.Function{
 				Binary: filepath.Join(d.Programs, name, "bootstrap"), Name: name, Env: env, Timeout: timeouts[name],
 				Most: d.Most, Concurrency: d.Concurrency, Freezes: true, Output: d.Output,
@@ -81,7 +91,7 @@ func Start(ctx context.Context, d Deployment, url string) (*Functions, error) {
 		f.Close()
 		return nil, err
 	}
-	f.mappings = s.follow(func(name string) eventsource.Invoker { return host(name) })
+	f.mappings = s.follow(d.JanitorEvery, func(name string) eventsource.Invoker { return host(name) })
 	return f, nil
 }
 

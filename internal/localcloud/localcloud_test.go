@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,24 +19,29 @@ import (
 	"rookery/internal/awstest"
 	"rookery/internal/blob"
 	"rookery/internal/cloudtest"
+	"rookery/internal/dynamotable"
 	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/localcloud"
 	"rookery/internal/s3blob"
+	"rookery/internal/table"
 )
 
 func TestMain(m *testing.M) { os.Exit(cloudtest.Main(m)) }
 
 // TestRun covers that calls can be made with what is printed, over routes, that a note gets its file, that a file which
-// somebody puts into the bucket is found, and that everything ends with the context: also that it can be started again over the same emulators.
+// somebody puts into the bucket is found, that the janitor is invoked, and that everything ends with the context: also that it can be started again over the same emulators.
 func TestRun(t *testing.T) {
 	b := awstest.Start(t)
 	o := localcloud.Options{Listen: "127.0.0.1:0", Issuer: "127.0.0.1:0", Deployment: localcloud.Deployment{
 		Programs: cloudtest.Programs(t), AWS: aws.ToString(b.AWS(t, nil).BaseEndpoint),
 		DynamoDB: aws.ToString(b.DynamoDB(nil).BaseEndpoint), Table: b.Table(t), Bucket: b.Bucket(t),
-		Queue: b.QueueName(t),
+		Queue: b.QueueName(t), JanitorEvery: time.Second,
 	}}
+	said := &output{}
+	o.Output = said
 	b.Stream(t, o.Table)
+	dust := table.Item{Key: table.Key{Part: "~tenants", Sort: "dust"}, Data: []byte("{")}
 	files := s3blob.New(b.AWS(t, nil), o.Bucket, s3blob.Options{})
 	for _, vault := range []string{"one", "two"} {
 		ctx, stop := context.WithCancel(t.Context())
@@ -79,11 +85,35 @@ func TestRun(t *testing.T) {
 			require.NoError(t, err)
 			return bytes.Contains(found, []byte("by hand/\u00c6 + b"))
 		}, 2*time.Minute, 100*time.Millisecond)
+		items := dynamotable.New(b.DynamoDB(nil), o.Table, dynamotable.Options{})
+		require.NoError(t, items.Commit(t.Context(), table.Set(dust)))
+		require.Eventually(t, func() bool { return said.has("a tenant could not be looked up") }, 2*time.Minute,
+			100*time.Millisecond, "the janitor looks at all tenants")
+		require.NoError(t, items.Commit(t.Context(), table.Remove(dust.Key)))
+		require.False(t, said.has("could not be looked at"), said)
 		stop()
 		require.NoError(t, <-ended)
 		_, err = client.Invoke(t.Context(), "team_vault_list", []byte(`{}`))
 		require.Error(t, err)
 	}
+}
+
+// An output is what functions write, several at the same time.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) has(text string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return bytes.Contains(o.text.Bytes(), []byte(text))
 }
 
 // requirePersons requires that persons with tokens of the issuer may do what the roles in these allow.

@@ -1,6 +1,7 @@
 package localcloud
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -22,10 +23,24 @@ const (
 	jobs   = "jobs"   // works on the messages of the queue of jobs
 	stream = "stream" // is behind the stream of the table
 	ingest = "ingest" // works on the events of the bucket
+
+	janitor = "janitor" // is invoked by a schedule
 )
 
 // timeouts are the time that an invocation of a function may take which no gateway waits for.
-var timeouts = map[string]time.Duration{jobs: 15 * time.Minute, stream: 2 * time.Minute, ingest: 2 * time.Minute}
+var timeouts = map[string]time.Duration{
+	jobs: 15 * time.Minute, stream: 2 * time.Minute, ingest: 2 * time.Minute, janitor: 6 * time.Minute,
+}
+
+// janitorEvery is how often the janitor is invoked, if a deployment does not say otherwise.
+const janitorEvery = time.Hour
+
+// A message of the queue of jobs is an event of its own, and several are worked on at the same time, so that a long job
+// does not keep others waiting.
+var (
+	ofJobs   = eventsource.Batches{Size: 1, Most: 4}
+	ofEvents = eventsource.Batches{Size: 10, Most: 1}
+)
 
 // deadLetters ends the name of the queue of messages that could not be worked on.
 const deadLetters = "-dead-letters"
@@ -78,15 +93,17 @@ func (s *sources) environment() []string {
 	return []string{"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead, "ROOKERY_EVENTS_QUEUE=" + s.events}
 }
 
-// follow hands what comes to the functions, until the mappings are closed.
-func (s *sources) follow(host func(name string) eventsource.Invoker) []*eventsource.Mapping {
+// follow hands what comes to the functions, until the mappings are closed, and invokes the janitor once in each period
+// of tidy.
+func (s *sources) follow(tidy time.Duration, host func(name string) eventsource.Invoker) []*eventsource.Mapping {
 	if s == nil {
 		return nil
 	}
 	return []*eventsource.Mapping{
-		eventsource.Queue(context.Background(), s.queues, s.jobs, host(jobs)),
-		eventsource.Queue(context.Background(), s.queues, s.events, host(ingest)),
+		eventsource.Queue(context.Background(), s.queues, s.jobs, host(jobs), ofJobs),
+		eventsource.Queue(context.Background(), s.queues, s.events, host(ingest), ofEvents),
 		eventsource.Stream(context.Background(), s.streams, s.stream, host(stream)),
+		eventsource.Schedule(context.Background(), cmp.Or(tidy, janitorEvery), host(janitor)),
 	}
 }
 

@@ -1,0 +1,47 @@
+package awsapp
+
+import (
+	"context"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"rookery/internal/janitor"
+	"rookery/internal/team"
+)
+
+// A Janitor is the function that a schedule invokes. It is safe for concurrent use.
+type Janitor struct {
+	opt     Options
+	teams   *team.Teams
+	janitor *janitor.Janitor
+}
+
+var _ lambda.Handler = (*Janitor)(nil)
+
+// NewJanitor composes a Janitor over the stores and the queue of the Options. Nothing is read yet.
+func NewJanitor(o Options) *Janitor {
+	o = o.withDefaults()
+	teams := team.NewTeams(followed(o))
+	return &Janitor{opt: o, teams: teams, janitor: &janitor.Janitor{
+		Teams: teams, Table: o.Table, Queue: o.Queue, Log: o.Log, Now: o.Now,
+	}}
+}
+
+// ServeJanitor is the program of the function that a schedule invokes, as Serve is that of one which answers requests.
+func ServeJanitor() {
+	serveBehind(func(d *deployment) lambda.Handler { return NewJanitor(d.Options) })
+}
+
+// Close ends what the function has open. No event may come after it.
+func (j *Janitor) Close() { j.teams.Close() }
+
+// Invoke looks at all tenants once, whatever the event is. The next event goes on where the time of this one is over.
+func (j *Janitor) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
+	j.opt.Begin()
+	ctx, cancel := early(ctx, grace)
+	defer cancel()
+	if err := j.janitor.Run(ctx); err != nil {
+		return nil, err
+	}
+	return []byte("null"), nil
+}

@@ -1,0 +1,91 @@
+package awsapp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
+
+	"rookery/internal/awsclient"
+	"rookery/internal/blob"
+	"rookery/internal/dynamotable"
+	"rookery/internal/s3blob"
+	"rookery/internal/table"
+)
+
+const (
+	// tenantTag is the session tag that names the tenant: the policies of the role refer to it.
+	tenantTag = "tenant"
+
+	// roleTime is how long credentials of a role are valid, which is the most for a role that another one assumes.
+	// They are renewed when less than roleRest is left.
+	roleTime = time.Hour
+	roleRest = 10 * time.Minute
+
+	maxSessionName = 64   // bytes of the name of a session
+	maxTenants     = 1000 // whose credentials a process keeps
+)
+
+// tenantStores open the table and the bucket of a deployment with the credentials of a role whose session is tagged
+// with one tenant. It is safe for concurrent use.
+type tenantStores struct {
+	cfg    aws.Config // of the function
+	e      Environment
+	table  dynamotable.Options
+	bucket s3blob.Options
+	erases bool // buckets can destroy versions
+	roles  *sts.Client
+
+	mu   sync.Mutex
+	held map[string]aws.CredentialsProvider // by tenant
+}
+
+func newTenantStores(
+	cfg aws.Config, e Environment, t dynamotable.Options, b s3blob.Options,
+) *tenantStores {
+	return &tenantStores{
+		cfg: cfg, e: e, table: t, bucket: b, held: map[string]aws.CredentialsProvider{},
+		roles: sts.NewFromConfig(cfg, func(o *sts.Options) {
+			o.Retryer = awsclient.Reads()
+			o.APIOptions = append(o.APIOptions, awsclient.Within(roleAttempt))
+		}),
+	}
+}
+
+// roleAttempt is how long one attempt to assume a role may take.
+const roleAttempt = 3 * time.Second
+
+// open returns the stores of one tenant; see Options.Stores. The role is assumed with the first request to them.
+func (s *tenantStores) open(_ context.Context, tenant string) (table.Table, blob.Bucket, error) {
+	cfg := s.cfg
+	cfg.Credentials = s.credentials(tenant)
+	bucket := s3blob.New(cfg, s.e.Bucket, s.bucket)
+	if s.erases {
+		return dynamotable.New(cfg, s.e.Table, s.table), s3blob.Erasing(bucket), nil
+	}
+	return dynamotable.New(cfg, s.e.Table, s.table), bucket, nil
+}
+
+// credentials returns those of a tenant: one call of STS at a time asks for them.
+func (s *tenantStores) credentials(tenant string) aws.CredentialsProvider {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.held[tenant]; held != nil {
+		return held
+	}
+	if len(s.held) >= maxTenants {
+		clear(s.held)
+	}
+	role := stscreds.NewAssumeRoleProvider(s.roles, s.e.Role, func(o *stscreds.AssumeRoleOptions) {
+		name := "rookery-" + tenant
+		o.RoleSessionName, o.Duration = name[:min(len(name), maxSessionName)], roleTime
+		o.Tags = []ststypes.Tag{{Key: aws.String(tenantTag), Value: aws.String(tenant)}}
+	})
+	held := aws.NewCredentialsCache(role, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = roleRest })
+	s.held[tenant] = held
+	return held
+}
