@@ -34,6 +34,26 @@ functions: ## build the functions of AWS Lambda into bin/functions, and say how 
 	-o bin/functions/$$arch/$$name/bootstrap ./functions/$$name || exit 1; done; done
 	@ROOKERY_FUNCTIONS=$(CURDIR)/bin/functions $(GO) test -vet=off ./functions -run 'TestSizes|TestBegins' -count=1 -v
 
+# What `sam build` calls for each function of template.yaml: build-RavenFunction and so on.
+SAM_BUILDS := build-IngestFunction build-JanitorFunction build-JobsFunction build-McpFunction build-NotesFunction \
+	build-OrientFunction build-RavenFunction build-StreamFunction build-TeamFunction
+
+.PHONY: $(SAM_BUILDS)
+$(SAM_BUILDS): build-%Function:
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w' \
+	-o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $* | tr A-Z a-z)
+
+# The checkers of the template, in an environment of their own.
+SAM := .localstack/sam
+
+.PHONY: template
+template: $(SAM)/installed.txt ## check template.yaml with SAM and cfn-lint, which it installs, and build all functions; Python 3.11
+	@tools/sam/check $(CURDIR)/$(SAM)
+
+$(SAM)/installed.txt: tools/sam/requirements.txt tools/sam/constraints.txt tools/sam/install
+	@echo "installing aws-sam-cli and cfn-lint into $(SAM) (about a minute, 350 MB)"; mkdir -p .localstack; \
+	tools/sam/install $(CURDIR)/$(SAM)
+
 .PHONY: local-cloud
 local-cloud: ## serve the functions on 127.0.0.1:7790, over emulators of DynamoDB and S3, until it is interrupted
 	@localstack/cloud

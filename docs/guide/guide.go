@@ -21,7 +21,9 @@ type Page struct {
 // Pages are the pages: the one for agents first.
 func Pages() []Page {
 	var all []Page
-	for _, name := range []string{"agents", "orientation", "notes", "vaults", "http", "people", "obsidian", "hosting", "access", "cloud"} {
+	for _, name := range []string{
+		"agents", "orientation", "notes", "vaults", "http", "people", "obsidian", "hosting", "access", "cloud", "deploy",
+	} {
 		text, err := files.ReadFile(name + ".md")
 		if err != nil {
 			panic(fmt.Sprintf("guide: %v", err))
