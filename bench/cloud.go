@@ -20,6 +20,7 @@ type clouded struct {
 	Functions []bootstrap
 	Calls     []asTwo
 	Commits   []sample // of writers at once, see crowds
+	Follow    following
 }
 
 // An asTwo is one kind of call to a function in this process: over stores of files, and over emulators.
@@ -60,7 +61,7 @@ func measureCloud(ctx context.Context, cfg config) error {
 	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
 	p.Cloud = &clouded{Load: load}
 	for _, step := range []func(context.Context, string) error{
-		p.Cloud.compare, p.Cloud.crowd, p.Cloud.build,
+		p.Cloud.compare, p.Cloud.crowd, p.Cloud.follow, p.Cloud.build,
 	} {
 		if err := step(ctx, dir); err != nil {
 			return err
@@ -71,10 +72,16 @@ func measureCloud(ctx context.Context, cfg config) error {
 
 // emulated is a deployment with a new table and a new bucket of the emulators.
 func emulated(ctx context.Context) (localcloud.Deployment, error) {
+	return emulatedWith(ctx, func(*localcloud.Deployment) {})
+}
+
+// emulatedWith is emulated with more than that.
+func emulatedWith(ctx context.Context, more func(*localcloud.Deployment)) (localcloud.Deployment, error) {
 	name := fmt.Sprintf("rookery-bench-%d", time.Now().UnixNano())
 	d := localcloud.Deployment{
 		AWS: os.Getenv(awsEmulator), DynamoDB: os.Getenv(dynamoEmulator), Table: name, Bucket: name,
 	}
+	more(&d)
 	return d, localcloud.MakeStores(ctx, d)
 }
 

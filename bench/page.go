@@ -98,7 +98,9 @@ func (p *page) render(w io.Writer) error {
 		"linkCalls": func() int { return linkCalls }, "freshOnes": func() int { return freshOnes },
 		"tokenSample": func() int { return tokenSample },
 		"cloudTimes":  func() int { return cloudTimes }, "cloudWait": func() time.Duration { return cloudWait },
-		"inits":      func() int { return inits },
+		"inits": func() int { return inits }, "manyCommits": func() int { return manyCommits },
+		"manyObjects": func() int { return manyObjects }, "lags": func() int { return lags },
+		"priceDate": func() string { return priceDate }, "imageAfter": func() int { return imageAfter },
 		"warmStarts": func() int { return warmStarts }, "maxFunction": func() int64 { return maxFunction },
 	}).Parse(p.text())
 	if err != nil {
