@@ -35,11 +35,7 @@ functions: ## build the functions of AWS Lambda into bin/functions, and say how 
 	@ROOKERY_FUNCTIONS=$(CURDIR)/bin/functions $(GO) test -vet=off ./functions -run 'TestSizes|TestBegins' -count=1 -v
 
 # What `sam build` calls for each function of template.yaml: build-RavenFunction and so on.
-SAM_BUILDS := build-IngestFunction build-JanitorFunction build-JobsFunction build-McpFunction build-NotesFunction \
-	build-OrientFunction build-RavenFunction build-StreamFunction build-TeamFunction
-
-.PHONY: $(SAM_BUILDS)
-$(SAM_BUILDS): build-%Function:
+build-%Function:
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w' \
 	-o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $* | tr A-Z a-z)
 
@@ -152,10 +148,19 @@ bench-start: ## measure how a function of a cloud starts, and write docs/benchma
 .PHONY: bench-cloud
 bench-cloud: ## measure the functions over emulators of AWS, and write docs/benchmarks-cloud.md
 	@GO=$(GO) tools/test/emulated $(GO) run ./bench -only cloud -out docs/benchmarks-cloud.md
+	@$(MAKE) --no-print-directory dollars
+
+.PHONY: dollars
+dollars: ## write docs/benchmarks-dollars.md, what a million calls of each tool cost, from the requests that were counted
+	$(GO) run ./bench -only dollars
 
 .PHONY: bench-notes
 bench-notes: ## measure the tools for notes and for orientation, and write docs/benchmarks-notes.md
 	$(GO) run ./bench -only notes -sizes 10000,100000 -out docs/benchmarks-notes.md
+
+.PHONY: bench-memories
+bench-memories: ## measure the tools for memories, and write docs/benchmarks-memories.md
+	$(GO) run ./bench -only memories -sizes 10000,100000 -out docs/benchmarks-memories.md
 
 .PHONY: fuzz
 fuzz: $(FUZZER) ## fuzz one target after the other, FUZZTIME=10m for each; then HTTP and MCP

@@ -13,8 +13,8 @@ import (
 
 // The parts that can be measured alone: a vault in a data directory and all that it is made of; a
 // person's folder that is served in place; what stands between a request and a tool on a hosted
-// server; how a function of a cloud starts; what the functions cost over emulators of AWS; and the tools for notes and for
-// orientation, on a vault of plain notes. The last four have pages of their own.
+// server; how a function of a cloud starts; what the functions cost over emulators of AWS; the tools for notes and for
+// orientation, on a vault of plain notes; and those for memories. The last five have pages of their own.
 const (
 	onlyVault  = "vault"
 	onlyServed = "served"
@@ -22,6 +22,9 @@ const (
 	onlyStart  = "start"
 	onlyCloud  = "cloud"
 	onlyNotes  = "notes"
+
+	onlyDollars  = "dollars" // nothing is measured: see writeDollars
+	onlyMemories = "memories"
 )
 
 // A config says what is measured.
@@ -56,7 +59,8 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&cfg.dir, "dir", "", "`folder` to measure in; none: that for temporary files")
 	flags.StringVar(&cfg.profile, "profile", "", "`folder` for CPU profiles of the server")
 	flags.StringVar(&cfg.only, "only", "", "the one `part` to measure: "+onlyVault+", "+onlyServed+
-		", "+onlyHosted+", "+onlyStart+", "+onlyCloud+" or "+onlyNotes+"; none: the first two")
+		", "+onlyHosted+", "+onlyStart+", "+onlyCloud+", "+onlyNotes+", "+onlyMemories+
+		" or "+onlyDollars+"; none: the first two")
 	flags.DurationVar(&cfg.idle, "idle", 65*time.Second, "how long the server of a folder is left "+
 		"alone; it sweeps once a minute")
 	flags.IntVar(&cfg.edits, "edits", 20, "edits of single files in a served folder")
@@ -90,7 +94,7 @@ func (c config) check() error {
 	if c.tokens < 1 || c.rounds < 1 {
 		return errors.New("-tokens and -rounds must be above 0")
 	}
-	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud, onlyNotes}
+	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud, onlyNotes, onlyMemories, onlyDollars}
 	if c.only != "" && !slices.Contains(parts, c.only) {
 		return fmt.Errorf("-only: it must be one of %s, not %q", strings.Join(parts, ", "), c.only)
 	}

@@ -49,8 +49,14 @@ func run(ctx context.Context, args []string) error {
 	if cfg.only == onlyCloud {
 		return measureCloud(ctx, cfg)
 	}
+	if cfg.only == onlyDollars {
+		return writeDollars(".")
+	}
 	if cfg.only == onlyNotes {
 		return measureNotes(ctx, cfg)
+	}
+	if cfg.only == onlyMemories {
+		return measureMemories(ctx, cfg)
 	}
 	return bench(ctx, cfg)
 }

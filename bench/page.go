@@ -42,6 +42,8 @@ type page struct {
 	Start   *starting // nil: the page is not about the start of a function
 	Cloud   *clouded  // nil: the page is not about functions over emulators
 	Notes   []noting  // empty: the page is not about the tools for notes and for orientation
+
+	Memories []remembering // empty: the page is not about memories
 }
 
 // begin makes a folder to measure in, which end removes, and the page of the run.
@@ -122,6 +124,9 @@ func (p *page) text() string {
 	}
 	if len(p.Notes) > 0 {
 		return notesText
+	}
+	if len(p.Memories) > 0 {
+		return memoriesText
 	}
 	return pageText
 }

@@ -11,12 +11,13 @@ const (
 	priceMessage = 0.4   // requests of SQS
 )
 
-// unitPrices are what a million requests cost, by operation. A commit of a small note is an item of 1 to 2 KiB, and all
-// other items are smaller than 1 KiB.
+// unitPrices are what a million requests cost, by operation. A commit of a small note is an item of 1 to 2 KiB,
+// and all other items are smaller than 1 KiB.
 var unitPrices = map[string]float64{
 	"PutItem": 2 * priceWrite, "UpdateItem": priceWrite, "DeleteItem": 2 * priceWrite,
-	"GetItem": priceRead, "Query": priceRead,
-	"PUT": pricePut, "LIST": pricePut, "GET": priceGet, "HEAD": priceGet, "SendMessage": priceMessage,
+	"TransactWriteItems": 4 * priceWrite, // of two small items, each at twice the price
+	"GetItem":            priceRead, "Query": priceRead,
+	"PUT": pricePut, "LIST": pricePut, "DELETE": 0, "GET": priceGet, "HEAD": priceGet, "SendMessage": priceMessage,
 }
 
 // Dollars is what a million times this work costs, for its requests to the stores and the queues.
@@ -34,8 +35,8 @@ type bill struct {
 	Dollars float64
 }
 
-// Bill is what a million writes cost, each to a small note, without the time of functions: with a pass for each sixtieth,
-// as of one write a second.
+// Bill is what a million writes cost, each to a small note, without the time of functions: with a pass for each
+// sixtieth, as of one write a second.
 func (f following) Bill() []bill {
 	const (
 		gateway   = 1.0 // requests of an HTTP API

@@ -105,7 +105,8 @@ func functionOf(name string) string { return strings.ToUpper(name[:1]) + name[1:
 
 // families are the functions that answer requests, with a tool that each has a route for.
 var families = map[string]string{
-	"notes": "notes_list", "raven": "raven_stats", "orient": "vault_overview", "team": "team_whoami",
+	"notes": "notes_list", "raven": "raven_stats", "orient": "vault_overview", "memory": "memory_list",
+	"team": "team_whoami",
 }
 
 // issuers are the issuers of the functions: for each, one whose tenant is made with the first token.
@@ -206,6 +207,10 @@ func (s *story) tell(token string) {
 		{"raven_search", `{"vault":"main","query":"again"}`},
 		{"raven_stats", `{"vault":"main"}`},
 		{"raven_delete", `{"vault":"main","id":"nowhere"}`},
+		{"memory_store", `{"vault":"main","intent":{"goal":"again","task_type":"other"},"outcome":` +
+			`{"success":true,"summary":` + string(text)[:len(text)/10] + `"},"key":"one"}`},
+		{"memory_recall", `{"vault":"main","query":"again","depth":"complete"}`},
+		{"memory_delete_memory", `{"vault":"main","memory_id":"mem_nowhere","erase":true}`},
 		{"vault_overview", `{"vault":"main"}`},
 		{"vault_status", `{"vault":"main"}`},
 		{"team_audit", `{}`},
@@ -284,9 +289,15 @@ func recorded(t *testing.T) []call {
 // template is the template of this tree.
 func template(t *testing.T) *infra.Template {
 	t.Helper()
+	return templateWith(t, nil)
+}
+
+// templateWith is the template with these parameters in the place of their defaults.
+func templateWith(t *testing.T, parameters map[string]string) *infra.Template {
+	t.Helper()
 	text, err := os.ReadFile("../template.yaml")
 	require.NoError(t, err)
-	made, err := infra.Parse(text, nil)
+	made, err := infra.Parse(text, parameters)
 	require.NoError(t, err)
 	return made
 }

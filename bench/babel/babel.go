@@ -9,7 +9,6 @@ package babel
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 )
 
@@ -36,6 +35,15 @@ type Reference struct {
 	Line    int
 	ID      string   // of the one thing that it leads to; "": of nothing, or of several things
 	Matches []string // the ids of several things, sorted
+
+	// Elsewhere is what it leads to where no note is known that it is in, as an argument of a tool.
+	Elsewhere Leading
+}
+
+// A Leading is what a reference leads to.
+type Leading struct {
+	ID      string
+	Matches []string
 }
 
 // schema has a type whose objects go by a name, and fields that refer.
@@ -60,7 +68,7 @@ const each = 7
 // New makes the vault of a seed.
 func New(seed uint64) Vault {
 	w := &world{
-		rand: rand.New(rand.NewPCG(seed, 0)), slugs: map[string]bool{}, goes: map[string][]string{},
+		rand: rand.New(rand.NewPCG(seed, 0)), slugs: map[string]bool{}, goes: map[string][]going{},
 	}
 	for _, l := range languages() {
 		w.settle(l)
@@ -77,9 +85,15 @@ func New(seed uint64) Vault {
 // A world is what all notes of a vault share: by which words what goes.
 type world struct {
 	rand  *rand.Rand
-	slugs map[string]bool     // of all names, so that no two are taken for one
-	goes  map[string][]string // a name to the ids of what goes by it
+	slugs map[string]bool    // of all names, so that no two are taken for one
+	goes  map[string][]going // a name to what goes by it
 	plans []*plan
+}
+
+// A going is a note that goes by a name: as its file's, as its own, or as an alias, in this order.
+type going struct {
+	plan *plan
+	tier int
 }
 
 // A plan is what is settled of a note before any is written: references lead to it by that.
@@ -90,6 +104,9 @@ type plan struct {
 	number               int    // among the notes of its language
 	day                  bool   // it is a daily note
 }
+
+// beside reports whether two notes are in one folder.
+func (p *plan) beside(q *plan) bool { return p.code == q.code && p.folder == q.folder }
 
 // settle plans the notes of a language.
 func (w *world) settle(l language) {
@@ -123,15 +140,11 @@ func (w *world) share() {
 		}
 	}
 	for _, p := range w.plans {
-		for _, name := range slices.Compact([]string{p.short, p.name, p.alias}) {
+		for tier, name := range []string{p.short, p.name, p.alias} {
 			if name != "" {
-				w.goes[name] = append(w.goes[name], p.id)
+				w.goes[name] = append(w.goes[name], going{p, tier})
 			}
 		}
-		w.goes[p.heading] = append(w.goes[p.heading], p.id+"#"+section(p.heading))
-	}
-	for _, ids := range w.goes {
-		slices.Sort(ids)
 	}
 }
 

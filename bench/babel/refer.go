@@ -5,13 +5,43 @@ import (
 	"slices"
 )
 
-// leads is a reference that leads to what goes by a name.
-func (w *world) leads(target, name string) Reference {
-	ids := w.goes[name]
-	if len(ids) == 1 {
-		return Reference{Target: target, ID: ids[0]}
+// leads is a reference that leads to what goes by a name: the files of that name, else the persons, else
+// those with that alias; among several, to the one in the folder of the page.
+func (g *page) leads(target, name string) Reference {
+	best := 3
+	for _, by := range g.goes[name] {
+		best = min(best, by.tier)
 	}
-	return Reference{Target: target, Matches: ids}
+	var all, own []string
+	for _, by := range g.goes[name] {
+		if by.tier != best {
+			continue
+		}
+		all = append(all, by.plan.id)
+		if by.plan.beside(g.plan) && !g.day {
+			own = append(own, by.plan.id)
+		}
+	}
+	r := Reference{Target: target, Elsewhere: leading(all)}
+	here := r.Elsewhere
+	if len(own) > 0 {
+		here = leading(own)
+	}
+	r.ID, r.Matches = here.ID, here.Matches
+	return r
+}
+
+// leading is what leads to these things.
+func leading(ids []string) Leading {
+	if len(ids) == 1 {
+		return Leading{ID: ids[0]}
+	}
+	return Leading{Matches: slices.Sorted(slices.Values(ids))}
+}
+
+// certain is a reference that leads to one thing, wherever it is.
+func certain(target, id string) Reference {
+	return Reference{Target: target, ID: id, Elsewhere: Leading{ID: id}}
 }
 
 // other is any note but a daily one.
@@ -26,22 +56,22 @@ func (w *world) other() *plan {
 // byPath, byFile, byLoudPath and bySuffix are the ways to write a path.
 func (g *page) byPath() Reference {
 	p := g.other()
-	return Reference{Target: p.id, ID: p.id}
+	return certain(p.id, p.id)
 }
 
 func (g *page) byFile() Reference {
 	p := g.other()
-	return Reference{Target: p.id + ".md", ID: p.id}
+	return certain(p.id+".md", p.id)
 }
 
 func (g *page) byLoudPath() Reference {
 	p := g.other()
-	return Reference{Target: p.shout(p.id), ID: p.id}
+	return certain(p.shout(p.id), p.id)
 }
 
 func (g *page) bySuffix() Reference {
 	p := g.other()
-	return Reference{Target: p.folder + "/" + p.short, ID: p.id}
+	return certain(p.folder+"/"+p.short, p.id)
 }
 
 // named is a note, and a name that it goes by.
@@ -89,25 +119,28 @@ func (w *world) shuffled() []string {
 	return names
 }
 
-// inSection and sectionName lead to a section, the first by the path of its note.
+// inSection leads to a section by the path of its note. The name of a section alone leads to it only where
+// somebody asks for it.
 func (g *page) inSection() Reference {
 	p := g.other()
-	return Reference{Target: p.id + "#" + p.heading, ID: p.id + "#" + section(p.heading)}
+	return certain(p.id+"#"+p.heading, p.id+"#"+section(p.heading))
 }
 
 func (g *page) sectionName() Reference {
 	p := g.other()
-	return g.leads(section(p.heading), p.heading)
+	return Reference{
+		Target: section(p.heading), Elsewhere: Leading{ID: p.id + "#" + section(p.heading)},
+	}
 }
 
 // byDay leads to a day, which need not have a note.
 func (g *page) byDay() Reference {
 	day := one(g.world, []string{"2026-03-01", "2026-03-02", "2031-12-24"})
 	target := one(g.world, []string{day, "daily/" + day})
-	return Reference{Target: target, ID: "daily/" + day}
+	return certain(target, "daily/"+day)
 }
 
-// noWord, noPath and noSection lead to nothing.
+// noWord and noPath lead to nothing, noSection to the note that has no such section.
 func (g *page) noWord() Reference { return Reference{Target: g.fresh(g.language)} }
 
 func (g *page) noPath() Reference {
@@ -117,5 +150,5 @@ func (g *page) noPath() Reference {
 
 func (g *page) noSection() Reference {
 	p := g.other()
-	return Reference{Target: p.id + "#" + g.fresh(p.language)}
+	return Reference{Target: p.id + "#" + g.fresh(p.language), ID: p.id}
 }

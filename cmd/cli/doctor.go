@@ -14,13 +14,16 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/localapp"
 	"rookery/internal/repo"
+	"rookery/internal/tool"
 )
 
 // A doctor is the command that looks a data directory over.
 type doctor struct {
-	app  *clitool.App
-	full bool
-	file string
+	app   *clitool.App
+	full  bool
+	file  string
+	aws   bool
+	cloud cloud
 }
 
 func (d *doctor) command() *cobra.Command {
@@ -32,20 +35,30 @@ func (d *doctor) command() *cobra.Command {
 			"Nothing is\nchanged. While a server holds it, what only the server can see is asked of it.\n\nWhere " +
 			"commands go to a server, by rookery login or ROOKERY_SERVER: whether it answers and takes " +
 			"the\ntoken, and whether that ends soon; and the local data directory, if there is one." +
+			"\n\nWith --cloud it is a stack in AWS instead: whether the API passes on what clients of MCP need,\n" +
+			"and whether functions, table, bucket and queues are as the template has them." +
 			"\n\nThe exit code is 0 unless something is broken; a warning is not.",
 		Example: "rookery doctor --data ./data\nrookery doctor --data ./data --full --json\n" +
-			"rookery doctor --vault ./notes",
+			"rookery doctor --vault ./notes\nrookery doctor --cloud --stack rookery",
 		Args: cobra.NoArgs,
 		RunE: d.run,
 	}
 	clitool.Uses(c, "data", "vault", "token", "json", "bare", "envelope")
 	c.Flags().BoolVar(&d.full, "full", false, "compare everything that is stored with its digest")
+	d.cloud.flags(c)
+	c.Flags().BoolVar(&d.aws, "cloud", false, "examine a stack in AWS, which --stack names")
 	c.Flags().StringVar(&d.file, "config", "", "file that says how the server is hosted: its data "+
 		"directory, and its issuers")
 	return c
 }
 
 func (d *doctor) run(c *cobra.Command, _ []string) error {
+	if d.aws {
+		return d.runCloud(c)
+	}
+	if d.cloud.stack != "" {
+		return fault.New(fault.InvalidParameter, "--stack names a stack in AWS").Fix("add --cloud")
+	}
 	target, at, err := connector{d.app}.local(c)
 	if err != nil {
 		return err
@@ -78,10 +91,43 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 			},
 		})...)
 	}
+	place(found, target)
 	return d.app.Finish(c, clitool.Outcome{
 		Data:  map[string]any{"checks": found},
 		Text:  tableOf(found),
 		Fault: worst(found),
+	})
+}
+
+// reindexing is how findings begin the commands that compare the files of a vault.
+const reindexing = "rookery reindex"
+
+// place completes the commands in findings with the flags that name the vault, and the place where it is.
+func place(found []repo.Finding, t clitool.Target) {
+	for i, f := range found {
+		var flags string
+		switch {
+		case t.Folder != "":
+			flags = " --vault " + tool.ShellWord(t.Folder)
+		case f.Vault != "":
+			flags = " --vault " + tool.ShellWord(f.Vault)
+		}
+		if t.Data != "" && !t.InEnvironment("data") {
+			flags += " --data " + tool.ShellWord(t.Data)
+		}
+		found[i].Fix = strings.ReplaceAll(f.Fix, reindexing, reindexing+flags)
+	}
+}
+
+// runCloud examines a stack in AWS.
+func (d *doctor) runCloud(c *cobra.Command) error {
+	s, err := d.cloud.open(c.Context())
+	if err != nil {
+		return err
+	}
+	found := s.Examine(c.Context())
+	return d.app.Finish(c, clitool.Outcome{
+		Data: map[string]any{"checks": found}, Text: tableOf(found), Fault: worst(found),
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,5 +90,32 @@ func TestDoctorHere(t *testing.T) {
 	require.Equal(t, 2, code, errs)
 	require.Contains(t, errs, "INVALID_PARAMETER")
 	code, _, errs = rookery(t, "doctor", "--cloud")
-	require.Equal(t, 1, code, errs)
+	require.Equal(t, 2, code, errs)
+	require.Contains(t, errs, "--stack must be the name of a stack")
+	code, _, errs = rookery(t, "doctor", "--stack", "rookery")
+	require.Equal(t, 2, code, errs)
+	require.Contains(t, errs, "--cloud")
+}
+
+// TestReindexNamesTheFolder covers that what is said to do about the files of a folder names that folder: its vault is
+// in no data directory.
+func TestReindexNamesTheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "notes")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	note := func(i int) string { return filepath.Join(dir, fmt.Sprintf("n%d.md", i)) }
+	for i := range 60 {
+		require.NoError(t, os.WriteFile(note(i), []byte("# N\n"), 0o600))
+	}
+	env := map[string]string{"XDG_STATE_HOME": t.TempDir()}
+	code, _, errs := rookeryIn(t, env, "overview", "--vault", dir)
+	require.Zero(t, code, errs)
+	for i := range 50 {
+		require.NoError(t, os.Remove(note(i)))
+	}
+	code, out, errs := rookeryIn(t, env, "overview", "--vault", dir, "--json")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `"rookery reindex --pending accept --vault `+dir+`"`)
+	code, out, errs = rookeryIn(t, env, "doctor", "--vault", dir)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "try: rookery reindex --vault "+dir+" --pending accept, or rookery reindex --vault")
 }

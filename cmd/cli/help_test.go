@@ -48,6 +48,15 @@ func effects(made *tool.Tool) []string {
 	if len(made.Asks) > 0 {
 		all = append(all, "yes")
 	}
+	if made.Input != nil && !made.Input.Any {
+		all = append(all, "strict")
+	}
+	for _, p := range made.Presets {
+		all = append(all, p.Flag)
+	}
+	for _, n := range made.Nested {
+		all = append(all, n.Name)
+	}
 	changing := map[string]bool{"dry_run": true, "if_version": true, "idempotency_key": true}
 	for _, a := range made.Args {
 		if made.Kind.Mutates() || !changing[a.Name] {

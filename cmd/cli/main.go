@@ -35,11 +35,12 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	a.Connect = connector{a}.connect
 	s := &server{app: a}
 	m := &mcp{app: a}
-	d := &doctor{app: a}
+	d := &doctor{app: a, cloud: cloud{app: a}}
+	dead, restore := &deadLetters{cloud: cloud{app: a}}, &restorer{cloud: cloud{app: a}}
 	r := &rebuilder{app: a}
 	i, o := &login{app: a}, &logout{app: a}
 	a.Extra = append(a.Extra, s.command(), m.command(), i.command(), o.command(), d.command(), r.command(),
-		versionCommand())
+		dead.command(), restore.command(), versionCommand())
 	return a
 }
 
@@ -53,6 +54,7 @@ func sections() []clitool.Section {
 		{Title: "Vaults and servers", Words: []string{
 			"vault", "serve", "mcp", "login", "logout", "whoami", "doctor",
 		}},
+		{Title: "In AWS, for operators", Words: []string{"dead-letters", "rollback"}},
 		{Title: "Access, for admins", Words: []string{"token", "member", "issuer", "audit", "usage"}},
 	}
 }

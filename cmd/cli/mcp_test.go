@@ -173,7 +173,7 @@ func TestMCPOnADataDirectory(t *testing.T) {
 		tools, err = few.ListTools(t.Context(), nil)
 		require.NoError(t, err)
 		require.Less(t, len(tools.Tools), 20)
-		require.Contains(t, few.must("raven_read", map[string]any{"path": "log.md"}), "first line")
+		require.Contains(t, few.must("notes_get", map[string]any{"path": "log.md"}), "first line")
 		text, err := few.call("raven_add", map[string]any{"text": "x", "to": "log"})
 		require.NoError(t, err)
 		require.Contains(t, text, "READ_ONLY")
@@ -408,7 +408,7 @@ func TestMCPRefusals(t *testing.T) {
 		"server and directory": {2, append(data, "--server", "http://127.0.0.1:1"), "--server and --data"},
 		"server and folder":    {2, []string{"--server", "http://127.0.0.1:1", "--vault", "./x"}, "--vault with a folder and --server"},
 		"path and toolset":     {2, append(data, "--path", "/mcp/x/all", "--toolset", "raven"), "--path and --toolset"},
-		"unknown toolset":      {4, append(data, "--toolset", "ravn"), "the sets are notes, orient, raven, team, and all"},
+		"unknown toolset":      {4, append(data, "--toolset", "ravn"), "the sets are memory, notes, orient, raven, team, and all"},
 		"unknown tool":         {2, append(data, "--tools", "raven_raed"), "raven_read"},
 		"unknown path":         {4, append(data, "--path", "/mcp/x"), "sets"},
 		"another path":         {2, append(data, "--path", "/v1"), "--path is /mcp"},

@@ -22,7 +22,7 @@ func (r *rebuilder) command() *cobra.Command {
 		Long: "Make vaults anew from their files, when the database is lost: each from the segments of " +
 			"its log,\nwith its whole history, and then from what its folder has beside them; where there " +
 			"are no\nsegments, a new vault from the notes, with the ids and times that the audit log " +
-			"tells.\nVaults that the database has are left alone, and so is every note.\n\n" +
+			"tells;\nit has no memories, for these are in the log alone. Vaults that the database has are left alone, and so is every note.\n\n" +
 			"With --vault DIR it is the vault of a folder that is served.",
 		Example: "rookery rebuild --data ./data\nrookery rebuild --vault ./notes",
 		Args:    cobra.NoArgs,
@@ -66,6 +66,9 @@ func rebuiltText(made []team.Rebuilt) string {
 		}
 		fmt.Fprintf(&b, "%s  made from %s, now %s; from the folder %d new and %d changed files\n",
 			v.Name, from, v.Version, len(v.Created), len(v.Replaced))
+		if v.FromSegments == "" {
+			b.WriteString("  without memories of work: they are in the log, and notes do not have them\n")
+		}
 		for _, path := range v.Left {
 			fmt.Fprintf(&b, "  left as it is: %s\n", path)
 		}

@@ -22,7 +22,8 @@ type Page struct {
 func Pages() []Page {
 	var all []Page
 	for _, name := range []string{
-		"agents", "orientation", "notes", "vaults", "http", "people", "obsidian", "hosting", "access", "cloud", "deploy",
+		"agents", "orientation", "notes", "queries", "memory", "vaults", "http", "people", "obsidian", "hosting", "access",
+		"cloud", "deploy",
 	} {
 		text, err := files.ReadFile(name + ".md")
 		if err != nil {

@@ -35,11 +35,22 @@ type Auditor struct {
 	background sync.WaitGroup
 }
 
-// Options are what an Auditor is made with. All are required but Now.
+// Options are what an Auditor is made with. All are required but Now and Measure.
 type Options struct {
 	Teams *team.Teams
 	Log   *slog.Logger     // a line for each call
 	Now   func() time.Time // nil: time.Now
+
+	// Measure is called when a call begins. What it returns is called when the call has ended, and returns more
+	// attributes of its line, such as metrics. Nil: there are none.
+	Measure func() func(Ended) []slog.Attr
+}
+
+// Ended is what Options.Measure is told of a call.
+type Ended struct {
+	Tool  string
+	Fault *fault.Fault // nil: the call succeeded
+	Took  time.Duration
 }
 
 // A caller is who is told of once a minute that it calls too often. All agents of a principal are one: it
@@ -171,10 +182,18 @@ func (a *Auditor) Interceptor() tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {
 			start := a.opt.Now()
+			var measured func(Ended) []slog.Attr
+			if a.opt.Measure != nil {
+				measured = a.opt.Measure()
+			}
 			err = errPanic
 			defer func() {
 				now := a.opt.Now()
-				a.ended(ctx, c, ending{err: err, meta: r.Meta, at: now, took: max(0, now.Sub(start))})
+				e := ending{err: err, meta: r.Meta, wrote: r.Wrote, at: now, took: max(0, now.Sub(start))}
+				if measured != nil {
+					e.more = measured(e.told(c))
+				}
+				a.ended(ctx, c, e)
 			}()
 			return next(ctx, c)
 		}
@@ -186,10 +205,12 @@ var errPanic = errors.New("panic")
 
 // An ending is how a call ended.
 type ending struct {
-	err  error
-	meta tool.Meta
-	at   time.Time
-	took time.Duration
+	err   error
+	meta  tool.Meta
+	wrote bool // the log has the call already, though it failed
+	at    time.Time
+	took  time.Duration
+	more  []slog.Attr // of its line
 }
 
 // ended tells of a call that has ended.
@@ -199,7 +220,7 @@ func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 		return
 	}
 	a.seen(c.Caller.Tenant)
-	if e.err == nil || !c.Needs().Kind.Mutates() || a.often(c, e) {
+	if e.err == nil || e.wrote || !c.Needs().Kind.Mutates() || a.often(c, e) {
 		return
 	}
 	if err := a.keep(context.WithoutCancel(ctx), e.entry(c)); err != nil {

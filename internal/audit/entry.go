@@ -71,7 +71,17 @@ func (e ending) line(c *tool.Call) []slog.Attr {
 	if e.meta["replayed"] == true {
 		line = append(line, slog.Bool("replayed", true))
 	}
-	return line
+	return append(line, e.more...)
+}
+
+// told is what Options.Measure is told of the call.
+func (e ending) told(c *tool.Call) Ended {
+	ended := Ended{Tool: c.Tool.Name, Took: e.took}
+	if errors.As(e.err, &ended.Fault) || e.err == nil {
+		return ended
+	}
+	ended.Fault = fault.New(e.code(), "the call ended with an error")
+	return ended
 }
 
 // entry is what is kept of a mutation that was refused or failed.

@@ -49,6 +49,9 @@ type Options struct {
 	// the process was frozen. Nil: nothing is.
 	Begin func()
 
+	// Metrics makes the log line of a call one of CloudWatch's embedded metric format. Nil: it has no metrics.
+	Metrics *Metrics
+
 	Verifier *auth.Verifier // of the tokens of issuers; nil: one that fetches their keys over the network
 	Meter    hosted.Meter   // nil: nothing is counted
 	Log      *slog.Logger   // nil: nothing is logged
@@ -78,7 +81,7 @@ func New(o Options) (*App, error) {
 	var err error
 	a.host, err = hosted.New(hosted.Options{
 		Teams: a.teams, Tables: a.teams.Table, Server: o.Server, Closed: true, Verifier: o.Verifier,
-		Outer: o.outer, Meter: o.Meter, Log: o.Log, Now: o.Now,
+		Outer: o.outer, Meter: o.Meter, Measure: o.Metrics.measure(o.Now), Log: o.Log, Now: o.Now,
 	})
 	if err != nil {
 		return nil, err

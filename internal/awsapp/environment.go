@@ -23,6 +23,10 @@ type Environment struct {
 	Role   string // the ARN of the role for the stores of one tenant; empty: those of the function
 	Level  slog.Level
 	Memory int64 // bytes that the function has; 0: it is not known
+
+	Stack       string // whose metrics are those of calls; empty: there are none
+	Function    string // the name of the function
+	ToolMetrics bool   // there are metrics of each function and of each tool too
 }
 
 // elsewhere are variables of a server that listens itself. In a function each would be a mistake.
@@ -38,6 +42,7 @@ func ReadEnvironment(env func(string) string) (Environment, error) {
 		Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET"),
 		Jobs: env("ROOKERY_JOBS_QUEUE"), Dead: env("ROOKERY_DEAD_LETTERS"),
 		Events: env("ROOKERY_EVENTS_QUEUE"), Role: env("ROOKERY_TENANT_ROLE"),
+		Stack: env("ROOKERY_STACK"), Function: env("AWS_LAMBDA_FUNCTION_NAME"),
 	}
 	var problems []*fault.Fault
 	wrong := func(format string, args ...any) {
@@ -66,6 +71,13 @@ func ReadEnvironment(env func(string) string) (Environment, error) {
 	}
 	if text := env("ROOKERY_LOG_LEVEL"); text != "" && e.Level.UnmarshalText([]byte(text)) != nil {
 		wrong("ROOKERY_LOG_LEVEL must be debug, info, warn or error")
+	}
+	if text := env("ROOKERY_TOOL_METRICS"); text != "" {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			wrong("ROOKERY_TOOL_METRICS must be true or false")
+		}
+		e.ToolMetrics = on
 	}
 	if text := env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"); text != "" {
 		mebibytes, err := strconv.ParseInt(text, 10, 32)

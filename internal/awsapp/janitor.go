@@ -35,11 +35,15 @@ func ServeJanitor() {
 // Close ends what the function has open. No event may come after it.
 func (j *Janitor) Close() { j.teams.Close() }
 
-// Invoke looks at all tenants once, whatever the event is. The next event goes on where the time of this one is over.
-func (j *Janitor) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
+// Invoke looks at all tenants once, whatever the event is, unless it is a command. The next event goes on where the
+// time of this one is over.
+func (j *Janitor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	j.opt.Begin()
 	ctx, cancel := early(ctx, grace)
 	defer cancel()
+	if name, ok := commandOf(payload); ok {
+		return j.command(ctx, name)
+	}
 	if err := j.janitor.Run(ctx); err != nil {
 		return nil, err
 	}

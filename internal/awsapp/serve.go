@@ -109,6 +109,7 @@ func stores(e Environment, logger *slog.Logger) (*deployment, error) {
 	d.Options = Options{
 		Table: dynamotable.New(cfg, e.Table, ofTable), Bucket: d.bucket,
 		Begin: transport.Begin, Now: clock.Now, Clocked: clock.Dated,
+		Metrics: NewMetrics(e, transport.Sent),
 	}
 	if e.Role != "" {
 		d.own = newTenantStores(cfg, e, ofTable, ofBucket)

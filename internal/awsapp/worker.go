@@ -40,6 +40,8 @@ type Worker struct {
 	teams  *team.Teams
 	queue  *sqsqueue.Queue
 	worker job.Worker
+
+	release *release
 }
 
 var _ lambda.Handler = (*Worker)(nil)
@@ -49,8 +51,9 @@ var _ lambda.Handler = (*Worker)(nil)
 func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o = o.withDefaults()
 	o.Queue = queue
-	w := &Worker{opt: o, queue: queue}
+	w := &Worker{opt: o, queue: queue, release: &release{table: o.Table, now: o.Now, log: o.Log}}
 	all := tenants(o, nil)
+	all.Hold = w.release.holds
 	all.Follow = func(ctx context.Context, own *team.Team, vault string) error {
 		return followerOf(o, w.teams).Follow(ctx, own, vault)
 	}
@@ -94,6 +97,9 @@ func (w *Worker) Close() { w.teams.Close() }
 // Invoke works on the messages of an event, one after the other, and answers which of them are to come again.
 func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	w.opt.Begin()
+	if name, ok := commandOf(payload); ok {
+		return w.command(ctx, name, payload)
+	}
 	var e events.SQSEvent
 	if json.Unmarshal(payload, &e) != nil || len(e.Records) == 0 {
 		return nil, errors.New("the event has no messages of a queue")

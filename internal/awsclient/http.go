@@ -28,6 +28,7 @@ type HTTP struct {
 	client *http.Client
 	now    func() time.Time
 	last   atomic.Int64 // when the last request was sent, in Unix nanoseconds; 0: none was
+	sent   atomic.Int64 // how many requests were sent
 }
 
 var _ aws.HTTPClient = (*HTTP)(nil)
@@ -64,6 +65,7 @@ func (u unsent) Unwrap() error { return u.error }
 // Do implements aws.HTTPClient.
 func (h *HTTP) Do(r *http.Request) (*http.Response, error) {
 	h.last.Store(h.now().UnixNano())
+	h.sent.Add(1)
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	answer, err := h.client.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
@@ -72,6 +74,9 @@ func (h *HTTP) Do(r *http.Request) (*http.Response, error) {
 	}
 	return answer, err
 }
+
+// Sent returns how many requests were sent so far. Each attempt of the SDK counts.
+func (h *HTTP) Sent() int64 { return h.sent.Load() }
 
 // Begin closes the connections that are idle, if the last request was sent more than 30 s ago. A function
 // calls it at the beginning of each invocation.

@@ -59,10 +59,15 @@ func (e *WalkError) Error() string {
 // Unwrap is why.
 func (e *WalkError) Unwrap() error { return e.Err }
 
-// A Looker tells of one object what a List would.
+// A Looker tells of one object what a List would, and of one that is gone since when that may be.
 type Looker interface {
 	// Look is ErrNotExist and ErrForeign as Get is.
 	Look(ctx context.Context, key string) (Object, error)
+
+	// Touched returns when a name came into the folder that a key is in, or left it last; of a folder that
+	// is gone, that of the nearest one on the way to it. It is the zero time where the system does not
+	// tell, and never before the change.
+	Touched(ctx context.Context, key string) (time.Time, error)
 }
 
 // A Keeper is an Exchanger that keeps what it displaced for a while, because an editor may still

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"time"
 )
 
 // subFolder is a sub of a Folder.
@@ -58,6 +59,14 @@ func (s subFolder) Look(ctx context.Context, key string) (Object, error) {
 	o, err := s.folder.Look(ctx, whole)
 	o.Key = key
 	return o, err
+}
+
+func (s subFolder) Touched(ctx context.Context, key string) (time.Time, error) {
+	whole, err := s.key(key)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return s.folder.Touched(ctx, whole)
 }
 
 func (s subFolder) Displaced(ctx context.Context) iter.Seq2[Displaced, error] {

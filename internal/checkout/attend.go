@@ -35,6 +35,7 @@ type attendant struct {
 	closing *time.Timer     // the batch may be due
 	next    *time.Timer     // a sweep is
 	late    *time.Ticker    // displaced files are
+	blind   *time.Ticker    // folders that are not watched are looked at
 	alone   string          // why sweeps have to do without a watcher, as it was logged last
 
 	// compared says that a sweep has reached its end. Before, what was held when the last process ended
@@ -55,9 +56,10 @@ func (c *Checkout) attend(ctx context.Context) {
 	defer close(c.attended)
 	a := &attendant{
 		Checkout: c, looking: stopped(), closing: stopped(), next: time.NewTimer(0),
-		late: time.NewTicker(c.span(displacedEvery)),
+		late: time.NewTicker(c.span(displacedEvery)), blind: time.NewTicker(c.span(sweepAlone)),
 	}
 	defer a.late.Stop()
+	defer a.blind.Stop()
 	defer a.unwatch()
 	for ctx.Err() == nil {
 		a.step(ctx)
@@ -120,6 +122,8 @@ func (a *attendant) step(ctx context.Context) {
 		a.takeInDue(ctx)
 	case <-a.next.C:
 		a.sweep(ctx)
+	case <-a.blind.C:
+		a.sweepUnwatched(ctx)
 	case <-a.late.C:
 		a.report(ctx, a.takeInDisplaced(ctx, a.files.Due(ctx)))
 	}
@@ -131,6 +135,7 @@ func (a *attendant) sweep(ctx context.Context) {
 	began := time.Now()
 	_, err := a.sweepAll(ctx, a.first())
 	a.report(ctx, err)
+	a.doubt(ctx, err)
 	pause := sweepAlone
 	if a.watched(ctx) && err == nil {
 		pause = sweepWatched
@@ -145,10 +150,12 @@ func (a *attendant) sweep(ctx context.Context) {
 	}
 }
 
-// readFirst syncs what the first complete sweep found, as it is now: the first reading waits for no quiet.
+// readFirst syncs what the first complete sweep found, as it is now: the first reading waits for no quiet,
+// but for that of removals.
 func (a *attendant) readFirst(ctx context.Context) {
 	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
-	_, err := a.TakeIn(ctx, Taking{unasked: true})
+	a.awaitRemovals(ctx)
+	_, err := a.TakeIn(ctx, Taking{unasked: true, initial: true})
 	a.report(ctx, err)
 	if read, _ := a.Reading(); read.Read > manyRead {
 		debug.FreeOSMemory() // their texts are garbage now, and the next ones may come hours later

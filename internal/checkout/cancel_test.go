@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,6 +118,11 @@ func (s *stuck) read(ctx context.Context) error {
 		<-ctx.Done()
 	}
 	return ctx.Err()
+}
+
+// Touched answers that folders changed long ago: what is gone has been gone for longer than any wait.
+func (s *stuck) Touched(context.Context, string) (time.Time, error) {
+	return time.Now().Add(-24 * time.Hour), nil
 }
 
 func (s *stuck) Look(ctx context.Context, key string) (blob.Object, error) {

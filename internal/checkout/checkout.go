@@ -19,6 +19,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rookery/internal/auditlog"
@@ -60,8 +61,11 @@ type Checkout struct {
 	// unread are the repo.LeftFile of notes, by path, for who must not wait for mu.
 	unread sync.Map
 
-	grumbled grumble  // of what is logged as wrong
-	progress progress // of the first reading
+	away     atomic.Bool // the folder is not where it is served, or cannot be read
+	grumbled grumble     // of what is logged as wrong
+	progress progress    // of the first reading
+
+	retaining sync.Mutex // of what is kept for the next process
 
 	turn     chan struct{} // has one place, for who reindexes and tells of it; before all others
 	taking   sync.Mutex    // held by who takes edits in; before all others but turn
@@ -147,6 +151,10 @@ type Options struct {
 	// Watch watches the folder. Nil: it is compared with the log from time to time.
 	Watch func(enter func(folder string) bool) (blob.Watch, error)
 
+	// Away reports whether the folder is no longer where it is served: the path leads elsewhere, or nowhere. Nil: it
+	// always is.
+	Away func() bool
+
 	// Memory keeps what files looked like from one process to the next, so that they need not all be
 	// read again. Nil: it is forgotten.
 	Memory blob.Bucket
@@ -180,6 +188,9 @@ func (c *Checkout) Settled(ctx context.Context) {
 
 // Unread returns why the file of a note is left as it is, and whether it is.
 func (c *Checkout) Unread(path string) (repo.LeftFile, bool) {
+	if c.away.Load() {
+		return repo.LeftFile{Path: path, Why: repo.LeftAway}, true
+	}
 	f, left := c.unread.Load(path)
 	if !left {
 		return repo.LeftFile{}, false

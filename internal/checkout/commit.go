@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"rookery/internal/index"
 	"rookery/internal/intake"
 	"rookery/internal/repo"
 )
@@ -25,9 +26,13 @@ const reindex = intake.Tool
 // call is the call that takes edits in. Of a folder that is read for the first time no event tells: the
 // notes are as old as their files.
 func (b *batch) call() repo.Call {
-	return repo.Call{
+	call := repo.Call{
 		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Untold: b.begins && b.first(),
 	}
+	if b.git {
+		call.Cause = index.CauseGit
+	}
+	return call
 }
 
 // settle writes the files that stay, and notes what is left.

@@ -222,15 +222,29 @@ func (c *Checkout) rests(e *edit) bool {
 	return q.waitOf(e) <= 0
 }
 
+// isDue reports whether a taking includes an edit whose file has been looked at again. The first reading
+// includes all but removals that may be half of a save. The caller holds mu.
+func (c *Checkout) isDue(t Taking, e *edit) bool {
+	switch {
+	case e.held, t.part == nil && !t.initial:
+		return true
+	case t.initial:
+		q := &queue{moment: c.moment()}
+		return e.mark != "" || q.restOf(e.at) <= 0
+	}
+	return c.rests(e)
+}
+
 // defers takes out of the batch those edits that turn out to belong to removals which are not due: a
 // new file with the text of a file that is gone, for the two are a move, and a file that is as it was
-// once, for the guard counts it with the removals. They are due with these.
+// once, for the guard counts it with the removals. They are due with these. The first reading waits for
+// no others: only the moves must be whole.
 func (b *batch) defers() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o := &b.outside
 	halves, more := b.joins()
-	due := o.removalsWait(b.moment()) <= 0 && !more
+	due := b.initial || o.removalsWait(b.moment()) <= 0 && !more
 	b.found = slices.DeleteFunc(b.found, func(f *found) bool {
 		e := o.edits[f.Path]
 		waits := e != nil && !e.held && e.withRemovals() && (!due || halves[f.Path])

@@ -161,5 +161,5 @@ func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
 			return fmt.Errorf("erase what a folder keeps: %w", err)
 		}
 	}
-	return nil
+	return c.forgetSeen(ctx)
 }

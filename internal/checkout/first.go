@@ -3,6 +3,7 @@ package checkout
 import (
 	"context"
 	"sync"
+	"time"
 
 	"rookery/internal/vault"
 )
@@ -45,6 +46,36 @@ func (c *Checkout) Reading() (Reading, bool) {
 
 // First is closed when the first reading is complete, or given up because the checkout is closed.
 func (c *Checkout) First() <-chan struct{} { return c.ready }
+
+// awaitRemovals waits until the removals that the first sweep found are older than quiet. A file that was
+// removed a moment ago may be made anew in the next, by an editor that saves so: if the removal were
+// taken in, the new file would be another note, without what others had written to this one.
+func (c *Checkout) awaitRemovals(ctx context.Context) {
+	c.mu.Lock()
+	q := &queue{moment: c.moment()}
+	rest := q.restOf(c.outside.removed)
+	c.mu.Unlock()
+	if rest <= 0 {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(rest):
+	}
+}
+
+// goneAt returns when a file was removed that is not there: at the latest now; in the first reading, when
+// names in its folder changed last. The caller holds mu.
+func (c *Checkout) goneAt(ctx context.Context, path string) time.Time {
+	if !c.first() {
+		return time.Now()
+	}
+	touched, err := c.files.Touched(ctx, c.key(path))
+	if err != nil {
+		return time.Now()
+	}
+	return changedAt(touched)
+}
 
 // readSettings syncs the schema and the configuration before all other files, as they are now: they say
 // how notes are read, and which types there are. What needs confirmation since an earlier process, and a

@@ -18,7 +18,9 @@ type found = intake.Found
 
 // gather reads the files of all edits, and finds out what somebody did to them.
 func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
-	b := &batch{Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked}
+	b := &batch{
+		Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked, initial: t.initial,
+	}
 	if err := c.respell(ctx); err != nil {
 		return nil, err
 	}
@@ -42,10 +44,11 @@ func (c *Checkout) gather(ctx context.Context, t Taking) (*batch, error) {
 	if err := intake.LookBack(ctx, b.vault, b.found); err != nil {
 		return nil, err
 	}
-	if t.part != nil {
+	if t.part != nil || t.initial {
 		b.defers()
 	}
 	b.resume()
+	b.git = b.fromGit(ctx)
 	return b, nil
 }
 
@@ -127,7 +130,7 @@ func (c *Checkout) read(ctx context.Context, path string, t Taking) (*found, err
 		return nil, err
 	}
 	e := c.outside.edits[path]
-	if e == nil || t.part != nil && !e.held && !c.rests(e) { // it has changed again
+	if e == nil || !c.isDue(t, e) { // it has changed again
 		return nil, nil
 	}
 	f := &found{

@@ -8,8 +8,11 @@ import (
 	"rookery/internal/repo"
 )
 
-// guard holds back what would take away too much.
+// guard holds back what would take away too much, unless git did it.
 func (b *batch) guard(accepted bool) {
+	if b.git && !accepted && !slices.ContainsFunc(b.found, func(f *found) bool { return f.Kept }) {
+		return
+	}
 	b.found, b.held = intake.Guard(b.found, accepted, b.trips)
 }
 
@@ -95,6 +98,7 @@ func (c *Checkout) holdMore(all []*found) {
 		now.Moved += before.Moved
 		now.Created += before.Created
 		now.Paths = o.first(append(now.Paths, before.Paths...))
+		now.Going = o.first(append(now.Going, before.Going...))
 	}
 	o.held, o.news = now, true
 }
@@ -109,6 +113,6 @@ func (c *Checkout) heldOf(all []*found) *repo.Held {
 	if c.outside.held != nil {
 		held.Since, held.Version = c.outside.held.Since, c.outside.held.Version
 	}
-	held.Paths = c.outside.first(held.Paths)
+	held.Paths, held.Going = c.outside.first(held.Paths), c.outside.first(held.Going)
 	return &held
 }

@@ -90,7 +90,7 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 			return nil
 		}
 		before, upTo := c.had(path)
-		c.differs(path, edit{before: before, upTo: upTo, at: time.Now(), to: o.to})
+		c.differs(path, edit{before: before, upTo: upTo, at: c.goneAt(ctx, path), to: o.to})
 		return nil
 	}
 	now, err := c.digest(ctx, path, o)
@@ -110,7 +110,7 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	}
 	c.mayStay(c.key(path))
 	before, upTo := c.had(path)
-	c.differs(path, edit{before: before, upTo: upTo, mark: o.Mark, at: changedAt(o.Object)})
+	c.differs(path, edit{before: before, upTo: upTo, mark: o.Mark, at: changedAt(o.Changed)})
 	return nil
 }
 
@@ -128,11 +128,12 @@ func (c *Checkout) refuse(path string, why repo.Reason) {
 	c.leave(repo.LeftFile{Path: c.key(path), Why: why})
 }
 
-// changedAt is when a file was changed, as far as it tells, and not later than now. It is told by the
-// clock that nobody sets: a batch must not wait for an hour because the other one was set back by one.
-func changedAt(o blob.Object) time.Time {
+// changedAt is when something was changed, as far as its file system tells, and not later than now. It is
+// told by the clock that nobody sets: a batch must not wait for an hour because the other one was set back
+// by one.
+func changedAt(told time.Time) time.Time {
 	now := time.Now()
-	if age := now.Sub(o.Changed); !o.Changed.IsZero() && age > 0 {
+	if age := now.Sub(told); !told.IsZero() && age > 0 {
 		return now.Add(-age)
 	}
 	return now

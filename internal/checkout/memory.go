@@ -3,6 +3,7 @@ package checkout
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 
 	"rookery/internal/blob"
@@ -48,6 +49,8 @@ func (c *Checkout) retain(ctx context.Context) {
 	if c.opt.Memory == nil || c.first() {
 		return
 	}
+	c.retaining.Lock()
+	defer c.retaining.Unlock()
 	m := memory{memoryFormat, map[string]seenFile{}}
 	c.mu.Lock()
 	nothing := c.ended || !c.outside.learned
@@ -68,4 +71,18 @@ func (c *Checkout) retain(ctx context.Context) {
 		c.log.WarnContext(ctx, "the next start has to read all files of the folder",
 			slog.String("vault", c.vault.Name), slog.Any("cause", err))
 	}
+}
+
+// forgetSeen drops what is kept for the next process: it may name a file that is erased. What was seen since is kept by
+// the next retain.
+func (c *Checkout) forgetSeen(ctx context.Context) error {
+	if c.opt.Memory == nil {
+		return nil
+	}
+	c.retaining.Lock()
+	defer c.retaining.Unlock()
+	if err := c.opt.Memory.Delete(ctx, memoryKey); err != nil {
+		return fmt.Errorf("forget which files were seen: %w", err)
+	}
+	return nil
 }

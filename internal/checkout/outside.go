@@ -15,23 +15,24 @@ import (
 
 // An outside holds what is known of changes by others that are not in the log. Checkout.mu guards it.
 type outside struct {
-	edits   map[string]*edit         // by path
-	read    map[string]bool          // by path: what was there, or that it is gone, is about to be taken in
-	left    map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
-	held    *repo.Held               // the batch that waits for a word
-	less    bool                     // some of it has changed since, or is as the log says again
-	resumes bool                     // it is the one that waited when the last process ended
-	keys    map[string]string        // by path: the name in the folder, where that is spelled otherwise
-	seen    map[string]sight         // by path: what a file had when it was read last
-	removed time.Time                // when a file was last removed, found as it was once, or put back
-	streak  streak                   // of removals, for the guard
-	noticed time.Time                // when one was noticed last, by the vault's clock
-	swept   *repo.Sweep              // what the last sweep found; nil: there was none in this process
-	news    bool                     // the control item does not say so yet
-	learned bool                     // seen has what the last process did not know
-	lags    map[string]*lag          // by path
-	named   int                      // how many files of each kind the control item names
-	unnamed *lag                     // of any file, if the last process had more than it could name
+	edits     map[string]*edit         // by path
+	read      map[string]bool          // by path: what was there, or that it is gone, is about to be taken in
+	left      map[string]repo.LeftFile // what cannot be taken in, by the name that it has in the folder
+	held      *repo.Held               // the batch that waits for a word
+	less      bool                     // some of it has changed since, or is as the log says again
+	resumes   bool                     // it is the one that waited when the last process ended
+	keys      map[string]string        // by path: the name in the folder, where that is spelled otherwise
+	seen      map[string]sight         // by path: what a file had when it was read last
+	removed   time.Time                // when a file was last removed, found as it was once, or put back
+	streak    streak                   // of removals, for the guard
+	noticed   time.Time                // when one was noticed last, by the vault's clock
+	swept     *repo.Sweep              // what the last sweep found; nil: there was none in this process
+	unwatched repo.Unwatched           // why changes may not be noticed at once
+	news      bool                     // the control item does not say so yet
+	learned   bool                     // seen has what the last process did not know
+	lags      map[string]*lag          // by path
+	named     int                      // how many files of each kind the control item names
+	unnamed   *lag                     // of any file, if the last process had more than it could name
 }
 
 // An edit is a file that somebody changed, and whose change is not in the log.
@@ -162,12 +163,13 @@ func (c *Checkout) tell(ctx context.Context) {
 		return
 	}
 	noticed, left, held, swept := o.told(), o.leftovers(), o.held, o.swept
-	late := o.late()
+	late, unwatched := o.late(), o.unwatched
 	err := c.vault.Change(ctx, func(control *repo.Control) bool {
 		same := sameNoticed(control.Noticed, noticed) && sameLeft(control.Left, left) &&
-			sameHeld(control.Held, held) && sameLate(control.Late, late) &&
+			sameHeld(control.Held, held) && sameLate(control.Late, late) && control.Unwatched == unwatched &&
 			(swept == nil || sameSweep(control.Sweep, swept))
 		control.Noticed, control.Left, control.Held, control.Late = noticed, left, held, late
+		control.Unwatched = unwatched
 		if swept != nil && !sameSweep(control.Sweep, swept) {
 			control.Sweep = swept
 		}
@@ -236,7 +238,8 @@ func sameHeld(a, b *repo.Held) bool {
 		return a == b
 	}
 	return a.Removed == b.Removed && a.Reverted == b.Reverted && a.Changed == b.Changed &&
-		a.Created == b.Created && a.Moved == b.Moved && slices.Equal(a.Paths, b.Paths)
+		a.Created == b.Created && a.Moved == b.Moved && slices.Equal(a.Paths, b.Paths) &&
+		slices.Equal(a.Going, b.Going)
 }
 
 // sameSweep reports whether two sweeps found the same, of the same version.

@@ -60,6 +60,19 @@ type files struct {
 	stuck  error    // what Sync answers
 	synced []string // keys, in order
 	before func()   // called once, before the next Exchange
+	missed func()   // called once, when a file is missed by the first reading
+}
+
+func (f *files) Touched(ctx context.Context, key string) (time.Time, error) {
+	at, err := f.Files.Touched(ctx, key)
+	f.mu.Lock()
+	hook := f.missed
+	f.missed = nil
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return at, err
 }
 
 func (f *files) failing(err error) {

@@ -12,14 +12,19 @@ import (
 )
 
 // redo writes again what a process that died may not have synced. What is there is known: the text
-// at the cursor, or a later one; else a torn write; else somebody's edit, which stays.
+// at the cursor, or a later one; else a torn write; else somebody's edit, which stays. So does a file
+// whose removal by somebody was the end of its note: it is there because they put it back.
 func (c *Checkout) redo(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	steps, last := c.steps(), c.written
+	steps, removed, last := c.steps(), c.removals(), c.written
 	c.collect()
 	c.comeLate(last)
-	for path := range c.waiting {
+	for path, w := range c.waiting {
+		if w.after == nil && removed.ends(path, c.at) {
+			w.before, w.took = nil, true // there was no file any more
+			continue
+		}
 		if err := c.heal(ctx, path, steps[path]); err != nil {
 			c.log.ErrorContext(ctx, "a file could not be compared with the log",
 				slog.String("vault", c.vault.Name), slog.Any("cause", err))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +22,8 @@ import (
 // A scene is a folder of 60 notes in 4 folders that a script is run on, while it is served.
 type scene struct {
 	*served
-	start map[string]string
+	start  map[string]string
+	gitDir string // of the repository, where that is elsewhere
 }
 
 // notesOf are the texts of the notes at the start; those of one folder are one song.
@@ -60,7 +62,7 @@ func playAt(
 	for _, w := range sampled(drawn(t), ways()) {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			s := &scene{newServed(t, grounds()[0]), notesOf(60)}
+			s := &scene{served: newServed(t, grounds()[0]), start: notesOf(60)}
 			for path, text := range s.start {
 				s.save(t, path, text)
 			}
@@ -134,6 +136,9 @@ func (s *scene) run(t *testing.T, program string, args ...string) {
 // git runs git in the folder, which is a repository.
 func (s *scene) git(t *testing.T, args ...string) {
 	t.Helper()
+	if s.gitDir != "" {
+		args = append([]string{"--git-dir=" + s.gitDir, "--work-tree=."}, args...)
+	}
 	s.run(t, "git", append([]string{
 		"-c", "user.name=freya", "-c", "user.email=freya@example.com", "-c", "init.defaultBranch=main",
 		"-c", "commit.gpgsign=false", "-c", "core.autocrlf=false", "-c", "gc.auto=0",
@@ -192,6 +197,36 @@ func otherBranch(gone int) func(t *testing.T, s *scene) {
 	}
 }
 
+// branchElsewhere is otherBranch in a repository whose own files are not in the folder, so that nothing there shows that
+// git changed it.
+func branchElsewhere(gone int) func(t *testing.T, s *scene) {
+	return func(t *testing.T, s *scene) {
+		s.gitDir = filepath.Join(t.TempDir(), "repository")
+		otherBranch(gone)(t, s)
+	}
+}
+
+// TestCheckoutThatGitTellsOf: git changed its own files in the same moment, so the branch is synced as one commit,
+// which says that git did it, and so is the way back.
+func TestCheckoutThatGitTellsOf(t *testing.T) {
+	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
+		s.git(t, "checkout", "-q", "other")
+		s.becomes(t, with(s.start, s.onOther(30)))
+		told := 0
+		for c, err := range s.vault.Commits(t.Context(), s.taken()+1) {
+			require.NoError(t, err)
+			for _, n := range c.Notes {
+				if strings.Contains(string(n.Events), `"cause":"git checkout"`) {
+					told++
+				}
+			}
+		}
+		require.GreaterOrEqual(t, told, 30, "the commit says what it is")
+		s.git(t, "checkout", "-q", "main")
+		s.becomes(t, s.start)
+	})
+}
+
 // onOther is what is different on the other branch.
 func (s *scene) onOther(gone int) map[string]string {
 	changes := map[string]string{}
@@ -219,7 +254,7 @@ func texts(changes map[string]string) map[string]string {
 // held whole, what is changed and new in it too. Back on main there is nothing to hold any more, and
 // no commit was made.
 func TestCheckoutOfABranchThatTakesMuchAway(t *testing.T) {
-	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
+	playAt(t, 5, branchElsewhere(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
 		s.holds(t, 30, 0)
 		s.git(t, "checkout", "-q", "main")
@@ -238,7 +273,7 @@ func (s *scene) taken() uint64 { return 2 }
 // main the notes are there again, as new ones, and those that were changed are reversals, of which ten
 // are too few to be held.
 func TestCheckoutOfABranchThatIsAccepted(t *testing.T) {
-	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
+	playAt(t, 5, branchElsewhere(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
 		s.holds(t, 30, 0)
 		s.answer(t, checkout.Accept)
@@ -253,7 +288,7 @@ func TestCheckoutOfABranchThatIsAccepted(t *testing.T) {
 // TestCheckoutOfABranchThatIsDiscarded: with the word discard the folder is what the vault is, and what
 // only the branch had is in the trash.
 func TestCheckoutOfABranchThatIsDiscarded(t *testing.T) {
-	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
+	playAt(t, 5, branchElsewhere(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
 		s.holds(t, 30, 0)
 		s.answer(t, checkout.Discard)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"rookery/internal/blob"
 	"rookery/internal/fault"
@@ -31,7 +30,7 @@ func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
 		return nil
 	default:
 		if want := c.expected(other); want != nil {
-			c.differs(other, edit{before: want, at: time.Now(), to: path})
+			c.differs(other, edit{before: want, at: c.goneAt(ctx, other), to: path})
 		}
 	}
 	o, err := c.look(ctx, path)
@@ -153,9 +152,9 @@ func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 }
 
 // enter says which folders have files of the vault: none whose name begins with a dot, but for the
-// trash.
+// trash and the folder of Obsidian's settings.
 func enter(folder string) bool {
-	if folder+"/" == vault.Trash {
+	if folder+"/" == vault.Trash || folder == vault.ObsidianFolder {
 		return true
 	}
 	return !hidden(strings.TrimPrefix(folder, vault.Trash))

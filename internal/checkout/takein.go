@@ -22,6 +22,7 @@ type Taking struct {
 	Prefix string
 
 	unasked bool  // nobody has asked for it: what may not be finished can wait
+	initial bool  // it is the first reading
 	part    *plan // only these edits; nil: all
 
 	// DryRun finds out what would be taken in, and writes nothing.
@@ -129,10 +130,12 @@ type batch struct {
 	*Checkout
 	whole   bool // all held edits are in it
 	unasked bool
+	initial bool
 	found   []*found
 	held    []*found // those that wait for a word
 	paths   []string // of all edits that were known
 	total   int      // notes in the vault
+	git     bool     // git changed the files; see fromGit
 	who     repo.Who // who said a word; empty: nobody did
 	done    Taken
 }

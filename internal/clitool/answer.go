@@ -80,6 +80,7 @@ type failure struct {
 	form   form
 	terms  *terms       // of the line; nil: the fault keeps its own
 	family *tool.Family // of the tool; nil: no tool was called
+	summed bool         // the answer is of files that came in: people see it on one line
 }
 
 // Error is the fault's.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,9 +32,13 @@ type importing struct {
 	left  []leftOut
 	key   string // what the idempotency keys of the calls are made of
 
-	sum  answer // of the calls so far
-	done int    // files of the calls so far
-	cuts cuts
+	sum    answer // of the calls so far
+	done   int    // files of the calls so far
+	cuts   cuts
+	strict bool // files whose names no note can have are refused, and not left out
+
+	refused []*fault.Fault // parts of the files of calls whose other parts came in
+
 	most int // bytes of files that were too many for a call, in front of which a gateway may be; 0: none were
 }
 
@@ -41,22 +46,33 @@ type importing struct {
 func (c *command) bringIn(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
+	names, err := c.picked(r)
+	if err != nil {
+		return nil, err
+	}
 	src, err := openSource(r.path, c.tool.Input)
 	if err != nil {
 		return nil, err
 	}
 	defer src.closer.Close()
+	src.names = names
 	in := &importing{command: c, inv: inv, r: r, src: src, sum: answer{ok: true}, cuts: cuts{}}
 	defer in.cuts.close()
+	if f := cmd.Flags().Lookup(strictFlag); f != nil && !c.tool.Input.Any {
+		in.strict = f.Value.String() == "true"
+	}
 	if in.files, in.left, err = src.list(); err != nil {
 		return nil, err
 	}
 	if len(in.files) == 0 {
-		return nil, fault.New(c.tool.Family.Malformed, "there is no %s in %q", nounOf(c.tool.Input), r.path)
+		return nil, in.nothing()
 	}
 	calls, err := in.split()
 	if err != nil {
 		return nil, err
+	}
+	if len(calls) == 0 {
+		return nil, fault.New(c.tool.Family.Malformed, "no file in %q has a name that a note can have", r.path)
 	}
 	in.key = in.baseKey()
 	planned, err := c.before(cmd, inv, r)
@@ -69,8 +85,50 @@ func (c *command) bringIn(
 	} else if err := in.sendAll(cmd.Context(), calls); err != nil {
 		return nil, in.partly(err)
 	}
+	if len(in.refused) > 0 {
+		return nil, in.refusal()
+	}
 	in.nameLeftOut()
 	return &in.sum, nil
+}
+
+// picked are the patterns of the files that come in; nil: all do.
+func (c *command) picked(r *request) ([]string, error) {
+	pick := c.tool.Input.Pick
+	if pick == nil {
+		return nil, nil
+	}
+	var by string
+	if raw, given := r.args[pick.Arg]; !given || json.Unmarshal(raw, &by) != nil {
+		return nil, usagef("%s is missing", placeLabel(pick.Arg))
+	}
+	names, ok := pick.Names[by]
+	if !ok {
+		all := slices.Sorted(maps.Keys(pick.Names))
+		return nil, fault.New(c.tool.Family.Malformed, "argument %q must be one of %s", pick.Arg,
+			strings.Join(all, ", ")).With("argument", pick.Arg).Suggest(by, all)
+	}
+	return names, nil
+}
+
+// nothing is the fault of a path with no file that could come in.
+func (in *importing) nothing() *fault.Fault {
+	f := fault.New(in.tool.Family.Malformed, "there is no %s in %q", nounOf(in.tool.Input), in.r.path)
+	if in.src.names != nil {
+		f.Message += " of such an export: " + strings.Join(in.src.names, ", ")
+	}
+	return f
+}
+
+// refusal is the failure of a run in which parts of files were refused, and the rest came in.
+func (in *importing) refusal() error {
+	code := in.refused[0].Code
+	if slices.ContainsFunc(in.refused, func(f *fault.Fault) bool { return f.Code != code }) {
+		code = in.tool.Family.Several
+	}
+	in.nameLeftOut()
+	in.sum.ok, in.sum.fault = false, fault.Join(code, in.refused)
+	return &failure{fault: in.sum.fault, answer: &in.sum, summed: true}
 }
 
 // nounOf is what the files are that come in.
@@ -97,6 +155,9 @@ func (in *importing) split() ([][]portion, error) {
 	folded := map[string]string{}
 	for _, name := range in.files {
 		portions, err := in.portions(name, folded)
+		if err != nil && !in.strict && in.leaveOut(name, err) {
+			continue
+		}
 		if err != nil {
 			problems = append(problems, fault.Of(err))
 			continue
@@ -115,6 +176,17 @@ func (in *importing) split() ([][]portion, error) {
 		return nil, f
 	}
 	return calls, nil
+}
+
+// leaveOut leaves a file out whose name no note can have, and reports whether it did. The first one of several whose
+// names a file system may take for one comes in.
+func (in *importing) leaveOut(name string, err error) bool {
+	f := fault.Of(err)
+	if in.tool.Input.Any || f.Code != fault.InvalidPath && f.Code != fault.DuplicateID {
+		return false
+	}
+	in.left = append(in.left, leftOut{strings.ToValidUTF8(name, "\ufffd"), "invalid name: " + f.Message})
+	return true
 }
 
 // portions are the entries that a file takes. Folded holds the names of the files before it, under the keys by
@@ -204,6 +276,10 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 		in.most = len(list)
 		return in.halve(ctx, id, portions)
 	}
+	if failed := (*failure)(nil); errors.As(err, &failed) && failed.answer.data.kind == objectKind && in.tool.Input.Any {
+		ans, err = failed.answer, nil // the rest of the call came in
+		in.refused = append(in.refused, problemsIn(failed.fault)...)
+	}
 	if err != nil {
 		return err
 	}
@@ -214,6 +290,14 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 		}
 	}
 	return nil
+}
+
+// problemsIn are the single problems of a fault.
+func problemsIn(f *fault.Fault) []*fault.Fault {
+	if len(f.Errors) == 0 {
+		return []*fault.Fault{f}
+	}
+	return f.Errors
 }
 
 // halve sends entries in two calls.
@@ -294,7 +378,7 @@ func (in *importing) partly(err error) error {
 	in.nameLeftOut()
 	in.sum.add(failed.answer)
 	in.sum.ok, in.sum.fault = false, failed.fault
-	failed.answer = &in.sum
+	failed.answer, failed.summed = &in.sum, in.tool.Family.Terse
 	return failed
 }
 
@@ -307,5 +391,9 @@ func (in *importing) nameLeftOut() {
 		entry.set("reason", textValue(left.reason))
 		names.items = append(names.items, entry)
 	}
-	in.sum.data.set("left_out", names)
+	if !in.tool.Family.Terse {
+		in.sum.data.set("left_out", names)
+	} else if len(names.items) > 0 { // the data is that of a document
+		in.sum.meta.set("left_out", sum(in.sum.meta.get("left_out"), names))
+	}
 }

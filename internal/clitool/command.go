@@ -17,8 +17,11 @@ type command struct {
 	app   *App
 	tool  *tool.Tool
 	slots []slot
-	pairs string // the argument that takes the words of the form name=value
+	pairs string            // the argument that takes the words of the form name=value
+	set   map[string]string // the values of arguments that the command stands for
 	flags map[string][]*texts
+
+	nested []nestedFlag
 }
 
 // A slot is one place for a word on the command line.
@@ -119,8 +122,16 @@ func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
 	if r.args, err = c.typed(words, in); err != nil {
 		return nil, err
 	}
+	for name, value := range c.set {
+		if r.args[name], err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
 	typed := slices.Collect(maps.Keys(r.args))
 	if err := c.addInput(cmd, r, in); err != nil {
+		return nil, err
+	}
+	if err := c.preset(cmd, r.args); err != nil {
 		return nil, err
 	}
 	r.terms.forget(c.inJSON(r, typed)...)

@@ -43,7 +43,8 @@ func (c *command) complete(
 // the argument that files are for.
 func (c *command) completeFlags(cmd *cobra.Command) {
 	for _, a := range c.tool.Args {
-		if isGlobal(a) || c.tool.Input != nil && a.Name == c.tool.Input.Arg {
+		if isGlobal(a) || c.set[a.Name] != "" || cmd.Flags().Lookup(a.Flag) == nil ||
+			c.tool.Input != nil && a.Name == c.tool.Input.Arg {
 			continue
 		}
 		completeFlag(cmd, a.Flag, c.completion(a))

@@ -104,6 +104,8 @@ func (s *source) outline(name string, way tool.Split) (outline, error) {
 		all, err = elements(counted)
 	case tool.Rows:
 		all, err = rows(counted)
+	case tool.Lines:
+		all, err = lines(counted)
 	}
 	if err == nil && len(all) == 0 {
 		err = errNoList

@@ -141,6 +141,29 @@ func quotedLen(text []byte) (int, error) {
 	return len(data) - len(`""`), nil
 }
 
+// lines are the lines of a file.
+func lines(r io.Reader) ([]element, error) {
+	text, from := withoutBOM(r)
+	var all []element
+	for at := from; ; {
+		line, err := text.ReadBytes('\n')
+		if len(line) > 0 {
+			quoted, err := quotedLen(line)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, element{at, at + int64(len(line)), quoted})
+			at += int64(len(line))
+		}
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
 // rows are the rows of a CSV file behind the first, which says what the columns are.
 func rows(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)

@@ -655,12 +655,26 @@ func TestRefusedExportMakesNothing(t *testing.T) {
 
 func TestNamesThatNoVaultHasAreRefusedTogether(t *testing.T) {
 	_, s := newCabinet(t)
-	code, _, errs := s.run("vault", "import", archive(t, "a:b.md", "con.md", "Same.md", "same.md"))
+	code, _, errs := s.run("vault", "import", "--strict", archive(t, "a:b.md", "con.md", "Same.md", "same.md"))
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "a:b.md: ")
 	require.Contains(t, errs, "con.md: ")
 	require.Contains(t, errs, "same.md: it differs only by case or normalization from Same.md (DUPLICATE_ID)")
 	require.Empty(t, s.calls)
+}
+
+func TestNamesThatNoVaultHasAreLeftOut(t *testing.T) {
+	c, s := newCabinet(t)
+	code, _, errs := s.run("vault", "import", archive(t, "a:b.md", "con.md", "Same.md", "same.md", "fine.md"))
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "left out (invalid name: ")
+	for _, name := range []string{"a:b.md", "con.md", "same.md"} {
+		require.Contains(t, errs, name)
+	}
+	require.Len(t, c.vaults["v"], 2, "Same.md and fine.md are in")
+	code, _, errs = s.run("vault", "import", archive(t, "a:b.md"))
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "has a name that a note can have")
 }
 
 func TestExportIntoAFileIsRefused(t *testing.T) {

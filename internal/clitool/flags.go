@@ -67,7 +67,7 @@ func textsOf(a tool.Arg) *texts {
 		return &texts{kind: "number", check: isNumber}
 	case isFields(a):
 		return &texts{kind: "name=value"}
-	case kind == "object", kind == "array" && a.Schema().Items != nil && a.Schema().Items.Type == "object":
+	case kind == "object", kind == "" && a.List() && a.Schema().Items.Type == "object", kind == "array" && a.Schema().Items != nil && a.Schema().Items.Type == "object":
 		return &texts{kind: "JSON"}
 	}
 	return &texts{kind: "text"}
@@ -75,7 +75,7 @@ func textsOf(a tool.Arg) *texts {
 
 // isFields reports whether the argument takes name=value as well as an object.
 func isFields(a tool.Arg) bool {
-	return a.List() && slices.Contains(a.Schema().Types, "object")
+	return a.List() && slices.Contains(a.Schema().Types, "object") && slices.Contains(a.Schema().Types, "string")
 }
 
 // addFlags gives the command a flag for each argument, hidden ones for the other names of the
@@ -83,7 +83,7 @@ func isFields(a tool.Arg) bool {
 func (c *command) addFlags(cmd *cobra.Command) {
 	c.flags = map[string][]*texts{}
 	for _, a := range c.tool.Args {
-		if !isGlobal(a) {
+		if !isGlobal(a) && a.Name != c.tool.Body && c.set[a.Name] == "" {
 			f := c.addFlag(cmd.Flags(), a, a.Flag)
 			f.Hidden = f.Hidden || c.hasPlace(a.Name)
 			if a.Common {
@@ -93,22 +93,34 @@ func (c *command) addFlags(cmd *cobra.Command) {
 	}
 	for _, a := range c.tool.Args {
 		for _, name := range append([]string{a.Name}, a.Aliases...) {
-			if !isGlobal(a) && cmd.Flags().Lookup(name) == nil {
+			asked := a.Name != c.tool.Body && c.set[a.Name] == ""
+			if !isGlobal(a) && asked && cmd.Flags().Lookup(name) == nil {
 				c.addFlag(cmd.Flags(), a, name).Hidden = true
 			}
 		}
 	}
+	c.addNested(cmd)
 	if in := c.tool.Input; in != nil && in.Before != nil {
 		cmd.Flags().Bool(in.Before.Flag, false, in.Before.Doc)
 	}
 	if len(c.tool.Asks) > 0 {
 		cmd.Flags().Bool(yesFlag, false, "do not ask first")
 	}
+	if in := c.tool.Input; in != nil && !in.Any {
+		cmd.Flags().Bool(strictFlag, false, "refuse files whose names no note can have, instead of leaving them out")
+	}
+	for _, p := range c.tool.Presets {
+		cmd.Flags().Bool(p.Flag, false, p.Doc)
+	}
 	addInputFlags(cmd.Flags(), c.tool.Stdin)
+	c.describeBody(cmd.Flags())
 	if flags := cmd.Flags(); c.isTable() && flags.Lookup(wideFlag) == nil {
 		flags.Bool(wideFlag, false, "on a terminal: show tables whole, however wide")
 	}
 }
+
+// strictFlag is the flag for files that must all have names of notes.
+const strictFlag = "strict"
 
 // wideFlag is the flag for tables that are not cut.
 const wideFlag = "wide"
@@ -186,6 +198,26 @@ func options(a tool.Arg) []string {
 	return all
 }
 
+// preset gives arguments that the line does not name the values that the command line has for them. A line with an
+// object of arguments is a program's, and has none.
+func (c *command) preset(cmd *cobra.Command, args map[string]json.RawMessage) error {
+	for _, f := range inputFlags {
+		if cmd.Flags().Changed(f.name) {
+			return nil
+		}
+	}
+	for _, p := range c.tool.Presets {
+		off, err := cmd.Flags().GetBool(p.Flag)
+		if err != nil {
+			return err
+		}
+		if _, given := args[p.Arg]; !off && !given {
+			args[p.Arg] = json.RawMessage(p.Value)
+		}
+	}
+	return nil
+}
+
 // typed are the arguments that stand on the command line, as words or flags.
 func (c *command) typed(
 	words map[string][]string, in *pipe,
@@ -203,7 +235,7 @@ func (c *command) typed(
 			args[a.Name] = a.FromText(values)
 		}
 	}
-	return args, nil
+	return args, c.addMembers(args)
 }
 
 // values are the texts of one argument. One that takes a list gets all of them; of any other flag

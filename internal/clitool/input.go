@@ -49,6 +49,36 @@ func addInputFlags(flags *pflag.FlagSet, text string) {
 	}
 }
 
+// describeBody says of the flags of the input that they fill one argument, where they do.
+func (c *command) describeBody(flags *pflag.FlagSet) {
+	a, ok := c.tool.Arg(c.tool.Body)
+	if !ok {
+		return
+	}
+	for i, doc := range []string{
+		a.Doc + "; JSON, or a file that holds it", "a file that holds the " + a.Name,
+		"read the " + a.Name + " from standard input",
+	} {
+		f := flags.Lookup(inputFlags[i].name)
+		f.Usage, f.Annotations = doc, nil
+	}
+}
+
+// addBody gives the argument that the input fills its JSON. It reports false if the input is an object of
+// arguments all the same: one that has the argument.
+func (c *command) addBody(r *request, data []byte) (bool, error) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(data, &object) == nil && object[c.tool.Body] != nil {
+		return false, nil
+	}
+	if !json.Valid(data) {
+		return true, fault.New(c.tool.Family.Malformed, "the input must be JSON").
+			With("argument", c.tool.Body)
+	}
+	r.args[c.tool.Body] = data
+	return true, nil
+}
+
 // inputOf is the text of such a flag, and whether it is given.
 func inputOf(cmd *cobra.Command, name string) (text string, ok bool) {
 	f := cmd.Flags().Lookup(name)
@@ -65,6 +95,11 @@ func (c *command) addInput(cmd *cobra.Command, r *request, in *pipe) error {
 	data, err := c.input(cmd, in)
 	if err != nil || data == nil {
 		return err
+	}
+	if c.tool.Body != "" {
+		if done, err := c.addBody(r, data); done {
+			return err
+		}
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(data, &object) != nil || object == nil {

@@ -154,7 +154,11 @@ func (v value) inline() string {
 			parts = append(parts, item.inline())
 		}
 	case objectKind:
-		for _, m := range v.shown() {
+		shown := v.shown()
+		if len(shown) == 2 && shown[0].kind == textKind && strings.HasSuffix(shown[1].name, "Count") {
+			return shown[0].text + " " + shown[1].text // a value, and how many have it
+		}
+		for _, m := range shown {
 			parts = append(parts, m.name+"="+m.inline())
 		}
 	default:

@@ -142,7 +142,10 @@ func (a *App) fail(f *failure) {
 		}
 		p.warnings(f.answer)
 	default:
-		if f.answer.data.counts() {
+		switch {
+		case f.summed:
+			p.summary(f.answer.ofFiles(f.family))
+		case f.answer.data.counts():
 			p.data(f.answer.data)
 		}
 		p.warnings(f.answer)

@@ -27,7 +27,7 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	}
 	p := c.app.printer(r.form)
 	if fills := c.tool.Output != nil && c.tool.Output.Fill != ""; r.form == forPeople && r.path != "" && !fills {
-		p.summary(ans.data)
+		p.summary(ans.ofFiles(c.tool.Family))
 		p.warnings(ans)
 		return nil
 	}

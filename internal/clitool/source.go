@@ -28,6 +28,8 @@ type source struct {
 	closer io.Closer
 	of     *tool.Files
 	most   int // bytes of a file that is read whole
+
+	names []string // patterns of the files that come in, see tool.Pick; nil: all
 }
 
 // openSource opens what a path names. The path is the caller's own, so an error may name it.
@@ -114,6 +116,7 @@ type leftOut struct{ path, reason string }
 // The reasons to leave something out.
 const (
 	noNote     = "no note"
+	notPicked  = "no file of such an export"
 	dotfile    = "its name begins with a dot"
 	noRegular  = "a link or a device"
 	largeAudit = "larger than 1 MiB"
@@ -131,6 +134,12 @@ func (s *source) list() (files []string, left []leftOut, err error) {
 		}
 		reason := s.reasonFor(name, d)
 		switch {
+		case name == vault.ObsidianFolder && d.IsDir() && !s.of.Any:
+			left = append(left, leftOut{name + "/", dotfile}) // but for the files of a vault that are in it
+		case reason != "" && strings.HasPrefix(name, vault.ObsidianFolder+"/") && !s.of.Any:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
 		case reason == "" && !d.IsDir():
 			files = append(files, name)
 		case reason != "" && d.IsDir():
@@ -149,12 +158,18 @@ func (s *source) list() (files []string, left []leftOut, err error) {
 func (s *source) reasonFor(name string, d fs.DirEntry) string {
 	_, lone := s.fsys.(loneFile)
 	switch {
+	case d.IsDir() && s.leadsTo(name):
+		return ""
 	case d.IsDir():
 		return reasonForFolder(name)
 	case !d.Type().IsRegular():
 		return noRegular
-	case s.of.Any && isHidden(name) && !lone:
+	case lone && s.of.Any, s.names != nil && s.picks(name, true):
+		return ""
+	case s.of.Any && isHidden(name):
 		return dotfile
+	case s.names != nil && !s.picks(name, false):
+		return notPicked
 	case s.of.Any:
 		return ""
 	case vault.Path(name).Kind() == vault.KindAudit:
@@ -166,9 +181,33 @@ func (s *source) reasonFor(name string, d fs.DirEntry) string {
 	return reasonForFile(name)
 }
 
-// reasonForFolder says why a folder is not entered. That of the audit log is, for its files alone.
+// picks reports whether a file is one of those that come in, by the patterns of whole paths, or by those of names.
+func (s *source) picks(file string, whole bool) bool {
+	file = strings.ToLower(file)
+	return slices.ContainsFunc(s.names, func(pattern string) bool {
+		name := file
+		if strings.Contains(pattern, "/") != whole {
+			return false
+		}
+		if !whole {
+			name = path.Base(file)
+		}
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// leadsTo reports whether a pattern of whole paths has files in a folder.
+func (s *source) leadsTo(folder string) bool {
+	return slices.ContainsFunc(s.names, func(pattern string) bool {
+		return strings.HasPrefix(pattern, strings.ToLower(folder)+"/")
+	})
+}
+
+// reasonForFolder says why a folder is not entered. Those of the audit log and of Obsidian's settings are, for their
+// files alone.
 func reasonForFolder(name string) string {
-	if isHidden(name) && name != path.Dir(vault.AuditLog) {
+	if isHidden(name) && name != path.Dir(vault.AuditLog) && name != vault.ObsidianFolder {
 		return dotfile
 	}
 	return ""
@@ -182,7 +221,7 @@ func isHidden(name string) bool {
 // reasonForFile says by its name why a file is left out.
 func reasonForFile(name string) string {
 	switch kind := vault.Path(name).Kind(); {
-	case kind == vault.KindAudit, vault.Path(withinVault(name)).Kind() == vault.KindAudit:
+	case kind == vault.KindAudit, kind == vault.KindConfig, vault.Path(withinVault(name)).Kind() == vault.KindAudit:
 		return ""
 	case isHidden(name):
 		return dotfile

@@ -45,10 +45,22 @@ func (s speller) spell(c fault.Call) string {
 		return c.String()
 	}
 	t := s.app.Tools[at]
-	w := &wording{tool: t, way: t.Commands[0], words: map[string][]string{}}
+	way, ok := t.Way(func(name string) json.RawMessage { raw, _ := c.Arg(name); return raw })
+	if !ok {
+		return s.whole(t, c)
+	}
+	w := &wording{tool: t, way: way, words: map[string][]string{}}
 	for _, a := range c.Args {
+		if way.Set[a.Name] != "" {
+			continue
+		}
 		if !w.add(a) {
 			return s.whole(t, c)
+		}
+	}
+	for _, p := range t.Presets {
+		if _, given := c.Arg(p.Arg); !given {
+			w.flags = append(w.flags, "--"+p.Flag)
 		}
 	}
 	w.place()
@@ -79,13 +91,11 @@ func (s speller) globals(c fault.Call) []string {
 	}
 	add("server", given(s.line, "server"))
 	add("data", given(s.line, "data"))
-	folder, vault := given(s.line, "vault"), ""
-	if raw, ok := c.Arg("vault"); ok && json.Unmarshal(raw, &vault) == nil {
-		if folder == vault || s.app.global(s.line, "vault") != vault {
-			add("vault", vault)
-		}
-	} else if strings.ContainsAny(folder, `/\.`) {
-		add("vault", folder)
+	line, vault := given(s.line, "vault"), ""
+	if raw, ok := c.Arg("vault"); isFolder(s.app.global(s.line, "vault")) {
+		add("vault", line) // the one vault that is there, whatever its name is
+	} else if ok && json.Unmarshal(raw, &vault) == nil && (line == vault || s.app.global(s.line, "vault") != vault) {
+		add("vault", vault)
 	}
 	return flags
 }

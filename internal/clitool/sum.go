@@ -81,6 +81,23 @@ func sumNumbers(a, b value) value {
 	return value{kind: numberKind, text: strconv.FormatFloat(f+g, 'g', -1, 64)}
 }
 
+// ofFiles is the data of an answer about files, for people. Where a document fixes the data, what there is to say
+// beside it is in the meta.
+func (ans *answer) ofFiles(family *tool.Family) value {
+	data := ans.data
+	if family == nil || !family.Terse {
+		return data
+	}
+	data = value{kind: objectKind, members: slices.Clone(data.members)}
+	data.remove("count") // there is the list
+	for _, name := range []string{"skipped", "left_out"} {
+		if v, ok := ans.meta.member(name); ok {
+			data.set(name, v.value)
+		}
+	}
+	return data
+}
+
 // summary prints on one line what came of files that went in or out, and on Err what was left out.
 func (p *printer) summary(data value) {
 	left := data.get("left_out")

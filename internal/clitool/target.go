@@ -94,6 +94,9 @@ func (n *named) String() string { return n.text }
 // Type is the word for it.
 func (n *named) Type() string { return n.kind }
 
+// isFolder reports whether the text of --vault is the path of a folder and not the name of a vault.
+func isFolder(vault string) bool { return strings.ContainsAny(vault, `/\.`) }
+
 // Target is where a command line points: what its global flags say, else the environment. The
 // command is one that is being run.
 func (a *App) Target(c *cobra.Command) (Target, error) {
@@ -102,7 +105,7 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 		Agent: a.global(c, "agent"), Session: a.global(c, "session"),
 		From: a.sources(c),
 	}
-	if v := a.global(c, "vault"); strings.ContainsAny(v, `/\.`) {
+	if v := a.global(c, "vault"); isFolder(v) {
 		t.Folder = v
 		if err := t.onePlace(); err != nil {
 			return Target{}, err

@@ -17,7 +17,7 @@ func (a *App) add(
 	for _, word := range strings.Fields(way.Words) {
 		node = child(node, word)
 	}
-	c := &command{app: a, tool: t, slots: slotsOf(t, way), pairs: way.Pairs}
+	c := &command{app: a, tool: t, slots: slotsOf(t, way), pairs: way.Pairs, set: way.Set}
 	c.describe(node)
 	c.addFlags(node)
 	node.RunE = c.run

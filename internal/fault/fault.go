@@ -19,6 +19,7 @@ type Fault struct {
 	Message    string         // what was wrong, and what would be right
 	Details    map[string]any // for programs; the keys are those of the document that asks for them
 	Location   *Location      // where in the vault, if the fault is about a text
+	FailedAt   *int           // of a batch: the index of the first operation that failed; nil: it is no batch
 	Errors     []*Fault       // the single problems, where a call had several
 	Fixes      []string       // each one thing to do: the text of a Call, or advice in a sentence
 	RetryAfter time.Duration  // how long to wait before the same call may succeed; 0: not known

@@ -12,6 +12,7 @@ type wire struct {
 	Status     Status         `json:"status"`
 	Message    string         `json:"message"`
 	Details    map[string]any `json:"details,omitempty"`
+	FailedAt   *int           `json:"failed_at,omitempty"`
 	Location   *Location      `json:"location,omitempty"`
 	Errors     []*Fault       `json:"errors,omitempty"`
 	Fixes      []string       `json:"fixes,omitempty"`
@@ -22,7 +23,7 @@ type wire struct {
 // MarshalJSON writes the form that callers see. RetryAfter is in whole seconds, rounded up.
 func (f *Fault) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
-		f.Code, f.Status(), f.Message, f.Details, f.Location, f.Errors, f.Fixes,
+		f.Code, f.Status(), f.Message, f.Details, f.FailedAt, f.Location, f.Errors, f.Fixes,
 		int(math.Ceil(f.RetryAfter.Seconds())), f.RequestID,
 	})
 }
@@ -34,7 +35,7 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*f = Fault{
-		Code: w.Code, Message: w.Message, Details: w.Details, Location: w.Location,
+		Code: w.Code, Message: w.Message, Details: w.Details, FailedAt: w.FailedAt, Location: w.Location,
 		Errors: w.Errors, Fixes: w.Fixes, RequestID: w.RequestID,
 		RetryAfter: time.Duration(w.RetryAfter) * time.Second,
 	}

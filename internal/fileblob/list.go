@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"rookery/internal/blob"
 )
@@ -85,6 +86,37 @@ func (b *Bucket) Look(ctx context.Context, key string) (o blob.Object, err error
 		return blob.Object{}, fmt.Errorf("look at %s: %w", key, err)
 	}
 	return o, nil
+}
+
+// Touched is blob.Looker's.
+func (b *Bucket) Touched(ctx context.Context, key string) (at time.Time, err error) {
+	if err := begin(ctx, key); err != nil {
+		return at, err
+	}
+	for dir := path.Dir(key); ; dir = path.Dir(dir) {
+		at, err = b.touched(dir)
+		if dir == "." || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, blob.ErrForeign) {
+			break
+		}
+	}
+	if err != nil {
+		return at, fmt.Errorf("look at the folder of %s: %w", key, err)
+	}
+	return at, nil
+}
+
+// touched is when the names in a folder changed last.
+func (b *Bucket) touched(dir string) (time.Time, error) {
+	f, err := b.open(dir, walk{})
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer f.close()
+	found, err := f.look([]string{"."})
+	if err != nil || len(found) == 0 {
+		return time.Time{}, errors.Join(err, errMoved)
+	}
+	return found[0].touched(), nil
 }
 
 // A walker visits what is no folder, in bytewise order of the paths. It ends when one of its functions

@@ -91,7 +91,7 @@ func TestPathsThroughTheGateway(t *testing.T) {
 			}
 			status, want := ask(plain, made.Route.Method, path)
 			got, call := ask(through, made.Route.Method, path)
-			if above(cat, made) && strings.Contains(id, "/") {
+			if above(cat, made) && strings.Contains(id, "/") && made.PathArg() != "memory_id" {
 				require.Equal(t, "name", made.PathArg(), made.Name)
 				require.Empty(t, call.Tool, "%s %q", made.Name, id) // no name of a vault has one
 				continue

@@ -20,6 +20,7 @@ import (
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
+	"rookery/internal/tools/memory"
 	"rookery/internal/tools/notes"
 	"rookery/internal/tools/orient"
 	"rookery/internal/tools/raven"
@@ -51,6 +52,9 @@ type Options struct {
 	// Outer are interceptors of the program that see every call that is audited and counted, before it is
 	// known whether the caller may make it. Inner see the calls that may be made, next to their tools.
 	Outer, Inner []tool.Interceptor
+
+	// Measure adds attributes to the log line of a call; see audit.Options.
+	Measure func() func(audit.Ended) []slog.Attr
 
 	Meter Meter            // nil: nothing is counted
 	Log   *slog.Logger     // nil: nothing is logged
@@ -84,7 +88,7 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{
 		opt:     o,
-		Auditor: audit.New(audit.Options{Teams: o.Teams, Log: o.Log, Now: o.Now}),
+		Auditor: audit.New(audit.Options{Teams: o.Teams, Log: o.Log, Now: o.Now, Measure: o.Measure}),
 		Limiter: limit.New(limit.Options{
 			Tables: o.Tables, Now: o.Now,
 			Rates: limit.Rates{
@@ -153,7 +157,7 @@ func readOnly(on bool) tool.Interceptor {
 func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
-	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t), orient.Tools(t),
+	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t, memory.Reader(t)), orient.Tools(t), memory.Tools(t),
 		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l}))
 	return all
 }

@@ -20,6 +20,7 @@ import (
 	"rookery/internal/table"
 	"rookery/internal/team"
 	"rookery/internal/tool"
+	"rookery/internal/tools/memory"
 	"rookery/internal/tools/orient"
 	"rookery/internal/tools/raven"
 	teamtools "rookery/internal/tools/team"
@@ -117,7 +118,7 @@ func TestBehindAGateway(t *testing.T) {
 // TestOnly covers that a handler of one family serves its routes and nothing else.
 func TestOnly(t *testing.T) {
 	h := compose(t, hosted.Options{Closed: true})
-	for _, family := range []*tool.Family{orient.Family, raven.Family, teamtools.Family} {
+	for _, family := range []*tool.Family{orient.Family, raven.Family, memory.Family, teamtools.Family} {
 		handler := h.Handler(hosted.Serving{Hosts: []string{"x"}, Only: []*tool.Family{family}, Peer: local})
 		ask := func(method, path string) int {
 			w := httptest.NewRecorder()

@@ -18,13 +18,15 @@ func instructions(o mcptool.Offer) string {
 		"A note can have a type, such as person or decision, which says what fields its frontmatter has." +
 			has.tools(" %s lists the types, fields and traits of a vault.", "raven_schema"),
 		"A trait is an annotation on a line, such as `- @due(2026-12-01) Order a lamp`. Lines with traits are " +
-			"tasks and reminders" + has.tools("; %s finds them", "raven_trait_list") + ".",
+			"tasks and reminders" + has.tools("; %s finds them", "raven_query") + ".",
 		"A reference, such as `[[people/freya]]`, in a text or a field leads to another note by its id, the " +
 			"path without .md" + has.tools("; %s lists what refers to a note", "raven_backlinks") + ".",
-		has.tools("To find and read notes: %s.", "notes_search", "raven_search", "raven_object_list", "notes_get",
-			"raven_read"),
+		has.tools("To find and read notes: %s.", "notes_search", "raven_search", "raven_query", "raven_object_list",
+			"notes_get", "raven_read") + has.tools(" Before work, ask what agents learnt of earlier work: %s.",
+			"memory_check_file", "memory_recall"),
 		has.writers("To write: %s.", "notes_write", "raven_new", "raven_set", "raven_edit", "raven_add",
-			"raven_trait_create", "raven_trait_update"),
+			"raven_trait_create", "raven_trait_update") + has.writers(" After work, store what was learnt: %s.",
+			"memory_store"),
 		has.writing("To change only what you have read, send its `meta.version` as `if_version`; after CONFLICT " +
 			"read again, then repeat." + has.tools(" To take a change back: %s.", "raven_history", "raven_undo")),
 		"Every answer has ok, data or error, warnings and meta. An error says what would be right; its `fixes` " +
@@ -34,6 +36,9 @@ func instructions(o mcptool.Offer) string {
 				"`slim: false` (answers the whole object)") + ".",
 		"The guide is the resource rookery://guide/agents. Notes are resources too: " +
 			"rookery://{vault}/notes/{path}.",
+	}
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
 	}
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
 }

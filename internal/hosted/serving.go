@@ -26,9 +26,9 @@ const perCall = 8
 // first are the tools of /mcp, in order: those that an agent needs first (CONTRACT §6). Those that
 // the catalogue does not have are left out.
 var first = []string{
-	"raven_schema", "notes_search", "raven_object_list", "raven_object_get", "notes_get", "raven_read",
-	"raven_backlinks", "raven_trait_list", "vault_overview", "notes_write", "raven_new", "raven_set", "raven_add",
-	"raven_edit", "raven_trait_create", "raven_trait_update", "raven_history", "raven_undo",
+	"vault_overview", "notes_search", "notes_get", "notes_write", "raven_query", "raven_schema", "raven_object_get",
+	"raven_set", "raven_add", "raven_edit", "raven_trait_update", "raven_history", "raven_undo",
+	"memory_recall", "memory_store", "memory_check_file",
 }
 
 // Serving is what one handler of a Host is made with. The zero value serves everything to the Gate's callers.

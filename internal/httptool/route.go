@@ -116,6 +116,9 @@ func (s *server) find(r *http.Request) (*call, error) {
 	if r.URL.RawQuery != "" {
 		item = s.itemAt(method, segments, r.URL.Query())
 	}
+	if item == nil && at == nil {
+		item = s.anyAt(method, segments)
+	}
 	switch {
 	case item != nil && (at == nil || !at.takes(item.tool.PathArg())):
 		return s.called(item, item.segments[:len(item.segments)-1], segments), nil
@@ -154,6 +157,21 @@ func (s *server) itemAt(method string, segments []string, query url.Values) *rou
 		}
 		a, _ := r.tool.Arg(r.tool.PathArg())
 		if query.Has(a.Name) || slices.ContainsFunc(a.Aliases, query.Has) {
+			return r
+		}
+	}
+	return nil
+}
+
+// anyAt is the route to items of the collection that a path names, where the item need not be named: the call says
+// otherwise which are meant.
+func (s *server) anyAt(method string, segments []string) *route {
+	for _, r := range s.routes {
+		if r.method != method || r.tool == nil || r.tool.PathArg() == "" {
+			continue
+		}
+		a, _ := r.tool.Arg(r.tool.PathArg())
+		if !a.Required && matches(r.segments[:len(r.segments)-1], segments) {
 			return r
 		}
 	}

@@ -74,6 +74,7 @@ func (a *audit) take(e auditEntry) {
 			a.seeNote(e.ID, e.TS)
 		}
 	case e.Entity == "object":
+		a.move(e.Changes["id"])
 		a.see(e.ID, e.TS)
 	case e.Entity == "trait" && e.Op == "delete":
 		delete(a.traits, e.ID)
@@ -81,6 +82,33 @@ func (a *audit) take(e auditEntry) {
 	case e.Entity == "trait":
 		a.trait(e)
 	}
+}
+
+// move renames a note, and what is in it, if an entry says that its id changed.
+func (a *audit) move(change json.RawMessage) {
+	var id struct{ Old, New string }
+	if json.Unmarshal(change, &id) != nil || id.Old == "" || id.New == "" || strings.Contains(id.Old+id.New, "#") {
+		return
+	}
+	renamed := func(name string) (string, bool) {
+		note, rest, inside := strings.Cut(name, "#")
+		if inside {
+			rest = "#" + rest
+		}
+		return id.New + rest, note == id.Old
+	}
+	for name, s := range maps.Clone(a.objects) {
+		if now, moved := renamed(name); moved {
+			delete(a.objects, name)
+			a.objects[now] = s
+		}
+	}
+	for _, t := range a.traits {
+		if now, moved := renamed(t.parent); moved {
+			t.parent = now
+		}
+	}
+	a.seen[id.New] = true
 }
 
 // remove forgets an object, and what was in it.
@@ -129,6 +157,7 @@ func (a *audit) reindex(e auditEntry) {
 	}
 	for _, name := range append(e.Discovered, e.Modified...) {
 		if id, ok := strings.CutPrefix(name, "object:"); ok {
+			a.moveNamed(e, name)
 			a.see(id, e.TS)
 		}
 		if id, ok := strings.CutPrefix(name, "trait:"); ok {
@@ -142,6 +171,14 @@ func (a *audit) reindex(e auditEntry) {
 		if id, ok := strings.CutPrefix(name, "trait:"); ok {
 			delete(a.traits, id)
 		}
+	}
+}
+
+// moveNamed renames a note that a reindex names, if it says so.
+func (a *audit) moveNamed(e auditEntry, name string) {
+	var changes map[string]json.RawMessage
+	if json.Unmarshal(e.Changes[name], &changes) == nil {
+		a.move(changes["id"])
 	}
 }
 

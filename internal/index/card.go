@@ -111,6 +111,9 @@ func (c *Card) TagsAsWritten() string {
 	return strings.Join(c.Tags, " ")
 }
 
+// TagsAreSlugs reports whether the tags are written as Tags has them.
+func (c *Card) TagsAreSlugs() bool { return c.rare == nil || c.rare.tagsAsWritten == "" }
+
 // searched are the fields of Words, in order.
 var searched = []string{
 	"intent", "source", "proposal_id", "target_path", "description", "summary", "network", "wallet_address",

@@ -154,34 +154,3 @@ func timeKey(t time.Time) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
 	return string(binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond())))
 }
-
-// A TaggedIn is a note that has a tag, and where it first stands.
-type TaggedIn struct {
-	Note *Note
-	Tag  Tag
-}
-
-// Tagged yields the notes behind a path that have a tag, by path. Case counts.
-func (x *Index) Tagged(tag, after string) iter.Seq[TaggedIn] {
-	tag = clean(tag)
-	return func(yield func(TaggedIn) bool) {
-		for n := range x.notesBy(byTag.name(tag), after) {
-			i := slices.IndexFunc(n.Tags, func(t Tag) bool { return t.Name == tag })
-			if n.Path != after && !yield(TaggedIn{n, n.Tags[i]}) {
-				return
-			}
-		}
-	}
-}
-
-// Tags yields all tags with the number of notes that have them, by name.
-func (x *Index) Tags() iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		x.counts.Ascend(byTag.name(""), func(name string, n int) bool {
-			return name[0] == byte(byTag) && yield(name[1:], n)
-		})
-	}
-}
-
-// TagCount is the number of notes that have a tag.
-func (x *Index) TagCount(tag string) int { return x.count(byTag, clean(tag)) }

@@ -68,6 +68,7 @@ func (d *draft) enter() {
 	}
 	ids.Wait()
 	clear(d.entered)
+	d.spellDaily()
 }
 
 // names are the names by which a file is found, sorted, each as often as something in it goes by it.
@@ -141,6 +142,7 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	if n.DeclaredType == "" && n.Type != vault.Daily {
 		add(isUntyped, "")
 	}
+	all = append(append(all, n.names...), n.fieldNames...)
 	n.objectNames(add)
 	n.usedFields(add)
 	for i, t := range n.Annotations {
@@ -154,8 +156,8 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	for i := range n.Refs {
 		all = append(all, n.Refs[i].name)
 	}
-	for _, t := range n.Tags {
-		add(byTag, t.Name)
+	for _, key := range n.tagKeys() {
+		add(byTag, key)
 	}
 	for _, day := range n.fieldDays {
 		add(byDay, string(day))
@@ -163,10 +165,10 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	return all
 }
 
-// objectNames calls add with the types and the names of the objects in a note.
+// objectNames calls add with the sections of a note, and the types of the objects in it.
 func (n *Note) objectNames(add func(kind, string)) {
-	for c := range n.callings {
-		add(c.kind, c.name)
+	for i := range n.Sections {
+		add(bySection, clean(n.Sections[i].Slug))
 	}
 	for o := range n.typed {
 		add(byType, o.Type())
@@ -227,7 +229,10 @@ func tally(sums map[term]int, n *Note, by int) {
 		sums[term{byTrait, t.Type}] += by
 	}
 	for _, t := range n.Tags {
-		sums[term{byTag, t.Name}] += by
+		sums[term{spelledTag, t.spelling()}] += by
+	}
+	for _, key := range n.tagKeys() {
+		sums[term{byTag, key}] += by
 	}
 	tallyFacets(sums, n, by)
 }
@@ -260,8 +265,10 @@ func (t *Totals) add(n *Note, by int) {
 	if n.Unindexed > 0 {
 		t.Unindexed += by
 	}
-	for range n.Traits() {
-		t.Traits += by
+	for trait := range n.Traits() {
+		if !trait.Task {
+			t.Traits += by
+		}
 	}
 	t.Counted.add(n, by)
 }

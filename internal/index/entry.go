@@ -18,7 +18,8 @@ const (
 	byFold      kind = '2' // what the path collides under, where that is another
 	isUnindexed kind = 'c' // has more things than are indexed
 	byDay       kind = 'd' // a day that a field or a trait names
-	byTag       kind = 'g'
+	byTag       kind = 'g' // a tag, folded, and each tag that it is below
+	spelledTag  kind = 'h' // only summed up: a tag, folded, NUL, as it is written
 	byDeclared  kind = 'k' // the type that the note or an object in it says
 	isBroken    kind = 'q' // quarantined
 	byRef       kind = 'r' // the bucket of a reference, NUL, what it refers to as it is written

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,20 +40,30 @@ type Lines struct {
 }
 
 // Texts are the texts of a file before and after a change; nil where there was none.
-type Texts struct{ Old, New []byte }
+type Texts struct {
+	Old, New []byte
+
+	// From is the path of a note that the change moves: what it was there, it is here, and Old is its text there.
+	// Empty: nothing is moved.
+	From string
+
+	// Left says that the change moves the note elsewhere, where its events are told.
+	Left bool
+}
 
 // Events are the events of a change of one file, from one index to the next: those of the note, of
 // the objects and sections in it, and of its traits. What a line with a trait says is told by the
 // trait's event; every other change of a text is one of the object whose own text it is. There is at
-// least one event for every change, but for the trash, of which the deletion tells, and for the audit
-// log itself.
+// least one event for every change, but for the trash, of which the deletion tells, for the audit
+// log itself, and for the path that a note leaves. A note that moves is updated: its id changes, and with it those of
+// all that is in it.
 func Events(before, after *Index, path string, t Texts) []Event {
-	if strings.HasPrefix(path, vault.Trash) || vault.Path(path).Kind() == vault.KindAudit {
+	if t.Left || strings.HasPrefix(path, vault.Trash) || vault.Path(path).Kind() == vault.KindAudit {
 		return nil
 	}
-	was, existed := before.File(path)
+	was, existed := before.File(cmp.Or(t.From, path))
 	is, exists := after.File(path)
-	if !existed && !exists || existed && exists && was.Digest == is.Digest {
+	if !existed && !exists || existed && exists && was.Digest == is.Digest && was.Path == is.Path {
 		return nil
 	}
 	c := change{before: before, after: after}
@@ -98,7 +109,7 @@ func (c *change) begin(f *File) {
 			c.add(describeObject("create", o))
 		}
 	}
-	for t := range f.Note.Traits() {
+	for t := range f.Note.told {
 		c.add(describeTrait("create", c.after, t))
 	}
 }
@@ -118,7 +129,7 @@ func (c *change) end(f *File) {
 			c.add(deleted(o))
 		}
 	}
-	for t := range f.Note.Traits() {
+	for t := range f.Note.told {
 		c.add(describeTrait("delete", c.before, t))
 	}
 }
@@ -219,6 +230,9 @@ func (c *change) object(was, is Object, own Texts) {
 	e := describeObject("update", is)
 	e.Changes = map[string]any{}
 	compare(e.Changes, was, is)
+	if was.Section == nil && was.ID() != is.ID() {
+		e.Changes["id"] = OldNew{was.ID(), is.ID()}
+	}
 	if !bytes.Equal(own.Old, own.New) {
 		e.Changes["content"] = withField(difference(own.Old, own.New), e.Changes["content"])
 	}
@@ -272,10 +286,10 @@ func plainFields(o Object) map[string]any {
 // traits tells of the traits that came, changed and went. One that only moved did not change.
 func (c *change) traits(was, is *Note) {
 	had := make(map[string]*Trait, len(was.Annotations))
-	for t := range was.Traits() {
+	for t := range was.told {
 		had[t.ID] = t
 	}
-	for t := range is.Traits() {
+	for t := range is.told {
 		before := had[t.ID]
 		delete(had, t.ID)
 		if before == nil {
@@ -284,7 +298,7 @@ func (c *change) traits(was, is *Note) {
 		}
 		c.trait(before, t)
 	}
-	for t := range was.Traits() {
+	for t := range was.told {
 		if had[t.ID] == t {
 			c.add(describeTrait("delete", c.before, t))
 		}

@@ -52,6 +52,8 @@ traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, see
 	commits = append(commits, commit(10, "out/left.md", "---\ntype: task\n---\ntext\n", "drafts/left.md", "left out\n",
 		"raven.yaml", "daily_directory: days\nexclude: [drafts/]\n"))
 	commits = append(commits, commit(11, "projects/Big Mill/card.md", cardText))
+	commits = append(commits, commit(12, "links.md", "[a](https://Example.test:443/x) ![b](../img/c.PNG) [d](mailto:e)\n\n"+
+		"## S\n\n[f](file) [g](other.md) [h](doc.pdf#p)\n"))
 	commits[6].Changes[0].From = "moved.md"
 	return commits
 }
@@ -113,6 +115,10 @@ func describe(b *strings.Builder, n *index.Note) {
 	for _, r := range n.Refs {
 		fmt.Fprintf(b, "[[%s|%s]] %+v\n", r.Target, r.Display,
 			[]any{r.Field, r.Line, r.Position, r.Scope, r.InField, r.Bare})
+	}
+	for _, l := range n.Links {
+		fmt.Fprintf(b, "link {Target:%s Display:%s Image:%v Scheme:%s Ext:%s Scope:%d Line:%d Span:%+v} %q\n",
+			l.Target, l.Display, l.Image, l.Scheme, l.Ext, l.Scope, l.Line, l.Span, l.Key(n))
 	}
 	fmt.Fprintf(b, "tags %v\n", n.Tags)
 	if f := n.Facets(); f != nil {

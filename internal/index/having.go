@@ -52,7 +52,7 @@ func (x *Index) traitsTo(typ, value string) TraitSet {
 	want := r.Resolve(value).ID
 	buckets := []string{bucketOf(value)}
 	if o, ok := x.Find(want); ok {
-		buckets = x.buckets(o.Note)
+		buckets = o.Note.buckets()
 	}
 	var names []string
 	for _, bucket := range buckets {

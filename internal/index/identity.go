@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"rookery/internal/markdown"
 	"rookery/internal/vault"
 )
 
@@ -24,7 +25,7 @@ func formerOf(n *Note) []*former {
 	all := make([]*former, len(n.Annotations))
 	for i, t := range n.Annotations {
 		all[i] = &former{
-			id: t.ID, typ: t.Type, parent: t.fragment(), text: vault.TraitText(t.ContentText),
+			id: t.ID, typ: t.Type, parent: t.fragment(), text: identityText(t.Type, t.ContentText),
 			path: n.Path, line: t.Line, raw: t.Raw, content: t.ContentText,
 			times: t.Times,
 		}
@@ -55,13 +56,39 @@ func (d *draft) identify(n *Note, known identity) {
 		t.ID = ""
 		d.claim(t)
 	}
-	if len(given) == len(n.Annotations) {
-		for i, t := range n.Annotations {
-			t.ID = given[i]
-		}
-		return
+	for i, t := range n.listed(len(given)) {
+		t.ID = given[i]
 	}
-	d.name(n, met)
+	if len(given) != len(n.Annotations) {
+		d.name(n, met)
+	}
+}
+
+// listed returns the annotations that a list of so many entries is about: all, or, where the list is older than
+// that checkboxes are traits, all but these. It returns none where the list is about another text.
+func (n *Note) listed(entries int) []*Trait {
+	if entries == len(n.Annotations) {
+		return n.Annotations
+	}
+	var all []*Trait
+	for _, t := range n.Annotations {
+		if !t.Task {
+			all = append(all, t)
+		}
+	}
+	if len(all) != entries {
+		return nil
+	}
+	return all
+}
+
+// identityText returns the part of the text of a trait that makes its identity. That of a checkbox is the same
+// before and after it is ticked.
+func identityText(typ, text string) string {
+	if typ == TaskType {
+		text = markdown.TaskText(text)
+	}
+	return vault.TraitText(text)
 }
 
 // date gives a trait its times.
@@ -104,7 +131,7 @@ func (m meeting) same(old []*former) []*former {
 	}
 	matched := map[*former]bool{}
 	for i, t := range m.note.Annotations {
-		k := kin{t.Type, t.fragment(), vault.TraitText(t.ContentText)}
+		k := kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText)}
 		if t.Field {
 			k.text = fieldText
 		}
@@ -162,12 +189,17 @@ func (m meeting) nearby(old []*former) {
 // newcomers the next number that is free in the whole vault.
 func (d *draft) name(n *Note, met []*former) {
 	taken := map[string]bool{}
+	for _, t := range n.Annotations {
+		if t.ID != "" {
+			taken[t.ID] = true
+		}
+	}
 	take := func(t *Trait, id string) {
 		t.ID = id
 		taken[id] = true
 	}
 	for _, t := range n.Annotations {
-		if t.claims && d.rightful(t) {
+		if t.ID == "" && t.claims && d.rightful(t) {
 			take(t, t.Pin())
 		}
 	}
@@ -196,7 +228,11 @@ func (d *draft) keeps(t *Trait, was *former) bool {
 
 // newID is the id of a newcomer. numbers remembers how far each has been counted.
 func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) string {
-	base := vault.TraitID(t.Parent().ID(), t.Type, t.ContentText)
+	text := t.ContentText
+	if t.Task {
+		text = markdown.TaskText(text)
+	}
+	base := vault.TraitID(t.Parent().ID(), t.Type, text)
 	id := base
 	for n := max(2, numbers[base]); taken[id] || d.inUse(id, t.Note); n++ {
 		id = base + "-" + strconv.Itoa(n)

@@ -14,7 +14,7 @@ import (
 // only the layout changed, a reader of the number before is kept, with its golden image in the tests;
 // where what is made of a text did, images of the number before are ErrFormat, and made anew from the
 // log. The test of the golden image fails as long as that is forgotten.
-const ImageFormat = 4
+const ImageFormat = 8
 
 // ErrFormat is the error of an image of another format than ImageFormat.
 var ErrFormat = errors.New("the image has another format")
@@ -30,7 +30,6 @@ const (
 	sumAt     = formatAt + 4
 	summedAt  = sumAt + 4
 	lengthsAt = summedAt + 8
-	partsAt   = lengthsAt + 8*imageParts
 )
 
 // The parts of an image, in the order in which they are written. Those from partPaths to partHolders,
@@ -51,6 +50,7 @@ const (
 	partMentions        // the distinct Mentions
 	partSayings         // the distinct Sayings
 	partTexts           // texts that stand in several places, and are no names of entries
+	partMemories        // the image of what is known of memories
 	imageParts
 )
 
@@ -63,7 +63,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // state has the same image, to the byte, by whatever commits, images and Builders it came about.
 func (x *Index) AppendImage(b []byte) []byte {
 	start := len(b)
-	w := newImageWriter(x, append(b, make([]byte, partsAt)...))
+	w := newImageWriter(x, append(b, make([]byte, partsAt(imageParts))...))
 	var lengths [imageParts]int
 	for part, write := range w.parts() {
 		before := len(w.b)
@@ -73,6 +73,9 @@ func (x *Index) AppendImage(b []byte) []byte {
 	sealImage(w.b[start:], lengths)
 	return w.b
 }
+
+// partsAt is where the first of so many parts begins.
+func partsAt(parts int) int { return lengthsAt + 8*parts }
 
 // sealImage fills in what an image begins with.
 func sealImage(image []byte, lengths [imageParts]int) {
@@ -110,12 +113,12 @@ func imagePartsOf(data []byte) (parts [imageParts]string, err error) {
 	if f := binary.LittleEndian.Uint32(data[formatAt:]); f != ImageFormat {
 		return parts, fmt.Errorf("%w: %d, and not %d", ErrFormat, f, ImageFormat)
 	}
-	if len(data) < partsAt ||
+	if len(data) < partsAt(imageParts) ||
 		binary.LittleEndian.Uint64(data[summedAt:]) != uint64(len(data)) ||
 		binary.LittleEndian.Uint32(data[sumAt:]) != crc32.Checksum(data[summedAt:], castagnoli) {
 		return parts, errDamaged
 	}
-	rest := unsafe.String(unsafe.SliceData(data), len(data))[partsAt:]
+	rest := unsafe.String(unsafe.SliceData(data), len(data))[partsAt(imageParts):]
 	for i := range parts {
 		n := binary.LittleEndian.Uint64(data[lengthsAt+8*i:])
 		if n > uint64(len(rest)) {

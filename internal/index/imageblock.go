@@ -56,15 +56,19 @@ func (b *blockReader) note(f *File) *Note {
 	n.Title, n.TitleSlug = b.raw(), b.raw()
 	n.LineCount, n.BodyStart, n.BodyLine = b.natural(), b.natural(), b.natural()
 	n.Created, n.Modified = b.time(), b.time()
-	n.Quarantine = b.problem()
+	if n.problem = b.problem(); b.flags() != 0 {
+		n.Quarantine = n.problem
+	}
 	n.Fields = b.fields()
 	n.facets, n.card = b.facets(), b.card()
 	b.sections(n)
 	n.pins = b.pins()
 	b.annotations(n)
 	b.refs(n)
+	b.links(n)
 	b.tags(n)
-	n.names, n.fieldNames = b.callings(n), b.callings(n)
+	n.Blocks = b.blocks()
+	n.names, n.fieldNames = b.words(), b.words()
 	n.fieldDays = b.days(&b.scanner)
 	return n
 }
@@ -101,7 +105,7 @@ func (b *blockReader) words() []string {
 	if n == 0 {
 		return nil
 	}
-	all := make([]string, n)
+	all := b.slabs.words.take(n)
 	for i := range all {
 		all[i] = b.word()
 	}
@@ -190,7 +194,7 @@ func (b *blockReader) refs(n *Note) {
 	for i := range n.Refs {
 		r := &n.Refs[i]
 		flags := b.flags()
-		r.InField, r.Bare = flags&1 != 0, flags&2 != 0
+		r.InField, r.Bare, r.Form = flags&1 != 0, flags&2 != 0, markdown.Form(flags>>2)
 		if m := b.below(len(b.mentions)); !b.failed {
 			r.Mention = &b.mentions[m]
 		}
@@ -211,19 +215,16 @@ func (b *blockReader) tags(n *Note) {
 	}
 }
 
-func (b *blockReader) callings(n *Note) []calling {
-	count := b.count(2)
-	if count == 0 {
+// blocks reads the ids of blocks with their lines; nil if there are none.
+func (b *blockReader) blocks() map[string]int {
+	n := b.count(2)
+	if n == 0 {
 		return nil
 	}
-	all := b.slabs.callings.take(count)
-	for i := range all {
-		name := b.word()
-		if name == "" {
-			b.fail()
-			return nil
-		}
-		all[i] = calling{kind(name[0]), int32(b.scope(len(n.Sections))), name[1:]}
+	all := make(map[string]int, n)
+	for range n {
+		id := b.raw()
+		all[id] = b.int()
 	}
 	return all
 }

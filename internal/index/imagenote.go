@@ -47,7 +47,8 @@ func (w *imageWriter) note(n *Note) {
 	w.count(n.BodyLine)
 	w.time(n.Created)
 	w.time(n.Modified)
-	w.problem(n.Quarantine)
+	w.problem(n.problem)
+	w.flags(n.Quarantine != nil)
 	w.fields(n.Fields)
 	w.facets(n.facets)
 	w.card(n.card)
@@ -58,9 +59,11 @@ func (w *imageWriter) note(n *Note) {
 	w.pins(n.pins)
 	w.annotations(n)
 	w.refs(n.Refs)
+	w.links(n.Links)
 	w.tags(n.Tags)
-	w.callings(n.names)
-	w.callings(n.fieldNames)
+	w.blocks(n.Blocks)
+	w.textList(n.names)
+	w.textList(n.fieldNames)
 	w.count(len(n.fieldDays))
 	for _, day := range n.fieldDays {
 		w.text(string(day))
@@ -121,7 +124,7 @@ func (w *imageWriter) refs(all []Ref) {
 	w.count(len(all))
 	line := 0
 	for _, r := range all {
-		w.flags(r.InField, r.Bare)
+		w.flags(r.InField, r.Bare, r.Form == markdown.Embed, r.Form == markdown.MarkdownLink)
 		w.mention(r.Mention)
 		w.text(r.Field)
 		w.int(r.Line - line)
@@ -140,11 +143,11 @@ func (w *imageWriter) tags(all []Tag) {
 	}
 }
 
-// callings writes names with their kinds, as entries have them.
-func (w *imageWriter) callings(all []calling) {
+// blocks writes the ids of blocks with their lines, sorted.
+func (w *imageWriter) blocks(all map[string]int) {
 	w.count(len(all))
-	for _, c := range all {
-		w.text(c.kind.name(c.name))
-		w.int(int(c.section))
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		w.raw(id)
+		w.int(all[id])
 	}
 }

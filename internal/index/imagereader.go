@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"rookery/internal/memory"
 )
 
 // An imageReader makes an index of the parts of an image.
@@ -67,7 +69,7 @@ func (r *imageReader) read() bool {
 	r.x.entries, r.x.traitIDs = newEntries(&r.flat), newHolders(r.held)
 	for _, next := range [][]func(){
 		{r.readState, r.readTimes, r.readMentions, r.readSayings},
-		{r.readNotes, r.readCounts, r.readSeeds},
+		{r.readNotes, r.readCounts, r.readSeeds, r.readMemories},
 	} {
 		r.each(next...)
 		if r.bad.Load() {
@@ -115,6 +117,15 @@ func (r *imageReader) end(s *scanner) {
 	}
 }
 
+func (r *imageReader) readMemories() {
+	x, err := memory.ReadImage(r.parts[partMemories])
+	if err != nil {
+		r.bad.Store(true)
+		return
+	}
+	r.x.memories = x
+}
+
 func (r *imageReader) readState() {
 	s := r.part(partState)
 	defer r.end(s)
@@ -124,7 +135,7 @@ func (r *imageReader) readState() {
 		*n = s.natural()
 	}
 	t.Bytes, t.Quarantined = int64(s.natural()), s.natural()
-	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw()}
+	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw(), obsidianDaily: s.raw(), obsidianTemplates: s.raw()}
 	r.x.settings = r.x.read(texts)
 }
 
@@ -174,7 +185,8 @@ func (r *imageReader) readSayings() {
 	defer r.end(s)
 	r.sayings = make([]Saying, 0, len(s.s)/16)
 	for s.at < len(s.s) {
-		says := Saying{Defined: s.flags() != 0, Type: r.text(s), Raw: s.raw()}
+		flags := s.flags()
+		says := Saying{Defined: flags&1 != 0, Task: flags&2 != 0, Type: r.text(s), Raw: s.raw()}
 		says.value, says.entry = s.value(maxNesting), r.text(s)
 		says.days = r.days(s)
 		r.sayings = append(r.sayings, says)

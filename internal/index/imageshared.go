@@ -57,7 +57,7 @@ func (w *imageWriter) mention(m *Mention) {
 
 func (w *imageWriter) saying(s *Saying) {
 	share(w, &w.sayings, s, func(s *Saying) {
-		w.flags(s.Defined)
+		w.flags(s.Defined, s.Task)
 		w.text(s.Type)
 		w.raw(s.Raw)
 		w.value(s.value)
@@ -78,6 +78,7 @@ const (
 	valueRef
 	valueNumber
 	valueList
+	valueNested
 )
 
 // value writes a value as markdown.Entry has it. There are no others.
@@ -95,6 +96,9 @@ func (w *imageWriter) value(v any) {
 		w.raw(v)
 	case markdown.Ref:
 		w.b = append(w.b, valueRef)
+		w.raw(string(v))
+	case markdown.Nested:
+		w.b = append(w.b, valueNested)
 		w.raw(string(v))
 	case float64:
 		w.b = binary.LittleEndian.AppendUint64(append(w.b, valueNumber), math.Float64bits(v))

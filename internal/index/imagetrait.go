@@ -51,6 +51,7 @@ func alikePlaced(a, b *Trait) bool { return a.Place == b.Place || *a.Place == *b
 func (w *imageWriter) place(p *Place, before int) {
 	w.int(p.Line - before)
 	w.int(p.Scope)
+	w.raw(p.Checkbox)
 	if p.Content == p.Note.ID {
 		w.count(0)
 	} else {
@@ -170,7 +171,7 @@ func (b *blockReader) id() string {
 }
 
 func (b *blockReader) place(n *Note, before int) Place {
-	p := Place{Note: n, Line: before + b.int(), Scope: b.scope(len(n.Sections)), Content: n.ID}
+	p := Place{Note: n, Line: before + b.int(), Scope: b.scope(len(n.Sections)), Checkbox: b.raw(), Content: n.ID}
 	if size := b.natural(); size > 0 {
 		p.Content = b.bytes(size - 1)
 	}

@@ -44,6 +44,7 @@ func (w *imageWriter) parts() [imageParts]func() {
 		partMentions: func() { w.b = append(w.b, w.mentions.records...) },
 		partSayings:  func() { w.b = append(w.b, w.sayings.records...) },
 		partTexts:    func() { w.b = appendTexts(w.b, w.others) },
+		partMemories: func() { w.b = w.x.memories.AppendImage(w.b) },
 	}
 }
 
@@ -100,6 +101,8 @@ func (w *imageWriter) state() {
 	w.raw(x.texts.schema)
 	w.raw(x.texts.raven)
 	w.raw(x.texts.rookery)
+	w.raw(x.texts.obsidianDaily)
+	w.raw(x.texts.obsidianTemplates)
 }
 
 func (w *imageWriter) paths() {

@@ -9,10 +9,13 @@ package index
 
 import (
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/btree"
 
+	"rookery/internal/memory"
 	"rookery/internal/vault"
 )
 
@@ -28,6 +31,8 @@ type Index struct {
 	seeds    tree[seed]   // what an audit log tells, by the id of the note
 	rows     tree[Row]    // of the notes that are in lists, by path
 	counts   tree[int]    // by the name of an entry, of what goes by it, where that is summed up
+
+	memories *memory.Index
 
 	totals Totals
 	held   int64 // bytes that the files take, for Size
@@ -77,6 +82,7 @@ type Commit struct {
 	Seq     uint64
 	Time    time.Time
 	Changes []Change
+	Items   []memory.Change // what became of memories, and of what belongs to them
 }
 
 // A Change is one file that a commit changed.
@@ -114,7 +120,7 @@ type Body struct {
 func Empty() *Index {
 	return &Index{
 		settings: settings{}.read(settingTexts{}), entries: newEntries(&flat{}),
-		traitIDs: newHolders(heldList{}),
+		traitIDs: newHolders(heldList{}), memories: memory.Empty(),
 	}
 }
 
@@ -126,6 +132,9 @@ func (x *Index) Time() time.Time { return x.time }
 
 // Totals are the sums over the vault.
 func (x *Index) Totals() Totals { return x.totals }
+
+// Memories is what is known of the vault's memories.
+func (x *Index) Memories() *memory.Index { return x.memories }
 
 // File is the file at a path, a note or another.
 func (x *Index) File(path string) (*File, bool) { return x.files.Get(path) }
@@ -139,8 +148,14 @@ func (x *Index) Note(path string) (*Note, bool) {
 	return f.Note, true
 }
 
-// ByID is the note of an id: its path without `.md`.
-func (x *Index) ByID(id string) (*Note, bool) { return x.Note(id + ".md") }
+// ByID is the note of an id: its path without `.md`, or its path if it ends otherwise.
+func (x *Index) ByID(id string) (*Note, bool) {
+	n, ok := x.Note(id + ".md")
+	if !ok && vault.HasNoteEnding(id) {
+		return x.Note(id) // a note with another ending has it in its id
+	}
+	return n, ok
+}
 
 // Folded is the path of a file that differs from this one by case or normalization at most: the
 // same path, if there is such a file, else the first of them.
@@ -157,6 +172,23 @@ func (x *Index) Folded(path string) (string, bool) {
 		break
 	}
 	return fold, ok
+}
+
+// NotesFolded returns the notes at a path and at all that differ from it by case or normalization only, by
+// path.
+func (x *Index) NotesFolded(path string) []*Note {
+	var notes []*Note
+	fold := vault.Fold(path)
+	if n, ok := x.Note(fold); ok {
+		notes = append(notes, n)
+	}
+	for n := range x.notesBy(byFold.name(fold), "") {
+		if n != nil {
+			notes = append(notes, n)
+		}
+	}
+	slices.SortFunc(notes, func(a, b *Note) int { return strings.Compare(a.Path, b.Path) })
+	return notes
 }
 
 // Files yields all files by path, bytewise.

@@ -80,7 +80,7 @@ func ownTexts(was, is noteLines, before, now Object) Texts {
 	old, oldTold := was.own(before)
 	next, nextTold := is.own(now)
 	old, next = without(old, nextTold, oldTold), without(next, oldTold, nextTold)
-	return Texts{bytes.Join(old, nil), bytes.Join(next, nil)}
+	return Texts{Old: bytes.Join(old, nil), New: bytes.Join(next, nil)}
 }
 
 var annotation = regexp.MustCompile(`@[A-Za-z0-9_-]+([ \t]*\([^)\n]*\))?`)

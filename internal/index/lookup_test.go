@@ -125,19 +125,19 @@ func TestLinks(t *testing.T) {
 	r := x.Resolver()
 	require.Equal(t, []string{
 		"people/thor:3 freya→people/freya", "people/thor:4 people/freya→people/freya",
-		"people/thor:6 Freya N→people/freya", "z#a:2 work→people/freya#work",
+		"people/thor:6 Freya N→people/freya",
 		"z#a:2 people/freya#work→people/freya#work",
 	}, links(r.Backlinks("people/freya", index.Spot{})))
-	require.Equal(t, []string{"z#a:2 work→people/freya#work", "z#a:2 people/freya#work→people/freya#work"},
+	require.Equal(t, []string{"z#a:2 people/freya#work→people/freya#work"},
 		links(r.Backlinks("people/freya#work", index.Spot{})))
 	require.Equal(t, []string{"z#a:2 people/freya#work→people/freya#work"},
 		links(r.Backlinks("people/freya", index.Spot{Path: "z.md", Line: 2, Position: 5})))
-	require.Equal(t, 5, r.CountBacklinks("people/freya"))
+	require.Equal(t, 4, r.CountBacklinks("people/freya"))
 	require.Equal(t, []string{"z#b:5 2026-09-09→daily/2026-09-09"},
 		links(r.Backlinks("daily/2026-09-09", index.Spot{})))
-	require.Equal(t, []string{"people/thor:4 none→", "z#b:5 #a→"}, links(r.Broken(index.Spot{})))
+	require.Equal(t, []string{"people/thor:4 none→", "z#a:2 work→"}, links(r.Broken(index.Spot{})))
 	z, _ := x.Find("z#b")
-	require.Equal(t, []string{"z#b:5 #a→", "z#b:5 thor→people/thor", "z#b:5 2026-09-09→daily/2026-09-09"},
+	require.Equal(t, []string{"z#b:5 #a→z#a", "z#b:5 thor→people/thor", "z#b:5 2026-09-09→daily/2026-09-09"},
 		links(r.Outlinks(z, index.Spot{})))
 	thor := note(t, x, "people/thor.md")
 	require.Equal(t, []string{"boss true true", "team true true", "team true false", " false false"}, fields(thor))
@@ -145,7 +145,7 @@ func TestLinks(t *testing.T) {
 	require.Equal(t, 9, x.Totals().Refs)
 
 	plain := x.With(commit(2, "schema.yaml", ""))
-	require.Equal(t, []string{"people/thor:4 none→", "people/thor:6 Freya N→", "z#b:5 #a→"},
+	require.Equal(t, []string{"people/thor:4 none→", "people/thor:6 Freya N→", "z#a:2 work→"},
 		links(plain.Resolver().Broken(index.Spot{})), "texts are no references now, and it has no name")
 }
 
@@ -165,6 +165,33 @@ func fields(n *index.Note) []string {
 	return all
 }
 
+// TestTagsBelowTags says that a tag is found with those below it, in any script, however it is written.
+func TestTagsBelowTags(t *testing.T) {
+	x := of([]string{
+		"a.md", "#projekt/größe/x #Projekt\n", "b.md", "---\ntags: [PROJEKT, projekt/GRÖSSE]\n---\n",
+		"c.md", "#projektil #日本語/東京\n", "d.md", "#Projekt\n",
+	})
+	tagged := func(tag string) (paths []string) {
+		for in := range x.Tagged(tag, "") {
+			paths = append(paths, in.Note.Path+" "+in.Tag.Name)
+		}
+		require.Len(t, paths, x.TagCount(tag), tag)
+		return paths
+	}
+	require.Equal(t, []string{"a.md projekt/größe/x", "b.md PROJEKT", "d.md Projekt"}, tagged("projekt"))
+	require.Equal(t, []string{"a.md projekt/größe/x", "b.md projekt/GRÖSSE"}, tagged("Projekt/Größe"))
+	require.Equal(t, []string{"c.md 日本語/東京"}, tagged("日本語"))
+	counts := map[string]int{}
+	for tag, n := range x.Tags() {
+		counts[tag] = n
+	}
+	require.Equal(t, map[string]int{
+		"Projekt": 3, "projekt/GRÖSSE": 1, "projekt/größe/x": 1, "projektil": 1, "日本語/東京": 1,
+	}, counts)
+	x = x.With(commit(2, "a.md", "-", "b.md", "-", "d.md", "-"))
+	require.Zero(t, x.TagCount("projekt"))
+}
+
 func TestTagsAndDays(t *testing.T) {
 	x := of([]string{
 		"schema.yaml", "types: {person: {fields: {born: date, seen: \"datetime[]\"}, traits: [due]}}\ntraits: {due: date}\n",
@@ -178,7 +205,8 @@ func TestTagsAndDays(t *testing.T) {
 	}
 	require.Equal(t, []string{"a.md:2", "b.md:7"}, tagged)
 	require.Equal(t, 2, x.TagCount("work"))
-	require.Zero(t, x.TagCount("Work"), "case counts")
+	require.Equal(t, 2, x.TagCount("Work"), "case does not count")
+	require.Zero(t, x.TagCount("wor"))
 	for in := range x.Tagged("work", "a.md") {
 		require.Equal(t, "b.md", in.Note.Path)
 	}
@@ -230,7 +258,7 @@ func TestLookupsFindWhatIsThere(t *testing.T) {
 				}
 			}
 			for i := range n.Refs {
-				l := index.Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i], To: x.Resolve(n.Refs[i].Target)}
+				l := index.Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i], To: x.From(n, n.Refs[i].Target)}
 				name, _, _ := strings.Cut(l.To.ID, "#")
 				backlinks[name] = append(backlinks[name], link(l))
 			}

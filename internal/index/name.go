@@ -1,83 +1,142 @@
 package index
 
 import (
+	"iter"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"rookery/internal/vault"
 )
 
-// The ways in which an object goes by a name, of which the second of each pair holds the form in which
-// a name is found that is written otherwise, where that is another.
+// The kinds of names by which a note is found for a reference.
 const (
-	aliasName kind = 'a'
-	aliasSlug kind = 'A'
-	fieldName kind = 'n'
-	fieldSlug kind = 'N'
-	shortName kind = 's' // the last segment of an id, the slug of a title or a section
-	shortSlug kind = 'S'
-	pathSlug  kind = 'P'
+	byCalled  kind = 'a' // the bucket of a name of the note, or of an object in it
+	bySection kind = 's' // the slug of a section
 )
 
-// slugKind is the kind of the other form.
-func (k kind) slugKind() kind { return k &^ 0x20 }
-
-// A calling is a name by which an object of a note goes.
+// A calling is one name of an object of a note.
 type calling struct {
-	kind    kind
-	section int32 // position of the section; -1: the note
-	name    string
+	by     naming
+	object Object
+	name   string // as it is written
 }
 
-// call adds a name of an object, and the form in which it is found that is written otherwise.
-func call(all []calling, k kind, section int, name string) []calling {
-	return callSlug(append(all, calling{k, int32(section), clean(name)}), k, section, name)
-}
+// A naming is how an object came by a name.
+type naming int
 
-// callSlug adds the form in which a name is found that is written otherwise, where that is another.
-func callSlug(all []calling, k kind, section int, name string) []calling {
-	if slug := k.slug(name); slug != name {
-		all = append(all, calling{k.slugKind(), int32(section), clean(slug)})
-	}
-	return all
-}
+// The ways in which objects are named, in the order in which a reference prefers them.
+const (
+	namedByFile    naming = iota // the last segment of the note's id
+	namedByField                 // the name field of the object's type
+	namedByTitle                 // the field title, or the heading that is the note's title
+	namedByAlias                 // the fields alias and aliases
+	namedByHeading               // the slug of the section that the object is; never that of a plain section
+)
 
 // clean is a text without NUL, which parts the texts in keys.
 func clean(s string) string { return strings.ReplaceAll(s, "\x00", "\ufffd") }
 
-// ownNames are the names that a note and its sections have by themselves, but for the slugs of the
-// sections.
-func (n *Note) ownNames() []calling {
-	all := call(nil, shortName, -1, lastSegment(n.ID))
-	if n.TitleSlug != "" && n.TitleSlug != lastSegment(n.ID) {
-		all = call(all, shortName, -1, n.TitleSlug)
+// fold returns the form in which two names are equal that differ by case, by how their characters are
+// composed, or by width only.
+func fold(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
 	}
-	if slug := vault.SlugPath(n.ID); slug != n.ID {
-		all = call(all, pathSlug, -1, slug)
-	}
-	for i := range n.Sections {
-		all = callSlug(all, shortName, i, n.Sections[i].Slug)
-	}
-	return slices.Clip(all)
+	return vault.Fold(sameWidth(s))
 }
 
-// fieldNames are the names that the fields of the objects in a note give: their aliases, and what
-// stands in the name field of their types.
-func (x *Index) fieldNames(n *Note) []calling {
-	var all []calling
-	for i := -1; i < len(n.Sections); i++ {
-		o := n.Object(i)
-		if len(o.Fields()) == 0 {
-			continue
-		}
-		for _, name := range aliases(o) {
-			all = call(all, aliasName, i, name)
-		}
-		if name := trimRef(x.nameField(o)); name != "" {
-			all = call(all, fieldName, i, name)
+// sameWidth is a text with the usual forms of characters that are written full or half as wide.
+func sameWidth(s string) string {
+	if !strings.ContainsFunc(s, hasWidth) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hasWidth(r) {
+			b.WriteString(norm.NFKC.String(string(r)))
+		} else {
+			b.WriteRune(r)
 		}
 	}
-	return slices.Clip(all)
+	return b.String()
+}
+
+// hasWidth reports whether a character is of the Unicode block of full and half width forms, or the wide
+// space.
+func hasWidth(r rune) bool { return r == 0x3000 || r >= 0xFF00 && r <= 0xFFEF }
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}
+
+// slugOf returns the form in which two names are equal that have the same slug. Names that fold to the
+// same text have the same slug.
+func slugOf(name string) string { return vault.Slug(fold(name)) }
+
+// bucketOf returns the bucket of a name or a reference: the slug of the last segment of what stands
+// before the first #. Each reference to an object is in the bucket of one of its names, because equal,
+// folded and slug forms of one name have one bucket.
+func bucketOf(name string) string {
+	base, _, _ := strings.Cut(trimRef(name), "#")
+	return clean(slugOf(vault.Stem(lastSegment(base))))
+}
+
+// ownBuckets returns the names of the entries under which the note is found by its path and its title.
+func (n *Note) ownBuckets() []string {
+	all := []string{byCalled.name(bucketOf(n.ID))}
+	if n.Title != "" {
+		all = append(all, byCalled.name(bucketOf(n.Title)))
+	}
+	for i := range n.Sections {
+		if n.Sections[i].DeclaredType != "" {
+			all = append(all, byCalled.name(bucketOf(n.Sections[i].Slug)))
+		}
+	}
+	return distinct(all)
+}
+
+// fieldBuckets returns the names of the entries under which the note is found by the fields of its
+// objects: aliases, and the name fields of their types.
+func (x *Index) fieldBuckets(n *Note) []string {
+	var all []string
+	for i := -1; i < len(n.Sections); i++ {
+		for _, name := range x.fieldNames(n.Object(i)) {
+			all = append(all, byCalled.name(bucketOf(name.name)))
+		}
+	}
+	return distinct(all)
+}
+
+// distinct sorts a list and returns it with each text once.
+func distinct(all []string) []string {
+	slices.Sort(all)
+	return slices.Clip(slices.Compact(all))
+}
+
+// fieldNames returns the names that the fields of an object give.
+func (x *Index) fieldNames(o Object) []calling {
+	if len(o.Fields()) == 0 {
+		return nil
+	}
+	var all []calling
+	if name := trimRef(x.nameField(o)); name != "" {
+		all = append(all, calling{namedByField, o, name})
+	}
+	if name := trimRef(titleField(o)); name != "" {
+		all = append(all, calling{namedByTitle, o, name})
+	}
+	for _, name := range aliases(o) {
+		all = append(all, calling{namedByAlias, o, name})
+	}
+	return all
+}
+
+// titleField returns the text of the field title.
+func titleField(o Object) string {
+	f, _ := o.Field("title")
+	return textOf(f.Value)
 }
 
 // aliases are the texts of the fields for other names.
@@ -98,61 +157,35 @@ func aliases(o Object) []string {
 	return all
 }
 
-// callings yields all names of the objects in the note.
-func (n *Note) callings(yield func(calling) bool) {
-	for _, names := range [][]calling{n.names, n.fieldNames} {
-		for _, c := range names {
-			if !yield(c) {
-				return
-			}
-		}
-	}
-	for i := range n.Sections {
-		if !yield(calling{shortName, int32(i), clean(n.Sections[i].Slug)}) {
+// callings yields the names of a note and of the objects in it. A plain section has none.
+func (x *Index) callings(n *Note) iter.Seq[calling] {
+	return func(yield func(calling) bool) {
+		whole := Object{Note: n}
+		if !yield(calling{namedByFile, whole, vault.Stem(lastSegment(n.ID))}) ||
+			n.Title != "" && !yield(calling{namedByTitle, whole, trimRef(n.Title)}) {
 			return
 		}
-	}
-}
-
-// slug is the form in which a name is found that is written otherwise.
-func (k kind) slug(name string) string {
-	switch k {
-	case pathSlug:
-		return name
-	case shortName:
-		return vault.Slug(name)
-	}
-	return vault.SlugPath(name)
-}
-
-// called calls f with the objects that go by exactly a name.
-func (x *Index) called(k kind, name string, f func(Object)) {
-	name = clean(name)
-	for n := range x.notesBy(k.name(name), "") {
-		for c := range n.callings {
-			if c.kind == k && c.name == name {
-				f(n.Object(int(c.section)))
+		for i := -1; i < len(n.Sections); i++ {
+			o := n.Object(i)
+			if i >= 0 && o.Section.DeclaredType != "" && !yield(calling{namedByHeading, o, o.Section.Slug}) {
+				return
+			}
+			for _, name := range x.fieldNames(o) {
+				if !yield(name) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// bucketOf is the bucket of the references that are written like this: the slug of the last segment
-// of the id. All references to an object are in the buckets of its names, for what two ways of
-// writing have in common in the rules of resolution, they have in common here.
-func bucketOf(ref string) string {
-	base, _, _ := strings.Cut(trimRef(ref), "#")
-	return clean(vault.Slug(lastSegment(base)))
-}
-
-// buckets are the buckets that may hold references to the note or to what is in it.
-func (x *Index) buckets(n *Note) []string {
-	all := []string{bucketOf(n.ID)}
-	for c := range n.callings {
-		if c.kind != pathSlug {
-			all = append(all, bucketOf(c.name))
+// buckets returns the buckets that may have references to the note or to what is in it.
+func (n *Note) buckets() []string {
+	var all []string
+	for _, names := range [][]string{n.names, n.fieldNames} {
+		for _, name := range names {
+			all = append(all, name[1:])
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return distinct(all)
 }

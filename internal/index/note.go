@@ -53,16 +53,18 @@ type Note struct {
 	Title        string // of the title heading; empty if there is none
 	TitleSlug    string // by which the note goes too: `people/freya#freya`
 	Fields       []Field
-	Sections     []Section // in text order; a title heading is none
-	Annotations  []*Trait  // in reading order, those too that the schema does not know
-	Refs         []Ref     // by line and position
-	Tags         []Tag     // each once, where it first stands
+	Sections     []Section      // in text order; a title heading is none
+	Annotations  []*Trait       // in reading order, those too that the schema does not know
+	Refs         []Ref          // by line and position
+	Links        []NoteLink     // to what is no note, in reading order
+	Tags         []Tag          // each once, where it first stands
+	Blocks       map[string]int // by the id of a block (`^id`), its line
 	LineCount    int
 	BodyStart    int // where the text after the frontmatter begins
 	BodyLine     int // the line of it
 	Created      time.Time
 	Modified     time.Time
-	Quarantine   *markdown.Problem // nil: it parsed
+	Quarantine   *markdown.Problem // nil: it parsed, or is a template, which may have any head
 
 	// Unindexed is how many things are in the note, where they are more than MaxThings: it has no
 	// sections, annotations, references and tags then. 0: they are indexed.
@@ -75,13 +77,14 @@ type Note struct {
 	// Units is how many units search cuts the note into.
 	Units int
 
-	facets     *Facets        // nil: the head says nothing that is counted
-	card       *Card          // nil: an empty one
-	names      []calling      // that its objects have by themselves
-	fieldNames []calling      // that its fields give
-	said       []*Saying      // what the annotations say, in their order: walks look at no others
-	fieldDays  []vault.Date   // that its fields name, if they are no traits
-	pins       map[int]string // by line, what `@id(…)` says
+	problem    *markdown.Problem // of its head; nil: it parsed
+	facets     *Facets           // nil: the head says nothing that is counted
+	card       *Card             // nil: an empty one
+	names      []string          // of the entries by which it is found by its path, title and declarations
+	fieldNames []string          // of those by which it is found by its fields
+	said       []*Saying         // what the annotations say, in their order: walks look at no others
+	fieldDays  []vault.Date      // that its fields name, if they are no traits
+	pins       map[int]string    // by line, what `@id(…)` says
 }
 
 // A Field is one field of the frontmatter or of a declaration, but for `type`.
@@ -108,13 +111,6 @@ type Section struct {
 	number  int    // its position in the note
 	own     Digest // of its own text
 	declare [2]int // the first and the last line of the declaration
-}
-
-// A Tag is a tag of a note.
-type Tag struct {
-	Name  string
-	Line  int
-	Scope int // position of the section that it stands in; -1: the note
 }
 
 // Field finds a field by its name.

@@ -96,8 +96,8 @@ func (o Object) within(other Object) bool {
 	return false
 }
 
-// number is the position of the object's section in the note, -1 for the note itself.
-func (o Object) number() int {
+// Number is the position of the object's section in the note, -1 for the note itself.
+func (o Object) Number() int {
 	if o.Section == nil {
 		return -1
 	}
@@ -118,7 +118,7 @@ func (x *Index) Find(id string) (Object, bool) {
 	name, slug, inside := strings.Cut(id, "#")
 	name = strings.TrimSuffix(name, ".md")
 	n, ok := x.ByID(name)
-	if daily, alias := x.config.DailyID(name); !ok && alias {
+	if daily, alias := x.Config().DailyID(name); !ok && alias {
 		n, ok = x.ByID(daily)
 	}
 	if !ok {

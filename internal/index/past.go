@@ -66,10 +66,8 @@ func (p *Past) restore(n *Note) {
 			n.Sections[i].Times = shared.times(t)
 		}
 	}
-	if len(p.Traits) == len(n.Annotations) {
-		for i, t := range p.Traits {
-			n.Annotations[i].Times = shared.times(t)
-		}
+	for i, t := range n.listed(len(p.Traits)) {
+		t.Times = shared.times(p.Traits[i])
 	}
 }
 

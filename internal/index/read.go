@@ -29,13 +29,11 @@ func newNote(f *File, text []byte) *Note {
 	n := &Note{
 		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
 		BodyStart: doc.Body, BodyLine: doc.BodyLine,
-		Quarantine: doc.Problem, facets: facetsOf(head), card: cardOf(doc.StrictHead(text, head)),
+		problem: problemOf(doc), facets: facetsOf(head), card: cardOf(doc.StrictHead(text, head)),
 	}
-	if doc.Problem == nil {
-		n.readFields(doc.Frontmatter)
-	}
+	n.readFields(doc.Frontmatter)
 	if n.leaveOut(doc) {
-		n.names = n.ownNames()
+		n.names = n.ownBuckets()
 		n.Units = n.countUnits(text)
 		return n
 	}
@@ -46,12 +44,23 @@ func newNote(f *File, text []byte) *Note {
 		}
 		return number[heading]
 	}
-	n.readTraits(doc.Traits, section)
+	n.readTraits(doc, section)
 	n.readRefs(doc.References, section)
+	n.readLinks(doc.Links, section)
 	n.readTags(doc.Tags, section)
-	n.names = n.ownNames()
+	n.readBlocks(doc.Blocks)
+	n.names = n.ownBuckets()
 	n.Units = n.countUnits(text)
 	return n
+}
+
+// problemOf is why the head of a note cannot be used; nil if it can, or has a placeholder for a whole value, as
+// templates do.
+func problemOf(doc *markdown.Doc) *markdown.Problem {
+	if doc.Template {
+		return nil
+	}
+	return doc.Problem
 }
 
 // SearchSections are the sections of a note as search takes them.
@@ -147,16 +156,21 @@ func (s *Section) declared(e *markdown.Embedded, text []byte) {
 	}
 }
 
-// readTraits takes the annotations of a text.
-func (n *Note) readTraits(traits []markdown.Trait, section func(int) int) {
+// readTraits takes the annotations and the checkboxes of a text.
+func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
+	traits := withTasks(doc.Traits, doc.Tasks)
 	if len(traits) == 0 {
 		return
 	}
 	all, sayings := make([]Trait, len(traits)), make([]Saying, len(traits))
 	places := n.readPlaces(traits, section)
+	markPlaces(places, doc.Tasks)
 	n.Annotations = make([]*Trait, len(traits))
 	for i, t := range traits {
-		sayings[i] = Saying{Type: t.Name, Raw: t.Raw}
+		sayings[i] = Saying{Type: t.Name, Raw: t.Raw, Task: t.Name == ""}
+		if sayings[i].Task {
+			sayings[i].Type = TaskType
+		}
 		if t.Value != nil && t.Value != any(t.Raw) {
 			sayings[i].value = t.Value
 		}
@@ -212,12 +226,24 @@ func partOf(whole, text string) string {
 	return text
 }
 
+// readBlocks takes the ids of blocks; of one that stands twice, the first.
+func (n *Note) readBlocks(blocks []markdown.Block) {
+	for _, b := range blocks {
+		if n.Blocks == nil {
+			n.Blocks = map[string]int{}
+		}
+		if _, known := n.Blocks[b.ID]; !known {
+			n.Blocks[b.ID] = b.Line
+		}
+	}
+}
+
 // readTags takes the tags of a text, each once.
 func (n *Note) readTags(tags []markdown.Tag, section func(int) int) {
 	seen := map[string]bool{}
 	for _, t := range tags {
-		if name := clean(t.Name); !seen[name] {
-			seen[name] = true
+		if name := clean(t.Name); !seen[TagKey(name)] {
+			seen[TagKey(name)] = true
 			n.Tags = append(n.Tags, Tag{name, t.Line, section(t.Scope)})
 		}
 	}

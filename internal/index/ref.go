@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
 
 	"rookery/internal/markdown"
 	"rookery/internal/vault"
 )
 
-// A Ref is a reference of a note to an object: a wikilink, or a text in a field that the schema says
-// is a reference.
+// A Ref is a reference of a note to an object: a wikilink, a Markdown link to a note or a file, or a text
+// in a field that the schema says is a reference.
 type Ref struct {
 	*Mention
 	Field    string // the field that it stands in, where that is known; empty in the text
@@ -19,6 +20,7 @@ type Ref struct {
 	Scope    int  // position of the section that it stands in; -1: the note
 	InField  bool // it stands in the frontmatter or in a declaration
 	Bare     bool // without brackets
+	Form     markdown.Form
 }
 
 // A Mention is how a reference is written. References that are written alike may share it.
@@ -40,6 +42,12 @@ type Link struct {
 	To     Resolution
 }
 
+// IsFile reports whether the reference names a file that is no note, by its ending.
+func (r *Ref) IsFile() bool {
+	base, _, _ := strings.Cut(r.Target, "#")
+	return markdown.IsFileName(base)
+}
+
 // Spot is where the reference stands in lists.
 func (l Link) Spot() Spot { return Spot{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
 
@@ -52,7 +60,7 @@ func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
 	for i, r := range refs {
 		n.Refs[i] = Ref{
 			Mention: newMention(r.Target, r.Display), Field: r.Field, Line: r.Line,
-			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody,
+			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody, Form: r.Form,
 		}
 	}
 }
@@ -119,7 +127,7 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 func (o Object) RefsOf() []*Ref {
 	var all []*Ref
 	for i := range o.Note.Refs {
-		if r := &o.Note.Refs[i]; r.Scope == o.number() {
+		if r := &o.Note.Refs[i]; r.Scope == o.Number() {
 			all = append(all, r)
 		}
 	}

@@ -7,11 +7,15 @@ package index
 type Reindex struct {
 	Op         string                    `json:"op"` // always reindex
 	File       string                    `json:"file"`
+	Cause      string                    `json:"cause,omitempty"` // what changed the file, if that is known
 	Discovered []string                  `json:"discovered,omitempty"`
 	Modified   []string                  `json:"modified,omitempty"`
 	Removed    []string                  `json:"removed,omitempty"`
 	Changes    map[string]map[string]any `json:"changes,omitempty"` // by what was modified, or is a discovered trait
 }
+
+// CauseGit is the cause of changes that git made: a checkout of another branch, a reset, a pull.
+const CauseGit = "git checkout"
 
 // Reindexed is the entry that stands for the events of a file. Of a trait that was discovered it tells
 // what an entry of its own would: without that nobody could find the id again from the audit log alone.

@@ -23,9 +23,8 @@ func (d *draft) resettle(before settings) {
 	for trait := range changed(traitMeanings(before.schema), traitMeanings(d.schema)) {
 		d.collect(paths, byTrait, trait)
 	}
-	if before.config.DailyDirectory != d.config.DailyDirectory {
-		d.collectFolder(paths, before.config.DailyDirectory+"/")
-		d.collectFolder(paths, d.config.DailyDirectory+"/")
+	if before.config.DailyDirectory != d.config.DailyDirectory || before.config.Directories != d.config.Directories {
+		d.collectMoved(paths, before)
 	}
 	if !slices.Equal(before.config.Exclude, d.config.Exclude) {
 		clear(d.folders)
@@ -44,13 +43,11 @@ func (x *Index) collect(paths map[string]bool, k kind, name string) {
 	}
 }
 
-// collectFolder adds the notes of a folder that declare no type.
-func (x *Index) collectFolder(paths map[string]bool, folder string) {
-	for n := range x.notesFrom(folder) {
-		if !strings.HasPrefix(n.Path, folder) {
-			break
-		}
-		if n.DeclaredType == "" {
+// collectMoved adds the notes that have another type, or are templates now or no longer, because of the folder that
+// they are in. It asks about every note, which only a change of the folders does.
+func (d *draft) collectMoved(paths map[string]bool, before settings) {
+	for n := range d.Notes("") {
+		if before.typeOf(n) != d.typeOf(n) || n.isTemplate(before.config) != n.isTemplate(d.config) {
 			paths[n.Path] = true
 		}
 	}

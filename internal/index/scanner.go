@@ -127,6 +127,8 @@ func (s *scanner) value(depth int) any {
 		return s.raw()
 	case valueRef:
 		return markdown.Ref(s.raw())
+	case valueNested:
+		return markdown.Nested(s.raw())
 	case valueNumber:
 		if bits := s.bytes(8); bits != "" {
 			return math.Float64frombits(binary.LittleEndian.Uint64([]byte(bits)))

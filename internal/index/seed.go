@@ -32,7 +32,7 @@ func (s seed) formers(note string, now time.Time) []*former {
 	for _, t := range s.traits {
 		created, modified := t.before(now, now)
 		all = append(all, &former{
-			id: t.id, typ: t.typ, parent: t.parent, text: vault.TraitText(t.text), line: t.line,
+			id: t.id, typ: t.typ, parent: t.parent, text: identityText(t.typ, t.text), line: t.line,
 			times: &Times{created, modified},
 		})
 		if t.parent == "" && t.text == note {

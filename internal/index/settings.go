@@ -1,6 +1,8 @@
 package index
 
 import (
+	"strings"
+
 	"rookery/internal/vault"
 )
 
@@ -12,11 +14,13 @@ type settings struct {
 	configErr error
 	exclusion *vault.Exclusion
 	texts     settingTexts
+
+	dailyAs string // how the folder of the daily notes is spelled in the vault; "" as in the configuration
 }
 
 // settingTexts are the texts of the files that hold the settings. They are small, and raven.yaml and
 // rookery.yaml are read together.
-type settingTexts struct{ schema, raven, rookery string }
+type settingTexts struct{ schema, raven, rookery, obsidianDaily, obsidianTemplates string }
 
 // with is the texts after a change of a file.
 func (t settingTexts) with(ch Change) settingTexts {
@@ -27,6 +31,10 @@ func (t settingTexts) with(ch Change) settingTexts {
 		text = &t.raven
 	case vault.ConfigRookery:
 		text = &t.rookery
+	case vault.ObsidianDaily:
+		text = &t.obsidianDaily
+	case vault.ObsidianTemplates:
+		text = &t.obsidianTemplates
 	default:
 		return t
 	}
@@ -41,12 +49,13 @@ func (t settingTexts) with(ch Change) settingTexts {
 func (s settings) read(t settingTexts) settings {
 	s.texts = t
 	s.config, s.configErr = vault.ParseConfig([]byte(t.raven), []byte(t.rookery))
+	s.config = s.config.WithObsidian([]byte(t.obsidianDaily), []byte(t.obsidianTemplates))
 	s.exclusion = vault.NewExclusion(s.config.Exclude)
 	s.schema, s.schemaErr = vault.ParseSchema([]byte(t.schema))
 	if s.schemaErr != nil {
 		s.schema = vault.NewSchema()
 	}
-	s.schema = s.schema.WithDaily(s.config)
+	s.schema = s.schema.WithFolders(s.config)
 	return s
 }
 
@@ -57,7 +66,48 @@ func (x *Index) Schema() *vault.Schema { return x.schema }
 func (x *Index) SchemaErr() error { return x.schemaErr }
 
 // Config is how the vault is set up; what does not load has its default.
-func (x *Index) Config() vault.Config { return x.config }
+func (x *Index) Config() vault.Config {
+	c := x.config
+	if x.dailyAs != "" {
+		c.DailyDirectory = x.dailyAs
+	}
+	return c
+}
+
+// spellDaily finds out how the folder of the daily notes is spelled: where there is none of that name with notes, it
+// is one that differs by case only.
+func (x *Index) spellDaily() {
+	x.dailyAs = ""
+	want := x.config.DailyDirectory
+	if want == "" || want == vault.Root || x.count(inFolder, want) > 0 {
+		return
+	}
+	found := ""
+	for segment := range strings.SplitSeq(want, "/") {
+		next, ok := x.folderLike(found, segment)
+		if !ok {
+			return
+		}
+		found = next
+	}
+	x.dailyAs = found
+}
+
+// folderLike returns the folder in a folder that has a name, but for its case; the one of exactly that name first.
+func (x *Index) folderLike(in, name string) (path string, ok bool) {
+	if in != "" {
+		in += "/"
+	}
+	if x.count(inFolder, in+name) > 0 {
+		return in + name, true
+	}
+	for folder := range x.FoldersIn(strings.TrimSuffix(in, "/")) {
+		if vault.Fold(folder[len(in):]) == vault.Fold(name) {
+			return folder, true
+		}
+	}
+	return "", false
+}
 
 // ConfigErr is why raven.yaml or rookery.yaml does not load, nil if they do.
 func (x *Index) ConfigErr() error { return x.configErr }
@@ -65,6 +115,9 @@ func (x *Index) ConfigErr() error { return x.configErr }
 // typeOf is what the type that a note says means: a daily note has one type under two names, and
 // what the schema does not know is a page (reference/raven.md §1.3, §6.5).
 func (s settings) typeOf(n *Note) string {
+	if n.isTemplate(s.config) {
+		return vault.Page
+	}
 	if n.DeclaredType != "" {
 		return s.meaning(n.DeclaredType)
 	}
@@ -73,6 +126,9 @@ func (s settings) typeOf(n *Note) string {
 	}
 	return vault.Page
 }
+
+// isTemplate reports whether a note is a template, and so no object.
+func (n *Note) isTemplate(c vault.Config) bool { return c.IsTemplate(vault.Path(n.Path)) }
 
 // meaning is the type of the schema that a note of the declared type has. Section is none: headings
 // are sections, notes never.

@@ -13,6 +13,9 @@ import (
 // references without brackets, names, and days. It may be called again with another schema, on a copy.
 func (d *draft) settle(n *Note) {
 	n.Excluded = d.excludes(n.Path)
+	if n.Quarantine = n.problem; n.isTemplate(d.config) {
+		n.Quarantine = nil
+	}
 	n.Type = d.typeOf(n)
 	for i := range n.Sections {
 		s := &n.Sections[i]
@@ -24,7 +27,7 @@ func (d *draft) settle(n *Note) {
 	d.define(n.Annotations)
 	n.said = sayingsOf(n.Annotations)
 	d.bareRefs(n)
-	n.fieldNames = d.fieldNames(n)
+	n.fieldNames = d.fieldBuckets(n)
 	n.fieldDays = d.fieldDays(n)
 }
 
@@ -100,7 +103,7 @@ func sayingsOf(all []*Trait) []*Saying {
 
 // meant is what a trait says by the schema. All that is written alike in texts is one.
 func (d *draft) meant(t *Trait) *Saying {
-	k := said{t.Type, t.Raw}
+	k := said{t.Type, t.Raw, t.Task}
 	if known := d.sayings[k]; known != nil && !t.Field {
 		return known
 	}
@@ -116,7 +119,7 @@ func (d *draft) meant(t *Trait) *Saying {
 func (d *draft) remember(n *Note) {
 	for _, t := range annotationsOf(n) {
 		if !t.Field {
-			d.sayings[said{t.Type, t.Raw}] = t.Saying
+			d.sayings[said{t.Type, t.Raw, t.Task}] = t.Saying
 		}
 	}
 }
@@ -124,6 +127,10 @@ func (d *draft) remember(n *Note) {
 // define fills in what the schema says.
 func (s *Saying) define(schema *vault.Schema) {
 	def, ok := schema.Trait(s.Type)
+	if s.Task {
+		s.Defined, s.entry = !ok, taskEntry(s.Raw)
+		return
+	}
 	by := clean(s.Raw)
 	if ok {
 		s.Type = def.Name

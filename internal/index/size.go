@@ -12,8 +12,8 @@ func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(Saying{})) + treeItem + 2*shortText // what is said alike is held once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
-	return x.held + x.entries.size() + x.traitIDs.size() + int64(x.counts.Len()*said+x.rows.Len()*row) +
-		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery))
+	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + int64(x.counts.Len()*said+x.rows.Len()*row) +
+		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+len(t.obsidianTemplates))
 }
 
 // What things take on the average that are not looked at one by one.
@@ -58,13 +58,15 @@ func (n *Note) size() int {
 			size += len(list) * int(unsafe.Sizeof("")+shortText)
 		}
 	}
+	for i := range n.Links {
+		l := &n.Links[i]
+		size += int(unsafe.Sizeof(*l)) + len(l.Target) + len(l.Display) + len(l.Ext)
+	}
 	for i := range n.Sections {
 		s := &n.Sections[i]
 		size += int(unsafe.Sizeof(*s)) + len(s.Slug) + len(s.Title) + sizeOf(s.Fields)
 	}
-	for _, names := range [][]calling{n.names, n.fieldNames} {
-		size += len(names) * int(unsafe.Sizeof(calling{})+shortText)
-	}
+	size += (len(n.names)+len(n.fieldNames))*int(unsafe.Sizeof("")) + len(n.Blocks)*mapItem
 	for i, t := range n.Annotations {
 		size += int(unsafe.Sizeof(*t)) + 2*int(unsafe.Sizeof(t)) + len(t.ID)
 		if i == 0 || t.Place != n.Annotations[i-1].Place {
@@ -88,6 +90,8 @@ func valueSize(v any) int {
 	case string:
 		return int(unsafe.Sizeof(v)) + len(v)
 	case markdown.Ref:
+		return int(unsafe.Sizeof(v)) + len(v)
+	case markdown.Nested:
 		return int(unsafe.Sizeof(v)) + len(v)
 	case []any:
 		size := int(unsafe.Sizeof(v)) + len(v)*int(unsafe.Sizeof(v[0]))

@@ -42,7 +42,7 @@ type slabs struct {
 	places      slab[Place]
 	refs        slab[Ref]
 	tags        slab[Tag]
-	callings    slab[calling]
 	cards       slab[Card]
 	rareCards   slab[rareCard]
+	words       slab[string]
 }

@@ -6,9 +6,9 @@ import (
 	"rookery/internal/markdown"
 )
 
-// MaxThings is how many indexed things one note has at most: headings, traits, references and tags. Of a
-// note with more, and of one whose lists nest too much (markdown.MaxOpen), none is indexed; see Note.Unindexed. The values of its fields have a bound of their own,
-// of the same number.
+// MaxThings is how many indexed things one note has at most: headings, traits, references, links and tags. Of a
+// note with more, and of one that has more in it than is read (markdown.Doc.Crowded), none is indexed; see
+// Note.Unindexed. The values of its fields have a bound of their own, of the same number.
 const MaxThings = 20_000
 
 // Things returns how many headings, traits, references and tags of a text are indexed. A tag counts once,
@@ -35,9 +35,14 @@ func thingsOf(doc *markdown.Doc) int {
 	for _, t := range doc.Tags {
 		tags[clean(t.Name)] = true
 	}
-	n := len(doc.Headings) + len(doc.Traits) + len(doc.References) + len(tags)
+	n := len(doc.Headings) + len(doc.Traits) + len(doc.Tasks) + len(doc.References) + len(tags)
+	for _, l := range doc.Links {
+		if isThing(l) {
+			n++
+		}
+	}
 	if doc.Crowded {
-		n += markdown.MaxOpen // at least as much is in its lists
+		n += markdown.MaxOpen // what was not read is not known
 	}
 	return n
 }
@@ -45,7 +50,13 @@ func thingsOf(doc *markdown.Doc) int {
 // Things counts what the note has in the index: sections, traits, references and tags, also those that
 // only the schema makes of its fields.
 func (n *Note) Things() int {
-	return len(n.Sections) + len(n.Annotations) + len(n.Refs) + len(n.Tags)
+	things := len(n.Sections) + len(n.Annotations) + len(n.Refs) + len(n.Tags)
+	for i := range n.Links {
+		if isThing(n.Links[i].Link) {
+			things++
+		}
+	}
+	return things
 }
 
 // leaveOut makes a note one of which nothing but the title and the fields is indexed, if there is too

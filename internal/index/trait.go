@@ -30,6 +30,7 @@ type Place struct {
 	Scope       int    // position of the section that it stands in; -1: the note
 	Content     string // the line without the markers of lists and quotes; of a field, the note's id
 	ContentText string // and without annotations
+	Checkbox    string // the mark of the checkbox that the line begins with; "" if there is none
 }
 
 // A Saying is what a trait says.
@@ -37,6 +38,7 @@ type Saying struct {
 	Type    string
 	Raw     string // the value as it is written; "" for a bare annotation
 	Defined bool   // the schema has the type: otherwise it is only text
+	Task    bool   // it is a checkbox, and no annotation; see TaskType
 
 	value any          // where it is not the text as it is written
 	entry string       // the name of the entry by which the trait is found
@@ -117,12 +119,12 @@ func (n *Note) TraitIDs() []string {
 	return ids
 }
 
-// Siblings are the other traits on the line of a trait, in order; of a field, the other fields that
+// Siblings are the other annotations on the line of a trait, in order; of a field, the other fields that
 // are traits.
 func (t *Trait) Siblings() []*Trait {
 	var all []*Trait
 	for _, other := range t.neighbours() {
-		if other != t && other.Defined {
+		if other != t && other.Defined && !other.Task {
 			all = append(all, other)
 		}
 	}
@@ -149,7 +151,7 @@ func (t *Trait) neighbours() []*Trait {
 func (o Object) Traits() []*Trait {
 	var all []*Trait
 	for t := range o.Note.Traits() {
-		if t.Scope == o.number() {
+		if t.Scope == o.Number() {
 			all = append(all, t)
 		}
 	}

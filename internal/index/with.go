@@ -3,6 +3,7 @@ package index
 import (
 	"time"
 
+	"rookery/internal/memory"
 	"rookery/internal/vault"
 )
 
@@ -42,10 +43,14 @@ type draft struct {
 	sayings   map[said]*Saying
 	mentions  map[Mention]*Mention
 	folders   map[string]bool // of those that were asked about, whether the exclusion has them
+	remembers bool            // its memories are a copy of its own
 }
 
-// said is how something is written: the type of an annotation, and its value.
-type said struct{ typ, raw string }
+// said is how something is written: the type of an annotation, its value, and whether it is a checkbox.
+type said struct {
+	typ, raw string
+	task     bool
+}
 
 // newDraft is a draft that begins as an index.
 func newDraft(x *Index) *draft {
@@ -80,6 +85,18 @@ func (d *draft) apply(r *reading) {
 		d.change(ch, r.files[i])
 	}
 	d.settlePins()
+	d.takeItems(r)
+}
+
+// takeItems takes in what became of memories.
+func (d *draft) takeItems(r *reading) {
+	if len(r.Items) == 0 {
+		return
+	}
+	if !d.remembers {
+		d.memories, d.remembers = d.memories.Clone(), true
+	}
+	d.memories.Apply(memory.Commit{Seq: r.Seq, Time: r.Time.UnixMilli(), Changes: r.Items})
 }
 
 // change takes one file in, as it was read.

@@ -90,7 +90,9 @@ func countsOf(ctx context.Context, tx *repo.Tx) (told index.Counts, err error) {
 	}
 	for _, s := range staged {
 		path := string(s.Path)
-		events := index.Events(tx.Before(), tx.Index(), path, index.Texts{Old: s.Old, New: s.New})
+		events := index.Events(tx.Before(), tx.Index(), path, index.Texts{
+			Old: s.Old, New: s.New, From: s.From, Left: s.Left,
+		})
 		told.Add(index.Reindexed(path, events).Counts())
 	}
 	return told, nil

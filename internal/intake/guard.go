@@ -70,8 +70,10 @@ func HeldOf(all []*Found) repo.Held {
 			held.Created++
 		case f.Gone():
 			held.Removed++
+			held.Going = append(held.Going, f.Path)
 		case f.Reverts:
 			held.Reverted++
+			held.Going = append(held.Going, f.Path)
 		default:
 			held.Changed++
 		}

@@ -27,7 +27,7 @@ func PlaceOf(idx *index.Index, key string) (path string, p Place) {
 		return "", NotOurs
 	}
 	switch kind := vault.Path(key).Kind(); {
-	case kind == vault.KindNone, kind == vault.KindAudit, Hidden(key):
+	case kind == vault.KindNone, kind == vault.KindAudit, Hidden(key) && kind != vault.KindConfig:
 		return "", NotOurs
 	}
 	path = vault.CleanPath(key)

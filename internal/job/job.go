@@ -64,8 +64,12 @@ const MaxResult = 256 << 10
 // A Target is what a job is about. Of one kind and target there is one job at a time.
 type Target struct {
 	Vault string `json:"vault,omitempty"` // empty: the tenant
-	Path  string `json:"path,omitempty"`  // of a note, until the job ends; empty: the vault as a whole
+	Path  string `json:"path,omitempty"`  // of a note, until the job ends; empty: the vault as a whole, or the item
+	Item  string `json:"item,omitempty"`  // the id of a memory, until the job ends
 }
+
+// forget drops what may be to leave no trace.
+func (t *Target) forget() { t.Path, t.Item = "", "" }
 
 // By says who asked for a job.
 type By struct {

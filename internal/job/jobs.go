@@ -225,10 +225,14 @@ func (j *Jobs) kind(name string) (*Kind, error) {
 
 func jobKey(id string) table.Key { return table.Key{Part: Part, Sort: jobPrefix + id} }
 
-// openKey is the key that the open job of a kind and target has. It does not show a path, which a job may forget
-// before it ends.
+// openKey is the key that the open job of a kind and target has. It does not show a path or an item, which a
+// job may forget before it ends.
 func openKey(kind string, t Target) string {
-	sum := sha256.Sum256([]byte(kind + "\x00" + t.Vault + "\x00" + t.Path))
+	of := kind + "\x00" + t.Vault + "\x00" + t.Path
+	if t.Item != "" {
+		of += "\x00" + t.Item
+	}
+	sum := sha256.Sum256([]byte(of))
 	return openPrefix + hex.EncodeToString(sum[:16])
 }
 

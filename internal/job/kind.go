@@ -84,9 +84,9 @@ func (r *Run) Set(v any) error {
 	return nil
 }
 
-// Forget drops the path and the input of the job, at once: they may be what the job erases.
+// Forget drops the path, the item and the input of the job, at once: they may be what the job erases.
 func (r *Run) Forget(ctx context.Context) error {
-	err := r.hold.update(ctx, func(it *Item) { it.Target.Path, it.Input = "", nil })
+	err := r.hold.update(ctx, func(it *Item) { it.Target.forget(); it.Input = nil })
 	r.Item = r.hold.known()
 	return err
 }

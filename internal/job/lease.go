@@ -178,8 +178,9 @@ func (h *hold) end(ctx context.Context, s State, why *fault.Fault) error {
 	return h.update(ctx, func(it *Item) { it.end(h.jobs.opt.Now().UTC(), s, why) }, open)
 }
 
-// end ends the job. A path is forgotten: it may be that of a note which is to leave no trace.
+// end ends the job. A path and an item are forgotten: they may be to leave no trace.
 func (it *Item) end(now time.Time, s State, why *fault.Fault) {
 	it.State, it.Ended, it.Error = s, now, why
-	it.Lease, it.RetryAt, it.Input, it.Target.Path = nil, time.Time{}, nil, ""
+	it.Lease, it.RetryAt, it.Input = nil, time.Time{}, nil
+	it.Target.forget()
 }

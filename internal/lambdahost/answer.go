@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // renamed are headers of a function that a client sees under another name. Documented for REST APIs, and not for HTTP
@@ -26,7 +27,7 @@ type answer struct {
 
 // relay sends the answer of a function. An answer without a statusCode is a 200 whose body is the answer
 // itself, as JSON. One that the gateway does not understand is a 500.
-func relay(w http.ResponseWriter, r *http.Request, text []byte) {
+func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, text []byte) {
 	a, body, err := parseAnswer(text)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError)
@@ -39,6 +40,13 @@ func relay(w http.ResponseWriter, r *http.Request, text []byte) {
 		w.Header().Add("Set-Cookie", cookie)
 	}
 	code := a.StatusCode
+	for name, from := range g.Overwrites[code] {
+		for given, value := range a.Headers {
+			if strings.EqualFold(given, from) {
+				w.Header().Set(name, scalar(value))
+			}
+		}
+	}
 	if code != http.StatusNoContent && code != http.StatusNotModified {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		if w.Header().Get("Content-Type") == "" {

@@ -32,6 +32,11 @@ type Gateway struct {
 	routes   []route // in the order in which they are tried
 	fallback *route  // $default
 	patience time.Duration
+
+	// Overwrites are the response parameters of the integrations: by the status of an answer, the headers that are
+	// overwritten with one of the function. The gateway renames headers of the function first. Not documented: that it
+	// does not rename what is overwritten. Set it before the first request.
+	Overwrites map[int]map[string]string
 }
 
 var _ http.Handler = (*Gateway)(nil)
@@ -88,7 +93,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, statusOf(err))
 		return
 	}
-	relay(w, r, answer)
+	g.relay(w, r, answer)
 }
 
 // find returns the most specific route that matches.

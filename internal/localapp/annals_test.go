@@ -90,6 +90,8 @@ func newAnnals(t *testing.T, seed uint64) *annals {
 	a.app = openAt(t, a.dir, a.clock.time)
 	must(t, a.via(), "team_vault_create", args{"name": "v"})
 	put(t, a.via(), fixture)
+	must(t, a.via(), "memory_import", args{"vault": "v", "files": []args{
+		{"path": "memories.jsonl", "content": strings.Join(exampleLines, "\n")}}})
 	a.learn(t, a.via())
 	return a
 }

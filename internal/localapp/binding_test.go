@@ -1,6 +1,7 @@
 package localapp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,9 +30,17 @@ var paged = map[string][2]args{
 	"raven_date":           {{"date": "2026-01-01"}, {"date": "2026-01-02"}},
 	"raven_untyped":        {{}, nil},
 	"raven_history":        {{"id": "inbox"}, {"id": "people/a"}},
+	"raven_log":            {{}, {"op": "create"}},
+	"raven_query":          {{"query": "type:person"}, {"query": "type:page"}},
+	"raven_query_list":     {{}, nil},
+	"raven_trash_list":     {{}, {"id": "old/a"}},
 	"raven_complete":       {{"kind": "id", "prefix": "people/"}, {"kind": "id", "prefix": "in"}},
 	"notes_export":         {{"target": "x"}, {"target": "word"}},
 	"notes_complete":       {{"kind": "note_tag"}, {"kind": "project"}},
+	"memory_list":          {{}, {"sort": "importance"}},
+	"memory_history":       {{"memory_id": "mem_a"}, {"memory_id": "mem_b"}},
+	"memory_export":        {{}, {"format": "markdown"}},
+	"memory_complete":      {{"kind": "memory"}, {"kind": "agent"}},
 	"team_vault_export":    {{}, nil},
 	"team_vault_list":      {{}, nil},
 	"team_token_list":      {{}, {"all": true}},
@@ -62,7 +71,8 @@ func bindingPlace(t *testing.T) local {
 			"people/a.md": "---\ntype: person\ntags: [one]\n---\nword @due(2026-01-01)\nother [[inbox]] #one\n",
 			"people/b.md": "---\ntype: person\ntags: [two]\n---\nword other [[people/a]] [[inbox]] #two\n",
 			"inbox.md":    "- word [[people/a]] @due(2026-01-01)\n- [[people/b]] [[2026-01-01]]\n- other\n",
-			"more.md":     "word\n",
+			"more.md":     "word\n", "old/a.md": "", "old/b.md": "",
+			"raven.yaml": "queries:\n  one: type:person\n  two: type:page\n",
 		})})
 		for n := range 3 {
 			path := fmt.Sprintf("large/%d.md", n)
@@ -70,6 +80,12 @@ func bindingPlace(t *testing.T) local {
 				path: strings.Repeat("x\n", 450_000)})})
 		}
 		must(t, i, "raven_add", args{"vault": vault, "text": "line", "to": "inbox"})
+		must(t, i, "raven_delete", args{"vault": vault, "id": "old/a"})
+		must(t, i, "raven_delete", args{"vault": vault, "id": "old/b"})
+		for _, id := range []string{"mem_a", "mem_b"} { // more than a page of an export
+			must(t, i, "memory_import", args{"vault": vault, "files": []args{{"path": "m.jsonl", "content": largeMemory(id)}}})
+			must(t, i, "memory_update_memory", args{"vault": vault, "memory_id": id, "tags": []string{"changed"}})
+		}
 		must(t, i, "team_audit_verify", args{"vault": vault})
 	}
 	for _, name := range []string{"one", "other"} {
@@ -79,6 +95,23 @@ func bindingPlace(t *testing.T) local {
 		must(t, i, "team_member_set", args{"subject": name, "issuer": name, "role": "reader"})
 	}
 	return i
+}
+
+// largeMemory returns the line of an import for a memory of 900 KB.
+func largeMemory(id string) string {
+	var actions []args
+	for range 4 {
+		actions = append(actions, args{"type": "command_run", "result": args{
+			"success": true, "output_summary": strings.Repeat("x", 225_000)}})
+	}
+	line, err := json.Marshal(args{
+		"id": id, "intent": args{"goal": id, "task_type": "other"},
+		"outcome": args{"success": true, "summary": "s"}, "actions": actions,
+	})
+	if err != nil {
+		panic(err) // never: it is made of texts
+	}
+	return string(line)
 }
 
 // limited is a call for a page of a size, where the tool has such an argument.

@@ -166,7 +166,8 @@ var cancelArgs = map[string]args{
 	"team_complete_access": {"kind": "issuer"}, "team_audit_verify": {"vault": "main"},
 	"team_job_get": {"id": queuedJob}, "notes_get": {"path": "people/alice"}, "notes_outline": {"path": "people/alice"},
 	"notes_document_tree": {"path": "people/alice"}, "notes_metadata_facets": {"path": "people/alice"},
-	"notes_search": {"query": "line", "keyword": true},
+	"notes_search": {"query": "line", "keyword": true}, "raven_query": {"query": "trait:due at(trait:priority)"},
+	"raven_validate": {"type": "object", "input": args{"type": "person", "fields": args{"name": "Thor"}}},
 }
 
 // readings are a call of each tool that changes nothing, and where it can be, as of a version.
@@ -182,8 +183,10 @@ func readings(t testing.TB) []trial {
 			in[name] = value
 		}
 		maps.Copy(in, cancelArgs[made.Name])
+		maps.Copy(in, memoryReadings[made.Name])
 		all = append(all, trial{tool: made.Name, args: in})
-		if _, has := made.Arg("as_of"); has {
+		_, one := made.Arg("memory_id") // which was not there then
+		if _, has := made.Arg("as_of"); has && (!one || in["memory_id"] == nil) {
 			all = append(all, trial{tool: made.Name, args: with(in, "as_of", "v2")})
 		}
 	}

@@ -96,7 +96,8 @@ func TestResourcesOverMCP(t *testing.T) {
 				uris = append(uris, r.URI)
 			}
 			require.Equal(t, []string{
-				"rookery://guide/agents", "rookery://guide/orientation", "rookery://guide/notes", "rookery://guide/vaults", "rookery://guide/http",
+				"rookery://guide/agents", "rookery://guide/orientation", "rookery://guide/notes", "rookery://guide/queries",
+				"rookery://guide/memory", "rookery://guide/vaults", "rookery://guide/http",
 				"rookery://guide/people", "rookery://guide/obsidian", "rookery://guide/hosting",
 				"rookery://guide/access", "rookery://guide/cloud", "rookery://guide/deploy",
 				"rookery://main/schema", "rookery://spare/schema",
@@ -314,7 +315,7 @@ func TestPromptsOverMCP(t *testing.T) {
 				requirePrompt(t, p, session, prompt, in, nil)
 			}
 		}
-		require.Equal(t, []string{"record_learnt", "start_work", "weekly_summary"}, names)
+		require.Equal(t, []string{"after_failure", "record_learnt", "start_work", "weekly_summary"}, names)
 		_, err = session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "start_work"})
 		require.Equal(t, int64(jsonrpc.CodeInvalidParams), requireRPC(t, p, err))
 		require.ErrorContains(t, err, `argument "path" is missing`)
@@ -343,14 +344,14 @@ func requirePrompt(
 		require.Contains(t, text, `"`+value+`"`, prompt.Name)
 	}
 	var answered struct{ Text string }
-	require.NoError(t, json.Unmarshal(dataFrom(t, p, "raven_prompt_"+prompt.Name, args), &answered))
+	require.NoError(t, json.Unmarshal(dataFrom(t, p, promptTool(prompt.Name), args), &answered))
 	require.Equal(t, answered.Text, text)
 	requireCallsAreGood(t, text)
 }
 
 var (
-	toolName = regexp.MustCompile("`((?:raven|team|vault)_[a-z_]+)`")
-	toolCall = regexp.MustCompile("`((?:raven|team|vault)_[a-z_]+)`(?: with)? `(\\{[^`]*\\})`")
+	toolName = regexp.MustCompile("`((?:raven|team|vault|memory)_[a-z_]+)`")
+	toolCall = regexp.MustCompile("`((?:raven|team|vault|memory)_[a-z_]+)`(?: with)? `(\\{[^`]*\\})`")
 )
 
 // requireCallsAreGood requires that a text names only tools that are here, and shows only arguments
@@ -370,6 +371,16 @@ func requireCallsAreGood(t *testing.T, text string) {
 			require.True(t, takes(a.Schema(), value), "%s %s", m[1], m[2])
 		}
 	}
+}
+
+// promptTool is the long name of the tool of a prompt.
+func promptTool(name string) string {
+	for _, made := range allTools() {
+		if made.Prompt && made.Short == name {
+			return made.Name
+		}
+	}
+	return ""
 }
 
 // TestCompletionsOverMCP completes the variables of the template, and the arguments of prompts.

@@ -191,6 +191,9 @@ func takes(s *jsonschema.Schema, value any) bool {
 		kind = "array"
 	}
 	types := append([]string{s.Type}, s.Types...)
+	if kind == "integer" && slices.Contains(types, "number") {
+		return true
+	}
 	return slices.Contains(types, kind) && (kind != "string" || s.Pattern == "")
 }
 

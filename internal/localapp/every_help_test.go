@@ -1,6 +1,7 @@
 package localapp_test
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -58,7 +59,7 @@ func TestHelp(t *testing.T) {
 				require.Contains(t, printed.Out, label, way.Words)
 			}
 			for _, a := range made.Args {
-				if !a.Shared && a.Name != "vault" && !places[a.Name] {
+				if !a.Shared && a.Name != "vault" && !places[a.Name] && way.Set[a.Name] == "" {
 					require.Regexp(t, "--"+a.Flag+`\s`, printed.Out, "%s %s", way.Words, a.Name)
 				}
 			}
@@ -92,6 +93,13 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
+// exampleMemories are the memories of the tools' documents, and chapters of them.
+const exampleMemories = `{"id":"mem_1b4e28ba-2fa1-41d2-883f-0016d3cca427","tags":["auth"],"intent":{"goal":"g","task_type":"other"},"outcome":{"success":false,"summary":"s"}}
+{"id":"mem_6fa459ea-ee8a-43a4-894e-db77e160355e","tags":["auth"],"intent":{"goal":"h","task_type":"other"},"outcome":{"success":true,"summary":"s"}}
+{"kind":"chapter","id":"chapter_1b4e28ba-2fa1-41d2-883f-0016d3cca427","summary":"s","tags":["auth"],"memories":[]}
+{"kind":"chapter","id":"chapter_6fa459ea-ee8a-43a4-894e-db77e160355e","summary":"s","tags":["auth"],"memories":[]}
+`
+
 // exampleToken is the id of a token in the tools' documents.
 const exampleToken = "acme_k3v7mq2xw5n4yt6a"
 
@@ -124,6 +132,10 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 	t.Helper()
 	text := strings.Join(made.Prose().Commands, "\n")
 	switch {
+	case made.Family.Name == "memory":
+		done(t, p.catalogue(), "memory_import", map[string]any{"vault": "demo", "files": []map[string]string{
+			{"path": "memories.jsonl", "content": exampleMemories}}})
+		require.NoError(t, os.WriteFile("memories.jsonl", []byte(exampleMemories), 0o600))
 	case strings.Contains(text, "vault set archive"):
 		done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "archive"})
 	case strings.Contains(text, "member remove bob"):
@@ -134,13 +146,38 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 			"claims": map[string]string{"repository": "acme/app"},
 		})
 	}
+	if strings.Contains(text, "restore people/freya") {
+		done(t, p.catalogue(), "raven_delete", map[string]any{"vault": "demo", "id": "people/freya"})
+	}
+	if strings.Contains(text, "query remove overdue") {
+		done(t, p.catalogue(), "raven_query_save", map[string]any{
+			"vault": "demo", "name": "overdue", "query": "trait:due .value==past"})
+	}
+	if strings.Contains(text, "import generic-csv contacts.csv") {
+		writeExports(t)
+	}
 	if strings.Contains(text, "vault delete research") || strings.Contains(text, "vault restore research") ||
-		strings.Contains(text, "vault erase research") {
+		strings.Contains(text, "vault erase research") || strings.Contains(text, "schema init --vault research") {
 		done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "research"})
 	}
 	if strings.Contains(text, "vault restore research") {
 		done(t, p.catalogue(), "team_vault_delete", map[string]any{"name": "research"})
 	}
+}
+
+// writeExports writes the files of other programs that the examples name.
+func writeExports(t testing.TB) {
+	t.Helper()
+	require.NoError(t, os.WriteFile("contacts.csv", []byte("name,town\nAlice,Bergen\n"), 0o600))
+	f, err := os.Create("export.zip")
+	require.NoError(t, err)
+	w := zip.NewWriter(f)
+	to, err := w.Create("conversations.json")
+	require.NoError(t, err)
+	_, err = to.Write([]byte(`[{"id":"1","title":"A chat","mapping":{"m":{"message":{"content":{"parts":["Hello"]}}}}}]`))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
 }
 
 // TestExampleInputs covers that every JSON example of the tools' documents is a call that succeeds on
@@ -156,6 +193,12 @@ func TestExampleInputs(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(input), &in), "%s: %s", made.Name, input)
 			if vault, ok := in["vault"]; ok && vault != "demo" {
 				done(t, p.catalogue(), "team_vault_create", map[string]any{"name": vault})
+			}
+			if made.Name == "raven_restore" {
+				done(t, p.catalogue(), "raven_delete", map[string]any{"vault": "demo", "id": "people/freya"})
+			}
+			if made.Name == "raven_query_remove" {
+				done(t, p.catalogue(), "raven_query_save", map[string]any{"vault": "demo", "name": in["name"], "query": "section"})
 			}
 			if made.Name == "team_vault_erase" {
 				done(t, p.catalogue(), "team_vault_create", map[string]any{"name": in["name"]})
@@ -228,6 +271,7 @@ func TestFirstTools(t *testing.T) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
+	t.Logf("%d bytes", len(body))
 	require.LessOrEqual(t, len(body), 16000)
 	var listed struct {
 		Result struct{ Tools []struct{ Name string } }
@@ -239,9 +283,9 @@ func TestFirstTools(t *testing.T) {
 	}
 	// The tools of CONTRACT §6 that exist, and those that stand in for the others.
 	require.Equal(t, []string{
-		"raven_schema", "notes_search", "raven_object_list", "raven_object_get", "notes_get", "raven_read",
-		"raven_backlinks", "raven_trait_list", "vault_overview", "notes_write", "raven_new", "raven_set", "raven_add",
-		"raven_edit", "raven_trait_create", "raven_trait_update", "raven_history", "raven_undo",
+		"vault_overview", "notes_search", "notes_get", "notes_write", "raven_query", "raven_schema", "raven_object_get",
+		"raven_set", "raven_add", "raven_edit", "raven_trait_update", "raven_history", "raven_undo",
+		"memory_recall", "memory_store", "memory_check_file",
 	}, names)
 }
 

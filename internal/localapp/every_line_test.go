@@ -73,10 +73,17 @@ func TestSearchTakesWords(t *testing.T) {
 // TestOnlyShowsEveryFieldOfEveryList covers people and programs: each field of an item that a line
 // names is printed.
 func TestOnlyShowsEveryFieldOfEveryList(t *testing.T) {
-	s := newPlace(t).shell("main")
+	p := newPlace(t)
+	s := p.shell("main")
 	require.Zero(t, s.Run(t, "add", "#tag [[people/alice]]", "--to", "inbox").Exit)
 	require.Zero(t, s.Run(t, "token", "create", "ci", "--role", "reader").Exit)
 	require.Zero(t, s.Run(t, "audit", "verify").Exit)
+	_, err := p.catalogue().Invoke(t.Context(), "memory_import", json.RawMessage(memoryLines(
+		`{"id":"mem_a","intent":{"goal":"g","task_type":"other"},"outcome":{"success":true,"summary":"s"}}`)))
+	require.NoError(t, err)
+	require.Zero(t, s.Run(t, "memory", "update", "mem_a", "--tags", "x").Exit)
+	require.Zero(t, s.Run(t, "new", "page", "Gone").Exit)
+	require.Zero(t, s.Run(t, "delete", "gone").Exit)
 	shown := 0
 	for _, made := range allTools() {
 		fields := itemsOf(made)
@@ -99,7 +106,7 @@ func TestOnlyShowsEveryFieldOfEveryList(t *testing.T) {
 var listsOfPlace = map[string][]string{
 	"raven_backlinks": {"people/alice"}, "raven_outlinks": {"projects/canal"},
 	"raven_type": {"person"}, "raven_tag": {"tag"}, "raven_trait_list": {"due"},
-	"raven_history": {"inbox"}, "raven_search": {"alice"}, "raven_date": {"2025-02-03"},
+	"memory_history": {"mem_a"}, "raven_history": {"inbox"}, "raven_search": {"alice"}, "raven_date": {"2025-02-03"},
 }
 
 // itemsOf returns the fields of the items of a tool's list, in order; none if it has no pages, writes

@@ -236,7 +236,7 @@ func TestMatchesAreBounded(t *testing.T) {
 		"many.md": strings.Repeat("[[tasks]] ", 50) + "\n", "target.md": "T\n",
 	}
 	for i := range 500 {
-		files[fmt.Sprintf("n/%03d.md", i)] = "## Tasks\n"
+		files[fmt.Sprintf("n/%03d/tasks.md", i)] = "T\n"
 	}
 	put(t, inv, files)
 	type resolution struct{ Matches []string }

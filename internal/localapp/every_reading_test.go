@@ -91,7 +91,7 @@ var linking = tooltest.Story{Name: "linking", Steps: append(furnished("web", web
 	{Tool: "raven_backlinks", Args: `{"vault":"web"}`, Code: fault.MissingRequired},
 	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"people/freya"}`, Want: `{"data":{"source":"people/freya","items":[{"source_id":"people/freya","source_type":"person","file_path":"people/freya.md","line":5,"content":"boss: thor","target_raw":"thor","target_id":"people/thor","target_type":"person","target_name":"Thor","display_text":null},{"source_id":"people/freya","line":12,"target_raw":"2026-03-02","target_id":"daily/2026-03-02","target_type":"daily","target_name":"2026-03-02","display_text":null},{"source_id":"people/freya#cats","source_type":"section","line":16,"target_raw":"people/thor","target_id":"people/thor","target_type":"person","target_name":"Thor","display_text":"him"}]},"meta":{"count":3,"total":3}}`},
 	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"people/freya#cats"}`, Want: `{"data":{"source":"people/freya#cats","items":[{"line":16}]},"meta":{"total":1}}`},
-	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"thor"}`, Want: `{"data":{"source":"people/thor","items":[{"target_raw":"people/nobody","target_id":null,"target_type":null,"target_name":null,"display_text":null},{"matches":["people/sif","wives/sif"],"target_raw":"sif","target_id":null,"target_type":null,"target_name":null,"display_text":null},{"target_raw":"freya","target_id":"people/freya","target_type":"person","target_name":"Freya","display_text":null}]}}`},
+	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"thor"}`, Want: `{"data":{"source":"people/thor","items":[{"target_raw":"people/nobody","target_id":null,"target_type":null,"target_name":null,"display_text":null},{"target_raw":"sif","target_id":"people/sif","target_type":"person","target_name":"Sif","display_text":null},{"target_raw":"freya","target_id":"people/freya","target_type":"person","target_name":"Freya","display_text":null}]}}`},
 	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"daily/2026-03-01"}`, Want: `{"data":{"items":[{"source_id":"daily/2026-03-01#standup","target_id":"people/freya"},{"target_id":"people/thor"},{"line":9},{"source_id":"daily/2026-03-01#later","line":13}]},"meta":{"total":4}}`},
 	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"notes/paged"}`, Want: `{"data":{"items":[]},"warnings":[{"code":"NO_RESULTS"}]}`},
 	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"2026-03-02"}`, Code: fault.NotFound},
@@ -106,7 +106,7 @@ var linking = tooltest.Story{Name: "linking", Steps: append(furnished("web", web
 	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"people/freya"}`, Want: `{"data":{"items":[{"target_raw":"thor","target_id":null,"target_type":null,"target_name":null,"display_text":null}]}}`},
 }...)}
 
-// crossroads is the vault of the table in reference/raven.md §1.9.
+// crossroads is the vault of the table in reference/raven.md §1.9, with the tiers of raven-rest.md §25.
 var crossroads = map[string]string{
 	"schema.yaml":            "types:\n  person: { name_field: name, fields: { name: { type: string }, alias: { type: string } } }\n  company: {}\n",
 	"person/freya.md":        "---\ntype: person\nname: Freya Njord\nalias: The Queen\n---\n",
@@ -133,13 +133,13 @@ var crossings = map[string]string{
 	"The Queen":                `{"resolved":true,"id":"person/freya","type":"person","file_path":"person/freya.md","match_source":"alias"}`,
 	"the queen":                `{"resolved":true,"id":"person/freya","type":"person","file_path":"person/freya.md","match_source":"alias"}`,
 	"the-queen":                `{"resolved":true,"id":"person/freya","type":"person","file_path":"person/freya.md","match_source":"alias"}`,
-	"THOR":                     `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"name_field"}`,
-	"Thor":                     `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"name_field"}`,
-	"solo":                     `{"resolved":false,"ambiguous":true,"matches":["person/alias2","solo"]}`,
+	"THOR":                     `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"short_name"}`,
+	"Thor":                     `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"short_name"}`,
+	"solo":                     `{"resolved":true,"id":"solo","type":"page","file_path":"solo.md","match_source":"id"}`,
 	"solo#tasks":               `{"resolved":true,"id":"solo#tasks","type":"section","file_path":"solo.md","match_source":"id"}`,
 	"solo#Tasks":               `{"resolved":true,"id":"solo#tasks","type":"section","file_path":"solo.md","match_source":"id"}`,
-	"tasks":                    `{"resolved":true,"id":"solo#tasks","type":"section","file_path":"solo.md","match_source":"short_name"}`,
-	"notes":                    `{"resolved":true,"id":"person/alias2#notes","type":"section","file_path":"person/alias2.md","match_source":"short_name"}`,
+	"tasks":                    `{"resolved":true,"id":"solo#tasks","type":"section","file_path":"solo.md","match_source":"section"}`,
+	"notes":                    `{"resolved":true,"id":"person/alias2#notes","type":"section","file_path":"person/alias2.md","match_source":"section"}`,
 	"deep":                     `{"resolved":true,"id":"a/b/deep","type":"page","file_path":"a/b/deep.md","match_source":"short_name"}`,
 	"b/deep":                   `{"resolved":true,"id":"a/b/deep","type":"page","file_path":"a/b/deep.md","match_source":"suffix"}`,
 	"some-file":                `{"resolved":true,"id":"My Folder/Some File","type":"page","file_path":"My Folder/Some File.md","match_source":"short_name"}`,
@@ -157,10 +157,10 @@ var crossings = map[string]string{
 	"tomorrow":                 `{"resolved":true,"id":"daily/2025-02-02","type":"daily","file_path":null,"match_source":"keyword"}`,
 	"person/freya#nope":        `{"resolved":false}`,
 	"wrong/freya":              `{"resolved":false}`,
-	"#tasks":                   `{"resolved":false}`,
-	"[[Thor]]":                 `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"name_field"}`,
+	"#tasks":                   `{"resolved":true,"id":"solo#tasks","type":"section","file_path":"solo.md","match_source":"section"}`,
+	"[[Thor]]":                 `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"short_name"}`,
 	"[[person/freya|Her]]":     `{"resolved":true,"id":"person/freya","type":"person","file_path":"person/freya.md","match_source":"id"}`,
-	" thor ":                   `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"name_field"}`,
+	" thor ":                   `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"short_name"}`,
 }
 
 // resolving asks for each reference of the table, and requires exactly this shape.
@@ -234,7 +234,7 @@ var tagging = tooltest.Story{Name: "tagging", Steps: append(furnished("web", web
 	{Tool: "raven_tag", Args: `{"vault":"web","tag":"gods"}`, Want: `{"data":{"tag":"gods","items":[{"id":"people/freya","type":"person","line":7,"fields":{"tags":["gods","Vanir"]}},{"id":"wives/sif","line":1}]},"meta":{"count":2,"total":2}}`},
 	{Tool: "raven_tag", Args: `{"vault":"web","tag":"#gods","limit":1}`, Want: `{"data":{"tag":"gods","items":[{"id":"people/freya"}]},"meta":{"total":2,"has_more":true}}`},
 	{Tool: "raven_tag", Args: `{"vault":"web","tag":"important","slim":true}`, Want: `{"data":{"items":[{"id":"notes/plain","type":"page","parent_id":null,"line":1}]}}`},
-	{Tool: "raven_tag", Args: `{"vault":"web","tag":"Gods"}`, Want: `{"data":{"tag":"Gods","items":[]},"warnings":[{"code":"NO_RESULTS"}]}`},
+	{Tool: "raven_tag", Args: `{"vault":"web","tag":"Gods"}`, Want: `{"data":{"tag":"Gods","items":[{"id":"people/freya"},{"id":"wives/sif"}]},"meta":{"total":2}}`},
 	{Tool: "raven_tag", Args: `{"vault":"web","list":true}`, Want: `{"data":{"tags":[{"tag":"gods","count":2},{"tag":"Vanir","count":1},{"tag":"important","count":1}]},"meta":{"count":3,"total":3}}`},
 	{Tool: "raven_tag", Args: `{"vault":"web","list":true,"limit":1}`, Want: `{"data":{"tags":[{"tag":"gods","count":2}]},"meta":{"total":3,"has_more":true}}`},
 	{Tool: "raven_tag", Args: `{"vault":"web","list":true,"limit":1,"page_token":"cDI69sbBnLhFdPLIjGM7rfpVL-U58TTZhyWlcDE6Mjpnb2Rz"}`, Want: `{"data":{"tags":[{"tag":"Vanir"}]}}`},
@@ -289,7 +289,7 @@ var deepening = tooltest.Story{Name: "depth", Steps: append(furnished("web", web
 	{Tool: "raven_object_get", Args: `{"vault":"web","id":"daily/2026-03-01#later","depth":2}`, Want: `{"data":{"object":{"fields":{"title":"Later","level":3},"parent":{"id":"daily/2026-03-01#standup","type":"meeting","heading":"Weekly Standup","fields":{"time":"09:00"},"parent":{"id":"daily/2026-03-01","type":"daily","heading":null,"fields":{"date":"2026-03-01"}}},"file_root":{"id":"daily/2026-03-01"},"refs":[]}}}`},
 	{Tool: "raven_object_get", Args: `{"vault":"web","id":"people/freya","depth":2}`, Want: `{"data":{"object":{"parent":null,"file_root":null,"from_default":["rank"],"refs":[{"target_fields":{"name":"Thor","rank":"jarl","age":40},"target_raw":"thor","target_id":"people/thor","target_type":"person","target_name":"Thor","display_text":null}]}}}`},
 	{Tool: "raven_set", Args: `{"vault":"web","id":"people/sif","set":{"boss":"sif"}}`},
-	{Tool: "raven_object_get", Args: `{"vault":"web","id":"people/sif"}`, Want: `{"data":{"object":{"fields":{"boss":"sif"},"refs":[{"matches":["people/sif","wives/sif"],"target_raw":"sif","target_id":null,"target_type":null,"target_name":null,"display_text":null}]}}}`},
+	{Tool: "raven_object_get", Args: `{"vault":"web","id":"people/sif"}`, Want: `{"data":{"object":{"fields":{"boss":"people/sif"},"refs":[{"target_raw":"sif","target_id":"people/sif","target_type":"person","target_name":"Sif","display_text":null}]}}}`},
 	{Tool: "raven_set", Args: `{"vault":"web","id":"people/sif","set":{"boss":"people/nobody"}}`},
 	{Tool: "raven_object_get", Args: `{"vault":"web","id":"people/sif","depth":2}`, Want: `{"data":{"object":{"fields":{"boss":"people/nobody"},"refs":[{"target_fields":null,"target_raw":"people/nobody","target_id":null,"target_type":null,"target_name":null,"display_text":null}]}}}`},
 	{Tool: "raven_object_get", Args: `{"vault":"web","id":"freya"}`, Want: `{"data":{"object":{"id":"people/freya"}}}`},

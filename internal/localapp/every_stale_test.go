@@ -1,6 +1,7 @@
 package localapp_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,10 +30,14 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdated("raven_trait_create", `"trait_type":"nothing","parent_id":"people/alice","content":"a\nb"`),
 	outdated("raven_trait_update", `"id":"due-c9b2925b","set":{"value":"never"}`),
 	outdated("raven_trait_delete", `"id":"people/alice:trait:0"`),
+	outdated("raven_batch", `"operations":[{"op":"add","data":{"to":"inbox","text":"x"}},{"op":"update","entity":"object","data":{"id":"people/alice","set":{"tags":[[1]]}}}]`),
 	outdated("notes_write", `"path":"people/alice.md","content":"x"`),
 	outdated("notes_write", `"path":"people/alice.md","frontmatter":{"tags":[[1]]}`),
 	outdated("raven_undo", `"version":"v3"`),
 	outdated("raven_reindex", `"full":true`),
+	outdated("raven_move", `"source":"people/alice","destination":"people/bob"`),
+	outdated("raven_section", `"op":"move","id":"people/alice#notes","after":"nowhere"`),
+	outdated("raven_reclassify", `"id":"people/alice","type":"nothing"`),
 	outdated("team_vault_import", `"notes":[{"path":"people/alice.md","text":"x"},{"path":"inbox.md","text":"x"}]`),
 	// What did not change since is no conflict: the call is refused for what else is wrong with it.
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/bob","old_str":"absent","new_str":"x","if_version":"v2"}`, Code: fault.InvalidValue},
@@ -40,6 +45,8 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"v4"}`, Code: fault.InvalidValue},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"v99"}`, Code: fault.Conflict},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"4"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"argument":"if_version"}}}`},
+	{Tool: "raven_query_save", Args: `{"vault":"main","name":"a b","query":"x","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_query_remove", Args: `{"vault":"main","name":"none","if_version":"v99"}`, Code: fault.Conflict},
 	// Tools of the tenant, whose versions are its own.
 	{Tool: "team_vault_create", Args: `{"name":"two"}`},
 	outdatedHere("team_vault_create", `"name":"two"`),
@@ -49,6 +56,33 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdatedHere("team_vault_erase", `"name":"two","confirm":"two"`),
 	outdatedHere("team_tenant_erase", `"confirm":"local"`),
 }}
+
+// staleMemories are calls about memories that changed after the version that the calls build on.
+var staleMemories = tooltest.Story{Name: "stale memories", Steps: []tooltest.Step{
+	{Tool: "memory_import", Args: memoryLines(
+		`{"id":"mem_a","key":"one","links":{"related_to":["mem_b"]},"intent":{"goal":"g","task_type":"other"},"outcome":{"success":true,"summary":"s"}}`,
+		`{"id":"mem_b","intent":{"goal":"h","task_type":"other"},"outcome":{"success":true,"summary":"s"}}`,
+		`{"kind":"links","id":"mem_a","related_to":["mem_b"]}`, `{"kind":"agent","id":"helper"}`,
+		`{"kind":"chapter","id":"chapter_a","summary":"s","memories":["mem_a"]}`,
+		`{"kind":"wisdom","id":"wisdom_a","summary":"s","chapters":["chapter_a"]}`,
+	)},
+	outdatedMemory("memory_store", `"key":"one","intent":{"goal":"g","task_type":"other"},"outcome":{"success":true,"summary":"s"}`),
+	outdatedMemory("memory_update_memory", `"memory_id":"mem_a","tags":["x"]`),
+	outdatedMemory("memory_link", `"source_id":"mem_a","target_id":"mem_b","link_type":"supersedes"`),
+	outdatedMemory("memory_identity", `"action":"resume","agent_id":"helper"`),
+	outdatedMemory("memory_delete_memory", `"memory_id":"mem_b"`),
+	outdatedMemory("memory_delete_chapter", `"chapter_id":"chapter_a"`),
+	outdatedMemory("memory_delete_wisdom", `"wisdom_id":"wisdom_a"`),
+	{Tool: "memory_update_memory", Args: `{"vault":"main","if_version":"v3","memory_id":"mem_a","tags":["x"]}`},
+}}
+
+// outdatedMemory is a call about the vault main that builds on v2.
+func outdatedMemory(name, args string) tooltest.Step {
+	return tooltest.Step{
+		Tool: name, Args: `{"vault":"main","if_version":"v2",` + args + `}`, Code: fault.Conflict,
+		Want: `{"error":{"details":{"latest_version":"v3"}}}`,
+	}
+}
 
 // outdated is a call about the vault main that builds on v2.
 func outdated(name, args string) tooltest.Step {
@@ -66,13 +100,21 @@ func outdatedHere(name, args string) tooltest.Step {
 }
 
 func TestEveryWayLooksAtIfVersionFirst(t *testing.T) {
-	everyWay(t, []tooltest.Story{stale})
+	everyWay(t, []tooltest.Story{stale, staleMemories})
 }
 
 // notStale are the mutations that the story of stale calls leaves out, and why. Those of a hosted server
 // have such calls in internal/tools/team.
 var notStale = map[string]string{
-	"team_token_create":  "it changes nothing that is there",
+	"raven_restore":     "what it changes is in the trash",
+	"team_token_create": "it changes nothing that is there",
+
+	"memory_create_chapter": "it changes nothing that is there",
+	"memory_synthesize":     "it changes nothing that is there",
+	"memory_import":         "it changes nothing that is there",
+
+	"raven_schema_init":  "it changes nothing that is there",
+	"notes_import":       "it changes nothing that is there",
 	"team_token_revoke":  "ids of tokens are random",
 	"team_job_cancel":    "ids of jobs are random",
 	"team_issuer_set":    "issuers are those of a hosted server",
@@ -84,7 +126,7 @@ var notStale = map[string]string{
 // TestEveryMutationMayBeStale covers that the story of stale calls has every mutation that takes if_version.
 func TestEveryMutationMayBeStale(t *testing.T) {
 	told := map[string]bool{}
-	for _, s := range stale.Steps {
+	for _, s := range slices.Concat(stale.Steps, staleMemories.Steps) {
 		told[s.Tool] = told[s.Tool] || s.Code == fault.Conflict
 	}
 	for _, made := range allTools() {

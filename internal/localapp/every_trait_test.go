@@ -90,6 +90,7 @@ func TestEveryWayTraits(t *testing.T) {
 		within("traits updated", standup, traitUpdates),
 		within("traits deleted", standup, traitDeletes),
 		within("traits in all places", everyPlace, traitPlaces),
+		within("tasks", taskVault, taskSteps),
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestEveryWayWritesAndExports(t *testing.T) {
-	everyWay(t, []tooltest.Story{notesWritten, notesExported})
+	everyWay(t, []tooltest.Story{notesWritten, notesExported, notesImported})
 }
 
 // notesWritten covers the JSON block and the rules of the notes document on `write`.
@@ -57,4 +57,29 @@ var notesExported = tooltest.Story{Name: "notes: export", Steps: []tooltest.Step
 	{Tool: "notes_export", Args: `{"vault":"main","target":"people/bob.md","project":"mill"}`, Code: fault.InvalidParameter},
 	{Tool: "notes_export", Args: `{"vault":"main","target":"bob","format":"pdf"}`, Code: fault.InvalidParameter, Want: `{"error":{"details":{"allowed":["md","html"]}}}`},
 	{Tool: "notes_export", Args: `{"vault":"main"}`, Code: fault.InvalidParameter},
+}}
+
+// notesImported covers the JSON block and the rules of the notes document on `import`.
+var notesImported = tooltest.Story{Name: "notes: import", Steps: []tooltest.Step{
+	{Tool: "notes_import", Args: `{"vault":"main","envelope":false,"type":"markdown","files":[{"path":"sub/one.md","content":"# One"}],"dry_run":true}`,
+		Want: `{"imported":[{"path":"inbox/sub/one.md","source_id":"sub/one.md"}],"count":1,"dry_run":true}`},
+	{Tool: "notes_import", Args: `{"vault":"main","envelope":false,"type":"markdown","files":[{"path":"sub/one.md","content":"# One"}]}`,
+		Want: `{"imported":[{"path":"inbox/sub/one.md","source_id":"sub/one.md"}],"count":1}`},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"markdown","files":[{"path":"sub/one.md","content":"# Other"}]}`,
+		Want: `{"data":{"imported":[],"count":0},"meta":{"skipped":1}}`},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"json-rows","project":"Mill","tags":["a,b"],"files":[{"path":"r.json","content":"[{\"id\":\"x\"},7]"}]}`,
+		Code: fault.InvalidParameter, Want: `{"data":{"imported":[{"source_id":"x"}],"count":1},"error":{"message":"item 2 is no object","location":{"file":"r.json"}}}`},
+	{Tool: "notes_list", Args: `{"vault":"main","project":"mill","tag":"b","fields":"path+metadata"}`, Want: `{"data":{"total":1}}`},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"mif","output_dir":"memories","files":[{"path":"m.memory.json","content_base64":"eyJpZCI6ImoiLCJjb250ZW50IjoidGV4dCJ9"}]}`,
+		Want: `{"data":{"imported":[{"path":"memories/m.md","source_id":"j"}]}}`},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"raven","files":[{"path":"new/a.md","content":"# A"},{"path":"a.png","content":"x"}]}`,
+		Want: `{"data":{"imported":[{"path":"new/a.md","source_id":"new/a.md"}]},"meta":{"left_out":[{"path":"a.png"}]}}`},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"raven","files":[{"path":"new/a.md","content":"# B"}]}`, Code: fault.DuplicateID},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"memory","files":[{"path":"m.jsonl","content":"{"}]}`, Code: fault.InvalidParameter,
+		Want: `{"error":{"location":{"file":"m.jsonl","line":1}}}`},
+	{Tool: "notes_import", Args: `{"vault":"main","envelope":false,"type":"generic-csv","files":[{"path":"t.csv","content":"a\n\"x"}]}`, Code: fault.InvalidParameter,
+		Want: `{"error":"t.csv:2: a field in quotes does not end as it must: with a quote before the separator or the end of the row","code":"INVALID_PARAMETER"}`},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"markdown","files":[{"path":"../x.md","content":"x"}]}`, Code: fault.InvalidPath},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"markdown","files":[]}`, Code: fault.InvalidParameter},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"pdf","files":[{"path":"x.pdf","content":"x"}]}`, Code: fault.InvalidParameter},
 }}

@@ -109,6 +109,7 @@ type counts struct {
 	Pending     int            `json:"pending_outside_count"`
 	PendingList []string       `json:"pending_outside"`
 	Held        *repo.Held     `json:"held"`
+	Unwatched   repo.Unwatched `json:"unwatched"`
 	Left        int            `json:"left_count"`
 	LeftFiles   []leftFile     `json:"left"`
 }
@@ -127,7 +128,7 @@ func (n *counts) control() repo.Control {
 			Count: n.Edited, Edited: n.EditedFiles, Missed: len(n.Missing), Missing: n.Missing,
 		},
 		Noticed: &repo.Noticed{Count: n.Pending, Paths: n.PendingList},
-		Held:    n.Held,
+		Held:    n.Held, Unwatched: n.Unwatched,
 	}
 	if n.Left > 0 {
 		c.Left = &repo.Left{Count: n.Left}

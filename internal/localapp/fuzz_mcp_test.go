@@ -80,7 +80,7 @@ type mcpRequest struct {
 
 // statuses are those that an answer may have: those of our contract that are no fault of the server, and
 // of the protocol's transport.
-var statuses = []int{200, 202, 400, 401, 403, 404, 405, 406, 409, 413, 415, 429}
+var statuses = []int{200, 202, 400, 401, 403, 404, 405, 406, 409, 413, 415, 429, 431}
 
 // receive sends a request, and requires a proper answer. It returns its status; 0: no client can send it.
 func (b *besieged) receive(t *rapid.T, q mcpRequest) int {

@@ -37,7 +37,9 @@ const (
 func TestMain(m *testing.M) {
 	cfg := localapp.Config{
 		Data: os.Getenv(dataVariable), Folder: os.Getenv(folderVariable),
-		State: os.Getenv(stateVariable), Server: config.Config{PublicURL: os.Getenv(publicVariable)},
+		State: os.Getenv(stateVariable), Server: config.Config{
+			PublicURL: os.Getenv(publicVariable), Limits: config.Limits{MutationsPerMinute: 1000},
+		},
 	}
 	if cfg.Data == "" && cfg.Folder == "" {
 		os.Exit(cloudtest.Main(m))

@@ -32,7 +32,8 @@ var identifying = []string{
 	"vault", "vaults", "id", "path", "name", "type", "trait_type", "parent_type", "parent_id", "to", "target",
 	"reference", "tool", "tools", "principal", "agent", "agent_id", "session", "subject", "issuer", "prefix",
 	"template", "tag", "kind", "unset", "fields", "only", "idempotency_key", "client_id", "audience",
-	"jwks_url", "roles_claim", "about", "file",
+	"jwks_url", "roles_claim", "about", "file", "memory_id", "memory_ids", "source_id", "target_id", "chapter_id",
+	"chapter_ids", "wisdom_id", "target_agent_id", "source", "destination", "types", "traits",
 }
 
 // withCanaries is a sound call of a tool with canaries in all that may hold one.
@@ -86,7 +87,8 @@ func canaryObject(s *jsonschema.Schema) (v any, found bool) {
 func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
 	var all []tooltest.Call
 	for _, a := range made.Args {
-		if a.Schema().Type == "string" && len(a.Schema().Enum) == 0 && slices.Contains(identifying, a.Name) {
+		ids := a.Schema().Type == "string" || strings.HasSuffix(a.Name, "_ids") || a.Name == "types" || a.Name == "traits"
+		if ids && len(a.Schema().Enum) == 0 && slices.Contains(identifying, a.Name) {
 			continue
 		}
 		for _, v := range []any{canary.Text, []any{canary.Field}, map[string]any{"x": canary.Query}} {

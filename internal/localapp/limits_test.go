@@ -20,6 +20,7 @@ import (
 	"rookery/internal/authtest"
 	"rookery/internal/canary"
 	"rookery/internal/config"
+	"rookery/internal/fault"
 	"rookery/internal/localapp"
 )
 
@@ -165,4 +166,16 @@ func TestSlowTenant(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestAddedLinesAreBounded covers how many lines a call adds as items of a list, and that more can be added as text.
+func TestAddedLinesAreBounded(t *testing.T) {
+	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
+	in := args{"vault": "v", "to": "today", "text": strings.Repeat("a\n", 9_999) + "a"}
+	must(t, local{app}, "raven_add", in)
+	in["text"] = strings.Repeat("a\n", 10_000) + "a"
+	_, err := local{app}.Invoke(t.Context(), "raven_add", marshalled(t, in))
+	require.Equal(t, fault.BatchTooLarge, fault.Of(err).Code)
+	must(t, local{app}, "raven_add", with(in, "as", "text"))
 }

@@ -129,7 +129,7 @@ func (s *site) invoker(v *visitor) tool.Invoker {
 	v.overload = 0
 	h := &http.Client{Transport: &spy{v: v, next: s.transport}}
 	if v.mcp {
-		return mcptool.NewClient("http://"+s.addr+mcptool.Path, h)
+		return mcptool.NewClient("http://"+s.addr+mcptool.Path+"/x/all", h)
 	}
 	return &httptool.Client{Base: "http://" + s.addr, HTTP: h}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -71,10 +72,22 @@ func newPrepared(t testing.TB, now time.Time) prepared {
 func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 	t.Helper()
 	furnish(t, inv)
+	remember(t, inv)
 	for _, name := range []string{"spare", "quiet", "old", "doomed"} {
 		done(t, inv, "team_vault_create", args{"name": name})
 	}
 	done(t, inv, "team_vault_delete", args{"name": "old"})
+	book := "---\ntype: book\nauthor: A\n---\n"
+	done(t, inv, "team_vault_create", args{"name": "shelf"})
+	done(t, inv, "team_vault_import", args{"vault": "main", "notes": notesOf(map[string]string{
+		"lost/move.md": "# Move\n", "lost/section.md": "# Section\n", "lost/batch.md": "# Batch\n",
+		"lost/class.md": "---\ntype: book\n---\n",
+	})})
+	done(t, inv, "team_vault_import", args{"vault": "shelf", "notes": notesOf(map[string]string{
+		"raven.yaml": "queries:\n  one: type:page\n", "books/a.md": book, "books/b.md": book, "books/c.md": book, "books/d.md": book,
+	})})
+	done(t, inv, "raven_new", args{"vault": "main", "type": "page", "title": "Gone"})
+	done(t, inv, "raven_delete", args{"vault": "main", "id": "gone"})
 	for _, name := range []string{"people", "leaving"} {
 		done(t, inv, "team_issuer_set", args{
 			"name": name, "issuer": "https://id.example.org", "client_id": "c", "role": "reader",
@@ -85,7 +98,12 @@ func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 	}
 	f.admin, f.other = newToken(t, inv, "admin"), newToken(t, inv, "other")
 	f.call(t, inv, tokenID(newToken(t, inv, "leaving")))
+	done(t, inv, "memory_import", args{"vault": "main", "files": []args{{"path": "m.jsonl", "content": `{"id":"` +
+		storedMemory + `","intent":{"goal":"a goal","task_type":"other"},"outcome":{"success":true,"summary":"a line"}}`}}})
 }
+
+// storedMemory is the id of a memory of the vault main.
+const storedMemory = "mem-stored"
 
 // queuedJob is the id of a job that no process takes: nothing says that it is open.
 const queuedJob = "job-06gzts0m7e0000000000000000"
@@ -133,7 +151,17 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"raven_edit":    {"id": "projects/mill", "old_str": "# Mill", "new_str": "# The mill"},
 		"raven_delete":  {"id": "people/windows"},
 		"raven_undo":    {"version": undone.Meta.Version},
-		"raven_reindex": {},
+		"raven_reindex": {}, "raven_schema_init": {"vault": "shelf"},
+		"raven_move":       {"source": "lost/move", "destination": "moved/there"},
+		"raven_section":    {"op": "create", "file": "lost/section", "title": "New part"},
+		"raven_reclassify": {"id": "lost/class", "type": "page"},
+		"raven_restore":    {"id": "gone", "confirm": true},
+		"raven_batch": {"operations": []args{
+			{"op": "add", "data": args{"text": "a line", "to": "lost/batch"}},
+			{"op": "add", "data": args{"text": "another", "to": "lost/batch"}},
+		}},
+		"raven_query_save":   {"name": "late", "query": "trait:due .value==past"},
+		"raven_query_remove": {"vault": "shelf", "name": "one"},
 		"raven_trait_create": {"trait_type": "due", "value": "2025-03-01",
 			"parent_id": "meetings/plan", "content": "soon"},
 		"raven_trait_update": {"id": zebrafinch, "set": args{"due": "2025-03-02"}},
@@ -145,6 +173,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_tenant_erase":  {"confirm": f.tenant},
 		"team_job_cancel":    {"id": queuedJob},
 		"notes_write":        {"path": "written.md", "content": "x\n"},
+		"notes_import":       {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
 		"team_vault_set":     {"name": "quiet", "readonly": true},
 		"team_vault_import":  {"notes": notesOf(bigBatch())},
 		"team_token_create":  {"name": "new", "role": "editor", "expires_in": "89 days"},
@@ -155,6 +184,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 			"claims": args{"repository": "mill/*"}},
 		"team_issuer_remove": {"name": "leaving"},
 	}
+	maps.Copy(given, memoryCalls)
 	for _, made := range allTools() {
 		if !made.Kind.Mutates() {
 			continue

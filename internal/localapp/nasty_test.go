@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -120,6 +121,38 @@ func nastyValues(a tool.Arg) map[string]string {
 	}
 }
 
+// nastyTexts are texts of 1 MiB that cost most to read as notes; see TestWorstNotes of package markdown.
+func nastyTexts() map[string]string {
+	full := func(piece string) string { return strings.Repeat(piece, (1<<20-64)/len(piece)) }
+	return map[string]string{
+		"of headings": full("# h\n"), "of items": full("- #a\n"), "of lines": full("@d\n"), "of words": full("ab cd "),
+		"of references": full("[[a]]\n\n"), "of brackets": "[ " + full("["), "of declarations": full("# h\n::type(a)\n"),
+		"of values": "---\na: [" + full("b,") + "]\n---\n", "of fields": "---\n" + full("a: b\n") + "---\n",
+	}
+}
+
+// withText returns the values of an argument that have a text where a text of a note may be: as JSON, by where.
+func withText(t testing.TB, a tool.Arg, sound json.RawMessage, text string) map[string]string {
+	t.Helper()
+	long := func(s *jsonschema.Schema) bool { return s != nil && s.MaxLength != nil && *s.MaxLength == tool.MaxText }
+	if a.Schema().Type == "string" && long(a.Schema()) {
+		return map[string]string{"": string(marshalled(t, text))}
+	}
+	var items []map[string]any
+	if a.Schema().Items == nil || json.Unmarshal(sound, &items) != nil || len(items) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for name, inner := range a.Schema().Items.Properties {
+		if inner.Type == "string" && long(inner) {
+			item := maps.Clone(items[0])
+			item[name] = text
+			all["."+name] = string(marshalled(t, []any{item}))
+		}
+	}
+	return all
+}
+
 // A nastyCall is one call of the suite. Its arguments are made when it is.
 type nastyCall struct {
 	tool, why string
@@ -155,6 +188,11 @@ func nastyCalls(t testing.TB) []nastyCall {
 		}
 		for _, a := range made.Args {
 			each(a.Name, a)
+			for why, written := range nastyTexts() {
+				for where, value := range withText(t, a, sound.Args[a.Name], written) {
+					with(where+" "+why, a.Name, text(value))
+				}
+			}
 			if slices.Contains([]string{"id", "path", "target", "reference", "of"}, a.Name) {
 				for path := range notes {
 					with(path, a.Name, text(`"`+strings.TrimSuffix(path, ".md")+`"`))
@@ -244,21 +282,22 @@ func TestNastyCalls(t *testing.T) {
 	other := tooltest.As(app.Catalogue, auth.LocalCaller())
 	read := json.RawMessage(`{"vault":"v","path":"beside"}`)
 	for _, c := range calls {
-		beside := make(chan error, 1)
-		go func() {
-			_, err := other.Invoke(t.Context(), "raven_read", read)
-			beside <- err
-		}()
-		objects, bytes, answer := v.cost(t, c)
-		what := fmt.Sprintf("%s %s", c.tool, c.why)
-		assert.NoError(t, <-beside, what)
-		assert.NotContains(t, string(answer[:min(len(answer), 200)]), "INTERNAL", what)
-		assert.LessOrEqual(t, len(answer), maxAnswered, what)
-		if slices.Contains(readsAll, c.tool) {
-			continue
-		}
-		assert.LessOrEqual(t, bytes, uint64(maxAllocated), what)
-		assert.LessOrEqual(t, objects, uint64(maxObjects), what)
+		t.Run(c.tool, func(t *testing.T) {
+			beside := make(chan error, 1)
+			go func() {
+				_, err := other.Invoke(t.Context(), "raven_read", read)
+				beside <- err
+			}()
+			objects, bytes, answer := v.cost(t, c)
+			assert.NoError(t, <-beside, c.why)
+			assert.NotContains(t, string(answer[:min(len(answer), 200)]), "INTERNAL", c.why)
+			assert.LessOrEqual(t, len(answer), maxAnswered, c.why)
+			if slices.Contains(readsAll, c.tool) {
+				return
+			}
+			assert.LessOrEqual(t, bytes, uint64(maxAllocated), c.why)
+			assert.LessOrEqual(t, objects, uint64(maxObjects), c.why)
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package localapp
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"rookery/internal/blob"
@@ -101,6 +102,19 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 		Watch: func(enter func(string) bool) (blob.Watch, error) {
 			return watch.Open(f.Path, enter)
 		},
+		Away: away(f.Path),
 	}
 	return nil
+}
+
+// away returns a function that reports whether a path no longer leads to the folder that it leads to now.
+func away(path string) func() bool {
+	was, err := os.Stat(path)
+	if err != nil {
+		return nil // it is gone already, and sweeps say so
+	}
+	return func() bool {
+		is, err := os.Stat(path)
+		return err != nil || !os.SameFile(was, is)
+	}
 }

@@ -220,9 +220,13 @@ var kibibytes = regexp.MustCompile(`\| \d+\.\d `)
 // withoutBytes is a page without the columns that differ from run to run.
 func withoutBytes(page string) string { return kibibytes.ReplaceAllString(page, "| ") }
 
-// costlier are the tools about a vault that send more requests in a warm process than others of their kind: the page
-// says why.
-var costlier = []string{"raven_history", "raven_undo", "raven_reindex", "team_audit_verify"}
+// costlier are the tools about a vault that send more requests in a warm process than others of their kind: those
+// that read commits of the log or texts that are not cached, and those of memories that read access counts, or claim
+// an agent.
+var costlier = []string{
+	"raven_history", "raven_undo", "raven_reindex", "raven_log", "raven_trash_list", "raven_restore", "team_audit_verify",
+	"memory_identity", "memory_update_memory", "memory_recall", "memory_history",
+}
 
 // TestCloudRequestsPage holds that the page has every tool, and that those about one vault cost what they may: a
 // read one Query, a change one Query and one PutItem, and a large change one PUT more.

@@ -126,6 +126,13 @@ var mutations = map[string]func(u turn) error{
 		_, err := u.do("raven_unset", args{"id": "shared/b", "unset": []string{"n"}})
 		return err
 	},
+	"raven_schema_init": func(u turn) error {
+		_, err := u.do("raven_schema_init", args{})
+		if fault.Is(err, fault.DuplicateID) {
+			return nil // the folder has a schema
+		}
+		return err
+	},
 	"raven_edit": func(u turn) error {
 		_, err := u.do("raven_edit", args{
 			"id": "shared/a", "old_str": "# Shared\n", "new_str": fmt.Sprintf("# Shared\n\n%d\n", u.n),
@@ -135,6 +142,76 @@ var mutations = map[string]func(u turn) error{
 	"notes_write": func(u turn) error {
 		_, err := u.do("notes_write", args{"path": "shared/a.md", "content": fmt.Sprintf("\n%d\n", u.n), "append": true})
 		return err
+	},
+	"raven_move": func(u turn) error {
+		if _, err := u.note("moved"); err != nil {
+			return err
+		}
+		_, err := u.do("raven_move", args{"source": u.own("moved"), "destination": u.own("there")})
+		return err
+	},
+	"raven_section": func(u turn) error {
+		_, err := u.do("raven_section", args{"op": "create", "file": "shared/a", "title": fmt.Sprint("Part ", u.n, " of ", u.own("x"))})
+		return err
+	},
+	"raven_reclassify": func(u turn) error {
+		_, err := u.do("raven_reclassify", args{"id": "shared/b", "type": "page"})
+		return err
+	},
+	"raven_restore": func(u turn) error {
+		return unlessGone(u.do("raven_restore", args{"id": u.own("gone"), "confirm": true}))
+	},
+	"raven_batch": func(u turn) error {
+		_, err := u.do("raven_batch", args{"operations": []args{
+			{"op": "add", "data": args{"to": "shared/a", "text": fmt.Sprint("one of ", u.n)}},
+			{"op": "add", "data": args{"to": "shared/b", "text": fmt.Sprint("two of ", u.n)}},
+		}})
+		return err
+	},
+	"raven_query_save": func(u turn) error {
+		_, err := u.do("raven_query_save", args{"name": "pages", "query": "type:page", "dry_run": true})
+		return err
+	},
+	"raven_query_remove": func(u turn) error { return unlessGone(u.do("raven_query_remove", args{"name": "pages"})) },
+	"notes_import": func(u turn) error {
+		_, err := u.do("notes_import", args{"type": "raven", "files": []args{
+			{"path": u.own("imported") + ".md", "content": "# Imported\n"}}})
+		return err
+	},
+	"memory_identity": func(u turn) error {
+		_, err := u.do("memory_identity", args{"action": "register", "specialization": "notes"})
+		return err
+	},
+	"memory_store": func(u turn) error {
+		_, err := u.do("memory_store", args{"intent": args{"goal": fmt.Sprint("goal ", u.n), "task_type": "other"},
+			"outcome": args{"success": true, "summary": "done"}})
+		return err
+	},
+	"memory_import": func(u turn) error {
+		_, err := u.do("memory_import", args{"files": []args{{"path": "m.jsonl", "content": `{"id":"mem_a",` +
+			`"intent":{"goal":"g","task_type":"other"},"outcome":{"success":true,"summary":"s"}}`}}})
+		return err
+	},
+	"memory_update_memory": func(u turn) error {
+		return unlessGone(u.do("memory_update_memory", args{"memory_id": "mem_a", "importance": 0.5}))
+	},
+	"memory_link": func(u turn) error {
+		return unlessGone(u.do("memory_link", args{"source_id": "mem_a", "target_id": "mem_b", "link_type": "related_to"}))
+	},
+	"memory_create_chapter": func(u turn) error {
+		return unlessGone(u.do("memory_create_chapter", args{"memory_ids": []string{"mem_a"}, "title": "T"}))
+	},
+	"memory_synthesize": func(u turn) error {
+		return unlessGone(u.do("memory_synthesize", args{"chapter_ids": []string{"chapter_a"}}))
+	},
+	"memory_delete_memory": func(u turn) error {
+		return unlessGone(u.do("memory_delete_memory", args{"memory_id": "mem_c"}))
+	},
+	"memory_delete_chapter": func(u turn) error {
+		return unlessGone(u.do("memory_delete_chapter", args{"chapter_id": "chapter_c"}))
+	},
+	"memory_delete_wisdom": func(u turn) error {
+		return unlessGone(u.do("memory_delete_wisdom", args{"wisdom_id": "wisdom_c"}))
 	},
 	"raven_delete":       func(u turn) error { return u.on("raven_delete", "gone") },
 	"raven_undo":         func(u turn) error { return u.on("raven_undo", "undone") },

@@ -29,6 +29,10 @@ func TestEverySchemaIsMade(t *testing.T) {
 			require.NotNil(t, a.Schema(), "%s %s", made.Name, a.Name)
 			require.Same(t, a.Schema(), a.Schema())
 		}
+		for _, n := range made.Nested {
+			_, ok := made.Member(n.Path)
+			require.True(t, ok, "--%s of %s is for %s", n.Name, made.Name, n.Path)
+		}
 	}
 }
 

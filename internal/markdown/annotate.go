@@ -310,7 +310,7 @@ func (r removal) bare() []int {
 }
 
 // boxOnly is a line on which nothing but a check box is left, or nothing at all.
-var boxOnly = regexp.MustCompile(`^(\[[ xX]\])?$`)
+var boxOnly = regexp.MustCompile(`^(\[.\])?$`)
 
 // result is the note without the traits. apart gives the bare traits before them an empty value, so that a
 // parenthesis which follows does not become theirs.

@@ -17,16 +17,16 @@ const maxDepth = 100
 func newParser(inline ...util.PrioritizedValue) parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
-			util.Prioritized(parser.NewSetextHeadingParser(), 100),
-			util.Prioritized(parser.NewThematicBreakParser(), 200),
-			util.Prioritized(shallow{parser.NewListParser()}, 300),
-			util.Prioritized(parser.NewListItemParser(), 400),
-			util.Prioritized(parser.NewCodeBlockParser(), 500),
-			util.Prioritized(parser.NewATXHeadingParser(), 600),
-			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-			util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
-			util.Prioritized(parser.NewHTMLBlockParser(), 900),
-			util.Prioritized(parser.NewParagraphParser(), 1000),
+			util.Prioritized(counted{parser.NewSetextHeadingParser()}, 100),
+			util.Prioritized(counted{parser.NewThematicBreakParser()}, 200),
+			util.Prioritized(shallow{counted{parser.NewListParser()}}, 300),
+			util.Prioritized(counted{parser.NewListItemParser()}, 400),
+			util.Prioritized(counted{parser.NewCodeBlockParser()}, 500),
+			util.Prioritized(counted{parser.NewATXHeadingParser()}, 600),
+			util.Prioritized(counted{parser.NewFencedCodeBlockParser()}, 700),
+			util.Prioritized(shallow{counted{parser.NewBlockquoteParser()}}, 800),
+			util.Prioritized(counted{parser.NewHTMLBlockParser()}, 900),
+			util.Prioritized(counted{parser.NewParagraphParser()}, 1000),
 		),
 		parser.WithParagraphTransformers(util.Prioritized(definitions{}, 100)),
 		parser.WithInlineParsers(inline...),
@@ -37,20 +37,48 @@ func newParser(inline ...util.PrioritizedValue) parser.Parser {
 var blockParser = newParser(util.Prioritized(unread{}, 100))
 
 // parseBlocks is the tree of the blocks of a body. The context holds its link definitions. crowded reports that the
-// body has more than MaxOpen, and that the tree ends there.
+// body has more than MaxOpen or maxBlocks, and that the tree ends there.
 func parseBlocks(body []byte) (root ast.Node, defs parser.Context, crowded bool) {
 	return parseWith(blockParser, text.NewReader(body))
 }
 
 func parseWith(p parser.Parser, body text.Reader) (root ast.Node, defs parser.Context, crowded bool) {
 	r := &lineReader{Reader: body, context: parser.NewContext()}
+	r.context.Set(countKey, &r.count)
 	return p.Parse(r, parser.WithContext(r.context)), r.context, r.crowded
 }
 
-// MaxOpen is how many open blocks the lines of a body may have together. The blocks that are open at a line are those
-// it stands in; a list item counts as two, for its list is one too. goldmark remembers the blocks of each line up to
-// the next one where none is open, so this bounds the memory that parsing takes.
+// MaxOpen is how many open blocks the lines of a body may have together, up to the next line where none is open. The
+// blocks that are open at a line are those that contain it, where a list item is two, for its list is one too, and
+// the line itself counts as one; three is the least. goldmark remembers the blocks of each such line, so this bounds
+// the memory that parsing takes.
 const MaxOpen = 250_000
+
+// maxBlocks is how many blocks a body may have, where a paragraph that begins with a link definition is three. Each
+// is a node of the tree.
+const maxBlocks = 100_000
+
+// A count is how many blocks were opened, and how many of them are headings.
+type count struct{ blocks, headings int }
+
+// countKey is where a context keeps its count.
+var countKey = parser.NewContextKey()
+
+// A counted parser counts the blocks that it opens.
+type counted struct{ parser.BlockParser }
+
+// Open opens a block, and counts it.
+func (c counted) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	node, state := c.BlockParser.Open(p, r, pc)
+	if node != nil {
+		n := pc.Get(countKey).(*count)
+		n.blocks++
+		if node.Kind() == ast.KindHeading {
+			n.headings++
+		}
+	}
+	return node, state
+}
 
 // maxDefinitionLines is the longest paragraph, in lines, in which link definitions are found. The time
 // to find them is the square of its length.
@@ -67,6 +95,7 @@ func (definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context)
 	first := p.Lines().At(0)
 	line := r.Source()[first.Start:first.Stop]
 	if start := line[util.TrimLeftSpaceLength(line):]; len(start) > 0 && start[0] == '[' {
+		pc.Get(countKey).(*count).blocks += 2
 		parser.LinkReferenceParagraphTransformer.Transform(p, r, pc)
 	}
 }
@@ -112,23 +141,24 @@ func depth(n ast.Node) int {
 }
 
 // A lineReader shows at most two blank lines of a run: more mean nothing to the block structure, and each costs time and
-// memory for every list that is open. It ends where there were more than MaxOpen blocks.
+// memory for every list that is open. It ends where there were more than MaxOpen or maxBlocks.
 type lineReader struct {
 	text.Reader
 	context parser.Context
 	blank   int
-	open    int // blocks, as MaxOpen counts them
+	open    int // as MaxOpen counts
+	count   count
 	crowded bool
 }
 
 // AdvanceLine goes to the next line that counts.
 func (r *lineReader) AdvanceLine() {
 	if n := len(r.context.OpenedBlocks()); n > 0 {
-		r.open += n
+		r.open += max(n+1, 3)
 	} else {
 		r.open = 0
 	}
-	if r.crowded = r.crowded || r.open > MaxOpen; r.crowded {
+	if r.crowded = r.crowded || r.open > MaxOpen || r.count.blocks > maxBlocks; r.crowded {
 		for line, _ := r.PeekLine(); line != nil; line, _ = r.PeekLine() {
 			r.Reader.AdvanceLine()
 		}

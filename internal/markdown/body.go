@@ -12,7 +12,6 @@ import (
 type bodyReader struct {
 	doc   *Doc
 	text  []byte
-	title inlineReader
 	slugs slugger
 
 	at, line int // an offset, and the line of the file that it is in
@@ -21,7 +20,12 @@ type bodyReader struct {
 	prose    *prose
 	rendered rendered
 	found    []annotation
+	ended    bool // there is more in the note than is read
 }
+
+// markup is the bytes that emphasis, code, links and HTML begin with. A heading without them is its own
+// text.
+const markup = "*_`[]!<"
 
 // A blockLine is a line of the block that is read.
 type blockLine struct {
@@ -35,19 +39,64 @@ type blockLine struct {
 func (d *Doc) readBody(text []byte) {
 	root, defs, crowded := parseBlocks(text[d.Body:])
 	b := &bodyReader{
-		doc: d, text: text, title: inlineReader{text[d.Body:], defs}, slugs: slugger{},
+		doc: d, text: text, slugs: slugger{},
 		at: d.Body, line: d.BodyLine, prose: newProse(defs),
 	}
-	d.Crowded = crowded
+	if n := defs.Get(countKey).(*count).headings; n > 0 {
+		d.Headings = make([]Heading, 0, min(n, maxFound+1))
+	}
 	b.walk(root)
+	d.Crowded = crowded || b.ended
 	nest(d.Headings)
 	markTitle(d.Headings, root, d.Body)
 	d.leaveTitle()
 }
 
-// walk reads the blocks in a block, in text order.
+// A Doc has at most about maxFound things of all kinds. A block with more than maxInline bytes that things, emphasis,
+// code and links begin or end with is not read. What is behind either is not in the Doc, which is Crowded then.
+const (
+	maxFound  = 40_000
+	maxInline = 160_000
+)
+
+// full reports whether the Doc has as many things as it may have.
+func (b *bodyReader) full() bool {
+	d := b.doc
+	return len(d.Headings)+len(d.Traits)+len(d.References)+len(d.Links)+len(d.Tags)+len(d.Blocks) > maxFound
+}
+
+// dense reports whether a block has more in it than is read.
+func (b *bodyReader) dense(n ast.Node) bool {
+	lines := n.Lines()
+	if lines.Len() == 0 || lines.At(lines.Len()-1).Stop-lines.At(0).Start <= maxInline {
+		return false
+	}
+	marks := 0
+	for i := range lines.Len() {
+		at := lines.At(i)
+		for _, c := range at.Value(b.text[b.doc.Body:]) {
+			if inline[c] {
+				marks++
+			}
+		}
+	}
+	return marks > maxInline
+}
+
+// inline are the bytes that maxInline counts.
+var inline = [256]bool{
+	'@': true, '#': true, '[': true, ']': true, '*': true, '_': true, '`': true, '<': true, '\\': true,
+}
+
+// walk reads the blocks in a block, in text order, until there is more than is read.
 func (b *bodyReader) walk(parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if b.full() || n.Type() == ast.TypeBlock && n.Kind() != ast.KindList && b.dense(n) {
+			b.ended = true
+		}
+		if b.ended {
+			return
+		}
 		switch {
 		case n.Kind() == ast.KindHeading:
 			if b.heading(n.(*ast.Heading)) {
@@ -79,7 +128,7 @@ func (b *bodyReader) heading(n *ast.Heading) bool {
 	if n.Lines().Len() == 0 {
 		return false
 	}
-	title := b.title.text(n.Lines())
+	title := b.titleOf(n)
 	if title == "" {
 		b.block(n, inItem(n))
 		return false
@@ -99,6 +148,19 @@ func (b *bodyReader) heading(n *ast.Heading) bool {
 	b.doc.Headings = append(b.doc.Headings, h)
 	b.block(n, inItem(n))
 	return b.declare(n.NextSibling())
+}
+
+// titleOf is the text of a heading: all of its inline text, without markup.
+func (b *bodyReader) titleOf(n *ast.Heading) string {
+	if n.Lines().Len() == 1 {
+		first := n.Lines().At(0)
+		if line := first.Value(b.text[b.doc.Body:]); !bytes.ContainsAny(line, markup) {
+			return trimTitle(string(line))
+		}
+	}
+	b.gather(n)
+	b.prose.read()
+	return b.prose.heading()
 }
 
 // inItem reports whether a block is in a list item.
@@ -132,7 +194,7 @@ func (b *bodyReader) declare(next ast.Node) bool {
 	return true
 }
 
-// block reads the text of a block. In a heading, which is not annotated, only links and tags count.
+// block reads the text of a block. In a heading, which is not annotated, references, links and tags count.
 func (b *bodyReader) block(n ast.Node, annotated bool) {
 	if !b.join(n) {
 		return
@@ -142,6 +204,7 @@ func (b *bodyReader) block(n ast.Node, annotated bool) {
 	for i, l := range b.lines {
 		l.number = b.lineOf(l.Start + l.shift)
 		b.lines[i] = l
+		b.blockID(p.src[l.Start:l.End], l.number)
 		if bytes.IndexByte(p.src[l.Start:l.End], '@') >= 0 ||
 			bytes.IndexByte(p.src[l.Start:l.End], '#') >= 0 {
 			p.render(&b.rendered, l.Span)
@@ -152,12 +215,17 @@ func (b *bodyReader) block(n ast.Node, annotated bool) {
 		}
 	}
 	if annotated {
-		b.references()
+		b.task(n)
 	}
+	first := len(b.doc.References)
+	b.references()
 	b.links()
+	slices.SortStableFunc(b.doc.References[first:], func(a, b Reference) int {
+		return a.Span.Start - b.Span.Start
+	})
 }
 
-// join puts the lines of a block together, and reports whether there can be anything in them.
+// join puts the lines of a block together if there can be anything in them, and reports whether.
 func (b *bodyReader) join(n ast.Node) bool {
 	lines, body := n.Lines(), b.text[b.doc.Body:]
 	interesting := false
@@ -165,12 +233,19 @@ func (b *bodyReader) join(n ast.Node) bool {
 		s := lines.At(i)
 		interesting = interesting || bytes.IndexByte(body[s.Start:s.Stop], '@') >= 0 ||
 			bytes.IndexByte(body[s.Start:s.Stop], '#') >= 0 ||
-			bytes.IndexByte(body[s.Start:s.Stop], '[') >= 0
+			bytes.IndexByte(body[s.Start:s.Stop], '[') >= 0 ||
+			bytes.IndexByte(body[s.Start:s.Stop], '^') >= 0
 	}
-	if !interesting {
-		return false
+	if interesting {
+		b.gather(n)
 	}
-	b.joined, b.lines = b.joined[:0], b.lines[:0]
+	return interesting
+}
+
+// gather puts the lines of a block together.
+func (b *bodyReader) gather(n ast.Node) {
+	lines, body := n.Lines(), b.text[b.doc.Body:]
+	b.joined, b.lines = b.joined[:0], slices.Grow(b.lines[:0], lines.Len())
 	for i := range lines.Len() {
 		s := lines.At(i)
 		l := blockLine{Span: Span{Start: len(b.joined)}, shift: b.doc.Body + s.Start - len(b.joined)}
@@ -180,7 +255,6 @@ func (b *bodyReader) join(n ast.Node) bool {
 		b.lines = append(b.lines, l)
 	}
 	b.prose.src = b.joined
-	return true
 }
 
 // lone reports whether the first line of a block can go: no list item needs its marker for what
@@ -210,9 +284,15 @@ func (b *bodyReader) lineAt(at int) blockLine {
 // references takes the wikilinks of the block.
 func (b *bodyReader) references() {
 	for _, w := range b.prose.wikis {
+		if b.full() {
+			return
+		}
 		l := b.lineAt(w.Start)
 		r := w.reference(b.prose.src, l.shift)
 		r.Scope, r.Line = b.scope(), l.number
+		if w.Start > 0 && b.prose.src[w.Start-1] == '!' {
+			r.Form = Embed
+		}
 		b.doc.References = append(b.doc.References, r)
 	}
 }
@@ -231,11 +311,11 @@ func (d *Doc) leaveTitle() {
 	for i := range d.Links {
 		leave(&d.Links[i].Scope)
 	}
-	for i := range d.NoteLinks {
-		leave(&d.NoteLinks[i].Scope)
-	}
 	for i := range d.Tags {
 		leave(&d.Tags[i].Scope)
+	}
+	for i := range d.Tasks {
+		leave(&d.Tasks[i].Scope)
 	}
 }
 

@@ -34,18 +34,21 @@ type Problem struct {
 // A Doc is what Parse found in a note. Lines are lines of the file, counted from 1; offsets are
 // bytes of the text as it was given, a byte order mark included.
 type Doc struct {
-	Frontmatter *Frontmatter // nil: the note has none, or one with a Problem
+	Frontmatter *Frontmatter // nil: the note has none; with a Problem: what can be read of it
 	Problem     *Problem     // nil: everything parsed
+	Template    bool         // the frontmatter has a placeholder for a whole value, such as `date: {{date}}`
 	Body        int          // where the text after the frontmatter begins
 	BodyLine    int          // the line where it begins
 	LineCount   int          // a line break at the end of the text begins no further line
 	Headings    []Heading    // in text order
 	Traits      []Trait      // likewise
+	Tasks       []Task       // likewise
 	References  []Reference  // likewise, those of the frontmatter and of declarations too
-	Links       []Link       // likewise; links to notes are not among them
-	NoteLinks   []Link       // links to `.md` files, which ought to be references
+	Links       []Link       // likewise; links to notes are References only
+	Anchors     []Link       // likewise, links to a place in the same note (`[x](#part)`): no References
+	Blocks      []Block      // in text order
 	Tags        []Tag        // in text order; a name stands here as often as in the note
-	Crowded     bool         // the body has more than MaxOpen, and what follows is not in the Doc
+	Crowded     bool         // there is more in the body than is read, and what follows is not in the Doc
 
 	size int
 	root *yaml.Node // of the head; see Head
@@ -64,6 +67,10 @@ func Parse(text []byte) *Doc {
 		LineCount:   countLines(text),
 		size:        len(text),
 		root:        h.root,
+		Template:    h.template,
+	}
+	if d.Problem != nil {
+		d.Frontmatter = h.salvaged
 	}
 	if line := invalidLine(text); line > 0 {
 		d.Frontmatter, d.root = nil, nil

@@ -81,6 +81,9 @@ func (x *extent) entries(root *yaml.Node, flow bool) []Entry {
 	line, counted := 1, 0
 	for i := 0; i < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
+		if !namesField(key) {
+			continue
+		}
 		e := Entry{}
 		if !flow {
 			e = x.place(root, i)

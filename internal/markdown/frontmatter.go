@@ -20,7 +20,7 @@ type Frontmatter struct {
 // An Entry is one field of the frontmatter.
 type Entry struct {
 	Key   string
-	Value any // string, float64, bool, nil, Ref, or []any of these
+	Value any // string, float64, bool, nil, Ref, Nested, or []any of these
 
 	Line  int  // of the key
 	Lines Span // the whole lines of the field; empty in a mapping that is written in braces
@@ -51,6 +51,9 @@ type head struct {
 	problem *Problem
 	end     int        // where the body begins
 	root    *yaml.Node // what YAML reads between the two `---`; nil: nothing
+
+	template bool         // a value is a placeholder as a whole
+	salvaged *Frontmatter // with a problem: the fields that can be read all the same
 }
 
 // ReadHead returns the frontmatter of a note, nil if there is none that can be used, and the offset
@@ -72,9 +75,13 @@ func readHead(text []byte) head {
 		return h
 	}
 	h.end = end
+	h.template = wholePlaceholder.Match(text[inner.Start:inner.End])
 	x := newExtent(text, inner)
 	if h.root, h.problem = loadYAML(x); h.problem == nil {
 		h.fm, h.problem = parseFrontmatter(x, h.root)
+	}
+	if h.problem != nil {
+		h.salvaged = x.salvage()
 	}
 	return h
 }
@@ -104,8 +111,11 @@ func parseFrontmatter(x *extent, root *yaml.Node) (*Frontmatter, *Problem) {
 	if root == nil {
 		return fm, nil
 	}
-	if problem := checkMapping(x, root); problem != nil {
+	if problem := checkHead(x, root); problem != nil {
 		return nil, problem
+	}
+	if root.Kind != yaml.MappingNode {
+		return fm, nil // it has no fields
 	}
 	fm.indent = root.Column - 1
 	fm.flow = root.Style&yaml.FlowStyle != 0
@@ -118,9 +128,16 @@ func loadYAML(x *extent) (*yaml.Node, *Problem) {
 	if blankOrComment(x.text[x.inner.Start:x.inner.End]) {
 		return nil, nil
 	}
+	if problem := x.tooMany(); problem != nil {
+		return nil, problem
+	}
 	var doc yaml.Node
-	err := yaml.Load(x.text[x.inner.Start:x.inner.End], &doc)
+	text, templated := hidePlaceholders(x.text[x.inner.Start:x.inner.End])
+	err := yaml.Load(text, &doc)
 	if err == nil && len(doc.Content) == 1 {
+		if templated {
+			showPlaceholders(&doc)
+		}
 		return doc.Content[0], nil
 	}
 	at := x.inner.Start
@@ -131,6 +148,27 @@ func loadYAML(x *extent) (*yaml.Node, *Problem) {
 	return nil, &Problem{x.fileLine(at), "the frontmatter is not valid YAML; it must be lines of " +
 		"`key: value`, with quotes around a value that holds `: ` or ` #` or begins with a " +
 		"character that means something to YAML"}
+}
+
+// maxYAML is how many values the text of a frontmatter may have at most, by the lines, which count three times, and
+// the commas and brackets in it. YAML makes nodes of them before their values can be counted.
+const maxYAML = 150_000
+
+// tooMany returns the Problem of a frontmatter that may have more values than are read, nil if it has fewer.
+func (x *extent) tooMany() *Problem {
+	text := x.text[x.inner.Start:x.inner.End]
+	if len(text) <= maxYAML/3 {
+		return nil
+	}
+	marks := 3 * len(x.lines)
+	for _, mark := range []byte{',', '[', '{'} {
+		marks += bytes.Count(text, []byte{mark})
+	}
+	if marks <= maxYAML {
+		return nil
+	}
+	return &Problem{x.fileLine(x.inner.Start), "the frontmatter has too many lines and values to be read; " +
+		"move some of them into the text"}
 }
 
 // blankOrComment reports whether YAML finds nothing in the text.
@@ -144,43 +182,57 @@ func blankOrComment(text []byte) bool {
 	return true
 }
 
-// checkMapping says what keeps the value from being the fields of a note.
-func checkMapping(x *extent, root *yaml.Node) *Problem {
-	if root.Kind != yaml.MappingNode {
-		return x.problem(root, "the frontmatter is not a mapping; write lines of `key: value`")
-	}
-	seen := map[string]bool{}
-	for i := 0; i < len(root.Content); i += 2 {
+// checkHead says what keeps the value from being read: a key that stands twice, which is no YAML, and what
+// mappings and aliases make of it, if that is more than maxHeadValues.
+func checkHead(x *extent, root *yaml.Node) *Problem {
+	seen, left := map[string]bool{}, maxHeadValues
+	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if key.Kind != yaml.ScalarNode || key.Anchor != "" || key.ShortTag() == "!!merge" {
-			return x.problem(key, "a key of the frontmatter is not a plain word")
-		}
-		if seen[key.Value] {
+		if key.Kind == yaml.ScalarNode && seen[key.Value] {
 			return x.problem(key, "a key stands in the frontmatter twice; keep one of them")
 		}
 		seen[key.Value] = true
-		if p := checkValue(x, value, 0); p != nil {
+		if p := checkValue(x, value, 0, &left, false); p != nil {
 			return p
 		}
 	}
 	return nil
 }
 
-// checkValue says what keeps a value from being one of a field: scalars, and lists of them.
-func checkValue(x *extent, n *yaml.Node, depth int) *Problem {
+// checkValue says what keeps a value from being read. An alias counts as what it stands for; what is written
+// out costs no more than its text.
+func checkValue(x *extent, n *yaml.Node, depth int, left *int, repeated bool) *Problem {
+	if repeated {
+		*left--
+	}
 	switch {
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return x.problem(n, "the frontmatter has a YAML anchor or alias; write the value out")
-	case n.Kind == yaml.MappingNode:
-		return x.problem(n, "a field of the frontmatter holds a mapping; "+
-			"a field can hold text, a number, a date, true or false, or a list")
+	case *left < 0:
+		return x.problem(n, "the aliases of the frontmatter stand for too many values; write fewer")
 	case depth > maxDepth:
 		return x.problem(n, "the lists of a field are nested too deep")
+	case n.Kind == yaml.AliasNode:
+		if p := checkValue(x, n.Alias, depth+1, left, true); p != nil {
+			return x.problem(n, p.Message)
+		}
+		return nil
+	case n.Kind == yaml.MappingNode:
+		r := headReader{left: *left}
+		if _, ok := r.value(n, depth); !ok {
+			return x.problem(n, "a field has a mapping with a key that stands twice or is no text, "+
+				"or with too many values")
+		}
+		*left = r.left
+		return nil
 	}
 	for _, c := range n.Content {
-		if p := checkValue(x, c, depth+1); p != nil {
+		if p := checkValue(x, c, depth+1, left, repeated); p != nil {
 			return p
 		}
 	}
 	return nil
+}
+
+// namesField reports whether a key of the mapping is the name of a field: a plain word, not `<<`.
+func namesField(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.ShortTag() != "!!merge"
 }

@@ -2,6 +2,7 @@ package markdown_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -104,16 +105,9 @@ func TestProblems(t *testing.T) {
 		line       int
 		says       string
 	}{
-		{"F20", "---\nt: x\nm:\n  a: 1\n---\n", 4, "mapping"},
 		{"F21", "---\nt: x\na: [1\n---\nb\n", 4, "not valid YAML"},
-		{"not a mapping", "---\n- a\n---\n", 2, "not a mapping"},
-		{"a word", "---\nhello\n---\n", 2, "not a mapping"},
 		{"twice", "---\na: 1\nb: 2\na: 3\n---\n", 4, "twice"},
-		{"anchor", "---\nb: 2\na: &x 1\n---\n", 3, "anchor"},
 		{"alias", "---\na: *x\n---\n", 2, "not valid YAML"},
-		{"merge", "---\n<<: 1\n---\n", 2, "plain word"},
-		{"list as key", "---\n[a]: 1\n---\n", 2, "plain word"},
-		{"mapping in a list", "---\na:\n  - b: 1\n---\n", 3, "mapping"},
 		{"two documents", "---\na: 1\n...\nb: 1\n---\n", 2, "not valid YAML"},
 		{"tab", "---\na: 1\n\tb: 1\n---\n", 3, "not valid YAML"},
 		{"NUL", "---\na: \x00\n---\n", 2, "not valid YAML"},
@@ -121,7 +115,8 @@ func TestProblems(t *testing.T) {
 			2, "too deep"},
 		{"very deep", "---\na: " + strings.Repeat("[", 90000), 0, ""},
 		{"not UTF-8", "---\na: 1\n---\nbody\n\xff\n", 5, "UTF-8"},
-		{"billion laughs", "---\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n---\n", 2, "anchor"},
+		{"billion laughs", laughs(9), 6, "too many values"},
+		{"mapping with a key twice", "---\na: 1\nm: {b: 1, b: 2}\n---\n", 3, "twice"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,6 +131,53 @@ func TestProblems(t *testing.T) {
 			require.Nil(t, d.Frontmatter)
 		})
 	}
+}
+
+// laughs is a frontmatter in which every line repeats the one before it ten times.
+func laughs(lines int) string {
+	text := "---\na0: &a0 x\n"
+	for i := 1; i < lines; i++ {
+		text += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), i-1)
+	}
+	return text + "---\n"
+}
+
+// TestHeadsOfAnyShape has frontmatter as people and their plugins write it. Only what has a plain key is a
+// field; the rest is no reason to read nothing.
+func TestHeadsOfAnyShape(t *testing.T) {
+	cases := []struct {
+		name, yaml string
+		want       any
+	}{
+		{"F20: a mapping", "t: x\nm:\n  a: 1\n  b: [y]\n", pairs("t", "x", "m", nested(`{"a":1,"b":["y"]}`))},
+		{"a list", "- a\n", pairs()},
+		{"a word", "hello\n", pairs()},
+		{"an anchor", "b: 2\na: &x 1\nc: *x\n", pairs("b", 2.0, "a", 1.0, "c", 1.0)},
+		{"a merge", "<<: 1\na: 1\n", pairs("a", 1.0)},
+		{"a list as key", "[a]: 1\nb: 2\n", pairs("b", 2.0)},
+		{"a mapping in a list", "a:\n  - b: 1\n  - c\n", pairs("a", []any{nested(`{"b":1}`), "c"})},
+		{"a few laughs", "a: &a [x, x]\nb: [*a, *a]\n",
+			pairs("a", []any{"x", "x"}, "b", []any{[]any{"x", "x"}, []any{"x", "x"}})},
+		{"a placeholder", "date: {{date}}\ntitle: \"{{title}}\"\nlist: [{{a}}, b]\n",
+			pairs("date", "{{date}}", "title", "{{title}}", "list", []any{"{{a}}", "b"})},
+		{"a placeholder beside signs", "a: \"~< {{b}}\"\n", pairs("a", "~< {{b}}")},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := markdown.Parse([]byte("---\n" + c.yaml + "---\nbody\n"))
+			require.Nil(t, d.Problem)
+			require.Equal(t, c.want, fields(d))
+		})
+	}
+}
+
+func nested(json string) markdown.Nested { return markdown.Nested(json) }
+
+// TestNamesOfABrokenHead says that a head which is no YAML still tells how its note is called.
+func TestNamesOfABrokenHead(t *testing.T) {
+	d := markdown.Parse([]byte("---\ntitle: a: b\naliases:\n  - One\n  - Two\ntags: [x, y]\ntags: [z]\nalias: [\n---\n"))
+	require.NotNil(t, d.Problem)
+	require.Equal(t, pairs("aliases", []any{"One", "Two"}, "tags", []any{"x", "y"}), fields(d))
 }
 
 func TestProblemsKeepTheRest(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 // A Link is `[label](target)` or `![alt](target)` with a target that is no note (reference/raven.md
-// §1.7). Links by label, addresses in angle brackets and links to a place in the same note are none.
+// §1.7). Links by label, addresses in angle brackets and links to a place in the same note are none. A
+// link to a file of the vault is a Reference too.
 type Link struct {
 	Target  string // as it is written, without a title
 	Display string // the label as it is shown, or the alternative text; empty if there is none
@@ -20,6 +21,7 @@ type Link struct {
 	Scope   int    // the index of the heading that it stands under, -1 for the note itself
 	Line    int    // of the file
 	Span    Span   // all of it
+	Written Span   // the target alone, without the < and > that it may be in
 }
 
 // The schemes of links.
@@ -64,8 +66,7 @@ func normalURL(u *url.URL) string {
 // plain is the target without what keeps punctuation from meaning something.
 func (l Link) plain() string { return string(util.UnescapePunctuations([]byte(l.Target))) }
 
-// file is the path of a file that is linked, or the path of a URL. Escapes of control characters, which
-// no path of ours has, stay as they are.
+// file is the path of a file that is linked, or the path of a URL.
 func (l Link) file() string {
 	file, _, _ := strings.Cut(l.plain(), "#")
 	file, _, _ = strings.Cut(file, "?")
@@ -73,11 +74,7 @@ func (l Link) file() string {
 		_, file, _ = strings.Cut(file, "://")
 		_, file, _ = strings.Cut(file, "/")
 	}
-	decoded, err := url.PathUnescape(file)
-	if err == nil && !strings.ContainsFunc(decoded, unicode.IsControl) {
-		file = decoded
-	}
-	return file
+	return decoded(file)
 }
 
 // schemeOf is the kind of a target.
@@ -96,23 +93,63 @@ func schemeOf(target string) string {
 // links takes the links of the block that is read.
 func (b *bodyReader) links() {
 	for _, in := range b.prose.links {
+		if b.full() {
+			return
+		}
 		line := b.lineAt(in.Start)
 		l := Link{
 			Target:  valid(b.prose.src[in.target.Start:in.target.End]),
 			Display: b.prose.shown(in.label),
 			Image:   in.image, Scope: b.scope(), Line: line.number,
 		}
-		if l.Target == "" || l.Target[0] == '#' {
+		if l.Target == "" {
 			continue
 		}
 		end := b.lineAt(in.End - 1)
 		l.Span = Span{in.Start + line.shift, in.End + end.shift}
-		l.Scheme = schemeOf(l.Target)
-		l.Ext = strings.ToLower(strings.TrimPrefix(path.Ext(l.file()), "."))
-		if l.Scheme == SchemeFile && l.Ext == "md" {
-			b.doc.NoteLinks = append(b.doc.NoteLinks, l)
+		shift := b.lineAt(in.target.Start).shift
+		l.Written = Span{in.target.Start + shift, in.target.End + shift}
+		if l.Target[0] == '#' {
+			b.doc.Anchors = append(b.doc.Anchors, l)
 			continue
 		}
-		b.doc.Links = append(b.doc.Links, l)
+		l.Scheme = schemeOf(l.Target)
+		l.Ext = strings.ToLower(strings.TrimPrefix(path.Ext(l.file()), "."))
+		note := l.Scheme == SchemeFile && l.Ext == "md"
+		if note || l.Scheme == SchemeFile && IsFileName(l.file()) {
+			b.doc.References = append(b.doc.References, l.reference())
+		}
+		if !note {
+			b.doc.Links = append(b.doc.Links, l)
+		}
 	}
 }
+
+// reference is the link as a reference.
+func (l Link) reference() Reference {
+	r := Reference{
+		Target: l.file(), Display: l.Display, Form: MarkdownLink, Scope: l.Scope, Line: l.Line,
+		Span: l.Span, Written: l.Written,
+	}
+	if l.Image {
+		r.Form = Embed
+	}
+	if _, fragment, inside := strings.Cut(l.plain(), "#"); inside {
+		r.Target += "#" + decoded(fragment)
+	}
+	return r
+}
+
+// decoded is a part of a URL without escapes, but for those of control characters, which no path of ours
+// has.
+func decoded(part string) string {
+	text, err := url.PathUnescape(part)
+	if err != nil || strings.ContainsFunc(text, unicode.IsControl) {
+		return part
+	}
+	return text
+}
+
+// Unescape returns the text that a part of a link's target stands for, without backslashes before punctuation
+// and without percent escapes.
+func Unescape(part string) string { return decoded(string(util.UnescapePunctuations([]byte(part)))) }

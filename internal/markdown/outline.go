@@ -24,8 +24,8 @@ const (
 // ErrOutline is the error of a body that is too long for an outline.
 var ErrOutline = errors.New("the body is too long for an outline")
 
-// ErrCrowded is the error of a body with more than MaxOpen.
-var ErrCrowded = errors.New("the lists and quotes of the body nest too much")
+// ErrCrowded is the error of a body with more than MaxOpen, or more than 100,000 blocks.
+var ErrCrowded = errors.New("the body has too many blocks, or they nest too much")
 
 // An Outlined is a heading of an outline.
 type Outlined struct {

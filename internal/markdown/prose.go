@@ -154,7 +154,7 @@ func (p *prose) wikiAhead(at int) bool {
 }
 
 // findWiki finds the wikilink at the offset. There is none if code or HTML begins in it and ends
-// behind it, or if Markdown makes a link to somewhere else of it: `[[1]](target)`.
+// behind it, or if a URL follows: Markdown makes a link of `[[1]](https://…)`.
 func (p *prose) findWiki(at int) (wiki, bool) {
 	w, ok := wikiAt(p.src, at)
 	if !ok || !w.counts(p.src) {
@@ -164,8 +164,8 @@ func (p *prose) findWiki(at int) (wiki, bool) {
 	if i >= 0 && p.atoms[i].Start >= w.Start && p.atoms[i].End > w.End-2 {
 		return w, false
 	}
-	_, _, isLink := linkTail(p.src, w.End)
-	return w, !isLink
+	to, _, isLink := linkTail(p.src, w.End)
+	return w, !isLink || schemeOf(valid(p.src[to.Start:to.End])) == SchemeFile
 }
 
 func (p *prose) open(b bracket) int {
@@ -238,4 +238,27 @@ func (p *prose) shown(at Span) string {
 		}
 	}
 	return collapse(b)
+}
+
+// heading is the text of a heading as it is shown: without markup, and with the display text of each
+// wikilink. Lines are joined without a blank, because slugs come from the text.
+func (p *prose) heading() string {
+	b, wikis, atoms := make([]byte, 0, len(p.src)), p.wikis, p.atoms
+	for i := 0; i < len(p.src); i++ {
+		for len(atoms) > 0 && atoms[0].Start < i {
+			atoms = atoms[1:]
+		}
+		switch {
+		case len(wikis) > 0 && wikis[0].Start == i+1 && p.src[i] == '!': // an embed
+		case len(wikis) > 0 && wikis[0].Start == i:
+			b = append(b, wikis[0].shown(p.src)...)
+			i, wikis = wikis[0].End-1, wikis[1:]
+		case len(atoms) > 0 && atoms[0].Start == i && p.marks[i] == literal: // code
+			b = append(b, p.src[atoms[0].text.Start:atoms[0].text.End]...)
+			i = atoms[0].End - 1
+		case p.marks[i] != hidden && p.src[i] != '\n':
+			b = append(b, p.src[i])
+		}
+	}
+	return trimTitle(string(b))
 }

@@ -2,17 +2,29 @@ package markdown
 
 import "bytes"
 
-// A Reference is a wikilink: `[[target]]` or `[[target|display]]`. In the text of a note they stand
-// where traits do; in headings, code and HTML they are text.
+// A Reference is a wikilink, `[[target]]` or `[[target|display]]`, or a Markdown link to a note or to
+// another file of the vault. In code and HTML they are text.
 type Reference struct {
-	Target  string // as it is written, without blanks around it
-	Display string // likewise; empty if there is none
+	Target  string // without blanks around it: as it is written, or the decoded path of a Markdown link
+	Display string // as it is written; empty if there is none
+	Form    Form
 	Place   Place
 	Field   string // the key of the field that it stands in, where that is known; empty in the body
 	Scope   int    // the index of the heading that it stands under, -1 for the note itself
 	Line    int    // of the file; in a declaration, of its heading
 	Span    Span   // with the brackets
+	Written Span   // the target alone, as it is written
 }
+
+// A Form is how a reference is written.
+type Form int
+
+// The forms of references.
+const (
+	Wikilink     Form = iota
+	Embed             // `![[target]]`, or an image of Markdown
+	MarkdownLink      // `[display](target)`
+)
 
 // A Place is a part of a note.
 type Place int
@@ -30,6 +42,7 @@ func (w wiki) reference(src []byte, shift int) Reference {
 		Target:  valid(src[w.target.Start:w.target.End]),
 		Display: valid(src[w.display.Start:w.display.End]),
 		Span:    Span{w.Start + shift, w.End + shift},
+		Written: Span{w.target.Start + shift, w.target.End + shift},
 	}
 }
 
@@ -40,7 +53,7 @@ func (d *Doc) readFrontmatter(text []byte) {
 		return
 	}
 	inner, line := d.Frontmatter.Inner, 2
-	if bytes.Contains(text[inner.Start:inner.End], []byte("[[")) {
+	if d.Problem == nil && bytes.Contains(text[inner.Start:inner.End], []byte("[[")) {
 		for at := inner.Start; at < inner.End; at = lineNext(text, at) {
 			d.frontmatterLine(text, Span{at, lineEnd(text, at)}, line)
 			line++

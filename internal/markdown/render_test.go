@@ -62,6 +62,24 @@ func TestShownAsByGoldmark(t *testing.T) {
 	})
 }
 
+// TestHeadingsAsByGoldmark requires that the text of a heading is all that goldmark shows of it.
+func TestHeadingsAsByGoldmark(t *testing.T) {
+	parts := rapid.SampledFrom([]string{
+		"*", "**", "_", "***", "a", "b ", " ", "`c`", "`", "``", "[", "](d)", "](<e f> \"g\")", "]", "![", "!",
+		"\\", "(", ")", "<i>", "</i>", "<!-- l -->", "<http://m.n>", "é", "日本", "😀", ".", "@x", "#y", "^z",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		source := "z" + strings.Join(rapid.SliceOfN(parts, 1, 12).Draw(t, "parts"), "") + "z"
+		if strings.Contains(source, "[[") {
+			return // wikilinks bind tighter
+		}
+		headings := markdown.Parse([]byte("# " + source)).Headings
+		require.Len(t, headings, 1)
+		want := strings.ReplaceAll(byGoldmark(source), "`", "")
+		require.Equal(t, want, strings.ReplaceAll(strings.Join(strings.Fields(headings[0].Text), " "), "`", ""), "%q", source)
+	})
+}
+
 // TestBlocksAsByGoldmark requires that the headings are where goldmark has them, though we show it
 // fewer blank lines.
 func TestBlocksAsByGoldmark(t *testing.T) {

@@ -114,7 +114,7 @@ func TestHeadingTraitRows(t *testing.T) {
 		{id: "H11", text: "text\n@todo\n\n# First\n", want: "@todo «»"},
 		{id: "H14", text: "#NoSpace\n\n####### Seven", want: "#NoSpace", m: "none", c: "none"},
 		{id: "H16", text: "## Hello **bold** `code` [[people/a]] [link](http://x.y) end",
-			want: "(http://x.y) >hello-peoplea-end", s: "the reference too"},
+			want: "[[people/a]] >hello-bold-code-peoplea-link-end (http://x.y) >hello-bold-code-peoplea-link-end", c: "no reference"},
 		{id: "H17", text: "## @due(2025-01-01) Heading trait", want: "", s: "a trait"},
 		{id: "H18", text: "- # Heading in list @a\n  text @b\n> ## Heading in quote\n> @c",
 			want: "@a «Heading in list» >heading-in-list-a @b «text» >heading-in-list-a " +
@@ -143,7 +143,7 @@ func TestCodeRows(t *testing.T) {
 		{id: "C12", text: "<div>@h [[c/d]]</div>\n\n<!-- @c [[e/f]] -->", want: "", s: "@c and the references"},
 		{id: "C13", text: "para <b>@i</b> [[g/h]]", want: "@i «para [[g/h]]» [[g/h]]", s: "no trait"},
 		{id: "C14", text: "[text @lk](http://x) ![img @im](i.png)",
-			want: "@lk «text img» @im «text img» (http://x) (dir/i.png)", m: "no links", s: "no links"},
+			want: "@lk «text img» @im «text img» [[i.png|img @im]] (http://x) (dir/i.png)", m: "no links", s: "no links"},
 		{id: "C15", text: "Term @t2\\\nhardbreak @t3", want: "@t2 «Term» @t3 «hardbreak»", s: "«Term\\»"},
 		{id: "code over lines", text: "a `b\n@c` @d", want: "@d «@c`»"},
 		{id: "comment in text", text: "a <!-- @b [[c]] --> @d", want: "@d «a»"},
@@ -328,10 +328,41 @@ func TestLinkRows(t *testing.T) {
 			require.Equal(t, c.want, strings.Join(got, "|"))
 		})
 	}
-	d := markdown.Parse([]byte("# T\n\nx [n](note.md#s) [o](O.MD)"))
-	require.Len(t, d.NoteLinks, 2)
-	require.Equal(t, 3, d.NoteLinks[0].Line)
-	require.Equal(t, -1, d.NoteLinks[0].Scope)
+}
+
+// TestFormsOfReferences says what of a note is a reference, and where it leads as it is written (issue
+// "Real vaults", §1 Forms).
+func TestFormsOfReferences(t *testing.T) {
+	cases := []struct{ name, text, want string }{
+		{"in a table", "| a |\n|---|\n| [[b\\|c]] |", "0 b|c :3"},
+		{"in a heading", "# T\n\n## See [[a|b]] and [c](d.md)", "0 a|b :3, 2 d.md|c :3"},
+		{"with a text behind", "[[x]](1958)", "0 x| :1"},
+		{"a URL behind it makes a link", "[[1]](https://a.b)", ""},
+		{"embed", "![[a#b]] x", "1 a#b| :1"},
+		{"Markdown link", "[t](Note.md#part) ![p](../a%20b.md)", "2 Note.md#part|t :1, 1 ../a b.md|p :1"},
+		{"in angle brackets", "[t](<my note.md#A%20B>)", "2 my note.md#A B|t :1"},
+		{"files", "[[x.png]] [t](a/b%20c.pdf) ![](y.svg)", "0 x.png| :1, 2 a/b c.pdf|t :1, 1 y.svg| :1"},
+		{"neither note nor file", "[t](other) [u](https://a.b/c.md) [v](#x) [m](mailto:a@b.md)", ""},
+		{"escaped control characters stay", "[t](a%00b.md)", "2 a%00b.md|t :1"},
+		{"in order", "[a](a.md) [[b]] [c](c.md)\n[[d]]", "2 a.md|a :1, 0 b| :1, 2 c.md|c :1, 0 d| :2"},
+		{"in code", "`[[a]]` `[b](c.md)`", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, r := range markdown.Parse([]byte(c.text)).References {
+				got = append(got, fmt.Sprintf("%d %s|%s :%d", r.Form, r.Target, r.Display, r.Line))
+			}
+			require.Equal(t, c.want, strings.Join(got, ", "))
+		})
+	}
+}
+
+// TestBlockIDs says which lines have the id of a block.
+func TestBlockIDs(t *testing.T) {
+	text := "a ^one\n\n- b ^two-2\n- c\n\n^three\n\n`d ^no`\ne^no\nf ^no no\n\n```\ng ^no\n```\nh ^\n> i ^four  \n"
+	want := []markdown.Block{{"one", 1}, {"two-2", 3}, {"three", 6}, {"four", 16}}
+	require.Equal(t, want, markdown.Parse([]byte(text)).Blocks)
 }
 
 // TestTagRows are the row G1, where ours is S's, and F14. M and C know no tags.
@@ -341,6 +372,8 @@ func TestTagRows(t *testing.T) {
 			want: "#x #y #alpha #beta-1 #paren #htag >head-htag #item >head-htag",
 			m:    "none", c: "none"},
 		{id: "case", text: "#Tag #tag #_x #a_B", want: "#Tag #tag #_x #a_B"},
+		{id: "any script", text: "#größe #日本語 #नोट #заметка/один #2026-q1 #a/b/ #1984 #- #/ #a、b #x!y",
+			want: "#größe #日本語 #नोट #заметка/один #2026-q1 #a/b #a #x"},
 		{id: "text", text: "---\ntags: \"a, #b c\"\n---\n", want: "#a #b #c"},
 		{id: "list", text: "---\ntags:\n  - a\n  - 2024\n  -\n  - [b]\n---\n", want: "#a #2024"},
 		{id: "null", text: "---\ntags:\n---\n", want: ""},

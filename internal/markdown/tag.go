@@ -3,6 +3,8 @@ package markdown
 import (
 	"bytes"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -16,28 +18,44 @@ type Tag struct {
 	Line  int // of the file
 }
 
-// tags are the tags of a line of the block: # behind a blank or an opening bracket, and a name that
-// begins with a letter or _.
+// tags are the tags of a line of the block: # behind a blank or an opening bracket, and a name.
 func (b *bodyReader) tags(r *rendered, l blockLine) {
 	for i := 0; i < len(r.text); i++ {
 		next := bytes.IndexByte(r.text[i:], '#')
-		if next < 0 {
+		if next < 0 || b.full() {
 			return
 		}
 		i += next
-		end := i + 1
-		for end < len(r.text) && isWord(r.text[end]) {
-			end++
-		}
-		name := r.text[i+1 : end]
-		if len(name) == 0 || isDigit(name[0]) || name[0] == '-' ||
-			!b.prose.begins(r, i, " \t\r\n\v\f([") {
+		name := tagName(r.text[i+1:])
+		if name == "" || !b.prose.begins(r, i, " \t\r\n\v\f([") {
 			continue
 		}
-		b.doc.Tags = append(b.doc.Tags, Tag{string(name), InBody, b.scope(), l.number})
-		i = end - 1
+		b.doc.Tags = append(b.doc.Tags, Tag{name, InBody, b.scope(), l.number})
+		i += len(name)
 	}
 }
+
+// tagName is the name of a tag at the beginning of a text: letters, marks and digits of any script, _, -
+// and /, at least one of which is no digit, and one no sign. It is "" if there is none.
+func tagName(text []byte) string {
+	name := text
+	if end := bytes.IndexFunc(text, func(r rune) bool { return !isTagRune(r) }); end >= 0 {
+		name = text[:end]
+	}
+	name = bytes.TrimRight(name, "/")
+	word := func(r rune) bool { return r != '-' && r != '/' }
+	if bytes.IndexFunc(name, word) < 0 || bytes.IndexFunc(name, notDigit) < 0 {
+		return ""
+	}
+	return string(name)
+}
+
+func isTagRune(r rune) bool {
+	return r == '_' || r == '-' || r == '/' || r != utf8.RuneError &&
+		(unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
+}
+
+func notDigit(r rune) bool { return !unicode.IsDigit(r) }
 
 // frontmatterTags takes the tags of the frontmatter: a list, or a text with blanks or commas between
 // them.

@@ -17,7 +17,7 @@ import (
 // HTML returns the text behind the frontmatter of a note as HTML, by CommonMark. HTML in the text is left out, and
 // so are links that run a script, so that the result is safe to open. A block with more than 400 brackets, stars,
 // underscores, backticks and angle brackets is text as it is: to read them takes the square of their number. So is a body
-// with more than MaxOpen.
+// with more than MaxOpen, or more than 100,000 blocks.
 func HTML(body []byte) ([]byte, error) {
 	defer enter(len(body))()
 	source := unixBreaks(string(body))

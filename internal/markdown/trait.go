@@ -59,7 +59,7 @@ type annotation struct {
 func (p *prose) annotations(r *rendered, into []annotation) []annotation {
 	for i := 0; i < len(r.text); i++ {
 		next := bytes.IndexByte(r.text[i:], '@')
-		if next < 0 {
+		if next < 0 || len(into) > maxFound {
 			break
 		}
 		i += next
@@ -124,7 +124,7 @@ func (b *bodyReader) traits(r *rendered, l blockLine) {
 	}
 	t.ContentText = r.without(b.found)
 	for _, a := range b.found {
-		if a.name != pinName {
+		if a.name != pinName && !b.full() {
 			b.doc.Traits = append(b.roomForTraits(), t)
 			b.trait(&b.doc.Traits[len(b.doc.Traits)-1], a, l)
 		}
@@ -140,7 +140,7 @@ func (b *bodyReader) roomForTraits() []Trait {
 		return b.doc.Traits
 	}
 	rest := b.text[b.at:]
-	return make([]Trait, 0, 1+min(bytes.Count(rest, []byte{'@'}), len(rest)/traitBytes))
+	return make([]Trait, 0, 1+min(bytes.Count(rest, []byte{'@'}), len(rest)/traitBytes, maxFound))
 }
 
 // trait fills in what is a trait's own.
@@ -159,8 +159,14 @@ func (b *bodyReader) pinned(a annotation) string {
 	return strings.TrimSpace(id)
 }
 
-// traitValue types the value of a trait by its form.
+// maxListed is the longest list that the value of a trait is read as, in bytes.
+const maxListed = 64 << 10
+
+// traitValue types the value of a trait by its form. A very long one is a text, whatever its form.
 func traitValue(raw string) (any, Kind) {
+	if len(raw) > maxListed {
+		return raw, KindString
+	}
 	value := readValue(raw, false)
 	switch v := value.(type) {
 	case nil:

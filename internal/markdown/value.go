@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"encoding/json"
 	"math"
 	"math/big"
 	"strings"
@@ -26,11 +27,35 @@ func refOf(s string) (Ref, bool) {
 	return Ref(target), target != ""
 }
 
-// decode is the value of a YAML node: a string, float64, bool, nil, Ref, or a list of these.
+// A Nested is the value of a field, or an element of one, that is a mapping: JSON with the keys in text
+// order. It is shown as it is, and no type of a schema has it.
+type Nested string
+
+// MarshalJSON writes the mapping.
+func (n Nested) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+
+// nestedValue is the mapping of a YAML node as JSON. It is not ok for one that cannot be read.
+func nestedValue(n *yaml.Node) (Nested, bool) {
+	r := headReader{left: maxHeadValues}
+	v, ok := r.value(n, 0)
+	if !ok {
+		return "", false
+	}
+	text, err := json.Marshal(v)
+	return Nested(text), err == nil
+}
+
+// decode is the value of a YAML node: a string, float64, bool, nil, Ref, Nested, or a list of these.
 // A date is a string, `YYYY-MM-DD`, with `THH:MM` or `THH:MM:SS` behind it unless it is midnight. A
 // number that a float64 cannot hold as it is written is the string that is written.
 func decode(n *yaml.Node) any {
-	if n.Kind == yaml.SequenceNode {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return decode(n.Alias)
+	case yaml.MappingNode:
+		m, _ := nestedValue(n)
+		return m
+	case yaml.SequenceNode:
 		list := make([]any, 0, len(n.Content))
 		for _, c := range n.Content {
 			list = append(list, decode(c))

@@ -12,7 +12,8 @@ type wiki struct {
 }
 
 // wikiAt is the wikilink at the offset (reference/raven.md §1.7): on one line, without brackets in
-// its target, and without a closing one in what is displayed.
+// its target, and without a closing one in what is displayed. A backslash before | is not part of the
+// target.
 func wikiAt(src []byte, at int) (wiki, bool) {
 	w := wiki{Span: Span{Start: at}}
 	if !bytes.HasPrefix(src[at:], []byte("[[")) {
@@ -26,6 +27,9 @@ func wikiAt(src []byte, at int) (wiki, bool) {
 	}
 	w.target.End = end
 	if end < len(window) && window[end] == '|' {
+		if end > w.target.Start && window[end-1] == '\\' { // in a table, where | alone ends a cell
+			w.target.End = end - 1
+		}
 		w.display.Start = end + 1
 		n := bytes.IndexByte(window[end+1:], ']')
 		if n < 1 || bytes.IndexByte(window[end+1:end+1+n], '\n') >= 0 {
@@ -61,4 +65,12 @@ func (w wiki) counts(src []byte) bool {
 		return true
 	}
 	return bytes.HasSuffix(src[:w.Start], []byte("([")) && bytes.HasPrefix(rest, []byte("])"))
+}
+
+// shown is the text that stands for a wikilink.
+func (w wiki) shown(src []byte) []byte {
+	if w.display.Start < w.display.End {
+		return src[w.display.Start:w.display.End]
+	}
+	return src[w.target.Start:w.target.End]
 }

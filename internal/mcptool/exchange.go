@@ -202,6 +202,9 @@ func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 	if hidden := t.Hidden(x.caller); len(hidden) > 0 {
 		return pageWithout(t, hidden, x.view.short)
 	}
+	if t.OnlyReads(x.caller) {
+		return readingPage(t, x.view.short)
+	}
 	if short := x.short[t]; x.view.short && short != nil {
 		return short()
 	}

@@ -27,6 +27,24 @@ func page(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, false) }
 // arguments are not excluded.
 func shortPage(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, true) }
 
+// readingPage returns the description of a tool for a caller that may only make those calls of it that read: the
+// argument that tells them has only the values that do.
+func readingPage(t *tool.Tool, short bool) *mcp.Tool {
+	p := pageWithout(t, nil, short)
+	s := &jsonschema.Schema{}
+	if json.Unmarshal(p.InputSchema.(json.RawMessage), s) == nil && s.Properties[t.Reads.Arg] != nil {
+		arg := s.Properties[t.Reads.Arg].CloneSchemas()
+		arg.Enum = nil
+		for _, value := range t.Reads.Values {
+			arg.Enum = append(arg.Enum, value)
+		}
+		s.Properties[t.Reads.Arg] = arg
+		p.InputSchema = marshaled(t, s)
+	}
+	p.Annotations.ReadOnlyHint, p.Annotations.IdempotentHint = true, true
+	return p
+}
+
 // pageWithout returns the description of a tool without some of its arguments, for a short list or another one.
 func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
 	destructive, openWorld := t.Kind == tool.Destroy, false
@@ -53,8 +71,42 @@ func inputSchema(t *tool.Tool, hidden []string, short bool) json.RawMessage {
 	}, t)
 	if short {
 		s.AdditionalProperties = nil
+		abridge(s)
+		if vault, ok := s.Properties[vaultArg]; ok {
+			vault = vault.CloneSchemas()
+			vault.Description = "" // the instructions of the endpoint say it once
+			s.Properties[vaultArg] = vault
+		}
 	}
 	return marshaled(t, s)
+}
+
+// abridge outlines the members of a schema that need not be given, and abridges the others.
+func abridge(s *jsonschema.Schema) {
+	for name, member := range s.Properties {
+		if !slices.Contains(s.Required, name) {
+			s.Properties[name] = outline(member)
+		} else if member.Properties != nil {
+			member = member.CloneSchemas()
+			member.AdditionalProperties = nil
+			abridge(member)
+			s.Properties[name] = member
+		}
+	}
+}
+
+// outline is the schema of an argument without the members of objects, for a list with little room: the sentence of the
+// argument says what it is, and the tool's own page has the members (CONTRACT §6).
+func outline(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Items != nil && s.Items.Properties != nil {
+		s = s.CloneSchemas()
+		s.Items = outline(s.Items)
+		return s
+	}
+	if s.Properties == nil {
+		return s
+	}
+	return &jsonschema.Schema{Type: s.Type, Types: s.Types, Description: s.Description}
 }
 
 // without removes from a tool's schema the arguments for which hide holds.

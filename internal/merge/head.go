@@ -38,7 +38,7 @@ func readNote(text string) (note, bool) {
 		return note{body: text}, true
 	}
 	d := markdown.Parse([]byte(text[:end]))
-	if d.Frontmatter == nil || d.Body != end {
+	if d.Frontmatter == nil || d.Problem != nil || d.Body != end {
 		return note{}, false
 	}
 	inner := d.Frontmatter.Inner

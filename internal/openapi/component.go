@@ -179,7 +179,7 @@ func failure() object {
 		"properties": object{
 			"ok":       object{"const": false},
 			"error":    ref("schemas", "Error"),
-			"data":     object{"description": "what there is to say in spite of it"},
+			"data":     object{"description": "of a call that did a part, or tells what is wrong: what there is to say of it"},
 			"warnings": ref("schemas", "Warnings"),
 			"meta":     ref("schemas", "Meta"),
 		},
@@ -202,6 +202,8 @@ func errorSchema() object {
 			"status":  object{"type": "string", "enum": statuses, "description": "what to do about it"},
 			"message": text("what was wrong, and what would be right"),
 			"details": object{"type": "object", "description": "for programs"},
+			"failed_at": object{"type": "integer",
+				"description": "of a batch: the index of the first operation that failed"},
 			"location": object{"type": "object", "required": []string{"file"}, "properties": object{
 				"file": object{"type": "string"}, "line": object{"type": "integer"},
 			}},

@@ -184,7 +184,7 @@ func (l *Log[S]) install(ctx context.Context, m *batch[S], r *run) {
 	l.advancing.Lock()
 	switch h := *l.head.Load(); {
 	case h.seq != m.head.seq:
-	case h.renewed != m.head.renewed && r.Size < largeRun:
+	case h.renewed != m.head.renewed && r.Size < renewLarge/4: // an import would take as long as it took to write
 		if next, err := l.fold(h, r); err == nil { // else the next reader meets it in the table
 			l.head.Store(&next)
 		}

@@ -130,7 +130,7 @@ func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
 	}
 	return &Draft[S]{
 		call: w.call, at: m.at, durable: m.head.state, before: before, after: before,
-		latest: last.Seq, status: m.status(), fold: l.opt.Fold,
+		latest: last.Seq, status: m.status(), fold: l.opt.Fold, step: l.opt.Step,
 		earlier: m.drafts[:len(m.drafts):len(m.drafts)],
 		commit: Commit{
 			Seq: last.Seq + 1, Call: w.id, Time: now.Truncate(time.Millisecond),

@@ -111,7 +111,7 @@ func readItem(data []byte) (r *run, inline []byte, err error) {
 	if err := json.Unmarshal(r.raw, &r.header); err != nil {
 		return nil, nil, fmt.Errorf("decode a header: %w", err)
 	}
-	if r.Format != format {
+	if r.Format != format && r.Format != formatItems {
 		return nil, nil, errFormat
 	}
 	if n := uint64(len(r.Commits)); n == 0 || r.First == 0 || r.Last-r.First != n-1 {

@@ -20,6 +20,7 @@ type Commit struct {
 	Key *Key // where the call had an idempotency key
 
 	Notes   []Note
+	Items   []Item
 	Records []Record
 	Status  Status // what the commit makes of the log as a whole; empty: nothing
 

@@ -24,30 +24,31 @@ const controlFormat = 1
 // A Control is the control item of a log: what is known of the log beside its commits. It is made
 // with the log and changed only by Replace; its cursors only grow (log.md §1).
 type Control struct {
-	Format  int               `json:"format"`
-	Rev     uint64            `json:"rev"` // counts the changes of this item
-	Made    time.Time         `json:"made"`
-	Sealed  time.Time         `json:"sealed,omitzero"` // the log is being erased since then
-	Low     uint64            `json:"low,omitempty"`   // log items up to here may be gone
-	Cursors map[string]Cursor `json:"cursors,omitempty"`
-	Memory  int64             `json:"memory,omitempty"`  // about how many bytes the vault takes when it is open
-	Image   *Image            `json:"image,omitempty"`   // in force
-	Images  []Image           `json:"images,omitempty"`  // earlier ones that are still there
-	Waiting *Image            `json:"waiting,omitempty"` // it is there, and followers have not passed it yet
-	Weight  int64             `json:"weight,omitempty"`  // bytes of the log that segments hold
-	Passed  []Mark            `json:"passed,omitempty"`  // log items that may leave the table, oldest first
-	Swept   time.Time         `json:"swept,omitzero"`    // when leftovers were looked for last
-	Sweep   *Sweep            `json:"sweep,omitempty"`   // the result of the last one
-	Noticed *Noticed          `json:"noticed,omitempty"`
-	Held    *Held             `json:"held,omitempty"`  // a batch of changes from outside that waits for a word
-	Left    *Left             `json:"left,omitempty"`  // files that cannot be taken in
-	Late    *Late             `json:"late,omitempty"`  // files that are, or were, behind the log
-	Lease   *Lease            `json:"lease,omitempty"` // of a reindex that is running
-	Erasing *Erasing          `json:"erasing,omitempty"`
-	Erased  uint64            `json:"erased,omitempty"`  // the last commit that erased a history, of those done
-	Anew    bool              `json:"anew,omitempty"`    // the audit log has lines of it, and is to be made anew
-	FoldDue time.Time         `json:"fold_due,omitzero"` // a message that asks for a pass comes then; see Fold
-	Passing *Lease            `json:"passing,omitempty"` // of a pass that such a message has begun
+	Format    int               `json:"format"`
+	Rev       uint64            `json:"rev"` // counts the changes of this item
+	Made      time.Time         `json:"made"`
+	Sealed    time.Time         `json:"sealed,omitzero"` // the log is being erased since then
+	Low       uint64            `json:"low,omitempty"`   // log items up to here may be gone
+	Cursors   map[string]Cursor `json:"cursors,omitempty"`
+	Memory    int64             `json:"memory,omitempty"`  // about how many bytes the vault takes when it is open
+	Image     *Image            `json:"image,omitempty"`   // in force
+	Images    []Image           `json:"images,omitempty"`  // earlier ones that are still there
+	Waiting   *Image            `json:"waiting,omitempty"` // it is there, and followers have not passed it yet
+	Weight    int64             `json:"weight,omitempty"`  // bytes of the log that segments hold
+	Passed    []Mark            `json:"passed,omitempty"`  // log items that may leave the table, oldest first
+	Swept     time.Time         `json:"swept,omitzero"`    // when leftovers were looked for last
+	Sweep     *Sweep            `json:"sweep,omitempty"`   // the result of the last one
+	Noticed   *Noticed          `json:"noticed,omitempty"`
+	Held      *Held             `json:"held,omitempty"`      // a batch of changes from outside that waits for a word
+	Left      *Left             `json:"left,omitempty"`      // files that cannot be taken in
+	Unwatched Unwatched         `json:"unwatched,omitempty"` // why changes of files may not be noticed at once
+	Late      *Late             `json:"late,omitempty"`      // files that are, or were, behind the log
+	Lease     *Lease            `json:"lease,omitempty"`     // of a reindex that is running
+	Erasing   *Erasing          `json:"erasing,omitempty"`
+	Erased    uint64            `json:"erased,omitempty"`  // the last commit that erased a history, of those done
+	Anew      bool              `json:"anew,omitempty"`    // the audit log has lines of it, and is to be made anew
+	FoldDue   time.Time         `json:"fold_due,omitzero"` // a message that asks for a pass comes then; see Fold
+	Passing   *Lease            `json:"passing,omitempty"` // of a pass that such a message has begun
 }
 
 // A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is

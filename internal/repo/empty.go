@@ -19,6 +19,16 @@ type Erasing struct {
 	At   time.Time `json:"at,omitzero"`    // when; an hour later it is done again
 }
 
+// ErasurePending reports whether no pass has emptied yet what a commit erases. Where the commit is not known, which 0
+// says, it reports whether a pass is due.
+func (c *Control) ErasurePending(seq uint64) bool {
+	e := c.Erasing
+	if seq == 0 {
+		return e != nil && e.Upto == 0
+	}
+	return c.Erased < seq || e != nil && e.From < seq && e.Upto < seq
+}
+
 // Parts to be emptied, by run and number in it.
 type partSet map[uint64]map[int]bool
 
@@ -66,7 +76,14 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	if err := l.eraseParts(ctx, parts, last); err != nil {
 		return err
 	}
-	if imaged {
+	if last > 0 {
+		if err := v.eraseAccesses(ctx); err != nil {
+			return err
+		}
+	}
+	if imaged && f.Later {
+		l.imageWanted.Store(true)
+	} else if imaged {
 		f.All = true
 		err = l.foldImage(ctx, f, v.passage(f))
 	}

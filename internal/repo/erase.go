@@ -66,7 +66,7 @@ func (v *Vault) Erase(ctx context.Context, c Call) (Erased, error) {
 		return gone, err
 	}
 	v.dropAll()
-	return gone, errors.Join(err, v.searcher.forget(ctx))
+	return gone, errors.Join(err, v.searcher.forget(ctx), v.memories.forget(ctx))
 }
 
 // Seal ends the vault's log, if there is one: a commit to which every append loses, and which no other

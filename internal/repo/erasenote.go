@@ -1,14 +1,11 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -52,7 +49,7 @@ func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedN
 	if err != nil {
 		return ErasedNote{}, err
 	}
-	past := history{path: string(path), own: map[string]bool{string(path): true}}
+	past := history{path: string(path), own: map[string]uint64{string(path): maxSeq}}
 	if err := past.read(ctx, v.log, head.Version()); err != nil {
 		return ErasedNote{}, err
 	}
@@ -61,7 +58,7 @@ func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedN
 			return ErasedNote{}, err
 		}
 	}
-	return v.eraseHistory(ctx, c, past)
+	return v.eraseBy(ctx, c, past.erase)
 }
 
 // An ErasedNote is what the erasure of a note came to. Its JSON is the answer of the call in the log.
@@ -72,8 +69,10 @@ type ErasedNote struct {
 	Copies int `json:"copies"` // that were in the trash
 }
 
-// eraseHistory makes the commit.
-func (v *Vault) eraseHistory(ctx context.Context, c Call, past history) (ErasedNote, error) {
+// eraseBy makes the commit that a function stages.
+func (v *Vault) eraseBy(
+	ctx context.Context, c Call, stage func(context.Context, *Tx) (ErasedNote, error),
+) (ErasedNote, error) {
 	answered := make(chan ErasedNote, 1)
 	r, err := v.log.Update(ctx, c,
 		func(ctx context.Context, d *Draft[*index.Index]) (any, error) {
@@ -82,7 +81,7 @@ func (v *Vault) eraseHistory(ctx context.Context, c Call, past history) (ErasedN
 			default:
 			}
 			tx := &Tx{Draft: d, v: v, names: map[string]string{}}
-			done, err := past.erase(ctx, tx)
+			done, err := stage(ctx, tx)
 			answered <- done
 			return done, err
 		})
@@ -96,7 +95,26 @@ func (v *Vault) eraseHistory(ctx context.Context, c Call, past history) (ErasedN
 		return done, fmt.Errorf("read a kept answer: %w", err)
 	}
 	done.Receipt = r
+	if !c.DryRun && r.Replayed == nil {
+		_ = v.Erases(ctx, r.Seq) // else a pass an hour later empties them
+	}
 	return done, nil
+}
+
+// Erases notes down that the parts are to be emptied which a commit erases: a pass that emptied those of another erasure
+// may have come between beginErasing and the commit.
+func (v *Vault) Erases(ctx context.Context, seq uint64) error {
+	return v.Change(ctx, func(c *Control) bool {
+		switch {
+		case c.Erasing == nil:
+			c.Erasing = &Erasing{From: seq - 1}
+		case c.Erasing.Upto == 0 || c.Erasing.Upto >= seq:
+			return false
+		default:
+			c.Erasing = &Erasing{From: min(c.Erasing.From, seq-1)}
+		}
+		return true
+	})
 }
 
 // beginErasing notes down, before the commit, from where on Fold has to look for it.
@@ -110,108 +128,14 @@ func (v *Vault) beginErasing(ctx context.Context, head uint64) error {
 	})
 }
 
-// A history is what the log says of one note.
-type history struct {
-	path  string
-	own   map[string]bool // the paths that it has: its own, and those of its copies in the trash
-	parts []Place
-	seen  uint64
-}
-
-// read takes in the commits up to one that come behind those that are known.
-func (h *history) read(ctx context.Context, l *Log[*index.Index], upTo uint64) error {
-	for r, err := range l.stored(ctx, h.seen+1) {
-		if err == nil && r.First > upTo {
-			return nil
-		}
-		if err == nil {
-			err = l.load(ctx, r)
-		}
-		if err != nil {
-			return err
-		}
-		if err := h.takeRun(r, upTo); err != nil {
-			return err
-		}
-		h.seen = max(h.seen, r.Last)
-	}
-	return nil
-}
-
-// takeRun takes in the commits of a run up to one that come behind those that are known. Most runs do not name the note
-// at all, so their parts are not decoded.
-func (h *history) takeRun(r *run, upTo uint64) error {
-	if !h.named(r) {
-		return nil
-	}
-	commits, err := r.commits()
-	if err != nil {
-		return damaged(r.First, err)
-	}
-	at := Place{Run: r.First}
-	for i, c := range commits {
-		if c.Seq > h.seen && c.Seq <= upTo {
-			h.take(c, at)
-		}
-		at.Part += len(r.Commits[i].Parts)
-	}
-	return nil
-}
-
-// named reports whether a part of a run may have one of the paths in it. A path is in the head of a note's part, which is
-// JSON; of one that JSON may spell in several ways every run may have it.
-func (h *history) named(r *run) bool {
-	for path := range h.own {
-		spelt, err := json.Marshal(path)
-		if err != nil || string(spelt) != `"`+path+`"` {
-			return true
-		}
-		if slices.ContainsFunc(r.parts, func(p part) bool { return bytes.Contains(p.data, spelt) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// take takes in one commit, whose first part is at a place.
-func (h *history) take(c *Commit, at Place) {
-	if n, ok := c.note(h.path); ok && n.Deleted {
-		for _, other := range c.Notes {
-			h.own[other.Path] = h.own[other.Path] || isCopy(other.Path, h.path, c.Seq)
-		}
-	}
-	found := false
-	for i, n := range c.Notes {
-		if !n.Erased && h.own[n.Path] {
-			found = true
-			h.parts = append(h.parts, Place{at.Run, at.Part + i})
-		}
-	}
-	if found && c.Key != nil {
-		h.parts = append(h.parts, Place{at.Run, at.Part + c.answerPart()})
-	}
-}
-
-// isCopy reports whether a path is that of the copy that the deletion of a note left in the trash
-// (docs/design/0007-trash.md).
-func isCopy(path, of string, seq uint64) bool {
-	stem := strings.TrimSuffix(vault.Trash+of, ".md")
-	return path == vault.Trash+of || path == stem+"."+Version(seq)+".md" ||
-		path == stem+".v"+strconv.FormatUint(seq, 10)
-}
-
 // erase stages the removal of the note, and the record.
 func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
-	now := *h
-	now.own, now.parts = maps.Clone(h.own), slices.Clone(h.parts)
-	if err := now.read(ctx, tx.v.log, tx.at.Run-1); err != nil {
+	now := h.clone()
+	if err := now.readAll(ctx, tx); err != nil {
 		return ErasedNote{}, err
 	}
-	for _, earlier := range tx.earlier {
-		now.take(&earlier.commit, earlier.at)
-	}
-	for path, own := range now.own {
-		if !own {
+	for _, path := range slices.Sorted(maps.Keys(now.own)) {
+		if now.own[path] < maxSeq { // the note had it once
 			continue
 		}
 		if err := tx.Remove(ctx, vault.Path(path)); err != nil {
@@ -223,17 +147,22 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 		if n.Path != h.path {
 			done.Copies++
 		}
-		now.parts = append(now.parts, Place{tx.at.Run, tx.at.Part + i})
+		now.parts = append(now.parts, ownPart{Place: Place{tx.at.Run, tx.at.Part + i}})
 	}
 	if len(now.parts) == 0 {
 		return done, fault.New(fault.NotFound, "no version has a note at %s", h.path).
 			With("id", vault.Path(h.path).ID())
 	}
+	return now.record(tx, done)
+}
+
+// record stages the record of what is erased.
+func (h *history) record(tx *Tx, done ErasedNote) (ErasedNote, error) {
 	var value erasedParts
-	for _, p := range now.parts {
-		value.Parts = append(value.Parts, [2]uint64{p.Run, uint64(p.Part)})
+	for _, p := range h.parts {
+		value.Parts = append(value.Parts, [2]uint64{p.Run, uint64(p.Part)}) //nolint:gosec // a part has a place
 	}
-	done.Parts = len(now.parts)
+	done.Parts = len(h.parts)
 	return done, tx.Record(kindErased, "history", value)
 }
 
@@ -244,6 +173,7 @@ func (c *Commit) Erases() int { return len(c.erases()) }
 // could not read that they were removed, for that was erased too.
 func withErased(before *index.Index, c *Commit, at Place) index.Commit {
 	all, parts := changed(c, at), map[index.Body]bool{}
+	all.Items = append(all.Items, erasedItems(before, c)...)
 	for _, p := range c.erases() {
 		parts[index.Body(p)] = true
 	}
@@ -276,6 +206,11 @@ func (v *Vault) forgetErased(c *Commit) {
 			v.searcher.drop() // which notes these were is erased too
 		} else {
 			v.searcher.erased()
+		}
+		if slices.ContainsFunc(c.Items, func(i Item) bool { return i.Erased }) {
+			v.memories.drop()
+		} else {
+			v.memories.erased()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,11 @@ func (s *shelf) furnish(t *testing.T) {
 		edit{"other.md", "see [[secret]]"})
 	s.write(t, 2)
 	change(t, s.vault, edit{"secret.md", canary + noise(60<<10)})
+	keyed.Key = "unchanged"
+	_, err = s.vault.Update(t.Context(), keyed, func(context.Context, *repo.Tx) (any, error) {
+		return map[string]any{"id": "secret#part", "text": canary}, nil
+	})
+	require.NoError(t, err)
 	s.write(t, 2)
 }
 

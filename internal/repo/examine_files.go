@@ -17,6 +17,9 @@ func checkFiles(_ context.Context, e *examined) []Finding {
 func CheckFiles(c Control, f Freshness) []Finding {
 	const check = "files"
 	all := append(checkPending(c), checkLeft(c.Left)...)
+	if c.Unwatched != "" {
+		all = append(all, Warning(check, c.Unwatched.Problem(), c.Unwatched.Remedy()))
+	}
 	if c.Sweep != nil && c.Sweep.Count > 0 && c.Left == nil {
 		all = append(all, Warning(check, fmt.Sprintf("%s changed outside: %s",
 			howMany(c.Sweep.Count, "file"), listed(c.Sweep.Edited, c.Sweep.Count)), "rookery reindex"))

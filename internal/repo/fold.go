@@ -41,9 +41,14 @@ type Folding struct {
 	Behind []string
 	// All folds everything that there is, be it ever so little.
 	All bool
+	// Later leaves images to the next pass: somebody waits for what else this one does.
+	Later bool
 	// Clocked reports whether Now is known to be right, which may become so during the pass: what is
 	// old by it is deleted only then, and an erasure is looked over a second time only then. Nil: it is.
 	Clocked func() bool
+	// Hold reports whether images of an earlier format stay in force, because a release that can read no other one may
+	// still run. Nil: they do not.
+	Hold func() bool
 }
 
 // clocked reports whether something may be deleted because it is old.

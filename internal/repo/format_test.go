@@ -285,7 +285,7 @@ func TestNewerFormat(t *testing.T) {
 	require.NoError(t, err)
 	items["log/~"] = control.Data
 	for _, key := range []string{"log/000000000001", "log/000000000006", "log/~"} {
-		newer := bytes.Replace(items[key], []byte(`"format":1`), []byte(`"format":2`), 1)
+		newer := bytes.Replace(items[key], []byte(`"format":1`), []byte(`"format":3`), 1)
 		require.NotEqual(t, items[key], newer)
 		p := &patched{Table: e.Table, Bucket: e.Bucket, key: key, data: newer}
 		l := reopened(t, p.engine())

@@ -45,6 +45,7 @@ type Held struct {
 	Moved    int       `json:"moved,omitempty"`    // notes that have another name
 	Created  int       `json:"created,omitempty"`  // files where there was no note
 	Paths    []string  `json:"paths,omitempty"`    // of all of them; at most 100
+	Going    []string  `json:"going,omitempty"`    // of those that are gone or as they were once; at most 100
 }
 
 // Count is how many files the batch has.
@@ -101,6 +102,7 @@ const (
 	LeftForeign  Reason = "foreign"  // it is no plain file: a link, or a folder with the name of a note
 	LeftUnread   Reason = "unread"   // it, or a folder, cannot be read
 	LeftQuota    Reason = "quota"    // the vault is full
+	LeftAway     Reason = "away"     // the folder itself was moved away or unmounted, or cannot be read
 )
 
 // Problem says what is wrong with the file.
@@ -123,6 +125,8 @@ func (f LeftFile) Problem() string {
 		return "it cannot be read"
 	case LeftQuota:
 		return "the vault has no room for it"
+	case LeftAway:
+		return UnwatchedAway.Problem()
 	}
 	return "it cannot be taken in"
 }
@@ -142,8 +146,44 @@ func (f LeftFile) Remedy() string {
 		return "let the user that runs Rookery read it"
 	case LeftQuota:
 		return "delete notes that nobody needs, or move it out of the folder"
+	case LeftAway:
+		return UnwatchedAway.Remedy()
 	}
 	return "move it out of the folder"
+}
+
+// An Unwatched is why changes of files may not be noticed at once, so that Freshness cannot be Fresh; empty: they
+// are.
+type Unwatched string
+
+// The reasons.
+const (
+	UnwatchedLimit Unwatched = "watches" // the system allows no more watches
+	UnwatchedAway  Unwatched = "away"    // the folder was moved away or unmounted, or cannot be read
+)
+
+// Problem says what is wrong; "" if nothing is.
+func (u Unwatched) Problem() string {
+	switch u {
+	case UnwatchedLimit:
+		return "the system allows no more watches: changes in some folders are found by comparing them every 2 seconds"
+	case UnwatchedAway:
+		return "the folder of the vault was moved away or unmounted, or cannot be read: changes are kept in the log " +
+			"and written to the folder when it is back"
+	}
+	return ""
+}
+
+// Remedy says what to do; "" if nothing is wrong.
+func (u Unwatched) Remedy() string {
+	switch u {
+	case UnwatchedLimit:
+		return "on Linux: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=1024; on other " +
+			"systems: raise the limit of open files; then start the server again"
+	case UnwatchedAway:
+		return "put the folder back or mount it, or serve it where it is now"
+	}
+	return ""
 }
 
 // A Lease says that somebody is at work. One that its holder did not give back, for it was killed, ends
@@ -170,7 +210,7 @@ func (c Control) Freshness(now time.Time) Freshness {
 		return Pending
 	case c.Sweep == nil:
 		return Unknown
-	case c.Sweep.Count > 0 || c.Sweep.Missed > 0:
+	case c.Sweep.Count > 0 || c.Sweep.Missed > 0, c.Unwatched != "":
 		return Stale
 	}
 	return Fresh

@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,26 +68,71 @@ func TestGoingOnFromAnImage(t *testing.T) {
 	require.True(t, slices.IsSorted(w.told))
 }
 
-// TestGoingOnBeforeALargeCommit holds that a large commit is not folded twice: the state is left as it is.
+// TestGoingOnBeforeALargeCommit holds that a state is replaced although a large commit came meanwhile, or is being
+// made, and that a very large one is not folded twice: the state is left as it is, and what can be searched is of it.
 func TestGoingOnBeforeALargeCommit(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 5)
-	large := make([]byte, 100<<10)
-	_, err := rand.NewChaCha8([32]byte{}).Read(large)
-	require.NoError(t, err)
+	noise := func(word string, notes int) (all []edit) {
+		r := rand.NewChaCha8([32]byte{})
+		for i := range notes {
+			data := make([]byte, 500<<10)
+			_, err := r.Read(data)
+			require.NoError(t, err)
+			all = append(all, edit{fmt.Sprintf("large%d.md", i), hex.EncodeToString(data)})
+		}
+		return append(all, edit{"word.md", "a " + word})
+	}
 	var after *index.Index
 	require.NoError(t, s.vault.GoOn(t.Context(), func() {
-		change(t, s.vault, edit{"large.md", "a needle " + hex.EncodeToString(large)})
+		change(t, s.vault, noise("needle", 1)...)
+		after = s.vault.Known()
+	}))
+	require.NotSame(t, after, s.vault.Known())
+	requireAsRead(t, s, "needle")
+	now := s.vault.Known()
+	_, err := s.vault.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
+		require.NoError(t, s.vault.GoOn(ctx, func() {}))
+		return nil, tx.Put(ctx, "word.md", []byte("a thread"))
+	})
+	require.NoError(t, err)
+	requireNewNotes(t, now, s.vault.Known())
+	requireAsRead(t, s, "thread")
+	require.NoError(t, s.vault.GoOn(t.Context(), func() {
+		change(t, s.vault, noise("ribbon", 5)...)
 		after = s.vault.Known()
 	}))
 	require.Same(t, after, s.vault.Known())
-	requireAsRead(t, s, "needle")
-	_, err = s.vault.Update(t.Context(), caller(), func(ctx context.Context, tx *repo.Tx) (any, error) {
-		require.NoError(t, s.vault.GoOn(ctx, func() {}))
-		return nil, tx.Put(ctx, "large.md", []byte("a thread "+hex.EncodeToString(large)))
-	})
+	requireAsRead(t, s, "ribbon")
+}
+
+// requireNewNotes requires that a state has no note in memory that is that of another one.
+func requireNewNotes(t *testing.T, old, now *index.Index) {
+	t.Helper()
+	for n := range now.Notes("") {
+		if was, ok := old.Note(n.Path); ok {
+			require.NotSame(t, was, n, n.Path)
+		}
+	}
+}
+
+// TestNothingPinsAnOldState holds that a state which was replaced is garbage, although others wrote meanwhile and
+// memories were searched where there are none.
+func TestNothingPinsAnOldState(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 50)
+	_, err := s.vault.SearchableMemories(t.Context())
 	require.NoError(t, err)
-	requireAsRead(t, s, "thread")
+	_, err = s.vault.Searchable(t.Context())
+	require.NoError(t, err)
+	old := weak.Make(s.vault.Known())
+	require.NoError(t, s.vault.GoOn(t.Context(), func() { change(t, s.vault, edit{"a.md", "a needle"}) }))
+	change(t, s.vault, edit{"b.md", "a thread"})
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return old.Value() == nil
+	}, time.Minute, time.Millisecond)
+	requireAsRead(t, s, "needle")
 }
 
 // TestGoingOnWhileACallWrites holds that a write which began with a state that is replaced meanwhile is

@@ -38,6 +38,10 @@ const (
 type Imaging[S any] struct {
 	Append func(b []byte, s S) []byte
 	Read   func(data []byte) (S, error) // it may keep data
+
+	// Format is the version of what Append writes. A release does not replace the images of a later one: see
+	// Log.imageHeld. 0: there is one version only.
+	Format int
 }
 
 // An Image is what the control item says of an image.
@@ -51,6 +55,7 @@ type Image struct {
 	At     time.Time `json:"at,omitzero"`    // when it was put
 	Weight int64     `json:"weight,omitempty"`
 	Items  int       `json:"items,omitempty"` // of the table, in which it is; 0: it is an object
+	State  int       `json:"state,omitempty"` // the format of the state; 0: an earlier release did not say
 }
 
 // key is the key of the image's object, or what the keys of its items begin with.
@@ -76,6 +81,8 @@ type imageHead struct {
 	Keys   int64     `json:"keys"`
 	Search int64     `json:"search"` // 0: there is none
 
+	Memories int64 `json:"memories,omitempty"` // what a search of memories needs; likewise
+
 	KeysSum uint32 `json:"keys_sum"`         // CRC-32C
 	Weight  int64  `json:"weight,omitempty"` // bytes of the log up to the commit
 
@@ -88,6 +95,9 @@ type imageHead struct {
 // keysAt and searchAt are where the sections begin.
 func (h imageHead) keysAt() int64   { return aligned(h.start + h.State) }
 func (h imageHead) searchAt() int64 { return aligned(h.keysAt() + h.Keys) }
+
+// memoriesAt is where the section begins that a search of memories needs.
+func (h imageHead) memoriesAt() int64 { return aligned(h.searchAt() + h.Search) }
 
 // aligned is the next offset at which a section may begin.
 func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAlign }
@@ -168,7 +178,7 @@ func readImageHead(data []byte) (imageHead, error) {
 		return h, errFormat
 	}
 	h.start = aligned(int64(imageFront) + size)
-	if h.State < 0 || h.Keys < 0 || h.Search < 0 {
+	if h.State < 0 || h.Keys < 0 || h.Search < 0 || h.Memories < 0 {
 		return h, errImage
 	}
 	return h, nil

@@ -19,8 +19,9 @@ import (
 // to, in pieces. Each item begins with how many there are, the CRC-32C of all pieces together and the time when it was
 // put, in milliseconds; the numbers have the lowest byte first.
 //
-// What an image packs to is its front (the head and the state), its keys, and what a search needs, each packed by
-// itself with zstd and with its length before it. All are read with one Query, and the last two are kept packed until
+// What an image packs to is its front (the head and the state), its keys, what a search of notes needs and, where there
+// are any, what a search of memories does, each packed by itself with zstd and with its length before it. All are read
+// with one Query, and all but the first are kept packed until
 // they are needed.
 
 const (
@@ -35,22 +36,24 @@ const (
 )
 
 // A packedImage is what is kept of an image in items: the parts that are read when they are needed.
-type packedImage struct{ keys, search []byte }
+type packedImage struct{ keys, search, memories []byte }
 
 // size returns how many bytes are kept.
 func (p *packedImage) size() int64 {
 	if p == nil {
 		return 0
 	}
-	return int64(len(p.keys) + len(p.search))
+	return int64(len(p.keys) + len(p.search) + len(p.memories))
 }
 
 // packImage returns what an image packs to.
 func (c *codec) packImage(m *made) []byte {
 	var all []byte
-	for _, section := range [][]byte{
-		m.data[:m.start+m.State], m.data[m.keysAt() : m.keysAt()+m.Keys], m.search(),
-	} {
+	sections := [][]byte{m.data[:m.start+m.State], m.data[m.keysAt() : m.keysAt()+m.Keys], m.search()}
+	if m.Memories > 0 {
+		sections = append(sections, m.memories())
+	}
+	for _, section := range sections {
 		all = appendBytes(all, c.enc.EncodeAll(section, nil))
 	}
 	return all
@@ -130,6 +133,9 @@ func (l *Log[S]) readImageItems(ctx context.Context, i Image) (front []byte, res
 	r := keyReader{data: packed}
 	front, rest = r.bytes(), &packedImage{}
 	rest.keys, rest.search = r.bytes(), r.bytes()
+	if r.err == nil && len(r.data) > 0 {
+		rest.memories = r.bytes()
+	}
 	if r.err != nil {
 		return nil, nil, errImage
 	}

@@ -26,7 +26,7 @@ func (v *Vault) passage(f Folding) passage[*index.Index] {
 			if v.log.head.Load().control.Erasing != nil {
 				err = v.eraseDue(ctx, f)
 			}
-			return errors.Join(err, v.noteSize(ctx))
+			return errors.Join(err, v.noteSize(ctx), v.foldAccesses(ctx))
 		},
 		head: v.searchedHead, goOn: v.goOn,
 	}
@@ -39,9 +39,9 @@ func (l *Log[S]) Fold(ctx context.Context, f Folding) error {
 	}
 	return l.makePass(ctx, f, passage[S]{
 		before: func(context.Context) error { return nil },
-		head: func(ctx context.Context) (*head[S], searchSection, error) {
+		head: func(ctx context.Context) (*head[S], searchSections, error) {
 			_, err := l.Read(ctx)
-			return l.head.Load(), searchSection{}, err
+			return l.head.Load(), searchSections{}, err
 		},
 	})
 }
@@ -66,7 +66,7 @@ func (l *Log[S]) outwardDue(h *head[S], f Folding) bool {
 type passage[S any] struct {
 	before func(context.Context) error
 	// head is the newest state, and what a search of it needs.
-	head func(context.Context) (*head[S], searchSection, error)
+	head func(context.Context) (*head[S], searchSections, error)
 	// goOn is told of the image that was put of a head. Nil: it is not.
 	goOn func(context.Context, *head[S], *made) error
 }
@@ -82,7 +82,10 @@ func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(p.before(ctx), l.foldSegments(ctx, f.All), l.foldImage(ctx, f, p))
+	err = errors.Join(p.before(ctx), l.foldSegments(ctx, f.All))
+	if !f.Later {
+		err = errors.Join(err, l.foldImage(ctx, f, p))
+	}
 	if f.clocked() {
 		err = errors.Join(err, l.trim(ctx, f), l.dropImages(ctx), l.sweepLeftovers(ctx))
 	}
@@ -133,23 +136,33 @@ func (v *Vault) goOn(ctx context.Context, h *head[*index.Index], m *made) error 
 	return err
 }
 
-// goOnFrom replaces the state of the log, and what can be searched, by what an image of a head says.
+// goOnFrom replaces the state of the log, and what can be searched, by what an image of a head says. Where the state
+// cannot be replaced, what can be searched goes with the state that it was of: nothing keeps two states in memory.
 func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) error {
-	state, err := index.ReadImage(m.state())
-	if err != nil {
+	from := *h
+	var err error
+	if from.state, err = index.ReadImage(m.state()); err != nil {
 		return fmt.Errorf("read the image that was put: %w", err)
 	}
-	var found *search.Index
-	if m.Search > 0 {
-		if found, err = search.ReadImage(m.search()); err != nil {
+	renewed, err := v.log.renew(ctx, from)
+	if err != nil {
+		return err
+	}
+	if !renewed {
+		from.state = h.state
+	}
+	if h.state.Memories().Len() == 0 {
+		v.memories.unpin()
+	}
+	for by, data := range map[*searcher][]byte{v.searcher: m.search(), v.memories: m.memories()} {
+		if len(data) == 0 {
+			continue
+		}
+		found, err := search.ReadImage(data)
+		if err != nil {
 			return fmt.Errorf("read the search index that was put: %w", err)
 		}
-	}
-	v.searcher.replace(Searchable{state, found})
-	from := *h
-	from.state = state
-	if err := v.log.renew(ctx, from); err != nil {
-		return err
+		by.replace(Searchable{from.state, found})
 	}
 	v.follow.Settled(ctx)
 	return nil
@@ -157,25 +170,45 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 
 // searchedHead is the newest state that is known, and what a search of it needs. Where a text cannot be read
 // there is none of that, which is no reason for an image not to be.
-func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], searchSection, error) {
-	none := searchSection{}
+func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], searchSections, error) {
+	all := searchSections{}
 	v.searcher.listen()
+	v.memories.listen()
 	if _, err := v.log.Read(ctx); err != nil {
-		return nil, none, err
+		return nil, all, err
 	}
-	if err := v.searcher.take(ctx); err != nil {
-		return nil, none, err
+	for _, by := range []*searcher{v.searcher, v.memories} {
+		if err := by.take(ctx); err != nil {
+			return nil, all, err
+		}
+		defer by.release()
 	}
-	defer v.searcher.release()
 	h := v.log.head.Load()
-	s, ok := v.searcher.at(h.state)
+	var err error
+	if all.notes, err = v.searchSectionOf(ctx, v.searcher, h.state); err != nil {
+		return h, searchSections{}, context.Cause(ctx)
+	}
+	if h.state.Memories().Len() == 0 {
+		return h, all, nil
+	}
+	if all.memories, err = v.searchSectionOf(ctx, v.memories, h.state); err != nil {
+		return h, all, context.Cause(ctx)
+	}
+	return h, all, nil
+}
+
+// searchSectionOf is what a search of a state needs. The caller has the turn of the searcher.
+func (v *Vault) searchSectionOf(
+	ctx context.Context, by *searcher, idx *index.Index,
+) (searchSection, error) {
+	s, ok := by.at(idx)
 	if !ok {
 		var err error
-		if s, err = v.bringForward(ctx, h.state); err != nil {
-			return h, none, context.Cause(ctx)
+		if s, err = v.bringForward(ctx, by, idx); err != nil {
+			return searchSection{}, err
 		}
 	}
-	return h, searchSection{s.Search.ImageSize(), s.Search.AppendImage}, nil
+	return searchSection{s.Search.ImageSize(), s.Search.AppendImage}, nil
 }
 
 // A Keeper folds a vault in the background.

@@ -65,6 +65,11 @@ type LogOptions[S any] struct {
 	// nor from the events and the ids of traits of its notes, which follow from the state.
 	Fold func(before S, c *Commit, at Place) S
 
+	// Step is the state after some notes of a commit, by their positions in it, of which the state has other notes
+	// already. A draft asks for it while its commit grows; what Fold makes of the whole commit counts in the
+	// end. Nil: Fold does it.
+	Step func(before S, c *Commit, notes []int, at Place) S
+
 	// Build is the state after all commits of a sequence, which goes on from a state: the same as Fold
 	// makes, one after the other. Nil: Fold does it.
 	Build func(from S, commits iter.Seq2[*Commit, Place]) S

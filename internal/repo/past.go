@@ -44,6 +44,8 @@ type past struct {
 	state Searchable // its Search is nil until somebody has searched; it is changed by who has the turn
 	size  int64
 	timer *time.Timer
+
+	memories *search.Index // of its memories; nil until somebody has searched them
 }
 
 // pastKey names a state. The vault is that of one incarnation: no later one meets what it was.
@@ -215,6 +217,60 @@ func (v *Vault) SearchableAt(ctx context.Context, version uint64) (Searchable, e
 	return v.past(ctx, version, true)
 }
 
+// SearchableMemoriesAt is what SearchableMemories gave when a version was the newest. The first one who searches in it
+// waits until all memories of then are read.
+func (v *Vault) SearchableMemoriesAt(ctx context.Context, version uint64) (Searchable, error) {
+	head, err := v.Read(ctx)
+	if err != nil {
+		return Searchable{}, err
+	}
+	if version == head.Version() {
+		s, err := v.SearchableMemories(ctx)
+		if err != nil || s.Index.Version() == version {
+			return s, err
+		}
+	}
+	idx, err := v.At(ctx, version)
+	if err != nil {
+		return Searchable{}, err
+	}
+	k := pastKey{v, version}
+	if x := v.pasts.memoriesOf(k); x != nil {
+		return Searchable{idx, x}, nil
+	}
+	of := v.memories.of
+	x, err := v.searchWith(ctx, search.Empty(idx.Config().Language), of.inLogOrder(idx, of.all(idx)))
+	if err != nil {
+		return Searchable{}, err
+	}
+	v.pasts.keepMemories(k, x)
+	return Searchable{idx, x}, nil
+}
+
+// memoriesOf is the search index of the memories of a state that is kept; nil if there is none.
+func (p *Pasts) memoriesOf(k pastKey) *search.Index {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.kept {
+		if s.pastKey == k {
+			return s.memories
+		}
+	}
+	return nil
+}
+
+// keepMemories keeps the search index of the memories of a state, if that is kept.
+func (p *Pasts) keepMemories(k pastKey, x *search.Index) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.kept {
+		if s.pastKey == k && s.memories == nil {
+			s.memories = x
+			s.size += x.Size()
+		}
+	}
+}
+
 // notYet is the fault of a version that is not there yet.
 func notYet(version, latest uint64) error {
 	return fault.New(fault.NotFound, "there is no %s yet: the latest version is %s",
@@ -254,7 +310,7 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 // searchableOf is an index of an earlier version with its search index.
 func (v *Vault) searchableOf(ctx context.Context, idx *index.Index) (Searchable, error) {
 	from, paths := v.searchBefore(ctx, idx)
-	x, err := v.searchWith(ctx, idx, from, paths)
+	x, err := v.searchWith(ctx, from, v.searcher.of.inLogOrder(idx, paths))
 	return Searchable{idx, x}, err
 }
 
@@ -303,6 +359,6 @@ func (v *Vault) searchImage(
 	if err != nil {
 		return nil, 0, err
 	}
-	x, err := v.searchOf(ctx, from)
+	x, err := v.searchOf(ctx, from, from.notes())
 	return x, i.Seq, err
 }

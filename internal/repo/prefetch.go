@@ -82,9 +82,9 @@ func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int
 	s.ahead = map[uint64]*run{}
 	size := 0
 	for changes < len(list) && len(s.ahead) < mostFetches && size < aheadBytes {
-		if n := list[changes].note; n != nil && !s.v.texts.has(textKey{s.v.part, Place(n.Body)}) {
-			s.ahead[n.Body.Run] = nil
-			size += n.Size
+		if c := list[changes]; !c.gone && !s.v.texts.has(textKey{s.v.part, c.at}) {
+			s.ahead[c.at.Run] = nil
+			size += c.size
 		}
 		changes++
 	}

@@ -22,6 +22,9 @@ const (
 // of its size, or some minutes after the last one (log.md §4). It follows from what is stored alone, so
 // that processes which begin for each pass make no more images than one that goes on.
 func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
+	if l.imageHeld(h, f) {
+		return false
+	}
 	from := uint64(0)
 	if h.control.Image != nil {
 		from = h.control.Image.Seq
@@ -41,6 +44,20 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	}
 	wait := publishEvery * time.Duration(1+h.control.Image.Size/publishBytes)
 	return l.opt.Now().Sub(h.control.Image.At) >= wait
+}
+
+// imageHeld reports whether no image may be put in the place of the one in force, because another release still
+// needs it: a later release made it within the last hour, or an earlier one did and Folding.Hold holds. Two releases
+// that run at once would otherwise replace each other's images again and again (docs/design/0066).
+func (l *Log[S]) imageHeld(h *head[S], f Folding) bool {
+	i, own := h.control.Image, l.opt.Imaging.Format
+	switch {
+	case i == nil || i.State == own:
+		return false
+	case i.State > own:
+		return l.opt.Now().Sub(i.At) < imageLife
+	}
+	return f.Hold != nil && f.Hold()
 }
 
 // weight is how many bytes the log has up to the image; nil: none.
@@ -65,6 +82,14 @@ type made struct {
 func (m *made) state() []byte  { return m.data[m.start : m.start+m.State : m.start+m.State] }
 func (m *made) search() []byte { return m.data[m.searchAt() : m.searchAt()+m.Search] }
 
+// memories is what a search of memories needs; empty: there is none.
+func (m *made) memories() []byte {
+	if m.Memories == 0 {
+		return nil
+	}
+	return m.data[m.memoriesAt() : m.memoriesAt()+m.Memories]
+}
+
 // A searchSection writes what a search needs into an image. Size is about how many bytes that takes; a
 // nil add writes nothing.
 type searchSection struct {
@@ -72,10 +97,13 @@ type searchSection struct {
 	add  func(b []byte) []byte
 }
 
+// SearchSections are what searches of notes and of memories need.
+type searchSections struct{ notes, memories searchSection }
+
 // publish puts an image of a head, with what a search of it needs, and returns what the control item says of
 // it. It is named when every follower has passed it. The image is in memory once, in the buffer that it is
 // written to.
-func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSection) (i Image, m *made, err error) {
+func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSections) (i Image, m *made, err error) {
 	if err := l.keys.need(ctx); err != nil {
 		return i, nil, err
 	}
@@ -84,7 +112,7 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSection) 
 	}
 	i = Image{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.State, Size: int64(len(m.data)),
-		At: l.opt.Now().UTC().Round(0), Weight: h.weight,
+		At: l.opt.Now().UTC().Round(0), Weight: h.weight, State: l.opt.Imaging.Format,
 	}
 	if i.Items, err = l.putImageItems(ctx, i, m); err == nil && i.Items == 0 {
 		_, err = l.opt.Bucket.Put(ctx, i.key(), m.data, blob.Always)
@@ -97,7 +125,7 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSection) 
 }
 
 // draw makes an image of a head.
-func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSection) (*made, error) {
+func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*made, error) {
 	m := &made{imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
 		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
@@ -106,13 +134,16 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSection) (*m
 	if m.Segments, err = l.segments.upTo(ctx, m.Folded); err != nil {
 		return nil, notFolded(err)
 	}
-	d := newDraftImage(l.room(h)+search.size, len(m.Segments))
+	d := newDraftImage(l.room(h)+search.notes.size+search.memories.size, len(m.Segments))
 	m.State = d.section(func(b []byte) []byte { return l.opt.Imaging.Append(b, h.state) })
 	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
 	m.KeysSum = crc32.Checksum(keys, castagnoli())
 	m.Keys = d.section(func(b []byte) []byte { return append(b, keys...) })
-	if search.add != nil {
-		m.Search = d.section(search.add)
+	if search.notes.add != nil {
+		m.Search = d.section(search.notes.add)
+	}
+	if search.memories.add != nil {
+		m.Memories = d.section(search.memories.add)
 	}
 	m.data, err = d.seal(&m.imageHead)
 	return m, err

@@ -33,33 +33,44 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 }
 
 // renew replaces the state of the log by an equal one that goes on from another head: from, behind which
-// the commits up to the head of the log are folded again. It does nothing where these are large, for to
-// fold them takes as long as to write them; where the log was erased; and where its head is not known to
-// go on from there.
-func (l *Log[S]) renew(ctx context.Context, from head[S]) error {
-	from, err := l.foldFrom(ctx, from)
-	if err != nil {
-		return err
+// the commits up to the head of the log are folded again. It reports whether it did. It does nothing where these are
+// very large, for to fold them takes as long as to write them; where others write faster than they are folded; where
+// the log was erased; and where its head is not known to go on from there.
+func (l *Log[S]) renew(ctx context.Context, from head[S]) (renewed bool, err error) {
+	most := from.weight + renewLarge
+	for range renewRounds { // each has what came during the one before
+		if from, err = l.foldFrom(ctx, from, most-from.weight); err != nil {
+			return false, err
+		}
 	}
 	l.advancing.Lock()
 	defer l.advancing.Unlock()
-	if from, err = l.foldFrom(ctx, from); err != nil { // what came meanwhile: next to nothing
-		return err
+	if from, err = l.foldFrom(ctx, from, largeRun); err != nil { // next to nothing
+		return false, err
 	}
 	now := *l.head.Load()
 	if now.status == Sealed || now.seq != from.seq {
-		return nil
+		return false, nil
 	}
 	now.state = from.state
 	now.renewed++
 	l.head.Store(&now)
-	return nil
+	return true, nil
 }
 
-// foldFrom folds the commits between a head and the head of the log, of which nobody is told.
-func (l *Log[S]) foldFrom(ctx context.Context, from head[S]) (head[S], error) {
+// renewRounds is how often renew folds what came meanwhile before it keeps others from writing, and renewLarge
+// how many bytes, as they are stored, it folds at most. So the writes of many clients are folded again, and imports
+// are not.
+const (
+	renewRounds = 4
+	renewLarge  = 1 << 20
+)
+
+// foldFrom folds the commits between a head and the head of the log, of which nobody is told, if they have fewer
+// than some bytes as they are stored.
+func (l *Log[S]) foldFrom(ctx context.Context, from head[S], most int64) (head[S], error) {
 	now := l.head.Load()
-	if from.seq >= now.seq || now.status == Sealed || now.weight-from.weight >= largeRun {
+	if from.seq >= now.seq || now.status == Sealed || now.weight-from.weight >= most {
 		return from, nil
 	}
 	from.control = now.control

@@ -88,27 +88,24 @@ func (c *Commit) note(path string) (Note, bool) {
 }
 
 // Trace finds a file that may be no more: the path of the one that held last, and the last commit that
-// changed it, of those up to a version. It reads the log from the beginning. Of each note that holds, the path or
-// the id of a trait has a word in it: the others are not decoded. What holds gets is valid for its call. Seq is 0 if
-// none held.
+// changed it, of those up to a version. Each note that holds has one of some names: its path, or the id of a trait. The
+// first call reads the log from the beginning, and later ones what may have the names, and what came since. What holds
+// gets is valid for its call. Seq is 0 if none held.
 func (v *Vault) Trace(
-	ctx context.Context, upTo uint64, word string, holds func(*Note) bool,
+	ctx context.Context, upTo uint64, names []string, holds func(*Note) bool,
 ) (path string, seq uint64, err error) {
-	words, code := [][]byte{inJSON(word)}, v.log.code.reusing()
-	for r, err := range v.log.unpackedBy(ctx, code, 1) {
-		if err == nil {
-			err = v.log.loadBy(ctx, code, r)
-		}
+	words := make([][]byte, len(names), len(names)+1)
+	for i, name := range names {
+		words[i] = inJSON(name)
+	}
+	for r, err := range v.naming(ctx, upTo, func() [][]byte { return words }) {
 		if err != nil {
-			return "", 0, v.log.orErased(ctx, err)
-		}
-		if r.First > upTo {
-			break
+			return "", 0, err
 		}
 		err = r.eachNote(&words, func(n *Note, at uint64) {
 			if at <= upTo && (holds(n) || seq > 0 && n.Path == path) {
 				path, seq = n.Path, at
-				words = append(words[:1], inJSON(path))
+				words = append(words[:len(names)], inJSON(path))
 			}
 		})
 		if err != nil {

@@ -12,8 +12,12 @@ import (
 	"rookery/internal/index"
 )
 
-// format is the version of the item of a run.
-const format = 1
+// The versions of the item of a run: one without items of the vault in it, which earlier releases read too, and one
+// with them.
+const (
+	format      = 1
+	formatItems = 2
+)
 
 // A run is one or more commits as one item of the table: a header and a payload.
 //
@@ -49,12 +53,18 @@ type commitHead struct {
 	Status  Status    `json:"status,omitempty"`
 	KeyHash []byte    `json:"key,omitempty"`
 	KeyReq  []byte    `json:"key_request,omitempty"`
-	Parts   []digest  `json:"parts"`
+
+	// Items is how many of the parts are items, and FirstItem the number of the first: an empty part does not say
+	// what it was.
+	Items     int `json:"items,omitempty"`
+	FirstItem int `json:"first_item,omitempty"`
+
+	Parts []digest `json:"parts"`
 }
 
 type digest []byte
 
-// A part is the smallest thing in a payload that can be erased alone: one note of a commit, its
+// A part is the smallest thing in a payload that can be erased alone: one note or one item of a commit, its
 // records, or its answer.
 type part struct {
 	salt [16]byte
@@ -64,6 +74,7 @@ type part struct {
 // The kinds of part.
 const (
 	partNote    = 'n'
+	partItem    = 'i'
 	partRecords = 'r'
 	partAnswer  = 'a'
 )
@@ -119,7 +130,7 @@ func headOf(n Note) noteHead {
 	return h
 }
 
-// partsOf takes a commit apart. Its notes come first, so that note i of a commit is its part i.
+// partsOf takes a commit apart. Its notes come first, so that note i of a commit is its part i, and then its items.
 func partsOf(c *Commit) ([]part, error) {
 	var parts []part
 	for _, n := range c.Notes {
@@ -129,6 +140,13 @@ func partsOf(c *Commit) ([]part, error) {
 		}
 		size := binary.AppendUvarint(nil, uint64(len(head)))
 		parts = append(parts, newPart(partNote, size, head, n.Text, n.Theirs))
+	}
+	for i := range c.Items {
+		p, err := c.Items[i].part()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
 	}
 	if len(c.Records) > 0 {
 		records, err := json.Marshal(c.Records)
@@ -145,7 +163,7 @@ func partsOf(c *Commit) ([]part, error) {
 
 // answerPart is the number, within its commit, of the part that holds the answer.
 func (c *Commit) answerPart() int {
-	n := len(c.Notes)
+	n := len(c.Notes) + len(c.Items)
 	if len(c.Records) > 0 {
 		n++
 	}
@@ -166,6 +184,9 @@ func newRun(commits []*Commit, prev []byte) (*run, error) {
 		h := commitHead{
 			Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status,
 			Parts: []digest{},
+		}
+		if len(c.Items) > 0 {
+			r.Format, h.Items, h.FirstItem = formatItems, len(c.Items), len(c.Notes)
 		}
 		if c.Key != nil {
 			h.KeyHash, h.KeyReq = c.Key.Hash, c.Key.Request
@@ -202,7 +223,9 @@ func (r *run) commits() ([]*Commit, error) {
 		}
 		for i, p := range rest[:len(h.Parts)] {
 			answers := c.Key != nil && i == len(h.Parts)-1
-			if len(p.data) == 0 && !answers {
+			if len(p.data) == 0 && h.isItem(i) {
+				c.Items = append(c.Items, Item{Erased: true})
+			} else if len(p.data) == 0 && !answers {
 				c.Notes = append(c.Notes, Note{Erased: true})
 			} else if err := c.take(p); err != nil {
 				return nil, fmt.Errorf("run %d: %w", r.First, err)
@@ -212,6 +235,11 @@ func (r *run) commits() ([]*Commit, error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// isItem reports whether a part of the commit is an item.
+func (h *commitHead) isItem(part int) bool {
+	return part >= h.FirstItem && part < h.FirstItem+h.Items
 }
 
 // take reads one part into the commit.
@@ -224,6 +252,10 @@ func (c *Commit) take(p part) error {
 	case partNote:
 		n, err := readNote(body)
 		c.Notes = append(c.Notes, n)
+		return err
+	case partItem:
+		i, err := readItemPart(body)
+		c.Items = append(c.Items, i)
 		return err
 	case partRecords:
 		return json.Unmarshal(body, &c.Records)
@@ -295,11 +327,15 @@ func (h *noteHead) note() Note {
 	return note
 }
 
-// textOf is the text of a note that a part holds; nil of a note that is deleted. Of the head, which may be
+// textOf is the text of a note that a part holds, or the value of an item; nil of one that is gone. Of the head, which may be
 // larger than the text, it reads no more than it needs.
 func textOf(data []byte, at Place) ([]byte, error) {
-	if len(data) == 0 || data[0] != partNote {
+	if len(data) == 0 || data[0] != partNote && data[0] != partItem {
 		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
+	}
+	if data[0] == partItem {
+		i, err := readItemPart(data[1:])
+		return i.Value, err
 	}
 	head, text, err := splitNote(data[1:])
 	if err != nil {

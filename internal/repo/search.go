@@ -21,46 +21,56 @@ type Searchable struct {
 }
 
 // A searcher keeps what can be searched of a vault. Commits pay next to nothing for it: they leave
-// the paths that they changed, and the next search brings the search index forward by all of them at
+// the keys of what they changed, and the next search brings the search index forward by all of them at
 // once.
 type searcher struct {
+	of   searched
 	turn chan struct{} // held by the one who brings the index forward
 
 	mu      sync.Mutex
 	now     Searchable        // its Search is nil until somebody has searched
-	changed map[string]uint64 // the last commit that changed a path; nil: nobody asks for it yet
+	changed map[string]uint64 // the last commit that changed what goes by a key; nil: nobody asks for it yet
 
 	// image gives the search index of an image that the index goes on from, behind which changed knows
 	// all; nil: there is none, or more is known by now.
 	image    func(context.Context) (*search.Index, error)
 	language string // of that search index
 	epoch    int    // counts such images
-	purge    bool   // what can be searched has words of notes that were erased
+	purge    bool   // what can be searched has words of what was erased
 }
 
-func newSearcher() *searcher { return &searcher{turn: make(chan struct{}, 1)} }
+func newSearcher(of searched) *searcher { return &searcher{of: of, turn: make(chan struct{}, 1)} }
 
-// Searchable is the index at the head of the log, and the search index of the same version. It is
+// Searchable is the index at the head of the log, and the search index of its notes of the same version. It is
 // brought forward first, which the callers of one time share; the first one waits until all notes
 // are read. If that fails, because a text cannot be read or the context ends, the next call tries
 // again.
 func (v *Vault) Searchable(ctx context.Context) (Searchable, error) {
-	v.searcher.listen()
+	return v.searchable(ctx, v.searcher)
+}
+
+// SearchableMemories is Searchable for the memories of the vault, which go by their ids.
+func (v *Vault) SearchableMemories(ctx context.Context) (Searchable, error) {
+	return v.searchable(ctx, v.memories)
+}
+
+func (v *Vault) searchable(ctx context.Context, by *searcher) (Searchable, error) {
+	by.listen()
 	idx, err := v.Read(ctx)
 	if err != nil {
 		return Searchable{}, err
 	}
-	if s, ok := v.searcher.at(idx); ok {
+	if s, ok := by.at(idx); ok {
 		return s, nil
 	}
-	if err := v.searcher.take(ctx); err != nil {
+	if err := by.take(ctx); err != nil {
 		return Searchable{}, err
 	}
-	defer v.searcher.release()
-	if s, ok := v.searcher.at(idx); ok {
+	defer by.release()
+	if s, ok := by.at(idx); ok {
 		return s, nil
 	}
-	return v.bringForward(ctx, v.Known())
+	return v.bringForward(ctx, by, v.Known())
 }
 
 // take waits for the turn to change what can be searched.
@@ -103,10 +113,8 @@ func (s *searcher) applied(c *Commit) {
 	if s.changed == nil {
 		return
 	}
-	for _, n := range c.Notes {
-		if !n.Erased {
-			s.changed[n.Path] = c.Seq
-		}
+	for key := range s.of.changed(c) {
+		s.changed[key] = c.Seq
 	}
 }
 
@@ -123,21 +131,21 @@ func (s *searcher) at(idx *index.Index) (Searchable, bool) {
 	return s.now, true
 }
 
-// A due is what a search index is made from: an older one, and the paths that have changed since.
+// A due is what a search index is made from: an older one, and the keys of what has changed since.
 type due struct {
 	from  *search.Index
-	paths []string
+	keys  []string
 	epoch int
-	purge bool // nothing may be left of notes that are not there
+	purge bool // nothing may be left of what is not there
 }
 
 // due is what the search index of an index is made from. Where there is none, and where the language is
-// another, that is all notes. So it is at version 0, for nobody is told of the commits that the log is
+// another, that is everything. So it is at version 0, for nobody is told of the commits that the log is
 // begun with.
 func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Lock()
 	now, image, epoch, purge := s.now, s.image, s.epoch, s.purge
-	paths := slices.Collect(maps.Keys(s.changed))
+	keys := slices.Collect(maps.Keys(s.changed))
 	language := idx.Config().Language
 	if s.language != language {
 		image = nil
@@ -145,13 +153,13 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Unlock()
 	switch {
 	case now.Search != nil && now.Index.Version() > 0 && now.Index.Config().Language == language:
-		return due{now.Search, paths, epoch, purge}
+		return due{now.Search, keys, epoch, purge}
 	case image != nil:
 		if from, err := image(ctx); err == nil {
-			return due{from, paths, epoch, purge}
+			return due{from, keys, epoch, purge}
 		}
 	}
-	return due{search.Empty(language), pathsOf(idx), epoch, false}
+	return due{search.Empty(language), s.of.all(idx), epoch, false}
 }
 
 // pathsOf are the paths of all notes.
@@ -172,9 +180,9 @@ func (s *searcher) forward(to Searchable, epoch int) {
 		return
 	}
 	s.now, s.image, s.purge = to, nil, false
-	for path, seq := range s.changed {
+	for key, seq := range s.changed {
 		if seq <= to.Index.Version() {
-			delete(s.changed, path)
+			delete(s.changed, key)
 		}
 	}
 }
@@ -186,6 +194,13 @@ func (s *searcher) replace(same Searchable) {
 	if s.now.Search != nil && same.Search != nil && s.now.Index.Version() == same.Index.Version() {
 		s.now = same
 	}
+}
+
+// unpin forgets what can be searched of a state that has nothing to be searched: it would keep the state in memory.
+func (s *searcher) unpin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = Searchable{}
 }
 
 // forget makes the next search read all notes again.
@@ -222,9 +237,9 @@ func (s *searcher) erased() {
 const manySwept = 8 << 20
 
 // bringForward makes a state searchable, which is not older than what is. The caller has the turn.
-func (v *Vault) bringForward(ctx context.Context, idx *index.Index) (Searchable, error) {
-	d := v.searcher.due(ctx, idx)
-	x, err := v.searchWith(ctx, idx, d.from, d.paths)
+func (v *Vault) bringForward(ctx context.Context, by *searcher, idx *index.Index) (Searchable, error) {
+	d := by.due(ctx, idx)
+	x, err := v.searchWith(ctx, d.from, by.of.inLogOrder(idx, d.keys))
 	if err != nil {
 		return Searchable{}, err
 	}
@@ -232,16 +247,16 @@ func (v *Vault) bringForward(ctx context.Context, idx *index.Index) (Searchable,
 		x = x.Purged()
 	}
 	now := Searchable{idx, x}
-	v.searcher.forward(now, d.epoch)
+	by.forward(now, d.epoch)
 	return now, nil
 }
 
-// searchWith is a search index in which the notes at these paths are those of an index.
+// searchWith is a search index with some changes.
 func (v *Vault) searchWith(
-	ctx context.Context, idx *index.Index, from *search.Index, paths []string,
+	ctx context.Context, from *search.Index, list []searchChange,
 ) (*search.Index, error) {
 	s := sweep{v: v}
-	x := from.WithAll(s.changes(ctx, inLogOrder(idx, paths)))
+	x := from.WithAll(s.changes(ctx, list))
 	s.run = nil
 	if s.read > manySwept {
 		debug.FreeOSMemory()
@@ -249,33 +264,18 @@ func (v *Vault) searchWith(
 	return x, s.err
 }
 
-// A searchChange is a path whose note is to be searched anew; of one that is no note any more, or
-// never was, nothing is.
-type searchChange struct {
-	path string
-	note *index.Note
-}
-
-// inLogOrder are paths in the order in which the log has their texts.
-func inLogOrder(idx *index.Index, paths []string) []searchChange {
-	list := make([]searchChange, len(paths))
-	for i, path := range paths {
-		n, _ := idx.Note(path)
-		list[i] = searchChange{path, n}
+// inLogOrder are the things of some keys in the order in which the log has their texts.
+func (of searched) inLogOrder(idx *index.Index, keys []string) []searchChange {
+	list := make([]searchChange, len(keys))
+	for i, key := range keys {
+		c, there := of.find(idx, key)
+		c.key, c.gone = key, !there
+		list[i] = c
 	}
 	slices.SortFunc(list, func(a, b searchChange) int {
-		p, q := a.place(), b.place()
-		return cmp.Or(p.compare(q), cmp.Compare(a.path, b.path))
+		return cmp.Or(a.at.compare(b.at), cmp.Compare(a.key, b.key))
 	})
 	return list
-}
-
-// place is where the text is; of none, before all others.
-func (c searchChange) place() Place {
-	if c.note == nil {
-		return Place{}
-	}
-	return Place(c.note.Body)
 }
 
 // A sweep reads many texts in the order of the log: each run once at most, and past the cache, for
@@ -308,20 +308,21 @@ func (s *sweep) changes(ctx context.Context, list []searchChange) iter.Seq[searc
 	}
 }
 
-// change reads the text of one note.
+// change reads the text of one thing.
 func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, error) {
-	if c.note == nil {
-		return search.Change{Doc: c.path, Deleted: true}, nil
+	if c.gone {
+		return search.Change{Doc: c.key, Deleted: true}, nil
 	}
 	if ctx.Err() != nil {
 		return search.Change{}, context.Cause(ctx)
 	}
-	text, err := s.text(ctx, Place(c.note.Body))
+	text, err := s.text(ctx, c.at)
 	if err != nil {
-		return search.Change{}, fmt.Errorf("read a note to be searched: %w", err)
+		return search.Change{}, fmt.Errorf("read what is to be searched: %w", err)
 	}
 	s.read += len(text)
-	return search.Change{Doc: c.path, Note: SearchNote(c.note, text)}, nil
+	note, err := c.note(text)
+	return search.Change{Doc: c.key, Note: note}, err
 }
 
 // text is a text that is not to be changed, nor kept: others may lie in the same memory.

@@ -17,7 +17,7 @@ var others = []string{"aliases", "alias", "description", "summary", "keywords"}
 // SearchNote is what is searched of a note: everything in its text, and some of it with more weight.
 // It looks at nothing but the note, so that no setting but the language changes it.
 func SearchNote(n *index.Note, text []byte) *search.Note {
-	s := &search.Note{Title: n.Title, Text: text, Body: n.BodyStart}
+	s := &search.Note{Title: n.Title, Text: text, Body: n.BodyStart, Unsure: markdown.StrictBody(text) > n.BodyStart}
 	for _, name := range titles {
 		if f, ok := n.Field(name); ok && s.Title == "" {
 			s.Title, _ = f.Value.(string)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"rookery/internal/fault"
@@ -18,21 +19,26 @@ const (
 	MaxNotes = 100_000
 	MaxVault = 1 << 30 // bytes of all notes
 
+	MaxMemories = 200_000
+
 	// What all notes have in the index: headings, traits, references and tags; see index.Totals.
 	MaxThings       = 5_000_000
 	MaxHostedThings = 2_000_000 // where a server has several tenants, or is reached from elsewhere
 )
 
-// Limits are how much one vault holds at most. Zero stands for MaxNotes, MaxVault and MaxThings.
+// Limits are how much one vault holds at most. Zero stands for MaxNotes, MaxVault, MaxThings and MaxMemories.
 type Limits struct {
 	Notes  int
 	Bytes  int64
 	Things int
+
+	Memories int
 }
 
 // OrDefault returns the limits with the defaults in place of zeros.
 func (l Limits) OrDefault() Limits {
-	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault), cmp.Or(l.Things, MaxThings)}
+	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault), cmp.Or(l.Things, MaxThings),
+		cmp.Or(l.Memories, MaxMemories)}
 }
 
 // A Tx is a draft of a commit to a vault. Notes that it puts are checked for what holds for every
@@ -44,6 +50,10 @@ type Tx struct {
 	notes int               // by how many the vault's notes grow
 	bytes int64             // likewise
 	stock stock             // what the notes that it changes have in the index
+
+	staging int          // how often something was staged
+	part    *index.Index // with which the part of Try began; nil: nothing is tried
+	from    int          // staging as it was then
 }
 
 // Update runs the function on a Tx that follows the log, and appends what it drafts; see Log.Update.
@@ -249,6 +259,12 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	if err := tx.call.reaches(path); err != nil {
 		return err
 	}
+	if err := tx.protected(path); err != nil {
+		return err
+	}
+	if s, ok := tx.staged(n.Path); ok && !n.Deleted && n.From == "" {
+		n.From = s.From
+	}
 	n.Was = []byte{}
 	if f, ok := tx.Before().File(n.Path); ok {
 		n.Prev, n.Was = f.Version, f.Digest[:]
@@ -263,6 +279,22 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 		}
 	}
 	tx.put(n)
+	tx.staging++
+	return nil
+}
+
+// protected is a fault if the configuration of the vault protects the path, unless the call is not bound by that.
+func (tx *Tx) protected(path vault.Path) error {
+	if tx.call.Outside || tx.call.Unprotected {
+		return nil
+	}
+	at := strings.TrimPrefix(string(path), vault.Trash)
+	for _, prefix := range tx.Before().Config().Protected {
+		if prefix != "" && strings.HasPrefix(at, prefix) {
+			return fault.New(fault.ReadOnly, "paths that begin with %s are read only: protected_prefixes in %s",
+				prefix, vault.ConfigRaven).With("prefix", prefix)
+		}
+	}
 	return nil
 }
 
@@ -326,17 +358,16 @@ func counted(path vault.Path) bool {
 
 // log adds the audit events to what the Tx holds.
 func (tx *Tx) log(ctx context.Context) error {
-	if len(tx.commit.Notes) == 0 {
-		return nil
-	}
+	tx.settle()
 	before, after := tx.Before(), tx.Index()
+	moved, left := tx.moves()
 	for i := range tx.commit.Notes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n := &tx.commit.Notes[i]
-		c := index.Texts{New: n.Text}
-		if f, ok := before.File(n.Path); ok {
+		c := index.Texts{New: n.Text, From: moved[n.Path], Left: left[n.Path]}
+		if f, ok := before.File(cmp.Or(c.From, n.Path)); ok {
 			old, err := tx.text(ctx, f.Body)
 			if err != nil {
 				return err
@@ -355,10 +386,28 @@ func (tx *Tx) log(ctx context.Context) error {
 	return nil
 }
 
+// moves are the notes that the Tx moves: where each comes from, by where it goes, and the paths that they leave.
+func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
+	from, left = map[string]string{}, map[string]bool{}
+	for _, n := range tx.commit.Notes {
+		if n.From == "" || n.Prev > 0 || n.Deleted {
+			continue
+		}
+		_, was := tx.Before().Note(n.From)
+		_, stays := tx.Index().Note(n.From)
+		if was && !stays && !left[n.From] {
+			from[n.Path], left[n.From] = n.From, true
+		}
+	}
+	return from, left
+}
+
 // tell keeps the events of a change. Those of a change from outside are one entry.
 func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
 	if tx.call.Outside && len(events) > 0 {
-		n.Events, err = encode([]index.Reindex{index.Reindexed(n.Path, events)})
+		entry := index.Reindexed(n.Path, events)
+		entry.Cause = tx.call.Cause
+		n.Events, err = encode([]index.Reindex{entry})
 	} else {
 		n.Events, err = encodeEvents(events)
 	}
@@ -393,13 +442,17 @@ func encodeEvents(events []index.Event) ([]byte, error) {
 type Staged struct {
 	Path     vault.Path
 	Old, New []byte // nil: there was none, there will be none
+
+	From string // the path that a note comes from that is moved here; empty: none is
+	Left bool   // the note is moved elsewhere
 }
 
 // Staged are the files that the Tx changes so far, in the order in which it did.
 func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 	var all []Staged
+	moved, left := tx.moves()
 	for _, n := range tx.commit.Notes {
-		s := Staged{Path: vault.Path(n.Path), New: n.Text}
+		s := Staged{Path: vault.Path(n.Path), New: n.Text, From: moved[n.Path], Left: left[n.Path]}
 		if f, ok := tx.Before().File(n.Path); ok {
 			old, err := tx.text(ctx, f.Body)
 			if err != nil {

@@ -14,12 +14,14 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Reversal is what undoes a commit: each file that it changed, as it was before. A commit is undone if
-// each of its files has the contents that the commit gave it, whatever was done in between.
+// A Reversal is what undoes a commit: each file and item that it changed, as it was before. A commit is undone if
+// each of its files has the contents that the commit gave it, whatever was done in between, and none of its items has
+// changed since.
 type Reversal struct {
 	Of *Commit
 
-	was map[string]Note // by path; Deleted where there was no file
+	was   map[string]Note // by path; Deleted where there was no file
+	items []Item          // in the order of the commit; Gone where there was none
 }
 
 // Reversal looks up what undoes a commit. It does not change any more, so it is looked up before the
@@ -46,11 +48,15 @@ func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error)
 func (v *Vault) reversal(ctx context.Context, c *Commit) (*Reversal, error) {
 	of := *c
 	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool { return n.Erased })
-	if len(of.Notes) == 0 || len(of.erases()) > 0 {
+	of.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i Item) bool { return i.Erased })
+	if len(of.Notes)+len(of.Items) == 0 || len(of.erases()) > 0 {
 		return nil, nothingToUndo(c.Seq)
 	}
 	r := &Reversal{Of: &of, was: map[string]Note{}}
-	return r, r.lookBack(ctx, v)
+	if err := r.lookBack(ctx, v); err != nil {
+		return nil, err
+	}
+	return r, r.itemsBefore(ctx, v)
 }
 
 // Paths are the files that the commit changed; none of a nil Reversal.
@@ -71,7 +77,7 @@ func pathsIn(notes []Note) []vault.Path {
 
 // nothingToUndo is the fault of a version that changed no file.
 func nothingToUndo(version uint64) error {
-	return fault.New(fault.InvalidValue, "%s changed no file: there is nothing to undo",
+	return fault.New(fault.InvalidValue, "%s changed no file and no memory: there is nothing to undo",
 		Version(version)).With("argument", "version")
 }
 
@@ -159,10 +165,61 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 			return err
 		}
 	}
-	if len(tx.commit.Notes) == 0 {
+	if err := tx.reverseItems(r); err != nil {
+		return err
+	}
+	if len(tx.commit.Notes)+len(tx.commit.Items) == 0 {
 		return nothingToUndo(r.Of.Seq)
 	}
 	return nil
+}
+
+// itemsBefore finds what each item was before the commit.
+func (r *Reversal) itemsBefore(ctx context.Context, v *Vault) error {
+	for _, i := range r.Of.Items {
+		was := Item{Kind: i.Kind, ID: i.ID, Gone: true}
+		if i.Prev > 0 {
+			before, err := v.log.commit(ctx, i.Prev)
+			if err != nil {
+				return err
+			}
+			if was, _ = before.item(i.Kind, i.ID); was.Kind == "" {
+				return nothingToUndo(r.Of.Seq) // it was erased
+			}
+		}
+		r.items = append(r.items, was)
+	}
+	return nil
+}
+
+// reverseItems stages the items as they were before the commit. It is CONFLICT if one changed since.
+func (tx *Tx) reverseItems(r *Reversal) error {
+	for n, was := range r.items {
+		now := r.Of.Items[n]
+		version, there := tx.versionOf(was.Kind, was.ID)
+		if there == now.Gone || there && version != r.Of.Seq {
+			return itemNotAsLeft(r, was, version)
+		}
+		if was.Gone && now.Gone {
+			continue
+		}
+		was.Prev = r.Of.Seq
+		if err := tx.stageItem(was); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// itemNotAsLeft is the fault of a commit that cannot be undone because an item changed since.
+func itemNotAsLeft(r *Reversal, i Item, latest uint64) error {
+	version := Version(r.Of.Seq)
+	f := fault.New(fault.Conflict, "%s %s changed after %s: it must be as %s left it", i.Kind, i.ID, version, version).
+		With("id", i.ID)
+	if latest > 0 {
+		f = f.With("latest_version", Version(latest))
+	}
+	return f
 }
 
 // takeAway stages that a file goes, if there was none before the commit. A copy in the trash that a person

@@ -30,6 +30,9 @@ type Vault struct {
 	named  int // files of each kind that the control item names
 
 	searcher *searcher
+	memories *searcher // of memories
+	accesses *accesses // likewise
+	ledger   *ledger
 	pasts    *Pasts
 }
 
@@ -82,20 +85,23 @@ func (alone) Unread(string) (LeftFile, bool)                       { return Left
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
 		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
-		searcher: newSearcher(), pasts: cmp.Or(o.Pasts, NewPasts(defaultPasts)),
+		searcher: newSearcher(searchedNotes), memories: newSearcher(searchedMemories),
+		accesses: newAccesses(), ledger: newLedger(), pasts: cmp.Or(o.Pasts, NewPasts(defaultPasts)),
 	}
 	v.limits, v.named = o.Limits.OrDefault(), cmp.Or(o.MaxNamed, MaxNamed)
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Fold: foldNotes,
-		Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged, ImageItems: o.ImageItems,
+		Step: stepNotes, Build: v.build, Untold: func() uint64 { return v.from }, Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &Imaging[*index.Index]{
 			Append: func(b []byte, x *index.Index) []byte { return x.AppendImage(b) },
 			Read:   index.ReadImage,
+			Format: index.ImageFormat,
 		},
 		Applied: func(before, after *index.Index, c *Commit, at Place) {
 			v.remember(c, at)
 			v.searcher.applied(c)
+			v.memories.applied(c)
 			v.forgetErased(c)
 			if c.Seq > v.from {
 				v.follow.Applied(before, after, c)
@@ -120,6 +126,7 @@ func (v *Vault) build(
 	for c, at := range commits {
 		v.remember(c, at)
 		v.searcher.applied(c)
+		v.memories.applied(c)
 		for i, n := range c.Notes {
 			if !n.Erased {
 				v.texts.drop(newest[n.Path])
@@ -135,37 +142,71 @@ func (v *Vault) build(
 // imaged makes the next search go on from that of the image that the index goes on from.
 func (v *Vault) imaged(x *index.Index) {
 	from := v.log.base.Load()
-	if from.head.Search == 0 {
-		v.searcher.begin("", nil)
-		return
+	for by, section := range map[*searcher]section{v.searcher: from.notes(), v.memories: from.memories()} {
+		if section.size == 0 {
+			by.begin("", nil)
+			continue
+		}
+		by.begin(x.Config().Language, func(ctx context.Context) (*search.Index, error) {
+			return v.searchOf(ctx, from, section)
+		})
 	}
-	v.searcher.begin(x.Config().Language, func(ctx context.Context) (*search.Index, error) {
-		return v.searchOf(ctx, from)
-	})
 }
 
-// searchOf is the search index of an image.
-func (v *Vault) searchOf(ctx context.Context, from *base) (*search.Index, error) {
-	data, err := v.log.searchSection(ctx, from)
+// searchOf is a search index of an image.
+func (v *Vault) searchOf(ctx context.Context, from *base, of section) (*search.Index, error) {
+	data, err := v.log.searchSection(ctx, from, of)
 	if err != nil {
 		return nil, fmt.Errorf("read the search index of an image: %w", err)
 	}
 	return search.ReadImage(data)
 }
 
-// searchSection are the bytes of an image that a search needs.
-func (l *Log[S]) searchSection(ctx context.Context, from *base) ([]byte, error) {
-	h := from.head
-	if from.rest != nil {
-		return l.code.unpackSection(from.rest.search, h.Search)
+// A section is a part of an image that a search needs.
+type section struct {
+	at, size int64
+	packed   []byte // of an image in items
+}
+
+// notes is what a search of notes needs.
+func (b *base) notes() section {
+	s := section{at: b.head.searchAt(), size: b.head.Search}
+	if b.rest != nil {
+		s.packed = b.rest.search
 	}
-	data, _, err := l.opt.Bucket.Get(ctx, from.image.key(), h.searchAt(), h.Search)
+	return s
+}
+
+// memories is what a search of memories needs.
+func (b *base) memories() section {
+	s := section{at: b.head.memoriesAt(), size: b.head.Memories}
+	if b.rest != nil {
+		s.packed = b.rest.memories
+	}
+	return s
+}
+
+// searchSection are the bytes of an image that a search needs.
+func (l *Log[S]) searchSection(ctx context.Context, from *base, of section) ([]byte, error) {
+	if from.rest != nil {
+		return l.code.unpackSection(of.packed, of.size)
+	}
+	data, _, err := l.opt.Bucket.Get(ctx, from.image.key(), of.at, of.size)
 	return data, err
 }
 
 // foldNotes is the index after a commit.
 func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
 	return before.With(withErased(before, c, at))
+}
+
+// stepNotes is the index after some notes of a commit; see LogOptions.Step.
+func stepNotes(before *index.Index, c *Commit, notes []int, at Place) *index.Index {
+	step := index.Commit{Seq: c.Seq, Time: c.Time}
+	for _, i := range notes {
+		step.Changes = append(step.Changes, c.Notes[i].change(Place{at.Run, at.Part + i}))
+	}
+	return before.With(step)
 }
 
 // add is foldNotes for a builder, which is used up by a commit that erases.
@@ -184,12 +225,17 @@ func changed(c *Commit, at Place) index.Commit {
 		if n.Erased {
 			continue
 		}
-		changes = append(changes, index.Change{
-			Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Past: n.Past,
-			From: n.From, Since: n.Since, Body: index.Body{Run: at.Run, Part: at.Part + i},
-		})
+		changes = append(changes, n.change(Place{at.Run, at.Part + i}))
 	}
-	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes}
+	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: c.items(at)}
+}
+
+// change is a note as the index takes it. at is the place of its text.
+func (n *Note) change(at Place) index.Change {
+	return index.Change{
+		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Past: n.Past,
+		From: n.From, Since: n.Since, Body: index.Body(at),
+	}
 }
 
 // textSize is how many bytes the texts of a commit have.
@@ -198,18 +244,27 @@ func (c *Commit) textSize() int {
 	for i := range c.Notes {
 		size += len(c.Notes[i].Text)
 	}
+	for i := range c.Items {
+		size += len(c.Items[i].Value)
+	}
 	return size
 }
 
 // remember keeps the texts of a commit at hand. Those of a large one are cached when one of them is read.
 func (v *Vault) remember(c *Commit, at Place) {
-	if len(c.Notes) > 1 && c.textSize() >= largeRun {
+	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
 		return
 	}
 	state := v.texts.state(v.part)
 	for i, n := range c.Notes {
 		if !n.Deleted && !n.Erased {
 			v.texts.add(textKey{v.part, Place{at.Run, at.Part + i}}, state, bytes.Clone(n.Text))
+		}
+	}
+	for i, it := range c.Items {
+		if !it.Gone && !it.Erased {
+			at := Place{at.Run, at.Part + len(c.Notes) + i}
+			v.texts.add(textKey{v.part, at}, state, bytes.Clone(it.Value))
 		}
 	}
 }
@@ -325,7 +380,7 @@ func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) 
 	if err != nil {
 		return s.State, err
 	}
-	return s.State, v.searcher.forget(ctx)
+	return s.State, errors.Join(v.searcher.forget(ctx), v.memories.forget(ctx))
 }
 
 // Control is the control item of the vault's log.

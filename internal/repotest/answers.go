@@ -44,6 +44,7 @@ func (c *chronicle) answers(ctx context.Context, v *repo.Vault, version uint64) 
 		}
 	}
 	c.traces(ctx, v, s.Index, &b)
+	c.rememberings(ctx, v, version, &b)
 	return b.String()
 }
 
@@ -54,7 +55,7 @@ func (c *chronicle) traces(
 	r := rand.New(rand.NewPCG(x.Version(), 0)) // the same paths whenever the version is asked of
 	for range 4 {
 		path := NewAuthor(r).Path()
-		was, seq, err := v.Trace(ctx, x.Version(), path, func(n *repo.Note) bool { return n.Path == path })
+		was, seq, err := v.Trace(ctx, x.Version(), []string{path}, func(n *repo.Note) bool { return n.Path == path })
 		require.NoError(c.t, err)
 		fmt.Fprintf(b, "%s was last changed by v%d\n", cmp.Or(was, path), seq)
 		for revision, err := range v.Revisions(ctx, path, seq) {

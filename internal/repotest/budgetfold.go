@@ -25,7 +25,7 @@ func foldedBudgets(t *testing.T, p *place) {
 	outward(t, p, writer)
 	late := step{tool: "late", key: "late", put: map[string]string{"late": "late"}}
 	write(late)
-	u := vaultSubject{p.vault(t, p.flakyEngine(), 1)} // it keeps one text only
+	u := vaultSubject{Vault: p.vault(t, p.flakyEngine(), 1)} // it keeps one text only
 	v := u.Vault
 	text := func(name string) func() error {
 		return func() error {

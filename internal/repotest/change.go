@@ -76,8 +76,11 @@ func both(one, other edit) edit {
 	}
 }
 
-// drawEdit draws an edit of one file.
+// drawEdit draws an edit of one file, or of what is no file.
 func (c *chronicle) drawEdit() edit {
+	if c.r.IntN(4) == 0 {
+		return c.drawMemoryEdit()
+	}
 	path := vault.Path(c.author.Path())
 	switch c.r.IntN(24) {
 	case 0, 1, 2:

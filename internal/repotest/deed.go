@@ -228,16 +228,16 @@ func (c *crowd) checkLog(t *testing.T) {
 		require.Equal(t, acked[seq], commit.Tool, "v%d", seq)
 	}
 	require.Len(t, acked, int(seq))
-	want, err := vaultSubject{fresh}.state(t.Context())
+	want, err := vaultSubject{Vault: fresh}.state(t.Context())
 	require.NoError(t, err)
 	for i := range c.processes {
-		found, err := vaultSubject{c.processes[i].Load()}.state(t.Context())
+		found, err := vaultSubject{Vault: c.processes[i].Load()}.state(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, found)
 	}
 	_, err = fresh.Verify(t.Context(), nil)
 	require.NoError(t, err)
-	require.NoError(t, vaultSubject{fresh}.verify(t.Context()))
+	require.NoError(t, vaultSubject{Vault: fresh}.verify(t.Context()))
 	audited := 0
 	for lines, err := range fresh.AuditLog(t.Context()) {
 		require.NoError(t, err)

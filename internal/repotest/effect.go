@@ -66,7 +66,7 @@ func trials() []trial {
 		"before": tabletest.Before, "after": tabletest.After,
 		"late": tabletest.Late, "late next": tabletest.LateNext,
 	} {
-		for _, k := range []kind{logKind, vaultKind} {
+		for _, k := range []kind{logKind, mixedKind} {
 			name := k.name + "/" + fault
 			all = append(all,
 				trial{kind: k, fault: f, bucket: true, name: name + "/bucket"},

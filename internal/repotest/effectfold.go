@@ -43,7 +43,7 @@ func foldTrials() []foldTrial {
 		{"late by minutes", tabletest.Late, inMinutes},
 		{"late, when trimmed", tabletest.Late, whenTrimmed},
 	} {
-		one := trial{kind: vaultKind, fault: c.fault, name: "table, " + c.name}
+		one := trial{kind: mixedKind, fault: c.fault, name: "table, " + c.name}
 		gaveUp, bucket := one, one
 		gaveUp.name, gaveUp.gaveUp = one.name+", gave up", true
 		bucket.name, bucket.bucket = "bucket, "+c.name, true

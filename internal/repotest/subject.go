@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rookery/internal/memory"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
 )
@@ -100,8 +101,11 @@ func (l logSubject) verify(ctx context.Context) error {
 	return err
 }
 
-// A vaultSubject keeps the texts of the steps as notes.
-type vaultSubject struct{ *repo.Vault }
+// A vaultSubject keeps the texts of the steps as notes and, where remembers says so, as memories beside them.
+type vaultSubject struct {
+	*repo.Vault
+	remembers bool
+}
 
 var _ subject = vaultSubject{}
 
@@ -111,15 +115,29 @@ func (v vaultSubject) do(ctx context.Context, s step) (repo.Receipt, error) {
 			if err := tx.Put(ctx, vault.Path(name+".md"), []byte(text)); err != nil {
 				return nil, err
 			}
+			if !v.remembers {
+				continue
+			}
+			if err := storeMemory(tx, memoryID(name), text); err != nil {
+				return nil, err
+			}
 		}
 		if s.remove != "" {
 			if err := tx.Remove(ctx, vault.Path(s.remove+".md")); err != nil {
+				return nil, err
+			}
+			if err := tx.RemoveItem(memory.KindMemory, memoryID(s.remove)); err != nil {
 				return nil, err
 			}
 		}
 		if s.grow != "" {
 			if err := grow(ctx, tx, vault.Path(s.grow+".md")); err != nil {
 				return nil, err
+			}
+			if v.remembers {
+				if err := growMemory(tx, memoryID(s.grow)); err != nil {
+					return nil, err
+				}
 			}
 		}
 		if s.refused {
@@ -152,6 +170,9 @@ func (v vaultSubject) state(ctx context.Context) (string, error) {
 		}
 		fmt.Fprintf(&b, "%s v%d %v %q\n", f.Path, f.Version, f.Body, text)
 	}
+	if err := memoriesOf(ctx, v.Vault, idx.Memories(), &b); err != nil {
+		return "", err
+	}
 	for lines, err := range v.AuditLog(ctx) {
 		if err != nil {
 			return "", err
@@ -176,8 +197,12 @@ var (
 	logKind = kind{"log", func(t *testing.T, p *place, e Engine) subject {
 		return logSubject{p.log(t, e)}
 	}}
+	// vaultKind has notes alone, and mixedKind memories beside them.
+	mixedKind = kind{"vault", func(t *testing.T, p *place, e Engine) subject {
+		return vaultSubject{p.vault(t, e, 1<<20), true}
+	}}
 	vaultKind = kind{"vault", func(t *testing.T, p *place, e Engine) subject {
-		return vaultSubject{p.vault(t, e, 1<<20)}
+		return vaultSubject{Vault: p.vault(t, e, 1<<20)}
 	}}
 )
 

@@ -17,6 +17,9 @@ type builder struct {
 	words map[string][]int // the terms of each word that came
 	ids   map[string]int   // of terms
 	terms []accumulator
+
+	merged []byte // the term that mergedBody counts
+	wasOdd bool   // the last run was odd
 }
 
 // An accumulator collects the postings of one term.
@@ -41,14 +44,16 @@ func (b *builder) add(path string, n *Note) {
 	b.writer.note(path, uint32(head), uint32(head+1))
 	b.writer.sign()
 	b.seg.slots[head].lengths = [2]uint32{b.text(fieldTitle, n.Title), 0}
-	b.text(fieldPath, strings.TrimSuffix(path, ".md"))
+	if !n.Unnamed {
+		b.text(fieldPath, strings.TrimSuffix(path, ".md"))
+	}
 	for _, words := range n.Also {
 		b.seg.slots[head].lengths[1] += b.text(fieldAlso, words)
 	}
 	for i, u := range units(n) {
 		at := b.slot(slot{span: u.span, heading: b.writer.under(u.heading)})
 		heading := b.text(fieldHeading, u.heading)
-		body := b.body(n.Text[u.start:u.end])
+		body := b.body(n.Text[u.start:u.end], n.Unsure || int(u.start) < n.Body)
 		b.seg.slots[at].lengths = [2]uint32{body, heading}
 		if i > 0 && int(u.start) >= n.Body && int(b.seg.slots[at-1].start) < n.Body {
 			b.seg.docs[len(b.seg.docs)-1].lead = uint32(at)
@@ -75,13 +80,19 @@ func (b *builder) text(field int, text string) (words uint32) {
 	return words
 }
 
-// body is text for the body, of which there is a signature too.
-func (b *builder) body(text []byte) (words uint32) {
+// body is text for the body, of which there is a signature too. Of a unit that is unsure it does not follow that the
+// body of its note has its words.
+func (b *builder) body(text []byte, isUnsure bool) (words uint32) {
 	for r := range b.scanner.runs(text) {
 		words += b.run(fieldBody, r)
+		b.mergedBody(r)
+		isUnsure = isUnsure || b.wasOdd || r.changes(text)
 		for _, a := range r.atoms {
 			b.signer.add(a)
 		}
+	}
+	if isUnsure {
+		b.count(fieldBody, b.id([]byte(unsure)))
 	}
 	b.writer.signatures = b.signer.appendSignature(b.writer.signatures)
 	b.writer.sign()
@@ -96,7 +107,7 @@ func (b *builder) run(field int, r *run) (words uint32) {
 	if r.whole != nil {
 		b.word(field, r.whole)
 	}
-	if b.isOdd(r) {
+	if b.wasOdd = b.isOdd(r); b.wasOdd {
 		b.count(field, b.id([]byte(odd)))
 	}
 	return words

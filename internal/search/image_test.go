@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "write the golden image anew")
 
 // golden are the images of each format that ReadImage reads.
-var golden = map[int]string{2: "image.2"}
+var golden = map[int]string{3: "image.3"}
 
 // reopened is an index of the image of another, which begins so many bytes behind an address that
 // numbers have.

@@ -37,6 +37,8 @@ type Note struct {
 	Text     []byte    // all of it, with the frontmatter
 	Body     int       // where the text after the frontmatter begins
 	Sections []Section // in text order
+	Unsure   bool      // for some tools the body begins further behind; see Index.Proven
+	Unnamed  bool      // its key is no name: no word of it finds it
 }
 
 // A Section is a heading of a note, which opens a unit.

@@ -2,6 +2,7 @@ package team_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +20,8 @@ import (
 	"rookery/internal/bolttable"
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
+	"rookery/internal/job"
+	"rookery/internal/memory"
 	"rookery/internal/repo"
 	"rookery/internal/search"
 	"rookery/internal/table"
@@ -79,8 +84,21 @@ func (d *deployment) traces(t *testing.T) []string {
 	return found
 }
 
+// remember puts a memory into a vault.
+func remember(ctx context.Context, a *team.Team, name, id, goal string) error {
+	v, err := a.Vault(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, err = v.Update(ctx, repo.Call{Who: repo.Who{Principal: "p"}, Tool: "test"}, func(_ context.Context, tx *repo.Tx) (any, error) {
+		m := memory.Memory{V: memory.Format, Agent: "a", Principal: "ann", Created: 1, Intent: memory.Intent{Goal: goal}}
+		return nil, tx.PutItem(memory.KindMemory, id, m)
+	})
+	return err
+}
+
 // furnish makes the vault "v" with the canary in all that a vault may have: notes, their names, earlier
-// texts, files that were edited since, payloads, segments, images and the audit log.
+// texts, memories and their counts, files that were edited since, payloads, segments, images and the audit log.
 func furnish(t *testing.T, d *deployment, a *team.Team) {
 	t.Helper()
 	ctx := t.Context()
@@ -96,9 +114,13 @@ func furnish(t *testing.T, d *deployment, a *team.Team) {
 		fmt.Fprintf(&big, "%s %x\n", canary, i*i*7919)
 	}
 	require.NoError(t, put(ctx, a, "v", "big.md", big.String()))
+	require.NoError(t, remember(ctx, a, "v", "mem_"+canary, canary))
 	v, err := a.Vault(ctx, "v")
 	require.NoError(t, err)
+	v.Accessed(ctx, []string{"mem_" + canary})
 	_, err = v.Searchable(ctx)
+	require.NoError(t, err)
+	_, err = v.SearchableMemories(ctx)
 	require.NoError(t, err)
 	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
 	require.NotEmpty(t, d.traces(t))
@@ -474,4 +496,100 @@ func TestEraseNoteOfASegment(t *testing.T) {
 	require.Empty(t, d.traces(t))
 	_, err = v.Verify(t.Context(), nil)
 	require.NoError(t, err)
+}
+
+// TestEraseMemory covers that nothing of a memory is left anywhere in the data directory, its id included, and that two
+// memories can be erased at the same time.
+func TestEraseMemory(t *testing.T) {
+	d := deploy(t)
+	a := d.eraser(t, d.table, true)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	ids := []string{"mem_" + canary, "mem_2_" + canary}
+	for i, id := range append(ids, "mem_stays") {
+		require.NoError(t, remember(t.Context(), a, "v", id, map[bool]string{true: canary, false: "stays"}[i < 2]))
+	}
+	require.NoError(t, put(t.Context(), a, "v", "other.md", "stays\n"))
+	v, err := a.Vault(t.Context(), "v")
+	require.NoError(t, err)
+	v.Accessed(t.Context(), []string{ids[0], "mem_stays"})
+	_, err = v.SearchableMemories(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true}))
+	require.NotEmpty(t, d.traces(t))
+
+	var both sync.WaitGroup
+	failed := make([]error, len(ids))
+	for i, id := range ids {
+		both.Go(func() {
+			done, err := a.EraseMemory(t.Context(), callOf(fmt.Sprint("erase ", i)), "v", id)
+			if failed[i] = err; err == nil && done.Job.State != job.Done {
+				failed[i] = fmt.Errorf("its job is %s: %v", done.Job.State, done.Job)
+			}
+		})
+	}
+	both.Wait()
+	require.NoError(t, errors.Join(failed...))
+	require.Empty(t, d.traces(t))
+	require.NoError(t, v.Fold(t.Context(), repo.Folding{All: true, Behind: checkout.Cursors()}))
+	c, err := v.Control(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, c.Image)
+	require.Empty(t, d.traces(t), "nor has the next image anything of it")
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, idx.Memories().Len())
+	counts, err := v.Accesses(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, counts["mem_stays"].Count)
+	_, err = v.Verify(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = a.EraseMemory(t.Context(), callOf("never"), "v", "mem_never")
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+}
+
+// A heldTable is a table that refuses to move the cursor of the files while it is held.
+type heldTable struct {
+	table.Table
+	held atomic.Bool
+	at   uint64
+}
+
+func (h *heldTable) Commit(ctx context.Context, ops ...table.Op) error {
+	for _, op := range ops {
+		var c repo.Control
+		if h.held.Load() && json.Unmarshal(op.Item.Data, &c) == nil && c.Cursors[repo.FilesCursor].Seq > h.at {
+			return errors.New("held")
+		}
+	}
+	return h.Table.Commit(ctx, ops...)
+}
+
+// TestEraseWaitsForTheFolder covers that an erasure is not done while the folder is behind the log, so that no pass may
+// empty what it erases.
+func TestEraseWaitsForTheFolder(t *testing.T) {
+	d := deploy(t)
+	h := &heldTable{Table: d.table}
+	a := d.eraser(t, h, true)
+	_, err := create(t.Context(), a, callOf("1"), "v")
+	require.NoError(t, err)
+	require.NoError(t, remember(t.Context(), a, "v", "mem_"+canary, canary))
+	folder, err := a.Folder(t.Context(), "v")
+	require.NoError(t, err)
+	folder.Save(t.Context())
+	v, err := a.Vault(t.Context(), "v")
+	require.NoError(t, err)
+	c, err := v.Control(t.Context())
+	require.NoError(t, err)
+	h.at = c.Cursors[repo.FilesCursor].Seq
+	h.held.Store(true)
+	done, err := a.EraseMemory(t.Context(), callOf("erase"), "v", "mem_"+canary)
+	require.NoError(t, err)
+	require.Equal(t, job.Waiting, done.Job.State)
+	require.NotEmpty(t, d.traces(t))
+
+	h.held.Store(false)
+	d.clock.pass(time.Minute)
+	require.False(t, works(t, a))
+	require.Empty(t, d.traces(t))
 }

@@ -29,6 +29,13 @@ type noteInput struct {
 	After   uint64 `json:"after"`   // the vault's version when it began
 }
 
+// A noteResult is what the job has come to.
+type noteResult struct {
+	repo.ErasedNote
+
+	Version uint64 `json:"version,omitempty"` // of the commit that erases
+}
+
 // appendLife is how long after a call its commit may still arrive (log.md §2.4), and a minute more.
 const appendLife = 6 * time.Minute
 
@@ -39,12 +46,27 @@ const appendLife = 6 * time.Minute
 func (t *Team) EraseNote(
 	ctx context.Context, c repo.Call, name string, path vault.Path,
 ) (ErasedNote, error) {
-	o, err := t.find(ctx, name)
+	return t.eraseFrom(ctx, c, job.Target{Vault: name, Path: string(path)},
+		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseNote(ctx, c, path) })
+}
+
+// EraseMemory is EraseNote for a memory, with what quotes it; see repo.Vault.EraseMemory.
+func (t *Team) EraseMemory(ctx context.Context, c repo.Call, name, id string) (ErasedNote, error) {
+	return t.eraseFrom(ctx, c, job.Target{Vault: name, Item: id},
+		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseMemory(ctx, c, id) })
+}
+
+// eraseFrom runs what commits an erasure, and the job that follows it.
+func (t *Team) eraseFrom(
+	ctx context.Context, c repo.Call, target job.Target,
+	commit func(context.Context, *repo.Vault) (repo.ErasedNote, error),
+) (ErasedNote, error) {
+	o, err := t.find(ctx, target.Vault)
 	if err != nil {
 		return ErasedNote{}, err
 	}
 	if c.DryRun {
-		would, err := o.vault.EraseNote(ctx, c, path)
+		would, err := commit(ctx, o.vault)
 		return ErasedNote{ErasedNote: would}, err
 	}
 	head, err := o.vault.Read(ctx)
@@ -53,15 +75,14 @@ func (t *Team) EraseNote(
 	}
 	answered := make(chan repo.ErasedNote, 1)
 	it, err := t.jobs.Start(ctx, job.Request{
-		Kind: noteErase, Target: job.Target{Vault: name, Path: string(path)}, By: JobBy(c.Who),
-		Input: noteInput{c.Who.Request, head.Version()},
+		Kind: noteErase, Target: target, By: JobBy(c.Who), Input: noteInput{c.Who.Request, head.Version()},
 	}, func(ctx context.Context, r *job.Run) error {
-		done, err := o.vault.EraseNote(ctx, c, path)
+		done, err := commit(ctx, o.vault)
 		if err != nil {
 			return err
 		}
 		answered <- done
-		return r.Set(done)
+		return r.Set(noteResult{done, done.Seq})
 	})
 	if err != nil {
 		return ErasedNote{}, err
@@ -101,7 +122,10 @@ func (t *Team) findErasure(ctx context.Context, r *job.Run) error {
 			return err
 		}
 		if n := c.Erases(); n > 0 && c.Who.Request == in.Request {
-			return r.Set(repo.ErasedNote{Parts: n})
+			if err := o.vault.Erases(ctx, c.Seq); err != nil {
+				return err
+			}
+			return r.Set(noteResult{repo.ErasedNote{Parts: n}, c.Seq})
 		}
 	}
 	if late := r.Item.Created.Add(appendLife); t.opt.Now().Before(late) {
@@ -133,13 +157,49 @@ func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 	if o.folder == nil && len(t.opt.Followers) > 0 {
 		return t.followErasure(ctx, r, o)
 	}
-	if o.folder != nil {
-		o.folder.Save(ctx)
-	}
-	if err := o.vault.Fold(ctx, t.folding()); err != nil || o.folder == nil {
+	if err := t.emptyErased(ctx, r, o); err != nil || o.folder == nil {
 		return err
 	}
+	if r.Item.Target.Path == "" { // what is erased is no note: nobody has a file of it
+		return nil
+	}
 	return o.folder.Redact(ctx, vault.Path(r.Item.Target.Path))
+}
+
+// foldTries is how often a job that empties parts makes a pass before it waits: the folder may not have another commit
+// yet that erases, which came between the save and the pass.
+const foldTries = 3
+
+// emptyErased makes passes until one has emptied the parts. A pass leaves them alone while the folder is behind the log,
+// which may be for long: a file cannot be written.
+func (t *Team) emptyErased(ctx context.Context, r *job.Run, o *opened) error {
+	var done noteResult
+	if err := r.Result(&done); err != nil {
+		return err
+	}
+	f := t.folding(ctx)
+	f.Later = t.opt.Background // the keeper makes the image
+	for range foldTries {
+		if o.folder != nil {
+			o.folder.Save(ctx)
+		}
+		if err := o.vault.Fold(ctx, f); err != nil {
+			return err
+		}
+		control, err := o.vault.Control(ctx)
+		if repo.Gone(err) {
+			return nil
+		}
+		if err != nil || !control.ErasurePending(done.Version) {
+			return err
+		}
+		if done.Version > 0 { // a pass that emptied those of another erasure may not have seen this one
+			if err := o.vault.Erases(ctx, done.Version); err != nil {
+				return err
+			}
+		}
+	}
+	return job.Later(t.opt.Now().Add(followAgain))
 }
 
 // followAgain is how long a job waits for those who follow a log.
@@ -155,12 +215,19 @@ func (t *Team) followErasure(ctx context.Context, r *job.Run, o *opened) error {
 	if err := t.opt.Follow(ctx, t, target.Vault); err != nil {
 		return err
 	}
+	var done noteResult
+	if err := r.Result(&done); err != nil {
+		return err
+	}
 	control, err := o.vault.Control(ctx)
 	if err != nil {
 		return err
 	}
-	if e := control.Erasing; e != nil && e.Upto == 0 || control.Anew {
+	if control.ErasurePending(done.Version) || control.Anew {
 		return job.Later(t.opt.Now().Add(followAgain))
+	}
+	if target.Path == "" {
+		return nil
 	}
 	if t.opt.Forget != nil {
 		if err := t.opt.Forget(ctx, t, target.Vault, target.Path); err != nil {

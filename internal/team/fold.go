@@ -10,13 +10,20 @@ import (
 )
 
 // folding is how the logs of vaults move outward in one pass: behind those who follow them.
-func (t *Team) folding() repo.Folding {
+func (t *Team) folding(ctx context.Context) repo.Folding {
 	f := repo.Folding{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
 	if t.opt.Folders {
 		f.Behind = checkout.Cursors()
 	}
+	if t.opt.Hold != nil {
+		f.Hold = func() bool { return t.opt.Hold(ctx) }
+	}
 	return f
 }
+
+// Rollback makes the bucket fit the tenant's own log, after the table was restored to an earlier time; see
+// repo.Log.Rollback.
+func (t *Team) Rollback(ctx context.Context) (dropped int, err error) { return t.log.Rollback(ctx) }
 
 // clocked begins a pass. The function reports whether Now is known to be right.
 func (o Options) clocked() (known func() bool) {
@@ -34,7 +41,7 @@ func (t *Team) FoldVault(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return v.Fold(ctx, t.folding())
+	return v.Fold(ctx, t.folding(ctx))
 }
 
 // FoldTenant makes one pass over the tenant's own log: whatever is due of moving it outward, as FoldVault does

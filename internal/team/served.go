@@ -17,6 +17,7 @@ type Served struct {
 	Vault    string // the name of its vault
 	Files    checkout.Files
 	Watch    func(enter func(folder string) bool) (blob.Watch, error) // nil: it is not watched
+	Away     func() bool                                              // see checkout.Options
 	ReadOnly bool                                                     // nothing can be written to it
 
 	// Progress is told how many of the files are taken in, where that takes long; see
@@ -29,7 +30,7 @@ func (t *Team) served() checkout.Options {
 	s := t.opt.Served
 	return checkout.Options{
 		Files: s.Files, Log: t.opt.Log, Now: t.opt.Now, Who: repo.Who{Principal: auth.Local},
-		Watch: s.Watch, ReadOnly: s.ReadOnly, Progress: s.Progress,
+		Watch: s.Watch, Away: s.Away, ReadOnly: s.ReadOnly, Progress: s.Progress,
 	}
 }
 

@@ -78,6 +78,9 @@ type Options struct {
 	// whether Now is known to be right, which may become so during the pass. Nil: it always is.
 	Clocked func() (known func() bool)
 
+	// Hold reports whether images of an earlier format stay in force; see repo.Folding. Nil: they do not.
+	Hold func(ctx context.Context) bool
+
 	// Later runs what a call leaves to be done and does not wait for. Nil: with Background a goroutine does,
 	// and else the call itself.
 	Later func(func())
@@ -494,7 +497,9 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 		o.reading.Store(o.folder)
 	}
 	if t.opt.Background {
-		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: t.folding})
+		o.keeper = v.Keep(repo.KeeperOptions{Log: t.opt.Log, Folding: func() repo.Folding {
+			return t.folding(context.Background())
+		}})
 	}
 	o.ready.Store(true)
 	return nil

@@ -24,6 +24,8 @@ func (c *Catalogue) answer(
 	}
 	if err != nil {
 		f = c.failure(ctx, ask, err)
+	}
+	if f != nil && !r.Partial {
 		r = Reply{Warnings: r.Warnings} // what a tool had put together is not true of a failure
 	} else {
 		r.Meta = maps.Clone(r.Meta)
@@ -38,7 +40,7 @@ func (c *Catalogue) answer(
 		f = c.failure(ctx, ask, jsonErr)
 		data, jsonErr = ask.form(Reply{}, f)
 	}
-	if len(r.Warnings) > 0 && !ask.bare() {
+	if (len(r.Warnings) > 0 || r.inner) && !ask.bare() {
 		data = ChangeFixes(data, func(fix string) string {
 			arranged, _ := c.arrange(ask, fix)
 			return cmp.Or(arranged, fix)

@@ -14,11 +14,14 @@ import (
 // How long the texts of a call may be, in characters, by the kind of argument. The tag `size` of a field
 // names the kind, and `max` gives a length of its own; see New.
 const (
-	MaxName  = 512      // names of types, fields, vaults and the like; every text without a kind
-	MaxID    = 4 << 10  // ids, paths and references: a note's path and the name of a section in it
-	MaxQuery = 16 << 10 // what is looked for, and values of traits and fields as text
-	MaxToken = 64 << 10 // page tokens: they have what the last item of a page is sorted by
-	MaxText  = 1 << 20  // text of notes: as long as a note may be
+	MaxName  = 512       // names of types, fields, vaults and the like; every text without a kind
+	MaxID    = 4 << 10   // ids, paths and references: a note's path and the name of a section in it
+	MaxQuery = 16 << 10  // what is looked for, and values of traits and fields as text
+	MaxToken = 64 << 10  // page tokens: they have what the last item of a page is sorted by
+	MaxPart  = 64 << 10  // texts in a memory
+	MaxSaid  = 256 << 10 // what a program said, in a memory
+	MaxTag   = 128       // a tag of a memory
+	MaxText  = 1 << 20   // text of notes: as long as a note may be
 )
 
 // How many entries the arguments of a call may have.
@@ -32,6 +35,7 @@ const (
 // lengths are the kinds that the tag `size` may name.
 var lengths = map[string]int{
 	"name": MaxName, "id": MaxID, "query": MaxQuery, "token": MaxToken, "text": MaxText,
+	"passage": MaxPart, "output": MaxSaid, "tag": MaxTag,
 }
 
 // completedIDs are the kinds of values that complete an argument whose values are ids, and not names.

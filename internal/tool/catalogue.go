@@ -51,6 +51,9 @@ func (c *Call) Text(name string) string {
 // that raise them.
 func (c *Call) Needs() Raise {
 	needs := Raise{c.Tool.Role, c.Tool.Kind}
+	if w := c.Tool.Reads; w != nil && slices.Contains(w.Values, c.Text(w.Arg)) {
+		return Raise{auth.Reader, Read}
+	}
 	if len(c.Tool.Raises) == 0 {
 		return needs
 	}

@@ -117,6 +117,39 @@ func (t *Tool) canonical(
 	return out, nil
 }
 
+// ReadArgs checks arguments as those of a call are checked, and decodes them into an input of the tool. The
+// arguments of which refused reports true may not be among them.
+func (t *Tool) ReadArgs(raw json.RawMessage, refused func(Arg) bool, in any) error {
+	args, err := parse(t, raw)
+	if err != nil {
+		return err
+	}
+	var problems []*fault.Fault
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if a, ok := t.Arg(name); ok && (a.Shared || refused(a)) {
+			problems = append(problems, fault.New(t.Family.Malformed,
+				"argument %q is none of an operation", name).With("argument", name))
+			delete(args, name)
+		}
+	}
+	args, err = t.canonical(args)
+	if err != nil {
+		f := fault.Of(err)
+		if len(f.Errors) > 0 {
+			problems = append(problems, f.Errors...)
+		} else {
+			problems = append(problems, f)
+		}
+	}
+	if f := fault.Join(t.Family.Several, problems); f != nil {
+		return f
+	}
+	if json.Unmarshal(mustMarshal(args), in) != nil {
+		return fault.New(t.Family.Malformed, "the arguments of %s are not of the right form", t.Name)
+	}
+	return nil
+}
+
 // needs reports whether a call with these arguments, by their proper names, must have an argument too.
 func (t *Tool) needs(a Arg, given map[string]json.RawMessage) bool {
 	if a.Unless == "" {

@@ -31,6 +31,10 @@ type Files struct {
 	// becomes several of the same kind, for Input.
 	Split map[string]Split
 
+	// Pick says which files come in, by the value of another argument; nil: all. A lone file that is named comes in
+	// whatever it is called.
+	Pick *Pick
+
 	// Fill, for Output, is where the data has the path of each file as the answer has it, as LIST.KEY: the
 	// command line puts the name there under which it wrote the file. It never writes over a file then, but
 	// takes the next free name: a.md, a-2.md. Empty: the data counts the files, and each takes the place of one
@@ -48,6 +52,13 @@ type Before struct {
 	Args      map[string]string // argument of that tool → argument of this one
 }
 
+// A Pick is the names of the files that come in: by the value of an argument, patterns of path.Match for a name in
+// lower case. One with a slash is for a whole path, and takes hidden files too.
+type Pick struct {
+	Arg   string
+	Names map[string][]string
+}
+
 // A Split is a way to cut a file into pieces, each of which is a file of the same kind.
 type Split int
 
@@ -56,6 +67,7 @@ const (
 	// Elements cuts JSON: a list, or an object with one list that is not empty. Each piece has what is around it.
 	Elements Split = iota + 1
 	Rows           // cuts CSV: each piece has the first row
+	Lines          // cuts a text between its lines
 )
 
 // BodyKey is the key of the text in an entry.

@@ -85,11 +85,17 @@ const (
 	atWarning
 	atFixes
 	atFix
+	atData
+	atResults
+	atResult
 )
 
 // inside is the place of what is in a value: of a member by its name, of an element by "".
 var inside = map[place]map[string]place{
-	atEnvelope: {"error": atFault, "warnings": atWarnings},
+	atEnvelope: {"error": atFault, "warnings": atWarnings, "data": atData},
+	atData:     {"results": atResults, "errors": atFaults, "warnings": atFaults},
+	atResults:  {"": atResult},
+	atResult:   {"error": atFault, "warnings": atWarnings},
 	atFault:    {fixesKey: atFixes, "errors": atFaults},
 	atFaults:   {"": atFault},
 	atWarnings: {"": atWarning},

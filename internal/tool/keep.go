@@ -3,6 +3,8 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+
+	"rookery/internal/fault"
 )
 
 // kept is the form in which an answer is kept with its commit, for whoever repeats the call.
@@ -10,13 +12,15 @@ type kept struct {
 	Data     any       `json:"data"`
 	Warnings []Warning `json:"warnings,omitempty"`
 	Meta     Meta      `json:"meta,omitempty"`
+
+	Failed *fault.Fault `json:"failed,omitempty"` // see Aside.Failed
 }
 
 // Keep is what is to be kept of an output, so that Recall can make it again. Out is a pointer to it.
 func Keep(out any) any {
 	k := kept{Data: out}
 	if a, ok := out.(hasAside); ok {
-		k.Warnings, k.Meta = a.aside().Warnings, a.aside().Meta
+		k.Warnings, k.Meta, k.Failed = a.aside().Warnings, a.aside().Meta, a.aside().Failed
 	}
 	return k
 }
@@ -29,7 +33,7 @@ func Recall(data json.RawMessage, out any) error {
 		return fmt.Errorf("read a kept answer: %w", err)
 	}
 	if a, ok := out.(hasAside); ok {
-		a.aside().Warnings, a.aside().Meta = k.Warnings, k.Meta
+		a.aside().Warnings, a.aside().Meta, a.aside().Failed = k.Warnings, k.Meta, k.Failed
 		a.aside().Note("replayed", true)
 	}
 	return nil

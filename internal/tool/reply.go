@@ -14,6 +14,10 @@ type Aside struct {
 	Warnings []Warning
 	Meta     Meta
 
+	// Failed is why a call failed in part: what else it did is kept, and so is its answer, of which Failed is
+	// the error. Nil: it did not.
+	Failed *fault.Fault
+
 	taken int // bytes of JSON of the items that Fits was asked about
 }
 
@@ -30,11 +34,18 @@ func (a *Aside) Note(key string, value any) {
 	a.Meta[key] = value
 }
 
+// Failure is why the call failed in part; nil: it did not.
+func (a *Aside) Failure() *fault.Fault { return a.Failed }
+
 // aside lets the catalogue reach the Aside that an output embeds.
 func (a *Aside) aside() *Aside { return a }
 
 // hasAside is implemented by a pointer to every output that embeds an Aside.
 type hasAside interface{ aside() *Aside }
+
+// A Partial is an output that may have failures in its data, and something to say of a call that failed.
+// Partly reports whether this one does: its data and meta are then part of the failure.
+type Partial interface{ Partly() bool }
 
 // Meta is the `meta` of an envelope: version, count, total, has_more, next_page_token and others.
 type Meta map[string]any
@@ -91,6 +102,11 @@ type Reply struct {
 	Data     any
 	Warnings []Warning
 	Meta     Meta
+
+	Partial bool // data and meta are true of a call that failed too
+	Wrote   bool // the call failed in part, and what else it did is in the log
+
+	inner bool // the data may have failures, with fixes
 }
 
 // maxWarnings is the number of warnings in one answer (CONTRACT §1).

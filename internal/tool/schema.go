@@ -52,7 +52,11 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 		Items: &jsonschema.Schema{Type: "string", Pattern: pair}},
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[Object]():          {Type: "object"},
+	reflect.TypeFor[Structure]():       structureSchema,
+	reflect.TypeFor[JSON]():            jsonSchema,
+	reflect.TypeFor[Inputs]():          inputsSchema,
 	reflect.TypeFor[Aside]():           {Type: "object"}, // none of it is in the data
+	reflect.TypeFor[Instant]():         {Types: []string{"number", "string"}, MaxLength: new(maxInstant)},
 	reflect.TypeFor[time.Time]():       {Type: "string", Format: dateTime},
 }
 

@@ -31,6 +31,10 @@ type Spec struct {
 	// argument that is false or null raises nothing. See Call.Needs.
 	Raises map[string]Raise
 
+	// Reads says which calls of a tool that changes something only read: a reader may make them, and so may a
+	// caller that may only read. Nil: none.
+	Reads *When
+
 	// Subject is the argument that names the vault in which the role is needed. Empty: `vault`, if
 	// the tool has such an argument; else a role in any vault will do.
 	Subject string
@@ -61,9 +65,19 @@ type Spec struct {
 	// Flags gives arguments another name on the command line.
 	Flags map[string]string
 
+	// Presets are values that the command line gives to arguments which the line does not name.
+	Presets []Preset
+
+	// Nested are flags of the command line for members of arguments that are objects.
+	Nested []NestedFlag
+
 	// Stdin is the argument whose text --stdin reads on the command line; empty: --stdin reads an object of
 	// arguments.
 	Stdin string
+
+	// Body is the argument that --input, --input-file and --stdin fill with their JSON on the command line, where that
+	// is no object of arguments that has a member of its name; empty: they read an object of arguments.
+	Body string
 
 	// Input and Output say that the command line reads files into an argument, or writes files
 	// from a list in the answer.
@@ -140,6 +154,12 @@ type Raise struct {
 	Kind Kind
 }
 
+// When names calls by an argument and the values that it has in them.
+type When struct {
+	Arg    string
+	Values []string
+}
+
 // above is the higher of two, each in role and in kind.
 func (r Raise) above(o Raise) Raise {
 	if o.Role.Allows(r.Role) || r.Role == auth.Anyone {
@@ -211,6 +231,26 @@ type Command struct {
 
 	// Pairs is the argument that takes every word of the form name=value.
 	Pairs string
+
+	// Set has the values of arguments that the command stands for, as text by name: no flag gives them.
+	Set map[string]string
+}
+
+// A Preset is the value that an argument has on the command line if the line does not give it one. A flag leaves it
+// out.
+type Preset struct {
+	Arg   string
+	Value string // as JSON
+	Flag  string // without dashes
+	Doc   string // of the flag
+}
+
+// A NestedFlag is a flag for a member of an argument that is an object, or of the items of one that is a list of
+// objects: each value of the flag is then an item.
+type NestedFlag struct {
+	Name string         // of the flag, without dashes
+	Path string         // intent.goal
+	With map[string]any // what else each item has
 }
 
 // Empty says what an empty list has none of, and which call makes the first. In its texts {name}

@@ -84,7 +84,7 @@ func New[In, Out any](
 
 // hasMember reports whether the JSON of a struct may have a member.
 func hasMember(t reflect.Type, name string) bool {
-	return slices.ContainsFunc(fieldsOf(t), func(field reflect.StructField) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool {
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		return key == name
 	})
@@ -97,14 +97,29 @@ func (t *Tool) OutputSchema() *jsonschema.Schema { return t.output() }
 func reply[Out any](out *Out) Reply {
 	r := Reply{Data: out}
 	if a, ok := any(out).(hasAside); ok {
-		r.Warnings, r.Meta = a.aside().Warnings, a.aside().Meta
+		r.Warnings, r.Meta, r.Wrote = a.aside().Warnings, a.aside().Meta, a.aside().Failed != nil
+	}
+	if p, ok := any(out).(Partial); ok {
+		r.Partial, r.inner = p.Partly(), true
+	}
+	if p, ok := any(out).(Partial); ok {
+		r.Partial = p.Partly()
 	}
 	return r
 }
 
 // Usable reports whether there is a vault in which a caller may use the tool.
 func (t *Tool) Usable(c auth.Caller) bool {
-	return c.Role(t.anywhere()).Allows(t.Role) && t.Named(c) && (!c.ReadOnly || !t.Kind.Changes())
+	role, changes := t.Role, t.Kind.Changes()
+	if t.Reads != nil {
+		role, changes = auth.Reader, false
+	}
+	return c.Role(t.anywhere()).Allows(role) && t.Named(c) && (!c.ReadOnly || !changes)
+}
+
+// OnlyReads reports whether a caller may use only those calls of the tool that read.
+func (t *Tool) OnlyReads(c auth.Caller) bool {
+	return t.Reads != nil && (c.ReadOnly || !c.Role(t.anywhere()).Allows(t.Role))
 }
 
 // Hidden are the arguments that raise a call above what a caller may do anywhere. A list for the caller shows the
@@ -196,11 +211,31 @@ func (t *Tool) check() error {
 	return t.checkArgs()
 }
 
+// Way returns the first command that can make a call with some arguments, given by name as JSON: the one that
+// stands for the values they have. A tool with no such command has its first one returned, and false.
+func (t *Tool) Way(arg func(name string) json.RawMessage) (way Command, ok bool) {
+	for _, way := range t.Commands {
+		fits := true
+		for name, value := range way.Set {
+			var text string
+			fits = fits && json.Unmarshal(arg(name), &text) == nil && text == value
+		}
+		if fits {
+			return way, true
+		}
+	}
+	if len(t.Commands) == 0 {
+		return Command{}, false
+	}
+	return t.Commands[0], false
+}
+
 // named are the arguments that the spec names; some are empty or twice.
 func (t *Tool) named() []string {
-	named := []string{t.PathArg(), t.Subject, t.Stdin}
+	named := []string{t.PathArg(), t.Subject, t.Stdin, t.Body}
 	for _, c := range t.Commands {
 		named = append(append(named, c.positionals()...), c.Pairs)
+		named = slices.AppendSeq(named, maps.Keys(c.Set))
 	}
 	for _, a := range t.Args {
 		named = append(named, a.Of)
@@ -210,6 +245,9 @@ func (t *Tool) named() []string {
 	}
 	named = slices.AppendSeq(named, maps.Keys(t.Flags))
 	named = slices.AppendSeq(named, maps.Keys(t.Raises))
+	if t.Reads != nil {
+		named = append(named, t.Reads.Arg)
+	}
 	for _, ask := range t.Asks {
 		named = append(named, ask.With, ask.Skip, ask.Confirm, ask.Of)
 	}

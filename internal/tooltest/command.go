@@ -62,7 +62,14 @@ func Inputs(tools []*tool.Tool, connect Connect) Way {
 		if made == nil {
 			return nil, false
 		}
-		argv := append(strings.Fields(made.Commands[0].Words),
+		if _, ok := c.Args[made.Body]; made.Body != "" && !ok {
+			return nil, false // it would be taken for the body
+		}
+		way, ok := wayOf(made, c)
+		if !ok {
+			return nil, false
+		}
+		argv := append(strings.Fields(way.Words),
 			enveloped(made.Family), "--input", string(c.JSON(t)))
 		return called(t, tools, Run(t, tools, connect, argv...)), true
 	}}
@@ -147,16 +154,33 @@ func Argv(tools []*tool.Tool, c Call) ([]string, bool) {
 	if !ok {
 		return nil, false
 	}
-	l := line{made: made, way: made.Commands[0], words: map[string][]string{}}
+	way, ok := wayOf(made, c)
+	if !ok {
+		return nil, false
+	}
+	l := line{made: made, way: way, words: map[string][]string{}}
 	if in := made.Input; in != nil && len(c.Args[in.Arg]) > 0 && c.Args[in.Arg][0] != '[' {
 		return nil, false // it would be the path of files
 	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if way.Set[name] != "" {
+			continue
+		}
 		if !l.add(args[name], name, c.Args[name]) {
 			return nil, false
 		}
 	}
+	for _, p := range made.Presets {
+		if _, given := args[p.Arg]; !given {
+			l.flags = append(l.flags, "--"+p.Flag)
+		}
+	}
 	return l.argv(), true
+}
+
+// wayOf returns the command that makes a call.
+func wayOf(made *tool.Tool, c Call) (tool.Command, bool) {
+	return made.Way(func(name string) json.RawMessage { return c.Args[name] })
 }
 
 // A line is a command line in the making.
@@ -169,11 +193,15 @@ type line struct {
 
 // add adds an argument, as a flag or as words. It is false if text cannot say the value.
 func (l *line) add(a tool.Arg, name string, raw json.RawMessage) bool {
+	if a.Name == l.made.Body {
+		l.flags = append(l.flags, "--input="+string(raw))
+		return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[')
+	}
 	values, ok := texts(a, raw)
 	switch {
 	case !ok:
 		return false
-	case a.Bool(), a.Kind() == "integer":
+	case a.Bool(), a.Kind() == "integer", a.Kind() == "number":
 		if raw[0] == '"' {
 			return false // what is no number, the command line itself refuses
 		}

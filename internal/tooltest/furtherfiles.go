@@ -21,6 +21,9 @@ var (
 			Arg: "files", MaxFiles: 3, MaxBytes: 400, Body: "content", Binary: "content_base64",
 			Any: true, Single: true,
 			Split: map[string]tool.Split{".json": tool.Elements, ".csv": tool.Rows},
+			Pick: &tool.Pick{Arg: "kind", Names: map[string][]string{
+				"dump": {"*"}, "texts": {"*.txt", ".kept/log*.txt"},
+			}},
 		},
 	}
 	nodeExport = tool.Spec{
@@ -55,10 +58,29 @@ type nodeImportOut struct {
 	tool.Aside `json:"-"`
 	Imported   []NodeFile `json:"imported" jsonschema:"the entries as they came"`
 	Count      int        `json:"count"`
+
+	partly bool
 }
 
+// Partly implements tool.Partial.
+func (o *nodeImportOut) Partly() bool { return o.partly }
+
 func (s *stack) bringIn(_ context.Context, _ auth.Caller, in nodeImportIn) (nodeImportOut, error) {
-	return nodeImportOut{Imported: in.Files, Count: len(in.Files)}, nil
+	out := nodeImportOut{Imported: []NodeFile{}}
+	var problems []*fault.Fault
+	for _, f := range in.Files {
+		if f.Content == "refuse" {
+			problems = append(problems, fault.New(fault.NoteTooLarge, "the file is refused").At(f.Path, 0))
+			continue
+		}
+		out.Imported = append(out.Imported, f)
+	}
+	out.Count = len(out.Imported)
+	if f := fault.Join(fault.NoteTooLarge, problems); f != nil {
+		out.partly = true
+		return out, f
+	}
+	return out, nil
 }
 
 type nodeExportIn struct {

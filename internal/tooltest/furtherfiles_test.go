@@ -60,6 +60,84 @@ func TestFurtherFilesIn(t *testing.T) {
 	require.Contains(t, p.Err, "there is no file or folder")
 }
 
+// TestFurtherFilesPicked covers that the value of an argument says which files come in, hidden ones only by a whole
+// path, and that a file that is named alone comes in whatever it is called.
+func TestFurtherFilesPicked(t *testing.T) {
+	dir := filepath.Dir(written(t, "a.TXT", "a"))
+	for _, name := range []string{"sub/b.txt", "c.md", ".kept/log.txt", ".kept/log.1.txt", ".kept/other.txt", ".d.txt"} {
+		at := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		require.NoError(t, os.WriteFile(at, []byte("x"), 0o600))
+	}
+	imported := func(args ...string) (names []string, p tooltest.Printed) {
+		p = run(t, "", append([]string{"node", "import"}, args...)...)
+		var answer struct {
+			Data struct {
+				Imported []tooltest.NodeFile
+				LeftOut  []struct{ Path, Reason string } `json:"left_out"`
+			}
+			Meta struct {
+				LeftOut []struct{ Path, Reason string } `json:"left_out"`
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(p.Out), &answer), "%s%s", p.Out, p.Err)
+		for _, f := range answer.Data.Imported {
+			names = append(names, f.Path)
+		}
+		for _, f := range append(answer.Data.LeftOut, answer.Meta.LeftOut...) {
+			names = append(names, "not "+f.Path)
+		}
+		return names, p
+	}
+	names, _ := imported("texts", dir, "--envelope", "--json")
+	require.Contains(t, names, "a.TXT")
+	require.Contains(t, names, "sub/b.txt")
+	require.Contains(t, names, "not c.md")
+	require.Contains(t, names, ".kept/log.1.txt")
+	require.NotContains(t, names, ".kept/other.txt")
+	require.NotContains(t, names, ".d.txt")
+	names, _ = imported("texts", filepath.Join(dir, "c.md"), "--envelope", "--json")
+	require.Equal(t, []string{"c.md"}, names)
+	for _, kind := range []string{"other", ""} {
+		p := run(t, "", "node", "import", kind, dir)
+		require.NotZero(t, p.Exit)
+		require.Contains(t, p.Err, "dump, texts")
+	}
+	p := run(t, "", "node", "import", "texts", filepath.Dir(written(t, "a.md", "a")))
+	require.NotZero(t, p.Exit)
+	require.Contains(t, p.Err, "*.txt")
+}
+
+// TestFurtherFilesInPart covers that a file which is refused does not stop the others, in later calls too, and is
+// named at the end.
+func TestFurtherFilesInPart(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 8 { // three a call
+		text := "fine"
+		if i == 1 || i == 5 {
+			text = "refuse"
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", i)), []byte(text), 0o600))
+	}
+	p := run(t, "", "node", "import", "dump", dir, "--envelope", "--json")
+	require.NotZero(t, p.Exit)
+	var answer struct {
+		Data  struct{ Count int }
+		Error struct {
+			Code   string
+			Errors []struct{ Location struct{ File string } }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.Out), &answer), "%s%s", p.Out, p.Err)
+	require.Equal(t, 6, answer.Data.Count)
+	require.Equal(t, "NOTE_TOO_LARGE", answer.Error.Code)
+	require.Len(t, answer.Error.Errors, 2)
+	require.Equal(t, "5.txt", answer.Error.Errors[1].Location.File)
+	p = run(t, "", "node", "import", "dump", dir)
+	require.Contains(t, p.Out, "6 imported")
+	require.Contains(t, p.Err, "2 problems")
+}
+
 // TestFurtherFilesCut holds how a file that is too large for a call is cut.
 func TestFurtherFilesCut(t *testing.T) {
 	var items []string

@@ -15,13 +15,11 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	inDepth    = "traits, references and search come with the whole syntax of notes"
-	withTime   = "the list of all changes comes with folding"
 	withPlans  = "queries, batches and plans come with the query language"
 	withSchema = "editing the schema comes with checks of what is in use"
 	withCloud  = "webhooks come with the cloud"
-	notesYet   = "the notes family comes after the syntax of notes"
 	treeYet    = "the tree family comes after the syntax of notes"
-	memoryYet  = "the memory family comes after retrieval"
+	ciYet      = "commands for CI come with ranked recall"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -47,6 +45,7 @@ var Promises = []Promise{
 	{Tool: "raven_schema_traits", Words: []string{"schema traits"}},
 	{Tool: "raven_schema_trait", Args: []string{"name"}, Words: []string{"schema trait"}},
 	{Tool: "raven_schema_validate", Words: []string{"schema validate"}},
+	{Tool: "raven_schema_init", Words: []string{"schema init"}},
 	{Tool: "raven_schema_add", Args: schemaArgs, Why: withSchema},
 	{Tool: "raven_schema_update", Args: schemaArgs, Why: withSchema},
 	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"}, Why: withSchema},
@@ -58,16 +57,14 @@ var Promises = []Promise{
 	{Tool: "raven_new", Args: []string{"type", "title", "path", "fields", "content", "template"},
 		Aliases: map[string][]string{"fields": {"field"}}, Names: []string{"raven_object_create"},
 		Words: []string{"new", "object create"}},
-	{Tool: "raven_set", Args: []string{"id", "set", "unset"}, Names: []string{"raven_object_update"},
+	{Tool: "raven_set", Args: []string{"id", "set", "unset", "query", "filter", "plan_token"}, Names: []string{"raven_object_update"},
 		Aliases: map[string][]string{"id": {"object_id", "reference", "trait_id"}, "set": {"fields"}},
-		Words:   []string{"set", "object update"}, Later: later(withPlans, "query", "plan_token")},
-	{Tool: "raven_unset", Args: []string{"id", "unset"}, Words: []string{"unset"},
-		Aliases: map[string][]string{"unset": {"fields"}},
-		Later:   later(withPlans, "query", "plan_token")},
-	{Tool: "raven_delete", Args: []string{"id", "force", "erase"}, Names: []string{"raven_object_delete"},
+		Words:   []string{"set", "object update"}},
+	{Tool: "raven_unset", Args: []string{"id", "unset", "query", "filter", "plan_token"},
+		Words: []string{"unset"}, Aliases: map[string][]string{"unset": {"fields"}}},
+	{Tool: "raven_delete", Args: []string{"id", "force", "erase", "query", "filter", "plan_token"}, Names: []string{"raven_object_delete"},
 		Aliases: map[string][]string{"id": {"object_id", "reference"}},
-		Words:   []string{"delete", "object delete"},
-		Later:   later(withPlans, "query", "plan_token")},
+		Words:   []string{"delete", "object delete"}},
 	{Tool: "raven_add", Args: []string{"text", "to", "timestamp", "as"}, Words: []string{"add"}},
 	{Tool: "raven_edit", Args: []string{"id", "old_str", "new_str", "edits"},
 		Aliases: map[string][]string{"id": {"reference"}}, Words: []string{"edit"}},
@@ -75,28 +72,33 @@ var Promises = []Promise{
 	{Tool: "raven_reindex", Args: []string{"full", "pending"}, Words: []string{"reindex"}},
 	{Tool: "raven_upsert", Args: []string{"type", "title", "path", "fields", "content"},
 		Aliases: map[string][]string{"fields": {"field"}}, Words: []string{"upsert"}},
-	{Tool: "raven_move", Args: []string{
-		"source", "destination", "update_refs", "query", "plan_token"}, Why: inDepth},
-	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Why: inDepth},
-	{Tool: "raven_section", Args: []string{
-		"op", "id", "file", "title", "level", "after", "before", "under"}, Why: inDepth},
+	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs"},
+		Aliases: map[string][]string{"source": {"id", "reference"}}, Words: []string{"move"},
+		Later: later(withPlans, "query", "plan_token")},
+	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Words: []string{"reclassify"},
+		Aliases: map[string][]string{"id": {"object_id", "reference"}, "fields": {"field"}}},
+	{Tool: "raven_section", Args: []string{"op", "id", "file", "title", "level", "after", "before", "under"},
+		Aliases: map[string][]string{"title": {"new_heading_text"}},
+		Words:   []string{"section create", "section move", "section rename", "section delete"}},
 	{Tool: "raven_trait_list", Args: append([]string{
-		"trait_type", "value", "parent_type", "path", "depth", "slim"}, timeFilters...),
+		"trait_type", "value", "parent_type", "path", "done", "depth", "slim"}, timeFilters...),
 		Names: []string{"raven_trait"}, Words: []string{"trait", "trait list"}},
 	{Tool: "raven_trait_get", Args: []string{"id", "depth", "slim"}, Words: []string{"trait get"}},
 	{Tool: "raven_trait_create", Args: []string{
 		"trait_type", "value", "parent_id", "content", "other_traits"},
 		Words: []string{"trait create"}},
-	{Tool: "raven_trait_update", Args: []string{"id", "set", "unset"},
+	{Tool: "raven_trait_update", Args: []string{"id", "set", "unset", "query", "filter", "plan_token"},
 		Aliases: map[string][]string{"id": {"object_id", "reference", "trait_id"}, "set": {"fields"}},
-		Words:   []string{"trait update"}, Later: later(withPlans, "query", "plan_token")},
+		Words:   []string{"trait update"}},
 	{Tool: "raven_trait_delete", Args: []string{"id"}, Words: []string{"trait delete"}},
-	{Tool: "raven_query", Args: []string{"name", "query", "inputs", "ids", "count_only"},
-		Why: withPlans},
-	{Tool: "raven_query_list", Why: withPlans},
+	{Tool: "raven_query", Args: []string{"name", "query", "filter", "list", "inputs", "sort", "ids", "count_only",
+		"depth", "slim"}, Aliases: map[string][]string{"name": {"query_name", "query_string"}},
+		Words: []string{"query"}},
+	{Tool: "raven_query_list", Words: []string{"query list"}},
 	{Tool: "raven_query_save", Args: []string{
-		"name", "query", "types", "traits", "filters", "tags", "args", "description"}, Why: withPlans},
-	{Tool: "raven_query_remove", Args: []string{"name"}, Why: withPlans},
+		"name", "query", "types", "traits", "filters", "tags", "args", "description"},
+		Words: []string{"query save"}},
+	{Tool: "raven_query_remove", Args: []string{"name"}, Words: []string{"query remove"}},
 	{Tool: "raven_backlinks", Args: []string{"target"}, Words: []string{"backlinks"},
 		Aliases: map[string][]string{"target": {"reference"}}},
 	{Tool: "raven_outlinks", Args: []string{"target"}, Words: []string{"outlinks"},
@@ -109,17 +111,18 @@ var Promises = []Promise{
 	{Tool: "raven_untyped", Words: []string{"untyped"}},
 	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
 	{Tool: "raven_log", Args: []string{
-		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Why: withTime},
+		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Words: []string{"log"}},
 	{Tool: "raven_history", Args: []string{"id", "diff"}, Words: []string{"history"},
 		Aliases: map[string][]string{"id": {"reference", "trait_id"}}},
 	{Tool: "raven_undo", Args: []string{"version"}, Words: []string{"undo"}},
-	{Tool: "raven_batch", Args: []string{"operations", "options"}, Why: withPlans},
-	{Tool: "raven_validate", Args: []string{"type", "input"}, Why: withPlans},
+	{Tool: "raven_batch", Args: []string{"operations", "options", "atomic", "stop_on_error"},
+		Words: []string{"batch"}},
+	{Tool: "raven_validate", Args: []string{"type", "input"}, Words: []string{"validate"}},
 	{Tool: "raven_check", Args: []string{
 		"id", "type", "trait", "issues", "strict", "create_missing"}, Why: inDepth},
 	{Tool: "raven_check_fix", Args: []string{"id", "type", "trait", "issues", "strict"}, Why: inDepth},
-	{Tool: "raven_trash_list", Why: withPlans},
-	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Why: withPlans},
+	{Tool: "raven_trash_list", Args: []string{"id"}, Words: []string{"trash list"}},
+	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Words: []string{"restore"}},
 
 	// What helps to call them: prompts of CONTRACT §6, and completion (design 0009).
 	{Tool: "raven_complete", Args: []string{"kind", "of", "prefix"}, Words: []string{"complete"}},
@@ -144,7 +147,7 @@ var Promises = []Promise{
 		Aliases: map[string][]string{"content": {"body"}}},
 	{Tool: "notes_export", Args: []string{"target", "format", "project"}, Words: []string{"export"},
 		Aliases: map[string][]string{"target": {"path", "query"}}},
-	{Tool: "notes_import", Why: notesYet},
+	{Tool: "notes_import", Args: []string{"type", "files", "project", "output_dir", "tags"}, Words: []string{"import"}},
 
 	// orient: spec/vault-orientation.md.
 	{Tool: "vault_overview", Words: []string{"overview"}},
@@ -153,6 +156,42 @@ var Promises = []Promise{
 	{Tool: "vault_tags", Words: []string{"tags"}},
 	{Tool: "vault_facets", Words: []string{"facets"}},
 	{Tool: "vault_status", Words: []string{"status"}},
+
+	// memory: spec/rum-retrieval-api.md, and what reference/memory-build.md §2 adds.
+	{Tool: "memory_store", Args: append([]string{"key", "target_agent_id", "links"}, memoryParts...),
+		Words: []string{"memory store"}},
+	{Tool: "memory_update_memory", Args: append([]string{"memory_id", "links"}, memoryParts...),
+		Words: []string{"memory update"}},
+	{Tool: "memory_recall", Args: []string{
+		"memory_id", "file", "intent", "task_type", "query", "success_only", "failures_only", "since",
+		"before", "tags", "depth", "include_links", "strategy", "explain", "max_tokens"},
+		Words: []string{"memory recall"}},
+	{Tool: "memory_trace", Args: []string{"memory_id", "direction", "max_depth", "depth"},
+		Words: []string{"memory trace"}},
+	{Tool: "memory_list", Args: []string{"session_id", "since", "sort"}, Words: []string{"memory list"}},
+	{Tool: "memory_link", Args: []string{"source_id", "target_id", "link_type"},
+		Words: []string{"memory link"}},
+	{Tool: "memory_identity", Args: []string{
+		"action", "type", "parent_id", "specialization", "capabilities"}, Words: []string{"identity"}},
+	{Tool: "memory_create_chapter", Args: []string{
+		"memory_ids", "title", "tags", "topics", "min_memories", "auto_detect", "since", "before"},
+		Words: []string{"chapter create"}},
+	{Tool: "memory_list_chapters", Args: []string{"chapter_ids", "tags", "since", "before", "sort"},
+		Words: []string{"chapter list"}},
+	{Tool: "memory_synthesize", Args: []string{"chapter_ids", "tags", "min_chapters"},
+		Words: []string{"wisdom synthesize"}},
+	{Tool: "memory_recall_wisdom", Args: []string{"wisdom_id", "tags", "query", "include_chapters"},
+		Words: []string{"wisdom recall"}},
+	{Tool: "memory_check_file", Args: []string{"file", "intended_action"},
+		Aliases: map[string][]string{"file": {"path"}}, Words: []string{"memory check-file"}},
+	{Tool: "memory_delete_memory", Args: []string{"memory_id", "erase"}, Words: []string{"memory delete"}},
+	{Tool: "memory_delete_chapter", Args: []string{"chapter_id"}, Words: []string{"chapter delete"}},
+	{Tool: "memory_delete_wisdom", Args: []string{"wisdom_id"}, Words: []string{"wisdom delete"}},
+	{Tool: "memory_history", Args: []string{"memory_id"}, Words: []string{"memory history"}},
+	{Tool: "memory_export", Args: []string{"format", "tags"}, Words: []string{"memory export"}},
+	{Tool: "memory_import", Args: []string{"files"}, Words: []string{"memory import"}},
+	{Tool: "memory_complete", Args: []string{"kind", "prefix"}, Words: []string{"complete memory"}},
+	{Tool: "memory_prompt_after_failure", Args: []string{"file"}, Words: []string{"prompt after-failure"}},
 
 	// team: CONTRACT §4.
 	{Tool: "team_whoami", Words: []string{"whoami"}},
@@ -198,6 +237,11 @@ var Promises = []Promise{
 	{Tool: "team_tenant_export", Words: []string{"tenant export"}},
 }
 
+// memoryParts are the arguments of the tools that write a memory.
+var memoryParts = []string{
+	"intent", "outcome", "perception", "reasoning", "actions", "tags", "importance",
+}
+
 var schemaArgs = []string{
 	"kind", "type", "name", "value_type", "default_path", "name_field", "description", "fields",
 	"traits", "values", "default", "required", "target", "min", "max",
@@ -212,8 +256,8 @@ func later(why string, args ...string) map[string]string {
 	return one
 }
 
-// Families are the tools whose names are a prefix and a word of their document: tree's 47 and
-// memory's 18. None is here yet.
+// Families are the tools that are not here yet whose names are a prefix and a word of their document:
+// tree's 47.
 var Families = []struct {
 	Prefix, Why string
 	Words       []string
@@ -228,11 +272,6 @@ var Families = []struct {
 		"list_bookmarks", "remove_bookmark", "validate_tree", "lint_payload", "snapshot_create",
 		"snapshot_list", "snapshot_restore", "snapshot_diff", "diff_subtree", "export_subtree",
 		"import_merge", "untag_node", "get_tags", "snapshot_get", "snapshot_delete",
-	}},
-	{"memory_", memoryYet, []string{
-		"store", "update_memory", "recall", "trace", "list", "link", "identity", "create_chapter",
-		"list_chapters", "synthesize", "recall_wisdom", "check_file", "delete_memory",
-		"delete_chapter", "delete_wisdom", "history", "export", "import",
 	}},
 }
 
@@ -251,15 +290,11 @@ var Warnings = map[string]string{
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
-	"check": inDepth, "move": inDepth,
-	"query": withPlans, "batch": withPlans, "validate": withPlans,
-	"log": withTime, "restore": withPlans,
+	"check":         inDepth,
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
-	"import": notesYet,
-	"node":   treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
-	"memory": memoryYet, "identity": memoryYet, "chapter": memoryYet, "wisdom": memoryYet,
-	"ci":           memoryYet,
+	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"ci":           ciYet,
 	"dead-letters": withCloud,
 }
 

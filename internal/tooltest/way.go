@@ -157,14 +157,19 @@ var differing = []struct {
 	{regexp.MustCompile(`job-[0-9a-z]{26}`), `job-`},
 	{regexp.MustCompile(`"bytes":\d+,"left":`), `"bytes":0,"left":`}, // with ids of requests among them
 	{regexp.MustCompile(`"indexFreshness":"\w+"`), `"indexFreshness":""`},
-	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*"(,"commands":\[[^][]*\])?,"state":[^{}]*\},?`), ""},
+	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*"(,"fixes":\[[^][]*\])?,"state":[^{}]*\},?`), ""},
 	{regexp.MustCompile(`,"pendingChangeCount":\d+,"heldChangeCount":\d+(,"sweptAt":"[^"]*","sweptVersion":"v\d+")?`), ""},
 	{regexp.MustCompile(`,"cursors":\{[^{}]*\}`), ""},
 	{regexp.MustCompile(`,"freshness":"\w+"(,"swept_at":"[^"]*","swept_version":"v\d+")?`), ""},
+	{regexp.MustCompile(`(mem|agent|chapter|wisdom)_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "${1}_"},
+	{regexp.MustCompile(`"access_count":\d+(,"last_accessed":(\d+|null))?`), `"access_count":0`},
+	{regexp.MustCompile(`"token_estimate":\d+`), `"token_estimate":0`}, // names of agents differ in length
+	{regexp.MustCompile(`\b(17\d{8})\d{3}\b`), "${1}000"},              // milliseconds of functions, whose clock goes on
 }
 
 // Comparable is an answer without what differs from call to call (CONTRACT §1): how long it took, and
-// the ids of the request and of a job, and the bytes that an erasure counts; and without what is known of the files at the moment, which is no part of a
+// the ids of the request, of a job and of what memory tools made, the bytes that an erasure counts, and how often a
+// memory was recalled; and without what is known of the files at the moment, which is no part of a
 // version.
 func Comparable(answer json.RawMessage) string {
 	text := string(answer)

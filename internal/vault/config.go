@@ -20,8 +20,9 @@ const DefaultDaily = "daily"
 // A Config is how a vault is set up: its raven.yaml and its rookery.yaml. The zero Config is not one;
 // ParseConfig of nothing is that of a vault without these files.
 type Config struct {
-	DailyDirectory string // without a slash at the end
+	DailyDirectory string // without a slash at the end; Root is the vault itself
 	DailyTemplate  string // older: the text that daily notes begin with, or its path
+	Directories    Directories
 	Capture        Capture
 	Deletion       Deletion
 	Exclude        []string // patterns of paths that orientation leaves out; see Exclusion
@@ -32,7 +33,13 @@ type Config struct {
 	Zone      *time.Location
 	WeekStart time.Weekday
 	Language  string // one of Languages: what its notes are written in, mostly
+
+	dailySaid bool // raven.yaml names the folder of the daily notes
 }
+
+// Directories are the folders of objects, notes without a type and templates: each with a slash at the end, or "" for
+// none of its own.
+type Directories struct{ Type, Page, Template string }
 
 // Capture says where quick notes go.
 type Capture struct {
@@ -96,9 +103,7 @@ func (p *configParser) raven(e pair) {
 		p.daily(e)
 	case "directories":
 		for _, d := range p.entries(e.value, e.key) {
-			if d.key == "daily" {
-				p.daily(d)
-			}
+			p.directory(d)
 		}
 	case "daily_template":
 		p.c.DailyTemplate = p.text(e)
@@ -157,8 +162,32 @@ func (p *configParser) exclude(e pair) {
 
 // daily reads the folder of the daily notes.
 func (p *configParser) daily(e pair) {
+	if e.value != nil && isRoot(e.value.Value) {
+		p.c.DailyDirectory, p.c.dailySaid = Root, true
+		return
+	}
 	if dir := strings.TrimSuffix(p.folder(e), "/"); dir != "" {
-		p.c.DailyDirectory = dir
+		p.c.DailyDirectory, p.c.dailySaid = dir, true
+	}
+}
+
+// isRoot reports whether a text names the folder of the vault itself.
+func isRoot(s string) bool { return s == "." || s == "./" || s == "/" }
+
+// directory reads one of the folders.
+func (p *configParser) directory(e pair) {
+	d := &p.c.Directories
+	switch e.key {
+	case "daily":
+		p.daily(e)
+	case "type", "types":
+		d.Type = p.folder(e)
+	case "page", "pages":
+		d.Page = p.folder(e)
+	case "template", "templates":
+		d.Template = p.folder(e)
+	case "object", "objects":
+		p.report(e.line, "directories has no key %q; the folder of objects is \"type\"", e.key)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestConfigErasOfDailyDirectory(t *testing.T) {
 	for _, text := range []string{
 		"daily_directory: journal/days\n",
 		"daily_directory: journal/days/\n",
-		"directories:\n  objects: x\n  pages: y\n  daily: journal/days\n",
+		"directories:\n  type: x\n  pages: y\n  daily: journal/days\n",
 		"directories: {daily: journal/days/, type: type, page: page}\n",
 	} {
 		c, err := vault.ParseConfig([]byte(text), nil)
@@ -41,6 +41,19 @@ func TestConfigErasOfDailyDirectory(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, "journal/days/2026-03-02", to)
 		}
+	}
+}
+
+func TestDirectories(t *testing.T) {
+	c, err := vault.ParseConfig([]byte("directories: {type: o, pages: p/, templates: t, daily: /}\n"), nil)
+	require.NoError(t, err)
+	require.Equal(t, vault.Directories{Type: "o/", Page: "p/", Template: "t/"}, c.Directories)
+	require.Equal(t, vault.Path("2026-03-02.md"), c.DailyPath("2026-03-02"))
+	require.True(t, c.IsTemplate("T/x.md"), "the case of a folder does not count")
+	require.False(t, c.IsTemplate("tx.md"))
+	for _, key := range []string{"object", "objects"} {
+		_, err := vault.ParseConfig([]byte("directories: {"+key+": x}\n"), nil)
+		require.True(t, fault.Is(err, fault.SchemaError), "%v", err)
 	}
 }
 

@@ -2,6 +2,9 @@ package vault
 
 import "strings"
 
+// Root is the folder of the vault itself, as a Config names it.
+const Root = "."
+
 // DailyPath is where the daily note of a date is.
 func (c Config) DailyPath(d Date) Path {
 	return Path(c.dailyPrefix() + string(d) + ".md")
@@ -16,13 +19,13 @@ func DailyText(d Date) string {
 // DailyTitle is the title of a daily note: Monday, March 2, 2026.
 func DailyTitle(d Date) string { return d.noon().Format("Monday, January 2, 2006") }
 
-// IsDaily reports whether the path is that of a daily note, and of which date.
+// IsDaily reports whether the path is that of a daily note, and of which date. The case of its folder does not count.
 func (c Config) IsDaily(p Path) (Date, bool) {
-	day, ok := strings.CutPrefix(p.ID(), c.dailyPrefix())
-	if !ok || p.Kind() != KindNote {
+	prefix, id := c.dailyPrefix(), p.ID()
+	if len(id) < len(prefix) || p.Kind() != KindNote || !strings.EqualFold(id[:len(prefix)], prefix) {
 		return "", false
 	}
-	return ParseDate(day)
+	return ParseDate(id[len(prefix):])
 }
 
 // DailyID is the id of the daily note that the id is another name of: `2026-03-02`, or
@@ -34,8 +37,11 @@ func (c Config) DailyID(id string) (string, bool) {
 
 // dailyPrefix is what stands before the date in the id of a daily note.
 func (c Config) dailyPrefix() string {
-	if c.DailyDirectory == "" {
+	switch c.DailyDirectory {
+	case "":
 		return DefaultDaily + "/"
+	case Root:
+		return ""
 	}
 	return c.DailyDirectory + "/"
 }

@@ -28,7 +28,14 @@ const (
 	ConfigRookery = "rookery.yaml"
 	AuditLog      = ".raven/audit.log"
 	FolderFile    = "_folder.md" // in any folder: the folder's own fields and text
+
+	// Settings of Obsidian that say where its daily notes and its templates are.
+	ObsidianDaily     = ".obsidian/daily-notes.json"
+	ObsidianTemplates = ".obsidian/templates.json"
 )
+
+// ObsidianFolder is the folder of Obsidian's settings, of which a vault has the two files above.
+const ObsidianFolder = ".obsidian"
 
 // A Kind says what a file of a vault is for.
 type Kind string
@@ -88,6 +95,9 @@ func NewPath(id string) (Path, error) {
 
 // CheckNew is INVALID_PATH if no new file may have the path, of which ParseFile allows those that are there.
 func CheckNew(p Path) error {
+	if HasNoteEnding(string(p)) && !strings.HasSuffix(string(p), ".md") {
+		return refuse("the path of a new note ends in .md, in lower case").Fix("write the ending as .md")
+	}
 	if strings.ContainsFunc(string(p), control.Reorders) {
 		return refuse("a new path holds no characters that change the direction of text (U+202A to "+
 			"U+202E, U+2066 to U+2069)").Fix("use the path %s", strings.Map(func(r rune) rune {
@@ -100,9 +110,26 @@ func CheckNew(p Path) error {
 	return nil
 }
 
-// NotePath is the path of the note with this id. The ending .md may be there already.
+// NotePath is the path of the note with this id. The ending may be there already.
 func NotePath(id string) (Path, error) {
+	if HasNoteEnding(id) {
+		return ParsePath(id)
+	}
 	return ParsePath(strings.TrimSuffix(id, ".md") + ".md")
+}
+
+// HasNoteEnding reports whether a name ends as those of notes do: in .md, or as other programs name Markdown, in
+// .markdown, both in any case.
+func HasNoteEnding(name string) bool { return len(Stem(name)) < len(name) }
+
+// Stem returns a name without the ending of a note.
+func Stem(name string) string {
+	for _, ending := range []string{".md", ".markdown"} {
+		if n := len(name) - len(ending); n >= 0 && strings.EqualFold(name[n:], ending) {
+			return name[:n]
+		}
+	}
+	return name
 }
 
 // CleanPath is the path with its characters composed (NFC), as all paths of a vault are. Files that
@@ -121,13 +148,13 @@ func (p Path) Kind() Kind {
 	switch {
 	case p == SchemaFile:
 		return KindSchema
-	case p == ConfigRaven || p == ConfigRookery:
+	case p == ConfigRaven || p == ConfigRookery || p == ObsidianDaily || p == ObsidianTemplates:
 		return KindConfig
 	case p == AuditLog, p.ClosedMonth() != "":
 		return KindAudit
 	case string(p[len(p.Dir()):]) == FolderFile:
 		return KindFolder
-	case strings.HasSuffix(string(p), ".md"):
+	case HasNoteEnding(string(p)):
 		return KindNote
 	}
 	return KindNone

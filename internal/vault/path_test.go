@@ -30,8 +30,6 @@ func TestParsePathRefuses(t *testing.T) {
 		"":                                 "empty",
 		"a":                                "ends in .md",
 		"a.txt":                            "ends in .md",
-		"a.MD":                             "lower case",
-		"a.Md":                             "lower case",
 		".md":                              "dot",
 		" .md":                             "name before",
 		"/etc/passwd.md":                   "relative",

@@ -166,15 +166,30 @@ func (t *Type) extend(by *Type) {
 	*t = merged
 }
 
-// WithDaily is the schema with the folder of the daily notes in it.
-func (s *Schema) WithDaily(c Config) *Schema {
+// placeOf returns the folder of new notes of a type: that of the schema, below the folder of all objects.
+func (c Config) placeOf(t *Type) string {
+	root := c.Directories.Type
+	switch {
+	case t.Name == Daily:
+		return c.dailyPrefix()
+	case t.Name == Page && c.Directories.Page != "":
+		root = c.Directories.Page
+	}
+	if strings.HasPrefix(t.DefaultPath, root) {
+		return t.DefaultPath
+	}
+	return root + t.DefaultPath
+}
+
+// WithFolders is the schema with the folders of a configuration in it.
+func (s *Schema) WithFolders(c Config) *Schema {
 	next := *s
 	next.Types = slices.Clone(s.Types)
 	for i, t := range next.Types {
-		if t.Name == Daily {
-			daily := *t
-			daily.DefaultPath = c.dailyPrefix()
-			next.Types[i] = &daily
+		if path := c.placeOf(t); path != t.DefaultPath {
+			placed := *t
+			placed.DefaultPath = path
+			next.Types[i] = &placed
 		}
 	}
 	next.index()
@@ -219,6 +234,9 @@ func (s *Schema) TraitNames() []string {
 	return names
 }
 
+// schemaInit is the tool that makes a schema from what is in a vault.
+const schemaInit = "raven_schema_init"
+
 // maxOffered is how many names a fault offers.
 const maxOffered = 50
 
@@ -251,6 +269,9 @@ func (s *Schema) NoTrait(name string) *fault.Fault {
 	}
 	f := fault.New(fault.InvalidTrait, "Trait %s not found in schema; it has: %s",
 		quote(name), have).With("available_traits", Offered(names))
+	if len(names) == 0 {
+		f = f.Try(schemaInit, fault.Args{"dry_run": true})
+	}
 	return f.Suggest(name, names)
 }
 

@@ -144,7 +144,7 @@ func TestBuiltinTypes(t *testing.T) {
 	require.Equal(t, []string{}, typeOf(t, s, "page").FieldNames())
 	require.Equal(t, []string{"title", "level"}, typeOf(t, s, "section").FieldNames())
 
-	moved := s.WithDaily(vault.Config{DailyDirectory: "journal"})
+	moved := s.WithFolders(vault.Config{DailyDirectory: "journal"})
 	require.Equal(t, "journal/", typeOf(t, moved, "daily").DefaultPath)
 	require.Equal(t, "daily/", typeOf(t, s, "daily").DefaultPath)
 

@@ -59,10 +59,7 @@ func checkSegment(s string, last bool) *fault.Fault {
 			Fix("use another name")
 	case !last && strings.HasSuffix(strings.ToLower(s), ".md"):
 		return refuse("the name of a folder does not end in .md")
-	case last && s != strings.TrimSuffix(s, ".md")+".md" &&
-		strings.HasSuffix(strings.ToLower(s), ".md"):
-		return refuse("the path of a note ends in .md, in lower case")
-	case last && isBlank(strings.TrimSuffix(s, ".md")):
+	case last && isBlank(Stem(s)):
 		return refuse("a note has a name before .md")
 	}
 	return nil

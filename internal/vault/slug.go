@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gosimple/slug"
+
+	"rookery/internal/control"
 )
 
 // Slug is the name of a new note made from its title: lower-case ASCII, other letters transliterated
@@ -28,6 +30,38 @@ func Slug(title string) string {
 	}
 	return s
 }
+
+// FileName is the name of the file of a new note, without its ending, made from the title: the Slug of a title in
+// Latin letters. Of a title in another script all letters stay, in lower case, with dashes for blanks, and only what a
+// file system refuses is replaced. It is "" if nothing is left.
+func FileName(title string) string {
+	title = Stem(CleanPath(title))
+	if !strings.ContainsFunc(title, otherScript) {
+		return strings.Map(func(r rune) rune {
+			if control.Reorders(r) {
+				return -1
+			}
+			return r
+		}, Slug(title))
+	}
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || strings.ContainsRune("/.-", r) || r == utf8.RuneError || control.Reorders(r) ||
+			checkCharacters(string(r)) != nil {
+			return '-'
+		}
+		return unicode.ToLower(r)
+	}, title)
+	for strings.Contains(name, "--") {
+		name = strings.ReplaceAll(name, "--", "-")
+	}
+	if name = CleanPath(name); len(name) > MaxSegment-len(".md") {
+		name = cut(name, MaxSegment-len(".md"))
+	}
+	return strings.Trim(name, "-_ ")
+}
+
+// otherScript reports whether a character is a letter of a script other than Latin.
+func otherScript(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
 
 // SlugPath is the form in which references find what is written otherwise: the slug of each folder
 // and of the name (reference/raven.md §1.9).

@@ -3,6 +3,7 @@ package vault
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,6 +103,17 @@ func splitCommas(s string) []string {
 	return append(parts, s[begin:])
 }
 
+// isNested reports whether a value is a mapping, or a list with one: no field of a type has such a value.
+func isNested(value any) bool {
+	switch v := value.(type) {
+	case markdown.Nested:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, isNested)
+	}
+	return false
+}
+
 // yaml is the text as frontmatter reads it, if it is one of its scalars or lists; else the text.
 func (t Text) yaml() any {
 	s := string(t)
@@ -110,7 +122,7 @@ func (t Text) yaml() any {
 	}
 	doc := markdown.Parse([]byte("---\nk: " + s + "\n---\n"))
 	e, ok := doc.Frontmatter.Get("k")
-	if !ok || strings.ContainsAny(s, "\r\n") {
+	if !ok || doc.Problem != nil || strings.ContainsAny(s, "\r\n") {
 		return s
 	}
 	switch v := e.Value.(type) {
@@ -123,6 +135,12 @@ func (t Text) yaml() any {
 			return s
 		}
 		return v
+	case markdown.Nested:
+		return s
+	case []any:
+		if slices.ContainsFunc(v, isNested) {
+			return s
+		}
 	}
 	return e.Value
 }

@@ -4,6 +4,7 @@ package mutate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"rookery/internal/auth"
@@ -66,7 +67,9 @@ type Change[Out any] struct {
 	About func(context.Context, *repo.Tx) ([]vault.Path, error)
 
 	// Draft drafts the change and fills the output. It may run several times, each time with an empty
-	// output. An output that is too large for an answer is BATCH_TOO_LARGE, and nothing is written.
+	// output. An output that is too large for an answer is BATCH_TOO_LARGE, and nothing is written. If it
+	// says that the call failed in part, the rest is written, and that is the error. Where Draft returns an error,
+	// nothing is written, and the output is returned with the error.
 	Draft func(context.Context, *repo.Tx, *Out) error
 }
 
@@ -93,6 +96,9 @@ func Vault[Out any](
 		}
 		var fresh Out
 		if err := c.Draft(ctx, tx, &fresh); err != nil {
+			if p, ok := any(&fresh).(tool.Partial); ok && p.Partly() {
+				return nil, &unwritten[Out]{err, fresh}
+			}
 			return nil, err
 		}
 		if a, ok := any(&fresh).(aside); ok {
@@ -107,12 +113,31 @@ func Vault[Out any](
 		out = fresh
 		return tool.Keep(&out), nil
 	})
+	if partial := (*unwritten[Out])(nil); errors.As(err, &partial) {
+		if errors.Is(partial.error, ErrUnwritten) {
+			return partial.out, nil
+		}
+		return partial.out, partial.error
+	}
 	if err != nil { // a call that gave up does not wait for its function: out is not ours to read
 		var none Out
 		return none, err
 	}
 	return Finish(r, out, nil)
 }
+
+// ErrUnwritten is what a Draft returns that succeeded and is not to be written, nor to use its idempotency
+// key. Its output must be a tool.Partial.
+var ErrUnwritten = errors.New("nothing is to be written")
+
+// An unwritten is a call of which nothing is written, and its output all the same.
+type unwritten[Out any] struct {
+	error
+	out Out
+}
+
+// Unwrap returns why nothing is written.
+func (u *unwritten[Out]) Unwrap() error { return u.error }
 
 // Tenant runs a change of a tenant, and is its output. The function is given what keeps an output for whoever
 // repeats the call: it calls it each time that it drafts the change, and the last time counts.
@@ -147,6 +172,9 @@ func Finish[Out any](r repo.Receipt, out Out, err error) (Out, error) {
 		for _, f := range r.Unread {
 			a.Warn(fileUnread, unread(f), map[string]any{"path": f.Path})
 		}
+		if failed := a.Failure(); failed != nil {
+			return out, failed
+		}
 	}
 	return out, nil
 }
@@ -155,6 +183,7 @@ func Finish[Out any](r repo.Receipt, out Out, err error) (Out, error) {
 type aside interface {
 	Note(key string, value any)
 	Warn(code, message string, fields map[string]any)
+	Failure() *fault.Fault
 }
 
 // fileUnread is the code of a warning: the file of a note that the call changed is left as it is.

@@ -19,7 +19,7 @@ const maxSuggestions = 100
 // maxEcho is how many characters of a reference a warning repeats. What is longer is no id.
 const maxEcho = 600
 
-// WarnRefs warns of each reference that the draft itself wrote into these notes and that leads to
+// WarnRefs warns of each reference that the call, or its part, itself wrote into these notes and that leads to
 // nothing, or to several things (raven.md §6.7): once for each way in which it is written. A
 // reference that was in the note before, elsewhere perhaps, is not the draft's.
 func WarnRefs(tx *repo.Tx, a *tool.Aside, create Create, paths ...string) {
@@ -31,7 +31,7 @@ func WarnRefs(tx *repo.Tx, a *tool.Aside, create Create, paths ...string) {
 				continue
 			}
 			seen[m.Target] = true
-			if to := refs.Resolve(m.Target); to.ID == "" {
+			if to := refs.From(m.in, m.Target); to.ID == "" && !m.file || to.FragmentMissing {
 				a.Warn("REF_NOT_FOUND", m.problem(tx.Index(), to), m.facts(tx, to, create, len(seen) <= maxSuggestions))
 			}
 		}
@@ -46,12 +46,14 @@ type Create func(tx *repo.Tx, m Mention, t *vault.Type) (command string, call fa
 type Mention struct {
 	Target string // as it is written
 	wants  string // the type that its field or trait leads to; empty: any
+	in     *index.Note
+	file   bool // it names a file that is no note
 }
 
 // written are the mentions in a note that were not in it before.
 func written(tx *repo.Tx, path string) []Mention {
 	before, wants := map[string]int{}, map[string]string{}
-	for _, m := range mentions(tx.Before(), path) {
+	for _, m := range mentions(tx.Start(), path) {
 		before[m.Target]++
 	}
 	all := mentions(tx.Index(), path)
@@ -63,7 +65,8 @@ func written(tx *repo.Tx, path string) []Mention {
 	var fresh []Mention
 	for _, m := range all {
 		if before[m.Target]--; before[m.Target] < 0 {
-			fresh = append(fresh, Mention{m.Target, wants[m.Target]})
+			m.wants = wants[m.Target]
+			fresh = append(fresh, m)
 		}
 	}
 	return fresh
@@ -80,7 +83,7 @@ func mentions(idx *index.Index, path string) []Mention {
 	var all []Mention
 	for i := range n.Refs {
 		r := &n.Refs[i]
-		m := Mention{Target: r.Target, wants: wants[r.Target]}
+		m := Mention{Target: r.Target, wants: wants[r.Target], in: n, file: r.IsFile()}
 		if t, ok := idx.Schema().Type(n.Object(r.Scope).Type()); ok && r.InField {
 			if f, ok := t.Field(r.Field); ok {
 				m.wants = f.Target
@@ -106,7 +109,7 @@ func inTraits(idx *index.Index, n *index.Note) (bare []Mention, wants map[string
 				wants[string(v)] = def.Target
 			case string:
 				if ref, ok := vault.ParseRef(v); ok {
-					bare = append(bare, Mention{string(ref), def.Target})
+					bare = append(bare, Mention{Target: string(ref), wants: def.Target, in: n})
 				}
 			}
 		}
@@ -132,12 +135,12 @@ func (m Mention) Parts() (id, fragment string, inside bool) {
 func (m Mention) problem(idx *index.Index, to index.Resolution) string {
 	ref := FirstRunes(m.Target, maxEcho)
 	id, fragment, inside := m.Parts()
-	above := idx.Resolve(id)
+	above := idx.From(m.in, id)
 	switch {
 	case len(to.Matches) > 0:
 		return fmt.Sprintf("the reference %q is ambiguous; matches has what it may mean", ref)
 	case inside && id == "":
-		return fmt.Sprintf("the reference %q does not say in which note; write NOTE%s", ref, ref)
+		return fmt.Sprintf("%s has no section %q", m.in.ID, FirstRunes(fragment, maxEcho))
 	case inside && above.ID != "":
 		return fmt.Sprintf("%s has no section %q", above.ID, FirstRunes(fragment, maxEcho))
 	}
@@ -155,7 +158,7 @@ func (m Mention) facts(
 		facts["matches"] = to.Matches
 		return facts
 	}
-	if inside && (id == "" || tx.Index().Resolve(id).ID != "") {
+	if inside && (id == "" || tx.Index().From(m.in, id).ID != "") {
 		return facts
 	}
 	t := m.suggested(tx.Index().Schema())

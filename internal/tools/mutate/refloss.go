@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"fmt"
+	"strings"
 
 	"rookery/internal/index"
 	"rookery/internal/tool"
@@ -57,20 +58,28 @@ func WarnLinks(a *tool.Aside, id string, links []index.Link) {
 	a.Warn("HAS_BACKLINKS", message, map[string]any{"count": len(links), "backlinks": listed})
 }
 
-// Unresolved tells how many references lead to nothing once their target is gone. Those to a day do
-// not: it has its id without a note.
+// Unresolved tells how many references lead to nothing once their target is gone, and how many to a note
+// that has no such section any more. Those to a day lead to it as before: it has its id without a note.
 func Unresolved(after *index.Index, id string, links []index.Link) []string {
-	lost, refs := 0, after.Resolver()
+	lost, short, refs := 0, 0, after.Resolver()
 	for _, l := range links {
-		if refs.Resolve(l.Ref.Target).ID == "" {
+		switch to := refs.From(l.Source.Note, l.Ref.Target); {
+		case to.ID == "":
 			lost++
+		case to.FragmentMissing:
+			short++
 		}
 	}
-	if lost == 0 {
-		return nil
+	var all []string
+	if lost > 0 {
+		all = append(all, fmt.Sprintf("%s to %s %s to nothing", Count(lost, "reference"), id,
+			Plural(lost, "leads", "lead")))
 	}
-	return []string{fmt.Sprintf("%s to %s %s to nothing", Count(lost, "reference"), id,
-		Plural(lost, "leads", "lead"))}
+	if note, _, _ := strings.Cut(id, "#"); short > 0 {
+		all = append(all, fmt.Sprintf("%s to %s %s to %s, which has no such section", Count(short, "reference"),
+			id, Plural(short, "leads", "lead"), note))
+	}
+	return all
 }
 
 // Count is a number of things.

@@ -2,15 +2,19 @@ package notes_test
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// benchNotes is how many notes the vault of the benchmarks has.
-const benchNotes = 10_000
-
-// BenchmarkTools calls the tools that read, on 10,000 notes of about 1 KiB. The word harbour is in 1 % of them.
+// BenchmarkTools calls the tools that read, on 10,000 notes of about 1 KiB, or as many as ROOKERY_BENCH_NOTES says.
+// The word harbour is in 1 % of them.
 func BenchmarkTools(b *testing.B) {
+	benchNotes := 10_000
+	if n, err := strconv.Atoi(os.Getenv("ROOKERY_BENCH_NOTES")); err == nil {
+		benchNotes = n
+	}
 	files := map[string]string{}
 	body := strings.Repeat("words of a note about lamps and people, in lines of text\n", 16)
 	for i := range benchNotes {
@@ -31,6 +35,7 @@ func BenchmarkTools(b *testing.B) {
 		{"list", "notes_list", args{}},
 		{"list of a tag", "notes_list", args{"tag": "Tag 3", "since": "2026-01-10"}},
 		{"list of an entity", "notes_list", args{"entity": "e3", "folder": "projects", "order": "path"}},
+		{"last of all", "notes_list", args{"offset": benchNotes - 200}},
 		{"keyword", "notes_search", args{"query": "harbour", "keyword": true}},
 		{"ranked", "notes_search", args{"query": "harbour", "tag": "a"}},
 		{"outline of 1 MiB", "notes_outline", args{"path": "long"}},

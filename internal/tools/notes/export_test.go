@@ -39,7 +39,8 @@ func TestExport(t *testing.T) {
 		"one before":     {"---\nsource_notes: [y]\nb: 1 # c\n---\n", "inbox/x.md", "---\nsource_notes: [inbox/x.md]\nb: 1 # c\n---\n"},
 		"break and mark": {"\ufeff---\r\na: 1\r\n---\r\nb", "inbox/x.md", "\ufeff---\r\na: 1\r\nsource_notes:\r\n  - inbox/x.md\r\n---\r\nb"},
 		"no editing":     {"---\na: [\n---\nb\n", `inbox\x.md`, "---\na: [\n---\nb\n"},
-		"a map":          {"---\na: {b: 1}\n---\n", " ./inbox/x.md ", "---\na: {b: 1}\n---\n"},
+		"a map": {"---\na: {b: 1}\n---\n", " ./inbox/x.md ",
+			"---\na: {b: 1}\nsource_notes:\n  - inbox/x.md\n---\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, map[string]string{"inbox/x.md": c.text, "y.md": "y"})

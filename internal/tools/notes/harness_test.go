@@ -1,6 +1,7 @@
 package notes_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"maps"
@@ -37,6 +38,13 @@ type place struct {
 	calls *atomic.Int64 // reads of the table
 }
 
+// noMemories reads no memories: what they become is tested with all families.
+func noMemories(context.Context, auth.Caller, notes.MemoryTarget) (
+	func(*repo.Tx) ([]string, int, error), error,
+) {
+	return nil, fault.New(fault.InvalidQuery, "there are no memories here")
+}
+
 // open opens a place whose vault has these files.
 func open(t testing.TB, files map[string]string) *place {
 	t.Helper()
@@ -55,7 +63,7 @@ func open(t testing.TB, files map[string]string) *place {
 	t.Cleanup(teams.Close)
 	caller := auth.LocalCaller()
 	require.NoError(t, teams.Make(t.Context(), caller.Tenant))
-	cat, err := tool.NewCatalogue(append(notes.Tools(teams), teamtools.Tools(teams, teamtools.Options{})...),
+	cat, err := tool.NewCatalogue(append(notes.Tools(teams, noMemories), teamtools.Tools(teams, teamtools.Options{})...),
 		tool.Options{Now: now})
 	require.NoError(t, err)
 	p := &place{cat, tooltest.As(cat, caller), calls}

@@ -26,6 +26,7 @@ const readAhead = 64
 // A wanted text: what must be in a note, and the notes whose body may have it.
 type wanted struct {
 	text  string          // lowered
+	sure  map[string]bool // paths of notes whose body has it, as the index says
 	may   map[string]bool // by path
 	known bool            // others do not have it; else any note may
 }
@@ -68,7 +69,10 @@ func (q *seeker) terms() []wanted {
 	}
 	var all []wanted
 	for _, text := range texts {
-		w := wanted{text: lowered(text), may: map[string]bool{}}
+		w := wanted{text: lowered(text), may: map[string]bool{}, sure: map[string]bool{}}
+		for path := range q.search.Proven(text) {
+			w.sure[path] = true
+		}
 		paths, known := q.search.Containing(text)
 		for path := range paths {
 			if !known {
@@ -82,12 +86,12 @@ func (q *seeker) terms() []wanted {
 	return all
 }
 
-// divide tells the notes whose path and fields have all terms from those whose body may have the rest.
+// divide tells the notes that have all terms, as the index says, from those whose body may have the rest.
 func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index.Note) {
 	for _, n := range all {
 		missing, possible := false, true
 		for _, w := range terms {
-			if !headHas(n, w.text) {
+			if !w.sure[n.Path] && !headHas(n, w.text) {
 				missing = true
 				possible = possible && (!w.known || w.may[n.Path])
 			}
@@ -108,6 +112,9 @@ func headHas(n *index.Note, text string) bool {
 	has := func(s string) bool { return contains(s, text) }
 	if has(n.Path) || has(c.Title) || slices.ContainsFunc(c.Words, has) {
 		return true
+	}
+	if !strings.Contains(text, " ") && c.TagsAreSlugs() {
+		return slices.ContainsFunc(c.Tags, has)
 	}
 	return has(c.TagsAsWritten())
 }
@@ -153,7 +160,7 @@ func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted
 			}
 			body := lowered(bodyOf(text))
 			if !slices.ContainsFunc(terms, func(w wanted) bool {
-				return !strings.Contains(body, w.text) && !headHas(n, w.text)
+				return !w.sure[n.Path] && !strings.Contains(body, w.text) && !headHas(n, w.text)
 			}) {
 				kept = append(kept, n)
 			}

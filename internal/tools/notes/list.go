@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"iter"
-	"slices"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -98,9 +97,8 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 	if ctx.Err() != nil || in.CountOnly {
 		return out, ctx.Err()
 	}
-	found := p.notes()
-	first := min(in.Offset, len(found))
-	return out, out.show(ctx, v, page{found[first:], first, in.Fields})
+	first := min(in.Offset, out.Total)
+	return out, out.show(ctx, v, page{p.notes(first), first, in.Fields})
 }
 
 // rowsWith yields the rows of the notes that a filter has, by path, until the call ends.
@@ -122,68 +120,6 @@ func notesWith(ctx context.Context, idx *index.Index, holds *filter) ([]*index.N
 		found = append(found, r.Note)
 	}
 	return found, ctx.Err()
-}
-
-// A picking keeps the first notes of an order, of rows that come by path. It keeps few of those behind them.
-type picking struct {
-	order string
-	most  int // how many notes are wanted
-	kept  []picked
-	seen  int
-	full  bool // kept begins with as many as are wanted, of those that came before, in order
-}
-
-// A picked is a row, and how many came before it.
-type picked struct {
-	index.Row
-	at int
-}
-
-// sparse is how many notes beyond those that are wanted are kept before they are sorted.
-const sparse = 256
-
-// add takes the next row.
-func (p *picking) add(r *index.Row) {
-	now := picked{*r, p.seen}
-	p.seen++
-	if p.most == 0 || p.order == byPath && len(p.kept) == p.most {
-		return
-	}
-	if p.full && p.compare(&now, &p.kept[p.most-1]) > 0 {
-		return
-	}
-	if p.kept = append(p.kept, now); len(p.kept) >= 2*p.most+sparse {
-		p.sort()
-		p.full = true
-	}
-}
-
-// sort puts the rows that are kept in order, and drops those that are not wanted.
-func (p *picking) sort() {
-	slices.SortFunc(p.kept, func(a, b picked) int { return p.compare(&a, &b) })
-	p.kept = p.kept[:min(len(p.kept), p.most)]
-}
-
-// compare compares two rows for the order: those of one day by path.
-func (p *picking) compare(a, b *picked) int {
-	day := 0
-	switch p.order {
-	case byDate:
-		day = b.CompareDay(&a.Row)
-	case byOldest:
-		day = a.CompareDay(&b.Row)
-	}
-	return cmp.Or(day, cmp.Compare(a.at, b.at))
-}
-
-// notes are the first notes of the order.
-func (p *picking) notes() []*index.Note {
-	p.sort()
-	all := make([]*index.Note, len(p.kept))
-	for i := range p.kept {
-		all[i] = p.kept[i].Note
-	}
-	return all
 }
 
 // inOrder compares notes for an order: by path if it is none. Notes of one date are alike: they stay by path.

@@ -3,6 +3,8 @@
 package notes
 
 import (
+	"fmt"
+
 	"rookery/internal/fault"
 	"rookery/internal/team"
 	"rookery/internal/tool"
@@ -23,7 +25,16 @@ type failure struct {
 	Code  fault.Code `json:"code"`
 }
 
-func bare(f *fault.Fault) any { return failure{f.Message, f.Code} }
+// bare has the place in a file in its message, since it has no other member for that.
+func bare(f *fault.Fault) any {
+	message := f.Message
+	if at := f.Location; at != nil && at.Line > 0 {
+		message = fmt.Sprintf("%s:%d: %s", at.File, at.Line, message)
+	} else if at != nil {
+		message = at.File + ": " + message
+	}
+	return failure{message, f.Code}
+}
 
 // The exit codes of a command that failed. A command line that cannot be read exits with the first, too.
 const (
@@ -38,13 +49,16 @@ func exit(c fault.Code) int {
 	return exitRuntime
 }
 
-// Tools are the tools of the family, over these tenants.
-func Tools(t *team.Teams) []*tool.Tool {
-	f := tools{state.Source{Teams: t, Family: Family}}
+// Tools are the tools of the family, over these tenants. The reader is for imports of memories.
+func Tools(t *team.Teams, memories MemoryReader) []*tool.Tool {
+	f := tools{state.Source{Teams: t, Family: Family}, memories}
 	return []*tool.Tool{
 		f.get(), f.outline(), f.tree(), f.facets(), f.list(), f.search(), f.complete(),
-		f.write(), f.export(),
+		f.write(), f.export(), f.importFiles(),
 	}
 }
 
-type tools struct{ state.Source }
+type tools struct {
+	state.Source
+	memories MemoryReader
+}

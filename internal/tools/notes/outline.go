@@ -96,7 +96,7 @@ func (d document) outlined() (all []markdown.Outlined, truncated bool, err error
 			markdown.MaxOutline).With("argument", "path").Try("notes_get", fault.Args{"path": d.Path})
 	}
 	if errors.Is(err, markdown.ErrCrowded) {
-		return nil, false, fault.New(fault.NoteTooLarge, "the lists and quotes of the note nest too much").
+		return nil, false, fault.New(fault.NoteTooLarge, "the note has too many blocks, or they nest too much").
 			With("argument", "path").Try("notes_get", fault.Args{"path": d.Path})
 	}
 	return all, truncated, err

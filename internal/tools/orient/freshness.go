@@ -2,6 +2,7 @@ package orient
 
 import (
 	"fmt"
+	"maps"
 
 	"rookery/internal/checkout"
 	"rookery/internal/fault"
@@ -59,8 +60,12 @@ func (f *freshness) warn(a *tool.Aside) {
 	}
 	switch f.state {
 	case repo.Stale:
+		if u := f.control.Unwatched; u != "" && f.swept() == 0 {
+			f.warning(a, "INDEX_STALE", u.Problem()+"; "+u.Remedy())
+			return
+		}
 		f.warning(a, "INDEX_STALE", fmt.Sprintf("%d files are not as the vault says, and cannot be indexed as they "+
-			"are; raven_reindex says what is wrong with each", f.swept()), "rookery reindex")
+			"are; raven_reindex says what is wrong with each", f.swept()), compare)
 	case repo.Pending:
 		f.pending(a)
 	case repo.Updating:
@@ -68,7 +73,7 @@ func (f *freshness) warn(a *tool.Aside) {
 			"in a moment")
 	case repo.Unknown:
 		f.warning(a, "INDEX_UNKNOWN", "the files have not been compared with the index yet; repeat the call in a "+
-			"moment, or compare them with raven_reindex", "rookery reindex")
+			"moment, or compare them with raven_reindex", compare)
 	case repo.Incompatible:
 		f.warning(a, "INDEX_INCOMPATIBLE", "the stored vault is of a newer format than this release reads; run the "+
 			"release that wrote it, or a newer one")
@@ -80,23 +85,29 @@ func (f *freshness) pending(a *tool.Aside) {
 	if held := f.control.Held.Count(); held > 0 {
 		f.warning(a, "INDEX_PENDING", fmt.Sprintf("%d changes from outside need confirmation, because they would remove "+
 			"or revert much; confirm or discard them with raven_reindex", held),
-			"rookery reindex --pending accept", "rookery reindex --pending discard")
+			fault.Args{"pending": "accept"}, fault.Args{"pending": "discard"})
 		return
 	}
 	f.warning(a, "INDEX_PENDING", fmt.Sprintf("%d files changed outside and are not indexed yet; this happens by "+
-		"itself while the vault is served, and at once with raven_reindex", f.control.Noticed.Count), "rookery reindex")
+		"itself while the vault is served, and at once with raven_reindex", f.control.Noticed.Count), compare)
 }
 
-// warning adds one warning, with the command lines that settle it.
-func (f *freshness) warning(a *tool.Aside, code, message string, commands ...string) {
+// compare are the arguments of a raven_reindex that compares the files with the index.
+var compare = fault.Args{}
+
+// warning adds one warning, with the calls of raven_reindex that settle it.
+func (f *freshness) warning(a *tool.Aside, code, message string, reindexes ...fault.Args) {
 	fields := map[string]any{"state": f.state}
-	if f.vault != "" {
-		for i := range commands {
-			commands[i] += " --vault " + f.vault
+	fixes := make([]string, 0, len(reindexes))
+	for _, with := range reindexes {
+		in := maps.Clone(with)
+		if f.vault != "" {
+			in["vault"] = f.vault
 		}
+		fixes = append(fixes, fault.NewCall("raven_reindex", in).String())
 	}
-	if len(commands) > 0 {
-		fields["commands"] = commands
+	if len(fixes) > 0 {
+		fields["fixes"] = fixes
 	}
 	a.Warn(code, message, fields)
 }

@@ -217,16 +217,18 @@ func TestTruncation(t *testing.T) {
 var states = []struct {
 	name, state, code string
 	change            func(*repo.Control)
-	commands          []any
+	fixes             []any
 }{
-	{"no comparison", "unknown", "INDEX_UNKNOWN", func(c *repo.Control) { c.Sweep = nil }, []any{"rookery reindex --vault main"}},
+	{"no comparison", "unknown", "INDEX_UNKNOWN", func(c *repo.Control) { c.Sweep = nil }, []any{`raven_reindex {"vault":"main"}`}},
 	{"all compared", "fresh", "", func(*repo.Control) {}, nil},
-	{"a file that is none", "stale", "INDEX_STALE", func(c *repo.Control) { c.Sweep.Count = 2 }, []any{"rookery reindex --vault main"}},
-	{"a file that is missing", "stale", "INDEX_STALE", func(c *repo.Control) { c.Sweep.Missed = 1 }, []any{"rookery reindex --vault main"}},
+	{"a file that is none", "stale", "INDEX_STALE", func(c *repo.Control) { c.Sweep.Count = 2 }, []any{`raven_reindex {"vault":"main"}`}},
+	{"a file that is missing", "stale", "INDEX_STALE", func(c *repo.Control) { c.Sweep.Missed = 1 }, []any{`raven_reindex {"vault":"main"}`}},
 	{"files that wait", "pending", "INDEX_PENDING", func(c *repo.Control) { c.Noticed = &repo.Noticed{Count: 3} },
-		[]any{"rookery reindex --vault main"}},
+		[]any{`raven_reindex {"vault":"main"}`}},
 	{"files that need confirmation", "pending", "INDEX_PENDING", func(c *repo.Control) { c.Held = &repo.Held{Removed: 30} },
-		[]any{"rookery reindex --pending accept --vault main", "rookery reindex --pending discard --vault main"}},
+		[]any{
+			`raven_reindex {"vault":"main","pending":"accept"}`, `raven_reindex {"vault":"main","pending":"discard"}`,
+		}},
 	{"a reindex", "updating", "INDEX_UPDATING", func(c *repo.Control) { c.Lease = &repo.Lease{Until: noon.Add(time.Minute)} }, nil},
 }
 
@@ -255,8 +257,8 @@ func TestFreshness(t *testing.T) {
 			}
 			require.Equal(t, s.code, warnings[0].Code, "%s %s", s.name, name)
 			fields := map[string]any{"state": s.state}
-			if s.commands != nil {
-				fields["commands"] = s.commands
+			if s.fixes != nil {
+				fields["fixes"] = s.fixes
 			}
 			require.Equal(t, fields, warnings[0].Fields, s.name)
 			require.Equal(t, name == "vault_status", len(warnings) == 1)
@@ -373,7 +375,7 @@ func TestEveryWayTellsTheState(t *testing.T) {
 			require.Equal(t, first, all, way.Name)
 		}
 		require.Contains(t, first[5], "INDEX_NOT_FOUND")
-		require.Contains(t, first[10], `"commands":["rookery reindex --pending accept --vault held"`)
+		require.Contains(t, first[10], `"fixes":["raven_reindex {\"vault\":\"held\",\"pending\":\"accept\"}"`)
 	}
 	t.Run("compatible", same)
 	p.age(t)

@@ -18,8 +18,8 @@ type statusOut struct {
 	tool.Aside `json:"-"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating, incompatible or unknown"`
 	*StatusCounts
-	ReindexRequired bool     `json:"reindexRequired" jsonschema:"always false: the index follows every change"`
-	ReindexReasons  []string `json:"reindexReasons" jsonschema:"always empty"`
+	ReindexRequired bool     `json:"reindexRequired" title:"reindex required" jsonschema:"always false: the index follows every change"`
+	ReindexReasons  []string `json:"reindexReasons" title:"reindex reasons" jsonschema:"always empty"`
 }
 
 // StatusCounts are what the index says of a vault, and how far what follows it has come.
@@ -30,9 +30,9 @@ type StatusCounts struct {
 	Quarantined  int        `json:"quarantinedCount" title:"quarantined" jsonschema:"notes that do not parse"`
 	Pending      int        `json:"pendingChangeCount" title:"pending changes" jsonschema:"changes from outside that are not indexed yet"`
 	Held         int        `json:"heldChangeCount" title:"held changes" jsonschema:"changes from outside that need confirmation"`
-	SweptAt      *time.Time `json:"sweptAt,omitempty" jsonschema:"since when every comparison of the files found the same"`
-	SweptVersion string     `json:"sweptVersion,omitempty" jsonschema:"of the vault, at the last comparison that found something new"`
-	CommittedAt  *time.Time `json:"committedAt,omitempty" jsonschema:"time of the version; absent before the first"`
+	SweptAt      *time.Time `json:"sweptAt,omitempty" title:"swept" jsonschema:"since when every comparison of the files found the same"`
+	SweptVersion string     `json:"sweptVersion,omitempty" title:"swept version" jsonschema:"of the vault, at the last comparison that found something new"`
+	CommittedAt  *time.Time `json:"committedAt,omitempty" title:"committed" jsonschema:"time of the version; absent before the first"`
 	Cursors      *Cursors   `json:"cursors,omitempty" jsonschema:"the version up to which each copy of the vault is complete; absent with as_of"`
 }
 

@@ -83,9 +83,9 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	out.Line, out.Content = line, block
 	if s.made {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
-		return out.created(ctx, tx, s.path)
+		return out.created(tx, s.path)
 	}
-	return out.updated(ctx, tx, was)
+	return out.updated(tx, was)
 }
 
 // append adds the block where it belongs, and returns its first line.
@@ -208,6 +208,9 @@ func lastSlug(text []byte) string {
 	return headings[len(headings)-1].Slug
 }
 
+// maxAdded is how many lines of a text become items of a list at most.
+const maxAdded = 10_000
+
 // block is the text as it is written.
 func (in addIn) block(tx *repo.Tx) (string, error) {
 	if strings.TrimSpace(in.Text) == "" {
@@ -226,6 +229,11 @@ func (in addIn) block(tx *repo.Tx) (string, error) {
 		now = state.Local(state.Clock(tx.Index(), tx.Now())).Format("15:04")
 	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in.Text)
+	if n := strings.Count(text, "\n"); n >= maxAdded {
+		return "", fault.New(fault.BatchTooLarge, "the text has %d lines; a call adds at most %d as items of a list",
+			n+1, maxAdded).With("argument", "text").
+			Fix("split it over several calls, or add it as text: as=text, or on the command line --as text")
+	}
 	var lines []string
 	for _, item := range items(text) {
 		lines = append(lines, asItem(item, now))

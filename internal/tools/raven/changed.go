@@ -1,8 +1,6 @@
 package raven
 
 import (
-	"context"
-
 	"rookery/internal/index"
 	"rookery/internal/repo"
 )
@@ -32,7 +30,7 @@ func (p past) in(idx *index.Index) (index.Object, bool) {
 }
 
 // updated fills the answer of a call that changed an object, or found it as it should be.
-func (m *mutated) updated(ctx context.Context, tx *repo.Tx, was past) error {
+func (m *mutated) updated(tx *repo.Tx, was past) error {
 	o, ok := was.in(tx.Index())
 	if !ok {
 		return notFound("no object %q", was.ID())
@@ -40,12 +38,10 @@ func (m *mutated) updated(ctx context.Context, tx *repo.Tx, was past) error {
 	shown := objectAt(tx.Index(), o)
 	m.ID, m.Type, m.File, m.Object = shown.ID, shown.Type, o.Note.Path, &shown
 	m.Action = "updated"
-	if staged, err := tx.Staged(ctx); err != nil || len(staged) == 0 {
+	if !tx.Touched() {
 		m.Action = "unchanged"
 	}
-	if q := o.Note.Quarantine; q != nil {
-		m.Warn("NOTE_QUARANTINED", o.Note.Path+" does not parse; it is kept as text",
-			map[string]any{"path": o.Note.Path, "line": q.Line})
-	}
-	return m.planned(ctx, tx, &was.shown)
+	warnQuarantine(&m.Aside, o.Note)
+	m.was = &was.shown
+	return nil
 }

@@ -17,7 +17,7 @@ var completeDoc string
 
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"id,path,type,trait,tag,version,field,type_field,trait_value" jsonschema:"what is being typed"`
+	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"what is being typed"`
 	Of   string `json:"of,omitempty" max:"512" jsonschema:"of a field: the object, of a type_field: the type, of a trait_value: the trait"`
 	tool.Completing
 }
@@ -29,6 +29,7 @@ const (
 	kindType  = "type"
 	kindTrait = "trait"
 	kindTag   = "tag"
+	kindQuery = "query" // the name of a saved query
 
 	kindVersion    = "version"     // a version that can be undone
 	kindField      = "field"       // name=value, of an object
@@ -47,7 +48,7 @@ func (f tools) complete() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/complete"},
 		Commands: []tool.Command{{Words: "complete", Args: []string{"kind", "prefix?"}}},
 		Completes: []string{
-			kindID, kindPath, kindType, kindTrait, kindTag,
+			kindID, kindPath, kindType, kindTrait, kindTag, kindQuery,
 			kindVersion, kindField, kindTypeField, kindTraitValue,
 		},
 	}, f.completeValue)
@@ -96,6 +97,13 @@ func namesOf(idx *index.Index, kind string) ([]string, error) {
 		}
 		return names, nil
 	}
+	if kind == kindQuery {
+		for _, q := range idx.Config().Queries {
+			names = append(names, q.Name)
+		}
+		slices.Sort(names)
+		return names, nil
+	}
 	s, err := state.Schema(idx)
 	if err != nil {
 		return nil, err
@@ -104,7 +112,7 @@ func namesOf(idx *index.Index, kind string) ([]string, error) {
 		for _, t := range s.Traits {
 			names = append(names, t.Name)
 		}
-		return names, nil
+		return append(names, index.TaskType), nil
 	}
 	for _, t := range s.Types {
 		names = append(names, t.Name)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"rookery/internal/markdown"
 	"rookery/internal/tool"
 )
 
@@ -60,6 +61,10 @@ func cutValue(value any, most int) any {
 	switch v := value.(type) {
 	case string:
 		return tool.Beginning(v, most)
+	case markdown.Nested:
+		if len(v) > most {
+			return tool.Beginning(string(v), most)
+		}
 	case map[string]any:
 		shown := make(map[string]any, len(v))
 		for name, e := range v {

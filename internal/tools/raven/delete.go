@@ -5,6 +5,8 @@ import (
 	_ "embed"
 
 	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/query"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -17,9 +19,10 @@ var deleteDoc string
 
 type deleteIn struct {
 	tool.Vault
-	ID    string `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
+	ID    string `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
 	Force bool   `json:"force,omitempty" jsonschema:"do not ask first; only a terminal asks"`
 	Erase bool   `json:"erase,omitempty" rare:"true" jsonschema:"erase a note with its whole history, for good (role admin)"`
+	bulkIn
 	tool.Brief
 	tool.Mutation
 }
@@ -33,15 +36,55 @@ func (f tools) remove() *tool.Tool {
 		Asks:   []tool.Ask{{With: "erase", Skip: "force", Question: "Erase {id} with its whole history, for good?"}},
 		Route:  tool.Route{Method: "DELETE", Path: "/objects/{id}"},
 		Commands: []tool.Command{
-			{Words: "delete", Args: []string{"id"}},
-			{Words: "object delete", Args: []string{"id"}},
+			{Words: "delete", Args: []string{"id?"}},
+			{Words: "object delete", Args: []string{"id?"}},
 		},
-	}, func(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
-		if in.Erase {
-			return f.erase(ctx, c, in)
+	}, func(ctx context.Context, c auth.Caller, in deleteIn) (bulkMutated, error) {
+		if err := in.legal(); err != nil {
+			return bulkMutated{}, err
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
+		if in.Erase {
+			out, err := f.erase(ctx, c, in)
+			return bulkMutated{mutated: out}, err
+		}
+		return f.removeAll(ctx, c, in)
 	})
+}
+
+// legal is why the call cannot be made, whatever the vault has.
+func (in deleteIn) legal() error {
+	if in.Erase && (in.isBulk() || in.PlanToken != "") {
+		return fault.New(fault.InvalidValue, "one note is erased at a time, by its id").With("argument", "erase")
+	}
+	return in.one(in.ID, in.DryRun)
+}
+
+// removeAll removes one object, or all that a query finds.
+func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkMutated, error) {
+	plan, err := planOf(in.PlanToken, "raven_delete", in.ID, in.Query, in.Filter)
+	if err != nil {
+		return bulkMutated{}, err
+	}
+	w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.ID)}
+	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMutated) (err error) {
+		if out.plan = plan; !in.isBulk() {
+			return in.run(ctx, tx, &out.mutated)
+		}
+		out.Action = "deleted"
+		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, in.step)
+		return err
+	})
+}
+
+// step removes one of the objects that a query finds.
+func (in deleteIn) step(
+	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
+) (string, error) {
+	one := mutated{}
+	in.ID = id
+	err := in.run(ctx, tx, &one)
+	a.Warnings = append(a.Warnings, one.Warnings...)
+	return one.Action, err
 }
 
 // run drafts the removal. What goes is kept in the trash: a note with its text as it is, a section or
@@ -77,5 +120,5 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	out.TrashPath, out.Object = string(trash), &shown
 	out.SideEffects = append(mutate.Unresolved(tx.Index(), o.ID(), links), mutate.Renamed(tx.Index(), o)...)
 	mutate.WarnLinks(&out.Aside, o.ID(), links)
-	return out.planned(ctx, tx, &shown)
+	return nil
 }

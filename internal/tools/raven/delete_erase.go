@@ -48,10 +48,10 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 		out.Note("replayed", true)
 	}
 	if in.DryRun {
-		out = mutated{
-			Aside: out.Aside, DryRun: true, WouldDelete: &wouldDelete{out.ID}, Erased: out.Erased,
+		out = mutated{did: did{Aside: out.Aside}, Erased: out.Erased, plan: plan[wouldCreate]{
+			DryRun: true, WouldDelete: &wouldDelete{out.ID},
 			WouldModify: []mutate.FileChange{{Path: string(path), Action: "delete"}},
-		}
+		}}
 	}
 	return out, nil
 }
@@ -64,7 +64,7 @@ func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 		if bad != nil {
 			return out, "", noPath(err, id, "id")
 		}
-		return mutated{Action: "deleted", ID: was.ID(), File: string(was)}, was, nil
+		return mutated{did: did{Action: "deleted", ID: was.ID()}, File: string(was)}, was, nil
 	}
 	if err != nil {
 		return out, "", err
@@ -74,7 +74,7 @@ func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
 	}
 	links := mutate.LinksFromOutside(v.Index, o)
-	out = mutated{Action: "deleted", ID: o.ID(), Type: o.Type(), File: o.Note.Path}
+	out = mutated{did: did{Action: "deleted", ID: o.ID()}, Type: o.Type(), File: o.Note.Path}
 	mutate.WarnLinks(&out.Aside, o.ID(), links)
 	return out, vault.Path(o.Note.Path), nil
 }

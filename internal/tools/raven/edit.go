@@ -63,6 +63,11 @@ const (
 	maxSwapShown = 1 << 10
 )
 
+func (e *edited) part(dry bool) {
+	e.mutated.part(dry)
+	e.Edits = nil
+}
+
 // A change is one replacement that was made.
 type change struct {
 	Index   int    `json:"index"`
@@ -79,16 +84,17 @@ func (f tools) edit() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/files/edit"},
 		Commands: []tool.Command{{Words: "edit", Args: []string{"id", "old_str?", "new_str?"}}},
 	}, func(ctx context.Context, c auth.Caller, in editIn) (edited, error) {
-		swaps, err := in.swaps()
-		if err != nil {
+		if err := in.legal(); err != nil {
 			return edited{}, err
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, func(
-			ctx context.Context, tx *repo.Tx, out *edited,
-		) error {
-			return in.run(ctx, tx, swaps, out)
-		})
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
 	})
+}
+
+// legal is why the call cannot be made, whatever the vault has.
+func (in editIn) legal() error {
+	_, err := in.swaps()
+	return err
 }
 
 // swaps are the replacements of a call, given as one or as a list.
@@ -123,7 +129,11 @@ func (in editIn) swaps() ([]swap, error) {
 }
 
 // run drafts the replacements.
-func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited) error {
+func (in editIn) run(ctx context.Context, tx *repo.Tx, out *edited) error {
+	swaps, err := in.swaps()
+	if err != nil {
+		return err
+	}
 	p, err := locate(tx.Index(), in.ID, state.Clock(tx.Index(), tx.Now()))
 	if err != nil {
 		return err
@@ -144,7 +154,7 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, swaps []swap, out *edited
 	warnRefs(tx, &out.Aside, p.Note.Path)
 	out.Path, out.Count, out.Line = p.Note.Path, len(swaps), made[0].Line
 	out.shown(made)
-	if err := out.updated(ctx, tx, was); err != nil {
+	if err := out.updated(tx, was); err != nil {
 		return err
 	}
 	out.Status = map[string]string{"updated": "applied", "unchanged": "unchanged"}[out.Action]

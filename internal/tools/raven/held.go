@@ -19,6 +19,7 @@ type heldBatch struct {
 	Moved    int       `json:"moved"`
 	Created  int       `json:"created"`
 	Paths    []string  `json:"paths" jsonschema:"the first of them"`
+	Going    []string  `json:"would_go" jsonschema:"the first 20 of the notes that would be removed or reverted"`
 }
 
 // heldOf is what is told of a batch; nil if there is none.
@@ -29,6 +30,7 @@ func heldOf(h *repo.Held) *heldBatch {
 	return &heldBatch{
 		Since: h.Since, Count: h.Count(), Removed: h.Removed, Reverted: h.Reverted,
 		Changed: h.Changed, Moved: h.Moved, Created: h.Created, Paths: firstOf(h.Paths, maxShown),
+		Going: append([]string{}, firstOf(h.Going, maxShown)...),
 	}
 }
 
@@ -39,7 +41,8 @@ func (h *heldBatch) warn(a *tool.Aside) {
 	}
 	a.Warn("INDEX_PENDING", fmt.Sprintf("%d changes from outside wait for a word: "+
 		"they take away or put back too much to be taken in without one", h.Count),
-		map[string]any{"count": h.Count, "fixes": pendingFixes})
+		map[string]any{"count": h.Count, "would_go": h.Going, "would_go_count": h.Removed + h.Reverted,
+			"fixes": pendingFixes})
 }
 
 // pendingFixes are the calls that end a pending batch: one accepts it, one restores the files.

@@ -2,6 +2,7 @@ package raven
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -176,14 +177,14 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 		return s, nil
 	}
 	var err error
-	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), stem, func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), []string{file, note}, func(n *repo.Note) bool {
 		return (n.Path == file || n.Path == note) && n.Path[0] != '.'
 	})
 	if err != nil || s.from > 0 {
 		return s, err
 	}
 	s = subject{id: id, trait: true}
-	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), id, func(n *repo.Note) bool {
+	s.path, s.from, err = v.Vault.Trace(ctx, v.Index.Version(), []string{id}, func(n *repo.Note) bool {
 		return slices.Contains(n.Traits, id)
 	})
 	if err == nil && s.from == 0 {
@@ -366,6 +367,10 @@ func (r *revision) add(s subject, e happened) {
 		if r.Op == "" {
 			r.Op = e.Op
 		}
+	case s.slug != "" && e.Changes["id"] != nil && s.id == e.ID+"#"+s.slug: // its note has moved
+		r.told = e.told()
+		r.Changes = map[string]any{"id": e.Changes["id"]}
+		r.Op = cmp.Or(r.Op, "update")
 	case s.trait, s.slug != "" && e.Parent != s.id:
 	default:
 		if r.Op == "" {

@@ -23,6 +23,7 @@ type source struct {
 // A backlink is a reference seen from what it leads to.
 type backlink struct {
 	source
+	Kind        string  `json:"kind" jsonschema:"how it is written: link, embed, markdown, field"`
 	DisplayText *string `json:"display_text"`
 	TargetID    string  `json:"target_id" jsonschema:"the target, or what it leads to in it"`
 }
@@ -38,7 +39,7 @@ func sourceOf(l index.Link) source {
 }
 
 func backlinkOf(l index.Link) backlink {
-	b := backlink{source: sourceOf(l), TargetID: l.To.ID}
+	b := backlink{source: sourceOf(l), Kind: kindOf(l.Ref, l.To), TargetID: l.To.ID}
 	if l.Ref.Display != "" {
 		display := tool.Beginning(l.Ref.Display, maxListed)
 		b.DisplayText = &display

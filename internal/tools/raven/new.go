@@ -71,7 +71,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	}
 	unknownFields(&out.Aside, t, n.unknown)
 	warnRefs(tx, &out.Aside, string(n.path))
-	return out.created(ctx, tx, n.path)
+	return out.created(tx, n.path)
 }
 
 // noteType is the type of that name, if notes can have it.
@@ -186,7 +186,7 @@ func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, erro
 func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 	id := strings.TrimSuffix(in.Path, ".md")
 	if in.Path == "" {
-		slug := vault.Slug(title)
+		slug := vault.FileName(title)
 		if slug == "" {
 			return "", fault.New(fault.MissingRequired,
 				"say what it is called: argument \"title\"").With("argument", "title")
@@ -223,12 +223,12 @@ func (in newIn) body(
 }
 
 // created fills the answer of a call that made a note.
-func (m *mutated) created(ctx context.Context, tx *repo.Tx, path vault.Path) error {
+func (m *mutated) created(tx *repo.Tx, path vault.Path) error {
 	n, ok := tx.Index().Note(string(path))
 	if !ok {
 		return notFound("no object %q", path.ID())
 	}
 	o := objectAt(tx.Index(), index.Object{Note: n})
 	m.Action, m.ID, m.Type, m.File, m.Object = "created", n.ID, n.Type, n.Path, &o
-	return m.planned(ctx, tx, nil)
+	return nil
 }

@@ -114,7 +114,7 @@ func (d drawer) object(o index.Object) object {
 	}
 	c := &ObjectContext{
 		FilePath: o.Note.Path, Fields: fields, CutFields: cut, FromDefault: fromDefault,
-		Refs: d.references(refsInFields(o)), LineStart: 1,
+		Refs: d.references(o.Note, refsInFields(o)), LineStart: 1,
 		FirstSeen: o.Note.Created, LastModified: o.Note.Modified,
 	}
 	if q := o.Note.Quarantine; q != nil && o.Section == nil {
@@ -202,7 +202,7 @@ func (d drawer) fields(o index.Object) (map[string]any, []string) {
 	fields := map[string]any{}
 	for _, f := range o.Fields() {
 		if isField(o, f.Name) {
-			fields[f.Name] = d.value(t, f.Name, f.Value)
+			fields[f.Name] = d.value(o.Note, t, f.Name, f.Value)
 		}
 	}
 	if isDaily(o) {
@@ -216,7 +216,7 @@ func (d drawer) fields(o index.Object) (map[string]any, []string) {
 	}
 	filled, names := t.Defaults(fields)
 	for _, name := range names {
-		fields[name] = d.value(t, name, filled[name])
+		fields[name] = d.value(o.Note, t, name, filled[name])
 	}
 	return fields, names
 }
@@ -235,14 +235,14 @@ func (d drawer) field(o index.Object, name string) any {
 	t, known := d.idx.Schema().Type(o.Type())
 	for _, f := range slices.Backward(o.Fields()) { // of two of a name the last counts
 		if f.Name == name && isField(o, name) {
-			return d.value(t, name, f.Value)
+			return d.value(o.Note, t, name, f.Value)
 		}
 	}
 	if isDaily(o) || !known || o.Note.Quarantine != nil {
 		return nil
 	}
 	if def, ok := t.Field(name); ok && def.HasDefault {
-		return d.value(t, name, def.Default)
+		return d.value(o.Note, t, name, def.Default)
 	}
 	return nil
 }
@@ -262,12 +262,12 @@ func (d drawer) dateOf(o index.Object) (string, bool) {
 	return string(date), ok
 }
 
-// value is the value of a field as callers see it: the ids of what references lead to, where they do.
-// t may be nil.
-func (d drawer) value(t *vault.Type, name string, v any) any {
+// value is the value of a field in a note as callers see it: the ids of what references lead to, where
+// they do. n and t may be nil.
+func (d drawer) value(n *index.Note, t *vault.Type, name string, v any) any {
 	if t == nil {
-		return d.shown(v, false)
+		return d.shown(n, v, false)
 	}
 	f, ok := t.Field(name)
-	return d.shown(v, ok && f.IsRef())
+	return d.shown(n, v, ok && f.IsRef())
 }

@@ -10,33 +10,80 @@ import (
 	"rookery/internal/tools/mutate"
 )
 
-// mutated is the answer of the tools that change one object: what they did, or, of a dry run, what
-// they would do (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
-type mutated struct {
-	tool.Aside    `json:"-"`
-	Action        string         `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	ID            string         `json:"id,omitempty"`
-	Type          string         `json:"type,omitempty"`
-	File          string         `json:"file,omitempty"`
+// An answer is that of a tool that changes one thing: what the call did, or, of a dry run, what it would
+// do (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
+type answer interface {
+	// settle ends the answer of a call whose draft is complete: it names the files that change, or turns the
+	// answer of a dry run into its plan.
+	settle(ctx context.Context, tx *repo.Tx) error
+
+	// part ends the answer of a part of a call. It has the flat keys alone, or those of a plan, and no files: they
+	// are told of the whole call.
+	part(dry bool)
+
+	aside() *tool.Aside
+}
+
+// did is what an answer begins with.
+type did struct {
+	tool.Aside `json:"-"`
+	Action     string `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
+	ID         string `json:"id,omitempty"`
+}
+
+func (d *did) aside() *tool.Aside { return &d.Aside }
+
+// assigned says what became of the fields, or traits, that a call names.
+type assigned struct {
 	UpdatedFields []string       `json:"updated_fields,omitzero"`
 	NewValues     map[string]any `json:"new_values,omitzero"`
-	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"fields to unset that were not there"`
-	TrashPath     string         `json:"trash_path,omitempty"`
-	Line          int            `json:"line,omitempty"`
-	Content       string         `json:"content,omitempty"`
-	Object        *object        `json:"object,omitempty"`
-	Erased        *erasedParts   `json:"erased,omitempty"`
-	Job           *job.Brief     `json:"job,omitempty" jsonschema:"that erases; alone, as long as nothing is erased yet"`
+	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"what was to be unset and was not there"`
+}
 
+// plan is what a dry run answers in place of the rest. C is what it says of a thing that would be made.
+type plan[C any] struct {
 	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldCreate *wouldCreate        `json:"would_create,omitempty"`
+	WouldCreate *C                  `json:"would_create,omitempty"`
 	WouldUpdate *wouldUpdate        `json:"would_update,omitempty"`
 	WouldDelete *wouldDelete        `json:"would_delete,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
 	SideEffects []string            `json:"side_effects,omitzero"`
 }
 
-// shorten leaves the flat keys.
+// settle ends an answer; see answer. turn makes a plan of it.
+func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
+	if !tx.DryRun() {
+		return mutate.NoteFiles(ctx, tx, a)
+	}
+	files, err := mutate.FileChanges(ctx, tx)
+	if err != nil {
+		return err
+	}
+	turn()
+	p.WouldModify = files
+	return nil
+}
+
+// mutated is the answer of the tools that change one object.
+type mutated struct {
+	did
+	Type string `json:"type,omitempty"`
+	File string `json:"file,omitempty"`
+	assigned
+	TrashPath string       `json:"trash_path,omitempty"`
+	Line      int          `json:"line,omitempty"`
+	Content   string       `json:"content,omitempty"`
+	Object    *object      `json:"object,omitempty"`
+	Erased    *erasedParts `json:"erased,omitempty"`
+	Job       *job.Brief   `json:"job,omitempty" jsonschema:"that erases; alone, as long as nothing is erased yet"`
+	plan[wouldCreate]
+
+	was *object // before an update
+}
+
+var _ answer = (*mutated)(nil)
+
+// Shorten leaves the flat keys.
 func (m *mutated) Shorten() { m.Object = nil }
 
 type wouldCreate struct {
@@ -60,31 +107,29 @@ type wouldDelete struct {
 	ID string `json:"id"`
 }
 
-// modified notes in the meta which files a mutation changed.
-func (m *mutated) modified(ctx context.Context, tx *repo.Tx) error {
-	return mutate.NoteFiles(ctx, tx, &m.Aside)
+func (m *mutated) settle(ctx context.Context, tx *repo.Tx) error {
+	return settle(ctx, tx, &m.Aside, &m.plan, m.turn)
 }
 
-// planned turns the answer of a call into its plan, if the call is a dry run.
-func (m *mutated) planned(ctx context.Context, tx *repo.Tx, before *object) error {
-	if !tx.DryRun() {
-		return m.modified(ctx, tx)
+func (m *mutated) part(dry bool) {
+	if dry {
+		m.turn()
 	}
-	files, err := mutate.FileChanges(ctx, tx)
-	if err != nil {
-		return err
-	}
-	plan := mutated{Aside: m.Aside, DryRun: true, WouldModify: files, SideEffects: m.effects()}
+	m.Shorten()
+}
+
+// turn makes the answer the plan of the same call.
+func (m *mutated) turn() {
+	p := plan[wouldCreate]{DryRun: true, SideEffects: m.effects()}
 	switch m.Action {
 	case "created":
-		plan.WouldCreate = &wouldCreate{m.ID, m.Type, m.File, m.Object.Fields}
+		p.WouldCreate = &wouldCreate{m.ID, m.Type, m.File, m.Object.Fields}
 	case "deleted":
-		plan.WouldDelete = &wouldDelete{m.ID}
+		p.WouldDelete = &wouldDelete{m.ID}
 	default:
-		plan.WouldUpdate = &wouldUpdate{m.ID, m.changes(before)}
+		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = plan
-	return nil
+	*m = mutated{did: did{Aside: m.Aside}, plan: p}
 }
 
 // effects are what a call does beside what it was asked for.
@@ -98,12 +143,12 @@ func (m *mutated) effects() []string {
 
 // changes are the old and new values of the fields that a call names. The old value of one that only
 // a default filled is null.
-func (m *mutated) changes(before *object) map[string]oldNew {
+func (m *mutated) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {
 		var old any
-		if before != nil && !slices.Contains(before.FromDefault, name) {
-			old = before.Fields[name]
+		if m.was != nil && !slices.Contains(m.was.FromDefault, name) {
+			old = m.was.Fields[name]
 		}
 		all[name] = oldNew{old, now}
 	}

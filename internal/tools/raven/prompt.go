@@ -77,7 +77,7 @@ func (f tools) startWork() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_start_work", Short: "start_work", Title: "Start work on a file",
 		Commands: []tool.Command{{Words: "prompt start-work", Args: []string{"path"}}},
-		Uses:     []string{"notes_get", "raven_backlinks", "notes_search", "raven_trait_list"},
+		Uses:     []string{"notes_get", "notes_search", "raven_query", "memory_check_file", "memory_recall"},
 	}, func(in startWorkIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.Path} })
 }
 
@@ -86,7 +86,7 @@ func (f tools) recordLearnt() *tool.Tool {
 		Name: "raven_prompt_record_learnt", Short: "record_learnt", Title: "Record what was learnt",
 		Commands: []tool.Command{{Words: "prompt record-learnt", Args: []string{"about?"}}},
 		Uses: []string{"notes_get", "notes_search", "raven_add", "raven_edit", "raven_set",
-			"raven_new", "raven_schema"},
+			"notes_write", "raven_schema", "memory_store"},
 	}, func(in recordLearntIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.About} })
 }
 
@@ -94,7 +94,7 @@ func (f tools) weeklySummary() *tool.Tool {
 	return newPrompt(f, tool.Spec{
 		Name: "raven_prompt_weekly_summary", Short: "weekly_summary", Title: "Weekly summary",
 		Commands: []tool.Command{{Words: "prompt weekly-summary", Args: []string{"to?"}}},
-		Uses:     []string{"raven_object_list", "notes_get", "raven_trait_list"},
+		Uses:     []string{"raven_query", "notes_get", "memory_recall"},
 	}, func(in weeklySummaryIn) promptFacts { return promptFacts{Vault: in.Vault.Vault, Given: in.To} })
 }
 

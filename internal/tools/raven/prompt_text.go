@@ -42,7 +42,7 @@ func (p promptFacts) fill(text string) string {
 func (p promptFacts) conditions() map[string]bool {
 	writes := p.Given != "" && p.Writes
 	return map[string]bool{
-		"note": p.Note != "", "no note": p.Note == "",
+		"note": p.Note != "", "no note": p.Note == "", "code": p.Note == "" && p.Given != "",
 		"dates": len(p.Dates) > 0, "no dates": len(p.Dates) == 0, "open": len(p.Open) > 0,
 		"append": writes && p.Note != "", "create": writes && p.Note == "", "show": !writes,
 	}
@@ -60,15 +60,15 @@ func (p promptFacts) replacer() *strings.Replacer {
 	return strings.NewReplacer(
 		"{vault}", strconv.Quote(p.Vault), "{given}", strconv.Quote(p.Given),
 		"{note}", strconv.Quote(p.Note), "{about}", about, "{date}", date,
-		"{open}", traitLists(p.Open, ""), "{late}", traitLists(p.Dates, `, "value": "past"`),
+		"{open}", traitLists(p.Open, ""), "{late}", traitLists(p.Dates, " .value==past"),
 	)
 }
 
-// traitLists are calls that list traits, with more arguments as JSON.
-func traitLists(traits []string, more string) string {
+// traitLists returns calls of queries for traits, with a test of each.
+func traitLists(traits []string, test string) string {
 	var calls []string
 	for _, name := range traits {
-		calls = append(calls, fmt.Sprintf("`raven_trait_list` `{\"trait_type\": %q%s}`", name, more))
+		calls = append(calls, fmt.Sprintf("`raven_query` `{\"query\": %q}`", "trait:"+name+test))
 	}
 	return strings.Join(calls, " and ")
 }

@@ -20,23 +20,30 @@ var Family = &tool.Family{
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
 	Several: fault.ValidationFailed,
 	Groups: map[string]string{
-		"object": "Create, list, search and change objects: notes and sections with a type",
-		"prompt": "Print instructions for an agent: start work, record, summarize",
+		"section": "Create, move, rename and delete sections of a note",
+		"trash":   "List what was deleted",
+		"object":  "Create, list, search and change objects: notes and sections with a type",
+		"prompt":  "Print instructions for an agent: start work, record, summarize",
 	},
 }
 
 // Tools are the tools of the family, over these tenants. all lists every tool of the product, for
 // the one that tells what commands there are.
 func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
-	f := tools{state.Source{Teams: t, Family: Family}, all}
+	f := tools{Source: state.Source{Teams: t, Family: Family}, all: all}
+	f.kinds = f.operations()
+	f.batchTool = f.batch()
 	return []*tool.Tool{
 		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaTraits(), f.schemaTrait(),
-		f.schemaCommands(), f.schemaValidate(),
+		f.schemaCommands(), f.schemaValidate(), f.schemaInit(),
 		f.objectList(), f.objectGet(), f.search(), f.read(),
 		f.backlinks(), f.outlinks(), f.resolve(),
 		f.ofType(), f.tagged(), f.date(), f.untyped(),
 		f.traitList(), f.traitGet(), f.traitCreate(), f.traitUpdate(), f.traitDelete(),
-		f.create(), f.upsert(), f.set(), f.unset(), f.remove(), f.add(), f.edit(),
+		f.create(), f.upsert(), f.set(), f.unset(), f.remove(), f.add(), f.edit(), f.move(), f.section(),
+		f.reclassify(), f.trashList(), f.restore(),
+		f.batchTool, f.validate(), f.log(),
+		f.query(), f.queryList(), f.querySave(), f.queryRemove(),
 		f.stats(), f.history(), f.undo(), f.reindex(),
 		f.complete(), f.startWork(), f.recordLearnt(), f.weeklySummary(),
 	}
@@ -45,6 +52,9 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 type tools struct {
 	state.Source
 	all func() []*tool.Tool
+
+	kinds     map[string]operation // that a batch may have, by op and entity
+	batchTool *tool.Tool
 }
 
 // A writing is the part of a call that every mutation of a vault has.
@@ -56,13 +66,27 @@ type writing struct {
 	about    aboutFiles // the files that if_version is compared with first
 }
 
-// draft drafts a change of the vault; see mutate.Draft.
+// answerOf is a pointer to the output of a tool that is an answer.
+type answerOf[Out any] interface {
+	*Out
+	answer
+}
+
+// draft drafts a change of the vault, and ends its answer if it is one; see mutate.Draft.
 func draft[Out any](
-	ctx context.Context, f tools, w writing, fn func(context.Context, *repo.Tx, *Out) error,
+	ctx context.Context, f tools, w writing, run func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
 	return mutate.Draft(ctx, f.Source, mutate.Writing{
 		Caller: w.caller, Vault: w.vault, Mutation: w.mutation, Slim: w.slim, About: w.about,
-	}, fn)
+	}, func(ctx context.Context, tx *repo.Tx, out *Out) error {
+		if err := run(ctx, tx, out); err != nil {
+			return err
+		}
+		if a, ok := any(out).(answer); ok {
+			return a.settle(ctx, tx)
+		}
+		return nil
+	})
 }
 
 // A view is a vault at one version, for a call that reads.

@@ -43,7 +43,7 @@ func create(tx *repo.Tx, m mutate.Mention, t *vault.Type) (in newIn, ok bool) {
 		in.Fields[name] = tool.Text("")
 	}
 	paths := []string{id, vault.CleanPath(id), ""}
-	if t.DefaultPath+vault.Slug(in.Title) == id {
+	if t.DefaultPath+vault.FileName(in.Title) == id {
 		paths = []string{""}
 	}
 	for _, in.Path = range paths {

@@ -14,11 +14,14 @@ import (
 // leads to nothing, or to several things, which Matches are.
 type reference struct {
 	TargetRaw   string   `json:"target_raw"`
+	Kind        string   `json:"kind" jsonschema:"link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without brackets; file: leads to a file that is not a note"`
 	TargetID    *string  `json:"target_id"`
 	TargetType  *string  `json:"target_type"`
 	TargetName  *string  `json:"target_name"`
 	DisplayText *string  `json:"display_text"`
 	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous; at most 20"`
+	Missing     bool     `json:"fragment_missing,omitempty" jsonschema:"the target has no such heading or block as the part behind # names"`
+	TargetLine  int      `json:"target_line,omitempty" jsonschema:"the line of the block that the part behind #^ names"`
 	*Leading
 }
 
@@ -31,13 +34,13 @@ type Leading struct {
 // maxRefs is how many references of one thing an answer shows.
 const maxRefs = 200
 
-// references are references as callers see them, never null.
-func (d drawer) references(refs []*index.Ref) []reference {
+// references are references in a note as callers see them, never null.
+func (d drawer) references(n *index.Note, refs []*index.Ref) []reference {
 	refs = firstOf(refs, maxRefs)
 	all := make([]reference, 0, len(refs))
 	left := 2 * maxListedAll
 	for _, r := range refs {
-		shown := d.reference(r, d.refs.Resolve(r.Target))
+		shown := d.reference(r, d.refs.From(n, r.Target))
 		switch {
 		case shown.Leading == nil:
 		case left < 0 && len(shown.TargetFields) > 0:
@@ -53,7 +56,10 @@ func (d drawer) references(refs []*index.Ref) []reference {
 
 // reference is one reference, which leads to the given thing.
 func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
-	shown := reference{TargetRaw: r.Target, Matches: firstOf(to.Matches, maxMatches)}
+	shown := reference{
+		TargetRaw: r.Target, Kind: kindOf(r, to), Matches: firstOf(to.Matches, maxMatches),
+		Missing: to.FragmentMissing, TargetLine: to.Line,
+	}
 	if r.Display != "" {
 		display := tool.Beginning(r.Display, maxListed)
 		shown.DisplayText = &display
@@ -71,6 +77,21 @@ func (d drawer) reference(r *index.Ref, to index.Resolution) reference {
 		shown.TargetFields, shown.TargetCut = listedFields(fields)
 	}
 	return shown
+}
+
+// kindOf is how a reference is written, and whether it leads to a file that is no note.
+func kindOf(r *index.Ref, to index.Resolution) string {
+	switch {
+	case to.ID == "" && len(to.Matches) == 0 && r.IsFile():
+		return "file"
+	case r.Bare:
+		return "field"
+	case r.Form == markdown.Embed:
+		return "embed"
+	case r.Form == markdown.MarkdownLink:
+		return "markdown"
+	}
+	return "link"
 }
 
 // called are the type and the name of what a reference leads to. A day has both before it has a note.
@@ -93,18 +114,18 @@ func refsInFields(o index.Object) []*index.Ref {
 	return refs
 }
 
-// shown is a value as callers see it: a reference is the id of what it leads to or, where it leads
+// shown is a value in a note as callers see it: a reference is the id of what it leads to or, where it leads
 // nowhere, what is written. isRef says that a text without brackets is one too.
-func (d drawer) shown(v any, isRef bool) any { return withRefs(v, isRef, d.idOf) }
-
-func (d drawer) idOf(ref string) string {
-	if r, ok := vault.ParseRef(ref); ok {
-		ref = string(r)
-	}
-	if to := d.refs.Resolve(ref); to.ID != "" {
-		return to.ID
-	}
-	return ref
+func (d drawer) shown(n *index.Note, v any, isRef bool) any {
+	return withRefs(v, isRef, func(ref string) string {
+		if r, ok := vault.ParseRef(ref); ok {
+			ref = string(r)
+		}
+		if to := d.refs.From(n, ref); to.ID != "" {
+			return to.ID
+		}
+		return ref
+	})
 }
 
 // shown is a value as the schema's own answers show it: a reference is what is written.

@@ -32,7 +32,7 @@ type Found struct {
 	ID          string  `json:"id"`
 	Type        string  `json:"type"`
 	FilePath    *string `json:"file_path" jsonschema:"null for a day that has no note yet"`
-	MatchSource string  `json:"match_source" jsonschema:"by what it was found: id, path, suffix, short_name, alias, name_field, date, keyword"`
+	MatchSource string  `json:"match_source" jsonschema:"by what it was found: id, path, short_name, name_field, title, alias, suffix, date, section, keyword"`
 }
 
 // Candidates are what a reference may lead to.

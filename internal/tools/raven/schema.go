@@ -30,7 +30,7 @@ type schemaOut struct {
 	Version    int         `json:"version"`
 	Types      []typeFull  `json:"types"`
 	Traits     []traitFull `json:"traits"`
-	Queries    []query     `json:"queries" jsonschema:"the saved queries of raven.yaml"`
+	Queries    []saved     `json:"queries" jsonschema:"the saved queries of raven.yaml"`
 	Config     config      `json:"config"`
 }
 
@@ -56,8 +56,8 @@ type deletion struct {
 	TrashDir string `json:"trash_dir"`
 }
 
-// A query is a saved query, in either of its forms.
-type query struct {
+// A saved is a saved query, in either of its forms.
+type saved struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description,omitempty"`
 	Query       string            `json:"query,omitempty"`
@@ -93,7 +93,7 @@ func fullSchema(v view) (schemaOut, error) {
 		return schemaOut{}, err
 	}
 	out := schemaOut{
-		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Queries: []query{},
+		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Queries: []saved{},
 		Config: configOf(v.Index.Config()),
 	}
 	for _, t := range s.Types {
@@ -103,7 +103,7 @@ func fullSchema(v view) (schemaOut, error) {
 		out.Traits = append(out.Traits, traitOf(s, t))
 	}
 	for _, q := range v.Index.Config().Queries {
-		out.Queries = append(out.Queries, queryOf(q))
+		out.Queries = append(out.Queries, savedOf(q))
 	}
 	out.Note("version", v.Version())
 	return out, nil
@@ -284,8 +284,8 @@ func configOf(c vault.Config) config {
 	}
 }
 
-func queryOf(q vault.Query) query {
-	return query{
+func savedOf(q vault.Query) saved {
+	return saved{
 		Name: q.Name, Description: q.Description, Query: q.Query, Args: q.Args,
 		Types: q.Types, Traits: q.Traits, Filters: q.Filters, Tags: q.Tags,
 	}

@@ -96,7 +96,7 @@ func describe(t *tool.Tool, way tool.Command) subcommand {
 		positional[name] = true
 	}
 	for _, a := range t.Args {
-		if a.Shared || positional[a.Name] || t.Input != nil && a.Name == t.Input.Arg {
+		if a.Shared || positional[a.Name] || way.Set[a.Name] != "" || t.Input != nil && a.Name == t.Input.Arg {
 			continue
 		}
 		c.Flags["--"+a.Flag] = flag{

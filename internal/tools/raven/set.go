@@ -10,6 +10,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/markdown"
+	"rookery/internal/query"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/tools/mutate"
@@ -25,9 +26,10 @@ var unsetDoc string
 
 type setIn struct {
 	tool.Vault
-	ID    string      `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
+	ID    string      `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
 	Set   tool.Fields `json:"set,omitempty" complete:"field" of:"id" jsonschema:"fields and their new values" alias:"fields"`
 	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to take away"`
+	bulkIn
 	tool.Brief
 	tool.Mutation
 }
@@ -39,22 +41,30 @@ func (f tools) set() *tool.Tool {
 		Aliases: []string{"raven_object_update"},
 		Route:   tool.Route{Method: "PATCH", Path: "/objects/{id}"},
 		Commands: []tool.Command{
-			{Words: "set", Args: []string{"id"}, Pairs: "set"},
-			{Words: "object update", Args: []string{"id"}, Pairs: "set"},
+			{Words: "set", Args: []string{"id?"}, Pairs: "set"},
+			{Words: "object update", Args: []string{"id?"}, Pairs: "set"},
 		},
-	}, func(ctx context.Context, c auth.Caller, in setIn) (mutated, error) {
-		if len(in.Set) == 0 && len(in.Unset) == 0 {
-			return mutated{}, fault.New(fault.MissingRequired,
-				"name a field to set or to unset").With("argument", "set")
-		}
-		return f.change(ctx, c, in)
+	}, func(ctx context.Context, c auth.Caller, in setIn) (bulkMutated, error) {
+		return f.change(ctx, c, "raven_set", in)
 	})
+}
+
+// legal is why the call cannot be made, whatever the vault has.
+func (in setIn) legal() error {
+	if err := in.one(in.ID, in.DryRun); err != nil {
+		return err
+	}
+	if len(in.Set) == 0 && len(in.Unset) == 0 {
+		return fault.New(fault.MissingRequired, "name a field to set or to unset").With("argument", "set")
+	}
+	return nil
 }
 
 type unsetIn struct {
 	tool.Vault
-	ID    string   `json:"id" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
+	ID    string   `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
 	Unset []string `json:"unset" jsonschema:"names of fields to take away" alias:"fields"`
+	bulkIn
 	tool.Brief
 	tool.Mutation
 }
@@ -64,22 +74,66 @@ func (f tools) unset() *tool.Tool {
 		Name: "raven_unset", Family: Family, Title: "Unset fields", Doc: unsetDoc,
 		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/objects/unset"},
-		Commands: []tool.Command{{Words: "unset", Args: []string{"id", "unset..."}}},
-	}, func(ctx context.Context, c auth.Caller, in unsetIn) (mutated, error) {
-		if len(in.Unset) == 0 {
-			return mutated{}, fault.New(fault.MissingRequired, "name a field to unset").
-				With("argument", "unset")
+		Commands: []tool.Command{{Words: "unset", Args: []string{"id?", "unset..."}}},
+	}, func(ctx context.Context, c auth.Caller, in unsetIn) (bulkMutated, error) {
+		if err := in.legal(); err != nil {
+			return bulkMutated{}, err
 		}
-		return f.change(ctx, c, setIn{
-			Vault: in.Vault, ID: in.ID, Unset: in.Unset,
-			Brief: in.Brief, Mutation: in.Mutation,
-		})
+		return f.change(ctx, c, "raven_unset", in.asSet())
 	})
 }
 
-// change sets and unsets fields of one object.
-func (f tools) change(ctx context.Context, c auth.Caller, in setIn) (mutated, error) {
-	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
+// legal is why the call cannot be made, whatever the vault has.
+func (in unsetIn) legal() error {
+	if len(in.Unset) == 0 {
+		return fault.New(fault.MissingRequired, "name a field to unset").With("argument", "unset")
+	}
+	return nil
+}
+
+func (in unsetIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
+	return in.asSet().run(ctx, tx, out)
+}
+
+// asSet is the call of raven_set that does the same.
+func (in unsetIn) asSet() setIn {
+	return setIn{
+		Vault: in.Vault, ID: in.ID, Unset: in.Unset, bulkIn: in.bulkIn, Brief: in.Brief,
+		Mutation: in.Mutation,
+	}
+}
+
+// change sets and unsets fields of one object, or of all that a query finds.
+func (f tools) change(
+	ctx context.Context, c auth.Caller, name string, in setIn,
+) (bulkMutated, error) {
+	if err := in.legal(); err != nil {
+		return bulkMutated{}, err
+	}
+	plan, err := planOf(in.PlanToken, name, in.ID, in.Query, in.Filter, in.Set, in.Unset)
+	if err != nil {
+		return bulkMutated{}, err
+	}
+	w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.ID)}
+	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMutated) (err error) {
+		if out.plan = plan; !in.isBulk() {
+			return in.run(ctx, tx, &out.mutated)
+		}
+		out.Action = "updated"
+		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, in.step)
+		return err
+	})
+}
+
+// step changes one of the objects that a query finds.
+func (in setIn) step(
+	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
+) (string, error) {
+	one := mutated{}
+	in.ID = id
+	err := in.run(ctx, tx, &one)
+	a.Warnings = append(a.Warnings, one.Warnings...)
+	return one.Action, err
 }
 
 // run drafts the change.
@@ -111,7 +165,7 @@ func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 			out.MissingFields = append(out.MissingFields, name)
 		}
 	}
-	return out.updated(ctx, tx, was)
+	return out.updated(tx, was)
 }
 
 // setFields says which fields a call named, and what their values are now.
@@ -119,7 +173,7 @@ func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.
 	m.UpdatedFields, m.NewValues = in.names(), map[string]any{}
 	d := newDrawer(tx.Index(), rich)
 	for _, name := range m.UpdatedFields {
-		m.NewValues[name] = d.value(t, name, checked.Fields[name])
+		m.NewValues[name] = d.value(nil, t, name, checked.Fields[name])
 	}
 	if tool.SizeOf(m.NewValues) > maxWhole {
 		m.NewValues, _ = listedFields(m.NewValues)

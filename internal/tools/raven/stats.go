@@ -43,6 +43,9 @@ type statsOut struct {
 	Pending      int            `json:"pending_outside_count,omitempty" jsonschema:"changes from outside that will be taken in"`
 	PendingFiles []string       `json:"pending_outside,omitempty" jsonschema:"the first of them"`
 	Held         *heldBatch     `json:"held,omitempty" jsonschema:"changes from outside that wait for raven_reindex with pending"`
+	Unwatched    repo.Unwatched `json:"unwatched,omitempty" jsonschema:"why changes may not be noticed at once: watches (the system allows no more) or away (the folder is not where it is served)"`
+	Why          string         `json:"unwatched_reason,omitempty"`
+	Remedy       string         `json:"unwatched_fix,omitempty"`
 	Left         int            `json:"left_count,omitempty" jsonschema:"files that cannot be taken in"`
 	Twins        int            `json:"twin_count,omitempty" jsonschema:"of these, those whose name collides with a note's"`
 	LeftFiles    []leftFile     `json:"left,omitempty" jsonschema:"the first of them"`
@@ -51,7 +54,7 @@ type statsOut struct {
 // A leftFile is a file in the folder that cannot be taken in.
 type leftFile struct {
 	File   string      `json:"file"`
-	Reason repo.Reason `json:"reason" jsonschema:"twin, name, size, encoding, foreign, unread or quota"`
+	Reason repo.Reason `json:"reason" jsonschema:"twin, name, size, encoding, foreign, unread, quota or away"`
 	Twin   string      `json:"twin,omitempty" jsonschema:"the note with that name"`
 }
 
@@ -102,6 +105,8 @@ func (out *statsOut) files(control repo.Control, now time.Time) {
 			out.LeftFiles = append(out.LeftFiles, leftFile{f.Path, f.Why, f.Twin})
 		}
 	}
+	out.Unwatched = control.Unwatched
+	out.Why, out.Remedy = control.Unwatched.Problem(), control.Unwatched.Remedy()
 	out.Held = heldOf(control.Held)
 	out.Held.warn(&out.Aside)
 }

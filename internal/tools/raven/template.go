@@ -67,7 +67,7 @@ func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 func variables(n newNote, t *vault.Type) []string {
 	at := n.at
 	pairs := []string{
-		"{{title}}", n.title, "{{slug}}", vault.Slug(n.title), "{{type}}", t.Name,
+		"{{title}}", n.title, "{{slug}}", vault.FileName(n.title), "{{type}}", t.Name,
 		"{{date}}", at.Format("2006-01-02"), "{{datetime}}", at.Format("2006-01-02T15:04"),
 		"{{year}}", at.Format("2006"), "{{month}}", at.Format("01"), "{{day}}", at.Format("02"),
 		"{{weekday}}", at.Format("Monday"),

@@ -21,6 +21,9 @@ type trait struct {
 // under both names that the document has for them.
 type TraitContext struct {
 	FromDefault  bool           `json:"from_default,omitempty" jsonschema:"the value is the default of the trait"`
+	Checkbox     string         `json:"checkbox,omitempty" jsonschema:"the mark of the checkbox that the line begins with: a space, x or another"`
+	Done         *bool          `json:"done,omitempty" jsonschema:"whether the line is done, where a checkbox, @status or @done says so"`
+	Fields       *taskFields    `json:"fields,omitempty" jsonschema:"dates of the task, as the plugins Tasks and Dataview of Obsidian write them"`
 	Content      string         `json:"content" jsonschema:"the line; of a long one, a part"`
 	ContentText  string         `json:"content_text" title:"text" jsonschema:"the line without its annotations"`
 	FilePath     string         `json:"file_path" title:"file"`
@@ -50,10 +53,10 @@ func (d drawer) trait(t *index.Trait) trait {
 	}
 	siblings := d.siblings(t)
 	shown.TraitContext = &TraitContext{
-		FromDefault: fromDefault,
-		Content:     tool.Beginning(t.Content, maxListed), ContentText: tool.Beginning(t.ContentText, maxListed),
+		FromDefault: fromDefault, Checkbox: t.Checkbox, Done: d.done(t), Fields: taskFieldsOf(t),
+		Content: tool.Beginning(t.Content, maxListed), ContentText: tool.Beginning(t.ContentText, maxListed),
 		FilePath: t.Note.Path, LineNumber: t.Line,
-		Parent: d.kin(parent), FileRoot: d.root(t.Note), Refs: d.references(d.refsOfTrait(t)),
+		Parent: d.kin(parent), FileRoot: d.root(t.Note), Refs: d.references(t.Note, d.refsOfTrait(t)),
 		Siblings: siblings, Others: siblings,
 		FirstSeen: t.Created, LastModified: t.Modified, Created: t.Created,
 	}
@@ -111,7 +114,9 @@ func (l *lineOnce) of(t *index.Trait) *lineOnce {
 	}
 	*l = lineOnce{note: t.Note, line: line, first: map[string][2]*index.Trait{}}
 	for _, other := range append(t.Siblings(), t) {
-		l.add(other)
+		if !other.Task {
+			l.add(other)
+		}
 	}
 	if t.Field {
 		l.refs = refsInFields(t.Note.Object(-1))

@@ -20,12 +20,13 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 		traitReader: traitReader{
 			idx: idx, schema: idx.Schema(), clock: state.Clock(idx, tx.Now()),
 		},
-		rewrite: rewrite{trait: t}, seen: map[string]bool{},
+		rewrite: rewrite{trait: t, today: string(state.Clock(idx, tx.Now()).Today())}, seen: map[string]bool{},
 	}
 	if t.Field {
 		c.typ, _ = idx.Schema().Type(t.Note.Type)
 	}
 	fields := mutate.Typed(in.Set)
+	c.tick(fields)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		c.give(name, fields[name])
 	}

@@ -67,7 +67,7 @@ func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	if s.made {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
 	}
-	return out.created(ctx, tx, made{s.path, at, line.Name})
+	return out.created(tx, made{s.path, at, line.Name})
 }
 
 // plan checks everything that the call says. All problems come together.
@@ -176,7 +176,7 @@ type made struct {
 }
 
 // created fills the answer of a call that wrote a trait.
-func (m *traitMutated) created(ctx context.Context, tx *repo.Tx, at made) error {
+func (m *traitMutated) created(tx *repo.Tx, at made) error {
 	n, ok := tx.Index().Note(string(at.path))
 	if !ok {
 		return fmt.Errorf("find a note that was written: %s", at.path)
@@ -186,7 +186,7 @@ func (m *traitMutated) created(ctx context.Context, tx *repo.Tx, at made) error 
 			shown := newDrawer(tx.Index(), rich).trait(t)
 			m.Action, m.ID, m.TraitFacts, m.Trait = "created", t.ID, factsOf(shown), &shown
 			warnQuarantine(&m.Aside, n)
-			return m.planned(ctx, tx, nil)
+			return nil
 		}
 	}
 	return fmt.Errorf("find a trait that was written: line %d of %s", at.line, at.path)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rookery/internal/auth"
+	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/markdown"
 	"rookery/internal/repo"
@@ -45,6 +46,11 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	if err != nil {
 		return err
 	}
+	if t.Task {
+		return fault.New(fault.InvalidTrait, "a checkbox is no annotation, and is not deleted by itself; "+
+			"remove the line, or its checkbox, from the text").With("line", t.Line).
+			Fix("use raven_edit on %s", t.Note.ID)
+	}
 	before := newDrawer(tx.Index(), rich).trait(t)
 	path := vault.Path(t.Note.Path)
 	text, _, err := tx.Text(ctx, path)
@@ -54,22 +60,26 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	if text, err = withoutTrait(text, t, s); err != nil {
 		return inFile(err, path)
 	}
-	if err := tx.PutTraits(ctx, path, text, idsWithout(t)); err != nil {
+	if err := tx.PutTraits(ctx, path, text, idsWithout(t, text)); err != nil {
 		return err
 	}
 	out.Action, out.ID, out.Trait = "deleted", before.ID, &before
 	warnQuarantine(&out.Aside, t.Note)
-	return out.planned(ctx, tx, &before)
+	return nil
 }
 
 // idsWithout are the ids of the annotations of a note without one of its traits. Of several lines that
 // are alike it is then this one that goes, and the others keep theirs. A pin that may stay behind says
 // itself whose id it is.
-func idsWithout(t *index.Trait) []string {
+func idsWithout(t *index.Trait, text []byte) []string {
 	if t.Pinned() {
 		return nil
 	}
-	return slices.DeleteFunc(t.Note.TraitIDs(), func(id string) bool { return id == t.ID })
+	gone := map[string]bool{t.ID: true}
+	if box := checkboxOf(t); box != nil && tasksIn(text) < countTasks(t.Note) {
+		gone[box.ID] = true // the line is gone
+	}
+	return slices.DeleteFunc(t.Note.TraitIDs(), func(id string) bool { return gone[id] })
 }
 
 // withoutTrait is the text of a note without a trait. A field that the type of the note requires

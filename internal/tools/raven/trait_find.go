@@ -36,12 +36,14 @@ func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err er
 	if !ok {
 		return nil, false, noTrait(idx, id)
 	}
-	before := 0
+	before, byLine := 0, !traitNumber.MatchString(id)
 	for t := range n.Traits() {
-		if holds(t, before) {
+		if (byLine || !t.Task) && holds(t, before) {
 			return t, false, nil
 		}
-		before++
+		if !t.Task {
+			before++
+		}
 	}
 	return nil, false, noTrait(idx, id)
 }

@@ -19,10 +19,11 @@ var traitListDoc string
 
 type traitListIn struct {
 	tool.Vault
-	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"due, priority, status or another of the schema"`
+	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"due, priority or another of the schema; task: checkboxes"`
 	Value      string `json:"value,omitempty" size:"query" jsonschema:"only this value; for dates also today, tomorrow, this-week, past"`
 	ParentType string `json:"parent_type,omitempty" rare:"true" complete:"type" jsonschema:"only in objects of this type: meeting, daily, project"`
 	Path       string `json:"path,omitempty" complete:"path" jsonschema:"only in this note or folder"`
+	Done       *bool  `json:"done,omitempty" absent:"both" jsonschema:"only what is done, or only what is not"`
 	timeFilters
 	detail
 	tool.AsOf
@@ -38,8 +39,9 @@ func (f tools) traitList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
-		Route: tool.Route{Method: "GET", Path: "/traits"},
-		Flags: map[string]string{"trait_type": "type"},
+		Route:   tool.Route{Method: "GET", Path: "/traits"},
+		Flags:   map[string]string{"trait_type": "type"},
+		Presets: []tool.Preset{{Arg: "done", Value: "false", Flag: "all", Doc: "show what is done too"}},
 		Commands: []tool.Command{
 			{Words: "trait", Args: []string{"trait_type"}},
 			{Words: "trait list", Args: []string{"trait_type"}},
@@ -87,6 +89,7 @@ type traitSelection struct {
 	parent string      // the type of what they stand in; empty: any
 	area   area
 	times  window
+	done   *bool // whether what is selected is done; nil: either
 
 	going func() bool // reports whether to go on; see going
 }
@@ -94,7 +97,7 @@ type traitSelection struct {
 // newTraitSelection checks what is asked for: a trait and a type that exist, a value that the trait
 // can have, and times and a path that can be read. All problems come together.
 func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
-	q := traitSelection{idx: v.Index}
+	q := traitSelection{idx: v.Index, done: in.Done}
 	s, err := state.Schema(v.Index)
 	if err != nil {
 		return q, err
@@ -107,6 +110,9 @@ func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
 	}
 	if def, ok := s.Trait(in.TraitType); ok {
 		q.values, err = lookupOf(v, def, in.Value)
+		note(err)
+	} else if in.TraitType == index.TaskType {
+		q.values, err = lookupTasks(v.Index, in.Value)
 		note(err)
 	} else {
 		note(s.NoTrait(in.TraitType))
@@ -131,7 +137,7 @@ func (q traitSelection) listing() state.Listing[*index.Trait] {
 	notes := q.notes()
 	l := state.Listing[*index.Trait]{Spot: (*index.Trait).Spot}
 	l.Behind = func(after index.Spot) iter.Seq[*index.Trait] { return q.behind(notes, after) }
-	if q.parent == "" && q.area.whole() && q.times.open() {
+	if q.parent == "" && q.area.whole() && q.times.open() && q.done == nil {
 		l.Count = q.values.count
 	}
 	return l
@@ -178,7 +184,7 @@ func (q traitSelection) in(n *index.Note, after index.Spot, yield func(*index.Tr
 // holds reports whether a trait is selected, if it stands in the area and has a value.
 func (q traitSelection) holds(t *index.Trait) bool {
 	return (q.times.open() || q.times.holds(t.Created, t.Modified)) &&
-		(q.parent == "" || standsIn(t, q.parent))
+		(q.parent == "" || standsIn(t, q.parent)) && (q.done == nil || q.idx.Done(t) == *q.done)
 }
 
 // standsIn reports whether the parent of a trait is of a type or, if that is a plain section, the

@@ -7,30 +7,22 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
-	"rookery/internal/tools/mutate"
 )
 
-// traitMutated is the answer of the tools that change one trait: what they did, or, of a dry run,
-// what they would do (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
+// traitMutated is the answer of the tools that change one trait.
 type traitMutated struct {
-	tool.Aside `json:"-"`
-	Action     string `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	ID         string `json:"id,omitempty"`
+	did
 	*TraitFacts
-	UpdatedFields []string       `json:"updated_fields,omitzero"`
-	NewValues     map[string]any `json:"new_values,omitzero"`
-	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"traits to unset that were not on the line"`
-	Trait         *trait         `json:"trait,omitempty" jsonschema:"as it is now; of one that is deleted, as it was"`
+	assigned
+	Trait *trait `json:"trait,omitempty" jsonschema:"as it is now; of one that is deleted, as it was"`
+	plan[wouldCreateTrait]
 
-	DryRun      bool                `json:"dry_run,omitempty"`
-	WouldCreate *wouldCreateTrait   `json:"would_create,omitempty"`
-	WouldUpdate *wouldUpdate        `json:"would_update,omitempty"`
-	WouldDelete *wouldDelete        `json:"would_delete,omitempty"`
-	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
-	SideEffects []string            `json:"side_effects,omitzero"`
+	was *trait // before an update
 }
 
-// shorten leaves the flat keys.
+var _ answer = (*traitMutated)(nil)
+
+// Shorten leaves the flat keys.
 func (m *traitMutated) Shorten() { m.Trait = nil }
 
 // TraitFacts is what the answer says of a new trait beside the trait itself.
@@ -57,36 +49,36 @@ func factsOf(t trait) *TraitFacts {
 	return &TraitFacts{t.TraitType, t.Value, t.ContentText, &typedID{t.Parent.ID, t.Parent.Type}}
 }
 
-// planned turns the answer of a call into its plan, if the call is a dry run.
-func (m *traitMutated) planned(ctx context.Context, tx *repo.Tx, before *trait) error {
-	if !tx.DryRun() {
-		return mutate.NoteFiles(ctx, tx, &m.Aside)
+func (m *traitMutated) settle(ctx context.Context, tx *repo.Tx) error {
+	return settle(ctx, tx, &m.Aside, &m.plan, m.turn)
+}
+
+func (m *traitMutated) part(dry bool) {
+	if dry {
+		m.turn()
 	}
-	files, err := mutate.FileChanges(ctx, tx)
-	if err != nil {
-		return err
-	}
-	plan := traitMutated{
-		Aside: m.Aside, DryRun: true, WouldModify: files,
-		SideEffects: append([]string{}, m.SideEffects...),
-	}
+	m.Shorten()
+}
+
+// turn makes the answer the plan of the same call.
+func (m *traitMutated) turn() {
+	p := plan[wouldCreateTrait]{DryRun: true, SideEffects: append([]string{}, m.SideEffects...)}
 	switch m.Action {
 	case "created":
-		plan.WouldCreate = &wouldCreateTrait{m.ID, m.TraitFacts}
+		p.WouldCreate = &wouldCreateTrait{m.ID, m.TraitFacts}
 	case "deleted":
-		plan.WouldDelete = &wouldDelete{m.ID}
+		p.WouldDelete = &wouldDelete{m.ID}
 	default:
-		plan.WouldUpdate = &wouldUpdate{m.ID, m.changes(before)}
+		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = plan
-	return nil
+	*m = traitMutated{did: did{Aside: m.Aside}, plan: p}
 }
 
 // changes are the old and new values of what a call names.
-func (m *traitMutated) changes(before *trait) map[string]oldNew {
+func (m *traitMutated) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {
-		all[name] = oldNew{before.valueOf(name), now}
+		all[name] = oldNew{m.was.valueOf(name), now}
 	}
 	return all
 }

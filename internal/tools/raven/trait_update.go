@@ -10,6 +10,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/index"
 	"rookery/internal/markdown"
+	"rookery/internal/query"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
 	"rookery/internal/tools/state"
@@ -21,9 +22,10 @@ var traitUpdateDoc string
 
 type traitUpdateIn struct {
 	tool.Vault
-	ID    string      `json:"id" size:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
+	ID    string      `json:"id,omitempty" size:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
 	Set   tool.Fields `json:"set,omitempty" alias:"fields" complete:"trait_value" of:"id" jsonschema:"value for the trait itself; any other trait by its name, on the same line: {\"status\": \"done\"}"`
 	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to take from the line; value leaves the bare trait"`
+	bulkIn
 	tool.Brief
 	tool.Mutation
 }
@@ -33,14 +35,53 @@ func (f tools) traitUpdate() *tool.Tool {
 		Name: "raven_trait_update", Family: Family, Title: "Update a trait", Doc: traitUpdateDoc,
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/traits/{id}"},
-		Commands: []tool.Command{{Words: "trait update", Args: []string{"id"}, Pairs: "set"}},
-	}, func(ctx context.Context, c auth.Caller, in traitUpdateIn) (traitMutated, error) {
-		if len(in.Set) == 0 && len(in.Unset) == 0 {
-			return traitMutated{}, fault.New(fault.MissingRequired,
-				"name a trait to set or to unset").With("argument", "set")
+		Commands: []tool.Command{{Words: "trait update", Args: []string{"id?"}, Pairs: "set"}},
+	}, func(ctx context.Context, c auth.Caller, in traitUpdateIn) (bulkTraitMutated, error) {
+		if err := in.legal(); err != nil {
+			return bulkTraitMutated{}, err
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
+		return f.updateTraits(ctx, c, in)
 	})
+}
+
+// legal is why the call cannot be made, whatever the vault has.
+func (in traitUpdateIn) legal() error {
+	if err := in.one(in.ID, in.DryRun); err != nil {
+		return err
+	}
+	if len(in.Set) == 0 && len(in.Unset) == 0 {
+		return fault.New(fault.MissingRequired, "name a trait to set or to unset").With("argument", "set")
+	}
+	return nil
+}
+
+// updateTraits changes one trait, or all that a query finds.
+func (f tools) updateTraits(
+	ctx context.Context, c auth.Caller, in traitUpdateIn,
+) (bulkTraitMutated, error) {
+	plan, err := planOf(in.PlanToken, "raven_trait_update", in.ID, in.Query, in.Filter, in.Set, in.Unset)
+	if err != nil {
+		return bulkTraitMutated{}, err
+	}
+	w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.ID)}
+	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkTraitMutated) (err error) {
+		if out.plan = plan; !in.isBulk() {
+			return in.run(ctx, tx, &out.traitMutated)
+		}
+		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Traits, &out.Aside, in.step)
+		return err
+	})
+}
+
+// step changes one of the traits that a query finds.
+func (in traitUpdateIn) step(
+	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
+) (string, error) {
+	one := traitMutated{}
+	in.ID = id
+	err := in.run(ctx, tx, &one)
+	a.Warnings = append(a.Warnings, one.Warnings...)
+	return one.Action, err
 }
 
 // run drafts the change.
@@ -75,7 +116,7 @@ func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 			out.MissingFields = append(out.MissingFields, name)
 		}
 	}
-	return out.updated(ctx, tx, &before, w)
+	return out.updated(tx, &before, w)
 }
 
 // names are what the call names, in order.
@@ -88,6 +129,8 @@ func (in traitUpdateIn) names() []string {
 // A rewrite is a change of the line of a trait or, of one in the frontmatter, of its fields.
 type rewrite struct {
 	trait *index.Trait
+	mark  string           // that the checkbox of the line gets; "" leaves it
+	today string           // the date that a task which becomes done gets
 	set   []markdown.Field // the trait's own value first, then others by name; nil is a bare one
 	unset []string
 }
@@ -99,11 +142,29 @@ func (w rewrite) given(name string) bool {
 	})
 }
 
+// ticks reports whether the change sets the checkbox of the line by this name.
+func (w rewrite) ticks(name string) bool {
+	return w.mark != "" && slices.Contains([]string{"value", index.TaskType, statusTrait}, name)
+}
+
 // apply is the text with the change. Nothing else in it changes.
-func (w rewrite) apply(text []byte) ([]byte, error) {
+func (w rewrite) apply(text []byte) (_ []byte, err error) {
 	if w.trait.Field {
 		return w.applyFields(text)
 	}
+	if !w.trait.Task {
+		if text, err = w.applyTraits(text); err != nil {
+			return nil, err
+		}
+	}
+	if w.trait.Checkbox == "" {
+		return text, nil
+	}
+	return w.applyTask(text)
+}
+
+// applyTraits is apply for annotations.
+func (w rewrite) applyTraits(text []byte) ([]byte, error) {
 	own, err := annotationOf(text, w.trait)
 	if err != nil {
 		return nil, err
@@ -127,9 +188,7 @@ func (w rewrite) applyFields(text []byte) ([]byte, error) {
 }
 
 // updated fills the answer of a call that changed a trait, or found it as it should be.
-func (m *traitMutated) updated(
-	ctx context.Context, tx *repo.Tx, before *trait, w rewrite,
-) error {
+func (m *traitMutated) updated(tx *repo.Tx, before *trait, w rewrite) error {
 	t, ok := tx.Index().Trait(before.ID)
 	if !ok {
 		return noTrait(tx.Index(), before.ID)
@@ -140,14 +199,18 @@ func (m *traitMutated) updated(
 		if before.isOwn(name) {
 			key = before.TraitType
 		}
-		if m.NewValues[name] = nil; w.given(key) {
+		switch m.NewValues[name] = nil; {
+		case w.given(key):
 			m.NewValues[name] = shown.valueOf(name)
+		case w.ticks(name):
+			m.NewValues[name] = index.TaskValue(t.Checkbox)
 		}
 	}
 	m.Action, m.ID, m.Trait = "updated", t.ID, &shown
-	if staged, err := tx.Staged(ctx); err != nil || len(staged) == 0 {
+	if !tx.Touched() {
 		m.Action = "unchanged"
 	}
 	warnQuarantine(&m.Aside, t.Note)
-	return m.planned(ctx, tx, before)
+	m.was = before
+	return nil
 }

@@ -65,6 +65,21 @@ func lookupAll(idx *index.Index, typ string) traitLookup {
 	}
 }
 
+// lookupTasks finds the lines with checkboxes, all or those of a value. A value that no task has is INVALID_VALUE.
+func lookupTasks(idx *index.Index, value string) (traitLookup, error) {
+	if _, ok := index.TaskMark(value); value != "" && !ok {
+		return traitLookup{}, noTaskValue()
+	}
+	set := idx.Tasks(value)
+	return traitLookup{idx, index.TaskType, set.Notes, set.Has, set.Count}, nil
+}
+
+// noTaskValue is the fault of a value that no task has.
+func noTaskValue() *fault.Fault {
+	return fault.New(fault.InvalidValue, "the value of a task is one of: %s",
+		strings.Join(index.TaskValues(), ", ")).With("argument", "value").With("allowed", index.TaskValues())
+}
+
 // lookupSet finds the traits of a set.
 func lookupSet(idx *index.Index, def *vault.Trait, set index.TraitSet) traitLookup {
 	return traitLookup{idx, def.Name, set.Notes, set.Has, set.Count}

@@ -91,6 +91,7 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 			With("argument", "version")
 	}
 	call, err := mutate.Call(c, &in.Mutation, Family)
+	call.Unprotected = true
 	if err != nil {
 		return undoOut{}, err
 	}
@@ -108,12 +109,25 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 			if refused != nil {
 				return state.InArgument(refused, "version")
 			}
+			if err := mayReverse(c, in.Vault.Vault, r); err != nil {
+				return err
+			}
 			if err := tx.Reverse(ctx, r); err != nil {
 				return err
 			}
 			return out.fill(ctx, tx, r)
 		},
 	})
+}
+
+// mayReverse is PERMISSION_DENIED for a commit of memories that another principal made: a memory belongs to who
+// stored it (reference/memory.md §A7). An admin may undo it.
+func mayReverse(c auth.Caller, vault string, r *repo.Reversal) error {
+	if len(r.Of.Items) == 0 || r.Of.Who.Principal == c.Principal || c.Role(vault).Allows(auth.Admin) {
+		return nil
+	}
+	return fault.New(fault.PermissionDenied, "%s changed memories of another principal; that principal or an admin "+
+		"can undo it", repo.Version(r.Of.Seq)).With("argument", "version")
 }
 
 // A changeSince is a commit that changed a file of the one that cannot be undone.

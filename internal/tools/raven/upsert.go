@@ -65,6 +65,20 @@ func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upserted) error {
 	return err
 }
 
+func (u *upserted) settle(ctx context.Context, tx *repo.Tx) error {
+	if tx.DryRun() {
+		u.Status = ""
+	}
+	return u.mutated.settle(ctx, tx)
+}
+
+func (u *upserted) part(dry bool) {
+	if dry {
+		u.Status = ""
+	}
+	u.mutated.part(dry)
+}
+
 // asNew is the call that makes the object.
 func (in upsertIn) asNew() newIn {
 	return newIn{
@@ -157,7 +171,7 @@ func (in upsertIn) update(
 	unknownFields(&out.Aside, t, checked.Unknown)
 	warnRefs(tx, &out.Aside, n.Path)
 	out.setFields(tx, set, t, checked)
-	return out.updated(ctx, tx, was)
+	return out.updated(tx, was)
 }
 
 // about is about the note that the call changes.

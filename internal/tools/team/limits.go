@@ -29,6 +29,7 @@ type limits struct {
 	VaultBytes  int `json:"vault_bytes" jsonschema:"of all notes of a vault"`
 	NoteIndexed int `json:"note_indexed" jsonschema:"headings, traits, references and tags of a note; of one with more none is indexed"`
 	Indexed     int `json:"vault_indexed" jsonschema:"of all notes of a vault"`
+	Memories    int `json:"vault_memories"`
 	Vaults      int `json:"vaults"`
 	Tokens      int `json:"tokens" jsonschema:"API tokens that can be used"`
 	Members     int `json:"members"`
@@ -46,7 +47,7 @@ func (f tools) limitsOf(c auth.Caller) limits {
 	l := limits{
 		NoteBytes: repo.MaxNote, BodyBytes: tool.MaxBody, PageItems: tool.MaxPage,
 		ImportFiles: maxImport, VaultNotes: vault.Notes, VaultBytes: int(vault.Bytes),
-		NoteIndexed: index.MaxThings, Indexed: vault.Things,
+		NoteIndexed: index.MaxThings, Indexed: vault.Things, Memories: vault.Memories,
 		Vaults: team.MaxVaults, Tokens: team.MaxTokens, Members: team.MaxMembers,
 		Issuers: team.MaxIssuers,
 	}

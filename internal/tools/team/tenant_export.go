@@ -65,6 +65,9 @@ type exportAt struct {
 	Vault   string          `json:"v,omitempty"` // the vault that comes next, or is under way
 	Version uint64          `json:"w,omitempty"` // of it; 0: none of it was exported yet
 	After   string          `json:"k,omitempty"` // the key behind which its next page begins
+	Noted   bool            `json:"m,omitempty"` // all of its notes are exported: its memories come next
+	Lines   int             `json:"l,omitempty"` // of its memories that the pages before have
+	Piece   int             `json:"p,omitempty"` // of the file of its memories that was exported last
 }
 
 // A tenantExporting fills one page.
@@ -262,6 +265,12 @@ func (e *tenantExporting) vault(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if e.at.Noted {
+		if e.more, err = e.memories(ctx, v); err == nil && !e.more {
+			e.next()
+		}
+		return err
+	}
 	x := export{vault: v, out: &vaultExportOut{Notes: []exportNote{}}, at: e.at.Version}
 	if err := x.page(ctx, e.at.After); err != nil {
 		return err
@@ -272,16 +281,19 @@ func (e *tenantExporting) vault(ctx context.Context) error {
 			Path: "vaults/" + e.at.Vault + "/" + n.Path, Text: n.Text, Part: n.Part,
 		})
 	}
-	if e.at.After, e.more = x.next, x.next != ""; !e.more {
+	if e.at.After, e.more = x.next, true; x.next != "" {
+		return nil
+	}
+	if e.at.Noted, err = e.remembers(ctx, v); err == nil && !e.at.Noted {
 		e.next()
 	}
-	return nil
+	return err
 }
 
 // next goes on to the next vault.
 func (e *tenantExporting) next() {
 	e.at.Vault, e.more = e.following(e.at.Vault)
-	e.at.Version, e.at.After = 0, ""
+	e.at.Version, e.at.After, e.at.Noted, e.at.Lines, e.at.Piece = 0, "", false, 0, 0
 }
 
 func (e *tenantExporting) add(path string, text []byte, part int) {

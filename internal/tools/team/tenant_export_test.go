@@ -1,6 +1,7 @@
 package team_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,6 +12,8 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
 )
 
 // exported are the files of an export of the tenant, by path. Between is called before each page but the first.
@@ -93,4 +96,38 @@ func TestTenantExport(t *testing.T) {
 	p.refused(t, fault.PermissionDenied, person("vera", map[string]auth.Role{"a": auth.Admin}),
 		"team_tenant_export", nil)
 	p.refused(t, fault.InvalidParameter, admin(), "team_tenant_export", args{"page_token": "x"})
+}
+
+// TestTenantExportHasMemories covers that the memories of a vault come behind its notes, in pieces where they are large,
+// and that a vault without any has no file of them.
+func TestTenantExportHasMemories(t *testing.T) {
+	p := open(t, publicURL)
+	for _, name := range []string{"a", "b"} {
+		p.must(t, admin(), "team_vault_create", args{"name": name}, "")
+	}
+	own, err := p.teams.Team(t.Context(), "acme")
+	require.NoError(t, err)
+	v, err := own.Vault(t.Context(), "a")
+	require.NoError(t, err)
+	for i := range 3 {
+		_, err = v.Update(t.Context(), repo.Call{Who: repo.Who{Principal: "ann"}, Tool: "t"},
+			func(_ context.Context, tx *repo.Tx) (any, error) {
+				m := memory.Memory{
+					V: memory.Format, Agent: "a", Principal: "ann", Created: int64(i + 1),
+					Intent: memory.Intent{Goal: strings.Repeat("x", 900<<10)},
+				}
+				return nil, tx.PutItem(memory.KindMemory, fmt.Sprint("mem_", i), m)
+			})
+		require.NoError(t, err)
+	}
+	files := p.exported(t, func() {})
+	require.NotContains(t, files, "vaults/b/memories.jsonl")
+	lines := strings.Split(strings.TrimSpace(files["vaults/a/memories.jsonl"]), "\n")
+	require.Len(t, lines, 3)
+	for i, line := range lines {
+		b, err := memory.ReadLine([]byte(line))
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint("mem_", i), b.ID)
+		require.Equal(t, memory.KindMemory, b.Kind)
+	}
 }

@@ -23,6 +23,7 @@ type usageOut struct {
 	Vaults     int          `json:"vaults" jsonschema:"how many you see that are not in the trash"`
 	Notes      int          `json:"notes" jsonschema:"in all of them"`
 	Bytes      int64        `json:"bytes" jsonschema:"of all these notes"`
+	Memories   int          `json:"memories" jsonschema:"in all of them"`
 	Calls      *calls       `json:"calls,omitempty" jsonschema:"of the tenant; absent for callers without a role in all vaults"`
 	Limits     limits       `json:"limits"`
 	Items      []vaultUsage `json:"items"`
@@ -44,6 +45,8 @@ type vaultUsage struct {
 	Name  string `json:"name"`
 	Notes int    `json:"notes"`
 	Bytes int64  `json:"bytes" jsonschema:"of its notes"`
+
+	Memories int `json:"memories"`
 
 	Indexed int    `json:"indexed" jsonschema:"headings, traits, references and tags of its notes"`
 	Refused string `json:"refused,omitempty" jsonschema:"why the vault cannot be read now and is not counted: memory, it does not fit into that of the server"`
@@ -82,6 +85,7 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 		}
 		out.Items = append(out.Items, row)
 		out.Notes, out.Bytes = out.Notes+row.Notes, out.Bytes+row.Bytes
+		out.Memories += row.Memories
 	}
 	out.Vaults = len(out.Items)
 	versionFor(c, &out.Aside, seq)
@@ -106,6 +110,7 @@ func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsa
 	}
 	n := idx.Totals()
 	row.Notes, row.Bytes, row.Indexed = n.Notes, n.Bytes, n.Things
+	row.Memories = idx.Memories().Len()
 	return row, nil
 }
 

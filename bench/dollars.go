@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// What the prices of a call stand on, beside its requests: estimates, for emulators do not show the time of
+// functions.
+const (
+	gatewayDollars = 1.0   // a million requests of an HTTP API
+	invokeDollars  = 0.2   // a million invocations
+	secondDollars  = 13.33 // a million GB-seconds of a function on arm64
+	functionGB     = 1769.0 / 1024
+	warmSeconds    = 0.010
+	coldSeconds    = 0.400
+	logDollars     = 0.5 * 0.4 // a million lines of 0.4 KB
+	readUnitKB     = 4.0       // what one read unit reads
+)
+
+// requestsPage has the requests of each tool, and dollarsPage what they cost.
+const (
+	requestsPage = "docs/benchmarks-requests-cloud.md"
+	dollarsPage  = "docs/benchmarks-dollars.md"
+)
+
+// dollarsHead is in front of the table.
+const dollarsHead = `# What a million calls cost in AWS
+
+This page is written by ` + "`make dollars`" + ` from the requests that
+[benchmarks-requests-cloud.md](benchmarks-requests-cloud.md) counts, and a test compares the two. The prices are those
+of us-east-1 without free tiers. **They were entered by hand on %s and must be checked**: AWS changes them, and other
+regions have others.
+
+| price, dollars | |
+| --- | ---: |
+| a million write units of DynamoDB, on demand (1 KiB each) | %.3f |
+| a million read units (4 KiB each) | %.3f |
+| a million PUT or LIST, and GET of S3 | %.2f, %.2f |
+| a million requests of SQS | %.2f |
+| a million requests of an HTTP API | %.2f |
+| a million invocations | %.2f |
+| a million GB-seconds on arm64 | %.2f |
+| a million log lines of 0.4 KB | %.2f |
+
+The columns **stores** have the requests to DynamoDB, S3 and SQS only, which were counted. A read is charged by what
+was read: one unit for each 4 KiB of the bytes of the call, and at least one for each request. The columns **together**
+add the HTTP API, the invocation, a log line, and the time of a function of 1,769 MB: 10 ms for a warm call and 400 ms
+for a cold one, which are estimates. A change is followed by work in the background, which
+[benchmarks-cloud.md](benchmarks-cloud.md) has: about 9 dollars for a million changes.
+
+| call | warm, stores | warm, together | cold, stores | cold, together |
+| --- | ---: | ---: | ---: | ---: |
+`
+
+// row is a row of requestsPage: the call, its requests and KiB, warm and cold.
+var row = regexp.MustCompile(`^\| (.+) \| ([^|]*) \| ([0-9.]+) \| ([^|]*) \| ([0-9.]+) \|$`)
+
+// writeDollars writes dollarsPage, in a directory with docs.
+func writeDollars(root string) error {
+	page, err := dollarsOf(root)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, dollarsPage), []byte(page), 0o600)
+}
+
+// dollarsOf is the page.
+func dollarsOf(root string) (string, error) {
+	f, err := os.Open(filepath.Join(root, requestsPage))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var b strings.Builder
+	fmt.Fprintf(&b, dollarsHead, priceDate, priceWrite, priceRead, pricePut, priceGet, priceMessage, gatewayDollars,
+		invokeDollars, secondDollars, logDollars)
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		m := row.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		warm, err := storeDollars(m[2], m[3])
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", m[1], err)
+		}
+		cold, err := storeDollars(m[4], m[5])
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", m[1], err)
+		}
+		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %.2f | %.2f |\n", m[1], warm, warm+callDollars(warmSeconds), cold,
+			cold+callDollars(coldSeconds))
+	}
+	return b.String(), nil
+}
+
+// callDollars is what a million calls cost beside their requests to stores.
+func callDollars(seconds float64) float64 {
+	return gatewayDollars + invokeDollars + logDollars + functionGB*seconds*secondDollars
+}
+
+// storeDollars is what a million times these requests cost, such as "1 PutItem, 2 Query", with so many KiB.
+func storeDollars(requests, kib string) (float64, error) {
+	bytes, err := strconv.ParseFloat(kib, 64)
+	if err != nil {
+		return 0, err
+	}
+	sum, reads := 0.0, 0.0
+	for part := range strings.SplitSeq(requests, ", ") {
+		if part == "" {
+			continue
+		}
+		count, operation, _ := strings.Cut(strings.TrimSpace(part), " ")
+		n, err := strconv.ParseFloat(count, 64)
+		price, known := unitPrices[operation]
+		if err != nil || !known {
+			return 0, fmt.Errorf("the request %q has no price", part)
+		}
+		if operation == "GetItem" || operation == "Query" {
+			reads += n
+			continue
+		}
+		sum += n * price
+	}
+	if reads > 0 {
+		sum += max(reads, math.Ceil(bytes/readUnitKB)) * priceRead
+	}
+	return sum, nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"rookery"
+	"rookery/internal/fault"
+)
+
+//go:embed memories.md.tmpl
+var memoriesText string
+
+// A remembering is what the memory tools cost in this process, on a vault with so many memories of about a kilobyte.
+type remembering struct {
+	Memories int
+	Import   imported
+	Calls    []noted
+	Crowd    sample // stores of many agents at once
+}
+
+// The agents that store at once, and how many a second they are to store.
+const (
+	crowdOfAgents = 64
+	storesASecond = 500
+)
+
+// memoriesACall is how many memories a call of the import has.
+const memoriesACall = 1000
+
+// measureMemories measures, and writes the page.
+func measureMemories(ctx context.Context, cfg config) error {
+	p, dir, end, err := begin(cfg)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var refused []error
+	for _, n := range cfg.sizes {
+		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
+		got := remembering{Memories: n}
+		if err := s.memories(ctx, &got); err != nil {
+			return fmt.Errorf("measure %d memories: %w", n, err)
+		}
+		p.Memories = append(p.Memories, got)
+		refused = append(refused, s.refused...)
+	}
+	return errors.Join(p.write(cfg.out), errors.Join(refused...))
+}
+
+// memories measures a vault of one size.
+func (s *suite) memories(ctx context.Context, out *remembering) error {
+	r, err := rookery.Open(ctx, rookery.Config{Data: s.data()})
+	if err != nil {
+		return fmt.Errorf("open the data: %w", err)
+	}
+	by := func(ctx context.Context, tool string, body []byte) (int, error) {
+		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
+		if err != nil {
+			f := fault.Of(err)
+			return 0, &refusal{code: string(f.Code), message: f.Message}
+		}
+		return len(answer), nil
+	}
+	return errors.Join(s.memoryCalls(ctx, by, out), r.Close())
+}
+
+// memoryCalls imports the memories, and measures the calls.
+func (s *suite) memoryCalls(ctx context.Context, by way, out *remembering) error {
+	progress("%d memories: import", out.Memories)
+	create, err := encode(in{"name": vaultName})
+	if err != nil {
+		return err
+	}
+	if _, err := by(ctx, "team_vault_create", create); err != nil {
+		return fmt.Errorf("create the vault: %w", err)
+	}
+	for from := 0; from < out.Memories; from += memoriesACall {
+		body, err := encode(linesOfMemories(from, min(from+memoriesACall, out.Memories)))
+		if err != nil {
+			return err
+		}
+		l := measured("import", 1, func() { _, err = by(ctx, "memory_import", body) })
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		out.Import.Took, out.Import.Longest = out.Import.Took+l.P(100), max(out.Import.Longest, l.P(100))
+		out.Import.Calls++
+	}
+	for _, n := range memoryKinds(out.Memories) {
+		progress("%d memories: %s", out.Memories, n.What)
+		a := &asked{call: n.call}
+		if n.Got, err = s.ask(ctx, n.call, a.sized(by)); err != nil {
+			return err
+		}
+		n.Bytes = a.Bytes
+		out.Calls = append(out.Calls, n)
+	}
+	progress("%d memories: %d agents store at once", out.Memories, crowdOfAgents)
+	crowd := drawn(call{What: "store", Tool: "memory_store"}, variants, func(i int) in {
+		store := newMemory(i)
+		store["agent_id"] = fmt.Sprintf("agent-%d", i%crowdOfAgents)
+		return store
+	})
+	out.Crowd, err = load{
+		name: crowd.What, clients: crowdOfAgents, ops: s.cfg.ops, limit: s.cfg.limit,
+		op: func(ctx context.Context, i int) error {
+			_, err := by(ctx, crowd.Tool, crowd.args[i%len(crowd.args)])
+			return err
+		},
+	}.run(ctx)
+	return err
+}
+
+// workText is about as much text as a memory has in each of four places.
+var workText = strings.Repeat("what was done and learnt of it ", 8)
+
+// idOfMemory is the id of a memory of the vault.
+func idOfMemory(i int) string { return fmt.Sprintf("mem_%08d-0000-4000-8000-000000000000", i) }
+
+// fileOfMemory is the file of a memory: several have it.
+func fileOfMemory(i int) string { return fmt.Sprintf("src/pkg%d/file%d.go", i%50, i%2000) }
+
+// newMemory is a memory of about a kilobyte.
+func newMemory(i int) in {
+	tasks := []string{"bug_fix", "feature_add", "refactor", "investigation"}
+	return in{
+		"intent":  in{"goal": fmt.Sprintf("repair component c%d of module m%d", i, i%97), "task_type": tasks[i%4], "context": workText},
+		"outcome": in{"success": i%3 > 0, "summary": workText, "learnings": []string{workText}},
+		"actions": []in{{"type": "file_edit", "file_path": fileOfMemory(i), "diff_summary": workText}},
+		"tags":    []string{fmt.Sprintf("t%d", i%100), "common"},
+	}
+}
+
+// linesOfMemories are the arguments of an import of some memories, each caused by one before it.
+func linesOfMemories(from, to int) in {
+	var lines strings.Builder
+	for i := from; i < to; i++ {
+		m := newMemory(i)
+		m["id"], m["agent_id"], m["session_id"] = idOfMemory(i), fmt.Sprintf("agent-%d", i%crowdOfAgents), fmt.Sprint("s", i%1000)
+		if i > from {
+			m["links"] = in{"caused_by": []string{idOfMemory(i - 1)}}
+		}
+		line, err := encode(m)
+		if err != nil {
+			panic(err) // never: it is made of texts
+		}
+		lines.Write(bytes.TrimSpace(line))
+		lines.WriteByte('\n')
+	}
+	return in{"vault": vaultName, "files": []in{{"path": "memories.jsonl", "content": lines.String()}}}
+}
+
+// memoryKinds are the kinds of calls on so many memories. Those that write come last.
+func memoryKinds(n int) []noted {
+	id := func(i int) string { return idOfMemory(i * stride % n) }
+	read := func(what, tool string, draw func(i int) in) noted {
+		return noted{call: drawn(call{What: what, Tool: tool}, variants, draw), Small: 1, Large: 10}
+	}
+	return []noted{
+		read("by id", "memory_recall", func(i int) in { return in{"memory_id": id(i), "depth": "outcome"} }),
+		read("by file", "memory_recall", func(i int) in { return in{"file": fileOfMemory(i), "depth": "outcome"} }),
+		read("by agent, kind of work and tag", "memory_recall", func(i int) in {
+			return in{"agent_id": fmt.Sprintf("agent-%d", i%crowdOfAgents), "task_type": "bug_fix", "tags": []string{"common"}, "depth": "summary"}
+		}),
+		{call: drawn(call{What: "by words", Tool: "memory_recall"}, variants, func(i int) in {
+			return in{"query": fmt.Sprintf("component c%d", i*stride%n), "depth": "outcome"}
+		})},
+		{call: drawn(call{What: "causes and effects", Tool: "memory_trace"}, variants, func(i int) in {
+			return in{"memory_id": id(i), "direction": "both", "depth": "summary"}
+		})},
+		{call: drawn(call{What: "check of a file", Tool: "memory_check_file"}, variants, func(i int) in {
+			return in{"file": fileOfMemory(i), "intended_action": "repair a component"}
+		})},
+		{call: drawn(call{What: "the newest of one's own", Tool: "memory_list"}, variants, func(i int) in {
+			return in{"agent_id": fmt.Sprintf("agent-%d", i%crowdOfAgents)}
+		})},
+		{call: drawn(call{What: "store one", Tool: "memory_store"}, variants, newMemory), Small: 15, Large: 15},
+		{call: drawn(call{What: "update one", Tool: "memory_update_memory"}, writeVariants, func(i int) in {
+			return in{"memory_id": id(i), "tags": []string{fmt.Sprint("u", i)}}
+		})},
+	}
+}
+
+// Goals are the goals of the vault's size, beside what was measured.
+func (r remembering) Goals() []goal {
+	var all []goal
+	for _, c := range r.Calls {
+		want := c.Small
+		if r.Memories >= largeSize {
+			want = c.Large
+		}
+		if len(c.Got.Waits) > 0 && want > 0 {
+			all = append(all, goal{"`" + c.Tool + "` " + c.What + ", p50", want, millis(c.Got.P(50)), "ms", false})
+		}
+	}
+	if len(r.Crowd.Waits) > 0 {
+		all = append(all, goal{
+			fmt.Sprintf("stores of %d agents at once", crowdOfAgents), storesASecond, r.Crowd.Rate(), "a second", true,
+		})
+	}
+	return all
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/spf13/cobra"
+
+	"rookery/internal/awsops"
+	"rookery/internal/clitool"
+	"rookery/internal/control"
+	"rookery/internal/fault"
+)
+
+// A cloud has the flags of commands about a stack in AWS.
+type cloud struct {
+	app *clitool.App
+
+	stack, region, profile string
+}
+
+// flags adds the flags to a command.
+func (o *cloud) flags(c *cobra.Command) {
+	c.Flags().StringVar(&o.stack, "stack", "", "name of the CloudFormation stack")
+	c.Flags().StringVar(&o.region, "region", "", "region of AWS (as the AWS CLI finds it)")
+	c.Flags().StringVar(&o.profile, "profile", "", "profile of the AWS CLI")
+	clitool.Uses(c, "json", "bare", "envelope")
+}
+
+// open reads the resources of the stack, with the credentials that the AWS CLI would have.
+func (o *cloud) open(ctx context.Context) (*awsops.Stack, error) {
+	if o.stack == "" {
+		return nil, fault.New(fault.InvalidParameter, "--stack must be the name of a stack").
+			Fix("list the stacks: aws cloudformation list-stacks")
+	}
+	var options []func(*awsconfig.LoadOptions) error
+	if o.region != "" {
+		options = append(options, awsconfig.WithRegion(o.region))
+	}
+	if o.profile != "" {
+		options = append(options, awsconfig.WithSharedConfigProfile(o.profile))
+	}
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParameter, "the configuration of AWS cannot be read").
+			Fix("name a profile: --profile NAME, or set AWS_PROFILE").Because(err)
+	}
+	if cfg.Region == "" {
+		return nil, fault.New(fault.InvalidParameter, "no region of AWS is set").
+			Fix("name one: --region eu-central-1, or set AWS_REGION")
+	}
+	return awsops.Open(ctx, cfg, o.stack)
+}
+
+// deadLetters are the commands about messages that could not be worked on.
+type deadLetters struct {
+	cloud
+	queue string
+}
+
+func (d *deadLetters) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "dead-letters",
+		Short: "List or redrive the dead letters of a stack in AWS",
+		Long: "List or redrive the messages that the functions of a stack in AWS could not work on. A message\n" +
+			"is shown by its kind, tenant and vault; never by a path or a text.",
+		Args: cobra.NoArgs,
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "List the dead letters", Args: cobra.NoArgs, RunE: d.list,
+		Long: "List the messages that could not be worked on: how many each queue has, and up to 100 of each.\n" +
+			"They stay where they are.",
+		Example: "rookery dead-letters list --stack rookery",
+	}
+	redrive := &cobra.Command{
+		Use: "redrive", Short: "Move the dead letters back to their queues", Args: cobra.NoArgs, RunE: d.redrive,
+		Long: "Move the messages back to the queues that they came from; those of the stream are deleted, and\n" +
+			"the janitor looks for vaults that are behind. Find and fix the cause first: a message that fails\n" +
+			"again comes back.",
+		Example: "rookery dead-letters redrive --stack rookery --queue jobs",
+	}
+	for _, sub := range []*cobra.Command{list, redrive} {
+		d.flags(sub)
+		sub.Flags().StringVar(&d.queue, "queue", "", "one queue: "+strings.Join(awsops.Queues(), ", ")+" (all)")
+		c.AddCommand(sub)
+	}
+	return c
+}
+
+func (d *deadLetters) list(c *cobra.Command, _ []string) error {
+	s, err := d.open(c.Context())
+	if err != nil {
+		return err
+	}
+	counts, all, err := s.DeadLetters(c.Context(), d.queue)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, n := range counts {
+		fmt.Fprintf(&b, "%s: %d\n", n.Queue, n.Count)
+	}
+	for _, l := range all {
+		fmt.Fprintf(&b, "  %s  %s  %s  %s\n", l.Sent.Format("2006-01-02 15:04:05"), l.Queue,
+			control.Escape(l.Kind), control.Escape(l.Tenant+"/"+l.Vault))
+	}
+	return d.app.Finish(c, clitool.Outcome{
+		Data: map[string]any{"queues": counts, "messages": all}, Text: b.String(),
+	})
+}
+
+func (d *deadLetters) redrive(c *cobra.Command, _ []string) error {
+	s, err := d.open(c.Context())
+	if err != nil {
+		return err
+	}
+	moved, err := s.Redrive(c.Context(), d.queue)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, n := range moved {
+		fmt.Fprintf(&b, "%s: %d moved\n", n.Queue, n.Count)
+	}
+	return d.app.Finish(c, clitool.Outcome{Data: map[string]any{"queues": moved}, Text: b.String()})
+}
+
+// A restorer is the command that rolls a stack back to an earlier time.
+type restorer struct {
+	cloud
+	from string
+}
+
+func (r *restorer) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rollback",
+		Short: "Roll a stack in AWS back to an earlier time",
+		Long: "Make the table of a stack what another table is, which AWS has restored to an earlier time,\n" +
+			"and then the files of all vaults what the table says. A file with another text is copied below\n" +
+			".trash/ first. The stack must be paused. What was done after that time is lost.",
+		Example: "rookery rollback --stack rookery --from rookery-restored",
+		Args:    cobra.NoArgs,
+		RunE:    r.run,
+	}
+	r.flags(c)
+	c.Flags().StringVar(&r.from, "from", "", "name of the table that AWS has restored")
+	return c
+}
+
+func (r *restorer) run(c *cobra.Command, _ []string) error {
+	if r.from == "" {
+		return fault.New(fault.InvalidParameter, "--from must be the name of a table that AWS has restored").
+			Fix("restore one: aws dynamodb restore-table-to-point-in-time")
+	}
+	s, err := r.open(c.Context())
+	if err != nil {
+		return err
+	}
+	done, err := s.Restore(c.Context(), r.from, func(what string) {
+		_, _ = fmt.Fprintln(r.app.Err, control.Escape(what)) // it only tells how far it is
+	})
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "table: %d items written, %d removed\n", done.Written, done.Removed)
+	for _, v := range done.Vaults {
+		if v.Vault == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "%s/%s: %s, %d files written, %d texts kept in .trash/\n", v.Tenant, v.Vault,
+			v.Version, v.Written, v.Kept)
+	}
+	return r.app.Finish(c, clitool.Outcome{Data: done, Text: b.String()})
+}

@@ -1,0 +1,122 @@
+package awsapp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/ingest"
+	"rookery/internal/table"
+	"rookery/internal/tool"
+)
+
+// commandOf returns the name of the command of an operator that an event is, if it is one. No event of a queue or of
+// a schedule has the member.
+func commandOf(payload []byte) (name string, ok bool) {
+	var e struct {
+		Command *string `json:"rookery"`
+	}
+	if json.Unmarshal(payload, &e) != nil || e.Command == nil {
+		return "", false
+	}
+	return *e.Command, true
+}
+
+// Health is what the function behind the queue of jobs answers to the command health.
+type Health struct {
+	Version string    `json:"version"` // of the program
+	Format  int       `json:"format"`  // of images that it makes
+	Now     time.Time `json:"now"`     // by its clock, which the answers of the stores correct
+	Holds   bool      `json:"holds"`   // images of an earlier format are still kept
+}
+
+// command carries out a command of an operator: "health", or "rollback", which makes the bucket fit a tenant's
+// log, or that of a vault, after the table was restored to an earlier time.
+func (w *Worker) command(ctx context.Context, name string, payload []byte) ([]byte, error) {
+	switch name {
+	case "health":
+		_, err := w.opt.Table.Get(ctx, releaseKey())
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return nil, w.failed(ctx, "the table cannot be read", err)
+		}
+		return tool.Marshal(Health{
+			Version: w.opt.Version, Format: index.ImageFormat, Now: w.opt.Now().UTC(), Holds: w.release.holds(ctx),
+		})
+	case "rollback":
+		return w.rollback(ctx, payload)
+	}
+	return nil, errors.New("there is no such command: it must be health or rollback")
+}
+
+func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
+	var e struct{ Tenant, Vault string }
+	if json.Unmarshal(payload, &e) != nil || e.Tenant == "" {
+		return nil, errors.New("tenant and vault must be texts, and tenant must name one")
+	}
+	if e.Vault != "" {
+		done, err := ingesterOf(w.opt, w.teams).Rollback(ctx, ingest.Name{Tenant: e.Tenant, Vault: e.Vault})
+		if err != nil {
+			return nil, w.failed(ctx, "the vault could not be rolled back", err)
+		}
+		return tool.Marshal(done)
+	}
+	own, err := w.teams.Team(ctx, e.Tenant)
+	if err != nil {
+		return nil, w.failed(ctx, "the tenant could not be opened", err)
+	}
+	dropped, err := own.Rollback(ctx)
+	if err != nil {
+		return nil, w.failed(ctx, "the log of the tenant could not be rolled back", err)
+	}
+	return tool.Marshal(ingest.RolledBack{Segments: dropped})
+}
+
+// failed logs why a command failed, and returns what is said of it: a fault, or where the reason is.
+func (w *Worker) failed(ctx context.Context, what string, err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Status() != fault.StatusInternal {
+		return fmt.Errorf("%s: %s: %s", what, f.Code, f.Message)
+	}
+	w.opt.Log.ErrorContext(ctx, what, slog.Any("cause", err))
+	return fmt.Errorf("%s; the log says why", what)
+}
+
+// A Tenant is one of the deployment, with its vaults.
+type Tenant struct {
+	Tenant string   `json:"tenant"`
+	Vaults []string `json:"vaults"` // also those in the trash, but not those that are erased
+}
+
+// command carries out a command of an operator: "vaults", which lists the tenants of the deployment and their vaults.
+func (j *Janitor) command(ctx context.Context, name string) ([]byte, error) {
+	if name != "vaults" {
+		return nil, errors.New("there is no such command: it must be vaults")
+	}
+	all, err := j.teams.Registered(ctx)
+	if err != nil {
+		j.opt.Log.ErrorContext(ctx, "the tenants could not be listed", slog.Any("cause", err))
+		return nil, errors.New("the tenants could not be listed; the log says why")
+	}
+	found := []Tenant{}
+	for _, r := range all {
+		if !r.Live {
+			continue
+		}
+		s, err := j.teams.Survey(ctx, r)
+		if err != nil {
+			j.opt.Log.ErrorContext(ctx, "a tenant could not be looked at", slog.Any("cause", err))
+			return nil, errors.New("a tenant could not be looked at; the log says why")
+		}
+		t := Tenant{Tenant: r.Name, Vaults: []string{}}
+		for _, e := range s.Vaults {
+			t.Vaults = append(t.Vaults, e.Name)
+		}
+		found = append(found, t)
+	}
+	return tool.Marshal(map[string]any{"tenants": found})
+}

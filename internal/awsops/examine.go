@@ -1,0 +1,245 @@
+package awsops
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+)
+
+// expires is the attribute of an item by which DynamoDB deletes it.
+const expires = "x"
+
+// apart is how far two clocks may be apart.
+const apart = time.Minute
+
+// Examine looks at the API, the functions, the stores and the queues of the stack, and changes nothing.
+func (s *Stack) Examine(ctx context.Context) []repo.Finding {
+	all := s.api(ctx)
+	for _, check := range []func(context.Context) repo.Finding{
+		s.health, s.timeToLive, s.backups, s.versions, s.stream, s.jobs, s.deadLetters,
+	} {
+		all = append(all, check(ctx))
+	}
+	return all
+}
+
+// broken is the finding of something that does not work.
+func broken(check string, err error) repo.Finding {
+	f := fault.Of(err)
+	found := repo.Finding{Check: check, State: repo.Broken, Code: f.Code, Message: f.Message}
+	if len(f.Fixes) > 0 {
+		found.Fix = f.Fixes[0]
+	}
+	return found
+}
+
+// wrong is the finding of something that is set otherwise than the template has it.
+func wrong(check, message, fix string) repo.Finding {
+	return repo.Finding{Check: check, State: repo.Broken, Code: fault.Unavailable, Message: message, Fix: fix}
+}
+
+// api calls the API without a token: it must ask for one, so that a client of MCP finds out where to get it.
+func (s *Stack) api(ctx context.Context) []repo.Finding {
+	if s.URL == "" {
+		return []repo.Finding{wrong("api", "the stack has no output Url", "deploy template.yaml")}
+	}
+	a, err := s.ask(ctx, http.MethodPost, "/mcp")
+	if err != nil {
+		return []repo.Finding{wrong("api", "the API does not answer", "check its URL and its domain: "+s.URL)}
+	}
+	return []repo.Finding{s.challenge(ctx, a), clock(a)}
+}
+
+// An answer is that of the API to a request without a token.
+type answer struct {
+	status int
+	header http.Header
+}
+
+// ask sends a request without a token.
+func (s *Stack) ask(ctx context.Context, method, path string) (answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.URL, "/")+path,
+		strings.NewReader("{}"))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Content-Type", "application/json")
+	got, err := s.http.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer got.Body.Close()
+	_, err = io.Copy(io.Discard, io.LimitReader(got.Body, 1<<20)) // so that the connection is used again
+	return answer{got.StatusCode, got.Header}, err
+}
+
+// challenge checks that the gateway passes the challenge of a refused request on.
+func (s *Stack) challenge(ctx context.Context, a answer) repo.Finding {
+	const check = "challenge"
+	if a.status != http.StatusUnauthorized {
+		return wrong(check, fmt.Sprintf("a request without a token is answered %d, not 401", a.status),
+			"read the log of the function mcp")
+	}
+	if strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+		return repo.Good(check, "a refused request is told where to get a token")
+	}
+	const fix = "deploy infra/cloudfront.yaml in front of the API (docs/guide/deploy.md, The challenge), " +
+		"or give clients of MCP a token"
+	said := "the gateway renames WWW-Authenticate"
+	known, err := s.ask(ctx, http.MethodGet, "/.well-known/oauth-protected-resource")
+	switch {
+	case err == nil && known.status == http.StatusNotFound:
+		return repo.Good(check, said+"; the stack has no identity provider, so that clients need an API token")
+	case err != nil || known.status != http.StatusOK:
+		return wrong(check, said+", and /.well-known/oauth-protected-resource does not answer", fix)
+	}
+	return repo.Warning(check,
+		said+": clients that do not look at /.well-known/oauth-protected-resource cannot log in", fix)
+}
+
+// clock compares the clock of this machine with that of AWS.
+func clock(a answer) repo.Finding {
+	date, err := http.ParseTime(a.header.Get("Date"))
+	if err != nil {
+		return repo.Finding{Check: "clock", State: repo.Unchecked, Message: "the API tells no time"}
+	}
+	off := time.Since(date).Round(time.Second)
+	if off.Abs() > apart {
+		return repo.Warning("clock", fmt.Sprintf("the clock of this machine is %v off", off), "set the clock")
+	}
+	return repo.Good("clock", "the clocks of this machine and of AWS agree")
+}
+
+// health asks the function behind the queue of jobs.
+func (s *Stack) health(ctx context.Context) repo.Finding {
+	var is struct {
+		Version string
+		Now     time.Time
+		Holds   bool
+	}
+	if err := s.invoke(ctx, jobsID, map[string]string{"rookery": "health"}, &is); err != nil {
+		return broken("functions", err)
+	}
+	said := "the functions run release " + is.Version
+	if is.Holds {
+		said += "; for up to 15 minutes after an upgrade images of the release before are kept"
+	}
+	return repo.Good("functions", said)
+}
+
+func (s *Stack) timeToLive(ctx context.Context) repo.Finding {
+	const check = "time to live"
+	out, err := s.table.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{
+		TableName: aws.String(s.resources[tableID]),
+	})
+	if err != nil {
+		return broken(check, failed("look at the table", err))
+	}
+	d := out.TimeToLiveDescription
+	if d == nil || d.TimeToLiveStatus != dynamotypes.TimeToLiveStatusEnabled || aws.ToString(d.AttributeName) != expires {
+		return wrong(check, "the table does not delete items that have expired", "enable its time to live on the attribute x")
+	}
+	return repo.Good(check, "the table deletes items that have expired")
+}
+
+func (s *Stack) backups(ctx context.Context) repo.Finding {
+	const check = "backups"
+	out, err := s.table.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{
+		TableName: aws.String(s.resources[tableID]),
+	})
+	if err != nil {
+		return broken(check, failed("look at the backups of the table", err))
+	}
+	d := out.ContinuousBackupsDescription
+	if d == nil || d.PointInTimeRecoveryDescription == nil ||
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != dynamotypes.PointInTimeRecoveryStatusEnabled {
+		return wrong(check, "the table cannot be restored to an earlier time", "enable its point-in-time recovery")
+	}
+	return repo.Good(check, "the table can be restored to an earlier time")
+}
+
+func (s *Stack) versions(ctx context.Context) repo.Finding {
+	const check = "versions"
+	out, err := s.files.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{
+		Bucket: aws.String(s.resources[bucketID]),
+	})
+	if err != nil {
+		return broken(check, failed("look at the bucket", err))
+	}
+	if out.Status != s3types.BucketVersioningStatusEnabled {
+		return wrong(check, "the bucket keeps no versions of objects", "enable its versioning")
+	}
+	return repo.Good(check, "the bucket keeps versions of objects")
+}
+
+// stream looks at what invokes the function behind the stream of the table.
+func (s *Stack) stream(ctx context.Context) repo.Finding {
+	const check = "stream"
+	out, err := s.functions.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{
+		FunctionName: aws.String(s.resources[streamID]),
+	})
+	if err != nil {
+		return broken(check, failed("look at what invokes StreamFunction", err))
+	}
+	for i := range out.EventSourceMappings {
+		m := &out.EventSourceMappings[i]
+		if state := aws.ToString(m.State); state != "Enabled" {
+			return wrong(check, "files are not written: what invokes StreamFunction is "+state,
+				"sam deploy with Paused=false")
+		}
+		if last := aws.ToString(m.LastProcessingResult); strings.HasPrefix(last, "PROBLEM") {
+			return wrong(check, "the last records of the stream could not be worked on", "read the log of the function stream")
+		}
+	}
+	if len(out.EventSourceMappings) == 0 {
+		return wrong(check, "nothing invokes StreamFunction: files are not written", "deploy template.yaml")
+	}
+	return repo.Good(check, "the stream of the table invokes its function")
+}
+
+// manyJobs is how many messages wait in the queue of jobs when something is wrong.
+const manyJobs = 1000
+
+func (s *Stack) jobs(ctx context.Context) repo.Finding {
+	n, err := s.count(ctx, "JobsQueue")
+	if err != nil {
+		return broken("jobs", err)
+	}
+	said := fmt.Sprintf("%d messages wait in the queue of jobs", n)
+	if n > manyJobs {
+		return repo.Warning("jobs", said, "raise JobsConcurrency, or read the log of the function jobs")
+	}
+	return repo.Good("jobs", said)
+}
+
+func (s *Stack) deadLetters(ctx context.Context) repo.Finding {
+	const check = "dead letters"
+	var said []string
+	for _, q := range queues {
+		n, err := s.count(ctx, q.id)
+		if err != nil {
+			return broken(check, err)
+		}
+		if n > 0 {
+			said = append(said, fmt.Sprintf("%d of %s", n, q.name))
+		}
+	}
+	if len(said) > 0 {
+		return repo.Warning(check, strings.Join(said, ", "), "rookery dead-letters list --stack "+s.Name)
+	}
+	return repo.Good(check, "there are none")
+}

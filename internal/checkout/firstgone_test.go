@@ -1,0 +1,32 @@
+package checkout_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/checkout"
+)
+
+// TestSavedAnewInTheFirstReading plays an editor that removes its file and makes it anew, while a process
+// that begins to serve the folder reads it for the first time: the reading misses the file, and finds it
+// before it takes the removal in. What is quiet after 2 s elsewhere is so after 8 here, for slow machines.
+func TestSavedAnewInTheFirstReading(t *testing.T) {
+	p := newPlace(t, nil)
+	v, folder := p.open(t)
+	write(t, v, "a.md", song)
+	write(t, v, "a.md", above(song, "ours"))
+	folder.Close()
+	p.remove(t, "a.md")
+	missed := make(chan struct{})
+	p.files.missed = func() { close(missed) }
+	v = p.vault(t)
+	folder, err := checkout.Open(t.Context(), v, p.options().Slowed(4))
+	require.NoError(t, err)
+	defer folder.Close()
+	<-missed
+	p.edit(t, "a.md", below(song, "mine"))
+	require.NoError(t, folder.Ready(t.Context()))
+	settled(t, p, v, folder)
+	require.Equal(t, above(below(song, "mine"), "ours"), text(t, v, "a.md"))
+}

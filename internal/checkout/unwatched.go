@@ -1,0 +1,87 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"rookery/internal/blob"
+	"rookery/internal/repo"
+)
+
+// A limited watch knows the folders that it does not watch because the system allows no more watches.
+type limited interface {
+	// Unwatched returns these folders, "" for the root, and whether there are any.
+	Unwatched() (folders []string, some bool)
+}
+
+// unwatchedFolders returns the folders that are not watched for the lack of watches, without those that are in
+// another of them.
+func (a *attendant) unwatchedFolders() (folders []string, some bool) {
+	l, ok := a.tree.(limited)
+	if !ok {
+		return nil, false
+	}
+	all, some := l.Unwatched()
+	slices.Sort(all)
+	for _, folder := range all {
+		n := len(folders)
+		if n > 0 && (folders[n-1] == "" || strings.HasPrefix(folder, folders[n-1]+"/")) {
+			continue
+		}
+		folders = append(folders, folder)
+	}
+	return folders, some
+}
+
+// doubt notes why changes may not be noticed at once, by how the sweep of the whole folder ended.
+func (a *attendant) doubt(ctx context.Context, swept error) {
+	_, some := a.unwatchedFolders()
+	var unread *blob.WalkError
+	switch {
+	case a.opt.Away != nil && a.opt.Away(), errors.As(swept, &unread) && unread.Folder == "":
+		a.setUnwatched(ctx, repo.UnwatchedAway)
+	case some:
+		a.setUnwatched(ctx, repo.UnwatchedLimit)
+	case swept == nil:
+		a.setUnwatched(ctx, "")
+	}
+}
+
+// setUnwatched notes why changes may not be noticed at once, for every answer.
+func (c *Checkout) setUnwatched(ctx context.Context, why repo.Unwatched) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.away.Store(why == repo.UnwatchedAway); c.outside.unwatched != why {
+		c.outside.unwatched, c.outside.news = why, true
+	}
+	c.tell(ctx)
+}
+
+// sweepUnwatched looks at the folders that are not watched, and whether the folder is still where it is served. One
+// that came back is compared as a whole.
+func (a *attendant) sweepUnwatched(ctx context.Context) {
+	if !a.compared {
+		return
+	}
+	if a.opt.Away != nil {
+		switch away := a.opt.Away(); {
+		case away && !a.away.Load():
+			a.setUnwatched(ctx, repo.UnwatchedAway)
+		case !away && a.away.Load():
+			a.sweepSoon()
+		}
+	}
+	folders, _ := a.unwatchedFolders()
+	if slices.Contains(folders, "") {
+		a.sweepSoon() // all of it
+		return
+	}
+	for _, folder := range folders {
+		if ctx.Err() != nil {
+			return
+		}
+		a.report(ctx, a.followFolder(ctx, folder))
+	}
+}

@@ -1,0 +1,59 @@
+package clitool
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/tool"
+)
+
+// A nestedFlag is a flag for a member of an argument, and what it was given.
+type nestedFlag struct {
+	tool.NestedFlag
+	member tool.Arg
+	value  *texts
+}
+
+// addNested gives the command the flags for members of its arguments.
+func (c *command) addNested(cmd *cobra.Command) {
+	for _, n := range c.tool.Nested {
+		member, ok := c.tool.Member(n.Path)
+		if !ok {
+			panic(fmt.Sprintf("clitool: --%s of %s is for %q, which is no member of an argument", n.Name, c.tool.Name, n.Path))
+		}
+		value := textsOf(member)
+		value.name = n.Name
+		f := cmd.Flags().VarPF(value, n.Name, "", docOf(member))
+		if member.Bool() {
+			f.NoOptDefVal = "true"
+		}
+		c.nested = append(c.nested, nestedFlag{n, member, value})
+	}
+}
+
+// addMembers adds what the flags for members were given to the arguments on the line.
+func (c *command) addMembers(args map[string]json.RawMessage) error {
+	whole := map[string]bool{}
+	for name := range args {
+		whole[name] = true
+	}
+	for _, n := range c.nested {
+		values := n.value.values
+		if len(values) == 0 {
+			continue
+		}
+		name, _, _ := strings.Cut(n.Path, ".")
+		if whole[name] {
+			a, _ := c.tool.Arg(name)
+			return usagef("--%s is a part of --%s, which is given too", n.Name, a.Flag)
+		}
+		if a, _ := c.tool.Arg(name); !a.List() && !n.member.List() {
+			values = values[len(values)-1:]
+		}
+		c.tool.SetMember(args, n.NestedFlag, values)
+	}
+	return nil
+}

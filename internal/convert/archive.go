@@ -1,0 +1,87 @@
+package convert
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// Limits of an archive.
+const (
+	MaxUnpacked = 64 << 20 // bytes of its files
+	maxEntries  = 20_000
+)
+
+// IsArchive reports whether a file is an archive, by its name.
+func IsArchive(file string) bool { return strings.EqualFold(path.Ext(file), ".zip") }
+
+// Unpack reads the files of a ZIP archive, without those whose names, or folders, begin with a dot; keep says which
+// of the others are wanted. An archive that is damaged, has a path outside itself, or more than MaxUnpacked bytes
+// is refused as a whole.
+func Unpack(archive File, keep func(file string) bool) ([]File, error) {
+	in, err := zip.NewReader(bytes.NewReader(archive.Data), int64(len(archive.Data)))
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return nil, fault.New(fault.InvalidParameter, "the file is no whole ZIP archive").At(archive.Path, 0)
+	}
+	if len(in.File) > maxEntries {
+		return nil, tooLarge(archive.Path)
+	}
+	for _, f := range in.File {
+		if !fs.ValidPath(strings.TrimSuffix(f.Name, "/")) || strings.Contains(f.Name, `\`) {
+			return nil, fault.New(fault.InvalidPath, "the archive has a file whose path is not inside the archive").
+				At(archive.Path, 0)
+		}
+	}
+	var all []File
+	room := int64(MaxUnpacked)
+	for _, f := range in.File {
+		if f.FileInfo().IsDir() || !f.Mode().IsRegular() || !keep(f.Name) {
+			continue
+		}
+		data, err := unpacked(f, room)
+		if errors.Is(err, errRoom) {
+			return nil, tooLarge(archive.Path)
+		}
+		if err != nil {
+			return nil, fault.New(fault.InvalidParameter, "a file of the archive cannot be read: it is damaged, or needs a password").
+				At(archive.Path, 0).Because(err)
+		}
+		room -= int64(len(data))
+		all = append(all, File{Path: f.Name, Data: data})
+	}
+	return all, nil
+}
+
+// IsHidden reports whether the name of a file, or of a folder above it, begins with a dot.
+func IsHidden(file string) bool { return strings.HasPrefix(file, ".") || strings.Contains(file, "/.") }
+
+var errRoom = errors.New("more bytes than there is room for")
+
+func tooLarge(archive string) error {
+	return fault.New(fault.BatchTooLarge, "an archive has at most %d files of %d bytes together", maxEntries, MaxUnpacked).
+		At(archive, 0).Fix("send its files in several calls; the command line does so by itself")
+}
+
+// unpacked is a file of an archive. What its head says of its size is not believed.
+func unpacked(f *zip.File, room int64) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open a file of an archive: %w", err)
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, room+1))
+	if err != nil {
+		return nil, fmt.Errorf("read a file of an archive: %w", err)
+	}
+	if int64(len(data)) > room {
+		return nil, errRoom
+	}
+	return data, nil
+}

@@ -1,0 +1,162 @@
+package convert
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+)
+
+// A message is one of a conversation.
+type message struct {
+	role, text string
+	at         float64 // when it was written, in seconds; 0: unknown
+}
+
+// transcript is a conversation as Markdown.
+func transcript(all []message) string {
+	parts := make([]string, len(all))
+	for i, m := range all {
+		parts[i] = "**" + m.role + ":**\n" + m.text
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// conversations reads a file of conversations: a list, or an object that has one as `conversations` or `chats`.
+func (r reader) conversations() error {
+	raw, err := r.parse()
+	if err != nil {
+		return err
+	}
+	var all []json.RawMessage
+	if o, ok := readObject(raw); ok {
+		if all, ok = o.list("conversations"); !ok {
+			all, ok = o.list("chats")
+		}
+		if !ok {
+			return r.wrong(0, "the file has no conversations: it must be a list, or an object with a list conversations")
+		}
+	} else if json.Unmarshal(raw, &all) != nil {
+		return r.wrong(0, "the file has no conversations: it must be a list, or an object with a list conversations")
+	}
+	for i, raw := range all {
+		o, ok := readObject(raw)
+		switch {
+		case !ok:
+			r.refuse(fault.New(fault.InvalidParameter, "conversation %s is no object", r.ordinal(i)))
+		case r.kind == ChatGPT:
+			r.chatGPT(o, r.Offset+i)
+		default:
+			r.claude(o, r.Offset+i)
+		}
+	}
+	return nil
+}
+
+// chatGPT reads a conversation of ChatGPT. One without any text is left out silently, as a chat that was only
+// opened.
+func (r reader) chatGPT(o object, i int) {
+	mapping := o.object("mapping")
+	var all []message
+	for _, name := range mapping.names {
+		node, _ := readObject(mapping.of[name])
+		m := node.object("message")
+		content := m.object("content")
+		text := content.text("text")
+		if parts, ok := content.list("parts"); ok {
+			text = joinTexts(parts)
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		at, _ := m.value("create_time").(float64)
+		all = append(all, message{cmp.Or(m.object("author").text("role"), "unknown"), text, at})
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b message) int { return cmp.Compare(a.at, b.at) })
+	id := o.text("id", "conversation_id")
+	if id == "" && len(mapping.names) > 0 {
+		id = mapping.names[0]
+	}
+	id = "chatgpt_" + plainID(cmp.Or(id, fmt.Sprintf("conv-%d", i)), 64)
+	title := cmp.Or(line(o.text("title")), fmt.Sprintf("Conversation %d", i+1))
+	r.add(conversation(Note{
+		Source: "chatgpt", SourceID: id, Date: firstDay(o.value("create_time"), o.value("created"), o.value("update_time")),
+		Path: fileName(title, fmt.Sprintf("chatgpt-%d", i)) + ".md", Body: transcript(all),
+	}, title))
+}
+
+// conversation is a note with a title.
+func conversation(n Note, title string) Note {
+	n.Fields = append([]markdown.Field{{Key: "title", Value: first(title, maxTitle)}}, n.Fields...)
+	return n
+}
+
+// joinTexts are the texts in a list of texts and of objects with a text, a line between them.
+func joinTexts(parts []json.RawMessage) string {
+	var texts []string
+	for _, p := range parts {
+		text := scalarText(p)
+		if o, ok := readObject(p); ok {
+			text = scalarText(o.of["text"])
+		}
+		if strings.TrimSpace(text) != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// scalarText is a text as it is; empty for anything else.
+func scalarText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// claude reads a conversation of Claude: with `content`, or with messages.
+func (r reader) claude(o object, i int) {
+	body := scalarText(o.of["content"])
+	for _, name := range []string{"chat_messages", "messages"} {
+		if list, ok := o.list(name); ok && body == "" {
+			body = transcript(claudeMessages(list))
+		}
+	}
+	if strings.TrimSpace(body) == "" {
+		return
+	}
+	title := cmp.Or(line(o.text("title", "name")), fmt.Sprintf("Claude %d", i+1))
+	r.add(conversation(Note{
+		Source: "claude", SourceID: first(cmp.Or(o.text("id", "uuid"), fmt.Sprintf("claude_%d", i)), maxID),
+		Date: firstDay(o.value("created_at"), o.value("updated_at"), o.value("date")),
+		Path: fileName(title, fmt.Sprintf("claude-%d", i)) + ".md", Body: body,
+	}, title))
+}
+
+func claudeMessages(list []json.RawMessage) []message {
+	var all []message
+	for _, raw := range list {
+		m, _ := readObject(raw)
+		text := ""
+		for _, name := range []string{"text", "content", "message"} {
+			if text == "" {
+				text = scalarText(m.of[name])
+			}
+			if parts, ok := m.list(name); ok && text == "" {
+				text = joinTexts(parts)
+			}
+		}
+		if strings.TrimSpace(text) != "" {
+			all = append(all, message{role: cmp.Or(m.text("role", "sender", "type"), "unknown"), text: text})
+		}
+	}
+	return all
+}

@@ -1,0 +1,42 @@
+package convert
+
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"rookery/internal/markdown"
+)
+
+// markdown reads a note of Markdown. What its frontmatter says of its source counts.
+func (r reader) markdown(source string) error {
+	if !isUTF8(r.Data) {
+		_, err := r.text()
+		return err
+	}
+	head, _ := markdown.StrictHead(trimBOM(r.Data))
+	text := func(names ...string) string {
+		for _, name := range names {
+			if v, _ := head.Get(name); v != nil {
+				if s := line(markdown.TextOf(v)); s != "" {
+					return s
+				}
+			}
+		}
+		return ""
+	}
+	stem := strings.TrimSuffix(r.Path, path.Ext(r.Path))
+	n := Note{
+		Source: cmp.Or(text("source"), source), Date: firstDay(text("date"), text("created")),
+		Path: stem + ".md", SourceID: cmp.Or(text("source_id"), r.Path), Text: r.Data,
+	}
+	switch source {
+	case "claude":
+		n.SourceID = first(cmp.Or(text("source_id", "id"), "claude_"+path.Base(stem)), maxID)
+	case "mif":
+		n.SourceID = first(cmp.Or(text("source_id", "mif:id"), withoutMIF(r.Path)), maxRowID)
+		n.Path = withoutMIF(r.Path) + ".md"
+	}
+	r.add(n)
+	return nil
+}

@@ -1,0 +1,132 @@
+package convert
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+)
+
+// memories reads an export of Mem0: a list of memories, or an object that has one as `memories` or `results`.
+func (r reader) memories() error {
+	raw, err := r.parse()
+	if err != nil {
+		return err
+	}
+	var all []json.RawMessage
+	if o, ok := readObject(raw); ok {
+		if all, ok = o.list("memories"); !ok {
+			all, ok = o.list("results")
+		}
+		if !ok {
+			return r.wrong(0, "the file has no memories: it must be a list, or an object with a list memories or results")
+		}
+	} else if json.Unmarshal(raw, &all) != nil {
+		return r.wrong(0, "the file has no memories: it must be a list, or an object with a list memories or results")
+	}
+	for i, raw := range all {
+		o, ok := readObject(raw)
+		if !ok {
+			r.refuse(fault.New(fault.InvalidParameter, "memory %s is no object", r.ordinal(i)))
+			continue
+		}
+		r.mem0(o, r.Offset+i)
+	}
+	return nil
+}
+
+func (r reader) mem0(o object, i int) {
+	meta := o.object("metadata")
+	id := cmp.Or(o.text("id", "memory_id"), meta.text("id"), fmt.Sprintf("mem0_%d", i))
+	body := o.text("memory", "content", "text")
+	if body == "" {
+		body = fenced(o.raw)
+	}
+	r.add(Note{
+		Source: "mem0", SourceID: first(id, maxID), Path: "mem0_" + plainID(id, 40) + ".md", Body: body,
+		Date: firstDay(o.value("created_at"), o.value("updated_at"), meta.value("created_at")),
+	})
+}
+
+// mif reads a file of the Memory Interchange Format.
+func (r reader) mif() error {
+	if !strings.EqualFold(path.Ext(r.Path), ".json") {
+		return r.markdown("mif")
+	}
+	raw, err := r.parse()
+	if err != nil {
+		return err
+	}
+	o, ok := readObject(raw)
+	if !ok {
+		return r.wrong(0, "the file must be an object: a memory with content")
+	}
+	head := o.object("metadata")
+	if len(head.names) == 0 {
+		head = o.object("frontmatter")
+	}
+	body := o.text("content", "body", "text")
+	if body == "" {
+		body = fenced(raw)
+	}
+	n := Note{
+		Source: "mif", Path: withoutMIF(r.Path) + ".md", Body: body,
+		SourceID: first(cmp.Or(o.text("mif:id", "@id", "id"), head.text("source_id", "mif:id", "id"), withoutMIF(r.Path)), maxRowID),
+		Date:     firstDay(head.value("date"), head.value("created"), o.value("date"), o.value("created"), o.value("created_at")),
+	}
+	if title := cmp.Or(line(o.text("title")), line(head.text("title"))); title != "" {
+		n.Fields = append(n.Fields, markdown.Field{Key: "title", Value: first(title, maxTitle)})
+	}
+	for _, name := range head.names {
+		if f, ok := fieldOf(name, head.of[name]); ok {
+			n.Fields = append(n.Fields, f)
+		}
+	}
+	r.add(n)
+	return nil
+}
+
+// withoutMIF is the path of a file without the endings of the format.
+func withoutMIF(file string) string {
+	file = strings.TrimSuffix(file, path.Ext(file))
+	if strings.EqualFold(path.Ext(file), ".memory") {
+		file = strings.TrimSuffix(file, path.Ext(file))
+	}
+	return file
+}
+
+// fieldOf is a member as a field of frontmatter. What a field cannot hold is a text of JSON. It is not ok for what
+// the import sets itself, and for null.
+func fieldOf(name string, raw json.RawMessage) (markdown.Field, bool) {
+	switch name {
+	case "source", "source_id", "date", "title", "mif:id":
+		return markdown.Field{}, false
+	}
+	var v any
+	if json.Unmarshal(raw, &v) != nil || v == nil || v == "" {
+		return markdown.Field{}, false
+	}
+	if !isPlain(v) {
+		v = compact(raw)
+	}
+	return markdown.Field{Key: name, Value: v}, true
+}
+
+// isPlain reports whether frontmatter can hold a value.
+func isPlain(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return false
+	case []any:
+		for _, item := range v {
+			if _, list := item.([]any); list || item == nil || !isPlain(item) {
+				return false
+			}
+		}
+	}
+	return true
+}

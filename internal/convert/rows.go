@@ -1,0 +1,220 @@
+package convert
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+)
+
+// maxRows is how many notes a file of rows becomes in one call.
+const maxRows = 10_000
+
+// tooMany is the fault of a file with too many rows.
+func (r reader) tooMany() error {
+	return fault.New(fault.BatchTooLarge, "the file has more than %d rows", maxRows).At(r.Path, 0).
+		Fix("cut it into several files; the command line does so by itself")
+}
+
+// objects reads a list of objects.
+func (r reader) objects() error {
+	raw, err := r.parse()
+	if err != nil {
+		return err
+	}
+	var all []json.RawMessage
+	if json.Unmarshal(raw, &all) != nil || all == nil {
+		return r.wrong(0, "the file must be a list of objects")
+	}
+	if len(all) > maxRows {
+		return r.tooMany()
+	}
+	for i, raw := range all {
+		o, ok := readObject(raw)
+		if !ok {
+			r.refuse(fault.New(fault.InvalidParameter, "item %s is no object", r.ordinal(i)))
+			continue
+		}
+		r.object(o, r.Offset+i)
+	}
+	return nil
+}
+
+func (r reader) object(o object, i int) {
+	file, text := path.Base(r.Path), compact(o.raw)
+	n := Note{
+		Source: "json-import", SourceID: first(o.text("id", "uuid", "source_id"), maxRowID),
+		Path:   fmt.Sprintf("imports/json/item-%05d-%s.md", i, digest(digestName, text, file, strconv.Itoa(i))),
+		Fields: []markdown.Field{{Key: "json_file", Value: file}, {Key: "item_index", Value: number(i)}},
+		Body:   "## Record\n\n" + fenced(o.raw),
+	}
+	if n.SourceID == "" {
+		n.SourceID = digest(digestID, text)
+	}
+	if title := first(line(cmp.Or(scalarText(o.of["title"]), scalarText(o.of["name"]))), maxTitle); title != "" {
+		n = conversation(n, title)
+	}
+	r.add(n)
+}
+
+// labels are the columns whose text is a part of the title of a row, the first that has one.
+var labels = []string{"title", "name", "subject", "summary", "label"}
+
+// table reads CSV: the first row has the names of the columns.
+func (r reader) table() error {
+	data, err := r.text()
+	if err != nil {
+		return err
+	}
+	in := csv.NewReader(bytes.NewReader(data))
+	in.Comma, in.FieldsPerRecord = separator(r.Path, data), -1
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return r.wrong(0, "the file is empty; its first row must have the names of the columns")
+	}
+	if err != nil {
+		return r.badRow(err)
+	}
+	head = columns(head)
+	for i := 1; ; i++ {
+		row, err := in.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return r.badRow(err)
+		case i > maxRows:
+			return r.tooMany()
+		}
+		at, _ := in.FieldPos(0)
+		r.row(head, row, r.Offset+i, at)
+	}
+}
+
+// badRow is the fault of a row that is no CSV.
+func (r reader) badRow(err error) error {
+	var at *csv.ParseError
+	if !errors.As(err, &at) {
+		return r.wrong(0, "the file is not CSV")
+	}
+	if errors.Is(at.Err, csv.ErrBareQuote) {
+		return r.wrong(at.Line, `a field with a quote must be in quotes, and the quote in it written twice: "5"" pipe"`)
+	}
+	return r.wrong(at.StartLine, "a field in quotes does not end as it must: with a quote before the separator or the end of the row")
+}
+
+// columns are the names of the columns: one without a name is `column`, and one whose name is there already has a
+// number.
+func columns(head []string) []string {
+	seen := map[string]int{}
+	names := make([]string, len(head))
+	for i, name := range head {
+		name = cmp.Or(line(name), "column")
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s %d", name, seen[name])
+		}
+		names[i] = name
+	}
+	return names
+}
+
+// separator is what separates the fields: a tab in a file .tsv, else of the usual ones that which the first line has
+// most often.
+func separator(file string, data []byte) rune {
+	if strings.EqualFold(path.Ext(file), ".tsv") {
+		return '\t'
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	best := ','
+	for _, other := range ";\t|" {
+		if bytes.Count(line, []byte(string(other))) > bytes.Count(line, []byte(string(best))) {
+			best = other
+		}
+	}
+	return best
+}
+
+// row reads a row, which begins at a line.
+func (r reader) row(head, row []string, i, at int) {
+	cells := make([]string, len(head))
+	for c := range head {
+		if c < len(row) {
+			cells[c] = strings.ReplaceAll(row[c], "\r\n", "\n")
+		}
+	}
+	if len(row) > len(head) {
+		r.out.Refused = append(r.out.Refused, r.wrong(at, "row %d has %d fields, and there are only %d columns",
+			i, len(row), len(head)))
+		return
+	}
+	file, joined := path.Base(r.Path), strings.Join(cells, "\t")
+	title := file + fmt.Sprintf(" (row %d)", i)
+	if label := cell(head, cells, labels...); label != "" {
+		title = first(file+" · "+label, maxTitle)
+	}
+	id := first(cell(head, cells, "id", "uuid", "key", "source_id", "source id", "sourceid"), maxRowID)
+	n := Note{
+		Source: "csv-import", SourceID: cmp.Or(id, digest(digestID, joined, file, strconv.Itoa(i))),
+		Path: fmt.Sprintf("imports/csv/row-%05d-%s.md", i, digest(digestName, joined, file, strconv.Itoa(i))),
+		Fields: []markdown.Field{
+			{Key: "csv_file", Value: file}, {Key: "row_index", Value: number(i)}, {Key: "import_column_headers", Value: listed(head)},
+		},
+		Body:     rowBody(title, head, cells),
+		Location: fault.Location{File: r.Path, Line: at},
+	}
+	r.add(conversation(n, title))
+}
+
+// cell is the text of the first of some columns that has one. Case does not matter.
+func cell(head, cells []string, names ...string) string {
+	for _, name := range names {
+		for c, column := range head {
+			if strings.EqualFold(column, name) && line(cells[c]) != "" {
+				return line(cells[c])
+			}
+		}
+	}
+	return ""
+}
+
+func listed(texts []string) []any {
+	all := make([]any, len(texts))
+	for i, s := range texts {
+		all[i] = s
+	}
+	return all
+}
+
+// rowBody is a row as a list, and as JSON.
+func rowBody(title string, head, cells []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", title)
+	members := make([]string, len(head))
+	for c, name := range head {
+		shown := cmp.Or(strings.ReplaceAll(strings.TrimSpace(cells[c]), "\n", "\n  "), "—")
+		fmt.Fprintf(&b, "- **%s:** %s\n", name, shown)
+		members[c] = quoted(name) + ":" + quoted(cells[c])
+	}
+	fmt.Fprintf(&b, "\n## Full row (JSON)\n\n%s", fenced(json.RawMessage("{"+strings.Join(members, ",")+"}")))
+	return b.String()
+}
+
+// quoted is a text as JSON.
+func quoted(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(s) != nil {
+		return `""` // never: it is a text
+	}
+	return strings.TrimSpace(b.String())
+}

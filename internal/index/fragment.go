@@ -1,0 +1,56 @@
+package index
+
+import (
+	"strings"
+
+	"rookery/internal/markdown"
+)
+
+// fragment returns what a fragment names inside the object: a section, by its slug or the text of its
+// heading; a section below others (`A#B`); or a block (`^id`), which is in the note at a line.
+func (o Object) fragment(fragment string) (inner Object, line int, ok bool) {
+	if id, block := strings.CutPrefix(fragment, "^"); block {
+		line, ok = o.Note.Blocks[id]
+		return Object{Note: o.Note}, line, ok
+	}
+	if fragment == "" {
+		return Object{}, 0, false
+	}
+	if inner, ok = o.part(fragment); ok { // the id of a section may have a # in it
+		return inner, 0, true
+	}
+	inner = o
+	for part := range strings.SplitSeq(fragment, "#") {
+		if inner, ok = inner.part(strings.TrimSpace(part)); !ok {
+			return Object{}, 0, false
+		}
+	}
+	return inner, 0, true
+}
+
+// part returns the first section below an object that a heading names: by its slug, by its text, by its
+// text folded, or by the slug of the text. The title of a note is the note.
+func (o Object) part(heading string) (Object, bool) {
+	if heading == "" {
+		return Object{}, false
+	}
+	n, slug, folded := o.Note, markdown.Slug(heading), fold(heading)
+	forms := []func(s, title string) bool{
+		func(s, _ string) bool { return s == heading },
+		func(_, title string) bool { return title == heading },
+		func(_, title string) bool { return fold(title) == folded },
+		func(s, _ string) bool { return s == slug },
+	}
+	for _, is := range forms {
+		if o.Section == nil && n.Title != "" && is(n.TitleSlug, n.Title) {
+			return o, true
+		}
+		for i := range n.Sections {
+			s := n.Object(i)
+			if is(s.Section.Slug, s.Section.Title) && s.Section != o.Section && s.within(o) {
+				return s, true
+			}
+		}
+	}
+	return Object{}, false
+}

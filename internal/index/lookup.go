@@ -1,0 +1,297 @@
+package index
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// target returns what a reference may lead to: the candidates of the first tier that has one.
+func (x *Index) target(ref string) target {
+	if len(ref) > maxRef {
+		return target{}
+	}
+	ref = trimRef(ref)
+	base, fragment, inside := strings.Cut(ref, "#")
+	base = strings.TrimSpace(base)
+	if base == "" || isRelative(base) || strings.HasSuffix(base, "/") {
+		return target{}
+	}
+	t := target{fragment: strings.TrimSpace(fragment), inside: inside}
+	if root, absolute := strings.CutPrefix(base, "/"); absolute {
+		t.candidates = x.atPath(root)
+		return t
+	}
+	if inside {
+		if whole := x.calledAsWritten(ref); len(whole) > 0 {
+			return target{candidates: whole}
+		}
+	}
+	t.candidates = x.candidates(base)
+	return t
+}
+
+// isRelative reports whether what a reference names begins at the folder of its note.
+func isRelative(base string) bool {
+	return strings.HasPrefix(base, "./") || strings.HasPrefix(base, "../")
+}
+
+// relative returns what a reference may lead to that depends on its note: `#part`, `./a`, `../a`. It
+// returns false for any other.
+func (x *Index) relative(n *Note, ref string) (target, bool) {
+	if len(ref) > maxRef || n == nil {
+		return target{}, false
+	}
+	base, fragment, inside := strings.Cut(trimRef(ref), "#")
+	base = strings.TrimSpace(base)
+	t := target{fragment: strings.TrimSpace(fragment), inside: inside}
+	switch {
+	case base == "" && inside:
+		t.candidates = []candidate{{n.ID, Object{Note: n}, ByID}}
+	case isRelative(base) && namesFolder(base):
+	case isRelative(base):
+		t.candidates = x.atPath(path.Join(vault.Path(n.Path).Dir(), base))
+	default:
+		return target{}, false
+	}
+	return t, true
+}
+
+// namesFolder reports whether a path is one of a folder, by how it ends: no note is meant.
+func namesFolder(path string) bool {
+	last := lastSegment(path)
+	return last == "" || last == "." || last == ".."
+}
+
+// atPath returns the note of an id, else those whose ids have the same slug.
+func (x *Index) atPath(id string) []candidate {
+	if n, ok := x.ByID(id); ok {
+		return []candidate{{n.ID, Object{Note: n}, ByID}}
+	}
+	s := newLookup(x, id)
+	for n := range x.notesBy(byCalled.name(s.bucket), "") {
+		if slugPath(n.ID) == s.slugPath {
+			s.add(tierPathSlug, Object{Note: n}, ByPath)
+		}
+	}
+	return s.found
+}
+
+// candidates returns the candidates of the first tier that has one, for a reference without fragment.
+func (x *Index) candidates(base string) []candidate {
+	date, isDate := x.day(base)
+	if n, ok := x.ByID(base); ok {
+		found := candidate{n.ID, Object{Note: n}, ByID}
+		if isDate && n.ID == date {
+			found.source = ByDate
+		}
+		return []candidate{found}
+	}
+	s := newLookup(x, base)
+	for n := range x.notesBy(byCalled.name(s.bucket), "") {
+		for c := range x.callings(n) {
+			s.consider(c)
+		}
+	}
+	if isDate {
+		s.addDay(date)
+	}
+	return s.decide()
+}
+
+// calledAsWritten returns the objects of a name that has a # in it, such as `C#`.
+func (x *Index) calledAsWritten(name string) []candidate {
+	s := newLookup(x, name)
+	for n := range x.notesBy(byCalled.name(s.bucket), "") {
+		for c := range x.callings(n) {
+			if how := s.compare(c.name, name); c.by != namedByFile && how != differs && how != sameSlug {
+				s.add(tierOf(c.by, how), c.object, sources[c.by])
+			}
+		}
+	}
+	return s.decide()
+}
+
+// day returns the id of the daily note that a reference names by its date.
+func (x *Index) day(base string) (id string, ok bool) {
+	config := x.Config()
+	if day, daily := config.IsDaily(vault.Path(base + ".md")); daily {
+		return config.DailyPath(day).ID(), true
+	}
+	return config.DailyID(base)
+}
+
+// sectionCalled returns the only section of a name, or all that have it.
+func (x *Index) sectionCalled(name string) Resolution {
+	s := lookup{x: x}
+	for _, slug := range []string{name, markdown.Slug(name)} {
+		for n := range x.notesBy(bySection.name(clean(slug)), "") {
+			for i := range n.Sections {
+				if n.Sections[i].Slug == slug {
+					s.add(tierPath, n.Object(i), BySection)
+				}
+			}
+		}
+		if len(s.found) > 0 {
+			break
+		}
+	}
+	return target{candidates: s.found}.from(nil)
+}
+
+// A tier says how well a name fits a reference: the less, the better. Only candidates of one tier can be
+// ambiguous.
+type tier int
+
+// The tiers of names, of which those from tierNames to tierSuffix are pairs of an exact and a folded
+// form, in the order of namings.
+const (
+	tierPath        tier = 0
+	tierNames       tier = 1
+	tierSuffix      tier = 20
+	tierPathSlug    tier = 21
+	tierSlugs       tier = 22 // in the order of namings
+	tierSuffixSlug  tier = 30
+	tierFolderNames tier = 31 // a name of an object in the folder that the reference names
+	tierDate        tier = 40
+	noTier          tier = 99
+)
+
+// A likeness says in which form two names are equal.
+type likeness int
+
+const (
+	equal likeness = iota
+	sameFold
+	sameSlug
+	differs
+)
+
+// tierOf returns the tier of an object that has a name.
+func tierOf(by naming, how likeness) tier {
+	if how == sameSlug {
+		return tierSlugs + tier(by)
+	}
+	return tierNames + 2*tier(by) + tier(how)
+}
+
+// sources are the sources of objects by how they are named.
+var sources = map[naming]string{
+	namedByFile: ByShort, namedByField: ByName, namedByTitle: ByTitle, namedByAlias: ByAlias,
+	namedByHeading: ByShort,
+}
+
+// A lookup collects the candidates of the best tier that it has met.
+type lookup struct {
+	x                *Index
+	base             string // the reference without its fragment
+	last, folder     string // its last segment, and what stands before that
+	bucket, slugPath string
+
+	tier  tier
+	found []candidate
+	known map[string]bool // by id
+}
+
+func newLookup(x *Index, base string) *lookup {
+	last := lastSegment(base)
+	return &lookup{
+		x: x, base: base, last: last, folder: strings.TrimSuffix(base, last),
+		bucket: bucketOf(base), slugPath: slugPath(base), tier: noTier,
+	}
+}
+
+// slugPath is the form in which ids are compared that are written otherwise.
+func slugPath(id string) string { return vault.SlugPath(fold(id)) }
+
+// add takes a candidate of a tier, unless there are better ones.
+func (s *lookup) add(t tier, o Object, source string) { s.addID(t, o.ID(), o, source) }
+
+func (s *lookup) addID(t tier, id string, o Object, source string) {
+	if t > s.tier {
+		return
+	}
+	if t < s.tier || s.known == nil {
+		s.tier, s.found, s.known = t, nil, map[string]bool{}
+	}
+	if !s.known[id] {
+		s.known[id] = true
+		s.found = append(s.found, candidate{id, o, source})
+	}
+}
+
+// compare says in which form a name is that of the reference.
+func (s *lookup) compare(name, with string) likeness {
+	switch {
+	case name == with:
+		return equal
+	case fold(name) == fold(with):
+		return sameFold
+	case slugPath(name) == slugPath(with):
+		return sameSlug
+	}
+	return differs
+}
+
+// consider takes an object if one of its names fits.
+func (s *lookup) consider(c calling) {
+	if c.by == namedByFile && s.folder != "" {
+		s.considerPath(c.object)
+		return
+	}
+	if how := s.compare(c.name, s.base); how != differs {
+		s.add(tierOf(c.by, how), c.object, sources[c.by])
+		return
+	}
+	if s.folder != "" && s.compare(c.name, s.last) != differs && s.isIn(c.object.Note) {
+		s.add(tierFolderNames, c.object, sources[c.by])
+	}
+}
+
+// isIn reports whether a note is in the folder that the reference names.
+func (s *lookup) isIn(n *Note) bool {
+	return strings.HasSuffix("/"+vault.Path(n.Path).Dir(), "/"+s.folder)
+}
+
+// considerPath takes a note if its id ends as the reference says, or has the same slug.
+func (s *lookup) considerPath(o Object) {
+	id := o.Note.ID
+	switch slug := slugPath(id); {
+	case strings.HasSuffix(id, "/"+s.base):
+		s.add(tierSuffix, o, BySuffix)
+	case slug == s.slugPath:
+		s.add(tierPathSlug, o, ByPath)
+	case strings.HasSuffix(slug, "/"+s.slugPath):
+		s.add(tierSuffixSlug, o, BySuffix)
+	}
+}
+
+// addDay takes the day that the reference names. It counts although it has no daily note yet.
+func (s *lookup) addDay(id string) {
+	o := Object{}
+	if n, ok := s.x.ByID(id); ok {
+		o.Note = n
+	}
+	for i := range s.found {
+		if s.found[i].id == id {
+			s.found[i].source = ByDate
+		}
+	}
+	s.addID(tierDate, id, o, ByDate)
+}
+
+// decide returns the candidates, but for sections of notes that are candidates themselves.
+func (s *lookup) decide() []candidate {
+	notes := map[*Note]bool{}
+	for _, c := range s.found {
+		if c.object.Section == nil {
+			notes[c.object.Note] = true
+		}
+	}
+	return slices.DeleteFunc(s.found, func(c candidate) bool {
+		return c.object.Section != nil && notes[c.object.Note]
+	})
+}

@@ -1,0 +1,126 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rookery/internal/blob"
+	"rookery/internal/index"
+	"rookery/internal/intake"
+	"rookery/internal/repo"
+	"rookery/internal/stream"
+	"rookery/internal/team"
+	"rookery/internal/vault"
+)
+
+// A RolledBack says what Rollback did to the files of a vault.
+type RolledBack struct {
+	Version  string `json:"version"`  // of the log
+	Written  int    `json:"written"`  // files that are as the log says again
+	Kept     int    `json:"kept"`     // texts that the log does not have, now below .trash/
+	Segments int    `json:"segments"` // that were deleted
+}
+
+// Rollback makes the bucket what the log of a vault says, after the table was restored to an earlier time: its
+// segments (see repo.Vault.Rollback), and the files of all notes. A file whose text is not that of its note is copied
+// below .trash/rollback-TIME/ first, where it is no note, so that no text is lost and none comes back as an edit. No
+// other process may write the vault or take in its files meanwhile. A second call does nothing.
+func (i *Ingester) Rollback(ctx context.Context, n Name) (done RolledBack, err error) {
+	err = i.with(ctx, n, func(_ team.Followed, v Vault) error {
+		done, err = v.rollback(ctx)
+		return err
+	})
+	return done, err
+}
+
+func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
+	if done.Segments, err = v.Vault.Rollback(ctx); err != nil {
+		return done, err
+	}
+	idx, err := v.Vault.Read(ctx)
+	if err != nil {
+		return done, err
+	}
+	done.Version = repo.Version(idx.Version())
+	b := &rollback{Vault: v, idx: idx, below: vault.Trash + "rollback-" + v.Now().UTC().Format("20060102T150405Z") + "/"}
+	paths, err := b.paths(ctx)
+	if err != nil {
+		return done, err
+	}
+	b.written, b.kept = make([]bool, len(paths)), make([]bool, len(paths))
+	err = together(indices(paths), func(i int) error { return b.file(ctx, i, paths[i]) })
+	for i := range paths {
+		done.Written += count(b.written[i])
+		done.Kept += count(b.kept[i])
+	}
+	return done, err
+}
+
+// A rollback makes files what an index says.
+type rollback struct {
+	Vault
+	idx           *index.Index
+	below         string // the folder of texts that the log does not have
+	written, kept []bool // by the number of the file
+}
+
+// paths are those of all files and notes of the vault.
+func (b *rollback) paths(ctx context.Context) ([]string, error) {
+	var all []string
+	there := map[string]bool{}
+	for o, err := range b.Notes.List(ctx, "") {
+		if err != nil {
+			return nil, fmt.Errorf("list files: %w", err)
+		}
+		if _, place := intake.PlaceOf(b.idx, o.Key); place == intake.NotOurs {
+			continue
+		}
+		there[o.Key] = true
+		all = append(all, o.Key)
+	}
+	for f := range b.idx.Files() {
+		if vault.Path(f.Path).Kind() != vault.KindAudit && !there[f.Path] {
+			all = append(all, f.Path)
+		}
+	}
+	return all, nil
+}
+
+// file makes one file what the index says.
+func (b *rollback) file(ctx context.Context, i int, path string) error {
+	text, tag, err := b.Notes.Get(ctx, path, 0, -1)
+	gone := errors.Is(err, blob.ErrNotExist)
+	if err != nil && !gone {
+		return fmt.Errorf("read a file: %w", err)
+	}
+	want, note := b.idx.File(path)
+	if gone == !note && (gone || index.DigestOf(text) == want.Digest) {
+		return nil
+	}
+	if !gone {
+		_, err := b.Notes.Put(ctx, b.below+path, text, blob.IfAbsent)
+		if err != nil && !errors.Is(err, blob.ErrCondition) {
+			return fmt.Errorf("keep a file: %w", err)
+		}
+		b.kept[i] = true
+	}
+	var restored []byte // nil: the file goes
+	if note {
+		if restored, err = b.textOf(ctx, want); err != nil {
+			return err
+		}
+	}
+	if err := stream.Replace(ctx, b.Notes, path, stream.Was{Tag: tag, There: !gone}, restored); err != nil {
+		return fmt.Errorf("write a file again: %w", err)
+	}
+	b.written[i] = true
+	return nil
+}
+
+func count(one bool) int {
+	if one {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package localapp_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/tooltest"
+)
+
+func TestEveryWayActs(t *testing.T) {
+	everyWay(t, []tooltest.Story{batched, validated, loggedStory})
+}
+
+// batched covers what every way makes of a batch, of its failures, and of a plan.
+var batched = tooltest.Story{Name: "batch", Steps: []tooltest.Step{
+	{Tool: "raven_batch", Args: `{"vault":"main","operations":[{"op":"create","entity":"object","data":{"type":"page","path":"m"}},{"op":"add","data":{"text":"See [[nobody]]","to":"m"}}],"dry_run":true}`,
+		Want: `{"ok":true,"data":{"dry_run":true,"results":[{"index":0,"op":"create","entity":"object","ok":true,"data":{"would_create":{"id":"m"}}},{"index":1,"op":"add","ok":true,"data":{"would_update":{"id":"m"}}}],"would_modify_files":[{"path":"m.md","action":"create"}]},"warnings":[{"code":"REF_NOT_FOUND","index":1}],"meta":{"total_operations":2,"successful":2,"failed":0}}`},
+	{Tool: "raven_batch", Args: `{"vault":"main","idempotency_key":"b1","operations":[{"op":"create","entity":"object","data":{"type":"page","path":"m"}},{"op":"add","data":{"text":"one","to":"m"}},{"op":"update","entity":"object","data":{"id":"gone","set":{"a":"b"}}}],"options":{"atomic":false}}`,
+		Code: fault.BatchFailed,
+		Want: `{"ok":false,"error":{"code":"BATCH_FAILED","failed_at":2,"details":{"cause":"NOT_FOUND"}},"data":{"rolled_back":false,"results":[{"index":0,"ok":true},{"index":1,"ok":true},{"index":2,"op":"update","ok":false,"error":{"code":"NOT_FOUND"}}]},"meta":{"total_operations":3,"successful":2,"failed":1}}`},
+	{Tool: "raven_batch", Args: `{"vault":"main","idempotency_key":"b1","operations":[{"op":"create","entity":"object","data":{"type":"page","path":"m"}},{"op":"add","data":{"text":"one","to":"m"}},{"op":"update","entity":"object","data":{"id":"gone","set":{"a":"b"}}}],"options":{"atomic":false}}`,
+		Code: fault.BatchFailed, Want: `{"error":{"failed_at":2},"data":{"rolled_back":false},"meta":{"replayed":true}}`},
+	{Tool: "raven_batch", Args: `{"vault":"main","operations":[{"op":"add","data":{"text":"two","to":"m"}},{"op":"delete","entity":"object","data":{"id":"gone"}}]}`,
+		Code: fault.BatchFailed, Want: `{"error":{"failed_at":1},"data":{"rolled_back":true}}`},
+	{Tool: "raven_read", Args: `{"vault":"main","path":"m","envelope":false}`, Want: `{"content":"---\ntype: page\n---\n\n- one\n"}`},
+	{Tool: "raven_batch", Args: `{"vault":"main","operations":[{"op":"make","data":{}},{"op":"add","data":{"txt":"x"}}],"atomic":false}`,
+		Code: fault.BatchFailed, Want: `{"error":{"failed_at":0,"details":{"cause":"INVALID_VALUE"}},"data":{"results":[{"index":0,"error":{"code":"INVALID_VALUE","details":{"argument":"op"}}},{"index":1,"op":"add"}]}}`},
+	{Tool: "raven_batch", Args: `{"vault":"main","operations":[]}`, Code: fault.MissingRequired},
+	{Tool: "raven_batch", Args: `{"vault":"main"}`, Code: fault.MissingRequired},
+	{Tool: "raven_batch", Args: `{"vault":"main","operations":[{"op":"add","data":{"text":"x"},"more":1}]}`, Code: fault.InvalidValue},
+	{Tool: "raven_batch", Args: `{"vault":"main","envelope":false,"operations":[{"op":"delete","entity":"object","data":{"id":"gone"}}]}`,
+		Code: fault.BatchFailed, Want: `{"code":"BATCH_FAILED","failed_at":0}`},
+}}
+
+// validated covers what every way makes of an input that is checked.
+var validated = tooltest.Story{Name: "validate", Steps: []tooltest.Step{
+	{Tool: "raven_validate", Args: `{"vault":"main","type":"object","input":{"type":"person","fields":{"name":"Thor"}}}`,
+		Want: `{"ok":true,"data":{"valid":true,"normalized":{"type":"person","path":"people/thor","fields":{"name":"Thor"}}}}`},
+	{Tool: "raven_validate", Args: `{"vault":"main","type":"object","input":{"type":"person","path":"people/bob"}}`,
+		Want: `{"ok":true,"data":{"valid":false,"errors":[{"code":"MISSING_REQUIRED","field":"name"},{"code":"DUPLICATE_ID"}]}}`},
+	{Tool: "raven_validate", Args: `{"vault":"main","type":"batch","input":{"operations":[{"op":"add","data":{"text":"x","to":"gone/gone"}}]}}`,
+		Want: `{"data":{"valid":false,"errors":[{"code":"NOT_FOUND","index":0}]}}`},
+	{Tool: "raven_validate", Args: `{"vault":"main","type":"note","input":{"path":"x","text":"See [[nobody]].\n"}}`,
+		Want: `{"data":{"valid":false,"errors":[{"code":"INVALID_REF"}]}}`},
+	{Tool: "raven_validate", Args: `{"vault":"main","type":"file","input":{}}`, Code: fault.InvalidValue},
+	{Tool: "raven_validate", Args: `{"vault":"main","input":{}}`, Code: fault.MissingRequired},
+}}
+
+// loggedStory covers what every way shows of the log.
+var loggedStory = tooltest.Story{Name: "log", Steps: []tooltest.Step{
+	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Thor"}`},
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/thor","set":{"email":"t@example.test"}}`},
+	{Tool: "raven_log", Args: `{"vault":"main","id":"people/thor"}`,
+		Want: `{"data":{"entries":[{"op":"create","entity":"object","id":"people/thor","type":"person","tool":"raven_new"},{"op":"update","id":"people/thor","changes":{"email":{"old":null,"new":"t@example.test"}}}]},"meta":{"count":2,"has_more":false,"timezone":"UTC"}}`},
+	{Tool: "raven_log", Args: `{"vault":"main","all":true,"limit":1,"op":"update"}`, Want: `{"data":{"entries":[{"op":"update"}]}}`},
+	{Tool: "raven_log", Args: `{"vault":"main","since":"tomorrow"}`, Want: `{"data":{"entries":[]},"warnings":[{"code":"NO_RESULTS"}]}`},
+	{Tool: "raven_log", Args: `{"vault":"main","since":"someday"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"argument":"since"}}}`},
+	{Tool: "raven_log", Args: `{"vault":"main","op":"make"}`, Code: fault.InvalidValue},
+	{Tool: "raven_log", Args: `{"vault":"main","id":"no/such"}`, Code: fault.NotFound},
+}}
+
+// TestBatchInputs covers the ways in which the operations of a batch, and an input to check, come over the command
+// line: as JSON, as a file, and on standard input.
+func TestBatchInputs(t *testing.T) {
+	for name, c := range map[string]struct {
+		words []string
+		input string
+	}{
+		"batch":    {[]string{"batch"}, `{"operations":[{"op":"add","data":{"text":"x","to":"inbox"}}]}`},
+		"validate": {[]string{"validate", "--type", "object"}, `{"type":"person","title":"Sif"}`},
+	} {
+		file := filepath.Join(t.TempDir(), "input.json")
+		require.NoError(t, os.WriteFile(file, []byte(c.input), 0o600))
+		var first string
+		for _, in := range [][]string{{"--input", c.input}, {"--input", file}, {"--input-file", file}, {"--stdin"}} {
+			s := openDocument(t).shell("told")
+			s.Stdin = c.input
+			printed := s.Run(t, append(append(c.words, in...), "--json")...)
+			require.Zero(t, printed.Exit, "%s %q: %s%s", name, in, printed.Out, printed.Err)
+			answer := tooltest.Comparable(json.RawMessage(printed.Out))
+			if first == "" {
+				first = answer
+			}
+			require.Equal(t, first, answer, "%s %q", name, in)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package markdown
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// A SectionPlace says where in a note a section goes: behind or before the whole of another section, or as the
+// last one under it. At most one of them is set, by slug; none: the end of the note.
+type SectionPlace struct{ After, Before, Under string }
+
+// InsertSection writes a heading with no text under it, with blank lines around it, and returns its line. The
+// level is that of the sections beside it, and one deeper than that of the section above it; at the end of the
+// note it is at most one deeper than that of the last heading. Level 0 stands for the one that the place has
+// then; at the end of the note, for the level of the last heading under no other.
+//
+// A slug that is none of the note's is NOT_FOUND. Another level, a title with markup, or a place inside a quote
+// or a list is INVALID_VALUE. A heading by which another section would get another slug is VALIDATION_FAILED.
+func InsertSection(text []byte, title string, level int, to SectionPlace) (out []byte, line int, err error) {
+	d := Parse(text)
+	at, want, err := d.placeOf(text, to)
+	if err != nil {
+		return nil, 0, err
+	}
+	if level, err = d.levelAt(level, want, to); err != nil {
+		return nil, 0, err
+	}
+	eol := lineBreak(text)
+	block := strings.Repeat("#", level) + " " + title + eol
+	out, line = insertBlock(text, at, []byte(block), eol)
+	k := d.headingsBefore(at)
+	order := slices.Insert(slices.Clone(d.Headings), k, Heading{Level: level, Text: title})
+	if err := sameSections(order, Parse(out).Headings, k, k+1); err != nil {
+		return nil, 0, err
+	}
+	return out, line, nil
+}
+
+// MoveSection moves a section with all that is under it to another place of the note, and returns its line
+// there. Nothing else changes but blank lines between sections. The errors are those of InsertSection; the
+// title of a note, and a section into itself, are INVALID_VALUE.
+func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line int, err error) {
+	d := Parse(text)
+	h, ok := d.Section(slug)
+	if !ok {
+		return nil, 0, noSection(slug)
+	}
+	if h.Title || !isBlock(text, h) {
+		return nil, 0, notMovable(h)
+	}
+	at, want, err := d.placeOf(text, to)
+	if err != nil {
+		return nil, 0, err
+	}
+	if at > h.Own.Start && at < h.Subtree.End || to.Under == slug || to.After == slug || to.Before == slug {
+		return nil, 0, fault.New(fault.InvalidValue, "the section %q cannot move into itself", slug)
+	}
+	if _, err = d.levelAt(h.Level, want, to); err != nil {
+		return nil, 0, err
+	}
+	rest, block := cutSection(text, h)
+	order := d.without(h.Subtree)
+	k := d.headingsBefore(at)
+	if at >= h.Subtree.End {
+		at -= len(text) - len(rest)
+		k -= len(d.Headings) - len(order)
+	}
+	eol := lineBreak(text)
+	out, line = insertBlock(rest, at, append(block, eol...), eol)
+	order = slices.Insert(order, k, d.inside(h.Subtree)...)
+	if err := sameSections(order, Parse(out).Headings, 0, 0); err != nil {
+		return nil, 0, err
+	}
+	return out, line, nil
+}
+
+// cutSection takes a section out of a text. Where no blank line is before it, those behind it stay.
+func cutSection(text []byte, h Heading) (rest, section []byte) {
+	section = bytes.TrimRight(text[h.Subtree.Start:h.Subtree.End], " \t\r\n")
+	before := text[:h.Subtree.Start]
+	at := h.Subtree
+	trimmed := bytes.TrimRight(before, " \t\r\n")
+	if len(trimmed) > 0 && bytes.Count(before[len(trimmed):], []byte("\n")) < 2 {
+		at.End = min(at.End, lineNext(text, at.Start+len(section)))
+	}
+	return splice(text, at, nil), bytes.Clone(section)
+}
+
+// headingsBefore returns how many headings of a note begin before an offset.
+func (d *Doc) headingsBefore(at int) int {
+	n := 0
+	for _, h := range d.Headings {
+		if h.Own.Start < at {
+			n++
+		}
+	}
+	return n
+}
+
+// inside returns the headings that begin in a span.
+func (d *Doc) inside(s Span) []Heading {
+	var some []Heading
+	for _, h := range d.Headings {
+		if h.Own.Start >= s.Start && h.Own.Start < s.End {
+			some = append(some, h)
+		}
+	}
+	return some
+}
+
+// RestoreSection puts the text of a section back into a note: behind the section with the slug, or at the end
+// of the note if it is empty. The errors are those of InsertSection.
+func RestoreSection(text, section []byte, behind string) (out []byte, line int, err error) {
+	d := Parse(text)
+	at, _, err := d.placeOf(text, SectionPlace{After: behind})
+	if err != nil {
+		return nil, 0, err
+	}
+	eol := lineBreak(text)
+	block := append(bytes.Clone(bytes.TrimRight(section, " \t\r\n")), eol...)
+	out, line = insertBlock(text, at, block, eol)
+	k, back := d.headingsBefore(at), Parse(section).Headings
+	order := slices.Insert(slices.Clone(d.Headings), k, back...)
+	return out, line, sameSections(order, Parse(out).Headings, k, k+len(back))
+}
+
+// RenameSection gives a heading another text. A section with an id of its own, in
+// a declaration, keeps its slug. The errors are those of InsertSection.
+func RenameSection(text []byte, slug, title string) (out []byte, renamed Heading, err error) {
+	d := Parse(text)
+	h, ok := d.Section(slug)
+	if !ok {
+		return nil, h, noSection(slug)
+	}
+	if h.Title || !isBlock(text, h) {
+		return nil, h, notMovable(h)
+	}
+	at := headingText(text, h)
+	out = splice(text, at, []byte(title))
+	after := Parse(out)
+	k := slices.IndexFunc(d.Headings, func(other Heading) bool { return other.Own == h.Own })
+	order := slices.Clone(d.Headings)
+	order[k].Text = title
+	if err := sameSections(order, after.Headings, k, k+1); err != nil {
+		return nil, h, err
+	}
+	renamed = after.Headings[k]
+	return out, renamed, nil
+}
+
+// placeOf returns the offset of a place, and the level that a heading has there; 0: any that levelAt allows.
+func (d *Doc) placeOf(text []byte, to SectionPlace) (at, level int, err error) {
+	slug := to.After + to.Before + to.Under
+	if slug == "" {
+		return len(text), 0, nil
+	}
+	h, ok := d.Section(slug)
+	if !ok {
+		return 0, 0, noSection(slug)
+	}
+	switch {
+	case !isBlock(text, h) || h.Title && to.Under == "":
+		return 0, 0, notMovable(h)
+	case to.Before != "":
+		return h.Own.Start, h.Level, nil
+	case to.Under != "" && h.Title:
+		return len(text), h.Level + 1, nil
+	case to.Under != "":
+		return h.Subtree.End, h.Level + 1, nil
+	}
+	return h.Subtree.End, h.Level, nil
+}
+
+// levelAt checks a level at a place that wants one; 0: at the end of the note.
+func (d *Doc) levelAt(level, want int, to SectionPlace) (int, error) {
+	if want == 0 {
+		return d.levelAtEnd(level)
+	}
+	if level == 0 {
+		level = want
+	}
+	if level != want || level > 6 {
+		place := "beside it"
+		if to.Under != "" {
+			place = "under it"
+		}
+		return 0, fault.New(fault.InvalidValue, "a section %s has level %d, not %d", place, want, level).
+			With("argument", "level")
+	}
+	return level, nil
+}
+
+// levelAtEnd checks a level at the end of the note.
+func (d *Doc) levelAtEnd(level int) (int, error) {
+	last, top := 1, 2
+	for _, h := range d.Headings {
+		last = h.Level
+		if h.Parent < 0 && !h.Title {
+			top = h.Level
+		}
+	}
+	if len(d.Headings) == 0 {
+		last = 5
+	}
+	if level == 0 {
+		level = top
+	}
+	if level < 1 || level > last+1 || level > 6 {
+		return 0, fault.New(fault.InvalidValue, "level must be from 1 to %d here", min(last+1, 6)).
+			With("argument", "level")
+	}
+	return level, nil
+}
+
+// insertBlock inserts whole lines at the beginning of a line, or at the end, with a blank line before and after
+// them, and returns the number of the first.
+func insertBlock(text []byte, at int, block []byte, eol string) (out []byte, line int) {
+	before, after := text[:at], text[at:]
+	var b bytes.Buffer
+	b.Write(before)
+	switch trimmed := bytes.TrimRight(before, " \t\r\n"); {
+	case len(trimmed) == 0:
+	case !bytes.HasSuffix(before, []byte("\n")):
+		b.WriteString(eol + eol)
+	case bytes.Count(before[len(trimmed):], []byte("\n")) < 2:
+		b.WriteString(eol)
+	}
+	line = lineOf(b.Bytes(), b.Len())
+	b.Write(block)
+	if len(bytes.TrimLeft(after, " \t\r\n")) > 0 && !startsBlank(after) {
+		b.WriteString(eol)
+	}
+	b.Write(after)
+	return b.Bytes(), line
+}
+
+// startsBlank reports whether a text begins with a blank line.
+func startsBlank(text []byte) bool {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	return len(bytes.TrimSpace(first)) == 0
+}
+
+// container matches the marker of a list item or of a quote.
+var container = regexp.MustCompile(`^ {0,3}(>|[-*+][ \t]|[0-9]{1,9}[.)][ \t])`)
+
+// isBlock reports whether a heading is a block of the note itself: not in a list or a quote.
+func isBlock(text []byte, h Heading) bool {
+	first := text[h.Own.Start:lineEnd(text, h.Own.Start)]
+	if h.setext {
+		return !container.Match(first)
+	}
+	return bytes.HasPrefix(bytes.TrimLeft(first, " "), []byte("#")) && !bytes.HasPrefix(first, []byte("    "))
+}
+
+// atx matches a heading that begins with #: its beginning, its text, and its end.
+var atx = regexp.MustCompile(`^( {0,3}#{1,6}[ \t]*)(.*?)([ \t]+#+)?[ \t\r]*$`)
+
+// headingText returns the span of the text of a heading.
+func headingText(text []byte, h Heading) Span {
+	at := Span{h.Own.Start, lineEnd(text, h.Own.Start)}
+	if h.setext {
+		underline := lineStart(text, len(bytes.TrimSuffix(text[:h.Content], []byte("\n"))))
+		at.End = len(bytes.TrimRight(text[:underline], "\r\n"))
+	} else if m := atx.FindSubmatchIndex(text[at.Start:at.End]); m != nil {
+		at = Span{at.Start + m[4], at.Start + m[5]}
+	}
+	return trim(text, at)
+}
+
+// sameSections is INVALID_VALUE if the headings of a note are not as they should be, by level and text, and
+// VALIDATION_FAILED if one has another slug, or is the title or is not it any more. Those from one number to
+// another are new: they may have any slug.
+func sameSections(want, is []Heading, from, to int) error {
+	if len(is) != len(want) {
+		return notPlain()
+	}
+	for i, h := range want {
+		now := is[i]
+		if now.Text != h.Text || now.Level != h.Level {
+			return notPlain()
+		}
+		if isNew := i >= from && i < to; !isNew && (now.Slug != h.Slug || now.Title != h.Title) {
+			return slugChanges(h, now)
+		}
+	}
+	return nil
+}
+
+// slugChanges is the fault of a change by which a section would go by another id.
+func slugChanges(h, now Heading) error {
+	return fault.New(fault.ValidationFailed, "the section %q would go by another id", h.Slug).
+		With("reason", "slug").With("section", h.Slug).With("new_slug", now.Slug).
+		Fix("use another title, or another place")
+}
+
+func notPlain() error {
+	return fault.New(fault.InvalidValue, "a title is one line of plain text, and the headings around it must stay as they are").
+		With("argument", "title")
+}
+
+func notMovable(h Heading) error {
+	return fault.New(fault.InvalidValue, "%q is the title of the note, or in a list or a quote; edit the text", h.Slug).
+		With("line", h.Line).Try("raven_edit", nil)
+}

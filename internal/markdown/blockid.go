@@ -1,0 +1,26 @@
+package markdown
+
+import "bytes"
+
+// A Block is a paragraph or an item of a list that has an id: `^id` at the end of its last line, or on a
+// line of its own. References lead to it as `[[note#^id]]`.
+type Block struct {
+	ID   string // without ^
+	Line int    // of the file
+}
+
+// blockID takes the id at the end of a line.
+func (b *bodyReader) blockID(line []byte, number int) {
+	line = bytes.TrimRight(line, " \t")
+	at := bytes.LastIndexByte(line, '^')
+	if at < 0 || at+1 == len(line) || at > 0 && line[at-1] != ' ' && line[at-1] != '\t' {
+		return
+	}
+	id := line[at+1:]
+	for _, c := range id {
+		if !isLetter(c) && !isDigit(c) && c != '-' {
+			return
+		}
+	}
+	b.doc.Blocks = append(b.doc.Blocks, Block{string(id), number})
+}

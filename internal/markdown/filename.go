@@ -1,0 +1,26 @@
+package markdown
+
+import (
+	"path"
+	"strings"
+)
+
+// extensions are the endings of the names of files that are no notes, by which a reference to one is told
+// from a reference to a note with a dot in its name: what Obsidian shows or stores, and what people attach.
+var extensions = map[string]bool{
+	"canvas": true, "base": true, "excalidraw": true,
+	"png": true, "jpg": true, "jpeg": true, "gif": true, "bmp": true, "svg": true, "webp": true, "avif": true,
+	"heic": true, "tif": true, "tiff": true, "ico": true,
+	"flac": true, "m4a": true, "mp3": true, "ogg": true, "wav": true, "opus": true, "3gp": true,
+	"mkv": true, "mov": true, "mp4": true, "ogv": true, "webm": true, "avi": true,
+	"pdf": true, "epub": true, "doc": true, "docx": true, "xls": true, "xlsx": true, "ppt": true, "pptx": true,
+	"odt": true, "ods": true, "odp": true, "rtf": true,
+	"txt": true, "csv": true, "tsv": true, "json": true, "xml": true, "yaml": true, "yml": true, "html": true,
+	"htm": true, "css": true, "zip": true, "gz": true, "tar": true, "7z": true, "ics": true,
+}
+
+// IsFileName reports whether a name is that of a file which is no note: it has one of the known endings.
+func IsFileName(name string) bool {
+	ending := path.Ext(name)
+	return ending != "" && extensions[strings.ToLower(ending[1:])]
+}

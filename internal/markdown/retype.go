@@ -1,0 +1,52 @@
+package markdown
+
+import (
+	"bytes"
+
+	"rookery/internal/fault"
+)
+
+// SetType makes a note say another type, and changes nothing else. Where it says none, the type becomes its first
+// field. A note whose frontmatter does not parse is INVALID_VALUE.
+func SetType(text []byte, typ string) ([]byte, error) {
+	d := Parse(text)
+	if _, says := d.Frontmatter.Get("type"); says || d.Frontmatter == nil || d.Problem != nil {
+		return SetFields(text, []Field{{Key: "type", Value: typ}})
+	}
+	at := d.Frontmatter.Inner.Start
+	line := writer{}.key("type") + ": " + typ + lineBreak(text)
+	out := splice(text, Span{at, at}, []byte(line))
+	after := Parse(out)
+	if got, _ := after.Frontmatter.Get("type"); after.Problem == nil && got.Value == typ &&
+		len(after.Frontmatter.Entries) == len(d.Frontmatter.Entries)+1 {
+		return out, nil
+	}
+	return SetFields(text, []Field{{Key: "type", Value: typ}})
+}
+
+// SetDeclaredType changes the type in the declaration of a section. A section without one is INVALID_VALUE, an
+// unknown slug NOT_FOUND.
+func SetDeclaredType(text []byte, slug, typ string) ([]byte, error) {
+	h, ok := Parse(text).Section(slug)
+	if !ok {
+		return nil, noSection(slug)
+	}
+	if h.Embedded == nil {
+		return nil, fault.New(fault.InvalidValue, "the section %q has no declaration", slug).With("line", h.Line)
+	}
+	old := []byte("::" + h.Embedded.Type)
+	i := bytes.Index(text[h.Embedded.Span.Start:h.Embedded.Span.End], old)
+	if i < 0 {
+		return nil, fault.New(fault.InvalidValue, "the declaration of %q cannot be changed; edit the text", slug).
+			With("line", h.Embedded.Line)
+	}
+	at := h.Embedded.Span.Start + i + len("::")
+	out := splice(text, Span{at, at + len(h.Embedded.Type)}, []byte(typ))
+	for _, now := range Parse(out).Headings {
+		if now.Own.Start == h.Own.Start && now.Embedded != nil && now.Embedded.Type == typ && now.Slug == h.Slug {
+			return out, nil
+		}
+	}
+	return nil, fault.New(fault.ValidationFailed, "the section %q would go by another id: it has its id from its "+
+		"type; give its declaration an id first", slug).With("reason", "slug").With("section", slug)
+}

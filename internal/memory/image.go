@@ -1,0 +1,379 @@
+package memory
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/tidwall/btree"
+)
+
+// errDamaged is the error of bytes that are no image.
+var errDamaged = errors.New("the image of the memories is damaged")
+
+// AppendImage appends the image of the index to b; of an empty one nothing. The same state has the same image, to
+// the byte, by whatever commits and images it came about. The image of the vault, of which this is a part, has the
+// sum and the number of the format.
+//
+// It holds, one after the other: the cards by id; the names of entries, in order, each with the numbers of its cards;
+// the links, the agents, the chapters, the wisdom and the tallies, each by id. Numbers are varints, texts their
+// length and their bytes.
+func (x *Index) AppendImage(b []byte) []byte {
+	if x.IsEmpty() {
+		return b
+	}
+	w := imageWriter{b: b, numbers: make(map[string]int, x.cards.Len())}
+	w.count(x.cards.Len())
+	x.cards.Scan(func(id string, c *Card) bool {
+		w.numbers[id] = len(w.numbers)
+		w.card(c)
+		return true
+	})
+	w.entries(x)
+	w.count(x.links.Len())
+	x.links.Scan(func(id string, e *Edges) bool {
+		w.text(id)
+		w.origin(e.origin)
+		for _, kind := range LinkKinds() {
+			w.texts(*e.Of(kind))
+		}
+		return true
+	})
+	writeKept(&w, &x.agents)
+	writeKept(&w, &x.chapters)
+	writeKept(&w, &x.wisdom)
+	w.count(x.tallies.Len())
+	x.tallies.Scan(func(agent string, t Tally) bool {
+		w.text(agent)
+		w.count(t.Memories)
+		w.count(t.Successes)
+		w.int(t.Last)
+		return true
+	})
+	return w.b
+}
+
+// An imageWriter writes an image.
+type imageWriter struct {
+	b       []byte
+	numbers map[string]int // of cards, by id
+}
+
+func (w *imageWriter) uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
+func (w *imageWriter) int(n int64)   { w.b = binary.AppendVarint(w.b, n) }
+func (w *imageWriter) count(n int)   { w.uint(uint64(n)) } //nolint:gosec // it counts
+
+func (w *imageWriter) text(s string) {
+	w.count(len(s))
+	w.b = append(w.b, s...)
+}
+
+func (w *imageWriter) texts(list []string) {
+	w.count(len(list))
+	for _, s := range list {
+		w.text(s)
+	}
+}
+
+func (w *imageWriter) flags(all ...bool) {
+	bits := byte(0)
+	for i, set := range all {
+		if set {
+			bits |= 1 << i
+		}
+	}
+	w.b = append(w.b, bits)
+}
+
+func (w *imageWriter) origin(o origin) {
+	w.uint(o.Place.Run)
+	w.count(o.Place.Part)
+	w.uint(o.Version)
+}
+
+func (w *imageWriter) card(c *Card) {
+	w.text(c.ID)
+	w.origin(c.origin)
+	w.uint(c.Birth)
+	w.flags(c.Imported, c.Outcome.Success, c.Outcome.VerifiedBy != nil)
+	for _, s := range []string{c.Agent, c.By, c.Principal, c.Session, c.Key, c.Goal, c.TaskType} {
+		w.text(s)
+	}
+	w.int(c.Created)
+	w.int(c.Updated)
+	w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(c.Importance))
+	w.count(c.Times)
+	w.texts(c.Tags)
+	w.count(len(c.Files))
+	for _, f := range c.Files {
+		w.text(f.Path)
+		w.b = append(w.b, byte(f.Uses))
+	}
+	o := &c.Outcome
+	for _, s := range []string{o.Summary, o.FailureReason, o.FailureCategory} {
+		w.text(s)
+	}
+	w.texts(o.Learnings)
+	w.texts(o.FollowUpNeeded)
+	if v := o.VerifiedBy; v != nil {
+		w.text(v.Type)
+		w.text(v.Command)
+		w.text(v.Result)
+	}
+}
+
+// entries writes the names of the entries, and by the numbers of the cards what goes by them.
+func (w *imageWriter) entries(x *Index) {
+	var names int
+	var list []byte
+	last, members := "", []int{}
+	flush := func() {
+		if len(members) == 0 {
+			return
+		}
+		names++
+		inner := imageWriter{b: list}
+		inner.text(last)
+		inner.count(len(members))
+		for _, n := range members {
+			inner.count(n)
+		}
+		list, members = inner.b, members[:0]
+	}
+	x.entries.Scan(func(e entry) bool {
+		if e.name != last {
+			flush()
+			last = e.name
+		}
+		members = append(members, w.numbers[e.card.ID])
+		return true
+	})
+	flush()
+	w.count(names)
+	w.b = append(w.b, list...)
+}
+
+// writeKept writes items that are kept whole.
+func writeKept[T any](w *imageWriter, t *tree[*Kept[T]]) {
+	w.count(t.Len())
+	t.Scan(func(id string, k *Kept[T]) bool {
+		w.text(id)
+		w.origin(k.origin)
+		data, err := json.Marshal(k.Value)
+		if err != nil {
+			panic(err) // never: it was made of JSON
+		}
+		w.text(string(data))
+		return true
+	})
+}
+
+// ReadImage is the index of an image. Its texts are parts of data. What is damaged is an error, and takes no more
+// memory than some hundred times its length.
+func ReadImage(data string) (*Index, error) {
+	x := Empty()
+	if data == "" {
+		return x, nil
+	}
+	r := &imageReader{s: data}
+	cards := r.cards(x)
+	r.entries(x, cards)
+	r.links(x)
+	readKept(r, &x.agents)
+	readKept(r, &x.chapters)
+	readKept(r, &x.wisdom)
+	for range r.count(4) {
+		agent := r.text()
+		x.tallies.Set(agent, Tally{r.natural(), r.natural(), r.int()})
+	}
+	if r.failed || r.s != "" {
+		return nil, errDamaged
+	}
+	return x, nil
+}
+
+// An imageReader reads what an imageWriter wrote. Once something is not as it must be, it has failed, and all that
+// it reads is nothing.
+type imageReader struct {
+	s      string
+	failed bool
+}
+
+func (r *imageReader) fail() { r.s, r.failed = "", true }
+
+func (r *imageReader) uint() uint64 {
+	var v uint64
+	for i := 0; i < len(r.s) && i < binary.MaxVarintLen64; i++ {
+		b := r.s[i]
+		v |= uint64(b&0x7f) << (7 * i)
+		if b < 0x80 {
+			r.s = r.s[i+1:]
+			return v
+		}
+	}
+	r.fail()
+	return 0
+}
+
+func (r *imageReader) int() int64 {
+	v := r.uint()
+	return int64(v>>1) ^ -int64(v&1) //nolint:gosec // how a varint is read
+}
+
+func (r *imageReader) natural() int {
+	v := r.uint()
+	if v > math.MaxInt32 {
+		r.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// count reads how many things follow of which each takes so many bytes at least, so that no more is made than there
+// can be.
+func (r *imageReader) count(size int) int {
+	v := r.uint()
+	if v > uint64(len(r.s)/size) { //nolint:gosec // a length
+		r.fail()
+		return 0
+	}
+	return int(v) //nolint:gosec // see above
+}
+
+func (r *imageReader) bytes(n int) string {
+	if n > len(r.s) {
+		r.fail()
+		return ""
+	}
+	s := r.s[:n]
+	r.s = r.s[n:]
+	return s
+}
+
+func (r *imageReader) text() string { return r.bytes(r.count(1)) }
+
+func (r *imageReader) texts() []string {
+	n := r.count(1)
+	if n == 0 {
+		return nil
+	}
+	list := make([]string, n)
+	for i := range list {
+		list[i] = r.text()
+	}
+	return list
+}
+
+func (r *imageReader) flags() byte {
+	b := r.bytes(1)
+	if b == "" {
+		return 0
+	}
+	return b[0]
+}
+
+func (r *imageReader) origin() origin {
+	return origin{Place{r.uint(), r.natural()}, r.uint()}
+}
+
+// cardBytes is how many bytes a card takes in an image at least.
+const cardBytes = 30
+
+func (r *imageReader) cards(x *Index) []*Card {
+	n := r.count(cardBytes)
+	all := make([]*Card, 0, n)
+	for range n {
+		if r.failed {
+			break
+		}
+		c := r.card()
+		if at := len(all); at > 0 && all[at-1].ID >= c.ID {
+			r.fail()
+			break
+		}
+		all = append(all, c)
+		x.cards.Load(c.ID, c)
+		x.held += c.size()
+	}
+	return all
+}
+
+func (r *imageReader) card() *Card {
+	c := &Card{ID: r.text(), origin: r.origin(), Birth: r.uint()}
+	flags := r.flags()
+	c.Imported, c.Outcome.Success = flags&1 != 0, flags&2 != 0
+	for _, s := range []*string{&c.Agent, &c.By, &c.Principal, &c.Session, &c.Key, &c.Goal, &c.TaskType} {
+		*s = r.text()
+	}
+	c.Created, c.Updated = r.int(), r.int()
+	if bits := r.bytes(8); bits != "" {
+		c.Importance = math.Float64frombits(binary.LittleEndian.Uint64([]byte(bits)))
+	}
+	c.Times, c.Tags = r.natural(), r.texts()
+	if n := r.count(2); n > 0 {
+		c.Files = make([]FileUse, n)
+	}
+	for i := range c.Files {
+		c.Files[i] = FileUse{r.text(), Uses(r.flags())}
+	}
+	o := &c.Outcome
+	for _, s := range []*string{&o.Summary, &o.FailureReason, &o.FailureCategory} {
+		*s = r.text()
+	}
+	o.Learnings, o.FollowUpNeeded = r.texts(), r.texts()
+	if flags&4 != 0 {
+		o.VerifiedBy = &Verified{r.text(), r.text(), r.text()}
+	}
+	return c
+}
+
+// entries reads the lookups. They are in order, so that the tree is made from its end.
+func (r *imageReader) entries(x *Index, cards []*Card) {
+	var before entry
+	for range r.count(3) {
+		name := r.text()
+		if name == "" {
+			r.fail()
+			return
+		}
+		for range r.count(1) {
+			n := r.natural()
+			if n >= len(cards) {
+				r.fail()
+				return
+			}
+			e := entry{name, cards[n]}
+			if !before.less(e) {
+				r.fail()
+				return
+			}
+			x.entries.Load(e)
+			before = e
+		}
+	}
+}
+
+func (r *imageReader) links(x *Index) {
+	for range r.count(9) {
+		id := r.text()
+		e := &Edges{origin: r.origin(), Links: Links{V: Format}}
+		for _, kind := range LinkKinds() {
+			*e.Of(kind) = slices.Clip(r.texts())
+		}
+		x.links.Load(id, e)
+	}
+}
+
+// readKept reads what writeKept wrote.
+func readKept[T any](r *imageReader, t *btree.Map[string, *Kept[T]]) {
+	for range r.count(6) {
+		k := &Kept[T]{ID: r.text(), origin: r.origin()}
+		if json.Unmarshal([]byte(r.text()), &k.Value) != nil {
+			r.fail()
+			return
+		}
+		t.Load(k.ID, k)
+	}
+}

@@ -1,0 +1,263 @@
+package query
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/search"
+	"rookery/internal/vault"
+)
+
+// A World is what a query is checked against.
+type World struct {
+	Schema *vault.Schema
+	Clock  vault.Clock
+
+	// Leads says what a reference in a query leads to: an id, or several that it may mean, or none, and then
+	// those that are near. Nil: references are not checked.
+	Leads func(text string) (id string, matches, near []string)
+}
+
+// Check reports what a query asks for that cannot be: types, traits and fields that the schema does not
+// have, values that a field can never have, predicates that mean nothing where they are, and references
+// that lead nowhere. Several problems come together as VALIDATION_FAILED. An argument may be anything.
+func Check(q Query, w World) error {
+	c := &checker{World: w, fields: schemaFields{w.Schema}}
+	for _, b := range q.Branches {
+		c.branch(b)
+	}
+	c.keys(q)
+	if f := fault.Join(fault.ValidationFailed, c.problems); f != nil {
+		return f
+	}
+	return nil
+}
+
+// A checker collects the problems of a query.
+type checker struct {
+	World
+	fields   schemaFields
+	problems []*fault.Fault
+}
+
+// report adds a problem at a place.
+func (c *checker) report(f *fault.Fault, at Place) {
+	if at.Column > 0 {
+		f = f.With("column", at.Column)
+	} else {
+		f = f.With("pointer", at.Pointer)
+	}
+	c.problems = append(c.problems, f)
+}
+
+// illegal is INVALID_QUERY: what it says cannot be said there.
+func (c *checker) illegal(at Place, fix, format string, args ...any) {
+	f := fault.New(fault.InvalidQuery, format, args...).With("reason", "legality")
+	if fix != "" {
+		f = f.Fix("%s", fix)
+	}
+	c.report(f, at)
+}
+
+func (c *checker) branch(b Branch) {
+	switch {
+	case hasArgument(b.Name) || b.Name == Any:
+	case b.Kind == Objects && b.Name == vault.Section:
+		c.illegal(b.at, "write section in place of type:section", "sections have a root of their own")
+		return
+	case b.Kind == Objects:
+		if _, ok := c.Schema.Type(b.Name); !ok {
+			c.report(c.Schema.NoType(b.Name), b.at)
+		}
+	case b.Kind == Traits:
+		if _, ok := c.Schema.Trait(b.Name); !ok {
+			c.report(c.Schema.NoTrait(b.Name), b.at)
+		}
+	}
+	c.test(b, b.Where)
+}
+
+// keys checks by what is sorted: each key is a field of a branch at least.
+func (c *checker) keys(q Query) {
+	for _, k := range q.Sort {
+		known, names := false, []string{}
+		for _, b := range q.Branches {
+			_, ok := c.fields.field(b, k.Field)
+			known = known || ok
+			names = append(names, c.fields.names(b)...)
+		}
+		if !known {
+			c.report(noField(k.Field, names, "sort: what is found has no field %s", k.Field), k.at)
+		}
+	}
+}
+
+func (c *checker) test(b Branch, t *Test) {
+	switch {
+	case t == nil:
+	case t.Op == And || t.Op == Or || t.Op == Not:
+		for _, part := range t.Parts {
+			c.test(b, part)
+		}
+	case !legalOn(t.Op, b.Kind):
+		c.misplaced(b, t)
+	case t.Field != "":
+		c.ofField(b, t)
+	case t.Op == LinksTo:
+		c.links(t)
+	case t.Op == Content:
+		c.content(b, t)
+	case t.Target != "":
+		c.reference(t.Target, t.at)
+	default:
+		c.nested(t)
+	}
+}
+
+// legal are the kinds of things that a function is about, where it is not about all.
+var legal = map[Op][]Kind{
+	Exists: {Objects, Sections, Traits}, AnyOf: {Objects, Sections, Traits}, AllOf: {Objects, Sections, Traits},
+	NoneOf: {Objects, Sections, Traits},
+	Has:    {Objects, Sections}, Contains: {Objects, Sections}, In: {Objects, Sections, Traits},
+	Within: {Objects, Sections, Traits, Links}, At: {Traits}, Refs: {Objects, Sections, Traits},
+	Refd: {Objects, Sections}, LinksTo: {Objects, Sections, Traits}, Content: {Objects, Sections, Traits},
+}
+
+// nestable are the kinds of things that a nested query of a function finds.
+var nestable = map[Op][]Kind{
+	Has: {Objects, Sections, Traits}, Contains: {Objects, Sections, Traits}, At: {Traits},
+	In: {Objects, Sections}, Within: {Objects, Sections}, Refs: {Objects, Sections},
+	Refd: {Objects, Sections, Traits},
+}
+
+func legalOn(op Op, k Kind) bool { return among(legal, op, k) }
+
+func among(table map[Op][]Kind, op Op, k Kind) bool {
+	kinds, limited := table[op]
+	if !limited {
+		return true
+	}
+	for _, each := range kinds {
+		if each == k {
+			return true
+		}
+	}
+	return false
+}
+
+// rootsOf are the roots of some kinds, as a message lists them.
+func rootsOf(kinds []Kind) string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, rootName(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+func rootName(k Kind) string {
+	if k == Objects || k == Traits {
+		return string(k) + ":"
+	}
+	return string(k)
+}
+
+// meant are the forms that are meant where a function is about something else.
+var meant = map[Op]map[Kind]string{
+	Has:      {Traits: "write at(trait:…) for another trait of the line", Links: "write within(type:…)"},
+	Contains: {Traits: "write at(trait:…) for another trait of the line", Links: "write within(type:…)"},
+	At:       {Objects: "write has(trait:…)", Sections: "write has(trait:…)"},
+	In:       {Links: "write within(type:…)"},
+	Refd:     {Traits: "write refs(…)", Links: "write within(type:… refd(…))"},
+	Exists:   {Links: "compare the field, as in .ext==pdf"},
+	LinksTo:  {Links: "test the fields of the link itself"},
+	Content:  {Links: "write within(type:… content(…))"},
+}
+
+// misplaced reports a function that is about other things than the branch.
+func (c *checker) misplaced(b Branch, t *Test) {
+	name := strings.TrimSuffix(string(t.Op), "(")
+	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is legal on %s, not on %s", name, rootsOf(legal[t.Op]), rootName(b.Kind))
+}
+
+// nested checks the query of a function.
+func (c *checker) nested(t *Test) {
+	for _, b := range t.Query {
+		if !among(nestable, t.Op, b.Kind) {
+			c.illegal(b.at, "", "%s() takes %s, not %s", t.Op, rootsOf(nestable[t.Op]), rootName(b.Kind))
+			continue
+		}
+		c.branch(b)
+	}
+}
+
+// links checks the tests of a link: they are of its fields.
+func (c *checker) links(t *Test) {
+	for _, part := range t.Parts {
+		c.ofLink(part)
+	}
+}
+
+func (c *checker) ofLink(t *Test) {
+	switch {
+	case t.Op == And || t.Op == Or || t.Op == Not:
+		for _, part := range t.Parts {
+			c.ofLink(part)
+		}
+	case t.Field == "" || !legalOn(t.Op, Links):
+		c.illegal(t.at, "", "links() takes tests of the fields of a link")
+	default:
+		c.ofField(Branch{Kind: Links}, t)
+	}
+}
+
+// content checks a text of which the words are looked for.
+func (c *checker) content(b Branch, t *Test) {
+	if hasArgument(t.Text) || b.Kind == Traits && t.Text != "" {
+		return
+	}
+	if len(search.ParseQuery(t.Text).Clauses) == 0 {
+		c.report(fault.New(fault.InvalidValue, "content() takes a text with at least one word"), t.at)
+	}
+}
+
+// reference checks that a reference leads to one thing.
+func (c *checker) reference(text string, at Place) {
+	if c.Leads == nil || hasArgument(text) {
+		return
+	}
+	id, matches, near := c.Leads(text)
+	switch {
+	case id != "":
+	case len(matches) > 0:
+		some := matches[:min(len(matches), fault.MaxProblems)]
+		c.report(fault.New(fault.AmbiguousRef, "a reference may be each of: %s", strings.Join(some, ", ")).
+			With("matches", some).Fix("use one of these ids"), at)
+	default:
+		f := fault.New(fault.InvalidRef, "a reference leads to nothing")
+		if len(near) > 0 {
+			f = f.With("nearest", near).Fix("did you mean %s?", near[0])
+		}
+		c.report(f, at)
+	}
+}
+
+// noField is INVALID_FIELD with the fields that there are.
+func noField(name string, names []string, format string, args ...any) *fault.Fault {
+	return fault.New(fault.InvalidField, format, args...).With("field", name).
+		With("allowed", vault.Offered(names)).Suggest(name, names)
+}
+
+// subjectOf is what a message calls the things of a branch.
+func subjectOf(b Branch) string {
+	switch {
+	case b.Kind == Objects && b.Name == Any:
+		return "no type"
+	case b.Kind == Objects:
+		return "type " + strconv.Quote(b.Name) + " has no field"
+	case b.Kind == Traits:
+		return "a trait has no field"
+	}
+	return fmt.Sprintf("a %s has no field", b.Kind)
+}

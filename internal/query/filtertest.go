@@ -1,0 +1,165 @@
+package query
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// fields reads tests by the names of fields.
+func (r *filterReader) fields(v any, pointer string) []*Test {
+	o, ok := v.(map[string]any)
+	if !ok || len(o) == 0 {
+		r.fail(pointer, "expected an object of tests by the names of fields")
+		return nil
+	}
+	var all []*Test
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		at := below(pointer, name)
+		if !isWord(name) {
+			r.fail(at, "this cannot be the name of a field")
+			return nil
+		}
+		all = append(all, r.ofField(name, o[name], at)...)
+	}
+	return all
+}
+
+// Keys of the tests of a field and of an element, in the order in which they are tested.
+var (
+	textKeys  = []string{"includes", "startswith", "endswith", "matches"}
+	fieldKeys = slices.Concat([]string{"==", "!=", "<", "<=", ">", ">=", "exists", "oneof"}, textKeys,
+		[]string{"case", "any", "all", "none"})
+	elementKeys = slices.Concat([]string{"==", "!=", "<", "<=", ">", ">="}, textKeys,
+		[]string{"case", "all", "any", "not"})
+)
+
+// ofField reads the tests of one field: a value that it is, or an object of tests.
+func (r *filterReader) ofField(name string, v any, pointer string) []*Test {
+	at := Place{Pointer: pointer}
+	if _, ok := scalar(v); ok {
+		r.count(pointer)
+		return []*Test{{Op: Equal, Field: name, Values: []Value{r.value(v, pointer)}, at: at}}
+	}
+	o := r.keyed(v, pointer, fieldKeys)
+	var all []*Test
+	for _, key := range fieldKeys {
+		member, ok := o[key]
+		if !ok || key == "case" || r.failed != nil {
+			continue
+		}
+		r.count(pointer)
+		all = append(all, r.fieldTest(name, key, member, o["case"] == true, below(pointer, key)))
+	}
+	return all
+}
+
+// keyed reads an object of tests, with `case` only beside what it is about.
+func (r *filterReader) keyed(v any, pointer string, keys []string) map[string]any {
+	o := r.object(v, pointer, keys)
+	if r.failed != nil {
+		return nil
+	}
+	c, cased := o["case"]
+	_, isBool := c.(bool)
+	hasText := slices.ContainsFunc(textKeys, func(key string) bool { _, ok := o[key]; return ok })
+	switch {
+	case len(o) == 0:
+		r.fail(pointer, "expected at least one test")
+	case cased && !isBool:
+		r.fail(below(pointer, "case"), "expected true or false")
+	case cased && !hasText:
+		r.fail(below(pointer, "case"), "case belongs to includes, startswith, endswith or matches")
+	}
+	return o
+}
+
+// fieldTest reads one test of a field.
+func (r *filterReader) fieldTest(name, key string, v any, cased bool, pointer string) *Test {
+	t := &Test{Op: Op(key), Field: name, at: Place{Pointer: pointer}}
+	switch {
+	case t.Op.matchesText():
+		r.textTest(t, v, cased, pointer)
+	case key == "exists":
+		if v == false {
+			return &Test{Op: Not, Parts: []*Test{t}, at: t.at}
+		}
+		if v != true {
+			r.fail(pointer, "expected true or false")
+		}
+	case key == "oneof":
+		t.Values = r.values(v, pointer)
+	case key == "any" || key == "all" || key == "none":
+		t.Op = Op(key + "(")
+		t.Parts = []*Test{r.element(v, pointer)}
+	default:
+		t.Values = []Value{r.value(v, pointer)}
+	}
+	return t
+}
+
+func (r *filterReader) textTest(t *Test, v any, cased bool, pointer string) {
+	t.Text, t.Case = r.text(v, pointer), cased
+	if t.Op == Matches && len(t.Text) > MaxPattern && r.failed == nil {
+		r.failed = tooMuch("size", "a regular expression has at most %d bytes", MaxPattern).
+			With("pointer", pointer)
+	}
+}
+
+func (r *filterReader) values(v any, pointer string) []Value {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		r.fail(pointer, "expected a list of at least one value")
+	}
+	if len(list) > MaxValues && r.failed == nil {
+		r.failed = tooMuch("size", "a list has at most %d values", MaxValues).With("pointer", pointer)
+	}
+	var all []Value
+	for i, each := range list {
+		if r.failed != nil {
+			return nil
+		}
+		all = append(all, r.value(each, below(pointer, strconv.Itoa(i))))
+	}
+	return all
+}
+
+// element reads a test of the element of a list. Several keys are all wanted.
+func (r *filterReader) element(v any, pointer string) *Test {
+	at := Place{Pointer: pointer}
+	if !r.enter(pointer) {
+		return nil
+	}
+	defer r.leave()
+	if _, ok := scalar(v); ok {
+		r.count(pointer)
+		return &Test{Op: Equal, Values: []Value{r.value(v, pointer)}, at: at}
+	}
+	o := r.keyed(v, pointer, elementKeys)
+	var all []*Test
+	for _, key := range elementKeys {
+		member, ok := o[key]
+		if !ok || key == "case" || r.failed != nil {
+			continue
+		}
+		all = append(all, r.elementTest(key, member, o["case"] == true, below(pointer, key))...)
+	}
+	return joined(And, all, at)
+}
+
+func (r *filterReader) elementTest(key string, v any, cased bool, pointer string) []*Test {
+	t := &Test{Op: Op(key), at: Place{Pointer: pointer}}
+	switch {
+	case t.Op == And || t.Op == Or:
+		return r.list(t.Op, v, pointer, r.element)
+	case t.Op == Not:
+		t.Parts = []*Test{r.element(v, pointer)}
+	case t.Op.matchesText():
+		r.count(pointer)
+		r.textTest(t, v, cased, pointer)
+	default:
+		r.count(pointer)
+		t.Values = []Value{r.value(v, pointer)}
+	}
+	return []*Test{t}
+}

@@ -1,0 +1,294 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"rookery/internal/fault"
+	"rookery/internal/vault"
+)
+
+// Parse reads the text of a query. What cannot be read is INVALID_QUERY: the first thing, with its
+// column, and what is expected in its place. Where it is a form of an older Raven, a fix says how it is
+// written now.
+func Parse(text string) (Query, error) {
+	if len(text) > MaxText {
+		return Query{}, tooMuch("length", "a query has at most %d bytes", MaxText)
+	}
+	if !utf8.ValidString(text) {
+		return Query{}, fault.New(fault.InvalidQuery, "a query is text in UTF-8").With("reason", "syntax")
+	}
+	p := &parser{text: text, tokens: lex(text)}
+	q := p.query()
+	if p.failed != nil {
+		return Query{}, p.failed
+	}
+	return q, nil
+}
+
+// tooMuch is the fault of a query that is beyond a bound.
+func tooMuch(reason, format string, bound int) *fault.Fault {
+	return fault.New(fault.InvalidQuery, format, bound).With("reason", reason).With("limit", bound)
+}
+
+// A parser reads the tokens of a text by the grammar. After a failure it reads nothing more.
+type parser struct {
+	text   string
+	tokens []token
+	at     int
+	depth  int
+	tests  int
+	failed *fault.Fault
+}
+
+// peek is the token at which the parser is, or one some tokens behind it.
+func (p *parser) peek(ahead int) token {
+	if p.failed != nil {
+		return token{kind: atEnd}
+	}
+	return p.tokens[min(p.at+ahead, len(p.tokens)-1)]
+}
+
+// take returns the token at which the parser is, and goes on.
+func (p *parser) take() token {
+	t := p.peek(0)
+	p.at++
+	return t
+}
+
+// fail keeps the first failure.
+func (p *parser) fail(t token, message string, expected ...string) {
+	if p.failed != nil {
+		return
+	}
+	if t.kind == invalid {
+		p.failed = t.bad
+		return
+	}
+	p.failed = unreadable(p.text, t, message, expected)
+}
+
+// failFix is fail with the form that is meant.
+func (p *parser) failFix(t token, message, fix string) {
+	p.fail(t, message)
+	if p.failed != nil && t.kind != invalid {
+		p.failed = p.failed.Fix("%s", fix)
+	}
+}
+
+// is reports whether a token is a sign.
+func (t token) is(s string) bool { return t.kind == sign && t.text == s }
+
+// isWord reports whether a token is a word of the language, in any case.
+func (t token) isWord(s string) bool { return t.kind == word && strings.EqualFold(t.text, s) }
+
+func (t token) place() Place { return Place{Column: t.column} }
+
+// skip passes over a sign, and reports whether it was there.
+func (p *parser) skip(s string) bool {
+	if !p.peek(0).is(s) {
+		return false
+	}
+	p.at++
+	return true
+}
+
+// expect passes over a sign that must be there.
+func (p *parser) expect(s string) {
+	if t := p.peek(0); !p.skip(s) {
+		p.fail(t, "expected "+strconv.Quote(s), s)
+	}
+}
+
+// enter is one more level of brackets.
+func (p *parser) enter() {
+	if p.depth++; p.depth > MaxDepth && p.failed == nil {
+		p.failed = tooMuch("depth", "a query nests at most %d levels", MaxDepth).With("column", p.peek(0).column)
+	}
+}
+
+// count counts a predicate.
+func (p *parser) count() {
+	if p.tests++; p.tests > MaxTests && p.failed == nil {
+		p.failed = tooMuch("size", "a query has at most %d predicates", MaxTests).With("column", p.peek(0).column)
+	}
+}
+
+func (p *parser) query() Query {
+	q := Query{Branches: p.union()}
+	seen := map[string]bool{}
+	for p.failed == nil && p.isClause() {
+		p.clause(&q, seen)
+	}
+	if t := p.peek(0); t.kind != atEnd {
+		p.unexpected(t)
+	}
+	return q
+}
+
+// isClause reports whether a clause is next.
+func (p *parser) isClause() bool {
+	t := p.peek(0)
+	return t.isWord("count") || (t.isWord("sort") || t.isWord("limit")) && p.peek(1).is(":")
+}
+
+func (p *parser) clause(q *Query, seen map[string]bool) {
+	t := p.take()
+	name := strings.ToLower(t.text)
+	if seen[name] {
+		p.fail(t, name+" is given twice")
+		return
+	}
+	seen[name] = true
+	switch name {
+	case "count":
+		q.Count = true
+	case "sort":
+		p.expect(":")
+		q.Sort = p.keys()
+	case "limit":
+		p.expect(":")
+		q.Limit = p.limit()
+	}
+}
+
+func (p *parser) keys() []Key {
+	var keys []Key
+	for {
+		k := Key{at: p.peek(0).place()}
+		if t := p.peek(0); t.kind == word && t.text == "-" {
+			p.at++
+			k.Down = true
+		}
+		t := p.take()
+		if t.kind != field {
+			p.fail(t, "sort: takes fields", ".field", "-.field")
+			return nil
+		}
+		k.Field = t.text
+		if keys = append(keys, k); !p.skip(",") {
+			return keys
+		}
+	}
+}
+
+func (p *parser) limit() int {
+	t := p.take()
+	n, err := strconv.Atoi(t.text)
+	if t.kind != word || !isDigits(t.text) || err != nil || n < 1 {
+		p.fail(t, "limit: takes a number from 1 on", "a number")
+		return 0
+	}
+	return n
+}
+
+// isRoot reports whether a root begins at a token some tokens ahead.
+func (p *parser) isRoot(ahead int) bool {
+	t := p.peek(ahead)
+	if t.isWord("section") || t.isWord("link") {
+		return true
+	}
+	return (t.isWord("type") || t.isWord("trait")) && p.peek(ahead+1).is(":")
+}
+
+func (p *parser) union() []Branch {
+	var all []Branch
+	for p.failed == nil {
+		all = append(all, p.branch())
+		if !p.peek(0).is("|") || !p.isRoot(1) {
+			return all
+		}
+		p.at++
+	}
+	return all
+}
+
+func (p *parser) branch() Branch {
+	t := p.take()
+	b := Branch{at: t.place()}
+	switch {
+	case t.isWord("section"), t.isWord("link"):
+		b.Kind = Kind(strings.ToLower(t.text))
+	case (t.isWord("type") || t.isWord("trait")) && p.peek(0).is(":"):
+		b.Kind = Kind(strings.ToLower(t.text))
+		p.at++
+		b.Name = p.name(b.Kind)
+	default:
+		p.noRoot(t)
+		return b
+	}
+	if !p.peek(0).is("|") && !p.endsTests() {
+		b.Where = p.or(p.unary)
+	}
+	return b
+}
+
+// name reads the name of a type or a trait.
+func (p *parser) name(k Kind) string {
+	t := p.take()
+	switch {
+	case t.is("*") && k == Objects:
+		return Any
+	case t.isWord("section") && k == Objects:
+		p.failFix(t, "sections have a root of their own", "write section in place of type:section")
+	case t.kind == word && k == Objects:
+		return vault.TypeName(t.text)
+	case t.kind == word, t.kind == argument:
+		return t.text
+	default:
+		p.fail(t, "expected the name of a "+string(k), "a name")
+	}
+	return ""
+}
+
+// endsTests reports whether no predicate is next.
+func (p *parser) endsTests() bool {
+	t := p.peek(0)
+	return t.kind == atEnd || t.is(")") || p.isClause()
+}
+
+// or reads tests with | between them, each of which unary reads.
+func (p *parser) or(unary func() *Test) *Test {
+	at, parts := p.peek(0).place(), []*Test{}
+	for p.failed == nil {
+		parts = append(parts, p.and(unary))
+		if t := p.peek(0); !t.is("|") || p.isRoot(1) {
+			break
+		}
+		p.at++
+	}
+	return joined(Or, parts, at)
+}
+
+// and reads tests beside each other.
+func (p *parser) and(unary func() *Test) *Test {
+	at, parts := p.peek(0).place(), []*Test{unary()}
+	for p.failed == nil && !p.endsTests() && !p.peek(0).is("|") {
+		parts = append(parts, unary())
+	}
+	return joined(And, parts, at)
+}
+
+func (p *parser) unary() *Test { return p.negated(p.unary, p.atom) }
+
+// negated reads a test with or without ! before it: one in brackets, or an atom.
+func (p *parser) negated(unary, atom func() *Test) *Test {
+	at := p.peek(0).place()
+	not := p.skip("!")
+	var t *Test
+	if p.peek(0).is("(") {
+		p.enter()
+		p.at++
+		t = p.or(unary)
+		p.expect(")")
+		p.depth--
+	} else {
+		p.count()
+		t = atom()
+	}
+	if not && p.failed == nil {
+		return &Test{Op: Not, Parts: []*Test{t}, at: at}
+	}
+	return t
+}

@@ -1,0 +1,213 @@
+package query
+
+import (
+	"strings"
+)
+
+// atom reads a test of a field, or a function.
+func (p *parser) atom() *Test {
+	t := p.peek(0)
+	switch {
+	case t.kind == field:
+		return p.comparison()
+	case t.kind == word && p.peek(1).is("("):
+		return p.function()
+	}
+	p.unexpected(t)
+	return nil
+}
+
+// comparison reads a field, an operator and a value.
+func (p *parser) comparison() *Test {
+	t := p.take()
+	return p.compare(&Test{Field: t.text, at: t.place()})
+}
+
+// compare reads the operator and the value of a comparison.
+func (p *parser) compare(t *Test) *Test {
+	op := p.take()
+	switch {
+	case op.kind == sign && Op(op.text).compares():
+		t.Op = Op(op.text)
+	case op.is(":") || op.is("="):
+		p.failFix(op, "a field is compared with an operator", "write ."+t.Field+"==value")
+		return nil
+	default:
+		p.fail(op, "expected an operator", "==", "!=", "<", "<=", ">", ">=")
+		return nil
+	}
+	if star := p.peek(0); star.is("*") {
+		p.failFix(star, "* is no value", "write exists(."+t.Field+")")
+		return nil
+	}
+	t.Values = []Value{p.value()}
+	return t
+}
+
+// value reads what a field is compared with.
+func (p *parser) value() Value {
+	t := p.take()
+	switch t.kind {
+	case word, number, quoted, argument:
+		return valueOf(t.text, t.place())
+	case reference:
+		return Value{t.text, true, t.place()}
+	}
+	p.fail(t, "expected a value", "a word", "a number", `"text"`, "[[reference]]")
+	return Value{}
+}
+
+// functions are the functions of the language by their names.
+var functions = map[string]Op{
+	"exists": Exists, "oneof": OneOf, "includes": Includes, "startswith": StartsWith,
+	"endswith": EndsWith, "matches": Matches, "any": AnyOf, "all": AllOf, "none": NoneOf,
+	"has": Has, "contains": Contains, "in": In, "within": Within, "at": At, "refs": Refs,
+	"refd": Refd, "links": LinksTo, "content": Content,
+}
+
+// function reads a function with its arguments.
+func (p *parser) function() *Test {
+	name := p.take()
+	op, known := functions[strings.ToLower(name.text)]
+	if !known {
+		p.noFunction(name)
+		return nil
+	}
+	p.enter()
+	p.expect("(")
+	t := &Test{Op: op, at: name.place()}
+	switch {
+	case op == Exists:
+		t.Field = p.field()
+	case op == OneOf:
+		t.Field = p.field()
+		p.expect(",")
+		t.Values = p.list()
+	case op.matchesText():
+		t.Field = p.field()
+		p.textArguments(t)
+	case op.quantifies():
+		t.Field = p.field()
+		p.expect(",")
+		t.Parts = []*Test{p.or(p.elementUnary)}
+	case op == LinksTo:
+		if !p.peek(0).is(")") {
+			t.Parts = []*Test{p.or(p.unary)}
+		}
+	case op == Content:
+		t.Text = p.quoted()
+	case op.takesTarget() && !p.isRoot(0):
+		t.Target = p.target()
+	default:
+		t.Query = p.union()
+		p.noClause()
+	}
+	p.expect(")")
+	p.depth--
+	return t
+}
+
+// noClause refuses a clause in a nested query.
+func (p *parser) noClause() {
+	if t := p.peek(0); p.failed == nil && p.isClause() {
+		p.failFix(t, "sort:, limit: and count are about the whole query", "write it at the end of the query")
+	}
+}
+
+// field reads a field.
+func (p *parser) field() string {
+	t := p.take()
+	if t.isWord("_") {
+		p.failFix(t, "_ is the element of a list", "write any(.field, _==value)")
+		return ""
+	}
+	if t.kind != field {
+		p.fail(t, "expected a field", ".field")
+		return ""
+	}
+	return t.text
+}
+
+// list reads values in brackets.
+func (p *parser) list() []Value {
+	p.expect("[")
+	var all []Value
+	for p.failed == nil {
+		if all = append(all, p.value()); len(all) > MaxValues && p.failed == nil {
+			p.failed = tooMuch("size", "a list has at most %d values", MaxValues)
+		}
+		if !p.skip(",") {
+			break
+		}
+	}
+	p.expect("]")
+	return all
+}
+
+// textArguments reads a text, and whether case counts.
+func (p *parser) textArguments(t *Test) {
+	p.expect(",")
+	at := p.peek(0)
+	if t.Op == Matches && at.kind == pattern {
+		t.Text = p.take().text
+	} else {
+		t.Text = p.quoted()
+	}
+	if t.Op == Matches && len(t.Text) > MaxPattern && p.failed == nil {
+		p.failed = tooMuch("size", "a regular expression has at most %d bytes", MaxPattern).
+			With("column", at.column)
+	}
+	if !p.skip(",") {
+		return
+	}
+	switch b := p.take(); {
+	case b.isWord("true"):
+		t.Case = true
+	case !b.isWord("false"):
+		p.fail(b, "the third argument says whether case counts", "true", "false")
+	}
+}
+
+// quoted reads a text in quotes.
+func (p *parser) quoted() string {
+	t := p.take()
+	if t.kind != quoted {
+		p.fail(t, "expected a text in quotes", `"text"`)
+	}
+	return t.text
+}
+
+// target reads an id or a name.
+func (p *parser) target() string {
+	t := p.take()
+	if t.kind != word && t.kind != reference && t.kind != argument {
+		if t.is("{") {
+			p.braces(t)
+		}
+		p.fail(t, "expected a query, an id or a name", "type:", "section", "[[reference]]")
+	}
+	return t.text
+}
+
+func (p *parser) elementUnary() *Test { return p.negated(p.elementUnary, p.element) }
+
+// element reads a test of the element of a list.
+func (p *parser) element() *Test {
+	t := p.take()
+	if t.isWord("_") {
+		return p.compare(&Test{at: t.place()})
+	}
+	op := functions[strings.ToLower(t.text)]
+	if t.kind != word || !op.matchesText() {
+		p.fail(t, "expected a test of the element", "_==value", "includes(_, \"text\")")
+		return nil
+	}
+	p.expect("(")
+	if u := p.take(); !u.isWord("_") {
+		p.fail(u, "expected the element", "_")
+	}
+	e := &Test{Op: op, at: t.place()}
+	p.textArguments(e)
+	p.expect(")")
+	return e
+}

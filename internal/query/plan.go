@@ -1,0 +1,178 @@
+package query
+
+import (
+	"iter"
+	"slices"
+
+	"rookery/internal/index"
+	"rookery/internal/vault"
+)
+
+// A plan is how a branch is answered: which notes are walked, and what is tested of what is in them.
+type plan struct {
+	root
+	term
+	most int // notes, at most
+}
+
+// A root is all that a branch finds without its tests.
+type root struct {
+	kind  Kind
+	name  string
+	most  int                                     // notes with something of it, at most
+	count int                                     // how many there are
+	notes func(from string) iter.Seq[*index.Note] // that may have some, by path
+}
+
+// rootOf is the root of a branch.
+func (e *evaluator) rootOf(b Branch) root {
+	r := root{kind: b.Kind, name: b.Name}
+	t := e.Index.Totals()
+	all := func(from string) iter.Seq[*index.Note] { return e.Index.NotesWith("", from) }
+	switch {
+	case b.Kind == Traits:
+		r.count = e.Index.TraitCount(b.Name)
+		r.most = min(r.count, t.Notes)
+		r.notes = func(from string) iter.Seq[*index.Note] { return e.Index.NotesWithTrait(b.Name, from) }
+	case b.Kind == Links:
+		r.most, r.notes, r.count = t.Notes, all, unknown
+	case b.Kind == Sections:
+		r.count = e.Index.Count(vault.Section)
+		r.most, r.notes = min(r.count, t.Notes), all
+	case b.Name == Any:
+		r.count = t.Notes + t.Sections - e.Index.Count(vault.Section)
+		r.most, r.notes = t.Notes, all
+	default:
+		r.count = e.Index.Count(b.Name)
+		r.most = min(r.count, t.Notes)
+		r.notes = func(from string) iter.Seq[*index.Note] { return e.Index.NotesWith(b.Name, from) }
+	}
+	return r
+}
+
+// items are the things of the root in a note behind a spot.
+func (r root) items(n *index.Note, after index.Spot) iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		switch r.kind {
+		case Traits:
+			ofType := func(s *index.Saying) bool { return s.Type == r.name }
+			for t := range n.TraitsBehind(after, ofType) {
+				if !yield(Item{Kind: Traits, Trait: t}) {
+					return
+				}
+			}
+		case Links:
+			for i := range n.Links {
+				l := &n.Links[i]
+				item := Item{Kind: Links, Object: n.Object(l.Scope), Link: l}
+				if item.Spot().Behind(after) && !yield(item) {
+					return
+				}
+			}
+		default:
+			for o := range n.ObjectsBehind(r.typ(), after) {
+				if !yield(Item{Kind: r.kind, Object: o}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// typ is the type of the objects of the root, as the index names it.
+func (r root) typ() string {
+	switch {
+	case r.kind == Sections:
+		return vault.Section
+	case r.name == Any:
+		return ""
+	}
+	return r.name
+}
+
+// planOf is the plan of a branch, made once.
+func (e *evaluator) planOf(b *Branch) *plan {
+	if p := e.plans[b]; p != nil {
+		return p
+	}
+	p := &plan{root: e.rootOf(*b)}
+	p.term = term{most: unknown}
+	if b.Where != nil {
+		p.term = e.compile(*b, b.Where)
+	}
+	p.most = p.root.most
+	if p.term.most != unknown {
+		p.most = min(p.most, p.term.most)
+	}
+	e.plans[b] = p
+	return p
+}
+
+// walk are the notes in which all that the plan finds is, from a path on: those of the root, or those of
+// its narrowest term, if they are fewer.
+func (p *plan) walk(from string) iter.Seq[*index.Note] {
+	if p.term.most == unknown || p.term.most >= p.root.most {
+		return p.root.notes(from)
+	}
+	notes := p.term.notes()
+	first, _ := slices.BinarySearchFunc(notes, from, func(n *index.Note, path string) int {
+		switch {
+		case n.Path < path:
+			return -1
+		case n.Path > path:
+			return 1
+		}
+		return 0
+	})
+	return slices.Values(notes[first:])
+}
+
+// run calls a function with all that the plan finds.
+func (p *plan) run(e *evaluator, f func(Item)) {
+	for i := range p.behind(e, index.Spot{}) {
+		f(i)
+	}
+}
+
+// behind yields what the plan finds behind a spot, by path, line and position.
+func (p *plan) behind(e *evaluator, after index.Spot) iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		for n := range p.walk(after.Path) {
+			for i := range p.candidates(n, after) {
+				if !e.visit(1) {
+					return
+				}
+				holds := p.holds == nil || p.set != nil || p.holds(i) // of a set all candidates pass
+				if e.failed != nil || holds && !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// candidates are the things of the root in a note that may pass.
+func (p *plan) candidates(n *index.Note, after index.Spot) iter.Seq[Item] {
+	if p.kind != Traits || p.says == nil {
+		return p.items(n, after)
+	}
+	return func(yield func(Item) bool) {
+		says := func(s *index.Saying) bool { return s.Type == p.name && p.says(s) }
+		for t := range n.TraitsBehind(after, says) {
+			if !yield(Item{Kind: Traits, Trait: t}) {
+				return
+			}
+		}
+	}
+}
+
+// known is how many things the plan finds, if the index knows that without a walk.
+func (p *plan) known() (int, bool) {
+	switch {
+	case p.holds == nil && p.count != unknown:
+		return p.count, true
+	case p.set != nil:
+		return p.set.Count(), true
+	}
+	return 0, false
+}

@@ -1,0 +1,197 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/vault"
+)
+
+// A mark is a place in an order: by what things there are sorted, and where they are. It is of no version,
+// so that a page goes on behind it after a write.
+type mark struct {
+	Keys     []sortKey `json:"k,omitempty"`
+	Path     string    `json:"p"`
+	Line     int       `json:"l,omitempty"`
+	Position int       `json:"o,omitempty"`
+	Kind     Kind      `json:"t"`
+}
+
+// A sortKey is a value as it is sorted: a number, a time, a text, or nothing, which comes last.
+type sortKey struct {
+	Kind   int     `json:"k"`
+	Number float64 `json:"n,omitempty"`
+	Text   string  `json:"s,omitempty"`
+}
+
+// The kinds of sort keys, in their order.
+const (
+	numberKey = iota
+	timeKey
+	textKey
+	noKey
+)
+
+func (m *mark) spot() index.Spot { return index.Spot{Path: m.Path, Line: m.Line, Position: m.Position} }
+
+func (m *mark) String() string {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// mark reads what mark.String wrote, for this query; nil for the empty text.
+func (q Query) mark(s string) (*mark, error) {
+	if s == "" {
+		return nil, nil
+	}
+	m := &mark{}
+	if json.Unmarshal([]byte(s), m) != nil || len(m.Keys) != len(q.Sort) || m.Path == "" {
+		return nil, fault.New(fault.InvalidValue, "page_token is of another list").
+			With("argument", "page_token").Fix("use meta.next_page_token of the page before")
+	}
+	return m, nil
+}
+
+// A sorter orders things by the keys of a query, then by where they are.
+type sorter struct {
+	e    *evaluator
+	keys []Key
+	get  map[sortField]func(Item) any
+}
+
+// A sortField is a field of things of one branch.
+type sortField struct {
+	kind Kind
+	name string // of the type or the trait
+	key  string
+}
+
+func (e *evaluator) sorter(q Query) *sorter {
+	return &sorter{e, q.Sort, map[sortField]func(Item) any{}}
+}
+
+// mark is the place of a thing.
+func (s *sorter) mark(i Item) *mark {
+	spot := i.Spot()
+	m := &mark{Path: spot.Path, Line: spot.Line, Position: spot.Position, Kind: i.Kind}
+	for _, k := range s.keys {
+		m.Keys = append(m.Keys, s.key(i, k.Field))
+	}
+	return m
+}
+
+// branch is the branch that finds a thing, as far as its fields are concerned.
+func branchFor(i Item) Branch {
+	b := Branch{Kind: i.Kind}
+	switch i.Kind {
+	case Objects:
+		b.Name = i.Object.Type()
+	case Traits:
+		b.Name = i.Trait.Type
+	}
+	return b
+}
+
+// key is the value of a field of a thing, as it is sorted.
+func (s *sorter) key(i Item, name string) sortKey {
+	b := branchFor(i)
+	d, ok := s.e.schema.field(b, name)
+	if !ok && !d.open {
+		return sortKey{Kind: noKey}
+	}
+	at := sortField{b.Kind, b.Name, name}
+	get := s.get[at]
+	if get == nil {
+		get = s.e.getter(b, name)
+		s.get[at] = get
+	}
+	v := get(i)
+	if list, isList := v.([]any); isList {
+		if v = nil; len(list) > 0 {
+			v = list[0]
+		}
+	}
+	return s.e.sortKey(v, d, i)
+}
+
+func (e *evaluator) sortKey(v any, d fieldDef, i Item) sortKey {
+	if v == nil {
+		return sortKey{Kind: noKey}
+	}
+	if d.class == choice && len(d.values) > 0 {
+		if rank := rankOf(e.textOf(v, nil, false), d.values); rank >= 0 && d.get == nil {
+			return sortKey{Kind: numberKey, Number: float64(rank)}
+		}
+	}
+	if _, is := v.(float64); is || d.class == numeric {
+		if n, ok := numberOf(v); ok {
+			return sortKey{Kind: numberKey, Number: n}
+		}
+	}
+	if d.class == moment {
+		if day, at, clock, ok := e.momentOf(v); ok {
+			if !clock {
+				at = day.Start(e.zone)
+			}
+			return sortKey{Kind: timeKey, Text: at.UTC().Format("2006-01-02T15:04:05.000000000")}
+		}
+	}
+	n := i.note()
+	if i.Kind == Traits {
+		n = nil
+	}
+	return sortKey{Kind: textKey, Text: vault.Fold(e.textOf(v, n, d.class == leads))}
+}
+
+// compare orders two places.
+func (s *sorter) compare(a, b *mark) int {
+	for i, k := range s.keys {
+		x, y := a.Keys[i], b.Keys[i]
+		if x.Kind == noKey || y.Kind == noKey {
+			if order := boolean(x.Kind == noKey) - boolean(y.Kind == noKey); order != 0 {
+				return order
+			}
+			continue
+		}
+		order := cmp.Or(x.Kind-y.Kind, compareNumbers(x.Number, y.Number), strings.Compare(x.Text, y.Text))
+		if k.Down {
+			order = -order
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line, a.Position-b.Position,
+		slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind))
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// sorted are things in order.
+func (s *sorter) sorted(items []Item) []Item {
+	type marked struct {
+		item Item
+		mark *mark
+	}
+	all := make([]marked, len(items))
+	for i, item := range items {
+		all[i] = marked{item, s.mark(item)}
+	}
+	slices.SortStableFunc(all, func(a, b marked) int { return s.compare(a.mark, b.mark) })
+	for i := range all {
+		items[i] = all[i].item
+	}
+	return items
+}

@@ -1,0 +1,125 @@
+package relink
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+)
+
+// An edit replaces the target of one reference.
+type edit struct {
+	at     markdown.Span
+	with   string
+	line   int
+	source index.Object // that the reference is in
+	field  string       // likewise; empty in the text
+
+	// holds reports whether a text reads as the edit means it.
+	holds func(*markdown.Doc) bool
+	// instead makes the edit in another way, where a replaced span does not read as it is meant; nil: none.
+	instead func(text []byte) ([]byte, error)
+}
+
+// apply makes edits of a text. Their spans do not overlap.
+func apply(text []byte, edits []edit) []byte {
+	edits = slices.SortedFunc(slices.Values(edits), func(a, b edit) int {
+		return cmp.Compare(a.at.Start, b.at.Start)
+	})
+	var out bytes.Buffer
+	at := 0
+	for _, e := range edits {
+		out.Write(text[at:e.at.Start])
+		out.WriteString(e.with)
+		at = e.at.End
+	}
+	out.Write(text[at:])
+	return out.Bytes()
+}
+
+// holds reports whether a text reads as all edits mean it.
+func (w *rewriting) holds(text []byte, edits []edit) bool {
+	d := markdown.Parse(text)
+	if (d.Problem == nil) != (w.doc.Problem == nil) || len(d.Headings) != len(w.doc.Headings) {
+		return false
+	}
+	for _, e := range edits {
+		if !e.holds(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxTried is how many edits of a note are tried one by one if they do not hold together.
+const maxTried = 200
+
+// result makes the edits. What does not read as it is meant is left as it was, and its line is reported.
+func (w *rewriting) result() Result {
+	done, text := w.edits, apply(w.text, w.edits)
+	if len(done) > 0 && !w.holds(text, done) {
+		done, text = w.oneByOne()
+	}
+	slices.Sort(w.unwritable)
+	return Result{
+		Text: text, Count: len(done), Sources: sourcesOf(done), Unwritable: w.unwritable, Gained: w.gained,
+	}
+}
+
+// oneByOne makes those edits that hold, from the end of the text to its beginning.
+func (w *rewriting) oneByOne() (done []edit, text []byte) {
+	text = w.text
+	all := slices.SortedFunc(slices.Values(w.edits), func(a, b edit) int {
+		return cmp.Compare(b.at.Start, a.at.Start)
+	})
+	var later []edit
+	for i, e := range all {
+		if i >= maxTried {
+			w.unwritable = append(w.unwritable, e.line)
+			continue
+		}
+		if one := apply(text, []edit{e}); w.holds(one, append(done, e)) {
+			text, done = one, append(done, e)
+		} else {
+			later = append(later, e)
+		}
+	}
+	for _, e := range later {
+		text, done = w.instead(e, text, done)
+	}
+	return done, text
+}
+
+// instead makes an edit in its other way, if it has one that holds.
+func (w *rewriting) instead(e edit, text []byte, done []edit) ([]byte, []edit) {
+	if e.instead != nil {
+		if one, err := e.instead(text); err == nil && w.holds(one, append(done, e)) {
+			return one, append(done, e)
+		}
+	}
+	w.unwritable = append(w.unwritable, e.line)
+	return text, done
+}
+
+// sourcesOf returns the objects that edits are in, in text order.
+func sourcesOf(edits []edit) []Source {
+	var all []Source
+	at := map[string]int{}
+	for _, e := range edits {
+		id := e.source.ID()
+		i, ok := at[id]
+		if !ok {
+			i = len(all)
+			at[id], all = i, append(all, Source{ID: id, File: e.source.Note.Path})
+		}
+		if e.field != "" && !slices.Contains(all[i].Fields, e.field) {
+			all[i].Fields = append(all[i].Fields, e.field)
+		}
+	}
+	for i := range all {
+		slices.Sort(all[i].Fields)
+	}
+	return all
+}

@@ -1,0 +1,68 @@
+package relink
+
+import (
+	"path"
+	"strings"
+
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// anchors rewrites Markdown links to a section of the same note, `[x](#part)`.
+func (w *rewriting) anchors() {
+	for i, link := range w.doc.Anchors {
+		target := "#" + markdown.Unescape(strings.TrimPrefix(link.Target, "#"))
+		was := w.was.From(w.from, target)
+		if was.ID == "" || was.FragmentMissing || w.leads(target, was) {
+			continue
+		}
+		_, slug, _ := strings.Cut(w.To(was.ID), "#")
+		spelled := "#" + encoder(w.text, link.Written)(slug)
+		w.edits = append(w.edits, edit{
+			at: link.Written, with: spelled, line: link.Line, source: w.note.Object(-1),
+			holds: func(d *markdown.Doc) bool {
+				return len(d.Anchors) == len(w.doc.Anchors) && d.Anchors[i].Target == spelled
+			},
+		})
+	}
+}
+
+// files rewrites the relative links of a note in another folder to files that are no notes: they did not move.
+func (w *rewriting) files() {
+	if !w.moved() {
+		return
+	}
+	for i, link := range w.doc.Links {
+		spelled, ok := w.fileLink(link)
+		if !ok {
+			continue
+		}
+		w.edits = append(w.edits, edit{
+			at: link.Written, with: spelled, line: link.Line, source: w.note.Object(-1),
+			holds: func(d *markdown.Doc) bool {
+				return len(d.Links) == len(w.doc.Links) && d.Links[i].Target == spelled
+			},
+		})
+	}
+}
+
+// fileLink returns the target of a link to a file, relative to the folder that the note is in now. It returns
+// false if the link has not to change.
+func (w *rewriting) fileLink(link markdown.Link) (string, bool) {
+	file, end := link.Target, ""
+	if i := strings.IndexAny(file, "?#"); i >= 0 {
+		file, end = file[:i], file[i:]
+	}
+	plain := markdown.Unescape(file)
+	if link.Scheme != markdown.SchemeFile || plain == "" || strings.HasPrefix(plain, "/") {
+		return "", false
+	}
+	relative := relativePath(w.note.Path, path.Join(vault.Path(w.from.Path).Dir(), plain))
+	if strings.HasSuffix(plain, "/") {
+		relative += "/"
+	}
+	if strings.HasPrefix(plain, "./") && !strings.HasPrefix(relative, "../") {
+		relative = "./" + relative
+	}
+	return encoder(w.text, link.Written)(relative) + end, relative != plain
+}

@@ -1,0 +1,128 @@
+package relink
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// spell returns how a reference is written so that it leads to what it led to before: the text that replaces
+// its target, and the target that Parse reads from it. It changes no more of the target than it has to.
+func (w *rewriting) spell(ref markdown.Reference, was index.Resolution) (spelled, target string, ok bool) {
+	written := string(w.text[ref.Written.Start:ref.Written.End])
+	if w.isMarkdown(ref) {
+		return w.spellLink(ref, written, was)
+	}
+	for _, target := range w.targets(written, was) {
+		if !strings.ContainsAny(target, "[]|\n") && w.leads(target, was) {
+			return target, target, true
+		}
+	}
+	return "", "", false
+}
+
+// isMarkdown reports whether a reference is a Markdown link or image: not in double brackets.
+func (w *rewriting) isMarkdown(ref markdown.Reference) bool {
+	text := strings.TrimPrefix(string(w.text[ref.Span.Start:min(ref.Span.Start+3, ref.Span.End)]), "!")
+	return !strings.HasPrefix(text, "[[")
+}
+
+// targets returns the targets that may lead to what a target led to, with those first that keep most of it:
+// the same note by its name with the new fragment, the new id with the fragment as it is, and the new id whole.
+func (w *rewriting) targets(written string, was index.Resolution) []string {
+	base, fragment, inside := strings.Cut(written, "#")
+	note, slug, within := strings.Cut(w.To(was.ID), "#")
+	var all []string
+	if inside && within {
+		all = append(all, base+"#"+slug)
+	}
+	if inside {
+		all = append(all, note+"#"+fragment)
+	} else {
+		all = append(all, note)
+	}
+	if within {
+		all = append(all, note+"#"+slug)
+	}
+	return all
+}
+
+// spellLink is spell for a Markdown link: relative where it was relative, with the ending of the file.
+func (w *rewriting) spellLink(
+	ref markdown.Reference, written string, was index.Resolution,
+) (spelled, target string, ok bool) {
+	file, fragment, inside := strings.Cut(ref.Target, "#")
+	_, rawFragment, _ := strings.Cut(written, "#")
+	note, slug, within := strings.Cut(w.To(was.ID), "#")
+	encode := encoder(w.text, ref.Written)
+	type end struct{ raw, decoded string }
+	ends := []end{{}}
+	if inside {
+		ends = []end{{"#" + rawFragment, "#" + fragment}}
+	}
+	if within {
+		ends = append(ends, end{"#" + encode(slug), "#" + slug})
+	}
+	if inside && within { // the file may stay as it is
+		if target := file + "#" + slug; w.leads(target, was) {
+			rawFile, _, _ := strings.Cut(written, "#")
+			return rawFile + "#" + encode(slug), target, true
+		}
+	}
+	for _, e := range ends {
+		for _, file := range w.filePaths(file, note+".md") {
+			if target := file + e.decoded; w.leads(target, was) {
+				return encode(file) + e.raw, target, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// filePaths returns the ways in which a link to a file of the vault may name it, with the one first that is
+// written as the old one was: from the root, relative to the folder of the note, or by a path in the vault.
+func (w *rewriting) filePaths(old, file string) []string {
+	relative := relativePath(w.note.Path, file)
+	dotted := relative
+	if !strings.HasPrefix(relative, "../") {
+		dotted = "./" + relative
+	}
+	switch {
+	case strings.HasPrefix(old, "/"):
+		return []string{"/" + file, file, dotted}
+	case strings.HasPrefix(old, "./"):
+		return []string{dotted, relative, file, "/" + file}
+	case strings.HasPrefix(old, "../") || w.besideBefore(old):
+		return []string{relative, dotted, file, "/" + file}
+	}
+	return []string{file, relative, dotted, "/" + file}
+}
+
+// besideBefore reports whether a path, relative to the folder that the note was in, names a note.
+func (w *rewriting) besideBefore(file string) bool {
+	_, ok := w.before.Note(path.Join(vault.Path(w.from.Path).Dir(), file))
+	return ok
+}
+
+// relativePath returns the path of a file relative to the folder of a note.
+func relativePath(note, file string) string {
+	relative, err := filepath.Rel(path.Clean("/"+vault.Path(note).Dir()), "/"+file)
+	if err != nil {
+		return "/" + file
+	}
+	return filepath.ToSlash(relative)
+}
+
+// encoder returns the function that writes a part of a target as the target at a span is written: in angle
+// brackets, or with percent escapes.
+func encoder(text []byte, at markdown.Span) func(string) string {
+	if at.Start > 0 && text[at.Start-1] == '<' {
+		return strings.NewReplacer("%", "%25", "<", "%3C", ">", "%3E", `\`, "%5C").Replace
+	}
+	return strings.NewReplacer("%", "%25", " ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E",
+		`\`, "%5C", "*", "%2A", "_", "_", "`", "%60", "[", "%5B", "]", "%5D", "?", "%3F", "#", "%23").Replace
+}

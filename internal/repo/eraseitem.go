@@ -1,0 +1,54 @@
+package repo
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+)
+
+// EraseMemory removes a memory with its links, and what quotes it: the chapters that were made of it, and the wisdom that
+// was made of those. It erases the histories of all these: what every commit says of them, and the answers of calls; see
+// EraseNote. A memory that no version has is NOT_FOUND.
+func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote, error) {
+	head, err := v.Read(ctx)
+	if err != nil {
+		return ErasedNote{}, err
+	}
+	past := history{items: map[memory.Ref]bool{
+		{Kind: memory.KindMemory, ID: id}: true, {Kind: memory.KindLinks, ID: id}: true,
+	}}
+	if err := past.read(ctx, v.log, head.Version()); err != nil {
+		return ErasedNote{}, err
+	}
+	if !c.DryRun {
+		if err := v.beginErasing(ctx, head.Version()); err != nil {
+			return ErasedNote{}, err
+		}
+	}
+	return v.eraseBy(ctx, c, func(ctx context.Context, tx *Tx) (ErasedNote, error) {
+		return past.eraseItems(ctx, tx, id)
+	})
+}
+
+// eraseItems stages the removal of the items, and the record of what is erased.
+func (h *history) eraseItems(ctx context.Context, tx *Tx, id string) (ErasedNote, error) {
+	now := h.clone()
+	if err := now.readAll(ctx, tx); err != nil {
+		return ErasedNote{}, err
+	}
+	if len(now.parts) == 0 {
+		return ErasedNote{}, fault.New(fault.NotFound, "no version has a memory %s", id).With("id", id)
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(now.items), memory.Ref.Compare) {
+		if err := tx.RemoveItem(ref.Kind, ref.ID); err != nil {
+			return ErasedNote{}, err
+		}
+	}
+	for i := range tx.commit.Items {
+		now.parts = append(now.parts, ownPart{Place: Place{tx.at.Run, tx.at.Part + len(tx.commit.Notes) + i}})
+	}
+	return now.record(tx, ErasedNote{})
+}

@@ -1,0 +1,37 @@
+package repo
+
+import (
+	"context"
+	"slices"
+
+	"rookery/internal/vault"
+)
+
+// ReversalOf looks up what undoes a commit in some of its files; see Reversal. A commit that changed none of
+// them is INVALID_VALUE.
+func (v *Vault) ReversalOf(ctx context.Context, version uint64, paths ...vault.Path) (*Reversal, error) {
+	c, err := v.Commit(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	of := *c
+	of.Items = nil
+	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool {
+		return !slices.Contains(paths, vault.Path(n.Path))
+	})
+	r, err := v.reversal(ctx, &of)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.date(ctx, v)
+}
+
+// IsAsLeft reports whether each file of a commit has the contents that the commit gave it.
+func (tx *Tx) IsAsLeft(ctx context.Context, r *Reversal) (bool, error) {
+	for _, n := range r.Of.Notes {
+		if same, err := tx.isNow(ctx, n); err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,76 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rookery/internal/blob"
+)
+
+// Rollback makes the bucket fit a log whose table was restored to an earlier time: it writes the payloads again that
+// left the bucket since, and deletes the segments of commits that are in no segment by the control item, which may be
+// those of another history. It returns how many segments it deleted. Nothing may be written to the log, and no
+// pass may fold it, meanwhile; a second call does nothing.
+func (l *Log[S]) Rollback(ctx context.Context) (dropped int, err error) {
+	c, err := l.Control(ctx)
+	if err != nil {
+		return 0, err
+	}
+	folded := c.Cursors[segmentsCursor].Seq
+	l.segments.forget()
+	if err := l.bringBack(ctx, folded); err != nil {
+		return 0, err
+	}
+	defer l.segments.forget()
+	for o, err := range l.opt.Bucket.List(ctx, segmentPrefix) {
+		if err != nil {
+			return dropped, segmentUnread(ctx, 0, err)
+		}
+		first, err := strconv.ParseUint(strings.TrimPrefix(o.Key, segmentPrefix), 10, 64)
+		if err != nil || first <= folded {
+			continue
+		}
+		if err := l.opt.Bucket.Delete(ctx, o.Key); err != nil {
+			return dropped, notFolded(fmt.Errorf("delete a segment: %w", err))
+		}
+		dropped++
+	}
+	return dropped, nil
+}
+
+// bringBack writes the payloads again, from segments, of runs of the table that name an object which is not there.
+func (l *Log[S]) bringBack(ctx context.Context, folded uint64) error {
+	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(folded+1), runKey(maxSeq)) {
+		if err != nil {
+			return unreadable(ctx, err)
+		}
+		r, _, err := readItem(it.Data)
+		if err != nil {
+			return damaged(0, err)
+		}
+		if r.Object == "" {
+			continue
+		}
+		if _, _, err := l.opt.Bucket.Get(ctx, r.Object, 0, 0); !errors.Is(err, blob.ErrNotExist) {
+			if err != nil {
+				return notNow(ctx, "a payload of the log cannot be read", err)
+			}
+			continue
+		}
+		p, err := l.segments.packed(ctx, r.First)
+		if err != nil {
+			return damaged(r.First, err)
+		}
+		_, err = l.opt.Bucket.Put(ctx, r.Object, p.packed, blob.IfAbsent)
+		if err != nil && !errors.Is(err, blob.ErrCondition) {
+			return notFolded(err)
+		}
+	}
+	return nil
+}
+
+// Rollback is that of the log of the vault; see Log.Rollback.
+func (v *Vault) Rollback(ctx context.Context) (dropped int, err error) { return v.log.Rollback(ctx) }

@@ -1,0 +1,97 @@
+package repo
+
+import (
+	"iter"
+
+	"rookery/internal/index"
+	"rookery/internal/memory"
+	"rookery/internal/search"
+)
+
+// A searched is what a searcher keeps a search index of: the notes of a vault, or its memories. Each thing goes by a
+// key.
+type searched struct {
+	changed func(*Commit) iter.Seq[string]                  // by a commit
+	all     func(*index.Index) []string                     // of an index
+	find    func(*index.Index, string) (searchChange, bool) // false: there is nothing of the key
+}
+
+// A searchChange is a thing that is to be searched anew.
+type searchChange struct {
+	key  string
+	gone bool                               // there is no such thing any more, or never was
+	at   Place                              // of its text; of what is gone, before all others
+	size int                                // about how many bytes that has
+	note func([]byte) (*search.Note, error) // what is searched of it, by its text
+}
+
+// searchedNotes are the notes of a vault, by path.
+var searchedNotes = searched{
+	changed: func(c *Commit) iter.Seq[string] {
+		return func(yield func(string) bool) {
+			for _, n := range c.Notes {
+				if !n.Erased && !yield(n.Path) {
+					return
+				}
+			}
+		}
+	},
+	all: pathsOf,
+	find: func(idx *index.Index, path string) (searchChange, bool) {
+		n, ok := idx.Note(path)
+		if !ok {
+			return searchChange{}, false
+		}
+		return searchChange{at: Place(n.Body), size: n.Size, note: func(text []byte) (*search.Note, error) {
+			return SearchNote(n, text), nil
+		}}, true
+	},
+}
+
+// usualMemory is about how many bytes a memory has.
+const usualMemory = 2 << 10
+
+// searchedMemories are the memories of a vault, by id.
+var searchedMemories = searched{
+	changed: func(c *Commit) iter.Seq[string] {
+		return func(yield func(string) bool) {
+			for _, i := range c.Items {
+				if !i.Erased && i.Kind == memory.KindMemory && !yield(i.ID) {
+					return
+				}
+			}
+		}
+	},
+	all: func(idx *index.Index) []string {
+		var ids []string
+		for c := range idx.Memories().Cards("") {
+			ids = append(ids, c.ID)
+		}
+		return ids
+	},
+	find: func(idx *index.Index, id string) (searchChange, bool) {
+		c, ok := idx.Memories().Card(id)
+		if !ok {
+			return searchChange{}, false
+		}
+		return searchChange{at: Place(c.Place), size: usualMemory, note: func(value []byte) (*search.Note, error) {
+			m, err := readMemory(value)
+			if err != nil {
+				return nil, err
+			}
+			return SearchMemory(c, m), nil
+		}}, true
+	},
+}
+
+// SearchMemory is what is searched of a memory: what was to be done, by which words it goes too, and all that is said
+// in it.
+func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
+	n := &search.Note{Unnamed: true, Title: c.Goal, Text: []byte(m.Text())}
+	n.Also = append(n.Also, c.Tags...)
+	n.Also = append(n.Also, c.TaskType, c.Agent)
+	for _, f := range c.Files {
+		n.Also = append(n.Also, f.Path)
+	}
+	return n
+}

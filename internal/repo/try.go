@@ -1,0 +1,99 @@
+package repo
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"rookery/internal/index"
+)
+
+// Try runs a function that drafts a part of the commit. If the function fails, what it staged is
+// dropped, and the Tx is as it was before: the error is the function's.
+func (tx *Tx) Try(part func() error) error {
+	draft, rest := tx.mark(), *tx
+	rest.names, rest.stock.of = maps.Clone(tx.names), maps.Clone(tx.stock.of)
+	err := tx.Part(part)
+	if err != nil {
+		*tx.Draft = draft
+		*tx = rest
+	}
+	return err
+}
+
+// Part runs a function that drafts a part of the commit, for Start and Touched. Unlike Try it keeps nothing to go
+// back to: if the function fails, the call must.
+func (tx *Tx) Part(part func() error) error {
+	outer, from := tx.part, tx.from
+	tx.part, tx.from = tx.Index(), tx.staging
+	err := part()
+	tx.part, tx.from = outer, from
+	return err
+}
+
+// Start is the index with which the part of the call began that Try or Part runs; outside of them, that with
+// which the call began.
+func (tx *Tx) Start() *index.Index {
+	if tx.part != nil {
+		return tx.part
+	}
+	return tx.Before()
+}
+
+// Touched reports whether the part of the call that Try or Part runs has staged something; outside of
+// them, whether the call has.
+func (tx *Tx) Touched() bool { return tx.staging > tx.from }
+
+// mark is a copy of the draft that no later change of the draft reaches.
+func (d *Draft[S]) mark() Draft[S] {
+	m := *d
+	m.commit.Notes = slices.Clone(d.commit.Notes)
+	m.commit.Items = slices.Clone(d.commit.Items)
+	m.commit.Records = slices.Clone(d.commit.Records)
+	m.places, m.fresh = maps.Clone(d.places), slices.Clone(d.fresh)
+	return m
+}
+
+// settle makes the commit the one that a single step would have made, before it is written. Notes that
+// the parts of the call changed and then left as they were are dropped, and the index is the one that
+// follows from the commit alone. The ids of traits stay those that the parts saw.
+func (tx *Tx) settle() {
+	if tx.again {
+		tx.State()
+		tx.adoptIDs()
+		tx.dropSame()
+		tx.whole()
+		return
+	}
+	if tx.State(); tx.folds > 1 {
+		tx.adoptIDs()
+		tx.whole()
+	}
+}
+
+// adoptIDs gives the staged notes the ids of traits that they have in the index.
+func (tx *Tx) adoptIDs() {
+	after := tx.after
+	for i := range tx.commit.Notes {
+		n := &tx.commit.Notes[i]
+		if note, ok := after.Note(n.Path); ok && !n.Erased {
+			n.Traits = note.TraitIDs()
+		}
+	}
+}
+
+// dropSame drops the staged notes that are as they were before the call.
+func (tx *Tx) dropSame() {
+	tx.commit.Notes = slices.DeleteFunc(tx.commit.Notes, func(n Note) bool {
+		f, existed := tx.Before().File(n.Path)
+		if n.Deleted || !existed {
+			return n.Deleted && !existed
+		}
+		return n.Theirs == nil && n.From == "" && bytes.Equal(n.Was, f.Digest[:]) &&
+			index.DigestOf(n.Text) == f.Digest
+	})
+	tx.places = make(map[string]int, len(tx.commit.Notes))
+	for i, n := range tx.commit.Notes {
+		tx.places[n.Path] = i
+	}
+}

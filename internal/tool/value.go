@@ -1,0 +1,44 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"rookery/internal/fault"
+)
+
+// valueArgs are the members of structs as arguments, by their types.
+var valueArgs sync.Map
+
+// CheckValue is a fault of the family if an object is not as the arguments of a call would have to be whose input is
+// like a struct. Members that the struct does not have are passed over, and null is as if it were not given. All
+// problems come together.
+func CheckValue(f *Family, object json.RawMessage, like any) error {
+	of := reflect.TypeOf(like)
+	made, ok := valueArgs.Load(of)
+	if !ok {
+		made, _ = valueArgs.LoadOrStore(of, argsOfType(of, nil))
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return fmt.Errorf("read an object: %w", err)
+	}
+	t := &Tool{Spec: Spec{Family: f}, Args: made.([]Arg)}
+	var problems []*fault.Fault
+	for _, a := range t.Args {
+		raw, given := members[a.Name]
+		switch {
+		case given && string(raw) != "null":
+			problems = append(problems, t.checkArg(a, raw)...)
+		case a.Required:
+			problems = append(problems, fault.New(f.Missing, "argument %q is missing: %s", a.Name, a.Doc).
+				With("argument", a.Name).With("path", a.Name))
+		}
+	}
+	if wrong := fault.Join(f.Several, problems); wrong != nil {
+		return wrong
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed create_chapter.md
+var createChapterDoc string
+
+//go:embed list_chapters.md
+var listChaptersDoc string
+
+type createChapterIn struct {
+	tool.Vault
+	MemoryIDs   []string     `json:"memory_ids,omitempty" names:"target" jsonschema:"a chapter of these"`
+	Title       string       `json:"title,omitempty" jsonschema:"of the chapter"`
+	Tags        []string     `json:"tags,omitempty" size:"tag" jsonschema:"without memory_ids: a chapter of all that have these; else added to it"`
+	Topics      []string     `json:"topics,omitempty" size:"tag" jsonschema:"added to those that its tags give"`
+	MinMemories int          `json:"min_memories,omitempty" default:"3" min:"1" max:"200" jsonschema:"fewer are no chapter"`
+	AutoDetect  bool         `json:"auto_detect,omitempty" jsonschema:"a chapter for each tag that enough of the newest memories share"`
+	Since       tool.Instant `json:"since,omitzero" jsonschema:"auto_detect: not before"`
+	Before      tool.Instant `json:"before,omitzero" jsonschema:"auto_detect: not after"`
+	Limit       int          `json:"limit,omitempty" default:"200" min:"1" max:"200" jsonschema:"auto_detect: memories to look at"`
+	tool.Mutation
+}
+
+type createChapterOut struct {
+	tool.Aside  `json:"-"`
+	ChapterID   string   `json:"chapter_id,omitempty"`
+	MemoryCount int      `json:"memory_count"`
+	Summary     string   `json:"summary"`
+	Learnings   []string `json:"learnings"`
+	StartTS     int64    `json:"start_ts"`
+	EndTS       int64    `json:"end_ts"`
+	Origin      string   `json:"origin" jsonschema:"manual or auto"`
+
+	Chapters     []chapter `json:"chapters" jsonschema:"all that the call made or found made"`
+	TotalCreated int       `json:"total_created"`
+	SkippedIDs   []string  `json:"skipped_ids,omitempty" jsonschema:"of no memory"`
+	DryRun       bool      `json:"dry_run,omitempty"`
+}
+
+// A chapter is one as answers show it.
+type chapter struct {
+	ID          string   `json:"id"`
+	Title       string   `json:"title,omitempty"`
+	Summary     string   `json:"summary"`
+	Learnings   []string `json:"learnings,omitempty"`
+	StartTS     int64    `json:"start_ts"`
+	EndTS       int64    `json:"end_ts"`
+	MemoryCount int      `json:"memory_count"`
+	MemoryIDs   []string `json:"memory_ids,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	Topics      []string `json:"topics,omitempty"`
+	Origin      string   `json:"origin"`
+	CreatedAt   int64    `json:"created_at"`
+	AgentID     string   `json:"agent_id"`
+}
+
+// shown is a chapter as answers show it.
+func shown(x *memory.Index, k *memory.Kept[memory.Chapter]) chapter {
+	c := &k.Value
+	return chapter{
+		ID: k.ID, Title: c.Title, Summary: c.Summary, Learnings: c.Learnings, StartTS: c.Start, EndTS: c.End,
+		MemoryCount: x.Live(c), MemoryIDs: c.Memories, Tags: c.Tags, Topics: c.Topics, Origin: c.Origin,
+		CreatedAt: c.Created, AgentID: c.Agent,
+	}
+}
+
+func (f tools) createChapter() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_create_chapter", Short: "create_chapter", Family: Family, Title: "Create a chapter",
+		Doc: createChapterDoc, Role: auth.Editor, Kind: tool.Write, List: "chapters",
+		Route:    tool.Route{Method: "POST", Path: "/chapters"},
+		Commands: []tool.Command{{Words: "chapter create", Args: []string{"memory_ids..."}}},
+	}, func(ctx context.Context, c auth.Caller, in createChapterIn) (createChapterOut, error) {
+		since, before, err := between(in.Since, in.Before)
+		if err != nil {
+			return createChapterOut{}, err
+		}
+		if len(in.MemoryIDs) == 0 && len(in.Tags) == 0 && !in.AutoDetect {
+			return createChapterOut{}, fault.New(fault.InvalidQuery, "say of what: memory_ids, tags, or auto_detect").
+				With("argument", "memory_ids")
+		}
+		window := memory.Filter{Since: since, Before: before}
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(_ context.Context, tx *repo.Tx, out *createChapterOut) error {
+				return in.run(author{c, in.Vault.Vault, tx}, window, out)
+			})
+	})
+}
+
+// run drafts the chapters.
+func (in *createChapterIn) run(a author, window memory.Filter, out *createChapterOut) error {
+	out.Chapters, out.Learnings, out.DryRun = []chapter{}, []string{}, in.DryRun
+	var err error
+	switch {
+	case len(in.MemoryIDs) > 0:
+		err = in.manual(a, out)
+	case in.AutoDetect:
+		err = in.detect(a, window, out)
+	default:
+		err = in.ofTags(a, out)
+	}
+	if err != nil || len(out.Chapters) == 0 {
+		return err
+	}
+	first := out.Chapters[0]
+	out.ChapterID, out.MemoryCount, out.Summary = first.ID, first.MemoryCount, first.Summary
+	out.Learnings = append(out.Learnings, first.Learnings...)
+	out.StartTS, out.EndTS, out.Origin = first.StartTS, first.EndTS, first.Origin
+	return nil
+}
+
+// manual makes a chapter of memories that are named.
+func (in *createChapterIn) manual(a author, out *createChapterOut) error {
+	var cards []*memory.Card
+	for _, id := range in.MemoryIDs {
+		if c, ok := a.index().Card(id); ok {
+			cards = append(cards, c)
+		} else {
+			out.SkippedIDs = append(out.SkippedIDs, id)
+		}
+	}
+	if len(cards) == 0 {
+		return missing(a.index(), in.MemoryIDs, "memory_ids")
+	}
+	made := memory.NewChapter(cards, in.Title, in.Tags, in.Topics)
+	made.Origin = memory.OriginManual
+	return in.add(a, made, out)
+}
+
+// ofTags makes a chapter of all memories that have some tags.
+func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
+	cards := slices.SortedFunc(a.index().Ranked(memory.Filter{Tags: in.Tags}), func(a, b *memory.Card) int {
+		return memory.ByAge(b, a)
+	})
+	if len(cards) < in.MinMemories {
+		return fault.New(fault.InvalidQuery, "only %d memories have all of these tags, and a chapter takes %d",
+			len(cards), in.MinMemories).With("reason", "not_enough_memories").With("found", len(cards)).
+			Fix("give fewer tags, or a smaller min_memories")
+	}
+	tags := slices.Sorted(slices.Values(in.Tags))
+	return in.auto(a, memory.Cluster{Key: "tags:" + joined(tags), Cards: cards}, in.Title, out)
+}
+
+// detect makes a chapter for each cluster of the newest memories.
+func (in *createChapterIn) detect(a author, window memory.Filter, out *createChapterOut) error {
+	var newest []*memory.Card
+	for c := range a.index().Newest() {
+		if !window.Has(c) {
+			continue
+		}
+		if newest = append(newest, c); len(newest) == in.Limit {
+			break
+		}
+	}
+	for _, cluster := range memory.Clusters(newest, in.MinMemories) {
+		if err := in.auto(a, cluster, cmp.Or(in.Title, "Topic: "+cluster.Key), out); err != nil {
+			return err
+		}
+	}
+	if len(out.Chapters) == 0 {
+		return fault.New(fault.InvalidQuery, "no tag is shared by %d of the newest %d memories", in.MinMemories,
+			len(newest)).With("reason", "not_enough_memories").With("found", len(newest)).
+			Fix("give a smaller min_memories")
+	}
+	return nil
+}
+
+// auto makes the chapter of a cluster, unless it is made already.
+func (in *createChapterIn) auto(
+	a author, cluster memory.Cluster, title string, out *createChapterOut,
+) error {
+	if k, made := a.index().Made(cluster); made {
+		out.Chapters = append(out.Chapters, shown(a.index(), k))
+		return nil
+	}
+	made := memory.NewChapter(cluster.Cards, title, in.Tags, in.Topics)
+	made.Origin, made.Cluster, made.Digest = memory.OriginAuto, cluster.Key, cluster.Digest()
+	return in.add(a, made, out)
+}
+
+// add stages a chapter.
+func (in *createChapterIn) add(a author, c memory.Chapter, out *createChapterOut) error {
+	if err := a.acts(); err != nil {
+		return err
+	}
+	c.Agent, c.Principal, c.Created = a.Agent, a.Principal, a.now()
+	id := a.tx.ID(memory.PrefixChapter)
+	if err := a.tx.PutItem(memory.KindChapter, id, c); err != nil {
+		return err
+	}
+	out.Chapters = append(out.Chapters, shown(a.index(), &memory.Kept[memory.Chapter]{ID: id, Value: c}))
+	out.TotalCreated++
+	return a.appear(a.Agent)
+}
+
+// joined are texts in one, by which they can be told from others.
+func joined(texts []string) string {
+	text := ""
+	for _, t := range texts {
+		text += t + "\x00"
+	}
+	return text
+}
+
+type listChaptersIn struct {
+	tool.Vault
+	ChapterIDs []string     `json:"chapter_ids,omitempty" complete:"chapter" jsonschema:"only these"`
+	Tags       []string     `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
+	Since      tool.Instant `json:"since,omitzero" jsonschema:"that begin no earlier"`
+	Before     tool.Instant `json:"before,omitzero" jsonschema:"that end no later"`
+	Limit      int          `json:"limit,omitempty" default:"10" min:"1" max:"200" means:"limit" jsonschema:"chapters at most"`
+	Sort       string       `json:"sort,omitempty" enum:"recent,start" default:"recent" jsonschema:"the newest first, or those that begin last"`
+	tool.AsOf
+}
+
+type listChaptersOut struct {
+	tool.Aside `json:"-"`
+	Chapters   []chapter `json:"chapters"`
+	Total      int       `json:"total" jsonschema:"before limit"`
+}
+
+func (f tools) listChapters() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_list_chapters", Short: "list_chapters", Family: Family, Title: "List chapters",
+		Doc: listChaptersDoc, Role: auth.Reader, Kind: tool.Read, List: "chapters",
+		Route:    tool.Route{Method: "GET", Path: "/chapters"},
+		Commands: []tool.Command{{Words: "chapter list"}},
+		Columns:  []string{"id", "title", "summary", "memory_count"},
+		Empty:    []tool.Empty{{Of: "chapters", Tool: "memory_create_chapter", Args: map[string]string{"auto_detect": "true"}}},
+	}, f.chapters)
+}
+
+func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (listChaptersOut, error) {
+	out := listChaptersOut{Chapters: []chapter{}}
+	since, before, err := between(in.Since, in.Before)
+	if err != nil {
+		return out, err
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range in.ChapterIDs {
+		if _, ok := v.memories.Chapter(id); !ok {
+			return out, noChapter(id, "chapter_ids")
+		}
+	}
+	var all []*memory.Kept[memory.Chapter]
+	for k := range v.memories.Chapters() {
+		wanted := len(in.ChapterIDs) == 0 || slices.Contains(in.ChapterIDs, k.ID)
+		if wanted && memory.HasTags(k.Value.Tags, in.Tags) && k.Value.Start >= since &&
+			(before == 0 || k.Value.End <= before) {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b *memory.Kept[memory.Chapter]) int {
+		if in.Sort == "start" {
+			return cmp.Or(cmp.Compare(b.Value.Start, a.Value.Start), cmp.Compare(a.ID, b.ID))
+		}
+		return cmp.Or(cmp.Compare(b.Value.Created, a.Value.Created), cmp.Compare(b.Value.Start, a.Value.Start),
+			cmp.Compare(a.ID, b.ID))
+	})
+	out.Total = len(all)
+	for _, k := range all[:min(len(all), in.Limit)] {
+		item := shown(v.memories, k)
+		if !out.Fits(item) && len(out.Chapters) > 0 {
+			break
+		}
+		out.Chapters = append(out.Chapters, item)
+	}
+	counted(&out.Aside, v, len(out.Chapters), out.Total)
+	return out, nil
+}
+
+// counted notes how many things of a list an answer has, and how many there are.
+func counted(a *tool.Aside, v view, count, total int) {
+	a.Note("version", v.Version())
+	a.Note("count", count)
+	a.Note("total", total)
+	a.Note("has_more", count < total)
+	if total == 0 {
+		a.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+}
+
+// noChapter is the fault of an id that no chapter has.
+func noChapter(id, argument string) error {
+	return fault.New(fault.NotFound, "there is no chapter %q", id).With("id", id).With("argument", argument)
+}

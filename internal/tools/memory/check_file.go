@@ -1,0 +1,108 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"path"
+
+	"rookery/internal/auth"
+	"rookery/internal/memory"
+	"rookery/internal/tool"
+)
+
+//go:embed check_file.md
+var checkFileDoc string
+
+// mostChecked is of how many memories of a file, the newest, a check counts the failures, and shownChecked how many
+// of them it shows (reference/memory.md §A6).
+const (
+	mostChecked  = 10
+	shownChecked = 3
+)
+
+type checkFileIn struct {
+	tool.Vault
+	File           string `json:"file" size:"id" alias:"path" jsonschema:"the file that you are about to touch"`
+	IntendedAction string `json:"intended_action,omitempty" size:"query" jsonschema:"what you are about to do; tells if the like failed before"`
+	tool.AsOf
+}
+
+type checkFileOut struct {
+	tool.Aside   `json:"-"`
+	File         string             `json:"file"`
+	MemoryCount  int                `json:"memory_count" jsonschema:"of the ten newest"`
+	FailureCount int                `json:"failure_count" jsonschema:"likewise"`
+	Total        int                `json:"total" jsonschema:"memories of the file"`
+	Message      string             `json:"message"`
+	Memories     []memory.Retrieved `json:"memories" jsonschema:"the three newest, as summaries"`
+	RecallHint   string             `json:"recall_hint,omitempty" jsonschema:"a call that tells more"`
+	Conflict     *conflict          `json:"conflict,omitempty" jsonschema:"a failure that is like the intended action"`
+}
+
+// A conflict is a failure that is like what is intended.
+type conflict struct {
+	MemoryID   string  `json:"memory_id"`
+	Goal       string  `json:"goal"`
+	Similarity float64 `json:"similarity"`
+	Message    string  `json:"message"`
+}
+
+func (f tools) checkFile() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_check_file", Short: "check_file", Family: Family, Title: "Check a file before work",
+		Doc: checkFileDoc, Role: auth.Reader, Kind: tool.Read, List: "memories",
+		Route:    tool.Route{Method: "GET", Path: "/memories/check-file"},
+		Commands: []tool.Command{{Words: "memory check-file", Args: []string{"file", "intended_action?"}}},
+	}, func(ctx context.Context, c auth.Caller, in checkFileIn) (checkFileOut, error) {
+		v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+		if err != nil {
+			return checkFileOut{}, err
+		}
+		out := check(v.memories, in)
+		out.Note("version", v.Version())
+		return out, nil
+	})
+}
+
+// check tells what is known of a file.
+func check(x *memory.Index, in checkFileIn) checkFileOut {
+	newest := memory.NewestFirst(append(x.OfFile(in.File, true), x.OfFile(in.File, false)...))
+	out := checkFileOut{
+		File: in.File, Total: len(newest), Memories: []memory.Retrieved{},
+		Message: "No relevant memories found for this file.",
+	}
+	for _, c := range newest[:min(len(newest), mostChecked)] {
+		out.MemoryCount++
+		if !c.Outcome.Success {
+			out.FailureCount++
+		}
+		if len(out.Memories) < shownChecked {
+			told := c.Retrieve(memory.DepthSummary, nil)
+			told.Confidence, told.SupersededBy = fitting, x.SupersededBy(c.ID)
+			out.Memories = append(out.Memories, told)
+		}
+	}
+	if out.Total > 0 {
+		out.Message = message(path.Base(memory.CleanPath(in.File)), out.MemoryCount, out.FailureCount)
+		out.RecallHint = fmt.Sprintf("recall({ file: %q, depth: \"reasoning\" })", in.File)
+	}
+	if c, ok := memory.FailedBefore(newest, in.IntendedAction); ok {
+		out.Conflict = &conflict{
+			c.ID, c.Goal, c.Similarity, "A similar action failed before on " + in.File,
+		}
+	}
+	return out
+}
+
+// message says how many memories there are of a file.
+func message(name string, count, failed int) string {
+	text := fmt.Sprintf("[RUM] %s has %d memories", name, count)
+	if count == 1 {
+		text = fmt.Sprintf("[RUM] %s has 1 memory", name)
+	}
+	if failed > 0 {
+		text += fmt.Sprintf(" (%d failed)", failed)
+	}
+	return text
+}

@@ -1,0 +1,103 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+	"iter"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/memory"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed complete.md
+var completeDoc string
+
+// The kinds of values that are completed, as the tag `complete` of an argument names them.
+const (
+	kindMemory  = "memory"
+	kindAgent   = "agent"
+	kindChapter = "chapter"
+	kindWisdom  = "wisdom"
+)
+
+type completeIn struct {
+	tool.Vault
+	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"what is being typed"`
+	tool.Completing
+}
+
+func (f tools) complete() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_complete", Short: "complete", Family: Family, Title: "Complete an id of a memory",
+		Doc: completeDoc, Role: auth.Reader, Kind: tool.Read,
+		Route:     tool.Route{Method: "GET", Path: "/memory-complete"},
+		Commands:  []tool.Command{{Words: "complete memory", Args: []string{"kind", "prefix?"}}},
+		Completes: []string{kindMemory, kindAgent, kindChapter, kindWisdom},
+	}, f.completeID)
+}
+
+// completeID lists ids, by id.
+func (f tools) completeID(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
+	out := tool.Values{Items: []string{}, About: map[string]string{}}
+	after, err := in.After(Family)
+	if err != nil {
+		return out, err
+	}
+	v, err := f.View(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return out, err
+	}
+	out.Note("version", v.Version())
+	going := state.Going(ctx)
+	for id, about := range idsOfKind(v.Index.Memories(), in.Kind) {
+		if !going() {
+			break
+		}
+		if id <= after || !strings.HasPrefix(id, in.Prefix) {
+			continue
+		}
+		if len(out.Items) == in.Limit {
+			out.More(out.Items[in.Limit-1])
+			break
+		}
+		out.Items = append(out.Items, id)
+		if about != "" {
+			out.About[id] = tool.Beginning(about, mostAbout)
+		}
+	}
+	return out, ctx.Err()
+}
+
+// mostAbout is how many bytes say what an id is.
+const mostAbout = 80
+
+// idsOfKind yields the ids of a kind, and what they are.
+func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		switch kind {
+		case kindMemory:
+			for c := range x.Cards("") {
+				if !yield(c.ID, c.Goal) {
+					return
+				}
+			}
+		case kindAgent:
+			pairs(yield, x.Agents(), func(a *memory.Agent) string { return a.Specialization })
+		case kindChapter:
+			pairs(yield, x.Chapters(), func(c *memory.Chapter) string { return c.Title })
+		case kindWisdom:
+			pairs(yield, x.AllWisdom(), func(w *memory.Wisdom) string { return w.Summary })
+		}
+	}
+}
+
+func pairs[T any](yield func(string, string) bool, all iter.Seq[*memory.Kept[T]], about func(*T) string) {
+	for k := range all {
+		if !yield(k.ID, about(&k.Value)) {
+			return
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/job"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed delete_memory.md
+var deleteMemoryDoc string
+
+//go:embed delete_chapter.md
+var deleteChapterDoc string
+
+//go:embed delete_wisdom.md
+var deleteWisdomDoc string
+
+type deleteMemoryIn struct {
+	tool.Vault
+	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
+	Erase    bool   `json:"erase,omitempty" jsonschema:"its whole history too, and the chapters and wisdom that quote it; for good"`
+	tool.Mutation
+}
+
+type deleteChapterIn struct {
+	tool.Vault
+	ChapterID string `json:"chapter_id" complete:"chapter" names:"target" jsonschema:"chapter_…"`
+	tool.Mutation
+}
+
+type deleteWisdomIn struct {
+	tool.Vault
+	WisdomID string `json:"wisdom_id" complete:"wisdom" names:"target" jsonschema:"wisdom_…"`
+	tool.Mutation
+}
+
+type deletedOut struct {
+	tool.Aside `json:"-"`
+	Deleted    bool       `json:"deleted" jsonschema:"false: it was not there"`
+	DryRun     bool       `json:"dry_run,omitempty"`
+	Erased     *erased    `json:"erased,omitempty"`
+	Job        *job.Brief `json:"job,omitempty" jsonschema:"the erasing, if it goes on"`
+}
+
+// erased counts what an erasure took away.
+type erased struct {
+	Parts int `json:"parts" jsonschema:"of the log: values and answers"`
+}
+
+func (f tools) deleteMemory() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_delete_memory", Short: "delete_memory", Family: Family, Title: "Delete a memory",
+		Doc: deleteMemoryDoc, Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Raises:   map[string]tool.Raise{"erase": {Role: auth.Admin, Kind: tool.Destroy}},
+		Route:    tool.Route{Method: "DELETE", Path: "/memories/{memory_id}"},
+		Commands: []tool.Command{{Words: "memory delete", Args: []string{"memory_id"}}},
+		Job:      mutate.JobTool,
+		Asks: []tool.Ask{{
+			With: "erase", Skip: "dry_run",
+			Question: "Erase {memory_id} and its whole history? It cannot be brought back.",
+		}},
+	}, func(ctx context.Context, c auth.Caller, in deleteMemoryIn) (deletedOut, error) {
+		if in.Erase {
+			return f.erase(ctx, c, in)
+		}
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(_ context.Context, tx *repo.Tx, out *deletedOut) error {
+				a := author{c, in.Vault.Vault, tx}
+				old, ok := a.index().Card(in.MemoryID)
+				if !ok {
+					return nil
+				}
+				if err := a.mine(old.Agent); err != nil {
+					return err
+				}
+				return remove(tx, out, memory.KindMemory, memory.KindLinks)(old.ID)
+			})
+	})
+}
+
+// remove returns a function that drafts that the items of an id go.
+func remove(tx *repo.Tx, out *deletedOut, kinds ...string) func(id string) error {
+	return func(id string) error {
+		for _, kind := range kinds {
+			if err := tx.RemoveItem(kind, id); err != nil {
+				return err
+			}
+		}
+		out.Deleted, out.DryRun = true, tx.DryRun()
+		return nil
+	}
+}
+
+// erase removes a memory and its history, with the chapters that were ever made of it and the wisdom that was made of
+// those: they quote it.
+func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (deletedOut, error) {
+	call, err := mutate.Call(c, &in.Mutation, Family)
+	if err != nil {
+		return deletedOut{}, err
+	}
+	t, err := f.Teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return deletedOut{}, err
+	}
+	done, err := t.EraseMemory(ctx, call, in.Vault.Vault, in.MemoryID)
+	if err != nil {
+		return deletedOut{}, err
+	}
+	out := deletedOut{Deleted: true, DryRun: in.DryRun, Job: done.Job, Erased: &erased{done.Parts}}
+	out.Note("version", repo.Version(done.Seq))
+	if done.Replayed != nil {
+		out.Note("replayed", true)
+	}
+	return out, nil
+}
+
+func (f tools) deleteChapter() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_delete_chapter", Short: "delete_chapter", Family: Family, Title: "Delete a chapter",
+		Doc: deleteChapterDoc, Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Route:    tool.Route{Method: "DELETE", Path: "/chapters/{chapter_id}"},
+		Commands: []tool.Command{{Words: "chapter delete", Args: []string{"chapter_id"}}},
+	}, func(ctx context.Context, c auth.Caller, in deleteChapterIn) (deletedOut, error) {
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(_ context.Context, tx *repo.Tx, out *deletedOut) error {
+				a := author{c, in.Vault.Vault, tx}
+				k, ok := a.index().Chapter(in.ChapterID)
+				if !ok {
+					return nil
+				}
+				if err := a.mine(k.Value.Agent); err != nil {
+					return err
+				}
+				return remove(tx, out, memory.KindChapter)(k.ID)
+			})
+	})
+}
+
+func (f tools) deleteWisdom() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_delete_wisdom", Short: "delete_wisdom", Family: Family, Title: "Delete wisdom",
+		Doc: deleteWisdomDoc, Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Route:    tool.Route{Method: "DELETE", Path: "/wisdom/{wisdom_id}"},
+		Commands: []tool.Command{{Words: "wisdom delete", Args: []string{"wisdom_id"}}},
+	}, func(ctx context.Context, c auth.Caller, in deleteWisdomIn) (deletedOut, error) {
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(_ context.Context, tx *repo.Tx, out *deletedOut) error {
+				a := author{c, in.Vault.Vault, tx}
+				k, ok := a.index().Wisdom(in.WisdomID)
+				if !ok {
+					return nil
+				}
+				if err := a.mine(k.Value.Agent); err != nil {
+					return err
+				}
+				return remove(tx, out, memory.KindWisdom)(k.ID)
+			})
+	})
+}

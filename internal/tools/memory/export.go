@@ -1,0 +1,242 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"rookery/internal/auth"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed export.md
+var exportDoc string
+
+// The formats of an export, and the name of the file of the first.
+const (
+	formatLines    = "jsonl"
+	formatMarkdown = "markdown"
+	linesFile      = "memories.jsonl"
+)
+
+type exportIn struct {
+	tool.Vault
+	Format    string   `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl" jsonschema:"JSON Lines of everything, or a file of Markdown for each memory"`
+	AgentID   string   `json:"agent_id,omitempty" max:"512" complete:"agent" jsonschema:"only memories of this agent"`
+	Tags      []string `json:"tags,omitempty" size:"tag" jsonschema:"only memories with all of these"`
+	PageToken string   `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	tool.AsOf
+}
+
+type exportOut struct {
+	tool.Aside `json:"-"`
+	Format     string       `json:"format"`
+	Memories   int          `json:"memories" jsonschema:"on this page"`
+	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
+}
+
+// An exportFile is a file of an export, or a piece of one.
+type exportFile struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+	Part    int    `json:"part,omitempty" jsonschema:"of a file in several pieces: which this is, from 1; put them one behind the other"`
+}
+
+func (f tools) export() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_export", Short: "export", Family: Family, Title: "Export memories", Doc: exportDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/memories/export"},
+		Commands: []tool.Command{{Words: "memory export"}},
+		Output:   &tool.Files{Arg: "files", Body: "content", Any: true, Single: true},
+	}, f.exportMemories)
+}
+
+// mostExported is how many bytes of memories a page has at most, before they are put into JSON once more.
+const mostExported = 1 << 20
+
+func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
+	out := exportOut{Format: in.Format, Files: []exportFile{}}
+	at, err := readExportPlace(in.PageToken)
+	if err != nil {
+		return out, err
+	}
+	if at.version > 0 { // all pages are of one version
+		in.AsOf = tool.AsOf{AsOf: repo.Version(at.version)}
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	e := &exporting{view: v, out: &out, in: &in, at: at}
+	e.at.version = v.Index.Version()
+	more, err := e.page(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Note("version", v.Version())
+	out.Note("count", out.Memories)
+	out.Note("has_more", more)
+	if more {
+		out.Note("next_page_token", tool.Token(e.at.String()))
+	}
+	return out, nil
+}
+
+// An exportPlace is where a page begins: behind how many things, and of which version all pages are.
+type exportPlace struct {
+	version uint64
+	skip    int
+	part    int
+}
+
+func (p exportPlace) String() string {
+	return fmt.Sprintf("%d:%d:%d", p.version, p.skip, p.part)
+}
+
+func readExportPlace(token string) (p exportPlace, err error) {
+	key, err := tool.ReadToken("page_token", token, Family)
+	if err != nil || key == "" {
+		return p, err
+	}
+	if n, err := fmt.Sscanf(key, "%d:%d:%d", &p.version, &p.skip, &p.part); n != 3 || err != nil || p.skip < 0 {
+		return p, state.OtherList(Family)
+	}
+	return p, nil
+}
+
+// An exporting makes one page of an export.
+type exporting struct {
+	view
+	out *exportOut
+	in  *exportIn
+	at  exportPlace
+
+	size  int
+	lines []byte
+}
+
+// page fills the answer, and reports whether there is more.
+func (e *exporting) page(ctx context.Context) (more bool, err error) {
+	n, first, going := 0, e.at.skip, state.Going(ctx)
+	for thing, err := range e.things(ctx) {
+		if err == nil && !going() {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return false, err
+		}
+		if n++; n <= e.at.skip {
+			continue
+		}
+		file, size, err := thing()
+		if err != nil {
+			return false, err
+		}
+		if e.size += size; e.size > mostExported && n-1 > first { // it comes on the next page
+			more = true
+			break
+		}
+		if file.Path != "" {
+			e.out.Files = append(e.out.Files, file)
+		}
+		e.at.skip = n
+	}
+	if len(e.lines) > 0 {
+		e.at.part++
+		e.out.Files = append(e.out.Files, exportFile{linesFile, string(e.lines), e.at.part})
+	}
+	return more, nil
+}
+
+// A thing makes what an export has of one item: a file, or a line that it adds.
+type thing func() (exportFile, int, error)
+
+// things yields what is exported, in the order in which an import can take it: agents, memories by their age, links,
+// chapters, wisdom.
+func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
+	filter := memory.Filter{Agent: e.in.AgentID, Tags: e.in.Tags}
+	whole := filter.Agent == "" && len(filter.Tags) == 0
+	return func(yield func(thing, error) bool) {
+		lines := e.in.Format == formatLines
+		if lines && whole && !each(e, yield, memory.KindAgent, e.memories.Agents()) {
+			return
+		}
+		for c := range e.memories.Oldest() {
+			if filter.Has(c) && !yield(func() (exportFile, int, error) { return e.memory(ctx, c) }, nil) {
+				return
+			}
+		}
+		if !lines {
+			return
+		}
+		for c := range e.memories.Oldest() {
+			l := e.memories.Links(c.ID).Links
+			if filter.Has(c) && len(l.Targets()) > 0 &&
+				!yield(func() (exportFile, int, error) { return e.line(memory.KindLinks, c.ID, l) }, nil) {
+				return
+			}
+		}
+		if whole && each(e, yield, memory.KindChapter, e.memories.Chapters()) {
+			each(e, yield, memory.KindWisdom, e.memories.AllWisdom())
+		}
+	}
+}
+
+// each yields items that are kept whole.
+func each[T any](
+	e *exporting, yield func(thing, error) bool, kind string, all iter.Seq[*memory.Kept[T]],
+) bool {
+	for k := range all {
+		if !yield(func() (exportFile, int, error) { return e.line(kind, k.ID, k.Value) }, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// line adds a line.
+func (e *exporting) line(kind, id string, value any) (exportFile, int, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return exportFile{}, 0, err
+	}
+	data, err := tool.Marshal(memory.Line{Kind: kind, ID: id, Value: raw})
+	if err != nil {
+		return exportFile{}, 0, err
+	}
+	if e.size+len(data) <= mostExported || len(e.lines) == 0 {
+		e.lines = append(append(e.lines, data...), '\n')
+	}
+	return exportFile{}, len(data), nil
+}
+
+// memory exports one memory.
+func (e *exporting) memory(ctx context.Context, c *memory.Card) (exportFile, int, error) {
+	m, err := e.Vault.Memory(ctx, c)
+	if err != nil {
+		return exportFile{}, 0, err
+	}
+	if e.in.Format == formatLines {
+		before := len(e.lines)
+		file, size, err := e.line(memory.KindMemory, c.ID, m)
+		if len(e.lines) > before {
+			e.out.Memories++
+		}
+		return file, size, err
+	}
+	links := e.memories.Links(c.ID).Links
+	text, err := memory.Markdown(c.ID, m, &links)
+	if err != nil {
+		return exportFile{}, 0, err
+	}
+	if e.size+len(text) <= mostExported || len(e.out.Files) == 0 {
+		e.out.Memories++
+	}
+	return exportFile{Path: c.FileName(), Content: text}, len(text), nil
+}

@@ -1,0 +1,243 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+
+	"rookery/internal/auth"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed history.md
+var historyDoc string
+
+type historyIn struct {
+	tool.Vault
+	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…; also of one that is deleted"`
+	tool.AsOf
+	tool.Page
+}
+
+type historyOut struct {
+	tool.Aside `json:"-"`
+	MemoryID   string     `json:"memory_id"`
+	Items      []revision `json:"items" jsonschema:"the newest first"`
+}
+
+// A revision is one change of a memory, or of the links that go out from it.
+type revision struct {
+	Version   string   `json:"version"`
+	TS        int64    `json:"ts" title:"when" jsonschema:"Unix milliseconds"`
+	Op        string   `json:"op" title:"change" jsonschema:"create, update, link or delete"`
+	Tool      string   `json:"tool" jsonschema:"by which it was made"`
+	Principal string   `json:"principal" title:"who"`
+	Agent     string   `json:"agent"`
+	Changed   []string `json:"changed,omitempty" jsonschema:"members that are other than before: outcome.summary"`
+}
+
+func (f tools) history() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_history", Short: "history", Family: Family, Title: "Show the history of a memory",
+		Doc: historyDoc, Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/memories/history/{memory_id}"},
+		Commands: []tool.Command{{Words: "memory history", Args: []string{"memory_id"}}},
+		Columns:  []string{"version", "ts", "op", "tool", "principal", "changed"},
+	}, f.tellHistory)
+}
+
+func (f tools) tellHistory(ctx context.Context, c auth.Caller, in historyIn) (historyOut, error) {
+	out := historyOut{MemoryID: in.MemoryID, Items: []revision{}}
+	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	after, err := in.After(Family)
+	if err != nil {
+		return out, err
+	}
+	upTo := v.Index.Version()
+	if after != "" {
+		if upTo, err = strconv.ParseUint(after, 10, 63); err != nil {
+			return out, state.OtherList(Family)
+		}
+		upTo--
+	}
+	more, last := false, uint64(0)
+	for r, err := range v.revisions(ctx, in.MemoryID, upTo) {
+		if err != nil {
+			return out, err
+		}
+		if more = len(out.Items) == in.Limit || !out.Fits(r); more {
+			break
+		}
+		last, _ = repo.ParseVersion(r.Version)
+		out.Items = append(out.Items, r)
+	}
+	if len(out.Items) == 0 && after == "" {
+		return out, noMemory(in.MemoryID, "memory_id")
+	}
+	out.Note("version", v.Version())
+	out.Note("count", len(out.Items))
+	out.Note("has_more", more)
+	if more {
+		out.Note("next_page_token", tool.Token(strconv.FormatUint(last, 10)))
+	}
+	return out, nil
+}
+
+// revisions yields the changes of a memory and of its links up to a version, the newest first.
+func (v view) revisions(ctx context.Context, id string, upTo uint64) iter.Seq2[revision, error] {
+	return func(yield func(revision, error) bool) {
+		own, err := v.last(ctx, memory.KindMemory, id, upTo)
+		if err != nil || own == 0 {
+			if err != nil {
+				yield(revision{}, err)
+			}
+			return
+		}
+		links, err := v.last(ctx, memory.KindLinks, id, upTo)
+		if err != nil {
+			yield(revision{}, err)
+			return
+		}
+		a := newChain(v.Vault.ItemRevisions(ctx, memory.KindMemory, id, own))
+		b := newChain(v.Vault.ItemRevisions(ctx, memory.KindLinks, id, links))
+		defer a.stop()
+		defer b.stop()
+		for a.on() || b.on() {
+			if err := cmp.Or(a.err, b.err); err != nil {
+				yield(revision{}, err)
+				return
+			}
+			if !yield(merged(a, b), nil) {
+				return
+			}
+		}
+	}
+}
+
+// last is the last commit up to a version that changed an item.
+func (v view) last(ctx context.Context, kind, id string, upTo uint64) (uint64, error) {
+	if _, version, ok := v.memories.Place(kind, id); ok && version <= upTo {
+		return version, nil
+	}
+	return v.Vault.LastOfItem(ctx, kind, id, upTo)
+}
+
+// A chain goes through the changes of an item, the newest first.
+type chain struct {
+	next  func() (repo.ItemRevision, error, bool)
+	stop  func()
+	now   repo.ItemRevision
+	older repo.ItemRevision // the one before now
+	err   error
+	here  bool
+	goes  bool // there is an older one
+}
+
+func newChain(all iter.Seq2[repo.ItemRevision, error]) *chain {
+	c := &chain{}
+	c.next, c.stop = iter.Pull2(all)
+	c.older, c.err, c.goes = c.next()
+	c.move()
+	return c
+}
+
+// move goes to the next older change.
+func (c *chain) move() {
+	c.now, c.here = c.older, c.goes && c.err == nil
+	if c.here {
+		c.older, c.err, c.goes = c.next()
+	}
+}
+
+func (c *chain) on() bool { return c.here || c.err != nil }
+
+// merged is the newest change of two chains, which go on behind it. Both may be of one commit.
+func merged(a, b *chain) revision {
+	var of *repo.Commit
+	if a.here {
+		of = a.now.Commit
+	}
+	if b.here && (of == nil || b.now.Seq > of.Seq) {
+		of = b.now.Commit
+	}
+	r := revision{
+		Version: repo.Version(of.Seq), TS: of.Time.UnixMilli(), Op: "link", Tool: of.Tool,
+		Principal: of.Who.Principal, Agent: of.Who.Agent,
+	}
+	if a.here && a.now.Seq == of.Seq {
+		r.Op = opOf(a)
+		r.Changed = append(r.Changed, differing(a)...)
+		a.move()
+	}
+	if b.here && b.now.Seq == of.Seq {
+		if r.Op == "link" || r.Op == "update" {
+			r.Changed = append(r.Changed, "links")
+		}
+		b.move()
+	}
+	return r
+}
+
+// opOf is what a change of a memory did.
+func opOf(c *chain) string {
+	switch {
+	case c.now.Item.Gone:
+		return "delete"
+	case !c.goes || c.older.Item.Gone:
+		return "create"
+	}
+	return "update"
+}
+
+// differing are the members in which an update differs from what was before.
+func differing(c *chain) []string {
+	if opOf(c) != "update" {
+		return nil
+	}
+	was, now := flattened(c.older.Item.Value), flattened(c.now.Item.Value)
+	var names []string
+	for name := range maps.Keys(merge(was, now)) {
+		if name != "updated" && was[name] != now[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func merge(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// flattened is a value as texts: its members and those of the objects in it, by their paths.
+func flattened(value []byte) map[string]string {
+	all := map[string]string{}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(value, &members) != nil {
+		return all
+	}
+	for name, raw := range members {
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(raw, &inner) != nil {
+			all[name] = string(raw)
+			continue
+		}
+		for member, raw := range inner {
+			all[name+"."+member] = string(raw)
+		}
+	}
+	return all
+}

@@ -1,0 +1,228 @@
+package memory
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed identity.md
+var identityDoc string
+
+// The actions of identity.
+const (
+	actRegister = "register"
+	actResume   = "resume"
+	actInfo     = "info"
+)
+
+type identityIn struct {
+	tool.Vault
+	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: go on as one; info: only look"`
+	Type           string   `json:"type,omitempty" enum:"main,subagent" default:"main" jsonschema:"of an agent that is registered"`
+	ParentID       string   `json:"parent_id,omitempty" complete:"agent" jsonschema:"the agent that it works for; a subagent needs one"`
+	AgentID        string   `json:"agent_id,omitempty" max:"128" complete:"agent" jsonschema:"resume, info: which agent; default: the one that was active last, or that acts"`
+	Specialization string   `json:"specialization,omitempty" size:"query" jsonschema:"register: what it is good at"`
+	Capabilities   []string `json:"capabilities,omitempty" jsonschema:"register: what it can do"`
+	tool.Mutation
+	tool.AsOf
+}
+
+type identityOut struct {
+	tool.Aside   `json:"-"`
+	AgentID      string  `json:"agent_id"`
+	Type         string  `json:"type" jsonschema:"main or subagent"`
+	ParentID     string  `json:"parent_id,omitempty"`
+	CreatedAt    int64   `json:"created_at" jsonschema:"Unix milliseconds; 0: it has done nothing yet"`
+	MemoryCount  int     `json:"memory_count"`
+	LastActive   int64   `json:"last_active"`
+	SessionCount int     `json:"session_count" jsonschema:"how often it was registered or resumed"`
+	SuccessRate  float64 `json:"success_rate" jsonschema:"share of its memories that tell of a success"`
+
+	Specialization string   `json:"specialization,omitempty"`
+	Capabilities   []string `json:"capabilities,omitempty"`
+	DryRun         bool     `json:"dry_run,omitempty"`
+}
+
+func (f tools) identity() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_identity", Short: "identity", Family: Family, Title: "Register or resume an agent",
+		Doc: identityDoc, Role: auth.Editor, Kind: tool.Write,
+		Reads:    &tool.When{Arg: "action", Values: []string{actInfo}},
+		Route:    tool.Route{Method: "POST", Path: "/agents"},
+		Commands: []tool.Command{{Words: "identity", Args: []string{"action"}}},
+	}, f.beAgent)
+}
+
+func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
+	switch {
+	case in.Action == actInfo:
+		return f.agentInfo(ctx, c, in)
+	case in.AsOf.AsOf != "":
+		return identityOut{}, fault.New(fault.InvalidQuery, "as_of is for info: what is past cannot be changed").
+			With("argument", "as_of")
+	case in.Action == actResume:
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.resume(c))
+	}
+	id, err := f.newAgent(ctx, c, in)
+	if err != nil {
+		return identityOut{}, err
+	}
+	return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.register(c, id))
+}
+
+// agentInfo tells of an agent; without an id, of the one that acts.
+func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
+	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return identityOut{}, err
+	}
+	id := in.AgentID
+	if id == "" {
+		id = c.Agent
+	}
+	_, recorded := v.memories.Agent(id)
+	known := recorded || v.memories.Tally(id).Memories > 0 // an import may have brought memories alone
+	if in.AgentID != "" && !known && in.AgentID != c.Agent {
+		return identityOut{}, noAgent(id)
+	}
+	out := agentOf(v.memories, id)
+	out.Note("version", v.Version())
+	return out, nil
+}
+
+// noAgent is the fault of an id that no agent has.
+func noAgent(id string) error {
+	return fault.New(fault.NotFound, "there is no agent %q", id).With("id", id).With("argument", "agent_id").
+		Try("memory_identity", fault.Args{"action": actRegister})
+}
+
+// agentOf tells of an agent. One that has done nothing yet has no record.
+func agentOf(x *memory.Index, id string) identityOut {
+	out := identityOut{AgentID: id, Type: memory.AgentMain}
+	t := x.Tally(id)
+	out.MemoryCount, out.LastActive = t.Memories, t.Last
+	if t.Memories > 0 {
+		out.SuccessRate = float64(t.Successes) / float64(t.Memories)
+	}
+	k, ok := x.Agent(id)
+	if !ok {
+		return out
+	}
+	a := k.Value
+	out.Type, out.ParentID, out.CreatedAt, out.SessionCount = a.Type, a.Parent, a.Created, a.Sessions
+	out.LastActive = max(out.LastActive, a.Active)
+	out.Specialization, out.Capabilities = a.Specialization, a.Capabilities
+	return out
+}
+
+// newAgent makes the id of a new agent and claims it for the caller, before it is in the log: another principal that
+// saw it there first could claim it (reference/memory-build.md §2.10). An id that is not used does no harm.
+func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (string, error) {
+	id := memory.UUID(memory.PrefixAgent, rand.Text())
+	if in.DryRun || c.Principal == auth.Local {
+		return id, nil
+	}
+	t, err := f.Teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return "", err
+	}
+	c.Agent = id
+	return id, t.ClaimAgent(ctx, c, true)
+}
+
+// register drafts a new agent.
+func (in identityIn) register(c auth.Caller, id string) func(context.Context, *repo.Tx, *identityOut) error {
+	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
+		a := author{c, in.Vault.Vault, tx}
+		if err := in.checkParent(a); err != nil {
+			return err
+		}
+		now := a.now()
+		err := tx.PutItem(memory.KindAgent, id, memory.Agent{
+			V: memory.Format, Type: in.Type, Parent: in.ParentID, Principal: c.Principal, Created: now,
+			Sessions: 1, Active: now, Specialization: in.Specialization, Capabilities: once(in.Capabilities),
+		})
+		if err != nil {
+			return err
+		}
+		*out = agentOf(tx.Index().Memories(), id)
+		out.DryRun = in.DryRun
+		return nil
+	}
+}
+
+// checkParent is a fault if the agent that a new one is to work for is not there, or another principal's.
+func (in identityIn) checkParent(a author) error {
+	if in.ParentID == "" {
+		if in.Type == memory.AgentSub {
+			return fault.New(fault.InvalidQuery, "a subagent works for another agent: give parent_id").
+				With("argument", "parent_id")
+		}
+		return nil
+	}
+	k, ok := a.index().Agent(in.ParentID)
+	switch {
+	case !ok:
+		return fault.New(fault.NotFound, "there is no agent %q that it could work for", in.ParentID).
+			With("id", in.ParentID).With("argument", "parent_id")
+	case k.Value.Principal != a.Principal && !a.isAdmin():
+		return fault.New(fault.PermissionDenied, "the agent that it would work for belongs to another principal").
+			With("argument", "parent_id")
+	}
+	return nil
+}
+
+// resume drafts that an agent goes on: the one that is named, else the principal's main agent that was active last.
+func (in identityIn) resume(c auth.Caller) func(context.Context, *repo.Tx, *identityOut) error {
+	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
+		a := author{c, in.Vault.Vault, tx}
+		k, err := in.resumed(a)
+		if err != nil {
+			return err
+		}
+		now := k.Value
+		now.Sessions, now.Active = now.Sessions+1, a.now()
+		if err := tx.PutItem(memory.KindAgent, k.ID, now); err != nil {
+			return err
+		}
+		*out = agentOf(tx.Index().Memories(), k.ID)
+		out.DryRun = in.DryRun
+		return nil
+	}
+}
+
+// resumed is the agent that goes on.
+func (in identityIn) resumed(a author) (*memory.Kept[memory.Agent], error) {
+	if in.AgentID != "" {
+		k, ok := a.index().Agent(in.AgentID)
+		switch {
+		case !ok:
+			return nil, noAgent(in.AgentID)
+		case k.Value.Principal != a.Principal:
+			return nil, fault.New(fault.PermissionDenied, "the agent belongs to another principal").
+				With("argument", "agent_id")
+		}
+		return k, nil
+	}
+	var last *memory.Kept[memory.Agent]
+	latest := int64(0)
+	for k := range a.index().Agents() {
+		active := max(k.Value.Active, a.index().Tally(k.ID).Last)
+		own := k.Value.Principal == a.Principal && k.Value.Type == memory.AgentMain
+		if own && (last == nil || active > latest) {
+			last, latest = k, active
+		}
+	}
+	if last == nil {
+		return nil, fault.New(fault.NotFound, "no agent of yours was ever active here").
+			Try("memory_identity", fault.Args{"action": actRegister})
+	}
+	return last, nil
+}

@@ -1,0 +1,184 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"path"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed import.md
+var importDoc string
+
+// mostImported is how many lines, or files of Markdown, one call may bring.
+const mostImported = 1000
+
+type importIn struct {
+	tool.Vault
+	Files []importFile `json:"files" jsonschema:"files of JSON Lines (.jsonl) or Markdown (.md), as memory_export makes them"`
+	tool.Mutation
+}
+
+// An importFile is a file that is brought in.
+type importFile struct {
+	Path    string `json:"path" size:"id"`
+	Content string `json:"content" max:"4194304"`
+	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"lines of the file in the calls before"`
+}
+
+type importOut struct {
+	tool.Aside `json:"-"`
+	Created    int       `json:"created" jsonschema:"memories"`
+	Skipped    int       `json:"skipped" jsonschema:"that are there already"`
+	Others     int       `json:"others" jsonschema:"agents, links, chapters and wisdom"`
+	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines that say nothing that could be stored"`
+	DryRun     bool      `json:"dry_run,omitempty"`
+}
+
+// A leftOut is a line that is left out, and why.
+type leftOut struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+}
+
+func (f tools) importAll() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_import", Short: "import", Family: Family, Title: "Import memories", Doc: importDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
+		Route:    tool.Route{Method: "POST", Path: "/memories/import"},
+		Commands: []tool.Command{{Words: "memory import"}},
+		Input: &tool.Files{
+			Arg: "files", Body: "content", MaxFiles: mostImported, MaxBytes: 1 << 20, Any: true, Single: true,
+			Split: map[string]tool.Split{".jsonl": tool.Lines},
+		},
+	}, func(ctx context.Context, c auth.Caller, in importIn) (importOut, error) {
+		lines, err := in.lines()
+		if err != nil {
+			return importOut{}, err
+		}
+		others, err := f.claimAgents(ctx, c, in, lines)
+		if err != nil {
+			return importOut{}, err
+		}
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(_ context.Context, tx *repo.Tx, out *importOut) error {
+				out.DryRun = in.DryRun
+				j := newImporting(author{c, in.Vault.Vault, tx}, out, others)
+				for _, l := range lines {
+					if err := j.take(l); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+	})
+}
+
+// claimAgents claims the agents of the lines that belong to no principal yet, before they are in the log; see newAgent.
+// An agent of another principal is a fault, except for an admin, who may write for any agent: those are returned.
+func (f tools) claimAgents(
+	ctx context.Context, c auth.Caller, in importIn, lines []brought,
+) (others map[string]bool, err error) {
+	if c.Principal == auth.Local {
+		return nil, nil
+	}
+	t, err := f.Teams.Team(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	isAdmin := c.Role(in.Vault.Vault).Allows(auth.Admin)
+	asked := map[string]bool{"": true, auth.Local: true, c.Agent: true}
+	others = map[string]bool{}
+	for _, b := range lines {
+		as := c
+		if as.Agent = b.agent(); asked[as.Agent] {
+			continue
+		}
+		asked[as.Agent] = true
+		switch err := t.ClaimAgent(ctx, as, !in.DryRun); {
+		case fault.Is(err, fault.PermissionDenied) && isAdmin:
+			others[as.Agent] = true
+		case err != nil:
+			return nil, fault.Of(err).At(b.file, b.line).With("argument", "files")
+		}
+	}
+	return others, nil
+}
+
+// agent is the agent that a line is of; empty: it names none.
+func (b brought) agent() string {
+	if b.Kind == memory.KindAgent {
+		return b.ID
+	}
+	return cmp.Or(b.AgentID, b.Agent)
+}
+
+// A brought is a line, and where it stands.
+type brought struct {
+	memory.Brought
+	file string
+	line int
+}
+
+// lines reads the files. All problems come together.
+func (in *importIn) lines() ([]brought, error) {
+	var all []brought
+	var problems []*fault.Fault
+	for _, f := range in.Files {
+		lines, err := f.lines()
+		if err != nil {
+			problems = append(problems, fault.Of(err))
+		}
+		all = append(all, lines...)
+	}
+	if len(all) > mostImported {
+		problems = append(problems, fault.New(fault.BatchTooLarge, "one call brings at most %d lines, not %d",
+			mostImported, len(all)).Fix("split them over several calls"))
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return nil, f
+	}
+	return all, nil
+}
+
+// lines reads a file.
+func (f importFile) lines() ([]brought, error) {
+	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".md" || ext == ".markdown" {
+		line, ok, err := memory.FromMarkdown(f.Content)
+		if err != nil || !ok {
+			return nil, f.wrong(1, "it is no memory that memory_export wrote")
+		}
+		b, err := memory.ReadLine(line)
+		if err != nil {
+			return nil, f.wrong(1, "its frontmatter is not that of a memory")
+		}
+		return []brought{{b, f.Path, 1}}, nil
+	}
+	var all []brought
+	n := f.Offset
+	for text := range strings.Lines(f.Content) {
+		n++
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		b, err := memory.ReadLine([]byte(text))
+		if err != nil {
+			return nil, f.wrong(n, "the line is no JSON object of an export")
+		}
+		all = append(all, brought{b, f.Path, n})
+	}
+	return all, nil
+}
+
+// wrong is the fault of a line.
+func (f importFile) wrong(line int, what string) error {
+	return fault.New(fault.InvalidQuery, "%s", what).At(f.Path, line).With("argument", "files")
+}

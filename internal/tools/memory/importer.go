@@ -1,0 +1,67 @@
+package memory
+
+import (
+	"context"
+
+	"rookery/internal/auth"
+	"rookery/internal/convert"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/team"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+// A Target is what ReadFiles reads, and for which vault.
+type Target = struct {
+	Vault  string
+	DryRun bool
+	Files  []convert.File
+}
+
+// Reader returns the function that reads files which memory_export wrote, for a tool that imports files of several
+// kinds. What it returns stores them in a draft, as memory_import does: it returns the ids of the memories that it
+// made, and how many were there already.
+func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to Target) (
+	func(tx *repo.Tx) (ids []string, skipped int, err error), error,
+) {
+	f := tools{state.Source{Teams: t, Family: Family}}
+	return func(ctx context.Context, c auth.Caller, to Target) (
+		func(tx *repo.Tx) (ids []string, skipped int, err error), error,
+	) {
+		in := importIn{Vault: tool.Vault{Vault: to.Vault}, Mutation: tool.Mutation{DryRun: to.DryRun}}
+		for _, file := range to.Files {
+			in.Files = append(in.Files, importFile{file.Path, string(file.Data), file.Offset})
+		}
+		lines, err := in.lines()
+		if err != nil {
+			return nil, err
+		}
+		others, err := f.claimAgents(ctx, c, in, lines)
+		if err != nil {
+			return nil, err
+		}
+		return func(tx *repo.Tx) (ids []string, skipped int, err error) {
+			var out importOut
+			ids, err = storeAll(newImporting(author{c, to.Vault, tx}, &out, others), lines)
+			return ids, out.Skipped, err
+		}, nil
+	}
+}
+
+// storeAll drafts lines, and returns the ids of the memories that it made.
+func storeAll(j importing, lines []brought) (ids []string, err error) {
+	for _, l := range lines {
+		if l.Kind == memory.KindMemory && l.ID == "" {
+			l.ID = j.tx.ID(memory.PrefixMemory)
+		}
+		made := j.out.Created
+		if err := j.take(l); err != nil {
+			return nil, err
+		}
+		if j.out.Created > made {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids, nil
+}

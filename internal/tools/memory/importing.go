@@ -1,0 +1,292 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/tool"
+)
+
+// An importing drafts the lines of an import.
+type importing struct {
+	author
+	out    *importOut
+	others map[string]bool // agents of other principals
+
+	// What the draft has so far: to ask the draft itself after each line would fold all of it again.
+	owners map[string]string // agents of the memories that it adds, by their ids
+	staged map[memory.Ref]bool
+	keys   map[string]bool // that its memories have, each behind its principal
+	linked map[string]memory.Links
+}
+
+func newImporting(a author, out *importOut, others map[string]bool) importing {
+	return importing{
+		author: a, out: out, others: others, owners: map[string]string{}, staged: map[memory.Ref]bool{},
+		keys: map[string]bool{}, linked: map[string]memory.Links{},
+	}
+}
+
+// has reports whether an item is there, or the draft adds it.
+func (j importing) has(kind, id string) bool {
+	if j.staged[memory.Ref{Kind: kind, ID: id}] {
+		return true
+	}
+	_, _, there := j.index().Place(kind, id)
+	return there
+}
+
+// put stages an item.
+func (j importing) put(kind, id string, value any) error {
+	j.staged[memory.Ref{Kind: kind, ID: id}] = true
+	return j.tx.PutItem(kind, id, value)
+}
+
+// importedID is what an id may be that comes with an import: it is part of a path over HTTP.
+var importedID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
+
+// agentOf is the agent that a line is stored for: the one that it names, else the caller's. Memories of a server without
+// accounts, whose only principal is `local`, become the caller's.
+func (j importing) agentOf(b brought) string {
+	if agent := b.agent(); agent != "" && agent != auth.Local {
+		return agent
+	}
+	return j.Agent
+}
+
+// take drafts one line.
+func (j importing) take(b brought) error {
+	if b.ID != "" && b.Kind != memory.KindAgent && !importedID.MatchString(b.ID) {
+		return b.wrong("an id has at most 128 letters, digits and the characters _ . : -")
+	}
+	switch b.Kind {
+	case memory.KindMemory:
+		return j.memory(b)
+	case memory.KindLinks:
+		return j.links(b)
+	case memory.KindAgent:
+		return j.agent(b)
+	case memory.KindChapter:
+		return other(j, b, func(c *memory.Chapter) string {
+			c.V, c.Agent, c.Principal = memory.Format, j.agentOf(b), j.Principal
+			if c.Origin = cmp.Or(c.Origin, memory.OriginManual); c.Origin != memory.OriginManual && c.Origin != memory.OriginAuto {
+				return "origin must be manual or auto"
+			}
+			return j.dated(&c.Created)
+		})
+	case memory.KindWisdom:
+		return other(j, b, func(w *memory.Wisdom) string {
+			w.V, w.Agent, w.Principal = memory.Format, j.agentOf(b), j.Principal
+			return j.dated(&w.Created)
+		})
+	}
+	return b.wrong("there is no such kind of line: one of memory, links, agent, chapter, wisdom")
+}
+
+// agent drafts an agent. One of another principal is left out: its record is made when it stores something.
+func (j importing) agent(b brought) error {
+	if j.others[b.ID] || b.ID == auth.Local || auth.Reserved(b.ID) {
+		j.leave(b, "the agent belongs to another principal")
+		return nil
+	}
+	return other(j, b, func(a *memory.Agent) string {
+		a.V, a.Principal, a.Active = memory.Format, j.Principal, min(a.Active, j.now())
+		if a.Type = cmp.Or(a.Type, memory.AgentMain); a.Type != memory.AgentMain && a.Type != memory.AgentSub {
+			return "type must be main or subagent"
+		}
+		return j.dated(&a.Created)
+	})
+}
+
+// dated says what is wrong with the time at which something was created; 0 becomes now.
+func (j importing) dated(at *int64) string {
+	if *at == 0 {
+		*at = j.now()
+	}
+	if *at < 0 || *at > j.now() {
+		return "nothing can be created in the future, nor before 1970"
+	}
+	return ""
+}
+
+// wrong is the fault of a line that is brought.
+func (b brought) wrong(what string, args ...any) error {
+	return fault.New(fault.InvalidQuery, what, args...).At(b.file, b.line).With("argument", "files")
+}
+
+// memory drafts a memory. One that is there already is left as it is.
+func (j importing) memory(b brought) error {
+	m := memory.Memory{Importance: memory.DefaultImportance}
+	if err := b.Into(&m); err != nil {
+		return b.wrong("the line is no memory")
+	}
+	if err := tool.CheckValue(Family, b.Value, checkedMemory{}); err != nil {
+		return fault.Of(err).At(b.file, b.line)
+	}
+	if b.ID == "" {
+		b.ID = j.tx.ID(memory.PrefixMemory)
+	}
+	if j.has(memory.KindMemory, b.ID) {
+		j.out.Skipped++
+		return nil
+	}
+	if err := j.date(&m, b); err != nil {
+		return err
+	}
+	m.V, m.Agent, m.Principal, m.Imported = memory.Format, j.agentOf(b), j.Principal, true
+	if k, ok := j.index().Agent(m.Agent); ok && k.Value.Principal != j.Principal {
+		if m.Principal = k.Value.Principal; !j.isAdmin() {
+			return fault.New(fault.PermissionDenied, "the agent of the memory belongs to another principal").
+				At(b.file, b.line).With("argument", "files")
+		}
+	}
+	m.Session = cmp.Or(b.SessionID, m.Session, j.Session)
+	m.Tags, m.Times = once(m.Tags), max(m.Times, 0)
+	if m.Updated < m.Created || m.Updated > j.now() {
+		m.Updated = 0
+	}
+	if m.Key != "" {
+		key := m.Principal + "\x00" + m.Key
+		if _, taken := j.index().ByKey(m.Principal, m.Key); taken || j.keys[key] {
+			m.Key, m.Times = "", 0
+		}
+		j.keys[key] = true
+	}
+	if err := j.put(memory.KindMemory, b.ID, &m); err != nil {
+		return err
+	}
+	j.owners[b.ID] = m.Agent
+	j.out.Created++
+	if b.Links != nil {
+		if err := j.link(b, *b.Links); err != nil {
+			return err
+		}
+	}
+	return j.appear(m.Agent)
+}
+
+// appear records an agent that has no record yet, unless it is another principal's.
+func (j importing) appear(agent string) error {
+	if j.others[agent] || j.has(memory.KindAgent, agent) {
+		return nil
+	}
+	j.staged[memory.Ref{Kind: memory.KindAgent, ID: agent}] = true
+	return j.record(agent)
+}
+
+// date reads when a memory was created: now, if it does not say.
+func (j importing) date(m *memory.Memory, b brought) error {
+	switch at := b.CreatedAt.(type) {
+	case float64:
+		if at < 1e11 {
+			at *= 1000
+		}
+		m.Created = int64(at)
+	case string:
+		t, err := time.Parse(time.RFC3339Nano, at)
+		if err != nil {
+			return b.wrong("created_at is no time: Unix time, or a text such as 2026-03-02T08:00:00Z")
+		}
+		m.Created = t.UnixMilli()
+	}
+	if wrong := j.dated(&m.Created); wrong != "" {
+		return b.wrong("%s", wrong)
+	}
+	return nil
+}
+
+// links drafts the links that go out from a memory.
+func (j importing) links(b brought) error {
+	var l memory.Links
+	if err := b.Into(&l); err != nil {
+		return b.wrong("the line is no links")
+	}
+	owner, there := j.owners[b.ID]
+	if source, ok := j.index().Card(b.ID); ok {
+		owner, there = source.Agent, true
+	}
+	if !there {
+		j.leave(b, "there is no such memory")
+		return nil
+	}
+	if _, added := j.owners[b.ID]; !added {
+		if err := j.mine(owner); err != nil {
+			return err
+		}
+	}
+	return j.link(b, l)
+}
+
+// link adds links to those of a memory, of which the other ends are there.
+func (j importing) link(b brought, l memory.Links) error {
+	all, known := j.linked[b.ID]
+	if !known {
+		all = j.index().Links(b.ID).Links
+	}
+	added := false
+	for _, kind := range memory.LinkKinds() {
+		for _, target := range *l.Of(kind) {
+			if !j.has(memory.KindMemory, target) || target == b.ID {
+				j.leave(b, fmt.Sprintf("%s leads to no other memory", kind))
+				continue
+			}
+			if len(*all.Of(kind)) < memory.MaxLinks && all.Add(kind, target) {
+				added = true
+			}
+		}
+	}
+	if !added {
+		return nil
+	}
+	j.out.Others++
+	all.V = memory.Format
+	j.linked[b.ID] = all
+	return j.put(memory.KindLinks, b.ID, all)
+}
+
+// mostLeftOut is how many lines an answer names that are left out.
+const mostLeftOut = 100
+
+func (j importing) leave(b brought, reason string) {
+	if len(j.out.LeftOut) < mostLeftOut {
+		j.out.LeftOut = append(j.out.LeftOut, leftOut{b.file, b.line, reason})
+	}
+}
+
+// other drafts an item that is kept whole. One that is there already is left as it is.
+func other[T any](j importing, b brought, own func(*T) (wrong string)) error {
+	if j.has(b.Kind, b.ID) {
+		return nil
+	}
+	value := new(T)
+	if b.ID == "" || b.Into(value) != nil {
+		return b.wrong("the line is no %s with an id", b.Kind)
+	}
+	if wrong := own(value); wrong != "" {
+		return b.wrong("%s", wrong)
+	}
+	j.out.Others++
+	return j.put(b.Kind, b.ID, value)
+}
+
+// checkedMemory is what a line of an import must have.
+type checkedMemory struct {
+	Agent     string `json:"agent,omitempty"`
+	AgentID   string `json:"agent_id,omitempty"`
+	Session   string `json:"session,omitempty" max:"128"`
+	SessionID string `json:"session_id,omitempty" max:"128"`
+	Key       string `json:"key,omitempty" max:"256"`
+
+	Intent     memory.Intent      `json:"intent"`
+	Outcome    memory.Outcome     `json:"outcome"`
+	Perception *memory.Perception `json:"perception,omitempty"`
+	Reasoning  *memory.Reasoning  `json:"reasoning,omitempty"`
+	Actions    []memory.Action    `json:"actions,omitempty"`
+	Tags       []string           `json:"tags,omitempty" size:"tag"`
+	Importance *float64           `json:"importance,omitempty" min:"0" max:"1"`
+}

@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed link.md
+var linkDoc string
+
+type linkIn struct {
+	tool.Vault
+	SourceID string `json:"source_id" complete:"memory" names:"target" jsonschema:"mem_…, one of yours"`
+	TargetID string `json:"target_id" complete:"memory" names:"target" jsonschema:"mem_…"`
+	LinkType string `json:"link_type" enum:"caused_by,led_to,related_to,supersedes,blocked_by" jsonschema:"what the target is to the source"`
+	tool.Mutation
+}
+
+type linkOut struct {
+	tool.Aside `json:"-"`
+	Created    bool   `json:"created" jsonschema:"false: they were linked so already"`
+	LinkID     string `json:"link_id"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+}
+
+func (f tools) link() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_link", Short: "link", Family: Family, Title: "Link two memories", Doc: linkDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
+		Route:    tool.Route{Method: "POST", Path: "/memories/link"},
+		Commands: []tool.Command{{Words: "memory link", Args: []string{"source_id", "link_type", "target_id"}}},
+	}, func(ctx context.Context, c auth.Caller, in linkIn) (linkOut, error) {
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(_ context.Context, tx *repo.Tx, out *linkOut) error {
+				return in.run(author{c, in.Vault.Vault, tx}, out)
+			})
+	})
+}
+
+// run drafts the link.
+func (in *linkIn) run(a author, out *linkOut) error {
+	if in.SourceID == in.TargetID {
+		return fault.Of(selfLink()).With("argument", "target_id")
+	}
+	source, err := card(a.index(), in.SourceID, "source_id")
+	if err != nil {
+		return err
+	}
+	if _, err := card(a.index(), in.TargetID, "target_id"); err != nil {
+		return err
+	}
+	if err := a.mine(source.Agent); err != nil {
+		return err
+	}
+	out.LinkID, out.DryRun = memory.LinkID(in.SourceID, in.LinkType, in.TargetID), in.DryRun
+	links := a.index().Links(source.ID).Links
+	if in.isThere(a) || !links.Add(in.LinkType, in.TargetID) {
+		return nil
+	}
+	if err := checkLinks(links); err != nil {
+		return err
+	}
+	links.V = memory.Format
+	out.Created = true
+	return a.tx.PutItem(memory.KindLinks, source.ID, links)
+}
+
+// checkLinks is a fault of more links than a memory can have.
+func checkLinks(l memory.Links) error {
+	for _, kind := range memory.LinkKinds() {
+		if len(*l.Of(kind)) > memory.MaxLinks {
+			return fault.New(fault.InvalidQuery, "a memory has at most %d links of a type", memory.MaxLinks).
+				With("limit", memory.MaxLinks)
+		}
+	}
+	return nil
+}
+
+// isThere reports whether the other memory says the same of this one already.
+func (in *linkIn) isThere(a author) bool {
+	inverse := map[string]string{
+		memory.LedTo: memory.CausedBy, memory.CausedBy: memory.LedTo,
+	}[in.LinkType]
+	if inverse == "" {
+		return false
+	}
+	other := a.index().Links(in.TargetID)
+	return slices.Contains(*other.Of(inverse), in.SourceID)
+}

@@ -1,0 +1,149 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed list.md
+var listDoc string
+
+type listIn struct {
+	tool.Vault
+	SessionID string       `json:"session_id,omitempty" max:"128" jsonschema:"only those of this session"`
+	Since     tool.Instant `json:"since,omitzero" jsonschema:"not before: Unix time, or RFC 3339"`
+	Limit     int          `json:"limit,omitempty" default:"20" min:"1" max:"200" means:"limit" jsonschema:"memories of a page"`
+	Sort      string       `json:"sort,omitempty" enum:"recent,importance,access_count" default:"recent" jsonschema:"which come first"`
+	PageToken string       `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
+	tool.AsOf
+}
+
+type listOut struct {
+	tool.Aside `json:"-"`
+	Memories   []listed `json:"memories"`
+	Total      int      `json:"total" jsonschema:"on all pages"`
+}
+
+// A listed memory is one of the agent's own.
+type listed struct {
+	ID             string  `json:"id"`
+	CreatedAt      int64   `json:"created_at"`
+	IntentGoal     string  `json:"intent_goal" title:"goal"`
+	OutcomeSuccess bool    `json:"outcome_success" title:"success"`
+	OutcomeSummary string  `json:"outcome_summary" title:"summary"`
+	Importance     float64 `json:"importance"`
+	AccessCount    int     `json:"access_count"`
+}
+
+func (f tools) list() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_list", Short: "list", Family: Family, Title: "List your memories", Doc: listDoc,
+		Role: auth.Reader, Kind: tool.Read, List: "memories",
+		Route:    tool.Route{Method: "GET", Path: "/memories"},
+		Commands: []tool.Command{{Words: "memory list"}},
+		Columns:  []string{"id", "created_at", "intent_goal", "outcome_success", "outcome_summary"},
+		Empty:    []tool.Empty{{Of: "memories of yours"}},
+	}, f.listMemories)
+}
+
+func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
+	out := listOut{Memories: []listed{}}
+	since, _, err := between(in.Since, tool.Instant{})
+	if err != nil {
+		return out, err
+	}
+	after, err := tool.ReadToken("page_token", in.PageToken, Family)
+	if err != nil {
+		return out, err
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	accesses, err := v.Vault.Accesses(ctx)
+	if err != nil {
+		return out, err
+	}
+	l := listing{view: v, sort: in.Sort, accesses: accesses}
+	last, more, going := "", false, state.Going(ctx)
+	for m := range l.all(c.Agent, in.SessionID) {
+		if !going() {
+			return out, ctx.Err()
+		}
+		if m.Created < since {
+			continue
+		}
+		out.Total++
+		if more || after != "" && l.key(m) <= after {
+			continue
+		}
+		if more = len(out.Memories) == in.Limit; more {
+			continue
+		}
+		item := listed{
+			m.ID, m.Created, m.Goal, m.Outcome.Success, m.Outcome.Summary, m.Importance, accesses[m.ID].Count,
+		}
+		if more = !out.Fits(item) && len(out.Memories) > 0; more {
+			continue
+		}
+		out.Memories, last = append(out.Memories, item), l.key(m)
+	}
+	if after != "" && !isHex(after) {
+		return out, state.OtherList(Family)
+	}
+	out.Note("version", v.Version())
+	out.Paged(len(out.Memories), out.Total, more, last)
+	if out.Total == 0 {
+		out.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	return out, nil
+}
+
+func isHex(s string) bool {
+	_, err := hex.DecodeString(strings.ReplaceAll(s, "-", ""))
+	return err == nil
+}
+
+// A listing is an order of memories.
+type listing struct {
+	view
+	sort     string
+	accesses map[string]repo.Access
+}
+
+// all yields the memories of an agent, or of a session of it, in order.
+func (l listing) all(agent, session string) iter.Seq[*memory.Card] {
+	newest := l.memories.NewestOf(agent, session)
+	if l.sort == "recent" {
+		return newest
+	}
+	all := slices.Collect(newest)
+	slices.SortFunc(all, func(a, b *memory.Card) int { return cmp.Compare(l.key(a), l.key(b)) })
+	return slices.Values(all)
+}
+
+// key is by what a memory is sorted, as a text: in the order of the list.
+func (l listing) key(c *memory.Card) string {
+	switch l.sort {
+	case "importance":
+		return hex.EncodeToString([]byte(c.Rank()))
+	case "access_count":
+		return fmt.Sprintf("%016x-%s", 1<<62-l.accesses[c.ID].Count, l.recency(c))
+	}
+	return l.recency(c)
+}
+
+// recency is a text that sorts the newest first.
+func (l listing) recency(c *memory.Card) string { return hex.EncodeToString([]byte(c.Recency())) }

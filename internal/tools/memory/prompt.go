@@ -1,0 +1,53 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+//go:embed after_failure.md
+var afterFailureDoc string
+
+//go:embed after_failure.text.md
+var afterFailureText string
+
+type afterFailureIn struct {
+	tool.Vault
+	File string `json:"file,omitempty" size:"id" jsonschema:"the file that work failed on"`
+}
+
+type promptOut struct {
+	tool.Aside `json:"-"`
+	Text       string `json:"text" jsonschema:"the instruction, for a model"`
+}
+
+func (f tools) afterFailure() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_prompt_after_failure", Short: "after_failure", Family: Family, Title: "Learn from a failure",
+		Doc: afterFailureDoc, Role: auth.Reader, Kind: tool.Read, Prompt: true,
+		Route:    tool.Route{Method: "GET", Path: "/memory-prompts/after-failure"},
+		Commands: []tool.Command{{Words: "prompt after-failure", Args: []string{"file?"}}},
+		Uses:     []string{"memory_recall", "memory_store"},
+	}, func(ctx context.Context, c auth.Caller, in afterFailureIn) (promptOut, error) {
+		v, err := f.View(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return promptOut{}, err
+		}
+		what, ask := "your task", `"query": "what you did"`
+		hint := ", with the goal and the message of the error as `query`"
+		if in.File != "" {
+			file := strconv.Quote(in.File)
+			what, ask, hint = file, `"file": `+file, ""
+		}
+		out := promptOut{Text: strings.NewReplacer(
+			"{vault}", strconv.Quote(in.Vault.Vault), "{what}", what, "{ask}", ask, "{hint}", hint,
+		).Replace(afterFailureText)}
+		out.Note("version", v.Version())
+		return out, nil
+	})
+}

@@ -1,0 +1,255 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed store.md
+var storeDoc string
+
+type storeIn struct {
+	tool.Vault
+	Intent     memory.Intent      `json:"intent" jsonschema:"what was to be done"`
+	Outcome    memory.Outcome     `json:"outcome" jsonschema:"what came of it"`
+	Perception *memory.Perception `json:"perception,omitempty" jsonschema:"what was seen"`
+	Reasoning  *memory.Reasoning  `json:"reasoning,omitempty" jsonschema:"why it was done so"`
+	Actions    []memory.Action    `json:"actions,omitempty" jsonschema:"what was done, step by step"`
+	Links      *linksIn           `json:"links,omitempty" jsonschema:"ids of memories it belongs to"`
+	Tags       []string           `json:"tags,omitempty" size:"tag" jsonschema:"words to find it by"`
+	Importance *float64           `json:"importance,omitempty" min:"0" max:"1" rare:"true" jsonschema:"0 to 1; default 0.5"`
+	Key        string             `json:"key,omitempty" max:"256" rare:"true" jsonschema:"yours: storing under it again updates the same memory"`
+
+	TargetAgentID string `json:"target_agent_id,omitempty" max:"128" rare:"true" complete:"agent" jsonschema:"store it for this agent below yours"`
+	tool.Mutation
+}
+
+// linksIn are the links of a memory that is stored.
+type linksIn struct {
+	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"what led to it"`
+	LedTo      []string `json:"led_to,omitempty" jsonschema:"what it led to"`
+	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"what is like it"`
+	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"what it waits for"`
+	Supersedes string   `json:"supersedes,omitempty" jsonschema:"what it replaces"`
+}
+
+type storeOut struct {
+	tool.Aside   `json:"-"`
+	MemoryID     string       `json:"memory_id,omitempty"`
+	StoredAt     int64        `json:"stored_at,omitempty" jsonschema:"Unix milliseconds"`
+	IndexedFiles []string     `json:"indexed_files" jsonschema:"files it is found by"`
+	Created      *bool        `json:"created,omitempty" jsonschema:"with a key: false if it was there and is updated"`
+	Times        int          `json:"times,omitempty" jsonschema:"with a key: how often it was stored"`
+	DryRun       bool         `json:"dry_run,omitempty"`
+	WouldCreate  *wouldCreate `json:"would_create,omitempty"`
+}
+
+// wouldCreate is what a dry run of store would do.
+type wouldCreate struct {
+	AgentID string   `json:"agent_id"`
+	Updates string   `json:"updates,omitempty" jsonschema:"the memory that has the key already"`
+	Files   []string `json:"indexed_files"`
+}
+
+func (f tools) store() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_store", Short: "store", Family: Family, Title: "Store a memory", Doc: storeDoc,
+		Role: auth.Editor, Kind: tool.Write,
+		Route:    tool.Route{Method: "POST", Path: "/memories"},
+		Commands: []tool.Command{{Words: "memory store"}},
+		Nested:   append(slices.Clone(partFlags), fileFlag),
+	}, func(ctx context.Context, c auth.Caller, in storeIn) (storeOut, error) {
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(ctx context.Context, tx *repo.Tx, out *storeOut) error {
+				return in.run(ctx, author{c, in.Vault.Vault, tx}, out)
+			})
+	})
+}
+
+// partFlags are the flags of parts of a memory on the command line.
+var partFlags = []tool.NestedFlag{
+	{Name: "goal", Path: "intent.goal"}, {Name: "task-type", Path: "intent.task_type"},
+	{Name: "context", Path: "intent.context"}, {Name: "constraint", Path: "intent.constraints"},
+	{Name: "success", Path: "outcome.success"}, {Name: "summary", Path: "outcome.summary"},
+	{Name: "learning", Path: "outcome.learnings"}, {Name: "failure-reason", Path: "outcome.failure_reason"},
+	{Name: "failure-category", Path: "outcome.failure_category"},
+	{Name: "approach", Path: "reasoning.approach_chosen"}, {Name: "why", Path: "reasoning.why_chosen"},
+}
+
+// fileFlag is the flag of a file that was edited.
+var fileFlag = tool.NestedFlag{Name: "file", Path: "actions.file_path", With: map[string]any{"type": "file_edit"}}
+
+// run drafts the memory.
+func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
+	owner, err := in.owner(a)
+	if err != nil {
+		return err
+	}
+	links := in.Links.links()
+	if err := missing(a.index(), links.Targets(), "links"); err != nil {
+		return err
+	}
+	if old, ok := a.index().ByKey(a.Principal, in.Key); ok && in.Key != "" {
+		return in.again(ctx, a, old, links, out)
+	}
+	m := in.memory(a, owner)
+	out.IndexedFiles = paths(m)
+	if in.DryRun {
+		out.DryRun, out.WouldCreate = true, &wouldCreate{AgentID: owner, Files: out.IndexedFiles}
+	}
+	id := a.tx.ID(memory.PrefixMemory)
+	if err := a.tx.PutItem(memory.KindMemory, id, m); err != nil {
+		return err
+	}
+	if links != nil {
+		links.V = memory.Format
+		if err := a.tx.PutItem(memory.KindLinks, id, links); err != nil {
+			return err
+		}
+	}
+	for _, agent := range []string{a.Agent, owner} {
+		if err := a.appear(agent); err != nil {
+			return err
+		}
+	}
+	if !in.DryRun {
+		out.MemoryID, out.StoredAt = id, m.Created
+	}
+	if in.Key != "" {
+		created := true
+		out.Created, out.Times = &created, 1
+	}
+	return nil
+}
+
+// owner is the agent that the memory is to be of.
+func (in *storeIn) owner(a author) (string, error) {
+	if err := a.acts(); err != nil {
+		return "", err
+	}
+	if in.TargetAgentID == "" || in.TargetAgentID == a.Agent {
+		return a.Agent, nil
+	}
+	k, ok := a.index().Agent(in.TargetAgentID)
+	switch {
+	case !a.isAdmin() && !a.descends(in.TargetAgentID):
+		return "", fault.New(fault.PermissionDenied, "an agent stores for itself and the agents below it").
+			With("argument", "target_agent_id")
+	case !ok || k.Value.Principal == "":
+		return "", fault.New(fault.NotFound, "there is no agent %q", in.TargetAgentID).
+			With("id", in.TargetAgentID).With("argument", "target_agent_id")
+	}
+	return in.TargetAgentID, nil
+}
+
+// memory is what is stored.
+func (in *storeIn) memory(a author, owner string) *memory.Memory {
+	m := &memory.Memory{
+		V: memory.Format, Agent: owner, Principal: a.Principal, Session: a.Session, Created: a.now(),
+		Intent: in.Intent, Perception: in.Perception, Reasoning: in.Reasoning, Actions: in.Actions,
+		Outcome: in.Outcome, Tags: once(in.Tags), Importance: memory.DefaultImportance, Key: in.Key,
+	}
+	if in.Importance != nil {
+		m.Importance = *in.Importance
+	}
+	if owner != a.Agent {
+		m.By = a.Agent
+	}
+	return m
+}
+
+// again drafts that a memory is stored once more under its key: what is given takes the place of what was, and links
+// are added.
+func (in *storeIn) again(
+	ctx context.Context, a author, old *memory.Card, links *memory.Links, out *storeOut,
+) error {
+	if err := a.tx.Touch(old.Version); err != nil {
+		return err
+	}
+	m, err := a.tx.Memory(ctx, old)
+	if err != nil {
+		return err
+	}
+	now := in.memory(a, old.Agent)
+	m.Intent, m.Outcome = now.Intent, now.Outcome
+	if now.Perception != nil {
+		m.Perception = now.Perception
+	}
+	if now.Reasoning != nil {
+		m.Reasoning = now.Reasoning
+	}
+	if now.Actions != nil {
+		m.Actions = now.Actions
+	}
+	if now.Tags != nil {
+		m.Tags = now.Tags
+	}
+	if in.Importance != nil {
+		m.Importance = *in.Importance
+	}
+	m.Updated, m.Times = a.now(), max(m.Times, 1)+1
+	out.IndexedFiles = paths(m)
+	if in.DryRun {
+		out.DryRun = true
+		out.WouldCreate = &wouldCreate{AgentID: old.Agent, Updates: old.ID, Files: out.IndexedFiles}
+	}
+	if err := a.tx.PutItem(memory.KindMemory, old.ID, m); err != nil {
+		return err
+	}
+	if links != nil {
+		all := a.index().Links(old.ID).Links
+		for _, kind := range memory.LinkKinds() {
+			for _, target := range *links.Of(kind) {
+				if target != old.ID {
+					all.Add(kind, target)
+				}
+			}
+		}
+		if err := checkLinks(all); err != nil {
+			return err
+		}
+		all.V = memory.Format
+		if err := a.tx.PutItem(memory.KindLinks, old.ID, all); err != nil {
+			return err
+		}
+	}
+	created := false
+	out.MemoryID, out.StoredAt, out.Created, out.Times = old.ID, m.Updated, &created, m.Times
+	return nil
+}
+
+// links are the links that are given, each once; nil if there are none.
+func (in *linksIn) links() *memory.Links {
+	if in == nil {
+		return nil
+	}
+	l := &memory.Links{
+		CausedBy: once(in.CausedBy), LedTo: once(in.LedTo), RelatedTo: once(in.RelatedTo),
+		BlockedBy: once(in.BlockedBy),
+	}
+	if in.Supersedes != "" {
+		l.Supersedes = []string{in.Supersedes}
+	}
+	if len(l.Targets()) == 0 {
+		return nil
+	}
+	return l
+}
+
+// paths are the files of a memory. It is never nil.
+func paths(m *memory.Memory) []string {
+	all := []string{}
+	for _, f := range m.Files() {
+		if !slices.Contains(all, f.Path) {
+			all = append(all, f.Path)
+		}
+	}
+	return all
+}

@@ -1,0 +1,87 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/memory"
+	"rookery/internal/tool"
+)
+
+//go:embed trace.md
+var traceDoc string
+
+type traceIn struct {
+	tool.Vault
+	MemoryID  string `json:"memory_id" complete:"memory" names:"target" jsonschema:"where to begin"`
+	Direction string `json:"direction" enum:"causes,effects,both" jsonschema:"what led to it, what it led to, or both"`
+	MaxDepth  int    `json:"max_depth,omitempty" default:"3" min:"1" max:"10" jsonschema:"links away at most"`
+	Depth     string `json:"depth" enum:"summary,outcome,reasoning" jsonschema:"how much to tell of each"`
+	tool.AsOf
+}
+
+type traceOut struct {
+	tool.Aside `json:"-"`
+	Origin     memory.Retrieved `json:"origin"`
+	Chain      []traceNode      `json:"chain" jsonschema:"the nearest first"`
+	TotalNodes int              `json:"total_nodes" jsonschema:"the origin too"`
+}
+
+// A traceNode is a memory that a trace comes to.
+type traceNode struct {
+	Memory       memory.Retrieved `json:"memory"`
+	Relationship string           `json:"relationship" jsonschema:"caused_by or led_to"`
+	Distance     int              `json:"distance" jsonschema:"links from the origin"`
+}
+
+func (f tools) trace() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_trace", Short: "trace", Family: Family, Title: "Trace causes and effects", Doc: traceDoc,
+		Role: auth.Reader, Kind: tool.Read, List: "chain",
+		Route:    tool.Route{Method: "POST", Path: "/memories/trace"},
+		Commands: []tool.Command{{Words: "memory trace", Args: []string{"memory_id"}}},
+	}, f.traceMemory)
+}
+
+func (f tools) traceMemory(ctx context.Context, c auth.Caller, in traceIn) (traceOut, error) {
+	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return traceOut{}, err
+	}
+	origin, err := card(v.memories, in.MemoryID, "memory_id")
+	if err != nil {
+		return traceOut{}, err
+	}
+	steps := v.memories.Trace(origin.ID, in.MaxDepth, in.Direction != "effects", in.Direction != "causes")
+	found := []match{{Card: origin}}
+	for _, s := range steps {
+		found = append(found, match{Card: s.Card})
+	}
+	depth := memory.Depth(in.Depth)
+	t, err := newTeller(ctx, v, depth, found)
+	if err != nil {
+		return traceOut{}, err
+	}
+	out := traceOut{Chain: []traceNode{}, TotalNodes: len(found)}
+	out.Note("version", v.Version())
+	if out.Origin, err = t.tell(ctx, origin, depth); err != nil {
+		return out, err
+	}
+	shown := v.memories.Shown(origin.ID)
+	out.Origin.Confidence, out.Origin.Links, out.Origin.SupersededBy = certain, &shown, shown.SupersededBy
+	for _, s := range steps {
+		told, err := t.tell(ctx, s.Card, depth)
+		if err != nil {
+			return out, err
+		}
+		told.Confidence, told.SupersededBy = certain, v.memories.SupersededBy(s.ID)
+		node := traceNode{told, s.Relation, s.Distance}
+		if !out.Fits(node) {
+			out.WarnCut("memories", len(out.Chain), len(steps))
+			break
+		}
+		out.Chain = append(out.Chain, node)
+	}
+	return out, nil
+}

@@ -1,0 +1,284 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed update.md
+var updateDoc string
+
+type updateIn struct {
+	tool.Vault
+	MemoryID   string           `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
+	Intent     *intentPatch     `json:"intent,omitempty" jsonschema:"members to change; the others stay"`
+	Outcome    *outcomePatch    `json:"outcome,omitempty" jsonschema:"likewise"`
+	Perception *perceptionPatch `json:"perception,omitempty" jsonschema:"likewise; a list takes the place of the old one"`
+	Reasoning  *reasoningPatch  `json:"reasoning,omitempty" jsonschema:"likewise"`
+	Actions    []memory.Action  `json:"actions,omitzero" jsonschema:"in place of the old ones"`
+	Links      *linksPatch      `json:"links,omitempty" jsonschema:"each list in place of the old one of its kind; [] clears it"`
+	Tags       []string         `json:"tags,omitzero" size:"tag" jsonschema:"in place of the old ones"`
+	Importance *float64         `json:"importance,omitempty" min:"0" max:"1" jsonschema:"0 to 1"`
+	tool.Mutation
+}
+
+// A patch is an object as it was given: what is not in it stays, and null takes a member away.
+type patch struct{ raw json.RawMessage }
+
+// UnmarshalJSON keeps the object as it is; it was checked before.
+func (p *patch) UnmarshalJSON(data []byte) error {
+	p.raw = bytes.Clone(data)
+	return nil
+}
+
+type intentPatch struct {
+	patch
+	Goal        *string  `json:"goal,omitempty" size:"passage" jsonschema:"what was to be done"`
+	TaskType    *string  `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
+	Context     *string  `json:"context,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
+	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"in place of the old ones"`
+}
+
+type outcomePatch struct {
+	patch
+	Success         *bool          `json:"success,omitempty" jsonschema:"whether the goal was reached"`
+	Summary         *string        `json:"summary,omitempty" size:"passage" jsonschema:"what came of it"`
+	Learnings       []string       `json:"learnings,omitempty" size:"passage" jsonschema:"in place of the old ones"`
+	FailureReason   *string        `json:"failure_reason,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
+	FailureCategory *string        `json:"failure_category,omitempty" null:"kept" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other" jsonschema:"null clears it"`
+	VerifiedBy      *verifiedPatch `json:"verified_by,omitempty" null:"kept" jsonschema:"null clears it"`
+	FollowUpNeeded  []string       `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"in place of the old ones"`
+}
+
+type verifiedPatch struct {
+	Type    *string `json:"type,omitempty" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
+	Command *string `json:"command,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
+	Result  *string `json:"result,omitempty" size:"output" jsonschema:"what it said"`
+}
+
+type perceptionPatch struct {
+	patch
+	Observations    []memory.Observation  `json:"observations,omitempty" jsonschema:"in place of the old ones"`
+	RelevantFiles   []memory.RelevantFile `json:"relevant_files,omitempty" jsonschema:"likewise"`
+	PatternsNoticed []string              `json:"patterns_noticed,omitempty" size:"passage" jsonschema:"likewise"`
+	Anomalies       []string              `json:"anomalies,omitempty" size:"passage" jsonschema:"likewise"`
+}
+
+type reasoningPatch struct {
+	patch
+	ApproachChosen         *string              `json:"approach_chosen,omitempty" size:"passage" jsonschema:"what was decided"`
+	WhyChosen              *string              `json:"why_chosen,omitempty" size:"passage" jsonschema:"why"`
+	AlternativesConsidered []memory.Alternative `json:"alternatives_considered,omitempty" jsonschema:"in place of the old ones"`
+	Assumptions            []string             `json:"assumptions,omitempty" size:"passage" jsonschema:"likewise"`
+	RisksIdentified        []string             `json:"risks_identified,omitempty" size:"passage" jsonschema:"likewise"`
+}
+
+type linksPatch struct {
+	patch
+	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"what led to it"`
+	LedTo      []string `json:"led_to,omitempty" jsonschema:"what it led to"`
+	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"what is like it"`
+	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"what it waits for"`
+	Supersedes *string  `json:"supersedes,omitempty" null:"kept" jsonschema:"what it replaces; null or empty clears it"`
+}
+
+type updateOut struct {
+	tool.Aside `json:"-"`
+	MemoryID   string           `json:"memory_id"`
+	UpdatedAt  int64            `json:"updated_at" jsonschema:"Unix milliseconds"`
+	Memory     memory.Retrieved `json:"memory" jsonschema:"the whole memory as it is now"`
+	DryRun     bool             `json:"dry_run,omitempty"`
+}
+
+func (f tools) update() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_update_memory", Short: "update_memory", Family: Family, Title: "Update a memory", Doc: updateDoc,
+		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Route:    tool.Route{Method: "PATCH", Path: "/memories/{memory_id}"},
+		Commands: []tool.Command{{Words: "memory update", Args: []string{"memory_id"}}},
+		Nested:   partFlags,
+	}, func(ctx context.Context, c auth.Caller, in updateIn) (updateOut, error) {
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(ctx context.Context, tx *repo.Tx, out *updateOut) error {
+				return in.run(ctx, author{c, in.Vault.Vault, tx}, out)
+			})
+	})
+}
+
+// run drafts the change.
+func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
+	old, err := card(a.index(), in.MemoryID, "memory_id")
+	if err != nil {
+		return err
+	}
+	if err := a.tx.Touch(max(old.Version, a.index().Links(old.ID).Version)); err != nil {
+		return err
+	}
+	if err := a.mine(old.Agent); err != nil {
+		return err
+	}
+	m, err := a.tx.Memory(ctx, old)
+	if err != nil {
+		return err
+	}
+	now, changed, err := in.patched(m)
+	if err != nil {
+		return err
+	}
+	links, relinked, err := in.relinked(a, old.ID)
+	if err != nil {
+		return err
+	}
+	if changed || relinked {
+		now.Updated = a.now()
+		if err := a.tx.PutItem(memory.KindMemory, old.ID, now); err != nil {
+			return err
+		}
+	}
+	if relinked {
+		if err := a.tx.PutItem(memory.KindLinks, old.ID, links); err != nil {
+			return err
+		}
+	}
+	x := a.tx.Index().Memories()
+	c, _ := x.Card(old.ID)
+	out.MemoryID, out.UpdatedAt, out.DryRun = c.ID, max(c.Updated, c.Created), in.DryRun
+	out.Memory = c.Retrieve(memory.DepthComplete, now)
+	out.Memory.Confidence = certain
+	shown := x.Shown(c.ID)
+	out.Memory.Links, out.Memory.SupersededBy = &shown, shown.SupersededBy
+	return nil
+}
+
+// patched is a memory with what the call changes, and whether that is anything.
+func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
+	given := map[string]any{}
+	for name, p := range map[string]*patch{
+		"intent": in.Intent.of(), "outcome": in.Outcome.of(), "perception": in.Perception.of(),
+		"reasoning": in.Reasoning.of(),
+	} {
+		if p != nil {
+			given[name] = p.raw
+		}
+	}
+	if in.Actions != nil {
+		given["actions"] = in.Actions
+	}
+	if in.Tags != nil {
+		given["tags"] = append([]string{}, once(in.Tags)...)
+	}
+	if in.Importance != nil {
+		given["importance"] = *in.Importance
+	}
+	before, err := json.Marshal(m)
+	if err != nil {
+		return nil, false, fmt.Errorf("encode a memory: %w", err)
+	}
+	patch, err := json.Marshal(given)
+	if err != nil {
+		return nil, false, fmt.Errorf("encode a patch: %w", err)
+	}
+	merged, err := memory.Merge(before, patch)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := tool.CheckValue(Family, merged, checkedMemory{}); err != nil {
+		return nil, false, err // what a patch leaves out and the memory does not have either
+	}
+	now := &memory.Memory{}
+	if err := json.Unmarshal(merged, now); err != nil {
+		return nil, false, fmt.Errorf("read a merged memory: %w", err)
+	}
+	after, err := json.Marshal(now)
+	return now, !bytes.Equal(before, after), err
+}
+
+// of is the object of a patch as it was given; nil if it was not.
+func (p *intentPatch) of() *patch {
+	if p == nil {
+		return nil
+	}
+	return &p.patch
+}
+
+func (p *outcomePatch) of() *patch {
+	if p == nil {
+		return nil
+	}
+	return &p.patch
+}
+
+func (p *perceptionPatch) of() *patch {
+	if p == nil {
+		return nil
+	}
+	return &p.patch
+}
+
+func (p *reasoningPatch) of() *patch {
+	if p == nil {
+		return nil
+	}
+	return &p.patch
+}
+
+// relinked are the links of a memory with those that the call gives in place of the old ones, and whether they are
+// others.
+func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
+	links := a.index().Links(id).Links
+	links.V = memory.Format
+	if in.Links == nil {
+		return links, false, nil
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(in.Links.raw, &given); err != nil {
+		return links, false, fmt.Errorf("read links: %w", err)
+	}
+	before, _ := json.Marshal(links) // it is made of texts
+	for kind, raw := range given {
+		list, err := targetsOf(raw)
+		if err != nil {
+			return links, false, err
+		}
+		for _, target := range list {
+			if target == id {
+				return links, false, selfLink()
+			}
+		}
+		if err := missing(a.index(), list, "links"); err != nil {
+			return links, false, err
+		}
+		*links.Of(kind) = list
+	}
+	after, _ := json.Marshal(links) // likewise
+	return links, !bytes.Equal(before, after), nil
+}
+
+// targetsOf reads a list of links, or a single one that may be null or empty.
+func targetsOf(raw json.RawMessage) ([]string, error) {
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return once(list), nil
+	}
+	var one string
+	if err := json.Unmarshal(raw, &one); err != nil {
+		return nil, fmt.Errorf("read a link: %w", err)
+	}
+	if one == "" {
+		return nil, nil
+	}
+	return []string{one}, nil
+}
+
+func selfLink() error {
+	return fault.New(fault.InvalidQuery, "a memory cannot be linked to itself").With("argument", "links")
+}

@@ -1,0 +1,226 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+//go:embed synthesize.md
+var synthesizeDoc string
+
+//go:embed recall_wisdom.md
+var recallWisdomDoc string
+
+// mostSynthesized is of how many chapters wisdom is made, the newest, where none are named.
+const mostSynthesized = 50
+
+type synthesizeIn struct {
+	tool.Vault
+	ChapterIDs  []string `json:"chapter_ids,omitempty" complete:"chapter" names:"target" jsonschema:"of these chapters"`
+	Tags        []string `json:"tags,omitempty" size:"tag" jsonschema:"of the newest chapters that have all of these"`
+	MinChapters int      `json:"min_chapters,omitempty" default:"2" min:"1" max:"200" jsonschema:"fewer are not enough"`
+	tool.Mutation
+}
+
+type synthesizeOut struct {
+	tool.Aside    `json:"-"`
+	WisdomID      string   `json:"wisdom_id,omitempty"`
+	Summary       string   `json:"summary"`
+	Insights      []string `json:"insights"`
+	Patterns      []string `json:"patterns" jsonschema:"tags and topics of two chapters or more"`
+	BestPractices []string `json:"best_practices"`
+	ChapterCount  int      `json:"chapter_count"`
+	StartTS       int64    `json:"start_ts"`
+	EndTS         int64    `json:"end_ts"`
+	Wisdom        wisdom   `json:"wisdom"`
+	DryRun        bool     `json:"dry_run,omitempty"`
+}
+
+// Wisdom as answers show it.
+type wisdom struct {
+	ID            string   `json:"id"`
+	Summary       string   `json:"summary"`
+	Insights      []string `json:"insights,omitempty"`
+	Patterns      []string `json:"patterns,omitempty"`
+	BestPractices []string `json:"best_practices,omitempty"`
+	Tags          []string `json:"tags,omitempty"`
+	StartTS       int64    `json:"start_ts"`
+	EndTS         int64    `json:"end_ts"`
+	ChapterIDs    []string `json:"chapter_ids,omitempty"`
+	CreatedAt     int64    `json:"created_at"`
+	AgentID       string   `json:"agent_id"`
+}
+
+func wisdomOf(id string, w *memory.Wisdom, chapters bool) wisdom {
+	out := wisdom{
+		ID: id, Summary: w.Summary, Insights: w.Insights, Patterns: w.Patterns, BestPractices: w.BestPractices,
+		Tags: w.Tags, StartTS: w.Start, EndTS: w.End, CreatedAt: w.Created, AgentID: w.Agent,
+	}
+	if chapters {
+		out.ChapterIDs = w.Chapters
+	}
+	return out
+}
+
+func (f tools) synthesize() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Make wisdom of chapters",
+		Doc: synthesizeDoc, Role: auth.Editor, Kind: tool.Write,
+		Route:    tool.Route{Method: "POST", Path: "/wisdom"},
+		Commands: []tool.Command{{Words: "wisdom synthesize", Args: []string{"chapter_ids..."}}},
+	}, func(ctx context.Context, c auth.Caller, in synthesizeIn) (synthesizeOut, error) {
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
+			func(_ context.Context, tx *repo.Tx, out *synthesizeOut) error {
+				return in.run(author{c, in.Vault.Vault, tx}, out)
+			})
+	})
+}
+
+// run drafts the wisdom.
+func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
+	if err := a.acts(); err != nil {
+		return err
+	}
+	chapters, err := in.chapters(a.index())
+	if err != nil {
+		return err
+	}
+	if len(chapters) < in.MinChapters {
+		return fault.New(fault.InvalidQuery, "there are %d such chapters, and wisdom takes %d", len(chapters),
+			in.MinChapters).With("reason", "not_enough_chapters").With("found", len(chapters)).
+			Try("memory_list_chapters", fault.Args{}).
+			Fix("make chapters first with memory_create_chapter, or give a smaller min_chapters")
+	}
+	w := memory.NewWisdom(chapters)
+	w.Agent, w.Principal, w.Created = a.Agent, a.Principal, a.now()
+	id := a.tx.ID(memory.PrefixWisdom)
+	if err := a.tx.PutItem(memory.KindWisdom, id, w); err != nil {
+		return err
+	}
+	*out = synthesizeOut{
+		WisdomID: id, Summary: w.Summary, Insights: w.Insights, Patterns: w.Patterns,
+		BestPractices: w.BestPractices, ChapterCount: len(chapters), StartTS: w.Start, EndTS: w.End,
+		Wisdom: wisdomOf(id, &w, true), DryRun: in.DryRun,
+	}
+	return a.appear(a.Agent)
+}
+
+// chapters are those that the call means, each once.
+func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Kept[memory.Chapter], error) {
+	var all []*memory.Kept[memory.Chapter]
+	for _, id := range once(in.ChapterIDs) {
+		k, ok := x.Chapter(id)
+		if !ok {
+			return nil, noChapter(id, "chapter_ids")
+		}
+		all = append(all, k)
+	}
+	if len(in.ChapterIDs) > 0 {
+		return all, nil
+	}
+	for k := range x.Chapters() {
+		if memory.HasTags(k.Value.Tags, in.Tags) {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b *memory.Kept[memory.Chapter]) int {
+		return cmp.Or(cmp.Compare(b.Value.Created, a.Value.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return all[:min(len(all), mostSynthesized)], nil
+}
+
+type recallWisdomIn struct {
+	tool.Vault
+	WisdomID        string   `json:"wisdom_id,omitempty" complete:"wisdom" jsonschema:"this one"`
+	Tags            []string `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
+	Query           string   `json:"query,omitempty" size:"query" jsonschema:"any words"`
+	Limit           int      `json:"limit,omitempty" default:"5" min:"1" max:"200" means:"limit" jsonschema:"at most"`
+	IncludeChapters bool     `json:"include_chapters,omitempty" jsonschema:"with the ids of the chapters it was made of"`
+	tool.AsOf
+}
+
+type recallWisdomOut struct {
+	tool.Aside `json:"-"`
+	Wisdom     []wisdom `json:"wisdom"`
+	Total      int      `json:"total" jsonschema:"before limit"`
+}
+
+func (f tools) recallWisdom() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_recall_wisdom", Short: "recall_wisdom", Family: Family, Title: "Recall wisdom",
+		Doc: recallWisdomDoc, Role: auth.Reader, Kind: tool.Read, List: "wisdom",
+		Route:    tool.Route{Method: "GET", Path: "/wisdom"},
+		Commands: []tool.Command{{Words: "wisdom recall", Args: []string{"query?"}}},
+		Columns:  []string{"id", "summary", "patterns", "best_practices"},
+		Empty:    []tool.Empty{{Of: "wisdom", Tool: "memory_synthesize"}},
+	}, f.wise)
+}
+
+func (f tools) wise(ctx context.Context, c auth.Caller, in recallWisdomIn) (recallWisdomOut, error) {
+	out := recallWisdomOut{Wisdom: []wisdom{}}
+	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return out, err
+	}
+	found, err := in.find(v.memories)
+	if err != nil {
+		return out, err
+	}
+	out.Total = len(found)
+	for _, w := range found[:min(len(found), in.Limit)] {
+		item := wisdomOf(w.ID, &w.Value, in.IncludeChapters)
+		if !out.Fits(item) && len(out.Wisdom) > 0 {
+			break
+		}
+		out.Wisdom = append(out.Wisdom, item)
+	}
+	counted(&out.Aside, v, len(out.Wisdom), out.Total)
+	return out, nil
+}
+
+// find is the wisdom that the call means: with words, what has the most of them first; else the newest first.
+func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], error) {
+	if in.WisdomID != "" {
+		if _, ok := x.Wisdom(in.WisdomID); !ok {
+			return nil, fault.New(fault.NotFound, "there is no wisdom %q", in.WisdomID).
+				With("id", in.WisdomID).With("argument", "wisdom_id")
+		}
+	}
+	words := strings.Fields(strings.ToLower(in.Query))
+	var all []*memory.Kept[memory.Wisdom]
+	score := map[string]int{}
+	for k := range x.AllWisdom() {
+		if in.WisdomID != "" && k.ID != in.WisdomID || !memory.HasTags(k.Value.Tags, in.Tags) {
+			continue
+		}
+		score[k.ID] = wordsIn(&k.Value, words)
+		if len(words) == 0 || score[k.ID] > 0 {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b *memory.Kept[memory.Wisdom]) int {
+		return cmp.Or(cmp.Compare(score[b.ID], score[a.ID]), cmp.Compare(b.Value.Created, a.Value.Created),
+			cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// wordsIn is how many of some words wisdom has.
+func wordsIn(w *memory.Wisdom, words []string) (n int) {
+	text := strings.ToLower(strings.Join(slices.Concat([]string{w.Summary}, w.Insights, w.Patterns), "\n"))
+	for _, word := range words {
+		if strings.Contains(text, word) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,291 @@
+package notes
+
+import (
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/convert"
+	"rookery/internal/fault"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed import.md
+var importDoc string
+
+// Types of imports beside those of package convert.
+const (
+	importRaven  = "raven"  // a vault, with its audit log
+	importMemory = "memory" // memories that memory_export wrote
+)
+
+// maxImportFiles is how many files, or pieces of files, one call may bring.
+const maxImportFiles = 1000
+
+type importIn struct {
+	tool.Vault
+	Type      string       `json:"type" enum:"markdown,chatgpt-export,claude-export,mem0-export,mif,json-rows,generic-csv,raven,memory" jsonschema:"the program or format that the files are from"`
+	Files     []importFile `json:"files" jsonschema:"the files of the export; one whose name ends in .zip is unpacked"`
+	Project   string       `json:"project,omitempty" complete:"project" jsonschema:"project of the new notes"`
+	OutputDir string       `json:"output_dir,omitempty" what:"path" jsonschema:"folder of the new notes" absent:"projects/PROJECT/inbox; without a project inbox"`
+	Tags      []string     `json:"tags,omitempty" jsonschema:"tags of the new notes, beside their own"`
+	tool.Mutation
+}
+
+// An importFile is a file of an export, or a piece of one.
+type importFile struct {
+	Path    string `json:"path" size:"id" jsonschema:"its path in the export"`
+	Content string `json:"content,omitempty" max:"4194304" jsonschema:"its text"`
+	Base64  string `json:"content_base64,omitempty" max:"4194304" jsonschema:"its bytes, if it is no text"`
+	Part    int    `json:"part,omitempty" min:"0" jsonschema:"of a file in several pieces: which this is, from 1"`
+	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"elements or rows of the file in the pieces before"`
+}
+
+type importOut struct {
+	tool.Aside `json:"-"`
+	Imported   []importedNote `json:"imported" jsonschema:"notes that this call wrote; those that were there already are counted in meta.skipped"`
+	Count      int            `json:"count"`
+	DryRun     bool           `json:"dry_run,omitempty"`
+
+	partly bool // something else was refused
+}
+
+// Partly implements tool.Partial.
+func (o *importOut) Partly() bool { return o.partly }
+
+// An importedNote is a note that was made.
+type importedNote struct {
+	Path     string `json:"path"`
+	SourceID string `json:"source_id" jsonschema:"what it is called where it is from"`
+}
+
+func (f tools) importFiles() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "notes_import", Short: "import", Family: Family, Title: "Import files as notes", Doc: importDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true, List: "imported",
+		Route:    tool.Route{Method: "POST", Path: "/import"},
+		Commands: []tool.Command{{Words: "import", Args: []string{"type"}}},
+		Input: &tool.Files{
+			Arg: "files", MaxFiles: maxImportFiles, MaxBytes: tool.MaxBody - 256<<10,
+			Body: "content", Binary: "content_base64", Any: true, Single: true,
+			Split: map[string]tool.Split{".json": tool.Elements, ".csv": tool.Rows, ".tsv": tool.Rows, ".jsonl": tool.Lines},
+			Pick:  &tool.Pick{Arg: "type", Names: importNames()},
+		},
+	}, f.importNotes)
+}
+
+// importNames are the names of the files that each type consists of.
+func importNames() map[string][]string {
+	names := map[string][]string{
+		importRaven:  {"*.md", "schema.yaml", "raven.yaml", "rookery.yaml", ".raven/audit.log", ".raven/audit.*.log"},
+		importMemory: {"*.jsonl", "*.md"},
+	}
+	for _, k := range convert.Kinds() {
+		names[string(k)] = k.Picks()
+	}
+	return names
+}
+
+func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (importOut, error) {
+	files, err := in.files()
+	if err != nil {
+		return importOut{}, err
+	}
+	switch in.Type {
+	case importRaven:
+		return f.importVault(ctx, c, in, files)
+	case importMemory:
+		return f.importMemories(ctx, c, in, files)
+	}
+	read, err := convert.Read(convert.Kind(in.Type), files)
+	if err != nil {
+		return importOut{}, err
+	}
+	v, err := f.Vault(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return importOut{}, err
+	}
+	job, err := in.job(read, v.Now())
+	if err != nil {
+		return importOut{}, err
+	}
+	out, err := mutate.Draft(ctx, f.Source, mutate.Writing{
+		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
+	}, job.run)
+	if err != nil {
+		return out, err
+	}
+	out.leaveOut(read.Unread)
+	refused := fault.Join(commonCode(job.refused), job.refused)
+	if refused == nil {
+		return out, nil
+	}
+	out.partly = true
+	return out, refused
+}
+
+// A leftOut is a file that no note is made of.
+type leftOut struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// leaveOut notes the first of the files that are no part of the export.
+func (o *importOut) leaveOut(files []string) {
+	var left []leftOut
+	for _, path := range files[:min(len(files), fault.MaxProblems)] {
+		left = append(left, leftOut{path, "no file of such an export"})
+	}
+	if len(left) > 0 {
+		o.Note("left_out", left)
+	}
+}
+
+// commonCode is the code that all problems have; INVALID_PARAMETER if they have several.
+func commonCode(problems []*fault.Fault) fault.Code {
+	code := fault.InvalidParameter
+	if len(problems) > 0 {
+		code = problems[0].Code
+	}
+	if slices.ContainsFunc(problems, func(f *fault.Fault) bool { return f.Code != code }) {
+		return fault.InvalidParameter
+	}
+	return code
+}
+
+// files are the files of the call. Archives are unpacked. All problems come together.
+func (in *importIn) files() ([]convert.File, error) {
+	if len(in.Files) == 0 {
+		return nil, fault.New(fault.InvalidParameter, "files must have one file at least").With("argument", "files")
+	}
+	var all []convert.File
+	var problems []*fault.Fault
+	for _, f := range in.Files {
+		some, err := f.open(in.Type)
+		if err != nil {
+			problems = append(problems, fault.Of(err).With("argument", "files"))
+		}
+		all = append(all, some...)
+	}
+	if f := fault.Join(commonCode(problems), problems); f != nil {
+		return nil, f
+	}
+	return all, nil
+}
+
+// open reads the file of an entry, or those of an archive.
+func (f importFile) open(kind string) ([]convert.File, error) {
+	path, err := notePath("files", f.Path)
+	if err != nil {
+		return nil, err
+	}
+	file := convert.File{Path: path, Data: []byte(f.Content), Offset: f.Offset}
+	if f.Base64 != "" {
+		if f.Content != "" {
+			return nil, fault.New(fault.InvalidParameter, "a file has content or content_base64, not both").At(path, 0)
+		}
+		if file.Data, err = base64.StdEncoding.DecodeString(f.Base64); err != nil {
+			return nil, fault.New(fault.InvalidParameter, "content_base64 is not base64: standard alphabet, with padding").
+				At(path, 0)
+		}
+	}
+	if !convert.IsArchive(path) {
+		return []convert.File{file}, nil
+	}
+	return convert.Unpack(file, func(name string) bool {
+		return !convert.IsHidden(name) || kind == importRaven && vault.Path(name).Kind() == vault.KindAudit
+	})
+}
+
+// An importJob makes the notes of one call.
+type importJob struct {
+	*importIn
+	notes   []convert.Note
+	folder  string // of the new notes; empty: the vault itself
+	tags    []string
+	project string
+	today   string // the date of a note that has none
+	refused []*fault.Fault
+}
+
+// job checks the arguments, and makes the texts.
+func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error) {
+	folder, err := cleanPath("output_dir", in.OutputDir)
+	if err != nil {
+		return nil, err
+	}
+	j := &importJob{importIn: in, folder: folder, today: now.UTC().Format(time.DateOnly), refused: read.Refused}
+	if in.Project != "" {
+		if j.project = markdown.PlainSlug(in.Project); j.project == "" {
+			return nil, fault.New(fault.InvalidParameter, "a project has a letter a to z or a digit at least").
+				With("argument", "project")
+		}
+	}
+	switch {
+	case trim(in.OutputDir) != "":
+	case j.project != "":
+		j.folder = "projects/" + j.project + "/inbox"
+	default:
+		j.folder = "inbox"
+	}
+	for _, list := range in.Tags {
+		for tag := range strings.SplitSeq(list, ",") {
+			if tag = strings.TrimPrefix(trim(tag), "#"); tag != "" && !slices.Contains(j.tags, tag) {
+				j.tags = append(j.tags, tag)
+			}
+		}
+	}
+	for _, n := range read.Notes {
+		if problem := j.finish(&n); problem != nil {
+			j.refused = append(j.refused, problem)
+			continue
+		}
+		j.notes = append(j.notes, n)
+	}
+	return j, nil
+}
+
+// run writes the notes that are not there yet.
+func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error {
+	p := placing{Tx: tx, known: knownSources(tx), next: map[string]int{}}
+	out.Imported = make([]importedNote, 0, len(j.notes))
+	skipped := 0
+	var paths []string
+	for _, n := range j.notes {
+		path, there, err := p.place(ctx, n)
+		if err != nil {
+			return err
+		}
+		if there {
+			skipped++
+			continue
+		}
+		if err := tx.Put(ctx, path, n.Text); err != nil {
+			return err
+		}
+		paths = append(paths, string(path))
+		out.Imported = append(out.Imported, importedNote{string(path), n.SourceID})
+	}
+	out.Count, out.DryRun = len(out.Imported), j.DryRun
+	out.Note("skipped", skipped)
+	warnQuarantined(tx, &out.Aside, paths)
+	return nil
+}
+
+// warnQuarantined warns of each note that does not parse: it is kept, and can be read.
+func warnQuarantined(tx *repo.Tx, a *tool.Aside, paths []string) {
+	for _, path := range paths {
+		if n, ok := tx.Index().Note(path); ok && n.Quarantine != nil {
+			a.Warn("NOTE_QUARANTINED", path+" does not parse; it is kept as text",
+				map[string]any{"path": path, "line": n.Quarantine.Line})
+		}
+	}
+}

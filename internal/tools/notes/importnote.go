@@ -1,0 +1,183 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/convert"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// finish gives a note its path in the vault and its whole text. A note that no vault can hold is a fault.
+func (j *importJob) finish(n *convert.Note) *fault.Fault {
+	refuse := func(err error) *fault.Fault {
+		f := *fault.Of(err)
+		f.Fixes = nil // they may quote a name
+		g := (&f).At(n.Location.File, n.Location.Line).With("source_id", n.SourceID)
+		if g.Code == fault.InvalidValue || g.Code == fault.InvalidField {
+			g.Code = fault.InvalidParameter
+		}
+		return g
+	}
+	p, err := vault.NewPath(path.Join(j.folder, vault.CleanPath(n.Path)))
+	if err != nil {
+		return refuse(err)
+	}
+	n.Path = string(p)
+	if err := j.compose(n); err != nil {
+		return refuse(err)
+	}
+	if len(n.Text) > repo.MaxNote {
+		return refuse(fault.New(fault.NoteTooLarge, "the note would have %d bytes; a note has at most %d",
+			len(n.Text), repo.MaxNote))
+	}
+	return nil
+}
+
+// compose makes the text. A note of Markdown keeps its own, and gets the fields that it lacks; one whose
+// frontmatter cannot be edited stays as it is.
+func (j *importJob) compose(n *convert.Note) (err error) {
+	if n.Date == "" {
+		n.Date = j.today
+	}
+	if n.Text == nil {
+		fields := append(provenance(n), n.Fields...)
+		n.Text, err = markdown.Compose(j.withOwn(fields, nil), strings.TrimRight(n.Body, "\n")+"\n")
+		return err
+	}
+	head, _ := markdown.StrictHead(bytes.TrimPrefix(n.Text, []byte("\ufeff")))
+	var lacking []markdown.Field
+	for _, f := range provenance(n) {
+		if v, _ := head.Get(f.Key); v == nil || markdown.TextOf(v) == "" {
+			lacking = append(lacking, f)
+		}
+	}
+	tags, _ := head.Get("tags")
+	if text, err := markdown.SetFields(n.Text, j.withOwn(lacking, markdown.TextsOf(tags))); err == nil {
+		n.Text = text
+	}
+	return nil
+}
+
+// provenance are the fields that all imported notes have.
+func provenance(n *convert.Note) []markdown.Field {
+	return []markdown.Field{
+		{Key: "source", Value: n.Source}, {Key: "source_id", Value: n.SourceID}, {Key: "date", Value: n.Date},
+	}
+}
+
+// withOwn adds the project and the tags of the call to fields. A note that has all tags keeps its own.
+func (j *importJob) withOwn(fields []markdown.Field, tags []string) []markdown.Field {
+	if j.project != "" {
+		fields = append(fields, markdown.Field{Key: "project", Value: j.project})
+	}
+	all := slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return tag == "" })
+	for _, tag := range j.tags {
+		if !slices.Contains(all, tag) {
+			all = append(all, tag)
+		}
+	}
+	if len(all) == len(tags) {
+		return fields
+	}
+	list := make([]any, len(all))
+	for i, tag := range all {
+		list[i] = tag
+	}
+	return append(fields, markdown.Field{Key: "tags", Value: list})
+}
+
+// An origin is what a note is called where it is from.
+type origin struct{ source, id string }
+
+// knownSources are the origins of the notes of a vault.
+func knownSources(tx *repo.Tx) map[origin]bool {
+	known := map[origin]bool{}
+	for n := range tx.Before().Notes("") {
+		if o := originIn(n); o.id != "" {
+			known[o] = true
+		}
+	}
+	return known
+}
+
+// originIn is the origin that a note names; empty if it names none.
+func originIn(n *index.Note) origin {
+	id, ok := n.Field("source_id")
+	if !ok {
+		return origin{}
+	}
+	source, _ := n.Field("source")
+	return origin{fieldText(source.Value), fieldText(id.Value)}
+}
+
+// fieldText is the value of a field as a text.
+func fieldText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// A placing finds the places of new notes.
+type placing struct {
+	*repo.Tx
+	known map[origin]bool
+	next  map[string]int // by the name that was wanted, the number that is tried next
+}
+
+// place is where a note goes: its path, or the next one that is free: a.md, a-2.md. There is no place for it if a
+// note of the same origin is there, wherever that is now, or one with the same text at the path.
+func (p placing) place(ctx context.Context, n convert.Note) (at vault.Path, there bool, err error) {
+	from := origin{n.Source, n.SourceID}
+	if p.known[from] {
+		return "", true, nil
+	}
+	stem := strings.TrimSuffix(n.Path, ".md")
+	key := vault.Fold(stem)
+	for ; ; p.next[key]++ {
+		at = vault.Path(n.Path)
+		if k := p.next[key]; k > 0 {
+			at = vault.Path(fmt.Sprintf("%s-%d.md", stem, k+1))
+		}
+		taken, ok := p.Folded(at)
+		if !ok {
+			p.known[from] = true
+			return at, false, nil
+		}
+		text, _, err := p.Text(ctx, vault.Path(taken))
+		if err != nil {
+			return "", false, err
+		}
+		if bytes.Equal(text, n.Text) || originOf(text) == from {
+			return "", true, nil
+		}
+	}
+}
+
+// originOf is the origin that a text names in its frontmatter; the index does not have it of a note that does not
+// parse.
+func originOf(text []byte) origin {
+	head, _ := markdown.StrictHead(bytes.TrimPrefix(text, []byte("\ufeff")))
+	of := func(name string) string {
+		if v, _ := head.Get(name); v != nil {
+			return markdown.TextOf(v)
+		}
+		return ""
+	}
+	return origin{of("source"), of("source_id")}
+}

@@ -1,0 +1,141 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"unicode/utf8"
+
+	"rookery/internal/auth"
+	"rookery/internal/convert"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+// A vaultFile is a file of a vault that is imported, as it is to the byte.
+type vaultFile struct {
+	path vault.Path
+	text []byte
+	told bool // it is an audit log, and has nothing that the log of the vault lacks
+}
+
+// importVault brings in the files of another vault, at the paths that they have there: all of them, or none.
+func (f tools) importVault(
+	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
+) (importOut, error) {
+	if err := in.keepsOwn("files of a vault keep their paths and texts"); err != nil {
+		return importOut{}, err
+	}
+	all, left, err := vaultFiles(files)
+	if err != nil {
+		return importOut{}, err
+	}
+	v, err := f.Vault(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return importOut{}, err
+	}
+	if err := markTold(ctx, v, all); err != nil {
+		return importOut{}, err
+	}
+	out, err := mutate.Draft(ctx, f.Source, mutate.Writing{
+		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
+	}, func(ctx context.Context, tx *repo.Tx, out *importOut) error {
+		out.DryRun = in.DryRun
+		return bringVault(ctx, tx, all, out)
+	})
+	if err == nil {
+		out.leaveOut(left)
+	}
+	return out, err
+}
+
+// vaultFiles are the files that a vault has, and the names of the others. All problems come together.
+func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error) {
+	var problems []*fault.Fault
+	for _, f := range files {
+		if vault.Path(f.Path).Kind() == vault.KindNone {
+			left = append(left, f.Path)
+			continue
+		}
+		path, err := vault.ParseFile(vault.CleanPath(f.Path))
+		if err == nil {
+			err = vault.CheckNew(path)
+		}
+		switch {
+		case err != nil:
+		case !utf8.Valid(f.Data):
+			err = fault.New(fault.InvalidParameter, "the file is not UTF-8")
+		case len(f.Data) > repo.MaxNote:
+			err = fault.New(fault.NoteTooLarge, "the file has %d bytes; a note has at most %d", len(f.Data), repo.MaxNote)
+		}
+		if err != nil {
+			problems = append(problems, fault.Of(err).At(f.Path, 0).With("argument", "files"))
+			continue
+		}
+		all = append(all, vaultFile{path: path, text: f.Data})
+	}
+	if len(all)+len(problems) == 0 {
+		return nil, nil, fault.New(fault.InvalidParameter, "there is no file of a vault: notes end in .md").
+			With("argument", "files")
+	}
+	if f := fault.Join(commonCode(problems), problems); f != nil {
+		return nil, nil, f
+	}
+	return all, left, nil
+}
+
+// markTold marks the audit logs that have nothing new.
+func markTold(ctx context.Context, v *repo.Vault, files []vaultFile) error {
+	var logs [][]byte
+	var of []*vaultFile
+	for i := range files {
+		if f := &files[i]; f.path.Kind() == vault.KindAudit {
+			logs, of = append(logs, f.text), append(of, f)
+		}
+	}
+	if len(logs) == 0 {
+		return nil
+	}
+	told, err := v.AuditTold(ctx, logs)
+	for i := range told {
+		of[i].told = told[i]
+	}
+	return err
+}
+
+// bringVault stages the files. One that is there with the same text is skipped; with another text it is
+// DUPLICATE_ID.
+func bringVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *importOut) error {
+	out.Imported = make([]importedNote, 0, len(files))
+	var problems []*fault.Fault
+	var paths []string
+	skipped := 0
+	for _, f := range files {
+		old, there, err := tx.Text(ctx, f.path)
+		if err != nil {
+			return err
+		}
+		if f.told || there && bytes.Equal(old, f.text) {
+			skipped++
+			continue
+		}
+		if there {
+			problems = append(problems, fault.New(fault.DuplicateID, "%s is there with another text", f.path).
+				With("argument", "files").At(string(f.path), 0))
+			continue
+		}
+		if err := tx.Put(ctx, f.path, f.text); err != nil {
+			return err
+		}
+		paths = append(paths, string(f.path))
+		out.Imported = append(out.Imported, importedNote{string(f.path), string(f.path)})
+	}
+	if f := fault.Join(fault.DuplicateID, problems); f != nil {
+		return f.Fix("import into an empty vault, or use vault import with mode replace or skip")
+	}
+	out.Count = len(out.Imported)
+	out.Note("skipped", skipped)
+	warnQuarantined(tx, &out.Aside, paths)
+	return nil
+}

@@ -1,0 +1,122 @@
+package notes
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"rookery/internal/index"
+)
+
+// A picking keeps the first notes of an order, of rows that come by path. It keeps few of those behind them.
+type picking struct {
+	order string
+	most  int // how many notes are wanted
+	kept  []picked
+	seen  int
+	full  bool // as many as are wanted are kept, the last of them at its place, and then those that came since
+}
+
+// A picked is a row, and how many came before it.
+type picked struct {
+	index.Row
+	at int
+}
+
+// sparse is how many notes beyond those that are wanted are kept before they are sorted.
+const sparse = 256
+
+// add takes the next row.
+func (p *picking) add(r *index.Row) {
+	now := picked{*r, p.seen}
+	p.seen++
+	if p.most == 0 || p.order == byPath && len(p.kept) == p.most {
+		return
+	}
+	if p.full && p.compare(&now, &p.kept[p.most-1]) > 0 {
+		return
+	}
+	if p.kept = append(p.kept, now); len(p.kept) >= 2*p.most+sparse {
+		p.narrow()
+	}
+}
+
+// narrow drops the rows that are not wanted. The last of the others is the last of their order then.
+func (p *picking) narrow() {
+	if len(p.kept) <= p.most {
+		return
+	}
+	p.place(p.most - 1)
+	p.kept, p.full = p.kept[:p.most], true
+}
+
+// place puts the row that belongs at a position there, those before it in front of it, and the others behind it. It
+// compares each row a few times: to sort all of them would take several times as long.
+func (p *picking) place(at int) {
+	draw := rand.New(rand.NewPCG(uint64(len(p.kept)), uint64(at)))
+	for from, to := 0, len(p.kept)-1; from < to; {
+		all := p.kept[from : to+1]
+		i := draw.IntN(len(all))
+		all[0], all[i] = all[i], all[0]
+		n := from + p.part(all)
+		switch {
+		case n == at:
+			return
+		case n < at:
+			from = n + 1
+		default:
+			to = n - 1
+		}
+	}
+}
+
+// part puts the first of some rows where it belongs among them, and returns where that is.
+func (p *picking) part(all []picked) int {
+	pivot := all[0]
+	from, to := 1, len(all)-1
+	for {
+		for from <= to && p.compare(&all[from], &pivot) < 0 {
+			from++
+		}
+		for from <= to && p.compare(&all[to], &pivot) > 0 {
+			to--
+		}
+		if from >= to {
+			break
+		}
+		all[from], all[to] = all[to], all[from]
+		from, to = from+1, to-1
+	}
+	all[0], all[to] = all[to], pivot
+	return to
+}
+
+// compare compares two rows for the order: those of one day by path.
+func (p *picking) compare(a, b *picked) int {
+	day := 0
+	switch p.order {
+	case byDate:
+		day = b.CompareDay(&a.Row)
+	case byOldest:
+		day = a.CompareDay(&b.Row)
+	}
+	return cmp.Or(day, cmp.Compare(a.at, b.at))
+}
+
+// notes returns the wanted notes from a position on, in order.
+func (p *picking) notes(first int) []*index.Note {
+	p.narrow()
+	if first >= len(p.kept) {
+		return []*index.Note{}
+	}
+	if first > 0 {
+		p.place(first)
+	}
+	page := p.kept[first:]
+	slices.SortFunc(page, func(a, b picked) int { return p.compare(&a, &b) })
+	all := make([]*index.Note, len(page))
+	for i := range page {
+		all[i] = page[i].Note
+	}
+	return all
+}

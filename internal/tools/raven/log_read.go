@@ -1,0 +1,384 @@
+package raven
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+// A logReader reads entries of a log, oldest first: those of the vault's commits, and between them those of
+// audit logs that commits brought in, by their times.
+type logReader struct {
+	view    view
+	window  logWindow
+	filter  logFilter
+	subject *subject // what is asked about, whose history is read; nil: the whole log
+	at      logSpot
+
+	imported []logged // oldest first
+	passed   int      // entries that were looked at
+}
+
+// A logSpot is how far pages have come: in the commits, and in what was imported.
+type logSpot struct {
+	Seq      uint64 // the commit of the entry that was passed last; 0: none
+	Number   int    // its number in the commit
+	TS       int64  // of the imported entry that was passed last, in milliseconds
+	Version  uint64 // the commit that brought it; 0: none was passed
+	Imported int    // its number
+}
+
+// key is the spot as a page token keeps it.
+func (s logSpot) key() string {
+	return fmt.Sprintf("%d.%d.%d.%d.%d", s.Seq, s.Number, s.TS, s.Version, s.Imported)
+}
+
+// readLogSpot reads where a page begins.
+func readLogSpot(in tool.Page) (s logSpot, err error) {
+	key, err := in.After(Family)
+	if err != nil || key == "" {
+		return s, err
+	}
+	if _, err := fmt.Sscanf(key, "%d.%d.%d.%d.%d", &s.Seq, &s.Number, &s.TS, &s.Version, &s.Imported); err != nil ||
+		s.key() != key {
+		return logSpot{}, state.OtherList(Family)
+	}
+	return s, nil
+}
+
+// about makes the reader read only the history of what an id names.
+func (r *logReader) about(ctx context.Context, id string) error {
+	s, err := r.view.subject(ctx, id)
+	if err != nil {
+		return err
+	}
+	r.subject, r.filter.ids = &s, []string{s.id}
+	return nil
+}
+
+// page fills a page.
+func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
+	if err := r.readImported(ctx); err != nil {
+		return err
+	}
+	more, partial := false, false
+	going := state.Going(ctx)
+	for e, err := range r.merged(ctx) {
+		if err == nil && !going() {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if partial = r.passed == maxLogged; partial {
+			more = true
+			break
+		}
+		if r.window.holds(e.TS) && r.filter.holds(&e) {
+			if more = len(out.Entries) == limit || !out.Fits(e.logEntry) && len(out.Entries) > 0; more {
+				break
+			}
+			out.Entries = append(out.Entries, e.shown())
+		}
+		r.passed++
+		r.pass(&e)
+	}
+	out.Note("count", len(out.Entries))
+	out.Note("has_more", more)
+	if partial {
+		out.Note("partial", true)
+	}
+	if more {
+		out.Note("next_page_token", tool.Token(r.at.key()))
+	}
+	return ctx.Err()
+}
+
+// pass moves the spot behind an entry.
+func (r *logReader) pass(e *logged) {
+	seq, _ := repo.ParseVersion(e.Version)
+	if e.Imported {
+		r.at.TS, r.at.Version, r.at.Imported = e.TS.UnixMilli(), seq, e.number
+		return
+	}
+	r.at.Seq, r.at.Number = seq, e.number
+}
+
+// merged yields the entries of both streams behind the spot, by time.
+func (r *logReader) merged(ctx context.Context) iter.Seq2[logged, error] {
+	return func(yield func(logged, error) bool) {
+		waiting := r.imported
+		for len(waiting) > 0 && r.isPassed(&waiting[0]) {
+			waiting = waiting[1:]
+		}
+		for e, err := range r.own(ctx) {
+			for err == nil && len(waiting) > 0 && waiting[0].before(&e) {
+				if !yield(waiting[0], nil) {
+					return
+				}
+				waiting = waiting[1:]
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		for _, e := range waiting {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// before reports whether an imported entry is older than one of the vault's own. At one time, that with the
+// smaller version is.
+func (e *logged) before(own *logged) bool {
+	brought, _ := repo.ParseVersion(e.Version)
+	made, _ := repo.ParseVersion(own.Version)
+	return cmp.Or(e.TS.Compare(own.TS), cmp.Compare(brought, made)) < 0
+}
+
+// isPassed reports whether an imported entry was passed by a page before.
+func (r *logReader) isPassed(e *logged) bool {
+	if r.at.Version == 0 {
+		return e.TS.Before(r.window.from)
+	}
+	version, _ := repo.ParseVersion(e.Version)
+	return cmp.Or(cmp.Compare(e.TS.UnixMilli(), r.at.TS), cmp.Compare(version, r.at.Version),
+		cmp.Compare(e.number, r.at.Imported)) <= 0
+}
+
+// own yields the entries of the vault's commits behind the spot, as far as the window goes.
+func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
+	return func(yield func(logged, error) bool) {
+		for c, err := range r.commits(ctx) {
+			if err != nil {
+				yield(logged{}, err)
+				return
+			}
+			entries, err := entriesOf(c, r.filter.ids)
+			if err != nil {
+				yield(logged{}, err)
+				return
+			}
+			for _, e := range entries {
+				passed := c.Seq == r.at.Seq && e.number <= r.at.Number
+				if !passed && !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// commits yields the commits of the window that are not before the spot, oldest first. Of the history of one
+// thing, they have only the notes that it was in.
+func (r *logReader) commits(ctx context.Context) iter.Seq2[*repo.Commit, error] {
+	return func(yield func(*repo.Commit, error) bool) {
+		first, err := r.first(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		all := r.view.Vault.Commits(ctx, first)
+		if r.subject != nil {
+			all = r.history(ctx, first)
+		}
+		for c, err := range all {
+			if err == nil && (c.Seq > r.view.Index.Version() || r.window.over(c.Time)) {
+				return
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// first is the commit with which a page begins.
+func (r *logReader) first(ctx context.Context) (uint64, error) {
+	first := max(r.at.Seq, 1)
+	if r.window.from.IsZero() || r.at.Seq > 0 {
+		return first, nil
+	}
+	before, err := r.view.Vault.VersionAt(ctx, r.window.from.Add(-1))
+	return before + 1, err
+}
+
+// history yields the commits of the subject's history from one on, oldest first, each with the one note.
+func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*repo.Commit, error] {
+	return func(yield func(*repo.Commit, error) bool) {
+		var all []*repo.Commit
+		s := r.subject
+		for rev, err := range r.view.Vault.Revisions(ctx, s.path, s.from) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if rev.Seq < first {
+				break
+			}
+			if id := s.calledIn(rev.Path).id; !slices.Contains(r.filter.ids, id) {
+				r.filter.ids = append(r.filter.ids, id)
+			}
+			c := *rev.Commit
+			c.Notes = []repo.Note{rev.Note}
+			all = append(all, &c)
+		}
+		for _, c := range slices.Backward(all) {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// entriesOf are the entries of a commit, by id.
+func entriesOf(c *repo.Commit, ids []string) ([]logged, error) {
+	same := logEntry{
+		TS: c.Time.UTC(), Tool: c.Tool, Principal: c.Who.Principal, Agent: c.Who.Agent,
+		RequestID: c.Who.Request, Version: repo.Version(c.Seq),
+	}
+	var all []logged
+	for _, n := range c.Notes {
+		if len(n.Events) == 0 || string(n.Events) == "null" {
+			continue
+		}
+		var err error
+		if all, err = appendEntries(all, n, same); err != nil {
+			return nil, fmt.Errorf("read the events of %s: %w", same.Version, err)
+		}
+	}
+	if len(ids) == 0 && c.Erases() > 0 {
+		same.Op = "erase"
+		all = append(all, logged{logEntry: same})
+	}
+	slices.SortStableFunc(all, func(a, b logged) int {
+		return strings.Compare(cmp.Or(a.ID, a.File), cmp.Or(b.ID, b.File))
+	})
+	for i := range all {
+		all[i].number = i + 1
+	}
+	return all, nil
+}
+
+// appendEntries appends the events of a note in a commit, which has what all its entries share. They are decoded one
+// by one: there may be 20,000.
+func appendEntries(all []logged, n repo.Note, same logEntry) ([]logged, error) {
+	all = slices.Grow(all, bytes.Count(n.Events, []byte(`{"op":`)))
+	events := json.NewDecoder(bytes.NewReader(n.Events))
+	events.UseNumber() // a float64 would not hold every number that a field may have
+	if _, err := events.Token(); err != nil {
+		return all, err
+	}
+	for events.More() {
+		all = append(all, logged{path: n.Path})
+		e := &all[len(all)-1].logEntry
+		if err := events.Decode(e); err != nil {
+			return all, err
+		}
+		e.TS, e.Tool, e.Principal, e.Agent = same.TS, same.Tool, same.Principal, same.Agent
+		e.RequestID, e.Version = same.RequestID, same.Version
+	}
+	return all, nil
+}
+
+// shown is an entry as an answer shows it: of what is long, the beginning.
+func (e *logged) shown() logEntry {
+	s := e.logEntry
+	s.Value, s.Content = cutValue(s.Value, maxListed), tool.Beginning(s.Content, maxListed)
+	s.Changes, _ = listedFields(s.Changes)
+	s.Fields, _ = listedFields(s.Fields)
+	return s
+}
+
+// readImported reads the audit logs that the vault has of other Ravens. A line that is in several versions of one
+// is an entry of the first. What cannot be read, or has no time, is passed over: other programs wrote it.
+func (r *logReader) readImported(ctx context.Context) error {
+	for _, f := range auditFiles(r.view.Index) {
+		var logs []repo.Revision
+		for rev, err := range r.view.Vault.Revisions(ctx, f.Path, f.Version) {
+			if err == nil {
+				err = r.view.Vault.Fill(ctx, &rev)
+			}
+			if err != nil {
+				return err
+			}
+			logs = append(logs, rev)
+		}
+		told := map[string]int{}
+		for _, rev := range slices.Backward(logs) {
+			r.takeImported(&rev, told)
+		}
+	}
+	slices.SortStableFunc(r.imported, func(a, b logged) int {
+		one, _ := repo.ParseVersion(a.Version)
+		other, _ := repo.ParseVersion(b.Version)
+		return cmp.Or(a.TS.Compare(b.TS), cmp.Compare(one, other))
+	})
+	for i := range r.imported {
+		r.imported[i].number = i + 1
+	}
+	return nil
+}
+
+// auditFiles are the audit logs that an index has, by path.
+func auditFiles(idx *index.Index) (all []*index.File) {
+	for f := range idx.FilesAfter(auditFolder) {
+		if !strings.HasPrefix(f.Path, auditFolder) {
+			break
+		}
+		if vault.Path(f.Path).Kind() == vault.KindAudit {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// auditFolder is where audit logs are.
+const auditFolder = ".raven/"
+
+// takeImported takes in the lines of one version of an audit log that none before it has. told counts the lines of
+// those.
+func (r *logReader) takeImported(rev *repo.Revision, told map[string]int) {
+	if rev.Deleted || rev.Erased {
+		return
+	}
+	counts := map[string]int{}
+	for line := range bytes.Lines(rev.Text) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		counts[string(line)]++
+		if counts[string(line)] <= told[string(line)] {
+			continue
+		}
+		told[string(line)]++
+		var e struct {
+			logEntry
+			Time *time.Time `json:"ts"`
+		}
+		fields := json.NewDecoder(bytes.NewReader(line))
+		fields.UseNumber()
+		if fields.Decode(&e) != nil || e.Time == nil || e.Time.IsZero() || e.Op == "" {
+			continue
+		}
+		e.TS, e.Imported, e.Version = e.Time.UTC(), true, repo.Version(rev.Seq)
+		entry := logged{logEntry: e.logEntry}
+		entry.path = pathOf(&entry.logEntry)
+		r.imported = append(r.imported, entry)
+	}
+}

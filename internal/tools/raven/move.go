@@ -1,0 +1,233 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/relink"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed move.md
+var moveDoc string
+
+type moveIn struct {
+	tool.Vault
+	Source      string `json:"source" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
+	Destination string `json:"destination" size:"id" jsonschema:"the new id, or a folder with a slash at its end, where the name stays"`
+	UpdateRefs  *bool  `json:"update_refs,omitempty" jsonschema:"rewrite the references that would no longer lead to it; default true"`
+	tool.Brief
+	tool.Mutation
+}
+
+// moved is the answer of a move.
+type moved struct {
+	mutated
+	Source      string `json:"source,omitempty" jsonschema:"the id that it had"`
+	Destination string `json:"destination,omitempty" jsonschema:"the id that it has"`
+
+	UpdatedRefs      []string   `json:"updated_refs,omitzero" jsonschema:"ids of the objects whose references were rewritten, the first 200"`
+	UpdatedRefsTotal int        `json:"updated_refs_total" jsonschema:"how many references were rewritten"`
+	UpdatedRefFields []refField `json:"updated_ref_fields,omitzero" jsonschema:"the fields and traits among them, the first 200"`
+}
+
+// A refField is a field, or a trait, with references that were rewritten.
+type refField struct {
+	SourceID string `json:"source_id"`
+	File     string `json:"file"`
+	Field    string `json:"field"`
+}
+
+func (f tools) move() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_move", Family: Family, Title: "Move or rename a note", Doc: moveDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Route:    tool.Route{Method: "POST", Path: "/objects/move"},
+		Commands: []tool.Command{{Words: "move", Args: []string{"source", "destination"}}},
+	}, func(ctx context.Context, c auth.Caller, in moveIn) (moved, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.Source)}, in.run)
+	})
+}
+
+// run drafts the move.
+func (in moveIn) run(ctx context.Context, tx *repo.Tx, out *moved) error {
+	idx := tx.Index()
+	o, err := locate(idx, in.Source, state.Clock(idx, tx.Now()))
+	if err != nil {
+		return noPath(err, in.Source, "source")
+	}
+	if o.Section != nil {
+		return fault.New(fault.InvalidValue, "%s is a section; raven_move moves notes", o.ID()).
+			With("argument", "source").Try("raven_section", fault.Args{"op": "move", "id": o.ID()})
+	}
+	to, err := in.to(tx, o.Note)
+	if err != nil {
+		return err
+	}
+	out.Source, out.Destination = o.Note.ID, to.ID()
+	was := before(idx, o)
+	if string(to) == o.Note.Path {
+		out.fill(refUpdates{})
+		return out.updated(tx, was)
+	}
+	u := refUpdates{rewrite: in.UpdateRefs == nil || *in.UpdateRefs}
+	if err := u.move(ctx, tx, map[string]string{o.Note.ID: to.ID()}); err != nil {
+		return err
+	}
+	out.fill(u)
+	out.SideEffects = append(moveEffects(tx.Index(), o, to), u.effects()...)
+	was.Note = noteAt(tx.Index(), to)
+	return out.updated(tx, was)
+}
+
+// noteAt returns the note at a path that the draft has just written.
+func noteAt(idx *index.Index, path vault.Path) *index.Note {
+	n, _ := idx.Note(string(path))
+	return n
+}
+
+// to returns the path that a note moves to, which must be free.
+func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
+	id := strings.TrimSpace(in.Destination)
+	if strings.HasSuffix(id, "/") {
+		id += path.Base(n.ID)
+	}
+	to, err := vault.NewPath(strings.TrimSuffix(id, ".md"))
+	if err != nil {
+		return "", fault.Of(err).With("argument", "destination")
+	}
+	if other, taken := tx.Folded(to); taken && other != n.Path {
+		return "", fault.New(fault.DuplicateID, "there is a note %q already", vault.Path(other).ID()).
+			With("id", vault.Path(other).ID()).With("argument", "destination").
+			Fix("choose another name").Try("raven_read", fault.Args{"path": vault.Path(other).ID()})
+	}
+	config := tx.Index().Config()
+	if _, was := config.DailyID(n.ID); n.Type == vault.Daily && was {
+		if _, day := config.DailyID(to.ID()); !day {
+			return "", fault.New(fault.InvalidValue, "%s is a daily note; at another path than that of a day "+
+				"it would lose its type", n.ID).With("argument", "destination").
+				Try("raven_reclassify", fault.Args{"id": n.ID, "type": vault.Page})
+		}
+	}
+	return to, nil
+}
+
+// moveEffects says what else a move does or leaves: the folder of another type, and what names the old path
+// and is not rewritten.
+func moveEffects(after *index.Index, o index.Object, to vault.Path) []string {
+	effects := []string{o.Note.ID + " goes by " + to.ID()}
+	if t := typeOfFolder(after.Schema(), to.ID()); t != nil && t.Name != o.Note.Type {
+		effects = append(effects, fmt.Sprintf("%s is the folder of the type %s, and the note stays a %s; "+
+			"raven_reclassify changes its type", t.DefaultPath, t.Name, o.Note.Type))
+	}
+	return effects
+}
+
+// typeOfFolder returns the type in whose folder an id is, nil if it is in none.
+func typeOfFolder(s *vault.Schema, id string) *vault.Type {
+	var best *vault.Type
+	for _, t := range s.Types {
+		if t.DefaultPath != "" && strings.HasPrefix(id, t.DefaultPath) &&
+			(best == nil || len(t.DefaultPath) > len(best.DefaultPath)) {
+			best = t
+		}
+	}
+	return best
+}
+
+// fill says which references were rewritten.
+func (m *moved) fill(u refUpdates) {
+	m.UpdatedRefs, m.UpdatedRefsTotal = []string{}, u.total
+	m.UpdatedRefFields = []refField{}
+	for _, s := range u.sources {
+		m.UpdatedRefs = append(m.UpdatedRefs, s.ID)
+		for _, field := range s.Fields {
+			m.UpdatedRefFields = append(m.UpdatedRefFields, refField{s.ID, s.File, field})
+		}
+	}
+	m.UpdatedRefs = firstOf(m.UpdatedRefs, tool.MaxPage)
+	m.UpdatedRefFields = firstOf(m.UpdatedRefFields, tool.MaxPage)
+}
+
+// refUpdates are the references that a draft rewrites.
+type refUpdates struct {
+	rewrite    bool // false: they stay as they are
+	total      int
+	sources    []relink.Source
+	unwritable int
+	broken     int // references that stay and lead nowhere, where nothing is rewritten
+	gained     int
+}
+
+// move drafts that notes go to other ids, and that the references to and in them lead where they led.
+func (u *refUpdates) move(ctx context.Context, tx *repo.Tx, ids map[string]string) error {
+	was := tx.Index()
+	for _, from := range slices.Sorted(maps.Keys(ids)) {
+		text, _, err := tx.Text(ctx, vault.Path(from+".md"))
+		if err != nil {
+			return err
+		}
+		if err := tx.Move(ctx, vault.Path(from+".md"), vault.Path(ids[from]+".md"), text); err != nil {
+			return err
+		}
+	}
+	return u.relink(ctx, tx, relink.New(was, tx.Index(), ids))
+}
+
+// relink drafts the rewriting of references.
+func (u *refUpdates) relink(ctx context.Context, tx *repo.Tx, r *relink.Relinker) error {
+	for _, id := range r.Sources() {
+		at := vault.Path(id + ".md")
+		text, exists, err := tx.Text(ctx, at)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			continue
+		}
+		res := r.Rewrite(id, text)
+		u.gained += res.Gained
+		if !u.rewrite {
+			u.broken += res.Count + len(res.Unwritable)
+			continue
+		}
+		u.unwritable += len(res.Unwritable)
+		if res.Count == 0 {
+			continue
+		}
+		u.total += res.Count
+		u.sources = append(u.sources, res.Sources...)
+		if err := tx.Put(ctx, at, res.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// effects says what else became of references.
+func (u *refUpdates) effects() []string {
+	var effects []string
+	add := func(n int, one, many string) {
+		if n > 0 {
+			effects = append(effects, mutate.Count(n, "reference")+" "+mutate.Plural(n, one, many))
+		}
+	}
+	add(u.total, "is rewritten", "are rewritten")
+	add(u.broken, "stays and no longer leads to it", "stay and no longer lead to it")
+	add(u.unwritable, "cannot be written with the new id, and stays as it is",
+		"cannot be written with the new id, and stay as they are")
+	add(u.gained, "that led nowhere leads somewhere now", "that led nowhere lead somewhere now")
+	return effects
+}

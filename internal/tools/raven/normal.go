@@ -1,0 +1,103 @@
+package raven
+
+import (
+	"strings"
+
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+)
+
+// normalObject is a new object as raven_new would write it.
+type normalObject struct {
+	Type    string         `json:"type"`
+	Path    string         `json:"path"`
+	Fields  map[string]any `json:"fields"`
+	Content string         `json:"content,omitempty"`
+}
+
+// normalChange is a change of fields, or of traits on a line, as it would be written.
+type normalChange struct {
+	ID    string         `json:"id"`
+	Set   map[string]any `json:"set"`
+	Unset []string       `json:"unset"`
+}
+
+// normalTrait is a new trait as raven_trait_create would write it.
+type normalTrait struct {
+	TraitType string         `json:"trait_type"`
+	Value     any            `json:"value"`
+	ParentID  string         `json:"parent_id"`
+	Content   string         `json:"content"`
+	Others    map[string]any `json:"other_traits,omitempty"`
+}
+
+// normal returns what the call would write.
+func (in newIn) normal(tx *repo.Tx) (any, error) {
+	t, err := noteType(tx, in.Type)
+	if err != nil {
+		return nil, err
+	}
+	n, err := in.plan(tx, t)
+	if err != nil {
+		return nil, err
+	}
+	return normalObject{t.Name, n.path.ID(), n.fields, in.Content}, nil
+}
+
+// normal returns what the call would write.
+func (in setIn) normal(tx *repo.Tx) (any, error) {
+	o, err := settable(tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	_, checked, err := in.check(tx, o)
+	if err != nil {
+		return nil, err
+	}
+	return normalChange{o.ID(), checked.Fields, append([]string{}, in.Unset...)}, nil
+}
+
+// normal returns what the call would write.
+func (in traitCreateIn) normal(tx *repo.Tx) (any, error) {
+	line, h, err := in.plan(tx)
+	if err != nil {
+		return nil, err
+	}
+	n := normalTrait{
+		TraitType: line.Name, Value: line.Value, Content: strings.TrimSpace(line.Content),
+		Others: fieldMap(line.Others),
+	}
+	if h.day != "" {
+		n.ParentID = tx.Index().Config().DailyPath(h.day).ID()
+	} else {
+		n.ParentID = h.object.ID()
+	}
+	return n, nil
+}
+
+// normal returns what the call would write.
+func (in traitUpdateIn) normal(tx *repo.Tx) (any, error) {
+	t, err := ownTrait(tx.Index(), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := in.check(tx, t)
+	if err != nil {
+		return nil, err
+	}
+	set := fieldMap(w.set)
+	if v, ok := set[t.Type]; ok {
+		delete(set, t.Type)
+		set["value"] = v
+	}
+	return normalChange{t.ID, set, append([]string{}, w.unset...)}, nil
+}
+
+// fieldMap are fields by name.
+func fieldMap(fields []markdown.Field) map[string]any {
+	all := map[string]any{}
+	for _, f := range fields {
+		all[f.Key] = f.Value
+	}
+	return all
+}

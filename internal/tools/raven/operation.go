@@ -1,0 +1,176 @@
+package raven
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+// The entities that an operation can be about.
+const (
+	anObject = "object"
+	aTrait   = "trait"
+)
+
+// A step is an operation of a batch, read and checked as far as that is possible without the vault.
+type step struct {
+	index      int
+	op, entity string
+	data       json.RawMessage
+
+	about  aboutFiles
+	run    func(context.Context, *repo.Tx) (answer, error)
+	normal func(*repo.Tx) (any, error) // what it says, as it would be written
+}
+
+// An operation is what the steps of one kind do: the arguments of a tool, and its draft.
+type operation struct {
+	entities []string // that it names; the first is meant where a step names none
+	required bool     // a step must name its entity
+	tool     *tool.Tool
+	read     func(t *tool.Tool, data json.RawMessage) (step, error)
+}
+
+// An input is the input of a tool that changes one thing.
+type input[P answer] interface {
+	run(ctx context.Context, tx *repo.Tx, out P) error
+}
+
+// reads reads the input of a tool as a step.
+func reads[In input[P], Out any, P answerOf[Out]](
+	about func(In) aboutFiles,
+) func(t *tool.Tool, data json.RawMessage) (step, error) {
+	return func(t *tool.Tool, data json.RawMessage) (step, error) {
+		var in In
+		if err := t.ReadArgs(data, notInSteps, &in); err != nil {
+			return step{}, err
+		}
+		if l, ok := any(in).(interface{ legal() error }); ok {
+			if err := l.legal(); err != nil {
+				return step{}, err
+			}
+		}
+		s := step{
+			data: data, about: about(in),
+			run: func(ctx context.Context, tx *repo.Tx) (answer, error) {
+				out := P(new(Out))
+				return out, in.run(ctx, tx, out)
+			},
+		}
+		if n, ok := any(in).(interface {
+			normal(*repo.Tx) (any, error)
+		}); ok {
+			s.normal = n.normal
+		}
+		return s, nil
+	}
+}
+
+// notInSteps reports whether an argument is one of a whole call, which no operation has.
+func notInSteps(a tool.Arg) bool {
+	switch a.Means {
+	case tool.MeansVersion, tool.MeansKey, tool.MeansDry:
+		return true
+	}
+	return slices.Contains([]string{
+		"vault", "query", "filter", "plan_token", "confirm", "erase", tool.SlimArg,
+	}, a.Name)
+}
+
+// operations are the kinds of operations, by op and entity: create object.
+func (f tools) operations() map[string]operation {
+	object, trait := []string{anObject}, []string{aTrait}
+	return map[string]operation{
+		"create object": {object, true, f.create(),
+			reads[newIn, mutated](func(in newIn) aboutFiles { return in.about })},
+		"update object": {object, true, f.set(),
+			reads[setIn, mutated](func(in setIn) aboutFiles { return named(in.ID) })},
+		"delete object": {object, true, f.remove(),
+			reads[deleteIn, mutated](func(in deleteIn) aboutFiles { return named(in.ID) })},
+		"create trait": {trait, true, f.traitCreate(),
+			reads[traitCreateIn, traitMutated](func(in traitCreateIn) aboutFiles { return in.about })},
+		"update trait": {trait, true, f.traitUpdate(),
+			reads[traitUpdateIn, traitMutated](func(in traitUpdateIn) aboutFiles { return named(in.ID) })},
+		"delete trait": {trait, true, f.traitDelete(),
+			reads[traitDeleteIn, traitMutated](func(in traitDeleteIn) aboutFiles { return named(in.ID) })},
+		"add object": {object, false, f.add(),
+			reads[addIn, mutated](func(in addIn) aboutFiles { return in.about })},
+		"edit object": {object, false, f.edit(),
+			reads[editIn, edited](func(in editIn) aboutFiles { return named(in.ID) })},
+		"upsert object": {object, false, f.upsert(),
+			reads[upsertIn, upserted](func(in upsertIn) aboutFiles { return in.about })},
+		"unset object": {object, false, f.unset(),
+			reads[unsetIn, mutated](func(in unsetIn) aboutFiles { return named(in.ID) })},
+	}
+}
+
+// operationIn is one operation of a batch as a call has it.
+type operationIn struct {
+	Op     string    `json:"op" jsonschema:"create, update or delete an object or a trait; or add, edit, upsert, unset"`
+	Entity string    `json:"entity,omitempty" jsonschema:"object or trait"`
+	Data   tool.JSON `json:"data" jsonschema:"an object: the arguments of the tool that does this alone, such as raven_new for create object"`
+}
+
+// step reads the operation.
+func (in operationIn) step(kinds map[string]operation) (step, error) {
+	kind, err := in.kind(kinds)
+	if err != nil {
+		return step{}, err // what it names is not repeated
+	}
+	s, err := step{}, error(nil)
+	if text := strings.TrimSpace(string(in.Data)); !strings.HasPrefix(text, "{") {
+		err = fault.New(fault.InvalidValue, "data must be an object: the arguments of %s", kind.tool.Name).
+			With("argument", "data")
+	} else {
+		s, err = kind.read(kind.tool, json.RawMessage(in.Data))
+	}
+	s.op, s.entity = in.Op, in.Entity
+	return s, err
+}
+
+// entity is what the operation is about, also where it does not say so.
+func (in operationIn) entity(kinds map[string]operation) string {
+	if kind, err := in.kind(kinds); err == nil {
+		return kind.entities[0]
+	}
+	return in.Entity
+}
+
+// kind finds what the operation does.
+func (in operationIn) kind(kinds map[string]operation) (operation, error) {
+	ops := map[string]bool{}
+	var entities []string
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		op, entity, _ := strings.Cut(name, " ")
+		ops[op] = true
+		if op == in.Op {
+			entities = append(entities, entity)
+		}
+	}
+	if len(entities) == 0 {
+		allowed := slices.Sorted(maps.Keys(ops))
+		return operation{}, fault.New(fault.InvalidValue, "op must be one of %s", strings.Join(allowed, ", ")).
+			With("argument", "op").With("allowed", allowed).Suggest(in.Op, allowed)
+	}
+	entity := in.Entity
+	if first := kinds[in.Op+" "+entities[0]]; entity == "" && !first.required {
+		entity = entities[0]
+	}
+	kind, ok := kinds[in.Op+" "+entity]
+	if ok {
+		return kind, nil
+	}
+	code := fault.InvalidValue
+	if entity == "" {
+		code = fault.MissingRequired
+	}
+	return kind, fault.New(code, "the entity of %s must be %s", in.Op, strings.Join(entities, " or ")).
+		With("argument", "entity").With("allowed", vault.Offered(entities))
+}

@@ -1,0 +1,15 @@
+package raven_test
+
+import (
+	"context"
+
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// outside takes in a file that somebody changed.
+func outside(path, text string) func(context.Context, *repo.Tx) (any, error) {
+	return func(ctx context.Context, tx *repo.Tx) (any, error) {
+		return nil, tx.TakeIn(ctx, vault.Path(path), repo.Outside{Text: []byte(text), Found: []byte(text)})
+	}
+}

@@ -1,0 +1,241 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/query"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed query.md
+var queryDoc string
+
+type queryIn struct {
+	tool.Vault
+	asked
+	List      bool     `json:"list,omitempty" rare:"true" jsonschema:"list the saved queries instead"`
+	Sort      []string `json:"sort,omitempty" jsonschema:"fields, the largest first with -: -.due"`
+	IDs       bool     `json:"ids,omitempty" jsonschema:"answer ids only"`
+	CountOnly bool     `json:"count_only,omitempty" jsonschema:"answer the number only"`
+	detail
+	tool.AsOf
+	tool.Page
+}
+
+// asked is what a call asks for: a saved query, the text of one, or a filter.
+type asked struct {
+	Name   string         `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string" jsonschema:"a saved query, or the text of a query"`
+	Query  string         `json:"query,omitempty" size:"query" jsonschema:"type:project .status==active contains(trait:due .value<=today)"`
+	Filter tool.Structure `json:"filter,omitempty" jsonschema:"the query as JSON: {\"type\":\"project\",\"where\":{\"fields\":{\"status\":\"active\"}}}"`
+	Inputs tool.Inputs    `json:"inputs,omitempty" rare:"true" jsonschema:"values for the arguments of a saved query"`
+}
+
+// queryOut has what a query finds, the ids of it, the number, or the saved queries.
+type queryOut struct {
+	tool.Aside `json:"-"`
+	QueryName  string `json:"query_name,omitempty" jsonschema:"the saved query"`
+	QueryKind  string `json:"query_kind,omitempty" jsonschema:"type, trait, section, link or mixed"`
+	Type       string `json:"type,omitempty" jsonschema:"of the objects, where they are of one"`
+	Trait      string `json:"trait,omitempty" jsonschema:"the type of the traits, where they are of one"`
+	*QueryItems
+	*QueryIDs
+	*QueryTotal
+	*QueryList
+}
+
+// QueryItems are what a query finds.
+type QueryItems struct {
+	Items []tool.Object `json:"items" jsonschema:"objects, traits, sections, links; in mixed each has its kind"`
+}
+
+// QueryIDs are the ids of what a query finds.
+type QueryIDs struct {
+	IDs []string `json:"ids" jsonschema:"of a link, that of what it is in"`
+}
+
+// QueryTotal is how much a query finds.
+type QueryTotal struct {
+	Total int `json:"total"`
+}
+
+// QueryList is the saved queries.
+type QueryList struct {
+	Queries []saved `json:"queries"`
+}
+
+func (f tools) query() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_query", Family: Family, Title: "Query", Doc: queryDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "POST", Path: "/queries/query"},
+		Commands: []tool.Command{{Words: "query", Args: []string{"name?", "inputs..."}}},
+		Columns: []string{
+			"kind", "id", "type", "trait_type", "value", "heading", "title", "raw_target", "source_id", "file_path",
+			"line_number", "line_start", "content_text", "fields",
+		},
+		Empty: []tool.Empty{{Of: "things that match"}},
+	}, f.runQuery)
+}
+
+func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOut, error) {
+	depth, err := in.level()
+	if err != nil {
+		return queryOut{}, err
+	}
+	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
+	if err != nil {
+		return queryOut{}, err
+	}
+	if err := in.oneForm(in.List); err != nil {
+		return queryOut{}, err
+	}
+	var out queryOut
+	out.Note("version", v.Version())
+	if in.List {
+		out.QueryList = &QueryList{[]saved{}}
+		for _, q := range v.Index.Config().Queries {
+			out.Queries = append(out.Queries, savedOf(q))
+		}
+		out.Note("count", len(out.Queries))
+		return out, v.Index.ConfigErr()
+	}
+	r, err := f.reading(ctx, c, v, in)
+	if err != nil {
+		return queryOut{}, err
+	}
+	out.Note("version", r.view.Version())
+	return out, r.answer(ctx, &out, depth)
+}
+
+// A queryRun is a query that is ready to be answered.
+type queryRun struct {
+	view  view
+	state query.State
+	found wantedQuery
+	in    queryIn
+}
+
+// reading reads what a call asks for, on the state that it is answered on. One with content() is answered
+// on the newest state that can be searched.
+func (f tools) reading(ctx context.Context, c auth.Caller, v view, in queryIn) (queryRun, error) {
+	r := queryRun{view: v, in: in}
+	var err error
+	if r.found, err = in.read(v); err != nil {
+		return r, err
+	}
+	if r.view, r.state, err = f.stateFor(ctx, c, v, in.Vault.Vault, in.AsOf, r.found.query); err != nil {
+		return r, err
+	}
+	return r, r.sort()
+}
+
+// stateFor is the state that a query is answered on.
+func (f tools) stateFor(
+	ctx context.Context, c auth.Caller, v view, name string, at tool.AsOf, q query.Query,
+) (view, query.State, error) {
+	if _, err := state.Schema(v.Index); err != nil {
+		return v, query.State{}, err
+	}
+	s := query.State{Index: v.Index, Clock: v.Clock, Ended: ctx.Err}
+	if !q.Searches() {
+		return v, s, nil
+	}
+	_, found, err := f.Searchable(ctx, c, name, at)
+	if err != nil {
+		return v, s, err
+	}
+	v.Index = found.Index
+	s.Index = found.Index
+	s.Search = searcher(ctx, v, found.Search)
+	return v, s, nil
+}
+
+// sort takes the keys of the call, which are given in the query or beside it.
+func (r *queryRun) sort() error {
+	if len(r.in.Sort) == 0 {
+		return nil
+	}
+	if len(r.found.query.Sort) > 0 {
+		return fault.New(fault.InvalidValue, "the query says itself by what it is sorted: leave out one of the two").
+			With("argument", "sort")
+	}
+	keys, err := query.ParseKeys(r.in.Sort)
+	r.found.query.Sort = keys
+	return err
+}
+
+// answer fills the answer of a query.
+func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
+	q := r.found.query
+	if q.Count || r.in.CountOnly {
+		a, err := query.Find(q, r.state, query.Page{})
+		out.QueryTotal = &QueryTotal{a.Total}
+		out.Note("total", a.Total)
+		return err
+	}
+	after, err := r.in.After(Family)
+	if err != nil {
+		return err
+	}
+	a, err := query.Find(q, r.state, query.Page{Limit: r.in.Limit, After: after})
+	if err != nil {
+		return err
+	}
+	out.QueryName, out.QueryKind = r.found.name, string(q.KindOf())
+	if len(q.Branches) == 1 {
+		b := q.Branches[0]
+		out.setName(b)
+	}
+	taken := r.show(out, a, depth)
+	mark := ""
+	if taken > 0 {
+		mark = a.Mark(a.Items[taken-1])
+	}
+	out.Paged(taken, a.Total, a.More || taken < len(a.Items), mark)
+	zoned(&out.Aside, r.view.Index)
+	if a.Total == 0 {
+		out.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	return ctx.Err()
+}
+
+// setName says of which type the things are.
+func (o *queryOut) setName(b query.Branch) {
+	switch b.Kind {
+	case query.Objects:
+		if b.Name != query.Any {
+			o.Type = vault.TypeName(b.Name)
+		}
+	case query.Traits:
+		o.Trait = b.Name
+	}
+}
+
+// show puts as many things of a page into the answer as it has room for, and returns how many.
+func (r queryRun) show(out *queryOut, a query.Answer, depth int) int {
+	if r.in.IDs {
+		out.QueryIDs = &QueryIDs{[]string{}}
+		for _, i := range a.Items {
+			if !out.Fits(i.ID()) {
+				break
+			}
+			out.IDs = append(out.IDs, i.ID())
+		}
+		return len(out.IDs)
+	}
+	out.QueryItems = &QueryItems{[]tool.Object{}}
+	d := newDrawer(r.view.Index, depth)
+	for _, i := range a.Items {
+		item, err := d.found(i, out.QueryKind == "mixed")
+		if err != nil || !out.Fits(item) && len(out.Items) > 0 {
+			break
+		}
+		out.Items = append(out.Items, item)
+	}
+	return len(out.Items)
+}

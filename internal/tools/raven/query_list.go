@@ -1,0 +1,59 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+)
+
+//go:embed query_list.md
+var queryListDoc string
+
+type queryListIn struct {
+	tool.Vault
+	tool.AsOf
+	tool.Page
+}
+
+type queryListOut struct {
+	tool.Aside `json:"-"`
+	Items      []saved `json:"items"`
+}
+
+func (f tools) queryList() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_query_list", Family: Family, Title: "List saved queries", Doc: queryListDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/queries"},
+		Commands: []tool.Command{{Words: "query list"}},
+		Columns:  []string{"name", "description", "query", "args", "types", "traits", "filters", "tags"},
+		Empty: []tool.Empty{{
+			Of: "saved queries", Tool: "raven_query_save",
+			Args: map[string]string{"name": "overdue", "query": "trait:due .value==past"},
+		}},
+	}, func(ctx context.Context, c auth.Caller, in queryListIn) (queryListOut, error) {
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
+		if err == nil {
+			err = v.Index.ConfigErr()
+		}
+		if err != nil {
+			return queryListOut{}, err
+		}
+		all := []saved{}
+		for _, q := range v.Index.Config().Queries {
+			all = append(all, savedOf(q))
+		}
+		var out queryListOut
+		name := func(q saved) string { return q.Name }
+		out.Items, err = state.PageOf(pager(&out.Aside, in.Page), all, name, func(last string) (int, bool) {
+			i := slices.IndexFunc(all, func(q saved) bool { return q.Name == last })
+			return i + 1, i >= 0
+		})
+		out.Note("version", v.Version())
+		return out, err
+	})
+}

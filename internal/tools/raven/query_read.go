@@ -1,0 +1,194 @@
+package raven
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/query"
+	"rookery/internal/search"
+	"rookery/internal/tool"
+	"rookery/internal/vault"
+)
+
+// queryName is what the name of a saved query looks like.
+var queryName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// oneForm is a fault unless a call asks in exactly one form.
+func (a asked) oneForm(list bool) error {
+	given := 0
+	for _, is := range []bool{a.Name != "", a.Query != "", len(a.Filter) > 0, list} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return fault.New(fault.MissingRequired, "give a name, a query or a filter").With("argument", "query").
+			Try("raven_query", fault.Args{"query": "type:*"}).Try("raven_query_list", nil)
+	case given > 1:
+		return fault.New(fault.InvalidValue, "give one of name, query, filter and list").With("argument", "query")
+	}
+	return nil
+}
+
+// A wantedQuery is a query that a call asks for.
+type wantedQuery struct {
+	query query.Query
+	name  string // of the saved query; "": it is none
+}
+
+// read reads what a call asks for, with the saved queries of the state. A name that no saved query can have
+// is the text of one.
+func (a asked) read(v view) (wantedQuery, error) {
+	if len(a.Filter) > 0 {
+		q, err := query.FromJSON(a.Filter)
+		return wantedQuery{query: q}, inFilter(err, a)
+	}
+	text, name := a.Query, a.Name
+	if name == "" && queryName.MatchString(text) && !isRoot(text) { // a saved query, where only `query` is taken
+		if _, ok := savedQuery(v, text); ok {
+			name, text = text, ""
+		}
+	}
+	if s, ok := savedQuery(v, name); ok && name != "" {
+		q, err := a.bound(s)
+		return wantedQuery{q, s.Name}, err
+	}
+	if name != "" && queryName.MatchString(name) && !isRoot(name) {
+		return wantedQuery{}, noQuery(v, name)
+	}
+	if text == "" {
+		text = name
+	}
+	q, err := query.Parse(text)
+	if err != nil {
+		return wantedQuery{}, err
+	}
+	return a.withInputs(q, q.Args())
+}
+
+// withInputs is a query with the inputs of the call.
+func (a asked) withInputs(q query.Query, names []string) (wantedQuery, error) {
+	inputs, err := inputsFor(a.Inputs, names)
+	if err != nil {
+		return wantedQuery{}, err
+	}
+	q, err = q.Bind(inputs)
+	return wantedQuery{query: q}, err
+}
+
+// inFilter is the fault of a filter. It takes no inputs.
+func inFilter(err error, a asked) error {
+	if err == nil && !a.Inputs.IsEmpty() {
+		return fault.New(fault.InvalidValue, "inputs are for saved queries; a filter has none").
+			With("argument", "inputs")
+	}
+	return err
+}
+
+// isRoot reports whether a word is the text of a query.
+func isRoot(word string) bool {
+	return strings.EqualFold(word, "section") || strings.EqualFold(word, "link")
+}
+
+// savedQuery finds a saved query.
+func savedQuery(v view, name string) (vault.Query, bool) {
+	all := v.Index.Config().Queries
+	i := slices.IndexFunc(all, func(q vault.Query) bool { return q.Name == name })
+	if i < 0 {
+		return vault.Query{}, false
+	}
+	return all[i], true
+}
+
+// bound is a saved query with the inputs of the call.
+func (a asked) bound(s vault.Query) (query.Query, error) {
+	if s.Query == "" {
+		if !a.Inputs.IsEmpty() {
+			return query.Query{}, fault.New(fault.InvalidValue, "the saved query has no arguments").
+				With("argument", "inputs")
+		}
+		q := query.FromList(s.Types, s.Traits, s.Filters, s.Tags)
+		if len(q.Branches) == 0 {
+			return q, fault.New(fault.InvalidQuery, "the saved query asks for nothing").With("query", s.Name)
+		}
+		return q, nil
+	}
+	q, err := query.Parse(s.Query)
+	if err != nil {
+		return q, fault.Of(err).With("query", s.Name)
+	}
+	names := s.Args
+	if len(names) == 0 {
+		names = q.Args()
+	}
+	w, err := a.withInputs(q, names)
+	return w.query, err
+}
+
+// inputsFor are the values of inputs by the names of their arguments. Texts without a name are for the
+// arguments in order that have no value yet.
+func inputsFor(in tool.Inputs, names []string) (map[string]string, error) {
+	values := map[string]string{}
+	for name, value := range in.Named {
+		values[name] = value
+	}
+	var inOrder []string
+	for _, text := range in.Texts {
+		name, value, named := strings.Cut(text, "=")
+		if !named || !slices.Contains(names, name) {
+			inOrder = append(inOrder, text)
+			continue
+		}
+		if _, twice := values[name]; twice {
+			return nil, fault.New(fault.InvalidValue, "the input %q is given twice", name).With("argument", "inputs")
+		}
+		values[name] = value
+	}
+	for _, name := range names {
+		if _, ok := values[name]; !ok && len(inOrder) > 0 {
+			values[name], inOrder = inOrder[0], inOrder[1:]
+		}
+	}
+	if len(inOrder) > 0 {
+		return nil, fault.New(fault.InvalidValue, "the query has %d arguments, and more inputs are given", len(names)).
+			With("argument", "inputs").With("allowed", append([]string{}, names...))
+	}
+	return values, nil
+}
+
+// noQuery is NOT_FOUND for a saved query. If a trait or a type is called so, the fix lists it.
+func noQuery(v view, name string) error {
+	var names []string
+	for _, q := range v.Index.Config().Queries {
+		names = append(names, q.Name)
+	}
+	f := fault.New(fault.NotFound, "no saved query %q", name).Suggest(name, names).Try("raven_query_list", nil)
+	s := v.Index.Schema()
+	if _, ok := s.Trait(name); ok {
+		f = f.Try("raven_trait_list", fault.Args{"trait_type": name})
+	}
+	if _, ok := s.Type(name); ok {
+		f = f.Try("raven_type", fault.Args{"name": name})
+	}
+	return f
+}
+
+// searcher hands a search index to a query, with the texts of the notes.
+func searcher(
+	ctx context.Context, v view, x *search.Index,
+) func() (*search.Index, func(path string) ([]byte, error), error) {
+	return func() (*search.Index, func(path string) ([]byte, error), error) {
+		return x, func(path string) ([]byte, error) {
+			f, ok := v.Index.File(path)
+			if !ok {
+				return nil, fmt.Errorf("a note that was found is not in the index")
+			}
+			return v.Vault.Text(ctx, f.Body)
+		}, nil
+	}
+}

@@ -1,0 +1,54 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+	"rookery/internal/yamltext"
+)
+
+//go:embed query_remove.md
+var queryRemoveDoc string
+
+type queryRemoveIn struct {
+	tool.Vault
+	Name string `json:"name" complete:"query" jsonschema:"a saved query"`
+	tool.Mutation
+}
+
+func (f tools) queryRemove() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_query_remove", Family: Family, Title: "Remove a saved query", Doc: queryRemoveDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Route:    tool.Route{Method: "POST", Path: "/queries/remove"},
+		Commands: []tool.Command{{Words: "query remove", Args: []string{"name"}}},
+	}, func(ctx context.Context, c auth.Caller, in queryRemoveIn) (querySaved, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutConfig}, in.run)
+	})
+}
+
+// run drafts the change of raven.yaml.
+func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) error {
+	v := view{state.View{Index: tx.Index()}}
+	if err := v.Index.ConfigErr(); err != nil {
+		return err
+	}
+	if _, ok := savedQuery(v, in.Name); !ok {
+		return noQuery(v, in.Name)
+	}
+	text, _, err := tx.Text(ctx, vault.ConfigRaven)
+	if err != nil {
+		return err
+	}
+	now, err := yamltext.Remove(text, []string{"queries", in.Name})
+	if err != nil {
+		return byHand(err)
+	}
+	out.Action, out.Name = "deleted", in.Name
+	return out.put(ctx, tx, text, now)
+}

@@ -1,0 +1,254 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/query"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+	"rookery/internal/yamltext"
+)
+
+//go:embed query_save.md
+var querySaveDoc string
+
+type querySaveIn struct {
+	tool.Vault
+	Name        string      `json:"name" max:"64" jsonschema:"letters, digits, _ and -"`
+	Query       string      `json:"query,omitempty" size:"query" jsonschema:"the text of a query; {{args.name}} stands for an input"`
+	Args        []string    `json:"args,omitempty" jsonschema:"the arguments in order; without it, as they appear"`
+	Types       []string    `json:"types,omitempty" complete:"type" jsonschema:"in place of query: objects of these types"`
+	Traits      []string    `json:"traits,omitempty" complete:"trait" jsonschema:"and these traits"`
+	Filters     tool.Fields `json:"filters,omitempty" jsonschema:"trait=value,value: only these values of a trait"`
+	Tags        []string    `json:"tags,omitempty" complete:"tag" jsonschema:"and the notes with all of these tags"`
+	Description string      `json:"description,omitempty" size:"query" jsonschema:"what it is for"`
+	tool.Mutation
+}
+
+// querySaved is the answer of the tools that change saved queries.
+type querySaved struct {
+	tool.Aside  `json:"-"`
+	Action      string              `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
+	Name        string              `json:"name,omitempty" jsonschema:"of a query that is removed"`
+	Query       *saved              `json:"query,omitempty" jsonschema:"as it is saved"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+	SideEffects []string            `json:"side_effects,omitzero"`
+}
+
+func (f tools) querySave() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_query_save", Family: Family, Title: "Save a query", Doc: querySaveDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
+		Route:    tool.Route{Method: "POST", Path: "/queries/save"},
+		Commands: []tool.Command{{Words: "query save", Args: []string{"name", "query?"}}},
+	}, func(ctx context.Context, c auth.Caller, in querySaveIn) (querySaved, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutConfig}, in.run)
+	})
+}
+
+// aboutConfig is the file that if_version is compared with.
+func aboutConfig(context.Context, *repo.Tx) ([]vault.Path, error) {
+	return []vault.Path{vault.ConfigRaven}, nil
+}
+
+var (
+	// savedName is the name that a query can be saved under.
+	savedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+	// reservedNames are words that mean something else where the name of a saved query is.
+	reservedNames = []string{"section", "link", "list", "save", "remove", "saved"}
+)
+
+// check is a fault if the call cannot be right in any vault.
+func (in querySaveIn) check() error {
+	listed := len(in.Types)+len(in.Traits)+len(in.Tags) > 0
+	switch {
+	case !savedName.MatchString(in.Name):
+		return fault.New(fault.InvalidValue, "the name of a saved query is up to 64 letters, digits, _ and -").
+			With("argument", "name")
+	case slices.Contains(reservedNames, in.Name):
+		return fault.New(fault.InvalidValue, "the name %q is reserved", in.Name).With("argument", "name").
+			With("reserved", reservedNames)
+	case in.Query != "" && (listed || len(in.Filters) > 0):
+		return fault.New(fault.InvalidValue, "give query, or types, traits and tags, not both").
+			With("argument", "query")
+	case in.Query == "" && !listed:
+		return fault.New(fault.MissingRequired, "give query, or one of types, traits and tags").
+			With("argument", "query")
+	case in.Query == "" && len(in.Args) > 0:
+		return fault.New(fault.InvalidValue, "args are of a query text").With("argument", "args")
+	}
+	return nil
+}
+
+// run drafts the change of raven.yaml.
+func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) error {
+	if err := in.check(); err != nil {
+		return err
+	}
+	idx := tx.Index()
+	if _, err := state.Schema(idx); err != nil {
+		return err
+	}
+	if err := idx.ConfigErr(); err != nil {
+		return err
+	}
+	q, err := in.saved()
+	if err == nil {
+		err = in.valid(q, query.State{Index: idx, Clock: state.Clock(idx, tx.Now())}.World())
+	}
+	if err != nil {
+		return err
+	}
+	text, _, err := tx.Text(ctx, vault.ConfigRaven)
+	if err != nil {
+		return err
+	}
+	path := []string{"queries", in.Name}
+	now, err := withoutOther(text, path, q)
+	if err == nil {
+		now, err = yamltext.Set(now, path, mapOf(q))
+	}
+	if err != nil {
+		return byHand(err)
+	}
+	was, there := savedQuery(view{state.View{Index: idx}}, in.Name)
+	out.Action = "created"
+	if there {
+		out.Action = "updated"
+	}
+	if there && reflect.DeepEqual(savedOf(was), savedOf(q)) {
+		out.Action, now = "unchanged", text
+	}
+	s := savedOf(q)
+	out.Query = &s
+	return out.put(ctx, tx, text, now)
+}
+
+// saved is the query of a call, as raven.yaml has it.
+func (in querySaveIn) saved() (vault.Query, error) {
+	q := vault.Query{
+		Name: in.Name, Description: in.Description, Query: in.Query, Args: in.Args,
+		Types: in.Types, Traits: in.Traits, Tags: in.Tags,
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Filters)) {
+		value := in.Filters[name]
+		switch value.(type) {
+		case []any, map[string]any:
+			return q, fault.New(fault.InvalidValue, "a filter is a text: values with commas between them").
+				With("argument", "filters")
+		}
+		if !slices.Contains(in.Traits, name) {
+			return q, fault.New(fault.InvalidValue, "the filter of %q narrows nothing: it is not among traits", name).
+				With("argument", "filters").With("allowed", append([]string{}, in.Traits...))
+		}
+		if q.Filters == nil {
+			q.Filters = map[string]string{}
+		}
+		q.Filters[name] = plain(value)
+	}
+	return q, nil
+}
+
+// valid is a fault if the query cannot be answered, whatever its inputs are.
+func (in querySaveIn) valid(s vault.Query, w query.World) error {
+	if s.Query == "" {
+		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
+	}
+	q, err := query.Parse(s.Query)
+	if err != nil {
+		return err
+	}
+	for _, name := range q.Args() {
+		if len(s.Args) > 0 && !slices.Contains(s.Args, name) {
+			return fault.New(fault.InvalidValue, "the query has an argument %q that args do not list", name).
+				With("argument", "args")
+		}
+	}
+	for _, name := range s.Args {
+		if !slices.Contains(q.Args(), name) {
+			return fault.New(fault.InvalidValue, "the query has no argument {{args.%s}}", name).
+				With("argument", "args").With("allowed", append([]string{}, q.Args()...))
+		}
+	}
+	return query.Check(q, w)
+}
+
+// mapOf is a saved query as raven.yaml has it.
+func mapOf(q vault.Query) yamltext.Map {
+	var m yamltext.Map
+	add := func(key string, value any, is bool) {
+		if is {
+			m = append(m, yamltext.Entry{Key: key, Value: value})
+		}
+	}
+	add("description", q.Description, q.Description != "")
+	add("query", q.Query, q.Query != "")
+	add("args", q.Args, len(q.Args) > 0)
+	add("types", q.Types, len(q.Types) > 0)
+	add("traits", q.Traits, len(q.Traits) > 0)
+	var filters yamltext.Map
+	for _, name := range slices.Sorted(maps.Keys(q.Filters)) {
+		filters = append(filters, yamltext.Entry{Key: name, Value: q.Filters[name]})
+	}
+	add("filters", filters, len(filters) > 0)
+	add("tags", q.Tags, len(q.Tags) > 0)
+	return m
+}
+
+// withoutOther is the text without what a saved query said before and does not say any more.
+func withoutOther(text []byte, path []string, q vault.Query) ([]byte, error) {
+	keep := map[string]bool{}
+	for _, e := range mapOf(q) {
+		keep[e.Key] = e.Key != "filters" // these are written as a whole
+	}
+	for _, key := range []string{"description", "query", "args", "types", "traits", "filters", "tags"} {
+		if keep[key] {
+			continue
+		}
+		now, err := yamltext.Remove(text, append(slices.Clone(path), key))
+		if err != nil {
+			return nil, err
+		}
+		text = now
+	}
+	return text, nil
+}
+
+// byHand is the fault of a raven.yaml that cannot be edited without changing more of it.
+func byHand(err error) error {
+	if !errors.Is(err, yamltext.ErrByHand) {
+		return err
+	}
+	why := strings.TrimPrefix(err.Error(), yamltext.ErrByHand.Error()+": ")
+	return fault.New(fault.FileError, "%s cannot be edited without changing more of it; edit it by hand",
+		vault.ConfigRaven).With("why", why).At(string(vault.ConfigRaven), 0).Because(err)
+}
+
+// put stages raven.yaml, and says what was done or would be.
+func (o *querySaved) put(ctx context.Context, tx *repo.Tx, was, now []byte) error {
+	if o.Action != "unchanged" && string(was) != string(now) {
+		if err := tx.Put(ctx, vault.ConfigRaven, now); err != nil {
+			return err
+		}
+	}
+	if !tx.DryRun() {
+		return mutate.NoteFiles(ctx, tx, &o.Aside)
+	}
+	changes, err := mutate.FileChanges(ctx, tx)
+	o.DryRun, o.WouldModify, o.SideEffects = true, changes, []string{}
+	return err
+}

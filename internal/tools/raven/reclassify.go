@@ -1,0 +1,193 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed reclassify.md
+var reclassifyDoc string
+
+type reclassifyIn struct {
+	tool.Vault
+	ID     string      `json:"id" complete:"id" size:"id" jsonschema:"people/freya, or an embedded object" alias:"object_id,reference"`
+	Type   string      `json:"type" complete:"type" jsonschema:"the new type"`
+	Fields tool.Fields `json:"fields,omitempty" jsonschema:"values of fields of the new type" alias:"field"`
+	Force  bool        `json:"force,omitempty" jsonschema:"remove the fields that the new type does not have"`
+	tool.Brief
+	tool.Mutation
+}
+
+// reclassified is the answer of a change of type.
+type reclassified struct {
+	mutated
+	OldType       string         `json:"old_type,omitempty"`
+	AddedFields   []string       `json:"added_fields,omitzero" jsonschema:"fields that were set"`
+	DroppedFields map[string]any `json:"dropped_fields,omitzero" jsonschema:"fields that were removed, with their values"`
+}
+
+func (f tools) reclassify() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_reclassify", Family: Family, Title: "Change the type of an object", Doc: reclassifyDoc,
+		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Route:    tool.Route{Method: "POST", Path: "/objects/reclassify"},
+		Flags:    map[string]string{"fields": "field"},
+		Commands: []tool.Command{{Words: "reclassify", Args: []string{"id", "type"}, Pairs: "fields"}},
+	}, func(ctx context.Context, c auth.Caller, in reclassifyIn) (reclassified, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
+	})
+}
+
+// run drafts the change.
+func (in reclassifyIn) run(ctx context.Context, tx *repo.Tx, out *reclassified) error {
+	idx := tx.Index()
+	o, err := settable(tx, in.ID)
+	if err != nil {
+		return err
+	}
+	t, err := in.newType(idx)
+	if err != nil {
+		return err
+	}
+	was := before(idx, o)
+	checked, dropped, err := in.check(tx, o, t)
+	if err != nil {
+		return err
+	}
+	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
+	if err != nil {
+		return err
+	}
+	if text, err = in.apply(o, t, text, checked.Fields, dropped); err != nil {
+		return at(err, o.Note.Path)
+	}
+	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
+		return err
+	}
+	out.OldType, out.AddedFields = o.Type(), slices.Sorted(maps.Keys(checked.Fields))
+	out.DroppedFields = map[string]any{}
+	for _, name := range dropped {
+		out.DroppedFields[name] = was.shown.Fields[name]
+	}
+	unknownFields(&out.Aside, t, checked.Unknown)
+	warnRefs(tx, &out.Aside, o.Note.Path)
+	out.SideEffects = append(in.effects(idx, o, t), out.SideEffects...)
+	return out.updated(tx, was)
+}
+
+// newType returns the type that the object gets.
+func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
+	s, err := state.Schema(idx)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := s.Type(in.Type)
+	switch {
+	case !ok:
+		return nil, s.NoType(in.Type)
+	case t.Name == vault.Section || t.Name == vault.Daily:
+		return nil, fault.New(fault.InvalidType, "no object can be given the type %s: it follows from where it is", t.Name).
+			With("available_types", vault.Offered(slices.DeleteFunc(s.TypeNames(), func(name string) bool {
+				return name == vault.Section || name == vault.Daily
+			})))
+	}
+	return t, nil
+}
+
+// check reads the given fields by the new type, and finds the fields of the object that it does not have. All
+// problems come together.
+func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.Checked, []string, error) {
+	checked := t.Check(mutate.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
+	write := inFrontmatter
+	if o.Section != nil {
+		write = inDeclaration
+	}
+	problems := slices.Concat(checked.Problems, mutate.WrongTargets(tx.Index(), t, checked.Fields),
+		unwritable(checked.Fields, write))
+	all := o.Values()
+	maps.Copy(all, checked.Fields)
+	problems = append(problems, t.Missing(all)...)
+	dropped := in.unknown(o, t)
+	if !in.Force {
+		for _, name := range dropped {
+			problems = append(problems, fault.New(fault.InvalidField,
+				"type %s has no field %q; force removes it", t.Name, name).With("field", name))
+		}
+	}
+	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
+		return checked, nil, f
+	}
+	checked.Fields = mutate.ByIDs(tx.Index(), t, checked.Fields)
+	return checked, dropped, nil
+}
+
+// unknown returns the fields of an object that a type does not have, sorted. A page may have any.
+func (in reclassifyIn) unknown(o index.Object, t *vault.Type) []string {
+	if t.Name == vault.Page {
+		return nil
+	}
+	var names []string
+	for _, f := range o.Fields() {
+		_, given := in.Fields[f.Name]
+		if _, has := t.Field(f.Name); !has && !given && !slices.Contains(freeFields, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// freeFields are the fields that objects of every type may have.
+var freeFields = []string{"type", "id", "tags", "alias", "aliases"}
+
+// apply returns the text with the new type and fields. Nothing else in it changes.
+func (in reclassifyIn) apply(
+	o index.Object, t *vault.Type, text []byte, fields map[string]any, dropped []string,
+) ([]byte, error) {
+	var err error
+	if o.Section != nil {
+		if text, err = markdown.SetDeclaredType(text, o.Section.Slug, t.Name); err != nil {
+			return nil, err
+		}
+	} else if text, err = markdown.SetType(text, t.Name); err != nil {
+		return nil, err
+	}
+	set := setIn{Unset: dropped}
+	return set.apply(o, text, fields)
+}
+
+// effects says what the change leaves: the folder of the note, and references whose field wants another type.
+func (in reclassifyIn) effects(idx *index.Index, o index.Object, t *vault.Type) []string {
+	var effects []string
+	if folder := typeOfFolder(idx.Schema(), o.Note.ID); o.Section == nil && t.DefaultPath != "" && folder != t {
+		effects = append(effects, fmt.Sprintf("the note stays where it is; raven_move moves it to %s", t.DefaultPath))
+	}
+	wrong := 0
+	for _, l := range mutate.LinksFromOutside(idx, o) {
+		source, ok := idx.Schema().Type(l.Source.Type())
+		if !ok || !l.Ref.InField {
+			continue
+		}
+		if f, ok := source.Field(l.Ref.Field); ok && f.Target != "" && f.Target != t.Name {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		effects = append(effects, mutate.Count(wrong, "reference")+" "+
+			mutate.Plural(wrong, "is in a field that leads", "are in fields that lead")+" to another type")
+	}
+	return effects
+}

@@ -1,0 +1,236 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed restore.md
+var restoreDoc string
+
+type restoreIn struct {
+	tool.Vault
+	ID      string `json:"id" size:"id" jsonschema:"the id that it had, or its path in the trash"`
+	Confirm bool   `json:"confirm,omitempty" jsonschema:"restore it; without, the answer is a preview"`
+	tool.Brief
+	tool.Mutation
+}
+
+// restored is the answer of a restore.
+type restored struct {
+	mutated
+	Preview     bool   `json:"preview,omitempty" jsonschema:"nothing was written: repeat the call with confirm"`
+	Kind        string `json:"kind,omitempty" jsonschema:"note or section"`
+	RestorePath string `json:"restore_path,omitempty"`
+	From        string `json:"restored_from,omitempty" jsonschema:"the path that it had in the trash"`
+}
+
+func (f tools) restore() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_restore", Family: Family, Title: "Restore from the trash", Doc: restoreDoc,
+		Role: auth.Editor, Kind: tool.Write,
+		Route:    tool.Route{Method: "POST", Path: "/trash/restore"},
+		Commands: []tool.Command{{Words: "restore", Args: []string{"id"}}},
+	}, f.restored)
+}
+
+// restored finds what deleted the thing before the call takes its turn. A repetition of a call is answered all
+// the same if the thing is not in the trash any more.
+func (f tools) restored(ctx context.Context, c auth.Caller, in restoreIn) (restored, error) {
+	if !in.Confirm {
+		in.DryRun = true
+	}
+	v, err := f.view(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return restored{}, err
+	}
+	r, refused := findRestore(ctx, v, in.ID)
+	if refused != nil && !isAnswer(refused) && !fault.Is(refused, fault.AmbiguousRef) {
+		return restored{}, refused
+	}
+	about := func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.paths(), nil }
+	out, err := draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, about},
+		func(ctx context.Context, tx *repo.Tx, out *restored) error {
+			if refused != nil {
+				return refused
+			}
+			return r.run(ctx, tx, out)
+		})
+	out.Preview = err == nil && !in.Confirm
+	return out, err
+}
+
+// A restoring is one thing on its way back.
+type restoring struct {
+	item trashed
+	back *repo.Reversal // of the deletion; nil: nothing in the log says what it was
+	text []byte         // in the trash
+
+	behind string // the slug of the section that a section stood behind; empty: none, or it is gone
+}
+
+// paths returns the files that a restore changes.
+func (r restoring) paths() []vault.Path {
+	if r.item.TrashPath == "" {
+		return nil
+	}
+	return []vault.Path{vault.Path(r.item.RestorePath), vault.Path(r.item.TrashPath)}
+}
+
+// findRestore finds what an argument names in the trash.
+func findRestore(ctx context.Context, v view, id string) (r restoring, err error) {
+	file, err := findTrashed(v.Index, strings.TrimSpace(id))
+	if err != nil {
+		return r, err
+	}
+	if r.text, err = v.Vault.Text(ctx, file.Body); err != nil {
+		return r, err
+	}
+	if r.item, err = readTrashed(ctx, v.Vault, file); err != nil || r.item.commit == 0 {
+		return r, err
+	}
+	r.back, err = v.Vault.ReversalOf(ctx, r.item.commit, r.paths()...)
+	if err == nil && r.item.origin.id != "" {
+		r.behind, err = stoodBehind(ctx, v, r.item)
+	}
+	return r, err
+}
+
+// findTrashed finds a file in the trash by the id of what it was, or by its path.
+func findTrashed(idx *index.Index, id string) (*index.File, error) {
+	if f, ok := idx.File(id); ok && vault.InTrash(id) {
+		return f, nil
+	}
+	files := trashFiles(idx, id)
+	switch {
+	case id == "" || len(files) == 0:
+		return nil, notFound("nothing in the trash had the id %q", id).Try("raven_trash_list", nil)
+	case len(files) > 1:
+		var paths []string
+		for _, f := range files {
+			paths = append(paths, f.Path)
+		}
+		return nil, fault.New(fault.AmbiguousRef, "several things in the trash had this id; name one by its path").
+			With("matches", firstOf(paths, maxMatches)).Fix("use one of these paths").
+			Try("raven_trash_list", fault.Args{"id": id})
+	}
+	return files[0], nil
+}
+
+// stoodBehind returns the slug of the section that a section stood behind before it was deleted: the one before
+// it beside it.
+func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
+	was, err := v.Vault.At(ctx, item.commit-1)
+	if err != nil {
+		return "", err
+	}
+	o, ok := was.Find(item.origin.id)
+	if !ok || o.Section == nil {
+		return "", nil
+	}
+	behind := ""
+	for i := range o.Note.Sections {
+		s := &o.Note.Sections[i]
+		if s == o.Section {
+			break
+		}
+		if s.Parent == o.Section.Parent {
+			behind = s.Slug
+		}
+	}
+	return behind, nil
+}
+
+// run drafts that the thing is where it was, and no longer in the trash.
+func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
+	if _, there := tx.Before().File(r.item.TrashPath); !there {
+		return notFound("nothing in the trash had the id %q", r.item.ID).Try("raven_trash_list", nil)
+	}
+	if err := r.free(tx.Index()); err != nil {
+		return err
+	}
+	if err := r.place(ctx, tx); err != nil {
+		return err
+	}
+	id := r.item.ID
+	o, ok := tx.Index().Find(id)
+	if !ok {
+		return errors.New("a restored object is not in the index")
+	}
+	shown := objectAt(tx.Index(), o)
+	out.Action, out.ID, out.Type, out.File, out.Object = "created", id, shown.Type, o.Note.Path, &shown
+	out.Kind, out.RestorePath, out.From = r.item.Kind, r.item.RestorePath, r.item.TrashPath
+	if n := len(mutate.LinksFromOutside(tx.Index(), o)); n > 0 {
+		out.SideEffects = append(out.SideEffects, mutate.Count(n, "reference")+" "+
+			mutate.Plural(n, "leads", "lead")+" to it again")
+	}
+	return nil
+}
+
+// free is DUPLICATE_ID if the place is taken, and NOT_FOUND for a section whose note is gone.
+func (r restoring) free(idx *index.Index) error {
+	n, there := idx.Note(r.item.RestorePath)
+	if r.item.origin.id == "" {
+		if !there {
+			return nil
+		}
+		return fault.New(fault.DuplicateID, "there is a note %q again", n.ID).With("id", n.ID).
+			Fix("move that one away first").Try("raven_read", fault.Args{"path": n.ID})
+	}
+	note := vault.Path(r.item.RestorePath).ID()
+	if !there {
+		return notFound("the note %q of the section is gone; restore the note first", note).
+			Try("raven_restore", fault.Args{"id": note})
+	}
+	if _, taken := idx.Find(r.item.ID); taken {
+		return fault.New(fault.DuplicateID, "there is a section %q again", r.item.ID).With("id", r.item.ID).
+			Fix("rename that one first").Try("raven_read", fault.Args{"path": r.item.ID})
+	}
+	return nil
+}
+
+// place drafts the texts: the deletion undone if nothing changed since, else the text from the trash.
+func (r restoring) place(ctx context.Context, tx *repo.Tx) error {
+	if r.back != nil {
+		asLeft, err := tx.IsAsLeft(ctx, r.back)
+		if err != nil {
+			return err
+		}
+		if asLeft {
+			return tx.Reverse(ctx, r.back)
+		}
+	}
+	if err := tx.Remove(ctx, vault.Path(r.item.TrashPath)); err != nil {
+		return err
+	}
+	path := vault.Path(r.item.RestorePath)
+	if r.item.origin.id == "" {
+		return tx.Put(ctx, path, r.text)
+	}
+	text, _, err := tx.Text(ctx, path)
+	if err != nil {
+		return err
+	}
+	behind := r.behind
+	if n, ok := tx.Index().Note(string(path)); ok &&
+		!slices.ContainsFunc(n.Sections, func(s index.Section) bool { return s.Slug == behind }) {
+		behind = ""
+	}
+	text, _, err = markdown.RestoreSection(text, r.item.origin.text, behind)
+	if err != nil {
+		return at(err, string(path))
+	}
+	return tx.Put(ctx, path, text)
+}

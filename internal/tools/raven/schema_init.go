@@ -1,0 +1,81 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+//go:embed schema_init.md
+var schemaInitDoc string
+
+type schemaInitIn struct {
+	tool.Vault
+	tool.Mutation
+}
+
+// schemaInitOut is the schema that was written or, of a dry run, that would be.
+type schemaInitOut struct {
+	tool.Aside `json:"-"`
+	Action     string              `json:"action,omitempty" jsonschema:"created"`
+	Path       string              `json:"path"`
+	Types      []vault.TypeDraft   `json:"types"`
+	Traits     []vault.FieldDraft  `json:"traits"`
+	Tags       []recurringTag      `json:"tags" jsonschema:"tags that recur; a schema does not define them"`
+	Text       string              `json:"text" jsonschema:"the schema.yaml"`
+	DryRun     bool                `json:"dry_run,omitempty"`
+	Files      []mutate.FileChange `json:"would_modify_files,omitempty"`
+}
+
+// A recurringTag is a tag and how many notes have it.
+type recurringTag struct {
+	Tag   string `json:"tag"`
+	Notes int    `json:"notes"`
+}
+
+func (f tools) schemaInit() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema_init", Family: Family, Title: "Derive a schema", Doc: schemaInitDoc,
+		Role: auth.Editor, Kind: tool.Write, List: "types",
+		Route:    tool.Route{Method: "POST", Path: "/schema/init"},
+		Commands: []tool.Command{{Words: "schema init"}},
+	}, func(ctx context.Context, c auth.Caller, in schemaInitIn) (schemaInitOut, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+	})
+}
+
+// aboutSchema names the file that if_version is compared with first.
+func aboutSchema(context.Context, *repo.Tx) ([]vault.Path, error) {
+	return []vault.Path{vault.SchemaFile}, nil
+}
+
+// run drafts the schema.
+func (in schemaInitIn) run(ctx context.Context, tx *repo.Tx, out *schemaInitOut) error {
+	if _, exists := tx.Index().File(vault.SchemaFile); exists {
+		return fault.New(fault.DuplicateID, "the vault has a schema already").
+			With("id", vault.SchemaFile).Fix("edit %s", vault.SchemaFile).Try("raven_schema", nil)
+	}
+	s := newSurvey(tx.Index())
+	d := s.draft()
+	*out = schemaInitOut{
+		Aside: out.Aside, Path: vault.SchemaFile, Types: d.Types, Traits: d.Traits, Tags: s.tags(),
+		Text: string(d.Text()),
+	}
+	if err := tx.Put(ctx, vault.SchemaFile, d.Text()); err != nil {
+		return err
+	}
+	if !tx.DryRun() {
+		out.Action = "created"
+		return mutate.NoteFiles(ctx, tx, &out.Aside)
+	}
+	out.DryRun = true
+	var err error
+	out.Files, err = mutate.FileChanges(ctx, tx)
+	return err
+}

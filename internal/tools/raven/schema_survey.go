@@ -1,0 +1,281 @@
+package raven
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/control"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+const (
+	recurs = 3 // how often something must be in a vault to be in a schema that is derived from it
+
+	maxSurveyTypes  = 50 // types of a schema that is derived
+	maxSurveyFields = 30 // fields of one of them
+	maxSurveyTraits = 50
+	maxSurveyTags   = 50
+	maxSurveyName   = 64 // bytes of a name
+	maxEnum         = 6  // values of an enum
+)
+
+// A survey counts what recurs in the notes of a vault.
+type survey struct {
+	idx    *index.Index
+	types  map[string]*group // by the type that the notes say
+	places map[string]*group // by the folder of notes that say none
+	traits map[string]*values
+}
+
+// A group is notes that may be of one type.
+type group struct {
+	notes   int
+	folders map[string]int
+	fields  map[string]*values
+}
+
+// values are what a field or a trait has in a group of notes.
+type values struct {
+	count int
+	kinds map[string]int // by value type; "" is one that a schema has no type for
+	texts map[string]int // of strings
+}
+
+// newSurvey counts what recurs in a vault.
+func newSurvey(idx *index.Index) *survey {
+	s := &survey{idx, map[string]*group{}, map[string]*group{}, map[string]*values{}}
+	for n := range idx.Notes("") {
+		if n.Excluded || n.Type == vault.Daily {
+			continue
+		}
+		folder := n.Path[:strings.LastIndexByte(n.Path, '/')+1]
+		switch {
+		case n.DeclaredType != "":
+			groupAt(s.types, n.DeclaredType).add(n, folder)
+		case folder != "":
+			groupAt(s.places, folder).add(n, folder)
+		}
+		for _, t := range n.Annotations {
+			if !t.Field && !t.Task {
+				valuesAt(s.traits, t.Type).add(t.Value(), true)
+			}
+		}
+	}
+	return s
+}
+
+func groupAt(all map[string]*group, name string) *group {
+	if all[name] == nil {
+		all[name] = &group{folders: map[string]int{}, fields: map[string]*values{}}
+	}
+	return all[name]
+}
+
+func valuesAt(all map[string]*values, name string) *values {
+	if all[name] == nil {
+		all[name] = &values{kinds: map[string]int{}, texts: map[string]int{}}
+	}
+	return all[name]
+}
+
+// add counts a note.
+func (g *group) add(n *index.Note, folder string) {
+	g.notes++
+	g.folders[folder]++
+	for _, f := range n.Fields {
+		valuesAt(g.fields, f.Name).add(f.Value, false)
+	}
+}
+
+// add counts a value. Of an annotation nothing is the value true, of a field none.
+func (v *values) add(value any, annotation bool) {
+	v.count++
+	switch {
+	case value == nil && annotation:
+		v.kinds["bool"]++
+	case value != nil:
+		v.kinds[valueType(value)]++
+	}
+	if text, ok := value.(string); ok && len(v.texts) <= maxEnum {
+		v.texts[text]++
+	}
+}
+
+// valueType returns the type that a schema has for a value; "" if it has none.
+func valueType(v any) string {
+	switch v := v.(type) {
+	case string:
+		if _, ok := vault.ParseDate(v); ok {
+			return "date"
+		}
+		if strings.HasPrefix(v, "http://") || strings.HasPrefix(v, "https://") {
+			return "url"
+		}
+		return "string"
+	case float64:
+		return "number"
+	case bool:
+		return "bool"
+	case markdown.Ref:
+		return "ref"
+	case []any:
+		return listType(v)
+	}
+	return ""
+}
+
+// listType returns the type of a list whose elements are of one type.
+func listType(list []any) string {
+	typ := ""
+	for _, e := range list {
+		of := valueType(e)
+		if of == "" || strings.HasSuffix(of, "[]") || typ != "" && of != typ {
+			return ""
+		}
+		typ = of
+	}
+	if typ == "" {
+		return "string[]"
+	}
+	return typ + "[]"
+}
+
+// typ returns the one type of all values; texts of several types are strings. It is "" if there is none.
+func (v *values) typ() string {
+	all := slices.Sorted(maps.Keys(v.kinds))
+	if len(all) == 1 {
+		return all[0]
+	}
+	for _, suffix := range []string{"", "[]"} {
+		texts := []string{"date" + suffix, "string" + suffix, "url" + suffix}
+		if len(all) > 0 && !slices.ContainsFunc(all, func(t string) bool { return !slices.Contains(texts, t) }) {
+			return "string" + suffix
+		}
+	}
+	return ""
+}
+
+// enum returns the values of a trait that has few, each of which recurs; the one called done comes last.
+func (v *values) enum() []string {
+	if len(v.texts) < 2 || len(v.texts) > maxEnum {
+		return nil
+	}
+	for text, n := range v.texts {
+		if n < recurs || !isName(text) {
+			return nil
+		}
+	}
+	all := slices.Sorted(maps.Keys(v.texts))
+	slices.SortStableFunc(all, func(a, b string) int {
+		return cmp.Compare(doneLast(a), doneLast(b))
+	})
+	return all
+}
+
+func doneLast(value string) int {
+	if value == index.TaskDone {
+		return 1
+	}
+	return 0
+}
+
+// draft returns the schema of what recurs: a type for each that notes say, else for each folder whose notes have
+// fields in common, and the traits of the texts.
+func (s *survey) draft() vault.SchemaDraft {
+	d := vault.SchemaDraft{Types: s.draftTypes(), Traits: []vault.FieldDraft{}}
+	for name, v := range s.traits {
+		if f, ok := v.field(name, recurs); ok {
+			if values := v.enum(); f.Type == "string" && values != nil {
+				f.Type, f.Values = "enum", values
+			}
+			d.Traits = append(d.Traits, f)
+		}
+	}
+	d.Traits = firstOf(byCount(d.Traits), maxSurveyTraits)
+	return d
+}
+
+// draftTypes returns the types, those with the most notes first.
+func (s *survey) draftTypes() []vault.TypeDraft {
+	all := []vault.TypeDraft{}
+	for name, g := range s.types {
+		if _, known := s.idx.Schema().Type(name); g.notes >= recurs && !known && isName(name) {
+			all = append(all, g.draft(name))
+		}
+	}
+	taken := map[string]bool{}
+	for _, t := range all {
+		taken[t.Name] = true
+	}
+	for _, folder := range slices.Sorted(maps.Keys(s.places)) {
+		g := s.places[folder]
+		name := vault.Slug(lastFolder(folder))
+		_, known := s.idx.Schema().Type(name)
+		if t := g.draft(name); g.notes >= recurs && len(t.Fields) > 0 && !known && !taken[name] && isName(name) {
+			taken[name] = true
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b vault.TypeDraft) int {
+		return cmp.Or(b.Notes-a.Notes, strings.Compare(a.Name, b.Name))
+	})
+	return firstOf(all, maxSurveyTypes)
+}
+
+func lastFolder(folder string) string {
+	folder = strings.TrimSuffix(folder, "/")
+	return folder[strings.LastIndexByte(folder, '/')+1:]
+}
+
+// draft returns the type that the notes of a group may have: its folder, if most of them are there, and the fields
+// that at least half of them have.
+func (g *group) draft(name string) vault.TypeDraft {
+	t := vault.TypeDraft{Name: name, Notes: g.notes, Fields: []vault.FieldDraft{}}
+	for _, folder := range slices.Sorted(maps.Keys(g.folders)) {
+		if g.folders[folder]*2 > g.notes {
+			t.DefaultPath = folder
+		}
+	}
+	for field, v := range g.fields {
+		if f, ok := v.field(field, max(recurs, (g.notes+1)/2)); ok {
+			t.Fields = append(t.Fields, f)
+		}
+	}
+	t.Fields = firstOf(byCount(t.Fields), maxSurveyFields)
+	return t
+}
+
+// field returns the definition of a field that is there often enough and has values of one type.
+func (v *values) field(name string, least int) (vault.FieldDraft, bool) {
+	f := vault.FieldDraft{Name: name, Type: v.typ(), Count: v.count}
+	return f, v.count >= least && f.Type != "" && isName(name)
+}
+
+// isName reports whether a text can be a name in a schema that people read.
+func isName(s string) bool { return s != "" && len(s) <= maxSurveyName && !control.Has(s) }
+
+// byCount sorts definitions, the most frequent first.
+func byCount(all []vault.FieldDraft) []vault.FieldDraft {
+	slices.SortFunc(all, func(a, b vault.FieldDraft) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// tags returns the tags that recur, the most frequent first.
+func (s *survey) tags() []recurringTag {
+	all := []recurringTag{}
+	for tag, n := range s.idx.Tags() {
+		if n >= recurs {
+			all = append(all, recurringTag{tag, n})
+		}
+	}
+	slices.SortFunc(all, func(a, b recurringTag) int {
+		return cmp.Or(b.Notes-a.Notes, strings.Compare(a.Tag, b.Tag))
+	})
+	return firstOf(all, maxSurveyTags)
+}

@@ -1,0 +1,295 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/relink"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed section.md
+var sectionDoc string
+
+// The operations of raven_section.
+const (
+	sectionCreate = "create"
+	sectionMove   = "move"
+	sectionRename = "rename"
+	sectionDelete = "delete"
+)
+
+type sectionIn struct {
+	tool.Vault
+	Op     string `json:"op" enum:"create,move,rename,delete" jsonschema:"what to do"`
+	ID     string `json:"id,omitempty" complete:"id" size:"id" jsonschema:"the section: people/freya#notes; of move, rename and delete"`
+	File   string `json:"file,omitempty" complete:"id" size:"id" jsonschema:"the note in which create writes a section"`
+	Title  string `json:"title,omitempty" size:"id" jsonschema:"the heading as plain text, of create and rename" alias:"new_heading_text"`
+	Level  int    `json:"level,omitempty" minimum:"0" maximum:"6" jsonschema:"of create: 1 to 6; default: the one that the place asks for"`
+	After  string `json:"after,omitempty" complete:"id" size:"id" jsonschema:"behind this section of the same note, and all under it"`
+	Before string `json:"before,omitempty" complete:"id" size:"id" jsonschema:"before this section"`
+	Under  string `json:"under,omitempty" complete:"id" size:"id" jsonschema:"as the last section under this one"`
+	tool.Brief
+	tool.Mutation
+}
+
+// sectioned is the answer of an operation on a section.
+type sectioned struct {
+	mutated
+	Section          string   `json:"section,omitempty" jsonschema:"the slug of the section"`
+	OldID            string   `json:"old_id,omitempty" jsonschema:"of rename: the id that it had"`
+	Level            int      `json:"level,omitempty"`
+	Placement        string   `json:"placement,omitempty" jsonschema:"after, before, under or end"`
+	Anchor           string   `json:"anchor,omitempty" jsonschema:"the id of the section that the placement names"`
+	UpdatedRefsTotal int      `json:"updated_refs_total,omitempty" jsonschema:"of rename: how many references were rewritten"`
+	RemovedContent   string   `json:"removed_content,omitempty" jsonschema:"of delete: the text that went, its beginning"`
+	DeletedSections  []string `json:"deleted_sections,omitempty" jsonschema:"of delete: the ids that went"`
+}
+
+func (f tools) section() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_section", Family: Family, Title: "Create, move, rename or delete a section", Doc: sectionDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Route: tool.Route{Method: "POST", Path: "/objects/section"},
+		Commands: []tool.Command{
+			{Words: "section create", Args: []string{"file", "title"}, Set: map[string]string{"op": sectionCreate}},
+			{Words: "section move", Args: []string{"id"}, Set: map[string]string{"op": sectionMove}},
+			{Words: "section rename", Args: []string{"id", "title"}, Set: map[string]string{"op": sectionRename}},
+			{Words: "section delete", Args: []string{"id"}, Set: map[string]string{"op": sectionDelete}},
+		},
+	}, func(ctx context.Context, c auth.Caller, in sectionIn) (sectioned, error) {
+		if err := in.complete(); err != nil {
+			return sectioned{}, err
+		}
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID + in.File)}, in.run)
+	})
+}
+
+// complete checks that the call has what its operation needs, and nothing of the others.
+func (in sectionIn) complete() error {
+	missing := func(name string) error {
+		return fault.New(fault.MissingRequired, "%s of a section needs argument %q", in.Op, name).
+			With("argument", name)
+	}
+	places := 0
+	for _, place := range []string{in.After, in.Before, in.Under} {
+		if place != "" {
+			places++
+		}
+	}
+	switch titled := in.Op == sectionCreate || in.Op == sectionRename; {
+	case in.Op == sectionCreate && in.File == "":
+		return missing("file")
+	case in.Op != sectionCreate && in.ID == "":
+		return missing("id")
+	case titled && strings.TrimSpace(in.Title) == "":
+		return missing("title")
+	case places > 1:
+		return fault.New(fault.InvalidValue, "after, before and under exclude each other").
+			With("argument", "after")
+	case in.File != "" && in.ID != "":
+		return fault.New(fault.InvalidValue, "create takes file, the other operations take id").
+			With("argument", "file")
+	}
+	return nil
+}
+
+// run drafts the operation.
+func (in sectionIn) run(ctx context.Context, tx *repo.Tx, out *sectioned) error {
+	if in.Op == sectionDelete {
+		return in.remove(ctx, tx, out)
+	}
+	idx := tx.Index()
+	o, err := locate(idx, in.ID+in.File, state.Clock(idx, tx.Now()))
+	if err != nil {
+		return err
+	}
+	if in.Op == sectionCreate {
+		o = o.Note.Object(-1)
+	} else if o.Section == nil {
+		return fault.New(fault.InvalidValue, "%s is a note, not a section", o.ID()).With("argument", "id").
+			Try("raven_move", fault.Args{"source": o.ID()})
+	}
+	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
+	if err != nil {
+		return err
+	}
+	to, err := in.place(idx, o.Note)
+	if err != nil {
+		return err
+	}
+	switch in.Op {
+	case sectionCreate:
+		return in.create(ctx, tx, o, text, to, out)
+	case sectionMove:
+		return in.move(ctx, tx, o, text, to, out)
+	}
+	return in.rename(ctx, tx, o, text, out)
+}
+
+// place reads the arguments for the place of a section.
+func (in sectionIn) place(idx *index.Index, n *index.Note) (to markdown.SectionPlace, err error) {
+	for _, p := range []struct {
+		name, given string
+		slug        *string
+	}{{"after", in.After, &to.After}, {"before", in.Before, &to.Before}, {"under", in.Under, &to.Under}} {
+		if p.given == "" {
+			continue
+		}
+		if *p.slug, err = slugIn(idx, n, p.given); err != nil {
+			return to, fault.Of(err).With("argument", p.name)
+		}
+	}
+	return to, nil
+}
+
+// slugIn returns the slug of a section that an argument names in a note: its id, its slug or its heading.
+func slugIn(idx *index.Index, n *index.Note, name string) (string, error) {
+	id, fragment, inside := strings.Cut(name, "#")
+	if !inside {
+		id, fragment = "", name
+	}
+	to := idx.From(n, "#"+fragment)
+	switch {
+	case id != "" && strings.TrimSuffix(id, ".md") != n.ID:
+		return "", fault.New(fault.InvalidValue, "the section must be in the same note, %s", n.ID)
+	case to.FragmentMissing || to.Object.Note == nil:
+		return "", notFound("no section %q", n.ID+"#"+fragment).Try("raven_read", fault.Args{"path": n.ID})
+	case to.Object.Section == nil:
+		return n.TitleSlug, nil
+	}
+	return to.Object.Section.Slug, nil
+}
+
+// create drafts a new section.
+func (in sectionIn) create(
+	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, to markdown.SectionPlace, out *sectioned,
+) error {
+	text, line, err := markdown.InsertSection(text, strings.TrimSpace(in.Title), in.Level, to)
+	if err != nil {
+		return at(err, o.Note.Path)
+	}
+	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
+		return err
+	}
+	return in.done(tx, o, line, to, out, "created")
+}
+
+// move drafts that a section goes to another place of its note.
+func (in sectionIn) move(
+	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, to markdown.SectionPlace, out *sectioned,
+) error {
+	text, line, err := markdown.MoveSection(text, o.Section.Slug, to)
+	if err != nil {
+		return at(err, o.Note.Path)
+	}
+	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
+		return err
+	}
+	return in.done(tx, o, line, to, out, "updated")
+}
+
+// rename drafts another heading, and the references to the section by its new id.
+func (in sectionIn) rename(
+	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, out *sectioned,
+) error {
+	was := tx.Index()
+	text, h, err := markdown.RenameSection(text, o.Section.Slug, strings.TrimSpace(in.Title))
+	if err != nil {
+		return at(err, o.Note.Path)
+	}
+	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
+		return err
+	}
+	if h.Slug != o.Section.Slug {
+		u := refUpdates{rewrite: true}
+		ids := map[string]string{o.ID(): o.Note.ID + "#" + h.Slug}
+		if err := u.relink(ctx, tx, relink.New(was, tx.Index(), ids)); err != nil {
+			return err
+		}
+		out.UpdatedRefsTotal, out.OldID = u.total, o.ID()
+		out.SideEffects = append([]string{o.ID() + " goes by " + ids[o.ID()]}, u.effects()...)
+	}
+	return in.done(tx, o, o.Section.Line, markdown.SectionPlace{}, out, "updated")
+}
+
+// done fills the answer about the section that begins at a line of a note.
+func (in sectionIn) done(
+	tx *repo.Tx, o index.Object, line int, to markdown.SectionPlace, out *sectioned, action string,
+) error {
+	n := noteAt(tx.Index(), vault.Path(o.Note.Path))
+	for i := range n.Sections {
+		if n.Sections[i].Line == line {
+			o = n.Object(i)
+		}
+	}
+	shown := objectAt(tx.Index(), o)
+	if !tx.Touched() {
+		action = "unchanged"
+	}
+	out.Action, out.ID, out.Type, out.File, out.Line = action, o.ID(), o.Type(), n.Path, line
+	out.Object = &shown
+	if o.Section != nil {
+		out.Section, out.Level = o.Section.Slug, o.Section.Level
+	}
+	if in.Op != sectionRename {
+		out.placed(n, to)
+	}
+	return nil
+}
+
+// placed says where a section is.
+func (m *sectioned) placed(n *index.Note, to markdown.SectionPlace) {
+	switch {
+	case to.After != "":
+		m.Placement, m.Anchor = "after", n.ID+"#"+to.After
+	case to.Before != "":
+		m.Placement, m.Anchor = "before", n.ID+"#"+to.Before
+	case to.Under != "":
+		m.Placement, m.Anchor = "under", n.ID+"#"+to.Under
+	default:
+		m.Placement = "end"
+	}
+}
+
+// maxRemoved is how many characters of a removed section an answer shows.
+const maxRemoved = 4000
+
+// remove drafts what raven_delete does with a section.
+func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) error {
+	idx := tx.Index()
+	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))
+	if err != nil {
+		return err
+	}
+	if o.Section == nil {
+		return fault.New(fault.InvalidValue, "%s is a note, not a section", o.ID()).With("argument", "id").
+			Try("raven_delete", fault.Args{"id": o.ID()})
+	}
+	text, _, err := tx.Text(ctx, vault.Path(o.Note.Path))
+	if err != nil {
+		return err
+	}
+	_, gone, err := markdown.RemoveSection(text, o.Section.Slug)
+	if err != nil {
+		return at(err, o.Note.Path)
+	}
+	out.Section, out.Level = o.Section.Slug, o.Section.Level
+	out.RemovedContent = mutate.FirstRunes(string(gone), maxRemoved)
+	for i := range o.Note.Sections {
+		if s := o.Note.Object(i); mutate.Inside(s, o) {
+			out.DeletedSections = append(out.DeletedSections, s.ID())
+		}
+	}
+	out.DeletedSections = firstOf(out.DeletedSections, tool.MaxPage)
+	return deleteIn{ID: in.ID, Mutation: in.Mutation}.run(ctx, tx, &out.mutated)
+}

@@ -1,0 +1,175 @@
+package raven
+
+import (
+	"slices"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// statusTrait is the trait that says how far a line is.
+const statusTrait = "status"
+
+// taskFields are the dates of a task.
+type taskFields struct {
+	Due       string `json:"due,omitempty"`
+	Scheduled string `json:"scheduled,omitempty"`
+	Start     string `json:"start,omitempty"`
+	DoneOn    string `json:"done_on,omitempty"`
+	Recurring bool   `json:"recurring,omitempty" jsonschema:"a plugin makes the next task when this one is done"`
+}
+
+// taskFieldsOf returns the dates on the line of a trait, nil if there are none.
+func taskFieldsOf(t *index.Trait) *taskFields {
+	f := t.TaskFields()
+	if f == (markdown.TaskFields{}) {
+		return nil
+	}
+	return &taskFields{f.Due, f.Scheduled, f.Start, f.DoneOn, f.Recurs}
+}
+
+// done reports whether the line of a trait is done, nil if nothing on it says so.
+func (d drawer) done(t *index.Trait) *bool {
+	done, known := d.idx.DoneKnown(t)
+	if !known {
+		return nil
+	}
+	return &done
+}
+
+// checkboxOf returns the trait that the checkbox of a line is, nil if the line has none.
+func checkboxOf(t *index.Trait) *index.Trait {
+	for _, other := range t.Note.Annotations {
+		if other.Task && other.Line == t.Line {
+			return other
+		}
+	}
+	return nil
+}
+
+// countTasks counts the checkboxes of a note.
+func countTasks(n *index.Note) int {
+	count := 0
+	for _, t := range n.Annotations {
+		if t.Task {
+			count++
+		}
+	}
+	return count
+}
+
+// tasksIn counts the checkboxes of a text.
+func tasksIn(text []byte) int { return len(markdown.Parse(text).Tasks) }
+
+// tick takes out of the values of a call those that set the checkbox of the line: the value and the status of a
+// task, and the status of another trait in a vault whose schema has no trait of that name.
+func (c *traitChecker) tick(fields map[string]any) {
+	t := c.rewrite.trait
+	if t.Checkbox == "" {
+		return
+	}
+	_, hasStatus := c.schema.Trait(statusTrait)
+	names := []string{"value", index.TaskType, statusTrait}
+	if !t.Task {
+		names = []string{statusTrait}
+		if hasStatus {
+			return
+		}
+	}
+	for _, name := range names {
+		v, given := fields[name]
+		if !given {
+			continue
+		}
+		delete(fields, name)
+		mark, ok := index.TaskMark(wordOf(v))
+		if !ok {
+			c.problems = append(c.problems, noTaskValue().With("argument", "set").With("field", name))
+			continue
+		}
+		c.rewrite.mark = mark
+		if name == statusTrait && hasStatus && slices.ContainsFunc(t.Siblings(), isStatus) {
+			fields[name] = v // the annotation beside the checkbox says the same
+		}
+	}
+}
+
+// wordOf returns a value as a word: a text, however it was typed, or what true and false say of a task.
+func wordOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case vault.Text:
+		return string(v)
+	case bool:
+		if v {
+			return index.TaskDone
+		}
+		return index.TaskTodo
+	}
+	return ""
+}
+
+func isStatus(t *index.Trait) bool { return t.Type == statusTrait }
+
+// applyTask sets the checkbox of the line and, where the trait is the checkbox, its annotations.
+func (w rewrite) applyTask(text []byte) ([]byte, error) {
+	line := w.trait.Line
+	if w.mark != "" {
+		task, err := taskAt(text, line)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = markdown.SetTask(text, task, w.mark, w.today); err != nil {
+			return nil, err
+		}
+	}
+	if !w.trait.Task {
+		return text, nil
+	}
+	set := w.set
+	for len(set) > 0 {
+		own, ok := annotationIn(text, line)
+		if ok {
+			var err error
+			if text, err = markdown.SetTrait(text, own, set); err != nil {
+				return nil, err
+			}
+			break
+		}
+		task, err := taskAt(text, line)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = markdown.AnnotateTask(text, task, set[0]); err != nil {
+			return nil, err
+		}
+		set = set[1:]
+	}
+	if len(w.unset) == 0 {
+		return text, nil
+	}
+	return markdown.RemoveTraits(text, line, w.unset)
+}
+
+// taskAt returns the task in a line of a text.
+func taskAt(text []byte, line int) (markdown.Task, error) {
+	for _, t := range markdown.Parse(text).Tasks {
+		if t.Line == line {
+			return t, nil
+		}
+	}
+	return markdown.Task{}, fault.New(fault.NotFound, "the line has no checkbox").With("line", line)
+}
+
+// annotationIn returns the first annotation in a line of a text.
+func annotationIn(text []byte, line int) (markdown.Trait, bool) {
+	for _, t := range markdown.Parse(text).Traits {
+		if t.Line == line {
+			return t, true
+		}
+	}
+	return markdown.Trait{}, false
+}

@@ -1,0 +1,199 @@
+package raven
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed trash_list.md
+var trashListDoc string
+
+type trashListIn struct {
+	tool.Vault
+	ID string `json:"id,omitempty" complete:"" size:"id" jsonschema:"only what had this id: people/freya, people/freya#notes"`
+	tool.AsOf
+	tool.Page
+}
+
+type trashListOut struct {
+	tool.Aside `json:"-"`
+	Items      []trashed `json:"items"`
+}
+
+// A trashed thing is one that raven_restore can bring back.
+type trashed struct {
+	ID          string     `json:"id" jsonschema:"that it had"`
+	Reference   string     `json:"reference" jsonschema:"what raven_restore takes: the id, or the path in the trash where several had it"`
+	Type        string     `json:"type,omitempty" jsonschema:"of a note, as it says"`
+	Kind        string     `json:"kind" jsonschema:"note or section"`
+	TrashPath   string     `json:"trash_path"`
+	RestorePath string     `json:"restore_path" jsonschema:"the file that it returns to"`
+	DeletedAt   *time.Time `json:"deleted_at" title:"deleted" jsonschema:"null where nothing in the log says so, as for what follows"`
+	Version     string     `json:"version,omitempty" jsonschema:"that deleted it"`
+	Principal   string     `json:"principal,omitempty" title:"who"`
+	Agent       string     `json:"agent,omitempty"`
+	Size        int        `json:"size" jsonschema:"in bytes"`
+
+	commit uint64 // that deleted it; 0: nothing in the log says so
+	origin origin
+}
+
+// An origin is what the trash keeps of a section.
+type origin struct {
+	id   string // empty: it is a note
+	text []byte // of the section
+}
+
+func (f tools) trashList() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_trash_list", Family: Family, Title: "List the trash", Doc: trashListDoc,
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/trash"},
+		Commands: []tool.Command{{Words: "trash list", Args: []string{"id?"}}},
+		Columns:  []string{"id", "kind", "deleted_at", "principal", "trash_path"},
+		Empty:    []tool.Empty{{Of: "deleted notes or sections"}},
+	}, func(ctx context.Context, c auth.Caller, in trashListIn) (trashListOut, error) {
+		var out trashListOut
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		files := trashFiles(v.Index, in.ID)
+		key := func(file *index.File) string { return repo.Version(file.Version) + " " + file.Path }
+		page, err := state.PageOf(pager(&out.Aside, in.Page), files, key, func(after string) (int, bool) {
+			i := slices.IndexFunc(files, func(file *index.File) bool { return key(file) == after })
+			return i + 1, i >= 0
+		})
+		if err != nil {
+			return out, err
+		}
+		v.Prefetch(ctx, pathsOf(page))
+		out.Items = []trashed{}
+		for _, file := range page {
+			item, err := readTrashed(ctx, v.Vault, file)
+			if err != nil {
+				return out, err
+			}
+			item.Reference = trashReference(files, item)
+			out.Items = append(out.Items, item)
+		}
+		out.Note("version", v.Version())
+		return out, nil
+	})
+}
+
+// pathsOf yields the paths of files.
+func pathsOf(files []*index.File) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, f := range files {
+			if !yield(f.Path) {
+				return
+			}
+		}
+	}
+}
+
+// trashFiles returns the files in the trash, the newest first; with an id, those of what had it.
+func trashFiles(idx *index.Index, id string) []*index.File {
+	var all []*index.File
+	for f := range idx.FilesAfter(vault.Trash) {
+		if !vault.InTrash(f.Path) {
+			break
+		}
+		if id == "" || trashName(f.Path) == strings.TrimSuffix(strings.Replace(strings.TrimSpace(id), "#", "/", 1), ".md") {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b *index.File) int {
+		return cmp.Or(cmp.Compare(b.Version, a.Version), strings.Compare(a.Path, b.Path))
+	})
+	return all
+}
+
+// twin matches the version in the name of a file of the trash whose name was taken (docs/design/0007).
+var twin = regexp.MustCompile(`\.v[0-9]+\.md$`)
+
+// trashName returns the name that a file of the trash was made from: of a note its id, of a section the id of its
+// note and, behind a slash, its slug.
+func trashName(path string) string {
+	name := strings.TrimPrefix(path, vault.Trash)
+	return strings.TrimSuffix(twin.ReplaceAllString(name, ".md"), ".md")
+}
+
+// trashReference returns what names a deleted thing alone.
+func trashReference(files []*index.File, item trashed) string {
+	same := 0
+	for _, f := range files {
+		if trashName(f.Path) == trashName(item.TrashPath) {
+			same++
+		}
+	}
+	if same > 1 {
+		return item.TrashPath
+	}
+	return item.ID
+}
+
+// readTrashed reads what a file of the trash is, from its text and from the commit that wrote it.
+func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, error) {
+	item := trashed{Kind: "note", TrashPath: f.Path, Size: f.Size}
+	text, err := v.Text(ctx, f.Body)
+	if err != nil {
+		return item, err
+	}
+	head := markdown.Parse(text)
+	if typ, ok := head.Frontmatter.Get("type"); ok {
+		item.Type, _ = typ.Value.(string)
+	}
+	note := trashName(f.Path) + ".md"
+	at, ok := sectionOrigin(head)
+	if of, _, _ := strings.Cut(at, "#"); ok && strings.HasPrefix(trashName(f.Path), of+"/") {
+		item.Kind, item.Type, item.origin = "section", "", origin{at, text[head.Body:]}
+		note, _, _ = strings.Cut(at, "#")
+		note += ".md"
+	}
+	item.ID, item.RestorePath = vault.Path(note).ID(), note
+	if item.origin.id != "" {
+		item.ID = item.origin.id
+	}
+	c, err := v.Commit(ctx, f.Version)
+	if err != nil {
+		return item, err
+	}
+	if deletes(c, f.Path, note, item.origin.id != "") {
+		item.commit, item.Version, item.DeletedAt = c.Seq, repo.Version(c.Seq), &c.Time
+		item.Principal, item.Agent = c.Who.Principal, c.Who.Agent
+	}
+	return item, nil
+}
+
+// sectionOrigin returns the id that a section in the trash had.
+func sectionOrigin(head *markdown.Doc) (string, bool) {
+	at, ok := head.Frontmatter.Get("origin")
+	id, isText := at.Value.(string)
+	_, hasLine := head.Frontmatter.Get("line")
+	return id, ok && isText && hasLine && strings.Contains(id, "#")
+}
+
+// deletes reports whether a commit put a file into the trash in place of a note, or of a section of a note.
+func deletes(c *repo.Commit, trash, note string, section bool) bool {
+	made, changed := false, false
+	for _, n := range c.Notes {
+		made = made || n.Path == trash && !n.Deleted
+		changed = changed || n.Path == note && n.Deleted != section
+	}
+	return made && changed
+}

@@ -1,0 +1,192 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+)
+
+//go:embed validate.md
+var validateDoc string
+
+type validateIn struct {
+	tool.Vault
+	Type  string    `json:"type" enum:"object,trait,batch,note" jsonschema:"what the input is for"`
+	Input tool.JSON `json:"input" jsonschema:"the arguments of raven_new, or with an id of raven_set; of raven_trait_create or raven_trait_update; of raven_batch; or a note as {path, text}"`
+}
+
+type validateOut struct {
+	tool.Aside `json:"-"`
+	Valid      bool              `json:"valid"`
+	Normalized any               `json:"normalized,omitempty" jsonschema:"what would be written"`
+	Errors     []json.RawMessage `json:"errors,omitempty" jsonschema:"each as the error of a call, with field, expected, allowed and nearest beside it"`
+	Problems   []json.RawMessage `json:"warnings,omitempty" jsonschema:"what is odd and allowed, likewise"`
+
+	faults, odd []*fault.Fault // of which Errors and Problems are made
+}
+
+// Partly reports that no answer belongs to a failure: what is wrong with the input is none.
+func (o *validateOut) Partly() bool { return false }
+
+func (f tools) validate() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_validate", Family: Family, Title: "Check an input", Doc: validateDoc,
+		Role: auth.Reader, Kind: tool.Read, Unversioned: true, List: "errors", Body: "input",
+		Route:    tool.Route{Method: "POST", Path: "/validate"},
+		Commands: []tool.Command{{Words: "validate"}},
+	}, f.check)
+}
+
+// check tries the input out on a draft that is not written.
+func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validateOut, error) {
+	v, err := f.Vault(ctx, c, in.Vault.Vault)
+	if err != nil {
+		return validateOut{}, err
+	}
+	call := repo.Call{Who: mutate.Who(c), Tool: "raven_validate", DryRun: true, Revives: true, Prefix: c.Prefix}
+	made := make(chan validateOut, 1)
+	_, err = v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
+		out := validateOut{}
+		if err := f.tryInput(ctx, tx, in, &out); err != nil {
+			return nil, err
+		}
+		out.end()
+		out.Note("version", repo.Version(tx.Before().Version()))
+		select {
+		case <-made: // the function ran before
+		default:
+		}
+		made <- out
+		return nil, nil
+	})
+	if err != nil {
+		return validateOut{}, err
+	}
+	return <-made, nil
+}
+
+// tryInput finds what is wrong with the input. The error is one that is not about it.
+func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *validateOut) error {
+	if !strings.HasPrefix(strings.TrimSpace(string(in.Input)), "{") {
+		out.wrong(fault.New(fault.InvalidValue, "the input must be an object").With("argument", "input").
+			With("expected", "an object"))
+		return nil
+	}
+	switch in.Type {
+	case "batch":
+		return f.tryBatch(ctx, tx, json.RawMessage(in.Input), out)
+	case "note":
+		return f.tryNote(ctx, tx, json.RawMessage(in.Input), out)
+	}
+	var has struct {
+		ID *json.RawMessage `json:"id"`
+	}
+	_ = json.Unmarshal(in.Input, &has) // what it is not, the tool says
+	op := operationIn{Op: "create", Entity: in.Type, Data: in.Input}
+	if has.ID != nil {
+		op.Op = "update"
+	}
+	s, err := op.step(f.kinds)
+	if err != nil {
+		out.wrong(fault.Of(err))
+		return nil
+	}
+	return s.check(ctx, tx, out)
+}
+
+// check tries a step out, and takes in what is wrong with it or what it would write.
+func (s step) check(ctx context.Context, tx *repo.Tx, out *validateOut) error {
+	var normal any
+	err := tx.Try(func() (err error) {
+		if s.normal != nil {
+			if normal, err = s.normal(tx); err != nil {
+				return err
+			}
+		}
+		made, err := s.run(ctx, tx)
+		if err == nil {
+			out.Warnings = append(out.Warnings, made.aside().Warnings...)
+		}
+		return err
+	})
+	if err != nil {
+		return out.take(ctx, err)
+	}
+	out.Normalized = normal
+	return nil
+}
+
+// take takes in why something cannot be done. It returns what is not about the input.
+func (o *validateOut) take(ctx context.Context, err error) error {
+	f := fault.Of(err)
+	ours := f.Status() == fault.StatusInternal && f.Code != fault.SchemaError
+	if ctx.Err() != nil || ours || f.Status() == fault.StatusUnavailable {
+		return err
+	}
+	o.wrong(f)
+	return nil
+}
+
+// wrong adds a problem, or each of several.
+func (o *validateOut) wrong(f *fault.Fault) {
+	if len(f.Errors) == 0 {
+		o.faults = append(o.faults, f)
+		return
+	}
+	for _, one := range f.Errors {
+		o.wrong(one)
+	}
+}
+
+// maxProblems is how many problems an answer lists.
+const maxProblems = 200
+
+// end makes the answer of what was found.
+func (o *validateOut) end() {
+	if o.Valid = len(o.faults) == 0; !o.Valid {
+		o.Normalized = nil
+	}
+	o.Note("errors", len(o.faults))
+	o.Errors, o.Problems = problemsJSON(o.faults), problemsJSON(o.odd)
+}
+
+// problemsJSON are the first of some faults as entries of a list.
+func problemsJSON(all []*fault.Fault) []json.RawMessage {
+	var list []json.RawMessage
+	for _, f := range firstOf(all, maxProblems) {
+		list = append(list, problemJSON(f))
+	}
+	return list
+}
+
+// onTop are the details of a problem that it shows beside its code too.
+var onTop = []string{"index", "field", "expected", "allowed", "nearest"}
+
+// problemJSON is a fault as an entry of errors.
+func problemJSON(f *fault.Fault) json.RawMessage {
+	if _, expected, ok := strings.Cut(f.Message, " must be "); ok && f.Details["expected"] == nil {
+		f = f.With("expected", expected)
+	}
+	if f.Details["field"] == nil && f.Details["argument"] != nil {
+		f = f.With("field", f.Details["argument"])
+	}
+	data, err := tool.Marshal(f)
+	top := map[string]any{}
+	for _, name := range onTop {
+		if v, ok := f.Details[name]; ok {
+			top[name] = v
+		}
+	}
+	more, moreErr := tool.Marshal(top)
+	if err != nil || moreErr != nil || len(top) == 0 {
+		return data
+	}
+	return append(append(data[:len(data)-1:len(data)-1], ','), more[1:]...)
+}

@@ -1,0 +1,56 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"rookery/internal/repo"
+)
+
+// memoriesFile is the file of an export that has the memories of a vault, as memory_export writes it.
+const memoriesFile = "memories.jsonl"
+
+// memories adds a piece of the memories of the vault that is under way, at the version of its notes. It reports whether
+// there are more.
+func (e *tenantExporting) memories(ctx context.Context, v *repo.Vault) (more bool, err error) {
+	if e.at.Version == 0 {
+		return false, badPlace()
+	}
+	idx, err := v.At(ctx, e.at.Version)
+	if err != nil {
+		return false, err
+	}
+	var lines []byte
+	for item, err := range v.MemoryLines(ctx, idx.Memories(), e.at.Lines) {
+		if err != nil {
+			return false, err
+		}
+		line, err := json.Marshal(item)
+		if err != nil {
+			return false, fmt.Errorf("write an item of %s: %w", memoriesFile, err)
+		}
+		if more = len(lines) > 0 && len(lines)+len(line) > maxExport; more {
+			break
+		}
+		lines = append(append(lines, line...), '\n')
+		e.at.Lines++
+	}
+	if len(lines) > 0 {
+		e.at.Piece++
+		e.add("vaults/"+e.at.Vault+"/"+memoriesFile, lines, e.at.Piece)
+	}
+	return more, nil
+}
+
+// remembers reports whether the vault that is under way has memories.
+func (e *tenantExporting) remembers(ctx context.Context, v *repo.Vault) (bool, error) {
+	idx, err := v.At(ctx, e.at.Version)
+	if err != nil {
+		return false, err
+	}
+	for _, err := range v.MemoryLines(ctx, idx.Memories(), 0) {
+		return true, err
+	}
+	return false, nil
+}

@@ -1,0 +1,87 @@
+package vault
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A SchemaDraft is a schema that was derived from the notes of a vault.
+type SchemaDraft struct {
+	Types  []TypeDraft  `json:"types"`
+	Traits []FieldDraft `json:"traits"`
+}
+
+// A TypeDraft is a type of a SchemaDraft.
+type TypeDraft struct {
+	Name        string       `json:"name"`
+	Notes       int          `json:"notes" jsonschema:"how many notes it is derived from"`
+	DefaultPath string       `json:"default_path,omitempty" jsonschema:"the folder of most of them"`
+	Fields      []FieldDraft `json:"fields"`
+}
+
+// A FieldDraft is a field or a trait of a SchemaDraft.
+type FieldDraft struct {
+	Name   string   `json:"name"`
+	Type   string   `json:"type" jsonschema:"one of the value types of a schema"`
+	Values []string `json:"values,omitempty" jsonschema:"of an enum"`
+	Count  int      `json:"count" jsonschema:"how many notes have it; of a trait, how often it is there"`
+}
+
+// Text returns the schema.yaml of the draft.
+func (d SchemaDraft) Text() []byte {
+	var b strings.Builder
+	b.WriteString("version: 1\n")
+	if len(d.Types) > 0 {
+		b.WriteString("types:\n")
+	}
+	for _, t := range d.Types {
+		b.WriteString("  " + yamlName(t.Name) + ":\n")
+		if t.DefaultPath != "" {
+			b.WriteString("    default_path: " + yamlName(t.DefaultPath) + "\n")
+		}
+		if len(t.Fields) == 0 {
+			b.WriteString("    fields: {}\n")
+			continue
+		}
+		b.WriteString("    fields:\n")
+		for _, f := range t.Fields {
+			b.WriteString("      " + f.line())
+		}
+	}
+	if len(d.Traits) > 0 {
+		b.WriteString("traits:\n")
+	}
+	for _, f := range d.Traits {
+		b.WriteString("  " + f.line())
+	}
+	return []byte(b.String())
+}
+
+// line is the definition of a field or a trait.
+func (f FieldDraft) line() string {
+	text := yamlName(f.Name) + ": { type: " + yamlName(f.Type)
+	if len(f.Values) > 0 {
+		quoted := make([]string, len(f.Values))
+		for i, v := range f.Values {
+			quoted[i] = yamlName(v)
+		}
+		text += ", values: [" + strings.Join(quoted, ", ") + "]"
+	}
+	return text + " }\n"
+}
+
+var (
+	plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/-]*$`)
+
+	// yamlWords are what YAML may take for something else than a text.
+	yamlWords = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+)
+
+// yamlName spells a text so that YAML reads it back as a text.
+func yamlName(s string) string {
+	if plainName.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
+}

@@ -1,0 +1,136 @@
+package yamltext
+
+import (
+	"go.yaml.in/yaml/v4"
+)
+
+// insertFlow makes the text with an entry more in a mapping in braces, before the brace that closes it.
+func (d *doc) insertFlow(n *yaml.Node, key string, value any) ([]byte, error) {
+	begin := d.brace(n)
+	end := d.valueEnd(begin)
+	if begin < 0 || end < 0 || d.text[end-1] != '}' {
+		return nil, ErrByHand
+	}
+	at := end - 1
+	for at > begin+1 && isBlank(d.text[at-1]) {
+		at--
+	}
+	entry := scalar(key) + ": " + flow(value)
+	if len(n.Content) > 0 && d.text[at-1] != ',' {
+		entry = ", " + entry
+	} else if len(n.Content) > 0 {
+		entry = " " + entry
+	}
+	return d.splice(at, at, entry), nil
+}
+
+// brace is where the brace is that opens a mapping, behind its anchor and its tag; -1: it is not there.
+func (d *doc) brace(n *yaml.Node) int {
+	at := d.offset(n)
+	for at < len(d.text) && d.text[at] != '{' {
+		if d.text[at] == '\n' {
+			return -1
+		}
+		at++
+	}
+	if at == len(d.text) {
+		return -1
+	}
+	return at
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// valueEnd is where a value in one line or in brackets ends that begins at an offset, without the blanks
+// behind it; -1: it does not end.
+func (d *doc) valueEnd(at int) int {
+	if at < 0 || at >= len(d.text) {
+		return -1
+	}
+	depth := 0
+	for i := at; i < len(d.text); i++ {
+		switch c := d.text[i]; c {
+		case '"', '\'':
+			if i == at || isBlank(d.text[i-1]) || d.text[i-1] == '[' || d.text[i-1] == '{' || d.text[i-1] == ',' ||
+				d.text[i-1] == ':' {
+				i = d.quoteEnd(i) - 1
+			}
+		case '#':
+			if i > 0 && isBlank(d.text[i-1]) {
+				for i < len(d.text) && d.text[i] != '\n' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return d.trimmed(at, i)
+			}
+			if depth--; depth == 0 && (d.text[at] == '{' || d.text[at] == '[') {
+				return i + 1
+			}
+		case ',':
+			if depth == 0 {
+				return d.trimmed(at, i)
+			}
+		}
+	}
+	return -1
+}
+
+// trimmed is where a stretch ends without the blanks at its end.
+func (d *doc) trimmed(from, to int) int {
+	for to > from && isBlank(d.text[to-1]) {
+		to--
+	}
+	return to
+}
+
+// replaceFlow makes the text with another value of an entry in braces.
+func (d *doc) replaceFlow(k, v *yaml.Node, value any) ([]byte, error) {
+	colon := d.colon(k)
+	if colon < 0 {
+		return nil, ErrByHand
+	}
+	from := colon + 1
+	for from < len(d.text) && isBlank(d.text[from]) {
+		from++
+	}
+	end := d.valueEnd(from)
+	if end < 0 || v.Anchor != "" {
+		return nil, ErrByHand
+	}
+	with := flow(value)
+	if from == colon+1 {
+		with = " " + with
+	}
+	return d.splice(from, end, with), nil
+}
+
+// removeFlow makes the text without an entry in braces, and without one comma beside it.
+func (d *doc) removeFlow(n, k *yaml.Node) ([]byte, error) {
+	begin := d.brace(n)
+	from := d.offset(k)
+	end := d.valueEnd(from)
+	if begin < 0 || end < 0 {
+		return nil, ErrByHand
+	}
+	behind := end
+	for behind < len(d.text) && isBlank(d.text[behind]) {
+		behind++
+	}
+	if behind < len(d.text) && d.text[behind] == ',' {
+		for behind++; behind < len(d.text) && isBlank(d.text[behind]); behind++ {
+		}
+		return d.splice(from, behind, ""), nil
+	}
+	before := from
+	for before > begin+1 && isBlank(d.text[before-1]) {
+		before--
+	}
+	if d.text[before-1] == ',' {
+		before--
+	}
+	return d.splice(before, end, ""), nil
+}
