@@ -130,9 +130,13 @@ func (s *server) find(r *http.Request) (*call, error) {
 	return nil, s.unknown(segments)
 }
 
-// at is the route of a method and path, nil if there is none, and the methods that the path has.
+// at is the route of a method and path, nil if there is none, and the methods that the path has, also those that take
+// an item in the query.
 func (s *server) at(method string, segments []string) (found *route, allowed []string) {
 	for _, r := range s.routes {
+		if r.isItemOf(segments) {
+			allowed = append(allowed, r.method)
+		}
 		if !matches(r.segments, segments) {
 			continue
 		}
@@ -149,10 +153,7 @@ func (s *server) at(method string, segments []string) (found *route, allowed []s
 // item is meant: /objects?id=x is /objects/x.
 func (s *server) itemAt(method string, segments []string, query url.Values) *route {
 	for _, r := range s.routes {
-		if r.method != method || r.tool == nil || r.tool.PathArg() == "" {
-			continue
-		}
-		if !matches(r.segments[:len(r.segments)-1], segments) {
+		if r.method != method || !r.isItemOf(segments) {
 			continue
 		}
 		a, _ := r.tool.Arg(r.tool.PathArg())
@@ -163,19 +164,20 @@ func (s *server) itemAt(method string, segments []string, query url.Values) *rou
 	return nil
 }
 
-// anyAt is the route to items of the collection that a path names, where the item need not be named: the call says
-// otherwise which are meant.
+// anyAt is the route to items of the collection that a path names, where the path does not say which: the tool finds
+// them otherwise, or answers that the item is missing.
 func (s *server) anyAt(method string, segments []string) *route {
 	for _, r := range s.routes {
-		if r.method != method || r.tool == nil || r.tool.PathArg() == "" {
-			continue
-		}
-		a, _ := r.tool.Arg(r.tool.PathArg())
-		if !a.Required && matches(r.segments[:len(r.segments)-1], segments) {
+		if r.method == method && r.isItemOf(segments) {
 			return r
 		}
 	}
 	return nil
+}
+
+// isItemOf reports whether the route leads to one item of the collection that a path of these segments names.
+func (r *route) isItemOf(segments []string) bool {
+	return r.tool != nil && r.tool.PathArg() != "" && matches(r.segments[:len(r.segments)-1], segments)
 }
 
 // takes reports whether the route's tool has an argument of the name.

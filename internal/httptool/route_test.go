@@ -87,7 +87,8 @@ func TestLost(t *testing.T) {
 		"nearest path":     {"GET /v1/vaults/main/boks/x", 404, fault.NotFound, "/v1/vaults/{vault}/books/{id}"},
 		"unescaped id":     {"GET /v1/vaults/main/books/people/freya", 404, fault.NotFound, "/v1/vaults/{vault}/books/{id}: an id is one segment, with / written as %2F"},
 		"other method":     {"PUT /v1/vaults/main/books/x", 405, fault.InvalidParameter, "use DELETE, GET, HEAD, PATCH"},
-		"options":          {"OPTIONS /v1/vaults/main/books", 405, fault.InvalidParameter, "use GET, HEAD, POST"},
+		"options":          {"OPTIONS /v1/vaults/main/books", 405, fault.InvalidParameter, "use DELETE, GET, HEAD, PATCH, POST"},
+		"item missing":     {"DELETE /v1/vaults/main/books", 400, fault.MissingRequired, ""},
 		"tools by GET":     {"GET /v1/tools/books_book_get", 405, fault.InvalidParameter, "use POST"},
 		"page by POST":     {"POST /healthz", 405, fault.InvalidParameter, "use GET, HEAD"},
 		"tool by POST":     {"POST /v1/whoami", 405, fault.InvalidParameter, "use GET, HEAD"},
@@ -120,7 +121,7 @@ func TestLost(t *testing.T) {
 func TestAllow(t *testing.T) {
 	s := hosted(t, httptool.Options{Resource: public, Document: document("{}")})
 	for path, want := range map[string]string{
-		"/v1/whoami": "GET, HEAD", "/v1/vaults/main/books": "GET, HEAD, POST", "/docs": "GET, HEAD", "/readyz": "GET, HEAD",
+		"/v1/whoami": "GET, HEAD", "/v1/vaults/main/books": "DELETE, GET, HEAD, PATCH, POST", "/docs": "GET, HEAD", "/readyz": "GET, HEAD",
 		"/v1/vaults/main/books/x": "DELETE, GET, HEAD, PATCH", "/v1/tools/desk_whoami": "POST", "/openapi.json": "GET, HEAD",
 		access.WellKnown: "GET, HEAD",
 	} {

@@ -55,7 +55,8 @@ func newCrowd(t *testing.T) *crowd {
 	c := &crowd{dir: t.TempDir(), issuer: authtest.NewIssuer(t, "RS256")}
 	for id := range loadClients {
 		v := &visitor{
-			id: id, vault: fmt.Sprintf("v%d", id%loadVaults), mcp: id%2 == 1, writes: 25,
+			met: make(chan struct{}),
+			id:  id, vault: fmt.Sprintf("v%d", id%loadVaults), mcp: id%2 == 1, writes: 25,
 			rng: rand.New(rand.NewPCG(7, uint64(id))), seen: &c.seen, value: "none",
 		}
 		if id%5 == 0 {

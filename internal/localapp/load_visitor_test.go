@@ -35,10 +35,11 @@ type visitor struct {
 	seen         *sightings
 	overload     time.Duration // how long a 503 asks it to wait; 0: the last answer was none
 
-	made    int      // words
-	written []change // that were acknowledged
-	pending *change  // that was not yet
-	value   string   // of its own note, as last acknowledged
+	met     chan struct{} // closed when the server has answered it for the first time
+	made    int           // words
+	written []change      // that were acknowledged
+	pending *change       // that was not yet
+	value   string        // of its own note, as last acknowledged
 }
 
 // A change is a call that writes a word that no other call writes.
@@ -149,6 +150,7 @@ func (v *visitor) ask(
 		a, err := call(ctx, via, name, in)
 		if err == nil {
 			v.seen.note("")
+			v.meet()
 			return a, nil
 		}
 		wait, err := v.wait(err, stopped)
@@ -160,6 +162,15 @@ func (v *visitor) ask(
 			return a, errGoing
 		case <-time.After(wait):
 		}
+	}
+}
+
+// meet notes that the server has answered.
+func (v *visitor) meet() {
+	select {
+	case <-v.met:
+	default:
+		close(v.met)
 	}
 }
 

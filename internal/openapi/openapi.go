@@ -28,7 +28,9 @@ type Info struct {
 type object = map[string]any
 
 // Document is the description of the tools, indented. The same tools in whatever order give the
-// same bytes. Each operation has the name of its tool as its id.
+// same bytes. Each operation has the name of its tool as its id. A tool that has one item's path is reached at the
+// collection too, with the item in the query; where no other tool has that route it is an operation of its own, with
+// the id NAME_by_query.
 func Document(tools []*tool.Tool, info Info) ([]byte, error) {
 	tools = slices.SortedFunc(slices.Values(tools), func(a, b *tool.Tool) int {
 		return strings.Compare(a.Name, b.Name)
@@ -117,5 +119,24 @@ func pathsOf(tools []*tool.Tool) (object, error) {
 		}
 		item[method] = operationOf(t, method, path)
 	}
+	for _, t := range tools {
+		addByQuery(paths, t)
+	}
 	return paths, nil
+}
+
+// addByQuery describes the route by which a tool takes its item from the query, unless another tool has it.
+func addByQuery(paths object, t *tool.Tool) {
+	if t.Path() == "" || t.PathArg() == "" {
+		return
+	}
+	path, method := strings.TrimSuffix(t.Path(), "/{"+t.PathArg()+"}"), strings.ToLower(t.Route.Method)
+	collection, ok := paths[path].(object)
+	if !ok {
+		collection = object{}
+		paths[path] = collection
+	}
+	if collection[method] == nil {
+		collection[method] = byQuery(t, method, path)
+	}
 }

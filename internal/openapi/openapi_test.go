@@ -104,6 +104,23 @@ func resolve(t *testing.T, doc, value any) any {
 	return at(t, doc, strings.Split(target[2:], "/")...)
 }
 
+func TestItemsByQuery(t *testing.T) {
+	_, doc := read(t, tooltest.SampleTools())
+	collection := at(t, doc, "paths", "/v1/vaults/{vault}/books").(map[string]any)
+	require.Equal(t, "books_book_list", at(t, collection, "get", "operationId"), "a route of another tool stays its own")
+	for method, id := range map[string]string{"delete": "books_book_delete", "patch": "books_book_set"} {
+		op := at(t, collection, method)
+		require.Equal(t, id+"_by_query", at(t, op, "operationId"))
+		var query []string
+		for _, p := range at(t, op, "parameters").([]any) {
+			if parameter := resolve(t, doc, p); at(t, parameter, "in") == "query" {
+				query = append(query, at(t, parameter, "name").(string))
+			}
+		}
+		require.Contains(t, query, "id")
+	}
+}
+
 func TestReferencesResolve(t *testing.T) {
 	_, doc := read(t, tooltest.SampleTools())
 	count := 0

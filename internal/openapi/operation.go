@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -48,10 +49,23 @@ func operationOf(t *tool.Tool, method, path string) *operation {
 	if method == "get" || method == "delete" {
 		op.takeQuery(rest)
 	} else {
+		item := slices.IndexFunc(rest, func(a tool.Arg) bool { return a.Name == t.PathArg() })
+		if item >= 0 {
+			op.takeQuery(rest[item : item+1])
+			rest = slices.Delete(rest, item, item+1)
+		}
 		op.RequestBody = bodyOf(rest)
 		statuses = append(statuses, "413")
 	}
 	op.Responses = responses(answerOf(outputOf(t)), statuses)
+	return op
+}
+
+// byQuery describes the route of one tool at the collection that its path ends in: the item stands in the query.
+func byQuery(t *tool.Tool, method, path string) *operation {
+	op := operationOf(t, method, path)
+	op.OperationID += "_by_query"
+	op.Summary += " (" + t.PathArg() + " in the query)"
 	return op
 }
 
