@@ -62,7 +62,9 @@ func heapProfile(path string) error {
 // serve serves a data directory until the context ends, and calls last before it lets go of it.
 func serve(ctx context.Context, data string, last func() error) (err error) {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	app, err := localapp.Open(ctx, localapp.Config{Data: data, Log: log})
+	cfg := localapp.Config{Data: data, Log: log}
+	defer localapp.BoundHeap(cfg, os.Getenv)()
+	app, err := localapp.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}

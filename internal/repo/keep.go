@@ -125,16 +125,28 @@ func (l *Log[S]) putImage(ctx context.Context, p passage[S]) (Image, error) {
 	return i, p.goOn(ctx, h, m)
 }
 
-// goOn replaces a large state by what an image of it says: an index that was built commit by commit is
-// scattered over the heap, and takes twice as much of it.
+// goOn replaces a large state by what an image of it says, if a good part of it is new: an index that was built
+// commit by commit is scattered over the heap, and takes twice as much of it. While it is replaced there are two.
 func (v *Vault) goOn(ctx context.Context, h *head[*index.Index], m *made) error {
-	if h.state.Size() < manySwept {
+	size := h.state.Size()
+	if size < manySwept {
 		return nil
 	}
-	err := v.goOnFrom(ctx, h, m)
-	debug.FreeOSMemory() // nothing holds what was replaced
-	return err
+	defer debug.FreeOSMemory() // nothing holds what was replaced, or the image
+	scattered := v.scattered.Load()
+	if scattered < size/scatteredShare {
+		return nil
+	}
+	if err := v.goOnFrom(ctx, h, m); err != nil {
+		return err
+	}
+	v.scattered.Add(-scattered)
+	return nil
 }
+
+// scatteredShare is which part of what a state takes the texts have that it may take in until it is made in one piece
+// again. A state takes some three times the bytes of its texts.
+const scatteredShare = 4
 
 // goOnFrom replaces the state of the log, and what can be searched, by what an image of a head says. Where the state
 // cannot be replaced, what can be searched goes with the state that it was of: nothing keeps two states in memory.

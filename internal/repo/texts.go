@@ -27,7 +27,19 @@ type texts struct {
 	lru  *simplelru.LRU[placed, cached]
 	held int64
 	most int64
+
+	// The texts that others have taken the place of, oldest first, and how many bytes they have. Few of them are read
+	// again, so they have a small part of the room.
+	old     []oldText
+	oldHeld int64
+
 	lost map[string]int // how many times texts of a log were forgotten, by tenant and part
+}
+
+// An oldText is a text that another has taken the place of. It may have left the cache since.
+type oldText struct {
+	at   placed
+	size int64
 }
 
 // textKey is the place of a text in one log of a tenant.
@@ -150,6 +162,28 @@ func (t *Texts) put(k textKey, state int, c cached) {
 	t.held += c.size
 	for t.held > t.most && t.lru.Len() > 1 {
 		t.lru.RemoveOldest()
+	}
+}
+
+// oldShare is which part of the room the texts have at most that others took the place of.
+const oldShare = 16
+
+// replaced notes that another text has taken the place of one: it is the first to go.
+func (t *Texts) replaced(k textKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := placed{t.tenant, k}
+	c, ok := t.lru.Peek(at)
+	if !ok {
+		return
+	}
+	t.old = append(t.old, oldText{at, c.size})
+	t.oldHeld += c.size
+	for t.oldHeld > t.most/oldShare {
+		first := t.old[0]
+		t.old = t.old[1:]
+		t.oldHeld -= first.size
+		t.lru.Remove(first.at)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"rookery/internal/blob"
@@ -34,6 +35,8 @@ type Vault struct {
 	accesses *accesses // likewise
 	ledger   *ledger
 	pasts    *Pasts
+
+	scattered atomic.Int64 // bytes of text that the state has taken in since it was last made in one piece
 }
 
 // VaultOptions are what a Vault is made with. All but Listed, Limits, Pasts, MaxNamed and ImageItems are required.
@@ -100,6 +103,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 		},
 		Applied: func(before, after *index.Index, c *Commit, at Place) {
 			v.remember(c, at)
+			v.replaced(before, c)
 			v.searcher.applied(c)
 			v.memories.applied(c)
 			v.forgetErased(c)
@@ -252,7 +256,9 @@ func (c *Commit) textSize() int {
 
 // remember keeps the texts of a commit at hand. Those of a large one are cached when one of them is read.
 func (v *Vault) remember(c *Commit, at Place) {
-	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
+	size := c.textSize()
+	v.scattered.Add(int64(size))
+	if len(c.Notes)+len(c.Items) > 1 && size >= largeRun {
 		return
 	}
 	state := v.texts.state(v.part)
@@ -265,6 +271,15 @@ func (v *Vault) remember(c *Commit, at Place) {
 		if !it.Gone && !it.Erased {
 			at := Place{at.Run, at.Part + len(c.Notes) + i}
 			v.texts.add(textKey{v.part, at}, state, bytes.Clone(it.Value))
+		}
+	}
+}
+
+// replaced tells the cache which texts a commit has taken the place of.
+func (v *Vault) replaced(before *index.Index, c *Commit) {
+	for i := range c.Notes {
+		if f, ok := before.File(c.Notes[i].Path); ok {
+			v.texts.replaced(textKey{v.part, Place(f.Body)})
 		}
 	}
 }
