@@ -24,13 +24,14 @@ const heapRoom = 128 << 20
 // BoundHeap makes the collector of this process keep the heap small: for a process that does nothing but
 // serve. What the environment says (GOGC, GOMEMLIMIT) stays as it is. The heap is tuned until stop is called.
 func BoundHeap(cfg Config, env func(string) string) (stop func()) {
+	t := &heapTuner{goal: heapGoal}
 	if env("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(heapLimit(cfg, available()))
+		t.most = heapLimit(cfg, available())
+		debug.SetMemoryLimit(t.most)
 	}
 	if env("GOGC") != "" {
 		return func() {}
 	}
-	t := &heapTuner{goal: heapGoal}
 	t.tune()
 	return func() { t.stopped.Store(true) }
 }
@@ -49,28 +50,47 @@ func heapLimit(cfg Config, available int64) int64 {
 	return limit
 }
 
-// A heapTuner sets the growth of the heap after each collection, by what is in use then.
+// A heapTuner sets the growth of the heap after each collection, by what is in use then, and how much memory the
+// process may keep of what it does not use.
 type heapTuner struct {
 	goal    uint64 // bytes; see heapGoal
+	most    int64  // the soft limit of the process; 0: it is not ours to set
 	now     int    // percent
+	limit   int64  // bytes
 	stopped atomic.Bool
 }
 
 // A cycle becomes garbage at once, so its cleanup runs after the next collection.
 type cycle struct{ _ *byte }
 
-// tune sets the growth by what is in use now, and again after the next collection.
+// tune sets growth and limit by what is in use now, and again after the next collection.
 func (t *heapTuner) tune() {
 	if t.stopped.Load() {
 		return
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	if growth := t.growth(live[0].Value.Uint64()); growth != t.now {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	live := sample[0].Value.Uint64()
+	if growth := t.growth(live); growth != t.now {
 		t.now = growth
 		debug.SetGCPercent(growth)
 	}
+	if limit := t.limitOf(live); t.most > 0 && limit != t.limit {
+		t.limit = limit
+		debug.SetMemoryLimit(limit)
+	}
 	runtime.AddCleanup(new(cycle), (*heapTuner).tune, t)
+}
+
+// limitOf is a soft limit of the memory of the process while so many bytes are in use: what the heap grows to and an
+// eighth of that, but never more than the limit of the process. It is not what begins a collection: it makes the
+// runtime give back what a larger heap left behind. It comes in steps of 64 MiB, for to set it stops the process
+// for a moment.
+func (t *heapTuner) limitOf(live uint64) int64 {
+	const step = 64 << 20
+	grown := max(t.goal, live+live*uint64(t.growth(live))/100) //nolint:gosec // a growth is positive
+	limit := (grown+grown/8)/step*step + step
+	return int64(min(limit, uint64(t.most))) //nolint:gosec // both are positive
 }
 
 // growth returns by how many percent a heap may grow of which so many bytes are in use, in tens: to set it stops

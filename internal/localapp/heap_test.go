@@ -41,6 +41,20 @@ func TestHeapGrowth(t *testing.T) {
 	}
 }
 
+// TestHeapMayKeep covers that the process gives back what its heap does not grow to again.
+func TestHeapMayKeep(t *testing.T) {
+	tuner := &heapTuner{goal: 288 << 20, most: 1 << 30}
+	for live, limit := range map[uint64]int64{
+		0: 384 << 20, 144 << 20: 384 << 20, 200 << 20: 384 << 20, 300 << 20: 512 << 20, 4 << 30: 1 << 30,
+	} {
+		require.Equal(t, limit, tuner.limitOf(live), "%d bytes", live)
+		if live < 1<<30 {
+			grown := live + live*uint64(tuner.growth(live))/100
+			require.Greater(t, uint64(limit), grown, "it begins no collection")
+		}
+	}
+}
+
 // TestHeapIsTuned covers that the growth follows what is in use from one collection to the next.
 func TestHeapIsTuned(t *testing.T) {
 	before := debug.SetGCPercent(100)

@@ -128,25 +128,31 @@ func (l *Log[S]) putImage(ctx context.Context, p passage[S]) (Image, error) {
 // goOn replaces a large state by what an image of it says, if a good part of it is new: an index that was built
 // commit by commit is scattered over the heap, and takes twice as much of it. While it is replaced there are two.
 func (v *Vault) goOn(ctx context.Context, h *head[*index.Index], m *made) error {
-	size := h.state.Size()
-	if size < manySwept {
+	if h.state.Size() < manySwept {
 		return nil
 	}
 	defer debug.FreeOSMemory() // nothing holds what was replaced, or the image
-	scattered := v.scattered.Load()
-	if scattered < size/scatteredShare {
+	if !scattered(h.state, v.onePiece.Load()) {
 		return nil
 	}
 	if err := v.goOnFrom(ctx, h, m); err != nil {
 		return err
 	}
-	v.scattered.Add(-scattered)
+	v.onePiece.Store(h.seq)
 	return nil
 }
 
-// scatteredShare is which part of what a state takes the texts have that it may take in until it is made in one piece
-// again. A state takes some three times the bytes of its texts.
-const scatteredShare = 4
+// scattered reports whether a quarter of the bytes of a state's texts, or more, came behind a commit.
+func scattered(x *index.Index, behind uint64) bool {
+	all, later := 0, 0
+	for f := range x.Files() {
+		all += f.Size
+		if f.Body.Run > behind {
+			later += f.Size
+		}
+	}
+	return later*4 >= all
+}
 
 // goOnFrom replaces the state of the log, and what can be searched, by what an image of a head says. Where the state
 // cannot be replaced, what can be searched goes with the state that it was of: nothing keeps two states in memory.

@@ -36,7 +36,7 @@ type Vault struct {
 	ledger   *ledger
 	pasts    *Pasts
 
-	scattered atomic.Int64 // bytes of text that the state has taken in since it was last made in one piece
+	onePiece atomic.Uint64 // the last commit of which the state was made in one piece; 0: it never was
 }
 
 // VaultOptions are what a Vault is made with. All but Listed, Limits, Pasts, MaxNamed and ImageItems are required.
@@ -146,6 +146,7 @@ func (v *Vault) build(
 // imaged makes the next search go on from that of the image that the index goes on from.
 func (v *Vault) imaged(x *index.Index) {
 	from := v.log.base.Load()
+	v.onePiece.Store(from.head.Seq)
 	for by, section := range map[*searcher]section{v.searcher: from.notes(), v.memories: from.memories()} {
 		if section.size == 0 {
 			by.begin("", nil)
@@ -256,9 +257,7 @@ func (c *Commit) textSize() int {
 
 // remember keeps the texts of a commit at hand. Those of a large one are cached when one of them is read.
 func (v *Vault) remember(c *Commit, at Place) {
-	size := c.textSize()
-	v.scattered.Add(int64(size))
-	if len(c.Notes)+len(c.Items) > 1 && size >= largeRun {
+	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
 		return
 	}
 	state := v.texts.state(v.part)
