@@ -14,8 +14,8 @@ import (
 // a Go program does, and one with large vaults is not resident with twice what it holds.
 const (
 	maxGrowth = 100
-	minGrowth = 50
-	heapGoal  = 288 << 20
+	minGrowth = 25
+	heapGoal  = 256 << 20
 )
 
 // heapRoom is what a server needs beside vaults and caches: for calls that are under way, and itself.

@@ -31,11 +31,11 @@ func TestHeapLimit(t *testing.T) {
 	}
 }
 
-// TestHeapGrowth covers that a heap is collected as Go does below the goal, and that a larger one grows by half.
+// TestHeapGrowth covers that a heap is collected as Go does below the goal, and that a larger one grows by a quarter.
 func TestHeapGrowth(t *testing.T) {
 	tuner := &heapTuner{goal: 300 << 20}
 	for live, percent := range map[uint64]int{
-		0: 100, 1 << 20: 100, 150 << 20: 100, 170 << 20: 70, 200 << 20: 50, 300 << 20: 50, 10 << 30: 50,
+		0: 100, 1 << 20: 100, 150 << 20: 100, 170 << 20: 70, 200 << 20: 50, 300 << 20: 25, 10 << 30: 25,
 	} {
 		require.Equal(t, percent, tuner.growth(live), "%d bytes", live)
 	}
@@ -43,9 +43,9 @@ func TestHeapGrowth(t *testing.T) {
 
 // TestHeapMayKeep covers that the process gives back what its heap does not grow to again.
 func TestHeapMayKeep(t *testing.T) {
-	tuner := &heapTuner{goal: 288 << 20, most: 1 << 30}
+	tuner := &heapTuner{goal: 256 << 20, most: 1 << 30}
 	for live, limit := range map[uint64]int64{
-		0: 384 << 20, 144 << 20: 384 << 20, 200 << 20: 384 << 20, 300 << 20: 512 << 20, 4 << 30: 1 << 30,
+		0: 320 << 20, 128 << 20: 320 << 20, 200 << 20: 320 << 20, 300 << 20: 448 << 20, 4 << 30: 1 << 30,
 	} {
 		require.Equal(t, limit, tuner.limitOf(live), "%d bytes", live)
 		if live < 1<<30 {
