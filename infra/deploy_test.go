@@ -185,7 +185,7 @@ func (s *site) restore() {
 	})
 	_, err := s.ops.Restore(s.t.Context(), from, nil)
 	require.ErrorContains(s.t, err, "the stack is not paused")
-	require.NoError(s.t, s.stack.Update(s.t.Context(), map[string]string{"Paused": "true"}))
+	s.pause("true")
 	taken := s.waits()
 	_, err = s.ops.Restore(s.t.Context(), "nothing", nil)
 	require.ErrorContains(s.t, err, "there is no table nothing")
@@ -199,7 +199,7 @@ func (s *site) restore() {
 	for _, v := range again.Vaults {
 		require.Zero(s.t, v.Written+v.Kept+v.Segments)
 	}
-	require.NoError(s.t, s.stack.Update(s.t.Context(), map[string]string{"Paused": "false"}))
+	s.pause("false")
 	s.eventually("the job that waited is taken", taken)
 
 	require.Equal(s.t, kept, s.file("kept.md"))
@@ -217,6 +217,13 @@ func (s *site) restore() {
 	time.Sleep(5 * time.Second) // events of the files that were restored
 	require.NotContains(s.t, s.call("raven_search", `{"vault":"main","query":"mistake"}`), "kept")
 	s.call("raven_add", `{"vault":"main","to":"kept","text":"it goes on"}`)
+}
+
+// pause updates the stack with another value of its parameter Paused.
+func (s *site) pause(paused string) {
+	began := time.Now()
+	require.NoError(s.t, s.stack.Update(s.t.Context(), map[string]string{"Paused": paused}))
+	s.t.Logf("updated with Paused=%s in %v", paused, time.Since(began).Round(time.Millisecond))
 }
 
 // waits sends a job while no function takes any, and requires that an alarm fires when it has waited for more than 15
@@ -306,7 +313,10 @@ func (s *site) put(path, text string) {
 }
 
 func (s *site) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	began := time.Now()
 	require.Eventually(s.t, holds, 3*time.Minute, 300*time.Millisecond, what)
+	s.t.Logf("%s: after %v", what, time.Since(began).Round(time.Millisecond))
 }
 
 // call makes a call that must succeed.
