@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,6 +160,13 @@ func TestEvaluator(t *testing.T) {
 	}
 	require.Empty(t, late(600000).firing(t, tpl))
 	require.Equal(t, []string{"StreamBehindAlarm"}, late(600001).firing(t, tpl))
+	require.Empty(t, waited(15*time.Minute).firing(t, tpl))
+	require.Equal(t, []string{"JobsAgeAlarm"}, waited(15*time.Minute+time.Second).firing(t, tpl))
 	other := cloudwatch{{"AWS/Lambda", "Errors", "FunctionName=other", 9}}
 	require.Empty(t, other.firing(t, tpl), "a function of another stack")
+}
+
+// waited is what SQS measures of the queue of jobs whose oldest message was sent so long ago.
+func waited(age time.Duration) cloudwatch {
+	return cloudwatch{{"AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName=JobsQueue.QueueName", age.Seconds()}}
 }

@@ -183,6 +183,10 @@ func (s *story) until(key string, there bool) {
 	}, 4*time.Minute, 200*time.Millisecond, key)
 }
 
+// memoryLine is a line of a file of memories, as a value of JSON.
+const memoryLine = `"{\"id\":\"mem_a\",\"created_at\":1705363200,\"intent\":{\"goal\":\"again\",` +
+	`\"task_type\":\"other\"},\"outcome\":{\"success\":true,\"summary\":\"it is\"}}"`
+
 // tell tells the story to a tenant whose administrator has a token.
 func (s *story) tell(token string) {
 	ctx := context.Background()
@@ -210,7 +214,21 @@ func (s *story) tell(token string) {
 		{"memory_store", `{"vault":"main","intent":{"goal":"again","task_type":"other"},"outcome":` +
 			`{"success":true,"summary":` + string(text)[:len(text)/10] + `"},"key":"one"}`},
 		{"memory_recall", `{"vault":"main","query":"again","depth":"complete"}`},
-		{"memory_delete_memory", `{"vault":"main","memory_id":"mem_nowhere","erase":true}`},
+		{"memory_import", `{"vault":"main","files":[{"path":"m.jsonl","content":` + memoryLine + `}]}`},
+		{"memory_update_memory", `{"vault":"main","memory_id":"mem_a","tags":["changed"]}`},
+		{"memory_check_file", `{"vault":"main","file":"a.ts"}`},
+		{"memory_export", `{"vault":"main"}`},
+		{"memory_history", `{"vault":"main","memory_id":"mem_a"}`},
+		{"memory_delete_memory", `{"vault":"main","memory_id":"mem_a","erase":true}`},
+		{"notes_import", `{"vault":"main","type":"markdown","files":[{"path":"plan.md","content":"# Plan"}]}`},
+		{"notes_export", `{"vault":"main"}`},
+		{"raven_query", `{"vault":"main","query":"object:page"}`},
+		{"raven_query_save", `{"vault":"main","name":"pages","query":"object:page"}`},
+		{"raven_query_list", `{"vault":"main"}`},
+		{"raven_move", `{"vault":"main","source":"two","destination":"moved/two"}`},
+		{"raven_move", `{"vault":"main","source":"moved/two","destination":"two"}`},
+		{"raven_batch", `{"vault":"main","operations":[{"op":"create","entity":"object",` +
+			`"data":{"type":"page","path":"batched"}}],"options":{"atomic":true}}`},
 		{"vault_overview", `{"vault":"main"}`},
 		{"vault_status", `{"vault":"main"}`},
 		{"team_audit", `{}`},

@@ -34,8 +34,8 @@ import (
 // TestEveryAlarmFires makes the cause of each alarm, and requires that it fires, and that no other one does but those
 // that share the cause. What CloudWatch itself measures is measured here as its documentation describes: of the
 // gateway and of invocations behind lambdahost, of DynamoDB at the client of the real adapter, of calls in the
-// log lines of the real functions. TestQueueAlarms has the alarms of queues. That AWS publishes these metrics
-// is not tested.
+// log lines of the real functions. TestDeployed has the alarms of queues, and TestEvaluator that of the stream. That AWS
+// publishes these metrics is not tested.
 func TestEveryAlarmFires(t *testing.T) {
 	tpl := template(t)
 	fires := func(c cloudwatch, want ...string) {

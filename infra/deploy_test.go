@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/stretchr/testify/require"
 
 	"rookery/internal/awsops"
@@ -183,7 +185,8 @@ func (s *site) restore() {
 	})
 	_, err := s.ops.Restore(s.t.Context(), from, nil)
 	require.ErrorContains(s.t, err, "the stack is not paused")
-	require.NoError(s.t, s.stack.Update(s.t.Context(), map[string]string{"Paused": "true"}))
+	s.pause("true")
+	taken := s.waits()
 	_, err = s.ops.Restore(s.t.Context(), "nothing", nil)
 	require.ErrorContains(s.t, err, "there is no table nothing")
 	var told []string
@@ -196,7 +199,8 @@ func (s *site) restore() {
 	for _, v := range again.Vaults {
 		require.Zero(s.t, v.Written+v.Kept+v.Segments)
 	}
-	require.NoError(s.t, s.stack.Update(s.t.Context(), map[string]string{"Paused": "false"}))
+	s.pause("false")
+	s.eventually("the job that waited is taken", taken)
 
 	require.Equal(s.t, kept, s.file("kept.md"))
 	require.NotEmpty(s.t, s.file("deleted.md"))
@@ -213,6 +217,55 @@ func (s *site) restore() {
 	time.Sleep(5 * time.Second) // events of the files that were restored
 	require.NotContains(s.t, s.call("raven_search", `{"vault":"main","query":"mistake"}`), "kept")
 	s.call("raven_add", `{"vault":"main","to":"kept","text":"it goes on"}`)
+}
+
+// pause updates the stack with another value of its parameter Paused.
+func (s *site) pause(paused string) {
+	began := time.Now()
+	require.NoError(s.t, s.stack.Update(s.t.Context(), map[string]string{"Paused": paused}))
+	s.t.Logf("updated with Paused=%s in %v", paused, time.Since(began).Round(time.Millisecond))
+}
+
+// waits sends a job while no function takes any, and requires that an alarm fires when it has waited for more than 15
+// minutes: its age is read from the queue, by a clock that the test sets. The function reports whether the queue is
+// empty again.
+func (s *site) waits() (taken func() bool) {
+	client, queue := sqs.NewFromConfig(s.b.AWS(s.t, nil)), aws.String(s.stack.Resources["JobsQueue"])
+	_, err := client.SendMessage(s.t.Context(), &sqs.SendMessageInput{
+		QueueUrl: queue, MessageBody: aws.String(`{"v":1,"kind":"jobs","tenant":"acme"}`),
+	})
+	require.NoError(s.t, err)
+	out, err := client.ReceiveMessage(s.t.Context(), &sqs.ReceiveMessageInput{
+		QueueUrl: queue, MaxNumberOfMessages: 10, WaitTimeSeconds: 1,
+		MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{"SentTimestamp"},
+	})
+	require.NoError(s.t, err)
+	require.NotEmpty(s.t, out.Messages, "no function takes it")
+	oldest := time.Now()
+	for _, m := range out.Messages {
+		sent, err := strconv.ParseInt(m.Attributes["SentTimestamp"], 10, 64)
+		require.NoError(s.t, err)
+		if at := time.UnixMilli(sent); at.Before(oldest) {
+			oldest = at
+		}
+		_, err = client.ChangeMessageVisibility(s.t.Context(), &sqs.ChangeMessageVisibilityInput{
+			QueueUrl: queue, ReceiptHandle: m.ReceiptHandle,
+		})
+		require.NoError(s.t, err)
+	}
+	tpl := template(s.t)
+	now := time.Now()
+	require.Empty(s.t, waited(now.Sub(oldest)).firing(s.t, tpl))
+	now = now.Add(15*time.Minute + time.Second)
+	require.Equal(s.t, []string{"JobsAgeAlarm"}, waited(now.Sub(oldest)).firing(s.t, tpl))
+	return func() bool {
+		of, err := client.GetQueueAttributes(s.t.Context(), &sqs.GetQueueAttributesInput{
+			QueueUrl: queue, AttributeNames: []sqstypes.QueueAttributeName{"All"},
+		})
+		require.NoError(s.t, err)
+		return of.Attributes["ApproximateNumberOfMessages"] == "0" &&
+			of.Attributes["ApproximateNumberOfMessagesNotVisible"] == "0"
+	}
 }
 
 // copied is a copy of the table of the stack.
@@ -260,7 +313,10 @@ func (s *site) put(path, text string) {
 }
 
 func (s *site) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	began := time.Now()
 	require.Eventually(s.t, holds, 3*time.Minute, 300*time.Millisecond, what)
+	s.t.Logf("%s: after %v", what, time.Since(began).Round(time.Millisecond))
 }
 
 // call makes a call that must succeed.

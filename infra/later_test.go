@@ -19,6 +19,7 @@ import (
 	"rookery/internal/blob"
 	"rookery/internal/config"
 	"rookery/internal/dynamotable"
+	"rookery/internal/ingest"
 	"rookery/internal/job"
 	"rookery/internal/localcloud"
 	"rookery/internal/s3blob"
@@ -155,6 +156,44 @@ func (l *later) tell() {
 		err := a.queue(name).Again(l.t.Context(), "unknown", time.Second)
 		l.t.Logf("a message of %s comes again: %v", a.function, err)
 	}
+	l.rollBack(worker, janitor)
+}
+
+// rollBack has an operator look at the stack, and roll back all vaults and logs of tenants. Files that the log of a
+// vault does not know and a segment that is behind its cursor are there, as after a table was restored.
+func (l *later) rollBack(worker, janitor lambda.Handler) {
+	var found struct{ Tenants []awsapp.Tenant }
+	l.command(janitor, `{"rookery":"vaults"}`, &found)
+	require.NotEmpty(l.t, found.Tenants)
+	l.command(worker, `{"rookery":"health"}`, &awsapp.Health{})
+	files := s3blob.New(l.d.Config(l.d.AWS, nil), l.d.Bucket, s3blob.Options{})
+	put := func(key, text string) {
+		_, err := files.Put(l.t.Context(), "tenants/acme/vaults/main/"+key, []byte(text), blob.Always)
+		require.NoError(l.t, err)
+	}
+	put("notes/late.md", "# Of another history\n")
+	put("notes/unknown.md", "# Of another history\n")
+	put("1/segment/999999999999", "of another history")
+	rolled := map[string]ingest.RolledBack{}
+	for _, at := range found.Tenants {
+		for _, name := range append([]string{""}, at.Vaults...) {
+			var done ingest.RolledBack
+			l.command(worker, `{"rookery":"rollback","tenant":"`+at.Tenant+`","vault":"`+name+`"}`, &done)
+			rolled[at.Tenant+"/"+name] = done
+		}
+	}
+	require.Contains(l.t, rolled, "acme/main")
+	main := rolled["acme/main"]
+	require.Equal(l.t, 2, main.Kept, "%+v", rolled)
+	require.Positive(l.t, main.Written, "%+v", rolled)
+	require.Equal(l.t, 1, main.Segments, "%+v", rolled)
+}
+
+// command has a function carry out a command of an operator.
+func (l *later) command(f lambda.Handler, event string, out any) {
+	answer, err := f.Invoke(l.t.Context(), []byte(event))
+	require.NoError(l.t, err, event)
+	require.NoError(l.t, json.Unmarshal(answer, out), event)
 }
 
 // invoke has a function work on one message.

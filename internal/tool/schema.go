@@ -63,9 +63,6 @@ var schemaTypes = map[reflect.Type]*jsonschema.Schema{
 // dateTime is the format of a time (RFC 3339).
 const dateTime = "date-time"
 
-// argsOf reads the arguments off the fields of an input.
-func argsOf[In any]() []Arg { return argsOfType(reflect.TypeFor[In](), common()) }
-
 // argsOfType reads the arguments off the fields of a struct and of those that it embeds, in order. made are
 // the arguments of structs that are known already.
 func argsOfType(t reflect.Type, made map[reflect.Type][]Arg) []Arg {
@@ -226,7 +223,7 @@ func annotate(s *jsonschema.Schema, tag reflect.StructTag) {
 
 // sharedArgs returns the arguments that every tool takes. They are made once.
 var sharedArgs = sync.OnceValue(func() []Arg {
-	args := argsOf[shared]()
+	args := argsOfType(reflect.TypeFor[shared](), common())
 	for i := range args {
 		args[i].Shared, args[i].Rare = true, true
 	}

@@ -50,36 +50,51 @@ type Tool struct {
 func New[In, Out any](
 	spec Spec, fn func(context.Context, auth.Caller, In) (Out, error),
 ) *Tool {
-	t := &Tool{Spec: spec}
-	own := argsOf[In]()
-	t.Args = slices.Concat(own, sharedBeside(own))
-	t.output = sync.OnceValue(func() *jsonschema.Schema { return schemaFor(reflect.TypeFor[Out]()) })
-	for i, a := range t.Args {
-		if flag := spec.Flags[a.Name]; flag != "" {
-			t.Args[i].Flag = flag
-		}
-	}
-	if spec.List != "" && !hasMember(reflect.TypeFor[Out](), spec.List) {
-		panic(fmt.Sprintf("tool %s: the answer has no list %q", spec.Name, spec.List))
-	}
-	if err := cmp.Or(t.check(), t.checkFiles(reflect.TypeFor[Out]())); err != nil {
-		panic(fmt.Sprintf("tool %s: %v", spec.Name, err))
-	}
+	t := newTool(spec, reflect.TypeFor[In](), reflect.TypeFor[Out]())
 	t.call = func(
 		ctx context.Context, c auth.Caller, args map[string]json.RawMessage,
 	) (Reply, error) {
 		var in In
-		if err := json.Unmarshal(mustMarshal(args), &in); err != nil {
-			return Reply{}, fault.New(spec.Family.Malformed,
-				"the arguments of %s are not of the right form", spec.Name).Because(err)
-		}
-		if m, ok := any(&in).(marked); ok {
-			m.mark(spec.Name, t.digest(args))
+		if err := t.decode(args, &in); err != nil {
+			return Reply{}, err
 		}
 		out, err := fn(ctx, c, in)
 		return reply(&out), err
 	}
 	return t
+}
+
+// newTool makes a tool without its function. It is apart from New because a program has the code of New once for each
+// tool.
+func newTool(spec Spec, in, out reflect.Type) *Tool {
+	t := &Tool{Spec: spec}
+	own := argsOfType(in, common())
+	t.Args = slices.Concat(own, sharedBeside(own))
+	t.output = sync.OnceValue(func() *jsonschema.Schema { return schemaFor(out) })
+	for i, a := range t.Args {
+		if flag := spec.Flags[a.Name]; flag != "" {
+			t.Args[i].Flag = flag
+		}
+	}
+	if spec.List != "" && !hasMember(out, spec.List) {
+		panic(fmt.Sprintf("tool %s: the answer has no list %q", spec.Name, spec.List))
+	}
+	if err := cmp.Or(t.check(), t.checkFiles(out)); err != nil {
+		panic(fmt.Sprintf("tool %s: %v", spec.Name, err))
+	}
+	return t
+}
+
+// decode fills in, a pointer to the input of the function, with arguments.
+func (t *Tool) decode(args map[string]json.RawMessage, in any) error {
+	if err := json.Unmarshal(mustMarshal(args), in); err != nil {
+		return fault.New(t.Family.Malformed,
+			"the arguments of %s are not of the right form", t.Name).Because(err)
+	}
+	if m, ok := in.(marked); ok {
+		m.mark(t.Name, t.digest(args))
+	}
+	return nil
 }
 
 // hasMember reports whether the JSON of a struct may have a member.
@@ -93,17 +108,14 @@ func hasMember(t reflect.Type, name string) bool {
 // OutputSchema is the JSON Schema of the data of an answer, which nobody may change.
 func (t *Tool) OutputSchema() *jsonschema.Schema { return t.output() }
 
-// reply takes an output apart into data and what stands beside it.
-func reply[Out any](out *Out) Reply {
+// reply takes an output, which out points to, apart into data and what stands beside it.
+func reply(out any) Reply {
 	r := Reply{Data: out}
-	if a, ok := any(out).(hasAside); ok {
+	if a, ok := out.(hasAside); ok {
 		r.Warnings, r.Meta, r.Wrote = a.aside().Warnings, a.aside().Meta, a.aside().Failed != nil
 	}
-	if p, ok := any(out).(Partial); ok {
+	if p, ok := out.(Partial); ok {
 		r.Partial, r.inner = p.Partly(), true
-	}
-	if p, ok := any(out).(Partial); ok {
-		r.Partial = p.Partly()
 	}
 	return r
 }

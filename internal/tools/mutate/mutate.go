@@ -101,12 +101,7 @@ func Vault[Out any](
 			}
 			return nil, err
 		}
-		if a, ok := any(&fresh).(aside); ok {
-			for _, n := range tx.Unindexed() {
-				a.Warn(notIndexed, repo.UnindexedProblem(n)+"; "+repo.UntilIndexed,
-					map[string]any{"path": n.Path})
-			}
-		}
+		warnUnindexed(&fresh, tx)
 		if err := tool.CheckFits(&fresh); err != nil {
 			return nil, err
 		}
@@ -167,16 +162,35 @@ func Finish[Out any](r repo.Receipt, out Out, err error) (Out, error) {
 			return none, err
 		}
 	}
-	if a, ok := any(&out).(aside); ok {
-		a.Note("version", repo.Version(r.Seq))
-		for _, f := range r.Unread {
-			a.Warn(fileUnread, unread(f), map[string]any{"path": f.Path})
-		}
-		if failed := a.Failure(); failed != nil {
-			return out, failed
-		}
+	return out, noteReceipt(&out, r)
+}
+
+// noteReceipt notes what a receipt says in an output, which out points to, and returns its failure. It is apart from
+// Finish because a program has the code of Finish once for each output.
+func noteReceipt(out any, r repo.Receipt) error {
+	a, ok := out.(aside)
+	if !ok {
+		return nil
 	}
-	return out, nil
+	a.Note("version", repo.Version(r.Seq))
+	for _, f := range r.Unread {
+		a.Warn(fileUnread, unread(f), map[string]any{"path": f.Path})
+	}
+	if failed := a.Failure(); failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// warnUnindexed warns, in an output which out points to, of notes that have more things than are indexed.
+func warnUnindexed(out any, tx *repo.Tx) {
+	a, ok := out.(aside)
+	if !ok {
+		return
+	}
+	for _, n := range tx.Unindexed() {
+		a.Warn(notIndexed, repo.UnindexedProblem(n)+"; "+repo.UntilIndexed, map[string]any{"path": n.Path})
+	}
 }
 
 // aside is implemented by a pointer to every output that embeds a tool.Aside.
