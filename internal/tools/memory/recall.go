@@ -94,6 +94,7 @@ type recalling struct {
 	view
 	in     *recallIn
 	filter memory.Filter
+	search *search.Index // nil: no words are looked for
 
 	found []match
 	seen  map[string]bool
@@ -106,15 +107,34 @@ func (f tools) recallMemories(ctx context.Context, c auth.Caller, in recallIn) (
 	if err != nil {
 		return recallOut{}, err
 	}
-	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
+	r := &recalling{in: &in, filter: filter, seen: map[string]bool{}}
+	if err := r.open(ctx, f, c); err != nil {
 		return recallOut{}, err
 	}
-	r := &recalling{view: v, in: &in, filter: filter, seen: map[string]bool{}}
-	if err := r.run(ctx, f, c); err != nil {
+	if err := r.run(ctx); err != nil {
 		return recallOut{}, err
 	}
 	return r.answer(ctx)
+}
+
+// open reads the vault once: with its search index, if words may be looked for.
+func (r *recalling) open(ctx context.Context, f tools, c auth.Caller) (err error) {
+	if !r.in.byWords() {
+		r.view, err = f.view(ctx, c, r.in.Vault.Vault, r.in.AsOf)
+		return err
+	}
+	v, s, err := f.SearchableMemories(ctx, c, r.in.Vault.Vault, r.in.AsOf)
+	if err != nil {
+		return err
+	}
+	r.view = view{View: state.View{Vault: v, Index: s.Index}, memories: s.Index.Memories()}
+	r.search = s.Search
+	return nil
+}
+
+// byWords reports whether memories are looked for by words, if there are too few without.
+func (in *recallIn) byWords() bool {
+	return in.MemoryID == "" && in.text() != "" && in.Strategy != "exact"
 }
 
 // check returns the filter of the call. A call that asks for nothing is a fault.
@@ -151,38 +171,20 @@ func (in *recallIn) check() (memory.Filter, error) {
 func (in *recallIn) text() string { return strings.TrimSpace(in.Intent + " " + in.Query) }
 
 // run finds memories, level by level, until there are enough (reference/memory.md §A4).
-func (r *recalling) run(ctx context.Context, f tools, c auth.Caller) error {
-	in := r.in
-	if in.MemoryID != "" {
+func (r *recalling) run(ctx context.Context) error {
+	in, going := r.in, state.Going(ctx)
+	switch {
+	case in.MemoryID != "":
 		return r.direct()
-	}
-	going := state.Going(ctx)
-	if in.File != "" {
+	case in.File != "":
 		r.byFile(going)
-	}
-	text := in.text()
-	structural := in.File == "" && (text == "" || in.Strategy == "exact" && in.filters())
-	if structural {
+	case in.text() == "" || in.Strategy == "exact" && in.filters():
 		r.structural(going)
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || r.search == nil || len(r.found) >= in.Limit {
 		return err
 	}
-	if text == "" || in.Strategy == "exact" || len(r.found) >= in.Limit {
-		return nil
-	}
-	s, err := r.searchable(ctx)
-	if err != nil {
-		return err
-	}
-	if s.Index.Version() != r.Index.Version() { // all levels answer of one version
-		r.Index, r.memories = s.Index, s.Index.Memories()
-		r.found, r.total, r.used, r.seen = nil, 0, nil, map[string]bool{}
-		if in.File != "" {
-			r.byFile(going)
-		}
-	}
-	return r.byWords(ctx, s, text)
+	return r.byWords(ctx)
 }
 
 // filters reports whether the call says which memories it wants beside the words.
@@ -284,12 +286,9 @@ func (r *recalling) structural(going func() bool) {
 }
 
 // byWords finds memories by words.
-func (r *recalling) byWords(ctx context.Context, searchable repo.Searchable, text string) error {
-	if len(r.found) >= r.in.Limit {
-		return nil
-	}
-	q := search.PlainQuery(text)
-	res, err := searchable.Search.Search(q, search.Options{
+func (r *recalling) byWords(ctx context.Context) error {
+	q := search.PlainQuery(r.in.text())
+	res, err := r.search.Search(q, search.Options{
 		Limit: r.in.Limit - len(r.found), Snippet: -1, Ended: ctx.Err,
 		Filter: func(id string) bool {
 			c, ok := r.memories.Card(id)
@@ -312,18 +311,10 @@ func (r *recalling) byWords(ctx context.Context, searchable repo.Searchable, tex
 		if err != nil {
 			return err
 		}
-		r.add(wordMatch(q, searchable.Search, c, m, hit.Score))
+		r.add(wordMatch(q, r.search, c, m, hit.Score))
 	}
 	r.total += rest
 	return nil
-}
-
-// searchable is what can be searched at the version that the call reads.
-func (r *recalling) searchable(ctx context.Context) (repo.Searchable, error) {
-	if r.in.AsOf.AsOf != "" {
-		return r.Vault.SearchableMemoriesAt(ctx, r.Index.Version())
-	}
-	return r.Vault.SearchableMemories(ctx) // it may be newer than what was read first
 }
 
 // How sure it is that a memory is meant which has some share of the words asked for: no word, and all of them.
