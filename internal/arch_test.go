@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"convert", "merge"},
 	{"memory", "search"},
 	{"index"},
-	{"query", "relink"},
+	{"ci", "query", "relink"},
 	{"authtest", "blobtest", "canary", "casefold", "powercut", "tabletest"},
 	{"awsclient", "lambdahost"},
 	{"fileblob", "bolttable", "watch", "dynamotable", "s3blob"},
@@ -71,6 +71,7 @@ var modules = map[string][]string{
 	"github.com/awslabs/aws-lambda-go-api-proxy":  {"internal/awsapp"},
 	"github.com/aymanbagabas/go-udiff":            {"internal/merge"},
 	"github.com/blevesearch/snowballstem":         {"internal/search"},
+	"github.com/creack/pty":                       {"cmd/cli"}, // the terminal of a command that rookery ci runs
 	"github.com/fsnotify/fsnotify":                {"internal/watch"},
 	"github.com/gofrs/flock":                      {"internal/credential"},
 	"github.com/git-pkgs/gitignore":               {"internal/vault"}, // patterns of raven.yaml: exclude; it passes Git's own tests
@@ -80,7 +81,7 @@ var modules = map[string][]string{
 	"github.com/gosimple/slug":                    {"internal/vault"},
 	"github.com/hanwen/go-fuse/v2":                {"_test", "internal/casefold"},
 	"github.com/hashicorp/golang-lru/v2":          {"internal/auth", "internal/repo", "internal/fileblob", "internal/team", "internal/limit", "internal/access", "internal/audit"},
-	"github.com/jedib0t/go-pretty/v6":             {"internal/clitool"},
+	"github.com/jedib0t/go-pretty/v6":             {"internal/clitool", "internal/ci"},
 	"github.com/klauspost/compress":               {"internal/repo", "internal/httptool"},
 	"github.com/modelcontextprotocol/go-sdk":      {"internal/mcptool", "internal/bridge"},
 	"github.com/prometheus/client_golang":         {"internal/metric"},
@@ -89,17 +90,18 @@ var modules = map[string][]string{
 	"github.com/spf13/cobra":                      {"internal/clitool", "cmd/cli"},
 	"github.com/spf13/pflag":                      {"internal/clitool", "cmd/cli"},
 	"github.com/stretchr/testify":                 {"_test", "internal/blobtest", "internal/canary", "internal/repotest", "internal/tabletest", "internal/tooltest"},
-	"github.com/bmatcuk/doublestar/v4":            {"internal/memory"},   // patterns of files with **, which path.Match has not
-	"github.com/testcontainers/testcontainers-go": {"localstack/docker"}, // a module of its own
+	"github.com/bmatcuk/doublestar/v4":            {"internal/memory", "cmd/cli"}, // patterns of files with **, which path.Match has not
+	"github.com/testcontainers/testcontainers-go": {"localstack/docker"},          // a module of its own
 	"github.com/tidwall/btree":                    {"internal/index", "internal/memory"},
 	"github.com/yuin/goldmark":                    {"_test", "internal/markdown"},
 	"github.com/zalando/go-keyring":               {"internal/credential"},
 	"go.etcd.io/bbolt":                            {"internal/bolttable"},
-	"go.yaml.in/yaml/v4":                          {"infra", "internal/config", "internal/credential", "internal/markdown", "internal/memory", "internal/vault", "internal/yamltext"},
+	"go.yaml.in/yaml/v4":                          {"_test", "infra", "internal/config", "internal/credential", "internal/markdown", "internal/memory", "internal/vault", "internal/yamltext"},
 	"golang.org/x/sys": {"internal/fileblob", "internal/casefold", "internal/folder", "internal/localapp",
 		"internal/watch"},
 	"golang.org/x/term":  {"cmd/cli"},
 	"golang.org/x/text":  {"internal/auth", "internal/index", "internal/markdown", "internal/vault", "internal/search"},
+	"modernc.org/sqlite": {"cmd/cli"}, // databases of RUM, which rookery memory import reads
 	"pgregory.net/rapid": {"_test"},
 }
 
@@ -107,6 +109,7 @@ var modules = map[string][]string{
 // purity of the domain.
 var forbidden = map[string][]string{
 	"internal/tools":    {"net/http", "github.com/spf13/cobra", "github.com/modelcontextprotocol/go-sdk"},
+	"internal/ci":       {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/markdown": {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/merge":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/vault":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},

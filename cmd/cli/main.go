@@ -33,6 +33,7 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 		Version: versionLine(), Sections: sections(),
 	}
 	a.Connect = connector{a}.connect
+	a.Convert = map[string]func(context.Context, string) (string, func(), error){"memory_import": convertDatabase}
 	s := &server{app: a}
 	m := &mcp{app: a}
 	d := &doctor{app: a, cloud: cloud{app: a}}
@@ -40,7 +41,7 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	r := &rebuilder{app: a}
 	i, o := &login{app: a}, &logout{app: a}
 	a.Extra = append(a.Extra, s.command(), m.command(), i.command(), o.command(), d.command(), r.command(),
-		dead.command(), restore.command(), versionCommand())
+		dead.command(), restore.command(), ciCommand(a), versionCommand())
 	return a
 }
 
@@ -54,6 +55,7 @@ func sections() []clitool.Section {
 		{Title: "Vaults and servers", Words: []string{
 			"vault", "serve", "mcp", "login", "logout", "whoami", "doctor",
 		}},
+		{Title: "Builds", Words: []string{"ci"}},
 		{Title: "In AWS, for operators", Words: []string{"dead-letters", "rollback"}},
 		{Title: "Access, for admins", Words: []string{"token", "member", "issuer", "audit", "usage"}},
 	}

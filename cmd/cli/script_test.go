@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.yaml.in/yaml/v4"
 
 	"rookery/internal/bolttable"
 	"rookery/internal/localapp"
@@ -34,12 +35,29 @@ func TestScripts(t *testing.T) {
 			} {
 				env.Setenv(name, filepath.Join(env.WorkDir, dir))
 			}
-			return nil
+			return writeAction(filepath.Join(env.WorkDir, "action.sh"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serves": serves, "control": setsControl,
 		},
 	})
+}
+
+// writeAction writes the script of the last step of action.yml.
+func writeAction(path string) error {
+	data, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		return err
+	}
+	var action struct {
+		Runs struct {
+			Steps []struct{ Run string }
+		}
+	}
+	if err := yaml.Unmarshal(data, &action); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(action.Runs.Steps[1].Run), 0o600)
 }
 
 // exits runs the program, and requires its exit code.

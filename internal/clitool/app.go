@@ -33,6 +33,10 @@ type App struct {
 	// once.
 	Extra []*cobra.Command
 
+	// Convert, by the name of a tool that brings files in, returns the file that is read in the place of one that is
+	// named; the same one if it is read as it is. done is called when it has been read.
+	Convert map[string]func(ctx context.Context, path string) (file string, done func(), err error)
+
 	// Sections are the commands that the help of the whole shows first. Words that are no commands are left
 	// out.
 	Sections []Section
@@ -59,6 +63,13 @@ type App struct {
 // exitUsage is the exit code of a command line that cannot be read (CONTRACT §2).
 const exitUsage = 1
 
+// An ExitStatus is what RunE of a command of Extra returns to end the program with that exit code, and to print
+// nothing more.
+type ExitStatus int
+
+// Error implements error.
+func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
 // Run reads a command line, without the program's name, does what it says, and answers the exit
 // code (CONTRACT §2). It never panics over what was typed.
 func (a *App) Run(ctx context.Context, args []string) int {
@@ -68,6 +79,9 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if status := ExitStatus(0); errors.As(err, &status) {
+		return int(status)
 	}
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		a.refuse(usage, root, args)

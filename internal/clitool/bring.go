@@ -50,6 +50,14 @@ func (c *command) bringIn(
 	if err != nil {
 		return nil, err
 	}
+	if convert := c.app.Convert[c.tool.Name]; convert != nil {
+		file, done, err := convert(cmd.Context(), r.path)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		r.path = file
+	}
 	src, err := openSource(r.path, c.tool.Input)
 	if err != nil {
 		return nil, err

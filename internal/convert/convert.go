@@ -35,6 +35,13 @@ type File struct {
 	Offset int
 }
 
+// A Batch is files that come in together, and the vault that they are for.
+type Batch struct {
+	Vault  string
+	DryRun bool
+	Files  []File
+}
+
 // A Note is what a part of an export becomes.
 type Note struct {
 	Path     string // below the folder of the import, if no other note has it

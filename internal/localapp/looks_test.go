@@ -11,7 +11,7 @@ import (
 // seldomLook are the tools that read and do not go through all notes or memories of a vault, by what they read
 // instead. Of those that are in no list each look at their context counts.
 var seldomLook = map[string]string{
-	"memory_check_file": "the memories of a file", "memory_list_chapters": "a page", "memory_list": "a page", "raven_log": "a page", "raven_query": "a page", "raven_query_list": "settings", "raven_trash_list": "the trash", "memory_recall": "candidates of an index", "memory_complete": "entries with a prefix", "raven_validate": "the input of one call", "memory_export": "a page", "memory_recall_wisdom": "wisdom",
+	"memory_check_file": "the memories of a file", "memory_list_chapters": "a page", "raven_log": "a page", "raven_query": "a page", "raven_query_list": "settings", "raven_trash_list": "the trash", "raven_validate": "the input of one call", "memory_recall_wisdom": "wisdom",
 	"memory_prompt_after_failure": "no vault", "memory_history": "one memory", "memory_trace": "the links of a memory",
 	"notes_document_tree": "one note", "notes_export": "one note", "notes_get": "one note",
 	"notes_metadata_facets": "counts of the index", "notes_outline": "one note",
@@ -60,7 +60,7 @@ func TestEveryReadingLooks(t *testing.T) {
 		}
 		must(t, local{s.app}, "team_vault_import", args{"vault": "main", "notes": files})
 	}
-	line := `{"intent":{"goal":"a goal","task_type":"other"},"outcome":{"success":true,"summary":"a line"}}` + "\n"
+	line := `{"intent":{"goal":"mend a wheel","task_type":"other"},"outcome":{"success":true,"summary":"a line"}}` + "\n"
 	must(t, local{s.app}, "memory_import", args{"vault": "main", "files": []args{
 		{"path": "many.jsonl", "content": strings.Repeat(line, memories)},
 	}})

@@ -65,6 +65,7 @@ var memoryCalls = map[string]args{
 // memoryReadings are arguments of the tools that read memories, beside those that their schemas require.
 var memoryReadings = map[string]args{
 	"memory_recall":        {"intent": "mend a wheel", "depth": "full"},
+	"memory_complete":      {"kind": "memory", "prefix": "none has it"},
 	"memory_trace":         {"memory_id": memoryB, "direction": "causes"},
 	"memory_check_file":    {"file": "src/wheel.go"},
 	"memory_history":       {"memory_id": memoryA},

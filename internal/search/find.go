@@ -10,7 +10,7 @@ import (
 const DefaultLimit = 20
 
 // lookEvery is after how many notes it is asked whether the search is to end.
-const lookEvery = 1024
+const lookEvery = 256
 
 // mostRead is how many notes are read at most to see whether they hold a phrase.
 const mostRead = 1000

@@ -54,7 +54,10 @@ func (d *deployment) eraserOver(t *testing.T, over table.Table, folders bool) *t
 
 // traces are the files of the deployment, the database among them, that have the canary in them, compressed or
 // not, or in their names.
-func (d *deployment) traces(t *testing.T) []string {
+func (d *deployment) traces(t *testing.T) []string { return d.tracesOf(t, canary) }
+
+// tracesOf is traces of another word.
+func (d *deployment) tracesOf(t *testing.T, word string) []string {
 	t.Helper()
 	var found []string
 	top := filepath.Dir(d.dir)
@@ -65,7 +68,7 @@ func (d *deployment) traces(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		if strings.Contains(e.Name(), canary) {
+		if strings.Contains(e.Name(), word) {
 			found = append(found, path)
 		}
 		if e.IsDir() {
@@ -75,7 +78,7 @@ func (d *deployment) traces(t *testing.T) []string {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if holds(t, data) {
+		if holds(t, data, word) {
 			found = append(found, path)
 		}
 		return err

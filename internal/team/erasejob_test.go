@@ -1,6 +1,7 @@
 package team_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"rookery/internal/fault"
 	"rookery/internal/job"
+	"rookery/internal/memory"
 	"rookery/internal/repo"
 	"rookery/internal/repotest"
 	"rookery/internal/tabletest"
@@ -217,6 +219,120 @@ func TestEraseNoteIsKilled(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestEraseMemoryIsKilled kills the erasure of one memory between any two of its writes. Either nothing was erased, and
+// the call can be repeated, or all is; other memories and notes stay.
+func TestEraseMemoryIsKilled(t *testing.T) {
+	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		for range erasuresKilled() {
+			n := 2 + r.IntN(24)
+			t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
+				t.Parallel()
+				d := deploy(t)
+				first := d.eraser(t, d.table, true)
+				furnishMemories(t, first)
+				first.Close()
+				ctx, plan := givesUp(t, dieAfter(n))
+				dying, err := d.eraserOver(t, tabletest.NewFlaky(d.table, plan), true).Team(ctx, "a")
+				if err == nil {
+					_, _ = dying.EraseMemory(ctx, callOf("erase"), "m", erasedMemory)
+					dying.Close()
+				}
+				d.clock.pass(time.Minute)
+				a := d.eraser(t, d.table, true)
+				for range 5 { // a job that erased nothing fails in the end
+					_, _ = a.Work(t.Context())
+					d.clock.pass(10 * time.Minute)
+				}
+				_, err = a.EraseMemory(t.Context(), callOf("erase"), "m", erasedMemory)
+				require.NoError(t, err)
+				require.Empty(t, d.tracesOf(t, heron))
+				requireMemories(t, a)
+			})
+		}
+	})
+}
+
+// The memory that is erased, and a word that is in nothing else.
+const (
+	heron        = "heron-by-the-weir"
+	erasedMemory = "mem_" + heron
+)
+
+// furnishMemories makes the vault "m" with a note and three memories in an image and a segment, and behind them. One of
+// them is in its log twice, links to another one and was told of.
+func furnishMemories(t *testing.T, a *team.Team) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := create(ctx, a, callOf("m"), "m")
+	require.NoError(t, err)
+	require.NoError(t, put(ctx, a, "m", "stays.md", "one\n"))
+	require.NoError(t, remember(ctx, a, "m", "mem_first", "stays"))
+	require.NoError(t, remember(ctx, a, "m", erasedMemory, "watch the "+heron))
+	v, err := a.Vault(ctx, "m")
+	require.NoError(t, err)
+	require.NoError(t, v.Fold(ctx, repo.Folding{All: true}))
+	require.NoError(t, remember(ctx, a, "m", erasedMemory, "watch the "+heron+" again"))
+	require.NoError(t, remember(ctx, a, "m", "mem_last", "stays"))
+	_, err = v.Update(ctx, repo.Call{Who: repo.Who{Principal: "p"}, Tool: "test"}, func(_ context.Context, tx *repo.Tx) (any, error) {
+		return nil, tx.PutItem(memory.KindLinks, erasedMemory, memory.Links{V: memory.Format, CausedBy: []string{"mem_first"}})
+	})
+	require.NoError(t, err)
+	v.Accessed(ctx, []string{erasedMemory, "mem_first"})
+	_, err = v.SearchableMemories(ctx)
+	require.NoError(t, err)
+}
+
+// requireMemories requires that of the vault that furnishMemories made only the erased memory is gone.
+func requireMemories(t *testing.T, a *team.Team) {
+	t.Helper()
+	ctx := t.Context()
+	require.Equal(t, []string{"stays.md"}, notes(t, a, "m"))
+	v, err := a.Vault(ctx, "m")
+	require.NoError(t, err)
+	idx, err := v.Read(ctx)
+	require.NoError(t, err)
+	var ids []string
+	for c := range idx.Memories().Cards("") {
+		ids = append(ids, c.ID)
+		m, err := v.Memory(ctx, c)
+		require.NoError(t, err)
+		require.Equal(t, "stays", m.Intent.Goal)
+	}
+	require.ElementsMatch(t, []string{"mem_first", "mem_last"}, ids)
+	_, err = v.Verify(ctx, nil)
+	require.NoError(t, err)
+	require.NoError(t, remember(ctx, a, "m", "mem_next", "stays"))
+}
+
+// TestTrashKeepsMemories covers that a vault in the trash keeps its memories, reads and writes none of them meanwhile,
+// and has them when it is back, whatever process looks.
+func TestTrashKeepsMemories(t *testing.T) {
+	d := deploy(t)
+	a := d.team(t, false)
+	furnishMemories(t, a)
+	_, err := a.Trash(t.Context(), callOf("away"), "m", told)
+	require.NoError(t, err)
+	require.Error(t, remember(t.Context(), d.team(t, false), "m", "mem_late", "no"))
+	_, err = a.Vault(t.Context(), "m")
+	require.Error(t, err)
+	for _, back := range []*team.Team{a, d.team(t, false)} {
+		_, err = back.Restore(t.Context(), callOf("back"), "m", toldChange)
+		require.NoError(t, err)
+		v, err := back.Vault(t.Context(), "m")
+		require.NoError(t, err)
+		idx, err := v.Read(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 3, idx.Memories().Len())
+		c, ok := idx.Memories().Card(erasedMemory)
+		require.True(t, ok)
+		m, err := v.Memory(t.Context(), c)
+		require.NoError(t, err)
+		require.Equal(t, "watch the "+heron+" again", m.Intent.Goal)
+		require.Equal(t, []string{"mem_first"}, idx.Memories().Links(erasedMemory).CausedBy)
+	}
 }
 
 // TestErasuresWithoutAJob holds that an erasure that has no job gets one.

@@ -29,7 +29,7 @@ const endVariable = "ROOKERY_TEAM_END"
 type end struct {
 	Dir  string
 	Now  time.Time
-	What string // of tenant "a": tenant, vault or note
+	What string // of tenant "a": tenant, vault, note or memory
 	Doom doom   `json:"Doom"`
 }
 
@@ -78,9 +78,12 @@ func (e *end) erase(ctx context.Context, teams *team.Teams) error {
 	if err != nil {
 		return err
 	}
-	if e.What == "vault" {
+	switch e.What {
+	case "vault":
 		_, err = a.Erase(ctx, callOf("erase"), "v")
-	} else {
+	case "memory":
+		_, err = a.EraseMemory(ctx, callOf("erase"), "m", erasedMemory)
+	default:
 		_, err = a.EraseNote(ctx, callOf("erase"), "v", canary+".md")
 	}
 	return err
@@ -138,15 +141,16 @@ var endSteps = []string{
 	"Put a segment", "Get an object", "List", "Delete", "Compact",
 }
 
-// TestEraseIsKilledForGood kills processes, as the system does, at steps of erasures of a tenant, a vault and a note: the
+// TestEraseIsKilledForGood kills processes, as the system does, at steps of erasures of a tenant, a vault, a note and a memory: the
 // next process finishes what they began, and nothing is left.
 func TestEraseIsKilledForGood(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r, killed := rand.New(rand.NewPCG(seed, 3)), 0
-		for i := range erasuresKilled() / 3 {
+		kinds := []string{"tenant", "vault", "note", "memory"}
+		for i := range max(erasuresKilled()/3, 2*len(kinds)) {
 			e := &end{
 				Dir: t.TempDir(), Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
-				What: []string{"tenant", "vault", "note"}[i%3],
+				What: kinds[i%len(kinds)],
 				Doom: doom{
 					Step: endSteps[r.IntN(len(endSteps))], N: 1 + r.Int64N(6), After: r.IntN(2) == 0,
 				},
@@ -156,6 +160,11 @@ func TestEraseIsKilledForGood(t *testing.T) {
 					require.NoError(t, teams.Make(t.Context(), "a"))
 					require.NoError(t, teams.Make(t.Context(), "b"))
 					little(t, d, teams)
+					if e.What == "memory" {
+						a, err := teams.Team(t.Context(), "a")
+						require.NoError(t, err)
+						furnishMemories(t, a)
+					}
 				})
 				if e.live(t) {
 					killed++
@@ -168,17 +177,20 @@ func TestEraseIsKilledForGood(t *testing.T) {
 	})
 }
 
+// ofOne reports whether a note or a memory is erased.
+func (e *end) ofOne() bool { return e.What == "note" || e.What == "memory" }
+
 // finish repeats the call, or has the process look for jobs, and waits until none is left.
 func (e *end) finish(t *testing.T, d *deployment, teams *team.Teams) {
 	t.Helper()
 	for range 12 {
 		_, err := teams.WorkOf(t.Context(), "a")
-		if e.What != "note" { // a job of a note that erased nothing fails
+		if !e.ofOne() { // the job of one thing fails if it erased nothing
 			require.NoError(t, err)
 		}
 		d.clock.pass(10 * time.Minute)
 	}
-	if e.What == "note" {
+	if e.ofOne() {
 		a, err := teams.Team(t.Context(), "a")
 		require.NoError(t, err)
 		jobs, err := a.Jobs().Open(t.Context())
@@ -206,6 +218,11 @@ func (e *end) look(t *testing.T, d *deployment, teams *team.Teams) {
 	_, err = a.VerifyLog(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []string{canary + ".md"}, notes(t, a, "w"))
+	if e.What == "memory" {
+		requireMemories(t, a)
+		require.Empty(t, d.tracesOf(t, heron))
+		return
+	}
 	require.NotContains(t, d.files(t, "tenants/a/vaults/v"), canary+".md")
 	if e.What == "vault" {
 		require.Empty(t, d.files(t, "tenants/a/vaults/v"))

@@ -12,17 +12,17 @@ import (
 type Structure json.RawMessage
 
 // UnmarshalJSON keeps the JSON.
-func (s *Structure) UnmarshalJSON(data []byte) error {
-	*s = append((*s)[:0], data...)
-	return nil
-}
+func (s *Structure) UnmarshalJSON(data []byte) error { return keepJSON(s, data) }
 
 // JSON is an argument of any form, of which the tool itself says what it may be.
 type JSON json.RawMessage
 
 // UnmarshalJSON keeps the JSON.
-func (j *JSON) UnmarshalJSON(data []byte) error {
-	*j = append((*j)[:0], data...)
+func (j *JSON) UnmarshalJSON(data []byte) error { return keepJSON(j, data) }
+
+// keepJSON keeps JSON as it is.
+func keepJSON[T ~[]byte](in *T, data []byte) error {
+	*in = append((*in)[:0], data...)
 	return nil
 }
 

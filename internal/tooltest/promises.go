@@ -19,7 +19,6 @@ const (
 	withSchema = "editing the schema comes with checks of what is in use"
 	withCloud  = "webhooks come with the cloud"
 	treeYet    = "the tree family comes after the syntax of notes"
-	ciYet      = "commands for CI come with ranked recall"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -294,7 +293,6 @@ var LaterCommands = map[string]string{
 	"schema add":    withSchema,
 	"schema update": withSchema, "schema remove": withSchema,
 	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
-	"ci":           ciYet,
 	"dead-letters": withCloud,
 }
 

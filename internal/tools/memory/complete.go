@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"iter"
-	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/memory"
@@ -41,38 +40,10 @@ func (f tools) complete() *tool.Tool {
 
 // completeID lists ids, by id.
 func (f tools) completeID(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
-	out := tool.Values{Items: []string{}, About: map[string]string{}}
-	after, err := in.After(Family)
-	if err != nil {
-		return out, err
-	}
-	v, err := f.View(ctx, c, in.Vault.Vault)
-	if err != nil {
-		return out, err
-	}
-	out.Note("version", v.Version())
-	going := state.Going(ctx)
-	for id, about := range idsOfKind(v.Index.Memories(), in.Kind) {
-		if !going() {
-			break
-		}
-		if id <= after || !strings.HasPrefix(id, in.Prefix) {
-			continue
-		}
-		if len(out.Items) == in.Limit {
-			out.More(out.Items[in.Limit-1])
-			break
-		}
-		out.Items = append(out.Items, id)
-		if about != "" {
-			out.About[id] = tool.Beginning(about, mostAbout)
-		}
-	}
-	return out, ctx.Err()
+	return f.Complete(ctx, c, in.Vault.Vault, in.Completing, func(v state.View) iter.Seq2[string, string] {
+		return idsOfKind(v.Index.Memories(), in.Kind)
+	})
 }
-
-// mostAbout is how many bytes say what an id is.
-const mostAbout = 80
 
 // idsOfKind yields the ids of a kind, and what they are.
 func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {

@@ -123,11 +123,8 @@ type exporting struct {
 
 // page fills the answer, and reports whether there is more.
 func (e *exporting) page(ctx context.Context) (more bool, err error) {
-	n, first, going := 0, e.at.skip, state.Going(ctx)
+	n, first := 0, e.at.skip
 	for thing, err := range e.things(ctx) {
-		if err == nil && !going() {
-			err = ctx.Err()
-		}
 		if err != nil {
 			return false, err
 		}
@@ -163,11 +160,15 @@ func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
 	filter := memory.Filter{Agent: e.in.AgentID, Tags: e.in.Tags}
 	whole := filter.Agent == "" && len(filter.Tags) == 0
 	return func(yield func(thing, error) bool) {
-		lines := e.in.Format == formatLines
+		lines, going := e.in.Format == formatLines, state.Going(ctx)
 		if lines && whole && !each(e, yield, memory.KindAgent, e.memories.Agents()) {
 			return
 		}
 		for c := range e.memories.Oldest() {
+			if !going() {
+				yield(nil, ctx.Err())
+				return
+			}
 			if filter.Has(c) && !yield(func() (exportFile, int, error) { return e.memory(ctx, c) }, nil) {
 				return
 			}
@@ -176,6 +177,10 @@ func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
 			return
 		}
 		for c := range e.memories.Oldest() {
+			if !going() {
+				yield(nil, ctx.Err())
+				return
+			}
 			l := e.memories.Links(c.ID).Links
 			if filter.Has(c) && len(l.Targets()) > 0 &&
 				!yield(func() (exportFile, int, error) { return e.line(memory.KindLinks, c.ID, l) }, nil) {

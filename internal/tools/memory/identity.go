@@ -134,7 +134,7 @@ func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (stri
 		return "", err
 	}
 	c.Agent = id
-	return id, t.ClaimAgent(ctx, c, true)
+	return id, t.ClaimNewAgent(ctx, c)
 }
 
 // register drafts a new agent.

@@ -12,21 +12,14 @@ import (
 	"rookery/internal/tools/state"
 )
 
-// A Target is what ReadFiles reads, and for which vault.
-type Target = struct {
-	Vault  string
-	DryRun bool
-	Files  []convert.File
-}
-
 // Reader returns the function that reads files which memory_export wrote, for a tool that imports files of several
 // kinds. What it returns stores them in a draft, as memory_import does: it returns the ids of the memories that it
 // made, and how many were there already.
-func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to Target) (
+func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.Batch) (
 	func(tx *repo.Tx) (ids []string, skipped int, err error), error,
 ) {
 	f := tools{state.Source{Teams: t, Family: Family}}
-	return func(ctx context.Context, c auth.Caller, to Target) (
+	return func(ctx context.Context, c auth.Caller, to convert.Batch) (
 		func(tx *repo.Tx) (ids []string, skipped int, err error), error,
 	) {
 		in := importIn{Vault: tool.Vault{Vault: to.Vault}, Mutation: tool.Mutation{DryRun: to.DryRun}}

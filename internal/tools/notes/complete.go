@@ -3,9 +3,9 @@ package notes
 import (
 	"context"
 	_ "embed"
+	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/tool"
@@ -39,36 +39,23 @@ func (f tools) complete() *tool.Tool {
 
 // completeValue lists the slugs of the notes that are in lists.
 func (f tools) completeValue(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
-	out := tool.Values{Items: []string{}}
-	after, err := in.After(Family)
-	if err != nil {
-		return out, err
-	}
-	v, err := f.View(ctx, c, in.Vault.Vault)
-	if err != nil {
-		return out, err
-	}
-	out.Note("version", v.Version())
-	values, err := in.values(ctx, v)
-	for _, value := range slices.Sorted(maps.Keys(values)) {
-		if value <= after {
-			continue
+	return f.Complete(ctx, c, in.Vault.Vault, in.Completing, func(v state.View) iter.Seq2[string, string] {
+		return func(yield func(string, string) bool) {
+			for _, slug := range slices.Sorted(maps.Keys(in.slugs(ctx, v))) {
+				if !yield(slug, "") {
+					return
+				}
+			}
 		}
-		if len(out.Items) == in.Limit {
-			out.More(out.Items[in.Limit-1])
-			break
-		}
-		out.Items = append(out.Items, value)
-	}
-	return out, err
+	})
 }
 
-// values are the slugs that begin as typed.
-func (in *completeIn) values(ctx context.Context, v state.View) (map[string]bool, error) {
-	values := map[string]bool{}
+// slugs are those of the kind that is asked for; some of them, once the call has ended.
+func (in *completeIn) slugs(ctx context.Context, v state.View) map[string]bool {
+	slugs := map[string]bool{}
 	add := func(slug string) {
-		if slug != "" && strings.HasPrefix(slug, in.Prefix) && len(slug) <= tool.MaxID {
-			values[slug] = true
+		if slug != "" && len(slug) <= tool.MaxID {
+			slugs[slug] = true
 		}
 	}
 	for r := range rowsWith(ctx, v.Index, &filter{}) {
@@ -80,5 +67,5 @@ func (in *completeIn) values(ctx context.Context, v state.View) (map[string]bool
 			add(tag)
 		}
 	}
-	return values, ctx.Err()
+	return slugs
 }

@@ -15,6 +15,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/bolttable"
+	"rookery/internal/convert"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/repo"
@@ -39,7 +40,7 @@ type place struct {
 }
 
 // noMemories reads no memories: what they become is tested with all families.
-func noMemories(context.Context, auth.Caller, notes.MemoryTarget) (
+func noMemories(context.Context, auth.Caller, convert.Batch) (
 	func(*repo.Tx) ([]string, int, error), error,
 ) {
 	return nil, fault.New(fault.InvalidQuery, "there are no memories here")

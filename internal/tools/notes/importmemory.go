@@ -13,16 +13,9 @@ import (
 
 // A MemoryReader reads files of memories that this product exported, for a vault. What it returns stores them in a
 // draft of a call of the caller: it returns the ids of the memories that it made, and how many were there already.
-type MemoryReader = func(ctx context.Context, c auth.Caller, to MemoryTarget) (
+type MemoryReader = func(ctx context.Context, c auth.Caller, to convert.Batch) (
 	write func(tx *repo.Tx) (ids []string, skipped int, err error), err error,
 )
-
-// A MemoryTarget is what a MemoryReader reads, and for which vault.
-type MemoryTarget = struct {
-	Vault  string
-	DryRun bool
-	Files  []convert.File
-}
 
 // importMemories stores memories. No note is made of them: the path of one is where its tools have it.
 func (f tools) importMemories(
@@ -31,7 +24,7 @@ func (f tools) importMemories(
 	if err := in.keepsOwn("memories keep what they are"); err != nil {
 		return importOut{}, err
 	}
-	write, err := f.memories(ctx, c, MemoryTarget{in.Vault.Vault, in.DryRun, files})
+	write, err := f.memories(ctx, c, convert.Batch{Vault: in.Vault.Vault, DryRun: in.DryRun, Files: files})
 	if err != nil {
 		return importOut{}, ofMemories(err)
 	}

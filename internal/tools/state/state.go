@@ -87,28 +87,49 @@ func (s Source) ViewAt(
 	return View{v.Vault, idx, Clock(idx, v.Clock.Now), v.Control, s.Family}, nil
 }
 
-// Searchable returns the vault of a call as it can be searched, at the version or time that the call
-// names.
+// Searchable returns the vault of a call as its notes can be searched, at the version or time that the call
+// names. It reads the log once.
 func (s Source) Searchable(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
+) (*repo.Vault, repo.Searchable, error) {
+	return s.searchable(ctx, c, name, searching{at, (*repo.Vault).Searchable, (*repo.Vault).SearchableAt})
+}
+
+// SearchableMemories is Searchable for the memories of the vault.
+func (s Source) SearchableMemories(
+	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
+) (*repo.Vault, repo.Searchable, error) {
+	return s.searchable(ctx, c, name,
+		searching{at, (*repo.Vault).SearchableMemories, (*repo.Vault).SearchableMemoriesAt})
+}
+
+// A searching says at which version a vault is searched, and how that is had.
+type searching struct {
+	at     tool.AsOf
+	newest func(*repo.Vault, context.Context) (repo.Searchable, error)
+	past   func(*repo.Vault, context.Context, uint64) (repo.Searchable, error)
+}
+
+func (s Source) searchable(
+	ctx context.Context, c auth.Caller, name string, how searching,
 ) (*repo.Vault, repo.Searchable, error) {
 	v, err := s.Vault(ctx, c, name)
 	if err != nil {
 		return nil, repo.Searchable{}, err
 	}
-	if at.AsOf == "" {
-		found, err := v.Searchable(ctx)
+	if how.at.AsOf == "" {
+		found, err := how.newest(v, ctx)
 		return v, found, err
 	}
 	now, err := s.View(ctx, c, name)
 	if err != nil {
 		return nil, repo.Searchable{}, err
 	}
-	version, err := now.VersionAt(ctx, at.AsOf)
+	version, err := now.VersionAt(ctx, how.at.AsOf)
 	if err != nil {
 		return nil, repo.Searchable{}, err
 	}
-	found, err := v.SearchableAt(ctx, version)
+	found, err := how.past(v, ctx, version)
 	return v, found, InArgument(err, "as_of")
 }
 

@@ -1,0 +1,405 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/spf13/cobra"
+
+	"rookery/internal/ci"
+	"rookery/internal/clitool"
+	"rookery/internal/control"
+	"rookery/internal/fault"
+)
+
+// The limits of reports that are read: how many, and bytes of each.
+const (
+	mostReports = 200
+	mostReport  = 16 << 20
+)
+
+// mostLines is how many lines are said at most of what is known of a failure.
+const mostLines = 12
+
+// mostOpen is how many failures a run that succeeds may have fixed.
+const mostOpen = 20
+
+// A learner is the command that runs a command, and remembers how it failed.
+type learner struct {
+	builds
+	reports      []string
+	noRecall     bool
+	fixes        bool
+	pullRequests bool
+}
+
+func (l *learner) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "learn [flags] -- COMMAND [ARG…]",
+		Short: "Run a command of a build, and remember how it failed",
+		Long: "Run a command of a build as it is, and remember how it failed: one memory for each failure, which " +
+			"later runs\ncount. If the failure is known, what earlier runs learnt of it is printed. Once the command " +
+			"succeeds again, the\nfix is remembered with the commits and files that made it.\n\nThe exit code is that " +
+			"of the command, whatever becomes of the memory. Secrets of the environment are taken\nout of what is " +
+			"stored. Pull requests of forks store nothing, those of the repository only with --pull-requests.",
+		Example: "rookery ci learn --vault builds -- go test ./...\n" +
+			"rookery ci learn --vault builds --job unit --report 'build/**/TEST-*.xml' -- ./gradlew test",
+		Args: cobra.ArbitraryArgs,
+		RunE: l.run,
+	}
+	l.flags(c)
+	f := c.Flags()
+	f.SetInterspersed(false)
+	f.StringArrayVar(&l.reports, "report", nil, "JUnit XML that the command writes: a pattern such as build/**/*.xml")
+	f.BoolVar(&l.noRecall, "no-recall", false, "do not print what is known of a failure")
+	f.BoolVar(&l.fixes, "fixes", true, "remember what fixed a failure when the command succeeds again")
+	f.BoolVar(&l.pullRequests, "pull-requests", false, "store in runs for pull requests of the same repository too")
+	return c
+}
+
+func (l *learner) run(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return clitool.Usage("name the command to run: rookery ci learn -- COMMAND")
+	}
+	target, wrong := l.app.Target(c)
+	began := time.Now()
+	r := &running{in: l.app.In, out: l.app.Out, errs: l.app.Err}
+	exit := r.run(args)
+	l.finish(context.WithoutCancel(c.Context()), ended{
+		target: target, wrong: wrong, command: args, exit: exit, output: r.kept.String(), began: began,
+		took: time.Since(began),
+	})
+	if exit == 0 {
+		return nil
+	}
+	return clitool.ExitStatus(exit)
+}
+
+// An ended is a command that has ended.
+type ended struct {
+	target  clitool.Target
+	wrong   error // with the target
+	command []string
+	exit    int
+	output  string
+	began   time.Time
+	took    time.Duration
+}
+
+// errNothing says that there is nothing to learn, and why.
+var errNothing = errors.New("nothing to learn")
+
+// finish learns from a command that has ended. Whatever becomes of it is at most a line on standard error.
+func (l *learner) finish(ctx context.Context, e ended) {
+	defer func() {
+		if recover() != nil {
+			l.say("not learnt: an internal error")
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	switch err := l.learn(ctx, e); {
+	case errors.Is(err, errNothing), err == nil:
+	case ctx.Err() != nil:
+		l.say("not learnt: the server did not answer in %s", l.patience)
+	default:
+		l.say("not learnt: %s", reason(err))
+	}
+}
+
+// learn stores a failure, or what fixed the ones before.
+func (l *learner) learn(ctx context.Context, e ended) error {
+	if e.wrong != nil {
+		return e.wrong
+	}
+	j := l.describe(ctx, e.command)
+	stores := !j.PullRequest || l.pullRequests
+	switch {
+	case j.Fork:
+		l.say("not learnt: it is a pull request of a fork")
+		return errNothing
+	case e.exit == 0 && !(l.fixes && stores), e.exit != 0 && l.noRecall && !stores:
+		return errNothing
+	}
+	m, closer, err := l.connect(ctx, e.target, j.Session())
+	if err != nil {
+		return err
+	}
+	if closer != nil {
+		defer func() { _ = closer.Close() }()
+	}
+	if e.exit == 0 {
+		return fixer{&l.builds, m, j}.run(ctx)
+	}
+	f := l.failure(ctx, j, e)
+	if !l.noRecall {
+		if f.Flaky, err = l.tell(ctx, m, f); err != nil {
+			return err
+		}
+	}
+	if !stores {
+		l.say("a run for a pull request stores nothing; --pull-requests changes that")
+		return nil
+	}
+	return l.store(ctx, m, f)
+}
+
+// failure is what is known about a command that failed.
+func (l *learner) failure(ctx context.Context, j ci.Job, e ended) ci.Failure {
+	redactor := ci.NewRedactor(os.Environ(), e.output)
+	found := ci.Recognise(ci.Run{Output: e.output, Exit: e.exit, Reports: l.readReports(e.began)})
+	return ci.Failure{
+		Job: j, Goal: l.goal, Command: strings.Join(e.command, " "), Dir: directory(j.Root), Exit: e.exit,
+		Took: e.took.Milliseconds(), Findings: found, Output: e.output, Redactor: redactor,
+		Changed: git{j.Root}.changed(ctx, ""), Timestamp: e.began.UnixMilli(),
+	}
+}
+
+// directory is the working directory, relative to a checkout.
+func directory(root string) string {
+	here, err := os.Getwd()
+	if err != nil || root == "" {
+		return ""
+	}
+	dir, err := filepath.Rel(root, here)
+	if err != nil || dir == "." || strings.HasPrefix(dir, "..") {
+		return ""
+	}
+	return filepath.ToSlash(dir)
+}
+
+// readReports reads the reports that were written since a time. One that cannot be read is left out.
+func (l *learner) readReports(since time.Time) [][]byte {
+	var all [][]byte
+	for _, pattern := range l.reports {
+		paths, err := doublestar.FilepathGlob(pattern, doublestar.WithFilesOnly())
+		if err != nil {
+			l.say("--report is no pattern: %s", pattern)
+			continue
+		}
+		slices.Sort(paths)
+		for _, path := range paths {
+			about, err := os.Stat(path)
+			old := err != nil || about.ModTime().Before(since.Truncate(time.Second))
+			if old || about.Size() > mostReport || len(all) == mostReports {
+				continue
+			}
+			if data, err := os.ReadFile(path); err == nil { //nolint:gosec // the caller names it
+				all = append(all, data)
+			}
+		}
+	}
+	return all
+}
+
+// tell prints what is known of a failure, and reports whether it was seen to come and go.
+func (l *learner) tell(ctx context.Context, m memoryCaller, f ci.Failure) (flaky bool, err error) {
+	print := ci.PrintTag(f.Print())
+	seen, _, err := m.recall(ctx, map[string]any{
+		"task_type": "investigation", "tags": []string{print}, "depth": "complete", "limit": 1,
+	})
+	if err != nil {
+		return false, err
+	}
+	var lines []string
+	for _, k := range seen {
+		flaky = flaky || slices.Contains(k.Tags, ci.TagFlaky)
+		lines = append(lines, fmt.Sprintf("seen %s since %s, last on %s: %s", times(max(k.Times, 1)), day(k.CreatedAt),
+			day(k.newest()), k.Intent.Goal))
+		lines = append(lines, quoted(k.Outcome.Learnings)...)
+	}
+	more, err := l.related(ctx, m, f, print, len(seen) > 0)
+	if err != nil {
+		return flaky, err
+	}
+	lines = append(lines, more...)
+	for _, line := range lines[:min(len(lines), mostLines)] {
+		l.say("%s", line)
+	}
+	if len(lines) > 0 {
+		l.summarise(f.Summary, markdownOf("What is known of this failure", lines))
+	}
+	return flaky, nil
+}
+
+// related says what fixed a failure that is known, or which failures are like one that is not.
+func (l *learner) related(
+	ctx context.Context, m memoryCaller, f ci.Failure, print string, seen bool,
+) (lines []string, err error) {
+	in := map[string]any{"task_type": "bug_fix", "tags": []string{print}, "success_only": true}
+	word := "fixed: "
+	if !seen {
+		in = map[string]any{"intent": f.Redactor.Redact(f.Findings[0].In(f.Root).Message), "failures_only": true}
+		word = "like it: "
+	}
+	in["depth"], in["limit"] = "outcome", 3
+	found, _, err := m.recall(ctx, in)
+	for _, k := range found {
+		lines = append(lines, word+k.Outcome.Summary)
+		lines = append(lines, quoted(k.Outcome.Learnings)...)
+	}
+	return lines, err
+}
+
+// quoted are learnings, each as a line that quotes it: it is what somebody else wrote.
+func quoted(learnings []string) []string {
+	var all []string
+	for _, text := range learnings[:min(len(learnings), 3)] {
+		all = append(all, "  > "+strings.Join(strings.Fields(text), " "))
+	}
+	return all
+}
+
+// times is a number of times.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// markdownOf is a section of a summary of GitHub, in which the lines are not Markdown.
+func markdownOf(title string, lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(control.Escape(line) + "\n")
+	}
+	text := strings.TrimSpace(strings.ReplaceAll(b.String(), "```", "'''"))
+	if len(text) > mostSummary {
+		text = strings.ToValidUTF8(text[:mostSummary], "")
+	}
+	return "### " + title + "\n\n```text\n" + text + "\n```\n"
+}
+
+// store stores a failure, and says so.
+func (l *learner) store(ctx context.Context, m memoryCaller, f ci.Failure) error {
+	var out struct {
+		MemoryID string `json:"memory_id"`
+		Times    int    `json:"times"`
+	}
+	in, err := membersOf(f.Store())
+	if err != nil {
+		return err
+	}
+	switch _, err := m.call(ctx, "memory_store", in, &out); {
+	case fault.Is(err, fault.KeyReused):
+		l.say("this run has learnt of it already")
+		return nil
+	case err != nil:
+		return err
+	}
+	l.say("learnt as %s, which has failed %s: %s", out.MemoryID, times(max(out.Times, 1)),
+		f.Redactor.Redact(f.Findings[0].In(f.Root).Title()))
+	return nil
+}
+
+// A fixer remembers what fixed the failures of a job that has succeeded.
+type fixer struct {
+	*builds
+	m   memoryCaller
+	job ci.Job
+}
+
+func (x fixer) run(ctx context.Context) error {
+	tags := x.job.OpenTags()
+	open, version, err := x.m.recall(ctx, map[string]any{
+		"task_type": "investigation", "tags": tags, "failures_only": true, "depth": "complete", "limit": mostOpen,
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range open {
+		if err := x.learn(ctx, k, version); err != nil {
+			if fault.Is(err, fault.Conflict) {
+				continue // another run has it
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// learn remembers what fixed one failure, if this run shows that it is fixed.
+func (x fixer) learn(ctx context.Context, k known, version string) error {
+	commit, branch := ci.ReadContext(k.Intent.Context)
+	if commit != "" && commit == x.job.Commit {
+		return x.flaky(ctx, k, version)
+	}
+	g := git{x.job.Root}
+	sure, _ := g.hasAncestor(ctx, commit)
+	if !sure && branch != x.job.Branch {
+		return nil
+	}
+	fix := ci.Fix{
+		Job: x.job, Failed: k.ID, Print: printOf(k.Tags), Goal: k.Intent.Goal,
+		Subject: g.one(ctx, "log", "-1", "--format=%s"), Sure: sure,
+	}
+	if sure {
+		fix.Learnt = g.lines(ctx, "log", "--format=%s", "-n", "5", commit+"..HEAD", "--")
+		fix.Changed = g.lines(ctx, "diff", "--name-only", commit, "HEAD", "--")
+	}
+	in, err := membersOf(fix.Store())
+	if err != nil {
+		return err
+	}
+	var stored struct {
+		MemoryID string `json:"memory_id"`
+	}
+	if _, err := x.m.call(ctx, "memory_store", in, &stored); err != nil {
+		return err
+	}
+	tags := append(slices.DeleteFunc(slices.Clone(k.Tags), func(tag string) bool {
+		return tag == ci.TagOpen || tag == ci.TagFlaky
+	}), ci.TagFixed)
+	if err := x.update(ctx, k, version, map[string]any{"tags": tags}); err != nil {
+		return err
+	}
+	x.say("fixed, learnt as %s: %s", stored.MemoryID, k.Intent.Goal)
+	return nil
+}
+
+// passedAgain is what is learnt of a failure that another run of the same commit does not have.
+const passedAgain = "passed again on the same commit"
+
+// flaky marks a failure that comes and goes. It stays open.
+func (x fixer) flaky(ctx context.Context, k known, version string) error {
+	if slices.Contains(k.Tags, ci.TagFlaky) {
+		return nil
+	}
+	learnings := slices.Clone(k.Outcome.Learnings)
+	if !slices.Contains(learnings, passedAgain) {
+		learnings = append(learnings, passedAgain)
+	}
+	err := x.update(ctx, k, version, map[string]any{
+		"tags": append(slices.Clone(k.Tags), ci.TagFlaky), "outcome": map[string]any{"learnings": learnings},
+	})
+	if err == nil {
+		x.say("flaky: it %s: %s", passedAgain, k.Intent.Goal)
+	}
+	return err
+}
+
+// update changes members of a failure, if nobody has changed it since it was read.
+func (x fixer) update(ctx context.Context, k known, version string, change map[string]any) error {
+	change["memory_id"], change["if_version"] = k.ID, version
+	var out struct{}
+	_, err := x.m.call(ctx, "memory_update_memory", change, &out)
+	return err
+}
+
+// printOf is the fingerprint that tags have.
+func printOf(tags []string) string {
+	for _, tag := range tags {
+		if print, ok := strings.CutPrefix(tag, ci.PrintTag("")); ok {
+			return print
+		}
+	}
+	return ""
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/ci"
+	"rookery/internal/clitool"
+	"rookery/internal/control"
+	"rookery/internal/fault"
+)
+
+// The forms in which `rookery ci recall` prints.
+const (
+	formText     = "text"
+	formMarkdown = "markdown"
+	formSummary  = "summary" // appended to the summary of the job
+)
+
+// mostAsked is how many files are asked for.
+const mostAsked = 20
+
+// A recaller is the command that prints what is known of a build before it runs.
+type recaller struct {
+	builds
+	base      string
+	files     []string
+	form      string
+	limit     int
+	maxTokens int
+	strict    bool
+}
+
+func (r *recaller) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "recall",
+		Short: "Print what earlier builds learnt",
+		Long: "Print what earlier builds learnt: the failures of this job and repository, open ones and those that " +
+			"were fixed,\nmemories of the files that changed, and those that fit the goal or the subject of the " +
+			"commit.\n\nIt succeeds where nothing is known and where the server cannot be reached; --strict makes " +
+			"that an error.",
+		Example: "rookery ci recall --vault builds --job unit\n" +
+			"rookery ci recall --vault builds --changed origin/main --format summary",
+		Args: cobra.NoArgs,
+		RunE: r.run,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	r.flags(c)
+	f := c.Flags()
+	f.StringVar(&r.base, "changed", "", "files that differ from this branch or commit (default: those of the newest commit)")
+	f.StringArrayVar(&r.files, "file", nil, "a file to ask for, in place of those that changed")
+	f.StringVar(&r.form, "format", formText, "text, markdown, or summary: Markdown that is added to --summary")
+	f.IntVar(&r.limit, "limit", 5, "memories at most")
+	f.IntVar(&r.maxTokens, "max-tokens", 1500, "tokens at most, about four bytes each")
+	f.BoolVar(&r.strict, "strict", false, "fail if the server cannot be reached or refuses")
+	return c
+}
+
+func (r *recaller) run(c *cobra.Command, _ []string) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	target, err := r.app.Target(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), r.patience)
+	defer cancel()
+	found, j, err := r.find(ctx, target)
+	switch {
+	case err != nil && r.strict:
+		return err
+	case err != nil:
+		r.say("nothing recalled: %s", reason(err))
+	}
+	text := r.print(found)
+	if r.form == formSummary {
+		r.summarise(j.Summary, text)
+		text = ""
+	}
+	return r.app.Finish(c, clitool.Outcome{Data: map[string]any{"memories": recalled(found)}, Text: text})
+}
+
+func (r *recaller) check() error {
+	switch {
+	case !slices.Contains([]string{formText, formMarkdown, formSummary}, r.form):
+		return clitool.Usage("--format must be text, markdown or summary")
+	case r.limit < 1 || r.limit > 100:
+		return clitool.Usage("--limit must be 1 to 100")
+	case r.maxTokens < 100 || r.maxTokens > 100_000:
+		return clitool.Usage("--max-tokens must be 100 to 100000")
+	case r.form == formSummary && cmp.Or(r.summary, r.env("GITHUB_STEP_SUMMARY")) == "":
+		return clitool.Usage("--format summary needs a file: give --summary FILE")
+	}
+	return nil
+}
+
+// find finds what is known: each memory once, and of the job the newest failure first.
+func (r *recaller) find(ctx context.Context, target clitool.Target) ([]known, ci.Job, error) {
+	j := r.describe(ctx, nil)
+	m, closer, err := r.connect(ctx, target, j.Session())
+	if err != nil {
+		return nil, j, err
+	}
+	if closer != nil {
+		defer func() { _ = closer.Close() }()
+	}
+	var all []known
+	for _, ask := range r.questions(ctx, j) {
+		ask["depth"], ask["limit"] = "complete", r.limit
+		found, _, err := m.recall(ctx, ask)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return all, j, err
+		}
+		slices.SortStableFunc(found, func(a, b known) int { return cmp.Compare(b.newest(), a.newest()) })
+		for _, k := range found {
+			if !slices.ContainsFunc(all, func(o known) bool { return o.ID == k.ID }) {
+				all = append(all, k)
+			}
+		}
+		if len(all) >= r.limit {
+			return all[:r.limit], j, nil
+		}
+	}
+	return all, j, nil
+}
+
+// questions are calls of memory_recall, the most important first.
+func (r *recaller) questions(ctx context.Context, j ci.Job) []map[string]any {
+	var all []map[string]any
+	of := func(state string) {
+		tags := slices.Clone(j.OpenTags())
+		tags[1] = state
+		all = append(all, map[string]any{"task_type": "investigation", "tags": tags})
+	}
+	of(ci.TagOpen)
+	files := r.files
+	if len(files) == 0 {
+		files = git{j.Root}.changed(ctx, r.base)
+	}
+	for _, file := range files[:min(len(files), mostAsked)] {
+		all = append(all, map[string]any{"file": file})
+	}
+	of(ci.TagFixed)
+	if goal := cmp.Or(r.goal, git{j.Root}.one(ctx, "log", "-1", "--format=%s")); goal != "" {
+		all = append(all, map[string]any{"intent": goal})
+	}
+	return all
+}
+
+// print is what is known, as text for people or as Markdown.
+func (r *recaller) print(found []known) string {
+	left, title := r.maxTokens*4, "What earlier builds learnt"
+	var lines []string
+	for _, k := range found {
+		for _, line := range linesOf(k) {
+			line = control.Escape(line)
+			if left -= len(line) + 1; left < 0 {
+				break
+			}
+			lines = append(lines, line)
+		}
+	}
+	switch {
+	case r.form != formText && len(lines) > 0:
+		return markdownOf(title, lines)
+	case len(lines) == 0 && r.form == formText:
+		return "Nothing is known.\n"
+	case len(lines) == 0:
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// linesOf tells of one memory.
+func linesOf(k known) []string {
+	state := "failed"
+	switch {
+	case k.Outcome.Success:
+		state = "worked"
+	case slices.Contains(k.Tags, ci.TagFixed):
+		state = "fixed"
+	case slices.Contains(k.Tags, ci.TagFlaky):
+		state = "flaky"
+	}
+	count := ""
+	if k.Times > 1 {
+		count = ", " + times(k.Times)
+	}
+	head := fmt.Sprintf("%s (%s%s) %s: %s", state, day(k.newest()), count, k.ID, k.Intent.Goal)
+	lines := []string{strings.Join(strings.Fields(head), " ")}
+	if summary := strings.Join(strings.Fields(k.Outcome.Summary), " "); summary != "" {
+		lines = append(lines, "  > "+summary)
+	}
+	return append(lines, quoted(k.Outcome.Learnings)...)
+}
+
+// A recalledMemory is a memory in the answer for programs.
+type recalledMemory struct {
+	ID        string   `json:"id"`
+	Goal      string   `json:"goal"`
+	Success   bool     `json:"success"`
+	Summary   string   `json:"summary"`
+	Learnings []string `json:"learnings"`
+	Tags      []string `json:"tags"`
+	Times     int      `json:"times"`
+	CreatedAt int64    `json:"created_at"`
+}
+
+func recalled(found []known) []recalledMemory {
+	all := []recalledMemory{}
+	for _, k := range found {
+		all = append(all, recalledMemory{
+			ID: k.ID, Goal: k.Intent.Goal, Success: k.Outcome.Success, Summary: k.Outcome.Summary,
+			Learnings: append([]string{}, k.Outcome.Learnings...), Tags: append([]string{}, k.Tags...),
+			Times: max(k.Times, 1), CreatedAt: k.CreatedAt,
+		})
+	}
+	return all
+}

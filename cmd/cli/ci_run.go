@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"time"
+
+	"rookery/internal/ci"
+)
+
+// The exit codes of a command that could not be run, as shells have them, and of one that a signal ended: that
+// number is added.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+	exitSignal        = 128
+)
+
+// lingering is how long the output of a command is waited for after it has ended: what it has started may have it
+// open for hours.
+const lingering = 2 * time.Second
+
+// A running is a command that `rookery ci learn` runs. It has our standard input, and what it writes is passed on as it
+// comes.
+type running struct {
+	in        io.Reader
+	out, errs io.Writer
+	kept      ci.Output // what it wrote
+}
+
+// run runs a command until it ends, and returns its exit code as a shell does. Signals are passed on to it.
+func (r *running) run(command []string) (exit int) {
+	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // to run it is what we were called for
+	cmd.Stdin, cmd.WaitDelay = r.in, lingering
+	terminal, err := openTerminal(r.out, r.errs)
+	if err != nil {
+		terminal = nil // without one its output has no colours
+	}
+	r.connect(cmd, terminal)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, passedOn...)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		terminal.close()
+		return r.refused(command[0], err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				terminal.resize()
+				if !fromTerminal(s, r.in) {
+					_ = cmd.Process.Signal(s)
+				}
+			case <-ended:
+				return
+			}
+		}
+	}()
+	read := terminal.pass(io.MultiWriter(r.out, &r.kept))
+	err = cmd.Wait()
+	close(ended)
+	terminal.drain(read)
+	return exitCode(cmd.ProcessState, err)
+}
+
+// connect connects the output of a command: to a terminal where ours is one, so that it sees one, else to pipes.
+func (r *running) connect(cmd *exec.Cmd, terminal *terminal) {
+	if terminal != nil {
+		cmd.Stdout, cmd.Stderr = terminal.theirs, terminal.theirs
+		return
+	}
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(r.out, &r.kept), io.MultiWriter(r.errs, &r.kept)
+}
+
+// refused is the exit code of a command that could not be started, of which a line is written.
+func (r *running) refused(name string, err error) int {
+	exit, what := exitNotExecutable, "cannot be run"
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		exit, what = exitNotFound, "not found"
+	}
+	_, _ = io.WriteString(io.MultiWriter(r.errs, &r.kept), "rookery ci: "+name+": "+what+"\n")
+	return exit
+}
+
+// exitCode is the exit code of a command that has ended.
+func exitCode(state *os.ProcessState, err error) int {
+	if state == nil {
+		return exitNotExecutable
+	}
+	if n := endedBy(state); n > 0 {
+		return exitSignal + n
+	}
+	if code := state.ExitCode(); code >= 0 {
+		return code
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,95 @@
+package ci
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// PrintPrefix is how fingerprints begin: the version of the way in which they are made.
+const PrintPrefix = "fp1-"
+
+// mostPrinted is how many characters of a message are in a fingerprint.
+const mostPrinted = 300
+
+// Fingerprint names a failure: the same on every machine, at every time, in every job, and another for another
+// failure. Lines and columns are not in it. root is the directory of the checkout.
+func (f Finding) Fingerprint(root string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		f.Tool, f.Kind, normalise(f.File, root), normalise(f.Symbol, root), normalise(f.Message, root),
+	}, "\x00")))
+	return PrintPrefix + hex.EncodeToString(sum[:8])
+}
+
+// In is a finding whose file, and the files that its message names, are relative to the checkout.
+func (f Finding) In(root string) Finding {
+	f.File, f.Message = relative(f.File, root), relative(f.Message, root)
+	return f
+}
+
+// relative is a text in which paths of the checkout are relative to it.
+func relative(text, root string) string {
+	if root == "" || root == "/" {
+		return strings.TrimPrefix(text, "./")
+	}
+	root = strings.TrimSuffix(strings.ReplaceAll(root, `\`, "/"), "/") + "/"
+	text = strings.ReplaceAll(text, root, "")
+	text = strings.ReplaceAll(text, strings.ReplaceAll(root, "/", `\`), "")
+	return strings.TrimPrefix(text, "./")
+}
+
+// A variable is what differs between two runs of one failure, and what stands for it.
+type variable struct {
+	of  *regexp.Regexp
+	put string
+}
+
+// variables are in the order in which they are replaced.
+var variables = []variable{
+	{regexp.MustCompile(`(^|[^\w:/.>-])(?:/[^\s"'()\[\],:;]+|[A-Za-z]:\\[^\s"'()\[\],:;]+)(?::\d+){0,2}`), "${1}<path>"},
+	{regexp.MustCompile(`\b(https?://[^/\s"'):]+)(?::\d+)?(?:/[^\s"')]*)?`), "$1"},
+	{regexp.MustCompile(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?`), "<time>"},
+	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b`), "<time>"},
+	{regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:h|m|s|ms|µs|us|ns))+\b|\b\d+(?:\.\d+)? ?(?:seconds?|secs?|milliseconds?|minutes?|hours?)\b`), "<time>"},
+	{regexp.MustCompile(`\b(?i:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`), "<id>"},
+	{regexp.MustCompile(`\b0x[0-9a-fA-F]+\b`), "<addr>"},
+}
+
+var (
+	hexWord  = regexp.MustCompile(`\b[0-9a-f]{7,}\b`)
+	hostPort = regexp.MustCompile(`(?:\b[\w-]+(?:\.[\w-]+)+|\blocalhost|\[[0-9a-fA-F:]+\]):\d{2,5}\b`)
+	thread   = regexp.MustCompile(`\b(?i:(goroutine|thread|pid)([ -#]+))\d+\b`)
+	numbers  = regexp.MustCompile(`\bexit (?:status|code:?)? ?\d+\b|\b\d{2,}\b`)
+	spaces   = regexp.MustCompile(`\s+`)
+	position = regexp.MustCompile(`(\.(?:go|py|[cm]?[jt]sx?|vue|rs|c|cc|cpp|cxx|h|hh|hpp|m|mm|java|kt|scala|rb|cs|php|swift|sh)):\d+(?::\d+)?\b`)
+)
+
+// normalise is a text without what differs between two runs of the same failure: places of files, times, ids,
+// addresses, hosts and numbers.
+func normalise(text, root string) string {
+	text = relative(strings.TrimSpace(text), root)
+	for _, v := range variables {
+		text = v.of.ReplaceAllString(text, v.put)
+	}
+	text = hexWord.ReplaceAllStringFunc(text, func(word string) string {
+		if strings.ContainsAny(word, "0123456789") && strings.ContainsAny(word, "abcdef") {
+			return "<hash>"
+		}
+		return word
+	})
+	text = position.ReplaceAllString(text, "$1")
+	text = hostPort.ReplaceAllString(text, "<host>")
+	text = thread.ReplaceAllString(text, "$1$2<n>")
+	text = numbers.ReplaceAllStringFunc(text, func(n string) string {
+		if strings.HasPrefix(n, "exit") {
+			return n
+		}
+		return "<n>"
+	})
+	text = strings.TrimSpace(spaces.ReplaceAllString(text, " "))
+	if r := []rune(text); len(r) > mostPrinted {
+		return string(r[:mostPrinted])
+	}
+	return text
+}

@@ -1,0 +1,168 @@
+package ci
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+)
+
+// A Job is the run of a job of a CI system, or of a command in a shell, as far as it is known.
+type Job struct {
+	System     string // github, gitlab, or shell
+	Name       string // of the job
+	Repository string // owner/name
+	Commit     string
+	Branch     string
+	Event      string // push, pull_request, schedule
+	Workflow   string
+	Run        string // the id of the run
+	URL        string // of the run
+	Attempt    string
+	Runner     string
+	Root       string // the directory of the checkout
+	Summary    string // the file of GitHub to which summaries are added; empty: there is none
+
+	PullRequest bool // it checks a change that is not merged
+	Fork        bool // of another repository, whose authors are not known
+}
+
+// FromEnv returns the job that an environment tells of. readFile reads the event of GitHub.
+func FromEnv(env func(string) string, readFile func(string) ([]byte, error)) Job {
+	switch {
+	case env("GITHUB_ACTIONS") != "":
+		return github(env, readFile)
+	case env("GITLAB_CI") != "":
+		return gitlab(env)
+	}
+	return Job{System: "shell", Name: env("CI_JOB_NAME")}
+}
+
+func github(env func(string) string, readFile func(string) ([]byte, error)) Job {
+	j := Job{
+		System: "github", Name: env("GITHUB_JOB"), Repository: env("GITHUB_REPOSITORY"),
+		Commit: env("GITHUB_SHA"), Branch: cmp.Or(env("GITHUB_HEAD_REF"), env("GITHUB_REF_NAME")),
+		Event: env("GITHUB_EVENT_NAME"), Workflow: env("GITHUB_WORKFLOW"), Run: env("GITHUB_RUN_ID"),
+		Attempt: env("GITHUB_RUN_ATTEMPT"), Root: env("GITHUB_WORKSPACE"),
+		Summary: env("GITHUB_STEP_SUMMARY"),
+		Runner:  strings.Trim(env("RUNNER_OS")+"/"+env("RUNNER_ARCH"), "/"),
+	}
+	if server := env("GITHUB_SERVER_URL"); server != "" && j.Run != "" {
+		j.URL = server + "/" + j.Repository + "/actions/runs/" + j.Run
+	}
+	if j.PullRequest = strings.HasPrefix(j.Event, "pull_request"); j.PullRequest {
+		j.Fork = ofFork(env("GITHUB_EVENT_PATH"), j.Repository, readFile)
+	}
+	return j
+}
+
+// ofFork reports whether a pull request is of another repository. One of which that cannot be told counts as such.
+func ofFork(path, repository string, readFile func(string) ([]byte, error)) bool {
+	var event struct {
+		PullRequest struct {
+			Head struct {
+				Repo struct {
+					FullName string `json:"full_name"`
+				} `json:"repo"`
+			} `json:"head"`
+		} `json:"pull_request"`
+	}
+	data, err := readFile(path)
+	return err != nil || json.Unmarshal(data, &event) != nil ||
+		!strings.EqualFold(event.PullRequest.Head.Repo.FullName, repository)
+}
+
+func gitlab(env func(string) string) Job {
+	j := Job{
+		System: "gitlab", Name: env("CI_JOB_NAME"), Repository: env("CI_PROJECT_PATH"),
+		Commit: env("CI_COMMIT_SHA"), Branch: cmp.Or(env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), env("CI_COMMIT_REF_NAME")),
+		Event: env("CI_PIPELINE_SOURCE"), Workflow: env("CI_PIPELINE_NAME"), Run: env("CI_PIPELINE_ID"),
+		URL: env("CI_JOB_URL"), Attempt: env("CI_JOB_ID"), Root: env("CI_PROJECT_DIR"),
+		Runner: env("CI_RUNNER_EXECUTABLE_ARCH"),
+	}
+	j.PullRequest = env("CI_MERGE_REQUEST_IID") != ""
+	j.Fork = j.PullRequest && env("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != env("CI_MERGE_REQUEST_PROJECT_ID")
+	return j
+}
+
+// context is the job as lines of a memory, which ReadContext reads.
+func (j Job) context() string {
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"repository", j.Repository}, {"commit", j.Commit}, {"branch", j.Branch}, {"event", j.Event},
+		{"workflow", j.Workflow}, {"job", j.Name}, {"run", j.Run}, {"url", j.URL}, {"attempt", j.Attempt},
+		{"runner", j.Runner},
+	} {
+		if line[1] != "" {
+			b.WriteString(line[0] + ": " + strings.Join(strings.Fields(line[1]), " ") + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// ReadContext reads the commit and the branch of a failure from the context of its memory.
+func ReadContext(context string) (commit, branch string) {
+	for line := range strings.Lines(context) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "commit":
+			commit = value
+		case "branch":
+			branch = value
+		}
+	}
+	return commit, branch
+}
+
+// Session is the session of memories of this run.
+func (j Job) Session() string {
+	if j.Run == "" {
+		return "ci-" + j.System
+	}
+	return cut("ci-"+j.System+"-"+j.Run, mostTag)
+}
+
+// mostTag is how many bytes a tag has at most.
+const mostTag = 120
+
+// The tags of failures: all have tagCI; of those that are not fixed tagOpen, of the others tagFixed.
+const (
+	TagCI    = "ci"
+	TagOpen  = "ci:open"
+	TagFixed = "ci:fixed"
+	TagFlaky = "flaky"
+)
+
+// JobTag, RepositoryTag and PrintTag are tags by which failures are found.
+func (j Job) JobTag() string { return cut("job:"+j.Name, mostTag) }
+
+// RepositoryTag is the tag of the repository.
+func (j Job) RepositoryTag() string { return cut("repo:"+j.Repository, mostTag) }
+
+// PrintTag is the tag of a fingerprint.
+func PrintTag(print string) string { return "fp:" + print }
+
+// OpenTags are the tags of the failures of this job that are not fixed.
+func (j Job) OpenTags() []string {
+	return append([]string{TagCI, TagOpen}, j.where()...)
+}
+
+// where are the tags of the job and the repository, as far as these are known.
+func (j Job) where() []string {
+	var tags []string
+	if j.Name != "" {
+		tags = append(tags, j.JobTag())
+	}
+	if j.Repository != "" {
+		tags = append(tags, j.RepositoryTag())
+	}
+	return tags
+}
+
+// once is an idempotency key with which the run stores one thing about a failure once. A run without an id has none:
+// each run of a command in a shell counts.
+func (j Job) once(what, print string) string {
+	if j.Run == "" {
+		return ""
+	}
+	return cut(strings.Join([]string{what, j.System, j.Repository, j.Run, j.Attempt, j.Name, print}, "/"), 200)
+}

@@ -1,0 +1,297 @@
+package ci
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	pytestFailed = regexp.MustCompile(`^FAILED (\S+?)(?: - (.*))?$`)
+	pytestError  = regexp.MustCompile(`^ERROR (\S+?)(?: - (.*))?$`)
+	pytestMark   = regexp.MustCompile(`^E   +(\S.*)$`)
+	noPython     = regexp.MustCompile(`ModuleNotFoundError: (No module named .*)$`)
+	pythonError  = regexp.MustCompile(`^([A-Z]\w*(?:Error|Exception)): (.+)$`)
+	pythonFrame  = regexp.MustCompile(`^\s+File "([^"]+)", line (\d+), in (\S+)`)
+)
+
+// pytest finds tests of Python that failed, modules that are not there, and programs that ended with an error.
+func pytest(r Run) []Finding {
+	var all []Finding
+	var marks []string
+	lines := r.lines()
+	for i, line := range lines {
+		if m := pytestMark.FindStringSubmatch(line); m != nil {
+			marks = append(marks, m[1])
+		}
+		switch {
+		case pytestFailed.MatchString(line):
+			all = append(all, pythonTest(pytestFailed.FindStringSubmatch(line), KindTest, categoryTest))
+		case pytestError.MatchString(line) && strings.Contains(line, ".py"):
+			all = append(all, pythonTest(pytestError.FindStringSubmatch(line), KindCrash, categoryRuntime))
+		case noPython.MatchString(line):
+			all = append(all, Finding{
+				Tool: "pytest", Kind: KindDependency, Category: categoryDependency,
+				Message: noPython.FindStringSubmatch(line)[1],
+			})
+		case pythonError.MatchString(line) && len(marks) == 0:
+			if f := traceback(lines, i); f.File != "" {
+				all = append(all, f)
+			}
+		}
+	}
+	for i := range all {
+		if all[i].Message == "" && len(marks) > 0 {
+			all[i].Message = marks[0]
+		}
+	}
+	return dependenciesFirst(all)
+}
+
+func pythonTest(m []string, kind, category string) Finding {
+	file, _, _ := strings.Cut(m[1], "::")
+	return Finding{Tool: "pytest", Kind: kind, Category: category, File: file, Symbol: m[1], Message: m[2]}
+}
+
+// traceback finds an error that ended a program, at the innermost frame above it; without one it has no file.
+func traceback(lines []string, i int) Finding {
+	m := pythonError.FindStringSubmatch(lines[i])
+	f := Finding{Tool: "python", Kind: KindCrash, Category: categoryRuntime, Symbol: m[1], Message: m[2]}
+	for j := i - 1; j >= 0 && j > i-10; j-- {
+		if at := pythonFrame.FindStringSubmatch(lines[j]); at != nil {
+			f.File, f.Line = at[1], number(at[2])
+			break
+		}
+	}
+	return f
+}
+
+// dependenciesFirst puts what is missing first: it explains the rest.
+func dependenciesFirst(all []Finding) []Finding {
+	var first, rest []Finding
+	for _, f := range all {
+		if f.Kind == KindDependency {
+			first = append(first, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return append(first, rest...)
+}
+
+var (
+	jestTest   = regexp.MustCompile(`^\s*● (.+ › .+)$`)
+	jestFile   = regexp.MustCompile(`^\s*(?:FAIL|❯)\s+(\S+\.(?:[cm]?[jt]sx?))(?:\s+>\s+(.+))?`)
+	jestModule = regexp.MustCompile(`Cannot find (?:module|package) ['"].*`)
+)
+
+// jest finds tests of JavaScript that failed, of jest and vitest, and modules that are not there.
+func jest(r Run) []Finding {
+	var all []Finding
+	file := ""
+	lines := r.lines()
+	for i, line := range lines {
+		switch {
+		case jestModule.MatchString(line):
+			all = append(all, Finding{
+				Tool: "jest", Kind: KindDependency, Category: categoryDependency, File: file,
+				Message: jestModule.FindString(line),
+			})
+		case jestFile.MatchString(line):
+			m := jestFile.FindStringSubmatch(line)
+			if file = m[1]; m[2] != "" { // vitest: FAIL  file > suite > test
+				all = append(all, javaScriptTest(file, strings.ReplaceAll(m[2], " > ", " › "), lines[i+1:]))
+			}
+		case jestTest.MatchString(line):
+			all = append(all, javaScriptTest(file, jestTest.FindStringSubmatch(line)[1], lines[i+1:]))
+		}
+	}
+	return dependenciesFirst(all)
+}
+
+// javaScriptTest is a test that failed, and the first line that is told of it.
+func javaScriptTest(file, name string, below []string) Finding {
+	return Finding{
+		Tool: "jest", Kind: KindTest, Category: categoryTest, File: file, Symbol: strings.TrimSpace(name),
+		Message: firstLine(strings.Join(below[:min(len(below), 8)], "\n"), "failed"),
+	}
+}
+
+var (
+	cargoError = regexp.MustCompile(`^error(?:\[(E\d{4})\])?: (.+)$`)
+	cargoAt    = regexp.MustCompile(`^\s*--> ([^:]+):(\d+):\d+`)
+	cargoTest  = regexp.MustCompile(`^test (\S+) \.\.\. FAILED`)
+	cargoPanic = regexp.MustCompile(`^thread '([^']+)'(?: \(\d+\))? panicked at (?:'(.*)', )?([^:\s]+):(\d+):\d+`)
+)
+
+// cargo finds errors of the compiler of Rust, and tests of it that failed.
+func cargo(r Run) []Finding {
+	lines := r.lines()
+	panics := map[string]Finding{}
+	var all []Finding
+	for i, line := range lines {
+		switch {
+		case cargoPanic.MatchString(line):
+			m := cargoPanic.FindStringSubmatch(line)
+			f := Finding{
+				Tool: "cargo", Kind: KindCrash, Category: categoryRuntime, Symbol: m[1], File: m[3],
+				Line: number(m[4]), Message: m[2],
+			}
+			if f.Message == "" && i+1 < len(lines) {
+				f.Message = strings.TrimSpace(lines[i+1])
+			}
+			panics[f.Symbol] = f
+		case cargoTest.MatchString(line):
+			all = append(all, Finding{
+				Tool: "cargo", Kind: KindTest, Category: categoryTest, Message: "failed",
+				Symbol: cargoTest.FindStringSubmatch(line)[1],
+			})
+		case cargoError.MatchString(line):
+			if f, ok := rustError(lines, i); ok {
+				all = append(all, f)
+			}
+		}
+	}
+	for i, f := range all {
+		if p, ok := panics[f.Symbol]; ok {
+			all[i].File, all[i].Line, all[i].Message = p.File, p.Line, p.Message
+			delete(panics, f.Symbol)
+		}
+	}
+	if p, ok := panics["main"]; ok {
+		all = append(all, p)
+	}
+	return all
+}
+
+// rustError is an error of the compiler. One that has neither a code nor a place sums others up.
+func rustError(lines []string, i int) (Finding, bool) {
+	m := cargoError.FindStringSubmatch(lines[i])
+	f := Finding{Tool: "cargo", Kind: KindBuild, Category: categoryBuild, Symbol: m[1], Message: m[2]}
+	if strings.HasPrefix(m[1], "E03") {
+		f.Category = categoryType
+	}
+	if i+1 < len(lines) {
+		if at := cargoAt.FindStringSubmatch(lines[i+1]); at != nil {
+			f.File, f.Line = at[1], number(at[2])
+		}
+	}
+	return f, f.Symbol != "" || f.File != ""
+}
+
+var (
+	tscError   = regexp.MustCompile(`^(\S[^(]*)\((\d+),\d+\): error (TS\d+): (.+)$`)
+	tscPretty  = regexp.MustCompile(`^(\S+?):(\d+):\d+ - error (TS\d+): (.+)$`)
+	ccError    = regexp.MustCompile(`^(\S[^:]*\.(?:c|cc|cpp|cxx|h|hh|hpp|m|mm)):(\d+):(?:\d+:)? (?:fatal )?error: (.+)$`)
+	javaError  = regexp.MustCompile(`^(?:\[ERROR\] )?(\S[^:\[]*\.(?:java|kt|scala)):\[?(\d+)(?:,\d+\])?:? (?:error: )?(.+)$`)
+	linkError  = regexp.MustCompile(`undefined reference to .*`)
+	noSuchFile = regexp.MustCompile(`^(?:fatal error: )?(\S+): No such file or directory`)
+)
+
+// compilers finds errors of tsc, of compilers of C and C++, and of javac.
+func compilers(r Run) []Finding {
+	var all []Finding
+	add := func(tool, category string, m []string) {
+		all = append(all, Finding{
+			Tool: tool, Kind: KindBuild, Category: category, File: m[0], Line: number(m[1]), Symbol: m[2],
+			Message: m[3],
+		})
+	}
+	for _, line := range r.lines() {
+		if m := tscError.FindStringSubmatch(line); m != nil {
+			add("tsc", categoryType, m[1:])
+		} else if m := tscPretty.FindStringSubmatch(line); m != nil {
+			add("tsc", categoryType, m[1:])
+		} else if m := ccError.FindStringSubmatch(line); m != nil {
+			category := categoryBuild
+			if noSuchFile.MatchString(m[3]) {
+				category = categoryDependency
+			}
+			add("cc", category, []string{m[1], m[2], "", m[3]})
+		} else if m := javaError.FindStringSubmatch(line); m != nil && (strings.Contains(line, "error: ") || strings.HasPrefix(line, "[ERROR]")) {
+			add("javac", categoryBuild, []string{m[1], m[2], "", m[3]})
+		} else if m := linkError.FindString(line); m != "" {
+			add("cc", categoryBuild, []string{"", "0", "ld", m})
+		}
+	}
+	return all
+}
+
+var (
+	npmError  = regexp.MustCompile(`^npm (?:error|ERR!) code (\S+)`)
+	npmMore   = regexp.MustCompile(`^npm (?:error|ERR!) (\S.*)$`)
+	pnpmError = regexp.MustCompile(`(ERR_PNPM_[A-Z_]+)\s*(.*)$`)
+	yarnError = regexp.MustCompile(`^error (Command failed.*|.*Couldn't find.*)$`)
+)
+
+// packages finds what the package managers of JavaScript could not do.
+func packages(r Run) []Finding {
+	var all []Finding
+	lines := r.lines()
+	for i, line := range lines {
+		f := Finding{Kind: KindBuild, Category: categoryBuild}
+		if m := npmError.FindStringSubmatch(line); m != nil {
+			f.Tool, f.Symbol = "npm", m[1]
+			if i+1 < len(lines) {
+				if more := npmMore.FindStringSubmatch(lines[i+1]); more != nil {
+					f.Message = more[1]
+				}
+			}
+		} else if m := pnpmError.FindStringSubmatch(line); m != nil {
+			f.Tool, f.Symbol, f.Message = "pnpm", m[1], m[2]
+		} else if m := yarnError.FindStringSubmatch(line); m != nil {
+			f.Tool, f.Message = "yarn", m[1]
+		} else {
+			continue
+		}
+		if isMissing(f) {
+			f.Kind, f.Category = KindDependency, categoryDependency
+		}
+		if f.Message == "" {
+			f.Message = "failed"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// isMissing reports whether a package is not to be had.
+func isMissing(f Finding) bool {
+	for _, sign := range []string{"404", "ERESOLVE", "ETARGET", "NO_MATCHING_VERSION", "FETCH_404", "Couldn't find"} {
+		if strings.Contains(f.Symbol, sign) || strings.Contains(f.Message, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	dockerFailed = regexp.MustCompile(`^ERROR: failed to (?:solve|build): (.+)$`)
+	dockerStep   = regexp.MustCompile(`process "([^"]+)" did not complete successfully: exit code: (\d+)`)
+	dockerRun    = regexp.MustCompile(`executor failed running \[([^\]]+)\]: exit code: (\d+)`)
+)
+
+// docker finds the step at which an image could not be built.
+func docker(r Run) []Finding {
+	var all []Finding
+	for _, line := range r.lines() {
+		f := Finding{Tool: "docker", Kind: KindBuild, Category: categoryBuild}
+		if m := dockerFailed.FindStringSubmatch(line); m != nil {
+			f.Message = m[1]
+		} else if m := dockerRun.FindStringSubmatch(line); m != nil {
+			f.Message = m[0]
+		} else {
+			continue
+		}
+		for _, step := range []*regexp.Regexp{dockerStep, dockerRun} {
+			if m := step.FindStringSubmatch(f.Message); m != nil {
+				f.Symbol, f.Message = m[1], "exit code "+m[2]
+				break
+			}
+		}
+		if strings.Contains(f.Message, "not found") && f.Symbol == "" {
+			f.Kind, f.Category = KindDependency, categoryDependency
+		}
+		all = append(all, f)
+	}
+	return all
+}

@@ -1,0 +1,76 @@
+package ci
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// secretNames are parts of the names of variables whose values are secret, and leastSecret is how many bytes such
+// a value has: a shorter one is a word such as `true` that is in many texts.
+var secretNames = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL", "AUTH"}
+
+const leastSecret = 8
+
+// hidden is what stands for a secret.
+const hidden = "***"
+
+// secretShapes are secrets that are known by their form: of services, of tokens, and in addresses.
+var secretShapes = []variable{
+	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), hidden},
+	{regexp.MustCompile(`\brk_[A-Za-z0-9_.-]{8,}`), hidden},
+	{regexp.MustCompile(`\b(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|npm_|sk-)[A-Za-z0-9_-]{8,}`), hidden},
+	{regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`), hidden},
+	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`), hidden},
+	{regexp.MustCompile(`(://)[^/\s:@]*:[^/\s@]+@`), "${1}" + hidden + "@"},
+	{regexp.MustCompile(`(?i)(\bauthorization: *(?:bearer|basic) +)\S+`), "${1}" + hidden},
+}
+
+var mask = regexp.MustCompile(`(?m)^.*::add-mask::(.*)$`)
+
+// A Redactor takes secrets out of texts, before they leave the machine.
+type Redactor struct{ secrets []string }
+
+// NewRedactor returns a Redactor for the secrets of an environment, each as NAME=VALUE, and for those that an output
+// asks GitHub to mask.
+func NewRedactor(environ []string, output string) Redactor {
+	var r Redactor
+	add := func(secret string) {
+		if secret = strings.TrimSpace(secret); len(secret) >= leastSecret {
+			r.secrets = append(r.secrets, secret)
+		}
+	}
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		if isSecret(name) {
+			add(value)
+			for line := range strings.Lines(value) {
+				add(line)
+			}
+		}
+	}
+	for _, m := range mask.FindAllStringSubmatch(output, -1) {
+		add(m[1])
+	}
+	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) }) // one may be in another
+	r.secrets = slices.Compact(r.secrets)
+	return r
+}
+
+// isSecret reports whether the value of a variable is secret, by its name.
+func isSecret(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// Redact is a text without secrets.
+func (r Redactor) Redact(text string) string {
+	text = mask.ReplaceAllString(text, "::add-mask::"+hidden)
+	for _, secret := range r.secrets {
+		text = strings.ReplaceAll(text, secret, hidden)
+	}
+	for _, shape := range secretShapes {
+		text = shape.of.ReplaceAllString(text, shape.put)
+	}
+	return text
+}

@@ -1,0 +1,246 @@
+package localapp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+)
+
+// A work is what a client of a killed server did to memories. Its word is in no other work.
+type work struct {
+	kind  string // store, again, update, link, delete, import
+	word  string
+	key   string // the idempotency key; empty: none
+	id    string // of the memory, where it is known
+	acked bool
+}
+
+// workKinds are the kinds of works, by how often they are done. All but store and import make their memory first.
+var workKinds = []string{"store", "store", "store", "again", "update", "link", "delete", "import"}
+
+// importedAtOnce is how many memories an import of the kill test brings: too many for an item of the table.
+const importedAtOnce = 5
+
+// anchor is the memory to which links lead.
+const anchor = "mem_anchor"
+
+// stored are the arguments that store the memory of a work.
+func (w *work) stored() args {
+	return args{
+		"intent":  args{"goal": "goal " + w.word, "task_type": "bug_fix"},
+		"outcome": args{"success": true, "summary": w.word}, "tags": []string{w.word}, "key": "key " + w.word,
+	}
+}
+
+// do asks for the work; nil is an acknowledgement.
+func (w *work) do(ctx context.Context, via tool.Invoker) error {
+	name, in := "memory_store", w.stored()
+	switch w.kind {
+	case "update":
+		name, in = "memory_update_memory", args{"memory_id": w.id, "tags": []string{w.word, "updated"}}
+	case "link":
+		name, in = "memory_link", args{"source_id": w.id, "target_id": anchor, "link_type": "caused_by"}
+	case "delete":
+		name, in = "memory_delete_memory", args{"memory_id": w.id}
+	case "import":
+		name, in = "memory_import", args{"files": []args{{"path": "m.jsonl", "content": w.lines()}}}
+	}
+	if w.key != "" {
+		in["idempotency_key"] = w.key
+	}
+	answer, err := call(ctx, via, name, in)
+	if err == nil && name == "memory_store" {
+		var made struct {
+			MemoryID string `json:"memory_id"`
+		}
+		err = json.Unmarshal(answer.Data, &made)
+		w.id = made.MemoryID
+	}
+	return err
+}
+
+// lines are the memories of an import.
+func (w *work) lines() string {
+	var b strings.Builder
+	for i := range importedAtOnce {
+		line := w.stored()
+		delete(line, "key")
+		line["id"] = fmt.Sprintf("mem_%s_%d", w.word, i)
+		line["intent"] = args{"goal": w.word, "task_type": "other", "context": strings.Repeat(w.word+" ", 600)}
+		data, err := json.Marshal(line)
+		if err != nil {
+			panic(err) // never: it is made of texts
+		}
+		b.Write(append(data, '\n'))
+	}
+	return b.String()
+}
+
+// write does a work, and reports whether the server lives.
+func (w *work) write(t *testing.T, via tool.Invoker) bool {
+	if w.kind != "store" && w.kind != "import" {
+		first := &work{kind: "store", word: w.word}
+		err := first.do(context.Background(), via)
+		if w.id = first.id; err != nil {
+			w.kind, w.key = "store", "" // it came to nothing more
+			return false
+		}
+	}
+	err := w.do(context.Background(), via)
+	w.acked = err == nil
+	if err != nil && !fault.Is(err, fault.Unavailable) {
+		t.Errorf("%s %s: %v", w.kind, w.word, err)
+	}
+	return w.acked
+}
+
+// murderWorkers lets clients write memories to a child, and kills it when so many of their works are acknowledged.
+func murderWorkers(t *testing.T, dir string, round, atLeast int) []*work {
+	t.Helper()
+	c := startChild(t, dir)
+	via := client(c.url)
+	var mu sync.Mutex
+	var works []*work
+	var clients sync.WaitGroup
+	acks := make(chan struct{}, 1000)
+	for id := range 4 {
+		clients.Go(func() {
+			for i := 0; ; i++ {
+				w := &work{kind: workKinds[rand.N(len(workKinds))], word: fmt.Sprintf("r%02dc%dn%03d", round, id, i)}
+				if rand.N(2) == 0 {
+					w.key = "of " + w.word
+				}
+				mu.Lock()
+				works = append(works, w)
+				mu.Unlock()
+				if !w.write(t, via) {
+					return
+				}
+				acks <- struct{}{}
+			}
+		})
+	}
+	for range atLeast {
+		<-acks
+	}
+	c.kill()
+	clients.Wait()
+	return works
+}
+
+// A remembered is a line of an export.
+type remembered struct {
+	Kind     string   `json:"kind"`
+	ID       string   `json:"id"`
+	Tags     []string `json:"tags"`
+	Times    int      `json:"times"`
+	CausedBy []string `json:"caused_by"`
+}
+
+// require requires that a work is done once if it was acknowledged; else at most once, and whole.
+func (w *work) require(t *testing.T, byWord map[string][]remembered, links map[string]int) {
+	t.Helper()
+	found := byWord[w.word]
+	if w.kind == "import" {
+		require.Contains(t, []int{0, importedAtOnce}, len(found), "half of an import is there")
+		require.True(t, !w.acked || len(found) == importedAtOnce, w.word)
+		return
+	}
+	require.LessOrEqual(t, len(found), 1, "%s %s", w.kind, w.word)
+	there := len(found) == 1
+	switch w.kind {
+	case "store":
+		require.True(t, there || !w.acked, w.word)
+	case "again":
+		require.True(t, there, w.word)
+		require.Contains(t, []int{0, 1, 2}, found[0].Times)
+		require.True(t, !w.acked || found[0].Times == 2, "%s has %d", w.word, found[0].Times)
+	case "update":
+		require.True(t, there, w.word)
+		require.True(t, !w.acked || len(found[0].Tags) == 2, w.word)
+	case "link":
+		require.True(t, there, w.word)
+		require.True(t, !w.acked || links[w.id] == 1, w.word)
+		require.LessOrEqual(t, links[w.id], 1)
+	case "delete":
+		require.True(t, !there || !w.acked, w.word)
+	}
+}
+
+// requireRemembered compares what is in a vault with what was acknowledged, and its counters with a recount.
+func requireRemembered(t *testing.T, via tool.Invoker, works []*work) {
+	t.Helper()
+	exported := into[struct {
+		Files []struct{ Content string }
+	}](t, must(t, via, "memory_export", args{}))
+	byWord, links, ids := map[string][]remembered{}, map[string]int{}, map[string]bool{}
+	for _, file := range exported.Files {
+		for line := range strings.Lines(file.Content) {
+			var r remembered
+			require.NoError(t, json.Unmarshal([]byte(line), &r))
+			switch r.Kind {
+			case "memory":
+				require.NotEmpty(t, r.Tags)
+				byWord[r.Tags[0]], ids[r.ID] = append(byWord[r.Tags[0]], r), true
+			case "links":
+				require.Equal(t, []string{anchor}, r.CausedBy)
+				links[r.ID]++
+			}
+		}
+	}
+	for id := range links {
+		require.True(t, ids[id], "links of a memory that is gone")
+	}
+	for _, w := range works {
+		w.require(t, byWord, links)
+	}
+	counted := into[struct {
+		MemoryCount int `json:"memory_count"`
+	}](t, must(t, via, "memory_identity", args{"action": "info"}))
+	require.Equal(t, len(ids), counted.MemoryCount)
+}
+
+// TestKilledWithMemories kills a server to which many write memories, again and again, on one data directory: each
+// acknowledged change is there once, no import is half there, no link dangles, the counters of the agent are those of
+// a recount, and the log verifies.
+func TestKilledWithMemories(t *testing.T) {
+	t.Parallel()
+	app, dir := openVault(t)
+	must(t, local{app}, "memory_import", args{"files": []args{{"path": "m.jsonl", "content": fmt.Sprintf(
+		`{"id":%q,"intent":{"goal":"anchor","task_type":"other"},"outcome":{"success":true,"summary":"a"},"tags":["anchor"]}`,
+		anchor)}}})
+	require.NoError(t, app.Close())
+	var all []*work
+	for round := range rounds(40, 10) {
+		works := murderWorkers(t, dir, round, 1+rand.N(8))
+		all = append(all, works...)
+		app := open(t, dir)
+		for _, w := range works {
+			if !w.acked && w.key != "" {
+				require.NoError(t, w.do(t.Context(), local{app}), "%+v", w)
+				w.acked = true
+			}
+		}
+		requireRemembered(t, local{app}, all)
+		if round%4 == 0 {
+			requireIntact(t, local{app})
+		}
+		require.NoError(t, app.Close())
+	}
+	acked := 0
+	for _, w := range all {
+		if w.acked {
+			acked++
+		}
+	}
+	t.Logf("%d works, of which %d were acknowledged", len(all), acked)
+}

@@ -1,0 +1,192 @@
+package memory
+
+import (
+	"context"
+	"strings"
+
+	"rookery/internal/memory"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+)
+
+// answer tells of the memories that were found.
+func (r *recalling) answer(ctx context.Context) (recallOut, error) {
+	out := recallOut{
+		Memories: []memory.Retrieved{}, Strategy: strings.Join(r.used, "+"), Total: r.total,
+	}
+	out.Note("version", r.Version())
+	if err := r.tell(ctx, &out); err != nil {
+		return out, err
+	}
+	if len(out.Memories) > 0 {
+		out.Confidence = out.Memories[0].Confidence
+	}
+	if r.total == 0 {
+		if out.Strategy == "" {
+			out.Strategy = r.asked()
+		}
+		out.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	out.Note("count", len(out.Memories))
+	out.Note("total", r.total)
+	if len(out.Memories) > 0 {
+		r.Vault.Accessed(ctx, idsOf(out.Memories))
+	}
+	counted := out
+	counted.Memories = make([]memory.Retrieved, len(out.Memories))
+	for i, m := range out.Memories {
+		counted.Memories[i] = withoutAccesses(m)
+	}
+	data, err := tool.Marshal(counted)
+	out.Tokens = (len(data) + 3) / bytesOfToken
+	return out, err
+}
+
+// withoutAccesses returns a memory without how often it was recalled, so that sizes are the same for one version.
+func withoutAccesses(m memory.Retrieved) memory.Retrieved {
+	if m.Whole != nil {
+		whole := *m.Whole
+		whole.AccessCount, whole.LastAccessed = 0, nil
+		m.Whole = &whole
+	}
+	return m
+}
+
+// asked is the level at which a call looked that found nothing.
+func (r *recalling) asked() string {
+	switch {
+	case r.in.File != "":
+		return levelFile
+	case r.in.text() != "" && r.in.Strategy != "exact":
+		return levelPattern
+	}
+	return levelQuery
+}
+
+// bytesOfToken is about how many bytes a token has.
+const bytesOfToken = 4
+
+func idsOf(all []memory.Retrieved) []string {
+	var ids []string
+	for _, m := range all {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// tell fills the memories of the answer, each as deep as there is room for.
+func (r *recalling) tell(ctx context.Context, out *recallOut) error {
+	depth := memory.Depth(r.in.Depth)
+	t, err := newTeller(ctx, r.view, depth, r.found)
+	if err != nil {
+		return err
+	}
+	left := r.in.MaxTokens * bytesOfToken
+	for i, m := range r.found {
+		told, err := t.tell(ctx, m.Card, depth)
+		if err != nil {
+			return err
+		}
+		r.complete(&told, m)
+		if r.in.MaxTokens > 0 {
+			var fits bool
+			if told, fits, err = r.shortened(ctx, t, told, m, left, i == 0); err != nil || !fits {
+				return err
+			}
+			left -= sizeOf(told)
+		}
+		if !out.Fits(told) && len(out.Memories) > 0 {
+			out.WarnCut("memories", len(out.Memories), len(r.found))
+			return nil
+		}
+		out.Memories = append(out.Memories, told)
+	}
+	return nil
+}
+
+// sizeOf is how many bytes a memory takes in an answer.
+func sizeOf(m memory.Retrieved) int {
+	data, err := tool.Marshal(withoutAccesses(m))
+	if err != nil {
+		return 0
+	}
+	return len(data) + 1
+}
+
+// shortened is a memory at the deepest depth at which it fits into so many bytes, and whether there is one. The first
+// is always told, as a summary at least.
+func (r *recalling) shortened(
+	ctx context.Context, t *teller, told memory.Retrieved, m match, left int, first bool,
+) (memory.Retrieved, bool, error) {
+	if sizeOf(told) <= left {
+		return told, true, nil
+	}
+	for _, depth := range memory.Depth(r.in.Depth).Below() {
+		var err error
+		if told, err = t.tell(ctx, m.Card, depth); err != nil {
+			return told, false, err
+		}
+		r.complete(&told, m)
+		told.Depth = depth
+		if sizeOf(told) <= left {
+			return told, true, nil
+		}
+	}
+	return told, first, nil
+}
+
+// complete adds what does not depend on the depth.
+func (r *recalling) complete(told *memory.Retrieved, m match) {
+	told.Confidence, told.Fuzzy = m.confidence, m.fuzzy
+	told.SupersededBy = r.memories.SupersededBy(m.ID)
+	if r.in.IncludeLinks {
+		shown := r.memories.Shown(m.ID)
+		told.Links = &shown
+	}
+	if r.in.Explain {
+		told.Explanation = &m.why
+	}
+}
+
+// A teller tells of memories at a depth.
+type teller struct {
+	view
+	accesses map[string]repo.Access // of those at the depth complete
+}
+
+// newTeller puts at hand what is needed to tell of some memories.
+func newTeller(ctx context.Context, v view, depth memory.Depth, found []match) (*teller, error) {
+	t := &teller{view: v}
+	if depth.Deep() {
+		cards := make([]*memory.Card, 0, len(found))
+		for _, m := range found {
+			cards = append(cards, m.Card)
+		}
+		v.Vault.PrefetchMemories(ctx, cards)
+	}
+	if depth != memory.DepthComplete {
+		return t, nil
+	}
+	var err error
+	t.accesses, err = v.Vault.Accesses(ctx)
+	return t, err
+}
+
+// tell tells of one memory.
+func (t *teller) tell(ctx context.Context, c *memory.Card, depth memory.Depth) (memory.Retrieved, error) {
+	if !depth.Deep() {
+		return c.Retrieve(depth, nil), nil
+	}
+	m, err := t.Vault.Memory(ctx, c)
+	if err != nil {
+		return memory.Retrieved{}, err
+	}
+	told := c.Retrieve(depth, m)
+	if told.Whole != nil {
+		a := t.accesses[c.ID]
+		if told.AccessCount = a.Count; a.Count > 0 {
+			told.LastAccessed = &a.Last
+		}
+	}
+	return told, nil
+}

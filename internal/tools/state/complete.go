@@ -1,0 +1,52 @@
+package state
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+)
+
+// mostAbout is how many bytes say what a value is.
+const mostAbout = 80
+
+// Complete answers a call that completes a value of the newest state of a vault: with the values that begin as typed,
+// of those that a function yields in their order, each with what it is or with nothing.
+func (s Source) Complete(
+	ctx context.Context, c auth.Caller, vault string, in tool.Completing,
+	values func(View) iter.Seq2[string, string],
+) (tool.Values, error) {
+	out := tool.Values{Items: []string{}}
+	after, err := in.After(s.Family)
+	if err != nil {
+		return out, err
+	}
+	v, err := s.View(ctx, c, vault)
+	if err != nil {
+		return out, err
+	}
+	out.Note("version", v.Version())
+	going := Going(ctx)
+	for value, about := range values(v) {
+		if !going() {
+			break
+		}
+		if value <= after || !strings.HasPrefix(value, in.Prefix) {
+			continue
+		}
+		if len(out.Items) == in.Limit {
+			out.More(out.Items[in.Limit-1])
+			break
+		}
+		out.Items = append(out.Items, value)
+		if about != "" {
+			if out.About == nil {
+				out.About = map[string]string{}
+			}
+			out.About[value] = tool.Beginning(about, mostAbout)
+		}
+	}
+	return out, ctx.Err()
+}
