@@ -143,8 +143,13 @@ func (p *perNote[T]) notes() []*index.Note {
 	return slices.DeleteFunc(p.walked(), func(n *index.Note) bool { return p.of(n) == nil })
 }
 
-// lines are traits of a note, by line.
-type lines []*index.Trait
+// lines are traits of a note with the lines on which they are.
+type lines []lined
+
+type lined struct {
+	line  int // 0: the fields of the note
+	trait *index.Trait
+}
 
 // lineOf is the line on which a trait is together with others; 0: the fields of the note.
 func lineOf(t *index.Trait) int {
@@ -156,11 +161,11 @@ func lineOf(t *index.Trait) int {
 
 // add adds a trait. They come by line, but for those of several branches.
 func (l *lines) add(t *index.Trait) {
-	at := len(*l)
-	for at > 0 && lineOf((*l)[at-1]) > lineOf(t) {
+	line, at := lineOf(t), len(*l)
+	for at > 0 && (*l)[at-1].line > line {
 		at--
 	}
-	*l = slices.Insert(*l, at, t)
+	*l = slices.Insert(*l, at, lined{line, t})
 }
 
 // hasOther reports whether another trait than this one is there, on its line.
@@ -169,9 +174,9 @@ func (l *lines) hasOther(t *index.Trait) bool {
 		return false
 	}
 	line := lineOf(t)
-	at := sort.Search(len(*l), func(i int) bool { return lineOf((*l)[i]) >= line })
-	for ; at < len(*l) && lineOf((*l)[at]) == line; at++ {
-		if (*l)[at] != t {
+	at := sort.Search(len(*l), func(i int) bool { return (*l)[i].line >= line })
+	for ; at < len(*l) && (*l)[at].line == line; at++ {
+		if (*l)[at].trait != t {
 			return true
 		}
 	}
@@ -184,15 +189,13 @@ func (l *lines) neighbours(typ string) []*index.Trait {
 		return nil
 	}
 	var all []*index.Trait
-	last := -1
-	for _, t := range *l {
-		if lineOf(t) == last {
+	for i, each := range *l {
+		if i > 0 && (*l)[i-1].line == each.line {
 			continue
 		}
-		last = lineOf(t)
-		for _, other := range t.OnLine() {
-			if other.Type == typ && other.Defined {
-				all = append(all, other)
+		for _, t := range each.trait.OnLine() {
+			if t.Type == typ && t.Defined {
+				all = append(all, t)
 			}
 		}
 	}

@@ -51,6 +51,9 @@ func (d Date) parts() (year, month, day int) {
 func (d Date) Start(zone *time.Location) time.Time {
 	day := d.noon()
 	t := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
+	if zone == time.UTC {
+		return t
+	}
 	begin, end := t.ZoneBounds()
 	switch {
 	case DateOf(t) != d:
