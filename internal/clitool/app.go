@@ -156,6 +156,7 @@ func (a *App) root(completing bool) *cobra.Command {
 	for _, c := range root.Commands() {
 		finish(c)
 	}
+	forward(root)
 	return root
 }
 

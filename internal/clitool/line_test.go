@@ -103,6 +103,13 @@ type unsetIn struct {
 	Names []string `json:"names" jsonschema:"names of fields"`
 }
 
+type queryIn struct {
+	tool.Vault
+	tool.Brief
+	Query string `json:"query" jsonschema:"the query"`
+	Depth int    `json:"depth,omitempty" jsonschema:"how much of each"`
+}
+
 type none struct{ tool.Vault }
 
 // ravenTools are tools with the words of the document.
@@ -124,6 +131,7 @@ func ravenTools() []*tool.Tool {
 		mute[none]("stats", tool.Read, word("stats")),
 		mute[none]("reindex", tool.Write, word("reindex")),
 		mute[nameIn]("trait", tool.Read, word("trait", "name"), word("trait list", "name")),
+		mute[queryIn]("query", tool.Read, word("query", "query")),
 		mute[checkIn]("validate", tool.Read, word("validate")),
 	}
 }
@@ -229,6 +237,12 @@ func TestDocumentedLines(t *testing.T) {
 		{[]string{"trait", "due", "--json"}, call{"trait", `{"name":"due"}`}},
 		{[]string{"trait", "list", "list"}, call{"trait", `{"name":"list"}`}},
 		{[]string{"--json", "--vault", "main", "stats"}, call{"stats", `{"vault":"main"}`}},
+		{[]string{"--dry-run", "set", "a", "b=c"}, call{"set", `{"id":"a","set":["b=c"],"dry_run":true}`}},
+		{[]string{"--dry-run=false", "--json", "unset", "a", "b"}, call{"unset", `{"id":"a","names":["b"],"dry_run":false}`}},
+		{[]string{"--dry-run", "object", "delete", "a"}, call{"delete", `{"id":"a","dry_run":true}`}},
+		{[]string{"object", "--dry-run", "delete", "a"}, call{"delete", `{"id":"a","dry_run":true}`}},
+		{[]string{"--slim", "--depth", "2", "query", "type:x"}, call{"query", `{"query":"type:x","slim":true,"depth":2}`}},
+		{[]string{"--depth=0", "query", "type:x"}, call{"query", `{"query":"type:x","depth":0}`}},
 		{
 			[]string{"validate", "--type", "object", "--input", `{"type":"person"}`, "--json"},
 			call{"validate", `{"type":"object","input":{"type":"person"}}`},
@@ -327,6 +341,13 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 		{"delete --id a --reference b", `--id is given twice, also under another name`},
 		{`set a b=1 --set {"c":1}`, `--set is one object, or name=value any number of times`},
 		{"new --stdin --input {}", `--input, --input-file and --stdin exclude each other`},
+		{"--dry-run read a", `there is no flag --dry-run on "rookery read"`},
+		{"--depth 1 schema", `there is no flag --depth on "rookery schema"`},
+		{"--slim schema types", `there is no flag --slim on "rookery schema types"`},
+		{"--depth many query q", `--depth must be a number`},
+		{"--slim", `there is no flag --slim on "rookery"`},
+		{"object --slim", `there is no flag --slim on "rookery object"`},
+		{"--dry-run zzzzzz", `there is no command "zzzzzz"`},
 		{"completion basch", `did you mean "completion bash"?`},
 	} {
 		t.Run(c.line, func(t *testing.T) {

@@ -50,6 +50,7 @@ func finish(c *cobra.Command) {
 	if c.Short == "" {
 		c.Short = strings.Join(names(c), ", ")
 	}
+	forward(c)
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {

@@ -57,13 +57,7 @@ func flagError(c *cobra.Command, err error) error {
 			fix("put -- before a text that begins with a dash").
 			fix("%s --help", c.CommandPath())
 	}
-	var known []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	e := usagef("there is no flag --%s on %q", missing.GetSpecifiedName(), c.CommandPath())
-	if near := fault.Nearest(missing.GetSpecifiedName(), known); near != "" {
-		e.message += fmt.Sprintf("; did you mean --%s?", near)
-	}
-	return e.fix("%s --help", c.CommandPath())
+	return noFlag(c, missing.GetSpecifiedName())
 }
 
 // wrongValue says what the value of a flag must be. It does not repeat the value, which may be a secret.

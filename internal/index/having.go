@@ -34,14 +34,21 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 		return TraitSet{x: x, typ: typ}
 	}
 	prefix := valueName(typ, "")
+	gaps, passed := 0, false
 	for name := range x.summed(prefix, prefix+clean(from)) {
 		value := name[len(prefix):]
 		if to != "" && value > to {
 			break
 		}
-		if holds(value) {
+		before := passed
+		if passed = holds(value); passed {
 			names = append(names, name)
+		} else if before {
+			gaps++
 		}
+	}
+	if gaps == 0 || gaps == 1 && !passed {
+		return TraitSet{x, typ, nameSet{all: names, run: true}}
 	}
 	return TraitSet{x, typ, newNameSet(names)}
 }
@@ -107,7 +114,8 @@ func (x *Index) NotesWithTrait(typ, from string) iter.Seq[*Note] {
 // A nameSet is some names of entries that are summed up.
 type nameSet struct {
 	all  []string
-	each map[string]bool // nil: there is one at most
+	each map[string]bool // nil: there is one at most, or they are a run
+	run  bool            // all is sorted, and no other name is between the first and the last
 }
 
 func newNameSet(names []string) nameSet {
@@ -123,6 +131,9 @@ func newNameSet(names []string) nameSet {
 
 // has reports whether a name is in the set.
 func (s nameSet) has(name string) bool {
+	if s.run {
+		return len(s.all) > 0 && s.all[0] <= name && name <= s.all[len(s.all)-1]
+	}
 	if s.each == nil {
 		return len(s.all) > 0 && s.all[0] == name
 	}

@@ -125,7 +125,7 @@ func (x *Index) Done(t *Trait) bool {
 // DoneKnown is Done, and reports whether anything on the line of the trait says whether it is done.
 func (x *Index) DoneKnown(t *Trait) (done, known bool) {
 	done, known = markdown.IsDone(t.Checkbox), t.Checkbox != ""
-	for _, s := range t.neighbours() {
+	for _, s := range t.OnLine() {
 		if s.Task || !s.Defined || s.Type != "status" && s.Type != "done" {
 			continue
 		}

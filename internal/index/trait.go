@@ -123,7 +123,7 @@ func (n *Note) TraitIDs() []string {
 // are traits.
 func (t *Trait) Siblings() []*Trait {
 	var all []*Trait
-	for _, other := range t.neighbours() {
+	for _, other := range t.OnLine() {
 		if other != t && other.Defined && !other.Task {
 			all = append(all, other)
 		}
@@ -131,8 +131,9 @@ func (t *Trait) Siblings() []*Trait {
 	return all
 }
 
-// neighbours are the annotations on the line of a trait, or the fields that are traits.
-func (t *Trait) neighbours() []*Trait {
+// OnLine are the annotations on the line of a trait, itself among them, or the fields that are traits; those
+// too that the schema does not know.
+func (t *Trait) OnLine() []*Trait {
 	all := t.Note.Annotations
 	body := sort.Search(len(all), func(i int) bool { return !all[i].Field })
 	if t.Field {

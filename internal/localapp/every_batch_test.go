@@ -13,7 +13,7 @@ import (
 )
 
 func TestEveryWayActs(t *testing.T) {
-	everyWay(t, []tooltest.Story{batched, validated, loggedStory})
+	everyWay(t, []tooltest.Story{batched, bulk, validated, loggedStory})
 }
 
 // batched covers what every way makes of a batch, of its failures, and of a plan.
@@ -35,6 +35,35 @@ var batched = tooltest.Story{Name: "batch", Steps: []tooltest.Step{
 	{Tool: "raven_batch", Args: `{"vault":"main","operations":[{"op":"add","data":{"text":"x"},"more":1}]}`, Code: fault.InvalidValue},
 	{Tool: "raven_batch", Args: `{"vault":"main","envelope":false,"operations":[{"op":"delete","entity":"object","data":{"id":"gone"}}]}`,
 		Code: fault.BatchFailed, Want: `{"code":"BATCH_FAILED","failed_at":0}`},
+}}
+
+// bulk covers what every way makes of calls that change all that a query finds: the plan, what is done with its
+// token, and what a call without it, or with the token of another, is refused for.
+var bulk = tooltest.Story{Name: "bulk", Steps: []tooltest.Step{
+	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Sif"}`},
+	{Tool: "raven_set", Args: `{"vault":"main","query":"type:person","set":{"email":"x@example.test"}}`, Code: fault.MissingRequired,
+		Want: `{"error":{"details":{"argument":"plan_token"}}}`},
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/sif","query":"type:person","set":{"email":"x@example.test"}}`, Code: fault.InvalidValue},
+	{Tool: "raven_set", Args: `{"vault":"main","query":"type:person .name==Sif","set":{"email":"x@example.test"},"dry_run":true}`,
+		Want: `{"data":{"dry_run":true,"items":[{"id":"people/sif","file":"people/sif.md","status":"updated"}],"total":1,"modified":1,"would_modify_files":[{"path":"people/sif.md","action":"modify"}]}}`},
+	{Tool: "raven_set", Args: `{"vault":"main","query":"type:person .name==Sif","set":{"email":"other@example.test"},"plan_token":"$plan_token"}`, Code: fault.InvalidValue},
+	{Tool: "raven_set", Args: `{"vault":"main","query":"type:person .name==Sif","set":{"email":"x@example.test"},"plan_token":"$plan_token"}`,
+		Want: `{"data":{"action":"updated","total":1,"modified":1,"unchanged":0,"skipped":0},"meta":{"files_modified":["people/sif.md"]}}`},
+	{Tool: "raven_set", Args: `{"vault":"main","query":"type:person .name==Sif","set":{"email":"x@example.test"},"plan_token":"$plan_token"}`, Code: fault.Conflict},
+	{Tool: "raven_unset", Args: `{"vault":"main","filter":{"type":"person","where":{"fields":{"name":"Sif"}}},"unset":["email"],"dry_run":true}`,
+		Want: `{"data":{"dry_run":true,"total":1,"modified":1}}`},
+	{Tool: "raven_unset", Args: `{"vault":"main","filter":{"type":"person","where":{"fields":{"name":"Sif"}}},"unset":["email"],"plan_token":"$plan_token"}`,
+		Want: `{"data":{"action":"updated","modified":1}}`},
+	{Tool: "raven_trait_create", Args: `{"vault":"main","trait_type":"due","value":"2026-03-05","parent_id":"people/sif","content":"Ask"}`},
+	{Tool: "raven_trait_update", Args: `{"vault":"main","query":"trait:due within(people/sif)","set":{"value":"2026-03-06"},"dry_run":true}`,
+		Want: `{"data":{"dry_run":true,"total":1,"modified":1}}`},
+	{Tool: "raven_trait_update", Args: `{"vault":"main","query":"trait:due within(people/sif)","set":{"value":"2026-03-06"},"plan_token":"$plan_token"}`,
+		Want: `{"data":{"action":"updated","modified":1}}`},
+	{Tool: "raven_delete", Args: `{"vault":"main","query":"type:person .name==Sif","dry_run":true}`,
+		Want: `{"data":{"dry_run":true,"items":[{"id":"people/sif","status":"deleted"}],"total":1}}`},
+	{Tool: "raven_delete", Args: `{"vault":"main","query":"type:person .name==Sif","plan_token":"$plan_token"}`,
+		Want: `{"data":{"action":"deleted","modified":1}}`},
+	{Tool: "raven_object_get", Args: `{"vault":"main","id":"people/sif"}`, Code: fault.NotFound},
 }}
 
 // validated covers what every way makes of an input that is checked.

@@ -118,7 +118,7 @@ func (c *child) stop(t *testing.T) {
 
 // A deed is one write that a client of a killed server asked for. Its word is in no other deed.
 type deed struct {
-	kind  string // set, add, edit, new, delete, import
+	kind  string // set, add, edit, new, delete, import, batch
 	word  string
 	key   string
 	note  string // of set, add and edit: one of the standing notes; else a note of its own
@@ -126,7 +126,7 @@ type deed struct {
 }
 
 // kinds of deeds, by how often they are done. A delete makes its note first.
-var kinds = []string{"set", "set", "add", "add", "add", "edit", "new", "delete", "import"}
+var kinds = []string{"set", "set", "add", "add", "add", "edit", "new", "delete", "import", "batch", "batch"}
 
 // standing are the notes that all rounds write to.
 var standing = []string{"items/a", "items/b", "items/c", "items/d"}
@@ -153,6 +153,9 @@ func (d *deed) do(ctx context.Context, via tool.Invoker) error {
 	case "new":
 		in["type"], in["title"], in["path"] = "item", d.word, d.note
 		delete(in, "id")
+	case "batch":
+		in["operations"] = d.operations()
+		delete(in, "id")
 	case "import":
 		name = "team_vault_import"
 		in["notes"] = listOf(d.batch())
@@ -173,6 +176,21 @@ func (d *deed) batch() map[string]string {
 		files[fmt.Sprintf("%s/%02d.md", d.note, i)] = text
 	}
 	return files
+}
+
+// batchNotes is how many notes a batch of the kill test makes: each with a line that a second operation adds.
+const batchNotes = 5
+
+// operations are those of a batch.
+func (d *deed) operations() []args {
+	var all []args
+	for i := range batchNotes {
+		path := fmt.Sprintf("%s/%02d", d.note, i)
+		all = append(all,
+			args{"op": "create", "entity": "object", "data": args{"type": "item", "title": d.word, "path": path}},
+			args{"op": "add", "data": args{"text": d.word, "to": path}})
+	}
+	return all
 }
 
 // newDeed is a deed at random. It is refused by nothing but the end of the server.
@@ -365,6 +383,18 @@ func (d *deed) require(t *testing.T, files map[string]string, audit map[string]i
 		if !asleepNow() { // an export has no trash
 			require.Equal(t, n == 1, files[".trash/"+d.note+".md"] != "", d.word)
 		}
+	case "batch":
+		there := 0
+		for i := range batchNotes {
+			path := fmt.Sprintf("%s/%02d.md", d.note, i)
+			require.Equal(t, files[path] != "", strings.Contains(files[path], "- "+d.word+"\n"), path)
+			if files[path] != "" {
+				there++
+			}
+		}
+		require.Contains(t, []int{0, batchNotes}, there, "half of a batch is there")
+		n = audit["create "+d.note+"/00"]
+		require.Equal(t, n == 1, there == batchNotes)
 	case "import":
 		there := 0
 		for path, text := range d.batch() {

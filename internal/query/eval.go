@@ -112,6 +112,9 @@ type term struct {
 	// that is known: then says is exact.
 	says func(*index.Saying) bool
 	set  *index.TraitSet
+
+	// traits are the traits of the branch in a note that may pass, in reading order; nil: any may.
+	traits func(*index.Note) []*index.Trait
 }
 
 // The prices of terms.
@@ -134,6 +137,9 @@ func all(terms []term) term {
 		t.price = max(t.price, each.price)
 		if t.says == nil {
 			t.says = each.says
+		}
+		if t.traits == nil {
+			t.traits = each.traits
 		}
 	}
 	t.holds = func(i Item) bool {

@@ -209,8 +209,10 @@ func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 		return index.TraitSet{}, false
 	}
 	if def.Type != "ref" {
-		p := e.predicate(t, schemaField(&def.Field))
-		return e.Index.TraitsBetween(b.Name, "", "", func(value string) bool {
+		d := schemaField(&def.Field)
+		p := e.predicate(t, d)
+		from, to := e.daysAround(t, d)
+		return e.Index.TraitsBetween(b.Name, from, to, func(value string) bool {
 			if value == "" {
 				return false
 			}
@@ -224,6 +226,34 @@ func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 	id := e.Index.ResolveArg(t.Values[0].Text, e.Clock).ID
 	return e.Index.TraitsWith(b.Name, id), id != ""
 }
+
+// farZones is how many days apart one instant is in any two zones, at most.
+const farZones = 2
+
+// daysAround are texts between which all values are that pass a comparison with a time: dates and instants
+// sort as texts do. The empty text is an open end.
+func (e *evaluator) daysAround(t *Test, d fieldDef) (from, to string) {
+	if d.class != moment || !t.Op.compares() || t.Op == Differs {
+		return "", ""
+	}
+	x, err := vault.ParseTime(t.Values[0].Text, e.Clock)
+	if err != nil {
+		return "", ""
+	}
+	if !x.From.IsZero() && t.Op != Less && t.Op != AtMost {
+		from = string(vault.DateOf(x.From.In(e.zone)).Add(-farZones))
+	}
+	if !x.To.IsZero() && t.Op != More && t.Op != AtLeast {
+		to = string(vault.DateOf(x.To.In(e.zone)).Add(farZones + 1))
+	}
+	if len(from) > len(sampleDate) || len(to) > len(sampleDate) {
+		return "", "" // a year of five digits does not sort
+	}
+	return from, to
+}
+
+// sampleDate has the length of all dates.
+const sampleDate = "2026-03-02"
 
 // narrow gives a term the notes that the index finds by a field.
 func (e *evaluator) narrow(b Branch, t *Test, out *term) {

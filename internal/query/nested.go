@@ -6,39 +6,47 @@ import (
 	"rookery/internal/index"
 )
 
-// nested makes the term of a function that takes a query or a target. The query is answered once, when
-// the first thing is tested, or before that if it finds less than the branch.
+// nested makes the term of a function that takes a query or a target. What refs and refd find is found
+// once, when the first thing is tested. The others concern the note of a thing alone: their query is
+// answered once in each note that is looked at.
 func (e *evaluator) nested(b Branch, t *Test) term {
 	switch t.Op {
 	case At:
-		return e.at(t)
+		return e.at(b, t)
 	case Refs:
 		return e.refersTo(b, t)
+	case Refd:
+		set := once(func() *objectSet { return e.referredTo(t) })
+		return term{
+			most: e.estimate(t), price: nested, notes: func() []*index.Note { return set().list() },
+			holds: func(i Item) bool { return set().has(i.note(), i.scope()) },
+		}
 	}
-	out := term{most: e.estimate(t), price: nested}
-	set := once(func() *objectSet { return e.setFor(t) })
-	out.notes = func() []*index.Note { return set().list() }
+	in := e.within(t)
+	out := term{most: e.estimate(t), price: nested, notes: in.notes}
 	switch t.Op {
 	case In:
 		out.holds = func(i Item) bool {
-			scope, ok := i.scope(), true
-			if i.Kind != Traits {
-				scope, ok = parentOf(i.note(), scope)
-			}
-			return ok && set().has(i.note(), scope)
+			scope, ok := holderOf(i)
+			return ok && in.of(i.note()).has(scope+1)
 		}
 	case Within:
 		out.holds = func(i Item) bool {
-			scope, ok := i.scope(), true
-			if i.Kind == Objects || i.Kind == Sections {
-				scope, ok = parentOf(i.note(), scope)
-			}
-			return ok && set().hasAround(i.note(), scope)
+			scope, ok := holderOf(i)
+			return ok && in.of(i.note()).hasAround(i.note(), scope)
 		}
-	default: // has, contains, refd: the set holds the things for which it holds
-		out.holds = func(i Item) bool { return set().has(i.note(), i.scope()) }
+	default: // has, contains: the members are the things for which it holds
+		out.holds = func(i Item) bool { return in.of(i.note()).has(i.scope() + 1) }
 	}
 	return out
+}
+
+// holderOf is the position of the section that a thing is in; -1: the note. A note is in none.
+func holderOf(i Item) (scope int, ok bool) {
+	if i.Kind == Traits || i.Kind == Links {
+		return i.scope(), true
+	}
+	return parentOf(i.note(), i.scope())
 }
 
 // once makes a function that makes its value when it is first called.
@@ -68,31 +76,10 @@ func (e *evaluator) estimate(t *Test) int {
 	return most
 }
 
-// setFor is the set of what a function holds for, or, of in and within, of what its query finds.
-func (e *evaluator) setFor(t *Test) *objectSet {
+// referredTo is the set of what is referred to by what the query of a test finds.
+func (e *evaluator) referredTo(t *Test) *objectSet {
 	set := newObjectSet()
-	e.each(t, func(i Item) {
-		n, scope := i.note(), i.scope()
-		switch t.Op {
-		case In, Within:
-			set.add(n, scope)
-		case Refd:
-			e.addTargets(set, i)
-		default:
-			if i.Kind != Traits {
-				parent, ok := parentOf(n, scope)
-				if !ok {
-					return
-				}
-				scope = parent
-			}
-			if t.Op == Has {
-				set.add(n, scope)
-			} else {
-				set.addAll(n, scope)
-			}
-		}
-	})
+	e.each(t, func(i Item) { e.addTargets(set, i) })
 	return set
 }
 
@@ -109,15 +96,91 @@ func (e *evaluator) each(t *Test, f func(Item)) {
 	}
 }
 
+// eachIn calls a function with what the query of a test finds in a note, or with its target if that is
+// there.
+func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item)) {
+	if t.Target != "" {
+		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note == n && e.visit(1) {
+			f(itemOf(o))
+		}
+		return
+	}
+	for i := range t.Query {
+		for found := range e.planOf(&t.Query[i]).in(e, n) {
+			f(found)
+		}
+	}
+}
+
+// walked are the notes that have all that the query of a test finds, by path.
+func (e *evaluator) walked(t *Test) []*index.Note {
+	if t.Target != "" {
+		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note != nil {
+			return []*index.Note{o.Note}
+		}
+		return nil
+	}
+	var notes []*index.Note
+	for i := range t.Query {
+		notes = slices.AppendSeq(notes, e.planOf(&t.Query[i]).walk(""))
+	}
+	if len(t.Query) > 1 {
+		return byPath(notes)
+	}
+	return notes
+}
+
+// within are the things in each note by which has, contains, in or within holds.
+func (e *evaluator) within(t *Test) *perNote[bits] {
+	return &perNote[bits]{
+		walked: func() []*index.Note { return e.walked(t) },
+		find: func(n *index.Note) *bits {
+			var found *bits
+			e.eachIn(n, t, func(i Item) {
+				if found == nil {
+					found = &bits{}
+				}
+				found.addFor(t.Op, i)
+			})
+			return found
+		},
+	}
+}
+
+// addFor adds a thing that a nested query finds: for has what it is in, for contains all that it is in,
+// else itself.
+func (b *bits) addFor(op Op, i Item) {
+	n, scope := i.note(), i.scope()
+	if op == In || op == Within {
+		b.set(scope + 1)
+		return
+	}
+	scope, ok := holderOf(i)
+	if !ok {
+		return
+	}
+	for ; op == Contains && scope >= 0; scope = n.Sections[scope].Parent {
+		b.set(scope + 1)
+	}
+	b.set(scope + 1)
+}
+
 // at makes the term of another trait on the same line.
-func (e *evaluator) at(t *Test) term {
-	out := term{most: e.estimate(t), price: nested}
-	set := once(func() *lineSet {
-		set := &lineSet{of: map[*index.Note]*[]*index.Trait{}}
-		e.each(t, func(i Item) { set.add(i.Trait) })
-		return set
-	})
-	out.holds = func(i Item) bool { return set().hasOther(i.Trait) }
-	out.notes = func() []*index.Note { return byPath(slices.Clone(set().notes)) }
-	return out
+func (e *evaluator) at(b Branch, t *Test) term {
+	in := &perNote[lines]{
+		walked: func() []*index.Note { return e.walked(t) },
+		find: func(n *index.Note) *lines {
+			var found lines
+			e.eachIn(n, t, func(i Item) { found.add(i.Trait) })
+			if found == nil {
+				return nil
+			}
+			return &found
+		},
+	}
+	return term{
+		most: e.estimate(t), price: nested, notes: in.notes,
+		holds:  func(i Item) bool { return in.of(i.note()).hasOther(i.Trait) },
+		traits: func(n *index.Note) []*index.Trait { return in.of(n).neighbours(b.Name) },
+	}
 }

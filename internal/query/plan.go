@@ -12,7 +12,8 @@ import (
 type plan struct {
 	root
 	term
-	most int // notes, at most
+	most   int                  // notes, at most
+	narrow map[*index.Note]bool // those of the narrowest term, when they were asked for
 }
 
 // A root is all that a branch finds without its tests.
@@ -138,28 +139,72 @@ func (p *plan) run(e *evaluator, f func(Item)) {
 func (p *plan) behind(e *evaluator, after index.Spot) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for n := range p.walk(after.Path) {
-			for i := range p.candidates(n, after) {
-				if !e.visit(1) {
-					return
-				}
-				holds := p.holds == nil || p.set != nil || p.holds(i) // of a set all candidates pass
-				if e.failed != nil || holds && !yield(i) {
-					return
-				}
+			if !p.test(e, p.candidates(n, after), yield) {
+				return
 			}
 		}
 	}
 }
 
+// in yields what the plan finds in a note.
+func (p *plan) in(e *evaluator, n *index.Note) iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		if p.mayBeIn(n) {
+			p.test(e, p.candidates(n, index.Spot{}), yield)
+		}
+	}
+}
+
+// mayBeIn reports whether a note is among those of the narrowest term.
+func (p *plan) mayBeIn(n *index.Note) bool {
+	if p.term.most == unknown || p.term.most >= p.root.most {
+		return true
+	}
+	if p.narrow == nil {
+		p.narrow = map[*index.Note]bool{}
+		for _, each := range p.term.notes() {
+			p.narrow[each] = true
+		}
+	}
+	return p.narrow[n]
+}
+
+// test yields the candidates that pass. It reports whether to go on.
+func (p *plan) test(e *evaluator, candidates iter.Seq[Item], yield func(Item) bool) bool {
+	for i := range candidates {
+		if !e.visit(1) {
+			return false
+		}
+		holds := p.holds == nil || p.set != nil || p.holds(i) // of a set all candidates pass
+		if e.failed != nil || holds && !yield(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // candidates are the things of the root in a note that may pass.
 func (p *plan) candidates(n *index.Note, after index.Spot) iter.Seq[Item] {
-	if p.kind != Traits || p.says == nil {
+	if p.kind != Traits || p.says == nil && p.traits == nil {
 		return p.items(n, after)
 	}
 	return func(yield func(Item) bool) {
-		says := func(s *index.Saying) bool { return s.Type == p.name && p.says(s) }
-		for t := range n.TraitsBehind(after, says) {
+		for t := range p.traitsBehind(n, after) {
 			if !yield(Item{Kind: Traits, Trait: t}) {
+				return
+			}
+		}
+	}
+}
+
+// traitsBehind are the traits of the root in a note that may pass.
+func (p *plan) traitsBehind(n *index.Note, after index.Spot) iter.Seq[*index.Trait] {
+	if p.traits == nil {
+		return n.TraitsBehind(after, func(s *index.Saying) bool { return s.Type == p.name && p.says(s) })
+	}
+	return func(yield func(*index.Trait) bool) {
+		for _, t := range p.traits(n) {
+			if t.Spot().Behind(after) && !yield(t) {
 				return
 			}
 		}

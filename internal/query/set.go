@@ -55,23 +55,11 @@ func (s *objectSet) addAll(n *index.Note, scope int) {
 
 // has reports whether an object is in the set.
 func (s *objectSet) has(n *index.Note, scope int) bool {
-	b := s.in(n)
-	return b != nil && b.has(scope+1)
+	return s.in(n).has(scope + 1)
 }
 
 // hasAround reports whether something is in the set that an object is or is in.
-func (s *objectSet) hasAround(n *index.Note, scope int) bool {
-	b := s.in(n)
-	if b == nil {
-		return false
-	}
-	for ; scope >= 0; scope = n.Sections[scope].Parent {
-		if b.has(scope + 1) {
-			return true
-		}
-	}
-	return b.has(0)
-}
+func (s *objectSet) hasAround(n *index.Note, scope int) bool { return s.in(n).hasAround(n, scope) }
 
 // list are the notes of the set, by path.
 func (s *objectSet) list() []*index.Note {
@@ -93,10 +81,26 @@ func (b *bits) set(i int) {
 }
 
 func (b *bits) has(i int) bool {
+	if b == nil {
+		return false
+	}
 	if i < 64 {
 		return b.low&(1<<i) != 0
 	}
 	return i/64-1 < len(b.high) && b.high[i/64-1]&(1<<(i%64)) != 0
+}
+
+// hasAround reports whether something is a member that an object of the note is or is in.
+func (b *bits) hasAround(n *index.Note, scope int) bool {
+	if b == nil {
+		return false
+	}
+	for ; scope >= 0; scope = n.Sections[scope].Parent {
+		if b.has(scope + 1) {
+			return true
+		}
+	}
+	return b.has(0)
 }
 
 // parentOf is the position of the section that a section is in; -1: the note. Of the note there is none.
@@ -107,13 +111,44 @@ func parentOf(n *index.Note, scope int) (parent int, ok bool) {
 	return n.Sections[scope].Parent, true
 }
 
-// A lineSet is a set of traits, by the lines on which they are.
-type lineSet struct {
-	of    map[*index.Note]*[]*index.Trait // of each note, by line
-	notes []*index.Note
+// perNote is something that is found in each note by itself, once, when the note is looked at.
+type perNote[T any] struct {
+	find   func(*index.Note) *T // nil: there is none
+	walked func() []*index.Note // all notes that may have some, by path
 
-	at   *index.Note // the note that was asked for last
-	here *[]*index.Trait
+	known map[*index.Note]*T
+	at    *index.Note // the note that was asked for last: things of a note come together
+	here  *T          // and what it has
+}
+
+// of is what a note has; nil: nothing.
+func (p *perNote[T]) of(n *index.Note) *T {
+	if p.at == n {
+		return p.here
+	}
+	found, known := p.known[n]
+	if !known {
+		if p.known == nil {
+			p.known = map[*index.Note]*T{}
+		}
+		found = p.find(n)
+		p.known[n] = found
+	}
+	p.at, p.here = n, found
+	return found
+}
+
+// notes are the notes that have some, by path.
+func (p *perNote[T]) notes() []*index.Note {
+	return slices.DeleteFunc(p.walked(), func(n *index.Note) bool { return p.of(n) == nil })
+}
+
+// lines are traits of a note with the lines on which they are.
+type lines []lined
+
+type lined struct {
+	line  int // 0: the fields of the note
+	trait *index.Trait
 }
 
 // lineOf is the line on which a trait is together with others; 0: the fields of the note.
@@ -124,41 +159,45 @@ func lineOf(t *index.Trait) int {
 	return t.Line
 }
 
-// in are the traits of the set in a note; nil if there are none.
-func (s *lineSet) in(n *index.Note) *[]*index.Trait {
-	if s.at != n {
-		s.at, s.here = n, s.of[n]
-	}
-	return s.here
-}
-
-// add puts a trait into the set. Those of a note come by line, or the note is sorted when it is needed.
-func (s *lineSet) add(t *index.Trait) {
-	list := s.in(t.Note)
-	if list == nil {
-		list = &[]*index.Trait{}
-		s.of[t.Note], s.here = list, list
-		s.notes = append(s.notes, t.Note)
-	}
-	at := len(*list)
-	for at > 0 && lineOf((*list)[at-1]) > lineOf(t) {
+// add adds a trait. They come by line, but for those of several branches.
+func (l *lines) add(t *index.Trait) {
+	line, at := lineOf(t), len(*l)
+	for at > 0 && (*l)[at-1].line > line {
 		at--
 	}
-	*list = slices.Insert(*list, at, t)
+	*l = slices.Insert(*l, at, lined{line, t})
 }
 
-// hasOther reports whether another trait than this one is in the set, on its line.
-func (s *lineSet) hasOther(t *index.Trait) bool {
-	list := s.in(t.Note)
-	if list == nil {
+// hasOther reports whether another trait than this one is there, on its line.
+func (l *lines) hasOther(t *index.Trait) bool {
+	if l == nil {
 		return false
 	}
 	line := lineOf(t)
-	at := sort.Search(len(*list), func(i int) bool { return lineOf((*list)[i]) >= line })
-	for ; at < len(*list) && lineOf((*list)[at]) == line; at++ {
-		if (*list)[at] != t {
+	at := sort.Search(len(*l), func(i int) bool { return (*l)[i].line >= line })
+	for ; at < len(*l) && (*l)[at].line == line; at++ {
+		if (*l)[at].trait != t {
 			return true
 		}
 	}
 	return false
+}
+
+// neighbours are the traits of a type on the lines, in reading order.
+func (l *lines) neighbours(typ string) []*index.Trait {
+	if l == nil {
+		return nil
+	}
+	var all []*index.Trait
+	for i, each := range *l {
+		if i > 0 && (*l)[i-1].line == each.line {
+			continue
+		}
+		for _, t := range each.trait.OnLine() {
+			if t.Type == typ && t.Defined {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
 }

@@ -1,8 +1,10 @@
 package tooltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,7 +22,7 @@ type Story struct {
 // A Step is one call of a story, and what its answer must be.
 type Step struct {
 	Tool string
-	Args string     // JSON; empty: none
+	Args string     // JSON; empty: none; in it, $plan_token is that of the last plan
 	Code fault.Code // of the failure; empty: the call succeeds
 	Want string     // JSON that the answer must contain, as Missing has it; empty: nothing more
 }
@@ -31,18 +33,32 @@ type Step struct {
 func (s Story) Tell(t testing.TB, over, other Way) []string {
 	t.Helper()
 	var answers []string
+	token := ""
 	for i, step := range s.Steps {
-		c := NewCall(t, step.Tool, step.Args)
+		c := NewCall(t, step.Tool, strings.ReplaceAll(step.Args, "$plan_token", token))
 		answer, carried := over.Call(t, c)
 		if !carried {
-			_, carried = other.Call(t, c)
+			answer, carried = other.Call(t, c)
+			token = cmp.Or(planToken(answer), token)
 			require.True(t, carried, "step %d: %s can carry no call", i, other.Name)
 			answers = append(answers, "")
 			continue
 		}
+		token = cmp.Or(planToken(answer), token)
 		answers = append(answers, Comparable(answer))
 	}
 	return answers
+}
+
+// planToken is the token of an answer that is a plan; empty if it is none.
+func planToken(answer json.RawMessage) string {
+	var plan struct {
+		Data struct {
+			Token string `json:"plan_token"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(answer, &plan) // an answer in another form has no plan
+	return plan.Data.Token
 }
 
 // Check checks the answers of a story. It goes on after a failure: one answer says little of the

@@ -1,7 +1,8 @@
 package vault
 
 import (
-	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,8 +14,11 @@ type Date string
 
 // ParseDate reads `YYYY-MM-DD`.
 func ParseDate(s string) (Date, bool) {
-	t, err := time.Parse(isoDate, s)
-	return Date(s), err == nil && t.Format(isoDate) == s
+	if len(s) != len(isoDate) || s[4] != '-' || s[7] != '-' {
+		return Date(s), false
+	}
+	_, err := time.Parse(isoDate, s)
+	return Date(s), err == nil
 }
 
 // DateOf is the day on which t is in its own zone.
@@ -28,9 +32,18 @@ func (d Date) Add(days int) Date { return DateOf(d.noon().AddDate(0, 0, days)) }
 
 // noon is a time of the day, for reckoning with it. The day after 9999-12-31 has one too.
 func (d Date) noon() time.Time {
-	var year, month, day int
-	_, _ = fmt.Sscanf(string(d), "%d-%d-%d", &year, &month, &day) // a Date is valid
+	year, month, day := d.parts()
 	return time.Date(year, time.Month(month), day, 12, 0, 0, 0, time.UTC)
+}
+
+// parts are the numbers that the date is written with. A year may have more than four digits.
+func (d Date) parts() (year, month, day int) {
+	parts := strings.SplitN(string(d), "-", 3)
+	numbers := [3]int{}
+	for i, part := range parts {
+		numbers[i], _ = strconv.Atoi(part) // a Date is valid
+	}
+	return numbers[0], numbers[1], numbers[2]
 }
 
 // Start is the first instant of the day in the zone: midnight, or where the clocks are set forward
@@ -38,6 +51,9 @@ func (d Date) noon() time.Time {
 func (d Date) Start(zone *time.Location) time.Time {
 	day := d.noon()
 	t := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
+	if zone == time.UTC {
+		return t
+	}
 	begin, end := t.ZoneBounds()
 	switch {
 	case DateOf(t) != d:

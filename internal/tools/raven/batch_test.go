@@ -81,22 +81,26 @@ func TestBatchDoesEverything(t *testing.T) {
 		op("upsert", "", args{"type": "person", "title": "Freya", "fields": args{"rating": 5}}),
 		op("delete", "trait", args{"id": "call"}),
 		op("delete", "object", args{"id": "people/thor"}),
+		op("move", "", args{"source": "people/sif", "destination": "team/"}),
+		op("reclassify", "object", args{"id": "team/sif", "type": "page"}),
 	}}, &data)
-	require.Len(t, data.Results, 11)
+	require.Len(t, data.Results, 13)
 	for i, r := range data.Results {
 		require.True(t, r.OK, "operation %d: %v", i, r.Error)
 		require.Equal(t, i, r.Index)
 		require.NotContains(t, string(r.Data), `"object":`)
 	}
 	require.Nil(t, data.RolledBack)
-	require.EqualValues(t, 11, e.Meta["total_operations"])
-	require.EqualValues(t, 11, e.Meta["successful"])
+	require.EqualValues(t, 13, e.Meta["total_operations"])
+	require.EqualValues(t, 13, e.Meta["successful"])
 	require.EqualValues(t, 0, e.Meta["failed"])
 	texts := p.texts(t)
 	require.True(t, strings.HasPrefix(texts["meetings/planning.md"], "---\ntype: page\n---\n"))
-	require.Contains(t, texts["meetings/planning.md"], "Ask [[people/sif]]")
+	require.Contains(t, texts["meetings/planning.md"], "Ask [[team/sif]]", "the move of a later operation")
 	require.Contains(t, texts["meetings/planning.md"], "@status(done)")
-	require.NotContains(t, texts["people/sif.md"], "email")
+	require.NotContains(t, texts, "people/sif.md")
+	require.Contains(t, texts["team/sif.md"], "type: page")
+	require.NotContains(t, texts["team/sif.md"], "email")
 	require.Contains(t, texts["people/freya.md"], "rating: 5")
 	require.NotContains(t, texts, "people/thor.md")
 	require.EqualValues(t, 3, p.version(t), "the batch is one commit")
@@ -255,6 +259,9 @@ func TestBatchRefused(t *testing.T) {
 		"unknown in data": {in: args{"operations": list{op("create", "object", args{"type": "page", "pth": "x"})}}, code: fault.BatchFailed, cause: "INVALID_VALUE"},
 		"vault in data":   {in: args{"operations": list{op("create", "object", args{"type": "page", "path": "x", "vault": "v"})}}, code: fault.BatchFailed, cause: "INVALID_VALUE"},
 		"erase in data":   {in: args{"operations": list{op("delete", "object", args{"id": "people/thor", "erase": true})}}, code: fault.BatchFailed, cause: "INVALID_VALUE"},
+		"query in data":   {in: args{"operations": list{op("update", "object", args{"query": "type:person", "set": args{"rating": 1}})}}, code: fault.BatchFailed, cause: "INVALID_VALUE"},
+		"move of nothing": {in: args{"operations": list{op("move", "", args{"destination": "x/"})}}, code: fault.BatchFailed, cause: "MISSING_REQUIRED"},
+		"move of a trait": {in: args{"operations": list{op("move", "trait", args{"source": "call", "destination": "x/"})}}, code: fault.BatchFailed, cause: "INVALID_VALUE"},
 		"key in data":     {in: args{"operations": list{op("delete", "object", args{"id": "people/thor", "idempotency_key": "k"})}}, code: fault.BatchFailed, cause: "INVALID_VALUE"},
 		"missing in data": {in: args{"operations": list{op("create", "object", args{"path": "x"})}}, code: fault.BatchFailed, cause: "MISSING_REQUIRED"},
 		"nothing to set":  {in: args{"operations": list{op("update", "object", args{"id": "people/thor"})}}, code: fault.BatchFailed, cause: "MISSING_REQUIRED"},
@@ -322,8 +329,11 @@ func TestBatchStateIsThatOfTheLog(t *testing.T) {
 					op("edit", "", args{"id": id, "old_str": "## B", "new_str": "## C"}),
 					op("edit", "", args{"id": id, "old_str": "## C", "new_str": "## B"}),
 					op("edit", "", args{"id": id, "old_str": "one", "new_str": "@id(pin) one"}),
-					op("add", "", args{"to": id, "text": "@due(tomorrow) same"}),
-				}[r.IntN(8)])
+					op("add", "", args{"to": id, "text": "@due(tomorrow) same [[notes/n1#b]]"}),
+					op("move", "", args{"source": id, "destination": fmt.Sprintf("notes/n%d", r.IntN(3))}),
+					op("move", "", args{"source": id, "destination": "Notes/N1"}),
+					op("reclassify", "", args{"id": id, "type": []string{"person", "page"}[r.IntN(2)], "fields": args{"name": "N"}}),
+				}[r.IntN(11)])
 			}
 			p.answer(t, "raven_batch", args{"operations": all, "atomic": false, "stop_on_error": false})
 		}
@@ -423,4 +433,41 @@ func TestBatchesRace(t *testing.T) {
 	running.Wait()
 	require.Equal(t, 1, won)
 	require.Equal(t, batches-1, lost)
+}
+
+// FuzzBatch covers that no input makes a batch fail in a way that the tool does not know, and that a dry run writes
+// nothing. Each operation has a result, or the batch says at which it stopped.
+func FuzzBatch(f *testing.F) {
+	p := open(f, batchVault)
+	for _, s := range []string{
+		`[{"op":"create","entity":"object","data":{"type":"page","path":"a/b"}},{"op":"move","data":{"source":"a/b","destination":"c/"}}]`,
+		`[{"op":"update","entity":"trait","data":{"id":"call","value":"today"}},{"op":"delete","entity":"object","data":{"id":"people/thor"}}]`,
+		`[{"op":"edit","data":{"id":"people/freya","edits":[{"old_str":"Call","new_str":"[[x]]"}]}},{"op":"unset","data":{"id":"people/freya","unset":["name"]}}]`,
+		`[{"op":"upsert","data":{"type":"person","title":"\u0000","content":"---"}},{"op":"reclassify","data":{"id":"people/thor","type":"page","force":true}}]`,
+		`[{"op":"add","data":{"text":"@due(x) [[a|b]]","to":"people/freya#freya"}},{"op":"create","entity":"trait","data":{"trait_type":"due","value":[1],"parent_id":"people/thor","content":"\n"}}]`,
+		`[]`, `{}`, `null`, `[{"op":1}]`, `[{"op":"add","data":{"text":{"a":[[[]]]}}}]`,
+	} {
+		f.Add(s, true, true)
+		f.Add(s, false, false)
+	}
+	f.Fuzz(func(t *testing.T, operations string, atomic, stop bool) {
+		if !json.Valid([]byte(operations)) {
+			t.Skip()
+		}
+		before := p.version(t)
+		e := p.answer(t, "raven_batch", args{
+			"operations": json.RawMessage(operations), "atomic": atomic, "stop_on_error": stop, "dry_run": true,
+		})
+		require.Equal(t, before, p.version(t))
+		if e.Error != nil {
+			require.NotEqual(t, fault.Internal, e.Error.Code)
+		}
+		var data batchData
+		if len(e.Data) > 0 {
+			require.NoError(t, json.Unmarshal(e.Data, &data))
+		}
+		for i, r := range data.Results {
+			require.True(t, r.OK != (r.Error != nil), "operation %d", i)
+		}
+	})
 }

@@ -265,13 +265,24 @@ func entriesOf(c *repo.Commit, ids []string) ([]logged, error) {
 		same.Op = "erase"
 		all = append(all, logged{logEntry: same})
 	}
-	slices.SortStableFunc(all, func(a, b logged) int {
+	return byID(all), nil
+}
+
+// byID are entries in the order of their ids, with their numbers. They are large, so that each is moved once.
+func byID(all []logged) []logged {
+	order := make([]*logged, len(all))
+	for i := range all {
+		order[i] = &all[i]
+	}
+	slices.SortStableFunc(order, func(a, b *logged) int {
 		return strings.Compare(cmp.Or(a.ID, a.File), cmp.Or(b.ID, b.File))
 	})
-	for i := range all {
-		all[i].number = i + 1
+	sorted := make([]logged, len(all))
+	for i, e := range order {
+		sorted[i] = *e
+		sorted[i].number = i + 1
 	}
-	return all, nil
+	return sorted
 }
 
 // appendEntries appends the events of a note in a commit, which has what all its entries share. They are decoded one
