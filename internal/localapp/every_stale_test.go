@@ -47,6 +47,9 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"4"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"argument":"if_version"}}}`},
 	{Tool: "raven_query_save", Args: `{"vault":"main","name":"a b","query":"x","if_version":"v99"}`, Code: fault.Conflict},
 	{Tool: "raven_query_remove", Args: `{"vault":"main","name":"none","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_schema_add", Args: `{"vault":"main","kind":"type","name":"page","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_schema_update", Args: `{"vault":"main","kind":"type","name":"none","description":"x","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_schema_remove", Args: `{"vault":"main","kind":"type","name":"none","if_version":"v99"}`, Code: fault.Conflict},
 	// Tools of the tenant, whose versions are its own.
 	{Tool: "team_vault_create", Args: `{"name":"two"}`},
 	outdatedHere("team_vault_create", `"name":"two"`),

@@ -14,12 +14,11 @@ type Promise struct {
 
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
-	inDepth    = "traits, references and search come with the whole syntax of notes"
-	withPlans  = "queries, batches and plans come with the query language"
-	withSchema = "editing the schema comes with checks of what is in use"
-	withCloud  = "webhooks come with the cloud"
-	treeYet    = "the tree family comes after the syntax of notes"
-	ciYet      = "commands for CI come with ranked recall"
+	inDepth   = "traits, references and search come with the whole syntax of notes"
+	withPlans = "queries, batches and plans come with the query language"
+	withCloud = "webhooks come with the cloud"
+	treeYet   = "the tree family comes after the syntax of notes"
+	ciYet     = "commands for CI come with ranked recall"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -46,9 +45,13 @@ var Promises = []Promise{
 	{Tool: "raven_schema_trait", Args: []string{"name"}, Words: []string{"schema trait"}},
 	{Tool: "raven_schema_validate", Words: []string{"schema validate"}},
 	{Tool: "raven_schema_init", Words: []string{"schema init"}},
-	{Tool: "raven_schema_add", Args: schemaArgs, Why: withSchema},
-	{Tool: "raven_schema_update", Args: schemaArgs, Why: withSchema},
-	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"}, Why: withSchema},
+	{Tool: "raven_schema_add", Args: schemaArgs,
+		Words: []string{"schema add type", "schema add trait", "schema add field"}},
+	{Tool: "raven_schema_update", Args: append([]string{"unset", "add_traits", "remove_traits"}, schemaArgs...),
+		Aliases: map[string][]string{"add_traits": {"add_trait"}, "remove_traits": {"remove_trait"}},
+		Words:   []string{"schema update type", "schema update trait", "schema update field"}},
+	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"},
+		Words: []string{"schema remove type", "schema remove trait", "schema remove field"}},
 	{Tool: "raven_object_list", Args: append([]string{"type", "field", "depth", "slim"},
 		timeFilters...), Words: []string{"object list"}},
 	{Tool: "raven_object_get", Args: []string{"id", "depth", "slim"}, Words: []string{"object get"}},
@@ -290,10 +293,8 @@ var Warnings = map[string]string{
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
-	"check":         inDepth,
-	"schema add":    withSchema,
-	"schema update": withSchema, "schema remove": withSchema,
-	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"check": inDepth,
+	"node":  treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"ci":           ciYet,
 	"dead-letters": withCloud,
 }

@@ -36,6 +36,7 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 	return []*tool.Tool{
 		f.schema(), f.schemaTypes(), f.schemaType(), f.schemaTraits(), f.schemaTrait(),
 		f.schemaCommands(), f.schemaValidate(), f.schemaInit(),
+		f.schemaAdd(), f.schemaUpdate(), f.schemaRemove(),
 		f.objectList(), f.objectGet(), f.search(), f.read(),
 		f.backlinks(), f.outlinks(), f.resolve(),
 		f.ofType(), f.tagged(), f.date(), f.untyped(),
