@@ -122,3 +122,23 @@ func (d *doc) addItem(n *yaml.Node, item string) ([]byte, error) {
 	}
 	return d.splice(end, end, head+scalar(item)+d.line()), nil
 }
+
+// Line returns the line in which the key at the end of a path is, from 1; 0: the text has none.
+func Line(text []byte, path []string) int {
+	d, err := read(text)
+	if err != nil || len(path) == 0 {
+		return 0
+	}
+	n := d.root
+	for i, key := range path {
+		k, v := member(n, key)
+		if k == nil {
+			return 0
+		}
+		if i == len(path)-1 {
+			return k.Line
+		}
+		n = v
+	}
+	return 0
+}

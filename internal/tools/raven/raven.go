@@ -43,7 +43,7 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 		f.traitList(), f.traitGet(), f.traitCreate(), f.traitUpdate(), f.traitDelete(),
 		f.create(), f.upsert(), f.set(), f.unset(), f.remove(), f.add(), f.edit(), f.move(), f.section(),
 		f.reclassify(), f.trashList(), f.restore(),
-		f.batchTool, f.validate(), f.log(),
+		f.batchTool, f.validate(), f.checkTool(), f.checkFix(), f.log(),
 		f.query(), f.queryList(), f.querySave(), f.queryRemove(),
 		f.stats(), f.history(), f.undo(), f.reindex(),
 		f.complete(), f.startWork(), f.recordLearnt(), f.weeklySummary(),

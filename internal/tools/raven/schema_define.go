@@ -45,13 +45,27 @@ func said(s string) *string {
 // field is what the call says of its field or trait.
 func (in definitionIn) field() fieldDefinition {
 	d := fieldDefinition{
-		Type: said(in.ValueType), Required: in.Required, Values: in.Values, Target: said(in.Target),
+		Type: said(in.ValueType), Required: in.Required, Values: apart(in.Values), Target: said(in.Target),
 		Min: in.Min, Max: in.Max, Description: said(in.Description),
 	}
 	if len(in.Default) > 0 {
 		d.Default = json.RawMessage(in.Default)
 	}
 	return d
+}
+
+// apart are the values of an enum: one text with commas in it is several, as a person types them.
+func apart(values []string) []string {
+	if len(values) != 1 || !strings.Contains(values[0], ",") {
+		return values
+	}
+	var all []string
+	for one := range strings.SplitSeq(values[0], ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // argumentsOf are the arguments that say something of a thing of a kind.
@@ -173,13 +187,16 @@ func (e *schemaEdit) isNew() error {
 
 // exists is the fault of a thing that is there already.
 func (e *schemaEdit) exists() error {
-	call := fault.Args{"kind": e.thing.Kind, "name": e.thing.Name}
-	if e.thing.Type != "" {
-		call["type"] = e.thing.Type
+	shows, name := "raven_schema_type", e.thing.Name
+	switch e.thing.Kind {
+	case kindTrait:
+		shows = "raven_schema_trait"
+	case kindField:
+		name = e.thing.Type
 	}
 	return fault.New(fault.DuplicateID, "the schema has a %s %q already", e.thing.Kind, e.thing.Name).
 		With("id", e.thing.key()).Fix("change it with raven_schema_update").
-		Try("raven_schema_update", call)
+		Try(shows, fault.Args{"name": name})
 }
 
 // addField adds a field or a trait.

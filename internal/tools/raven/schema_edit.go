@@ -43,7 +43,7 @@ type definitionIn struct {
 	Description string         `json:"description,omitempty" size:"query" jsonschema:"what it is for"`
 	Fields      tool.Structure `json:"fields,omitempty" jsonschema:"of a type: by name, each a value type or an object as raven_schema_type shows it"`
 	Traits      tool.JSON      `json:"traits,omitempty" jsonschema:"of a type: a list of traits, or by name {required, default}"`
-	Values      []string       `json:"values,omitempty" jsonschema:"of an enum"`
+	Values      []string       `json:"values,omitempty" jsonschema:"of an enum; one text with commas in it is several"`
 	Default     tool.JSON      `json:"default,omitempty" jsonschema:"of a field or trait: the value where there is none"`
 	Required    *bool          `json:"required,omitempty" jsonschema:"of a field: every object must have it"`
 	Target      string         `json:"target,omitempty" complete:"type" jsonschema:"of a ref: the type that it leads to"`
