@@ -37,6 +37,7 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdated("raven_reindex", `"full":true`),
 	outdated("raven_move", `"source":"people/alice","destination":"people/bob"`),
 	outdated("raven_section", `"op":"move","id":"people/alice#notes","after":"nowhere"`),
+	outdated("raven_check_fix", `"id":"people/alice","issues":["nothing"]`),
 	outdated("raven_reclassify", `"id":"people/alice","type":"nothing"`),
 	outdated("team_vault_import", `"notes":[{"path":"people/alice.md","text":"x"},{"path":"inbox.md","text":"x"}]`),
 	// What did not change since is no conflict: the call is refused for what else is wrong with it.

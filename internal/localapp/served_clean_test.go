@@ -145,6 +145,10 @@ var mutations = map[string]func(u turn) error{
 		_, err := u.do("raven_schema_remove", args{"kind": "trait", "name": "due", "force": true, "dry_run": true})
 		return err
 	},
+	"raven_check_fix": func(u turn) error {
+		_, err := u.do("raven_check_fix", args{"issues": []string{"invalid_enum_value"}})
+		return err
+	},
 	"raven_edit": func(u turn) error {
 		_, err := u.do("raven_edit", args{
 			"id": "shared/a", "old_str": "# Shared\n", "new_str": fmt.Sprintf("# Shared\n\n%d\n", u.n),

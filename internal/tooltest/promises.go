@@ -75,9 +75,8 @@ var Promises = []Promise{
 	{Tool: "raven_reindex", Args: []string{"full", "pending"}, Words: []string{"reindex"}},
 	{Tool: "raven_upsert", Args: []string{"type", "title", "path", "fields", "content"},
 		Aliases: map[string][]string{"fields": {"field"}}, Words: []string{"upsert"}},
-	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs"},
-		Aliases: map[string][]string{"source": {"id", "reference"}}, Words: []string{"move"},
-		Later: later(withPlans, "query", "plan_token")},
+	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs", "query", "filter", "plan_token"},
+		Aliases: map[string][]string{"source": {"id", "reference"}}, Words: []string{"move"}},
 	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Words: []string{"reclassify"},
 		Aliases: map[string][]string{"id": {"object_id", "reference"}, "fields": {"field"}}},
 	{Tool: "raven_section", Args: []string{"op", "id", "file", "title", "level", "after", "before", "under"},
@@ -121,9 +120,10 @@ var Promises = []Promise{
 	{Tool: "raven_batch", Args: []string{"operations", "options", "atomic", "stop_on_error"},
 		Words: []string{"batch"}},
 	{Tool: "raven_validate", Args: []string{"type", "input"}, Words: []string{"validate"}},
-	{Tool: "raven_check", Args: []string{
-		"id", "type", "trait", "issues", "strict", "create_missing"}, Why: inDepth},
-	{Tool: "raven_check_fix", Args: []string{"id", "type", "trait", "issues", "strict"}, Why: inDepth},
+	{Tool: "raven_check", Args: []string{"id", "type", "trait", "issues", "exclude", "errors_only", "strict",
+		"create_missing"}, Words: []string{"check"}},
+	{Tool: "raven_check_fix", Args: []string{"id", "type", "trait", "issues", "exclude", "errors_only", "strict",
+		"plan_token"}, Words: []string{"check fix"}},
 	{Tool: "raven_trash_list", Args: []string{"id"}, Words: []string{"trash list"}},
 	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Words: []string{"restore"}},
 
@@ -293,8 +293,7 @@ var Warnings = map[string]string{
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
-	"check": inDepth,
-	"node":  treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"ci":           ciYet,
 	"dead-letters": withCloud,
 }

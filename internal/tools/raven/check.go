@@ -26,13 +26,14 @@ type checkFilter struct {
 	Trait   string   `json:"trait,omitempty" complete:"trait" jsonschema:"only what is about this trait"`
 	Issues  []string `json:"issues,omitempty" jsonschema:"only issues of these codes: missing_reference, INVALID_REF"`
 	Exclude []string `json:"exclude,omitempty" jsonschema:"no issues of these codes"`
+
+	ErrorsOnly bool `json:"errors_only,omitempty" jsonschema:"leave out warnings"`
+	Strict     bool `json:"strict,omitempty" jsonschema:"warnings are errors"`
 }
 
 type checkIn struct {
 	tool.Vault
 	checkFilter
-	ErrorsOnly    bool `json:"errors_only,omitempty" jsonschema:"leave out warnings"`
-	Strict        bool `json:"strict,omitempty" jsonschema:"warnings are errors"`
 	CreateMissing bool `json:"create_missing,omitempty" jsonschema:"make the notes that references lead to and that are not there, where their type is certain or inferred (role editor)"`
 	tool.AsOf
 	tool.Mutation

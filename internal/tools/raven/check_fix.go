@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"slices"
+	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -61,7 +62,7 @@ func (f tools) checkFix() *tool.Tool {
 		if err != nil {
 			return checkFixed{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}
+		w := writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed(in.noteID())}
 		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
 			if err := in.run(ctx, tx, out); err != nil {
 				return err
@@ -69,6 +70,14 @@ func (f tools) checkFix() *tool.Tool {
 			return out.end(ctx, tx, plan)
 		})
 	})
+}
+
+// noteID is the id that the filter names; empty: it names none, or a folder.
+func (in checkFilter) noteID() string {
+	if strings.HasSuffix(strings.TrimSpace(in.ID), "/") {
+		return ""
+	}
+	return in.ID
 }
 
 // run drafts the fixes.
@@ -84,7 +93,7 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 	}
 	x := &fixer{tx: tx, out: out, notes: map[string][]finding{}}
 	for _, f := range check.all {
-		if f.fix != nil {
+		if f.fix != nil && !(f.warning && in.ErrorsOnly && !in.Strict) {
 			x.add(f)
 		}
 	}
@@ -108,10 +117,11 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 		return ctx.Err()
 	}
 	for _, f := range after.all {
-		if f.warning {
-			out.Warnings++
-		} else {
+		switch {
+		case !f.warning || in.Strict:
 			out.Errors++
+		case !in.ErrorsOnly:
+			out.Warnings++
 		}
 	}
 	return nil

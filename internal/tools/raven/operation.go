@@ -106,6 +106,10 @@ func (f tools) operations() map[string]operation {
 			reads[editIn, edited](func(in editIn) aboutFiles { return named(in.ID) })},
 		"upsert object": {object, false, f.upsert(),
 			reads[upsertIn, upserted](func(in upsertIn) aboutFiles { return in.about })},
+		"move object": {object, false, f.move(),
+			reads[moveIn, moved](func(in moveIn) aboutFiles { return named(in.Source) })},
+		"reclassify object": {object, false, f.reclassify(),
+			reads[reclassifyIn, reclassified](func(in reclassifyIn) aboutFiles { return named(in.ID) })},
 		"unset object": {object, false, f.unset(),
 			reads[unsetIn, mutated](func(in unsetIn) aboutFiles { return named(in.ID) })},
 	}
@@ -113,7 +117,7 @@ func (f tools) operations() map[string]operation {
 
 // operationIn is one operation of a batch as a call has it.
 type operationIn struct {
-	Op     string    `json:"op" jsonschema:"create, update or delete an object or a trait; or add, edit, upsert, unset"`
+	Op     string    `json:"op" jsonschema:"create, update or delete an object or a trait; or add, edit, upsert, unset, move, reclassify"`
 	Entity string    `json:"entity,omitempty" jsonschema:"object or trait"`
 	Data   tool.JSON `json:"data" jsonschema:"an object: the arguments of the tool that does this alone, such as raven_new for create object"`
 }
