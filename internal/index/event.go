@@ -164,10 +164,17 @@ func describeTrait(op string, x *Index, t *Trait) Event {
 }
 
 // whole is the event of a change that no object tells of: only how something is written, or a file
-// that is no note.
+// that is no note. Of the schema it tells each definition that changed; see vault.Schema.Definitions.
 func whole(f *File, t Texts) Event {
 	e := describe("update", f)
 	e.Changes = map[string]any{"content": difference(t.Old, t.New)}
+	if f.Path != vault.SchemaFile {
+		return e
+	}
+	changes, _ := vault.SchemaChanges(t.Old, t.New)
+	for name, c := range changes {
+		e.Changes[name] = OldNew{c.Old, c.New}
+	}
 	return e
 }
 

@@ -37,6 +37,7 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdated("raven_reindex", `"full":true`),
 	outdated("raven_move", `"source":"people/alice","destination":"people/bob"`),
 	outdated("raven_section", `"op":"move","id":"people/alice#notes","after":"nowhere"`),
+	outdated("raven_check_fix", `"id":"people/alice","issues":["nothing"]`),
 	outdated("raven_reclassify", `"id":"people/alice","type":"nothing"`),
 	outdated("team_vault_import", `"notes":[{"path":"people/alice.md","text":"x"},{"path":"inbox.md","text":"x"}]`),
 	// What did not change since is no conflict: the call is refused for what else is wrong with it.
@@ -47,6 +48,9 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"4"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"argument":"if_version"}}}`},
 	{Tool: "raven_query_save", Args: `{"vault":"main","name":"a b","query":"x","if_version":"v99"}`, Code: fault.Conflict},
 	{Tool: "raven_query_remove", Args: `{"vault":"main","name":"none","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_schema_add", Args: `{"vault":"main","kind":"type","name":"page","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_schema_update", Args: `{"vault":"main","kind":"type","name":"none","description":"x","if_version":"v99"}`, Code: fault.Conflict},
+	{Tool: "raven_schema_remove", Args: `{"vault":"main","kind":"type","name":"none","if_version":"v99"}`, Code: fault.Conflict},
 	// Tools of the tenant, whose versions are its own.
 	{Tool: "team_vault_create", Args: `{"name":"two"}`},
 	outdatedHere("team_vault_create", `"name":"two"`),

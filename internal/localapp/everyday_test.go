@@ -246,7 +246,8 @@ func TestSlimMutations(t *testing.T) {
 	for _, made := range allTools() {
 		if made.Family.Name == "raven" && made.Kind.Mutates() &&
 			!slices.Contains([]string{"raven_undo", "raven_reindex", "raven_schema_init",
-				"raven_batch", "raven_query_save", "raven_query_remove"}, made.Name) {
+				"raven_batch", "raven_query_save", "raven_query_remove",
+				"raven_schema_add", "raven_schema_update", "raven_schema_remove", "raven_check_fix"}, made.Name) {
 			require.True(t, made.Briefs(), made.Name)
 		}
 	}

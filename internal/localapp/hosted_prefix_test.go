@@ -32,7 +32,12 @@ var nestedCalls = map[string]string{
 	"notes_import":     `{"vault":"main","type":"raven","files":[{"path":"shared/brought.md","content":"x"}]}`,
 	"raven_query_save": `{"vault":"main","name":"dimcellar","query":"type:page"}`,
 	"raven_section":    `{"vault":"main","op":"create","file":"shared/plan","title":"x"}`,
-	"raven_batch":      `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
+
+	"raven_schema_add":    `{"vault":"main","kind":"type","name":"dimcellar"}`,
+	"raven_schema_update": `{"vault":"main","kind":"type","name":"robinwordkind","description":"dimcellar"}`,
+	"raven_schema_remove": `{"vault":"main","kind":"trait","name":"robinwordtrait","force":true}`,
+
+	"raven_batch": `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
 }
 
 // places are the arguments that name a note.

@@ -82,6 +82,7 @@ func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 	done(t, inv, "team_vault_import", args{"vault": "main", "notes": notesOf(map[string]string{
 		"lost/move.md": "# Move\n", "lost/section.md": "# Section\n", "lost/batch.md": "# Batch\n",
 		"lost/class.md": "---\ntype: book\n---\n",
+		"lost/check.md": "---\ntype: page\n---\n\nSee [[zebra note]].\n", "deep/zebra note.md": "# Z\n",
 	})})
 	done(t, inv, "team_vault_import", args{"vault": "shelf", "notes": notesOf(map[string]string{
 		"raven.yaml": "queries:\n  one: type:page\n", "books/a.md": book, "books/b.md": book, "books/c.md": book, "books/d.md": book,
@@ -152,10 +153,14 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"raven_delete":  {"id": "people/windows"},
 		"raven_undo":    {"version": undone.Meta.Version},
 		"raven_reindex": {}, "raven_schema_init": {"vault": "shelf"},
-		"raven_move":       {"source": "lost/move", "destination": "moved/there"},
-		"raven_section":    {"op": "create", "file": "lost/section", "title": "New part"},
-		"raven_reclassify": {"id": "lost/class", "type": "page"},
-		"raven_restore":    {"id": "gone", "confirm": true},
+		"raven_check_fix":     {"id": "lost/check"},
+		"raven_schema_add":    {"kind": "trait", "name": "mood"},
+		"raven_schema_update": {"kind": "trait", "name": "due", "description": "When"},
+		"raven_schema_remove": {"kind": "trait", "name": "assignee", "force": true},
+		"raven_move":          {"source": "lost/move", "destination": "moved/there"},
+		"raven_section":       {"op": "create", "file": "lost/section", "title": "New part"},
+		"raven_reclassify":    {"id": "lost/class", "type": "page"},
+		"raven_restore":       {"id": "gone", "confirm": true},
 		"raven_batch": {"operations": []args{
 			{"op": "add", "data": args{"text": "a line", "to": "lost/batch"}},
 			{"op": "add", "data": args{"text": "another", "to": "lost/batch"}},

@@ -133,6 +133,22 @@ var mutations = map[string]func(u turn) error{
 		}
 		return err
 	},
+	"raven_schema_add": func(u turn) error {
+		_, err := u.do("raven_schema_add", args{"kind": "trait", "name": "mood", "dry_run": true})
+		return err
+	},
+	"raven_schema_update": func(u turn) error {
+		_, err := u.do("raven_schema_update", args{"kind": "trait", "name": "due", "description": "When", "dry_run": true})
+		return err
+	},
+	"raven_schema_remove": func(u turn) error {
+		_, err := u.do("raven_schema_remove", args{"kind": "trait", "name": "due", "force": true, "dry_run": true})
+		return err
+	},
+	"raven_check_fix": func(u turn) error {
+		_, err := u.do("raven_check_fix", args{"issues": []string{"invalid_enum_value"}})
+		return err
+	},
 	"raven_edit": func(u turn) error {
 		_, err := u.do("raven_edit", args{
 			"id": "shared/a", "old_str": "# Shared\n", "new_str": fmt.Sprintf("# Shared\n\n%d\n", u.n),

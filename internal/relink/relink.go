@@ -149,6 +149,9 @@ type rewriting struct {
 	whole      []markdown.Span // values of which an edit replaces all
 	gained     int
 	unwritable []int
+
+	// wanted reports whether a reference of Respell is to be written in full; nil: references are rewritten.
+	wanted func(line int, target string) bool
 }
 
 // moved reports whether the note is in another folder than before.
@@ -180,16 +183,21 @@ func (w *rewriting) references() {
 		}
 		was := w.was.From(w.from, ref.Target)
 		w.countGained(was, ref.Target)
-		if was.ID == "" || w.leads(ref.Target, was) {
+		if was.ID == "" || !w.rewrites(ref.Line, ref.Target, was) {
 			continue
 		}
+		at := ref.Written
 		spelled, target, ok := w.spell(ref, was)
+		if w.wanted != nil && w.isMarkdown(ref) {
+			at, spelled = ref.Span, w.bracketed(ref, target)
+			ok = ok && spelled != ""
+		}
 		if !ok {
 			w.unwritable = append(w.unwritable, ref.Line)
 			continue
 		}
 		w.edits = append(w.edits, edit{
-			at: ref.Written, with: spelled, line: ref.Line, source: w.scopeOf(ref), field: ref.Field,
+			at: at, with: spelled, line: ref.Line, source: w.scopeOf(ref), field: ref.Field,
 			holds: func(d *markdown.Doc) bool {
 				return len(d.References) == len(w.doc.References) && d.References[i].Target == target
 			},

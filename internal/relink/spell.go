@@ -14,7 +14,7 @@ import (
 // its target, and the target that Parse reads from it. It changes no more of the target than it has to.
 func (w *rewriting) spell(ref markdown.Reference, was index.Resolution) (spelled, target string, ok bool) {
 	written := string(w.text[ref.Written.Start:ref.Written.End])
-	if w.isMarkdown(ref) {
+	if w.isMarkdown(ref) && w.wanted == nil {
 		return w.spellLink(ref, written, was)
 	}
 	for _, target := range w.targets(written, was) {
@@ -37,7 +37,7 @@ func (w *rewriting) targets(written string, was index.Resolution) []string {
 	base, fragment, inside := strings.Cut(written, "#")
 	note, slug, within := strings.Cut(w.To(was.ID), "#")
 	var all []string
-	if inside && within {
+	if inside && within && w.wanted == nil {
 		all = append(all, base+"#"+slug)
 	}
 	if inside {

@@ -171,7 +171,7 @@ func (w *rewriting) bareTarget(written string, line int, bare bool) (string, boo
 	if bare {
 		w.countGained(was, written)
 	}
-	if was.ID == "" || w.leads(written, was) {
+	if was.ID == "" || !w.rewrites(line, written, was) {
 		return "", false
 	}
 	for _, target := range w.targets(written, was) {

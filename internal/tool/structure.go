@@ -70,7 +70,11 @@ var (
 	jsonSchema = &jsonschema.Schema{
 		Types:     []string{"object", "array", "string", "number", "boolean", "null"},
 		MaxLength: new(MaxText), MaxItems: structureSchema.MaxItems, MaxProperties: structureSchema.MaxProperties,
-		PropertyNames: structureSchema.PropertyNames, Items: structureSchema.Items,
+		PropertyNames: structureSchema.PropertyNames,
+		Items: &jsonschema.Schema{
+			Types:     []string{"object", "string", "number", "boolean"},
+			MaxLength: new(MaxText), MaxProperties: new(MaxEntries), PropertyNames: structureSchema.PropertyNames,
+		},
 	}
 	inputsSchema = &jsonschema.Schema{
 		Types: []string{"object", "array"}, MaxItems: new(MaxEntries), MaxProperties: new(MaxEntries),

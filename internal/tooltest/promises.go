@@ -14,11 +14,8 @@ type Promise struct {
 
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
-	inDepth    = "traits, references and search come with the whole syntax of notes"
-	withPlans  = "queries, batches and plans come with the query language"
-	withSchema = "editing the schema comes with checks of what is in use"
-	withCloud  = "webhooks come with the cloud"
-	treeYet    = "the tree family comes after the syntax of notes"
+	withCloud = "webhooks come with the cloud"
+	treeYet   = "the tree family comes after the syntax of notes"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -45,9 +42,13 @@ var Promises = []Promise{
 	{Tool: "raven_schema_trait", Args: []string{"name"}, Words: []string{"schema trait"}},
 	{Tool: "raven_schema_validate", Words: []string{"schema validate"}},
 	{Tool: "raven_schema_init", Words: []string{"schema init"}},
-	{Tool: "raven_schema_add", Args: schemaArgs, Why: withSchema},
-	{Tool: "raven_schema_update", Args: schemaArgs, Why: withSchema},
-	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"}, Why: withSchema},
+	{Tool: "raven_schema_add", Args: schemaArgs,
+		Words: []string{"schema add type", "schema add trait", "schema add field"}},
+	{Tool: "raven_schema_update", Args: append([]string{"unset", "add_traits", "remove_traits"}, schemaArgs...),
+		Aliases: map[string][]string{"add_traits": {"add_trait"}, "remove_traits": {"remove_trait"}},
+		Words:   []string{"schema update type", "schema update trait", "schema update field"}},
+	{Tool: "raven_schema_remove", Args: []string{"kind", "type", "name", "force"},
+		Words: []string{"schema remove type", "schema remove trait", "schema remove field"}},
 	{Tool: "raven_object_list", Args: append([]string{"type", "field", "depth", "slim"},
 		timeFilters...), Words: []string{"object list"}},
 	{Tool: "raven_object_get", Args: []string{"id", "depth", "slim"}, Words: []string{"object get"}},
@@ -71,9 +72,8 @@ var Promises = []Promise{
 	{Tool: "raven_reindex", Args: []string{"full", "pending"}, Words: []string{"reindex"}},
 	{Tool: "raven_upsert", Args: []string{"type", "title", "path", "fields", "content"},
 		Aliases: map[string][]string{"fields": {"field"}}, Words: []string{"upsert"}},
-	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs"},
-		Aliases: map[string][]string{"source": {"id", "reference"}}, Words: []string{"move"},
-		Later: later(withPlans, "query", "plan_token")},
+	{Tool: "raven_move", Args: []string{"source", "destination", "update_refs", "query", "filter", "plan_token"},
+		Aliases: map[string][]string{"source": {"id", "reference"}}, Words: []string{"move"}},
 	{Tool: "raven_reclassify", Args: []string{"id", "type", "fields", "force"}, Words: []string{"reclassify"},
 		Aliases: map[string][]string{"id": {"object_id", "reference"}, "fields": {"field"}}},
 	{Tool: "raven_section", Args: []string{"op", "id", "file", "title", "level", "after", "before", "under"},
@@ -117,9 +117,10 @@ var Promises = []Promise{
 	{Tool: "raven_batch", Args: []string{"operations", "options", "atomic", "stop_on_error"},
 		Words: []string{"batch"}},
 	{Tool: "raven_validate", Args: []string{"type", "input"}, Words: []string{"validate"}},
-	{Tool: "raven_check", Args: []string{
-		"id", "type", "trait", "issues", "strict", "create_missing"}, Why: inDepth},
-	{Tool: "raven_check_fix", Args: []string{"id", "type", "trait", "issues", "strict"}, Why: inDepth},
+	{Tool: "raven_check", Args: []string{"id", "type", "trait", "issues", "exclude", "errors_only", "strict",
+		"create_missing"}, Words: []string{"check"}},
+	{Tool: "raven_check_fix", Args: []string{"id", "type", "trait", "issues", "exclude", "errors_only", "strict",
+		"plan_token"}, Words: []string{"check fix"}},
 	{Tool: "raven_trash_list", Args: []string{"id"}, Words: []string{"trash list"}},
 	{Tool: "raven_restore", Args: []string{"id", "confirm"}, Words: []string{"restore"}},
 
@@ -289,9 +290,6 @@ var Warnings = map[string]string{
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
-	"check":         inDepth,
-	"schema add":    withSchema,
-	"schema update": withSchema, "schema remove": withSchema,
 	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
 	"dead-letters": withCloud,
 }

@@ -24,10 +24,13 @@ func (d *doc) insertFlow(n *yaml.Node, key string, value any) ([]byte, error) {
 	return d.splice(at, at, entry), nil
 }
 
-// brace is where the brace is that opens a mapping, behind its anchor and its tag; -1: it is not there.
-func (d *doc) brace(n *yaml.Node) int {
+// brace is where the brace is that opens a mapping; see opening.
+func (d *doc) brace(n *yaml.Node) int { return d.opening(n, '{') }
+
+// opening is where the bracket is that opens a mapping or a list, behind its anchor and its tag; -1: it is not there.
+func (d *doc) opening(n *yaml.Node, bracket byte) int {
 	at := d.offset(n)
-	for at < len(d.text) && d.text[at] != '{' {
+	for at < len(d.text) && d.text[at] != bracket {
 		if d.text[at] == '\n' {
 			return -1
 		}
@@ -110,8 +113,12 @@ func (d *doc) replaceFlow(k, v *yaml.Node, value any) ([]byte, error) {
 
 // removeFlow makes the text without an entry in braces, and without one comma beside it.
 func (d *doc) removeFlow(n, k *yaml.Node) ([]byte, error) {
-	begin := d.brace(n)
-	from := d.offset(k)
+	return d.removeIn(d.brace(n), d.offset(k))
+}
+
+// removeIn makes the text without what begins at an offset in brackets that open at another, and without one comma
+// beside it.
+func (d *doc) removeIn(begin, from int) ([]byte, error) {
 	end := d.valueEnd(from)
 	if begin < 0 || end < 0 {
 		return nil, ErrByHand

@@ -21,6 +21,12 @@ func nodeOf(value any) *yaml.Node {
 			n.Content = append(n.Content, textNode(each))
 		}
 		return n
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, each := range v {
+			n.Content = append(n.Content, nodeOf(each))
+		}
+		return n
 	case string:
 		return textNode(v)
 	}
@@ -85,6 +91,12 @@ func flow(value any) string {
 		var parts []string
 		for _, each := range v {
 			parts = append(parts, scalar(each))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case []any:
+		var parts []string
+		for _, each := range v {
+			parts = append(parts, flow(each))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case string:

@@ -18,7 +18,8 @@ import (
 // ErrByHand is the error of an edit that would change more than it should.
 var ErrByHand = errors.New("the text cannot be edited without changing more of it")
 
-// A Map is a mapping with its keys in order. Values are texts, numbers, booleans, nil, []string and Maps.
+// A Map is a mapping with its keys in order. Values are texts, numbers, booleans, nil, []string, []any of these,
+// and Maps.
 type Map []Entry
 
 // An Entry is one key of a mapping.

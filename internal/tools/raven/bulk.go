@@ -155,8 +155,7 @@ func (o *BulkAnswer) count(status string) {
 
 // bulkFault has the problem of each thing that cannot be changed.
 func bulkFault(problems []*fault.Fault) *fault.Fault {
-	f := fault.JoinFirst(Family.Several, problems, max(2, len(problems)))
-	f.Message = "nothing is changed: " + mutate.Count(len(problems), "thing") + " cannot be"
+	f := fault.New(Family.Several, "nothing is changed: %s cannot be", mutate.Count(len(problems), "thing"))
 	f.Errors = firstOf(problems, fault.MaxProblems)
 	return f.With("failed", len(problems))
 }

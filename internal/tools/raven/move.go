@@ -25,9 +25,10 @@ var moveDoc string
 
 type moveIn struct {
 	tool.Vault
-	Source      string `json:"source" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
+	Source      string `json:"source,omitempty" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
 	Destination string `json:"destination" size:"id" jsonschema:"the new id, or a folder with a slash at its end, where the name stays"`
 	UpdateRefs  *bool  `json:"update_refs,omitempty" jsonschema:"rewrite the references that would no longer lead to it; default true"`
+	bulkIn
 	tool.Brief
 	tool.Mutation
 }
@@ -55,10 +56,41 @@ func (f tools) move() *tool.Tool {
 		Name: "raven_move", Family: Family, Title: "Move or rename a note", Doc: moveDoc,
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/objects/move"},
-		Commands: []tool.Command{{Words: "move", Args: []string{"source", "destination"}}},
-	}, func(ctx context.Context, c auth.Caller, in moveIn) (moved, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.Source)}, in.run)
+		Commands: []tool.Command{{Words: "move", Args: []string{"source?", "destination"}}},
+	}, func(ctx context.Context, c auth.Caller, in moveIn) (bulkMoved, error) {
+		if err := in.legal(); err != nil {
+			return bulkMoved{}, err
+		}
+		plan, err := planOf(in.PlanToken, "raven_move", in.Source, in.Query, in.Filter, in.Destination, in.rewrites())
+		if err != nil {
+			return bulkMoved{}, err
+		}
+		w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.Source)}
+		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMoved) error {
+			if out.plan = plan; in.isBulk() {
+				return in.runAll(ctx, tx, out)
+			}
+			return in.run(ctx, tx, &out.moved)
+		})
 	})
+}
+
+// rewrites reports whether references are rewritten.
+func (in moveIn) rewrites() bool { return in.UpdateRefs == nil || *in.UpdateRefs }
+
+// legal is why the call cannot be made, whatever the vault has.
+func (in moveIn) legal() error {
+	if err := in.one(in.Source, in.DryRun); err != nil {
+		if f := fault.Of(err); f.Details["argument"] == "id" {
+			return fault.New(f.Code, "name what is moved: a source, or a query or a filter").With("argument", "source")
+		}
+		return err
+	}
+	if in.isBulk() && !strings.HasSuffix(in.Destination, "/") {
+		return fault.New(fault.InvalidValue, "what a query finds moves into a folder: destination must end with a slash").
+			With("argument", "destination")
+	}
+	return nil
 }
 
 // run drafts the move.
@@ -82,7 +114,7 @@ func (in moveIn) run(ctx context.Context, tx *repo.Tx, out *moved) error {
 		out.fill(refUpdates{})
 		return out.updated(tx, was)
 	}
-	u := refUpdates{rewrite: in.UpdateRefs == nil || *in.UpdateRefs}
+	u := refUpdates{rewrite: in.rewrites()}
 	if err := u.move(ctx, tx, map[string]string{o.Note.ID: to.ID()}); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) e
 	}
 	now, err := yamltext.Remove(text, []string{"queries", in.Name})
 	if err != nil {
-		return byHand(err)
+		return byHand(err, vault.ConfigRaven)
 	}
 	out.Action, out.Name = "deleted", in.Name
 	return out.put(ctx, tx, text, now)

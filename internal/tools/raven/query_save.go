@@ -3,12 +3,10 @@ package raven
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
@@ -123,7 +121,7 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) err
 		now, err = yamltext.Set(now, path, mapOf(q))
 	}
 	if err != nil {
-		return byHand(err)
+		return byHand(err, vault.ConfigRaven)
 	}
 	was, there := savedQuery(view{state.View{Index: idx}}, in.Name)
 	out.Action = "created"
@@ -226,16 +224,6 @@ func withoutOther(text []byte, path []string, q vault.Query) ([]byte, error) {
 		text = now
 	}
 	return text, nil
-}
-
-// byHand is the fault of a raven.yaml that cannot be edited without changing more of it.
-func byHand(err error) error {
-	if !errors.Is(err, yamltext.ErrByHand) {
-		return err
-	}
-	why := strings.TrimPrefix(err.Error(), yamltext.ErrByHand.Error()+": ")
-	return fault.New(fault.FileError, "%s cannot be edited without changing more of it; edit it by hand",
-		vault.ConfigRaven).With("why", why).At(string(vault.ConfigRaven), 0).Because(err)
 }
 
 // put stages raven.yaml, and says what was done or would be.

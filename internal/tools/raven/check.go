@@ -1,0 +1,307 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+	"time"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed check.md
+var checkDoc string
+
+// checkFilter says what a check looks at.
+type checkFilter struct {
+	ID      string   `json:"id,omitempty" complete:"id" size:"id" jsonschema:"only this note, object or section, or a folder with a slash at its end"`
+	Type    string   `json:"type,omitempty" complete:"type" jsonschema:"only what is about objects of this type"`
+	Trait   string   `json:"trait,omitempty" complete:"trait" jsonschema:"only what is about this trait"`
+	Issues  []string `json:"issues,omitempty" jsonschema:"only issues of these codes: missing_reference, INVALID_REF"`
+	Exclude []string `json:"exclude,omitempty" jsonschema:"no issues of these codes"`
+
+	ErrorsOnly bool `json:"errors_only,omitempty" jsonschema:"leave out warnings"`
+	Strict     bool `json:"strict,omitempty" jsonschema:"warnings are errors"`
+}
+
+type checkIn struct {
+	tool.Vault
+	checkFilter
+	CreateMissing bool `json:"create_missing,omitempty" jsonschema:"make the notes that references lead to and that are not there, where their type is certain or inferred (role editor)"`
+	tool.AsOf
+	tool.Mutation
+}
+
+// checkOut is what a check found.
+type checkOut struct {
+	tool.Aside `json:"-"`
+	Files      int          `json:"file_count" jsonschema:"notes that were looked at"`
+	Errors     int          `json:"error_count"`
+	Warnings   int          `json:"warning_count"`
+	Issues     []checkIssue `json:"issues" jsonschema:"the warnings, the first 200; errors are in error.errors"`
+
+	Created     []createdNote       `json:"created,omitzero" jsonschema:"of create_missing: the notes that were made, the first 200"`
+	Unknown     []string            `json:"unknown,omitzero" jsonschema:"of create_missing: references whose type is not known, the first 200"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+}
+
+// Partly reports that the data is true of a check that found errors, too.
+func (o *checkOut) Partly() bool { return true }
+
+// A checkIssue is a warning of a check.
+type checkIssue struct {
+	Code     fault.Code      `json:"code"`
+	Level    string          `json:"level" jsonschema:"warning"`
+	Message  string          `json:"message"`
+	Location *fault.Location `json:"location,omitempty"`
+	Details  map[string]any  `json:"details,omitempty"`
+	Fixes    []string        `json:"fixes,omitempty"`
+}
+
+func (f tools) checkTool() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_check", Family: Family, Title: "Check a vault", Doc: checkDoc,
+		Role: auth.Reader, Kind: tool.Read, List: "issues",
+		Raises:   map[string]tool.Raise{"create_missing": {Role: auth.Editor, Kind: tool.Write}},
+		Route:    tool.Route{Method: "GET", Path: "/check"},
+		Commands: []tool.Command{{Words: "check", Args: []string{"id?"}}},
+	}, func(ctx context.Context, c auth.Caller, in checkIn) (checkOut, error) {
+		if in.CreateMissing {
+			return f.createMissing(ctx, c, in)
+		}
+		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
+		if err != nil {
+			return checkOut{Issues: []checkIssue{}}, err
+		}
+		check, err := newVaultCheck(v.Index, v.Clock, in.checkFilter)
+		if err != nil {
+			return checkOut{Issues: []checkIssue{}}, err
+		}
+		if file, ok := v.Index.File(vault.SchemaFile); ok {
+			if check.schema, err = v.Vault.Text(ctx, file.Body); err != nil {
+				return checkOut{Issues: []checkIssue{}}, err
+			}
+		}
+		if in.AsOf.AsOf == "" {
+			check.files(v.Control, v.Control.Freshness(v.Vault.Now()))
+		}
+		out, err := check.answer(ctx, in)
+		out.Note("version", v.Version())
+		return out, err
+	})
+}
+
+// newVaultCheck makes the check that a filter asks for.
+func newVaultCheck(idx *index.Index, c vault.Clock, in checkFilter) (*vaultCheck, error) {
+	p, err := in.picker(idx, c)
+	return &vaultCheck{idx: idx, clock: c, picks: p}, err
+}
+
+// picker reads the filter.
+func (in checkFilter) picker(idx *index.Index, c vault.Clock) (p picker, err error) {
+	p = picker{typ: in.Type, trait: in.Trait}
+	if p.issues, err = codesIn("issues", in.Issues); err != nil {
+		return p, err
+	}
+	if p.exclude, err = codesIn("exclude", in.Exclude); err != nil {
+		return p, err
+	}
+	if in.Type != "" {
+		if t, ok := idx.Schema().Type(in.Type); ok {
+			p.typ = t.Name
+		} else if idx.SchemaErr() == nil && !declaredAnywhere(idx, in.Type) {
+			return p, idx.Schema().NoType(in.Type)
+		}
+	}
+	switch id := strings.TrimSpace(in.ID); {
+	case id == "":
+	case strings.HasSuffix(id, "/"):
+		if idx.FolderSum(strings.TrimSuffix(id, "/")).Notes == 0 {
+			return p, fault.New(fault.NotFound, "no folder %q has notes", id).With("argument", "id")
+		}
+		p.folder = id
+	default:
+		o, err := locate(idx, id, c)
+		if err != nil {
+			return p, err
+		}
+		p.path = o.Note.Path
+		if o.Section != nil {
+			p.from, p.until = o.Section.Line, o.Section.SubtreeEnd
+		}
+	}
+	return p, nil
+}
+
+// declaredAnywhere reports whether a note says that it is of a type, which the schema may not have.
+func declaredAnywhere(idx *index.Index, typ string) bool {
+	for n := range idx.Notes("") {
+		if n.DeclaredType == typ {
+			return true
+		}
+		for i := range n.Sections {
+			if n.Sections[i].DeclaredType == typ {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// beforeEnd is how long before the end of a call a check ends.
+const beforeEnd = time.Second
+
+// answer checks, and makes the answer: VALIDATION_FAILED with the errors, if there are any.
+func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
+	out := checkOut{Issues: []checkIssue{}}
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if end, ok := ctx.Deadline(); ok {
+		bounded, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
+	}
+	defer cancel()
+	if !c.run(bounded) {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		c.incomplete()
+	}
+	for n := range c.idx.Notes("") {
+		if c.picks.file(n.Path) {
+			out.Files++
+		}
+	}
+	var errs []*fault.Fault
+	for _, f := range c.all {
+		isError := !f.warning || in.Strict
+		switch {
+		case isError:
+			out.Errors++
+		case in.ErrorsOnly:
+			continue
+		default:
+			out.Warnings++
+		}
+		if isError && out.Errors > maxProblems || !isError && out.Warnings > maxProblems {
+			continue
+		}
+		one := f.fault
+		if f.more != nil {
+			one = f.more(one)
+		}
+		if isError {
+			errs = append(errs, one)
+		} else {
+			out.Issues = append(out.Issues, checkIssue{one.Code, "warning", one.Message, one.Location, one.Details, one.Fixes})
+		}
+	}
+	if out.Errors == 0 {
+		return out, nil
+	}
+	failed := fault.New(fault.ValidationFailed, "the check found %s and %s", mutate.Count(out.Errors, "error"),
+		mutate.Count(out.Warnings, "warning"))
+	failed.Errors = errs
+	return out, failed
+}
+
+// A createdNote is a note that a check made.
+type createdNote struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	File       string `json:"file"`
+	Confidence string `json:"confidence" jsonschema:"certain or inferred"`
+	References int    `json:"references" jsonschema:"references that lead to it now"`
+}
+
+// createMissing checks, and makes what is missing.
+func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (checkOut, error) {
+	if in.AsOf.AsOf != "" {
+		return checkOut{}, fault.New(fault.InvalidValue, "nothing is made in the past").With("argument", "as_of")
+	}
+	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}, in.make)
+}
+
+// make drafts the missing notes, and answers what a check finds with them.
+func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
+	if _, err := state.Schema(tx.Index()); err != nil {
+		return err
+	}
+	clock := state.Clock(tx.Index(), tx.Now())
+	missing, err := newVaultCheck(tx.Index(), clock, in.checkFilter)
+	if err != nil {
+		return err
+	}
+	if !missing.run(ctx) {
+		return ctx.Err()
+	}
+	created, unknown, err := missing.create(ctx, tx)
+	if err != nil {
+		return err
+	}
+	again, err := newVaultCheck(tx.Index(), clock, in.checkFilter)
+	if err != nil {
+		return err
+	}
+	found, failed := again.answer(ctx, in)
+	found.Aside = out.Aside
+	*out = found
+	out.Created, out.Unknown = firstOf(created, maxProblems), firstOf(unknown, maxProblems)
+	if failed != nil && !fault.Is(failed, fault.ValidationFailed) {
+		return failed
+	}
+	if !tx.DryRun() {
+		return mutate.NoteFiles(ctx, tx, &out.Aside)
+	}
+	out.DryRun = true
+	out.WouldModify, err = settleBulk(ctx, tx, &out.Aside)
+	return err
+}
+
+// create makes the notes that references lead to and that are not there, where their type is certain or inferred.
+func (c *vaultCheck) create(ctx context.Context, tx *repo.Tx) (created []createdNote, unknownRefs []string, err error) {
+	made, skipped := map[string]int{}, map[string]bool{}
+	created, unknownRefs = []createdNote{}, []string{}
+	skip := func(ref string) {
+		if !skipped[ref] {
+			skipped[ref], unknownRefs = true, append(unknownRefs, ref)
+		}
+	}
+	for _, f := range c.all {
+		if f.missing == nil {
+			continue
+		}
+		m := *f.missing
+		if i, ok := made[m.id]; ok {
+			created[i].References++
+			continue
+		}
+		if m.confidence == unknown || skipped[m.id] {
+			skip(m.id)
+			continue
+		}
+		in := m.call()
+		in.Fields = tool.Fields{}
+		for _, missing := range m.typ.Missing(map[string]any{m.typ.NameField(): in.Title}) {
+			name, _ := missing.Details["field"].(string)
+			in.Fields[name] = nil
+		}
+		one := mutated{}
+		if err := tx.Try(func() error { return in.run(ctx, tx, &one) }); err != nil {
+			if ctx.Err() != nil {
+				return nil, nil, err
+			}
+			skip(m.id)
+			continue
+		}
+		made[m.id] = len(created)
+		created = append(created, createdNote{one.ID, one.Type, one.File, m.confidence, 1})
+	}
+	return created, unknownRefs, nil
+}

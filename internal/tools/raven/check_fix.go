@@ -1,0 +1,269 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/relink"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+)
+
+//go:embed check_fix.md
+var checkFixDoc string
+
+type checkFixIn struct {
+	tool.Vault
+	checkFilter
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"of a dry run of the same call: CONFLICT if it would not do now what that showed"`
+	tool.Mutation
+}
+
+// checkFixed is what a fix did, and what a check finds then.
+type checkFixed struct {
+	tool.Aside  `json:"-"`
+	Action      string              `json:"action,omitempty" jsonschema:"updated or unchanged"`
+	Fixed       []fixedIssue        `json:"fixed" jsonschema:"the first 200"`
+	FixedTotal  int                 `json:"fixed_total"`
+	Skipped     []fixedIssue        `json:"skipped" jsonschema:"what has a fix that cannot be made here, the first 200"`
+	Errors      int                 `json:"error_count" jsonschema:"of a check after it, with the same filter"`
+	Warnings    int                 `json:"warning_count" jsonschema:"likewise"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+	PlanToken   string              `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+}
+
+// A fixedIssue is an issue that is fixed.
+type fixedIssue struct {
+	File   string     `json:"file_path"`
+	Line   int        `json:"line,omitempty"`
+	Code   fault.Code `json:"code"`
+	Raven  string     `json:"raven_code"`
+	Old    string     `json:"old"`
+	New    string     `json:"new"`
+	Reason string     `json:"reason,omitempty" jsonschema:"why it is skipped"`
+}
+
+func (f tools) checkFix() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_check_fix", Family: Family, Title: "Fix what a check finds", Doc: checkFixDoc,
+		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true, List: "fixed",
+		Route:    tool.Route{Method: "POST", Path: "/check/fix"},
+		Commands: []tool.Command{{Words: "check fix", Args: []string{"id?"}}},
+	}, func(ctx context.Context, c auth.Caller, in checkFixIn) (checkFixed, error) {
+		plan, err := planOf(in.PlanToken, "raven_check_fix", in.checkFilter)
+		if err != nil {
+			return checkFixed{}, err
+		}
+		w := writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed(in.noteID())}
+		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
+			if err := in.run(ctx, tx, out); err != nil {
+				return err
+			}
+			return out.end(ctx, tx, plan)
+		})
+	})
+}
+
+// noteID is the id that the filter names; empty: it names none, or a folder.
+func (in checkFilter) noteID() string {
+	if strings.HasSuffix(strings.TrimSpace(in.ID), "/") {
+		return ""
+	}
+	return in.ID
+}
+
+// run drafts the fixes.
+func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
+	out.Fixed, out.Skipped = []fixedIssue{}, []fixedIssue{}
+	clock := state.Clock(tx.Index(), tx.Now())
+	check, err := newVaultCheck(tx.Index(), clock, in.checkFilter)
+	if err != nil {
+		return err
+	}
+	if !check.run(ctx) {
+		return ctx.Err()
+	}
+	x := &fixer{tx: tx, out: out, notes: map[string][]finding{}}
+	for _, f := range check.all {
+		if f.fix != nil && !(f.warning && in.ErrorsOnly && !in.Strict) {
+			x.add(f)
+		}
+	}
+	if len(x.paths) > maxBulkNotes {
+		return fault.New(fault.BatchTooLarge, "%d notes have something to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
+			With("notes", len(x.paths)).Fix("fix a folder at a time")
+	}
+	for _, path := range x.paths {
+		if err := x.note(ctx, path); err != nil {
+			return err
+		}
+	}
+	if err := x.move(ctx); err != nil {
+		return err
+	}
+	after, err := newVaultCheck(tx.Index(), clock, in.filterAfter(tx))
+	if err != nil {
+		return err
+	}
+	if !after.run(ctx) {
+		return ctx.Err()
+	}
+	for _, f := range after.all {
+		switch {
+		case !f.warning || in.Strict:
+			out.Errors++
+		case !in.ErrorsOnly:
+			out.Warnings++
+		}
+	}
+	return nil
+}
+
+// filterAfter is the filter after the fixes. A note that was named may have moved.
+func (in checkFixIn) filterAfter(tx *repo.Tx) checkFilter {
+	after := in.checkFilter
+	if _, err := after.picker(tx.Index(), state.Clock(tx.Index(), tx.Now())); err != nil {
+		after.ID = ""
+	}
+	return after
+}
+
+// end ends the answer.
+func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err error) {
+	if o.Action = "updated"; o.FixedTotal == 0 {
+		o.Action = "unchanged"
+	}
+	o.Fixed, o.Skipped = firstOf(o.Fixed, maxProblems), firstOf(o.Skipped, maxProblems)
+	if o.WouldModify, err = settleBulk(ctx, tx, &o.Aside); tx.DryRun() {
+		o.DryRun, o.Action = true, ""
+	}
+	if err == nil {
+		o.PlanToken, err = plan.check(ctx, tx)
+	}
+	return err
+}
+
+// A fixer fixes what a check found, note by note.
+type fixer struct {
+	tx    *repo.Tx
+	out   *checkFixed
+	paths []string
+	notes map[string][]finding // by path
+	moves []finding
+}
+
+func (x *fixer) add(f finding) {
+	path := f.fault.Location.File
+	if f.fix.to != "" {
+		x.moves = append(x.moves, f)
+		return
+	}
+	if _, ok := x.notes[path]; !ok {
+		x.paths = append(x.paths, path)
+	}
+	x.notes[path] = append(x.notes[path], f)
+}
+
+// tell says what became of a finding; without a reason it is fixed.
+func (x *fixer) tell(f finding, reason string) {
+	at := placeOf(f.fault)
+	one := fixedIssue{at.File, at.Line, f.fault.Code, f.code, f.fix.old, f.fix.now, reason}
+	if reason != "" {
+		x.out.Skipped = append(x.out.Skipped, one)
+		return
+	}
+	x.out.FixedTotal++
+	x.out.Fixed = append(x.out.Fixed, one)
+}
+
+// note fixes what was found in a note: the traits from the last to the first, for they are found by their places; then
+// references, then fields.
+func (x *fixer) note(ctx context.Context, path string) error {
+	text, _, err := x.tx.Text(ctx, vault.Path(path))
+	if err != nil {
+		return err
+	}
+	was, all := text, x.notes[path]
+	failed := map[int]bool{}
+	edit := func(inTraits bool) {
+		for i, f := range slices.Backward(all) {
+			if f.fix.edit == nil || inTraits != (f.inTrait) {
+				continue
+			}
+			now, err := f.fix.edit(text)
+			if err != nil {
+				failed[i] = true
+				continue
+			}
+			text = now
+		}
+	}
+	edit(true)
+	text = x.respell(path, text, all, failed)
+	edit(false)
+	for i, f := range all {
+		if failed[i] {
+			x.tell(f, "it cannot be written otherwise without changing more")
+		} else {
+			x.tell(f, "")
+		}
+	}
+	if string(text) == string(was) {
+		return nil
+	}
+	return x.tx.Put(ctx, vault.Path(path), text)
+}
+
+// respell writes references in full.
+func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]bool) []byte {
+	type place struct {
+		line   int
+		target string
+	}
+	wanted := map[place]bool{}
+	for _, f := range all {
+		if f.fix.ref != "" {
+			wanted[place{f.fault.Location.Line, f.fix.ref}] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return text
+	}
+	res := relink.Respell(x.tx.Index(), vault.Path(path).ID(), text, func(line int, target string) bool {
+		return wanted[place{line, target}]
+	})
+	for i, f := range all {
+		if f.fix.ref != "" && slices.Contains(res.Unwritable, f.fault.Location.Line) {
+			failed[i] = true
+		}
+	}
+	return res.Text
+}
+
+// move moves the notes that are in the wrong folder, with their references.
+func (x *fixer) move(ctx context.Context) error {
+	ids := map[string]string{}
+	taken := map[string]bool{}
+	for _, f := range x.moves {
+		if to := f.fix.to.ID(); !taken[vault.Fold(to)] {
+			taken[vault.Fold(to)] = true
+			ids[f.fix.old] = to
+			x.tell(f, "")
+			continue
+		}
+		x.tell(f, "another note goes to that path")
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	u := refUpdates{rewrite: true}
+	return u.move(ctx, x.tx, ids)
+}

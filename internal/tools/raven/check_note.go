@@ -1,0 +1,487 @@
+package raven
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+// A finding is one thing that is wrong with a vault, or odd.
+type finding struct {
+	fault   *fault.Fault // with its place
+	code    string       // what a Raven calls it
+	warning bool
+	typ     string // of the object, or the type, that it is about
+	trait   string // that it is about
+	inTrait bool   // the fix is one of an annotation in the text
+	fix     *noteFix
+	missing *missingRef // what a reference leads to that is not there
+
+	// more adds what costs much to find; it is called for what an answer lists. Nil: there is no more.
+	more func(*fault.Fault) *fault.Fault
+}
+
+// A noteFix is how a finding in a note can be fixed.
+type noteFix struct {
+	old, now string
+	// ref is a reference that is to be written in full, as it is written.
+	ref string
+	// edit makes another change of the text of the note; nil: there is none.
+	edit func(text []byte) ([]byte, error)
+	// to is the path that the note is to be moved to; empty: it stays.
+	to vault.Path
+}
+
+// A noteCheck finds what is wrong with a note.
+type noteCheck struct {
+	idx   *index.Index
+	refs  *index.Resolver
+	note  *index.Note
+	clock vault.Clock
+	found func(finding)
+}
+
+// run checks the head of the note, the objects and traits in it, and its references.
+func (c noteCheck) run() {
+	if q := c.note.Quarantine; q != nil {
+		c.tell(finding{fault: fault.New(fault.FileError, "the frontmatter does not parse: %s", q.Message),
+			code: "parse_error"}, q.Line)
+		return
+	}
+	if c.idx.SchemaErr() == nil && !c.idx.Config().IsTemplate(vault.Path(c.note.Path)) {
+		c.object(c.note.Object(-1), c.note.DeclaredType, 1)
+		declared := map[string]bool{}
+		for i := range c.note.Sections {
+			s := &c.note.Sections[i]
+			if s.DeclaredType == "" {
+				continue
+			}
+			c.object(c.note.Object(i), s.DeclaredType, s.Line)
+			if declared[s.Slug] {
+				c.tell(finding{fault: fault.New(fault.DuplicateID, "the note declares the id %q twice", s.Slug).
+					With("id", c.note.Object(i).ID()), code: "duplicate_object_id", typ: s.Type}, s.Line)
+			}
+			declared[s.Slug] = true
+		}
+		c.traits()
+	}
+	c.references()
+}
+
+// tell tells of a finding in a line of the note.
+func (c noteCheck) tell(f finding, line int) {
+	f.fault = f.fault.With("raven_code", f.code).At(c.note.Path, max(line, 1))
+	c.found(f)
+}
+
+// object checks the type and the fields of an object that is declared in a line.
+func (c noteCheck) object(o index.Object, declared string, line int) {
+	s := c.idx.Schema()
+	if _, ok := s.Type(declared); !ok && declared != "" {
+		c.tell(finding{fault: fault.Of(s.NoType(declared)), code: "unknown_type", typ: declared}, line)
+		return
+	}
+	t, ok := s.Type(o.Type())
+	if !ok {
+		return
+	}
+	fields := o.Values()
+	for _, f := range t.Missing(fields) {
+		one := finding{fault: f, code: "missing_required_field", typ: t.Name}
+		if name, _ := f.Details["field"].(string); hasTrait(t, name) && !fieldIn(t, name) {
+			one.code, one.trait = "missing_required_trait", name
+		}
+		c.tell(one, line)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		at := line
+		if field, ok := o.Field(name); ok && field.Line > 0 {
+			at = field.Line
+		}
+		c.field(o, t, name, fields[name], at)
+	}
+}
+
+// field checks the value of a field.
+func (c noteCheck) field(o index.Object, t *vault.Type, name string, value any, line int) {
+	about := finding{typ: t.Name}
+	if hasTrait(t, name) {
+		about.trait = name
+	}
+	checked := t.Check(map[string]any{name: value}, c.clock)
+	for _, f := range checked.Problems {
+		one := about
+		one.fault, one.code = f, ravenFieldCode(f, t, name)
+		if def, ok := t.Field(name); ok {
+			one.fix = fieldFix(o, def, name, value, c.clock)
+		}
+		c.tell(one, line)
+	}
+	for _, name := range checked.Unknown {
+		if slices.Contains(freeFields, name) {
+			continue
+		}
+		one := about
+		one.fault, one.code = fault.New(fault.InvalidField, "type %s has no field %q", t.Name, name).
+			With("field", name).With("allowed", vault.Offered(t.FieldNames())).Suggest(name, t.FieldNames()),
+			"unknown_frontmatter_key"
+		c.tell(one, line)
+	}
+}
+
+// fieldFix is the fix of a value of a field; nil: there is none.
+func fieldFix(o index.Object, def *vault.Field, name string, value any, c vault.Clock) *noteFix {
+	now, ok := fixedValue(def, value, c)
+	if !ok {
+		return nil
+	}
+	set := []markdown.Field{{Key: name, Value: now}}
+	return &noteFix{old: plainText(value), now: plainText(now), edit: func(text []byte) ([]byte, error) {
+		if o.Section != nil {
+			return markdown.SetArguments(text, o.Section.Slug, set)
+		}
+		return markdown.SetFields(text, set)
+	}}
+}
+
+// plainText is a value as an answer shows it beside its fix.
+func plainText(v any) string {
+	var all []string
+	for _, one := range mutate.Listed(v) {
+		all = append(all, plain(one))
+	}
+	return firstRunes(strings.Join(all, ", "))
+}
+
+// looseDate is a date whose month or day has one digit.
+var looseDate = regexp.MustCompile(`^(\d{4})-(\d{1,2})-(\d{1,2})$`)
+
+// fixedValue is a value that its field takes in place of one that it does not, where there is no doubt: a value of an
+// enum that differs by case, quotes or blanks, or a date without its zeros.
+func fixedValue(f *vault.Field, v any, c vault.Clock) (any, bool) {
+	if list, ok := v.([]any); ok {
+		if !strings.HasSuffix(f.Type, "[]") {
+			return nil, false
+		}
+		now := make([]any, len(list))
+		for i, one := range list {
+			now[i] = one
+			if fixed, ok := fixedOne(f, one); ok {
+				now[i] = fixed
+			}
+		}
+		_, err := f.Read(now, c)
+		return now, err == nil
+	}
+	now, ok := fixedOne(f, v)
+	if !ok {
+		return nil, false
+	}
+	_, err := f.Read(now, c)
+	return now, err == nil
+}
+
+func fixedOne(f *vault.Field, v any) (any, bool) {
+	s, ok := v.(string)
+	if !ok {
+		return nil, false
+	}
+	if strings.TrimSuffix(f.Type, "[]") == "enum" {
+		return fixedEnum(f.Values, s)
+	}
+	m := looseDate.FindStringSubmatch(strings.TrimSpace(s))
+	if !f.IsTime() || m == nil {
+		return nil, false
+	}
+	month, _ := strconv.Atoi(m[2])
+	day, _ := strconv.Atoi(m[3])
+	date := m[1] + "-" + twoDigits(month) + "-" + twoDigits(day)
+	_, valid := vault.ParseDate(date)
+	return date, valid && date != s
+}
+
+func twoDigits(n int) string { return strconv.Itoa(n/10) + strconv.Itoa(n%10) }
+
+// fixedEnum is the only value of an enum that a text means.
+func fixedEnum(values []string, s string) (any, bool) {
+	want, found := strings.Trim(s, " \t\"'`"), ""
+	for _, v := range values {
+		if !strings.EqualFold(v, want) {
+			continue
+		}
+		if found != "" {
+			return nil, false
+		}
+		found = v
+	}
+	return found, found != "" && found != s
+}
+
+// ravenFieldCode is what a Raven calls a value that a field does not take.
+func ravenFieldCode(f *fault.Fault, t *vault.Type, name string) string {
+	field, ok := t.Field(name)
+	switch {
+	case ok && f.Code == fault.InvalidValue && strings.TrimSuffix(field.Type, "[]") == "enum":
+		return "invalid_enum_value"
+	case ok && f.Code == fault.InvalidValue && field.IsTime():
+		return "invalid_date_format"
+	}
+	return "invalid_field_value"
+}
+
+// traits checks the annotations of the note.
+func (c noteCheck) traits() {
+	s := c.idx.Schema()
+	for _, t := range c.note.Annotations {
+		def, ok := s.Trait(t.Type)
+		about := finding{trait: t.Type, typ: t.Parent().Type()}
+		switch {
+		case t.Field || t.Task:
+		case !ok && t.Type != "id":
+			about.fault, about.code, about.warning = fault.Of(s.NoTrait(t.Type)), "undefined_trait", true
+			c.tell(about, t.Line)
+		case ok && t.Raw == "" && !speaksBare(&def.Field):
+			about.fault = fault.New(fault.InvalidValue, "Trait '%s' must have a value", t.Type).With("field", t.Type)
+			about.code, about.warning = "invalid_trait_value", true
+			c.tell(about, t.Line)
+		case ok:
+			if _, err := def.Read(t.Value(), c.clock); err != nil {
+				about.fault, about.code = fault.Of(err), "invalid_trait_value"
+				if def.Type == "enum" {
+					about.code = "invalid_enum_value"
+				}
+				about.fix, about.inTrait = c.traitFix(t, def), true
+				c.tell(about, t.Line)
+			}
+		}
+	}
+}
+
+// traitFix is the fix of the value of a trait; nil: there is none.
+func (c noteCheck) traitFix(t *index.Trait, def *vault.Trait) *noteFix {
+	now, ok := fixedValue(&def.Field, t.Value(), c.clock)
+	if !ok {
+		return nil
+	}
+	return &noteFix{old: firstRunes(t.Raw), now: plainText(now), edit: func(text []byte) ([]byte, error) {
+		own, err := annotationOf(text, t)
+		if err != nil {
+			return nil, err
+		}
+		return markdown.SetTrait(text, own, []markdown.Field{{Key: t.Type, Value: now}})
+	}}
+}
+
+// A bareRef is a reference in the value of a trait, which may have no brackets.
+type bareRef struct {
+	target string
+	line   int
+	trait  string
+	wants  string // the type that it is to lead to; empty: any
+	inText bool   // it has brackets, and is among the references of the note
+}
+
+// inTraits are the references in the traits of the note.
+func (c noteCheck) inTraits() []bareRef {
+	var all []bareRef
+	for _, t := range c.note.Annotations {
+		def, ok := c.idx.Schema().Trait(t.Type)
+		if t.Field || !ok || !def.IsRef() {
+			continue
+		}
+		for _, v := range mutate.Listed(t.Value()) {
+			switch v := v.(type) {
+			case markdown.Ref:
+				all = append(all, bareRef{string(v), t.Line, t.Type, def.Target, true})
+			case string:
+				if ref, ok := vault.ParseRef(v); ok {
+					all = append(all, bareRef{string(ref), t.Line, t.Type, def.Target, false})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// references checks where the references of the note lead.
+func (c noteCheck) references() {
+	type place struct {
+		target string
+		line   int
+	}
+	wants := map[place]bareRef{}
+	var bare []bareRef
+	for _, b := range c.inTraits() {
+		if wants[place{b.target, b.line}] = b; !b.inText {
+			bare = append(bare, b)
+		}
+	}
+	for i := range c.note.Refs {
+		r := &c.note.Refs[i]
+		if r.IsFile() {
+			continue
+		}
+		of := c.note.Object(r.Scope)
+		ref := checkedRef{target: r.Target, line: r.Line, form: r.Form, about: finding{typ: of.Type()}}
+		if b, ok := wants[place{r.Target, r.Line}]; ok && !r.InField {
+			ref.wants, ref.about.trait = b.wants, b.trait
+		}
+		if t, ok := c.idx.Schema().Type(of.Type()); ok && r.InField {
+			if f, ok := t.Field(r.Field); ok {
+				ref.wants, ref.field = f.Target, r.Field
+			}
+		}
+		c.reference(ref)
+	}
+	for _, b := range bare {
+		c.reference(checkedRef{target: b.target, line: b.line, wants: b.wants, bare: true,
+			about: finding{trait: b.trait, typ: c.note.Type}})
+	}
+}
+
+// A checkedRef is a reference that is checked.
+type checkedRef struct {
+	target string
+	line   int
+	form   markdown.Form
+	bare   bool   // in the value of a trait, without brackets
+	field  string // that it is in; empty: none
+	wants  string // the type that it is to lead to; empty: any
+	about  finding
+}
+
+// reference checks a reference.
+func (c noteCheck) reference(r checkedRef) {
+	to := c.refs.From(c.note, r.target)
+	shown := firstRunes(r.target)
+	tell := func(code fault.Code, raven string, warning bool, format string) *finding {
+		f := r.about
+		f.fault, f.code, f.warning = fault.New(code, format, shown).With("ref", shown), raven, warning
+		return &f
+	}
+	inFull := &noteFix{old: shown, now: to.ID, ref: r.target}
+	local := strings.HasPrefix(strings.TrimSpace(r.target), "#") && r.form != markdown.MarkdownLink
+	switch {
+	case len(to.Matches) > 0:
+		f := tell(fault.InvalidRef, "ambiguous_reference", false, "the reference %q is ambiguous")
+		f.fault = f.fault.With("matches", firstOf(to.Matches, maxMatches))
+		c.tell(*f, r.line)
+	case local:
+		f := tell(fault.InvalidRef, "local_fragment_ref", false, "the reference %q names no note, only a part of its own")
+		if to.ID != "" && !to.FragmentMissing {
+			f.fix = inFull
+		}
+		c.tell(*f, r.line)
+	case to.ID == "":
+		f := tell(fault.InvalidRef, "missing_reference", false, "nothing is called %q")
+		m := c.missing(r)
+		f.fault = f.fault.With("suggested_type", m.typ.Name).With("confidence", m.confidence)
+		f.missing = &m
+		f.more = func(f *fault.Fault) *fault.Fault { return m.more(c.idx, f) }
+		c.tell(*f, r.line)
+	case to.FragmentMissing:
+		c.tell(*tell(fault.InvalidRef, "stale_fragment", true, "the reference %q leads to a note that has no such section"), r.line)
+	case r.form == markdown.MarkdownLink:
+		f := tell(fault.InvalidRef, "markdown_link_to_vault_note", false, "the link to %q leads to a note; a reference in double brackets is kept by every tool")
+		f.fix = inFull
+		c.tell(*f, r.line)
+	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") && to.Object.Note != nil &&
+		strings.Contains(to.Object.Note.ID, "/"):
+		f := tell(fault.InvalidRef, "short_ref_could_be_full_path", true, "the reference %q is short; its full id stays right when another note gets the name")
+		f.fix = inFull
+		c.tell(*f, r.line)
+	}
+	c.target(r, to)
+}
+
+// target checks whether a reference leads to an object of the type that its field or trait wants.
+func (c noteCheck) target(r checkedRef, to index.Resolution) {
+	if r.wants == "" || to.ID == "" || c.idx.SchemaErr() != nil {
+		return
+	}
+	typ := vault.Daily // a day without a note of its own
+	if to.Object.Note != nil {
+		typ = to.Object.Type()
+	}
+	if typ == r.wants {
+		return
+	}
+	f := r.about
+	f.code = "wrong_target_type"
+	f.fault = fault.New(fault.InvalidField, "the reference %q leads to a %s; it is to lead to a %s",
+		firstRunes(r.target), typ, r.wants).With("ref", firstRunes(r.target)).With("target_type", typ).With("expected", r.wants)
+	if r.field != "" {
+		f.fault = f.fault.With("field", r.field)
+	}
+	c.tell(f, r.line)
+}
+
+// A missingRef is a reference to what could be made.
+type missingRef struct {
+	id         string
+	typ        *vault.Type
+	confidence string
+}
+
+// How sure it is which type something has that is missing.
+const (
+	certain  = "certain"  // the field says it
+	inferred = "inferred" // the folder of the type says it
+	unknown  = "unknown"
+)
+
+// missing is what a reference to nothing could lead to.
+func (c noteCheck) missing(r checkedRef) missingRef {
+	s := c.idx.Schema()
+	id, _, _ := strings.Cut(r.target, "#")
+	m := missingRef{id: strings.TrimSuffix(strings.TrimSpace(id), ".md"), confidence: unknown}
+	if t, ok := s.Type(r.wants); ok && r.wants != "" && t.Name != vault.Section && t.Name != vault.Daily {
+		m.typ, m.confidence = t, certain
+		return m
+	}
+	if t := typeOfFolder(s, m.id); t != nil && !t.Builtin {
+		m.typ, m.confidence = t, inferred
+		return m
+	}
+	m.typ, _ = s.Type(vault.Page)
+	return m
+}
+
+// call is the call that makes what is missing.
+func (m missingRef) call() newIn {
+	in := newIn{Type: m.typ.Name, Title: m.id[strings.LastIndexByte(m.id, '/')+1:]}
+	if m.typ.DefaultPath+vault.FileName(in.Title) != m.id {
+		in.Path = m.id
+	}
+	return in
+}
+
+// more adds how to make what is missing, and what may be meant instead.
+func (m missingRef) more(idx *index.Index, f *fault.Fault) *fault.Fault {
+	if near := idx.Nearest(m.id); len(near) > 0 {
+		f = f.With("nearest", near)
+	}
+	if _, err := vault.NewPath(m.id); err != nil {
+		return f
+	}
+	return f.With("create_command", m.call().command())
+}
+
+// firstRunes is a reference as a message repeats it.
+func firstRunes(ref string) string {
+	const most = 600
+	for i := range ref {
+		if i > most {
+			return ref[:i]
+		}
+	}
+	return ref
+}

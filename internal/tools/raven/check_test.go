@@ -1,0 +1,269 @@
+package raven_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rookery/internal/fault"
+)
+
+// checkedSchema is a schema that is all used by soundNotes.
+const checkedSchema = `version: 1
+types:
+  person:
+    default_path: people/
+    name_field: name
+    fields:
+      name: {type: string, required: true}
+      mood: {type: enum, values: [Good, bad]}
+      born: date
+      rating: {type: number, max: 5}
+      boss: {type: ref, target: person}
+    traits:
+      due: {required: false}
+  firm:
+    fields: {lead: {type: ref, target: person}}
+traits:
+  due: date
+  status: {type: enum, values: [todo, done]}
+  assignee: {type: ref, target: person}
+`
+
+// soundNotes are notes of which nothing is wrong.
+func soundNotes() map[string]string {
+	return map[string]string{
+		"schema.yaml":     checkedSchema,
+		"people/freya.md": "---\ntype: person\nname: Freya\nboss: \"[[people/sif]]\"\n---\n\n- @due(2026-03-01) @status(todo) @assignee([[people/sif]]) x\n",
+		"people/sif.md":   "---\ntype: person\nname: Sif\nmood: Good\n---\n\n## Part\n\nSee [[people/freya]] and [[people/sif#part]].\n",
+		"acme.md":         "---\ntype: firm\nlead: \"[[people/sif]]\"\n---\n",
+	}
+}
+
+// A found is an issue of a check.
+type found struct {
+	Code     fault.Code
+	Level    string
+	Message  string
+	Location *fault.Location
+	Details  map[string]any
+}
+
+// checked are the issues of a check, the errors first.
+func (p *place) checked(t testing.TB, in args) (all []found, data struct {
+	Files    int `json:"file_count"`
+	Errors   int `json:"error_count"`
+	Warnings int `json:"warning_count"`
+	Issues   []found
+}) {
+	t.Helper()
+	e := p.answer(t, "raven_check", in)
+	require.NoError(t, json.Unmarshal(e.Data, &data))
+	require.Equal(t, data.Errors == 0, e.OK)
+	if !e.OK {
+		require.Equal(t, fault.ValidationFailed, e.Error.Code)
+		for _, f := range e.Error.Errors {
+			all = append(all, found{f.Code, "error", f.Message, f.Location, f.Details})
+		}
+	}
+	for _, i := range data.Issues {
+		require.Equal(t, "warning", i.Level)
+	}
+	return append(all, data.Issues...), data
+}
+
+// codesOf are the names of issues, and their codes and levels.
+func codesOf(all []found) []string {
+	codes := []string{}
+	for _, f := range all {
+		codes = append(codes, fmt.Sprintf("%s %s %s", f.Details["raven_code"], f.Code, f.Level[:1]))
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+// TestCheckCodes covers each code with a vault that has it once, beside one that has none. fixed is the text that a fix
+// makes of the note; empty: there is no fix.
+func TestCheckCodes(t *testing.T) {
+	t.Parallel()
+	p := open(t, soundNotes())
+	all, data := p.checked(t, nil)
+	require.Empty(t, all)
+	require.Equal(t, 3, data.Files)
+	for name, c := range map[string]struct {
+		path, text string
+		code       string
+		at         string
+		fixed      string
+	}{
+		"unknown type":     {"a.md", "---\ntype: persn\n---\n", "unknown_type INVALID_TYPE e", "a.md:1", ""},
+		"embedded unknown": {"a.md", "## X\n::persn(id=x)\n", "unknown_type INVALID_TYPE e", "a.md:1", ""},
+		"parse error":      {"a.md", "---\na: [\n---\n", "parse_error FILE_ERROR e", "a.md:3", ""},
+		"missing field":    {"a.md", "---\ntype: person\n---\n", "missing_required_field MISSING_REQUIRED e", "a.md:1", ""},
+		"value":            {"a.md", "---\ntype: person\nname: A\nrating: many\n---\n", "invalid_field_value INVALID_VALUE e", "a.md:4", ""},
+		"bounds":           {"a.md", "---\ntype: person\nname: A\nrating: 9\n---\n", "invalid_field_value INVALID_FIELD e", "a.md:4", ""},
+		"enum":             {"a.md", "---\ntype: person\nname: A\nmood: sad\n---\n", "invalid_enum_value INVALID_VALUE e", "a.md:4", ""},
+		"enum by case": {"a.md", "---\ntype: person\nname: A # c\nmood: good # d\n---\n", "invalid_enum_value INVALID_VALUE e", "a.md:4",
+			"---\ntype: person\nname: A # c\nmood: Good # d\n---\n"},
+		"enum in quotes": {"a.md", "---\ntype: person\nname: A\nmood: \"'bad'\"\n---\n", "invalid_enum_value INVALID_VALUE e", "a.md:4",
+			"---\ntype: person\nname: A\nmood: \"bad\"\n---\n"},
+		"date":               {"a.md", "---\ntype: person\nname: A\nborn: never\n---\n", "invalid_date_format INVALID_VALUE e", "a.md:4", ""},
+		"loose date":         {"a.md", "---\ntype: person\nname: A\nborn: \"2025-2-1\"\n---\n", "invalid_date_format INVALID_VALUE e", "a.md:4", "---\ntype: person\nname: A\nborn: \"2025-02-01\"\n---\n"},
+		"trait value":        {"a.md", "- @due(never) x\n", "invalid_trait_value INVALID_VALUE e", "a.md:1", ""},
+		"trait date":         {"a.md", "- @due(2026-3-1) x @status(done)\n", "invalid_trait_value INVALID_VALUE e", "a.md:1", "- @due(2026-03-01) x @status(done)\n"},
+		"trait enum":         {"a.md", "- @status(DONE) x\n", "invalid_enum_value INVALID_VALUE e", "a.md:1", "- @status(done) x\n"},
+		"bare trait":         {"a.md", "- @due x\n", "invalid_trait_value INVALID_VALUE w", "a.md:1", ""},
+		"target":             {"a.md", "---\ntype: firm\nlead: \"[[acme]]\"\n---\n", "wrong_target_type INVALID_FIELD e", "a.md:3", ""},
+		"trait target":       {"a.md", "- @assignee(acme) x\n", "wrong_target_type INVALID_FIELD e", "a.md:1", ""},
+		"key":                {"a.md", "---\ntype: firm\nsize: 3\naliases: [x]\n---\n", "unknown_frontmatter_key INVALID_FIELD e", "a.md:3", ""},
+		"missing":            {"a.md", "See [[nobody]].\n", "missing_reference INVALID_REF e", "a.md:1", ""},
+		"missing in a trait": {"a.md", "- @assignee(people/nobody) x\n", "missing_reference INVALID_REF e", "a.md:1", ""},
+		"local":              {"a.md", "## One\n\nSee [[#One]].\n", "local_fragment_ref INVALID_REF e", "a.md:3", "## One\n\nSee [[a#One]].\n"},
+		"no part":            {"a.md", "See [[#nope]].\n", "local_fragment_ref INVALID_REF e", "a.md:1", ""},
+		"stale":              {"a.md", "See [[people/sif#gone]].\n", "stale_fragment INVALID_REF w", "a.md:1", ""},
+		"markdown link": {"a.md", "See [Sif *x*](people/sif.md#part).\n", "markdown_link_to_vault_note INVALID_REF e", "a.md:1",
+			"See [[people/sif#part|Sif *x*]].\n"},
+		"short":          {"a.md", "See [[sif#part|her]] ok.\n", "short_ref_could_be_full_path INVALID_REF w", "a.md:1", "See [[people/sif#part|her]] ok.\n"},
+		"declared twice": {"a.md", "## X\n::firm(id=x)\n\n## Y\n::firm(id=x)\n", "duplicate_object_id DUPLICATE_ID e", "a.md:4", ""},
+		"trait id twice": {"a.md", "- @due(2026-01-01) @id(q) x\n- @due(2026-01-01) @id(q) y\n", "duplicate_trait_id DUPLICATE_ID e", "a.md:2", ""},
+		"alias":          {"a.md", "---\nalias: sif\n---\n", "alias_collision DUPLICATE_ID e", "a.md:2", ""},
+		"undefined":      {"a.md", "- @mood x\n- @mood y\n", "undefined_trait INVALID_TRAIT w", "a.md:1", ""},
+		"unused type":    {"schema.yaml", checkedSchema + "# \n", "", "", ""},
+		"copy":           {"people/sif.conflict-v3.md", "x\n", "conflict_copy FILE_ERROR w", "people/sif.conflict-v3.md:1", ""},
+		"settings":       {"raven.yaml", "deletion: {behavior: permanent}\n", "config_error SCHEMA_ERROR w", "raven.yaml:1", ""},
+		"bad settings":   {"raven.yaml", "deletion: {behavior: never}\n", "config_error SCHEMA_ERROR e", "raven.yaml:1", ""},
+		"query":          {"raven.yaml", "queries: {x: \"type:nope\"}\n", "invalid_saved_query INVALID_QUERY w", "raven.yaml:1", ""},
+		"unused trait":   {"schema.yaml", checkedSchema + "  hot: boolean\n", "unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
+		"no target":      {"schema.yaml", checkedSchema + "  due2: {type: ref, target: nope}\n", "missing_target_type INVALID_TYPE e|unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
+		"default":        {"schema.yaml", checkedSchema + "  due2: {type: number, default: x}\n", "invalid_default INVALID_VALUE e|unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
+		"template":       {"schema.yaml", checkedSchema + "templates: {a: {file: none.md}}\n", "missing_template NOT_FOUND w", "schema.yaml:20", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := soundNotes()
+			files[c.path] = c.text
+			p := open(t, files)
+			all, _ := p.checked(t, nil)
+			want := []string{}
+			if c.code != "" {
+				want = splitBar(c.code)
+			}
+			require.Equal(t, want, codesOf(all), "%v", all)
+			if len(want) == 0 {
+				return
+			}
+			at := all[0].Location
+			require.Equal(t, c.at, fmt.Sprintf("%s:%d", at.File, at.Line))
+			before := p.texts(t)
+			var fixed struct {
+				Total  int `json:"fixed_total"`
+				Action string
+				Fixed  []struct{ Old, New string }
+			}
+			p.must(t, "raven_check_fix", nil, &fixed)
+			if c.fixed == "" {
+				require.Equal(t, before, p.texts(t))
+				require.Equal(t, "unchanged", fixed.Action)
+				return
+			}
+			before[c.path] = c.fixed
+			require.Equal(t, before, p.texts(t))
+			require.Equal(t, 1, fixed.Total)
+			all, _ = p.checked(t, nil)
+			require.Empty(t, all)
+			p.must(t, "raven_check_fix", nil, &fixed)
+			require.Equal(t, "unchanged", fixed.Action)
+		})
+	}
+}
+
+func splitBar(s string) []string {
+	var all []string
+	for i, start := 0, 0; i <= len(s); i++ {
+		if i == len(s) || s[i] == '|' {
+			all, start = append(all, s[start:i]), i+1
+		}
+	}
+	return all
+}
+
+// TestCheckFilters covers what a check leaves out.
+func TestCheckFilters(t *testing.T) {
+	t.Parallel()
+	files := soundNotes()
+	maps.Copy(files, map[string]string{
+		"a.md":        "- @due(never) [[nobody]] [[sif]]\n\n## B\n\n[[no]]\n",
+		"people/x.md": "---\ntype: person\nname: X\nboss: \"[[people/none]]\"\nmood: sad\n---\n",
+	})
+	p := open(t, files)
+	count := func(in args) (errors, warnings int) {
+		t.Helper()
+		_, data := p.checked(t, in)
+		return data.Errors, data.Warnings
+	}
+	for _, c := range []struct {
+		in               args
+		errors, warnings int
+	}{
+		{nil, 5, 1},
+		{args{"errors_only": true}, 5, 0},
+		{args{"strict": true}, 6, 0},
+		{args{"id": "a"}, 3, 1},
+		{args{"id": "a#b"}, 1, 0},
+		{args{"id": "people/"}, 2, 0},
+		{args{"type": "person"}, 2, 0},
+		{args{"trait": "due"}, 1, 0},
+		{args{"issues": list{"missing_reference"}}, 3, 0},
+		{args{"issues": list{"INVALID_REF"}}, 3, 1},
+		{args{"exclude": list{"missing_reference", "invalid_enum_value"}}, 1, 1},
+		{args{"issues": list{"duplicate_alias"}}, 0, 0},
+	} {
+		errors, warnings := count(c.in)
+		require.Equal(t, []int{c.errors, c.warnings}, []int{errors, warnings}, "%v", c.in)
+	}
+	for _, c := range []struct {
+		in   args
+		code fault.Code
+	}{
+		{args{"issues": list{"nope"}}, fault.InvalidValue}, {args{"id": "none"}, fault.NotFound},
+		{args{"id": "none/"}, fault.NotFound}, {args{"type": "nope"}, fault.InvalidType},
+		{args{"create_missing": true, "as_of": "v2"}, fault.InvalidValue},
+	} {
+		require.Equal(t, c.code, p.answer(t, "raven_check", c.in).Error.Code, "%v", c.in)
+	}
+}
+
+// TestCreateMissing covers the notes that a check makes.
+func TestCreateMissing(t *testing.T) {
+	t.Parallel()
+	files := soundNotes()
+	files["a.md"] = "[[people/new one]] [[people/new one]] [[what]] - @assignee(eir) x\n"
+	p := open(t, files)
+	var out struct {
+		Created []struct {
+			ID, Type, File, Confidence string
+			References                 int
+		}
+		Unknown []string
+		Errors  int `json:"error_count"`
+	}
+	before := p.texts(t)
+	p.must(t, "raven_check", args{"create_missing": true, "dry_run": true}, nil)
+	require.Equal(t, before, p.texts(t))
+	p.must(t, "raven_check", args{"create_missing": true}, &out)
+	require.Equal(t, []string{"what"}, out.Unknown)
+	require.Len(t, out.Created, 2)
+	require.Equal(t, "people/new one", out.Created[0].ID)
+	require.Equal(t, "inferred", out.Created[0].Confidence)
+	require.Equal(t, 2, out.Created[0].References)
+	require.Equal(t, "certain", out.Created[1].Confidence)
+	require.Equal(t, 1, out.Errors)
+	version := p.version(t)
+	p.must(t, "raven_check", args{"create_missing": true}, &out)
+	require.Empty(t, out.Created)
+	require.Equal(t, version, p.version(t))
+}

@@ -1,0 +1,457 @@
+package raven
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/query"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+	"rookery/internal/yamltext"
+)
+
+// A vaultCheck finds what is wrong with a vault: its notes, how they are called together, its schema and its settings.
+type vaultCheck struct {
+	idx    *index.Index
+	clock  vault.Clock
+	schema []byte // the text of schema.yaml
+	picks  picker
+	all    []finding
+
+	traits map[string]*undefinedTrait // by name
+}
+
+// An undefinedTrait is a trait that the schema does not know, and where it is.
+type undefinedTrait struct {
+	first finding
+	count int
+	at    []fault.Location
+}
+
+// maxLocations is how many places an issue about many lists.
+const maxLocations = 5
+
+// found takes in a finding in a note, if it is asked for.
+func (c *vaultCheck) found(f finding) {
+	if !c.picks.wants(f) {
+		return
+	}
+	if f.code != "undefined_trait" {
+		c.all = append(c.all, f)
+		return
+	}
+	u := c.traits[f.trait]
+	if u == nil {
+		u = &undefinedTrait{first: f}
+		c.traits[f.trait] = u
+	}
+	if u.count++; len(u.at) < maxLocations {
+		u.at = append(u.at, *f.fault.Location)
+	}
+}
+
+// tell tells of a finding that is in a file, and not in a note alone.
+func (c *vaultCheck) tell(f finding, file string, line int) {
+	if f.fault = f.fault.With("raven_code", f.code); file != "" {
+		f.fault = f.fault.At(file, line)
+	}
+	c.found(f)
+}
+
+// run checks everything that is asked for. It returns false if the time of the call ended first.
+func (c *vaultCheck) run(ctx context.Context) bool {
+	c.traits = map[string]*undefinedTrait{}
+	if !c.notes(ctx) {
+		return false
+	}
+	for t := range c.idx.Duplicates {
+		c.tell(finding{fault: fault.New(fault.DuplicateID, "the id %q is declared twice; this one counts for nothing", t.Pin()).
+			With("id", t.Pin()), code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
+	}
+	c.names()
+	c.definitions()
+	c.settings()
+	for _, u := range c.traits {
+		u.first.fault = u.first.fault.With("count", u.count).With("locations", u.at)
+		c.all = append(c.all, u.first)
+	}
+	slices.SortStableFunc(c.all, func(a, b finding) int { return comparePlaces(a.fault, b.fault) })
+	return true
+}
+
+// comparePlaces compares faults by where they are.
+func comparePlaces(a, b *fault.Fault) int {
+	x, y := placeOf(a), placeOf(b)
+	if d := strings.Compare(x.File, y.File); d != 0 {
+		return d
+	}
+	return x.Line - y.Line
+}
+
+// placeOf is where a fault is.
+func placeOf(f *fault.Fault) fault.Location {
+	if f.Location == nil {
+		return fault.Location{}
+	}
+	return *f.Location
+}
+
+// notes checks each note by itself.
+func (c *vaultCheck) notes(ctx context.Context) bool {
+	refs := c.idx.Resolver()
+	for n := range c.idx.Notes("") {
+		if ctx.Err() != nil {
+			return false
+		}
+		if !c.picks.file(n.Path) {
+			continue
+		}
+		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found}.run()
+		c.place(n)
+		if vault.Path(n.Path).IsConflictCopy() {
+			c.tell(finding{fault: fault.New(fault.FileError, "the note keeps a text that could not be merged into the one beside it"),
+				code: "conflict_copy", warning: true, typ: n.Type}, n.Path, 1)
+		}
+	}
+	return true
+}
+
+// place checks whether a note is where the settings say, if they say it.
+func (c *vaultCheck) place(n *index.Note) {
+	config := c.idx.Config()
+	dirs := config.Directories
+	if dirs.Type == "" && dirs.Page == "" || n.Quarantine != nil || config.IsTemplate(vault.Path(n.Path)) || n.Type == vault.Daily {
+		return
+	}
+	root, typ := dirs.Type, n.Type
+	if n.Type == vault.Page {
+		root = dirs.Page
+	}
+	if root == "" {
+		return
+	}
+	about := finding{typ: typ}
+	if !strings.HasPrefix(n.Path, root) {
+		about.fault = fault.New(fault.InvalidValue, "the note is not below %s", root).With("expected", root)
+		about.code = "non_canonical_path"
+		if to, err := vault.NewPath(root + n.ID); err == nil {
+			if _, taken := c.idx.Folded(string(to)); !taken {
+				about.fix = &noteFix{old: n.ID, now: to.ID(), to: to}
+			}
+		}
+		c.tell(about, n.Path, 1)
+		return
+	}
+	if t := typeOfFolder(c.idx.Schema(), n.ID); t != nil && t.Name != typ && t.Name != vault.Daily && len(t.DefaultPath) > len(root) {
+		about.fault = fault.New(fault.InvalidValue, "the note is a %s, and in the folder of the type %s", typ, t.Name).
+			With("expected", t.Name)
+		about.code = "directory_type_mismatch"
+		c.tell(about, n.Path, 1)
+	}
+}
+
+// names checks how the notes of the vault are called together.
+func (c *vaultCheck) names() {
+	short, aliases := map[string][]*index.Note{}, map[string][]*index.Note{}
+	shown := map[string]string{}
+	for n := range c.idx.Notes("") {
+		key := vault.Fold(n.ID[strings.LastIndexByte(n.ID, '/')+1:])
+		short[key] = append(short[key], n)
+		for _, a := range aliasesOf(n) {
+			key := vault.Fold(a)
+			if in := aliases[key]; len(in) == 0 || in[len(in)-1] != n {
+				aliases[key] = append(in, n)
+			}
+			shown[key] = a
+		}
+	}
+	for key, in := range aliases {
+		c.alias(shown[key], in, short[key])
+	}
+	c.shortNames(short)
+}
+
+// aliasesOf are the other names that a note says it has.
+func aliasesOf(n *index.Note) []string {
+	var all []string
+	for _, name := range []string{"alias", "aliases"} {
+		f, ok := n.Field(name)
+		if !ok {
+			continue
+		}
+		values, isList := f.Value.([]any)
+		if !isList {
+			values = []any{f.Value}
+		}
+		for _, v := range values {
+			if s, ok := v.(string); ok && strings.TrimSpace(s) != "" {
+				all = append(all, strings.TrimSpace(s))
+			}
+		}
+	}
+	return all
+}
+
+// alias tells of an alias that several notes have, or that is the name of another note.
+func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
+	for _, n := range in {
+		line := 1
+		for _, name := range []string{"alias", "aliases"} {
+			if f, ok := n.Field(name); ok {
+				line = f.Line
+			}
+		}
+		if len(in) > 1 {
+			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is one of %d notes", firstRunes(alias), len(in)).
+				With("alias", firstRunes(alias)).With("ids", noteIDs(in)), code: "duplicate_alias", typ: n.Type}, n.Path, line)
+		}
+		others := slices.DeleteFunc(slices.Clone(called), func(o *index.Note) bool { return o == n })
+		if len(others) > 0 {
+			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is the name of another note", firstRunes(alias)).
+				With("alias", firstRunes(alias)).With("ids", noteIDs(others)), code: "alias_collision", typ: n.Type}, n.Path, line)
+		}
+	}
+}
+
+// noteIDs are the ids of notes, the first of many.
+func noteIDs(notes []*index.Note) []string {
+	var ids []string
+	for _, n := range firstOf(notes, maxMatches) {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// shortNames tells of the short names of several notes that a reference uses, at the first such reference.
+func (c *vaultCheck) shortNames(short map[string][]*index.Note) {
+	told := map[string]bool{}
+	for n := range c.idx.Notes("") {
+		for i := range n.Refs {
+			base, _, _ := strings.Cut(n.Refs[i].Target, "#")
+			key := vault.Fold(strings.TrimSuffix(strings.TrimSpace(base), ".md"))
+			if key == "" || told[key] || len(short[key]) < 2 || strings.Contains(key, "/") {
+				continue
+			}
+			told[key] = true
+			c.tell(finding{fault: fault.New(fault.DuplicateID, "the name %q is one of %d notes", firstRunes(base), len(short[key])).
+				With("ref", firstRunes(n.Refs[i].Target)).With("ids", noteIDs(short[key])), code: "id_collision", warning: true,
+				typ: n.Type}, n.Path, n.Refs[i].Line)
+		}
+	}
+}
+
+// definitions checks the schema.
+func (c *vaultCheck) definitions() {
+	line := func(path ...string) int { return max(1, yamltext.Line(c.schema, path)) }
+	for _, f := range problemsOf(c.idx.SchemaErr()) {
+		at := 1
+		if f.Location != nil {
+			at = f.Location.Line
+		}
+		c.tell(finding{fault: f, code: "config_error"}, vault.SchemaFile, at)
+	}
+	s := c.idx.Schema()
+	for _, f := range dangling(s) {
+		one := finding{fault: f, code: "missing_target_type"}
+		if f.Code == fault.InvalidTrait {
+			one.code, one.warning = "undefined_trait_of_type", true
+		}
+		where, _ := f.Details["where"].(string)
+		c.tell(one, vault.SchemaFile, line(strings.Split(where, ".")...))
+	}
+	for _, f := range unfit(s, c.clock) {
+		where, _ := f.Details["where"].(string)
+		c.tell(finding{fault: f, code: "invalid_default"}, vault.SchemaFile, line(strings.Split(where, ".")...))
+	}
+	for _, t := range s.Types {
+		if t.Builtin {
+			continue
+		}
+		if c.idx.Count(t.Name) == 0 {
+			c.tell(finding{fault: fault.New(fault.SchemaError, "nothing is of the type %s", t.Name).With("type", t.Name),
+				code: "unused_type", warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name))
+		}
+		for _, f := range t.Fields {
+			if f.Required && !f.HasDefault && f.Type == "ref" && f.Target == t.Name {
+				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and leads to another %s: "+
+					"the first one cannot have it", f.Name, t.Name, t.Name).With("field", f.Name), code: "self_referential_required",
+					warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name, "fields", f.Name))
+			}
+		}
+	}
+	for _, t := range s.Traits {
+		if c.idx.TraitCount(t.Name) == 0 {
+			c.tell(finding{fault: fault.New(fault.SchemaError, "nothing is of the trait %s", t.Name).With("trait", t.Name),
+				code: "unused_trait", warning: true, trait: t.Name}, vault.SchemaFile, line("traits", t.Name))
+		}
+	}
+	c.templates(s, line)
+}
+
+// templates checks that the templates of the schema are there.
+func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
+	missing := func(file, typ string, at int) {
+		if file == "" {
+			return
+		}
+		path := strings.TrimSuffix(file, ".md") + ".md"
+		if _, ok := c.idx.File(path); !ok {
+			c.tell(finding{fault: fault.New(fault.NotFound, "the template %q does not exist", firstRunes(file)).
+				With("file", firstRunes(file)), code: "missing_template", warning: true, typ: typ}, vault.SchemaFile, at)
+		}
+	}
+	for _, t := range s.Templates {
+		missing(t.File, "", line("templates", t.ID))
+	}
+	for _, t := range s.Types {
+		missing(t.Template, t.Name, line("types", t.Name))
+		if _, ok := s.Template(t.DefaultTemplate); t.DefaultTemplate != "" && !ok {
+			missing(t.DefaultTemplate, t.Name, line("types", t.Name))
+		}
+	}
+}
+
+// settings checks raven.yaml and rookery.yaml.
+func (c *vaultCheck) settings() {
+	for _, f := range problemsOf(c.idx.ConfigErr()) {
+		file, at := vault.ConfigRaven, 1
+		if f.Location != nil {
+			file, at = f.Location.File, f.Location.Line
+		}
+		c.tell(finding{fault: f, code: "config_error"}, file, at)
+	}
+	config := c.idx.Config()
+	odd := func(message string) {
+		c.tell(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true}, vault.ConfigRaven, 1)
+	}
+	if config.Deletion.Behavior == "permanent" {
+		odd("deletion.behavior permanent is not followed: what is deleted goes to the trash")
+	}
+	if dir := strings.TrimSuffix(config.Deletion.TrashDir, "/"); dir != strings.TrimSuffix(vault.Trash, "/") {
+		odd("deletion.trash_dir is not followed: what is deleted goes to .trash")
+	}
+	world := query.State{Index: c.idx, Clock: c.clock}.World()
+	world.Leads = nil // what is missing is told where it is written
+	for _, q := range config.Queries {
+		if err := checkSaved(q, world); err != nil && c.idx.SchemaErr() == nil {
+			c.tell(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q cannot be answered: %s", firstRunes(q.Name),
+				fault.Of(err).Message).With("name", firstRunes(q.Name)).With("cause", string(fault.Of(err).Code)),
+				code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
+		}
+	}
+}
+
+// checkSaved is why a saved query cannot be answered, whatever its inputs are.
+func checkSaved(s vault.Query, w query.World) error {
+	if s.Query == "" {
+		for name := range s.Filters {
+			if !slices.Contains(s.Traits, name) {
+				return fault.New(fault.InvalidValue, "the filter of %q narrows nothing: it is not among traits", name)
+			}
+		}
+		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
+	}
+	q, err := query.Parse(s.Query)
+	if err != nil {
+		return err
+	}
+	return query.Check(q, w)
+}
+
+// files tells how the files stand to what is checked, as far as the control item of the vault says.
+func (c *vaultCheck) files(control repo.Control, fresh repo.Freshness) {
+	if control.Sweep != nil && fresh != repo.Fresh { // what was never compared has no files beside it
+		c.tell(finding{fault: fault.New(fault.IndexError, "the files are not compared yet with what is checked: %s", fresh).
+			Try("raven_reindex", nil), code: "stale_index", warning: true}, "", 0)
+	}
+	if control.Left == nil {
+		return
+	}
+	for _, f := range control.Left.Files {
+		c.tell(finding{fault: fault.New(fault.FileError, "the file is not taken in: %s", f.Problem()).
+			With("reason", f.Why), code: "left_file", warning: true}, f.Path, 0)
+	}
+}
+
+// incomplete tells that the time of the call was up.
+func (c *vaultCheck) incomplete() {
+	c.tell(finding{fault: fault.New(fault.IndexError, "the time of the call was up before all notes were checked").
+		Fix("check a folder: %s", "id with a slash at its end"), code: "check_incomplete", warning: true}, "", 0)
+}
+
+// A picker says which findings a call asks for.
+type picker struct {
+	path        string // of a note; empty: any
+	folder      string // with a slash at its end; empty: any
+	from, until int    // lines; until 0: to the end of the note
+	typ, trait  string
+	issues      map[string]bool // codes; nil: all
+	exclude     map[string]bool
+}
+
+// file reports whether findings in a file are asked for.
+func (p picker) file(path string) bool {
+	return (p.path == "" || path == p.path) && (p.folder == "" || strings.HasPrefix(path, p.folder))
+}
+
+// wants reports whether a finding is asked for.
+func (p picker) wants(f finding) bool {
+	at := placeOf(f.fault)
+	file, line := at.File, at.Line
+	code := string(f.fault.Code)
+	switch {
+	case !p.file(file), p.from > 0 && line < p.from, p.until > 0 && line > p.until:
+		return false
+	case p.typ != "" && f.typ != p.typ, p.trait != "" && f.trait != p.trait:
+		return false
+	case p.issues != nil && !p.issues[f.code] && !p.issues[code]:
+		return false
+	}
+	return !p.exclude[f.code] && !p.exclude[code]
+}
+
+// checkCodes are what a Raven calls the findings of a check, and what we add.
+var checkCodes = []string{
+	"unknown_type", "parse_error", "missing_required_field", "missing_required_trait", "invalid_field_value",
+	"invalid_enum_value", "invalid_date_format", "invalid_trait_value", "wrong_target_type", "unknown_frontmatter_key",
+	"missing_reference", "ambiguous_reference", "local_fragment_ref", "stale_fragment", "markdown_link_to_vault_note",
+	"broken_file_link", "short_ref_could_be_full_path", "non_canonical_ref", "non_canonical_path", "directory_type_mismatch",
+	"duplicate_object_id", "duplicate_trait_id", "duplicate_alias", "alias_collision", "id_collision", "undefined_trait",
+	"unused_type", "unused_trait", "self_referential_required", "unknown_field_type", "missing_target_type", "stale_index",
+	"check_incomplete", "invalid_default", "config_error", "invalid_saved_query", "missing_template", "conflict_copy",
+	"left_file", "undefined_trait_of_type",
+}
+
+// ourCodes are the codes that issues have with us.
+var ourCodes = []fault.Code{
+	fault.InvalidType, fault.FileError, fault.MissingRequired, fault.InvalidValue, fault.InvalidField, fault.InvalidRef,
+	fault.DuplicateID, fault.InvalidTrait, fault.SchemaError, fault.IndexError, fault.InvalidQuery, fault.NotFound,
+}
+
+// codesIn reads names of issues, in any case.
+func codesIn(argument string, names []string) (map[string]bool, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	all := map[string]bool{}
+	for _, given := range apart(names) {
+		name := strings.TrimSpace(given)
+		switch lower, upper := strings.ToLower(name), strings.ToUpper(name); {
+		case slices.Contains(checkCodes, lower):
+			all[lower] = true
+		case slices.Contains(ourCodes, fault.Code(upper)):
+			all[upper] = true
+		default:
+			allowed := slices.Clone(checkCodes)
+			for _, code := range ourCodes {
+				allowed = append(allowed, string(code))
+			}
+			return nil, fault.New(fault.InvalidValue, "%s names what no check finds", argument).With("argument", argument).
+				With("allowed", allowed).Suggest(name, allowed)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,97 @@
+package raven
+
+import (
+	"context"
+
+	"rookery/internal/fault"
+	"rookery/internal/query"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+)
+
+// bulkMoved is the answer of a move of a note, or of all that a query finds.
+type bulkMoved struct {
+	moved
+	*BulkAnswer
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"with it the same call does this, or is CONFLICT"`
+
+	plan planned
+}
+
+func (m *bulkMoved) settle(ctx context.Context, tx *repo.Tx) (err error) {
+	if m.BulkAnswer == nil {
+		err = m.moved.settle(ctx, tx)
+	} else {
+		m.Action = m.action("updated")
+		if m.WouldModify, err = settleBulk(ctx, tx, &m.Aside); tx.DryRun() {
+			m.DryRun, m.Action = true, ""
+		}
+	}
+	if err == nil {
+		m.PlanToken, err = m.plan.check(ctx, tx)
+	}
+	return err
+}
+
+// runAll drafts that all notes which a query finds move into a folder, together: what refers to several of them is
+// rewritten once.
+func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error {
+	items, err := in.found(ctx, tx, query.Objects)
+	if err != nil {
+		return err
+	}
+	answer := &BulkAnswer{Items: make([]bulkItem, len(items)), Total: len(items)}
+	ids, taken := map[string]string{}, map[string]bool{}
+	var problems []*fault.Fault
+	for i, item := range items {
+		one, err := in.place(tx, item.ID(), ids, taken)
+		if err != nil {
+			problems = append(problems, fault.Of(err).With("id", item.ID()))
+		}
+		answer.Items[i] = one
+		answer.count(one.Status)
+	}
+	if len(problems) > 0 {
+		return bulkFault(problems)
+	}
+	u := refUpdates{rewrite: in.rewrites()}
+	if len(ids) > 0 {
+		if err := u.move(ctx, tx, ids); err != nil {
+			return err
+		}
+	}
+	answer.Items = firstOf(answer.Items, maxBulkItems)
+	out.BulkAnswer, out.Destination = answer, in.Destination
+	out.fill(u)
+	out.SideEffects = append([]string{}, u.effects()...)
+	return nil
+}
+
+// place finds where one of the things that a query finds moves. Only notes do.
+func (in moveIn) place(
+	tx *repo.Tx, id string, ids map[string]string, taken map[string]bool,
+) (bulkItem, error) {
+	o, ok := tx.Index().Find(id)
+	if !ok {
+		return bulkItem{ID: id, Status: "skipped", Reason: "it is gone"}, nil
+	}
+	one := bulkItem{ID: o.ID(), File: o.Note.Path, Status: "updated"}
+	if o.Section != nil {
+		one.Status, one.Reason = "skipped", "it is in a note; only notes move"
+		return one, nil
+	}
+	to, err := in.to(tx, o.Note)
+	switch {
+	case err != nil:
+		return one, err
+	case string(to) == o.Note.Path:
+		one.Status = "unchanged"
+		return one, nil
+	case taken[vault.Fold(to.ID())]:
+		return one, fault.New(fault.DuplicateID, "another note goes to %q", to.ID()).With("argument", "destination").
+			Fix("move them into several folders")
+	}
+	taken[vault.Fold(to.ID())], ids[o.Note.ID] = true, to.ID()
+	one.File = string(to)
+	return one, nil
+}

@@ -1,0 +1,369 @@
+package raven
+
+import (
+	"context"
+	"slices"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+	"rookery/internal/yamltext"
+)
+
+// unsettableOf are the arguments that an update can take back, by the kind of the thing.
+var unsettableOf = map[string][]string{
+	kindType:  {"default_path", "name_field", "description"},
+	kindTrait: {"values", "default", "target", "min", "max", "description"},
+	kindField: {"required", "values", "default", "target", "min", "max", "description"},
+}
+
+// run drafts the change.
+func (in schemaUpdateIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
+	if err := in.complete(); err != nil {
+		return err
+	}
+	e, err := newSchemaEdit(ctx, tx, in.thingIn)
+	if err == nil {
+		err = e.isThere()
+	}
+	if err != nil {
+		return err
+	}
+	if e.thing.Kind == kindType {
+		err = e.updateType(in)
+	} else {
+		err = e.updateField(e.thing, in.field(), in.Unset)
+	}
+	if err != nil {
+		return err
+	}
+	return e.put(ctx, tx, out, "updated")
+}
+
+// complete is a fault of a call that changes nothing, or not a thing of its kind.
+func (in schemaUpdateIn) complete() error {
+	if err := in.fits(in.Kind); err != nil {
+		return err
+	}
+	given := in.given()
+	for _, name := range in.Unset {
+		switch {
+		case !slices.Contains(unsettableOf[in.Kind], name):
+			return fault.New(fault.InvalidValue, "unset names what can be taken back of a %s", in.Kind).
+				With("argument", "unset").With("allowed", unsettableOf[in.Kind]).
+				Suggest(name, unsettableOf[in.Kind])
+		case slices.Contains(given, name):
+			return fault.New(fault.InvalidValue, "%s is both given and unset", name).With("argument", "unset")
+		}
+	}
+	ofTraits := len(in.AddTraits) + len(in.RemoveTraits)
+	if ofTraits > 0 && in.Kind != kindType {
+		return fault.New(fault.InvalidValue, "only a type has traits").With("argument", "add_traits")
+	}
+	if len(given)+len(in.Unset)+ofTraits == 0 {
+		return fault.New(fault.MissingRequired, "name what is to be changed: one of the other arguments, or unset").
+			With("argument", "unset")
+	}
+	return nil
+}
+
+// isThere is a fault if there is no such thing, or none that can be changed.
+func (e *schemaEdit) isThere() error {
+	t := e.thing
+	switch t.Kind {
+	case kindType:
+		_, err := e.owner(t.Name)
+		return err
+	case kindTrait:
+		if _, ok := e.was.Trait(t.Name); !ok {
+			return e.was.NoTrait(t.Name)
+		}
+		return nil
+	}
+	typ, err := e.owner(t.Type)
+	if err != nil {
+		return err
+	}
+	if fieldNamed(e.was, t.Type, t.Name) == nil {
+		return noField(typ, t.Name)
+	}
+	return nil
+}
+
+// noField is the fault of a field that a type does not have.
+func noField(t *vault.Type, name string) *fault.Fault {
+	return fault.New(fault.InvalidField, "the type %s has no field of this name", t.Name).With("argument", "name").
+		With("allowed", vault.Offered(t.FieldNames())).Suggest(name, t.FieldNames())
+}
+
+// updateField changes a field or a trait.
+func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []string) error {
+	was, written := e.before(thing)
+	if slices.Contains(unset, "values") {
+		was.Values = nil
+	}
+	if slices.Contains(unset, "min") {
+		was.Min = nil
+	}
+	if slices.Contains(unset, "max") {
+		was.Max = nil
+	}
+	if err := d.checkAgainst(was, thing.Kind); err != nil {
+		return err
+	}
+	if t, ok := e.was.Type(thing.Type); ok && thing.Kind == kindField && t.NameField() == thing.Name &&
+		d.Type != nil && *d.Type != "string" {
+		return fault.New(fault.InvalidField, "%s is the name field of %s, which must be of type string", thing.Name, t.Name).
+			With("argument", "value_type").With("field", thing.Name)
+	}
+	m, err := d.entries()
+	if err != nil {
+		return err
+	}
+	path := thing.path()
+	if !yamltext.IsMapping(e.text, path) {
+		if d.Type == nil {
+			m = append(yamltext.Map{{Key: "type", Value: written}}, m...)
+		}
+		return e.set(m, path...)
+	}
+	for _, one := range m {
+		at := append(slices.Clone(path), one.Key)
+		if values, ok := one.Value.([]string); ok {
+			err = e.setList(values, at...)
+		} else {
+			err = e.set(one.Value, at...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, key := range unset {
+		if err := e.remove(append(slices.Clone(path), key)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before is what the schema says of a field or a trait, and how it writes its type.
+func (e *schemaEdit) before(thing thingIn) (f vault.Field, written string) {
+	if thing.Kind == kindTrait {
+		t, _ := e.was.Trait(thing.Name)
+		return t.Field, t.Written
+	}
+	f = *fieldNamed(e.was, thing.Type, thing.Name)
+	return f, f.Type
+}
+
+// updateType changes a type.
+func (e *schemaEdit) updateType(in schemaUpdateIn) error {
+	was, _ := e.was.Type(e.thing.Name)
+	fields, err := in.fieldsOf()
+	if err != nil {
+		return err
+	}
+	if err := nameFieldFits(in.NameField, fields, was); err != nil {
+		return err
+	}
+	m, err := in.entries()
+	if err != nil {
+		return err
+	}
+	path := e.thing.path()
+	if len(m) > 0 {
+		if err := e.set(m, path...); err != nil {
+			return err
+		}
+	}
+	for _, key := range in.Unset {
+		if err := e.remove(append(slices.Clone(path), key)...); err != nil {
+			return err
+		}
+	}
+	for _, name := range fieldOrder(fields, in.NameField) {
+		if err := e.mergeField(thingIn{Kind: kindField, Type: was.Name, Name: name}, fields[name]); err != nil {
+			return inField(err, name)
+		}
+	}
+	uses, err := in.usesOf()
+	if err != nil {
+		return err
+	}
+	return e.updateUses(was, append(uses, namedUses(in.AddTraits)...), in.RemoveTraits)
+}
+
+// mergeField changes a field, or adds it if there is none.
+func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
+	if fieldNamed(e.was, thing.Type, thing.Name) != nil {
+		return e.updateField(thing, d, nil)
+	}
+	if err := newName(kindField, thing.Name); err != nil {
+		return err
+	}
+	if d.Type == nil {
+		d.Type = said("string")
+	}
+	m, err := d.whole(kindField)
+	if err != nil {
+		return err
+	}
+	return e.set(m, thing.path()...)
+}
+
+// updateUses changes which traits a type has, and what it says of them.
+func (e *schemaEdit) updateUses(t *vault.Type, more []namedUse, gone []string) error {
+	for _, name := range gone {
+		if !slices.Contains(t.TraitNames(), name) {
+			return fault.New(fault.InvalidTrait, "the type %s has no trait of this name", t.Name).
+				With("argument", "remove_traits").With("allowed", vault.Offered(t.TraitNames())).
+				Suggest(name, t.TraitNames())
+		}
+		if slices.ContainsFunc(more, func(u namedUse) bool { return u.name == name }) {
+			return fault.New(fault.InvalidValue, "a trait is both added and removed").With("argument", "remove_traits")
+		}
+	}
+	if len(more)+len(gone) == 0 {
+		return nil
+	}
+	path := []string{"types", e.written(t.Name), "traits"}
+	if yamltext.IsMapping(e.text, path) {
+		return e.updateUseMap(t, path, more, gone)
+	}
+	return e.updateUseList(t, path, more, gone)
+}
+
+// written is how the text spells the name of a type.
+func (e *schemaEdit) written(name string) string {
+	if name == vault.Daily && yamltext.IsMapping(e.text, []string{"types", "date"}) {
+		return "date"
+	}
+	return name
+}
+
+// updateUseMap changes traits of a type that are a mapping.
+func (e *schemaEdit) updateUseMap(t *vault.Type, path []string, more []namedUse, gone []string) error {
+	for _, name := range gone {
+		if err := e.remove(append(slices.Clone(path), name)...); err != nil {
+			return err
+		}
+	}
+	for _, u := range more {
+		m, err := u.entries()
+		if err != nil {
+			return err
+		}
+		if len(m) == 0 && slices.Contains(t.TraitNames(), u.name) {
+			continue
+		}
+		if err := e.set(m, append(slices.Clone(path), u.name)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateUseList changes traits of a type that are a list. It becomes a mapping where more is said of a trait.
+func (e *schemaEdit) updateUseList(t *vault.Type, path []string, more []namedUse, gone []string) error {
+	uses := namedUses(slices.DeleteFunc(t.TraitNames(), func(name string) bool { return slices.Contains(gone, name) }))
+	for _, u := range more {
+		i := slices.IndexFunc(uses, func(o namedUse) bool { return o.name == u.name })
+		if i < 0 {
+			uses = append(uses, u)
+		} else {
+			uses[i] = u
+		}
+	}
+	now, err := usesAsYAML(uses)
+	if err != nil {
+		return err
+	}
+	if names, ok := now.([]string); ok {
+		return e.setList(names, path...)
+	}
+	return e.set(now, path...)
+}
+
+// run drafts the removal.
+func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
+	e, err := newSchemaEdit(ctx, tx, in.thingIn)
+	if err == nil {
+		err = e.isThere()
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.removable(tx.Index()); err != nil {
+		return err
+	}
+	users := e.users(tx.Index())
+	if len(users) > 0 && !in.Force {
+		call := fault.Args{"kind": in.Kind, "name": in.Name, "force": true}
+		if in.Type != "" {
+			call["type"] = in.Type
+		}
+		return inUse(users, "the "+in.Kind+" is in use").Fix("force removes it all the same").
+			Try("raven_schema_remove", call)
+	}
+	out.SideEffects = e.leaves(tx.Index())
+	if err := e.forget(); err != nil {
+		return err
+	}
+	if err := e.remove(e.thing.path()...); err != nil {
+		return err
+	}
+	return e.put(ctx, tx, out, "deleted")
+}
+
+// forget removes what the rest of the schema says of a type or a trait that goes, and the name field that goes.
+func (e *schemaEdit) forget() error {
+	switch name := e.thing.Name; e.thing.Kind {
+	case kindType:
+		return e.forgetTarget(name)
+	case kindTrait:
+		for _, owner := range e.was.UsedBy(name) {
+			t, _ := e.was.Type(owner)
+			e.also = append(e.also, "types."+t.Name+".traits."+name)
+			if err := e.updateUses(t, nil, []string{name}); err != nil {
+				return err
+			}
+		}
+	default:
+		if path := []string{"types", e.thing.Type, "name_field"}; e.names() {
+			e.also = append(e.also, "types."+e.thing.Type)
+			return e.remove(path...)
+		}
+	}
+	return nil
+}
+
+// names reports whether the field is the one that its type names as its name field.
+func (e *schemaEdit) names() bool {
+	said, _ := e.was.Definitions()["types."+e.thing.Type].(map[string]any)
+	return said["name_field"] == e.thing.Name
+}
+
+// forgetTarget makes the references to a type that goes lead to any.
+func (e *schemaEdit) forgetTarget(name string) error {
+	for _, t := range e.was.Types {
+		for _, f := range t.Fields {
+			if f.Target != name || t.Name == name {
+				continue
+			}
+			e.also = append(e.also, "types."+t.Name+".fields."+f.Name)
+			if err := e.remove("types", e.written(t.Name), "fields", f.Name, "target"); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range e.was.Traits {
+		if t.Target != name {
+			continue
+		}
+		e.also = append(e.also, "traits."+t.Name)
+		if err := e.remove("traits", t.Name, "target"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

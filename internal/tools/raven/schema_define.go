@@ -1,0 +1,543 @@
+package raven
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/vault"
+	"rookery/internal/yamltext"
+)
+
+// A fieldDefinition is what a call says of a field or a trait. What is nil, it does not say.
+type fieldDefinition struct {
+	Type        *string         `json:"type"`
+	Required    *bool           `json:"required"`
+	Default     json.RawMessage `json:"default"`
+	Values      []string        `json:"values"`
+	Target      *string         `json:"target"`
+	Min         *float64        `json:"min"`
+	Max         *float64        `json:"max"`
+	Description *string         `json:"description"`
+}
+
+// An useDefinition is what a call says of a trait of a type.
+type useDefinition struct {
+	Required *bool           `json:"required"`
+	Default  json.RawMessage `json:"default"`
+}
+
+// said is a text that a call says; nil for an empty one.
+func said(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// field is what the call says of its field or trait.
+func (in definitionIn) field() fieldDefinition {
+	d := fieldDefinition{
+		Type: said(in.ValueType), Required: in.Required, Values: apart(in.Values), Target: said(in.Target),
+		Min: in.Min, Max: in.Max, Description: said(in.Description),
+	}
+	if len(in.Default) > 0 {
+		d.Default = json.RawMessage(in.Default)
+	}
+	return d
+}
+
+// apart are the values of an enum: one text with commas in it is several, as a person types them.
+func apart(values []string) []string {
+	if len(values) != 1 || !strings.Contains(values[0], ",") {
+		return values
+	}
+	var all []string
+	for one := range strings.SplitSeq(values[0], ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// argumentsOf are the arguments that say something of a thing of a kind.
+var argumentsOf = map[string][]string{
+	kindType:  {"default_path", "name_field", "description", "fields", "traits"},
+	kindTrait: {"value_type", "values", "default", "target", "min", "max", "description"},
+	kindField: {"value_type", "required", "default", "values", "target", "min", "max", "description"},
+}
+
+// given are the names of the arguments that the call has.
+func (in definitionIn) given() []string {
+	var names []string
+	for _, a := range []struct {
+		name string
+		is   bool
+	}{
+		{"value_type", in.ValueType != ""}, {"default_path", in.DefaultPath != ""}, {"name_field", in.NameField != ""},
+		{"description", in.Description != ""}, {"fields", len(in.Fields) > 0}, {"traits", len(in.Traits) > 0},
+		{"values", in.Values != nil}, {"default", len(in.Default) > 0}, {"required", in.Required != nil},
+		{"target", in.Target != ""}, {"min", in.Min != nil}, {"max", in.Max != nil},
+	} {
+		if a.is {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// fits is a fault of an argument that says nothing of a thing of the kind.
+func (in definitionIn) fits(kind string) error {
+	for _, name := range in.given() {
+		if !slices.Contains(argumentsOf[kind], name) {
+			return fault.New(fault.InvalidValue, "%s is none of a %s", name, kind).With("argument", name).
+				With("allowed", argumentsOf[kind])
+		}
+	}
+	return nil
+}
+
+var (
+	thingName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	traitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+)
+
+// reservedFor are the names that no new thing of a kind may have.
+var reservedFor = map[string][]string{kindField: {"type", "id", "tags", "alias"}, kindTrait: {"id"}}
+
+// newName is a fault of a name that no new thing of a kind may have.
+func newName(kind, name string) error {
+	form, begins := thingName, "a letter"
+	if kind == kindTrait {
+		form, begins = traitName, "a letter or a digit"
+	}
+	switch {
+	case !form.MatchString(name):
+		return fault.New(fault.InvalidValue, "the name of a %s is up to 64 letters, digits, _ and -, and begins with %s",
+			kind, begins).With("argument", "name")
+	case slices.Contains(reservedFor[kind], name):
+		return fault.New(fault.InvalidValue, "the name %q is reserved: it means the same everywhere", name).
+			With("argument", "name").With("reserved", reservedFor[kind])
+	}
+	return nil
+}
+
+// run drafts the addition.
+func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
+	if err := in.fits(in.Kind); err != nil {
+		return err
+	}
+	e, err := newSchemaEdit(ctx, tx, in.thingIn)
+	if err == nil {
+		err = e.isNew()
+	}
+	if err != nil {
+		return err
+	}
+	if e.thing.Kind == kindType {
+		err = e.addType(in.definitionIn)
+		out.SideEffects = e.becomes(tx.Index())
+	} else {
+		err = e.addField(in.field())
+		out.SideEffects = e.becomes(tx.Index())
+	}
+	if err != nil {
+		return err
+	}
+	return e.put(ctx, tx, out, "created")
+}
+
+// isNew is a fault if the thing is there already, or can be no new one.
+func (e *schemaEdit) isNew() error {
+	t := e.thing
+	if err := newName(t.Kind, t.Name); err != nil {
+		if typ, ok := e.was.Type(t.Name); !ok || t.Kind != kindType || !typ.Builtin {
+			return err
+		}
+	}
+	switch t.Kind {
+	case kindType:
+		if typ, ok := e.was.Type(t.Name); ok && typ.Builtin {
+			return builtin(t.Name)
+		} else if ok {
+			return e.exists()
+		}
+	case kindTrait:
+		if _, ok := e.was.Trait(t.Name); ok {
+			return e.exists()
+		}
+	default:
+		if _, err := e.owner(t.Type); err != nil {
+			return err
+		}
+		if fieldNamed(e.was, t.Type, t.Name) != nil {
+			return e.exists()
+		}
+	}
+	return nil
+}
+
+// exists is the fault of a thing that is there already.
+func (e *schemaEdit) exists() error {
+	shows, name := "raven_schema_type", e.thing.Name
+	switch e.thing.Kind {
+	case kindTrait:
+		shows = "raven_schema_trait"
+	case kindField:
+		name = e.thing.Type
+	}
+	return fault.New(fault.DuplicateID, "the schema has a %s %q already", e.thing.Kind, e.thing.Name).
+		With("id", e.thing.key()).Fix("change it with raven_schema_update").
+		Try(shows, fault.Args{"name": name})
+}
+
+// addField adds a field or a trait.
+func (e *schemaEdit) addField(d fieldDefinition) error {
+	if d.Type == nil && e.thing.Kind == kindField {
+		d.Type = said("string")
+	}
+	if d.Type == nil {
+		d.Type = said("boolean")
+	}
+	m, err := d.whole(e.thing.Kind)
+	if err != nil {
+		return err
+	}
+	return e.set(m, e.thing.path()...)
+}
+
+// whole is a new definition as a schema.yaml has it.
+func (d fieldDefinition) whole(kind string) (yamltext.Map, error) {
+	if err := d.checkAgainst(vault.Field{}, kind); err != nil {
+		return nil, err
+	}
+	return d.entries()
+}
+
+// checkAgainst is a fault of what a call says of a field or trait that is so far as was says.
+func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
+	typ := was.Type
+	if d.Type != nil {
+		read, ok := vault.ParseValueType(*d.Type)
+		if !ok {
+			return fault.New(fault.InvalidValue, "a value type is one of %s, or a list of it, as in string[]",
+				strings.Join(vault.ValueTypes(), ", ")).With("argument", "value_type").
+				With("allowed", vault.ValueTypes()).Suggest(*d.Type, vault.ValueTypes())
+		}
+		typ = read
+	}
+	element := strings.TrimSuffix(typ, "[]")
+	only := func(argument, of string) error {
+		return fault.New(fault.InvalidValue, "%s is only of a %s of type %s", argument, kind, of).
+			With("argument", argument)
+	}
+	least, most := was.Min, was.Max
+	if d.Min != nil {
+		least = d.Min
+	}
+	if d.Max != nil {
+		most = d.Max
+	}
+	switch {
+	case element == "enum" && len(d.Values) == 0 && (d.Values != nil || len(was.Values) == 0):
+		return fault.New(fault.MissingRequired, "an enum needs values").With("argument", "values")
+	case d.Values != nil && element != "enum":
+		return only("values", "enum")
+	case d.Target != nil && element != "ref":
+		return only("target", "ref")
+	case d.Min != nil && element != "number":
+		return only("min", "number")
+	case d.Max != nil && element != "number":
+		return only("max", "number")
+	case d.Required != nil && kind == kindTrait:
+		return fault.New(fault.InvalidValue, "a trait is not required by itself, but by a type").
+			With("argument", "required")
+	case least != nil && most != nil && *least > *most:
+		return fault.New(fault.InvalidValue, "min is over max").With("argument", "min")
+	}
+	return nil
+}
+
+// entries are what the call says, as a schema.yaml has it.
+func (d fieldDefinition) entries() (yamltext.Map, error) {
+	var m yamltext.Map
+	add := func(key string, value any, is bool) {
+		if is {
+			m = append(m, yamltext.Entry{Key: key, Value: value})
+		}
+	}
+	texts := func(key string, s *string) {
+		if s != nil {
+			add(key, *s, true)
+		}
+	}
+	texts("type", d.Type)
+	if d.Required != nil {
+		add("required", *d.Required, true)
+	}
+	if byDefault, given, err := valueOf(d.Default); err != nil {
+		return nil, err
+	} else if given {
+		add("default", byDefault, true)
+	}
+	add("values", d.Values, len(d.Values) > 0)
+	texts("target", d.Target)
+	if d.Min != nil {
+		add("min", plainNumber(*d.Min), true)
+	}
+	if d.Max != nil {
+		add("max", plainNumber(*d.Max), true)
+	}
+	texts("description", d.Description)
+	return m, nil
+}
+
+// plainNumber is a number as YAML has it: a whole one without a point.
+func plainNumber(n float64) any {
+	if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		return int64(n)
+	}
+	return n
+}
+
+// valueOf is a default value as YAML has it; it is not given where it is null.
+func valueOf(raw json.RawMessage) (value any, given bool, err error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, false, nil
+	}
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return nil, false, fault.New(fault.InvalidValue, "default is no JSON").With("argument", "default")
+	}
+	switch v := value.(type) {
+	case float64:
+		return plainNumber(v), true, nil
+	case []any:
+		for i, each := range v {
+			if n, ok := each.(float64); ok {
+				v[i] = plainNumber(n)
+			}
+		}
+	case map[string]any:
+		return nil, false, fault.New(fault.InvalidValue, "default must be a text, a number, true or false, or a list of these").
+			With("argument", "default")
+	}
+	return value, true, nil
+}
+
+// addType adds a type.
+func (e *schemaEdit) addType(in definitionIn) error {
+	fields, err := in.fieldsOf()
+	if err != nil {
+		return err
+	}
+	uses, err := in.usesOf()
+	if err != nil {
+		return err
+	}
+	if _, there := fields[in.NameField]; in.NameField != "" && !there {
+		if err := newName(kindField, in.NameField); err != nil {
+			return fault.Of(err).With("argument", "name_field")
+		}
+		yes := true
+		fields[in.NameField] = fieldDefinition{Type: said("string"), Required: &yes}
+	}
+	if err := nameFieldFits(in.NameField, fields, nil); err != nil {
+		return err
+	}
+	m, err := in.entries()
+	if err != nil {
+		return err
+	}
+	var all yamltext.Map
+	for _, name := range fieldOrder(fields, in.NameField) {
+		d := fields[name]
+		if d.Type == nil {
+			d.Type = said("string")
+		}
+		if err := newName(kindField, name); err != nil {
+			return inField(err, name)
+		}
+		one, err := d.whole(kindField)
+		if err != nil {
+			return inField(err, name)
+		}
+		all = append(all, yamltext.Entry{Key: name, Value: one})
+	}
+	m = append(m, yamltext.Entry{Key: "fields", Value: all})
+	if len(uses) > 0 {
+		listed, err := usesAsYAML(uses)
+		if err != nil {
+			return err
+		}
+		m = append(m, yamltext.Entry{Key: "traits", Value: listed})
+	}
+	return e.set(m, e.thing.path()...)
+}
+
+// entries are what the call says of a type itself.
+func (in definitionIn) entries() (yamltext.Map, error) {
+	var m yamltext.Map
+	if in.Description != "" {
+		m = append(m, yamltext.Entry{Key: "description", Value: in.Description})
+	}
+	if in.DefaultPath != "" {
+		folder := strings.TrimSuffix(in.DefaultPath, "/")
+		if _, err := vault.ParsePath(folder + "/x.md"); err != nil {
+			return nil, fault.New(fault.InvalidValue, "default_path must be a folder of the vault").
+				With("argument", "default_path")
+		}
+		m = append(m, yamltext.Entry{Key: "default_path", Value: folder + "/"})
+	}
+	if in.NameField != "" {
+		m = append(m, yamltext.Entry{Key: "name_field", Value: in.NameField})
+	}
+	return m, nil
+}
+
+// nameFieldFits is a fault of a name field that is no field of type string.
+func nameFieldFits(name string, fields map[string]fieldDefinition, was *vault.Type) error {
+	if name == "" {
+		return nil
+	}
+	typ := ""
+	if was != nil {
+		for _, f := range was.Fields {
+			if f.Name == name {
+				typ = f.Type
+			}
+		}
+	}
+	if d, ok := fields[name]; ok && d.Type != nil {
+		typ = *d.Type
+	} else if ok && typ == "" {
+		typ = "string"
+	}
+	if typ == "string" {
+		return nil
+	}
+	return fault.New(fault.InvalidField, "name_field must name a field of type string").
+		With("argument", "name_field").With("field", name)
+}
+
+// fieldOrder returns the names of fields: the name field first.
+func fieldOrder(fields map[string]fieldDefinition, nameField string) []string {
+	names := slices.Sorted(maps.Keys(fields))
+	if i := slices.Index(names, nameField); i > 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, nameField)
+	}
+	return names
+}
+
+// inField says of a fault which field of a call it is about.
+func inField(err error, name string) error {
+	return fault.Of(err).With("argument", "fields").With("field", name)
+}
+
+// fieldsOf are the fields that the call gives a type.
+func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
+	all := map[string]fieldDefinition{}
+	if len(in.Fields) == 0 {
+		return all, nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(in.Fields, &members) != nil {
+		return nil, fault.New(fault.InvalidValue, "fields must be an object: by name, a value type or an object").
+			With("argument", "fields")
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		d, word := fieldDefinition{}, ""
+		if json.Unmarshal(members[name], &word) == nil {
+			d.Type = said(word)
+		} else if err := strictly(members[name], &d); err != nil {
+			return nil, inField(fault.New(fault.InvalidValue, "a field is a value type, or an object of "+
+				"type, required, default, values, target, min, max and description"), name)
+		}
+		all[name] = d
+	}
+	return all, nil
+}
+
+// strictly reads JSON that may have no other members.
+func strictly(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+// A namedUse is a trait of a type.
+type namedUse struct {
+	name string
+	useDefinition
+}
+
+// usesOf are the traits that the call gives a type: a list of names, or by name what holds for them.
+func (in definitionIn) usesOf() ([]namedUse, error) {
+	if len(in.Traits) == 0 {
+		return nil, nil
+	}
+	var names []string
+	var members map[string]useDefinition
+	switch {
+	case json.Unmarshal(in.Traits, &names) == nil:
+		return namedUses(names), nil
+	case strictly(in.Traits, &members) == nil:
+		var all []namedUse
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			all = append(all, namedUse{name, members[name]})
+		}
+		return all, nil
+	}
+	return nil, fault.New(fault.InvalidValue, "traits must be a list of names, or an object: by name {required, default}").
+		With("argument", "traits")
+}
+
+func namedUses(names []string) []namedUse {
+	var all []namedUse
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(u namedUse) bool { return u.name == name }) {
+			all = append(all, namedUse{name: name})
+		}
+	}
+	return all
+}
+
+// entries are what the call says of a trait of a type.
+func (u useDefinition) entries() (yamltext.Map, error) {
+	m := yamltext.Map{}
+	if u.Required != nil {
+		m = append(m, yamltext.Entry{Key: "required", Value: *u.Required})
+	}
+	byDefault, given, err := valueOf(u.Default)
+	if given {
+		m = append(m, yamltext.Entry{Key: "default", Value: byDefault})
+	}
+	return m, err
+}
+
+// usesAsYAML are the traits of a new type: a list of names where nothing more is said of them.
+func usesAsYAML(uses []namedUse) (any, error) {
+	var names []string
+	var m yamltext.Map
+	plain := true
+	for _, u := range uses {
+		one, err := u.entries()
+		if err != nil {
+			return nil, err
+		}
+		plain = plain && len(one) == 0
+		names = append(names, u.name)
+		m = append(m, yamltext.Entry{Key: u.name, Value: one})
+	}
+	if plain {
+		return names, nil
+	}
+	return m, nil
+}

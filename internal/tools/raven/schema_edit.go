@@ -1,0 +1,334 @@
+package raven
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/vault"
+	"rookery/internal/yamltext"
+)
+
+//go:embed schema_add.md
+var schemaAddDoc string
+
+//go:embed schema_update.md
+var schemaUpdateDoc string
+
+//go:embed schema_remove.md
+var schemaRemoveDoc string
+
+// thingIn names what is added to a schema, changed in it or removed from it.
+type thingIn struct {
+	Kind string `json:"kind" enum:"type,trait,field" jsonschema:"what it is"`
+	Type string `json:"type,omitempty" complete:"type" jsonschema:"of a field: the type that has it"`
+	Name string `json:"name" complete:"field" of:"type" size:"name" jsonschema:"letters, digits, _ and -"`
+}
+
+// definitionIn is what a schema says of a thing.
+type definitionIn struct {
+	ValueType   string         `json:"value_type,omitempty" jsonschema:"of a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list of it as in string[]"`
+	DefaultPath string         `json:"default_path,omitempty" jsonschema:"of a type: the folder of new objects"`
+	NameField   string         `json:"name_field,omitempty" jsonschema:"of a type: the field that says what an object is called"`
+	Description string         `json:"description,omitempty" size:"query" jsonschema:"what it is for"`
+	Fields      tool.Structure `json:"fields,omitempty" jsonschema:"of a type: by name, each a value type or an object as raven_schema_type shows it"`
+	Traits      tool.JSON      `json:"traits,omitempty" jsonschema:"of a type: a list of traits, or by name {required, default}"`
+	Values      []string       `json:"values,omitempty" jsonschema:"of an enum; one text with commas in it is several"`
+	Default     tool.JSON      `json:"default,omitempty" jsonschema:"of a field or trait: the value where there is none"`
+	Required    *bool          `json:"required,omitempty" jsonschema:"of a field: every object must have it"`
+	Target      string         `json:"target,omitempty" complete:"type" jsonschema:"of a ref: the type that it leads to"`
+	Min         *float64       `json:"min,omitempty" jsonschema:"of a number"`
+	Max         *float64       `json:"max,omitempty" jsonschema:"of a number"`
+}
+
+type schemaAddIn struct {
+	tool.Vault
+	thingIn
+	definitionIn
+	tool.Mutation
+}
+
+type schemaUpdateIn struct {
+	tool.Vault
+	thingIn
+	definitionIn
+	Unset        []string `json:"unset,omitempty" jsonschema:"what is not said any more: default, description, target and the like"`
+	AddTraits    []string `json:"add_traits,omitempty" complete:"trait" jsonschema:"of a type: traits that it has too" alias:"add_trait"`
+	RemoveTraits []string `json:"remove_traits,omitempty" complete:"trait" jsonschema:"of a type: traits that it has no more" alias:"remove_trait"`
+	tool.Mutation
+}
+
+type schemaRemoveIn struct {
+	tool.Vault
+	thingIn
+	Force bool `json:"force,omitempty" jsonschema:"remove it also where it is in use"`
+	tool.Mutation
+}
+
+// schemaEdited is the answer of the tools that change a schema.
+type schemaEdited struct {
+	tool.Aside  `json:"-"`
+	Action      string              `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
+	Kind        string              `json:"kind" jsonschema:"type, trait or field"`
+	Type        string              `json:"type,omitempty" jsonschema:"of a field: the type that has it"`
+	Name        string              `json:"name"`
+	Definition  any                 `json:"definition,omitempty" jsonschema:"as it is now; of what is removed, as it was"`
+	Changes     map[string]oldNew   `json:"changes,omitzero" jsonschema:"by definition, such as types.person.fields.email: what it said, and what it says"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+	SideEffects []string            `json:"side_effects,omitzero" jsonschema:"what it means for what is in the vault"`
+}
+
+func (f tools) schemaAdd() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema_add", Family: Family, Title: "Add to the schema", Doc: schemaAddDoc,
+		Role: auth.Editor, Kind: tool.Write, Flags: schemaFlags,
+		Route:    tool.Route{Method: "POST", Path: "/schema/add"},
+		Commands: schemaCommands("schema add"),
+	}, func(ctx context.Context, c auth.Caller, in schemaAddIn) (schemaEdited, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+	})
+}
+
+func (f tools) schemaUpdate() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema_update", Family: Family, Title: "Change the schema", Doc: schemaUpdateDoc,
+		Role: auth.Editor, Kind: tool.Write, Idempotent: true, Flags: schemaFlags,
+		Route:    tool.Route{Method: "PATCH", Path: "/schema"},
+		Commands: schemaCommands("schema update"),
+	}, func(ctx context.Context, c auth.Caller, in schemaUpdateIn) (schemaEdited, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+	})
+}
+
+func (f tools) schemaRemove() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "raven_schema_remove", Family: Family, Title: "Remove from the schema", Doc: schemaRemoveDoc,
+		Role: auth.Editor, Kind: tool.Destroy,
+		Flags:    map[string]string{"type": "of-type"},
+		Route:    tool.Route{Method: "POST", Path: "/schema/remove"},
+		Commands: schemaCommands("schema remove"),
+	}, func(ctx context.Context, c auth.Caller, in schemaRemoveIn) (schemaEdited, error) {
+		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+	})
+}
+
+// schemaFlags are the names of arguments on the command line, where --type is that of a value.
+var schemaFlags = map[string]string{"value_type": "type", "type": "of-type"}
+
+// schemaCommands are the commands of a tool that changes the schema, one for each kind.
+func schemaCommands(words string) []tool.Command {
+	of := func(kind string, args ...string) tool.Command {
+		return tool.Command{Words: words + " " + kind, Args: args, Set: map[string]string{"kind": kind}}
+	}
+	return []tool.Command{of(kindType, "name"), of(kindTrait, "name"), of(kindField, "type", "name")}
+}
+
+// A schemaEdit is a change of the text of a schema.
+type schemaEdit struct {
+	thing thingIn
+	was   *vault.Schema // as the text says it: without the folders of raven.yaml
+	text  []byte
+	also  []string // definitions beside the thing that change too
+}
+
+// newSchemaEdit reads the schema of a vault for an edit of a thing.
+func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit, error) {
+	if err := thing.check(); err != nil {
+		return nil, err
+	}
+	if _, err := state.Schema(tx.Index()); err != nil {
+		return nil, err
+	}
+	text, _, err := tx.Text(ctx, vault.SchemaFile)
+	if err != nil {
+		return nil, err
+	}
+	was, err := vault.ParseSchema(text)
+	if len(text) == 0 {
+		text = []byte("version: 1\n")
+	}
+	return &schemaEdit{thing: thing, was: was, text: text}, err
+}
+
+// check is a fault of a call that names no thing.
+func (t *thingIn) check() error {
+	switch {
+	case t.Kind == kindField && t.Type == "":
+		return fault.New(fault.MissingRequired, "a field needs type: the type that has it").With("argument", "type")
+	case t.Kind != kindField && t.Type != "":
+		return fault.New(fault.InvalidValue, "type is the type that has a field; a %s has none", t.Kind).
+			With("argument", "type")
+	}
+	t.Type = vault.TypeName(t.Type)
+	return nil
+}
+
+// path is where a schema.yaml has the thing.
+func (t thingIn) path() []string {
+	switch t.Kind {
+	case kindField:
+		return []string{"types", t.Type, "fields", t.Name}
+	case kindTrait:
+		return []string{"traits", t.Name}
+	}
+	return []string{"types", t.Name}
+}
+
+// key is the name of the thing among the definitions of a schema.
+func (t thingIn) key() string { return strings.Join(t.path(), ".") }
+
+// set sets what the text says at a path.
+func (e *schemaEdit) set(value any, path ...string) (err error) {
+	e.text, err = yamltext.Set(e.text, path, value)
+	return byHand(err, vault.SchemaFile)
+}
+
+// setList sets a list at a path.
+func (e *schemaEdit) setList(items []string, path ...string) (err error) {
+	e.text, err = yamltext.SetList(e.text, path, items)
+	return byHand(err, vault.SchemaFile)
+}
+
+// remove removes what the text says at a path.
+func (e *schemaEdit) remove(path ...string) (err error) {
+	e.text, err = yamltext.Remove(e.text, path)
+	return byHand(err, vault.SchemaFile)
+}
+
+// owner is the type that has the field of a call, or has been named as one.
+func (e *schemaEdit) owner(name string) (*vault.Type, error) {
+	t, ok := e.was.Type(name)
+	switch {
+	case !ok:
+		return nil, e.was.NoType(name)
+	case t.Builtin:
+		return nil, builtin(name)
+	}
+	return t, nil
+}
+
+// builtin is the fault of a change of a built-in type.
+func builtin(name string) *fault.Fault {
+	return fault.New(fault.InvalidType, "the type %s is built in, and cannot be changed", vault.TypeName(name)).
+		With("builtin", []string{vault.Daily, vault.Page, vault.Section})
+}
+
+// result is the schema that the edited text says. It must be one, and nothing else in it may have changed.
+func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
+	is, err := vault.ParseSchema(e.text)
+	if err != nil {
+		problem := problemsOf(err)[0]
+		return nil, fault.New(fault.InvalidValue, "the schema would be none: %s",
+			strings.TrimPrefix(problem.Message, vault.SchemaFile+": "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.was.ChangesTo(is))) {
+		own := e.thing.key()
+		if name != own && !strings.HasPrefix(name, own+".") && !slices.Contains(e.also, name) {
+			return nil, byHand(yamltext.ErrByHand, vault.SchemaFile)
+		}
+	}
+	known := map[any]bool{}
+	for _, f := range slices.Concat(dangling(e.was), unfit(e.was, c)) {
+		known[f.Details["where"]] = true
+	}
+	var problems []*fault.Fault
+	for _, f := range slices.Concat(dangling(is), unfit(is, c)) {
+		if !known[f.Details["where"]] {
+			problems = append(problems, f)
+		}
+	}
+	if f := fault.Join(Family.Several, problems); f != nil {
+		return nil, f
+	}
+	return is, nil
+}
+
+// put stages the edited text, and says what was done or would be.
+func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, action string) error {
+	is, err := e.result(state.Clock(tx.Index(), tx.Now()))
+	if err != nil {
+		return err
+	}
+	before := tx.Index()
+	if problems := e.impact(before, is, state.Clock(before, tx.Now())); len(problems) > 0 {
+		return inUse(problems, "the change would make what is in the vault wrong")
+	}
+	out.Kind, out.Type, out.Name, out.Changes = e.thing.Kind, e.thing.Type, e.thing.Name, map[string]oldNew{}
+	for name, c := range e.was.ChangesTo(is) {
+		out.Changes[name] = oldNew{c.Old, c.New}
+	}
+	if out.Action = action; len(out.Changes) == 0 {
+		out.Action = "unchanged"
+	} else if err := tx.Put(ctx, vault.SchemaFile, e.text); err != nil {
+		return err
+	}
+	shows := tx.Index()
+	if action == "deleted" {
+		shows = before
+	}
+	out.Definition = e.thing.definition(shows)
+	if !tx.DryRun() {
+		return mutate.NoteFiles(ctx, tx, &out.Aside)
+	}
+	out.Action, out.DryRun = "", true
+	if out.SideEffects == nil {
+		out.SideEffects = []string{}
+	}
+	out.WouldModify, err = mutate.FileChanges(ctx, tx)
+	return err
+}
+
+// definition is the thing as the tools show it; nil: there is none.
+func (t thingIn) definition(idx *index.Index) any {
+	s := idx.Schema()
+	switch t.Kind {
+	case kindTrait:
+		if trait, ok := s.Trait(t.Name); ok {
+			return traitOf(s, trait)
+		}
+	case kindType:
+		if typ, ok := s.Type(t.Name); ok {
+			return fullType(typ)
+		}
+	default:
+		if f := fieldNamed(s, t.Type, t.Name); f != nil {
+			return fieldOf(f)
+		}
+	}
+	return nil
+}
+
+// fieldNamed is a field that a type itself defines; nil: it does not.
+func fieldNamed(s *vault.Schema, typ, name string) *vault.Field {
+	t, ok := s.Type(typ)
+	if !ok {
+		return nil
+	}
+	for _, f := range t.Fields {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// byHand is the fault of a file that cannot be edited without changing more of it.
+func byHand(err error, file string) error {
+	if !errors.Is(err, yamltext.ErrByHand) {
+		return err
+	}
+	why := strings.TrimPrefix(err.Error(), yamltext.ErrByHand.Error()+": ")
+	return fault.New(fault.FileError, "%s cannot be edited without changing more of it; edit it by hand",
+		file).With("why", why).At(file, 0).Because(err)
+}

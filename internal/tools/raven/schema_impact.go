@@ -1,0 +1,284 @@
+package raven
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/vault"
+)
+
+// maxConcerned is how many of the things that a change of the schema concerns a fault lists.
+const maxConcerned = 200
+
+// inUse is the fault of a change of the schema that would break what is in the vault: each thing is one of its errors.
+func inUse(problems []*fault.Fault, why string) *fault.Fault {
+	f := fault.New(fault.ValidationFailed, "%s: %s", why, mutate.Count(len(problems), "place")).
+		With("total", len(problems))
+	if len(problems) > maxConcerned {
+		f.Message += fmt.Sprintf("; the first %d are listed", maxConcerned)
+	}
+	f.Errors = firstOf(problems, maxConcerned)
+	return f
+}
+
+// impact returns what is right in the vault and would be wrong by another schema: values that their field or trait
+// would not take, fields that would be required and are missing, and fields that a type would lose with a trait.
+func (e *schemaEdit) impact(idx *index.Index, is *vault.Schema, c vault.Clock) []*fault.Fault {
+	var problems []*fault.Fault
+	for _, t := range is.Types {
+		if was, ok := e.was.Type(t.Name); ok {
+			problems = append(problems, typeImpact(idx, was, t, c)...)
+		}
+	}
+	for _, t := range is.Traits {
+		if was, ok := e.was.Trait(t.Name); ok && narrows(&was.Field, &t.Field) {
+			problems = append(problems, traitImpact(idx, was, t, c)...)
+		}
+	}
+	return problems
+}
+
+// narrows reports whether another definition of a field may refuse values that the first one takes.
+func narrows(was, is *vault.Field) bool {
+	return was.Type != is.Type || !reflect.DeepEqual(was.Values, is.Values) ||
+		!reflect.DeepEqual(was.Min, is.Min) || !reflect.DeepEqual(was.Max, is.Max)
+}
+
+// typeImpact is the impact of what a type says.
+func typeImpact(idx *index.Index, was, is *vault.Type, c vault.Clock) []*fault.Fault {
+	var required []*vault.Field
+	values := map[string][2]*vault.Field{}
+	gone := map[string]bool{}
+	for _, name := range append(is.FieldNames(), is.TraitNames()...) {
+		f, ok := is.Field(name)
+		if !ok {
+			continue
+		}
+		old, had := was.Field(name)
+		if f.Required && !f.HasDefault && (!had || !old.Required || old.HasDefault) {
+			required = append(required, f)
+		}
+		if had && narrows(old, f) && fieldIn(is, name) {
+			values[name] = [2]*vault.Field{old, f}
+		}
+	}
+	for _, name := range was.TraitNames() {
+		_, stays := is.Field(name)
+		gone[name] = !stays && hasTrait(was, name) && !hasTrait(is, name)
+		if !gone[name] {
+			delete(gone, name)
+		}
+	}
+	if len(required)+len(values)+len(gone) == 0 {
+		return nil
+	}
+	var problems []*fault.Fault
+	for o := range idx.Objects(is.Name, index.Spot{}) {
+		problems = append(problems, objectImpact(o, required, values, gone, c)...)
+	}
+	return problems
+}
+
+// fieldIn reports whether the type itself defines a field.
+func fieldIn(t *vault.Type, name string) bool {
+	for _, f := range t.Fields {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// hasTrait reports whether a type has a trait that the schema defines.
+func hasTrait(t *vault.Type, name string) bool {
+	for _, u := range t.Traits {
+		if u.Name == name {
+			return u.Trait != nil
+		}
+	}
+	return false
+}
+
+// objectImpact is the impact on one object.
+func objectImpact(
+	o index.Object, required []*vault.Field, values map[string][2]*vault.Field, gone map[string]bool, c vault.Clock,
+) []*fault.Fault {
+	var problems []*fault.Fault
+	place := func(f *fault.Fault, line int) {
+		problems = append(problems, f.With("id", o.ID()).At(o.Note.Path, max(line, 1)))
+	}
+	for _, f := range required {
+		if _, has := o.Field(f.Name); !has {
+			place(fault.New(fault.MissingRequired, "%s has no %s", o.ID(), f.Name).With("field", f.Name), o.Spot().Line)
+		}
+	}
+	for _, field := range o.Fields() {
+		if gone[field.Name] {
+			place(fault.New(fault.InvalidField, "%s has the field %s", o.ID(), field.Name).
+				With("field", field.Name), field.Line)
+		}
+		both, ok := values[field.Name]
+		if !ok {
+			continue
+		}
+		if _, err := both[0].Read(field.Value, c); err != nil {
+			continue
+		}
+		if _, err := both[1].Read(field.Value, c); err != nil {
+			place(fault.Of(err), field.Line)
+		}
+	}
+	return problems
+}
+
+// traitImpact is the impact of what a trait says.
+func traitImpact(idx *index.Index, was, is *vault.Trait, c vault.Clock) []*fault.Fault {
+	var problems []*fault.Fault
+	for t := range idx.Traits(is.Name, index.Spot{}) {
+		if t.Raw == "" && !t.Field {
+			continue
+		}
+		if _, err := was.Read(t.Value(), c); err != nil {
+			continue
+		}
+		if _, err := is.Read(t.Value(), c); err != nil {
+			problems = append(problems, fault.Of(err).With("id", t.ID).At(t.Note.Path, t.Line))
+		}
+	}
+	return problems
+}
+
+// removable is a fault of a field that is not removed as long as it is what it is.
+func (e *schemaEdit) removable(idx *index.Index) error {
+	if e.thing.Kind != kindField {
+		return nil
+	}
+	t, _ := e.was.Type(e.thing.Type)
+	f := fieldNamed(e.was, e.thing.Type, e.thing.Name)
+	problem := fault.New(fault.ValidationFailed, "the field is required; make it optional first")
+	switch {
+	case f.Required:
+		return problem.With("field", f.Name).Try("raven_schema_update", fault.Args{
+			"kind": kindField, "type": t.Name, "name": f.Name, "required": false,
+		})
+	case t.NameField() == f.Name && idx.Count(t.Name) > 0:
+		problem.Message = "the field says what objects of the type are called, and there are such objects"
+		return problem.With("field", f.Name).With("total", idx.Count(t.Name)).
+			Fix("give the type another name_field first")
+	}
+	return nil
+}
+
+// users are the places that use the thing: what is in the vault, and the rest of the schema.
+func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
+	var all []*fault.Fault
+	name := e.thing.Name
+	inSchema := func(code fault.Code, where string) {
+		all = append(all, fault.New(code, "%s uses it", where).With("where", where).At(vault.SchemaFile, 0))
+	}
+	switch e.thing.Kind {
+	case kindType:
+		for _, where := range targetsOf(e.was, name) {
+			inSchema(fault.InvalidType, where)
+		}
+		for o := range idx.Objects(name, index.Spot{}) {
+			all = append(all, fault.New(fault.InvalidType, "%s is of the type", o.ID()).With("id", o.ID()).
+				At(o.Note.Path, max(o.Spot().Line, 1)))
+		}
+	case kindTrait:
+		for _, owner := range e.was.UsedBy(name) {
+			inSchema(fault.InvalidTrait, "types."+owner+".traits")
+		}
+		for t := range idx.Traits(name, index.Spot{}) {
+			all = append(all, fault.New(fault.InvalidTrait, "%s is of the trait", t.ID).With("id", t.ID).
+				At(t.Note.Path, t.Line))
+		}
+	default:
+		for o := range idx.Objects(e.thing.Type, index.Spot{}) {
+			if f, has := o.Field(name); has {
+				all = append(all, fault.New(fault.InvalidField, "%s has the field", o.ID()).With("id", o.ID()).
+					At(o.Note.Path, max(f.Line, 1)))
+			}
+		}
+	}
+	return all
+}
+
+// targetsOf are the fields and traits of a schema that lead to a type.
+func targetsOf(s *vault.Schema, name string) []string {
+	var all []string
+	for _, t := range s.Types {
+		for _, f := range t.Fields {
+			if f.Target == name && t.Name != name {
+				all = append(all, "types."+t.Name+".fields."+f.Name)
+			}
+		}
+	}
+	for _, t := range s.Traits {
+		if t.Target == name {
+			all = append(all, "traits."+t.Name)
+		}
+	}
+	return all
+}
+
+// leaves says what becomes of what used a thing that goes.
+func (e *schemaEdit) leaves(idx *index.Index) []string {
+	effects := []string{}
+	add := func(n int, what, one, many string) {
+		if n > 0 {
+			effects = append(effects, mutate.Count(n, what)+" "+mutate.Plural(n, one, many))
+		}
+	}
+	name := e.thing.Name
+	switch e.thing.Kind {
+	case kindType:
+		add(idx.Count(name), "object", "reads as a page; its text stays", "read as pages; their texts stay")
+		add(len(targetsOf(e.was, name)), "reference field", "leads to any type", "lead to any type")
+	case kindTrait:
+		add(idx.TraitCount(name), "annotation", "is only text", "are only text")
+		add(len(e.was.UsedBy(name)), "type", "loses the trait", "lose the trait")
+	default:
+		add(len(e.users(idx)), "object", "keeps the key, which is unknown", "keep the key, which is unknown")
+	}
+	return effects
+}
+
+// becomes says what a new thing makes of what is in the vault already.
+func (e *schemaEdit) becomes(idx *index.Index) []string {
+	effects, n := []string{}, 0
+	switch name := e.thing.Name; e.thing.Kind {
+	case kindType:
+		for note := range idx.Notes("") {
+			if note.DeclaredType == name {
+				n++
+			}
+			for i := range note.Sections {
+				if note.Sections[i].DeclaredType == name {
+					n++
+				}
+			}
+		}
+		if n > 0 {
+			effects = append(effects, mutate.Count(n, "object")+" that "+mutate.Plural(n, "says", "say")+
+				" this type "+mutate.Plural(n, "is", "are")+" of it")
+		}
+	case kindTrait:
+		for note := range idx.Notes("") {
+			for _, t := range note.Annotations {
+				if t.Type == name && !t.Field {
+					n++
+				}
+			}
+		}
+		if n > 0 {
+			effects = append(effects, mutate.Count(n, "annotation")+" "+
+				mutate.Plural(n, "is a trait", "are traits")+" now: "+strings.TrimSpace("@"+name))
+		}
+	}
+	return effects
+}

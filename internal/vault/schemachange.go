@@ -1,0 +1,102 @@
+package vault
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Definitions returns everything that a schema says, apart for each thing that can be changed: by `types.person`,
+// `types.person.fields.email`, `types.person.traits.due`, `traits.due` and `templates.short`. A value is an object as
+// JSON has it; that of a type is what the type says beside its fields and traits.
+func (s *Schema) Definitions() map[string]any {
+	all := map[string]any{}
+	for _, t := range s.Types {
+		t.define("types."+t.Name, all)
+	}
+	for _, t := range s.Traits {
+		all["traits."+t.Name] = t.definition(t.Written)
+	}
+	for _, t := range s.Templates {
+		one := map[string]any{"file": t.File}
+		put(one, "description", t.Description, t.Description != "")
+		all["templates."+t.ID] = one
+	}
+	return all
+}
+
+// define adds what a type says. A built-in type is there whether the schema names it or not.
+func (t *Type) define(at string, all map[string]any) {
+	one := map[string]any{}
+	put(one, "description", t.Description, t.Description != "")
+	put(one, "default_path", t.DefaultPath, t.DefaultPath != "")
+	put(one, "name_field", t.nameField, t.nameField != "")
+	put(one, "templates", t.Templates, len(t.Templates) > 0)
+	put(one, "default_template", t.DefaultTemplate, t.DefaultTemplate != "")
+	put(one, "template", t.Template, t.Template != "")
+	if !t.Builtin || len(one) > 0 {
+		all[at] = one
+	}
+	for _, f := range t.Fields {
+		all[at+".fields."+f.Name] = f.definition(f.Type)
+	}
+	for _, u := range t.Traits {
+		use := map[string]any{"required": u.Required}
+		put(use, "default", u.Default, u.HasDefault)
+		all[at+".traits."+u.Name] = use
+	}
+}
+
+// definition is what the schema says of a field or a trait, whose type is written so.
+func (f *Field) definition(written string) map[string]any {
+	one := map[string]any{"type": written}
+	put(one, "required", true, f.Required)
+	put(one, "default", f.Default, f.HasDefault)
+	put(one, "values", f.Values, len(f.Values) > 0)
+	put(one, "target", f.Target, f.Target != "")
+	if f.Min != nil {
+		one["min"] = *f.Min
+	}
+	if f.Max != nil {
+		one["max"] = *f.Max
+	}
+	put(one, "description", f.Description, f.Description != "")
+	return one
+}
+
+// put sets a member if it is said.
+func put(m map[string]any, key string, value any, said bool) {
+	if said {
+		m[key] = value
+	}
+}
+
+// A SchemaChange is what the schema said of a thing, and what it says; null where it says nothing.
+type SchemaChange struct{ Old, New any }
+
+// SchemaChanges returns what differs between two texts of a schema.yaml, by the names of Definitions. It returns
+// false if one of them is no schema.
+func SchemaChanges(old, now []byte) (map[string]SchemaChange, bool) {
+	was, err := ParseSchema(old)
+	if err != nil {
+		return nil, false
+	}
+	is, err := ParseSchema(now)
+	if err != nil {
+		return nil, false
+	}
+	return was.ChangesTo(is), true
+}
+
+// ChangesTo returns what differs between two schemas, by the names of Definitions.
+func (s *Schema) ChangesTo(next *Schema) map[string]SchemaChange {
+	was, is := s.Definitions(), next.Definitions()
+	changes := map[string]SchemaChange{}
+	names := slices.Collect(maps.Keys(was))
+	for _, name := range slices.AppendSeq(names, maps.Keys(is)) {
+		if !reflect.DeepEqual(was[name], is[name]) {
+			changes[name] = SchemaChange{was[name], is[name]}
+		}
+	}
+	return changes
+}
