@@ -154,14 +154,14 @@ func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, er
 	if err != nil {
 		return item, err
 	}
-	head := markdown.Parse(text)
-	if typ, ok := head.Frontmatter.Get("type"); ok {
+	head, body := markdown.ReadHead(text)
+	if typ, ok := head.Get("type"); ok {
 		item.Type, _ = typ.Value.(string)
 	}
 	note := trashName(f.Path) + ".md"
 	at, ok := sectionOrigin(head)
 	if of, _, _ := strings.Cut(at, "#"); ok && strings.HasPrefix(trashName(f.Path), of+"/") {
-		item.Kind, item.Type, item.origin = "section", "", origin{at, text[head.Body:]}
+		item.Kind, item.Type, item.origin = "section", "", origin{at, text[body:]}
 		note, _, _ = strings.Cut(at, "#")
 		note += ".md"
 	}
@@ -181,10 +181,10 @@ func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, er
 }
 
 // sectionOrigin returns the id that a section in the trash had.
-func sectionOrigin(head *markdown.Doc) (string, bool) {
-	at, ok := head.Frontmatter.Get("origin")
+func sectionOrigin(head *markdown.Frontmatter) (string, bool) {
+	at, ok := head.Get("origin")
 	id, isText := at.Value.(string)
-	_, hasLine := head.Frontmatter.Get("line")
+	_, hasLine := head.Get("line")
 	return id, ok && isText && hasLine && strings.Contains(id, "#")
 }
 
