@@ -125,7 +125,7 @@ func (l *learner) learn(ctx context.Context, e ended) error {
 	case j.Fork:
 		l.say("not learnt: it is a pull request of a fork")
 		return errNothing
-	case e.exit == 0 && !(l.fixes && stores), e.exit != 0 && l.noRecall && !stores:
+	case e.exit == 0 && (!l.fixes || !stores), e.exit != 0 && l.noRecall && !stores:
 		return errNothing
 	}
 	m, closer, err := l.connect(ctx, e.target, j.Session())

@@ -20,10 +20,10 @@ type issuer struct {
 }
 
 func (s *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.URL.Path == "/.well-known/oauth-protected-resource":
+	switch r.URL.Path {
+	case "/.well-known/oauth-protected-resource":
 		_ = json.NewEncoder(w).Encode(map[string]string{"resource": "https://memory.example.test"})
-	case r.URL.Path == "/token":
+	case "/token":
 		s.audience, s.bearer = r.URL.Query().Get("audience"), r.Header.Get("Authorization")
 		_ = json.NewEncoder(w).Encode(map[string]string{"value": "made-out-token"})
 	default:

@@ -132,7 +132,7 @@ const (
 	TagFlaky = "flaky"
 )
 
-// JobTag, RepositoryTag and PrintTag are tags by which failures are found.
+// JobTag is the tag by which the failures of the job are found.
 func (j Job) JobTag() string { return cut("job:"+j.Name, mostTag) }
 
 // RepositoryTag is the tag of the repository.

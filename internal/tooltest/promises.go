@@ -247,15 +247,6 @@ var schemaArgs = []string{
 	"traits", "values", "default", "required", "target", "min", "max",
 }
 
-// later gives several arguments one reason.
-func later(why string, args ...string) map[string]string {
-	one := map[string]string{}
-	for _, a := range args {
-		one[a] = why
-	}
-	return one
-}
-
 // Families are the tools that are not here yet whose names are a prefix and a word of their document:
 // tree's 47.
 var Families = []struct {

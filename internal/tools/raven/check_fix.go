@@ -93,7 +93,7 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 	}
 	x := &fixer{tx: tx, out: out, notes: map[string][]finding{}}
 	for _, f := range check.all {
-		if f.fix != nil && !(f.warning && in.ErrorsOnly && !in.Strict) {
+		if f.fix != nil && (!f.warning || !in.ErrorsOnly || in.Strict) {
 			x.add(f)
 		}
 	}
