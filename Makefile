@@ -30,13 +30,13 @@ FUNCTIONS := $(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go)))
 functions: ## build the functions of AWS Lambda into bin/functions, and say how large they are and how they start
 	@for arch in arm64 amd64; do for name in $(FUNCTIONS); do \
 	echo "building bin/functions/$$arch/$$name/bootstrap"; \
-	CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w' \
+	CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -tags lambda.norpc,nethttpomithttp2 -trimpath -ldflags '-s -w' \
 	-o bin/functions/$$arch/$$name/bootstrap ./functions/$$name || exit 1; done; done
 	@ROOKERY_FUNCTIONS=$(CURDIR)/bin/functions $(GO) test -vet=off ./functions -run 'TestSizes|TestBegins' -count=1 -v
 
 # What `sam build` calls for each function of template.yaml: build-RavenFunction and so on.
 build-%Function:
-	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w' \
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc,nethttpomithttp2 -trimpath -ldflags '-s -w' \
 	-o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $* | tr A-Z a-z)
 
 # The checkers of the template, in an environment of their own.

@@ -416,7 +416,8 @@ func buildAll(ctx context.Context, dir string) (string, error) {
 	}
 	for _, main := range entries {
 		name := filepath.Base(filepath.Dir(main))
-		cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w",
+			"-tags", "lambda.norpc,nethttpomithttp2",
 			"-o", filepath.Join(programs, name, "bootstrap"), "./functions/"+name)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

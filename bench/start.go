@@ -164,7 +164,8 @@ func sizeOfFunction(ctx context.Context, dir, source, arch string) (size, error)
 // compileFunction builds a program as functions are built, for an environment.
 func compileFunction(ctx context.Context, bin, source string, env ...string) error {
 	progress("build %s", filepath.Base(source))
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w",
+		"-tags", "lambda.norpc,nethttpomithttp2",
 		"-o", bin, source)
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -20,7 +20,7 @@ var unlinked = []string{
 
 // TestFunctionsLinkLittle covers all functions, and a program that composes what they serve without its stores.
 func TestFunctionsLinkLittle(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc",
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc,nethttpomithttp2",
 		"./hosted/testdata/function", "../functions/...")
 	list.Env = append(list.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := list.Output()

@@ -55,7 +55,8 @@ func Programs(tb testing.TB) string {
 // build builds all functions as they are deployed, for this machine.
 func build(dir string) error {
 	programs := filepath.Join(dir, "programs")
-	cmd := exec.Command("go", "build", "-tags", "lambda.norpc", "-trimpath", "-ldflags", "-s -w",
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w",
+		"-tags", "lambda.norpc,nethttpomithttp2",
 		"-o", programs+string(filepath.Separator), "rookery/functions/...")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
