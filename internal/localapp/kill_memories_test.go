@@ -137,8 +137,8 @@ func murderWorkers(t *testing.T, dir string, round, atLeast int) []*work {
 	return works
 }
 
-// An exportedMemory is a line of an export.
-type exportedMemory struct {
+// A memoryLine is a line of an export of memories.
+type memoryLine struct {
 	Kind     string   `json:"kind"`
 	ID       string   `json:"id"`
 	Tags     []string `json:"tags"`
@@ -147,7 +147,7 @@ type exportedMemory struct {
 }
 
 // require requires that a work is done once if it was acknowledged; else at most once, and whole.
-func (w *work) require(t *testing.T, byWord map[string][]exportedMemory, links map[string]int) {
+func (w *work) require(t *testing.T, byWord map[string][]memoryLine, links map[string]int) {
 	t.Helper()
 	found := byWord[w.word]
 	if w.kind == "import" {
@@ -182,10 +182,10 @@ func requireRemembered(t *testing.T, via tool.Invoker, works []*work) {
 	exported := into[struct {
 		Files []struct{ Content string }
 	}](t, must(t, via, "memory_export", args{}))
-	byWord, links, ids := map[string][]exportedMemory{}, map[string]int{}, map[string]bool{}
+	byWord, links, ids := map[string][]memoryLine{}, map[string]int{}, map[string]bool{}
 	for _, file := range exported.Files {
 		for line := range strings.Lines(file.Content) {
-			var r exportedMemory
+			var r memoryLine
 			require.NoError(t, json.Unmarshal([]byte(line), &r))
 			switch r.Kind {
 			case "memory":
