@@ -65,6 +65,8 @@ func textsOf(a tool.Arg) *texts {
 		return &texts{kind: "bool", check: isBool}
 	case kind == "integer" || kind == "number":
 		return &texts{kind: "number", check: isNumber}
+	case a.Free():
+		return &texts{kind: "value"}
 	case isFields(a):
 		return &texts{kind: "name=value"}
 	case kind == "object", kind == "" && a.List() && a.Schema().Items.Type == "object", kind == "array" && a.Schema().Items != nil && a.Schema().Items.Type == "object":
@@ -75,7 +77,8 @@ func textsOf(a tool.Arg) *texts {
 
 // isFields reports whether the argument takes name=value as well as an object.
 func isFields(a tool.Arg) bool {
-	return a.List() && slices.Contains(a.Schema().Types, "object") && slices.Contains(a.Schema().Types, "string")
+	return !a.Free() && a.List() && slices.Contains(a.Schema().Types, "object") &&
+		slices.Contains(a.Schema().Types, "string")
 }
 
 // addFlags gives the command a flag for each argument, hidden ones for the other names of the

@@ -161,7 +161,7 @@ var cancelArgs = map[string]args{
 	"raven_resolve": {"reference": "people/alice"}, "raven_type": {"name": "person"},
 	"raven_tag": {"tag": "engineering"}, "raven_trait_list": {"trait_type": "due"},
 	"raven_trait_get": {"id": zebrafinch}, "raven_history": {"id": "people/alice"},
-	"raven_schema_type": {"name": "person"}, "raven_schema_trait": {"name": "due"},
+	"raven_schema_type": {"name": "person"}, "raven_check": {"issues": []string{"duplicate_alias"}}, "raven_schema_trait": {"name": "due"},
 	"raven_complete": {"kind": "id", "prefix": "people/"}, "team_complete": {"kind": "vault"},
 	"team_complete_access": {"kind": "issuer"}, "team_audit_verify": {"vault": "main"},
 	"team_job_get": {"id": queuedJob}, "notes_get": {"path": "people/alice"}, "notes_outline": {"path": "people/alice"},

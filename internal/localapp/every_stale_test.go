@@ -118,6 +118,7 @@ var notStale = map[string]string{
 	"memory_import":         "it changes nothing that is there",
 
 	"raven_schema_init":  "it changes nothing that is there",
+	"raven_check":        "it makes only what is not there",
 	"notes_import":       "it changes nothing that is there",
 	"team_token_revoke":  "ids of tokens are random",
 	"team_job_cancel":    "ids of jobs are random",

@@ -34,6 +34,7 @@ var identifying = []string{
 	"template", "tag", "kind", "unset", "fields", "only", "idempotency_key", "client_id", "audience",
 	"jwks_url", "roles_claim", "about", "file", "memory_id", "memory_ids", "source_id", "target_id", "chapter_id",
 	"chapter_ids", "wisdom_id", "target_agent_id", "source", "destination", "types", "traits",
+	"default_path", "name_field", "add_traits", "remove_traits",
 }
 
 // withCanaries is a sound call of a tool with canaries in all that may hold one.
@@ -87,7 +88,7 @@ func canaryObject(s *jsonschema.Schema) (v any, found bool) {
 func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
 	var all []tooltest.Call
 	for _, a := range made.Args {
-		ids := a.Schema().Type == "string" || strings.HasSuffix(a.Name, "_ids") || a.Name == "types" || a.Name == "traits"
+		ids := a.Schema().Type == "string" || strings.HasSuffix(a.Name, "_ids") || a.Name == "types" || strings.HasSuffix(a.Name, "traits")
 		if ids && len(a.Schema().Enum) == 0 && slices.Contains(identifying, a.Name) {
 			continue
 		}

@@ -156,7 +156,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"raven_check_fix":     {"id": "lost/check"},
 		"raven_schema_add":    {"kind": "trait", "name": "mood"},
 		"raven_schema_update": {"kind": "trait", "name": "due", "description": "When"},
-		"raven_schema_remove": {"kind": "trait", "name": "assignee", "force": true},
+		"raven_schema_remove": {"kind": "trait", "name": "priority", "force": true},
 		"raven_move":          {"source": "lost/move", "destination": "moved/there"},
 		"raven_section":       {"op": "create", "file": "lost/section", "title": "New part"},
 		"raven_reclassify":    {"id": "lost/class", "type": "page"},

@@ -245,6 +245,9 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 		return Reply{}, c.noTool(ask.name)
 	}
 	args, err := parse(t, raw)
+	if old, is := t.Old[ask.name]; is && err == nil {
+		old.translate(t, args)
+	}
 	if err == nil {
 		err = ask.read(t, args)
 	}

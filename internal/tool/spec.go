@@ -62,6 +62,9 @@ type Spec struct {
 	Commands []Command // the first one is shown in help and documentation
 	Aliases  []string  // other long names; accepted everywhere, never listed
 
+	// Old says of some of the Aliases how calls under them spell the arguments.
+	Old map[string]OldForm
+
 	// Flags gives arguments another name on the command line.
 	Flags map[string]string
 

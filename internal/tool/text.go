@@ -16,6 +16,9 @@ func (a Arg) FromText(values []string) json.RawMessage {
 		return mustMarshal(values)
 	}
 	text := values[0]
+	if a.Free() {
+		return freeText(text)
+	}
 	if a.structured() && json.Valid([]byte(text)) && strings.ContainsAny(text[:1], "{[") {
 		return json.RawMessage(text)
 	}
@@ -39,7 +42,18 @@ func (a Arg) FromText(values []string) json.RawMessage {
 func (a Arg) List() bool { return a.is("array") }
 
 // Bool reports whether the argument is true or false.
-func (a Arg) Bool() bool { return a.is("boolean") }
+func (a Arg) Bool() bool { return a.is("boolean") && !a.Free() }
+
+// Free reports whether the argument takes a value of any form: a text, a number, true or false, or JSON.
+func (a Arg) Free() bool { return a.is("string") && a.is("number") && a.is("boolean") }
+
+// freeText is a text as a value of any form: what it says as JSON, if that is no text, else itself.
+func freeText(text string) json.RawMessage {
+	if json.Valid([]byte(text)) && !strings.HasPrefix(text, `"`) && text != "null" {
+		return json.RawMessage(text)
+	}
+	return mustMarshal(text)
+}
 
 // structured reports whether a value may be an object, or a list of them, which as text is JSON.
 func (a Arg) structured() bool {

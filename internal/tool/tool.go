@@ -183,6 +183,9 @@ func (t *Tool) Arg(name string) (Arg, bool) {
 			}
 		}
 	}
+	if strings.Contains(name, "-") { // as the first Raven spelled them
+		return t.Arg(strings.ReplaceAll(name, "-", "_"))
+	}
 	return Arg{}, false
 }
 

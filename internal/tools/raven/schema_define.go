@@ -371,7 +371,9 @@ func (e *schemaEdit) addType(in definitionIn) error {
 		}
 		all = append(all, yamltext.Entry{Key: name, Value: one})
 	}
-	m = append(m, yamltext.Entry{Key: "fields", Value: all})
+	if len(all) > 0 {
+		m = append(m, yamltext.Entry{Key: "fields", Value: all})
+	}
 	if len(uses) > 0 {
 		listed, err := usesAsYAML(uses)
 		if err != nil {
@@ -484,10 +486,13 @@ func (in definitionIn) usesOf() ([]namedUse, error) {
 		return nil, nil
 	}
 	var names []string
+	var word string
 	var members map[string]useDefinition
 	switch {
 	case json.Unmarshal(in.Traits, &names) == nil:
 		return namedUses(names), nil
+	case json.Unmarshal(in.Traits, &word) == nil:
+		return namedUses(apart([]string{word})), nil
 	case strictly(in.Traits, &members) == nil:
 		var all []namedUse
 		for _, name := range slices.Sorted(maps.Keys(members)) {

@@ -93,6 +93,7 @@ func (f tools) schemaAdd() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_add", Family: Family, Title: "Add to the schema", Doc: schemaAddDoc,
 		Role: auth.Editor, Kind: tool.Write, Flags: schemaFlags,
+		Aliases: oldSchemaNames("add"), Old: oldSchemaForms("add"),
 		Route:    tool.Route{Method: "POST", Path: "/schema/add"},
 		Commands: schemaCommands("schema add"),
 	}, func(ctx context.Context, c auth.Caller, in schemaAddIn) (schemaEdited, error) {
@@ -104,6 +105,7 @@ func (f tools) schemaUpdate() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_update", Family: Family, Title: "Change the schema", Doc: schemaUpdateDoc,
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true, Flags: schemaFlags,
+		Aliases: oldSchemaNames("update"), Old: oldSchemaForms("update"),
 		Route:    tool.Route{Method: "PATCH", Path: "/schema"},
 		Commands: schemaCommands("schema update"),
 	}, func(ctx context.Context, c auth.Caller, in schemaUpdateIn) (schemaEdited, error) {
@@ -115,6 +117,7 @@ func (f tools) schemaRemove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_remove", Family: Family, Title: "Remove from the schema", Doc: schemaRemoveDoc,
 		Role: auth.Editor, Kind: tool.Destroy,
+		Aliases: oldSchemaNames("remove"), Old: oldSchemaForms("remove"),
 		Flags:    map[string]string{"type": "of-type"},
 		Route:    tool.Route{Method: "POST", Path: "/schema/remove"},
 		Commands: schemaCommands("schema remove"),
@@ -132,6 +135,33 @@ func schemaCommands(words string) []tool.Command {
 		return tool.Command{Words: words + " " + kind, Args: args, Set: map[string]string{"kind": kind}}
 	}
 	return []tool.Command{of(kindType, "name"), of(kindTrait, "name"), of(kindField, "type", "name")}
+}
+
+// oldSchemaNames are the names that the first Raven had for a change of the schema: one for each kind.
+func oldSchemaNames(verb string) []string {
+	return []string{
+		"raven_schema_" + verb + "_" + kindType, "raven_schema_" + verb + "_" + kindTrait,
+		"raven_schema_" + verb + "_" + kindField,
+	}
+}
+
+// oldSchemaForms are how calls under those names spell the arguments.
+func oldSchemaForms(verb string) map[string]tool.OldForm {
+	forms := map[string]tool.OldForm{}
+	for i, kind := range []string{kindType, kindTrait, kindField} {
+		form := tool.OldForm{Set: map[string]string{"kind": kind}}
+		if verb != "remove" && kind == kindTrait {
+			form.Args = map[string]string{"type": "value_type"}
+		}
+		if kind == kindField {
+			form.Args = map[string]string{"type_name": "type", "field_name": "name"}
+		}
+		if verb != "remove" && kind == kindField {
+			form.Args["type"] = "value_type"
+		}
+		forms[oldSchemaNames(verb)[i]] = form
+	}
+	return forms
 }
 
 // A schemaEdit is a change of the text of a schema.

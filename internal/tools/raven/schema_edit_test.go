@@ -263,7 +263,7 @@ func TestSchemaByHand(t *testing.T) {
 	require.Equal(t, fault.FileError, e.Error.Code)
 	p = open(t, map[string]string{"n.md": "---\ntype: thing\n---\n"})
 	p.must(t, "raven_schema_add", args{"kind": "type", "name": "thing"}, nil)
-	require.Equal(t, "version: 1\ntypes:\n  thing:\n    fields: {}\n", p.texts(t)["schema.yaml"])
+	require.Equal(t, "version: 1\ntypes:\n  thing: {}\n", p.texts(t)["schema.yaml"])
 }
 
 // TestSchemaEditedByAPerson covers the log of a schema that somebody edits as a file.
