@@ -97,7 +97,8 @@ func TestResourcesOverMCP(t *testing.T) {
 			}
 			require.Equal(t, []string{
 				"rookery://guide/agents", "rookery://guide/orientation", "rookery://guide/notes", "rookery://guide/queries",
-				"rookery://guide/memory", "rookery://guide/vaults", "rookery://guide/http",
+				"rookery://guide/order",
+				"rookery://guide/memory", "rookery://guide/ci", "rookery://guide/vaults", "rookery://guide/http",
 				"rookery://guide/people", "rookery://guide/obsidian", "rookery://guide/hosting",
 				"rookery://guide/access", "rookery://guide/cloud", "rookery://guide/deploy",
 				"rookery://main/schema", "rookery://spare/schema",
