@@ -48,11 +48,11 @@ func TestNothingSecretIsStored(t *testing.T) {
 
 // TestStore covers what a memory of a failure has.
 func TestStore(t *testing.T) {
-	output := "/builds/app/store/a.go:12:3: undefined: frob\n"
+	output := "/build/app/store/a.go:12:3: undefined: frob\n"
 	f := ci.Failure{
 		Job: ci.Job{
 			System: "github", Name: "unit", Repository: "acme/app", Commit: "abc", Branch: "main", Run: "77", Attempt: "2",
-			Root: "/builds/app",
+			Root: "/build/app",
 		},
 		Command: "go build ./...", Exit: 1, Took: 1500, Output: output, Findings: findings(output),
 		Changed: []string{"store/a.go", "go.mod"},

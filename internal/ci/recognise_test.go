@@ -15,7 +15,7 @@ type machine map[string]string
 
 var (
 	machineA = machine{
-		"root": "/home/runner/_work/app/app", "tmp": "/tmp/TestX123/001", "line": "41", "col": "7", "took": "0.02s",
+		"root": "/home/runner/checkout/app", "tmp": "/tmp/TestX123/001", "line": "41", "col": "7", "took": "0.02s",
 		"time": "2026-03-02T08:00:00Z", "id": "3f2a9c1e-0b1d-4c59-9c3a-2f1e5d7b9a01", "addr": "0xc000012345",
 		"hash": "9f1c2d3", "host": "127.0.0.1:43121", "n": "1234", "thread": "18", "color": "\x1b[31m", "plain": "\x1b[0m",
 	}
