@@ -2,6 +2,7 @@ package localapp_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -29,10 +30,12 @@ var outside = args{
 
 // nestedCalls are calls of tools that name notes inside other arguments, which attempts do not reach.
 var nestedCalls = map[string]string{
-	"notes_import":     `{"vault":"main","type":"raven","files":[{"path":"shared/brought.md","content":"x"}]}`,
-	"raven_query_save": `{"vault":"main","name":"dimcellar","query":"type:page"}`,
-	"raven_section":    `{"vault":"main","op":"create","file":"shared/plan","title":"x"}`,
-	"raven_batch":      `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
+	"notes_import":       `{"vault":"main","type":"raven","files":[{"path":"shared/brought.md","content":"x"}]}`,
+	"raven_query_save":   `{"vault":"main","name":"dimcellar","query":"type:page"}`,
+	"raven_section":      `{"vault":"main","op":"create","file":"shared/plan","title":"x"}`,
+	"raven_query_remove": `{"vault":"bare","name":"dimcellar"}`,
+	"raven_schema_init":  `{"vault":"bare"}`,
+	"raven_batch":        `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
 }
 
 // places are the arguments that name a note.
@@ -104,6 +107,13 @@ func TestHostedPrefix(t *testing.T) {
 	root := h.root("heronlabs")
 	h.done(t, root, "raven_new", args{"vault": "main", "type": "page", "title": "Gone", "path": "shared/gone"})
 	h.done(t, root, "raven_delete", args{"vault": "main", "id": "shared/gone"})
+	h.done(t, root, "team_vault_create", args{"name": "bare"})
+	h.done(t, root, "raven_query_save", args{"vault": "bare", "name": "dimcellar", "query": "type:page"})
+	people := []args{}
+	for i := range 9 {
+		people = append(people, args{"path": fmt.Sprintf("people/p%d.md", i), "text": "---\nname: One\n---\n"})
+	}
+	h.done(t, root, "team_vault_import", args{"vault": "bare", "notes": people})
 	versions, files := h.state(t)
 	cases, tried := 0, map[string]bool{}
 	for _, made := range h.app.Catalogue.Tools() {
@@ -131,12 +141,8 @@ func TestHostedPrefix(t *testing.T) {
 	}
 	require.Greater(t, cases, 200)
 	t.Logf("%d calls", cases)
-	elsewhere := []string{
-		"raven_query_remove", // there is no saved query
-		"raven_schema_init",  // the vault has a schema
-	}
 	for name, was := range tried {
-		if strings.HasPrefix(name, "memory_") || nestedCalls[name] != "" || slices.Contains(elsewhere, name) {
+		if strings.HasPrefix(name, "memory_") || nestedCalls[name] != "" {
 			continue // memories are in no folder; for the others see below
 		}
 		assert.True(t, was, "%s found fault with all calls before it looked where they write", name)

@@ -52,8 +52,11 @@ func (f tools) tryNote(
 		out.wrong(fault.New(fault.InvalidPath, "%s is the path of no note", path))
 		return nil
 	}
-	c := noteCheck{idx: tx.Index(), note: n, clock: state.Clock(tx.Index(), tx.Now()), out: out}
+	c := noteCheck{idx: tx.Index(), note: n, clock: state.Clock(tx.Index(), tx.Now()), out: out, going: state.Going(ctx)}
 	c.run()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	out.Normalized = normalNote{string(path), n.Type, n.Values()}
 	return nil
 }
@@ -64,6 +67,7 @@ type noteCheck struct {
 	note  *index.Note
 	clock vault.Clock
 	out   *validateOut
+	going func() bool // reports whether the call goes on
 }
 
 // run checks the head of the note, the objects and traits in it, and its references.
@@ -143,6 +147,9 @@ func (c noteCheck) traits() {
 	s := c.idx.Schema()
 	told := map[string]bool{}
 	for _, t := range c.note.Annotations {
+		if !c.going() {
+			return
+		}
 		def, ok := s.Trait(t.Type)
 		switch {
 		case t.Field:
@@ -165,6 +172,9 @@ func (c noteCheck) refs() {
 	refs := c.idx.Resolver()
 	told := map[string]bool{}
 	for i := range c.note.Refs {
+		if !c.going() {
+			return
+		}
 		r := &c.note.Refs[i]
 		to := refs.From(c.note, r.Target)
 		if told[r.Target] || to.ID != "" && !to.FragmentMissing || r.IsFile() {
