@@ -47,6 +47,7 @@ type noteCheck struct {
 	note  *index.Note
 	clock vault.Clock
 	found func(finding)
+	going func() bool // reports whether the call goes on; a check that it ends is not whole
 }
 
 // run checks the head of the note, the objects and traits in it, and its references.
@@ -241,6 +242,9 @@ func ravenFieldCode(f *fault.Fault, t *vault.Type, name string) string {
 func (c noteCheck) traits() {
 	s := c.idx.Schema()
 	for _, t := range c.note.Annotations {
+		if !c.going() {
+			return
+		}
 		def, ok := s.Trait(t.Type)
 		about := finding{trait: t.Type, typ: t.Parent().Type()}
 		switch {
@@ -325,6 +329,9 @@ func (c noteCheck) references() {
 		}
 	}
 	for i := range c.note.Refs {
+		if !c.going() {
+			return
+		}
 		r := &c.note.Refs[i]
 		if r.IsFile() {
 			continue

@@ -9,6 +9,7 @@ import (
 	"rookery/internal/index"
 	"rookery/internal/query"
 	"rookery/internal/repo"
+	"rookery/internal/tools/state"
 	"rookery/internal/vault"
 	"rookery/internal/yamltext"
 )
@@ -101,7 +102,7 @@ func placeOf(f *fault.Fault) fault.Location {
 
 // notes checks each note by itself.
 func (c *vaultCheck) notes(ctx context.Context) bool {
-	refs := c.idx.Resolver()
+	refs, going := c.idx.Resolver(), state.Going(ctx)
 	for n := range c.idx.Notes("") {
 		if ctx.Err() != nil {
 			return false
@@ -109,14 +110,14 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 		if !c.picks.file(n.Path) {
 			continue
 		}
-		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found}.run()
+		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found, going: going}.run()
 		c.place(n)
 		if vault.Path(n.Path).IsConflictCopy() {
 			c.tell(finding{fault: fault.New(fault.FileError, "the note keeps a text that could not be merged into the one beside it"),
 				code: "conflict_copy", warning: true, typ: n.Type}, n.Path, 1)
 		}
 	}
-	return true
+	return ctx.Err() == nil
 }
 
 // place checks whether a note is where the settings say, if they say it.

@@ -43,8 +43,11 @@ func (f tools) queryList() *tool.Tool {
 		if err != nil {
 			return queryListOut{}, err
 		}
-		all := []saved{}
+		all, going := []saved{}, state.Going(ctx)
 		for _, q := range v.Index.Config().Queries {
+			if !going() {
+				return queryListOut{}, ctx.Err()
+			}
 			all = append(all, savedOf(q))
 		}
 		var out queryListOut

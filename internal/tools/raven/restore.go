@@ -113,7 +113,7 @@ func findTrashed(idx *index.Index, id string) (*index.File, error) {
 	if f, ok := idx.File(id); ok && vault.InTrash(id) {
 		return f, nil
 	}
-	files := trashFiles(idx, id)
+	files := trashFiles(idx, id, func() bool { return true })
 	switch {
 	case id == "" || len(files) == 0:
 		return nil, notFound("nothing in the trash had the id %q", id).Try("raven_trash_list", nil)

@@ -71,7 +71,10 @@ func (f tools) trashList() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		files := trashFiles(v.Index, in.ID)
+		files := trashFiles(v.Index, in.ID, state.Going(ctx))
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
 		key := func(file *index.File) string { return repo.Version(file.Version) + " " + file.Path }
 		page, err := state.PageOf(pager(&out.Aside, in.Page), files, key, func(after string) (int, bool) {
 			i := slices.IndexFunc(files, func(file *index.File) bool { return key(file) == after })
@@ -106,11 +109,12 @@ func pathsOf(files []*index.File) func(func(string) bool) {
 	}
 }
 
-// trashFiles returns the files in the trash, the newest first; with an id, those of what had it.
-func trashFiles(idx *index.Index, id string) []*index.File {
+// trashFiles returns the files in the trash, the newest first; with an id, those of what had it. It ends when it is not
+// to go on.
+func trashFiles(idx *index.Index, id string, going func() bool) []*index.File {
 	var all []*index.File
 	for f := range idx.FilesAfter(vault.Trash) {
-		if !vault.InTrash(f.Path) {
+		if !vault.InTrash(f.Path) || !going() {
 			break
 		}
 		if id == "" || trashName(f.Path) == strings.TrimSuffix(strings.Replace(strings.TrimSpace(id), "#", "/", 1), ".md") {

@@ -55,9 +55,12 @@ func (f tools) tryNote(
 	}
 	c := noteCheck{
 		idx: tx.Index(), refs: tx.Index().Resolver(), note: n, clock: state.Clock(tx.Index(), tx.Now()),
-		found: out.found(),
+		found: out.found(), going: state.Going(ctx),
 	}
 	c.run()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	out.Normalized = normalNote{string(path), n.Type, n.Values()}
 	return nil
 }
