@@ -141,6 +141,9 @@ func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) 
 			continue // there it takes the path of a folder, which is told
 		}
 		for _, c := range append(unsound(t, made), withCanaries(t, made, true), withCanaries(t, made, false)) {
+			if strings.HasPrefix(made.Name, "raven_schema_") && made.Kind.Mutates() && c.Args["dry_run"] == nil {
+				c.Args["dry_run"] = json.RawMessage("true") // with another schema other titles would be part of paths
+			}
 			answer, carried := way.Call(t, c)
 			if carried && tooltest.CodeOf(t, answer) != "" {
 				canary.Absent(t, string(answer), "what "+made.Name+" answers over "+way.Name)

@@ -70,7 +70,7 @@ func TestLoad(t *testing.T) {
 	requireNoMore(t, before)
 }
 
-// meet waits until every client was answered once: a client keeps what it learns of the server then, which is more
+// meet waits until every client was answered once, or was asked to wait: a client keeps what it learns of the server then, which is more
 // than what the server keeps of it.
 func (c *crowd) meet(t *testing.T) {
 	t.Helper()

@@ -157,6 +157,7 @@ func (v *visitor) ask(
 		if err != nil {
 			return a, fmt.Errorf("%s: %w", name, err)
 		}
+		v.meet()
 		select {
 		case <-stopped:
 			return a, errGoing
@@ -165,7 +166,7 @@ func (v *visitor) ask(
 	}
 }
 
-// meet notes that the server has answered.
+// meet notes that the server has answered, if only that the client has to wait.
 func (v *visitor) meet() {
 	select {
 	case <-v.met:

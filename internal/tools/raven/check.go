@@ -162,12 +162,10 @@ const beforeEnd = time.Second
 // answer checks, and makes the answer: VALIDATION_FAILED with the errors, if there are any.
 func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 	out := checkOut{Issues: []checkIssue{}}
-	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if end, ok := ctx.Deadline(); ok {
-		bounded, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
+		c.until = end.Add(-beforeEnd)
 	}
-	defer cancel()
-	if !c.run(bounded) {
+	if !c.run(ctx) {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}

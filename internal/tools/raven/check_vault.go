@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"rookery/internal/fault"
 	"rookery/internal/index"
@@ -23,6 +24,7 @@ type vaultCheck struct {
 	all    []finding
 
 	traits map[string]*undefinedTrait // by name
+	until  time.Time                  // when the check has to end, whole or not; zero: never
 }
 
 // An undefinedTrait is a trait that the schema does not know, and where it is.
@@ -104,7 +106,7 @@ func placeOf(f *fault.Fault) fault.Location {
 func (c *vaultCheck) notes(ctx context.Context) bool {
 	refs, going := c.idx.Resolver(), state.Going(ctx)
 	for n := range c.idx.Notes("") {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || !c.until.IsZero() && time.Now().After(c.until) {
 			return false
 		}
 		if !c.picks.file(n.Path) {

@@ -3,6 +3,7 @@ package raven
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -307,7 +308,9 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, ac
 	if action == "deleted" {
 		shows = before
 	}
-	out.Definition = e.thing.definition(shows)
+	if out.Definition, err = asJSON(e.thing.definition(shows)); err != nil {
+		return err
+	}
 	if !tx.DryRun() {
 		return mutate.NoteFiles(ctx, tx, &out.Aside)
 	}
@@ -317,6 +320,15 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, ac
 	}
 	out.WouldModify, err = mutate.FileChanges(ctx, tx)
 	return err
+}
+
+// asJSON is a value as JSON has it: an answer that is told again, to a call that is repeated, is the same then.
+func asJSON(v any) (same any, err error) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &same)
+	}
+	return same, err
 }
 
 // definition is the thing as the tools show it; nil: there is none.
