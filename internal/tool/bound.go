@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -169,14 +170,14 @@ func (t *Tool) tooLong(a Arg, v any) *fault.Fault {
 	case string:
 		f = t.longText(a, a.Schema(), v)
 	case []any:
-		f = tooMany(a, len(v), a.Schema().MaxItems)
+		f = t.tooMany(a, len(v), a.Schema().MaxItems)
 		for i := 0; i < len(v) && f == nil && a.Schema().Items != nil; i++ {
 			if text, ok := v[i].(string); ok {
 				f = t.longText(a, a.Schema().Items, text)
 			}
 		}
 	case map[string]any:
-		f = tooMany(a, len(v), a.Schema().MaxProperties)
+		f = t.tooMany(a, len(v), a.Schema().MaxProperties)
 		for name := range v {
 			if f == nil && runes(name) > MaxName {
 				f = fault.New(t.Family.Malformed, "a name in argument %q must be a text of at most %d characters",
@@ -197,19 +198,20 @@ func (t *Tool) longText(a Arg, s *jsonschema.Schema, text string) *fault.Fault {
 	}
 	if *s.MaxLength == MaxText {
 		return fault.New(fault.NoteTooLarge, "argument %q has a text of %d bytes; a note has at most %d",
-			a.Name, len(text), MaxText)
+			a.Name, len(text), MaxText).With("limit", MaxText)
 	}
 	return fault.New(t.malformed(a), "argument %q must be %s", a.Name,
-		nouns["string"]+length(s.MinLength, s.MaxLength))
+		nouns["string"]+length(s.MinLength, s.MaxLength)).With("limit", *s.MaxLength)
 }
 
 // tooMany is the fault of more entries than an argument may have.
-func tooMany(a Arg, n int, most *int) *fault.Fault {
+func (t *Tool) tooMany(a Arg, n int, most *int) *fault.Fault {
 	if most == nil || n <= *most {
 		return nil
 	}
-	return fault.New(fault.BatchTooLarge, "argument %q has %d entries; a call has at most %d of them",
-		a.Name, n, *most).Fix("split them over several calls")
+	return fault.New(cmp.Or(t.Family.Crowded, fault.BatchTooLarge),
+		"argument %q has %d entries; a call has at most %d of them", a.Name, n, *most).
+		With("limit", *most).Fix("split them over several calls")
 }
 
 // runes is how many characters a text has, as a schema counts them.

@@ -131,7 +131,7 @@ func (n *nesting) check(at spot, v any) {
 	switch list, isList := v.([]any); {
 	case len(n.problems) > fault.MaxProblems:
 	case isList && at.schema.Type == "array" && at.schema.Items != nil:
-		if f := tooMany(n.arg, len(list), at.schema.MaxItems); f != nil {
+		if f := n.tool.tooMany(n.arg, len(list), at.schema.MaxItems); f != nil {
 			n.add(at.path, f)
 			return
 		}
@@ -169,7 +169,7 @@ func (n *nesting) checkOther(at spot, v any) {
 
 // object checks the members of an object.
 func (n *nesting) object(at spot, members map[string]any) {
-	if f := tooMany(n.arg, len(members), at.schema.MaxProperties); f != nil {
+	if f := n.tool.tooMany(n.arg, len(members), at.schema.MaxProperties); f != nil {
 		n.add(at.path, f)
 		return
 	}

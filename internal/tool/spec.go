@@ -181,6 +181,9 @@ type Family struct {
 	// once (CONTRACT §2).
 	Missing, Malformed, Several fault.Code
 
+	// Crowded is the code for a list or an object with too many entries; empty: BATCH_TOO_LARGE.
+	Crowded fault.Code
+
 	// Bare returns the answer of a call that failed, in the bare form; nil: the `error` of the envelope.
 	Bare func(*fault.Fault) any
 

@@ -20,7 +20,8 @@ import (
 var Family = &tool.Family{
 	Name: "memory", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidQuery, Malformed: fault.InvalidQuery, Several: fault.InvalidQuery,
-	Bare: bare,
+	Crowded: fault.InvalidQuery, // reference/memory-build.md §2.15
+	Bare:    bare,
 	Groups: map[string]string{
 		"memory":  "Store, find, link and delete memories of work",
 		"chapter": "Make, list and delete chapters: memories that belong together",
