@@ -11,7 +11,7 @@ import (
 // seldomLook are the tools that read and do not go through all notes or memories of a vault, by what they read
 // instead. Of those that are in no list each look at their context counts.
 var seldomLook = map[string]string{
-	"memory_check_file": "the memories of a file", "memory_list_chapters": "a page", "raven_log": "a page", "raven_query": "a page", "raven_query_list": "settings", "raven_trash_list": "the trash", "raven_validate": "the input of one call", "memory_recall_wisdom": "wisdom",
+	"memory_check_file": "the memories of a file", "memory_list_chapters": "a page", "raven_validate": "the input of one call", "memory_recall_wisdom": "wisdom",
 	"memory_prompt_after_failure": "no vault", "memory_history": "one memory", "memory_trace": "the links of a memory",
 	"notes_document_tree": "one note", "notes_export": "one note", "notes_get": "one note",
 	"notes_metadata_facets": "counts of the index", "notes_outline": "one note",
@@ -50,16 +50,28 @@ func TestEveryReadingLooks(t *testing.T) {
 	}
 	looks() // the first search makes its index
 	few := looks()
-	const notes, memories = 3000, 1000
-	for from := 0; from < notes; from += 1000 {
+	const memories = 1000
+	for _, folder := range []string{"many", "more", "most", "gone"} {
 		var files []args
 		for i := range 1000 {
 			files = append(files, args{
-				"path": fmt.Sprintf("many/n%d.md", from+i), "text": "---\nname: one\n---\n\n- @due(2026-01-01) a line\n",
+				"path": fmt.Sprintf("%s/n%d.md", folder, i), "text": "---\nname: one\n---\n\n- @due(2026-01-01) a line\n",
 			})
 		}
 		must(t, local{s.app}, "team_vault_import", args{"vault": "main", "notes": files})
 	}
+	queries := "queries:\n"
+	for i := range 2000 {
+		queries += fmt.Sprintf("  q%d: type:page\n", i)
+	}
+	must(t, local{s.app}, "team_vault_import", args{
+		"vault": "main", "notes": []args{{"path": "raven.yaml", "text": queries}}, "mode": "replace",
+	})
+	gone := args{"vault": "main", "query": `type:page startswith(.id, "gone/")`}
+	plan := into[struct {
+		Token string `json:"plan_token"`
+	}](t, must(t, local{s.app}, "raven_delete", with(gone, "dry_run", true)))
+	must(t, local{s.app}, "raven_delete", with(gone, "plan_token", plan.Token))
 	line := `{"intent":{"goal":"mend a wheel","task_type":"other"},"outcome":{"success":true,"summary":"a line"}}` + "\n"
 	for range 2 {
 		must(t, local{s.app}, "memory_import", args{"vault": "main", "files": []args{
