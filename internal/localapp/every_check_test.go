@@ -1,7 +1,11 @@
 package localapp_test
 
 import (
+	"encoding/json"
+	"net/http"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"rookery/internal/fault"
 	"rookery/internal/tooltest"
@@ -27,3 +31,15 @@ var checking = tooltest.Story{Name: "checks", Steps: []tooltest.Step{
 }}
 
 func TestEveryWayChecks(t *testing.T) { everyWay(t, []tooltest.Story{checking}) }
+
+// TestCheckOfNothing holds that a check which could not begin answers no counts, as if it had found nothing.
+func TestCheckOfNothing(t *testing.T) {
+	p := newPlace(t)
+	resp, err := http.Get(p.base + "/v1/vaults/none/check") //nolint:noctx // the server is this test's
+	require.NoError(t, err)
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	require.Equal(t, http.StatusNotFound, resp.StatusCode)
+	var answer map[string]json.RawMessage
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&answer))
+	require.NotContains(t, answer, "data")
+}

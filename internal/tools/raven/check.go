@@ -51,10 +51,12 @@ type checkOut struct {
 	Unknown     []string            `json:"unknown,omitzero" jsonschema:"of create_missing: references whose type is not known, the first 200"`
 	DryRun      bool                `json:"dry_run,omitempty"`
 	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty"`
+
+	checked bool // the vault was looked at
 }
 
-// Partly reports that the data is true of a check that found errors, too.
-func (o *checkOut) Partly() bool { return true }
+// Partly reports that the data of a check that found errors is true. Where nothing was checked there is none.
+func (o *checkOut) Partly() bool { return o.checked }
 
 // A checkIssue is a warning of a check.
 type checkIssue struct {
@@ -171,6 +173,7 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 		}
 		c.incomplete()
 	}
+	out.checked = true
 	for n := range c.idx.Notes("") {
 		if c.picks.file(n.Path) {
 			out.Files++
