@@ -59,7 +59,7 @@ func effects(made *tool.Tool) []string {
 	}
 	changing := map[string]bool{"dry_run": true, "if_version": true, "idempotency_key": true}
 	for _, a := range made.Args {
-		if made.Kind.Mutates() || !changing[a.Name] {
+		if made.MayMutate() || !changing[a.Name] {
 			all = append(all, a.Flag)
 		}
 	}

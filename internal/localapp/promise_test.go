@@ -97,7 +97,7 @@ func TestSharedArguments(t *testing.T) {
 		}
 		means := func(m tool.Meaning) bool { _, ok := made.Meant(m); return ok }
 		for _, m := range []tool.Meaning{tool.MeansVersion, tool.MeansKey, tool.MeansDry} {
-			require.Equal(t, mayChange(made), means(m), "%s and %s", made.Name, m)
+			require.Equal(t, made.MayMutate(), means(m), "%s and %s", made.Name, m)
 		}
 		isPaged := slices.Contains(paged, made.Name) || len(made.Completes) > 0
 		require.Equal(t, isPaged, means(tool.MeansToken), made.Name)
@@ -235,16 +235,6 @@ func structured(a tool.Arg) bool {
 	free := s.Type == "" && !slices.Contains(s.Types, "string") // any JSON, or any object or list
 	items := s.Items != nil && (s.Items.Type == "object" || slices.Contains(s.Items.Types, "object"))
 	return !a.Shared && (free || s.Type == "object" || items)
-}
-
-// mayChange reports whether a tool changes something, if only with an argument that makes it more than a reading.
-func mayChange(made *tool.Tool) bool {
-	for _, raised := range made.Raises {
-		if raised.Kind.Mutates() {
-			return true
-		}
-	}
-	return made.Kind.Mutates()
 }
 
 // methodOf is the method that the rule gives a tool.
