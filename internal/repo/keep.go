@@ -135,11 +135,7 @@ func (v *Vault) goOn(ctx context.Context, h *head[*index.Index], m *made) error 
 	if !scattered(h.state, v.onePiece.Load()) {
 		return nil
 	}
-	if err := v.goOnFrom(ctx, h, m); err != nil {
-		return err
-	}
-	v.onePiece.Store(h.seq)
-	return nil
+	return v.goOnFrom(ctx, h, m)
 }
 
 // scattered reports whether a quarter of the bytes of a state's texts, or more, came behind a commit.
@@ -166,7 +162,9 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 	if err != nil {
 		return err
 	}
-	if !renewed {
+	if renewed {
+		v.onePiece.Store(h.seq)
+	} else {
 		from.state = h.state
 	}
 	if h.state.Memories().Len() == 0 {
