@@ -84,8 +84,12 @@ func (c *Commit) items(at Place) []memory.Change {
 // erasedItems are the changes of a commit that erases the values at some places, of what is there still: who
 // removed them is erased too.
 func erasedItems(before *index.Index, c *Commit) []memory.Change {
-	places := map[memory.Place]bool{}
-	for _, p := range c.erases() {
+	erased := c.erases()
+	if len(erased) == 0 {
+		return nil // most commits: only an erasure looks through all items
+	}
+	places := make(map[memory.Place]bool, len(erased))
+	for _, p := range erased {
 		places[memory.Place(p)] = true
 	}
 	var all []memory.Change
