@@ -17,7 +17,11 @@ type Row struct {
 	*Note
 	Marks Marks
 	day   rowDay
+	card  *Card // that of the note: a look at it need not fetch the note first
 }
+
+// Card is what lists show of the note, as Note.Card.
+func (r *Row) Card() *Card { return r.card }
 
 // Marks are a set of things that a note says, made smaller: a note that says something has its mark, and may have
 // the mark of something else.
@@ -67,7 +71,7 @@ func rowOf(n *Note) Row {
 	for _, entity := range c.Entities() {
 		m |= MarkedEntity.Of(entity)
 	}
-	return Row{n, m, rowDayOf(c.Day())}
+	return Row{n, m, rowDayOf(c.Day()), c}
 }
 
 // rowDay is the beginning of Card.Day: all of it, if it is a date.

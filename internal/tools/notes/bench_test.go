@@ -23,7 +23,7 @@ func BenchmarkTools(b *testing.B) {
 			word = "the harbour\n"
 		}
 		files[fmt.Sprintf("projects/p%d/note-%d.md", i%50, i)] = fmt.Sprintf(
-			"---\ntitle: Note %d\ndate: 2026-01-%02d\ntags: [a, tag-%d]\nentity: [E%d]\n---\n\n# Note\n\n%s%s", i, 1+i%28, i%20, i%7, body, word)
+			"---\ntitle: Note %d\ndate: 2026-01-%02d\ntags: [a, tag-%d, third-%d]\nentity: [E%d]\n---\n\n# Note\n\n%s%s", i, 1+i%28, i%20, i%3, i%7, body, word)
 	}
 	files["long.md"] = strings.Repeat("## A heading\n\n"+body[:400]+"\n\n", 2400)
 	p := open(b, files)
@@ -34,6 +34,7 @@ func BenchmarkTools(b *testing.B) {
 		{"get", "notes_get", args{"path": "projects/p1/note-1.md"}},
 		{"list", "notes_list", args{}},
 		{"list of a tag", "notes_list", args{"tag": "Tag 3", "since": "2026-01-10"}},
+		{"list of a tag of a third", "notes_list", args{"tag": "third-0", "order": "path"}},
 		{"list of an entity", "notes_list", args{"entity": "e3", "folder": "projects", "order": "path"}},
 		{"last of all", "notes_list", args{"offset": benchNotes - 200}},
 		{"keyword", "notes_search", args{"query": "harbour", "keyword": true}},

@@ -62,11 +62,13 @@ func (in *narrowing) filter() (*filter, error) {
 		return nil, err
 	}
 	f := &filter{folder: folder}
-	f.slug(in.Project, index.MarkedProject, func(n *index.Note, s string) bool { return n.Project() == s })
-	f.slug(in.Tag, index.MarkedTag, func(n *index.Note, s string) bool { return slices.Contains(n.Card().Tags, s) })
-	f.slug(in.Chain, index.MarkedChain, func(n *index.Note, s string) bool { return n.Card().Chain() == s })
-	f.slug(in.Entity, index.MarkedEntity, func(n *index.Note, s string) bool { return slices.Contains(n.Card().Entities(), s) })
-	f.slug(in.Episode, index.MarkedEpisode, func(n *index.Note, s string) bool { return n.Card().Episode() == s })
+	f.slug(in.Project, index.MarkedProject, func(slug string) condition {
+		return condition{holds: func(n *index.Note) bool { return n.Project() == slug }}
+	})
+	f.cardSlug(in.Tag, index.MarkedTag, func(c *index.Card, s string) bool { return slices.Contains(c.Tags, s) })
+	f.cardSlug(in.Chain, index.MarkedChain, func(c *index.Card, s string) bool { return c.Chain() == s })
+	f.cardSlug(in.Entity, index.MarkedEntity, func(c *index.Card, s string) bool { return slices.Contains(c.Entities(), s) })
+	f.cardSlug(in.Episode, index.MarkedEpisode, func(c *index.Card, s string) bool { return c.Episode() == s })
 	since, until := day(in.Since), day(in.Until)
 	f.dated(since, func(day string) bool { return day >= since })
 	f.dated(until, func(day string) bool { return day <= until })
@@ -101,14 +103,26 @@ func (f *filter) hasRow(r *index.Row) bool {
 	return true
 }
 
-// slug adds the condition that a note has a value, which is compared as a slug. An empty text is no condition.
-func (f *filter) slug(given string, kind index.Marked, holds func(n *index.Note, slug string) bool) {
+// slug adds a condition on a value, which is compared as a slug. An empty text is no condition, and nothing has a
+// value without a slug.
+func (f *filter) slug(given string, kind index.Marked, on func(slug string) condition) {
 	if given == "" {
 		return
 	}
 	slug := markdown.PlainSlug(given)
+	if slug == "" {
+		f.all = append(f.all, onCard(func(*index.Card) bool { return false }))
+		return
+	}
 	f.marks |= kind.Of(slug)
-	f.all = append(f.all, condition{holds: func(n *index.Note) bool { return slug != "" && holds(n, slug) }})
+	f.all = append(f.all, on(slug))
+}
+
+// cardSlug is slug for a value that the card of a note has.
+func (f *filter) cardSlug(given string, kind index.Marked, holds func(c *index.Card, slug string) bool) {
+	f.slug(given, kind, func(slug string) condition {
+		return onCard(func(c *index.Card) bool { return holds(c, slug) })
+	})
 }
 
 // same adds the condition that a note has a value, blanks around it and its case aside.
@@ -118,9 +132,20 @@ func (f *filter) same(given string, kind index.Marked, of func(*index.Card) stri
 		return
 	}
 	f.marks |= kind.Of(given)
-	f.all = append(f.all, condition{holds: func(n *index.Note) bool {
-		return strings.EqualFold(trim(of(n.Card())), given)
-	}})
+	f.all = append(f.all, onCard(func(c *index.Card) bool { return strings.EqualFold(trim(of(c)), given) }))
+}
+
+// onCard is a condition on the card of a note.
+func onCard(holds func(*index.Card) bool) condition {
+	return condition{
+		holds: func(n *index.Note) bool { return holds(n.Card()) },
+		row: func(r *index.Row) verdict {
+			if holds(r.Card()) {
+				return yes
+			}
+			return no
+		},
+	}
 }
 
 // dated adds the condition that a note has a day that something holds for.
