@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"rookery/internal/memory"
 )
 
@@ -65,16 +67,36 @@ func BenchmarkMemory(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("held/%d", n), func(b *testing.B) {
 			x = nil
-			runtime.GC()
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
+			before := heap()
 			read, _ := memory.ReadImage(strings.Clone(image))
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/memory")
+			b.ReportMetric(float64(heap()-before)/float64(n), "B/memory")
 			b.ReportMetric(float64(read.Size())/float64(n), "said-B/memory")
 			runtime.KeepAlive(read)
 			x = many(n)
 		})
 	}
+}
+
+// TestIndexIsSmall holds what a memory of about a kilobyte may take in an index that was read from its image, and
+// that Size says about as much.
+func TestIndexIsSmall(t *testing.T) {
+	const n, most = 10_000, 1536
+	image := string(many(n).AppendImage(nil))
+	before := heap()
+	read, err := memory.ReadImage(strings.Clone(image))
+	require.NoError(t, err)
+	held := heap() - before
+	require.Equal(t, n, read.Len())
+	require.LessOrEqual(t, held/n, int64(most))
+	require.InEpsilon(t, held, read.Size(), .1)
+	runtime.KeepAlive(image)
+}
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // of one process
 }

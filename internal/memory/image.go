@@ -191,7 +191,17 @@ func ReadImage(data string) (*Index, error) {
 	if r.failed || r.s != "" {
 		return nil, errDamaged
 	}
+	x.fit()
 	return x, nil
+}
+
+// fit gives back the memory that filling the trees in order leaves unused: each node that was split keeps twice
+// what it needs. A change copies the nodes without that.
+func (x *Index) fit() {
+	x.entries = *x.entries.Copy()
+	x.entries.ScanMut(func(entry) bool { return true })
+	x.cards = *x.cards.Copy()
+	x.cards.ScanMut(func(string, *Card) bool { return true })
 }
 
 // An imageReader reads what an imageWriter wrote. Once something is not as it must be, it has failed, and all that
