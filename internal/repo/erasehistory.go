@@ -85,13 +85,14 @@ func (h *history) readOnce(ctx context.Context, l *Log[*index.Index], upTo uint6
 	return nil
 }
 
-// takeRun takes in the commits of a run up to one that come behind those that are known. Most runs do not name the note
-// at all, so their parts are not decoded.
+// takeRun takes in the commits of a run up to one that come behind those that are known. Only the parts that name the
+// note are decoded: most runs have none.
 func (h *history) takeRun(r *run, upTo uint64) error {
-	if !h.named(r) {
+	names := h.namer()
+	if !slices.ContainsFunc(r.parts, names) {
 		return nil
 	}
-	commits, err := r.commits()
+	commits, err := r.commitsOf(names)
 	if err != nil {
 		return damaged(r.First, err)
 	}
@@ -105,16 +106,26 @@ func (h *history) takeRun(r *run, upTo uint64) error {
 	return nil
 }
 
-// named reports whether a part of a run may tell of the history: it has a path without its ending, or the id of an item,
-// as JSON spells it. A text that JSON may spell in several ways every run may have.
-func (h *history) named(r *run) bool {
+// namer reports whether a part of a run may tell of the history: it has a path without its ending, or the id of an item,
+// as JSON spells it. The text of a note tells nothing. A text that JSON may spell in several ways every part may have.
+func (h *history) namer() func(part) bool {
+	var words [][]byte
 	for word := range h.words() {
 		spelt, plain := spelled(word)
-		if !plain || slices.ContainsFunc(r.parts, func(p part) bool { return bytes.Contains(p.data, spelt) }) {
-			return true
+		if !plain {
+			return func(part) bool { return true }
 		}
+		words = append(words, spelt)
 	}
-	return false
+	return func(p part) bool {
+		data := p.data
+		if len(data) > 0 && data[0] == partNote {
+			if head, _, err := splitNote(data[1:]); err == nil {
+				data = head
+			}
+		}
+		return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(data, word) })
+	}
 }
 
 // words yields what a part must have of the history.

@@ -210,7 +210,10 @@ func (r *run) bare(i int) *Commit {
 }
 
 // commits puts the commits together again.
-func (r *run) commits() ([]*Commit, error) {
+func (r *run) commits() ([]*Commit, error) { return r.commitsOf(func(part) bool { return true }) }
+
+// commitsOf is commits, with nothing but their places of the parts that are not wanted.
+func (r *run) commitsOf(wanted func(part) bool) ([]*Commit, error) {
 	var all []*Commit
 	rest := r.parts
 	for i, h := range r.Commits {
@@ -227,6 +230,8 @@ func (r *run) commits() ([]*Commit, error) {
 				c.Items = append(c.Items, Item{Erased: true})
 			} else if len(p.data) == 0 && !answers {
 				c.Notes = append(c.Notes, Note{Erased: true})
+			} else if !wanted(p) {
+				c.pass(p)
 			} else if err := c.take(p); err != nil {
 				return nil, fmt.Errorf("run %d: %w", r.First, err)
 			}
@@ -240,6 +245,17 @@ func (r *run) commits() ([]*Commit, error) {
 // isItem reports whether a part of the commit is an item.
 func (h *commitHead) isItem(part int) bool {
 	return part >= h.FirstItem && part < h.FirstItem+h.Items
+}
+
+// pass leaves the place of a part empty.
+func (c *Commit) pass(p part) {
+	switch {
+	case len(p.data) == 0:
+	case p.data[0] == partNote:
+		c.Notes = append(c.Notes, Note{})
+	case p.data[0] == partItem:
+		c.Items = append(c.Items, Item{})
+	}
 }
 
 // take reads one part into the commit.
