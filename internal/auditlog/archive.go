@@ -62,8 +62,21 @@ func (a *archive) put(ctx context.Context, path string, text []byte) error {
 		return a.files.Sync(ctx, path)
 	}
 	if err == nil || errors.Is(err, blob.ErrNotExist) {
-		_, err = a.files.Put(ctx, path, text, blob.Always)
+		return write(ctx, a.files, path, text)
 	}
+	return unwritten(err)
+}
+
+// write replaces a file by one with a text. Where the text is empty there is no file.
+func write(ctx context.Context, files Files, path string, text []byte) error {
+	if len(text) == 0 {
+		return files.Delete(ctx, path)
+	}
+	_, err := files.Put(ctx, path, text, blob.Always)
+	return unwritten(err)
+}
+
+func unwritten(err error) error {
 	if err != nil {
 		return fmt.Errorf("write a file of the audit log: %w", err)
 	}

@@ -189,18 +189,12 @@ func lineEnd(text []byte) int {
 
 // putMonths makes the files of months durable with these texts, the open one last.
 func (l *Log) putMonths(ctx context.Context, texts map[string][]byte) error {
-	at, files := l.cursor, archive{vault: l.vault, files: l.files}
+	at := l.cursor
 	for month, text := range texts {
 		if month == at.Month {
 			continue
 		}
-		var err error
-		if len(text) == 0 {
-			err = l.files.Delete(ctx, vault.ClosedAudit(month))
-		} else {
-			err = files.put(ctx, vault.ClosedAudit(month), text)
-		}
-		if err != nil {
+		if err := write(ctx, l.files, vault.ClosedAudit(month), text); err != nil {
 			return err
 		}
 	}
@@ -208,7 +202,7 @@ func (l *Log) putMonths(ctx context.Context, texts map[string][]byte) error {
 	if !ok {
 		return nil
 	}
-	if err := files.open(ctx, repo.AuditMonth{Month: at.Month, Lines: text}); err != nil {
+	if err := write(ctx, l.files, vault.AuditLog, text); err != nil {
 		return err
 	}
 	at.Size = int64(len(text))
