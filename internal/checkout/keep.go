@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"rookery/internal/auditlog"
 	"rookery/internal/fault"
 	"rookery/internal/repo"
 )
@@ -58,7 +57,6 @@ func (c *Checkout) save(ctx context.Context) {
 	c.forgetLags()
 	c.tell(ctx)
 	files := flush{c.unsaved, c.written, len(c.waiting) == 0}
-	added := c.added.Take()
 	c.unsaved = map[string]bool{}
 	c.mu.Unlock()
 	if err := c.saveFiles(ctx, files); err != nil {
@@ -67,17 +65,19 @@ func (c *Checkout) save(ctx context.Context) {
 		c.mu.Unlock()
 		c.complain(ctx, err)
 	}
-	if err := c.saveAudit(ctx, added); err != nil {
+	if err := c.saveAudit(ctx); err != nil {
 		c.complain(ctx, err)
 	}
 }
 
-// saveAudit appends what commits add to the audit log, and takes the lines of erased histories out of it. The caller
-// holds saving.
-func (c *Checkout) saveAudit(ctx context.Context, added auditlog.Batch) error {
+// appendAudit appends what commits added to the audit log. The caller holds saving.
+func (c *Checkout) appendAudit(ctx context.Context) error {
 	if c.opt.ReadOnly {
 		return nil
 	}
+	c.mu.Lock()
+	added := c.added.Take()
+	c.mu.Unlock()
 	c.audit.Foresee(ctx, added) // before the cursor passes them: what they erase is still there
 	err := c.audit.Save(ctx, added)
 	if err != nil {
@@ -85,7 +85,13 @@ func (c *Checkout) saveAudit(ctx context.Context, added auditlog.Batch) error {
 		c.added.Return(added)
 		c.mu.Unlock()
 	}
-	if c.vault.AuditStale() {
+	return err
+}
+
+// saveAudit is appendAudit, and takes the lines of erased histories out of the audit log.
+func (c *Checkout) saveAudit(ctx context.Context) error {
+	err := c.appendAudit(ctx)
+	if !c.opt.ReadOnly && c.vault.AuditStale() {
 		err = errors.Join(err, c.audit.Redact(ctx))
 	}
 	return err
@@ -112,10 +118,15 @@ type flush struct {
 	whole   bool // no file is behind
 }
 
+// syncedAtOnce is how many files are synced before the audit log is appended to again: its lines have the texts of an
+// import, and are not to wait in memory until all its files are durable.
+const syncedAtOnce = 512
+
 // saveFiles syncs the files. The cursor passes only synced files, and none that is behind.
 func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
-	if len(b.paths) > 0 {
-		if err := c.files.Sync(ctx, slices.Sorted(maps.Keys(b.paths))...); err != nil {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(b.paths)), syncedAtOnce) {
+		_ = c.appendAudit(ctx) // if it fails, it is tried again behind the files, and then said
+		if err := c.files.Sync(ctx, some...); err != nil {
 			return err
 		}
 	}
