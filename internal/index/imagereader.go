@@ -240,6 +240,15 @@ func (r *imageReader) enterFiles() {
 			}
 		}
 	}
+	fit(&r.x.files)
+	fit(&r.x.rows)
+}
+
+// fit gives back the memory that filling a tree in order leaves unused: a node that was split keeps twice what it
+// needs, and a change copies it without that.
+func fit[V any](t *tree[V]) {
+	*t = *t.Copy()
+	t.ScanMut(func(string, V) bool { return true })
 }
 
 // blocks are the blocks of files.
