@@ -78,7 +78,7 @@ func (s *suite) run(ctx context.Context) error {
 	if s.cfg.only != onlyServed {
 		steps = append(steps, s.library, s.keeps, s.imports, s.inside, s.restart("after the import"),
 			s.reads, s.asks, s.sets, s.adds, s.hots, s.remember("after the load"),
-			s.restart("after the load"), s.erases, func(context.Context) error { return s.down() })
+			s.rest, s.remember("at rest then"), s.restart("after the load"), s.erases, func(context.Context) error { return s.down() })
 	}
 	if s.cfg.only != onlyVault {
 		steps = append(steps, s.serves)
@@ -230,6 +230,18 @@ func (s *suite) restart(when string) func(context.Context) error {
 		}
 		s.result.Starts = append(s.result.Starts, started{when, version, ready, first, searched})
 		return s.remember("started " + when)(ctx)
+	}
+}
+
+// rest leaves the server alone until it has given back what it does not use.
+func (s *suite) rest(ctx context.Context) error {
+	const alone = 25 * time.Second
+	progress("%d notes: the server is left alone for %s", s.result.Notes, alone)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(alone):
+		return nil
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // How many percent the heap grows over what is in use before garbage is collected: maxGrowth, as Go's own, up to a
@@ -33,7 +35,53 @@ func BoundHeap(cfg Config, env func(string) string) (stop func()) {
 		return func() {}
 	}
 	t.tune()
-	return func() { t.stopped.Store(true) }
+	done := make(chan struct{})
+	tick := time.NewTicker(restEvery)
+	go func() {
+		defer tick.Stop()
+		giveBackAtRest(tick.C, done)
+	}()
+	return sync.OnceFunc(func() {
+		t.stopped.Store(true)
+		close(done)
+	})
+}
+
+// A process that allocates less than restBytes within restEvery is at rest.
+const (
+	restEvery = 10 * time.Second
+	restBytes = 16 << 20
+)
+
+// giveBackAtRest collects garbage and gives free memory back to the system when the process came to rest: once after
+// each time that it was busy. Without it a server stays as large as its last load made it.
+func giveBackAtRest(tick <-chan time.Time, done <-chan struct{}) {
+	before, busy := allocated(), true
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick:
+		}
+		now := allocated()
+		switch rests := now-before < restBytes; {
+		case !rests:
+			busy = true
+		case busy:
+			debug.FreeOSMemory()
+			busy = false
+		}
+		before = allocated()
+	}
+}
+
+// allocated is how many bytes the process has ever allocated.
+func allocated() uint64 { return runtimeMetric("/gc/heap/allocs:bytes") }
+
+func runtimeMetric(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // heapLimit is a soft limit of the heap, in bytes: half more than vaults, caches and calls take, and nine tenths
@@ -68,9 +116,7 @@ func (t *heapTuner) tune() {
 	if t.stopped.Load() {
 		return
 	}
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	live := sample[0].Value.Uint64()
+	live := runtimeMetric("/gc/heap/live:bytes")
 	if growth := t.growth(live); growth != t.now {
 		t.now = growth
 		debug.SetGCPercent(growth)

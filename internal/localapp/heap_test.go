@@ -4,7 +4,6 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"testing"
 	"time"
 
@@ -62,9 +61,7 @@ func TestHeapIsTuned(t *testing.T) {
 	debug.SetGCPercent(before)
 	growth := func() uint64 {
 		runtime.GC()
-		percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
-		metrics.Read(percent)
-		return percent[0].Value.Uint64()
+		return runtimeMetric("/gc/gogc:percent")
 	}
 	for _, c := range []struct{ goal, percent uint64 }{{64 << 20, minGrowth}, {1 << 40, maxGrowth}} {
 		held := make([]byte, 64<<20)
@@ -74,6 +71,28 @@ func TestHeapIsTuned(t *testing.T) {
 		runtime.KeepAlive(held)
 		tuner.stopped.Store(true)
 	}
+}
+
+// TestMemoryIsGivenBackAtRest covers that a process which was busy gives back what it does not use, once it is at rest.
+func TestMemoryIsGivenBackAtRest(t *testing.T) {
+	tick, done := make(chan time.Time), make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		giveBackAtRest(tick, done)
+	}()
+	free := func() uint64 { return runtimeMetric("/memory/classes/heap/free:bytes") }
+	for range 2 {
+		const room = 256 << 20
+		busy := make([]byte, room)
+		tick <- time.Now()
+		runtime.KeepAlive(busy)
+		tick <- time.Now() // at rest: this one gives back
+		tick <- time.Now() // taken once that is done
+		require.Less(t, free(), uint64(room/2))
+	}
+	close(done)
+	<-ended
 }
 
 // TestTheEnvironmentBoundsTheHeap holds that GOGC and GOMEMLIMIT go before what the server would choose.
