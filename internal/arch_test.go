@@ -20,6 +20,7 @@ import (
 var layers = [][]string{
 	{"control"},
 	{"fault"},
+	{"backup"},
 	{"auth", "blob", "payload", "peer", "table"},
 	{"config", "markdown", "yamltext"},
 	{"vault"},
@@ -82,7 +83,7 @@ var modules = map[string][]string{
 	"github.com/hanwen/go-fuse/v2":                {"_test", "internal/casefold"},
 	"github.com/hashicorp/golang-lru/v2":          {"internal/auth", "internal/repo", "internal/fileblob", "internal/team", "internal/limit", "internal/access", "internal/audit"},
 	"github.com/jedib0t/go-pretty/v6":             {"internal/clitool", "internal/ci"},
-	"github.com/klauspost/compress":               {"internal/repo", "internal/httptool"},
+	"github.com/klauspost/compress":               {"internal/repo", "internal/httptool", "internal/backup"},
 	"github.com/modelcontextprotocol/go-sdk":      {"internal/mcptool", "internal/bridge"},
 	"github.com/prometheus/client_golang":         {"internal/metric"},
 	"github.com/rogpeppe/go-internal":             {"_test"},

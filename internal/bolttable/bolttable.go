@@ -54,6 +54,7 @@ type Table struct {
 	now   func() time.Time
 	queue queue
 
+	copying sync.Mutex // held by who copies the file, or puts another in its place; taken before writing
 	writing sync.Mutex // held by who writes a transaction, or compacts
 	closes  bool       // Compact closes the old file first: one that is open cannot be replaced here
 
@@ -120,13 +121,14 @@ var (
 
 // prepare makes a new database ready, or says whether an older one can be used.
 func prepare(db *bolt.DB) error {
-	// What a process left that was killed while it compacted.
-	err := os.Remove(beside(db.Path()))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove a database that was not completed: %w", err)
+	// What a process left that was killed while it compacted, or copied.
+	for _, path := range []string{beside(db.Path()), snapshotOf(db.Path())} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove a database that was not completed: %w", err)
+		}
 	}
 	var fresh bool
-	err = read(db, func(tx *bolt.Tx) error {
+	err := read(db, func(tx *bolt.Tx) error {
 		first, _ := tx.Cursor().First()
 		fresh = first == nil
 		if fresh {

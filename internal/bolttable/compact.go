@@ -26,6 +26,8 @@ func (t *Table) Compact(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	t.copying.Lock()
+	defer t.copying.Unlock()
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	old := t.db.Load()

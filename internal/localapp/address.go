@@ -1,6 +1,7 @@
 package localapp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Address struct {
 	Key string `json:"key,omitempty"`
 
 	Metrics string `json:"metrics,omitempty"` // the URL of the listener of the metrics
+
+	Operator *Operator `json:"operator,omitempty"` // nil: an earlier release wrote this
 }
 
 // InUse says that another process holds the data directory, or the folder.
@@ -40,6 +43,8 @@ type InUse struct {
 	Vault  string // the name of the folder's vault; empty for a data directory
 	Key    string // the bearer token for the process, if it is a Holder; else empty
 	PID    int    // of the process; 0 if it is not known, or not on this machine
+
+	Operator *Operator // nil: the process has none
 }
 
 // Error says what to do.
@@ -78,7 +83,7 @@ func (p place) inUse() error {
 // inUseAt is the error for a place that is served at an address.
 func (p place) inUseAt(at Address) *InUse {
 	return &InUse{
-		Server: at.URL, Direct: at.direct(), Vault: p.vault, Key: at.Key, PID: at.pid(),
+		Server: at.URL, Direct: at.direct(), Vault: p.vault, Key: at.Key, PID: at.pid(), Operator: at.Operator,
 	}
 }
 
@@ -93,9 +98,27 @@ func readAddress(dir string) (Address, error) {
 }
 
 // announce leaves the address for other processes, and the key of a Holder. The function removes it.
-func (a *App) announce(l net.Listener, key string) (func(), error) {
+func (a *App) announce(ctx context.Context, l net.Listener, key string) (func(), error) {
+	operator, closeOperator, err := a.operate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := a.leaveAddress(l, key, operator)
+	if err != nil {
+		closeOperator()
+		return nil, err
+	}
+	return func() {
+		leave()
+		closeOperator()
+	}, nil
+}
+
+// leaveAddress writes the address file, and the listings. The function removes them.
+func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func(), error) {
 	at := Address{
 		URL: a.URL(l), PID: os.Getpid(), Listener: a.listenerURL(l), Direct: a.takesDirect(l), Key: key,
+		Operator: operator,
 	}
 	at.Host, _ = os.Hostname() // without one, the id of the process is not told
 	if m := a.door.metrics; m != nil {

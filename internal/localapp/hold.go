@@ -61,7 +61,7 @@ func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
 	a.limitServer(config.Config{MaxCalls: holderCalls})
 	a.admit = h.caller
 	h.URL = a.URL(l)
-	if h.leave, err = a.announce(l, h.Key); err != nil {
+	if h.leave, err = a.announce(ctx, l, h.Key); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	h.server = a.newServer(h.yielding(a.Handler(version, a.hosts(l))))

@@ -113,6 +113,8 @@ type App struct {
 	space  func(dir string) (free, total uint64, err error)
 	waited func(tenant string, passed int)
 
+	version    string     // see Config
+	backing    sync.Mutex // held while a backup is made
 	background sync.WaitGroup
 }
 
@@ -134,7 +136,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	}
 	a := &App{
 		space: cfg.space, waited: cfg.waited, log: cfg.Log, servers: cfg.Servers,
-		shown: cmp.Or(cfg.Folder, cfg.Data),
+		shown: cmp.Or(cfg.Folder, cfg.Data), version: cfg.Version,
 	}
 	err := a.enter(cfg)
 	if err == nil && cfg.Private {

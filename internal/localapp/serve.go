@@ -53,7 +53,7 @@ const grace = 30 * time.Second
 // context ends, then finishes the calls in flight. Those that take longer than the grace, such as one whose
 // body does not come, are cut off.
 func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
-	leave, err := a.announce(l, "")
+	leave, err := a.announce(ctx, l, "")
 	if err != nil {
 		return err
 	}

@@ -112,10 +112,14 @@ func checkChain(ctx context.Context, e *examined) []Finding {
 	}
 	audit := Good(auditCheck, howMany(done.Lines, "line")+" as the log gives them")
 	for _, f := range problems {
-		if f.Code == fault.FileError {
-			audit = Failure(auditCheck, f, "")
-		} else {
+		switch {
+		case f.Code != fault.FileError:
 			found = Failure(check, f, fromBackup)
+		case e.control.Anew || e.control.ErasurePending(0):
+			audit = Warning(auditCheck, "a history is being erased, and some of its lines are still there",
+				"serve the directory: that completes the erasure")
+		default:
+			audit = Failure(auditCheck, f, "")
 		}
 	}
 	if e.Audit == nil {

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rookery/internal/backup"
+	"rookery/internal/clitool"
+	"rookery/internal/fault"
+	"rookery/internal/localapp"
+	"rookery/internal/repo"
+)
+
+// A backer is the commands that back a data directory up, and restore it.
+type backer struct{ app *clitool.App }
+
+// backedUp is what a command says of a backup.
+type backedUp struct {
+	File    string         `json:"file"`
+	Files   int            `json:"files"` // of the data directory
+	Bytes   int64          `json:"bytes"` // of these
+	Created time.Time      `json:"created_at"`
+	Release string         `json:"release"`
+	Data    string         `json:"data,omitempty"`   // where it was restored
+	Checks  []repo.Finding `json:"checks,omitempty"` // of what was restored
+}
+
+func backupCommand(app *clitool.App) *cobra.Command {
+	b := &backer{app}
+	c := &cobra.Command{
+		Use:   "backup",
+		Short: "Back a data directory up while it is used, verify backups, restore them",
+		Long: "A backup is one file with everything in a data directory: the database, the logs, the notes, and the " +
+			"tokens'\ndigests. It shows one moment; the server goes on meanwhile. Keep it as safe as the data itself.",
+	}
+	create := &cobra.Command{
+		Use:   "create FILE",
+		Short: "Write a backup of a data directory to a new file",
+		Long: "Write a backup of a data directory to a new file, and verify it. A server may use the directory " +
+			"meanwhile: calls\nthat read go on, and those that write wait for a moment at most.",
+		Example: "rookery backup create rookery-2026-12-01.tar.zst --data ./data",
+		Args:    cobra.ExactArgs(1),
+		RunE:    b.create,
+	}
+	verify := &cobra.Command{
+		Use:     "verify FILE",
+		Short:   "Read a backup, and compare every file in it with its digest",
+		Example: "rookery backup verify rookery-2026-12-01.tar.zst",
+		Args:    cobra.ExactArgs(1),
+		RunE:    b.verify,
+	}
+	restore := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Make a new data directory of a backup",
+		Long: "Make a new data directory of a backup. It is examined as by `rookery doctor --full` before it is put in its " +
+			"place,\nwhere there must be nothing, or an empty directory.",
+		Example: "rookery backup restore rookery-2026-12-01.tar.zst --data ./restored",
+		Args:    cobra.ExactArgs(1),
+		RunE:    b.restore,
+	}
+	clitool.Uses(create, "data", "json", "bare", "envelope")
+	clitool.Uses(verify, "json", "bare", "envelope")
+	clitool.Uses(restore, "data", "json", "bare", "envelope")
+	c.AddCommand(create, verify, restore)
+	return c
+}
+
+// local is the data directory that the flags name: no folder, and none behind another server.
+func (b *backer) local(c *cobra.Command) (localapp.Config, error) {
+	target, cfg, err := connector{b.app}.local(c)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Folder != "" {
+		return cfg, fault.New(fault.InvalidParameter, "a backup is of a data directory, and not of a folder that is "+
+			"served").Fix("--data DIR")
+	}
+	if from := target.From["server"]; target.Server != "" && !target.InEnvironment("server") {
+		return cfg, fault.New(fault.InvalidParameter, "a backup is of a directory of this machine, and %s names a server",
+			from).Fix("run it where the server runs: rookery backup create FILE --data DIR")
+	}
+	cfg.Version = version()
+	return cfg, nil
+}
+
+func (b *backer) create(c *cobra.Command, args []string) error {
+	cfg, err := b.local(c)
+	if err == nil {
+		err = exists(cfg)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := localapp.CreateBackup(c.Context(), cfg, args[0])
+	if err != nil {
+		return err
+	}
+	return b.tell(c, said(args[0], m), "backed up")
+}
+
+func (b *backer) verify(c *cobra.Command, args []string) error {
+	m, err := localapp.VerifyBackup(c.Context(), args[0])
+	if err != nil {
+		return err
+	}
+	return b.tell(c, said(args[0], m), "the backup is whole:")
+}
+
+func (b *backer) restore(c *cobra.Command, args []string) error {
+	cfg, err := b.local(c)
+	if err != nil {
+		return err
+	}
+	m, found, err := localapp.RestoreBackup(c.Context(), args[0], cfg.Data)
+	if err != nil {
+		return err
+	}
+	all := said(args[0], m)
+	all.Data, all.Checks = cfg.Data, found
+	return b.tell(c, all, "restored and examined")
+}
+
+func said(file string, m *backup.Manifest) backedUp {
+	return backedUp{File: file, Files: len(m.Files), Bytes: m.Bytes(), Created: m.Created, Release: m.Release}
+}
+
+func (b *backer) tell(c *cobra.Command, all backedUp, done string) error {
+	text := fmt.Sprintf("%s %d files, %d bytes, as of %s\n", done, all.Files, all.Bytes, all.Created.Format(time.RFC3339))
+	return b.app.Finish(c, clitool.Outcome{Data: all, Text: text})
+}

@@ -1,0 +1,222 @@
+package backup
+
+import (
+	"archive/tar"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A Source is a data directory that may be in use.
+type Source struct {
+	Dir      string            // the directory
+	Database string            // the path of the database in it
+	Skips    func(string) bool // files that are no data, by their paths
+	Release  string
+
+	// Snapshot makes a copy of the database, and returns its path. While frozen runs the database does not change, and
+	// of everything else in the directory only what a crash at that moment might have left undone.
+	Snapshot func(frozen func() error) (string, error)
+}
+
+// atRest is how long a file must have been left alone before it counts as read whole: the clocks of file systems tick.
+const atRest = 2 * time.Second
+
+// Create writes a backup of a directory. Everything is copied while the directory is in use; then writes wait while
+// what changed since is copied, which is little. What is no plain file is left out.
+func Create(ctx context.Context, to io.Writer, s Source) (*Manifest, error) {
+	packed, err := zstd.NewWriter(to)
+	if err != nil {
+		return nil, fmt.Errorf("compress the backup: %w", err)
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the data directory: %w", err)
+	}
+	defer root.Close()
+	c := &copier{ctx: ctx, source: s, root: root, out: tar.NewWriter(packed), copied: map[string]copied{}}
+	m, err := c.create()
+	if err != nil {
+		_ = packed.Close()
+		return nil, err
+	}
+	return m, errors.Join(c.out.Close(), packed.Close())
+}
+
+// A copier writes one backup.
+type copier struct {
+	ctx    context.Context
+	source Source
+	root   *os.Root
+	out    *tar.Writer
+	copied map[string]copied // by path
+}
+
+// copied is a file as it was copied.
+type copied struct {
+	file File
+	info fs.FileInfo // when it was opened
+	at   time.Time   // when that was
+}
+
+func (c *copier) create() (*Manifest, error) {
+	if err := c.all(); err != nil {
+		return nil, err
+	}
+	var moment time.Time
+	snapshot, err := c.source.Snapshot(func() error {
+		moment = time.Now()
+		return c.all()
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(snapshot)
+	if err := c.database(snapshot); err != nil {
+		return nil, err
+	}
+	return c.manifest(moment)
+}
+
+// all copies the files that were not copied yet as they are now, and forgets those that are gone.
+func (c *copier) all() error {
+	there := map[string]bool{}
+	err := fs.WalkDir(c.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case c.ctx.Err() != nil:
+			return context.Cause(c.ctx)
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it went while we looked
+		case err != nil:
+			return err
+		case d.IsDir() || path == c.source.Database || c.source.Skips(path) || !d.Type().IsRegular():
+			return nil
+		}
+		there[path] = true
+		return c.one(path)
+	})
+	if err != nil {
+		return fmt.Errorf("copy the data directory: %w", bare(err))
+	}
+	maps.DeleteFunc(c.copied, func(path string, _ copied) bool { return !there[path] })
+	return nil
+}
+
+// bare is the error of a file without its path.
+func bare(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// one copies a file, unless it is copied already as it is.
+func (c *copier) one(path string) error {
+	info, err := c.root.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if was, ok := c.copied[path]; ok && was.still(info) {
+		return nil
+	}
+	f, err := c.root.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return c.copy(path, f)
+}
+
+// still reports whether a file is as it was copied.
+func (c *copied) still(now fs.FileInfo) bool {
+	return os.SameFile(c.info, now) && c.info.Size() == now.Size() && c.info.ModTime().Equal(now.ModTime()) &&
+		c.at.Sub(now.ModTime()) > atRest
+}
+
+// copy writes a file into the archive. One that is cut off while it is read is filled up, and copied once more later.
+func (c *copier) copy(path string, f *os.File) error {
+	at := time.Now()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	err = c.out.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg, Name: dataPrefix + path, Size: info.Size(), Mode: int64(info.Mode().Perm()),
+		ModTime: info.ModTime(), Format: tar.FormatPAX,
+	})
+	if err != nil {
+		return err
+	}
+	sum := newSum()
+	n, err := io.Copy(io.MultiWriter(c.out, sum), io.LimitReader(f, info.Size()))
+	if err != nil {
+		return err
+	}
+	if n < info.Size() {
+		delete(c.copied, path)
+		_, err := io.CopyN(c.out, zeros{}, info.Size()-n)
+		return err
+	}
+	c.copied[path] = copied{File{path, n, sumOf(sum)}, info, at}
+	return nil
+}
+
+// zeros reads as zeros.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// database writes the copy of the database.
+func (c *copier) database(snapshot string) error {
+	f, err := os.Open(snapshot)
+	if err != nil {
+		return fmt.Errorf("read the copy of the database: %w", bare(err))
+	}
+	defer f.Close()
+	if err := c.copy(c.source.Database, f); err != nil {
+		return fmt.Errorf("copy the database: %w", bare(err))
+	}
+	return nil
+}
+
+func (c *copier) manifest(moment time.Time) (*Manifest, error) {
+	m := &Manifest{Format: Format, Release: c.source.Release, Created: moment.UTC().Truncate(time.Millisecond)}
+	for _, f := range c.copied {
+		m.Files = append(m.Files, f.file)
+	}
+	slices.SortFunc(m.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("write the manifest: %w", err)
+	}
+	err = c.out.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg, Name: manifestName, Size: int64(len(data)), Mode: 0o600, ModTime: moment,
+	})
+	if err == nil {
+		_, err = c.out.Write(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the manifest: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,258 @@
+package localapp
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rookery/internal/backup"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+)
+
+// backupPath is the path at which the listener of an Operator answers a backup.
+const backupPath = "/backup"
+
+// An Operator is where programs of the person who runs a server call it: on loopback, with a key that lies beside the
+// database. Who can read the file can read all of the directory.
+type Operator struct {
+	URL string `json:"url"`
+	Key string `json:"key"`
+}
+
+// operate opens the listener of the Operator. The function closes it.
+func (a *App) operate(ctx context.Context) (*Operator, func(), error) {
+	l, err := address{hostport: "127.0.0.1:0", option: "--listen"}.listen(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	o := &Operator{URL: "http://" + l.Addr().String(), Key: rand.Text()}
+	routes := http.NewServeMux()
+	routes.HandleFunc("POST "+backupPath, a.answerBackup)
+	s := &http.Server{
+		Handler: o.keyed(routes), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	a.background.Go(func() { _ = s.Serve(l) }) // it ends with Close
+	return o, func() {
+		_ = s.Close()
+		a.backing.Lock() // a backup that was cut off has let the database go
+		defer a.backing.Unlock()
+	}, nil
+}
+
+// keyed lets requests through that show the key.
+func (o *Operator) keyed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown := r.Header.Get("Authorization")
+		if subtle.ConstantTimeCompare([]byte(shown), []byte("Bearer "+o.Key)) != 1 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answerBackup answers a backup. One that fails once it has begun is cut off.
+func (a *App) answerBackup(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/zstd")
+	sent := &counted{to: w}
+	_, err := a.Backup(r.Context(), sent)
+	switch {
+	case err == nil:
+	case sent.n > 0:
+		panic(http.ErrAbortHandler)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		f := fault.Of(err)
+		_ = json.NewEncoder(w).Encode(refused{f.Code, f.Message, f.Fixes}) // else there is no backup all the same
+	}
+}
+
+// refused is the answer in place of a backup.
+type refused struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Fixes   []string   `json:"fixes"`
+}
+
+// counted counts what is written.
+type counted struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// Backup writes a copy of the data directory, as it is at one moment, while calls go on. A folder that is served cannot
+// be backed up so: its notes are elsewhere.
+func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error) {
+	if a.folder != nil {
+		return nil, fault.New(fault.InvalidParameter, "a backup is of a data directory, and the notes of a folder that is "+
+			"served lie elsewhere").Fix("stop the server, and copy the folder and its state; rookery doctor %s names it",
+			folderOption)
+	}
+	if !a.backing.TryLock() {
+		return nil, fault.New(fault.Unavailable, "another backup is being made").Fix("wait until it is done")
+	}
+	defer a.backing.Unlock()
+	m, err := backup.Create(ctx, to, backup.Source{
+		Dir: a.dir, Database: database, Release: a.version,
+		Skips: func(path string) bool {
+			return strings.HasPrefix(path, database+".") || strings.HasPrefix(path, addressFile)
+		},
+		Snapshot: a.table.Snapshot,
+	})
+	if err != nil {
+		a.log.ErrorContext(ctx, "a backup failed", slog.Any("cause", err))
+		return nil, err
+	}
+	a.log.InfoContext(ctx, "a backup was made", slog.Int("files", len(m.Files)), slog.Int64("bytes", m.Bytes()))
+	return m, nil
+}
+
+// CreateBackup writes a backup of a data directory to a new file, through the process that has the directory, and reads
+// it once more. The file comes to its name when it is whole.
+func CreateBackup(ctx context.Context, cfg Config, file string) (m *backup.Manifest, err error) {
+	if _, err := os.Lstat(file); err == nil {
+		return nil, fault.New(fault.Conflict, "the file is there already").Fix("name a new one: nothing is replaced")
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".part-")
+	if err != nil {
+		return nil, unbacked(err)
+	}
+	defer func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name()) // it has its name, or is not whole
+	}()
+	if err := writeBackup(ctx, cfg, f); err != nil {
+		return nil, err
+	}
+	if err := f.Sync(); err != nil {
+		return nil, unbacked(err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, unbacked(err)
+	}
+	if m, err = backup.Verify(ctx, f); err != nil {
+		return nil, err
+	}
+	if err := os.Link(f.Name(), file); err != nil { // unlike a renaming, it replaces nothing
+		return nil, unbacked(err)
+	}
+	return m, nil
+}
+
+func unbacked(err error) error {
+	return fault.New(fault.FileError, "the file of the backup cannot be written: %v", bareError(err))
+}
+
+// bareError is the error of a file without its path.
+func bareError(err error) error {
+	var at *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		return at.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// writeBackup writes a backup of a data directory that this process opens, or asks who has it.
+func writeBackup(ctx context.Context, cfg Config, to io.Writer) error {
+	a, err := Open(ctx, cfg)
+	var busy *InUse
+	switch {
+	case errors.As(err, &busy) && busy.Operator != nil:
+		return busy.Operator.backup(ctx, to)
+	case err != nil:
+		return err
+	}
+	_, err = a.Backup(ctx, to)
+	return errors.Join(err, a.Close())
+}
+
+// backup asks for a backup.
+func (o *Operator) backup(ctx context.Context, to io.Writer) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URL+backupPath, nil)
+	if err != nil {
+		return fmt.Errorf("ask for a backup: %w", err)
+	}
+	r.Header.Set("Authorization", "Bearer "+o.Key)
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		return fault.New(fault.Unavailable, "the server of the data directory does not answer").Because(err).
+			Fix("rookery doctor %s", dataOption)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		var why refused
+		if json.NewDecoder(answer.Body).Decode(&why) != nil || why.Code == "" {
+			return fault.New(fault.Unavailable, "the server of the data directory made no backup")
+		}
+		f := fault.New(why.Code, "%s", why.Message)
+		f.Fixes = why.Fixes
+		return f
+	}
+	if _, err := io.Copy(to, answer.Body); err != nil {
+		return fault.New(fault.Unavailable, "the backup ended too early").Because(err).
+			Fix("see why in the log of the server, and try again")
+	}
+	return nil
+}
+
+// VerifyBackup reads a backup, and compares it with its manifest.
+func VerifyBackup(ctx context.Context, file string) (*backup.Manifest, error) {
+	f, err := openBackup(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return backup.Verify(ctx, f)
+}
+
+func openBackup(file string) (*os.File, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "the backup cannot be read: %v", bareError(err))
+	}
+	return f, nil
+}
+
+// RestoreBackup makes a new data directory of a backup, once everything in it was examined. It returns what the
+// examination found.
+func RestoreBackup(ctx context.Context, file, dir string) (m *backup.Manifest, found []repo.Finding, err error) {
+	f, err := openBackup(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	m, err = backup.Restore(ctx, f, filepath.Clean(dir), func(staged string) error {
+		found = Examine(ctx, Examination{Data: staged, Full: true})
+		for i, f := range found {
+			found[i].Message = strings.ReplaceAll(f.Message, staged, dir)
+			if f.State == repo.Broken {
+				return fault.New(fault.IndexError, "what the backup has is damaged: %s: %s", f.Check, f.Message)
+			}
+		}
+		return nil
+	})
+	return m, found, err
+}
