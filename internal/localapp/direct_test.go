@@ -83,6 +83,7 @@ func (o out) busy(t *testing.T) localapp.InUse {
 	_, err := openApp(t.Context(), localapp.Config{Data: o.dir})
 	var busy *localapp.InUse
 	require.True(t, errors.As(err, &busy), "%v", err)
+	busy.Operator = nil // it has a key of its own
 	return *busy
 }
 
@@ -134,9 +135,9 @@ func TestDirect(t *testing.T) {
 	requireFinding(t, only(found, "vaults"), repo.Unchecked, "", "has to know who calls")
 }
 
-// TestNoWayFromHere holds that a server which does not take plain calls of its own machine is called by its
-// URL, and that the doctor tells one that only cannot be reached so from one that is stuck.
-func TestNoWayFromHere(t *testing.T) {
+// certificate makes the files of a certificate, and returns it.
+func certificate(t *testing.T) (config.TLS, *x509.Certificate) {
+	t.Helper()
 	safe := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(safe.Close)
 	pair := safe.TLS.Certificates[0]
@@ -147,6 +148,13 @@ func TestNoWayFromHere(t *testing.T) {
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600))
 	require.NoError(t, os.WriteFile(files.Key,
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600))
+	return files, safe.Certificate()
+}
+
+// TestNoWayFromHere holds that a server which does not take plain calls of its own machine is called by its
+// URL, and that the doctor tells one that only cannot be reached so from one that is stuck.
+func TestNoWayFromHere(t *testing.T) {
+	files, _ := certificate(t)
 	for name, c := range map[string]config.Config{
 		"a proxy elsewhere": proxies("10.9.0.1/32"), "TLS of its own": {TLS: files},
 	} {

@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -101,6 +104,7 @@ func (a *App) serveMetrics(ctx context.Context) (wait func()) {
 	if a.door.metrics == nil {
 		return func() {}
 	}
+	a.gauge()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -109,6 +113,37 @@ func (a *App) serveMetrics(ctx context.Context) (wait func()) {
 		}
 	}()
 	return func() { <-done }
+}
+
+// gauge adds the metrics of the machine and of what is stored.
+func (a *App) gauge() {
+	a.metrics.Gauge("database_bytes", "Size of the file of the database.", func() float64 {
+		info, err := os.Stat(filepath.Join(a.dir, database))
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(info.Size())
+	})
+	a.metrics.Gauge("disk_free_bytes", "Free bytes on the disk of the data.", func() float64 {
+		free, _, err := a.space(a.dir)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(free)
+	})
+	a.metrics.Gauge("unfolded_commits", "Commits that are in no segment yet, of the open vault that has most.",
+		func() float64 { return float64(a.teams.Unfolded()) })
+	if a.door.tls == nil {
+		return
+	}
+	a.metrics.Gauge("certificate_expiry_timestamp_seconds", "When the certificate of the server ends, in Unix time.",
+		func() float64 {
+			c, err := a.door.tls.GetCertificate(nil)
+			if err != nil || c.Leaf == nil {
+				return math.NaN()
+			}
+			return float64(c.Leaf.NotAfter.Unix())
+		})
 }
 
 // serveOn answers on a listener, with TLS where there is a certificate.

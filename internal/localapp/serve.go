@@ -65,11 +65,14 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	defer a.warmUp(ctx)()
 	failed := make(chan error, 1)
 	go func() { failed <- a.serveOn(s, a.limited(l)) }()
+	a.log.InfoContext(ctx, "the server has started", slog.String("release", version), slog.String("url", a.URL(l)))
+	defer a.log.InfoContext(context.WithoutCancel(ctx), "the server has stopped")
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	a.log.InfoContext(context.WithoutCancel(ctx), "the server stops: calls that run are finished")
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	err = s.Shutdown(last)

@@ -104,6 +104,13 @@ func (m *Metrics) register(version string) {
 	}
 }
 
+// Gauge adds a number that is asked for whenever the metrics are read: rookery_ and its name.
+func (m *Metrics) Gauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: name, Help: help,
+	}, value))
+}
+
 // Routes makes patterns of routes known: each is a label of Request from then on.
 func (m *Metrics) Routes(patterns ...string) { m.routes.add(patterns) }
 

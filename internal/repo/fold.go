@@ -61,6 +61,12 @@ func (l *Log[S]) segmentsDue(h *head[S]) bool {
 	return many && h.seq > l.looked
 }
 
+// Unfolded is how many commits are in no segment yet, as far as is known without asking.
+func (v *Vault) Unfolded() uint64 {
+	h := v.log.head.Load()
+	return h.seq - min(h.seq, h.control.Cursors[segmentsCursor].Seq)
+}
+
 // foldSegments writes the segments that are due, or all runs that are in none.
 func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	h := l.head.Load()

@@ -2,6 +2,8 @@ package team
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,6 +83,23 @@ func (t *Teams) opened(tenant string) (*Team, error) {
 	}
 	own.touch()
 	return own, nil
+}
+
+// Unfolded is how many commits are in no segment yet, of the open vault that has most of them.
+func (t *Teams) Unfolded() (most uint64) {
+	t.mu.Lock()
+	open := slices.Collect(maps.Values(t.open))
+	t.mu.Unlock()
+	for _, own := range open {
+		own.mu.Lock()
+		for _, o := range own.open {
+			if o.ready.Load() {
+				most = max(most, o.vault.Unfolded())
+			}
+		}
+		own.mu.Unlock()
+	}
+	return most
 }
 
 // tenantLife is how long a tenant stays open that is not used and has no open vault, where Options.Memory
