@@ -19,6 +19,15 @@ build: ## build the binary into bin/
 	@echo "building $(BIN) (the first time Go fetches its modules)"
 	@$(GO) build -o $(BIN) ./cmd/cli
 
+PREFIX ?= $(HOME)/.local
+
+.PHONY: install
+install: build ## copy the binary to PREFIX/bin, ~/.local/bin by default
+	@mkdir -p "$(PREFIX)/bin"
+	@install -m 755 $(BIN) "$(PREFIX)/bin/rookery"
+	@echo "installed $(PREFIX)/bin/rookery"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH to call it by its name";; esac
+
 .PHONY: run
 run: build ## build, and serve ./data on 127.0.0.1:7780 with a demo vault
 	@$(BIN) serve --data $(DATA) --demo

@@ -14,15 +14,11 @@ import (
 // VersionMark is the place in Options.Docs for the version of the program.
 const VersionMark = "<!--version-->"
 
-// docs answers the page that describes all tools. Its headers let it run nothing and load nothing: it has one
-// style, in its text.
+// docs answers the page that describes all tools. Its headers let it load nothing, and run nothing but the one script
+// in its text; the one style is there too.
 func (s *server) docs(text []byte) http.HandlerFunc {
-	_, rest, _ := bytes.Cut(text, []byte("<style>"))
-	style, _, _ := bytes.Cut(rest, []byte("</style>"))
-	digest := sha256.Sum256(style)
-	policy := fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; "+
-		"form-action 'none'; frame-ancestors 'none'",
-		base64.StdEncoding.EncodeToString(digest[:]))
+	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; "+
+		"form-action 'none'; frame-ancestors 'none'", digestOf(text, "style"), digestOf(text, "script"))
 	page := newPage(func() ([]byte, error) {
 		version := ""
 		if s.opt.Version != "" {
@@ -39,4 +35,12 @@ func (s *server) docs(text []byte) http.HandlerFunc {
 		w.Header().Set("Content-Security-Policy", policy)
 		text.write(w, "text/html; charset=utf-8")
 	}
+}
+
+// digestOf is the digest of the first element of a name, as a policy has it.
+func digestOf(page []byte, element string) string {
+	_, rest, _ := bytes.Cut(page, []byte("<"+element+">"))
+	inner, _, _ := bytes.Cut(rest, []byte("</"+element+">"))
+	digest := sha256.Sum256(inner)
+	return "sha256-" + base64.StdEncoding.EncodeToString(digest[:])
 }

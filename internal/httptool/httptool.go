@@ -55,6 +55,7 @@ func (s *server) pagesOf() map[string]http.HandlerFunc {
 	pages["/healthz"], pages["/readyz"] = s.healthy, s.ready
 	if s.opt.Docs != nil {
 		pages["/docs"] = s.docs(s.opt.Docs)
+		pages["/"] = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/docs", http.StatusFound) }
 	}
 	if s.opt.Document != nil {
 		pages["/openapi.json"] = s.document(s.opt.Document)

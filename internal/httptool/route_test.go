@@ -116,6 +116,15 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestRootLeadsToDocs covers that a browser at the address of the server is shown the documentation, if there is some.
+func TestRootLeadsToDocs(t *testing.T) {
+	s := hosted(t, httptool.Options{Docs: []byte("<style></style><script></script>")})
+	g := send(t, s, ask{line: "GET /"})
+	require.Equal(t, 200, g.status)
+	require.Contains(t, g.body, "<style>", "the client followed it to /docs")
+	require.Equal(t, 405, send(t, s, ask{line: "POST /"}).status)
+}
+
 // TestAllow covers that Allow lists the methods that a path answers, HEAD with GET (RFC 9110 §9.3.2), and no
 // others.
 func TestAllow(t *testing.T) {

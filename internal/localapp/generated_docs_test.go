@@ -2,6 +2,8 @@ package localapp_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"html/template"
 	"net/http"
 	"os"
@@ -13,8 +15,11 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
+	"rookery/internal/clitool"
+	"rookery/internal/fault"
 	"rookery/internal/httptool"
 	"rookery/internal/tool"
+	"rookery/internal/tooltest"
 )
 
 // A chapter is the part of /docs about one tool.
@@ -22,6 +27,22 @@ type chapter struct {
 	*tool.Tool
 	Method, Path, Kind string
 	Prose              template.HTML
+	Call               string // the arguments of its first example, in JSON; empty: they are too long, or from files
+}
+
+// Quoted is the call as a shell takes it between single quotes.
+func (c chapter) Quoted() string { return strings.ReplaceAll(c.Call, "'", `'\''`) }
+
+// A familyPart is the part of /docs about the tools of a family.
+type familyPart struct {
+	Title string
+	Tools []chapter
+}
+
+// familyTitles are the titles of the families, in the order of the page.
+var familyTitles = [][2]string{
+	{"orient", "What a vault contains"}, {"notes", "Notes by path"}, {"raven", "Objects, fields, traits and references"},
+	{"memory", "Memories of work"}, {"tree", "A vault as a tree of nodes"}, {"team", "Vaults, members and tokens"},
 }
 
 // docsPage is the page of /docs. It is generated, so that no program links a renderer and its templates.
@@ -30,9 +51,25 @@ func docsPage(t *testing.T) string {
 	require.NoError(t, err)
 	style, err := os.ReadFile("testdata/docs.css")
 	require.NoError(t, err)
+	script, err := os.ReadFile("testdata/docs.js")
+	require.NoError(t, err)
+	var families []familyPart
+	all := chapters(t)
+	for _, f := range familyTitles {
+		var own []chapter
+		for _, c := range all {
+			if c.Family.Name == f[0] {
+				own = append(own, c)
+			}
+		}
+		if own != nil {
+			families = append(families, familyPart{f[1], own})
+		}
+	}
 	var out bytes.Buffer
 	require.NoError(t, page.Execute(&out, map[string]any{
-		"Style": template.CSS(style), "Version": template.HTML(httptool.VersionMark), "Tools": chapters(t),
+		"Style": template.CSS(style), "Script": template.JS(script), "Version": template.HTML(httptool.VersionMark),
+		"Families": families,
 	}))
 	return strings.Replace(out.String(), "<html", strings.TrimSpace(generated)+"\n<html", 1)
 }
@@ -49,7 +86,7 @@ func chapters(t *testing.T) []chapter {
 		var prose bytes.Buffer
 		require.NoError(t, markdown.Convert([]byte(made.Prose().Text), &prose), made.Name)
 		c := chapter{Tool: made, Method: http.MethodPost, Path: "/v1/tools/" + made.Name, Kind: kinds[made.Kind],
-			Prose: template.HTML(prose.String())}
+			Prose: template.HTML(prose.String()), Call: exampleCall(t, made)}
 		if made.Path() != "" {
 			c.Method, c.Path = made.Route.Method, made.Path()
 		}
@@ -59,16 +96,53 @@ func chapters(t *testing.T) []chapter {
 	return all
 }
 
-// TestDocsLoadNothing covers that the page of /docs describes every tool, and has nothing that a browser loads
-// or runs.
+// maxExample is how many bytes of arguments /docs shows.
+const maxExample = 1000
+
+// exampleCall is the arguments that the first example of a tool's document calls it with.
+func exampleCall(t *testing.T, made *tool.Tool) string {
+	commands := made.Prose().Commands
+	if len(commands) == 0 {
+		return ""
+	}
+	var call string
+	record := recording(func(name string, in json.RawMessage) {
+		if name == made.Name && call == "" && len(in) <= maxExample {
+			call = string(in)
+		}
+	})
+	s := tooltest.Shell{Tools: allTools(), Connect: func(clitool.Target) tool.Invoker { return record }}
+	t.Run(made.Name, func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		s.Run(t, append(tooltest.Words(commands[0])[1:], "--yes")...)
+		if call == "" {
+			s.Run(t, tooltest.Words(commands[0])[1:]...)
+		}
+	})
+	return call
+}
+
+// recording is an Invoker that is told of calls, and makes none.
+type recording func(name string, in json.RawMessage)
+
+func (r recording) Invoke(_ context.Context, name string, in json.RawMessage) (json.RawMessage, error) {
+	r(name, in)
+	return nil, fault.New(fault.Unavailable, "nothing is called here")
+}
+
+// TestDocsLoadNothing covers that the page of /docs describes every tool with an example, and has nothing that a
+// browser loads from elsewhere, and one script.
 func TestDocsLoadNothing(t *testing.T) {
 	page := docsPage(t)
 	for _, made := range allTools() {
 		require.Contains(t, page, `<section id="`+made.Name+`">`)
 	}
 	require.Contains(t, page, "GET /v1/vaults/{vault}/objects/{id}")
-	for _, outside := range []string{"<script", " src=", "@import", "url(", " style=", "<link", "onclick"} {
+	for _, outside := range []string{" src=", "@import", "url(", " style=", "<link", "onclick", "fetch(", "eval("} {
 		require.NotContains(t, page, outside)
 	}
+	require.Equal(t, 1, strings.Count(page, "<script>"))
+	require.Greater(t, strings.Count(page, "curl -s"), len(allTools())*3/4)
+	require.Equal(t, len(allTools()), strings.Count(page, "<section id="), "each tool is of a family that has a title")
 	require.Equal(t, 1, strings.Count(page, "<style>"))
 }

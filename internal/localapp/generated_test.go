@@ -1,6 +1,8 @@
 package localapp_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -57,7 +59,9 @@ func openAPI(t *testing.T) string {
 	// The version of the interface, not of a build: the file is the same whoever generates it.
 	data, err := openapi.Document(allTools(), openapi.Info{Version: "v1"})
 	require.NoError(t, err)
-	return string(data)
+	var indented bytes.Buffer // for who reads the file, and compares its versions
+	require.NoError(t, json.Indent(&indented, data, "", "  "))
+	return indented.String()
 }
 
 const generated = "<!-- Generated from the tools' Specs by `make docs`; do not edit. -->\n\n"

@@ -27,7 +27,7 @@ type Info struct {
 // An object is one object of the document. Its keys are written in their order.
 type object = map[string]any
 
-// Document is the description of the tools, indented. The same tools in whatever order give the
+// Document is the description of the tools, without white space. The same tools in whatever order give the
 // same bytes. Each operation has the name of its tool as its id. A tool that has one item's path is reached at the
 // collection too, with the item in the query; where no other tool has that route it is an operation of its own, with
 // the id NAME_by_query.
@@ -42,7 +42,6 @@ func Document(tools []*tool.Tool, info Info) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
 	if err := enc.Encode(struct {
 		OpenAPI    string   `json:"openapi"`
 		Info       object   `json:"info"`
