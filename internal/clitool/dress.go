@@ -2,6 +2,7 @@ package clitool
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,10 @@ func (p *printer) dress(v value, s *jsonschema.Schema) value {
 	case s == nil:
 	case v.kind == textKind && s.Format == dateTime:
 		v.text, v.whole = p.ago(v.text), true
+	case v.kind == numberKind && s.Format == unixMS:
+		if ms, err := strconv.ParseInt(v.text, 10, 64); err == nil {
+			v.text, v.whole = p.agoOf(time.UnixMilli(ms)), true
+		}
 	case v.kind == listKind:
 		items := make([]value, len(v.items))
 		for i, item := range v.items {
@@ -36,15 +41,18 @@ func (p *printer) dress(v value, s *jsonschema.Schema) value {
 	return v
 }
 
-// dateTime is the format of a time in a schema.
-const dateTime = "date-time"
+// dateTime is the format of a time in a schema, unixMS that of milliseconds since 1970.
+const (
+	dateTime = "date-time"
+	unixMS   = "unix-ms"
+)
 
 // labelOf returns the words for a member: the title of its schema, else its name.
 func labelOf(name string, s *jsonschema.Schema) string {
 	if s.Title != "" {
 		return s.Title
 	}
-	if s.Format == dateTime {
+	if s.Format == dateTime || s.Format == unixMS {
 		name = strings.TrimSuffix(name, "_at")
 	}
 	return words(name)
@@ -57,6 +65,10 @@ func (p *printer) ago(text string) string {
 	if err != nil {
 		return text
 	}
+	return p.agoOf(t)
+}
+
+func (p *printer) agoOf(t time.Time) string {
 	t = t.In(p.now.Location())
 	passed := p.now.Sub(t)
 	if distance := passed.Abs(); distance < 12*time.Hour {

@@ -23,6 +23,7 @@ type bird struct {
 	Name    string         `json:"name"`
 	Seen    time.Time      `json:"last_seen_at"`
 	Gone    *string        `json:"gone_at,omitempty" format:"date-time"`
+	Ringed  int64          `json:"ringed_at,omitempty" format:"unix-ms"`
 	Fields  map[string]any `json:"fields,omitempty"`
 	Song    string         `json:"song_text" title:"song"`
 	Matches [][2]int       `json:"matches,omitempty"`
@@ -44,7 +45,7 @@ func aviary(t *testing.T, width int, birds ...bird) *shell {
 		Name: "birds_list", Title: "List birds", Doc: "Lists birds.", Role: auth.Reader,
 		Family:   &tool.Family{Name: "birds"},
 		Commands: []tool.Command{{Words: "birds", Args: []string{"kind?"}}},
-		Columns:  []string{"name", "last_seen_at", "gone_at", "fields", "song_text"},
+		Columns:  []string{"name", "last_seen_at", "gone_at", "ringed_at", "fields", "song_text"},
 		Marks:    map[string]string{"song_text": "matches"},
 		Empty: []tool.Empty{
 			{Of: "birds of kind {kind}", Tool: "books_book_new", Args: map[string]string{"title": "{kind} book"}},
@@ -84,8 +85,12 @@ func TestTimesAreAsPeopleReadThem(t *testing.T) {
 		_, out, _ := s.run(append([]string{"birds"}, flags...)...)
 		require.Contains(t, out, `"last_seen_at": "2026-03-04T17:30:00Z"`)
 	}
+	ringed := bird{Name: "owl", Seen: now, Ringed: now.Add(-2 * time.Hour).UnixMilli()}
+	_, out, errs := aviary(t, 80, ringed).run("birds")
+	require.Contains(t, out, "owl   just now   2 hours ago", errs)
+	require.Contains(t, out, "name  last seen  ringed")
 	s.app.Terminal = false
-	_, out, _ := s.run("birds")
+	_, out, _ = s.run("birds")
 	require.Equal(t, "name\tlast_seen_at\tsong_text\nowl\t2026-03-04T17:30:00Z\t\n", out)
 }
 

@@ -34,7 +34,7 @@ func (d Depth) Below() []Depth {
 type Retrieved struct {
 	ID         string  `json:"id"`
 	AgentID    string  `json:"agent_id"`
-	CreatedAt  int64   `json:"created_at"`
+	CreatedAt  int64   `json:"created_at" format:"unix-ms"`
 	Confidence float64 `json:"confidence" jsonschema:"how well it fits what was asked, from 0 to 1"`
 	Fuzzy      bool    `json:"fuzzy,omitempty" jsonschema:"found by words or meaning alone"`
 	Depth      Depth   `json:"depth,omitempty" jsonschema:"where it is less than was asked for, to keep within max_tokens"`
@@ -77,14 +77,14 @@ type RetrievedOutcome struct {
 type Whole struct {
 	SessionID    string   `json:"session_id"`
 	WrittenBy    string   `json:"written_by,omitempty"`
-	UpdatedAt    int64    `json:"updated_at,omitempty"`
+	UpdatedAt    int64    `json:"updated_at,omitempty" format:"unix-ms"`
 	Tags         []string `json:"tags"`
 	Importance   float64  `json:"importance"`
 	Files        []string `json:"files"`
 	Key          string   `json:"key,omitempty"`
 	Times        int      `json:"times,omitempty" jsonschema:"how often it was stored under its key"`
 	AccessCount  int      `json:"access_count"`
-	LastAccessed *int64   `json:"last_accessed"`
+	LastAccessed *int64   `json:"last_accessed" format:"unix-ms"`
 }
 
 // An Explanation is why a memory was found.

@@ -39,8 +39,8 @@ type createChapterOut struct {
 	MemoryCount int      `json:"memory_count"`
 	Summary     string   `json:"summary"`
 	Learnings   []string `json:"learnings"`
-	StartTS     int64    `json:"start_ts"`
-	EndTS       int64    `json:"end_ts"`
+	StartTS     int64    `json:"start_ts" format:"unix-ms"`
+	EndTS       int64    `json:"end_ts" format:"unix-ms"`
 	Origin      string   `json:"origin" jsonschema:"manual or auto"`
 
 	Chapters     []chapter `json:"chapters" jsonschema:"all that the call made or found made"`
@@ -55,14 +55,14 @@ type chapter struct {
 	Title       string   `json:"title,omitempty"`
 	Summary     string   `json:"summary"`
 	Learnings   []string `json:"learnings,omitempty"`
-	StartTS     int64    `json:"start_ts"`
-	EndTS       int64    `json:"end_ts"`
+	StartTS     int64    `json:"start_ts" format:"unix-ms"`
+	EndTS       int64    `json:"end_ts" format:"unix-ms"`
 	MemoryCount int      `json:"memory_count"`
 	MemoryIDs   []string `json:"memory_ids,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
 	Topics      []string `json:"topics,omitempty"`
 	Origin      string   `json:"origin"`
-	CreatedAt   int64    `json:"created_at"`
+	CreatedAt   int64    `json:"created_at" format:"unix-ms"`
 	AgentID     string   `json:"agent_id"`
 }
 

@@ -36,7 +36,7 @@ type historyOut struct {
 // A revision is one change of a memory, or of the links that go out from it.
 type revision struct {
 	Version   string   `json:"version"`
-	TS        int64    `json:"ts" title:"when" jsonschema:"Unix milliseconds"`
+	TS        int64    `json:"ts" format:"unix-ms" title:"when" jsonschema:"Unix milliseconds"`
 	Op        string   `json:"op" title:"change" jsonschema:"create, update, link or delete"`
 	Tool      string   `json:"tool" jsonschema:"by which it was made"`
 	Principal string   `json:"principal" title:"who"`

@@ -39,9 +39,9 @@ type identityOut struct {
 	AgentID      string  `json:"agent_id"`
 	Type         string  `json:"type" jsonschema:"main or subagent"`
 	ParentID     string  `json:"parent_id,omitempty"`
-	CreatedAt    int64   `json:"created_at" jsonschema:"Unix milliseconds; 0: it has done nothing yet"`
+	CreatedAt    int64   `json:"created_at" format:"unix-ms" jsonschema:"Unix milliseconds; 0: it has done nothing yet"`
 	MemoryCount  int     `json:"memory_count"`
-	LastActive   int64   `json:"last_active"`
+	LastActive   int64   `json:"last_active" format:"unix-ms"`
 	SessionCount int     `json:"session_count" jsonschema:"how often it was registered or resumed"`
 	SuccessRate  float64 `json:"success_rate" jsonschema:"share of its memories that tell of a success"`
 

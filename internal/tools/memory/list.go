@@ -39,7 +39,7 @@ type listOut struct {
 // A listed memory is one of the agent's own.
 type listed struct {
 	ID             string  `json:"id"`
-	CreatedAt      int64   `json:"created_at"`
+	CreatedAt      int64   `json:"created_at" format:"unix-ms"`
 	IntentGoal     string  `json:"intent_goal" title:"goal"`
 	OutcomeSuccess bool    `json:"outcome_success" title:"success"`
 	OutcomeSummary string  `json:"outcome_summary" title:"summary"`

@@ -43,7 +43,7 @@ type linksIn struct {
 type storeOut struct {
 	tool.Aside   `json:"-"`
 	MemoryID     string       `json:"memory_id,omitempty"`
-	StoredAt     int64        `json:"stored_at,omitempty" jsonschema:"Unix milliseconds"`
+	StoredAt     int64        `json:"stored_at,omitempty" format:"unix-ms" jsonschema:"Unix milliseconds"`
 	IndexedFiles []string     `json:"indexed_files" jsonschema:"files it is found by"`
 	Created      *bool        `json:"created,omitempty" jsonschema:"with a key: false if it was there and is updated"`
 	Times        int          `json:"times,omitempty" jsonschema:"with a key: how often it was stored"`

@@ -94,7 +94,7 @@ type linksPatch struct {
 type updateOut struct {
 	tool.Aside `json:"-"`
 	MemoryID   string           `json:"memory_id"`
-	UpdatedAt  int64            `json:"updated_at" jsonschema:"Unix milliseconds"`
+	UpdatedAt  int64            `json:"updated_at" format:"unix-ms" jsonschema:"Unix milliseconds"`
 	Memory     memory.Retrieved `json:"memory" jsonschema:"the whole memory as it is now"`
 	DryRun     bool             `json:"dry_run,omitempty"`
 }

@@ -39,8 +39,8 @@ type synthesizeOut struct {
 	Patterns      []string `json:"patterns" jsonschema:"tags and topics of two chapters or more"`
 	BestPractices []string `json:"best_practices"`
 	ChapterCount  int      `json:"chapter_count"`
-	StartTS       int64    `json:"start_ts"`
-	EndTS         int64    `json:"end_ts"`
+	StartTS       int64    `json:"start_ts" format:"unix-ms"`
+	EndTS         int64    `json:"end_ts" format:"unix-ms"`
 	Wisdom        wisdom   `json:"wisdom"`
 	DryRun        bool     `json:"dry_run,omitempty"`
 }
@@ -53,10 +53,10 @@ type wisdom struct {
 	Patterns      []string `json:"patterns,omitempty"`
 	BestPractices []string `json:"best_practices,omitempty"`
 	Tags          []string `json:"tags,omitempty"`
-	StartTS       int64    `json:"start_ts"`
-	EndTS         int64    `json:"end_ts"`
+	StartTS       int64    `json:"start_ts" format:"unix-ms"`
+	EndTS         int64    `json:"end_ts" format:"unix-ms"`
 	ChapterIDs    []string `json:"chapter_ids,omitempty"`
-	CreatedAt     int64    `json:"created_at"`
+	CreatedAt     int64    `json:"created_at" format:"unix-ms"`
 	AgentID       string   `json:"agent_id"`
 }
 
