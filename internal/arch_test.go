@@ -72,6 +72,8 @@ var modules = map[string][]string{
 	"github.com/awslabs/aws-lambda-go-api-proxy":  {"internal/awsapp"},
 	"github.com/aymanbagabas/go-udiff":            {"internal/merge"},
 	"github.com/blevesearch/snowballstem":         {"internal/search"},
+	"github.com/chromedp/chromedp":                {"_test"},
+	"github.com/chromedp/cdproto":                 {"_test"},
 	"github.com/creack/pty":                       {"cmd/cli"}, // the terminal of a command that rookery ci runs
 	"github.com/fsnotify/fsnotify":                {"internal/watch"},
 	"github.com/gofrs/flock":                      {"internal/credential"},
