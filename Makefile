@@ -28,6 +28,13 @@ install: build ## copy the binary to PREFIX/bin, ~/.local/bin by default
 	@echo "installed $(PREFIX)/bin/rookery"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH to call it by its name";; esac
 
+.PHONY: image-root
+image-root: ## make bin/image, which the Dockerfile copies: a static binary, and certificates of authorities
+	@rm -rf bin/image && mkdir -p bin/image/etc/ssl/certs && install -d -m 1777 bin/image/data
+	@CGO_ENABLED=0 GOOS=linux $(GO) build -trimpath -ldflags '-s -w' -o bin/image/rookery ./cmd/cli
+	@for f in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do \
+	if [ -f $$f ]; then cp $$f bin/image/etc/ssl/certs/ca-certificates.crt; break; fi; done
+
 .PHONY: run
 run: build ## build, and serve ./data on 127.0.0.1:7780 with a demo vault
 	@$(BIN) serve --data $(DATA) --demo

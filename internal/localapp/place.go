@@ -46,7 +46,8 @@ func (a *App) enter(cfg Config) error {
 	case cfg.Folder == "":
 		a.place = dataPlace(cfg.Data)
 		if err := fileblob.Make(cfg.Data); err != nil {
-			return fmt.Errorf("make the data directory: %w", err)
+			return fault.New(fault.FileError, "the data directory cannot be created: %v", bareError(err)).Because(err).
+				Fix("name one that you may write: %s", dataOption)
 		}
 		return nil
 	case cfg.Data != "":
