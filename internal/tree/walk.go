@@ -69,17 +69,8 @@ func (t *Tree) ChildrenCount(n Node) int {
 		return len(t.list(n.Folder).children)
 	}
 	count := 0
-	for i := n.Section; i < len(n.Note.Sections); i++ {
-		s := &n.Note.Sections[i]
-		if !isNode(s) {
-			continue
-		}
-		if n.Section > 0 && s.Level <= n.Level() {
-			break
-		}
-		if parentOf(s) == n.Section-1 {
-			count++
-		}
+	for range sectionsTo(n, 1) {
+		count++
 	}
 	return count
 }
@@ -87,17 +78,8 @@ func (t *Tree) ChildrenCount(n Node) int {
 // sectionsBelow are the sections directly below a note or a section.
 func sectionsBelow(n Node) []Node {
 	var all []Node
-	for i := n.Section; i < len(n.Note.Sections); i++ {
-		s := &n.Note.Sections[i]
-		if !isNode(s) {
-			continue
-		}
-		if n.Section > 0 && s.Level <= n.Level() {
-			break
-		}
-		if parentOf(s) == n.Section-1 {
-			all = append(all, Node{Note: n.Note, Section: i + 1})
-		}
+	for child := range sectionsTo(n, 1) {
+		all = append(all, child)
 	}
 	return all
 }
@@ -190,29 +172,38 @@ func (n Node) Position() Position {
 
 // Walk yields a node and all below it in the order of the tree: a node before its children. With a position, only
 // what is behind that.
-func (t *Tree) Walk(top Node, behind *Position) iter.Seq[Node] {
-	return func(yield func(Node) bool) { t.walk(top, behind, yield) }
+func (t *Tree) Walk(top Node, behind *Position) iter.Seq[Node] { return t.WalkTo(top, behind, endless) }
+
+// endless is a depth that no node has.
+const endless = 1 << 30
+
+// WalkTo is Walk down to a depth below the node: 0 is the node alone.
+func (t *Tree) WalkTo(top Node, behind *Position, depth int) iter.Seq[Node] {
+	return func(yield func(Node) bool) { t.walk(top, behind, depth, yield) }
 }
 
 // walk reports whether to go on.
-func (t *Tree) walk(n Node, behind *Position, yield func(Node) bool) bool {
+func (t *Tree) walk(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	if n.Note != nil {
-		return walkNote(n, behind, yield)
+		return walkNote(n, behind, depth, yield)
 	}
 	if behind == nil {
-		return yield(n) && t.walkBehind(n, nil, yield)
+		return yield(n) && t.walkBehind(n, nil, depth-1, yield)
 	}
 	switch rest, below := strings.CutPrefix(behind.Path, n.Folder); {
 	case !below:
-		return t.walk(n, nil, yield)
+		return t.walk(n, nil, depth, yield)
 	case rest == "":
-		return t.walkBehind(n, nil, yield)
+		return t.walkBehind(n, nil, depth-1, yield)
 	}
-	return t.walkBehind(n, behind, yield)
+	return t.walkBehind(n, behind, depth-1, yield)
 }
 
 // walkBehind walks the children of a folder, and of the one with the position only what is behind that.
-func (t *Tree) walkBehind(n Node, behind *Position, yield func(Node) bool) bool {
+func (t *Tree) walkBehind(n Node, behind *Position, depth int, yield func(Node) bool) bool {
+	if depth < 0 {
+		return true
+	}
 	var order map[string]int
 	var from rank
 	if behind != nil {
@@ -229,7 +220,7 @@ func (t *Tree) walkBehind(n Node, behind *Position, yield func(Node) bool) bool 
 				at = nil
 			}
 		}
-		if !t.walk(child, at, yield) {
+		if !t.walk(child, at, depth, yield) {
 			return false
 		}
 	}
@@ -237,7 +228,7 @@ func (t *Tree) walkBehind(n Node, behind *Position, yield func(Node) bool) bool 
 }
 
 // walkNote walks a note or a section.
-func walkNote(n Node, behind *Position, yield func(Node) bool) bool {
+func walkNote(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	last := -1
 	if behind != nil {
 		last = behind.Section
@@ -245,19 +236,38 @@ func walkNote(n Node, behind *Position, yield func(Node) bool) bool {
 	if n.Section > last && !yield(n) {
 		return false
 	}
-	for i := n.Section; i < len(n.Note.Sections); i++ {
-		s := &n.Note.Sections[i]
-		if !isNode(s) {
-			continue
-		}
-		if n.Section > 0 && s.Level <= n.Level() {
-			return true
-		}
-		if i+1 > last && !yield(Node{Note: n.Note, Section: i + 1}) {
+	for child, at := range sectionsTo(n, depth) {
+		if at > last && !yield(child) {
 			return false
 		}
 	}
 	return true
+}
+
+// sectionsTo yields the sections below a note or a section down to a depth, in text order, with their positions.
+func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
+	return func(yield func(Node, int) bool) {
+		if depth < 1 {
+			return
+		}
+		var open []int // the levels of the sections that are open
+		for i := n.Section; i < len(n.Note.Sections); i++ {
+			s := &n.Note.Sections[i]
+			if !isNode(s) {
+				continue
+			}
+			if n.Section > 0 && s.Level <= n.Level() {
+				return
+			}
+			for len(open) > 0 && open[len(open)-1] >= s.Level {
+				open = open[:len(open)-1]
+			}
+			open = append(open, s.Level)
+			if len(open) <= depth && !yield(Node{Note: n.Note, Section: i + 1}, i+1) {
+				return
+			}
+		}
+	}
 }
 
 // Compare says which of two nodes comes first in the order of the tree.

@@ -45,11 +45,11 @@ func change[Out any, P settler[Out]](
 		return none, err
 	}
 	draft := func(ctx context.Context, tx *repo.Tx, out *Out) error {
-		e := &edit{Tx: tx, tree: tree.New(tx.Index())}
-		if e.since, err = since(tx.Index().Version(), w.mutation.VersionToken); err != nil {
+		seq, err := since(tx.Index().Version(), w.mutation.VersionToken)
+		if err != nil {
 			return err
 		}
-		return fn(ctx, e, out)
+		return fn(ctx, &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq}, out)
 	}
 	out, err := mutate.Vault(ctx, v, call, mutate.Change[Out]{Draft: draft})
 	P(&out).settle()

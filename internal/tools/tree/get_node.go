@@ -6,7 +6,6 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
-	"rookery/internal/markdown"
 	"rookery/internal/tool"
 	"rookery/internal/tools/state"
 	"rookery/internal/tree"
@@ -61,20 +60,21 @@ type reading struct {
 	*tree.Tree
 	view    state.View
 	session session
+	texts   texts
 }
 
 // read reads the tree of a call.
-func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool.AsOf) (reading, error) {
+func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool.AsOf) (*reading, error) {
 	v, err := f.ViewAt(ctx, c, name.Vault, at)
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
 	s, err := f.session(ctx, c, v)
-	return reading{tree.New(v.Index), v, s}, err
+	return &reading{Tree: tree.New(v.Index), view: v, session: s}, err
 }
 
 // node is the node that an argument names.
-func (r reading) node(arg, id string) (tree.Node, error) { return nodeIn(r.Tree, arg, id) }
+func (r *reading) node(arg, id string) (tree.Node, error) { return nodeIn(r.Tree, arg, id) }
 
 // nodeIn is the node that an argument names in a tree. An unknown one is NOT_FOUND.
 func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
@@ -90,17 +90,17 @@ func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 }
 
 // shaper makes shapes of nodes as the call and its session want them.
-func (r reading) shaper(l lists) tree.Shaper {
+func (r *reading) shaper(l lists) tree.Shaper {
 	return tree.Shaper{Tree: r.Tree, Filter: l.filter(r.session), Viewer: r.viewer(true)}
 }
 
 // viewer answers which nodes are expanded.
-func (r reading) viewer(otherwise bool) *tree.Viewer {
+func (r *reading) viewer(otherwise bool) *tree.Viewer {
 	return tree.NewViewer(r.Tree, r.session.rules, otherwise)
 }
 
 // text is the text of the file of a node; nil: it has none.
-func (r reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
+func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 	if n.Note != nil {
 		return r.view.Vault.Text(ctx, n.Note.Body)
 	}
@@ -112,15 +112,14 @@ func (r reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 }
 
 // addTexts adds to the shape of a node what only its text tells: its body, and its content if the filter asks for it.
-func (r reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
+func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
 	if !shown.Shows("body") && !shown.Shows("bodyBytes") && !shown.Wants("content") {
 		return nil
 	}
-	text, err := r.text(ctx, n)
+	own, all, err := r.texts.of(ctx, r, n)
 	if err != nil {
 		return err
 	}
-	own, all := parts(text, n)
 	if shown.Shows("body") {
 		shape.Body = new(string(own))
 	}
@@ -131,11 +130,4 @@ func (r reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, s
 		shape.BodyBytes = new(len(own))
 	}
 	return nil
-}
-
-// parts are the own text of a node, and that with all below it, in the text of its file.
-func parts(text []byte, n tree.Node) (own, all []byte) {
-	d := markdown.Parse(text)
-	extent := tree.Extents(text, d)[n.Section]
-	return tree.Cut(text, extent.Own), tree.Cut(text, extent.Content)
 }

@@ -55,7 +55,10 @@ func wrong(reason, format string, args ...any) *fault.Fault {
 // Tools are the tools of the family, over these tenants.
 func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
-	return []*tool.Tool{f.getNode()}
+	return []*tool.Tool{
+		f.getNode(), f.listChildren(), f.getPath(), f.getSubtree(), f.commonAncestor(), f.search(), f.searchAdvanced(),
+		f.selectNodes(),
+	}
 }
 
 type tools struct {
