@@ -247,3 +247,17 @@ func (n Node) Times() index.Times {
 	}
 	return index.Times{}
 }
+
+// AtLine is the node of a note in whose own text a line is: a section with its heading, else the note.
+func AtLine(n *index.Note, line int) Node {
+	at := Node{Note: n}
+	for i := range n.Sections {
+		if n.Sections[i].Line > line {
+			break
+		}
+		if isNode(&n.Sections[i]) {
+			at.Section = i + 1
+		}
+	}
+	return at
+}
