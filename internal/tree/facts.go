@@ -77,3 +77,19 @@ func (t *Tree) byUID(id string) (Node, bool) {
 	}
 	return Node{}, false
 }
+
+// Moved are the new addresses of the nodes of a note by their old ones, of those that have another address after a
+// change: the same nodes by their uids.
+func Moved(before, after *Tree, was, is *index.Note) map[string]string {
+	now := map[string]Node{}
+	for n := range after.Walk(Node{Note: is}, nil) {
+		now[after.UID(n)] = n
+	}
+	moved := map[string]string{}
+	for n := range before.Walk(Node{Note: was}, nil) {
+		if to, ok := now[before.UID(n)]; ok && to.ID() != n.ID() {
+			moved[n.ID()] = to.ID()
+		}
+	}
+	return moved
+}

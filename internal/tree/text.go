@@ -24,7 +24,7 @@ func Extents(text []byte, d *markdown.Doc) []Extent {
 			continue
 		}
 		all = append(all, extentOf(h))
-		if isTop(h) {
+		if IsTop(h) {
 			at = append(at, i)
 		}
 	}
@@ -57,8 +57,8 @@ func extentOf(h markdown.Heading) Extent {
 	return Extent{Own: markdown.Span{Start: start}, Content: markdown.Span{Start: start}, Start: h.Own.Start}
 }
 
-// isTop reports whether a heading is that of a node.
-func isTop(markdown.Heading) bool { return true }
+// IsTop reports whether a heading is that of a node.
+func IsTop(markdown.Heading) bool { return true }
 
 // Cut is a part of a text without the blank lines around it, and without a line break at its end.
 func Cut(text []byte, s markdown.Span) []byte {

@@ -70,7 +70,9 @@ func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool
 		return nil, err
 	}
 	s, err := f.session(ctx, c, v)
-	return &reading{Tree: tree.New(v.Index), view: v, session: s}, err
+	r := &reading{Tree: tree.New(v.Index), view: v, session: s}
+	r.texts.read = r.text
+	return r, err
 }
 
 // node is the node that an argument names.
@@ -116,7 +118,7 @@ func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, 
 	if !shown.Shows("body") && !shown.Shows("bodyBytes") && !shown.Wants("content") {
 		return nil
 	}
-	own, all, err := r.texts.of(ctx, r, n)
+	own, all, err := r.texts.of(ctx, n)
 	if err != nil {
 		return err
 	}

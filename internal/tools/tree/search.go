@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"iter"
 	"strings"
 
 	"rookery/internal/auth"
@@ -164,7 +165,7 @@ func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, er
 		return out, err
 	}
 	e := tree.NewEvaluator(r.Tree, r.view.Clock)
-	all, err := r.holding(ctx, e, s.query, top)
+	all, err := finder{e, r.Tree, r.text, r.view.Prefetch}.find(ctx, s.query, top)
 	if err != nil {
 		return out, err
 	}
@@ -183,19 +184,27 @@ func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, er
 // maxTexts is how many nodes have their texts read for one query at most.
 const maxTexts = 10_000
 
-// holding are the nodes below another one of which a query holds, in the order of the tree.
-func (r *reading) holding(ctx context.Context, e *tree.Evaluator, x *tree.Expr, top tree.Node) ([]tree.Node, error) {
+// A finder finds the nodes of which a query holds.
+type finder struct {
+	*tree.Evaluator
+	tree     *tree.Tree
+	text     func(context.Context, tree.Node) ([]byte, error) // of the file of a node
+	prefetch func(context.Context, iter.Seq[string])          // nil: texts are at hand
+}
+
+// find returns the nodes below another one of which a query holds, in the order of the tree.
+func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.Node, error) {
 	var all []tree.Node
 	var open []int // positions in all that only a text tells of
 	going := state.Going(ctx)
-	for n := range r.Walk(top, nil) {
+	for n := range f.tree.Walk(top, nil) {
 		if !going() {
 			return nil, ctx.Err()
 		}
 		if n == top {
 			continue
 		}
-		switch e.Holds(x, n) {
+		switch f.Holds(x, n) {
 		case tree.Unknown:
 			open = append(open, len(all))
 			fallthrough
@@ -210,16 +219,15 @@ func (r *reading) holding(ctx context.Context, e *tree.Evaluator, x *tree.Expr, 
 		return nil, wrong("too_broad", "the query reads the texts of %d nodes; it may read those of %d", len(open), maxTexts).
 			Fix("narrow the query by other properties, or search below a folder")
 	}
-	return r.byText(ctx, e, x, all, open)
+	return f.byText(ctx, x, all, open)
 }
 
 // byText drops the nodes of which the query does not hold once their texts are known.
-func (r *reading) byText(
-	ctx context.Context, e *tree.Evaluator, x *tree.Expr, all []tree.Node, open []int,
-) ([]tree.Node, error) {
+func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open []int) ([]tree.Node, error) {
 	var failed error
-	with := e.With(func(n tree.Node, content bool) string {
-		own, whole, err := r.texts.of(ctx, r, n)
+	known := texts{read: f.text}
+	with := f.With(func(n tree.Node, content bool) string {
+		own, whole, err := known.of(ctx, n)
 		if err != nil && failed == nil {
 			failed = err
 		}
@@ -228,27 +236,31 @@ func (r *reading) byText(
 		}
 		return string(own)
 	})
-	r.view.Prefetch(ctx, func(yield func(string) bool) {
-		for _, i := range open {
-			if n := all[i]; n.Note != nil && !yield(n.Note.Path) {
-				return
+	if f.prefetch != nil {
+		f.prefetch(ctx, func(yield func(string) bool) {
+			for _, i := range open {
+				if n := all[i]; n.Note != nil && !yield(n.Note.Path) {
+					return
+				}
 			}
-		}
-	})
+		})
+	}
 	kept := all[:0:0]
 	for i, n := range all {
-		if len(open) > 0 && open[0] == i {
-			open = open[1:]
-			if with.Holds(x, n) != tree.Yes {
-				continue
-			}
-			if failed != nil || ctx.Err() != nil {
-				return nil, errors.Join(failed, ctx.Err())
-			}
+		if len(open) == 0 || open[0] != i {
+			kept = append(kept, n)
+			continue
 		}
-		kept = append(kept, n)
+		open = open[1:]
+		holds := with.Holds(x, n) == tree.Yes
+		if failed != nil || ctx.Err() != nil {
+			return nil, errors.Join(failed, ctx.Err())
+		}
+		if holds {
+			kept = append(kept, n)
+		}
 	}
-	return kept, failed
+	return kept, nil
 }
 
 // visible are the nodes that the view of the session shows.

@@ -9,19 +9,20 @@ import (
 
 // A texts reads the texts of nodes, each file once as long as one asks for the nodes of a file one after the other.
 type texts struct {
+	read    func(context.Context, tree.Node) ([]byte, error) // the text of the file of a node
 	file    string
 	text    []byte
 	extents []tree.Extent
 }
 
 // of are the own text of a node, and that with all below it.
-func (t *texts) of(ctx context.Context, r *reading, n tree.Node) (own, all []byte, err error) {
+func (t *texts) of(ctx context.Context, n tree.Node) (own, all []byte, err error) {
 	file := n.Folder
 	if n.Note != nil {
 		file = n.Note.Path
 	}
 	if t.extents == nil || file != t.file {
-		text, err := r.text(ctx, n)
+		text, err := t.read(ctx, n)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -36,7 +37,7 @@ func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, sha
 	if !f.Wants("body") && !f.Wants("content") {
 		return nil
 	}
-	own, all, err := r.texts.of(ctx, r, n)
+	own, all, err := r.texts.of(ctx, n)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,8 @@ func Tools(t *team.Teams) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{
 		f.getNode(), f.listChildren(), f.getPath(), f.getSubtree(), f.commonAncestor(), f.search(), f.searchAdvanced(),
-		f.selectNodes(), f.queryByTag(), f.getTags(),
+		f.selectNodes(), f.queryByTag(), f.getTags(), f.updateProperty(), f.updatePayload(), f.updateNodes(),
+		f.tagNode(), f.untagNode(),
 	}
 }
 
