@@ -12,7 +12,7 @@ func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(Saying{})) + treeItem + 2*shortText // what is said alike is held once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
-	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() + int64(x.counts.Len()*said+x.rows.Len()*row+x.folderVersions.Len()*treeItem) +
+	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() + int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
 		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+len(t.obsidianTemplates))
 }
 
