@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"convert", "merge"},
 	{"memory", "search"},
 	{"index"},
-	{"ci", "query", "relink"},
+	{"ci", "query", "relink", "tree"},
 	{"authtest", "blobtest", "canary", "casefold", "powercut", "tabletest"},
 	{"awsclient", "lambdahost"},
 	{"fileblob", "bolttable", "watch", "dynamotable", "s3blob"},
@@ -48,7 +48,7 @@ var layers = [][]string{
 	{"tooltest"},
 	{"tools/state"},
 	{"tools/mutate"},
-	{"tools/memory", "tools/notes", "tools/orient", "tools/raven", "tools/team"},
+	{"tools/memory", "tools/notes", "tools/orient", "tools/raven", "tools/team", "tools/tree"},
 	{"hosted"},
 	{"hosted/testdata/function"},
 	{"awsapp", "awsops", "localapp"},
@@ -119,6 +119,7 @@ var forbidden = map[string][]string{
 	"internal/relink":   {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/index":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/query":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
+	"internal/tree":     {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/yamltext": {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 }
 
