@@ -84,6 +84,7 @@ var modules = map[string][]string{
 	"github.com/jedib0t/go-pretty/v6":             {"internal/clitool", "internal/ci"},
 	"github.com/klauspost/compress":               {"internal/repo", "internal/httptool"},
 	"github.com/modelcontextprotocol/go-sdk":      {"internal/mcptool", "internal/bridge"},
+	"github.com/oklog/ulid/v2":                    {"internal/index"}, // how the ids of nodes are written
 	"github.com/prometheus/client_golang":         {"internal/metric"},
 	"github.com/rogpeppe/go-internal":             {"_test"},
 	"github.com/schollz/progressbar/v3":           {"internal/clitool"},

@@ -242,6 +242,9 @@ func (l *listing) some(
 // traitCost is how many bytes the id of a trait takes beside its letters.
 const traitCost = 16
 
+// nodeCost is how many bytes the UID of a node takes.
+const nodeCost = 16
+
 // sizeOf is how many bytes the texts, the events and the ids of traits of a commit take.
 func sizeOf(c *repo.Commit) int {
 	n := 0
@@ -250,6 +253,7 @@ func sizeOf(c *repo.Commit) int {
 		for _, id := range c.Notes[i].Traits {
 			n += traitCost + len(id)
 		}
+		n += len(c.Notes[i].Nodes) * nodeCost
 	}
 	return n
 }
