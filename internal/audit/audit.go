@@ -220,6 +220,9 @@ func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 		return
 	}
 	a.seen(c.Caller.Tenant)
+	if e.err == nil && c.Needs().Kind == tool.View {
+		a.due(c.Caller.Tenant) // its entry is written; see Done
+	}
 	if e.err == nil || e.wrote || !c.Needs().Kind.Changes() || a.often(c, e) {
 		return
 	}

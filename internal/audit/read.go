@@ -138,9 +138,7 @@ type listing struct {
 
 // begin makes the streams. It costs one Query for each log.
 func (l *listing) begin(ctx context.Context) (version uint64, err error) {
-	if l.Outcome != OK {
-		l.add(l.end(), l.refusals(ctx))
-	}
+	l.add(l.end(), l.refusals(ctx)) // what is beside the logs has entries that went well there too
 	if l.Outcome == Refused || l.Outcome == Failed {
 		_, version, err = l.team.State(ctx)
 		return version, err

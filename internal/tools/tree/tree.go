@@ -19,7 +19,9 @@ var Family = &tool.Family{
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 	Bare: bare, Also: also,
 	Groups: map[string]string{
-		"node": "Read and change the nodes of a vault: folders, notes and sections",
+		"node":     "Read and change the nodes of a vault: folders, notes and sections",
+		"view":     "Show nodes as a session sees them: what is expanded, and which properties are shown",
+		"bookmark": "Keep nodes under names of your own",
 	},
 }
 
@@ -59,6 +61,8 @@ func Tools(t *team.Teams) []*tool.Tool {
 		f.getNode(), f.listChildren(), f.getPath(), f.getSubtree(), f.commonAncestor(), f.search(), f.searchAdvanced(),
 		f.selectNodes(), f.queryByTag(), f.getTags(), f.updateProperty(), f.updatePayload(), f.updateNodes(),
 		f.tagNode(), f.untagNode(), f.validateTree(), f.lintPayload(), f.diffSubtree(),
+		f.getView(), f.expandNode(), f.collapseNode(), f.toggleNode(), f.expandAll(), f.collapseAll(), f.setExpansion(),
+		f.setFilters(), f.exportView(), f.importView(), f.bookmark(), f.listBookmarks(), f.removeBookmark(),
 	}
 }
 
