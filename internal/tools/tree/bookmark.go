@@ -109,6 +109,7 @@ type listBookmarksOut struct {
 
 func (f tools) listBookmarks() *tool.Tool {
 	s := spec("list_bookmarks", "List bookmarks", listBookmarksDoc)
+	s.Unversioned = true
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "bookmarks"
 	s.Columns = []string{"label", "nodeId", "name", "createdAt"}
 	s.Route = tool.Route{Method: "GET", Path: "/bookmarks"}

@@ -200,6 +200,7 @@ type exportViewOut struct {
 
 func (f tools) exportView() *tool.Tool {
 	s := spec("export_view", "Export the view of a session", exportViewDoc)
+	s.Unversioned = true
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/view/export"}
 	s.Commands = []tool.Command{{Words: "view export", Args: []string{"rootNodeId"}}}
