@@ -1,11 +1,11 @@
 package tree
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
+	"cmp"
 	"strings"
 
 	"rookery/internal/index"
+	"rookery/internal/markdown"
 )
 
 // An about is what the file of a folder says of it (`_folder.md`). It is empty for a folder without one.
@@ -17,65 +17,113 @@ type about struct {
 }
 
 // about is what the file of a folder says.
-func (t *Tree) about(string) about { return about{} }
-
-// folderVersion is the commit with which the children of a folder, or its own file, changed last.
-func (t *Tree) folderVersion(dir string) uint64 {
-	var last uint64
-	for f := range t.Index.FilesAfter(dir) {
-		if !strings.HasPrefix(f.Path, dir) {
-			break
-		}
-		last = max(last, f.Version)
+func (t *Tree) about(dir string) about {
+	f, ok := t.Index.Folder(dir)
+	if !ok {
+		return about{}
 	}
-	return last
+	a := about{Type: t.Index.FolderType(dir), Title: f.Title, Fields: f.Fields, Order: f.Order()}
+	for _, field := range f.Fields {
+		if title, is := field.Value.(string); is && strings.EqualFold(field.Name, "title") {
+			a.Title = cmp.Or(title, a.Title)
+		}
+	}
+	return a
 }
 
-// isNode reports whether a section is a node: its heading is at the top level of the note.
-func isNode(*index.Section) bool { return true }
+// isNode reports whether a section is a node: its heading is in no list and no quote.
+func isNode(s *index.Section) bool { return s.Top }
 
 // parentOf is the position of the section that a section is below, of those that are nodes; -1: the note.
-func parentOf(s *index.Section) int { return s.Parent }
+func parentOf(s *index.Section) int { return int(s.TopParent) }
 
-// UIDPrefix begins every uid.
-const UIDPrefix = "n_"
-
-// crockford is the alphabet of ULIDs.
-var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
-
-// folderUID is the uid of a folder, which follows from its path.
-func folderUID(dir string) string {
-	sum := sha256.Sum256([]byte("folder\x00" + dir))
-	return UIDPrefix + ulid([16]byte(sum[:16]))
-}
-
-// ulid writes sixteen bytes as a ULID: 26 characters, of which the first has three bits.
-func ulid(id [16]byte) string {
-	var padded [20]byte // 32 characters, of which the first six are of the zeros in front
-	copy(padded[4:], id[:])
-	return crockford.EncodeToString(padded[:])[6:]
-}
+// IsTop reports whether a heading is that of a node.
+func IsTop(h markdown.Heading) bool { return h.Top && !h.Title }
 
 // UID is the stable identity of the node.
 func (t *Tree) UID(n Node) string {
-	if n.Note == nil {
-		return folderUID(n.Folder)
+	switch n.Kind() {
+	case Section:
+		return n.section().UID.String()
+	case Note:
+		return n.Note.UID.String()
 	}
-	sum := sha256.Sum256([]byte(n.ID()))
-	return UIDPrefix + ulid([16]byte(sum[:16]))
+	return t.Index.FolderUID(n.Folder).String()
 }
 
 // byUID finds a node by its uid.
 func (t *Tree) byUID(id string) (Node, bool) {
-	if len(id) != len(UIDPrefix)+26 || !strings.HasPrefix(id, UIDPrefix) {
+	u, ok := index.ParseUID(id)
+	if !ok {
 		return Node{}, false
 	}
-	for n := range t.Walk(t.Root(), nil) {
-		if t.UID(n) == id {
+	if o, found := t.Index.Node(u); found {
+		return Node{Note: o.Note, Section: o.Number() + 1}, true
+	}
+	dir, found := t.Index.NodeFolder(u)
+	return Node{Folder: dir}, found
+}
+
+// part is what the index knows of the own text of a node; nil: the folder has no file.
+func (t *Tree) part(n Node) *index.NodePart {
+	switch n.Kind() {
+	case Section:
+		return &n.section().NodePart
+	case Note:
+		return &n.Note.NodePart
+	}
+	if f, ok := t.Index.Folder(n.Folder); ok {
+		return &f.NodePart
+	}
+	return nil
+}
+
+// mostReferences is how many references that lead to one another are followed.
+const mostReferences = 8
+
+// Source is the node whose payload and children a node shows: itself, or, if its own text is one transclusion, the
+// node that this leads to. ok is false if it leads to none.
+func (t *Tree) Source(n Node) (source Node, ok bool) {
+	for range mostReferences {
+		target := t.embedded(n)
+		if target == "" {
 			return n, true
 		}
+		to := t.Index.From(n.Note, target)
+		if to.Object.Note == nil || to.FragmentMissing {
+			return n, false
+		}
+		n = Node{Note: to.Object.Note, Section: to.Object.Number() + 1}
+		if n.Section > 0 && !isNode(n.section()) {
+			return n, false
+		}
 	}
-	return Node{}, false
+	return n, false
+}
+
+// embedded is the target of the transclusion that is the own text of a node; empty: it is something else.
+func (t *Tree) embedded(n Node) string {
+	if n.Note == nil || !t.part(n).Embeds {
+		return ""
+	}
+	for i := range n.Note.Refs {
+		if r := &n.Note.Refs[i]; r.Scope == n.Section-1 && r.Form == markdown.Embed {
+			return r.Target
+		}
+	}
+	return ""
+}
+
+// Reference is what the node stands for; nil: for itself.
+func (t *Tree) Reference(n Node) *Reference {
+	if t.embedded(n) == "" {
+		return nil
+	}
+	source, ok := t.Source(n)
+	if !ok {
+		return &Reference{Broken: true}
+	}
+	return &Reference{TargetID: source.ID()}
 }
 
 // Moved are the new addresses of the nodes of a note by their old ones, of those that have another address after a

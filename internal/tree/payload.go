@@ -39,8 +39,9 @@ func (t *Tree) Fields(n Node) []index.Field {
 	return t.about(n.Folder).Fields
 }
 
-// Payload are the fields of the node in text order, without its title and its tags.
+// Payload are the fields of the node in text order, without its title and its tags: those of its Source.
 func (t *Tree) Payload(n Node) []Property {
+	n, _ = t.Source(n)
 	fields := t.Fields(n)
 	all := make([]Property, 0, len(fields))
 	for _, f := range fields {

@@ -66,7 +66,8 @@ func (s Shaper) Item(n Node) *Shape {
 		shape.Kind = n.Kind()
 	}
 	if s.Filter.Shows("payloadType") {
-		shape.PayloadType = t.Type(n)
+		source, _ := t.Source(n)
+		shape.PayloadType = t.Type(source)
 	}
 	if s.Filter.Shows("name") {
 		shape.Name = new(t.Name(n))
@@ -81,6 +82,9 @@ func (s Shaper) Item(n Node) *Shape {
 		shape.Version = version(t.Version(n))
 	}
 	shape.Payload = s.payload(n)
+	if s.Filter.Shows("reference") {
+		shape.Reference = t.Reference(n)
+	}
 	return shape
 }
 
@@ -110,6 +114,9 @@ func (s Shaper) Whole(n Node) *Shape {
 	}
 	if s.Filter.Shows("title") {
 		shape.Title = new(s.Tree.Name(n))
+	}
+	if part := s.Tree.part(n); part != nil && s.Filter.Shows("bodyBytes") {
+		shape.BodyBytes = new(int(part.BodyBytes))
 	}
 	s.times(shape, n.Times())
 	return shape

@@ -57,9 +57,6 @@ func extentOf(h markdown.Heading) Extent {
 	return Extent{Own: markdown.Span{Start: start}, Content: markdown.Span{Start: start}, Start: h.Own.Start}
 }
 
-// IsTop reports whether a heading is that of a node.
-func IsTop(markdown.Heading) bool { return true }
-
 // Cut is a part of a text without the blank lines around it, and without a line break at its end.
 func Cut(text []byte, s markdown.Span) []byte {
 	part := bytes.TrimRight(text[s.Start:max(s.Start, s.End)], " \t\r\n")

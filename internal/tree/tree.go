@@ -234,7 +234,7 @@ func (t *Tree) Version(n Node) uint64 {
 	if n.Note != nil {
 		return n.Note.Version
 	}
-	return t.folderVersion(n.Folder)
+	return t.Index.FolderVersion(n.Folder)
 }
 
 // Times are when the node was made and last changed; zero of a folder.

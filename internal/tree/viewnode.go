@@ -88,7 +88,7 @@ func (s Shaper) View(n Node) *ViewNode {
 	v := &ViewNode{
 		NodeID: shape.NodeID, UID: shape.UID, PayloadType: shape.PayloadType, Name: shape.Name, Title: shape.Title,
 		Kind: shape.Kind, Tags: shape.Tags, Version: shape.Version, Reference: shape.Reference,
-		IsExpanded: shape.IsExpanded, ChildrenCount: shape.ChildrenCount,
+		IsExpanded: shape.IsExpanded, ChildrenCount: shape.ChildrenCount, BodyBytes: shape.BodyBytes,
 	}
 	for _, f := range s.Tree.Payload(n) {
 		if shown, ok := s.Filter.value(fieldPath(f.Name), f.Value); ok {

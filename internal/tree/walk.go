@@ -52,7 +52,10 @@ func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) 
 
 // Children are the nodes directly below, in their order: sections as in the text; in folders the names that the
 // order of the folder lists, then the rest, folders first, by lower-cased name.
+//
+// Those of a node that stands for another one are the other's.
 func (t *Tree) Children(n Node) []Node {
+	n, _ = t.Source(n)
 	if n.Note != nil {
 		return sectionsBelow(n)
 	}
@@ -63,8 +66,9 @@ func (t *Tree) Children(n Node) []Node {
 	return l.children
 }
 
-// ChildrenCount is how many nodes are directly below.
+// ChildrenCount is how many Children there are.
 func (t *Tree) ChildrenCount(n Node) int {
+	n, _ = t.Source(n)
 	if n.Note == nil {
 		return len(t.list(n.Folder).children)
 	}

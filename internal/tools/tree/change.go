@@ -91,3 +91,14 @@ func (e *edit) covers(nodes ...tree.Node) error {
 
 // node is the node that an argument names.
 func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, arg, id) }
+
+// source is the node that a change of a node changes: itself, or the one that it stands for. It is CONFLICT if that
+// changed after the version token.
+func (e *edit) source(n tree.Node) (tree.Node, error) {
+	source, ok := e.tree.Source(n)
+	if !ok {
+		return n, fault.New(fault.NotFound, "the node stands for another one, which is not there").
+			With("nodeId", n.ID()).With("reason", "broken_reference")
+	}
+	return source, e.covers(source)
+}

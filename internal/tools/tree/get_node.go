@@ -115,7 +115,7 @@ func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 
 // addTexts adds to the shape of a node what only its text tells: its body, and its content if the filter asks for it.
 func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
-	if !shown.Shows("body") && !shown.Shows("bodyBytes") && !shown.Wants("content") {
+	if !shown.Shows("body") && !shown.Wants("content") {
 		return nil
 	}
 	own, all, err := r.texts.of(ctx, n)
@@ -127,9 +127,6 @@ func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, 
 	}
 	if shown.Wants("content") {
 		shape.Content = new(string(all))
-	}
-	if shown.Shows("bodyBytes") {
-		shape.BodyBytes = new(len(own))
 	}
 	return nil
 }

@@ -46,6 +46,13 @@ func newPatch(e *edit, values map[string]any) patch {
 	return patch{e.tree.Index, state.Clock(e.tree.Index, e.Now()), mutate.Typed(values)}
 }
 
+// hasContent reports whether the patch sets the content of nodes.
+func (p patch) hasContent() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(p.values)), func(name string) bool {
+		return strings.EqualFold(bareName(name), "content")
+	})
+}
+
 // A patched is what a patch made of the text of a node.
 type patched struct {
 	text    []byte
@@ -160,7 +167,7 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 	switch {
 	case len(problems) > 0:
 		return nil, unwritable(problems[0], typeMismatch)
-	case len(checked.Unknown) > 0 && declares && name != "tags":
+	case len(checked.Unknown) > 0 && declares && name != "tags" && name != "title":
 		return nil, wrong(unknownField, "the type %s declares no such field", typ.Name).
 			With("available", typ.FieldNames())
 	}
@@ -258,11 +265,9 @@ func titleIn(t *tree.Tree, n tree.Node, typ *vault.Type, text []byte) (fields []
 			fields = append(fields, name)
 		}
 	}
-	if n.Note != nil {
-		for _, h := range markdown.Parse(text).Headings {
-			if h.Title {
-				heading = h.Slug
-			}
+	for _, h := range markdown.Parse(text).Headings {
+		if h.Title {
+			heading = h.Slug
 		}
 	}
 	if len(fields) == 0 && heading == "" {

@@ -122,7 +122,7 @@ func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
 		if err != nil {
 			return err
 		}
-		if err := e.covers(n); err != nil {
+		if n, err = e.source(n); err != nil {
 			return err
 		}
 		has := e.tree.Tags(n)

@@ -10,6 +10,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/index"
 	"rookery/internal/relink"
 	"rookery/internal/repo"
 	"rookery/internal/tool"
@@ -63,7 +64,7 @@ func (f tools) updateProperty() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			if err := e.covers(n); err != nil {
+			if n, err = e.source(n); err != nil {
 				return err
 			}
 			result, err := e.patchOne(ctx, n, newPatch(e, map[string]any{in.Property: value}))
@@ -108,7 +109,7 @@ func (f tools) updatePayload() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			if err := e.covers(n); err != nil {
+			if n, err = e.source(n); err != nil {
 				return err
 			}
 			result, err := e.patchOne(ctx, n, newPatch(e, in.Patch))
@@ -152,7 +153,17 @@ func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, err
 	if !result.isUpdated() {
 		return result, nil
 	}
-	return result, e.Put(ctx, fileOf(n), result.text)
+	return result, e.write(ctx, fileOf(n), result.text, p)
+}
+
+// write drafts the text of a file that a patch changed. The nodes in it are the same as before, but where the patch gave
+// them another content.
+func (e *edit) write(ctx context.Context, file vault.Path, text []byte, p patch) error {
+	var same []index.UID
+	if f, ok := e.tree.Index.File(string(file)); ok && !p.hasContent() {
+		same = f.NodeIDs()
+	}
+	return e.PutNodes(ctx, file, text, nil, same)
 }
 
 // settle ends a draft: references to nodes whose address changed are rewritten, and the answer says what changed. It
@@ -204,7 +215,8 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 			continue
 		}
 		out.RefsUpdated += rewritten.Count
-		if err := e.Put(ctx, at, rewritten.Text); err != nil {
+		f, _ := after.File(string(at))
+		if err := e.PutNodes(ctx, at, rewritten.Text, nil, f.NodeIDs()); err != nil {
 			return err
 		}
 	}
@@ -336,7 +348,7 @@ func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(texts)) {
-		if err := e.Put(ctx, file, texts[file]); err != nil {
+		if err := e.write(ctx, file, texts[file], p); err != nil {
 			return nil, err
 		}
 	}
