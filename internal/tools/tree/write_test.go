@@ -42,7 +42,7 @@ func TestPayload(t *testing.T) {
 		{"an unknown field", "update_payload_property", args{"nodeId": w("#r"), "propertyName": "sev", "newValue": 1}, "silent success", "unknown_field", ""},
 		{"a title of two lines", "update_payload_property", args{"nodeId": w("#r"), "propertyName": "title", "newValue": "a\nb"}, "Updated", "type_mismatch", ""},
 		{"tags of a section", "tag_node", args{"nodeId": w("#goals"), "tags": []string{"a", "#b", "A"}}, "", "## Goals\n::section(tags=[a, b])\n\nG text.", "projects/website.md"},
-		{"tags of a note", "tag_node", args{"nodeId": w(""), "tags": []string{"web"}}, "", "---\ntype: project\ntags: [web]\n---\n", "projects/website.md"},
+		{"tags of a note", "tag_node", args{"nodeId": w(""), "tags": []string{"web"}}, "", "---\ntype: project\ntags:\n  - web\n---\n", "projects/website.md"},
 		{"a bad tag", "tag_node", args{"nodeId": w(""), "tags": []string{"a,b"}}, "", "tag", ""},
 		{"no tag", "tag_node", args{"nodeId": w(""), "tags": []string{}}, "", "empty", ""},
 	} {
