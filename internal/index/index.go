@@ -87,6 +87,10 @@ type Commit struct {
 	Time    time.Time
 	Changes []Change
 	Items   []memory.Change // what became of memories, and of what belongs to them
+
+	// Erases says that the commit erases what earlier ones say: who reads the log afterwards does not know with which of
+	// them a folder changed, so all folders count as changed with this one.
+	Erases bool
 }
 
 // A Change is one file that a commit changed.

@@ -516,6 +516,15 @@ func (d *draft) touchFolders(path string, came, went bool) {
 	d.folderVersions.Set(dir, d.version)
 }
 
+// touchAll notes that all folders changed.
+func (d *draft) touchAll() {
+	all := append(d.folderVersions.Keys(), "")
+	for _, dir := range all {
+		d.folderVersions.Set(dir, d.version)
+	}
+	d.notesVersion = d.version
+}
+
 // hasFolder reports whether a note or the file of a folder is in a folder, or below it.
 func (d *draft) hasFolder(dir string) (has bool) {
 	d.files.Ascend(dir, func(path string, _ *File) bool {

@@ -90,6 +90,9 @@ func (d *draft) apply(r *reading) {
 	}
 	d.settlePins()
 	d.takeItems(r)
+	if r.Erases {
+		d.touchAll()
+	}
 }
 
 // takeItems takes in what became of memories.

@@ -109,8 +109,7 @@ type listBookmarksOut struct {
 
 func (f tools) listBookmarks() *tool.Tool {
 	s := spec("list_bookmarks", "List bookmarks", listBookmarksDoc)
-	s.Unversioned = true
-	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "bookmarks"
+	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "bookmarks", true
 	s.Columns = []string{"label", "nodeId", "name", "createdAt"}
 	s.Route = tool.Route{Method: "GET", Path: "/bookmarks"}
 	s.Commands = []tool.Command{{Words: "bookmark list"}}

@@ -65,7 +65,7 @@ func (f tools) toggleNode() *tool.Tool {
 // viewSpec is a spec of a tool that changes what a session sees.
 func viewSpec(short, title, doc string) tool.Spec {
 	s := spec(short, title, doc)
-	s.Role, s.Kind, s.Route.Method = auth.Editor, tool.View, "POST"
+	s.Role, s.Kind, s.Route.Method, s.Unversioned = auth.Editor, tool.View, "POST", true
 	return s
 }
 

@@ -200,8 +200,7 @@ type exportViewOut struct {
 
 func (f tools) exportView() *tool.Tool {
 	s := spec("export_view", "Export the view of a session", exportViewDoc)
-	s.Unversioned = true
-	s.Role, s.Kind = auth.Reader, tool.Read
+	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
 	s.Route = tool.Route{Method: "GET", Path: "/view/export"}
 	s.Commands = []tool.Command{{Words: "view export", Args: []string{"rootNodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in exportViewIn) (exportViewOut, error) {
