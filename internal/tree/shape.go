@@ -29,6 +29,7 @@ type Shape struct {
 	UpdatedAt     *time.Time `json:"updatedAt,omitempty"`
 	Reference     *Reference `json:"reference,omitempty" jsonschema:"of a section that stands for another node"`
 	Ancestors     []Named    `json:"ancestors,omitempty" jsonschema:"the vault first"`
+	Source        string     `json:"source,omitempty" jsonschema:"explicit: the tag is one of its field tags; inline: it is #tag in its text"`
 	Skeleton      bool       `json:"skeleton,omitempty" jsonschema:"the node was on a page before, and is here for what is below it"`
 	Children      []*Shape   `json:"children,omitempty"`
 }

@@ -35,24 +35,13 @@ const (
 	inlineTag   = "inline"
 )
 
-// A taggedNode is a node that has a tag.
-type taggedNode struct {
-	tree.Shape
-	Source string `json:"source" jsonschema:"explicit: of its field tags; inline: #tag in its text"`
-}
-
-type queryByTagOut struct {
-	Items []*taggedNode `json:"items"`
-	paged
-}
-
 func (f tools) queryByTag() *tool.Tool {
 	s := spec("query_by_tag", "List the nodes with a tag", queryByTagDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, []string{"nodeId", "payloadType", "name", "source"}
 	s.Route = tool.Route{Method: "GET", Path: "/node-tags"}
 	s.Commands = []tool.Command{{Words: "node tagged", Args: []string{"tag"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in queryByTagIn) (queryByTagOut, error) {
-		out := queryByTagOut{Items: []*taggedNode{}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in queryByTagIn) (nodes, error) {
+		out := nodes{Items: []*tree.Shape{}}
 		r, err := f.read(ctx, c, in.Vault, in.AsOf)
 		if err != nil {
 			return out, err
@@ -66,9 +55,9 @@ func (f tools) queryByTag() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		items, err := r.page(ctx, &out.paged, found{all, in.page, r.shaper(in.lists), true})
-		for _, item := range items {
-			out.Items = append(out.Items, &taggedNode{*item, source[item.NodeID]})
+		out.Items, err = r.page(ctx, &out.paged, found{all, in.page, r.shaper(in.lists), true})
+		for _, item := range out.Items {
+			item.Source = source[item.NodeID]
 		}
 		return out, err
 	})
