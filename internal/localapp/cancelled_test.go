@@ -170,7 +170,7 @@ var cancelArgs = map[string]args{
 	"raven_log":     {"all": true, "op": "delete", "type": "nothing"},
 	"tree_get_view": {}, "tree_export_view": {"rootNodeId": "people/"}, "tree_list_bookmarks": {},
 	"tree_get_node": {"nodeId": "people/alice"}, "tree_list_children": {"nodeId": "people/"}, "tree_get_path": {"nodeId": "people/alice"},
-	"tree_get_subtree": {"nodeId": "people/"}, "tree_get_common_ancestor": {"nodeIds": []string{"people/alice", "inbox"}},
+	"tree_export_view": {"rootNodeId": "people/"}, "tree_get_subtree": {"nodeId": "people/"}, "tree_get_common_ancestor": {"nodeIds": []string{"people/alice", "inbox"}},
 	"tree_select_nodes": {"queryDsl": "level > 0"}, "tree_query_by_tag": {"tag": "engineering"}, "tree_get_tags": {"nodeId": "people/alice"},
 	"tree_lint_payload": {"nodeId": "people/alice"}, "tree_diff_subtree": {"aId": "people/alice", "bId": "people/bob"},
 	"raven_validate": {"type": "object", "input": args{"type": "person", "fields": args{"name": "Thor"}}},

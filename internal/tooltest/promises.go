@@ -200,6 +200,21 @@ var Promises = []Promise{
 	{Tool: "tree_lint_payload", Args: []string{"nodeId", "rulesetId"}, Words: []string{"node lint"}},
 	{Tool: "tree_diff_subtree", Args: []string{
 		"aId", "bId", "includePayloads", "includeStructure", "includeMetadata", "includeBody", "maxDepth"}, Words: []string{"node diff"}},
+	{Tool: "tree_get_view", Args: []string{
+		"rootNodeId", "includeViewRoot", "defaultExpanded", "depthLimit", "includedProperties", "excludedProperties"},
+		Words: []string{"view get"}},
+	{Tool: "tree_export_view", Args: []string{"rootNodeId", "includeViewRoot"}, Words: []string{"view export"}},
+	{Tool: "tree_import_view", Args: []string{"viewJson", "payloadTypes", "rootLookupStrategy"}, Words: []string{"view import"}},
+	{Tool: "tree_expand_node", Args: []string{"nodeId"}, Words: []string{"view expand"}},
+	{Tool: "tree_collapse_node", Args: []string{"nodeId"}, Words: []string{"view collapse"}},
+	{Tool: "tree_toggle_node", Args: []string{"nodeId"}, Words: []string{"view toggle"}},
+	{Tool: "tree_expand_all", Args: []string{"rootNodeId"}, Words: []string{"view expand-all"}},
+	{Tool: "tree_collapse_all", Args: []string{"rootNodeId"}, Words: []string{"view collapse-all"}},
+	{Tool: "tree_set_expansion_recursive", Args: []string{"nodeId", "expanded", "maxDepth"}, Words: []string{"view expansion"}},
+	{Tool: "tree_set_filters", Args: []string{"scope", "included", "excluded", "replaceExisting"}, Words: []string{"view filters"}},
+	{Tool: "tree_bookmark", Args: []string{"nodeId", "label", "overwrite"}, Words: []string{"bookmark add"}},
+	{Tool: "tree_list_bookmarks", Words: []string{"bookmark list"}},
+	{Tool: "tree_remove_bookmark", Args: []string{"label"}, Words: []string{"bookmark remove"}},
 
 	// memory: spec/rum-retrieval-api.md, and what reference/memory-build.md §2 adds.
 	{Tool: "memory_store", Args: append([]string{"key", "target_agent_id", "links"}, memoryParts...),
