@@ -168,7 +168,6 @@ var cancelArgs = map[string]args{
 	"notes_document_tree": {"path": "people/alice"}, "notes_metadata_facets": {"path": "people/alice"},
 	"notes_search": {"query": "line", "keyword": true}, "raven_query": {"query": "type:* !contains(trait:due .line_number>1000)"},
 	"raven_log":     {"all": true, "op": "delete", "type": "nothing"},
-	"tree_get_view": {}, "tree_export_view": {"rootNodeId": "people/"}, "tree_list_bookmarks": {},
 	"tree_get_node": {"nodeId": "people/alice"}, "tree_list_children": {"nodeId": "people/"}, "tree_get_path": {"nodeId": "people/alice"},
 	"tree_export_view": {"rootNodeId": "people/"}, "tree_get_subtree": {"nodeId": "people/"}, "tree_get_common_ancestor": {"nodeIds": []string{"people/alice", "inbox"}},
 	"tree_select_nodes": {"queryDsl": "level > 0"}, "tree_query_by_tag": {"tag": "engineering"}, "tree_get_tags": {"nodeId": "people/alice"},
