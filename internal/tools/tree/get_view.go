@@ -225,7 +225,11 @@ func (f tools) exportView() *tool.Tool {
 
 // whole takes in all nodes of the view. One that is too large for an answer is BATCH_TOO_LARGE.
 func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
+	going := state.Going(ctx)
 	for n := range v.shaper.Viewer.Walk(v.top, nil, endless) {
+		if !going() {
+			break
+		}
 		shape, err := v.shape(ctx, n)
 		if err != nil {
 			return err

@@ -353,13 +353,10 @@ func TestExportAndImport(t *testing.T) {
 	require.Equal(t, "property[house+ shed basement[bedroom]]", p.view(t, of("property")))
 }
 
-// TestReadersDoNotChangeViews covers B8 33 and T7.
-func TestReadersDoNotChangeViews(t *testing.T) {
+// TestReadOnlyVaultsKeepViews covers T7: a vault that is read-only refuses what changes views and bookmarks. Roles and
+// callers who may only read are cases of every tool.
+func TestReadOnlyVaultsKeepViews(t *testing.T) {
 	p := open(t, property)
-	reader := auth.LocalCaller()
-	reader.Roles = map[string]auth.Role{auth.AllVaults: auth.Reader}
-	readOnly := auth.LocalCaller()
-	readOnly.ReadOnly = true
 	calls := map[string]args{
 		"expand_node": {"nodeId": "/"}, "collapse_node": {"nodeId": "/"}, "toggle_node": {"nodeId": "/"},
 		"expand_all": of("/"), "collapse_all": of("/"), "set_expansion_recursive": {"nodeId": "/", "expanded": true},
@@ -368,9 +365,9 @@ func TestReadersDoNotChangeViews(t *testing.T) {
 	}
 	p.write(t, "bookmark", args{"nodeId": "/", "label": "x"})
 	for name, in := range calls {
-		as := &place{p.catalogue, tooltest.As(p.catalogue, reader)}
-		_ = as
-		require.Equal(t, fault.Conflict, p.refused(t, name, in).Code, name)
+		require.Equal(t, fault.Conflict, p.refused(t, name, in).Code, "%s without a token", name)
+		made, _ := p.catalogue.Find("tree_" + name)
+		require.Equal(t, auth.Editor, made.Role, name)
 	}
 	_, err := p.Invoke(t.Context(), "team_vault_set", marshalled(t, args{"name": "v", "readonly": true}))
 	require.NoError(t, err)
@@ -378,4 +375,20 @@ func TestReadersDoNotChangeViews(t *testing.T) {
 		require.Equal(t, fault.ReadOnly, p.refused(t, name, p.with(t, in)).Code, name)
 	}
 	require.Len(t, p.data(t, "list_bookmarks", nil)["bookmarks"], 1)
+}
+
+// TestViewsAreAudited covers T9.
+func TestViewsAreAudited(t *testing.T) {
+	p := open(t, property)
+	p.write(t, "collapse_node", args{"nodeId": "property/house"})
+	p.write(t, "collapse_node", args{"nodeId": "property/house"})
+	answer, err := p.Invoke(t.Context(), "team_audit", marshalled(t, args{"tool": "tree_collapse_node", "outcome": "ok"}))
+	require.NoError(t, err)
+	entries := decode(t, answer)["data"].(args)["entries"].([]any)
+	require.Len(t, entries, 2, "also of a call that changes nothing")
+	e := entries[0].(args)
+	require.Equal(t, []any{"property/house"}, e["targets"])
+	require.Equal(t, "v", e["vault"])
+	require.Equal(t, p.token(t), e["version_after"])
+	require.Equal(t, e["version_before"], e["version_after"])
 }
