@@ -106,7 +106,7 @@ func functionOf(name string) string { return strings.ToUpper(name[:1]) + name[1:
 // families are the functions that answer requests, with a tool that each has a route for.
 var families = map[string]string{
 	"notes": "notes_list", "raven": "raven_stats", "orient": "vault_overview", "memory": "memory_list",
-	"team": "team_whoami",
+	"team": "team_whoami", "tree": "tree_list_children",
 }
 
 // issuers are the issuers of the functions: for each, one whose tenant is made with the first token.

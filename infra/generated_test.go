@@ -30,6 +30,7 @@ var requestFunctions = []function{
 	{"raven", "The routes of objects, traits, the schema and queries.", true},
 	{"orient", "The routes of orientation.", false},
 	{"memory", "The routes of memories, chapters, wisdom and agents.", true},
+	{"tree", "The routes of the nodes of a vault.", false},
 	{"team", "The routes of the team.", true},
 	{"mcp", "MCP, tools by name, pages, and paths that are no route.", true},
 }

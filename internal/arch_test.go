@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"convert", "merge"},
 	{"memory", "search"},
 	{"index"},
-	{"ci", "query", "relink"},
+	{"ci", "query", "relink", "tree"},
 	{"authtest", "blobtest", "canary", "casefold", "powercut", "tabletest"},
 	{"awsclient", "lambdahost"},
 	{"fileblob", "bolttable", "watch", "dynamotable", "s3blob"},
@@ -49,7 +49,7 @@ var layers = [][]string{
 	{"tooltest"},
 	{"tools/state"},
 	{"tools/mutate"},
-	{"tools/memory", "tools/notes", "tools/orient", "tools/raven", "tools/team"},
+	{"tools/memory", "tools/notes", "tools/orient", "tools/raven", "tools/team", "tools/tree"},
 	{"hosted"},
 	{"hosted/testdata/function"},
 	{"awsapp", "awsops", "localapp"},
@@ -87,6 +87,7 @@ var modules = map[string][]string{
 	"github.com/jedib0t/go-pretty/v6":             {"internal/clitool", "internal/ci"},
 	"github.com/klauspost/compress":               {"internal/repo", "internal/httptool", "internal/backup"},
 	"github.com/modelcontextprotocol/go-sdk":      {"internal/mcptool", "internal/bridge"},
+	"github.com/oklog/ulid/v2":                    {"internal/index"}, // how the ids of nodes are written
 	"github.com/prometheus/client_golang":         {"internal/metric"},
 	"github.com/rogpeppe/go-internal":             {"_test"},
 	"github.com/schollz/progressbar/v3":           {"internal/clitool"},
@@ -121,6 +122,7 @@ var forbidden = map[string][]string{
 	"internal/relink":   {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/index":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/query":    {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
+	"internal/tree":     {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 	"internal/yamltext": {"os", "net", "net/http", "math/rand", "crypto/rand", "io/fs"},
 }
 

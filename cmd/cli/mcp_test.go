@@ -408,7 +408,7 @@ func TestMCPRefusals(t *testing.T) {
 		"server and directory": {2, append(data, "--server", "http://127.0.0.1:1"), "--server and --data"},
 		"server and folder":    {2, []string{"--server", "http://127.0.0.1:1", "--vault", "./x"}, "--vault with a folder and --server"},
 		"path and toolset":     {2, append(data, "--path", "/mcp/x/all", "--toolset", "raven"), "--path and --toolset"},
-		"unknown toolset":      {4, append(data, "--toolset", "ravn"), "the sets are memory, notes, orient, raven, team, and all"},
+		"unknown toolset":      {4, append(data, "--toolset", "ravn"), "the sets are memory, notes, orient, raven, team, tree, and all"},
 		"unknown tool":         {2, append(data, "--tools", "raven_raed"), "raven_read"},
 		"unknown path":         {4, append(data, "--path", "/mcp/x"), "sets"},
 		"another path":         {2, append(data, "--path", "/v1"), "--path is /mcp"},

@@ -175,9 +175,9 @@ func (a *Auditor) seen(tenant string) {
 	}
 }
 
-// Interceptor writes one log line for each call, when it has ended, and keeps an entry of each mutation
-// that was refused or failed: one write of the table, whatever else the call wrote. An entry that cannot
-// be written is an error of the server, and the answer of the call stays what it was.
+// Interceptor writes one log line for each call, when it has ended, and keeps an entry of each that was refused or
+// failed and would have changed something, if only a view: one write of the table, whatever else the call wrote. An
+// entry that cannot be written is an error of the server, and the answer of the call stays what it was.
 func (a *Auditor) Interceptor() tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {
@@ -220,7 +220,10 @@ func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 		return
 	}
 	a.seen(c.Caller.Tenant)
-	if e.err == nil || e.wrote || !c.Needs().Kind.Mutates() || a.often(c, e) {
+	if e.err == nil && c.Needs().Kind == tool.View {
+		a.due(c.Caller.Tenant) // its entry is written; see Done
+	}
+	if e.err == nil || e.wrote || !c.Needs().Kind.Changes() || a.often(c, e) {
 		return
 	}
 	if err := a.keep(context.WithoutCancel(ctx), e.entry(c)); err != nil {

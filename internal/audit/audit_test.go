@@ -267,7 +267,7 @@ func TestOneWriteForARefusal(t *testing.T) {
 		"a read":           {"f_read", `{}`, nil, 0, ""},
 		"a write":          {"f_write", `{}`, nil, 0, ""},
 		"a refused read":   {"f_read", `{}`, fault.New(fault.PermissionDenied, "no"), 0, ""},
-		"a refused view":   {"f_view", `{}`, fault.New(fault.PermissionDenied, "no"), 0, ""},
+		"a refused view":   {"f_view", `{}`, fault.New(fault.PermissionDenied, "no"), 1, audit.Refused},
 		"unauthenticated":  {"f_write", `{}`, fault.New(fault.Unauthenticated, "no"), 1, audit.Refused},
 		"expired":          {"f_write", `{}`, fault.New(fault.TokenExpired, "no"), 1, audit.Refused},
 		"refused":          {"f_write", `{}`, fault.New(fault.PermissionDenied, "no"), 1, audit.Refused},

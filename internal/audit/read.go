@@ -138,9 +138,7 @@ type listing struct {
 
 // begin makes the streams. It costs one Query for each log.
 func (l *listing) begin(ctx context.Context) (version uint64, err error) {
-	if l.Outcome != OK {
-		l.add(l.end(), l.refusals(ctx))
-	}
+	l.add(l.end(), l.refusals(ctx)) // what is beside the logs has entries that went well there too
 	if l.Outcome == Refused || l.Outcome == Failed {
 		_, version, err = l.team.State(ctx)
 		return version, err
@@ -242,6 +240,9 @@ func (l *listing) some(
 // traitCost is how many bytes the id of a trait takes beside its letters.
 const traitCost = 16
 
+// nodeCost is how many bytes the UID of a node takes.
+const nodeCost = 16
+
 // sizeOf is how many bytes the texts, the events and the ids of traits of a commit take.
 func sizeOf(c *repo.Commit) int {
 	n := 0
@@ -250,6 +251,7 @@ func sizeOf(c *repo.Commit) int {
 		for _, id := range c.Notes[i].Traits {
 			n += traitCost + len(id)
 		}
+		n += len(c.Notes[i].Nodes) * nodeCost
 	}
 	return n
 }

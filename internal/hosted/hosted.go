@@ -25,6 +25,7 @@ import (
 	"rookery/internal/tools/orient"
 	"rookery/internal/tools/raven"
 	teamtools "rookery/internal/tools/team"
+	"rookery/internal/tools/tree"
 )
 
 // Options are what a Host is made with. Teams and Tables are required.
@@ -157,7 +158,7 @@ func readOnly(on bool) tool.Interceptor {
 func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
-	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t, memory.Reader(t)), orient.Tools(t), memory.Tools(t),
+	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t, memory.Reader(t)), orient.Tools(t), memory.Tools(t), tree.Tools(t),
 		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l}))
 	return all
 }

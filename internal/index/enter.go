@@ -24,6 +24,7 @@ func (d *draft) swap(old, now *File) {
 		d.entered[path] = old
 	}
 	d.swapIDs(noteOf(old), noteOf(now))
+	d.swapNodes(old, now)
 }
 
 // noteOf is the note that a file is, nil if it is none.
@@ -50,8 +51,10 @@ func (d *draft) enter() {
 	var ids sync.WaitGroup
 	if len(d.entered) > ahead { // else another goroutine costs more than it takes off
 		ids.Go(d.enterIDs)
+		ids.Go(d.enterNodes)
 	} else {
 		d.enterIDs()
+		d.enterNodes()
 	}
 	d.entries.change(names.went, names.came)
 	for name, by := range names.sums {

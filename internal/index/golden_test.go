@@ -101,7 +101,9 @@ func describe(b *strings.Builder, n *index.Note) {
 	for _, f := range n.Fields {
 		fmt.Fprintf(b, "field %T %#v\n", f.Value, f)
 	}
+	fmt.Fprintf(b, "node %s %d %v\n", n.UID, n.BodyBytes, n.Embeds)
 	for _, s := range n.Sections {
+		fmt.Fprintf(b, "node %s %v %d %d %v\n", s.UID, s.Top, s.TopParent, s.BodyBytes, s.Embeds)
 		fmt.Fprintf(b, "section %q %q %q %q %d %d %d %d %v\n", s.Slug, s.Title, s.DeclaredType, s.Type,
 			s.Parent, s.Line, s.LineEnd, s.SubtreeEnd, *s.Times)
 		for _, f := range s.Fields {

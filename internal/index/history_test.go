@@ -39,6 +39,9 @@ type image struct {
 	SchemaErr   string
 	ConfigErr   string
 	Daily       string
+	Folders     []string
+	Nodes       []string
+	Changed     uint64
 }
 
 // typeNames are all that the notes and schemas of histories know; so are the others.
@@ -85,7 +88,38 @@ func imageOf(x *index.Index) image {
 	m.askObjects(x)
 	m.askTraits(x)
 	m.askLinks(x)
+	m.askNodes(x)
 	return m
+}
+
+// askNodes asks for the nodes, each by its UID, and for the folders.
+func (m *image) askNodes(x *index.Index) {
+	m.Changed = x.NotesVersion()
+	folder := func(dir string) {
+		f, _ := x.Folder(dir)
+		uid := x.FolderUID(dir)
+		at, ok := x.NodeFolder(uid)
+		m.Folders = append(m.Folders, fmt.Sprintf("%s v%d %t %t %q", dir, x.FolderVersion(dir), ok && at == dir,
+			f != nil, x.FolderType(dir)))
+		m.Nodes = append(m.Nodes, dir+" "+uid.String())
+		if f != nil {
+			m.Nodes = append(m.Nodes, fmt.Sprintf("%s %d %q", f.UID, f.BodyBytes, f.Order()))
+		}
+	}
+	folder("")
+	for dir := range x.FolderPaths("") {
+		folder(dir)
+	}
+	for f := range x.Files() {
+		for _, uid := range f.NodeIDs() {
+			o, _ := x.Node(uid)
+			where := f.Path
+			if o.Note != nil {
+				where = o.ID()
+			}
+			m.Nodes = append(m.Nodes, where+" "+uid.String())
+		}
+	}
 }
 
 func noteAt(x *index.Index, path string) *index.Note {
@@ -170,7 +204,7 @@ func traitIDs(traits iter.Seq[*index.Trait]) []string {
 var (
 	filePaths = []string{
 		"a.md", "A.md", "b.md", "x/a.md", "x/é.md", "x/e\u0301.md", "daily/2026-03-02.md",
-		"daily/old/2026-03-02.md", "x/2026-03-02.md", ".trash/a.md", "_folder.md",
+		"daily/old/2026-03-02.md", "x/2026-03-02.md", ".trash/a.md", "_folder.md", "x/_folder.md",
 	}
 	noteTexts = []string{
 		"", "plain\n", "---\ntype: person\nname: x\n---\n# T\n\n## S\n", "---\ntype: task\n---\n",
@@ -183,6 +217,8 @@ var (
 		"# T\n\n- @id(two) @unknown @flag x\n- @due(2026-03-02) same\n#tag #Tag [[a#s]] [[#s]]\n## S\n- @flag(false)\n",
 		"---\ntags: [tag, other]\ntype: task\n---\n- @due same\n\n\n- @due other text\n- [[one]] [[The Bee]]\n",
 		"---\na: [\n---\nbroken [[b]] @flag", "---\ntype: [x]\n---\n", "---\ntype: section\n---\n",
+		"---\norder: [b, x/]\ntype: person\ntitle: F\n---\n## A\n\na\n\n> ## Q\n\n### B\n![[a]]\n\n## A\n",
+		"## B\n\nb\n\n## A\n\na\n\n## C\n::person(id=one)\n",
 	}
 	schemaTexts = []string{
 		"", "types: {person: {}}\n", "types: {task: {}, person: {}}\n", "types: {daily: {}}\n", "types: [",
@@ -228,6 +264,9 @@ func keepIDs(x *index.Index, c index.Commit) {
 	for i, ch := range c.Changes {
 		if n, ok := x.Note(ch.Path); ok && n.Digest == index.DigestOf(ch.Text) {
 			c.Changes[i].TraitIDs = n.TraitIDs()
+		}
+		if f, ok := x.File(ch.Path); ok && f.Digest == index.DigestOf(ch.Text) {
+			c.Changes[i].Nodes = f.NodeIDs()
 		}
 	}
 }
@@ -327,15 +366,21 @@ func oneCommit(x *index.Index) iter.Seq[index.Commit] {
 // timeless is an image without what history leaves in it: times, and ids of traits.
 func timeless(m image) image {
 	m.Version, m.Times, m.Duplicates = 0, nil, nil
+	m.Folders, m.Nodes, m.Changed = nil, nil, 0
 	for i := range m.Files {
 		m.Files[i].Version, m.Files[i].Body = 0, index.Body{}
+		if f := m.Files[i].Folder; f != nil {
+			plain := *f
+			plain.UID, plain.Created, plain.Modified = index.UID{}, start, start
+			m.Files[i].Folder = &plain
+		}
 	}
 	for i := range m.Notes {
 		n := &m.Notes[i]
-		n.Created, n.Modified = start, start
+		n.Created, n.Modified, n.UID = start, start, index.UID{}
 		n.Sections = slices.Clone(n.Sections)
 		for j := range n.Sections {
-			n.Sections[j].Times = nil
+			n.Sections[j].Times, n.Sections[j].UID = nil, index.UID{}
 		}
 	}
 	for i := range m.Traits {

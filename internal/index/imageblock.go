@@ -34,6 +34,9 @@ func (b *blockReader) readFile(path string) *File {
 	f.Body = Body{b.uint(), b.int()}
 	f.Version = b.uint()
 	flags := b.flags()
+	if flags&8 != 0 {
+		f.Folder = b.folder()
+	}
 	if flags&1 == 0 {
 		return f
 	}
@@ -52,6 +55,7 @@ func (b *blockReader) word() string { return b.text(&b.scanner) }
 func (b *blockReader) note(f *File) *Note {
 	n := b.slabs.notes.one()
 	n.File, n.ID = f, strings.TrimSuffix(f.Path, ".md")
+	b.node(&n.NodePart)
 	n.DeclaredType, n.Type = b.word(), b.word()
 	n.Title, n.TitleSlug = b.raw(), b.raw()
 	n.LineCount, n.BodyStart, n.BodyLine = b.natural(), b.natural(), b.natural()
@@ -66,7 +70,7 @@ func (b *blockReader) note(f *File) *Note {
 	b.annotations(n)
 	b.refs(n)
 	b.links(n)
-	b.tags(n)
+	n.Tags = b.tagList(len(n.Sections))
 	n.Blocks = b.blocks()
 	n.names, n.fieldNames = b.words(), b.words()
 	n.fieldDays = b.days(&b.scanner)
@@ -125,7 +129,7 @@ func (r *imageReader) days(s *scanner) []vault.Date {
 }
 
 // minSection is the fewest bytes that a section can have.
-const minSection = 29
+const minSection = 30
 
 func (b *blockReader) sections(n *Note) {
 	count := b.count(minSection)
@@ -148,6 +152,26 @@ func (b *blockReader) section(s *Section, number int) {
 	s.declare = [2]int{b.int(), b.int()}
 	s.Times = b.timesOf()
 	s.own = b.digest()
+	flags := b.flags()
+	if s.Top, s.pinned = flags&1 != 0, flags&2 != 0; !s.Top {
+		return
+	}
+	b.node(&s.NodePart)
+	s.TopParent, s.body = int32(b.scope(number)), b.uint()
+}
+
+func (b *blockReader) node(p *NodePart) {
+	copy(p.UID[:], b.bytes(len(p.UID)))
+	p.BodyBytes, p.Embeds = int32(b.natural()), b.flags() != 0
+}
+
+func (b *blockReader) folder() *Folder {
+	f := &Folder{}
+	b.node(&f.NodePart)
+	f.DeclaredType, f.Title, f.Fields = b.word(), b.raw(), b.fields()
+	f.Tags = b.tagList(0)
+	f.Created, f.Modified, f.Problem = b.time(), b.time(), b.problem()
+	return f
 }
 
 // scope reads the position of one of the first so many sections, or -1.
@@ -204,15 +228,17 @@ func (b *blockReader) refs(n *Note) {
 	}
 }
 
-func (b *blockReader) tags(n *Note) {
+// tagList reads tags of a file with so many sections; nil if there are none.
+func (b *blockReader) tagList(sections int) []Tag {
 	count := b.count(3)
 	if count == 0 {
-		return
+		return nil
 	}
-	n.Tags = b.slabs.tags.take(count)
-	for i := range n.Tags {
-		n.Tags[i] = Tag{b.word(), b.int(), b.scope(len(n.Sections))}
+	all := b.slabs.tags.take(count)
+	for i := range all {
+		all[i] = Tag{b.word(), b.int(), b.scope(sections)}
 	}
+	return all
 }
 
 // blocks reads the ids of blocks with their lines; nil if there are none.

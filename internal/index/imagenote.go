@@ -26,7 +26,10 @@ func (w *imageWriter) file(f *File) {
 	w.int(f.Body.Part)
 	w.uint(f.Version)
 	n := f.Note
-	w.flags(n != nil, n != nil && n.Unindexed > 0, n != nil && n.Excluded)
+	w.flags(n != nil, n != nil && n.Unindexed > 0, n != nil && n.Excluded, f.Folder != nil)
+	if f.Folder != nil {
+		w.folder(f.Folder)
+	}
 	if n == nil {
 		return
 	}
@@ -38,6 +41,7 @@ func (w *imageWriter) file(f *File) {
 }
 
 func (w *imageWriter) note(n *Note) {
+	w.node(&n.NodePart)
 	w.text(n.DeclaredType)
 	w.text(n.Type)
 	w.raw(n.Title)
@@ -110,6 +114,29 @@ func (w *imageWriter) section(s *Section) {
 	}
 	w.timesOf(s.Times)
 	w.b = append(w.b, s.own[:]...)
+	if w.flags(s.Top, s.pinned); !s.Top {
+		return
+	}
+	w.node(&s.NodePart)
+	w.int(int(s.TopParent))
+	w.uint(s.body)
+}
+
+func (w *imageWriter) node(p *NodePart) {
+	w.b = append(w.b, p.UID[:]...)
+	w.count(int(p.BodyBytes))
+	w.flags(p.Embeds)
+}
+
+func (w *imageWriter) folder(f *Folder) {
+	w.node(&f.NodePart)
+	w.text(f.DeclaredType)
+	w.raw(f.Title)
+	w.fields(f.Fields)
+	w.tags(f.Tags)
+	w.time(f.Created)
+	w.time(f.Modified)
+	w.problem(f.Problem)
 }
 
 func (w *imageWriter) pins(pins map[int]string) {

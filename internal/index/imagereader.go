@@ -21,6 +21,7 @@ type imageReader struct {
 	flat     flat  // the entries
 	others   texts // that are no names of entries
 	held     heldList
+	nodes    heldList
 	times    []Times
 	mentions []Mention
 	sayings  []Saying
@@ -66,10 +67,10 @@ func (r *imageReader) read() bool {
 	if !r.open() {
 		return false
 	}
-	r.x.entries, r.x.traitIDs = newEntries(&r.flat), newHolders(r.held)
+	r.x.entries, r.x.traitIDs, r.x.uids = newEntries(&r.flat), newHolders(r.held), newHolders(r.nodes)
 	for _, next := range [][]func(){
 		{r.readState, r.readTimes, r.readMentions, r.readSayings},
-		{r.readNotes, r.readCounts, r.readSeeds, r.readMemories},
+		{r.readNotes, r.readCounts, r.readSeeds, r.readMemories, r.readFolders},
 	} {
 		r.each(next...)
 		if r.bad.Load() {
@@ -94,8 +95,9 @@ func (r *imageReader) open() bool {
 	paths, names := list(partPaths), list(partNames)
 	r.flat = flat{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
 	r.held = heldList{list(partIDs), numbers(r.parts[partHolders]), paths}
+	r.nodes = heldList{list(partUIDs), numbers(r.parts[partNodes]), paths}
 	r.others = list(partTexts)
-	return lists && r.flat.sound() && r.held.sound()
+	return lists && r.flat.sound() && r.held.sound() && r.nodes.sound()
 }
 
 // each calls functions at once, and waits for all.
@@ -135,8 +137,17 @@ func (r *imageReader) readState() {
 		*n = s.natural()
 	}
 	t.Bytes, t.Quarantined = int64(s.natural()), s.natural()
+	r.x.notesVersion = s.uint()
 	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw(), obsidianDaily: s.raw(), obsidianTemplates: s.raw()}
 	r.x.settings = r.x.read(texts)
+}
+
+func (r *imageReader) readFolders() {
+	s := r.part(partFolders)
+	defer r.end(s)
+	for range s.count(2) {
+		r.x.folderVersions.Load(s.raw(), s.uint())
+	}
 }
 
 func (r *imageReader) readTimes() {

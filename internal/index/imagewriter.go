@@ -18,6 +18,7 @@ type imageWriter struct {
 	texts  map[string]int // numbers of texts: first the names of entries
 	others []string       // texts that are no names of entries
 	held   heldIDs
+	nodes  heldIDs
 
 	times    pool[Times]
 	mentions pool[Mention]
@@ -45,6 +46,8 @@ func (w *imageWriter) parts() [imageParts]func() {
 		partSayings:  func() { w.b = append(w.b, w.sayings.records...) },
 		partTexts:    func() { w.b = appendTexts(w.b, w.others) },
 		partMemories: func() { w.b = w.x.memories.AppendImage(w.b) },
+		partUIDs:     w.uids, partFolders: w.folders,
+		partNodes: func() { w.b = append(w.b, w.nodes.files...) },
 	}
 }
 
@@ -98,6 +101,7 @@ func (w *imageWriter) state() {
 	for _, n := range []int{t.Notes, t.Sections, t.Traits, t.Refs, int(t.Bytes), t.Quarantined} {
 		w.count(n)
 	}
+	w.uint(x.notesVersion)
 	w.raw(x.texts.schema)
 	w.raw(x.texts.raven)
 	w.raw(x.texts.rookery)
@@ -133,6 +137,25 @@ func (w *imageWriter) traitIDs() {
 	})
 	w.held.sort(len(w.files))
 	w.b = appendTexts(w.b, w.held.ids)
+}
+
+// uids writes the keys of the UIDs of nodes; with them it collects who has them.
+func (w *imageWriter) uids() {
+	w.x.uids.each(func(key, path string) {
+		w.nodes.ids = append(w.nodes.ids, key)
+		w.nodes.files = appendNumber(w.nodes.files, w.files[path])
+	})
+	w.b = appendTexts(w.b, w.nodes.ids)
+}
+
+// folders writes the folders with their versions.
+func (w *imageWriter) folders() {
+	w.count(w.x.folderVersions.Len())
+	w.x.folderVersions.Scan(func(dir string, version uint64) bool {
+		w.raw(dir)
+		w.uint(version)
+		return true
+	})
 }
 
 // counts writes what is summed up, by name.

@@ -27,10 +27,14 @@ type Index struct {
 	files    tree[*File]  // by path
 	entries  entries      // by what the files are found
 	traitIDs holders      // by id, the path of the note
+	uids     holders      // by the key of a UID, the path of the file
 	pins     tree[*Trait] // what claims an id, NUL, spot
 	seeds    tree[seed]   // what an audit log tells, by the id of the note
 	rows     tree[Row]    // of the notes that are in lists, by path
 	counts   tree[int]    // by the name of an entry, of what goes by it, where that is summed up
+
+	folderVersions tree[uint64] // by the path of a folder, with its slash; see FolderVersion
+	notesVersion   uint64
 
 	memories *memory.Index
 
@@ -83,6 +87,10 @@ type Commit struct {
 	Time    time.Time
 	Changes []Change
 	Items   []memory.Change // what became of memories, and of what belongs to them
+
+	// Erases says that the commit erases what earlier ones say: who reads the log afterwards does not know with which of
+	// them a folder changed, so all folders count as changed with this one.
+	Erases bool
 }
 
 // A Change is one file that a commit changed.
@@ -99,6 +107,10 @@ type Change struct {
 	// TraitIDs are the ids of the annotations in the text, as Note.TraitIDs gave them when the commit
 	// was made. Without them, and where their number does not fit the text, the ids are found anew.
 	TraitIDs []string
+
+	// Nodes are the UIDs of the nodes in the text, as File.NodeIDs gave them when the commit was made; a zero one is
+	// of a node that the commit brings. Without them, and where their number does not fit the text, the UIDs are found anew.
+	Nodes []UID
 
 	// Past, of a note that was gone and comes back, or to which parts come back, has the times of it and
 	// of what is in it. Nil: they begin now, or go on.
@@ -120,7 +132,7 @@ type Body struct {
 func Empty() *Index {
 	return &Index{
 		settings: settings{}.read(settingTexts{}), entries: newEntries(&flat{}),
-		traitIDs: newHolders(heldList{}), memories: memory.Empty(),
+		traitIDs: newHolders(heldList{}), uids: newHolders(heldList{}), memories: memory.Empty(),
 	}
 }
 

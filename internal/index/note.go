@@ -16,8 +16,9 @@ type File struct {
 	Size    int
 	Digest  Digest
 	Body    Body
-	Version uint64 // the commit that changed it last
-	Note    *Note  // nil: it is no note
+	Version uint64  // the commit that changed it last
+	Note    *Note   // nil: it is no note
+	Folder  *Folder // nil: it is not the file of a folder
 }
 
 // A Digest is the first half of the sha256 of a text: enough to tell whether a file is still the
@@ -47,6 +48,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // A Note is what queries know of one note. It never changes.
 type Note struct {
 	*File
+	NodePart
 	ID           string
 	DeclaredType string // as the frontmatter says it; empty if it does not
 	Type         string // what that means in the vault's schema
@@ -108,6 +110,12 @@ type Section struct {
 	SubtreeEnd   int // likewise
 	*Times           // of its own text
 
+	NodePart
+	Top       bool  // its heading is in no list and no quote: it is a node
+	TopParent int32 // position of the node that it is below; -1: the note
+
+	body    uint64 // a hash of the own text of the node; 0: it is empty
+	pinned  bool   // its declaration says its slug
 	number  int    // its position in the note
 	own     Digest // of its own text
 	declare [2]int // the first and the last line of the declaration

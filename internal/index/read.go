@@ -19,6 +19,9 @@ func newFile(version uint64, ch Change) *File {
 	if isNote(f.Path) {
 		f.Note = newNote(f, ch.Text)
 	}
+	if isFolder(f.Path) {
+		f.Folder = newFolder(f, ch.Text)
+	}
 	return f
 }
 
@@ -33,11 +36,13 @@ func newNote(f *File, text []byte) *Note {
 	}
 	n.readFields(doc.Frontmatter)
 	if n.leaveOut(doc) {
+		n.BodyBytes = int32(len(bytes.TrimSpace(text[doc.Body:])))
 		n.names = n.ownBuckets()
 		n.Units = n.countUnits(text)
 		return n
 	}
 	number := n.readSections(doc.Headings, text)
+	n.readNodes(doc, text, number)
 	section := func(heading int) int {
 		if heading < 0 {
 			return -1

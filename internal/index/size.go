@@ -12,7 +12,7 @@ func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(Saying{})) + treeItem + 2*shortText // what is said alike is held once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
-	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + int64(x.counts.Len()*said+x.rows.Len()*row) +
+	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() + int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
 		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+len(t.obsidianTemplates))
 }
 
@@ -43,6 +43,9 @@ func (f *File) size() int64 {
 	size := int(unsafe.Sizeof(File{})) + len(f.Path) + treeItem/2
 	if f.Note != nil {
 		size += f.Note.size()
+	}
+	if d := f.Folder; d != nil {
+		size += int(unsafe.Sizeof(*d)) + len(d.Title) + sizeOf(d.Fields) + len(d.Tags)*int(unsafe.Sizeof(Tag{}))
 	}
 	return int64(size)
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"time"
 
 	"rookery/internal/memory"
@@ -24,6 +25,8 @@ func (x *Index) clone() *Index {
 	y.files = *y.files.Copy()
 	y.entries = y.entries.copied()
 	y.traitIDs = y.traitIDs.copied()
+	y.uids = y.uids.copied()
+	y.folderVersions = *y.folderVersions.Copy()
 	y.pins = *y.pins.Copy()
 	y.seeds = *y.seeds.Copy()
 	y.counts = *y.counts.Copy()
@@ -36,9 +39,10 @@ func (x *Index) clone() *Index {
 type draft struct {
 	*Index
 	contested map[string]bool   // ids over which a change may have decided
-	moved     map[string]*Note  // by the path that they leave, as they were
+	moved     map[string]*File  // by the path that they leave, as they were
 	entered   map[string]*File  // by path, what the lookups still have there; nil: nothing
 	ids       map[string]string // of traits, over traitIDs: the path, "" where the id is free now
+	nodeIDs   map[string]string // of nodes, by the key of their UID, over uids: likewise
 	words     map[term]string
 	sayings   map[said]*Saying
 	mentions  map[Mention]*Mention
@@ -56,7 +60,7 @@ type said struct {
 func newDraft(x *Index) *draft {
 	return &draft{
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
-		ids: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
+		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
 		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
 	}
 }
@@ -64,12 +68,12 @@ func newDraft(x *Index) *draft {
 // apply takes a commit in: the settings first, by which the rest is read.
 func (d *draft) apply(r *reading) {
 	d.version, d.time = r.Seq, r.Time.UTC()
-	d.moved = map[string]*Note{}
+	d.moved = map[string]*File{}
 	before, texts := d.settings, d.texts
 	for _, ch := range r.Changes {
 		texts = texts.with(ch)
-		if n, ok := d.Note(ch.From); ok {
-			d.moved[ch.From] = n
+		if f, ok := d.files.Get(ch.From); ok && ch.From != "" {
+			d.moved[ch.From] = f
 		}
 	}
 	if texts != before.texts {
@@ -86,6 +90,9 @@ func (d *draft) apply(r *reading) {
 	}
 	d.settlePins()
 	d.takeItems(r)
+	if r.Erases {
+		d.touchAll()
+	}
 }
 
 // takeItems takes in what became of memories.
@@ -104,15 +111,21 @@ func (d *draft) change(ch Change, f *File) {
 	old, _ := d.files.Get(ch.Path)
 	d.unclaim(noteOf(old))
 	if ch.Deleted {
-		d.swap(old, nil)
+		if d.swap(old, nil); old != nil {
+			d.touchFolders(ch.Path, false, true)
+		}
 		d.seeds.Delete(vault.Path(ch.Path).ID()) // who comes next under this name is another
 		return
 	}
+	d.touchFolders(ch.Path, old == nil, false)
 	if f.Note != nil {
 		d.remember(noteOf(old))
 		d.settle(f.Note)
 		d.recognise(f.Note, d.before(ch, old), ch)
 		ch.Past.restore(f.Note)
+	}
+	if f.Folder != nil {
+		d.settleFolder(f, cmp.Or(old, d.moved[ch.From]), ch)
 	}
 	d.swap(old, f)
 }
@@ -122,11 +135,12 @@ func (d *draft) before(ch Change, old *File) *Note {
 	if old != nil && old.Note != nil {
 		return old.Note
 	}
-	return d.moved[ch.From]
+	return noteOf(d.moved[ch.From])
 }
 
 // recognise gives a note and what is in it their times and ids, by what it was before.
 func (d *draft) recognise(n, was *Note, ch Change) {
+	d.nameNodes(n, was, ch.Nodes)
 	if was != nil {
 		n.Created, n.Modified = was.Created, d.time
 		n.dateSections(was, d.time)

@@ -189,7 +189,7 @@ func comparable(answer json.RawMessage, asOf string) string {
 func readers() []*tool.Tool {
 	var all []*tool.Tool
 	for _, made := range allTools() {
-		if made.Family.Name != "team" && !made.Kind.Mutates() {
+		if made.Family.Name != "team" && !made.Kind.Changes() {
 			all = append(all, made)
 		}
 	}

@@ -167,7 +167,11 @@ var cancelArgs = map[string]args{
 	"team_job_get": {"id": queuedJob}, "notes_get": {"path": "people/alice"}, "notes_outline": {"path": "people/alice"},
 	"notes_document_tree": {"path": "people/alice"}, "notes_metadata_facets": {"path": "people/alice"},
 	"notes_search": {"query": "line", "keyword": true}, "raven_query": {"query": "type:* !contains(trait:due .line_number>1000)"},
-	"raven_log":      {"all": true, "op": "delete", "type": "nothing"},
+	"raven_log":     {"all": true, "op": "delete", "type": "nothing"},
+	"tree_get_node": {"nodeId": "people/alice"}, "tree_list_children": {"nodeId": "people/"}, "tree_get_path": {"nodeId": "people/alice"},
+	"tree_export_view": {"rootNodeId": "people/"}, "tree_get_subtree": {"nodeId": "people/"}, "tree_get_common_ancestor": {"nodeIds": []string{"people/alice", "inbox"}},
+	"tree_select_nodes": {"queryDsl": "level > 0"}, "tree_query_by_tag": {"tag": "engineering"}, "tree_get_tags": {"nodeId": "people/alice"},
+	"tree_lint_payload": {"nodeId": "people/alice"}, "tree_diff_subtree": {"aId": "people/alice", "bId": "people/bob"},
 	"raven_validate": {"type": "object", "input": args{"type": "person", "fields": args{"name": "Thor"}}},
 }
 
@@ -176,7 +180,7 @@ func readings(t testing.TB) []trial {
 	t.Helper()
 	var all []trial
 	for _, made := range allTools() {
-		if made.Kind.Mutates() {
+		if made.Kind.Changes() {
 			continue
 		}
 		in := args{}

@@ -153,6 +153,9 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 		done(t, p.catalogue(), "raven_query_save", map[string]any{
 			"vault": "demo", "name": "overdue", "query": "trait:due .value==past"})
 	}
+	if strings.Contains(text, "bookmark remove current") {
+		p.bookmark(t, "current")
+	}
 	if strings.Contains(text, "import generic-csv contacts.csv") {
 		writeExports(t)
 	}
@@ -163,6 +166,13 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 	if strings.Contains(text, "vault restore research") {
 		done(t, p.catalogue(), "team_vault_delete", map[string]any{"name": "research"})
 	}
+}
+
+// bookmark makes a bookmark.
+func (p *place) bookmark(t testing.TB, label any) {
+	t.Helper()
+	done(t, p.catalogue(), "tree_bookmark", map[string]any{
+		"vault": "demo", "nodeId": "people/freya", "label": label, "versionToken": "v1"})
 }
 
 // writeExports writes the files of other programs that the examples name.
@@ -199,6 +209,9 @@ func TestExampleInputs(t *testing.T) {
 			}
 			if made.Name == "raven_query_remove" {
 				done(t, p.catalogue(), "raven_query_save", map[string]any{"vault": "demo", "name": in["name"], "query": "section"})
+			}
+			if made.Name == "tree_remove_bookmark" {
+				p.bookmark(t, in["label"])
 			}
 			if made.Name == "team_vault_erase" {
 				done(t, p.catalogue(), "team_vault_create", map[string]any{"name": in["name"]})

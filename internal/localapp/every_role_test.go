@@ -62,7 +62,7 @@ func refusal(made *tool.Tool, role auth.Role, readOnly bool) fault.Code {
 		return fault.NotFound
 	case !role.Allows(made.Role):
 		return fault.PermissionDenied
-	case readOnly && made.Kind.Mutates():
+	case readOnly && made.Kind.Changes():
 		return fault.ReadOnly
 	}
 	return ""

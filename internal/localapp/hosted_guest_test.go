@@ -158,7 +158,7 @@ func (v guest) refusal(made *tool.Tool, vault string) fault.Code {
 		return fault.NotFound
 	case !role.Allows(made.Role):
 		return fault.PermissionDenied
-	case !made.Kind.Mutates():
+	case !made.Kind.Changes():
 		return ""
 	case v.who.ReadOnly:
 		return fault.ReadOnly

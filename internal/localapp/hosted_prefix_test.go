@@ -42,10 +42,12 @@ var nestedCalls = map[string]string{
 	"raven_schema_init":  `{"vault":"bare"}`,
 
 	"raven_batch": `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
+
+	"tree_update_nodes": `{"vault":"main","filter":"nodeId = shared/plan","patch":{"a":1}}`,
 }
 
 // places are the arguments that name a note.
-var places = []string{"id", "path", "to", "parent_id", "notes", "source", "file"}
+var places = []string{"id", "path", "to", "parent_id", "notes", "source", "file", "nodeId"}
 
 // attempts are calls of a tool that may change something outside of inbox/: with what is required, with
 // each other argument beside that, and with all. Notes are named in each way that there is; trait is the

@@ -29,6 +29,8 @@ var seldomLook = map[string]string{
 	"team_complete": "names of vaults", "team_complete_access": "names", "team_issuer_list": "a page",
 	"team_job_get": "one job", "team_job_list": "a page", "team_member_list": "a page", "team_tenant_export": "a page",
 	"team_token_list": "a page", "team_usage": "counts", "team_vault_export": "a page", "team_vault_list": "a page",
+	"tree_get_node": "one node", "tree_list_children": "a folder", "tree_get_path": "one node", "tree_get_common_ancestor": "some nodes",
+	"tree_get_subtree": "a page", "tree_get_view": "a page", "tree_export_view": "a view", "tree_list_bookmarks": "bookmarks", "tree_get_tags": "one node", "tree_lint_payload": "one node", "tree_diff_subtree": "two nodes",
 	"team_whoami": "no vault", "vault_facets": "counts of the index", "vault_overview": "counts of the index",
 	"vault_status": "counts of the index", "vault_tags": "counts of the index", "vault_tree": "counts of the index",
 }

@@ -17,6 +17,7 @@ import (
 var sharedNames = []string{
 	"vault", "limit", "page_token", "if_version", "idempotency_key", "dry_run", "agent_id",
 	"session", "only", "envelope", "as_of",
+	"pageToken", "versionToken", "idempotencyKey", "dryRun", // as the tree family spells them
 }
 
 // ownArgs are the arguments of a tool that are its own.
@@ -89,19 +90,21 @@ func TestSharedArguments(t *testing.T) {
 		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "raven_history", "raven_log", "raven_trash_list",
 		"raven_query", "raven_query_list", "notes_export", "team_vault_list", "team_vault_export", "team_token_list",
 		"team_member_list", "team_issuer_list", "team_audit", "team_job_list", "team_tenant_export",
-		"memory_list", "memory_history", "memory_export"}
+		"memory_list", "memory_history", "memory_export", "tree_list_children", "tree_get_subtree", "tree_search",
+		"tree_search_advanced", "tree_select_nodes", "tree_query_by_tag", "tree_validate_tree", "tree_get_view"}
 	for _, made := range allTools() {
 		has := func(name string) bool { _, ok := made.Arg(name); return ok }
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
 			require.True(t, has(name), "%s takes %s", made.Name, name)
 		}
 		means := func(m tool.Meaning) bool { _, ok := made.Meant(m); return ok }
-		for _, m := range []tool.Meaning{tool.MeansVersion, tool.MeansKey, tool.MeansDry} {
-			require.Equal(t, made.MayMutate(), means(m), "%s and %s", made.Name, m)
+		for _, m := range []tool.Meaning{tool.MeansVersion, tool.MeansKey} {
+			require.Equal(t, made.MayMutate() || made.Kind == tool.View, means(m), "%s and %s", made.Name, m)
 		}
+		require.Equal(t, made.MayMutate(), means(tool.MeansDry), "%s shows its plan", made.Name)
 		isPaged := slices.Contains(paged, made.Name) || len(made.Completes) > 0
 		require.Equal(t, isPaged, means(tool.MeansToken), made.Name)
-		changes := made.Kind.Mutates() && made.Reads == nil
+		changes := made.Kind.Changes() && made.Reads == nil
 		ofNow := made.Family.Name == "team" || changes || made.Aid() || made.Anywhere ||
 			made.Unversioned
 		require.Equal(t, !ofNow, has("as_of"), made.Name)
@@ -115,7 +118,7 @@ func TestSharedArguments(t *testing.T) {
 // them all.
 func TestLaterFamilies(t *testing.T) {
 	for _, f := range tooltest.Families {
-		require.Len(t, f.Words, map[string]int{"tree_": 47}[f.Prefix])
+		require.Len(t, f.Words, map[string]int{"tree_": 16}[f.Prefix])
 		for _, word := range f.Words {
 			require.Nil(t, known(f.Prefix+word), word)
 			require.Nil(t, known(word), word)
@@ -176,6 +179,7 @@ var resources = map[string]string{
 	"notes":  "notes search note-outline document-tree metadata-facets export import note-complete",
 	"orient": "overview tree tags facets status",
 	"memory": "memories chapters wisdom agents memory-complete memory-prompts",
+	"tree":   "nodes view node-search node-tags bookmarks rules",
 	"team":   "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
 }
 
@@ -184,7 +188,7 @@ var resources = map[string]string{
 func TestRoutes(t *testing.T) {
 	bases := map[string]string{
 		"raven": "/v1/vaults/{vault}", "notes": "/v1/vaults/{vault}", "orient": "/v1/vaults/{vault}",
-		"memory": "/v1/vaults/{vault}", "team": "/v1",
+		"memory": "/v1/vaults/{vault}", "tree": "/v1/vaults/{vault}", "team": "/v1",
 	}
 	for _, made := range allTools() {
 		family := made.Family.Name
@@ -206,7 +210,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// settledRoutes are routes that reference/memory-build.md §2.35 settles: the names of the tools are those of their
+// settledRoutes are routes that reference/memory-build.md §2.35 and reference/families-build.md §4.3 settle: the names of the tools are those of their
 // document, which the rule does not know.
 var settledRoutes = map[string]string{
 	"memory_store": "POST /memories", "memory_list": "GET /memories",
@@ -218,6 +222,20 @@ var settledRoutes = map[string]string{
 	"memory_list_chapters": "GET /chapters", "memory_delete_chapter": "DELETE /chapters/{chapter_id}",
 	"memory_synthesize": "POST /wisdom", "memory_recall_wisdom": "GET /wisdom",
 	"memory_delete_wisdom": "DELETE /wisdom/{wisdom_id}", "memory_identity": "POST /agents",
+
+	"tree_get_node": "GET /nodes/{nodeId}", "tree_list_children": "GET /nodes", "tree_get_path": "GET /view/path",
+	"tree_get_subtree": "POST /view/subtree", "tree_get_common_ancestor": "GET /view/ancestor",
+	"tree_search": "POST /node-search", "tree_search_advanced": "POST /node-search/advanced",
+	"tree_select_nodes": "POST /node-search/select", "tree_query_by_tag": "GET /node-tags",
+	"tree_get_tags": "GET /node-tags/{nodeId}", "tree_update_payload_property": "POST /nodes/property",
+	"tree_update_payload": "PATCH /nodes/{nodeId}", "tree_update_nodes": "PATCH /nodes", "tree_tag_node": "POST /node-tags",
+	"tree_untag_node": "POST /node-tags/untag", "tree_validate_tree": "GET /rules", "tree_lint_payload": "GET /rules/lint",
+	"tree_diff_subtree": "GET /view/diff", "tree_get_view": "GET /view", "tree_export_view": "GET /view/export",
+	"tree_import_view": "POST /view/import", "tree_expand_node": "POST /view/expand", "tree_collapse_node": "POST /view/collapse",
+	"tree_toggle_node": "POST /view/toggle", "tree_expand_all": "POST /view/expand-all",
+	"tree_collapse_all": "POST /view/collapse-all", "tree_set_expansion_recursive": "POST /view/expansion",
+	"tree_set_filters": "POST /view/filters", "tree_bookmark": "POST /bookmarks", "tree_list_bookmarks": "GET /bookmarks",
+	"tree_remove_bookmark": "DELETE /bookmarks/{label}",
 }
 
 func verbOf(made *tool.Tool) string {

@@ -104,6 +104,20 @@ func unlessGone(_ answer, err error) error {
 	return nil
 }
 
+// onNode calls a tool of the tree with the newest version token. Who loses to another one has changed nothing.
+func (u turn) onNode(name string, in args) error {
+	root, err := u.do("tree_get_node", args{"nodeId": "/"})
+	if err != nil {
+		return err
+	}
+	in["versionToken"] = root.Meta.Version
+	_, err = u.do(name, in)
+	if fault.Is(err, fault.Conflict) {
+		return nil
+	}
+	return err
+}
+
 // mutations calls every tool that changes something, by its name: on notes that only one client has, and
 // on those that all have.
 var mutations = map[string]func(u turn) error{
@@ -154,6 +168,21 @@ var mutations = map[string]func(u turn) error{
 			"id": "shared/a", "old_str": "# Shared\n", "new_str": fmt.Sprintf("# Shared\n\n%d\n", u.n),
 		})
 		return err
+	},
+	"tree_update_payload_property": func(u turn) error {
+		return u.onNode("tree_update_payload_property", args{"nodeId": "shared/a", "propertyName": "n", "newValue": u.n})
+	},
+	"tree_update_payload": func(u turn) error {
+		return u.onNode("tree_update_payload", args{"nodeId": "shared/a", "patch": args{"m": u.n}})
+	},
+	"tree_update_nodes": func(u turn) error {
+		return u.onNode("tree_update_nodes", args{"filter": "nodeId = shared/a", "patch": args{"o": u.n}})
+	},
+	"tree_tag_node": func(u turn) error {
+		return u.onNode("tree_tag_node", args{"nodeId": "shared/a", "tags": []string{fmt.Sprint("t", u.n%5)}})
+	},
+	"tree_untag_node": func(u turn) error {
+		return u.onNode("tree_untag_node", args{"nodeId": "shared/a", "tags": []string{fmt.Sprint("t", u.n%5)}})
 	},
 	"notes_write": func(u turn) error {
 		_, err := u.do("notes_write", args{"path": "shared/a.md", "content": fmt.Sprintf("\n%d\n", u.n), "append": true})

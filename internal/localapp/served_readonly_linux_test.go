@@ -38,7 +38,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		old := must(t, via, "raven_object_list", args{"created_before": "2024-03-02"})
 		require.Contains(t, string(old.Data), `"id":"a"`)
 		for _, tool := range localapp.Tools(nil) {
-			if tool.Kind.Mutates() {
+			if tool.Kind.Changes() {
 				f := refused(t, fault.ReadOnly, via, tool.Name, nil)
 				require.Contains(t, f.Message, "folder")
 				require.Contains(t, f.Message, "cannot be written")

@@ -152,6 +152,28 @@ func RenameSection(text []byte, slug, title string) (out []byte, renamed Heading
 	return out, renamed, nil
 }
 
+// SetHeading gives a heading another text, also that of the title of the note. Other sections may get other slugs
+// by it. A slug that is none of the note's is NOT_FOUND; a text with markup, and a heading in a quote or a list,
+// are INVALID_VALUE.
+func SetHeading(text []byte, slug, title string) ([]byte, error) {
+	d := Parse(text)
+	k := slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Slug == slug })
+	if k < 0 {
+		return nil, noSection(slug)
+	}
+	h := d.Headings[k]
+	if !h.Title && !isBlock(text, h) {
+		return nil, notMovable(h)
+	}
+	out := splice(text, headingText(text, h), []byte(title))
+	order := slices.Clone(d.Headings)
+	order[k].Text = title
+	if after := Parse(out).Headings; !sameHeadings(order, after) || after[k].Title != h.Title {
+		return nil, notPlain()
+	}
+	return out, nil
+}
+
 // placeOf returns the offset of a place, and the level that a heading has there; 0: any that levelAt allows.
 func (d *Doc) placeOf(text []byte, to SectionPlace) (at, level int, err error) {
 	slug := to.After + to.Before + to.Under

@@ -137,7 +137,7 @@ func (b *bodyReader) heading(n *ast.Heading) bool {
 	first, last := body+n.Lines().At(0).Start, body+n.Lines().At(n.Lines().Len()-1).Start
 	start := max(body, lineStart(b.text, first))
 	h := Heading{
-		Level: n.Level, Text: title, Line: b.lineOf(start),
+		Level: n.Level, Text: title, Line: b.lineOf(start), Top: n.Parent().Kind() == ast.KindDocument,
 		Own: Span{start, len(b.text)}, Subtree: Span{start, len(b.text)},
 		Content: lineNext(b.text, last),
 		setext:  isSetext(b.text, first),

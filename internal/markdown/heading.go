@@ -19,6 +19,11 @@ type Heading struct {
 	// name of the note: what stands under it stands under the note.
 	Title bool
 
+	// Top says that the heading is in no list and no quote. TopParent is the index of the heading that it is
+	// below of those alone, -1 for the note itself; of a heading that is not at the top it means nothing.
+	Top       bool
+	TopParent int
+
 	Line           int // where the heading begins
 	LineEnd        int // the last line before the next heading; 0: the section ends with the note
 	SubtreeLineEnd int // the last line before the next heading of its level or higher; 0: as above
@@ -62,6 +67,7 @@ func isSetext(text []byte, at int) bool {
 
 // nest fills in what a heading says about the headings around it.
 func nest(all []Heading) {
+	nestTop(all)
 	var open []int
 	for i := range all {
 		h := &all[i]
@@ -76,6 +82,24 @@ func nest(all []Heading) {
 		h.Parent = -1
 		if len(open) > 0 {
 			h.Parent = open[len(open)-1]
+		}
+		open = append(open, i)
+	}
+}
+
+// nestTop fills in what the headings at the top are below.
+func nestTop(all []Heading) {
+	var open []int
+	for i := range all {
+		h := &all[i]
+		if h.TopParent = -1; !h.Top {
+			continue
+		}
+		for len(open) > 0 && all[open[len(open)-1]].Level >= h.Level {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			h.TopParent = open[len(open)-1]
 		}
 		open = append(open, i)
 	}
@@ -101,6 +125,9 @@ func markTitle(all []Heading, root ast.Node, body int) {
 	for i := range all {
 		if all[i].Parent == 0 {
 			all[i].Parent = -1
+		}
+		if all[i].TopParent == 0 {
+			all[i].TopParent = -1
 		}
 	}
 }

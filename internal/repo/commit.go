@@ -56,6 +56,7 @@ type Note struct {
 	Prev    uint64          // the commit that changed it before; 0: none
 	Was     []byte          // the index.Digest of the text before; empty: there was no file; nil: an earlier release did not say
 	Traits  []string        // the ids of its traits, in reading order: no text says them
+	Nodes   []index.UID     // the UIDs of its nodes, in text order; likewise
 	Events  json.RawMessage // the audit events, a JSON list, without time and author
 	Past    *index.Past     // of a note that returns, or to which parts return: the times; nil: they begin, or go on
 	From    string          // the path that it had before, if the commit moves it: what is in it stays what it is

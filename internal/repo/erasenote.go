@@ -180,6 +180,7 @@ func withErased(before *index.Index, c *Commit, at Place) index.Commit {
 	if len(parts) == 0 {
 		return all
 	}
+	all.Erases = true
 	told := map[string]bool{}
 	for _, n := range c.Notes {
 		told[n.Path] = true

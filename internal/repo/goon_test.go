@@ -160,7 +160,7 @@ func TestGoingOnWhileACallWrites(t *testing.T) {
 func TestTextsOfALargeRunAreOnePiece(t *testing.T) {
 	s := newShelf(t)
 	var edits []edit
-	for i := range 200 {
+	for i := range 150 {
 		edits = append(edits, edit{fmt.Sprintf("n%d.md", i), fmt.Sprintf("# N %d\n%0500d\n", i, i)})
 	}
 	change(t, s.vault, edits...)

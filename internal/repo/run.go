@@ -108,6 +108,7 @@ type noteHead struct {
 	Prev    uint64          `json:"prev,omitempty"`
 	Was     *[]byte         `json:"was,omitempty"`
 	Traits  []string        `json:"traits,omitempty"`
+	Nodes   []byte          `json:"nodes,omitempty"` // one UID behind the other
 	Events  json.RawMessage `json:"events,omitempty"`
 	Past    *index.Past     `json:"past,omitempty"`
 	From    string          `json:"from,omitempty"`
@@ -118,7 +119,7 @@ type noteHead struct {
 func headOf(n Note) noteHead {
 	h := noteHead{
 		Path: n.Path, Deleted: n.Deleted, Prev: n.Prev, Traits: n.Traits, Events: n.Events,
-		Past: n.Past, From: n.From, Since: n.Since,
+		Past: n.Past, From: n.From, Since: n.Since, Nodes: index.PackUIDs(n.Nodes),
 	}
 	if n.Was != nil {
 		h.Was = &n.Was
@@ -335,7 +336,7 @@ func readNote(body []byte) (Note, error) {
 func (h *noteHead) note() Note {
 	note := Note{
 		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
-		Past: h.Past, From: h.From, Since: h.Since,
+		Past: h.Past, From: h.From, Since: h.Since, Nodes: index.UnpackUIDs(h.Nodes),
 	}
 	if h.Was != nil {
 		note.Was = append([]byte{}, *h.Was...)

@@ -71,13 +71,16 @@ func (tx *Tx) settle() {
 	}
 }
 
-// adoptIDs gives the staged notes the ids of traits that they have in the index.
+// adoptIDs gives the staged notes the ids of traits and of nodes that they have in the index.
 func (tx *Tx) adoptIDs() {
 	after := tx.after
 	for i := range tx.commit.Notes {
 		n := &tx.commit.Notes[i]
 		if note, ok := after.Note(n.Path); ok && !n.Erased {
 			n.Traits = note.TraitIDs()
+		}
+		if f, ok := after.File(n.Path); ok && !n.Erased {
+			n.Nodes = f.NodeIDs()
 		}
 	}
 }

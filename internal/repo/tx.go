@@ -162,6 +162,15 @@ func (tx *Tx) PutTraits(
 	return tx.place(ctx, path, Note{Text: text, Traits: ids})
 }
 
+// PutNodes is PutTraits for a text of which the caller also knows which node is which: nodes are the UIDs of its nodes,
+// as index.Note.NodeIDs gives them, a zero one for a node that is new. Nil lists, and those that do not fit the text,
+// are passed over.
+func (tx *Tx) PutNodes(
+	ctx context.Context, path vault.Path, text []byte, traits []string, nodes []index.UID,
+) error {
+	return tx.place(ctx, path, Note{Text: text, Traits: traits, Nodes: nodes})
+}
+
 // Expect is CONFLICT if one of these files changed after the version that the call builds on. Files that are
 // not there are passed over.
 func (tx *Tx) Expect(paths []vault.Path) error {
@@ -175,11 +184,11 @@ func (tx *Tx) Expect(paths []vault.Path) error {
 	return nil
 }
 
-// Return is PutTraits for a file that is gone, as it was once: the text, the ids of its annotations
+// Return is PutNodes for a file that is gone, as it was once: the text, the ids of what is in it
 // and its times. prev is the commit with which it went.
 func (tx *Tx) Return(ctx context.Context, path vault.Path, was Note, prev uint64) error {
 	return tx.place(ctx, path, Note{
-		Text: was.Text, Traits: was.Traits, Past: was.Past, Prev: prev,
+		Text: was.Text, Traits: was.Traits, Nodes: was.Nodes, Past: was.Past, Prev: prev,
 	})
 }
 
@@ -381,6 +390,9 @@ func (tx *Tx) log(ctx context.Context) error {
 		}
 		if note, ok := after.Note(n.Path); ok {
 			n.Traits = note.TraitIDs()
+		}
+		if f, ok := after.File(n.Path); ok {
+			n.Nodes = f.NodeIDs()
 		}
 	}
 	return nil

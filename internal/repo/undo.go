@@ -104,7 +104,7 @@ func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 			return damaged(n.Prev, fmt.Errorf("commit %d is none of the file's", n.Prev))
 		}
 		r.was[n.Path] = Note{
-			Path: n.Path, Deleted: was.Deleted, Text: was.Text, Traits: was.Traits,
+			Path: n.Path, Deleted: was.Deleted, Text: was.Text, Traits: was.Traits, Nodes: was.Nodes,
 		}
 	}
 	return nil
@@ -244,10 +244,13 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	if !tx.mayHave(was.Traits, r) {
 		was.Traits = nil
 	}
+	if !tx.mayHaveNodes(was.Nodes, r) {
+		was.Nodes = nil
+	}
 	if n.Deleted {
 		return tx.Return(ctx, path, was, r.Of.Seq)
 	}
-	if err := tx.PutTraits(ctx, path, was.Text, was.Traits); err != nil || was.Past == nil {
+	if err := tx.PutNodes(ctx, path, was.Text, was.Traits, was.Nodes); err != nil || was.Past == nil {
 		return err
 	}
 	tx.redate(path, was.Past)
@@ -273,6 +276,17 @@ func (tx *Tx) mayHave(ids []string, r *Reversal) bool {
 			continue
 		}
 		if _, changes := r.was[holder.Note.Path]; !changes {
+			return false
+		}
+	}
+	return true
+}
+
+// mayHaveNodes is mayHave for the UIDs of nodes.
+func (tx *Tx) mayHaveNodes(nodes []index.UID, r *Reversal) bool {
+	for _, u := range nodes {
+		path := tx.Before().FileOf(u)
+		if _, changes := r.was[path]; path != "" && !changes {
 			return false
 		}
 	}

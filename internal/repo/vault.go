@@ -238,7 +238,7 @@ func changed(c *Commit, at Place) index.Commit {
 // change is a note as the index takes it. at is the place of its text.
 func (n *Note) change(at Place) index.Change {
 	return index.Change{
-		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Past: n.Past,
+		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: n.Nodes, Past: n.Past,
 		From: n.From, Since: n.Since, Body: index.Body(at),
 	}
 }

@@ -249,6 +249,9 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 		old.translate(t, args)
 	}
 	if err == nil {
+		err = t.lift(args)
+	}
+	if err == nil {
 		err = ask.read(t, args)
 	}
 	ask.made = &Call{Tool: t, Caller: ask.caller, Args: args, Malformed: err}

@@ -65,6 +65,10 @@ type Spec struct {
 	// Old says of some of the Aliases how calls under them spell the arguments.
 	Old map[string]OldForm
 
+	// Lifted are arguments that are objects of other arguments of the tool: a call may give these in them. No call
+	// gives one both ways, and the tool sees only the others.
+	Lifted []string
+
 	// Flags gives arguments another name on the command line.
 	Flags map[string]string
 

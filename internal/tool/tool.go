@@ -258,6 +258,7 @@ func (t *Tool) named() []string {
 	for _, e := range t.Empty {
 		named = append(named, e.Names()...)
 	}
+	named = append(named, t.Lifted...)
 	named = slices.AppendSeq(named, maps.Keys(t.Flags))
 	named = slices.AppendSeq(named, maps.Keys(t.Raises))
 	if t.Reads != nil {

@@ -15,7 +15,7 @@ type Promise struct {
 // Reasons for what is not here yet. Each is a step of the product that brings it whole.
 const (
 	withCloud = "webhooks come with the cloud"
-	treeYet   = "the tree family comes after the syntax of notes"
+	treeYet   = "changes of the structure and snapshots come next"
 )
 
 // timeFilters are the filters of objects and traits by when they were made and changed.
@@ -160,6 +160,48 @@ var Promises = []Promise{
 	{Tool: "vault_facets", Words: []string{"facets"}},
 	{Tool: "vault_status", Words: []string{"status"}},
 
+	// tree: spec/agent-interface.md.
+	{Tool: "tree_get_node", Args: []string{"nodeId", "includedProperties", "excludedProperties"}, Words: []string{"node get"},
+		Aliases: map[string][]string{"nodeId": {"node_id", "id"}}},
+	{Tool: "tree_list_children", Args: []string{"nodeId", "includedProperties", "excludedProperties"}, Words: []string{"node children"}},
+	{Tool: "tree_get_path", Args: []string{"nodeId"}, Words: []string{"node path"}},
+	{Tool: "tree_get_subtree", Args: []string{
+		"nodeId", "depthLimit", "filters", "paging", "includedProperties", "excludedProperties"}, Words: []string{"node subtree"}},
+	{Tool: "tree_get_common_ancestor", Args: []string{"nodeIds"}, Words: []string{"node ancestor"}},
+	{Tool: "tree_search", Args: []string{"rootNodeId", "filters", "visibleOnly", "includedProperties", "excludedProperties"},
+		Words: []string{"node search"}},
+	{Tool: "tree_search_advanced", Args: []string{
+		"rootId", "predicates", "sortBy", "visibleOnly", "includedProperties", "excludedProperties"}, Words: []string{"node find"}},
+	{Tool: "tree_select_nodes", Args: []string{"queryDsl", "rootNodeId", "visibleOnly", "includedProperties", "excludedProperties"},
+		Words: []string{"node select"}},
+	{Tool: "tree_query_by_tag", Args: []string{"tag", "rootNodeId", "includeNested", "includedProperties", "excludedProperties"},
+		Words: []string{"node tagged"}},
+	{Tool: "tree_get_tags", Args: []string{"nodeId"}, Words: []string{"node tags"}},
+	{Tool: "tree_update_payload_property", Args: []string{"nodeId", "propertyName", "newValue"}, Words: []string{"node set"}},
+	{Tool: "tree_update_payload", Args: []string{"nodeId", "patch", "atomic"}, Words: []string{"node patch"}},
+	{Tool: "tree_update_nodes", Args: []string{"filter", "patch", "continueOnError"}, Words: []string{"node update"}},
+	{Tool: "tree_tag_node", Args: []string{"nodeId", "tags", "replaceExisting"}, Words: []string{"node tag"}},
+	{Tool: "tree_untag_node", Args: []string{"nodeId", "tags"}, Words: []string{"node untag"}},
+	{Tool: "tree_validate_tree", Args: []string{"rulesetId", "rootNodeId"}, Words: []string{"node validate"}},
+	{Tool: "tree_lint_payload", Args: []string{"nodeId", "rulesetId"}, Words: []string{"node lint"}},
+	{Tool: "tree_diff_subtree", Args: []string{
+		"aId", "bId", "includePayloads", "includeStructure", "includeMetadata", "includeBody", "maxDepth"}, Words: []string{"node diff"}},
+	{Tool: "tree_get_view", Args: []string{
+		"rootNodeId", "includeViewRoot", "defaultExpanded", "depthLimit", "includedProperties", "excludedProperties"},
+		Words: []string{"view get"}},
+	{Tool: "tree_export_view", Args: []string{"rootNodeId", "includeViewRoot"}, Words: []string{"view export"}},
+	{Tool: "tree_import_view", Args: []string{"viewJson", "payloadTypes", "rootLookupStrategy"}, Words: []string{"view import"}},
+	{Tool: "tree_expand_node", Args: []string{"nodeId"}, Words: []string{"view expand"}},
+	{Tool: "tree_collapse_node", Args: []string{"nodeId"}, Words: []string{"view collapse"}},
+	{Tool: "tree_toggle_node", Args: []string{"nodeId"}, Words: []string{"view toggle"}},
+	{Tool: "tree_expand_all", Args: []string{"rootNodeId"}, Words: []string{"view expand-all"}},
+	{Tool: "tree_collapse_all", Args: []string{"rootNodeId"}, Words: []string{"view collapse-all"}},
+	{Tool: "tree_set_expansion_recursive", Args: []string{"nodeId", "expanded", "maxDepth"}, Words: []string{"view expansion"}},
+	{Tool: "tree_set_filters", Args: []string{"scope", "included", "excluded", "replaceExisting"}, Words: []string{"view filters"}},
+	{Tool: "tree_bookmark", Args: []string{"nodeId", "label", "overwrite"}, Words: []string{"bookmark add"}},
+	{Tool: "tree_list_bookmarks", Words: []string{"bookmark list"}},
+	{Tool: "tree_remove_bookmark", Args: []string{"label"}, Words: []string{"bookmark remove"}},
+
 	// memory: spec/rum-retrieval-api.md, and what reference/memory-build.md §2 adds.
 	{Tool: "memory_store", Args: append([]string{"key", "target_agent_id", "links"}, memoryParts...),
 		Words: []string{"memory store"}},
@@ -251,21 +293,15 @@ var schemaArgs = []string{
 }
 
 // Families are the tools that are not here yet whose names are a prefix and a word of their document:
-// tree's 47.
+// of tree.
 var Families = []struct {
 	Prefix, Why string
 	Words       []string
 }{
 	{"tree_", treeYet, []string{
-		"get_node", "get_view", "search", "list_children", "expand_node", "collapse_node",
-		"toggle_node", "expand_all", "collapse_all", "add_child", "update_payload_property",
-		"remove_node", "move_node", "export_view", "import_view", "get_path", "get_subtree",
-		"get_common_ancestor", "search_advanced", "select_nodes", "copy_subtree", "clone_node",
-		"move_before", "move_after", "sort_children", "update_payload", "update_nodes",
-		"set_expansion_recursive", "set_filters", "tag_node", "query_by_tag", "bookmark",
-		"list_bookmarks", "remove_bookmark", "validate_tree", "lint_payload", "snapshot_create",
-		"snapshot_list", "snapshot_restore", "snapshot_diff", "diff_subtree", "export_subtree",
-		"import_merge", "untag_node", "get_tags", "snapshot_get", "snapshot_delete",
+		"add_child", "remove_node", "move_node", "copy_subtree", "clone_node", "move_before", "move_after", "sort_children",
+		"snapshot_create", "snapshot_list", "snapshot_restore", "snapshot_diff", "export_subtree", "import_merge",
+		"snapshot_get", "snapshot_delete",
 	}},
 }
 
@@ -284,7 +320,7 @@ var Warnings = map[string]string{
 // LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
 var LaterCommands = map[string]string{
-	"node": treeYet, "view": treeYet, "snapshot": treeYet, "bookmark": treeYet,
+	"snapshot":     treeYet,
 	"dead-letters": withCloud,
 }
 

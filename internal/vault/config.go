@@ -34,6 +34,8 @@ type Config struct {
 	WeekStart time.Weekday
 	Language  string // one of Languages: what its notes are written in, mostly
 
+	Tree Tree
+
 	dailySaid bool // raven.yaml names the folder of the daily notes
 }
 
@@ -138,6 +140,8 @@ func (p *configParser) rookery(e pair) {
 			return
 		}
 		p.report(e.line, "%s", badLanguage())
+	case "tree":
+		p.tree(e)
 	}
 }
 

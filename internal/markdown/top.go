@@ -1,0 +1,62 @@
+package markdown
+
+import "bytes"
+
+// A Body is the own text of a part of a note: behind the heading and the declaration of the part, up to the next
+// heading at the top. The blank lines around it and the line break at its end are no part of it.
+type Body struct {
+	Span
+	Embeds bool // it is one `![[target]]`, and nothing else
+}
+
+// Bodies are the own texts of the note, which is the first, and of each heading, by position. A heading that is not at
+// the top has none: it is in the text of another.
+func (d *Doc) Bodies(text []byte) []Body {
+	all := make([]Body, 1+len(d.Headings))
+	at, from := 0, d.Body
+	for i, h := range d.Headings {
+		if h.Title {
+			from = h.Content
+			continue
+		}
+		if !h.Top {
+			continue
+		}
+		all[at] = d.body(text, Span{from, h.Own.Start})
+		at, from = 1+i, h.Content
+		if h.Embedded != nil {
+			from = h.Embedded.Span.End
+		}
+	}
+	all[at] = d.body(text, Span{from, len(text)})
+	return all
+}
+
+// body is the text in a part of a note.
+func (d *Doc) body(text []byte, s Span) Body {
+	part := bytes.TrimRight(text[s.Start:max(s.Start, s.End)], " \t\r\n")
+	b := Body{Span: Span{s.Start, s.Start + len(part)}}
+	for {
+		line, rest, found := bytes.Cut(part, []byte("\n"))
+		if !found || len(bytes.TrimSpace(line)) > 0 {
+			break
+		}
+		part = rest
+	}
+	b.Start = b.End - len(part)
+	b.Embeds = d.embeds(part, b.Span)
+	return b
+}
+
+// embeds reports whether a text is one transclusion.
+func (d *Doc) embeds(part []byte, s Span) bool {
+	if !bytes.HasPrefix(part, []byte("![[")) {
+		return false
+	}
+	for _, r := range d.References {
+		if r.Form == Embed && r.Span.Start == s.Start+1 && r.Span.End == s.End {
+			return true
+		}
+	}
+	return false
+}

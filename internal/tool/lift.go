@@ -1,0 +1,31 @@
+package tool
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"rookery/internal/fault"
+)
+
+// lift replaces each argument of Lifted by its members, which are arguments themselves. One whose value is not allowed
+// stays, for the check of the arguments to tell of.
+func (t *Tool) lift(args map[string]json.RawMessage) error {
+	for _, name := range t.Lifted {
+		raw, given := args[name]
+		a, _ := t.Arg(name)
+		var members map[string]json.RawMessage
+		if !given || len(t.checkArg(a, raw)) > 0 || json.Unmarshal(raw, &members) != nil {
+			continue
+		}
+		delete(args, name)
+		for _, member := range slices.Sorted(maps.Keys(members)) {
+			if _, twice := args[member]; twice {
+				return fault.New(t.Family.Malformed, "argument %q is given twice, also in %q", member, name).
+					With("argument", member)
+			}
+			args[member] = members[member]
+		}
+	}
+	return nil
+}

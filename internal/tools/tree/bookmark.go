@@ -1,0 +1,167 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	kept "rookery/internal/session"
+	"rookery/internal/tool"
+)
+
+var (
+	//go:embed bookmark.md
+	bookmarkDoc string
+
+	//go:embed list_bookmarks.md
+	listBookmarksDoc string
+
+	//go:embed remove_bookmark.md
+	removeBookmarkDoc string
+)
+
+type bookmarkIn struct {
+	naming
+	Label     string `json:"label" size:"name" names:"target" jsonschema:"what to call it: 1 to 128 printable characters"`
+	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"the label may be of another node"`
+	sessionMutation
+}
+
+type bookmarkOut struct {
+	Label  string `json:"label"`
+	NodeID string `json:"nodeId"`
+	versioned
+}
+
+func (f tools) bookmark() *tool.Tool {
+	s := viewSpec("bookmark", "Bookmark a node", bookmarkDoc)
+	s.Route.Path, s.Idempotent = "/bookmarks", true
+	s.Commands = []tool.Command{{Words: "bookmark add", Args: []string{"nodeId", "label"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in bookmarkIn) (bookmarkOut, error) {
+		if err := checkLabel(in.Label); err != nil {
+			return bookmarkOut{}, err
+		}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID, in.Label}}
+		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
+			n, err := t.node("nodeId", in.NodeID)
+			if err != nil {
+				return err
+			}
+			out.Label, out.NodeID = in.Label, n.ID()
+			return t.bookmark(ctx, kept.Bookmark{
+				Label: in.Label, UID: t.UID(n), NodeID: n.ID(), Name: t.Name(n), CreatedAt: t.store.Now().UTC(),
+			}, in.Overwrite)
+		})
+	})
+}
+
+// maxLabel is how many characters a label has at most.
+const maxLabel = 128
+
+// checkLabel is a fault for a text that no bookmark can be called.
+func checkLabel(label string) error {
+	n := utf8.RuneCountInString(label)
+	if n < 1 || n > maxLabel || strings.TrimSpace(label) == "" || !utf8.ValidString(label) ||
+		strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return wrong("label", "a label has 1 to %d printable characters", maxLabel).With("argument", "label")
+	}
+	return nil
+}
+
+// bookmark drafts a bookmark. One of the same node under the same label stays as it is.
+func (t *sessionEdit) bookmark(ctx context.Context, b kept.Bookmark, overwrite bool) error {
+	old, found, err := t.store.Bookmark(ctx, t.owner, b.Label)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return t.store.AddBookmark(ctx, t.draft, t.owner, b)
+	case old.UID == b.UID:
+		return nil
+	case !overwrite:
+		return wrong("label_exists", "another node has this label").With("argument", "label").With("nodeId", old.NodeID).
+			Fix("give another label, or set overwrite")
+	}
+	return t.store.SetBookmark(t.draft, old, b)
+}
+
+type listBookmarksIn struct {
+	tool.Vault
+}
+
+type bookmarked struct {
+	Label     string    `json:"label"`
+	NodeID    string    `json:"nodeId"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+	Stale     bool      `json:"stale,omitempty" jsonschema:"the node is gone; nodeId and name are as they were"`
+}
+
+type listBookmarksOut struct {
+	Bookmarks []bookmarked `json:"bookmarks"`
+	versioned
+}
+
+func (f tools) listBookmarks() *tool.Tool {
+	s := spec("list_bookmarks", "List bookmarks", listBookmarksDoc)
+	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "bookmarks", true
+	s.Columns = []string{"label", "nodeId", "name", "createdAt"}
+	s.Route = tool.Route{Method: "GET", Path: "/bookmarks"}
+	s.Commands = []tool.Command{{Words: "bookmark list"}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in listBookmarksIn) (listBookmarksOut, error) {
+		out := listBookmarksOut{Bookmarks: []bookmarked{}}
+		r, err := f.read(ctx, c, in.Vault, tool.AsOf{})
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		all, err := kept.Of(r.view.Vault).Bookmarks(ctx, ownerOf(c))
+		for _, b := range all {
+			out.Bookmarks = append(out.Bookmarks, r.bookmarked(b))
+		}
+		out.Note("count", len(all))
+		return out, err
+	})
+}
+
+// bookmarked is a bookmark as it is now.
+func (r *reading) bookmarked(b kept.Bookmark) bookmarked {
+	n, ok := r.Find(b.UID)
+	if !ok {
+		return bookmarked{b.Label, b.NodeID, b.Name, b.CreatedAt, true}
+	}
+	return bookmarked{b.Label, n.ID(), r.Name(n), b.CreatedAt, false}
+}
+
+type removeBookmarkIn struct {
+	tool.Vault
+	Label string `json:"label" size:"name" names:"target" jsonschema:"of the bookmark"`
+	sessionMutation
+}
+
+func (f tools) removeBookmark() *tool.Tool {
+	s := viewSpec("remove_bookmark", "Remove a bookmark", removeBookmarkDoc)
+	s.Route = tool.Route{Method: "DELETE", Path: "/bookmarks/{label}"}
+	s.Commands = []tool.Command{{Words: "bookmark remove", Args: []string{"label"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in removeBookmarkIn) (bookmarkOut, error) {
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.Label}}
+		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
+			b, found, err := t.store.Bookmark(ctx, t.owner, in.Label)
+			switch {
+			case err != nil:
+				return err
+			case !found:
+				return fault.New(fault.NotFound, "the agent has no such bookmark").With("argument", "label").
+					Try("tree_list_bookmarks", fault.Args{})
+			}
+			out.Label, out.NodeID = b.Label, b.NodeID
+			t.store.RemoveBookmark(t.draft, t.owner, b)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,104 @@
+package tree
+
+import (
+	"context"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/repo"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tree"
+)
+
+// A writing is the part of a call that every change of the vault has.
+type writing struct {
+	caller   auth.Caller
+	vault    string
+	mutation *mutation
+}
+
+// An edit is a change of the vault that is drafted.
+type edit struct {
+	*repo.Tx
+	tree  *tree.Tree // before the change
+	since uint64     // the version token
+}
+
+// A settler is an output that takes its version from its meta.
+type settler[Out any] interface {
+	*Out
+	settle()
+}
+
+// change runs a function that drafts a change of the vault and fills the output. The version token is looked at before
+// all else. The function says which nodes it touches; see edit.covers.
+func change[Out any, P settler[Out]](
+	ctx context.Context, f tools, w writing, fn func(context.Context, *edit, *Out) error,
+) (Out, error) {
+	var none Out
+	call, err := mutate.Call(w.caller, w.mutation.logged(w.caller), Family)
+	if err != nil {
+		return none, err
+	}
+	v, err := f.Vault(ctx, w.caller, w.vault)
+	if err != nil {
+		return none, err
+	}
+	draft := func(ctx context.Context, tx *repo.Tx, out *Out) error {
+		seq, err := since(tx.Index().Version(), w.mutation.VersionToken)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq}, out)
+	}
+	out, err := mutate.Vault(ctx, v, call, mutate.Change[Out]{Draft: draft})
+	P(&out).settle()
+	return out, err
+}
+
+// since is the version that a token names. One that is missing, cannot be read, or is of the future is CONFLICT.
+func since(newest uint64, token string) (uint64, error) {
+	if token == "" {
+		return 0, conflict(newest, "a change needs a versionToken")
+	}
+	seq, ok := repo.ParseVersion(token)
+	switch {
+	case !ok:
+		return 0, conflict(newest, "the versionToken is not one that an answer gave")
+	case seq > newest:
+		return 0, conflict(newest, "the versionToken is of a version that does not exist yet")
+	}
+	return seq, nil
+}
+
+// conflict is CONFLICT with the latest version.
+func conflict(newest uint64, message string) *fault.Fault {
+	latest := repo.Version(newest)
+	return fault.New(fault.Conflict, "%s; the latest version is %s", message, latest).
+		With("latestVersion", latest).With("latest_version", latest).
+		Fix("read what is to be changed, and repeat the call with the versionToken %s", latest)
+}
+
+// covers is CONFLICT if one of the nodes that the call touches changed after its version token.
+func (e *edit) covers(nodes ...tree.Node) error {
+	changed := e.tree.Changed(e.since, nodes...)
+	if changed == "" {
+		return nil
+	}
+	return conflict(e.tree.Index.Version(), "a node that the call touches changed after the versionToken").
+		With("changed", changed).With("nodeId", nodes[0].ID())
+}
+
+// node is the node that an argument names.
+func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, arg, id) }
+
+// source is the node that a change of a node changes: itself, or the one that it stands for. It is CONFLICT if that
+// changed after the version token.
+func (e *edit) source(n tree.Node) (tree.Node, error) {
+	source, ok := e.tree.Source(n)
+	if !ok {
+		return n, fault.New(fault.NotFound, "the node stands for another one, which is not there").
+			With("nodeId", n.ID()).With("reason", "broken_reference")
+	}
+	return source, e.covers(source)
+}

@@ -1,0 +1,141 @@
+package tree
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/merge"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+)
+
+//go:embed diff_subtree.md
+var diffSubtreeDoc string
+
+type diffSubtreeIn struct {
+	tool.Vault
+	A               string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the node before"`
+	B               string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the node after"`
+	IncludePayloads *bool  `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
+	IncludeShape    *bool  `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare which nodes there are"`
+	IncludeMetadata *bool  `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata" jsonschema:"compare tags"`
+	IncludeBody     bool   `json:"includeBody,omitempty" alias:"include_body" jsonschema:"show how texts differ, not only that they do"`
+	MaxDepth        *int   `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels below the nodes"`
+	tool.AsOf
+}
+
+type diffSubtreeOut struct {
+	tree.Diff
+	versioned
+}
+
+// maxCompared is how many nodes each of two subtrees that are compared has at most.
+const maxCompared = 10_000
+
+func (f tools) diffSubtree() *tool.Tool {
+	s := spec("diff_subtree", "Compare two subtrees", diffSubtreeDoc)
+	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
+	s.Columns = []string{"op", "nodeId", "from", "to"}
+	s.Route = tool.Route{Method: "GET", Path: "/view/diff"}
+	s.Commands = []tool.Command{{Words: "node diff", Args: []string{"aId", "bId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in diffSubtreeIn) (diffSubtreeOut, error) {
+		var out diffSubtreeOut
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		a, err := r.comparable("aId", in.A)
+		if err != nil {
+			return out, err
+		}
+		b, err := r.comparable("bId", in.B)
+		if err != nil {
+			return out, err
+		}
+		out.Diff, err = in.diff(ctx, r, a, b)
+		return out, err
+	})
+}
+
+// comparable is a node that can be compared with all below it.
+func (r *reading) comparable(arg, id string) (tree.Node, error) {
+	n, err := r.node(arg, id)
+	if err != nil {
+		return n, err
+	}
+	count := 0
+	for range r.Walk(n, nil) {
+		if count++; count > maxCompared {
+			return n, fault.New(fault.BatchTooLarge, "there are more than %d nodes to compare", maxCompared).
+				With("argument", arg).With("max", maxCompared).Fix("compare a smaller subtree")
+		}
+	}
+	return n, nil
+}
+
+// diff compares two nodes as the call asks for.
+func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (tree.Diff, error) {
+	d := tree.Differ{Tree: r.Tree, MaxDepth: endless}
+	if in.MaxDepth != nil {
+		d.MaxDepth = *in.MaxDepth
+	}
+	var failed error
+	left, right := texts{read: r.text}, texts{read: r.text}
+	if *in.IncludePayloads {
+		d.Body = func(a, b tree.Node) (tree.PayloadChange, bool) {
+			was, _, err1 := left.of(ctx, a)
+			is, _, err2 := right.of(ctx, b)
+			for _, err := range []error{err1, err2, ctx.Err()} {
+				if failed == nil && err != nil {
+					failed = err
+				}
+			}
+			change := tree.PayloadChange{Before: hash(was), After: hash(is)}
+			if in.IncludeBody {
+				change.Diff = unified(merge.Hunks(string(was)+"\n", string(is)+"\n"))
+			}
+			return change, string(was) != string(is)
+		}
+	}
+	out := d.Compare(a, b)
+	if !*in.IncludePayloads {
+		out.Payload, out.Summary.Payload = []tree.PayloadChange{}, 0
+	}
+	if !*in.IncludeShape {
+		out.Structure = []tree.StructureChange{}
+		out.Summary = tree.DiffSummary{Payload: out.Summary.Payload, Metadata: out.Summary.Metadata}
+	}
+	if !*in.IncludeMetadata {
+		out.Metadata, out.Summary.Metadata = []tree.PayloadChange{}, 0
+	}
+	return out, failed
+}
+
+// hash is what texts are compared by.
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:8])
+}
+
+// maxDiff is how many bytes the difference of two texts has at most.
+const maxDiff = 16 << 10
+
+// unified are hunks in the unified format, up to maxDiff bytes of whole lines.
+func unified(hunks []merge.Hunk) string {
+	var b strings.Builder
+	for _, h := range hunks {
+		for line := range strings.Lines(h.String()) {
+			if b.Len()+len(line) > maxDiff {
+				return b.String()
+			}
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

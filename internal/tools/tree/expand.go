@@ -1,0 +1,174 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+)
+
+var (
+	//go:embed expand_node.md
+	expandNodeDoc string
+
+	//go:embed collapse_node.md
+	collapseNodeDoc string
+
+	//go:embed toggle_node.md
+	toggleNodeDoc string
+
+	//go:embed expand_all.md
+	expandAllDoc string
+
+	//go:embed collapse_all.md
+	collapseAllDoc string
+
+	//go:embed set_expansion_recursive.md
+	setExpansionDoc string
+)
+
+type expandIn struct {
+	naming
+	sessionMutation
+}
+
+type expandOut struct {
+	NodeID        string `json:"nodeId"`
+	IsExpanded    bool   `json:"isExpanded"`
+	ChildrenCount int    `json:"childrenCount"`
+	versioned
+}
+
+func (f tools) expandNode() *tool.Tool {
+	s := viewSpec("expand_node", "Expand a node in the view", expandNodeDoc)
+	s.Route.Path, s.Idempotent = "/view/expand", true
+	s.Commands = []tool.Command{{Words: "view expand", Args: []string{"nodeId"}}}
+	return f.opening(s, func(bool) bool { return true })
+}
+
+func (f tools) collapseNode() *tool.Tool {
+	s := viewSpec("collapse_node", "Collapse a node in the view", collapseNodeDoc)
+	s.Route.Path, s.Idempotent = "/view/collapse", true
+	s.Commands = []tool.Command{{Words: "view collapse", Args: []string{"nodeId"}}}
+	return f.opening(s, func(bool) bool { return false })
+}
+
+func (f tools) toggleNode() *tool.Tool {
+	s := viewSpec("toggle_node", "Expand or collapse a node in the view", toggleNodeDoc)
+	s.Route.Path = "/view/toggle"
+	s.Commands = []tool.Command{{Words: "view toggle", Args: []string{"nodeId"}}}
+	return f.opening(s, func(was bool) bool { return !was })
+}
+
+// viewSpec is a spec of a tool that changes what a session sees.
+func viewSpec(short, title, doc string) tool.Spec {
+	s := spec(short, title, doc)
+	s.Role, s.Kind, s.Route.Method, s.Unversioned = auth.Editor, tool.View, "POST", true
+	return s
+}
+
+// opening is a tool that expands or collapses one node.
+func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandIn) (expandOut, error) {
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}}
+		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandOut) error {
+			n, err := t.node("nodeId", in.NodeID)
+			if err != nil {
+				return err
+			}
+			was := t.viewer().Expanded(n)
+			out.NodeID, out.IsExpanded, out.ChildrenCount = n.ID(), next(was), t.ChildrenCount(n)
+			if was == out.IsExpanded {
+				return nil
+			}
+			return t.rule(n, tree.Rule{Expanded: out.IsExpanded})
+		})
+	})
+}
+
+// A rooting is the part of an input that names the node at the top of what the call is about.
+type rooting struct {
+	tool.Vault
+	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"address or uid of the node at the top; / is the whole vault"`
+}
+
+type expandAllIn struct {
+	rooting
+	sessionMutation
+}
+
+type expandAllOut struct {
+	NodeID   string `json:"nodeId"`
+	Affected int    `json:"affected" jsonschema:"nodes that the rule is about: the node and all below it"`
+	versioned
+}
+
+func (f tools) expandAll() *tool.Tool {
+	s := viewSpec("expand_all", "Expand a node and all below it in the view", expandAllDoc)
+	s.Route.Path, s.Idempotent = "/view/expand-all", true
+	s.Commands = []tool.Command{{Words: "view expand-all", Args: []string{"rootNodeId"}}}
+	return f.openingAll(s, true)
+}
+
+func (f tools) collapseAll() *tool.Tool {
+	s := viewSpec("collapse_all", "Collapse a node and all below it in the view", collapseAllDoc)
+	s.Route.Path, s.Idempotent = "/view/collapse-all", true
+	s.Commands = []tool.Command{{Words: "view collapse-all", Args: []string{"rootNodeId"}}}
+	return f.openingAll(s, false)
+}
+
+// openingAll is a tool that expands or collapses a node and all below it.
+func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandAllIn) (expandAllOut, error) {
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID}}
+		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
+			return t.all("rootNodeId", in.RootNodeID, tree.Rule{Expanded: expanded}, out)
+		})
+	})
+}
+
+type setExpansionIn struct {
+	naming
+	Expanded bool `json:"expanded" jsonschema:"true expands, false collapses"`
+	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels that are expanded or collapsed, the node included; what is deeper is collapsed"`
+	sessionMutation
+}
+
+func (f tools) setExpansion() *tool.Tool {
+	s := viewSpec("set_expansion_recursive", "Expand or collapse a node down to a depth", setExpansionDoc)
+	s.Route.Path, s.Idempotent = "/view/expansion", true
+	s.Commands = []tool.Command{{Words: "view expansion", Args: []string{"nodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in setExpansionIn) (expandAllOut, error) {
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}}
+		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
+			return t.all("nodeId", in.NodeID, expansion(in.Expanded, in.MaxDepth), out)
+		})
+	})
+}
+
+// expansion is the rule that expands or collapses so many levels.
+func expansion(expanded bool, levels *int) tree.Rule {
+	switch {
+	case levels == nil:
+		return tree.Rule{Expanded: expanded}
+	case *levels == 0 || !expanded:
+		return tree.Rule{} // what is deeper is collapsed anyway
+	}
+	return tree.Rule{Expanded: true, MaxDepth: *levels}
+}
+
+// all drafts a rule about a node and all below it.
+func (t *sessionEdit) all(arg, id string, r tree.Rule, out *expandAllOut) error {
+	n, err := t.node(arg, id)
+	if err != nil {
+		return err
+	}
+	out.NodeID = n.ID()
+	for range t.Walk(n, nil) {
+		out.Affected++
+	}
+	r.Recursive = true
+	return t.rule(n, r)
+}

@@ -1,0 +1,90 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+)
+
+//go:embed set_filters.md
+var setFiltersDoc string
+
+type setFiltersIn struct {
+	tool.Vault
+	Scope           string   `json:"scope,omitempty" enum:"view,session" default:"session" jsonschema:"view: what views show; session: what all answers show that show properties"`
+	Included        []string `json:"included,omitempty" alias:"includedProperties,included_properties" max:"512" jsonschema:"show these properties, those under them, and no others"`
+	Excluded        []string `json:"excluded,omitempty" alias:"excludedProperties,excluded_properties" max:"512" jsonschema:"do not show these properties and those under them"`
+	ReplaceExisting *bool    `json:"replaceExisting,omitempty" default:"true" alias:"replace_existing" jsonschema:"false adds to the lists of the session"`
+	sessionMutation
+}
+
+type setFiltersOut struct {
+	Scope    string   `json:"scope"`
+	Included []string `json:"includedProperties" jsonschema:"that the session shows now; empty: all"`
+	Excluded []string `json:"excludedProperties" jsonschema:"that the session does not show"`
+	versioned
+}
+
+func (f tools) setFilters() *tool.Tool {
+	s := viewSpec("set_filters", "Set which properties are shown", setFiltersDoc)
+	s.Route.Path, s.Idempotent = "/view/filters", true
+	s.Commands = []tool.Command{{Words: "view filters"}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in setFiltersIn) (setFiltersOut, error) {
+		for arg, list := range map[string][]string{"included": in.Included, "excluded": in.Excluded} {
+			if err := checkLists(arg, list); err != nil {
+				return setFiltersOut{}, err
+			}
+		}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, nil}
+		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *setFiltersOut) error {
+			return t.setFilters(in, out)
+		})
+	})
+}
+
+// checkLists is a fault for a list with too many entries.
+func checkLists(arg string, list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return checkBatch(arg, len(list))
+}
+
+// setFilters drafts that the session has other lists.
+func (t *sessionEdit) setFilters(in setFiltersIn, out *setFiltersOut) error {
+	v := t.view.View
+	lists := &v.Filter
+	if in.Scope == "view" {
+		lists = &v.Shown
+	}
+	next := tree.Filter{Included: in.Included, Excluded: in.Excluded}
+	if in.ReplaceExisting != nil && !*in.ReplaceExisting {
+		next = tree.Filter{
+			Included: joined(lists.Included, in.Included), Excluded: joined(lists.Excluded, in.Excluded),
+		}
+		for arg, list := range map[string][]string{"included": next.Included, "excluded": next.Excluded} {
+			if err := checkLists(arg, list); err != nil {
+				return err
+			}
+		}
+	}
+	*lists = next
+	out.Scope = in.Scope
+	out.Included, out.Excluded = append([]string{}, next.Included...), append([]string{}, next.Excluded...)
+	return t.set(v)
+}
+
+// joined are the texts of two lists, each once.
+func joined(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}

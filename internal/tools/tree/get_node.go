@@ -1,0 +1,132 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed get_node.md
+var getNodeDoc string
+
+// A naming is the part of an input that names one node.
+type naming struct {
+	tool.Vault
+	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id" jsonschema:"address or uid: /, projects/, projects/website, projects/website#goals"`
+}
+
+type getNodeIn struct {
+	naming
+	lists
+	tool.AsOf
+}
+
+type getNodeOut struct {
+	Node      *tree.Shape  `json:"node"`
+	Ancestors []tree.Named `json:"ancestors" jsonschema:"the vault first"`
+	versioned
+}
+
+func (f tools) getNode() *tool.Tool {
+	s := spec("get_node", "Get a node", getNodeDoc)
+	s.Role, s.Kind = auth.Reader, tool.Read
+	s.Route = tool.Route{Method: "GET", Path: "/nodes/{nodeId}"}
+	s.Commands = []tool.Command{{Words: "node get", Args: []string{"nodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in getNodeIn) (getNodeOut, error) {
+		var out getNodeOut
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		n, err := r.node("nodeId", in.NodeID)
+		if err != nil {
+			return out, err
+		}
+		shaper := r.shaper(in.lists)
+		out.Node, out.Ancestors = shaper.Whole(n), shaper.Ancestors(n)
+		return out, r.addTexts(ctx, shaper.Filter, n, out.Node)
+	})
+}
+
+// A reading is a call that reads the tree of a vault.
+type reading struct {
+	*tree.Tree
+	view    state.View
+	session session
+	texts   texts
+}
+
+// read reads the tree of a call.
+func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool.AsOf) (*reading, error) {
+	v, err := f.ViewAt(ctx, c, name.Vault, at)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.session(ctx, c, v)
+	r := &reading{Tree: tree.New(v.Index), view: v, session: s}
+	r.texts.read = r.text
+	return r, err
+}
+
+// node is the node that an argument names.
+func (r *reading) node(arg, id string) (tree.Node, error) { return nodeIn(r.Tree, arg, id) }
+
+// nodeIn is the node that an argument names in a tree. An unknown one is NOT_FOUND.
+func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
+	n, ok := t.Find(id)
+	if ok {
+		return n, nil
+	}
+	failed := fault.New(fault.NotFound, "there is no such node").With("argument", arg)
+	for _, near := range t.Index.Nearest(id) {
+		failed = failed.Try("tree_get_node", fault.Args{"nodeId": near})
+	}
+	return n, failed
+}
+
+// shaper makes shapes of nodes as the call and its session want them.
+func (r *reading) shaper(l lists) tree.Shaper {
+	return tree.Shaper{Tree: r.Tree, Filter: l.filter(r.session), Viewer: r.viewer(true)}
+}
+
+// viewer answers which nodes are expanded.
+func (r *reading) viewer(otherwise bool) *tree.Viewer {
+	return tree.NewViewer(r.Tree, r.session.rules, otherwise)
+}
+
+// text is the text of the file of a node; nil: it has none.
+func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
+	if n.Note != nil {
+		return r.view.Vault.Text(ctx, n.Note.Body)
+	}
+	f, ok := r.Index.File(n.Folder + vault.FolderFile)
+	if !ok {
+		return nil, nil
+	}
+	return r.view.Vault.Text(ctx, f.Body)
+}
+
+// addTexts adds to the shape of a node what only its text tells: its body, and its content if the filter asks for it.
+func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
+	if !shown.Shows("body") && !shown.Wants("content") {
+		return nil
+	}
+	own, all, err := r.texts.of(ctx, n)
+	if err != nil {
+		return err
+	}
+	if shown.Shows("body") {
+		shape.Body = new(string(own))
+	}
+	if shown.Wants("content") {
+		shape.Content = new(string(all))
+	}
+	return nil
+}

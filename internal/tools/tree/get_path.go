@@ -1,0 +1,114 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+)
+
+//go:embed get_path.md
+var getPathDoc string
+
+//go:embed get_common_ancestor.md
+var commonAncestorDoc string
+
+type getPathIn struct {
+	naming
+	tool.AsOf
+}
+
+// A step is one node of a path.
+type step struct {
+	NodeID string `json:"nodeId"`
+	Name   string `json:"name"`
+	Depth  int    `json:"depth"`
+}
+
+type getPathOut struct {
+	Path []step `json:"path" jsonschema:"from the vault to the node"`
+	versioned
+}
+
+func (f tools) getPath() *tool.Tool {
+	s := spec("get_path", "Get the path to a node", getPathDoc)
+	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "path"
+	s.Columns = []string{"depth", "nodeId", "name"}
+	s.Route = tool.Route{Method: "GET", Path: "/view/path"}
+	s.Commands = []tool.Command{{Words: "node path", Args: []string{"nodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in getPathIn) (getPathOut, error) {
+		out := getPathOut{Path: []step{}}
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		n, err := r.node("nodeId", in.NodeID)
+		if err != nil {
+			return out, err
+		}
+		for depth, on := range append(r.Ancestors(n), n) {
+			out.Path = append(out.Path, step{on.ID(), r.Name(on), depth})
+		}
+		return out, nil
+	})
+}
+
+type commonAncestorIn struct {
+	tool.Vault
+	NodeIDs []string `json:"nodeIds" complete:"id" size:"id" names:"target" alias:"node_ids,ids" jsonschema:"addresses or uids, at most 100"`
+	tool.AsOf
+}
+
+type commonAncestorOut struct {
+	NodeID string `json:"nodeId" jsonschema:"at worst the vault: /"`
+	Name   string `json:"name"`
+	versioned
+}
+
+func (f tools) commonAncestor() *tool.Tool {
+	s := spec("get_common_ancestor", "Get the nearest common ancestor", commonAncestorDoc)
+	s.Role, s.Kind = auth.Reader, tool.Read
+	s.Route = tool.Route{Method: "GET", Path: "/view/ancestor"}
+	s.Commands = []tool.Command{{Words: "node ancestor", Args: []string{"nodeIds..."}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in commonAncestorIn) (commonAncestorOut, error) {
+		var out commonAncestorOut
+		if err := checkBatch("nodeIds", len(in.NodeIDs)); err != nil {
+			return out, err
+		}
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		var all []tree.Node
+		for _, id := range in.NodeIDs {
+			n, err := r.node("nodeIds", id)
+			if err != nil {
+				return out, err
+			}
+			all = append(all, n)
+		}
+		top := r.CommonAncestor(all)
+		out.NodeID, out.Name = top.ID(), r.Name(top)
+		return out, nil
+	})
+}
+
+// maxBatch is how many nodes a call names, or changes, at most.
+const maxBatch = 100
+
+// checkBatch is a fault if a list that an argument gives is empty or too long.
+func checkBatch(arg string, n int) error {
+	switch {
+	case n == 0:
+		return wrong("empty", "argument %q must not be empty", arg).With("argument", arg)
+	case n > maxBatch:
+		return fault.New(fault.BatchTooLarge, "argument %q has more than %d entries", arg, maxBatch).
+			With("argument", arg).With("max", maxBatch).With("got", n).Fix("split it over several calls of at most %d", maxBatch)
+	}
+	return nil
+}

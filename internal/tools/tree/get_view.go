@@ -1,0 +1,260 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+var (
+	//go:embed get_view.md
+	getViewDoc string
+
+	//go:embed export_view.md
+	exportViewDoc string
+)
+
+type getViewIn struct {
+	tool.Vault
+	RootNodeID      string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"address or uid of the node at the top"`
+	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"tell also which properties are shown, and what is expanded that nobody said anything about"`
+	DefaultExpanded *bool  `json:"defaultExpanded,omitempty" alias:"default_expanded" absent:"as in the session, else true" jsonschema:"whether nodes are expanded that the session says nothing about"`
+	DepthLimit      *int   `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels that are expanded" jsonschema:"levels below the node; 0 is the node alone"`
+	lists
+	page
+	tool.AsOf
+}
+
+// A wrapping is what is told of a view beside its nodes.
+type wrapping struct {
+	RootNodeID      string    `json:"rootNodeId,omitempty"`
+	Included        *[]string `json:"includedProperties,omitempty"`
+	Excluded        *[]string `json:"excludedProperties,omitempty"`
+	DefaultExpanded *bool     `json:"defaultExpanded,omitempty"`
+}
+
+type getViewOut struct {
+	wrapping
+	View tool.Object `json:"view" jsonschema:"the node at the top: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it is expanded"`
+	paged
+}
+
+func (f tools) getView() *tool.Tool {
+	s := spec("get_view", "Get the view of a node", getViewDoc)
+	s.Role, s.Kind = auth.Reader, tool.Read
+	s.Route = tool.Route{Method: "GET", Path: "/view"}
+	s.Commands = []tool.Command{{Words: "view get", Args: []string{"rootNodeId?"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in getViewIn) (getViewOut, error) {
+		var out getViewOut
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		top, err := r.node("rootNodeId", in.RootNodeID)
+		if err != nil {
+			return out, err
+		}
+		v := r.viewing(top, in.lists, in.DefaultExpanded)
+		if in.DepthLimit != nil {
+			v.depth = *in.DepthLimit
+		}
+		if in.IncludeViewRoot {
+			out.wrapping = v.wrapping()
+		}
+		return out, v.page(ctx, in.page, &out)
+	})
+}
+
+// A viewing is a view of a node.
+type viewing struct {
+	*reading
+	shaper    tree.Shaper
+	otherwise bool
+	top       tree.Node
+	depth     int
+	nodes     map[tree.Node]*tree.ViewNode
+}
+
+// viewing is the view of a node as the call and its session want it.
+func (r *reading) viewing(top tree.Node, l lists, expanded *bool) *viewing {
+	s := r.session
+	if !s.shown.IsEmpty() {
+		s.filter = s.shown
+	}
+	otherwise := s.otherwise()
+	if expanded != nil {
+		otherwise = *expanded
+	}
+	viewer := r.viewer(otherwise)
+	return &viewing{
+		reading: r, shaper: tree.Shaper{Tree: r.Tree, Filter: l.filter(s), Viewer: viewer}, otherwise: otherwise,
+		top: top, depth: endless, nodes: map[tree.Node]*tree.ViewNode{},
+	}
+}
+
+// wrapping is what is told beside the nodes.
+func (v *viewing) wrapping() wrapping {
+	f := v.shaper.Filter
+	return wrapping{
+		v.top.ID(), new(append([]string{}, f.Included...)), new(append([]string{}, f.Excluded...)), &v.otherwise,
+	}
+}
+
+// page fills in a page of the view: the next nodes in the order of the tree, and what is above them as skeletons.
+func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
+	after, err := p.after()
+	if err != nil {
+		return err
+	}
+	var behind *tree.Position
+	if after != nil {
+		behind = &after.Position
+	}
+	more, last, count := false, tree.Node{}, 0
+	going := state.Going(ctx)
+	for n := range v.shaper.Viewer.Walk(v.top, behind, v.depth) {
+		if more = count == p.Limit || !going(); more {
+			break
+		}
+		shape, err := v.shape(ctx, n)
+		if err != nil {
+			return err
+		}
+		if more = !out.Fits(shape) && count > 0; more {
+			break
+		}
+		v.add(n, shape)
+		count, last = count+1, n
+	}
+	if err := ctx.Err(); err != nil {
+		return err // what is listed is cut off
+	}
+	if err := out.endWalk(count, more, last); err != nil {
+		return err
+	}
+	out.View, err = viewObject(v.node(v.top))
+	return err
+}
+
+func viewObject(n *tree.ViewNode) (tool.Object, error) {
+	data, err := n.MarshalJSON()
+	return tool.Object(data), err
+}
+
+// shape is a node as the view has it.
+func (v *viewing) shape(ctx context.Context, n tree.Node) (*tree.ViewNode, error) {
+	node := v.shaper.View(n)
+	if node.IsExpanded != nil && *node.IsExpanded {
+		node.IsExpanded = new(v.shaper.Viewer.Opens(n, v.below(n)))
+	}
+	var texts tree.Shape
+	err := v.addWanted(ctx, v.shaper.Filter, n, &texts)
+	node.Body, node.Content = texts.Body, texts.Content
+	return node, err
+}
+
+// below is how many levels below a node are shown.
+func (v *viewing) below(n tree.Node) int {
+	if v.depth == endless {
+		return endless
+	}
+	return v.depth - (v.Depth(n) - v.Depth(v.top))
+}
+
+// add adds a node below the one above it.
+func (v *viewing) add(n tree.Node, shape *tree.ViewNode) {
+	v.nodes[n] = shape
+	if n == v.top {
+		return
+	}
+	above, _ := v.Parent(n)
+	parent := v.node(above)
+	parent.Children = append(parent.Children, shape)
+}
+
+// node is that of a node. One that was on a page before is a skeleton.
+func (v *viewing) node(n tree.Node) *tree.ViewNode {
+	shape, ok := v.nodes[n]
+	if !ok {
+		shape = &tree.ViewNode{NodeID: n.ID(), Skeleton: true}
+		v.add(n, shape)
+	}
+	return shape
+}
+
+type exportViewIn struct {
+	rooting
+	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root" jsonschema:"false: only the nodes, which cannot be imported again"`
+}
+
+type exportViewOut struct {
+	View tool.Object `json:"viewJson" jsonschema:"for viewJson of import_view: rootNodeId, includedProperties, excludedProperties, defaultExpanded and view"`
+	versioned
+}
+
+func (f tools) exportView() *tool.Tool {
+	s := spec("export_view", "Export the view of a session", exportViewDoc)
+	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
+	s.Route = tool.Route{Method: "GET", Path: "/view/export"}
+	s.Commands = []tool.Command{{Words: "view export", Args: []string{"rootNodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in exportViewIn) (exportViewOut, error) {
+		var out exportViewOut
+		r, err := f.read(ctx, c, in.Vault, tool.AsOf{})
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		top, err := r.node("rootNodeId", in.RootNodeID)
+		if err != nil {
+			return out, err
+		}
+		v := r.viewing(top, lists{}, nil)
+		if err := v.whole(ctx, &out); err != nil {
+			return out, err
+		}
+		out.View, err = v.exported(in.IncludeViewRoot == nil || *in.IncludeViewRoot)
+		return out, err
+	})
+}
+
+// whole takes in all nodes of the view. One that is too large for an answer is BATCH_TOO_LARGE.
+func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
+	going := state.Going(ctx)
+	for n := range v.shaper.Viewer.Walk(v.top, nil, endless) {
+		if !going() {
+			break
+		}
+		shape, err := v.shape(ctx, n)
+		if err != nil {
+			return err
+		}
+		if !out.Fits(shape) {
+			return fault.New(fault.BatchTooLarge, "the view is too large for one answer").
+				Fix("collapse nodes, exclude properties, or export a node further down")
+		}
+		v.add(n, shape)
+	}
+	return ctx.Err()
+}
+
+// An exportedView is a view as import_view reads it.
+type exportedView struct {
+	wrapping
+	View tool.Object `json:"view"`
+}
+
+// exported is the view as JSON, with or without what is told beside its nodes.
+func (v *viewing) exported(wrapped bool) (tool.Object, error) {
+	view, err := viewObject(v.node(v.top))
+	if err != nil || !wrapped {
+		return view, err
+	}
+	data, err := tool.Marshal(exportedView{v.wrapping(), view})
+	return tool.Object(data), err
+}

@@ -1,0 +1,292 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed import_view.md
+var importViewDoc string
+
+type importViewIn struct {
+	tool.Vault
+	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"what export_view answered, as an object or as its text"`
+	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types" jsonschema:"names of types in the JSON, and what each is called in the vault"`
+	RootLookup   string            `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy" jsonschema:"how the node at the top is found: by nodeId (address or uid), by path (names from the vault down, with / between them), or current (that of the view that was imported last, else the vault)"`
+	sessionMutation
+}
+
+type importViewOut struct {
+	RootNodeID string   `json:"rootNodeId"`
+	Restored   int      `json:"restored" jsonschema:"nodes that are expanded or collapsed as the JSON says"`
+	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that the vault does not have, at most 100"`
+	versioned
+}
+
+func (f tools) importView() *tool.Tool {
+	s := viewSpec("import_view", "Import a view into the session", importViewDoc)
+	s.Route.Path, s.Idempotent = "/view/import", true
+	s.Commands = []tool.Command{{Words: "view import"}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in importViewIn) (importViewOut, error) {
+		view, err := readView(in.ViewJSON)
+		if err != nil {
+			return importViewOut{}, err
+		}
+		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{view.root}}
+		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *importViewOut) error {
+			i := importing{sessionEdit: t, in: in, out: out}
+			return i.run(view)
+		})
+	})
+}
+
+// viewMembers is a JSON object whose names are read without regard to their case.
+type viewMembers map[string]json.RawMessage
+
+func readMembers(data json.RawMessage) (viewMembers, bool) {
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(data, &raw) != nil || raw == nil {
+		return nil, false
+	}
+	all := make(viewMembers, len(raw))
+	for name, v := range raw {
+		all[strings.ToLower(name)] = v
+	}
+	return all, true
+}
+
+// read reads a member, and reports whether it is there and of the type. Null is not there.
+func (m viewMembers) read(name string, v any) (found, ok bool) {
+	raw, found := m[strings.ToLower(name)]
+	if !found || string(raw) == "null" {
+		return false, true
+	}
+	return true, json.Unmarshal(raw, v) == nil
+}
+
+// A givenView is a view as the JSON has it.
+type givenView struct {
+	root     string
+	filter   tree.Filter
+	expanded bool
+	top      *givenNode
+}
+
+// A givenNode is a node of the JSON.
+type givenNode struct {
+	id, uid, name, payloadType string
+	expanded                   bool
+	count                      int // of its children; -1: it does not say
+	children                   []*givenNode
+}
+
+// readView reads the JSON of a view.
+func readView(data tool.JSON) (*givenView, error) {
+	raw := json.RawMessage(data)
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		raw = json.RawMessage(text)
+	}
+	m, ok := readMembers(raw)
+	if !ok {
+		return nil, badView("view_json", "viewJson is no JSON object")
+	}
+	v := &givenView{expanded: true}
+	for name, to := range map[string]any{
+		"rootNodeId": &v.root, "includedProperties": &v.filter.Included, "excludedProperties": &v.filter.Excluded,
+		"defaultExpanded": &v.expanded,
+	} {
+		if _, ok := m.read(name, to); !ok {
+			return nil, badView("view_json", "%s of viewJson is of another type", name)
+		}
+	}
+	if v.root == "" {
+		return nil, badView("missing_root", "viewJson has no rootNodeId")
+	}
+	top, found := m["view"]
+	if !found {
+		return nil, badView("missing_view", "viewJson has no view")
+	}
+	var err error
+	v.top, err = readNode(top)
+	return v, err
+}
+
+func badView(reason, format string, args ...any) *fault.Fault {
+	return wrong(reason, format, args...).With("argument", "viewJson").Fix("give what export_view answered with includeViewRoot")
+}
+
+// readNode reads a node and those below it.
+func readNode(data json.RawMessage) (*givenNode, error) {
+	m, ok := readMembers(data)
+	if !ok {
+		return nil, badView("view_json", "a node of viewJson is no JSON object")
+	}
+	n := &givenNode{expanded: true, count: -1}
+	var children []json.RawMessage
+	for name, to := range map[string]any{
+		"nodeId": &n.id, "uid": &n.uid, "payloadType": &n.payloadType, "isExpanded": &n.expanded,
+		"childrenCount": &n.count, "children": &children,
+	} {
+		if _, ok := m.read(name, to); !ok {
+			return nil, badView("view_json", "%s of a node in viewJson is of another type", name)
+		}
+	}
+	_, _ = m.read("name", &n.name) // a field may be called so
+	if n.id == "" {
+		return nil, badView("missing_node_id", "a node of viewJson has no nodeId")
+	}
+	for _, data := range children {
+		child, err := readNode(data)
+		if err != nil {
+			return nil, err
+		}
+		n.children = append(n.children, child)
+	}
+	return n, nil
+}
+
+// An importing brings a view into a session.
+type importing struct {
+	*sessionEdit
+	in  importViewIn
+	out *importViewOut
+
+	expanded bool // what holds of nodes that the JSON does not have
+	rules    tree.Rules
+}
+
+func (i *importing) run(v *givenView) error {
+	if err := i.checkTypes(v.top); err != nil {
+		return err
+	}
+	top, err := i.top(v)
+	if err != nil {
+		return err
+	}
+	i.out.RootNodeID, i.out.Ignored, i.expanded = top.ID(), []string{}, v.expanded
+	i.restore(top, v.top)
+	next := i.view.View
+	below := func(uid string) bool {
+		n, ok := i.Find(uid)
+		return !ok || i.Within(n, top)
+	}
+	next.Rules = append(tree.Rules{}, next.Rules...).Add(tree.Rule{UID: i.UID(top), Expanded: v.expanded, Recursive: true}, below)
+	next.Rules = append(next.Rules, i.rules...)
+	next.Filter, next.Shown, next.Root = v.filter, tree.Filter{}, i.UID(top)
+	if top == i.Root() {
+		next.Expanded = new(v.expanded)
+	}
+	return i.set(next)
+}
+
+// checkTypes is a fault for a type that the vault does not have, by its own name or by that which the call gives it.
+func (i *importing) checkTypes(n *givenNode) error {
+	name := n.payloadType
+	if given, ok := i.in.PayloadTypes[name]; ok {
+		name = given
+	}
+	if _, ok := i.Index.Schema().Type(name); !ok && name != "" && !builtIn[name] {
+		return wrong("unknown_payload_type", "a type of viewJson is none of the vault's").With("argument", "payloadTypes").
+			With("nodeId", n.id).Fix("say in payloadTypes what it is called in the vault")
+	}
+	for _, child := range n.children {
+		if err := i.checkTypes(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// builtIn are the types that no schema declares.
+var builtIn = map[string]bool{
+	string(tree.Vault): true, string(tree.Folder): true, vault.Page: true, vault.Section: true, vault.Daily: true,
+}
+
+// top is the node that the view is of.
+func (i *importing) top(v *givenView) (tree.Node, error) {
+	switch i.in.RootLookup {
+	case "current":
+		if n, ok := i.Find(i.view.Root); ok && i.view.Root != "" {
+			return n, nil
+		}
+		return i.Root(), nil
+	case "path":
+		return i.named(v.root)
+	}
+	n, ok := i.Find(v.root)
+	if !ok {
+		return n, fault.New(fault.NotFound, "the vault does not have the rootNodeId of viewJson").With("argument", "viewJson").
+			Fix("find it by path, or take current as rootLookupStrategy")
+	}
+	return n, nil
+}
+
+// named is the node that names from the vault down lead to, with slashes between them.
+func (i *importing) named(path string) (tree.Node, error) {
+	n := i.Root()
+	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if name == "" {
+			continue
+		}
+		next, ok := i.child(n, name)
+		if !ok {
+			return n, fault.New(fault.NotFound, "no node has the path of names in rootNodeId of viewJson").
+				With("argument", "viewJson").With("below", n.ID())
+		}
+		n = next
+	}
+	return n, nil
+}
+
+// child is the first child of a node with a name, in any case.
+func (i *importing) child(n tree.Node, name string) (tree.Node, bool) {
+	for _, c := range i.Children(n) {
+		if strings.EqualFold(i.Name(c), name) {
+			return c, true
+		}
+	}
+	return n, false
+}
+
+// maxIgnored is how many nodes are told that the vault does not have.
+const maxIgnored = 100
+
+// restore takes in what the JSON says of a node and of those below it. The node at the top is given.
+func (i *importing) restore(n tree.Node, given *givenNode) {
+	i.out.Restored++
+	if given.expanded != i.expanded && i.ChildrenCount(n) > 0 {
+		i.rules = append(i.rules, tree.Rule{UID: i.UID(n), Expanded: given.expanded})
+	}
+	for _, child := range given.children {
+		if next, ok := i.lookup(n, child); ok {
+			i.restore(next, child)
+			continue
+		}
+		if len(i.out.Ignored) < maxIgnored {
+			i.out.Ignored = append(i.out.Ignored, child.id)
+		}
+	}
+}
+
+// lookup is a node of the JSON below another one: by its uid, by its address, or where nodes are found by path, by its
+// name.
+func (i *importing) lookup(above tree.Node, given *givenNode) (tree.Node, bool) {
+	for _, id := range []string{given.uid, given.id} {
+		if n, ok := i.Find(id); ok && id != "" && i.Within(n, above) {
+			return n, true
+		}
+	}
+	if i.in.RootLookup == "path" && given.name != "" {
+		return i.child(above, given.name)
+	}
+	return tree.Node{}, false
+}

@@ -1,0 +1,89 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+)
+
+//go:embed list_children.md
+var listChildrenDoc string
+
+type listChildrenIn struct {
+	naming
+	lists
+	page
+	tool.AsOf
+}
+
+// A nodes is the answer of a tool that lists nodes.
+type nodes struct {
+	Items []*tree.Shape `json:"items"`
+	paged
+}
+
+// itemColumns are the members of nodes in a list that a person is shown.
+var itemColumns = []string{"nodeId", "payloadType", "name", "childrenCount"}
+
+func (f tools) listChildren() *tool.Tool {
+	s := spec("list_children", "List the children of a node", listChildrenDoc)
+	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
+	s.Route = tool.Route{Method: "GET", Path: "/nodes"}
+	s.Commands = []tool.Command{{Words: "node children", Args: []string{"nodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in listChildrenIn) (nodes, error) {
+		out := nodes{Items: []*tree.Shape{}}
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		n, err := r.node("nodeId", in.NodeID)
+		if err != nil {
+			return out, err
+		}
+		out.Items, err = r.page(ctx, &out.paged, found{r.Children(n), in.page, r.shaper(in.lists), false})
+		return out, err
+	})
+}
+
+// A found is a list of nodes in the order of the tree, of which a call asks for a page.
+type found struct {
+	nodes  []tree.Node
+	page   page
+	shaper tree.Shaper
+	placed bool // items have the nodes above
+}
+
+// page takes one page of a list of nodes in the order of the tree.
+func (r *reading) page(ctx context.Context, out *paged, l found) ([]*tree.Shape, error) {
+	after, err := l.page.after()
+	if err != nil {
+		return []*tree.Shape{}, err
+	}
+	from := 0
+	if after != nil {
+		from, _ = slices.BinarySearchFunc(l.nodes, after.Position, func(n tree.Node, at tree.Position) int {
+			if c := r.Compare(n.Position(), at); c != 0 {
+				return c
+			}
+			return -1
+		})
+	}
+	return takePage(out, l.page, listing[tree.Node]{
+		l.nodes, from, func(n tree.Node) (*tree.Shape, error) { return r.item(ctx, l, n) },
+		func(n tree.Node) mark { return mark{Position: n.Position()} },
+	})
+}
+
+// item is a node of a list, with its text if the call asks for it.
+func (r *reading) item(ctx context.Context, l found, n tree.Node) (*tree.Shape, error) {
+	item := l.shaper.Item(n)
+	if l.placed || l.shaper.Filter.Wants("ancestors") {
+		item = l.shaper.Listed(n)
+	}
+	return item, r.addWanted(ctx, l.shaper.Filter, n, item)
+}

@@ -1,0 +1,282 @@
+package tree
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+// What became of one property of a patch.
+const (
+	updated   = "updated"
+	unchanged = "unchanged"
+
+	// The rest is the reason of a fault, if the property alone is to be set.
+	internalProperty = "internal_property"
+	unknownField     = "unknown_field"
+	typeMismatch     = "type_mismatch"
+	requiredField    = "required"
+)
+
+// internal are properties that no tool sets, in lower case.
+var internal = []string{
+	"nodeid", "uid", "parent", "children", "payloadtype", "kind", "path", "depth", "level", "childrencount", "isexpanded",
+	"version", "createdat", "updatedat", "type", "bodybytes", "reference", "ancestors", "payload",
+}
+
+// A patch sets properties of nodes. What becomes of each is the same for nodes that are alike.
+type patch struct {
+	index  *index.Index
+	clock  vault.Clock
+	values map[string]any // as the schema reads them; nil removes a field
+}
+
+// newPatch returns a patch of the values that a call gives.
+func newPatch(e *edit, values map[string]any) patch {
+	return patch{e.tree.Index, state.Clock(e.tree.Index, e.Now()), mutate.Typed(values)}
+}
+
+// hasContent reports whether the patch sets the content of nodes.
+func (p patch) hasContent() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(p.values)), func(name string) bool {
+		return strings.EqualFold(bareName(name), "content")
+	})
+}
+
+// A patched is what a patch made of the text of a node.
+type patched struct {
+	text    []byte
+	results map[string]string // by the name that the call gave
+	failed  []*fault.Fault    // of the properties that were not set, by name
+}
+
+// isUpdated reports whether something was set.
+func (p patched) isUpdated() bool {
+	return slices.Contains(slices.Collect(maps.Values(p.results)), updated)
+}
+
+// apply sets the properties of a node, in its file: fields first, then texts, then the title. The text is that of the
+// file as it is by now; a section is found in it by its position.
+func (p patch) apply(t *tree.Tree, n tree.Node, text []byte) patched {
+	out := patched{text: text, results: map[string]string{}}
+	names := slices.Sorted(maps.Keys(p.values))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(turn(a), turn(b)) })
+	for _, name := range names {
+		now, err := p.set(t, n, out.text, name)
+		switch {
+		case err != nil:
+			f := fault.Of(err).With("property", name)
+			out.failed = append(out.failed, f)
+			out.results[name], _ = f.Details["reason"].(string)
+		case bytes.Equal(now, out.text):
+			out.results[name] = unchanged
+		default:
+			out.text, out.results[name] = now, updated
+		}
+	}
+	return out
+}
+
+// bare is the name of a property as the tool means it: without `payload.` before it.
+func bareName(name string) string {
+	if len(name) > len("payload.") && strings.EqualFold(name[:len("payload.")], "payload.") {
+		return name[len("payload."):]
+	}
+	return name
+}
+
+// turn says when a property is set: what may change where sections are comes last.
+func turn(name string) int {
+	switch strings.ToLower(bareName(name)) {
+	case "body":
+		return 1
+	case "content":
+		return 2
+	case "title", "name":
+		return 3
+	}
+	return 0
+}
+
+// set is the text with one property set.
+func (p patch) set(t *tree.Tree, n tree.Node, text []byte, given string) ([]byte, error) {
+	name, v := bareName(given), p.values[given]
+	lower := strings.ToLower(name)
+	switch {
+	case slices.Contains(internal, lower), lower == "id" && n.Section > 0, lower == "order" && n.Note == nil:
+		return nil, wrong(internalProperty, "the property is part of what the node is, and is not set").
+			With("internal", internal)
+	case lower == "title" || lower == "name":
+		return p.setTitle(t, n, text, v)
+	case lower == "body" || lower == "content":
+		return p.setText(n, text, lower, v)
+	}
+	return p.setField(t, n, text, name, v)
+}
+
+// setText is the text with another body or content.
+func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, error) {
+	if v == nil {
+		v = ""
+	}
+	s, ok := v.(string)
+	if typed, is := v.(vault.Text); is {
+		s, ok = string(typed), true
+	}
+	if !ok {
+		return nil, wrong(typeMismatch, "the %s is a text", name)
+	}
+	if name == "body" {
+		return setBody(text, n.Section, s)
+	}
+	return setContent(text, n.Section, s)
+}
+
+// typeOf is the type of a node; that of a folder without one, and an unknown one, declare no fields.
+func (p patch) typeOf(t *tree.Tree, n tree.Node) *vault.Type {
+	if typ, ok := p.index.Schema().Type(t.Type(n)); ok {
+		return typ
+	}
+	page, _ := p.index.Schema().Type(vault.Page)
+	return page
+}
+
+// setField is the text with a field set, or removed by nil.
+func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v any) ([]byte, error) {
+	typ := p.typeOf(t, n)
+	name = spelled(t, n, typ, name)
+	if v == nil {
+		if f, ok := typ.Field(name); ok && f.Required && !f.HasDefault {
+			return nil, wrong(requiredField, "the type %s requires the field", typ.Name).With("field", name)
+		}
+		return unset(n, text, name)
+	}
+	checked := typ.Check(map[string]any{name: v}, p.clock)
+	problems := append(checked.Problems, mutate.WrongTargets(p.index, typ, checked.Fields)...)
+	declares := len(typ.Fields)+len(typ.Traits) > 0 && typ.Name != vault.Page && typ.Name != vault.Section
+	switch {
+	case len(problems) > 0:
+		return nil, unwritable(problems[0], typeMismatch)
+	case len(checked.Unknown) > 0 && declares && name != "tags" && name != "title":
+		return nil, wrong(unknownField, "the type %s declares no such field", typ.Name).
+			With("available", typ.FieldNames())
+	}
+	fields := mutate.ByIDs(p.index, typ, checked.Fields)
+	return setFields(n, text, mutate.Sorted(fields))
+}
+
+// spelled is the name of a field as the node, or its type, spells it.
+func spelled(t *tree.Tree, n tree.Node, typ *vault.Type, name string) string {
+	fields := t.Fields(n)
+	if slices.ContainsFunc(fields, func(f index.Field) bool { return f.Name == name }) {
+		return name
+	}
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, name) {
+			return f.Name
+		}
+	}
+	for _, known := range append(typ.FieldNames(), typ.TraitNames()...) {
+		if strings.EqualFold(known, name) {
+			return known
+		}
+	}
+	return name
+}
+
+// setFields is the text with fields set: in the declaration of a section, in the frontmatter of all else.
+func setFields(n tree.Node, text []byte, fields []markdown.Field) ([]byte, error) {
+	if n.Section > 0 {
+		out, err := markdown.SetArguments(text, slugAt(text, n.Section), fields)
+		return out, unwritable(err, "malformed_markdown")
+	}
+	out, err := markdown.SetFields(text, fields)
+	return out, unwritable(err, "frontmatter_invalid")
+}
+
+// unset is the text without a field.
+func unset(n tree.Node, text []byte, name string) ([]byte, error) {
+	if n.Section > 0 {
+		out, err := markdown.UnsetArguments(text, slugAt(text, n.Section), []string{name})
+		return out, unwritable(err, "malformed_markdown")
+	}
+	out, err := markdown.UnsetFields(text, []string{name})
+	return out, unwritable(err, "frontmatter_invalid")
+}
+
+// slugAt is the slug of the section at a position in a text.
+func slugAt(text []byte, section int) string {
+	for _, h := range markdown.Parse(text).Headings {
+		if h.Title {
+			continue
+		}
+		if section--; section == 0 {
+			return h.Slug
+		}
+	}
+	return ""
+}
+
+// setTitle is the text with another title: the heading of a section; of a note what says its title, the heading and
+// the field alike; of a folder its field.
+func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, error) {
+	title, ok := v.(string)
+	if typed, is := v.(vault.Text); is {
+		title, ok = string(typed), true
+	}
+	title = strings.TrimSpace(title)
+	if !ok || title == "" || strings.ContainsAny(title, "\r\n") {
+		return nil, wrong(typeMismatch, "a title is one line of text that is not empty")
+	}
+	if n.Section > 0 {
+		return setHeading(text, slugAt(text, n.Section), title)
+	}
+	fields, heading := titleIn(t, n, p.typeOf(t, n), text)
+	var err error
+	if heading != "" {
+		if text, err = setHeading(text, heading, title); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range fields {
+		if text, err = p.setField(t, n, text, name, title); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// titleIn says what has the title of a note or a folder: fields, and the heading with a slug. One without any has the
+// field title.
+func titleIn(t *tree.Tree, n tree.Node, typ *vault.Type, text []byte) (fields []string, heading string) {
+	for _, name := range []string{typ.NameField(), "title"} {
+		has := slices.ContainsFunc(t.Fields(n), func(f index.Field) bool { return f.Name == name })
+		if has && !slices.Contains(fields, name) {
+			fields = append(fields, name)
+		}
+	}
+	for _, h := range markdown.Parse(text).Headings {
+		if h.Title {
+			heading = h.Slug
+		}
+	}
+	if len(fields) == 0 && heading == "" {
+		return []string{cmp.Or(typ.NameField(), "title")}, ""
+	}
+	return fields, heading
+}
+
+func setHeading(text []byte, slug, title string) ([]byte, error) {
+	out, err := markdown.SetHeading(text, slug, title)
+	return out, unwritable(err, typeMismatch)
+}

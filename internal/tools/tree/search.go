@@ -1,0 +1,294 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+//go:embed search.md
+var searchDoc string
+
+//go:embed search_advanced.md
+var searchAdvancedDoc string
+
+//go:embed select_nodes.md
+var selectNodesDoc string
+
+// An ask is the part of an input that all searches have.
+type ask struct {
+	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only" jsonschema:"only nodes that the view of the session shows"`
+	lists
+	page
+	tool.AsOf
+}
+
+type searchIn struct {
+	tool.Vault
+	RootNodeID string         `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
+	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, each of which must hold; op is eq or contains"`
+	ask
+}
+
+type searchAdvancedIn struct {
+	tool.Vault
+	RootNodeID string         `json:"rootId,omitempty" default:"/" complete:"id" size:"id" alias:"root_id,rootNodeId" jsonschema:"search below this node"`
+	Predicates tool.Structure `json:"predicates,omitempty" jsonschema:"a list of {path, op, value, value2}, or a group {op, predicates, groups}"`
+	SortBy     tool.JSON      `json:"sortBy,omitempty" alias:"sort_by" jsonschema:"the name of a property, or {path, direction}, where direction is asc or desc"`
+	ask
+}
+
+type selectNodesIn struct {
+	tool.Vault
+	Query      string `json:"queryDsl" size:"query" max:"4096" alias:"query_dsl,query" jsonschema:"type = project AND status = active AND under projects/"`
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
+	ask
+}
+
+func (f tools) search() *tool.Tool {
+	s := spec("search", "Search nodes by properties", searchDoc)
+	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
+	s.Route = tool.Route{Method: "POST", Path: "/node-search"}
+	s.Commands = []tool.Command{{Words: "node search", Args: []string{"rootNodeId?"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in searchIn) (nodes, error) {
+		x, err := predicatesOf("filters", in.Filters, "eq", "contains")
+		if err != nil {
+			return nodes{}, err
+		}
+		return f.found(ctx, c, searching{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.ask})
+	})
+}
+
+func (f tools) searchAdvanced() *tool.Tool {
+	s := spec("search_advanced", "Search nodes by groups of predicates", searchAdvancedDoc)
+	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
+	s.Route = tool.Route{Method: "POST", Path: "/node-search/advanced"}
+	s.Commands = []tool.Command{{Words: "node find", Args: []string{"rootId?"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in searchAdvancedIn) (nodes, error) {
+		x, err := predicatesOf("predicates", in.Predicates)
+		if err != nil {
+			return nodes{}, err
+		}
+		by, err := sortingOf(in.SortBy)
+		if err != nil {
+			return nodes{}, err
+		}
+		return f.found(ctx, c, searching{in.Vault, "rootId", in.RootNodeID, x, by, in.ask})
+	})
+}
+
+func (f tools) selectNodes() *tool.Tool {
+	s := spec("select_nodes", "Select nodes by a query", selectNodesDoc)
+	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
+	s.Route = tool.Route{Method: "POST", Path: "/node-search/select"}
+	s.Commands = []tool.Command{{Words: "node select", Args: []string{"queryDsl"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in selectNodesIn) (nodes, error) {
+		x, err := parseQuery("queryDsl", in.Query)
+		if err != nil {
+			return nodes{}, err
+		}
+		return f.found(ctx, c, searching{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.ask})
+	})
+}
+
+// predicatesOf reads predicates; without any, all nodes are meant.
+func predicatesOf(arg string, raw tool.Structure, only ...string) (*tree.Expr, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	x, err := tree.Predicates(json.RawMessage(raw), only...)
+	if err != nil {
+		return nil, fault.Of(err).With("argument", arg)
+	}
+	return x, nil
+}
+
+// parseQuery reads a query. What is wrong says where.
+func parseQuery(arg, query string) (*tree.Expr, error) {
+	x, err := tree.Parse(query)
+	if syntax := (*tree.SyntaxError)(nil); errors.As(err, &syntax) {
+		return nil, wrong("syntax", "the query cannot be read at byte %d: expected %s", syntax.Position, syntax.Expected).
+			With("argument", arg).With("position", syntax.Position).With("expected", syntax.Expected)
+	}
+	return x, err
+}
+
+// sortingOf reads sortBy; nil: the order of the tree.
+func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var by struct{ Path, Direction string }
+	if json.Unmarshal(raw, &by.Path) != nil && json.Unmarshal(raw, &by) != nil {
+		by.Path = ""
+	}
+	direction := strings.ToLower(by.Direction)
+	path := strings.Split(by.Path, ".")
+	for _, name := range path {
+		if name == "" || direction != "" && direction != "asc" && direction != "desc" {
+			return nil, wrong("sort", "sortBy is the name of a property, or {path, direction} with the direction asc or desc").
+				With("argument", "sortBy")
+		}
+	}
+	return &tree.Sorting{Path: path, Descending: direction == "desc"}, nil
+}
+
+// A searching is a call that searches.
+type searching struct {
+	vault tool.Vault
+	arg   string // that names the root
+	root  string
+	query *tree.Expr
+	sort  *tree.Sorting // nil: the order of the tree
+	ask   ask
+}
+
+// found is a page of the nodes below the root of which the query holds.
+func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, error) {
+	out := nodes{Items: []*tree.Shape{}}
+	r, err := f.read(ctx, c, s.vault, s.ask.AsOf)
+	if err != nil {
+		return out, err
+	}
+	out.at(r.view.Version())
+	top, err := r.node(s.arg, s.root)
+	if err != nil {
+		return out, err
+	}
+	e := tree.NewEvaluator(r.Tree, r.view.Clock)
+	all, err := finder{e, r.Tree, r.text, r.view.Prefetch}.find(ctx, s.query, top)
+	if err != nil {
+		return out, err
+	}
+	if s.ask.VisibleOnly {
+		all = r.visible(all, top)
+	}
+	l := found{all, s.ask.page, r.shaper(s.ask.lists), true}
+	if s.sort != nil {
+		out.Items, err = r.sortedPage(ctx, &out.paged, l, e, *s.sort)
+	} else {
+		out.Items, err = r.page(ctx, &out.paged, l)
+	}
+	return out, err
+}
+
+// maxTexts is how many nodes have their texts read for one query at most.
+const maxTexts = 10_000
+
+// A finder finds the nodes of which a query holds.
+type finder struct {
+	*tree.Evaluator
+	tree     *tree.Tree
+	text     func(context.Context, tree.Node) ([]byte, error) // of the file of a node
+	prefetch func(context.Context, iter.Seq[string])          // nil: texts are at hand
+}
+
+// find returns the nodes below another one of which a query holds, in the order of the tree.
+func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.Node, error) {
+	var all []tree.Node
+	var open []int // positions in all that only a text tells of
+	going := state.Going(ctx)
+	for n := range f.tree.Walk(top, nil) {
+		if !going() {
+			return nil, ctx.Err()
+		}
+		if n == top {
+			continue
+		}
+		switch f.Holds(x, n) {
+		case tree.Unknown:
+			open = append(open, len(all))
+			fallthrough
+		case tree.Yes:
+			all = append(all, n)
+		}
+	}
+	if len(open) == 0 {
+		return all, nil
+	}
+	if len(open) > maxTexts {
+		return nil, wrong("too_broad", "the query reads the texts of %d nodes; it may read those of %d", len(open), maxTexts).
+			Fix("narrow the query by other properties, or search below a folder")
+	}
+	return f.byText(ctx, x, all, open)
+}
+
+// byText drops the nodes of which the query does not hold once their texts are known.
+func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open []int) ([]tree.Node, error) {
+	var failed error
+	known := texts{read: f.text}
+	with := f.With(func(n tree.Node, content bool) string {
+		own, whole, err := known.of(ctx, n)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		if content {
+			own = whole
+		}
+		return string(own)
+	})
+	if f.prefetch != nil {
+		f.prefetch(ctx, func(yield func(string) bool) {
+			for _, i := range open {
+				if n := all[i]; n.Note != nil && !yield(n.Note.Path) {
+					return
+				}
+			}
+		})
+	}
+	kept := all[:0:0]
+	for i, n := range all {
+		if len(open) == 0 || open[0] != i {
+			kept = append(kept, n)
+			continue
+		}
+		open = open[1:]
+		holds := with.Holds(x, n) == tree.Yes
+		if failed != nil || ctx.Err() != nil {
+			return nil, errors.Join(failed, ctx.Err())
+		}
+		if holds {
+			kept = append(kept, n)
+		}
+	}
+	return kept, nil
+}
+
+// visible are the nodes that the view of the session shows.
+func (r *reading) visible(all []tree.Node, top tree.Node) []tree.Node {
+	v := r.viewer(true)
+	kept := all[:0]
+	for _, n := range all {
+		if v.Visible(n, top) {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// sortedPage takes one page of a list of nodes that is sorted by a property.
+func (r *reading) sortedPage(
+	ctx context.Context, out *paged, l found, e *tree.Evaluator, by tree.Sorting,
+) ([]*tree.Shape, error) {
+	after, err := l.page.after()
+	if err != nil {
+		return []*tree.Shape{}, err
+	}
+	all, from := e.Sort(l.nodes, by), 0
+	if after != nil && after.Key != nil {
+		from = e.Behind(all, by, *after.Key, after.Position)
+	}
+	return takePage(out, l.page, listing[tree.Sorted]{
+		all, from, func(s tree.Sorted) (*tree.Shape, error) { return r.item(ctx, l, s.Node) },
+		func(s tree.Sorted) mark { return mark{s.Position(), &s.Key} },
+	})
+}

@@ -1,0 +1,167 @@
+package tree
+
+import (
+	"context"
+	"slices"
+
+	"rookery/internal/audit"
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/repo"
+	kept "rookery/internal/session"
+	"rookery/internal/table"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+// A session is what an agent has set for its session: what is expanded, and which properties are shown.
+type session struct {
+	rules    tree.Rules
+	filter   tree.Filter
+	shown    tree.Filter // of views; empty: filter
+	expanded *bool       // what holds of nodes that no rule is about; nil: nobody said
+}
+
+// session returns that of a call. It costs one Get.
+func (f tools) session(ctx context.Context, c auth.Caller, v state.View) (session, error) {
+	view, err := kept.Of(v.Vault).View(ctx, ownerOf(c), c.Session)
+	return sessionOf(view.View), err
+}
+
+func sessionOf(v kept.View) session { return session{v.Rules, v.Filter, v.Shown, v.Expanded} }
+
+// otherwise is what holds of nodes that no rule of the session is about.
+func (s session) otherwise() bool { return s.expanded == nil || *s.expanded }
+
+// ownerOf is whose a view and bookmarks are.
+func ownerOf(c auth.Caller) kept.Owner { return kept.Owner{Principal: c.Principal, Agent: c.Agent} }
+
+// A sessionMutation is the part of an input that says how to carry out a change of what a session or an agent keeps.
+type sessionMutation struct {
+	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if the view of the session changed since"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
+
+	tool.Marked
+}
+
+// A sessionEdit is a call that changes what a session or an agent keeps.
+type sessionEdit struct {
+	*tree.Tree
+	store kept.Store
+	draft *kept.Draft
+	owner kept.Owner
+	view  kept.ViewItem
+}
+
+// A sessionCall is what a sessionEdit is made of.
+type sessionCall struct {
+	caller          auth.Caller
+	vault           string
+	sessionMutation *sessionMutation
+	targets         []string // ids that the call names
+}
+
+// A settled is an output that takes the version that it is true of.
+type settled[Out any] interface {
+	*Out
+	at(version string)
+}
+
+// alter runs a function that drafts a change of what a session or an agent keeps beside the log, and fills the output.
+// The version token is looked at before all else.
+func alter[Out any, P settled[Out]](
+	ctx context.Context, f tools, in sessionCall, fn func(context.Context, *sessionEdit, *Out) error,
+) (out Out, err error) {
+	v, err := f.Vault(ctx, in.caller, in.vault)
+	if err != nil {
+		return out, err
+	}
+	x, err := v.ReadWritable(ctx)
+	if err != nil {
+		return out, err
+	}
+	store := kept.Of(v)
+	call, err := in.call(v, x)
+	if err != nil {
+		return out, err
+	}
+	replayed, err := store.Update(ctx, call, func(ctx context.Context, d *kept.Draft) (any, error) {
+		var fresh Out
+		t := &sessionEdit{Tree: tree.New(x), store: store, draft: d, owner: call.Owner}
+		if err := t.begin(ctx, in); err != nil {
+			return nil, err
+		}
+		if err := fn(ctx, t, &fresh); err != nil {
+			return nil, err
+		}
+		P(&fresh).at(repo.Version(x.Version()))
+		out = fresh
+		return tool.Keep(&out), nil
+	})
+	if err == nil && replayed != nil {
+		out = *new(Out)
+		err = tool.Recall(replayed, &out)
+	}
+	return out, err
+}
+
+// call is the call as the store takes it.
+func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
+	digest := in.sessionMutation.Request()
+	version := repo.Version(x.Version())
+	entry, err := audit.Done(audit.Deed{
+		Caller: in.caller, Operation: in.sessionMutation.Operation(), Vault: v.Name, Targets: in.targets,
+		Version: version, At: v.Now(),
+	})
+	return kept.Call{
+		Owner: ownerOf(in.caller), Key: in.sessionMutation.IdempotencyKey, Request: digest[:], Audit: []table.Op{entry},
+	}, err
+}
+
+// begin reads the view of the session, and is CONFLICT if that changed after the version token.
+func (t *sessionEdit) begin(ctx context.Context, in sessionCall) error {
+	newest := t.Index.Version()
+	seq, err := since(newest, in.sessionMutation.VersionToken)
+	if err != nil {
+		return err
+	}
+	if t.view, err = t.store.View(ctx, t.owner, in.caller.Session); err != nil {
+		return err
+	}
+	if seq < t.view.Seq {
+		return conflict(newest, "the view of the session changed after the versionToken").With("changed", "view")
+	}
+	return nil
+}
+
+// node is the node that an argument names.
+func (t *sessionEdit) node(arg, id string) (tree.Node, error) { return nodeIn(t.Tree, arg, id) }
+
+// viewer answers which nodes the session expands now.
+func (t *sessionEdit) viewer() *tree.Viewer {
+	return tree.NewViewer(t.Tree, t.view.Rules, sessionOf(t.view.View).otherwise())
+}
+
+// set drafts that the session has another view.
+func (t *sessionEdit) set(v kept.View) error {
+	if len(v.Rules) > tree.MaxRules {
+		return fault.New(fault.QuotaExceeded, "a view has at most %d rules about what is expanded", tree.MaxRules).
+			With("max", tree.MaxRules).Try("tree_collapse_all", fault.Args{"rootNodeId": "/"}).
+			Fix("expand or collapse a node with all below it: that takes the place of the rules about what is below")
+	}
+	v.Seq = t.Index.Version()
+	return t.store.SetView(t.draft, t.view, v)
+}
+
+// rule drafts one more rule about a node.
+func (t *sessionEdit) rule(n tree.Node, r tree.Rule) error {
+	r.UID = t.UID(n)
+	v := t.view.View
+	v.Rules = slices.Clone(v.Rules).Add(r, func(uid string) bool {
+		below, ok := t.Find(uid)
+		return !ok || t.Within(below, n)
+	})
+	return t.set(v)
+}

@@ -1,0 +1,159 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tree"
+)
+
+//go:embed tag_node.md
+var tagNodeDoc string
+
+//go:embed untag_node.md
+var untagNodeDoc string
+
+type tagNodeIn struct {
+	naming
+	Tags            []string `json:"tags" complete:"tag" jsonschema:"with or without #"`
+	ReplaceExisting bool     `json:"replaceExisting,omitempty" alias:"replace_existing" jsonschema:"the tags that the node has go"`
+	mutation
+}
+
+type untagNodeIn struct {
+	naming
+	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; their case does not count"`
+	mutation
+}
+
+type tagNodeOut struct {
+	NodeID string   `json:"nodeId"`
+	Tags   []string `json:"tags" jsonschema:"that the node has now"`
+	changed
+}
+
+func (f tools) tagNode() *tool.Tool {
+	s := spec("tag_node", "Tag a node", tagNodeDoc)
+	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Write, true
+	s.Route = tool.Route{Method: "POST", Path: "/node-tags"}
+	s.Commands = []tool.Command{{Words: "node tag", Args: []string{"nodeId", "tags..."}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in tagNodeIn) (tagNodeOut, error) {
+		tags, err := checkTags(in.Tags)
+		if err != nil {
+			return tagNodeOut{}, err
+		}
+		return f.retag(ctx, retagging{c, in.naming, &in.mutation, func(has []string) []string {
+			if in.ReplaceExisting {
+				has = nil
+			}
+			return union(has, tags)
+		}})
+	})
+}
+
+func (f tools) untagNode() *tool.Tool {
+	s := spec("untag_node", "Remove tags from a node", untagNodeDoc)
+	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
+	s.Route = tool.Route{Method: "POST", Path: "/node-tags/untag"}
+	s.Commands = []tool.Command{{Words: "node untag", Args: []string{"nodeId", "tags..."}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in untagNodeIn) (tagNodeOut, error) {
+		tags, err := checkTags(in.Tags)
+		if err != nil {
+			return tagNodeOut{}, err
+		}
+		return f.retag(ctx, retagging{c, in.naming, &in.mutation, func(has []string) []string {
+			return slices.DeleteFunc(slices.Clone(has), func(tag string) bool { return hasTag(tags, tag) })
+		}})
+	})
+}
+
+// checkTags are the tags that a call gives, without their #.
+func checkTags(given []string) ([]string, error) {
+	if err := checkBatch("tags", len(given)); err != nil {
+		return nil, err
+	}
+	var tags []string
+	for _, tag := range given {
+		tag = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(tag), "#"))
+		if tag == "" || strings.ContainsAny(tag, ",[]()\r\n") {
+			return nil, wrong("tag", "a tag is not empty, and has none of , [ ] ( ) in it").With("argument", "tags")
+		}
+		tags = append(tags, tag)
+	}
+	return tags, nil
+}
+
+// hasTag reports whether a tag is among some.
+func hasTag(tags []string, tag string) bool {
+	key := index.TagKey(tag)
+	return slices.ContainsFunc(tags, func(t string) bool { return index.TagKey(t) == key })
+}
+
+// union are tags in the order in which each came first.
+func union(has, more []string) []string {
+	all := slices.Clone(has)
+	for _, tag := range more {
+		if !hasTag(all, tag) {
+			all = append(all, tag)
+		}
+	}
+	return all
+}
+
+// A retagging is a call that changes the tags of a node.
+type retagging struct {
+	caller   auth.Caller
+	naming   naming
+	mutation *mutation
+	change   func(has []string) []string
+}
+
+// retag changes the tags of a node.
+func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
+	w := writing{r.caller, r.naming.Vault.Vault, r.mutation}
+	return change(ctx, f, w, func(ctx context.Context, e *edit, out *tagNodeOut) error {
+		n, err := e.node("nodeId", r.naming.NodeID)
+		if err != nil {
+			return err
+		}
+		if n, err = e.source(n); err != nil {
+			return err
+		}
+		has := e.tree.Tags(n)
+		out.Tags = append([]string{}, r.change(has)...)
+		if !slices.Equal(has, out.Tags) {
+			if err := e.setTags(ctx, n, out.Tags); err != nil {
+				return err
+			}
+		}
+		out.NodeID, err = e.settle(ctx, n, r.mutation.DryRun, &out.changed)
+		return err
+	})
+}
+
+// setTags drafts that a node has some tags; without any, the field goes.
+func (e *edit) setTags(ctx context.Context, n tree.Node, tags []string) error {
+	text, _, err := e.Text(ctx, fileOf(n))
+	if err != nil {
+		return err
+	}
+	if len(tags) == 0 {
+		text, err = unset(n, text, "tags")
+	} else {
+		list := make([]any, len(tags))
+		for i, tag := range tags {
+			list[i] = tag
+		}
+		text, err = setFields(n, text, []markdown.Field{{Key: "tags", Value: list}})
+	}
+	if err != nil {
+		return err
+	}
+	return e.Put(ctx, fileOf(n), text)
+}

@@ -1,0 +1,211 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"rookery/internal/auth"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+//go:embed query_by_tag.md
+var queryByTagDoc string
+
+//go:embed get_tags.md
+var getTagsDoc string
+
+type queryByTagIn struct {
+	tool.Vault
+	Tag           string `json:"tag" complete:"tag" jsonschema:"with or without #; its case does not count"`
+	RootNodeID    string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
+	IncludeNested bool   `json:"includeNested,omitempty" alias:"include_nested" jsonschema:"also tags below this one: a/b is below a"`
+	lists
+	page
+	tool.AsOf
+}
+
+// The ways in which a node has a tag.
+const (
+	explicitTag = "explicit"
+	inlineTag   = "inline"
+)
+
+func (f tools) queryByTag() *tool.Tool {
+	s := spec("query_by_tag", "List the nodes with a tag", queryByTagDoc)
+	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, []string{"nodeId", "payloadType", "name", "source"}
+	s.Route = tool.Route{Method: "GET", Path: "/node-tags"}
+	s.Commands = []tool.Command{{Words: "node tagged", Args: []string{"tag"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in queryByTagIn) (nodes, error) {
+		out := nodes{Items: []*tree.Shape{}}
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		top, err := r.node("rootNodeId", in.RootNodeID)
+		if err != nil {
+			return out, err
+		}
+		all, source, err := r.tagged(ctx, top, wantedTag{strings.TrimPrefix(strings.TrimSpace(in.Tag), "#"), in.IncludeNested})
+		if err != nil {
+			return out, err
+		}
+		out.Items, err = r.page(ctx, &out.paged, found{all, in.page, r.shaper(in.lists), true})
+		for _, item := range out.Items {
+			item.Source = source[item.NodeID]
+		}
+		return out, err
+	})
+}
+
+// A wantedTag is a tag, and whether those below it count too.
+type wantedTag struct {
+	name   string
+	nested bool
+}
+
+// is reports whether a tag is the one that is wanted.
+func (w wantedTag) is(tag string) bool {
+	key, want := index.TagKey(tag), index.TagKey(w.name)
+	return key == want || w.nested && strings.HasPrefix(key, want+"/")
+}
+
+// any reports whether one of some tags is.
+func (w wantedTag) any(tags []string) bool {
+	for _, tag := range tags {
+		if w.is(tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// tagged are the nodes below another one that have a tag, in the order of the tree, and how each has it, by its address.
+func (r *reading) tagged(
+	ctx context.Context, top tree.Node, want wantedTag,
+) (all []tree.Node, source map[string]string, err error) {
+	inline, err := r.inline(ctx, top, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	source = map[string]string{}
+	going := state.Going(ctx)
+	for n := range r.Walk(top, nil) {
+		if !going() {
+			return nil, nil, ctx.Err()
+		}
+		switch {
+		case n == top:
+			continue
+		case want.any(r.Tags(n)):
+			source[n.ID()] = explicitTag
+		case inline[n]:
+			source[n.ID()] = inlineTag
+		default:
+			continue
+		}
+		all = append(all, n)
+	}
+	return all, source, nil
+}
+
+// inline are the nodes below another one whose own text has a tag. It reads the notes that have it.
+func (r *reading) inline(ctx context.Context, top tree.Node, want wantedTag) (map[tree.Node]bool, error) {
+	found := map[tree.Node]bool{}
+	r.view.Prefetch(ctx, func(yield func(string) bool) {
+		for tagged := range r.Index.Tagged(want.name, "") {
+			if r.near(tagged.Note, top) && !yield(tagged.Note.Path) {
+				return
+			}
+		}
+	})
+	for tagged := range r.Index.Tagged(want.name, "") {
+		if !r.near(tagged.Note, top) {
+			continue
+		}
+		text, err := r.view.Vault.Text(ctx, tagged.Note.Body)
+		if err != nil {
+			return nil, err
+		}
+		for _, tag := range inlineTags(text, tagged.Note) {
+			if want.is(tag.Name) {
+				found[tag.node] = true
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return found, nil
+}
+
+// near reports whether a note may have nodes below another one.
+func (r *reading) near(n *index.Note, top tree.Node) bool {
+	return top.Note == n || r.Within(tree.Node{Note: n}, top)
+}
+
+// A nodeTag is a tag in the own text of a node.
+type nodeTag struct {
+	markdown.Tag
+	node tree.Node
+}
+
+// inlineTags are the tags in the texts of the nodes of a note.
+func inlineTags(text []byte, n *index.Note) []nodeTag {
+	d := markdown.Parse(text)
+	var all []nodeTag
+	for _, tag := range d.Tags {
+		if tag.Place == markdown.InBody {
+			all = append(all, nodeTag{tag, tree.AtLine(n, tag.Line)})
+		}
+	}
+	return all
+}
+
+type getTagsIn struct {
+	naming
+	tool.AsOf
+}
+
+type getTagsOut struct {
+	NodeID string   `json:"nodeId"`
+	Tags   []string `json:"tags" jsonschema:"of its field tags, in the order in which they are written"`
+	Inline []string `json:"inline" jsonschema:"other tags in its own text, each once"`
+	versioned
+}
+
+func (f tools) getTags() *tool.Tool {
+	s := spec("get_tags", "Get the tags of a node", getTagsDoc)
+	s.Role, s.Kind = auth.Reader, tool.Read
+	s.Route = tool.Route{Method: "GET", Path: "/node-tags/{nodeId}"}
+	s.Commands = []tool.Command{{Words: "node tags", Args: []string{"nodeId"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in getTagsIn) (getTagsOut, error) {
+		out := getTagsOut{Tags: []string{}, Inline: []string{}}
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		n, err := r.node("nodeId", in.NodeID)
+		if err != nil {
+			return out, err
+		}
+		out.NodeID, out.Tags = n.ID(), r.Tags(n)
+		if n.Note == nil {
+			return out, nil
+		}
+		text, err := r.text(ctx, n)
+		seen := out.Tags
+		for _, tag := range inlineTags(text, n.Note) {
+			if tag.node == n && !(wantedTag{tag.Name, false}).any(seen) {
+				seen, out.Inline = append(seen, tag.Name), append(out.Inline, tag.Name)
+			}
+		}
+		return out, err
+	})
+}

@@ -1,0 +1,404 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/relink"
+	"rookery/internal/repo"
+	"rookery/internal/tool"
+	"rookery/internal/tools/mutate"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+	"rookery/internal/vault"
+)
+
+//go:embed update_payload_property.md
+var updatePropertyDoc string
+
+//go:embed update_payload.md
+var updatePayloadDoc string
+
+// A changed is the part of the output of each change of nodes.
+type changed struct {
+	IDMap       map[string]string   `json:"idMap" jsonschema:"new addresses by old ones, of all nodes whose address changed"`
+	RefsUpdated int                 `json:"refsUpdated" jsonschema:"references that were rewritten, so that they lead to the same"`
+	DryRun      bool                `json:"dry_run,omitempty"`
+	WouldModify []mutate.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
+	versioned
+}
+
+type updatePropertyIn struct {
+	naming
+	Property string    `json:"propertyName" size:"name" alias:"property_name,property" jsonschema:"a field, title, body, content or tags"`
+	Value    tool.JSON `json:"newValue" null:"kept" alias:"new_value,value" text:"true" jsonschema:"null removes a field"`
+	mutation
+}
+
+type updatePropertyOut struct {
+	NodeID string `json:"nodeId"`
+	Status string `json:"status" jsonschema:"updated or unchanged"`
+	changed
+}
+
+func (f tools) updateProperty() *tool.Tool {
+	s := spec("update_payload_property", "Set one property of a node", updatePropertyDoc)
+	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
+	s.Route = tool.Route{Method: "POST", Path: "/nodes/property"}
+	s.Commands = []tool.Command{{Words: "node set", Args: []string{"nodeId", "propertyName", "newValue"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in updatePropertyIn) (updatePropertyOut, error) {
+		var value any
+		if err := json.Unmarshal(in.Value, &value); err != nil {
+			return updatePropertyOut{}, wrong(typeMismatch, "newValue is no JSON value").With("argument", "newValue")
+		}
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePropertyOut) error {
+			n, err := e.node("nodeId", in.NodeID)
+			if err != nil {
+				return err
+			}
+			if n, err = e.source(n); err != nil {
+				return err
+			}
+			result, err := e.patchOne(ctx, n, newPatch(e, map[string]any{in.Property: value}))
+			if err != nil {
+				return err
+			}
+			if len(result.failed) > 0 {
+				return result.failed[0].With("nodeId", n.ID()).With("argument", "propertyName")
+			}
+			out.Status = result.results[in.Property]
+			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			return err
+		})
+	})
+}
+
+type updatePayloadIn struct {
+	naming
+	Patch  tool.Fields `json:"patch" complete:"field" of:"nodeId" jsonschema:"properties and their new values; null removes a field, others stay"`
+	Atomic bool        `json:"atomic,omitempty" jsonschema:"change nothing unless every property can be set"`
+	mutation
+}
+
+type updatePayloadOut struct {
+	NodeID  string            `json:"nodeId"`
+	Results map[string]string `json:"results" jsonschema:"by property: updated, unchanged, or why it was not set: internal_property, unknown_field, type_mismatch and others"`
+	changed
+}
+
+func (f tools) updatePayload() *tool.Tool {
+	s := spec("update_payload", "Set properties of a node", updatePayloadDoc)
+	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
+	s.Route = tool.Route{Method: "PATCH", Path: "/nodes/{nodeId}"}
+	s.Commands = []tool.Command{{Words: "node patch", Args: []string{"nodeId"}, Pairs: "patch"}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in updatePayloadIn) (updatePayloadOut, error) {
+		if err := checkPatch(in.Patch); err != nil {
+			return updatePayloadOut{}, err
+		}
+		w := writing{c, in.Vault.Vault, &in.mutation}
+		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePayloadOut) error {
+			n, err := e.node("nodeId", in.NodeID)
+			if err != nil {
+				return err
+			}
+			if n, err = e.source(n); err != nil {
+				return err
+			}
+			result, err := e.patchOne(ctx, n, newPatch(e, in.Patch))
+			if err != nil {
+				return err
+			}
+			if in.Atomic && len(result.failed) > 0 {
+				return wrong("atomic", "nothing is set, because some properties cannot be").
+					With("properties", result.results).With("nodeId", n.ID())
+			}
+			out.Results = result.results
+			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			return err
+		})
+	})
+}
+
+// checkPatch is a fault if a patch says nothing.
+func checkPatch(p tool.Fields) error {
+	if len(p) == 0 {
+		return wrong("empty", "patch has no properties").With("argument", "patch")
+	}
+	return nil
+}
+
+// fileOf is the path of the file that has a node.
+func fileOf(n tree.Node) vault.Path {
+	if n.Note != nil {
+		return vault.Path(n.Note.Path)
+	}
+	return vault.Path(n.Folder + vault.FolderFile)
+}
+
+// patchOne drafts a patch of one node.
+func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, error) {
+	text, _, err := e.Text(ctx, fileOf(n))
+	if err != nil {
+		return patched{}, err
+	}
+	result := p.apply(e.tree, n, text)
+	if !result.isUpdated() {
+		return result, nil
+	}
+	return result, e.write(ctx, fileOf(n), result.text, p)
+}
+
+// write drafts the text of a file that a patch changed. The nodes in it are the same as before, but where the patch gave
+// them another content.
+func (e *edit) write(ctx context.Context, file vault.Path, text []byte, p patch) error {
+	var same []index.UID
+	if f, ok := e.tree.Index.File(string(file)); ok && !p.hasContent() {
+		same = f.NodeIDs()
+	}
+	return e.PutNodes(ctx, file, text, nil, same)
+}
+
+// settle ends a draft: references to nodes whose address changed are rewritten, and the answer says what changed. It
+// returns the address that a node has now.
+func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) (string, error) {
+	out.IDMap, out.DryRun = map[string]string{}, dry
+	if e.Touched() {
+		if err := e.relink(ctx, out); err != nil {
+			return "", err
+		}
+	}
+	if dry {
+		var err error
+		if out.WouldModify, err = mutate.FileChanges(ctx, e.Tx); err != nil {
+			return "", err
+		}
+	}
+	return cmp.Or(out.IDMap[n.ID()], n.ID()), nil
+}
+
+// relink fills the map of addresses, and drafts that references lead to what they led to.
+func (e *edit) relink(ctx context.Context, out *changed) error {
+	after := e.Index()
+	staged, err := e.Staged(ctx)
+	if err != nil {
+		return err
+	}
+	now := tree.New(after)
+	for _, s := range staged {
+		was, ok1 := e.tree.Index.Note(string(s.Path))
+		is, ok2 := after.Note(string(s.Path))
+		if ok1 && ok2 {
+			maps.Copy(out.IDMap, tree.Moved(e.tree, now, was, is))
+		}
+	}
+	if len(out.IDMap) == 0 {
+		mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+		return nil
+	}
+	r := relink.New(e.tree.Index, after, out.IDMap)
+	for _, id := range r.Sources() {
+		at := vault.Path(id + ".md")
+		text, exists, err := e.Text(ctx, at)
+		if err != nil {
+			return err
+		}
+		rewritten := r.Rewrite(id, text)
+		if !exists || rewritten.Count == 0 {
+			continue
+		}
+		out.RefsUpdated += rewritten.Count
+		f, _ := after.File(string(at))
+		if err := e.PutNodes(ctx, at, rewritten.Text, nil, f.NodeIDs()); err != nil {
+			return err
+		}
+	}
+	mutate.WarnRefs(e.Tx, &out.Aside, nil, pathsOf(staged)...)
+	return nil
+}
+
+//go:embed update_nodes.md
+var updateNodesDoc string
+
+type updateNodesIn struct {
+	tool.Vault
+	Filter          tool.JSON   `json:"filter" jsonschema:"a query as of select_nodes, or predicates as of search_advanced"`
+	Patch           tool.Fields `json:"patch" jsonschema:"properties and their new values; null removes a field, others stay"`
+	ContinueOnError *bool       `json:"continueOnError,omitempty" default:"true" alias:"continue_on_error" jsonschema:"false: change no node behind the first one that fails"`
+	mutation
+}
+
+// A nodeResult is what became of one node.
+type nodeResult struct {
+	NodeID     string            `json:"nodeId"`
+	Status     string            `json:"status" jsonschema:"updated, unchanged, failed or skipped"`
+	Reason     string            `json:"reason,omitempty" jsonschema:"of the first property that was not set"`
+	Properties map[string]string `json:"properties,omitempty" jsonschema:"by property, as of update_payload"`
+}
+
+type updateNodesOut struct {
+	Results []nodeResult `json:"results" jsonschema:"in the order of the tree"`
+	Matched int          `json:"matched"`
+	Updated int          `json:"updated"`
+	changed
+}
+
+func (f tools) updateNodes() *tool.Tool {
+	s := spec("update_nodes", "Set properties of all nodes that match", updateNodesDoc)
+	s.Role, s.Kind, s.Idempotent, s.List = auth.Editor, tool.Destroy, true, "results"
+	s.Columns = []string{"nodeId", "status", "reason"}
+	s.Route = tool.Route{Method: "PATCH", Path: "/nodes"}
+	s.Commands = []tool.Command{{Words: "node update", Args: []string{"filter"}, Pairs: "patch"}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in updateNodesIn) (updateNodesOut, error) {
+		x, err := in.query()
+		if err != nil {
+			return updateNodesOut{}, err
+		}
+		return change(ctx, f, writing{c, in.Vault.Vault, &in.mutation}, func(
+			ctx context.Context, e *edit, out *updateNodesOut,
+		) error {
+			return in.run(ctx, e, x, out)
+		})
+	})
+}
+
+// query reads the filter: a text is a query, all else predicates.
+func (in updateNodesIn) query() (*tree.Expr, error) {
+	if err := checkPatch(in.Patch); err != nil {
+		return nil, err
+	}
+	var text string
+	if json.Unmarshal(in.Filter, &text) == nil {
+		return parseQuery("filter", text)
+	}
+	return predicatesOf("filter", tool.Structure(in.Filter))
+}
+
+// run drafts the patch of all nodes that match.
+func (in updateNodesIn) run(
+	ctx context.Context, e *edit, x *tree.Expr, out *updateNodesOut,
+) error {
+	matching, err := e.matching(ctx, x)
+	if err != nil {
+		return err
+	}
+	if len(matching) > maxBatch {
+		return fault.New(fault.BatchTooLarge, "the filter matches %d nodes; a call changes at most %d", len(matching), maxBatch).
+			With("argument", "filter").With("max", maxBatch).With("got", len(matching)).Fix("narrow the filter")
+	}
+	if err := e.covers(matching...); err != nil {
+		return err
+	}
+	results, err := in.apply(ctx, e, matching)
+	if err != nil {
+		return err
+	}
+	for _, n := range matching {
+		r := results[n]
+		if r.Status == updated {
+			out.Updated++
+		}
+		out.Results = append(out.Results, r)
+	}
+	out.Matched = len(matching)
+	if out.Results == nil {
+		out.Results = []nodeResult{}
+		out.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	_, err = e.settle(ctx, tree.Node{}, in.DryRun, &out.changed)
+	return err
+}
+
+// matching are the nodes of which a query holds.
+func (e *edit) matching(ctx context.Context, x *tree.Expr) ([]tree.Node, error) {
+	text := func(ctx context.Context, n tree.Node) ([]byte, error) {
+		text, _, err := e.Text(ctx, fileOf(n))
+		return text, err
+	}
+	clock := state.Clock(e.tree.Index, e.Now())
+	return finder{tree.NewEvaluator(e.tree, clock), e.tree, text, nil}.find(ctx, x, e.tree.Root())
+}
+
+// apply patches nodes file by file, the last node of a file first: what a patch adds moves only what is behind it.
+func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node) (map[tree.Node]nodeResult, error) {
+	results, texts := map[tree.Node]nodeResult{}, map[vault.Path][]byte{}
+	p := newPatch(e, in.Patch)
+	stop, err := in.stop(ctx, e, p, matching, results)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Backward(matching[:stop]) {
+		file := fileOf(n)
+		text, drafted := texts[file]
+		if !drafted {
+			if text, _, err = e.Text(ctx, file); err != nil {
+				return nil, err
+			}
+		}
+		one := p.apply(e.tree, n, text)
+		if results[n] = resultOf(n, one); one.isUpdated() {
+			texts[file] = one.text
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(texts)) {
+		if err := e.write(ctx, file, texts[file], p); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// stop is how many of the nodes are patched: all, or those before the first that fails. It fills in what becomes of
+// that and of those behind it.
+func (in updateNodesIn) stop(
+	ctx context.Context, e *edit, p patch, matching []tree.Node, results map[tree.Node]nodeResult,
+) (int, error) {
+	if in.ContinueOnError == nil || *in.ContinueOnError {
+		return len(matching), nil
+	}
+	for i, n := range matching {
+		text, _, err := e.Text(ctx, fileOf(n))
+		if err != nil {
+			return 0, err
+		}
+		one := p.apply(e.tree, n, text)
+		if len(one.failed) == 0 {
+			continue
+		}
+		results[n] = nodeResult{n.ID(), "failed", resultOf(n, one).Reason, nil}
+		for _, behind := range matching[i+1:] {
+			results[behind] = nodeResult{NodeID: behind.ID(), Status: "skipped"}
+		}
+		return i, nil
+	}
+	return len(matching), nil
+}
+
+// resultOf is what a patch of a node came to.
+func resultOf(n tree.Node, p patched) nodeResult {
+	r := nodeResult{NodeID: n.ID(), Status: unchanged, Properties: p.results}
+	if len(p.failed) > 0 {
+		r.Status = "failed"
+		r.Reason, _ = p.failed[0].Details["reason"].(string)
+	}
+	if p.isUpdated() {
+		r.Status = updated
+	}
+	return r
+}
+
+// pathsOf are the paths of files that a draft changes.
+func pathsOf(staged []repo.Staged) []string {
+	var all []string
+	for _, s := range staged {
+		all = append(all, string(s.Path))
+	}
+	return all
+}

@@ -1,0 +1,146 @@
+package tree
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"rookery/internal/auth"
+	"rookery/internal/tool"
+	"rookery/internal/tools/state"
+	"rookery/internal/tree"
+)
+
+//go:embed validate_tree.md
+var validateTreeDoc string
+
+//go:embed lint_payload.md
+var lintPayloadDoc string
+
+type validateTreeIn struct {
+	tool.Vault
+	RulesetID  string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"structure, schema, links, order, default for all, or one of rookery.yaml"`
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"check this node and all below it"`
+	page
+	tool.AsOf
+}
+
+type validateOut struct {
+	Violations []tree.Violation `json:"violations" jsonschema:"in the order of the tree"`
+	paged
+}
+
+// violationColumns are the members of violations that a person is shown.
+var violationColumns = []string{"severity", "ruleId", "nodeId", "path", "message"}
+
+func (f tools) validateTree() *tool.Tool {
+	s := spec("validate_tree", "Check nodes by a set of rules", validateTreeDoc)
+	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
+	s.Route = tool.Route{Method: "GET", Path: "/rules"}
+	s.Commands = []tool.Command{{Words: "node validate", Args: []string{"rulesetId?"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in validateTreeIn) (validateOut, error) {
+		out := validateOut{Violations: []tree.Violation{}}
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		top, err := r.node("rootNodeId", in.RootNodeID)
+		if err != nil {
+			return out, err
+		}
+		all, err := r.violations(ctx, in.RulesetID, slices.Collect(r.Walk(top, nil)))
+		if err != nil {
+			return out, err
+		}
+		return out, out.take(in.page, all)
+	})
+}
+
+// take takes one page of violations: that behind the number of violations which the page token says.
+func (v *validateOut) take(p page, all []tree.Violation) error {
+	after, err := p.after()
+	if err != nil {
+		return err
+	}
+	from := 0
+	if after != nil {
+		from = min(after.Section, len(all))
+	}
+	last := from
+	for ; last < len(all) && last < from+p.Limit && (v.Fits(all[last]) || last == from); last++ {
+		v.Violations = append(v.Violations, all[last])
+	}
+	key := ""
+	if last < len(all) {
+		if key, err = (mark{Position: tree.Position{Section: last}}).text(); err != nil {
+			return err
+		}
+	}
+	v.Paged(len(v.Violations), len(all), last < len(all), key)
+	return nil
+}
+
+// violations checks nodes by a set of rules.
+func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node) ([]tree.Violation, error) {
+	k, err := tree.NewChecker(r.Tree, r.view.Clock, set)
+	if err != nil {
+		return nil, err
+	}
+	if k.NeedsText() {
+		r.view.Prefetch(ctx, func(yield func(string) bool) {
+			for _, n := range nodes {
+				if n.Kind() == tree.Note && !yield(n.Note.Path) {
+					return
+				}
+			}
+		})
+	}
+	all, file, text := []tree.Violation{}, "", []byte(nil)
+	going := state.Going(ctx)
+	for _, n := range nodes {
+		if !going() {
+			return nil, ctx.Err()
+		}
+		if path := string(fileOf(n)); k.NeedsText() && path != file {
+			if text, err = r.text(ctx, n); err != nil {
+				return nil, err
+			}
+			file = path
+		}
+		all = append(all, k.Check(n, text)...)
+	}
+	return all, nil
+}
+
+type lintPayloadIn struct {
+	naming
+	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"as of validate_tree"`
+	tool.AsOf
+}
+
+type lintOut struct {
+	Violations []tree.Violation `json:"violations"`
+	versioned
+}
+
+func (f tools) lintPayload() *tool.Tool {
+	s := spec("lint_payload", "Check one node by a set of rules", lintPayloadDoc)
+	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
+	s.Route = tool.Route{Method: "GET", Path: "/rules/lint"}
+	s.Commands = []tool.Command{{Words: "node lint", Args: []string{"nodeId", "rulesetId?"}}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in lintPayloadIn) (lintOut, error) {
+		out := lintOut{Violations: []tree.Violation{}}
+		r, err := f.read(ctx, c, in.Vault, in.AsOf)
+		if err != nil {
+			return out, err
+		}
+		out.at(r.view.Version())
+		n, err := r.node("nodeId", in.NodeID)
+		if err != nil {
+			return out, err
+		}
+		out.Violations, err = r.violations(ctx, in.RulesetID, []tree.Node{n})
+		return out, err
+	})
+}

@@ -1,0 +1,406 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of a query.
+const (
+	MaxQuery  = 4 << 10 // bytes
+	MaxTerms  = 64
+	maxNested = 32 // groups in groups, in the text of a query
+)
+
+// A SyntaxError is why a query cannot be read.
+type SyntaxError struct {
+	Position int    // the byte at which it goes wrong, from 0
+	Expected string // what would be right there
+}
+
+// Error says what would be right.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("at byte %d: expected %s", e.Position, e.Expected)
+}
+
+// Parse reads a query of select_nodes (reference/tree.md, C8.1). Of one that cannot be read the error is a *SyntaxError.
+// Parse(x.String()) is x for each Expr that it returns.
+func Parse(text string) (*Expr, error) {
+	p := &parser{text: text}
+	if len(text) > MaxQuery {
+		return nil, &SyntaxError{MaxQuery, fmt.Sprintf("at most %d bytes", MaxQuery)}
+	}
+	if !utf8.ValidString(text) {
+		return nil, &SyntaxError{0, "valid UTF-8"}
+	}
+	x := p.or(0)
+	if p.err == nil && !p.atEnd() {
+		p.fail("AND, OR, BUT-NOT-IF or the end")
+	}
+	if p.err == nil && x.Terms() > MaxTerms {
+		p.fail(fmt.Sprintf("at most %d terms", MaxTerms))
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return x, nil
+}
+
+// A parser reads a query from left to right.
+type parser struct {
+	text string
+	at   int
+	err  *SyntaxError
+}
+
+// fail notes the first error.
+func (p *parser) fail(expected string) {
+	if p.err == nil {
+		p.err = &SyntaxError{p.at, expected}
+	}
+}
+
+func (p *parser) space() {
+	for p.at < len(p.text) {
+		r, size := utf8.DecodeRuneInString(p.text[p.at:])
+		if !unicode.IsSpace(r) {
+			return
+		}
+		p.at += size
+	}
+}
+
+func (p *parser) atEnd() bool {
+	p.space()
+	return p.at == len(p.text)
+}
+
+// word returns the letters, digits and marks that follow, and where they end.
+func (p *parser) word() (word string, end int) {
+	p.space()
+	end = p.at
+	for end < len(p.text) {
+		r, size := utf8.DecodeRuneInString(p.text[end:])
+		if unicode.IsSpace(r) || strings.ContainsRune(`()=!<>"',.`, r) {
+			break
+		}
+		end += size
+	}
+	return p.text[p.at:end], end
+}
+
+// keyword takes a word if it comes next.
+func (p *parser) keyword(words ...string) (taken string) {
+	word, end := p.word()
+	for _, k := range words {
+		if strings.EqualFold(word, k) {
+			p.at = end
+			return k
+		}
+	}
+	return ""
+}
+
+// sign takes a character if it comes next.
+func (p *parser) sign(c string) bool {
+	p.space()
+	if !strings.HasPrefix(p.text[p.at:], c) {
+		return false
+	}
+	p.at += len(c)
+	return true
+}
+
+// group is an Expr with an operator, or its only part.
+func group(op Op, subs []*Expr) *Expr {
+	if len(subs) == 1 {
+		return subs[0]
+	}
+	return &Expr{Op: op, Subs: subs}
+}
+
+func (p *parser) or(depth int) *Expr {
+	subs := []*Expr{p.and(depth)}
+	for p.err == nil && p.keyword("OR") != "" {
+		subs = append(subs, p.and(depth))
+	}
+	return group(OpOr, subs)
+}
+
+func (p *parser) and(depth int) *Expr {
+	subs := []*Expr{p.not(depth)}
+	for p.err == nil {
+		switch p.keyword("AND", "BUT-NOT-IF") {
+		case "AND":
+			subs = append(subs, p.not(depth))
+		case "BUT-NOT-IF":
+			subs = append(subs, &Expr{Op: OpNot, Subs: []*Expr{p.not(depth)}})
+		default:
+			return group(OpAnd, subs)
+		}
+	}
+	return group(OpAnd, subs)
+}
+
+func (p *parser) not(depth int) *Expr {
+	if p.keyword("NOT") != "" {
+		return &Expr{Op: OpNot, Subs: []*Expr{p.primary(depth)}}
+	}
+	return p.primary(depth)
+}
+
+func (p *parser) primary(depth int) *Expr {
+	if p.sign("(") {
+		if depth++; depth > maxNested {
+			p.fail(fmt.Sprintf("at most %d groups in each other", maxNested))
+		}
+		if p.err != nil {
+			return &Expr{}
+		}
+		x := p.or(depth)
+		if p.err == nil && !p.sign(")") {
+			p.fail(`AND, OR, BUT-NOT-IF or ")"`)
+		}
+		return x
+	}
+	if op := p.keyword("under", "childof"); op != "" {
+		return &Expr{Op: Op(op), Values: []string{p.value()}}
+	}
+	p.space()
+	quoted := p.at < len(p.text) && isQuote(p.text[p.at])
+	path := p.path()
+	if !quoted && len(path) > 1 && strings.EqualFold(path[0], string(OpAncestor)) {
+		x := p.comparison(path[1:], false)
+		return &Expr{Op: OpAncestor, Subs: []*Expr{x}}
+	}
+	return p.comparison(path, true)
+}
+
+// keywords are the words that are no names of properties unless they are in quotes.
+var keywords = []string{"and", "or", "not", "but-not-if", "under", "childof"}
+
+// path takes the names of a property.
+func (p *parser) path() []string {
+	var path []string
+	for {
+		name := p.name()
+		if p.err != nil {
+			return []string{""}
+		}
+		path = append(path, name)
+		if !strings.HasPrefix(p.text[p.at:], ".") {
+			return path
+		}
+		p.at++
+	}
+}
+
+// name takes one name of a path.
+func (p *parser) name() string {
+	p.space()
+	if p.at < len(p.text) && isQuote(p.text[p.at]) {
+		return p.quoted()
+	}
+	word, end := p.word()
+	if word == "" || slices.Contains(keywords, strings.ToLower(word)) {
+		p.fail("the name of a property")
+		return ""
+	}
+	p.at = end
+	return word
+}
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' }
+
+// signs are the operators that are signs; the longer ones first.
+var signs = []Op{OpNotEqual, OpAtLeast, OpAtMost, OpEqual, OpGreater, OpLess}
+
+// comparison takes the operator and the values behind a path. Between all operators or only the ones with one value.
+func (p *parser) comparison(path []string, all bool) *Expr {
+	x := &Expr{Path: path}
+	if p.err != nil {
+		return x
+	}
+	for _, op := range signs {
+		if p.sign(string(op)) {
+			x.Op, x.Values = op, []string{p.value()}
+			return x
+		}
+	}
+	words := []string{string(OpContains), string(OpStartsWith)}
+	if all {
+		words = append(words, string(OpBetween), string(OpIn), string(OpExists), string(OpMissing))
+	}
+	switch x.Op = Op(p.keyword(words...)); x.Op {
+	case OpContains, OpStartsWith:
+		x.Values = []string{p.value()}
+	case OpBetween:
+		x.Values = p.between()
+	case OpIn:
+		x.Values = p.in()
+	case OpExists, OpMissing:
+	default:
+		p.fail("an operator: = != > >= < <= " + strings.Join(words, " "))
+	}
+	return x
+}
+
+// between takes `low AND high`.
+func (p *parser) between() []string {
+	low := p.value()
+	if p.err == nil && p.keyword("AND") == "" {
+		p.fail("AND and the upper value")
+	}
+	return []string{low, p.value()}
+}
+
+// in takes `(value, value)`.
+func (p *parser) in() []string {
+	if !p.sign("(") {
+		p.fail(`"("`)
+	}
+	var values []string
+	for p.err == nil {
+		values = append(values, p.valueIn(true))
+		if p.sign(",") {
+			continue
+		}
+		if !p.sign(")") {
+			p.fail(`"," or ")"`)
+		}
+		break
+	}
+	return values
+}
+
+// value takes a value: in quotes, or the words up to a keyword, a parenthesis or the end.
+func (p *parser) value() string { return p.valueIn(false) }
+
+func (p *parser) valueIn(list bool) string {
+	if p.err != nil {
+		return ""
+	}
+	p.space()
+	if p.at < len(p.text) && isQuote(p.text[p.at]) {
+		return p.quoted()
+	}
+	start, end := p.at, p.at
+	for {
+		p.space()
+		from := p.at
+		for p.at < len(p.text) {
+			r, size := utf8.DecodeRuneInString(p.text[p.at:])
+			if unicode.IsSpace(r) || r == ')' || list && r == ',' {
+				break
+			}
+			p.at += size
+		}
+		word := p.text[from:p.at]
+		if word == "" || endsValue(word) {
+			p.at = end
+			break
+		}
+		end = p.at
+	}
+	if start == end {
+		p.fail("a value")
+	}
+	return p.text[start:end]
+}
+
+// endsValue reports whether a word is behind a bare value, and no part of it.
+func endsValue(word string) bool {
+	return strings.EqualFold(word, "AND") || strings.EqualFold(word, "OR") || strings.EqualFold(word, "BUT-NOT-IF")
+}
+
+// quoted takes a text in quotes.
+func (p *parser) quoted() string {
+	quote := p.text[p.at]
+	start := p.at
+	var b strings.Builder
+	for p.at++; p.at < len(p.text); p.at++ {
+		switch c := p.text[p.at]; {
+		case c == quote:
+			p.at++
+			return b.String()
+		case c == '\\' && p.at+1 < len(p.text):
+			p.at++
+			b.WriteByte(p.text[p.at])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	p.at = start
+	p.fail("a closing quote")
+	return ""
+}
+
+// String writes the Expr as a query.
+func (x *Expr) String() string {
+	switch x.Op {
+	case OpAnd, OpOr:
+		parts := make([]string, len(x.Subs))
+		for i, sub := range x.Subs {
+			parts[i] = sub.within(x.Op)
+		}
+		return strings.Join(parts, " "+strings.ToUpper(string(x.Op))+" ")
+	case OpNot:
+		return "NOT " + x.Subs[0].within(OpNot)
+	case OpUnder, OpChildOf:
+		return string(x.Op) + " " + quote(x.Values[0])
+	case OpAncestor:
+		return "ancestor." + x.Subs[0].String()
+	}
+	return x.written()
+}
+
+// within is the Expr as a part of a group.
+func (x *Expr) within(op Op) string {
+	isGroup := x.Op == OpAnd || x.Op == OpOr
+	if isGroup && !(x.Op == OpAnd && op == OpOr) || op == OpNot && x.Op == OpNot {
+		return "(" + x.String() + ")"
+	}
+	return x.String()
+}
+
+// written is a comparison.
+func (x *Expr) written() string {
+	names := make([]string, len(x.Path))
+	for i, name := range x.Path {
+		names[i] = writtenName(name, i == 0 && len(x.Path) > 1)
+	}
+	path := strings.Join(names, ".")
+	values := make([]string, len(x.Values))
+	for i, v := range x.Values {
+		values[i] = quote(v)
+	}
+	switch x.Op {
+	case OpExists, OpMissing:
+		return path + " " + string(x.Op)
+	case OpBetween:
+		return path + " between " + strings.Join(values, " AND ")
+	case OpIn:
+		return path + " in (" + strings.Join(values, ", ") + ")"
+	}
+	return path + " " + string(x.Op) + " " + values[0]
+}
+
+// writtenName is one name of a path, in quotes where it would not be read as one.
+func writtenName(name string, first bool) string {
+	p := &parser{text: name}
+	word, end := p.word()
+	plain := word != "" && end == len(name) && p.at == 0 && !slices.Contains(keywords, strings.ToLower(name)) &&
+		!(first && strings.EqualFold(name, string(OpAncestor)))
+	if plain {
+		return name
+	}
+	return quote(name)
+}
+
+// quote is a text in quotes.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

@@ -1,0 +1,277 @@
+package tree
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// A Clock is the time of a call in the zone of the vault.
+type Clock = vault.Clock
+
+// An operand is what a property of a node is.
+type operand struct {
+	value any
+	there bool
+	field *vault.Field // nil: the type of the node does not declare it
+}
+
+// operand is the property of a node with a path: one that every node has, else a field.
+func (e *Evaluator) operand(n Node, path []string) operand {
+	first := strings.ToLower(path[0])
+	if first == "payload" && len(path) > 1 {
+		return e.field(n, path[1:])
+	}
+	if !IsStructural(first) && first != "type" {
+		return e.field(n, path)
+	}
+	if len(path) > 1 {
+		return operand{}
+	}
+	v := e.structural(n, first)
+	return operand{value: v, there: v != nil && v != ""}
+}
+
+// structural is a property that every node has; nil: this one does not.
+func (e *Evaluator) structural(n Node, name string) any {
+	t := e.tree
+	switch name {
+	case "nodeid":
+		return n.ID()
+	case "uid":
+		return t.UID(n)
+	case "kind":
+		return string(n.Kind())
+	case "payloadtype", "type":
+		return t.Type(n)
+	case "name", "title":
+		return t.Name(n)
+	case "path":
+		return pathOf(n)
+	case "depth":
+		return float64(t.Depth(n))
+	case "level":
+		if n.Section > 0 {
+			return float64(n.Level())
+		}
+	case "childrencount":
+		return float64(t.ChildrenCount(n))
+	case "tags":
+		return texts(t.Tags(n))
+	case "version":
+		return version(t.Version(n))
+	case "parent":
+		if above, ok := t.Parent(n); ok {
+			return above.ID()
+		}
+	case "createdat":
+		return moment(n.Times().Created)
+	case "updatedat":
+		return moment(n.Times().Modified)
+	}
+	return nil
+}
+
+// texts are texts as the value of a list; nil: there are none.
+func texts(all []string) any {
+	if len(all) == 0 {
+		return nil
+	}
+	list := make([]any, len(all))
+	for i, s := range all {
+		list[i] = s
+	}
+	return list
+}
+
+// moment is a time as a value; nil: it is not known.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// field is a field of a node, or what is in it.
+func (e *Evaluator) field(n Node, path []string) operand {
+	fields := e.tree.Fields(n)
+	name := path[0]
+	i := slices.IndexFunc(fields, func(f index.Field) bool { return f.Name == name })
+	if i < 0 {
+		i = slices.IndexFunc(fields, func(f index.Field) bool { return strings.EqualFold(f.Name, name) })
+	}
+	if i < 0 {
+		return operand{}
+	}
+	found := operand{value: fields[i].Value, there: fields[i].Value != nil}
+	if t, ok := e.tree.Index.Schema().Type(e.tree.Type(n)); ok && len(path) == 1 {
+		found.field, _ = t.Field(fields[i].Name)
+	}
+	for _, name := range path[1:] {
+		found.value, found.there = memberOf(found.value, name)
+	}
+	return found
+}
+
+// memberOf is a member of a value that is a mapping.
+func memberOf(v any, name string) (member any, there bool) {
+	nested, is := v.(markdown.Nested)
+	if !is {
+		return nil, false
+	}
+	members, _ := membersOf(nested)
+	for key, raw := range members {
+		if strings.EqualFold(key, name) {
+			return valueOf(raw)
+		}
+	}
+	return nil, false
+}
+
+// valueOf is a value as fields have them.
+func valueOf(raw json.RawMessage) (v any, there bool) {
+	if raw[0] == '{' {
+		return markdown.Nested(raw), true
+	}
+	if json.Unmarshal(raw, &v) != nil || v == nil {
+		return nil, false
+	}
+	return v, true
+}
+
+// test reports whether a property compares with the values of an Expr. A list does if one of its entries does, and
+// what is missing only where the operator is about that.
+func (e *Evaluator) test(x *Expr, o operand) bool {
+	switch x.Op {
+	case OpExists:
+		return o.there
+	case OpMissing:
+		return !o.there
+	case OpNotEqual:
+		return !o.there || !e.any(x, o, OpEqual)
+	}
+	return o.there && e.any(x, o, x.Op)
+}
+
+// any reports whether a value, or an entry of it if it is a list, compares.
+func (e *Evaluator) any(x *Expr, o operand, op Op) bool {
+	list, is := o.value.([]any)
+	if !is {
+		return e.one(x, op, o.value, o.field)
+	}
+	return slices.ContainsFunc(list, func(v any) bool { return e.one(x, op, v, o.field) })
+}
+
+// one reports whether one value compares.
+func (e *Evaluator) one(x *Expr, op Op, v any, f *vault.Field) bool {
+	switch op {
+	case OpContains:
+		return strings.Contains(fold(Text(v)), fold(x.Values[0]))
+	case OpStartsWith:
+		return strings.HasPrefix(fold(Text(v)), fold(x.Values[0]))
+	case OpIn:
+		return slices.ContainsFunc(x.Values, func(value string) bool {
+			c, ok := e.compare(v, value, f)
+			return ok && c == 0
+		})
+	case OpBetween:
+		low, ok1 := e.compare(v, x.Values[0], f)
+		high, ok2 := e.compare(v, x.Values[1], f)
+		return ok1 && ok2 && low >= 0 && high <= 0
+	}
+	c, ok := e.compare(v, x.Values[0], f)
+	return ok && holds(op, c)
+}
+
+// holds reports whether an operator holds of how two values compare.
+func holds(op Op, c int) bool {
+	switch op {
+	case OpEqual:
+		return c == 0
+	case OpGreater:
+		return c > 0
+	case OpAtLeast:
+		return c >= 0
+	case OpLess:
+		return c < 0
+	case OpAtMost:
+		return c <= 0
+	}
+	return false
+}
+
+// compare compares a value of a field with one that a query gives: as the schema types the field; else as numbers if
+// both are, as times if both are, and as texts in which the case does not count. ok is false if they do not compare.
+func (e *Evaluator) compare(v any, with string, f *vault.Field) (c int, ok bool) {
+	text := bareText(v)
+	if f != nil {
+		switch {
+		case strings.HasPrefix(f.Type, "number"):
+			return compareNumbers(text, with)
+		case f.IsTime():
+			return e.compareTimes(text, with)
+		}
+	}
+	if c, ok := compareNumbers(text, with); ok {
+		return c, true
+	}
+	if isDate(text) && isDate(with) {
+		return e.compareTimes(text, with)
+	}
+	return strings.Compare(fold(text), fold(unbracketed(with))), true
+}
+
+// bareText is a value as a text; of a reference, what it refers to.
+func bareText(v any) string {
+	if ref, ok := v.(markdown.Ref); ok {
+		return string(ref)
+	}
+	return Text(v)
+}
+
+// unbracketed is a text without the brackets of a reference.
+func unbracketed(s string) string {
+	if inner, ok := strings.CutPrefix(s, "[["); ok && strings.HasSuffix(inner, "]]") {
+		return strings.TrimSuffix(inner, "]]")
+	}
+	return s
+}
+
+func compareNumbers(a, b string) (c int, ok bool) {
+	x, err1 := strconv.ParseFloat(strings.TrimSpace(a), 64)
+	y, err2 := strconv.ParseFloat(strings.TrimSpace(b), 64)
+	if err1 != nil || err2 != nil || x != x || y != y {
+		return 0, false
+	}
+	switch {
+	case x < y:
+		return -1, true
+	case x > y:
+		return 1, true
+	}
+	return 0, true
+}
+
+// isDate reports whether a text begins as a date of ISO 8601 does.
+func isDate(s string) bool {
+	return len(s) >= 10 && s[4] == '-' && s[7] == '-' && s[0] >= '0' && s[0] <= '9'
+}
+
+// compareTimes compares two times: a day with a moment by the beginning of the day.
+func (e *Evaluator) compareTimes(a, b string) (c int, ok bool) {
+	x, err1 := vault.ParseTime(a, e.clock)
+	y, err2 := vault.ParseTime(b, e.clock)
+	if err1 != nil || err2 != nil {
+		return 0, false
+	}
+	return x.From.Compare(y.From), true
+}
+
+// fold is a text in which the case of letters does not count.
+func fold(s string) string { return strings.ToLower(s) }

@@ -1,0 +1,127 @@
+package tree
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+)
+
+// A Property is a field of a node.
+type Property struct {
+	Name  string
+	Value any // as of index.Field
+}
+
+// beside are fields that a node shows beside its payload, or that are part of its address.
+func (n Node) beside(name string) bool {
+	switch strings.ToLower(name) {
+	case "title", "tags":
+		return true
+	case "id":
+		return n.Section > 0
+	case "order":
+		return n.Note == nil
+	}
+	return false
+}
+
+// Fields are all fields of the node, as they are written.
+func (t *Tree) Fields(n Node) []index.Field {
+	switch {
+	case n.Section > 0:
+		return n.section().Fields
+	case n.Note != nil:
+		return n.Note.Fields
+	}
+	return t.about(n.Folder).Fields
+}
+
+// Payload are the fields of the node in text order, without its title and its tags: those of its Source.
+func (t *Tree) Payload(n Node) []Property {
+	n, _ = t.Source(n)
+	fields := t.Fields(n)
+	all := make([]Property, 0, len(fields))
+	for _, f := range fields {
+		if !n.beside(f.Name) {
+			all = append(all, Property{f.Name, f.Value})
+		}
+	}
+	return all
+}
+
+// Tags are the tags of the node, each once in the order in which they are written: those of its field `tags`.
+func (t *Tree) Tags(n Node) []string {
+	for _, f := range t.Fields(n) {
+		if f.Name == "tags" {
+			return tagsOf(f.Value)
+		}
+	}
+	return []string{}
+}
+
+// tagsOf reads the field `tags`: a list, or a text with commas or blanks between the tags.
+func tagsOf(v any) []string {
+	all := []string{}
+	add := func(tag string) {
+		tag = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(tag), "#"))
+		key := index.TagKey(tag)
+		if tag != "" && !slices.ContainsFunc(all, func(o string) bool { return index.TagKey(o) == key }) {
+			all = append(all, tag)
+		}
+	}
+	switch v := v.(type) {
+	case string:
+		for _, tag := range strings.FieldsFunc(v, func(r rune) bool { return r == ',' || markdown.IsSpace(r) }) {
+			add(tag)
+		}
+	case []any:
+		for _, tag := range v {
+			add(Text(tag))
+		}
+	case nil:
+	default:
+		add(Text(v))
+	}
+	return all
+}
+
+// Text is a value as one text: a reference with its brackets, a list with commas.
+func Text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case markdown.Ref:
+		return "[[" + string(v) + "]]"
+	case []any:
+		texts := make([]string, len(v))
+		for i := range v {
+			texts[i] = Text(v[i])
+		}
+		return strings.Join(texts, ", ")
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// Shown is a value as answers have it: a reference as a text with its brackets.
+func Shown(v any) any {
+	switch v := v.(type) {
+	case markdown.Ref:
+		return Text(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = Shown(v[i])
+		}
+		return list
+	}
+	return v
+}

@@ -1,0 +1,185 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"rookery/internal/fault"
+)
+
+// MaxGroups is how many groups may be in each other.
+const MaxGroups = 8
+
+// A predicate is a comparison as JSON has it, or a group of them: one with members `predicates` or `groups`.
+type predicate struct {
+	Path   string          `json:"path"`
+	Op     string          `json:"op"`
+	Value  json.RawMessage `json:"value"`
+	Value2 json.RawMessage `json:"value2"`
+
+	Predicates []predicate `json:"predicates"`
+	Groups     []predicate `json:"groups"`
+}
+
+// isGroup reports whether it is a group.
+func (p predicate) isGroup() bool { return p.Predicates != nil || p.Groups != nil }
+
+// The words for operators in JSON.
+var operators = map[string]Op{
+	"eq": OpEqual, "ne": OpNotEqual, "gt": OpGreater, "gte": OpAtLeast, "lt": OpLess, "lte": OpAtMost,
+	"contains": OpContains, "startswith": OpStartsWith, "between": OpBetween, "in": OpIn, "exists": OpExists,
+}
+
+// Predicates reads a group of predicates, or a list of them that must all hold (reference/tree.md, C8.2). A list of
+// search has the operators of only. What cannot be read is INVALID_PARAMETER.
+func Predicates(raw json.RawMessage, only ...string) (*Expr, error) {
+	var root predicate
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		root.Op = string(OpAnd)
+		if err := strict(raw, &root.Predicates); err != nil {
+			return nil, err
+		}
+		if root.Predicates == nil {
+			return nil, nil
+		}
+	} else if err := strict(raw, &root); err != nil {
+		return nil, err
+	}
+	if !root.isGroup() && root.Path == "" {
+		return nil, nil // an empty group holds of all
+	}
+	x, err := root.expr(1, only)
+	if err == nil && x.Terms() > MaxTerms {
+		err = malformed("predicates", "a query has at most %d predicates", MaxTerms)
+	}
+	return x, err
+}
+
+// strict decodes JSON that has no other members than those of v.
+func strict(raw json.RawMessage, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if dec.Decode(v) != nil {
+		return malformed("predicates", "a predicate is {path, op, value}, a group {op, predicates, groups}")
+	}
+	return nil
+}
+
+// malformed is the fault of a query that cannot be read.
+func malformed(reason, format string, args ...any) *fault.Fault {
+	return fault.New(fault.InvalidParameter, format, args...).With("reason", reason)
+}
+
+func (p predicate) expr(depth int, only []string) (*Expr, error) {
+	if depth > MaxGroups {
+		return nil, malformed("predicates", "groups are at most %d deep", MaxGroups)
+	}
+	if !p.isGroup() {
+		return p.comparison(only)
+	}
+	var subs []*Expr
+	for _, part := range append(slices.Clone(p.Predicates), p.Groups...) {
+		sub, err := part.expr(depth+1, only)
+		if err != nil {
+			return nil, err
+		}
+		if sub != nil {
+			subs = append(subs, sub)
+		}
+	}
+	return p.joined(subs)
+}
+
+// joined are the parts of a group as its operator joins them. A group without any holds of all.
+func (p predicate) joined(subs []*Expr) (*Expr, error) {
+	var op Op
+	switch strings.ToLower(p.Op) {
+	case "and", "":
+		op = OpAnd
+	case "or":
+		op = OpOr
+	case "not":
+		op = OpNot
+	case "but-not-if":
+		op = OpAnd
+		for i := 1; i < len(subs); i++ {
+			subs[i] = &Expr{Op: OpNot, Subs: []*Expr{subs[i]}}
+		}
+	default:
+		return nil, malformed("group_op", "a group has one of the operators and, or, not, but-not-if").
+			With("allowed", []string{"and", "or", "not", "but-not-if"})
+	}
+	switch {
+	case len(subs) == 0:
+		return nil, nil
+	case op == OpNot:
+		return &Expr{Op: OpNot, Subs: []*Expr{group(OpAnd, subs)}}, nil
+	}
+	return group(op, subs), nil
+}
+
+// comparison is a predicate as an Expr.
+func (p predicate) comparison(only []string) (*Expr, error) {
+	word := strings.ToLower(p.Op)
+	op, known := operators[word]
+	allowed := only
+	if len(allowed) == 0 {
+		allowed = []string{"eq", "ne", "gt", "gte", "lt", "lte", "contains", "startswith", "between", "in", "exists"}
+	}
+	path := strings.Split(p.Path, ".")
+	switch {
+	case !known || !slices.Contains(allowed, word):
+		return nil, malformed("op", "a predicate has one of the operators %s", strings.Join(allowed, ", ")).
+			With("allowed", allowed)
+	case slices.Contains(path, ""):
+		return nil, malformed("path", "a predicate has a path: the name of a property, such as status")
+	}
+	x := &Expr{Op: op, Path: path}
+	return x, p.values(x)
+}
+
+// values fills in the values of a comparison.
+func (p predicate) values(x *Expr) error {
+	if x.Op == OpExists {
+		if string(p.Value) == "false" {
+			x.Op = OpMissing
+		} else if len(p.Value) > 0 && string(p.Value) != "true" {
+			return malformed("value", "the value of exists is true or false")
+		}
+		return nil
+	}
+	raws := []json.RawMessage{p.Value}
+	if x.Op == OpIn {
+		if raws = nil; json.Unmarshal(p.Value, &raws) != nil || len(raws) == 0 {
+			return malformed("value", "the value of in is a list")
+		}
+	}
+	if x.Op == OpBetween {
+		if len(p.Value2) == 0 {
+			p.Value2 = p.Value
+		}
+		raws = append(raws, p.Value2)
+	}
+	for _, raw := range raws {
+		text, ok := literal(raw)
+		if !ok {
+			return malformed("value", "a value is a text, a number, true or false")
+		}
+		x.Values = append(x.Values, text)
+	}
+	return nil
+}
+
+// literal is a scalar as a text.
+func literal(raw json.RawMessage) (text string, ok bool) {
+	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
+		return text, true
+	}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || bytes.ContainsAny(raw[:1], `{["n`) {
+		return "", false
+	}
+	return string(raw), true
+}

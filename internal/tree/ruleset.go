@@ -1,0 +1,339 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/fault"
+	"rookery/internal/index"
+	"rookery/internal/markdown"
+	"rookery/internal/vault"
+)
+
+// A Violation is what is wrong with a node.
+type Violation struct {
+	RuleID   string `json:"ruleId"`
+	Severity string `json:"severity" jsonschema:"error or warning"`
+	NodeID   string `json:"nodeId"`
+	Path     string `json:"path,omitempty" jsonschema:"the property, or the lines of the file: 12 or 12-14"`
+	Message  string `json:"message"`
+}
+
+// The severities.
+const (
+	SeverityError   = "error"
+	SeverityWarning = "warning"
+)
+
+// The sets of rules that every vault has. DefaultRules has the rules of all others.
+const (
+	DefaultRules   = "default"
+	structureRules = "structure"
+	schemaRules    = "schema"
+	linkRules      = "links"
+	orderRules     = "order"
+)
+
+// Rulesets are the ids of the sets of rules that a vault has.
+func Rulesets(x *index.Index) []string {
+	all := []string{DefaultRules, structureRules, schemaRules, linkRules, orderRules}
+	for _, own := range x.Config().Tree.Rulesets {
+		all = append(all, own.ID)
+	}
+	return all
+}
+
+// A Checker checks nodes by a set of rules.
+type Checker struct {
+	tree *Tree
+	eval *Evaluator
+	set  string
+	own  []ownRule
+	refs *index.Resolver
+}
+
+// An ownRule is a rule of the vault, with what it selects.
+type ownRule struct {
+	vault.Rule
+	selects *Expr
+}
+
+// NewChecker returns a Checker by a set of rules. One that the vault does not have is INVALID_PARAMETER, and so is one
+// whose queries cannot be read.
+func NewChecker(t *Tree, c Clock, set string) (*Checker, error) {
+	if !slices.Contains(Rulesets(t.Index), set) {
+		return nil, malformed("unknown_ruleset", "there is no such set of rules").With("argument", "rulesetId").
+			With("available", Rulesets(t.Index))
+	}
+	k := &Checker{tree: t, eval: NewEvaluator(t, c), set: set, refs: t.Index.Resolver()}
+	for _, own := range t.Index.Config().Tree.Rulesets {
+		if own.ID != set && set != DefaultRules {
+			continue
+		}
+		for _, r := range own.Rules {
+			rule := ownRule{Rule: r}
+			if r.Select != "" {
+				var err error
+				if rule.selects, err = Parse(r.Select); err != nil {
+					return nil, malformed("ruleset_invalid", "the query of a rule in rookery.yaml cannot be read: %v", err).
+						With("rule", r.ID).With("line", r.Line)
+				}
+			}
+			k.own = append(k.own, rule)
+		}
+	}
+	return k, nil
+}
+
+// has reports whether the rules of a set are among those that are checked.
+func (k *Checker) has(set string) bool { return k.set == set || k.set == DefaultRules }
+
+// NeedsText reports whether the rules look at the texts of notes.
+func (k *Checker) NeedsText() bool {
+	return k.has(structureRules) || slices.ContainsFunc(k.own, func(r ownRule) bool { return r.selects.NeedsText() })
+}
+
+// Check returns what is wrong with a node. text is that of its file; nil: none of the rules needs it.
+func (k *Checker) Check(n Node, text []byte) []Violation {
+	var all []Violation
+	if k.has(structureRules) {
+		all = append(all, k.structure(n, text)...)
+	}
+	if k.has(schemaRules) {
+		all = append(all, k.schema(n)...)
+	}
+	if k.has(linkRules) {
+		all = append(all, k.links(n)...)
+	}
+	if k.has(orderRules) {
+		all = append(all, k.order(n)...)
+	}
+	return append(all, k.owns(n, text)...)
+}
+
+func problem(n Node, rule, severity, path, format string, args ...any) Violation {
+	return Violation{rule, severity, n.ID(), path, fmt.Sprintf(format, args...)}
+}
+
+// structure checks headings and references.
+func (k *Checker) structure(n Node, text []byte) []Violation {
+	var all []Violation
+	if n.Section > 0 {
+		s := n.section()
+		above, _ := k.tree.Parent(n)
+		if level := max(1, above.Level()); s.Level > level+1 {
+			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line), "the heading has level %d below one of level %d", s.Level, level))
+		}
+		if twin := k.twin(n); twin > 0 {
+			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line), "the heading is the same as that in line %d", twin))
+		}
+	}
+	if r := k.tree.Reference(n); r != nil && r.Broken {
+		if k.cycles(n) {
+			all = append(all, problem(n, "reference-cycle", SeverityError, "body", "the node stands for one that stands for it"))
+		} else {
+			all = append(all, problem(n, "broken-reference", SeverityWarning, "body", "the node stands for one that is not there"))
+		}
+	}
+	if n.Kind() == Note {
+		all = append(all, textRules(n, text)...)
+	}
+	return all
+}
+
+// cycles reports whether a node stands for one that stands for it.
+func (k *Checker) cycles(n Node) bool {
+	at := n
+	for range mostReferences {
+		to := k.tree.Index.From(at.Note, k.tree.embedded(at))
+		if to.Object.Note == nil {
+			return false
+		}
+		if at = (Node{Note: to.Object.Note, Section: to.Object.Number() + 1}); k.tree.embedded(at) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// twin is the line of an earlier heading of the note with the same text and no id of its own; 0: there is none.
+func (k *Checker) twin(n Node) int {
+	s := n.section()
+	for i := range n.Section - 1 {
+		o := &n.Note.Sections[i]
+		if isNode(o) && fold(o.Title) == fold(s.Title) && s.Slug != markdown.Slug(s.Title) && strings.HasPrefix(s.Slug, markdown.Slug(s.Title)) {
+			return o.Line
+		}
+	}
+	return 0
+}
+
+// probe is a heading that no note has.
+const probe = "\n\n# 7d0c4f6e probe\n"
+
+// textRules checks the text of a note: headings without text, and what is open at its end.
+func textRules(n Node, text []byte) []Violation {
+	var all []Violation
+	for i, line := range strings.Split(string(text), "\n") {
+		if marks := strings.TrimSpace(line); marks != "" && len(marks) <= 6 && strings.Trim(marks, "#") == "" && !strings.HasPrefix(line, "    ") {
+			all = append(all, problem(n, "empty-heading", SeverityWarning, strconv.Itoa(i+1), "the heading has no text"))
+		}
+	}
+	if n.Note.Unindexed > 0 {
+		return all
+	}
+	headings := markdown.Parse(append(slices.Clone(text), probe...)).Headings
+	if len(headings) == 0 || headings[len(headings)-1].Text != strings.TrimSpace(strings.Trim(probe, "\n# ")) {
+		at := AtLine(n.Note, n.Note.LineCount)
+		all = append(all, problem(at, "unclosed-fence", SeverityError, "body",
+			"a fence, a comment or a block of HTML is not closed, and takes in all that follows"))
+	}
+	return all
+}
+
+// schema checks the fields by the type.
+func (k *Checker) schema(n Node) []Violation {
+	declared := ""
+	switch n.Kind() {
+	case Section:
+		declared = n.section().DeclaredType
+	case Note:
+		declared = n.Note.DeclaredType
+	default:
+		return nil
+	}
+	typ, known := k.tree.Index.Schema().Type(k.tree.Type(n))
+	if _, ok := k.tree.Index.Schema().Type(declared); declared != "" && !ok {
+		return []Violation{problem(n, "unknown-type", SeverityError, "type", "the schema has no type of the name that the node declares")}
+	}
+	if !known || k.tree.embedded(n) != "" {
+		return nil
+	}
+	values := map[string]any{}
+	for _, f := range k.tree.Fields(n) {
+		if f.Value != "" && !(n.Section > 0 && f.Name == "id") {
+			values[f.Name] = f.Value
+		}
+	}
+	var all []Violation
+	for _, p := range typ.Missing(values) {
+		field, _ := p.Details["field"].(string)
+		all = append(all, problem(n, "missing-required", SeverityError, field, "the required property '%s' is null or empty", field))
+	}
+	checked := typ.Check(values, k.eval.clock)
+	for _, p := range checked.Problems {
+		field, _ := p.Details["field"].(string)
+		all = append(all, problem(n, ruleOf(typ, field, p), SeverityError, field, "%s", p.Message))
+	}
+	if len(typ.Fields) > 0 && typ.Name != vault.Section {
+		for _, name := range checked.Unknown {
+			if !n.beside(name) {
+				all = append(all, problem(n, "unknown-field", SeverityWarning, name, "the type %s declares no such field", typ.Name))
+			}
+		}
+	}
+	return all
+}
+
+// ruleOf is the id of the rule that a value of a field breaks.
+func ruleOf(typ *vault.Type, field string, _ *fault.Fault) string {
+	f, ok := typ.Field(field)
+	switch {
+	case !ok:
+		return "wrong-type"
+	case len(f.Values) > 0:
+		return "enum"
+	case f.IsTime():
+		return "invalid-date"
+	}
+	return "wrong-type"
+}
+
+// links checks the references in the own text and the fields of a node.
+func (k *Checker) links(n Node) []Violation {
+	if n.Note == nil {
+		return nil
+	}
+	var all []Violation
+	for i := range n.Note.Refs {
+		r := &n.Note.Refs[i]
+		if r.IsFile() || AtLine(n.Note, r.Line) != n {
+			continue
+		}
+		switch to := k.refs.From(n.Note, r.Target); {
+		case len(to.Matches) > 0:
+			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference leads to %d nodes", len(to.Matches)))
+		case to.ID == "" || to.FragmentMissing:
+			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference leads to nothing"))
+		}
+	}
+	return all
+}
+
+// order checks the names that a folder lists in its order.
+func (k *Checker) order(n Node) []Violation {
+	if n.Note != nil {
+		return nil
+	}
+	there := map[string]bool{}
+	for _, child := range k.tree.Children(n) {
+		there[entry(child)] = true
+	}
+	stale := 0
+	for _, name := range k.tree.about(n.Folder).Order {
+		if !there[name] {
+			stale++
+		}
+	}
+	if stale == 0 {
+		return nil
+	}
+	return []Violation{problem(n, "order-stale", SeverityWarning, "order", "the order names %d children that are not there", stale)}
+}
+
+// owns checks the rules of the vault.
+func (k *Checker) owns(n Node, text []byte) []Violation {
+	var all []Violation
+	for _, r := range k.own {
+		e := k.eval.With(func(n Node, content bool) string {
+			extent := Extents(text, markdown.Parse(text))[n.Section]
+			if content {
+				return string(Cut(text, extent.Content))
+			}
+			return string(Cut(text, extent.Own))
+		})
+		if e.Holds(r.selects, n) != Yes {
+			continue
+		}
+		all = append(all, k.broken(n, r)...)
+	}
+	return all
+}
+
+// broken is what a node has wrong by a rule of the vault.
+func (k *Checker) broken(n Node, r ownRule) []Violation {
+	severity := SeverityError
+	if r.Warning {
+		severity = SeverityWarning
+	}
+	var all []Violation
+	has := func(name string) operand { return k.eval.operand(n, strings.Split(name, ".")) }
+	for _, name := range r.Require {
+		if o := has(name); !o.there || o.value == "" {
+			all = append(all, problem(n, r.ID, severity, name, "the required property '%s' is null or empty", name))
+		}
+	}
+	for _, name := range r.Forbid {
+		if has(name).there {
+			all = append(all, problem(n, r.ID, severity, name, "the property '%s' must not be there", name))
+		}
+	}
+	for _, p := range r.Patterns {
+		if o := has(p.Field); o.there && !p.Expression.MatchString(bareText(o.value)) {
+			all = append(all, problem(n, r.ID, severity, p.Field, "the property '%s' does not match the pattern of the rule", p.Field))
+		}
+	}
+	return all
+}

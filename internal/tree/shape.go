@@ -1,0 +1,172 @@
+package tree
+
+import (
+	"time"
+
+	"rookery/internal/index"
+)
+
+// A Shape is a node as answers have it. A member that a filter takes away is left out.
+type Shape struct {
+	NodeID        string     `json:"nodeId"`
+	UID           string     `json:"uid,omitempty" jsonschema:"the identity of the node, which it keeps when its address changes"`
+	Kind          Kind       `json:"kind,omitempty" jsonschema:"vault, folder, note or section"`
+	PayloadType   string     `json:"payloadType,omitempty"`
+	Name          *string    `json:"name,omitempty"`
+	Path          string     `json:"path,omitempty" jsonschema:"of the file, or of the folder with a slash at the end"`
+	Depth         *int       `json:"depth,omitempty" jsonschema:"how many nodes are above"`
+	Level         int        `json:"level,omitempty" jsonschema:"of the heading of a section"`
+	ChildrenCount *int       `json:"childrenCount,omitempty"`
+	IsExpanded    *bool      `json:"isExpanded,omitempty" jsonschema:"in the view of the session"`
+	Tags          []string   `json:"tags,omitempty"`
+	Title         *string    `json:"title,omitempty"`
+	Payload       *Payload   `json:"payload,omitempty"`
+	Body          *string    `json:"body,omitempty" jsonschema:"its own Markdown, without that of the nodes below"`
+	Content       *string    `json:"content,omitempty" jsonschema:"its Markdown with that of all nodes below"`
+	BodyBytes     *int       `json:"bodyBytes,omitempty"`
+	Version       string     `json:"version,omitempty" jsonschema:"with which it changed last"`
+	CreatedAt     *time.Time `json:"createdAt,omitempty"`
+	UpdatedAt     *time.Time `json:"updatedAt,omitempty"`
+	Reference     *Reference `json:"reference,omitempty" jsonschema:"of a section that stands for another node"`
+	Ancestors     []Named    `json:"ancestors,omitempty" jsonschema:"the vault first"`
+	Source        string     `json:"source,omitempty" jsonschema:"explicit: the tag is one of its field tags; inline: it is #tag in its text"`
+	Skeleton      bool       `json:"skeleton,omitempty" jsonschema:"the node was on a page before, and is here for what is below it"`
+	Children      []*Shape   `json:"children,omitempty"`
+}
+
+// A Named is a node by its address and its name.
+type Named struct {
+	NodeID string `json:"nodeId"`
+	Name   string `json:"name"`
+}
+
+// A Reference is what a section stands for whose text is one transclusion.
+type Reference struct {
+	TargetID string `json:"targetId,omitempty"`
+	Broken   bool   `json:"broken,omitempty"`
+}
+
+// A Payload is the fields of a node by name, as answers have them.
+type Payload map[string]any
+
+// A Shaper makes shapes of nodes.
+type Shaper struct {
+	Tree   *Tree
+	Filter Filter
+	Viewer *Viewer // nil: shapes do not say what is expanded
+}
+
+// Item is the shape of a node in a list: without what only the node alone shows.
+func (s Shaper) Item(n Node) *Shape {
+	t := s.Tree
+	shape := &Shape{NodeID: n.ID()}
+	if s.Filter.Shows("uid") {
+		shape.UID = t.UID(n)
+	}
+	if s.Filter.Shows("kind") {
+		shape.Kind = n.Kind()
+	}
+	if s.Filter.Shows("payloadType") {
+		source, _ := t.Source(n)
+		shape.PayloadType = t.Type(source)
+	}
+	if s.Filter.Shows("name") {
+		shape.Name = new(t.Name(n))
+	}
+	if s.Filter.Shows("depth") {
+		shape.Depth = new(t.Depth(n))
+	}
+	if s.Filter.Shows("childrenCount") {
+		shape.ChildrenCount = new(t.ChildrenCount(n))
+	}
+	if s.Filter.Shows("version") {
+		shape.Version = version(t.Version(n))
+	}
+	shape.Payload = s.payload(n)
+	if s.Filter.Shows("reference") {
+		shape.Reference = t.Reference(n)
+	}
+	return shape
+}
+
+// Listed is Item with the nodes above.
+func (s Shaper) Listed(n Node) *Shape {
+	shape := s.Item(n)
+	if s.Filter.Shows("ancestors") {
+		shape.Ancestors = s.Ancestors(n)
+	}
+	return shape
+}
+
+// Whole is the shape of a node with all but its text.
+func (s Shaper) Whole(n Node) *Shape {
+	shape := s.Item(n)
+	if s.Filter.Shows("path") {
+		shape.Path = pathOf(n)
+	}
+	if s.Filter.Shows("level") {
+		shape.Level = n.Level()
+	}
+	if s.Viewer != nil && s.Filter.Shows("isExpanded") {
+		shape.IsExpanded = new(s.Viewer.Expanded(n))
+	}
+	if s.Filter.Shows("tags") {
+		shape.Tags = s.Tree.Tags(n)
+	}
+	if s.Filter.Shows("title") {
+		shape.Title = new(s.Tree.Name(n))
+	}
+	if part := s.Tree.part(n); part != nil && s.Filter.Shows("bodyBytes") {
+		shape.BodyBytes = new(int(part.BodyBytes))
+	}
+	s.times(shape, n.Times())
+	return shape
+}
+
+func (s Shaper) times(shape *Shape, times index.Times) {
+	if !times.Created.IsZero() && s.Filter.Shows("createdAt") {
+		shape.CreatedAt = new(times.Created.UTC())
+	}
+	if !times.Modified.IsZero() && s.Filter.Shows("updatedAt") {
+		shape.UpdatedAt = new(times.Modified.UTC())
+	}
+}
+
+// Ancestors are the nodes above, the vault first.
+func (s Shaper) Ancestors(n Node) []Named {
+	all := []Named{}
+	for _, above := range s.Tree.Ancestors(n) {
+		all = append(all, Named{above.ID(), s.Tree.Name(above)})
+	}
+	return all
+}
+
+// payload are the fields that the filter shows; nil: it shows no field at all.
+func (s Shaper) payload(n Node) *Payload {
+	if !s.Filter.Shows("payload") {
+		return nil
+	}
+	shown := Payload{}
+	for _, f := range s.Tree.Payload(n) {
+		if v, ok := s.Filter.value(fieldPath(f.Name), f.Value); ok {
+			shown[f.Name] = Shown(v)
+		}
+	}
+	return &shown
+}
+
+// fieldPath is the path of a field.
+func fieldPath(name string) string {
+	if IsStructural(name) {
+		return fieldPrefix + name
+	}
+	return name
+}
+
+// pathOf is the path of the file of a node, or of its folder.
+func pathOf(n Node) string {
+	if n.Note != nil {
+		return n.Note.Path
+	}
+	return n.Folder
+}

@@ -1,0 +1,92 @@
+package tree
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rookery/internal/vault"
+)
+
+// A SortKey is what a node is sorted by: the value of a property, in a form in which all values compare. Numbers come
+// before times, and these before texts.
+type SortKey struct {
+	Class  int     `json:"c"` // 0: number, 1: time, 2: text, 3: missing
+	Number float64 `json:"n,omitempty"`
+	Text   string  `json:"t,omitempty"`
+}
+
+// The classes of sort keys.
+const (
+	numbers = iota
+	times
+	words
+	missing
+)
+
+// sortKey is the key of a property of a node; of a list, that of its first entry.
+func (e *Evaluator) sortKey(n Node, path []string) SortKey {
+	o := e.operand(n, path)
+	if list, is := o.value.([]any); is && len(list) > 0 {
+		o.value = list[0]
+	}
+	if !o.there {
+		return SortKey{Class: missing}
+	}
+	text := bareText(o.value)
+	if number, err := strconv.ParseFloat(text, 64); err == nil && number == number {
+		return SortKey{Class: numbers, Number: number}
+	}
+	if isDate(text) || o.field != nil && o.field.IsTime() {
+		if at, err := vault.ParseTime(text, e.clock); err == nil {
+			return SortKey{Class: times, Number: float64(at.From.Unix())}
+		}
+	}
+	return SortKey{Class: words, Text: fold(text)}
+}
+
+// compare compares two keys. What is missing is last in both directions.
+func (k SortKey) compare(o SortKey, descending bool) int {
+	if k.Class == missing || o.Class == missing {
+		return cmp.Compare(k.Class, o.Class)
+	}
+	c := cmp.Or(cmp.Compare(k.Class, o.Class), cmp.Compare(k.Number, o.Number), strings.Compare(k.Text, o.Text))
+	if descending {
+		return -c
+	}
+	return c
+}
+
+// A Sorting is the order of a list of nodes: by a property, ties in the order of the tree.
+type Sorting struct {
+	Path       []string
+	Descending bool
+}
+
+// A Sorted is a node with the key that it is sorted by.
+type Sorted struct {
+	Node
+	Key SortKey
+}
+
+// Sort sorts nodes that are in the order of the tree.
+func (e *Evaluator) Sort(nodes []Node, by Sorting) []Sorted {
+	all := make([]Sorted, len(nodes))
+	for i, n := range nodes {
+		all[i] = Sorted{n, e.sortKey(n, by.Path)}
+	}
+	slices.SortStableFunc(all, func(a, b Sorted) int { return a.Key.compare(b.Key, by.Descending) })
+	return all
+}
+
+// Behind is the position of the first node behind a key and a position in a sorted list.
+func (e *Evaluator) Behind(all []Sorted, by Sorting, key SortKey, at Position) int {
+	i, _ := slices.BinarySearchFunc(all, at, func(s Sorted, at Position) int {
+		if c := cmp.Or(s.Key.compare(key, by.Descending), e.tree.Compare(s.Position(), at)); c != 0 {
+			return c
+		}
+		return -1
+	})
+	return i
+}

@@ -1,0 +1,70 @@
+package tree
+
+import (
+	"bytes"
+
+	"rookery/internal/markdown"
+)
+
+// An Extent says where in the text of its note a node is.
+type Extent struct {
+	Own     markdown.Span // its own text: behind its heading and declaration, up to the first node below it
+	Content markdown.Span // that, and all below it
+	Start   int           // where its heading begins; of a note, its text
+}
+
+// Extents are those of the nodes of a note, by position: the note first.
+func Extents(text []byte, d *markdown.Doc) []Extent {
+	own := markdown.Span{Start: d.Body, End: len(text)}
+	all := []Extent{{Own: own, Content: own, Start: d.Body}}
+	var at []int // the positions of headings that are nodes
+	for i, h := range d.Headings {
+		if h.Title {
+			all[0].Own.Start, all[0].Content.Start = h.Content, h.Content
+			continue
+		}
+		all = append(all, extentOf(h))
+		if IsTop(h) {
+			at = append(at, i)
+		}
+	}
+	title := len(d.Headings) + 1 - len(all)
+	if len(at) > 0 {
+		all[0].Own.End = d.Headings[at[0]].Own.Start
+	}
+	for k, i := range at {
+		e := &all[i+1-title]
+		e.Own.End, e.Content.End = len(text), len(text)
+		if k+1 < len(at) {
+			e.Own.End = d.Headings[at[k+1]].Own.Start
+		}
+		for _, j := range at[k+1:] {
+			if d.Headings[j].Level <= d.Headings[i].Level {
+				e.Content.End = d.Headings[j].Own.Start
+				break
+			}
+		}
+	}
+	return all
+}
+
+// extentOf is where a section begins.
+func extentOf(h markdown.Heading) Extent {
+	start := h.Content
+	if h.Embedded != nil {
+		start = h.Embedded.Span.End
+	}
+	return Extent{Own: markdown.Span{Start: start}, Content: markdown.Span{Start: start}, Start: h.Own.Start}
+}
+
+// Cut is a part of a text without the blank lines around it, and without a line break at its end.
+func Cut(text []byte, s markdown.Span) []byte {
+	part := bytes.TrimRight(text[s.Start:max(s.Start, s.End)], " \t\r\n")
+	for {
+		line, rest, found := bytes.Cut(part, []byte("\n"))
+		if !found || len(bytes.TrimSpace(line)) > 0 {
+			return part
+		}
+		part = rest
+	}
+}

@@ -1,0 +1,160 @@
+package vault
+
+import (
+	"regexp"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Tree is how the tools of the tree family treat the vault: `tree` of rookery.yaml.
+type Tree struct {
+	// Strict says that a version token is good only if no note and no folder changed since; otherwise, if nothing
+	// that the call touches did.
+	Strict bool
+
+	Rulesets []Ruleset // as in the file
+}
+
+// A Ruleset is rules by which notes are checked.
+type Ruleset struct {
+	ID    string
+	Rules []Rule
+}
+
+// A Rule says what must be true of the nodes that it selects.
+type Rule struct {
+	ID       string
+	Select   string   // a text of the language of select_nodes; empty: all nodes
+	Require  []string // names of fields
+	Forbid   []string // likewise
+	Patterns []Pattern
+	Warning  bool // what breaks the rule is a warning, and no error
+	Line     int  // of the file
+}
+
+// A Pattern is an expression that the text of a field must match.
+type Pattern struct {
+	Field      string
+	Expression *regexp.Regexp
+}
+
+// Ruleset finds a set of rules by its id.
+func (t Tree) Ruleset(id string) (Ruleset, bool) {
+	for _, s := range t.Rulesets {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return Ruleset{}, false
+}
+
+// Limits of the rules of a vault.
+const (
+	maxRulesets   = 100
+	maxRules      = 1000 // of all sets together
+	maxExpression = 1000 // bytes of one
+)
+
+// tree reads `tree`.
+func (p *configParser) tree(e pair) {
+	for _, d := range p.entries(e.value, e.key) {
+		switch d.key {
+		case "versioning":
+			switch p.text(d) {
+			case "strict":
+				p.c.Tree.Strict = true
+			case "notes", "":
+			default:
+				p.report(d.line, "versioning must be strict or notes")
+			}
+		case "rulesets":
+			p.rulesets(d)
+		default:
+			p.report(d.line, "tree has no key %q; it has versioning and rulesets", d.key)
+		}
+	}
+}
+
+func (p *configParser) rulesets(e pair) {
+	all := p.entries(e.value, e.key)
+	if len(all) > maxRulesets {
+		p.report(e.line, "there are more than %d rulesets", maxRulesets)
+		all = all[:maxRulesets]
+	}
+	left := maxRules
+	for _, d := range all {
+		set := Ruleset{ID: d.key}
+		for _, s := range p.entries(d.value, "ruleset "+d.key) {
+			if s.key != "rules" {
+				p.report(s.line, "a ruleset has no key %q; it has rules", s.key)
+				continue
+			}
+			set.Rules = p.rules(s, &left)
+		}
+		p.c.Tree.Rulesets = append(p.c.Tree.Rulesets, set)
+	}
+}
+
+// rules reads a list of rules, at most so many as are left.
+func (p *configParser) rules(e pair, left *int) []Rule {
+	if e.value.Kind != yaml.SequenceNode {
+		p.report(e.line, "%q must be a list", e.key)
+		return nil
+	}
+	var all []Rule
+	for _, n := range e.value.Content {
+		if *left--; *left < 0 {
+			p.report(n.Line, "there are more than %d rules", maxRules)
+			return all
+		}
+		if r, ok := p.rule(pair{"rule", target(n), n.Line}); ok {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// rule reads one rule; ok is false if it has no id.
+func (p *configParser) rule(e pair) (r Rule, ok bool) {
+	r.Line = e.line
+	for _, d := range p.entries(e.value, "a rule") {
+		switch d.key {
+		case "id":
+			r.ID = p.text(d)
+		case "select":
+			r.Select = p.text(d)
+		case "require":
+			r.Require = p.list(d)
+		case "forbid":
+			r.Forbid = p.list(d)
+		case "pattern":
+			r.Patterns = p.patterns(d)
+		case "severity":
+			s := p.text(d)
+			if r.Warning = s == "warning"; !r.Warning && s != "error" {
+				p.report(d.line, "severity must be error or warning")
+			}
+		default:
+			p.report(d.line, "a rule has no key %q; it has id, select, require, forbid, pattern and severity", d.key)
+		}
+	}
+	if r.ID == "" {
+		p.report(e.line, "a rule needs an id")
+	}
+	return r, r.ID != ""
+}
+
+// patterns reads expressions by the names of fields.
+func (p *configParser) patterns(e pair) []Pattern {
+	var all []Pattern
+	for _, d := range p.entries(e.value, e.key) {
+		s := p.text(d)
+		expression, err := regexp.Compile(s)
+		if err != nil || len(s) > maxExpression {
+			p.report(d.line, "the pattern of %q is no regular expression of at most %d bytes (RE2 syntax)", d.key, maxExpression)
+			continue
+		}
+		all = append(all, Pattern{d.key, expression})
+	}
+	return all
+}
