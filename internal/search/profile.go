@@ -40,7 +40,7 @@ func Notes() Profile {
 		number: 1, saturation: .9,
 		head:        [fields]weighting{{12, .5}, {8, 0}, {3, .5}},
 		unit:        [2]weighting{{1, .7}, {3, .5}},
-		secondShare: .2, fit: turns,
+		secondShare: .2, fit: notes,
 	}
 }
 
@@ -71,3 +71,37 @@ func profileOf(number uint32) (Profile, bool) {
 
 // isThreaded reports whether things are one unit each, and may have neighbours.
 func (p *Profile) isThreaded() bool { return p.thread.candidates > 0 }
+
+// A Feature is a part of the ranking of threaded profiles, which a profile may do without.
+type Feature string
+
+// The features.
+const (
+	FeatureFields     Feature = "fields of their own for author, tags and date"
+	FeatureNeighbours Feature = "neighbours of the thread"
+	FeatureThread     Feature = "share of the best of the thread"
+	FeaturePerson     Feature = "the one person named"
+)
+
+// Features are those that a threaded profile has.
+func (p Profile) Features() []Feature {
+	if !p.isThreaded() {
+		return nil
+	}
+	return []Feature{FeatureFields, FeatureNeighbours, FeatureThread, FeaturePerson}
+}
+
+// Without is the profile without a feature, to measure what that is worth.
+func (p Profile) Without(f Feature) Profile {
+	switch f {
+	case FeatureFields:
+		p.head = [fields]weighting{}
+	case FeatureNeighbours:
+		p.thread.previous, p.thread.others = 0, 0
+	case FeatureThread:
+		p.thread.share = 0
+	case FeaturePerson:
+		p.thread.person = 1
+	}
+	return p
+}

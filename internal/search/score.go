@@ -114,20 +114,22 @@ func (g *gatherer) count(l *layer, r *postingReader) float32 {
 	return float32(g.norms.count(&l.slots[r.slot], &r.counts))
 }
 
-// Norms say what an occurrence is worth in a field, by its length: weight/(base + slope*length).
+// Norms say what an occurrence is worth in a field, by its length: 1/(base + slope*length).
 type norms struct {
-	head [fields]scale
-	unit [2]scale
+	first, last scale   // of a head
+	second      float64 // of a head, whatever its length
+	unit        [2]scale
 }
 
-type scale struct{ weight, base, slope float64 }
+type scale struct{ base, slope float64 }
 
 // norms are the norms of the things that are there: in a field of average length an occurrence is worth its weight.
 func (x *Index) norms() norms {
 	p, t := &x.profile, &x.totals
-	n := norms{head: [fields]scale{
-		newScale(p.head[0], t.head[0], t.notes), {p.head[1].weight, 1, 0}, newScale(p.head[2], t.head[1], t.notes),
-	}}
+	n := norms{
+		first: newScale(p.head[0], t.head[0], t.notes), second: p.head[1].weight,
+		last: newScale(p.head[2], t.head[1], t.notes),
+	}
 	for i := range n.unit {
 		n.unit[i] = newScale(p.unit[i], t.unit[i], t.units)
 	}
@@ -136,25 +138,25 @@ func (x *Index) norms() norms {
 
 func newScale(w weighting, total uint64, n int) scale {
 	if total == 0 || w.slope == 0 {
-		return scale{w.weight, 1, 0}
+		return scale{1 / w.weight, 0}
 	}
-	return scale{w.weight, 1 - w.slope, w.slope * float64(n) / float64(total)}
+	return scale{(1 - w.slope) / w.weight, w.slope * float64(n) / float64(total) / w.weight}
 }
 
 // of is what a number of occurrences is worth. The conversions, here and below, keep machines that
 // multiply and add in one from rounding otherwise.
-func (n *scale) of(count, length uint32) float64 {
+func (n scale) of(count, length uint32) float64 {
 	if count == 0 {
 		return 0
 	}
-	return float64(n.weight*float64(count)) / (n.base + float64(n.slope*float64(length)))
+	return float64(count) / (n.base + float64(n.slope*float64(length)))
 }
 
 // count weighs a posting.
 func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
 	if s.isHead() {
-		return n.head[0].of(counts[0], s.lengths[0]) + float64(n.head[1].weight*float64(counts[1])) +
-			n.head[2].of(counts[2], s.lengths[1])
+		return n.first.of(counts[0], s.lengths[0]) + float64(n.second*float64(counts[1])) +
+			n.last.of(counts[2], s.lengths[1])
 	}
 	body := n.unit[0].of(counts[0], s.lengths[0])
 	if counts[1] == 0 {

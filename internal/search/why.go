@@ -39,13 +39,13 @@ func (p Parts) rounded() Parts {
 
 // Why says why a thing was found, and how likely it is what was meant.
 type Why struct {
-	Match      Match
-	Coverage   float64  // 0 to 1: the share of the query's words that it has, each by how rare it is
-	Matched    []string // words of the query that it has, in whichever form
-	Missing    []string // words of the query that it does not have
-	Parts      Parts
-	Confidence float64 // 0 to 1: the share of results with this number that proved relevant in evaluation
-	Fit        string  // the name of the evaluation
+	Match      Match    `json:"match" jsonschema:"exact: the name, the phrases or all words asked for; structural: some of the words, and it fits the filters; fuzzy: some of the words, or similar ones"`
+	Coverage   float64  `json:"coverage" jsonschema:"share of the words asked for that it has, from 0 to 1, each by how rare it is"`
+	Matched    []string `json:"matched" jsonschema:"words asked for that it has"`
+	Missing    []string `json:"missing" jsonschema:"words asked for that it does not have"`
+	Parts      Parts    `json:"parts" jsonschema:"what the score is the sum of"`
+	Confidence float64  `json:"confidence" jsonschema:"from 0 to 1: how often such a result was the right one in an evaluation"`
+	Fit        string   `json:"fit" jsonschema:"name of that evaluation"`
 }
 
 // explain says why the things of a page were found. first is the best score of all pages, and behind the best score of
@@ -62,7 +62,7 @@ func (s *searcher) explain(hits []Hit, list []scored, first, behind float64) {
 
 func (s *searcher) why(f *scored, first, next float64) *Why {
 	bonus := s.bonus(f.layer, f.doc)
-	w := &Why{Parts: Parts{Text: f.score - bonus}}
+	w := &Why{Matched: []string{}, Missing: []string{}, Parts: Parts{Text: f.score - bonus}}
 	e := evidence{first: first, score: f.score, next: next}
 	if f.full != nil {
 		w.Parts = f.full.parts
