@@ -93,7 +93,7 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	s := &searcher{x: x, plan: g.plan(q), Options: o}
 	s.name()
 	if x.profile.isThreaded() {
-		return s.threaded()
+		return s.threaded(g)
 	}
 	if o.Text == nil || !s.narrow() {
 		page := ranking{most: o.Limit + 1, after: o.After, tie: o.Tie}

@@ -29,8 +29,10 @@ type ranker struct {
 	found []own
 	refs  []ref     // of the rows
 	rows  [][]int32 // by layer, by thing: its row + 1; 0: none
-	tally []float32 // of each row and concept: what the head has, and what the unit has
+	tally []float32 // of each row: what the head has of each concept, and then what the unit has
 	full  []full    // of the first rows
+
+	nothing []float32 // what nobody has of each concept
 }
 
 // An own is a thing that was found by its own words.
@@ -40,9 +42,11 @@ type own struct {
 }
 
 // threaded scores what is found, and returns the page that the options ask for.
-func (s *searcher) threaded() (Results, error) {
+func (s *searcher) threaded(g *gatherer) (Results, error) {
 	r := &ranker{searcher: s, threads: threads{s.x, map[uint64][]stretch{}}, rows: make([][]int32, len(s.x.layers))}
 	best := ranking{most: s.x.profile.thread.candidates, tie: s.Tie}
+	r.found = g.found[:0]
+	defer func() { g.found = r.found[:0] }()
 	err := s.each(nil, func(f scored) {
 		best.add(f)
 		r.found = append(r.found, own{ref{int32(f.layer), int32(f.doc)}, f.score})
@@ -117,9 +121,9 @@ func (r *ranker) count() {
 			for _, w := range list {
 				doc := s.docOf[w.slot]
 				if row := rows[doc]; row > 0 {
-					at := 2 * (int(row-1)*len(r.concepts) + i)
+					at := 2*int(row-1)*len(r.concepts) + i
 					if w.slot != s.docs[doc].head {
-						at++
+						at += len(r.concepts)
 					}
 					r.tally[at] += w.count
 				}
@@ -128,56 +132,28 @@ func (r *ranker) count() {
 	}
 }
 
-// own is how much a thing has of a concept by itself, and unit how much its unit has.
-func (r *ranker) own(row, concept int) float64 {
-	at := 2 * (row*len(r.concepts) + concept)
-	return float64(r.tally[at]) + float64(r.tally[at+1])
-}
-
-func (r *ranker) unit(row, concept int) float64 {
+// counts are what the unit of a row has of each concept, and heads what its head has; of nobody nothing.
+func (r *ranker) counts(row int) (heads, units []float32) {
+	n := len(r.concepts)
 	if row == nobody {
-		return 0
+		return r.nothing, r.nothing
 	}
-	return float64(r.tally[2*(row*len(r.concepts)+concept)+1])
-}
-
-// near is how much the neighbours of a thing have of a concept, as far as it counts for the thing.
-func (r *ranker) near(f *full, concept int) float64 {
-	t := &r.x.profile.thread
-	others := 0.
-	for i, row := range f.near {
-		if i != previous {
-			others += r.unit(row, concept)
-		}
-	}
-	return float64(t.previous*r.unit(f.near[previous], concept)) + float64(t.others*others)
+	return r.tally[2*row*n:][:n], r.tally[(2*row+1)*n:][:n]
 }
 
 // scoreAll scores the first rows in full.
 func (r *ranker) scoreAll() {
+	r.nothing = make([]float32, len(r.concepts))
 	for i := range r.full {
-		f := &r.full[i]
-		alone, whole := 0., 0.
-		for c, concept := range r.concepts {
-			has := r.own(i, c)
-			if has > 0 {
-				alone += concept.gain(has)
-			}
-			if all := has + r.near(f, c); all > 0 {
-				whole += concept.gain(all)
-			}
-		}
-		f.parts.Text, f.parts.Neighbours = alone, whole-alone
+		r.scoreWords(&r.full[i])
 	}
 	r.shareThreads()
+	if r.naming == nil {
+		return
+	}
 	for i := range r.full {
-		f := &r.full[i]
-		of := r.refs[i]
-		head := r.x.layers[of.layer].docs[of.doc].head
-		if r.naming == nil {
-			continue
-		}
-		f.theirs = r.naming.has(int(of.layer), head)
+		f, of := &r.full[i], r.refs[i]
+		f.theirs = r.naming.has(int(of.layer), r.x.layers[of.layer].docs[of.doc].head)
 		f.others = !f.theirs && r.x.member(of).known > 0
 		if f.theirs {
 			p := &f.parts
@@ -186,14 +162,49 @@ func (r *ranker) scoreAll() {
 	}
 }
 
+// scoreWords scores a thing by its words, and by those of its neighbours.
+func (r *ranker) scoreWords(f *full) {
+	t := &r.x.profile.thread
+	heads, units := r.counts(f.row)
+	var near [4][]float32
+	for i, row := range f.near {
+		_, near[i] = r.counts(row)
+	}
+	before, a, b, c := near[previous], near[1], near[2], near[3]
+	alone, whole := 0., 0.
+	for i, concept := range r.concepts {
+		own := float64(heads[i]) + float64(units[i])
+		all := own + float64(t.previous*float64(before[i])) + float64(t.others*float64(a[i]+b[i]+c[i]))
+		if all == 0 {
+			continue
+		}
+		gain := 0.
+		if own > 0 {
+			gain = concept.gain(own)
+			alone += gain
+		}
+		if all != own {
+			gain = concept.gain(all)
+		}
+		whole += gain
+	}
+	f.parts.Text, f.parts.Neighbours = alone, whole-alone
+}
+
 // shareThreads adds to each thing a share of the best score of its thread, as far as that was scored. What is in no
 // thread is one of its own.
 func (r *ranker) shareThreads() {
-	order := make([]int, len(r.full))
-	for i := range order {
-		order[i] = i
+	share := r.x.profile.thread.share
+	var order []int
+	for i := range r.full {
+		if r.x.member(r.refs[i]).inThread() {
+			order = append(order, i)
+			continue
+		}
+		p := &r.full[i].parts
+		p.Thread = float64(share * p.text())
 	}
-	slices.SortFunc(order, func(a, b int) int { return r.x.compareRefs(r.refs[a], r.refs[b]) })
+	slices.SortFunc(order, func(a, b int) int { return r.x.member(r.refs[a]).compare(r.x.member(r.refs[b])) })
 	for from := 0; from < len(order); {
 		to, best := from+1, r.full[order[from]].parts.text()
 		for to < len(order) && r.together(order[to-1], order[to]) {
@@ -201,15 +212,14 @@ func (r *ranker) shareThreads() {
 			to++
 		}
 		for ; from < to; from++ {
-			r.full[order[from]].parts.Thread = float64(r.x.profile.thread.share * best)
+			r.full[order[from]].parts.Thread = float64(share * best)
 		}
 	}
 }
 
 // together reports whether two things that follow each other among those that were scored are of one thread.
 func (r *ranker) together(a, b int) bool {
-	m, n := r.x.member(r.refs[a]), r.x.member(r.refs[b])
-	return m.inThread() && m.thread == n.thread && r.threads.joined(r.refs[a], r.refs[b])
+	return r.x.member(r.refs[a]).thread == r.x.member(r.refs[b]).thread && r.threads.joined(r.refs[a], r.refs[b])
 }
 
 // rank adds all that was found to a ranking: with its full score, or with its own.

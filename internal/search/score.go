@@ -19,6 +19,7 @@ type gatherer struct {
 	arena []weighted // what the lists are slices of
 	sums  []float32  // by slot of a layer; all 0 between two uses
 	seen  []uint64   // bits: the slots of which there is a sum
+	found []own      // room for what is found
 }
 
 // gatherer is one for a query on the index.

@@ -44,8 +44,13 @@ func (m *member) at() int64 { return int64(wholeOf(m.time)) }
 
 // compare orders members by thread, in a thread as they follow each other.
 func (m *member) compare(o *member) int {
-	return cmp.Or(cmp.Compare(wholeOf(m.thread), wholeOf(o.thread)), cmp.Compare(m.at(), o.at()),
-		cmp.Compare(wholeOf(m.seq), wholeOf(o.seq)))
+	if m.thread != o.thread {
+		return cmp.Compare(wholeOf(m.thread), wholeOf(o.thread))
+	}
+	if m.time != o.time {
+		return cmp.Compare(m.at(), o.at())
+	}
+	return cmp.Compare(wholeOf(m.seq), wholeOf(o.seq))
 }
 
 // compareMembers compares the members of two things of the segment, and their keys.
