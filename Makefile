@@ -170,6 +170,10 @@ bench-cloud: ## measure the functions over emulators of AWS, and write docs/benc
 dollars: ## write docs/benchmarks-dollars.md, what a million calls of each tool cost, from the requests that were counted
 	$(GO) run ./bench -only dollars
 
+.PHONY: bench-retrieval
+bench-retrieval: ## measure how well notes and memories are found, and write docs/benchmarks-retrieval.md; VAULT names one more folder of notes
+	$(GO) run ./bench/retrieval -vault "$(VAULT)" -out docs/benchmarks-retrieval.md
+
 .PHONY: bench-notes
 bench-notes: ## measure the tools for notes and for orientation, and write docs/benchmarks-notes.md
 	$(GO) run ./bench -only notes -sizes 10000,100000 -out docs/benchmarks-notes.md

@@ -1,6 +1,10 @@
 package memory
 
-import "slices"
+import (
+	"slices"
+
+	"rookery/internal/search"
+)
 
 // A Depth is how much of a memory an answer tells.
 type Depth string
@@ -92,11 +96,13 @@ type Explanation struct {
 	Level    string   `json:"level" jsonschema:"direct, file, query, pattern or semantic"`
 	Match    string   `json:"match" jsonschema:"exact, structural, fuzzy or semantic"`
 	File     string   `json:"file,omitempty" jsonschema:"the path that matched"`
-	Coverage *float64 `json:"coverage,omitempty" jsonschema:"share of the words asked for that it has"`
+	Coverage *float64 `json:"coverage,omitempty" jsonschema:"share of the words asked for that it has, each by how rare it is"`
 	Matched  []string `json:"matched,omitempty" jsonschema:"words asked for that it has"`
 	Missing  []string `json:"missing,omitempty" jsonschema:"words asked for that it has not"`
 	Score    *float64 `json:"score,omitempty" jsonschema:"of the search by words"`
-	Fit      string   `json:"fit" jsonschema:"by what the confidence is reckoned"`
+
+	Parts *search.Parts `json:"parts,omitempty" jsonschema:"what the score is the sum of"`
+	Fit   string        `json:"fit" jsonschema:"by what the confidence is reckoned"`
 }
 
 // Retrieve tells of a memory at a depth. m is its whole value, which only a deep one needs.

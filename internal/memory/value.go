@@ -114,7 +114,7 @@ func (m *Memory) EmbeddingText() string {
 	return strings.Join(lines, "\n")
 }
 
-// Text is everything that is said in a memory, a thing a line, by which it is found.
+// Text is everything that is said in a memory but for what was learnt, a thing a line, by which it is found.
 func (m *Memory) Text() string {
 	var b strings.Builder
 	say := func(texts ...string) {
@@ -125,10 +125,9 @@ func (m *Memory) Text() string {
 			}
 		}
 	}
-	say(m.Intent.Context)
+	say(m.Intent.Goal, m.Intent.Context)
 	say(m.Intent.Constraints...)
 	say(m.Outcome.Summary)
-	say(m.Outcome.Learnings...)
 	say(m.Outcome.FailureReason)
 	say(m.Outcome.FollowUpNeeded...)
 	if v := m.Outcome.VerifiedBy; v != nil {

@@ -239,7 +239,7 @@ func (v *Vault) SearchableMemoriesAt(ctx context.Context, version uint64) (Searc
 		return Searchable{idx, x}, nil
 	}
 	of := v.memories.of
-	x, err := v.searchWith(ctx, search.Empty(idx.Config().Language), of.inLogOrder(idx, of.all(idx)))
+	x, err := v.searchWith(ctx, search.New(of.profile, idx.Config().Language), of.inLogOrder(idx, of.all(idx)))
 	if err != nil {
 		return Searchable{}, err
 	}

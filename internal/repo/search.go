@@ -159,7 +159,7 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 			return due{from, keys, epoch, purge}
 		}
 	}
-	return due{search.Empty(language), s.of.all(idx), epoch, false}
+	return due{search.New(s.of.profile, language), s.of.all(idx), epoch, false}
 }
 
 // pathsOf are the paths of all notes.

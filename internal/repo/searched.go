@@ -2,6 +2,8 @@ package repo
 
 import (
 	"iter"
+	"strings"
+	"time"
 
 	"rookery/internal/index"
 	"rookery/internal/memory"
@@ -11,6 +13,7 @@ import (
 // A searched is what a searcher keeps a search index of: the notes of a vault, or its memories. Each thing goes by a
 // key.
 type searched struct {
+	profile search.Profile
 	changed func(*Commit) iter.Seq[string]                  // by a commit
 	all     func(*index.Index) []string                     // of an index
 	find    func(*index.Index, string) (searchChange, bool) // false: there is nothing of the key
@@ -27,6 +30,7 @@ type searchChange struct {
 
 // searchedNotes are the notes of a vault, by path.
 var searchedNotes = searched{
+	profile: search.Notes(),
 	changed: func(c *Commit) iter.Seq[string] {
 		return func(yield func(string) bool) {
 			for _, n := range c.Notes {
@@ -53,6 +57,7 @@ const usualMemory = 2 << 10
 
 // searchedMemories are the memories of a vault, by id.
 var searchedMemories = searched{
+	profile: search.Memories(),
 	changed: func(c *Commit) iter.Seq[string] {
 		return func(yield func(string) bool) {
 			for _, i := range c.Items {
@@ -84,14 +89,48 @@ var searchedMemories = searched{
 	},
 }
 
-// SearchMemory is what is searched of a memory: what was to be done, by which words it goes too, and all that is said
-// in it.
+// SearchMemory is what is searched of a memory: all that is said in it, by which words it goes too, whose it is, and
+// where it is in the work of its agent.
 func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
-	n := &search.Note{Unnamed: true, Title: c.Goal, Text: []byte(m.Text())}
+	n := &search.Note{Text: []byte(m.Text()), Memory: &search.MemoryFields{
+		Name: c.Goal, Facts: c.Outcome.Learnings, Author: c.Agent, Persons: personsOf(c),
+		Thread: threadOf(c), Date: time.UnixMilli(c.Created), Seq: c.Birth,
+	}}
 	n.Also = append(n.Also, c.Tags...)
-	n.Also = append(n.Also, c.TaskType, c.Agent)
+	n.Also = append(n.Also, c.TaskType)
 	for _, f := range c.Files {
 		n.Also = append(n.Also, f.Path)
 	}
 	return n
+}
+
+// threadOf is the thread of a memory: those of one agent in one session that has a name.
+func threadOf(c *memory.Card) string {
+	if c.Session == memory.NoSession || c.Session == "" {
+		return ""
+	}
+	return c.Agent + "\x00" + c.Session
+}
+
+// personTags are the beginnings of tags that say whose a memory is.
+var personTags = []string{"person:", "about:"}
+
+// personsOf are the persons of a memory: its agent, and those that its tags name. An id that was made for an agent
+// names nobody.
+func personsOf(c *memory.Card) []search.Person {
+	var all []search.Person
+	if user, isUser := strings.CutPrefix(c.Agent, "user:"); isUser {
+		name, _, _ := strings.Cut(user, "@")
+		all = append(all, search.Person{Name: name})
+	} else if !strings.HasPrefix(c.Agent, memory.PrefixAgent) {
+		all = append(all, search.Person{Name: c.Agent, Whole: true})
+	}
+	for _, tag := range c.Tags {
+		for _, front := range personTags {
+			if name, ok := strings.CutPrefix(tag, front); ok {
+				all = append(all, search.Person{Name: name})
+			}
+		}
+	}
+	return all
 }

@@ -92,6 +92,54 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
+// remembered is an index of memories, twenty in a thread, and some intents.
+func remembered(n int) (*search.Index, []string) {
+	var changes []search.Change
+	var intents []string
+	for path, text := range generated(3, n+n/8) {
+		i := len(changes)
+		if i == n {
+			break
+		}
+		text = text[:min(len(text), 1000)]
+		words := strings.Fields(text)
+		changes = append(changes, search.Change{Doc: path, Note: turn{
+			fmt.Sprint("agent", i%7), text, fmt.Sprint("session", i/20), i,
+		}.note(i)})
+		if from := len(words) / 2; i%(n/50) == 0 && from > 10 {
+			intents = append(intents, strings.Join(words[from:min(from+8, len(words))], " "))
+		}
+	}
+	return search.New(search.Memories(), "english").WithAll(slices.Values(changes)), intents
+}
+
+// BenchmarkMemories ranks memories for intents of eight words, explains five of them, and opens their image.
+func BenchmarkMemories(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		x, intents := remembered(n)
+		b.Run(fmt.Sprintf("search of %d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				q := search.PlainQuery(intents[i%len(intents)])
+				if _, err := x.Search(q, search.Options{Limit: 5, Explain: true}); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+		})
+		data := x.AppendImage(nil)
+		b.Run(fmt.Sprintf("open image of %d", n), func(b *testing.B) {
+			b.ReportMetric(float64(len(data))/1e6, "MB")
+			for b.Loop() {
+				if _, err := search.ReadImage(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkImage writes and opens the image of 10,000 notes, after some edits.
 func BenchmarkImage(b *testing.B) {
 	v := generated(1, vaultSize)

@@ -8,11 +8,12 @@ import (
 
 // A builder makes a segment of notes.
 type builder struct {
-	analyzer *analyzer
-	scanner  *scanner
-	signer   signer
-	writer   *writer
-	seg      *segment
+	analyzer   *analyzer
+	isThreaded bool
+	scanner    *scanner
+	signer     signer
+	writer     *writer
+	seg        *segment
 
 	words map[string][]int // the terms of each word that came
 	ids   map[string]int   // of terms
@@ -30,10 +31,11 @@ type accumulator struct {
 	used bool    // whether there is an open one
 }
 
-func newBuilder(a *analyzer) *builder {
-	seg := &segment{}
+// builder is one for the things of the index.
+func (x *Index) builder() *builder {
+	seg, a := &segment{}, x.analyzer
 	return &builder{
-		analyzer: a, scanner: a.scanner(), writer: &writer{seg: seg}, seg: seg,
+		analyzer: a, isThreaded: x.profile.isThreaded(), scanner: a.scanner(), writer: &writer{seg: seg}, seg: seg,
 		words: map[string][]int{}, ids: map[string]int{},
 	}
 }
@@ -43,10 +45,12 @@ func (b *builder) add(path string, n *Note) {
 	head := b.slot(slot{})
 	b.writer.note(path, uint32(head), uint32(head+1))
 	b.writer.sign()
-	b.seg.slots[head].lengths = [2]uint32{b.text(fieldTitle, n.Title), 0}
-	if !n.Unnamed {
-		b.text(fieldPath, strings.TrimSuffix(path, ".md"))
+	if b.isThreaded {
+		b.memory(head, n)
+		return
 	}
+	b.seg.slots[head].lengths = [2]uint32{b.text(fieldTitle, n.Title), 0}
+	b.text(fieldPath, strings.TrimSuffix(path, ".md"))
 	for _, words := range n.Also {
 		b.seg.slots[head].lengths[1] += b.text(fieldAlso, words)
 	}

@@ -8,12 +8,12 @@ import (
 // A crew makes segments of notes that come one by one: one builder alone while there are few, then
 // several at once.
 type crew struct {
-	analyzer *analyzer
-	alone    *builder // before there are others
-	size     int      // bytes of text that it has
-	jobs     chan Change
-	workers  []*worker
-	working  sync.WaitGroup
+	builds  func() *builder
+	alone   *builder // before there are others
+	size    int      // bytes of text that it has
+	jobs    chan Change
+	workers []*worker
+	working sync.WaitGroup
 }
 
 // A worker makes one of the segments.
@@ -38,7 +38,7 @@ func (c *crew) add(change Change) {
 		return
 	}
 	if c.alone == nil {
-		c.alone = newBuilder(c.analyzer)
+		c.alone = c.builds()
 	}
 	c.alone.add(change.Doc, change.Note)
 	if c.size += len(change.Note.Text); c.size > fewBytes {
@@ -57,7 +57,7 @@ func (c *crew) share() {
 	for i := range n {
 		w := &worker{builder: c.alone}
 		if i > 0 {
-			w.builder = newBuilder(c.analyzer)
+			w.builder = c.builds()
 		}
 		c.workers = append(c.workers, w)
 		c.working.Go(func() { w.work(c.jobs) })

@@ -172,6 +172,8 @@ const englishVariants = `
 january jan
 february feb
 april apr
+june jun
+july jul
 august aug
 september sep sept
 october oct

@@ -9,7 +9,7 @@ import (
 // Unsigned is the index with signatures that leave nothing out: every phrase is looked for in every
 // unit that has its words.
 func (x *Index) Unsigned() *Index {
-	y := &Index{x.analyzer, slices.Clone(x.layers), x.totals}
+	y := &Index{x.profile, x.analyzer, slices.Clone(x.layers), x.totals}
 	for i := range y.layers {
 		was := y.layers[i].segment
 		s := segment{

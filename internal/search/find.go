@@ -31,6 +31,16 @@ type Options struct {
 	// Ended is asked from time to time why to stop. An error of it ends the search. Nil: nothing stops it.
 	Ended func() error
 
+	// Exact are the notes whose name is the query: they come first, if they are found.
+	Exact []string
+
+	// Tie orders two things of one score; nil: by path. What it compares as equal is ordered by path.
+	Tie func(a, b string) int
+
+	// Explain says to say of each hit why it was found. Constrained says that the filter holds what the caller asked for
+	// beside the words, such as a kind or a tag.
+	Explain, Constrained bool
+
 	// Ahead is told of the notes whose texts are about to be asked for, some at a time. Nil: it is not.
 	Ahead func(docs []string)
 }
@@ -58,6 +68,7 @@ type Hit struct {
 	Score   float64  // with four digits behind the point; 0 if the query only excludes
 	Snippet string   // of the unit, in one line
 	Ranges  [][2]int // what of the snippet was looked for: bytes from, up to
+	Why     *Why     // if Options.Explain asks for it
 }
 
 // A Unit is the part of a note that a hit is about.
@@ -80,26 +91,30 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	g := x.gatherer()
 	defer g.release()
 	s := &searcher{x: x, plan: g.plan(q), Options: o}
+	s.name()
+	if x.profile.isThreaded() {
+		return s.threaded(g)
+	}
 	if o.Text == nil || !s.narrow() {
-		best := ranking{most: o.Limit, after: o.After}
-		if err := s.each(best.add); err != nil {
+		page := ranking{most: o.Limit + 1, after: o.After, tie: o.Tie}
+		if err := s.each(o.Filter, page.add); err != nil {
 			return Results{}, err
 		}
-		return s.results(best.list(), best.total, false)
+		return s.results(&page, page.total, false)
 	}
-	best := ranking{most: mostRead}
-	if err := s.each(best.add); err != nil {
+	best := ranking{most: mostRead, tie: o.Tie}
+	if err := s.each(o.Filter, best.add); err != nil {
 		return Results{}, err
 	}
 	found, err := s.verified(best.list())
 	if err != nil {
 		return Results{}, err
 	}
-	page := ranking{most: o.Limit, after: o.After}
+	page := ranking{most: o.Limit + 1, after: o.After, tie: o.Tie}
 	for _, f := range found {
 		page.add(f)
 	}
-	return s.results(page.list(), len(found), best.total > mostRead)
+	return s.results(&page, len(found), best.total > mostRead)
 }
 
 // A searcher answers one query.
@@ -107,6 +122,33 @@ type searcher struct {
 	x *Index
 	plan
 	Options
+	named  map[ref]bool // what has the query as its name
+	ranker *ranker      // of a threaded profile
+}
+
+// name finds what has the query as its name.
+func (s *searcher) name() {
+	s.named = s.x.named(s.tokens)
+	for _, path := range s.Exact {
+		for i := range s.x.layers {
+			l := &s.x.layers[i]
+			if doc, ok := l.find(path); ok && l.has(doc) {
+				s.named[ref{int32(i), int32(doc)}] = true
+			}
+		}
+	}
+}
+
+// bonus is what a thing that has the query as its name scores on top: so much that all others are behind it.
+func (s *searcher) bonus(layer, doc int) float64 {
+	if len(s.named) == 0 || !s.named[ref{int32(layer), int32(doc)}] {
+		return 0
+	}
+	p, most := &s.x.profile, 0.
+	for _, c := range s.concepts {
+		most += c.idf
+	}
+	return float64(most * (1 + max(p.secondShare, p.thread.share)) * max(p.thread.person, 1))
 }
 
 // narrow reports whether texts have to be read to know what is found. If so, as few as can be are
@@ -124,8 +166,8 @@ func (s *searcher) narrow() (reads bool) {
 	return reads
 }
 
-// each calls a function with the notes that have what the postings can tell.
-func (s *searcher) each(f func(scored)) error {
+// each calls a function with the notes that have what the postings can tell, and which a filter admits.
+func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 	step := 0
 	for i := range s.x.layers {
 		w := newWalker(s.x, i, s.concepts)
@@ -136,7 +178,10 @@ func (s *searcher) each(f func(scored)) error {
 				}
 			}
 			found := w.score(doc)
-			if s.admits(i, doc) && (s.Filter == nil || s.Filter(found.path)) {
+			if s.admits(i, doc) && (filter == nil || filter(found.path)) {
+				if len(s.named) > 0 && !s.x.profile.isThreaded() {
+					found.score += s.bonus(i, doc)
+				}
 				f(found)
 			}
 		}
@@ -286,7 +331,11 @@ func (s span) of(text []byte) []byte {
 }
 
 // results are a page.
-func (s *searcher) results(list []scored, total int, partial bool) (Results, error) {
+func (s *searcher) results(page *ranking, total int, partial bool) (Results, error) {
+	list, behind := page.list(), 0.
+	if len(list) > s.Limit {
+		list, behind = list[:s.Limit], list[s.Limit].score
+	}
 	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
 	marker := newMarker(s.x.analyzer, s.concepts)
 	marker.length = s.Snippet
@@ -309,6 +358,9 @@ func (s *searcher) results(list []scored, total int, partial bool) (Results, err
 		}
 		r.Items = append(r.Items, h)
 	}
+	if s.Explain {
+		s.explain(r.Items, list, page.first, behind)
+	}
 	return r, nil
 }
 
@@ -316,17 +368,20 @@ func (s *searcher) results(list []scored, total int, partial bool) (Results, err
 type ranking struct {
 	most  int
 	after *Cursor
-	total int // notes, before the place too
+	tie   func(a, b string) int
+	total int     // notes, before the place too
+	first float64 // the best score of all
 	kept  []scored
 	last  *scored // of the best so far, when there are enough: what is behind it is not kept
 }
 
 func (r *ranking) add(f scored) {
 	r.total++
-	if r.after != nil && better(f, r.after.scored()) <= 0 {
+	r.first = max(r.first, f.score)
+	if r.after != nil && r.better(f, r.after.scored()) <= 0 {
 		return
 	}
-	if r.last != nil && better(*r.last, f) < 0 {
+	if r.last != nil && r.better(*r.last, f) < 0 {
 		return
 	}
 	r.kept = append(r.kept, f)
@@ -338,17 +393,22 @@ func (r *ranking) add(f scored) {
 
 // list are the best, in order.
 func (r *ranking) list() []scored {
-	slices.SortFunc(r.kept, better)
+	slices.SortFunc(r.kept, r.better)
 	return r.kept[:min(r.most, len(r.kept))]
 }
 
 // scored is a note that would be there.
 func (c *Cursor) scored() scored { return scored{layer: -1, score: c.Score, path: c.Doc} }
 
-// better orders the best first, and equals by path.
-func better(a, b scored) int {
+// better orders the best first, equals by the tie, and then by path.
+func (r *ranking) better(a, b scored) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
+	}
+	if r.tie != nil {
+		if c := r.tie(a.path, b.path); c != 0 {
+			return c
+		}
 	}
 	if a.layer == b.layer {
 		return cmp.Compare(a.order, b.order)

@@ -10,7 +10,7 @@ import (
 // ImageFormat is the number of the format that AppendImage writes. It rises when the bytes of an
 // image come to mean something else, and also when the terms of a text do: an image is searched by
 // the rules that it was made by.
-const ImageFormat = 3
+const ImageFormat = 4
 
 // ErrFormat is the error of an image that is not of this format, or whose terms this release would
 // not make: the index has to be made of the texts again.
@@ -21,7 +21,8 @@ var ErrFormat = errors.New("no image of a search index in the format of this rel
 //	magic     8 bytes
 //	format    a number, as all below of 32 bits
 //	checksum  CRC-32C of all that follows
-//	language  a block of bytes: what was given to Empty
+//	profile   its number
+//	language  a block of bytes: what was given to New
 //	stems     1 if the words of it are stemmed, else 0
 //	layers    how many; then of each its blocks, in the order of addLayer
 //
@@ -63,13 +64,13 @@ const analyzerSize = planes + 32<<10
 func (s *segment) bytes() int64 {
 	texts := len(s.paths) + len(s.headings) + len(s.signatures) + len(s.names) + len(s.lists)
 	numbers := len(s.byPath) + len(s.order) + len(s.docOf) + len(s.signatureEnds) +
-		len(s.nameEnds) + len(s.listEnds)
+		len(s.nameEnds) + len(s.listEnds) + len(s.byThread) + len(s.rank)
 	sketched := 0
 	if k := s.known.Load(); k != nil {
 		sketched = 9 * len(k.bags)
 	}
 	return int64(texts+sketched) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
-		sizeOf[slot]()*int64(len(s.slots))
+		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
 }
 
 // AppendImage appends the image of the index to b. It has the layers as they are, and what is dead
@@ -79,6 +80,7 @@ func (x *Index) AppendImage(b []byte) []byte {
 	w.data = append(w.data, imageMagic...)
 	w.number(ImageFormat)
 	w.number(0) // the checksum, when there is something to sum up
+	w.number(x.profile.number)
 	w.text(x.analyzer.language)
 	w.flag(x.analyzer.stem != nil)
 	w.number(uint32(len(x.layers)))
@@ -93,8 +95,8 @@ func (x *Index) AppendImage(b []byte) []byte {
 
 // imageSlack bounds what an image has beside its blocks' bytes.
 func imageSlack(x *Index) int {
-	const ofLayer = 12 * 8 // each block its number, and what fills it up
-	return imageHeader + 16 + len(x.analyzer.language) + ofLayer*len(x.layers)
+	const ofLayer = 14 * 8 // each block its number, and what fills it up
+	return imageHeader + 20 + len(x.analyzer.language) + ofLayer*len(x.layers)
 }
 
 // An imageWriter appends an image to what it was given.
@@ -116,6 +118,8 @@ func (w *imageWriter) addLayer(l *layer) {
 	addList(w, l.nameEnds)
 	w.text(l.lists)
 	addList(w, l.listEnds)
+	addList(w, l.members)
+	addList(w, l.byThread)
 	addList(w, halves(l.dead))
 }
 

@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "write the golden image anew")
 
 // golden are the images of each format that ReadImage reads.
-var golden = map[int]string{3: "image.3"}
+var golden = map[int]string{4: "image.4"}
 
 // reopened is an index of the image of another, which begins so many bytes behind an address that
 // numbers have.
@@ -182,8 +182,9 @@ func TestOtherFormats(t *testing.T) {
 	}{
 		{"another magic", func(b []byte) { b[0]++ }},
 		{"a later format", func(b []byte) { b[8]++ }},
-		{"a language that is not stemmed any more", func(b []byte) { copy(b[20:], "klingon") }},
-		{"a language that was not stemmed", func(b []byte) { b[28] = 0 }},
+		{"an unknown profile", func(b []byte) { b[16] = 9 }},
+		{"a language that is not stemmed any more", func(b []byte) { copy(b[24:], "klingon") }},
+		{"a language that was not stemmed", func(b []byte) { b[32] = 0 }},
 	} {
 		other := bytes.Clone(data)
 		c.change(other)

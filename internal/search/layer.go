@@ -51,10 +51,10 @@ func (t *totals) add(n totals, by int) {
 	sign := uint64(by) // -1 wraps around, and so does the sum
 	t.notes += by * n.notes
 	t.units += by * n.units
-	t.title += sign * n.title
-	t.also += sign * n.also
-	t.body += sign * n.body
-	t.heading += sign * n.heading
+	for i := range t.head {
+		t.head[i] += sign * n.head[i]
+		t.unit[i] += sign * n.unit[i]
+	}
 }
 
 // crowd is how many layers of about one size there may be before they are merged: a note is

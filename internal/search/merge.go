@@ -41,7 +41,7 @@ func merge(layers []layer) *segment {
 // Purged is the same index without anything of notes that are not there any more. The old one stays as it is. It takes
 // time in proportion to the layers that have such notes, and reads no text.
 func (x *Index) Purged() *Index {
-	y := &Index{x.analyzer, slices.Clone(x.layers), x.totals}
+	y := &Index{x.profile, x.analyzer, slices.Clone(x.layers), x.totals}
 	for i, l := range y.layers {
 		if l.live < len(l.docs) {
 			s := merge(y.layers[i : i+1])
@@ -65,6 +65,9 @@ func (w *writer) move(l *layer) []uint32 {
 			w.slot(l, slot)
 		}
 		w.note(l.path(i), at, at+d.lead-d.head)
+		if len(l.members) > 0 {
+			w.seg.members = append(w.seg.members, l.members[i])
+		}
 	}
 	return moved
 }

@@ -50,17 +50,21 @@ type imageReader struct {
 
 // index reads what follows the header.
 func (r *imageReader) index() (*Index, error) {
-	language, stems, layers := r.text(), r.number() == 1, r.number()
+	number, language, stems, layers := r.number(), r.text(), r.number() == 1, r.number()
 	if r.torn {
 		return nil, r.damaged()
+	}
+	profile, ok := profileOf(number)
+	if !ok {
+		return nil, fmt.Errorf("%w: it is of profile %d", ErrFormat, number)
 	}
 	if Stems(language) != stems {
 		return nil, fmt.Errorf("%w: words of %q are not stemmed the same way", ErrFormat, language)
 	}
-	x := Empty(strings.Clone(language)) // it may outlive all else of the image
+	x := New(profile, strings.Clone(language)) // it may outlive all else of the image
 	for range layers {
 		l := r.layer()
-		if r.torn || !l.complete() {
+		if r.torn || !l.complete() || !l.threadsFit(profile.isThreaded()) {
 			return nil, r.damaged()
 		}
 		x.layers = append(x.layers, l)
@@ -82,6 +86,7 @@ func (r *imageReader) layer() layer {
 	s.signatures, s.signatureEnds = r.text(), readList[uint32](r)
 	s.names, s.nameEnds = r.text(), readList[uint32](r)
 	s.lists, s.listEnds = r.text(), readList[uint32](r)
+	s.members, s.byThread = readList[member](r), readList[uint32](r)
 	return layer{segment: s, dead: wholes(readList[uint32](r))}
 }
 
@@ -196,6 +201,30 @@ func (s *segment) sort() bool {
 		s.order[doc], before = uint32(i), path
 	}
 	return true
+}
+
+// threadsFit numbers the things in threads, which are in the order of these, and reports whether they are all there.
+func (s *segment) threadsFit(isThreaded bool) bool {
+	if !isThreaded {
+		return len(s.members)+len(s.byThread) == 0
+	}
+	if len(s.members) != len(s.docs) {
+		return false
+	}
+	inThreads := 0
+	for i := range s.members {
+		if s.members[i].inThread() {
+			inThreads++
+		}
+	}
+	for i, doc := range s.byThread {
+		if uint64(doc) >= uint64(len(s.docs)) || !s.members[doc].inThread() ||
+			i > 0 && s.compareMembers(s.byThread[i-1], doc) >= 0 {
+			return false
+		}
+	}
+	s.rankMembers()
+	return inThreads == len(s.byThread)
 }
 
 // headingsFit reports whether the heading of each unit is that of the one before, or lies behind it.

@@ -35,6 +35,8 @@ type concept struct {
 	lists  [][]weighted // by layer
 	docs   int          // notes that have it
 	idf    float64      // with the weight
+
+	saturation float64
 }
 
 // A wanted is a word of the query.
@@ -42,15 +44,20 @@ type wanted struct {
 	text       string
 	stop       bool
 	repairable bool
+	joined     bool // several words of the query in one, which are words of their own
+	isLike     bool // its concepts are of words that are only like it
 	concepts   []*concept
 }
 
 // A plan is a query as the index answers it.
 type plan struct {
 	concepts []*concept
+	words    []wanted // that count, but for joined ones
+	tokens   []string // all words in their order
 	must     []*requirement
 	never    []*requirement
-	all      bool // nothing is looked for, only excluded: all other notes are found
+	quoted   []*requirement // that make an exact match
+	all      bool           // nothing is looked for, only excluded: all other notes are found
 }
 
 // A planner makes a plan.
@@ -59,7 +66,7 @@ type planner struct {
 	gather *gatherer
 	scan   *scanner
 	signer signer
-	words  []wanted
+	asked  []wanted
 	seen   map[string]bool
 
 	excluded []form // of all words that are excluded
@@ -71,7 +78,7 @@ func (g *gatherer) plan(q Query) plan {
 	seen, signed := map[Clause]bool{}, 0
 	for _, c := range q.Clauses {
 		plain := c.Kind == Word && !c.Not
-		if seen[c] || plain && len(p.words) == mostWords || !plain && signed == mostSigned {
+		if seen[c] || plain && len(p.asked) == mostWords || !plain && signed == mostSigned {
 			continue
 		}
 		seen[c] = true
@@ -83,7 +90,12 @@ func (g *gatherer) plan(q Query) plan {
 	if p.excluded != nil {
 		p.require(&p.never, &requirement{parts: [][]form{p.excluded}})
 	}
-	p.all = len(p.words) == 0 && len(p.must) == 0 && len(p.never) > 0
+	for _, text := range q.quoted {
+		if r := p.phrase(text); len(r.parts) > 0 {
+			p.quoted = append(p.quoted, r)
+		}
+	}
+	p.all = len(p.asked) == 0 && len(p.must) == 0 && len(p.never) > 0
 	p.choose()
 	return p.plan
 }
@@ -104,11 +116,11 @@ func (p *planner) clause(c Clause) {
 
 // want adds a word, unless it is there or there are enough.
 func (p *planner) want(w wanted) {
-	if p.seen[w.text] || len(p.words) == mostWords {
+	if p.seen[w.text] || len(p.asked) == mostWords {
 		return
 	}
 	p.seen[w.text] = true
-	p.words = append(p.words, w)
+	p.asked = append(p.asked, w)
 }
 
 // text adds the words of a text.
@@ -116,6 +128,9 @@ func (p *planner) text(text string) {
 	for r := range p.scan.runs([]byte(text)) {
 		for _, a := range r.atoms {
 			p.atom(r, a)
+			if len(p.tokens) < mostWords {
+				p.tokens = append(p.tokens, string(a.text))
+			}
 		}
 		if r.whole != nil {
 			p.word(string(r.whole), false)
@@ -152,7 +167,9 @@ func queryGrams(text []byte) []string {
 func (p *planner) word(word string, repairable bool) {
 	a := p.x.analyzer
 	key := shorten(word)
-	w := wanted{text: word, stop: a.stops[word], repairable: repairable && lettersOnly(word)}
+	w := wanted{
+		text: word, stop: a.stops[word], repairable: repairable && lettersOnly(word), joined: !repairable,
+	}
 	asIs := form{term: asWritten + key, weight: 1}
 	if w.stop {
 		w.concepts = []*concept{{forms: append(a.bareForms(key), asIs), weight: 1}}
@@ -194,7 +211,7 @@ func (p *planner) prefix(text string) {
 		p.text(text)
 		return
 	}
-	p.want(wanted{text: text + "*", concepts: []*concept{{forms: forms, weight: 1}}})
+	p.want(wanted{text: text + "*", isLike: true, concepts: []*concept{{forms: forms, weight: 1}}})
 }
 
 // prefixForms are the forms of a word that is typed in part; nil if the text is not one word.
@@ -223,18 +240,21 @@ func (p *planner) prefixForms(text string) []form {
 // choose takes the words that count: all but stop words, unless there are no others.
 func (p *planner) choose() {
 	stopsOnly := true
-	for _, w := range p.words {
+	for _, w := range p.asked {
 		stopsOnly = stopsOnly && w.stop
 	}
 	repairs := 0
-	for _, w := range p.words {
+	for _, w := range p.asked {
 		if w.stop && !stopsOnly {
 			continue
 		}
 		if p.measure(w.concepts) == 0 && w.repairable && repairs < mostRepairs {
 			repairs++
-			w.concepts = p.repair(w.text)
+			w.concepts, w.isLike = p.repair(w.text), true
 			p.measure(w.concepts)
+		}
+		if !w.joined {
+			p.words = append(p.words, w)
 		}
 		p.concepts = append(p.concepts, w.concepts...)
 	}

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // A slot is a place in a segment that postings point to: each note has one for itself, its head,
 // and behind it one for each of its units. The fields of a head are its title, its path and what
-// else it is called; those of a unit its body and its heading.
+// else it is called; those of a unit its body and its heading. See Profile for those of a memory.
 const (
 	fieldTitle = 0
 	fieldPath  = 1
@@ -14,6 +14,12 @@ const (
 	fieldHeading = 1
 
 	fields = 3
+
+	fieldAuthor = 0 // of a memory
+	fieldNamed  = 1
+	fieldDate   = 2
+	fieldText   = 0
+	fieldFacts  = 1
 )
 
 // A posting says how often a term stands in the fields of a slot.

@@ -8,7 +8,11 @@ import (
 
 // A Query is what somebody looks for. A note is found that has any of its words, all of its
 // phrases, and nothing that it excludes.
-type Query struct{ Clauses []Clause }
+type Query struct {
+	Clauses []Clause
+
+	quoted []string // phrases that make an exact match of what has them
+}
 
 // A Clause is one part of a query.
 type Clause struct {

@@ -7,7 +7,7 @@ import (
 
 // A record consists of numbers of 32 bits and nothing else. So a list of records is a list of
 // numbers, and one of an image lies there as it does in memory, where the machine is little-endian.
-type record interface{ uint32 | doc | slot }
+type record interface{ uint32 | doc | slot | member }
 
 // sizeOf is the size of a record in bytes.
 func sizeOf[R record]() int64 {

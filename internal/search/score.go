@@ -6,21 +6,6 @@ import (
 	"slices"
 )
 
-// The parameters of BM25F. A weight says how much an occurrence in a field is worth against one in
-// a body; a slope, how much a longer field takes off it.
-const (
-	saturation = .9
-
-	titleWeight, titleSlope     = 12, .5
-	pathWeight                  = 8
-	alsoWeight, alsoSlope       = 3, .5
-	headingWeight, headingSlope = 3, .5
-	bodySlope                   = .7
-
-	// secondShare is what the second best unit of a note adds to the best.
-	secondShare = .2
-)
-
 // A weighted says how often something stands in a slot: occurrences in an average body.
 type weighted struct {
 	slot  uint32
@@ -34,6 +19,7 @@ type gatherer struct {
 	arena []weighted // what the lists are slices of
 	sums  []float32  // by slot of a layer; all 0 between two uses
 	seen  []uint64   // bits: the slots of which there is a sum
+	found []own      // room for what is found
 }
 
 // gatherer is one for a query on the index.
@@ -42,7 +28,7 @@ func (x *Index) gatherer() *gatherer {
 	if !ok {
 		g = &gatherer{}
 	}
-	g.x, g.norms, g.arena = x, x.totals.norms(), g.arena[:0]
+	g.x, g.norms, g.arena = x, x.norms(), g.arena[:0]
 	return g
 }
 
@@ -67,11 +53,12 @@ func (g *gatherer) gather(c *concept) {
 	}
 	n, df := float64(g.x.totals.notes), float64(c.docs)
 	c.idf = c.weight * math.Log1p((n-df+.5)/(df+.5))
+	c.saturation = g.x.profile.saturation
 }
 
 // gain is what a unit that has so many occurrences scores for the concept.
 func (c *concept) gain(count float64) float64 {
-	return c.idf * (count / (count + saturation))
+	return c.idf * (count / (count + c.saturation))
 }
 
 // listOf are the occurrences of some forms in a layer, by slot.
@@ -129,23 +116,32 @@ func (g *gatherer) count(l *layer, r *postingReader) float32 {
 }
 
 // Norms say what an occurrence is worth in a field, by its length: 1/(base + slope*length).
-type norms struct{ title, also, body, heading scale }
+type norms struct {
+	first, last scale   // of a head
+	second      float64 // of a head, whatever its length
+	unit        [2]scale
+}
 
 type scale struct{ base, slope float64 }
 
-// norms are the norms of some notes: in a field of average length an occurrence is worth 1.
-func (t *totals) norms() norms {
-	return norms{
-		title: newScale(titleSlope, t.title, t.notes), also: newScale(alsoSlope, t.also, t.notes),
-		body: newScale(bodySlope, t.body, t.units), heading: newScale(headingSlope, t.heading, t.units),
+// norms are the norms of the things that are there: in a field of average length an occurrence is worth its weight.
+func (x *Index) norms() norms {
+	p, t := &x.profile, &x.totals
+	n := norms{
+		first: newScale(p.head[0], t.head[0], t.notes), second: p.head[1].weight,
+		last: newScale(p.head[2], t.head[1], t.notes),
 	}
+	for i := range n.unit {
+		n.unit[i] = newScale(p.unit[i], t.unit[i], t.units)
+	}
+	return n
 }
 
-func newScale(slope float64, total uint64, n int) scale {
-	if total == 0 {
-		return scale{base: 1}
+func newScale(w weighting, total uint64, n int) scale {
+	if total == 0 || w.slope == 0 {
+		return scale{1 / w.weight, 0}
 	}
-	return scale{1 - slope, slope * float64(n) / float64(total)}
+	return scale{(1 - w.slope) / w.weight, w.slope * float64(n) / float64(total) / w.weight}
 }
 
 // of is what a number of occurrences is worth. The conversions, here and below, keep machines that
@@ -160,15 +156,14 @@ func (n scale) of(count, length uint32) float64 {
 // count weighs a posting.
 func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
 	if s.isHead() {
-		return float64(titleWeight*n.title.of(counts[fieldTitle], s.lengths[0])) +
-			float64(pathWeight*float64(counts[fieldPath])) +
-			float64(alsoWeight*n.also.of(counts[fieldAlso], s.lengths[1]))
+		return n.first.of(counts[0], s.lengths[0]) + float64(n.second*float64(counts[1])) +
+			n.last.of(counts[2], s.lengths[1])
 	}
-	body := n.body.of(counts[fieldBody], s.lengths[0])
-	if counts[fieldHeading] == 0 {
+	body := n.unit[0].of(counts[0], s.lengths[0])
+	if counts[1] == 0 {
 		return body
 	}
-	return body + float64(headingWeight*n.heading.of(counts[fieldHeading], s.lengths[1]))
+	return body + n.unit[1].of(counts[1], s.lengths[1])
 }
 
 // sum appends what stands of some forms of several terms, added up by slot. It is added in the order
@@ -228,6 +223,7 @@ type scored struct {
 	order      uint32 // of its path, in the layer
 	score      float64
 	path       string
+	full       *full // of a thing that was scored with its neighbours
 }
 
 // A walker goes through the notes of a layer that have any of the concepts.
@@ -238,10 +234,12 @@ type walker struct {
 	rest     [][]weighted // of each concept, what is not read yet
 	gains    []float64    // by unit, of one note
 	touched  []uint32     // the slots with a gain
+
+	secondShare float64
 }
 
 func newWalker(x *Index, number int, concepts []*concept) *walker {
-	w := &walker{layer: &x.layers[number], number: number, concepts: concepts}
+	w := &walker{layer: &x.layers[number], number: number, concepts: concepts, secondShare: x.profile.secondShare}
 	for _, c := range concepts {
 		w.rest = append(w.rest, c.lists[number])
 	}
@@ -287,7 +285,7 @@ func (w *walker) score(doc int) scored {
 	}
 	total := common + best
 	if len(w.touched) > 1 {
-		total += float64(secondShare * (common + second))
+		total += float64(w.secondShare * (common + second))
 	}
 	w.touched = w.touched[:0]
 	return scored{

@@ -18,6 +18,7 @@ import (
 
 // An Index is what can be searched: the notes of a vault at one version.
 type Index struct {
+	profile  Profile
 	analyzer *analyzer
 	layers   []layer // the largest first, more or less
 	totals   totals
@@ -38,7 +39,8 @@ type Note struct {
 	Body     int       // where the text after the frontmatter begins
 	Sections []Section // in text order
 	Unsure   bool      // for some tools the body begins further behind; see Index.Proven
-	Unnamed  bool      // its key is no name: no word of it finds it
+
+	Memory *MemoryFields // of a memory, whose Title, Body and Sections are not looked at
 }
 
 // A Section is a heading of a note, which opens a unit.
@@ -49,16 +51,18 @@ type Section struct {
 
 // totals are sums over the notes, from which averages come.
 type totals struct {
-	notes, units  int
-	title, also   uint64 // words
-	body, heading uint64
+	notes, units int
+	head, unit   [2]uint64 // words, of the fields whose lengths slots have
 }
 
 // Empty is the index of no notes, for a vault that is written in a language: an English name or a
 // code of ISO 639, as in BCP 47 ("german", "de", "de-AT"). Of a language that Stems does not know,
 // words are found as they are written.
-func Empty(language string) *Index {
-	return &Index{analyzer: newAnalyzer(language)}
+func Empty(language string) *Index { return New(Notes(), language) }
+
+// New is Empty for things of another profile.
+func New(p Profile, language string) *Index {
+	return &Index{profile: p, analyzer: newAnalyzer(language)}
 }
 
 // Notes is the number of notes.
@@ -78,8 +82,8 @@ func (x *Index) With(changes []Change) *Index {
 // of each only what is searched of it is kept, so that never more than a few texts are in memory.
 // Several processors work on them.
 func (x *Index) WithAll(changes iter.Seq[Change]) *Index {
-	y := &Index{x.analyzer, slices.Clone(x.layers), x.totals}
-	c := crew{analyzer: x.analyzer}
+	y := &Index{x.profile, x.analyzer, slices.Clone(x.layers), x.totals}
+	c := crew{builds: x.builder}
 	defer c.dismiss()
 	for change := range changes {
 		y.remove(change.Doc)

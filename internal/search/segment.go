@@ -28,6 +28,10 @@ type segment struct {
 	lists    string   // their postings, likewise
 	listEnds []uint32
 
+	members  []member // by note, if the profile has threads: else none
+	byThread []uint32 // the notes in the order of their members
+	rank     []uint32 // of each note, its number in byThread
+
 	known atomic.Pointer[sketches] // see sketches; nil: nobody has asked for it
 }
 
@@ -42,7 +46,7 @@ type doc struct {
 type slot struct {
 	span              // of a unit; of a head: nothing
 	heading [2]uint32 // of a unit: from where to where its heading is in the headings
-	lengths [2]uint32 // words: of a head its title and what else, of a unit its body and heading
+	lengths [2]uint32 // words: of a head its first field and its last with a slope, of a unit both
 }
 
 // isHead reports whether a slot is a head. Units begin in a line.
@@ -135,11 +139,11 @@ func (s *segment) size() int { return len(s.names) + len(s.lists) + len(s.signat
 func (s *segment) totals(doc int) totals {
 	head := s.docs[doc].head
 	own := s.slots[head].lengths
-	t := totals{notes: 1, title: uint64(own[0]), also: uint64(own[1])}
+	t := totals{notes: 1, head: [2]uint64{uint64(own[0]), uint64(own[1])}}
 	for _, u := range s.slots[head+1 : s.end(doc)] {
 		t.units++
-		t.body += uint64(u.lengths[0])
-		t.heading += uint64(u.lengths[1])
+		t.unit[0] += uint64(u.lengths[0])
+		t.unit[1] += uint64(u.lengths[1])
 	}
 	return t
 }
@@ -215,6 +219,7 @@ func (w *writer) finish() *segment {
 	s.docs, s.slots = fitted(s.docs), fitted(s.slots)
 	s.docOf, s.signatureEnds = fitted(s.docOf), fitted(s.signatureEnds)
 	s.sortPaths()
+	s.sortMembers()
 	return s
 }
 

@@ -1,11 +1,12 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"rookery/internal/memory"
-	"rookery/internal/repo"
 	"rookery/internal/search"
 )
 
@@ -132,57 +133,83 @@ func (r *recalling) structural(going func() bool) {
 
 // byWords finds memories by words.
 func (r *recalling) byWords(ctx context.Context) error {
-	q := search.PlainQuery(r.in.text())
-	res, err := r.search.Search(q, search.Options{
-		Limit: r.in.Limit - len(r.found), Snippet: -1, Ended: ctx.Err,
-		Filter: func(id string) bool {
+	found, again := len(r.found), 0 // again: what words find too that is there already
+	o := search.Options{
+		Limit: r.in.Limit + found, Snippet: -1, Ended: ctx.Err, Tie: r.byMerit, Explain: true,
+		Constrained: r.in.filters() || r.filter.Success != nil,
+	}
+	if o.Constrained || found > 0 {
+		o.Filter = func(id string) bool {
 			c, ok := r.memories.Card(id)
-			return ok && !r.seen[id] && r.filter.Has(c)
-		},
-	})
+			if !ok || !r.filter.Has(c) {
+				return false
+			}
+			if r.seen[id] {
+				again++
+			}
+			return true
+		}
+	}
+	if strings.ContainsAny(r.in.text(), quotes) {
+		o.Text = r.textOf(ctx)
+	}
+	res, err := r.search.Search(search.PlainQuery(r.in.text()), o)
 	if err != nil {
 		return err
 	}
-	rest := res.Total - len(res.Items)
-	cards := make([]*memory.Card, 0, len(res.Items))
-	for _, hit := range res.Items {
-		c, _ := r.memories.Card(hit.Doc)
-		cards = append(cards, c)
-	}
-	r.Vault.PrefetchMemories(ctx, cards)
+	total := r.total + res.Total - again
 	for i, hit := range res.Items {
-		c := cards[i]
-		m, err := r.Vault.Memory(ctx, c)
-		if err != nil {
-			return err
+		if c, ok := r.memories.Card(hit.Doc); ok {
+			r.addHit(c, &res.Items[i])
 		}
-		r.add(wordMatch(q, r.search, c, m, hit.Score))
 	}
-	r.total += rest
+	r.total = total
 	return nil
 }
 
-// How sure it is that a memory is meant which has some share of the words asked for: no word, and all of them.
-// It is a rule until the search itself is calibrated.
-const (
-	leastSure = .05
-	mostSure  = .9
-)
+// quotes are the signs between which a text is to be found as it is.
+const quotes = `"“”„`
 
-// byCoverage is how a confidence is reckoned of the words that a memory has.
-const byCoverage = "coverage"
-
-// wordMatch is why a memory was found by words.
-func wordMatch(q search.Query, x *search.Index, c *memory.Card, m *memory.Memory, score float64) match {
-	matched, lacking := x.Coverage(q, repo.SearchMemory(c, m))
-	coverage := 0.0
-	if n := len(matched) + len(lacking); n > 0 {
-		coverage = float64(len(matched)) / float64(n)
+// textOf reads what is said in a memory.
+func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) {
+	return func(id string) ([]byte, error) {
+		c, err := card(r.memories, id, "memory_id")
+		if err != nil {
+			return nil, err
+		}
+		m, err := r.Vault.Memory(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return []byte(m.Text()), nil
 	}
-	return match{
-		Card: c, level: levelPattern, fuzzy: true, confidence: leastSure + (mostSure-leastSure)*coverage*coverage,
+}
+
+// byMerit orders memories of one score: those that others supersede behind all others, then by their rank
+// (reference/memory.md §A4.10).
+func (r *recalling) byMerit(a, b string) int {
+	x, there := r.memories.Card(a)
+	y, both := r.memories.Card(b)
+	if !there || !both {
+		return 0
+	}
+	gone := func(id string) int { return min(len(r.memories.SupersededBy(id)), 1) }
+	return cmp.Or(cmp.Compare(gone(a), gone(b)), memory.ByRank(x, y))
+}
+
+// addHit adds a memory that was found by words. Where it is there already by a file, it is as sure as the surer of both.
+func (r *recalling) addHit(c *memory.Card, hit *search.Hit) {
+	if r.seen[c.ID] {
+		i := slices.IndexFunc(r.found, func(m match) bool { return m.ID == c.ID })
+		r.found[i].confidence = max(r.found[i].confidence, hit.Why.Confidence)
+		return
+	}
+	why := hit.Why
+	r.add(match{
+		Card: c, level: levelPattern, fuzzy: why.Match == search.Fuzzy, confidence: why.Confidence,
 		why: memory.Explanation{
-			Match: "fuzzy", Coverage: &coverage, Matched: matched, Missing: lacking, Score: &score, Fit: byCoverage,
+			Match: string(why.Match), Coverage: &why.Coverage, Matched: why.Matched, Missing: why.Missing,
+			Score: &hit.Score, Parts: &why.Parts, Fit: why.Fit,
 		},
-	}
+	})
 }

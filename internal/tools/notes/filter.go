@@ -32,6 +32,9 @@ const (
 	scopeApprovals = "approval_logs"
 )
 
+// isNarrow reports whether the arguments keep some notes only.
+func (in *narrowing) isNarrow() bool { return *in != narrowing{ContentScope: in.ContentScope} }
+
 // A filter says which notes a call is about: those in a folder that meet all conditions.
 type filter struct {
 	folder string

@@ -34,6 +34,7 @@ type searchIn struct {
 	SnippetChars int    `json:"snippet_chars,omitempty" rare:"true" default:"300" min:"1" max:"10000" jsonschema:"length of a snippet"`
 	CountOnly    bool   `json:"count_only,omitempty" rare:"true" jsonschema:"only the number of matches"`
 	Keyword      bool   `json:"keyword,omitempty" jsonschema:"find the exact text, in any case, and nothing else"`
+	Explain      bool   `json:"explain,omitempty" rare:"true" jsonschema:"say why each note was found; not with keyword"`
 	Match        string `json:"match,omitempty" rare:"true" enum:"phrase,all-terms,all_terms" default:"phrase" jsonschema:"with keyword: the query as it is, or each of its words"`
 	tool.AsOf
 }
@@ -54,6 +55,9 @@ type result struct {
 	Project *string  `json:"project" jsonschema:"a slug"`
 	Tags    []string `json:"tags" jsonschema:"slugs"`
 	*Whole
+
+	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"paths of notes found too that have the very same text"`
+	Explanation *search.Why `json:"explanation,omitempty"`
 }
 
 func (f tools) search() *tool.Tool {
@@ -72,6 +76,8 @@ type found struct {
 	*index.Note
 	score   float64
 	snippet string
+	why     *search.Why
+	twins   []string // paths of notes with the same text
 }
 
 // A seeker answers one search at one version.
@@ -128,6 +134,7 @@ func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
 	for _, n := range all {
 		r := result{
 			Path: n.Path, Score: n.score, Project: said(n.Project()), Tags: append([]string{}, n.Card().Tags...),
+			Duplicates: n.twins, Explanation: n.why,
 		}
 		if q.in.Fields != pathOnly {
 			r.Snippet = &n.snippet
@@ -164,7 +171,7 @@ func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, erro
 	}
 	all := q.found(r.Items)
 	if byRank {
-		return all[:min(len(all), q.in.Limit)], r.Total, nil
+		return q.withoutTwins(all[:min(len(all), q.in.Limit)]), r.Total, nil
 	}
 	slices.SortFunc(all, func(a, b found) int { return comparePaths(a.Note, b.Note) })
 	compare := inOrder(q.in.Order)
@@ -185,7 +192,8 @@ func (q *seeker) options(ctx context.Context) search.Options {
 			return q.Vault.Text(ctx, n.Body)
 		},
 		Ahead: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
-		Ended: ctx.Err, Snippet: q.in.SnippetChars,
+		Ended: ctx.Err, Snippet: q.in.SnippetChars, Exact: q.Index.Named(q.in.Query),
+		Explain: q.in.Explain, Constrained: q.in.isNarrow(),
 	}
 	if q.in.Fields == pathOnly {
 		o.Snippet = -1
@@ -198,10 +206,23 @@ func (q *seeker) found(hits []search.Hit) []found {
 	all := make([]found, 0, len(hits))
 	for _, h := range hits {
 		if n, ok := q.Index.Note(h.Doc); ok {
-			all = append(all, found{n, h.Score, h.Snippet})
+			all = append(all, found{Note: n, score: h.Score, snippet: h.Snippet, why: h.Why})
 		}
 	}
 	return all
+}
+
+// withoutTwins are notes, of those with the same text the first.
+func (q *seeker) withoutTwins(all []found) []found {
+	twins, kept := state.NewTwins(q.Index), all[:0]
+	for _, n := range all {
+		if i, isTwin := twins.Of(n.Path); isTwin {
+			kept[i].twins = append(kept[i].twins, n.Path)
+			continue
+		}
+		kept = append(kept, n)
+	}
+	return kept
 }
 
 // shown gives notes that were found their snippets.

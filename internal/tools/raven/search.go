@@ -21,8 +21,9 @@ var searchDoc string
 
 type searchIn struct {
 	tool.Vault
-	Query string `json:"query" size:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
-	Type  string `json:"type,omitempty" complete:"type" jsonschema:"only notes of this type"`
+	Query   string `json:"query" size:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
+	Type    string `json:"type,omitempty" complete:"type" jsonschema:"only notes of this type"`
+	Explain bool   `json:"explain,omitempty" rare:"true" jsonschema:"say why each note was found"`
 	tool.AsOf
 	tool.Page
 }
@@ -42,6 +43,9 @@ type hit struct {
 	Matches   [][2]int `json:"matches" jsonschema:"bytes of the snippet that were looked for: from, up to"`
 	Score     float64  `json:"score" jsonschema:"higher is better; says nothing across queries"`
 	LineStart int      `json:"line_start" title:"line" jsonschema:"where that section or field begins"`
+
+	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"ids of notes found too that have the very same text"`
+	Explanation *search.Why `json:"explanation,omitempty"`
 }
 
 func (f tools) search() *tool.Tool {
@@ -80,7 +84,7 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 	}
 	q := finder{
 		view: view{state.View{Vault: v, Index: s.Index}}, search: s.Search, holds: holds,
-		query: search.ParseQuery(in.Query),
+		query: search.ParseQuery(in.Query), exact: s.Index.Named(in.Query), explain: in.Explain,
 	}
 	return out, q.page(ctx, &out, in.Limit, after)
 }
@@ -111,12 +115,16 @@ type finder struct {
 	search *search.Index
 	query  search.Query
 	holds  func(path string) bool
+
+	exact   []string // the notes of which the query is a name
+	explain bool
 }
 
 // page fills one page of what is found behind a place.
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	r, err := q.search.Search(q.query, search.Options{
 		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Ended: ctx.Err,
+		Exact: q.exact, Explain: q.explain, Constrained: q.holds != nil,
 		Ahead: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
 	})
 	if err != nil {
@@ -124,9 +132,15 @@ func (q finder) page(ctx context.Context, out *searchOut, limit int, after place
 	}
 	more := len(r.Items) > limit
 	last := place{version: q.Index.Version()}
+	same := state.NewTwins(q.Index)
 	for _, h := range r.Items[:min(limit, len(r.Items))] {
-		out.Items = append(out.Items, q.hit(h))
 		last.Cursor = *h.Cursor()
+		if i, isTwin := same.Of(h.Doc); isTwin {
+			n, _ := q.Index.Note(h.Doc)
+			out.Items[i].Duplicates = append(out.Items[i].Duplicates, n.ID)
+			continue
+		}
+		out.Items = append(out.Items, q.hit(h))
 	}
 	out.Paged(len(out.Items), r.Total, more, last.key())
 	out.Note("version", q.Version())
@@ -154,7 +168,7 @@ func (q finder) hit(h search.Hit) hit {
 	n, _ := q.Index.Note(h.Doc)
 	return hit{
 		ID: n.ID, Title: tool.Beginning(q.Index.NameOf(n.Object(-1)), maxListed), FilePath: n.Path, Snippet: h.Snippet,
-		Matches: h.Ranges, Score: h.Score, LineStart: h.Unit.LineStart,
+		Matches: h.Ranges, Score: h.Score, LineStart: h.Unit.LineStart, Explanation: h.Why,
 	}
 }
 
@@ -168,7 +182,7 @@ func (q finder) cursor(ctx context.Context, after place) *search.Cursor {
 		return &after.Cursor
 	}
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: 1, Filter: func(path string) bool { return path == after.Doc }, Ended: ctx.Err,
+		Limit: 1, Filter: func(path string) bool { return path == after.Doc }, Ended: ctx.Err, Exact: q.exact,
 	})
 	if err != nil || len(r.Items) == 0 {
 		return &after.Cursor

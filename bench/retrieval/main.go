@@ -1,0 +1,138 @@
+// Retrieval measures how well searches find what is asked for: questions with evidence for the demo vault, for a vault
+// in a folder, and for the memories of a made-up team. It prints a page in Markdown, whose numbers are the same in each
+// run on the same vaults.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"rookery/internal/search"
+)
+
+func main() {
+	demo := flag.String("demo", "internal/localapp/demo", "the folder of the demo vault")
+	vault := flag.String("vault", "", "the folder of a vault to which questions/vault.tsv belongs; empty: it is left out")
+	out := flag.String("out", "", "the file to write; empty: standard output")
+	flag.Parse()
+	if err := run(*demo, *vault, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "retrieval:", err)
+		os.Exit(1)
+	}
+}
+
+func run(demo, vault, out string) error {
+	sets, skipped, err := sets(demo, vault)
+	if err != nil {
+		return err
+	}
+	p := page{w: os.Stdout}
+	if out != "" {
+		f, err := os.Create(out)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		p.w = f
+	}
+	return p.write(sets, skipped)
+}
+
+// A set is questions over one index.
+type set struct {
+	name      string
+	things    int
+	index     func(search.Profile) *search.Index
+	profile   search.Profile
+	query     func(string) search.Query
+	exact     func(string) []string // what a question is the name of; nil: the index knows itself
+	questions []question
+}
+
+// A question is a text, and the keys of the things that answer it.
+type question struct {
+	kind, text string
+	evidence   []string
+}
+
+// sets are all sets, and why some are left out.
+func sets(demo, vault string) (all []*set, skipped []string, err error) {
+	notes, err := notesOf(demo, "demo vault", "demo")
+	if err != nil {
+		return nil, nil, err
+	}
+	all = append(all, notes)
+	if vault == "" {
+		skipped = append(skipped, "the questions of a vault in a folder: no -vault was given")
+	} else {
+		notes, err := notesOf(vault, "vault in a folder", "vault")
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, notes)
+	}
+	return append(all, team()), skipped, nil
+}
+
+// A page writes what was measured.
+type page struct {
+	w   io.Writer
+	err error
+}
+
+func (p *page) say(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (p *page) write(sets []*set, skipped []string) error {
+	p.say("# Retrieval\n\nThis page is written by `go run ./bench/retrieval -vault FOLDER -out docs/benchmarks-retrieval.md`. " +
+		"The questions are in `bench/retrieval`; the memories are those of a made-up team. R@k is the share of questions " +
+		"with evidence among the first k results, MRR the mean of 1/rank. Calibration error is the expected difference " +
+		"between the confidence in a result and how often it is right, over the first ten results. In a typo, two letters " +
+		"next to each other of one word of four or more are exchanged.\n")
+	for _, why := range skipped {
+		p.say("\nLeft out: %s.\n", why)
+	}
+	var ofNotes []pair
+	for _, s := range sets {
+		pairs := p.set(s)
+		if s.exact != nil {
+			ofNotes = append(ofNotes, pairs...)
+		}
+	}
+	p.say("\n## Confidence in notes\n\nA refit on the %d judged pairs of all notes: %s. Its calibration error on them: %.3f.\n",
+		len(ofNotes), refit(ofNotes), refit(ofNotes).error(ofNotes))
+	return p.err
+}
+
+// set writes what was measured of a set, and returns its judged pairs.
+func (p *page) set(s *set) []pair {
+	p.say("\n## %s\n\n%d things, %d questions.\n\n", s.name, s.things, len(s.questions))
+	p.say("| questions | number | R@1 | R@5 | R@10 | R@20 | MRR | calibration error |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	x := s.index(s.profile)
+	all := s.measure(x, s.questions)
+	p.row("all", all)
+	for _, kind := range kinds(s.questions) {
+		p.row(kind, s.measure(x, ofKind(s.questions, kind)))
+	}
+	typos := s.measure(x, withTypos(s.questions))
+	p.row("all, with a typo", typos)
+	p.say("\nLost by a typo: %.3f of R@10. ", all.recall(10)-typos.recall(10))
+	p.say("Judged pairs: %d.\n", len(all.pairs))
+	for _, part := range s.profile.Features() {
+		m := s.measure(s.index(s.profile.Without(part)), s.questions)
+		p.say("\n- without %s: R@1 %+.3f, R@10 %+.3f", part, m.recall(1)-all.recall(1), m.recall(10)-all.recall(10))
+	}
+	p.say("\n\nA refit of the confidence on these pairs: %s. Its calibration error on them: %.3f.\n",
+		refit(all.pairs), refit(all.pairs).error(all.pairs))
+	return all.pairs
+}
+
+func (p *page) row(name string, m measured) {
+	p.say("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", name, len(m.ranks), m.recall(1), m.recall(5),
+		m.recall(10), m.recall(20), m.mrr(), m.calibration())
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestQuestions: there are as many as promised, and the parts of the ranking are worth what they cost.
+func TestQuestions(t *testing.T) {
+	all, skipped, err := sets("../../internal/localapp/demo", "")
+	require.NoError(t, err)
+	require.Len(t, skipped, 1)
+	questions := 0
+	for _, s := range all {
+		questions += len(s.questions)
+		m := s.measure(s.index(s.profile), s.questions)
+		require.GreaterOrEqual(t, len(m.pairs), 300, s.name)
+		require.Greater(t, m.recall(10), .75, s.name)
+		for _, part := range s.profile.Features() {
+			without := s.measure(s.index(s.profile.Without(part)), s.questions)
+			require.GreaterOrEqual(t, m.recall(10)+.02, without.recall(10), "%s without %s", s.name, part)
+		}
+	}
+	require.GreaterOrEqual(t, questions, 150)
+}
+
+func TestAPageIsWritten(t *testing.T) {
+	all, skipped, err := sets("../../internal/localapp/demo", "")
+	require.NoError(t, err)
+	var text strings.Builder
+	p := page{w: &text}
+	require.NoError(t, p.write(all[:1], skipped))
+	require.Contains(t, text.String(), "Left out: the questions of a vault in a folder: no -vault was given.")
+	require.Contains(t, text.String(), "| all, with a typo |")
+}

@@ -1,0 +1,207 @@
+package search
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// A member says of a thing where it is in its thread. Its numbers are parted, so that it is a record.
+type member struct {
+	thread [2]uint32 // a digest of its name; 0: none
+	time   [2]uint32 // Unix milliseconds
+	seq    [2]uint32
+	known  uint32 // 1 if it is somebody's
+}
+
+func halvesOf(n uint64) [2]uint32 { return [2]uint32{uint32(n), uint32(n >> 32)} }
+
+func wholeOf(halves [2]uint32) uint64 { return uint64(halves[1])<<32 | uint64(halves[0]) }
+
+func newMember(f *MemoryFields) member {
+	m := member{seq: halvesOf(f.Seq)}
+	if !f.Date.IsZero() {
+		m.time = halvesOf(uint64(f.Date.UnixMilli()))
+	}
+	if f.Thread != "" {
+		h := fnv.New64a()
+		h.Write([]byte(f.Thread))
+		m.thread = halvesOf(max(h.Sum64(), 1))
+	}
+	if len(f.Persons) > 0 {
+		m.known = 1
+	}
+	return m
+}
+
+// inThread reports whether the thing is in a thread.
+func (m *member) inThread() bool { return m.thread != [2]uint32{} }
+
+// at is the time of the thing in Unix milliseconds.
+func (m *member) at() int64 { return int64(wholeOf(m.time)) }
+
+// compare orders members by thread, in a thread as they follow each other.
+func (m *member) compare(o *member) int {
+	if m.thread != o.thread {
+		return cmp.Compare(wholeOf(m.thread), wholeOf(o.thread))
+	}
+	if m.time != o.time {
+		return cmp.Compare(m.at(), o.at())
+	}
+	return cmp.Compare(wholeOf(m.seq), wholeOf(o.seq))
+}
+
+// compareMembers compares the members of two things of the segment, and their keys.
+func (s *segment) compareMembers(a, b uint32) int {
+	if c := s.members[a].compare(&s.members[b]); c != 0 {
+		return c
+	}
+	return strings.Compare(s.path(int(a)), s.path(int(b)))
+}
+
+// sortMembers puts the things that are in threads in the order of these.
+func (s *segment) sortMembers() {
+	if len(s.members) == 0 {
+		return
+	}
+	s.members = fitted(s.members)
+	for i := range s.members {
+		if s.members[i].inThread() {
+			s.byThread = append(s.byThread, uint32(i))
+		}
+	}
+	slices.SortFunc(s.byThread, s.compareMembers)
+	s.byThread = fitted(s.byThread)
+	s.rankMembers()
+}
+
+// rankMembers numbers the things in threads.
+func (s *segment) rankMembers() {
+	s.rank = make([]uint32, len(s.members))
+	for i, doc := range s.byThread {
+		s.rank[doc] = uint32(i)
+	}
+}
+
+// A ref is a thing of an index: a layer, and the number in it. Without is the ref of none.
+type ref struct{ layer, doc int32 }
+
+var without = ref{-1, -1}
+
+// A neighbourhood are the things before one and behind it in its thread, the next ones first; without where there is
+// none. None is further from the one between than the gap of the profile.
+type neighbourhood struct{ before, behind [2]ref }
+
+// threads find neighbours, for one query.
+type threads struct {
+	x     *Index
+	known map[uint64][]stretch
+}
+
+// A stretch is where a layer has a thread: from one of byThread up to another.
+type stretch struct{ layer, from, to int }
+
+// of are the stretches of a thread.
+func (t *threads) of(thread uint64) []stretch {
+	list, ok := t.known[thread]
+	if ok {
+		return list
+	}
+	for i := range t.x.layers {
+		l := &t.x.layers[i]
+		from := sort.Search(len(l.byThread), func(i int) bool { return l.threadAt(i) >= thread })
+		if from == len(l.byThread) || l.threadAt(from) != thread {
+			continue
+		}
+		more := sort.Search(len(l.byThread)-from, func(i int) bool { return l.threadAt(from+i) > thread })
+		list = append(list, stretch{i, from, from + more})
+	}
+	t.known[thread] = list
+	return list
+}
+
+// threadAt is the thread of one of byThread.
+func (s *segment) threadAt(i int) uint64 { return wholeOf(s.members[s.byThread[i]].thread) }
+
+func (x *Index) member(r ref) *member { return &x.layers[r.layer].members[r.doc] }
+
+// compareRefs compares two things of a thread.
+func (x *Index) compareRefs(a, b ref) int {
+	if c := x.member(a).compare(x.member(b)); c != 0 {
+		return c
+	}
+	return strings.Compare(x.layers[a.layer].path(int(a.doc)), x.layers[b.layer].path(int(b.doc)))
+}
+
+// around are the neighbours of a thing.
+func (t *threads) around(r ref) neighbourhood {
+	n := neighbourhood{[2]ref{without, without}, [2]ref{without, without}}
+	m := t.x.member(r)
+	if !m.inThread() {
+		return n
+	}
+	for _, s := range t.of(wholeOf(m.thread)) {
+		before, behind := t.split(s, r)
+		t.collect(&n.before, s.layer, before, s.from-1, -1)
+		t.collect(&n.behind, s.layer, behind, s.to, 1)
+	}
+	t.cut(&n.before, r)
+	t.cut(&n.behind, r)
+	return n
+}
+
+// split is the number of the last thing of a stretch before one, and of the first behind it.
+func (t *threads) split(s stretch, r ref) (before, behind int) {
+	l := &t.x.layers[s.layer]
+	if s.layer == int(r.layer) {
+		at := int(l.rank[r.doc])
+		return at - 1, at + 1
+	}
+	at := s.from + sort.Search(s.to-s.from, func(i int) bool {
+		return t.x.compareRefs(ref{int32(s.layer), int32(l.byThread[s.from+i])}, r) > 0
+	})
+	return at - 1, at
+}
+
+// collect adds the nearest things of a layer to those of others: at most two, from a number up to another.
+func (t *threads) collect(nearest *[2]ref, layer, from, to, step int) {
+	l := &t.x.layers[layer]
+	for i, found := from, 0; i != to && found < 2; i += step {
+		doc := int(l.byThread[i])
+		if !l.has(doc) {
+			continue
+		}
+		found++
+		r := ref{int32(layer), int32(doc)}
+		switch {
+		case nearest[0] == without || t.x.compareRefs(r, nearest[0])*step < 0:
+			nearest[0], nearest[1] = r, nearest[0]
+		case nearest[1] == without || t.x.compareRefs(r, nearest[1])*step < 0:
+			nearest[1] = r
+		default:
+			return
+		}
+	}
+}
+
+// cut takes off what is behind a gap.
+func (t *threads) cut(nearest *[2]ref, from ref) {
+	for i, r := range nearest {
+		if r == without || !t.joined(from, r) {
+			for ; i < len(nearest); i++ {
+				nearest[i] = without
+			}
+			return
+		}
+		from = r
+	}
+}
+
+// joined reports whether no gap ends a thread between two things of it that follow each other.
+func (t *threads) joined(a, b ref) bool {
+	apart := t.x.member(a).at() - t.x.member(b).at()
+	gap := t.x.profile.thread.gap.Milliseconds()
+	return -gap <= apart && apart <= gap
+}

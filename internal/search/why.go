@@ -1,0 +1,173 @@
+package search
+
+import (
+	"math"
+	"slices"
+)
+
+// A Match says why a thing was found: the strongest reason that holds.
+type Match string
+
+// The reasons, the strongest first (reference/retrieval.md §1).
+const (
+	Exact      Match = "exact"      // it has the name asked for, the phrases in quotes, or every word that counts
+	Structural Match = "structural" // Options.Constrained says so, or it is of the person whom the query names
+	Fuzzy      Match = "fuzzy"      // by some of the words, or by words that are like them
+)
+
+// Parts are what a score is the sum of.
+type Parts struct {
+	Text       float64 `json:"text" jsonschema:"own words"`
+	Neighbours float64 `json:"neighbours,omitempty" jsonschema:"words of what is next to it in its thread"`
+	Thread     float64 `json:"thread,omitempty" jsonschema:"a share of the best of its thread"`
+	Person     float64 `json:"person,omitempty" jsonschema:"it is of the person whom the query names"`
+	Name       float64 `json:"name,omitempty" jsonschema:"its name is the query"`
+}
+
+// text is the score by words.
+func (p *Parts) text() float64 { return p.Text + p.Neighbours }
+
+func (p *Parts) sum() float64 { return p.Text + p.Neighbours + p.Thread + p.Person + p.Name }
+
+// rounded are the parts with four digits behind the point.
+func (p Parts) rounded() Parts {
+	for _, n := range []*float64{&p.Text, &p.Neighbours, &p.Thread, &p.Person, &p.Name} {
+		*n = math.Round(*n*1e4) / 1e4
+	}
+	return p
+}
+
+// Why says why a thing was found, and how likely it is what was meant.
+type Why struct {
+	Match      Match    `json:"match" jsonschema:"exact: the name, the phrases or all words asked for; structural: some of the words, and it fits the filters; fuzzy: some of the words, or similar ones"`
+	Coverage   float64  `json:"coverage" jsonschema:"share of the words asked for that it has, from 0 to 1, each by how rare it is"`
+	Matched    []string `json:"matched" jsonschema:"words asked for that it has"`
+	Missing    []string `json:"missing" jsonschema:"words asked for that it does not have"`
+	Parts      Parts    `json:"parts" jsonschema:"what the score is the sum of"`
+	Confidence float64  `json:"confidence" jsonschema:"from 0 to 1: how often such a result was the right one in an evaluation"`
+	Fit        string   `json:"fit" jsonschema:"name of that evaluation"`
+}
+
+// explain says why the things of a page were found. first is the best score of all pages, and behind the best score of
+// the next page.
+func (s *searcher) explain(hits []Hit, list []scored, first, behind float64) {
+	for i := range list {
+		next := behind
+		if i+1 < len(list) {
+			next = list[i+1].score
+		}
+		hits[i].Why = s.why(&list[i], first, next)
+	}
+}
+
+func (s *searcher) why(f *scored, first, next float64) *Why {
+	bonus := s.bonus(f.layer, f.doc)
+	w := &Why{Matched: []string{}, Missing: []string{}, Parts: Parts{Text: f.score - bonus}}
+	e := evidence{first: first, score: f.score, next: next}
+	if f.full != nil {
+		w.Parts = f.full.parts
+		e.theirs, e.others = f.full.theirs, f.full.others
+	} else if share := s.x.profile.thread.share; share > 0 {
+		w.Parts.Text /= 1 + share
+		w.Parts.Thread = share * w.Parts.Text
+	}
+	w.Parts.Name = bonus
+	w.Parts = w.Parts.rounded()
+	fuzzy := s.cover(f, w)
+	e.coverage = w.Coverage
+	switch {
+	case bonus > 0, len(w.Missing) == 0 && !fuzzy && len(w.Matched) > 0, s.holdsQuoted(f):
+		w.Match = Exact
+	case s.Constrained || e.theirs:
+		w.Match = Structural
+	default:
+		w.Match = Fuzzy
+	}
+	w.Confidence, w.Fit = s.x.profile.confidence(e)
+	return w
+}
+
+// holdsQuoted reports whether a thing has all that the query has in quotes, which is something.
+func (s *searcher) holdsQuoted(f *scored) bool {
+	if len(s.quoted) == 0 || s.Text == nil {
+		return false
+	}
+	r := reader{scan: s.x.analyzer.scanner(), layer: &s.x.layers[f.layer], textOf: s.Text}
+	for _, q := range s.quoted {
+		phrase := q.phrase
+		if phrase == nil { // one word
+			if !slices.Contains(r.slotsWith(q.parts), f.slot) {
+				return false
+			}
+			continue
+		}
+		if !mayHold(r.signature(f.slot), q.marks) || !r.holds(f, f.slot, phrase) {
+			return false
+		}
+	}
+	return true
+}
+
+// cover says which words of the query a thing has. It reports whether a word was needed that is only like one of them.
+func (s *searcher) cover(f *scored, w *Why) (fuzzy bool) {
+	has, all := 0., 0.
+	for i := range s.words {
+		word := &s.words[i]
+		worth := s.worth(word)
+		all += worth
+		if s.hasWord(f, word) {
+			has += worth
+			w.Matched = append(w.Matched, word.text)
+			fuzzy = fuzzy || word.isLike
+			continue
+		}
+		w.Missing = append(w.Missing, word.text)
+		has += float64(worth * s.nearShare(f, word))
+	}
+	if all > 0 {
+		w.Coverage = math.Round(has/all*1e4) / 1e4
+	}
+	return fuzzy
+}
+
+// worth is how much a word says: an unknown one as much as the rarest.
+func (s *searcher) worth(word *wanted) float64 {
+	if len(word.concepts) == 0 {
+		return math.Log1p((float64(s.x.totals.notes) + .5) / .5)
+	}
+	return word.concepts[0].idf
+}
+
+// hasWord reports whether a thing has a word itself.
+func (s *searcher) hasWord(f *scored, word *wanted) bool {
+	l := &s.x.layers[f.layer]
+	head, end := l.docs[f.doc].head, l.end(f.doc)
+	return slices.ContainsFunc(word.concepts, func(c *concept) bool {
+		list := c.lists[f.layer]
+		i, _ := slices.BinarySearchFunc(list, head, func(w weighted, slot uint32) int { return int(w.slot) - int(slot) })
+		return i < len(list) && list[i].slot < end
+	})
+}
+
+// nearShare is how much of a word the neighbours of a thing make up for.
+func (s *searcher) nearShare(f *scored, word *wanted) float64 {
+	if f.full == nil || s.ranker == nil {
+		return 0
+	}
+	t, share := &s.x.profile.thread, 0.
+	for i, row := range f.full.near {
+		if row == nobody {
+			continue
+		}
+		r := s.ranker.refs[row]
+		if !s.hasWord(&scored{layer: int(r.layer), doc: int(r.doc)}, word) {
+			continue
+		}
+		if i == previous {
+			share += t.previous
+		} else {
+			share += t.others
+		}
+	}
+	return min(share, 1)
+}
