@@ -14,7 +14,7 @@ import (
 // only the layout changed, a reader of the number before is kept, with its golden image in the tests;
 // where what is made of a text did, images of the number before are ErrFormat, and made anew from the
 // log. The test of the golden image fails as long as that is forgotten.
-const ImageFormat = 8
+const ImageFormat = 9
 
 // ErrFormat is the error of an image of another format than ImageFormat.
 var ErrFormat = errors.New("the image has another format")

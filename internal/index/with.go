@@ -43,6 +43,7 @@ type draft struct {
 	sayings   map[said]*Saying
 	mentions  map[Mention]*Mention
 	folders   map[string]bool // of those that were asked about, whether the exclusion has them
+	hidden    map[string]bool // likewise, whether hiding has them
 	remembers bool            // its memories are a copy of its own
 }
 
@@ -58,6 +59,7 @@ func newDraft(x *Index) *draft {
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
 		ids: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
 		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
+		hidden: map[string]bool{},
 	}
 }
 
@@ -68,7 +70,7 @@ func (d *draft) apply(r *reading) {
 	before, texts := d.settings, d.texts
 	for _, ch := range r.Changes {
 		texts = texts.with(ch)
-		if n, ok := d.Note(ch.From); ok {
+		if n, ok := d.Kept(ch.From); ok {
 			d.moved[ch.From] = n
 		}
 	}
@@ -109,18 +111,22 @@ func (d *draft) change(ch Change, f *File) {
 		return
 	}
 	if f.Note != nil {
+		if d.hides(f.Path) {
+			f.Hidden, f.Note = f.Note, nil
+		}
+		n := f.parsed()
 		d.remember(noteOf(old))
-		d.settle(f.Note)
-		d.recognise(f.Note, d.before(ch, old), ch)
-		ch.Past.restore(f.Note)
+		d.settle(n)
+		d.recognise(n, d.before(ch, old), ch)
+		ch.Past.restore(n)
 	}
 	d.swap(old, f)
 }
 
 // before is the note that a change makes another of; nil if it makes a new one.
 func (d *draft) before(ch Change, old *File) *Note {
-	if old != nil && old.Note != nil {
-		return old.Note
+	if n := old.parsed(); n != nil {
+		return n
 	}
 	return d.moved[ch.From]
 }
