@@ -21,7 +21,7 @@ type image struct {
 	Totals      index.Totals
 	Files       []index.File
 	Notes       []index.Note
-	Rows        []string      `json:"-"`
+	Rows        []string `json:"-"`
 	Hidden      []string
 	Traits      []index.Trait // all annotations, in order
 	Objects     map[string][]string
