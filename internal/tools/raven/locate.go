@@ -93,7 +93,7 @@ const excludedBy = "its path is excluded by " + vault.ConfigRaven
 func noObject(idx *index.Index, format, id string) *fault.Fault {
 	file, _, _ := strings.Cut(strings.TrimSpace(id), "#")
 	if idx.Hides(file) || idx.Hides(file+".md") {
-		format += " can be: " + excludedBy
+		format += ": " + excludedBy
 	}
 	f, near := notFound(format, id), idx.Nearest(strings.TrimSpace(id))
 	if len(near) == 0 {
