@@ -65,6 +65,10 @@ type Spec struct {
 	// Old says of some of the Aliases how calls under them spell the arguments.
 	Old map[string]OldForm
 
+	// Former are arguments that the tool had once, each with the tools that do what it did: a call with one is
+	// refused, and told them.
+	Former map[string][]string
+
 	// Flags gives arguments another name on the command line.
 	Flags map[string]string
 

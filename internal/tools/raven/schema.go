@@ -93,6 +93,9 @@ func (f tools) schema() *tool.Tool {
 		Route:     tool.Route{Method: "GET", Path: "/schema"},
 		Commands:  []tool.Command{{Words: "schema"}},
 		Resources: []tool.Resource{schemaResource},
+		Former: map[string][]string{"subcommand": {
+			"raven_schema_types", "raven_schema_traits", "raven_schema_commands", "raven_schema_type", "raven_schema_trait",
+		}},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaOut, error) {
 		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
