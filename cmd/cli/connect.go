@@ -129,7 +129,7 @@ func (n connector) config(t clitool.Target) (localapp.Config, error) {
 	states, err := n.home("XDG_STATE_HOME", ".local/state")
 	return localapp.Config{
 		Folder: t.Folder, State: filepath.Join(states, "rookery", "folders"),
-		Progress: n.app.Reading(),
+		Progress: n.app.Reading(), Reading: t.Reading,
 	}, err
 }
 

@@ -41,7 +41,7 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	r := &rebuilder{app: a}
 	i, o := &login{app: a}, &logout{app: a}
 	a.Extra = append(a.Extra, s.command(), m.command(), i.command(), o.command(), d.command(), r.command(),
-		dead.command(), restore.command(), backupCommand(a), ciCommand(a), versionCommand())
+		(&pathCommand{a}).command(), dead.command(), restore.command(), backupCommand(a), ciCommand(a), versionCommand())
 	return a
 }
 
@@ -53,7 +53,7 @@ func sections() []clitool.Section {
 			"undo", "delete",
 		}},
 		{Title: "Vaults and servers", Words: []string{
-			"vault", "serve", "mcp", "login", "logout", "whoami", "doctor", "backup",
+			"vault", "path", "serve", "mcp", "login", "logout", "whoami", "doctor", "backup",
 		}},
 		{Title: "Builds", Words: []string{"ci"}},
 		{Title: "In AWS, for operators", Words: []string{"dead-letters", "rollback"}},

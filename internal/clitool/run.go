@@ -74,6 +74,7 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	target.Reading = !c.changes(r)
 	inv, closer, err := c.app.Connect(ctx, target)
 	if err != nil {
 		return nil, err
@@ -89,6 +90,19 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 		return c.bringIn(cmd, inv, r)
 	}
 	return c.takeOut(ctx, inv, r)
+}
+
+// changes reports whether the call may change something: what the tool does, or what an argument makes it do.
+func (c *command) changes(r *request) bool {
+	if c.tool.Kind.Changes() || r.path != "" {
+		return true
+	}
+	for name := range c.tool.Raises {
+		if _, given := r.args[name]; given {
+			return true
+		}
+	}
+	return false
 }
 
 // callOnce makes a plain call, behind the one that a flag may ask for first.

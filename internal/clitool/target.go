@@ -32,6 +32,9 @@ type Target struct {
 	// Existing says that nothing is to be made where there is nothing: a local data directory that
 	// is not there is an error.
 	Existing bool
+
+	// Reading says that the one call that is made changes nothing.
+	Reading bool
 }
 
 // global is a flag that every command has.

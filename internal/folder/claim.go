@@ -30,16 +30,17 @@ const (
 // where the folder is one of a network.
 type claim struct {
 	*top
-	held     []*os.File
-	alone    bool // nobody else on this machine has the folder
-	readOnly bool
+	held      []*os.File
+	alone     bool // nobody else on this machine has the folder
+	readOnly  bool
+	untouched bool // nothing is written into the folder
 }
 
 func (c *claim) take() (*Folder, error) {
 	if err := c.lockTop(); err != nil {
 		return nil, err
 	}
-	if c.alone {
+	if c.alone && !c.untouched {
 		c.sweep()
 	}
 	v, err := c.settle()
@@ -108,13 +109,13 @@ func (c *claim) settle() (verdict, error) {
 	}
 }
 
-// identify writes the id into the folder, if it has another or none. Where that is not permitted, the
-// record alone has it.
+// identify writes the id into the folder, if it has another or none. Where that is not permitted, or nothing is to be
+// written, the record alone has it.
 func (c *claim) identify(v verdict) (verdict, error) {
 	if v.id == "" {
 		v.id = newID()
 	}
-	if v.id == v.mark.id {
+	if v.id == v.mark.id || c.untouched {
 		return v, nil
 	}
 	err := c.putMark(v.id, v.mark != mark{})

@@ -18,8 +18,8 @@
 //     was removed.
 //
 // A folder without an id is new, unless a state names its path and this very directory: then the id
-// was lost, and is written again. The same holds for a folder that nothing can be written to; its
-// id stands in the state alone until it can be written. A copy that was given the id of its original
+// was lost, and is written again. The same holds for a folder that nothing can be written to, or
+// that was only read so far; its id stands in the state alone until it can be written. A copy that was given the id of its original
 // again, as a version control may do it, also is what it was.
 package folder
 
@@ -64,13 +64,19 @@ func (o Origin) String() string {
 //
 // What cannot be a folder of notes is refused: what is no directory, a data directory or a part of
 // one, what home or the user's own home lies in, and what lies in home.
-func Open(dir, home string) (*Folder, error) {
+func Open(dir, home string) (*Folder, error) { return open(dir, home, false) }
+
+// OpenToRead is Open for one who will change nothing: it writes nothing into the folder. The id of a folder that has
+// none, or that of another, is in the state alone, as for a folder that cannot be written, until Open writes it.
+func OpenToRead(dir, home string) (*Folder, error) { return open(dir, home, true) }
+
+func open(dir, home string, untouched bool) (*Folder, error) {
 	t, err := enter(dir, home)
 	if err != nil {
 		return nil, err
 	}
 	defer t.close()
-	c := &claim{top: t}
+	c := &claim{top: t, untouched: untouched}
 	f, err := c.take()
 	if err != nil {
 		release(c.held)

@@ -149,6 +149,31 @@ func TestNewThenKnown(t *testing.T) {
 	require.Equal(t, before, tree(t, p.home, p.dir))
 }
 
+// TestOpenToRead says that who only reads leaves nothing in a folder, and finds its state again; who changes something
+// writes the id that the state has.
+func TestOpenToRead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	dir := p.notes("My Notes")
+	before := tree(t, dir)
+	var read []*folder.Folder
+	for range 2 {
+		f, err := folder.OpenToRead(dir, p.home)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		require.False(t, f.ReadOnly)
+		require.Equal(t, before, tree(t, dir))
+		read = append(read, f)
+	}
+	require.Equal(t, folder.New, read[0].Origin)
+	require.Equal(t, folder.Known, read[1].Origin)
+	require.Equal(t, read[0].State, read[1].State)
+	f := p.find(dir)
+	require.Equal(t, read[0].State, f.State)
+	require.Equal(t, folder.Known, f.Origin)
+	p.requireMarked(f)
+}
+
 func TestStateIsPrivate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -86,6 +86,9 @@ func (d *draft) names(f *File) []string {
 	if f.Note != nil {
 		all = d.noteNames(all, f.Note)
 	}
+	if f.Hidden != nil {
+		all = append(all, isHidden.name(""))
+	}
 	slices.Sort(all)
 	return all
 }

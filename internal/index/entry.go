@@ -22,6 +22,7 @@ const (
 	spelledTag  kind = 'h' // only summed up: a tag, folded, NUL, as it is written
 	byDeclared  kind = 'k' // the type that the note or an object in it says
 	isBroken    kind = 'q' // quarantined
+	isHidden    kind = 'i' // no note, because of exclude
 	byRef       kind = 'r' // the bucket of a reference, NUL, what it refers to as it is written
 	byTrait     kind = 't' // the type of an annotation; one that the schema does not know too
 	isUntyped   kind = 'u' // says no type, and is no daily note

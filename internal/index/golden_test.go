@@ -49,11 +49,12 @@ traits: {due: date, flag: {}, owner: ref, level: {type: number, default: 2}, see
 		commit(8, "crowded.md", "---\ntype: person\nname: Crow\n---\n# Crowded\n"+distinctTags(index.MaxThings)),
 	}
 	commits = append(commits, commit(9, "facets.md", "---\ntype: [task, 3]\nstatus: open\ntags: [x, \"#y\"]\nmap: {a: b}\n---\n"))
-	commits = append(commits, commit(10, "out/left.md", "---\ntype: task\n---\ntext\n", "drafts/left.md", "left out\n",
+	commits = append(commits, commit(10, "out/left.md", "---\ntype: task\n---\ntext\n", "drafts/left.md", "left out @due(2026-03-02) [[b]]\n",
 		"raven.yaml", "daily_directory: days\nexclude: [drafts/]\n"))
 	commits = append(commits, commit(11, "projects/Big Mill/card.md", cardText))
 	commits = append(commits, commit(12, "links.md", "[a](https://Example.test:443/x) ![b](../img/c.PNG) [d](mailto:e)\n\n"+
 		"## S\n\n[f](file) [g](other.md) [h](doc.pdf#p)\n"))
+	commits = append(commits, commit(13, "rookery.yaml", "language: german\nweek_start: sunday\n"))
 	commits[6].Changes[0].From = "moved.md"
 	return commits
 }
@@ -83,6 +84,10 @@ func answers(x *index.Index) string {
 		fmt.Fprintf(&b, "\n%s: %d %x %v %d\n", f.Path, f.Size, f.Digest, f.Body, f.Version)
 		if f.Note != nil {
 			describe(&b, f.Note)
+		}
+		if f.Hidden != nil {
+			fmt.Fprint(&b, "hidden: ")
+			describe(&b, f.Hidden)
 		}
 	}
 	return b.String()

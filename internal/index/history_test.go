@@ -21,7 +21,8 @@ type image struct {
 	Totals      index.Totals
 	Files       []index.File
 	Notes       []index.Note
-	Rows        []string      `json:"-"`
+	Rows        []string `json:"-"`
+	Hidden      []string
 	Traits      []index.Trait // all annotations, in order
 	Objects     map[string][]string
 	ByTrait     map[string][]string
@@ -67,7 +68,11 @@ func imageOf(x *index.Index) image {
 	}
 	for f := range x.Files() {
 		flat := *f
-		flat.Note = nil
+		flat.Note, flat.Hidden = nil, nil
+		if f.Hidden != nil {
+			m.Hidden = append(m.Hidden, fmt.Sprintf("%s %s %s %s %s", f.Path, f.Hidden.Type, f.Hidden.TraitIDs(),
+				f.Hidden.Created, f.Hidden.Modified))
+		}
 		m.Files = append(m.Files, flat)
 		m.Folded[f.Path], _ = x.Folded(vault.Fold(f.Path))
 	}
@@ -228,7 +233,7 @@ var (
 		"traits: {unknown: {}, owner: string, level: {type: enum, values: [a]}}\n",
 	}
 	configTexts = []string{"", "daily_directory: x\n", "daily_directory: daily/old\n", "a: [\n",
-		"exclude: ['*a*', '!daily/']\n"}
+		"exclude: ['*a*', '!daily/']\n", "exclude: [x/, /b.md]\n", "deletion: {trash_dir: x}\n"}
 	auditTexts = []string{
 		`{"ts":"2025-01-01T00:00:00Z","op":"create","entity":"object","id":"a"}` + "\n",
 		`{"ts":"2025-01-02T00:00:00Z","op":"create","entity":"object","id":"b"}` + "\n" +
@@ -342,6 +347,35 @@ func TestSameFilesSameIndex(t *testing.T) {
 	})
 }
 
+// TestExcludedThereAndBack says that notes which patterns hide, and then no longer, are as they were never hidden:
+// with their ids and times.
+func TestExcludedThereAndBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := index.Build(slices.Values(history(t)))
+		before, text := x.Version(), "-"
+		if f, ok := x.File(vault.ConfigRaven); ok {
+			text = textsByDigest()[f.Digest]
+		}
+		all := x.With(commit(before+1, vault.ConfigRaven, "exclude: ['*']\n"))
+		require.Zero(t, all.Totals(), "no note")
+		again, err := index.ReadImage(all.AppendImage(nil))
+		require.NoError(t, err)
+		back := again.With(commit(before+2, vault.ConfigRaven, text))
+		require.Equal(t, unversioned(imageOf(x)), unversioned(imageOf(back)))
+	})
+}
+
+// unversioned is an image without its version and that of raven.yaml.
+func unversioned(m image) image {
+	m.Version = 0
+	for i := range m.Files {
+		if m.Files[i].Path == vault.ConfigRaven {
+			m.Files[i].Version, m.Files[i].Body = 0, index.Body{}
+		}
+	}
+	return m
+}
+
 // texts of the files, by digest.
 func textsByDigest() map[index.Digest]string {
 	all := map[index.Digest]string{}
@@ -367,6 +401,9 @@ func oneCommit(x *index.Index) iter.Seq[index.Commit] {
 func timeless(m image) image {
 	m.Version, m.Times, m.Duplicates = 0, nil, nil
 	m.Folders, m.Nodes, m.Changed = nil, nil, 0
+	for i, s := range m.Hidden {
+		m.Hidden[i] = strings.Fields(s)[0]
+	}
 	for i := range m.Files {
 		m.Files[i].Version, m.Files[i].Body = 0, index.Body{}
 		if f := m.Files[i].Folder; f != nil {

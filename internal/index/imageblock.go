@@ -45,8 +45,11 @@ func (b *blockReader) readFile(path string) *File {
 		unindexed = b.natural()
 	}
 	units := b.natural()
-	f.Note = b.note(f)
-	f.Note.Unindexed, f.Note.Excluded, f.Note.Units = unindexed, flags&4 != 0, units
+	n := b.note(f)
+	n.Unindexed, n.Excluded, n.Units = unindexed, flags&4 != 0, units
+	if f.Note = n; flags&16 != 0 {
+		f.Hidden, f.Note = n, nil
+	}
 	return f
 }
 

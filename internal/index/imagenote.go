@@ -25,8 +25,8 @@ func (w *imageWriter) file(f *File) {
 	w.uint(f.Body.Run)
 	w.int(f.Body.Part)
 	w.uint(f.Version)
-	n := f.Note
-	w.flags(n != nil, n != nil && n.Unindexed > 0, n != nil && n.Excluded, f.Folder != nil)
+	n := f.parsed()
+	w.flags(n != nil, n != nil && n.Unindexed > 0, n != nil && n.Excluded, f.Folder != nil, f.Hidden != nil)
 	if f.Folder != nil {
 		w.folder(f.Folder)
 	}

@@ -160,6 +160,22 @@ func (x *Index) Note(path string) (*Note, bool) {
 	return f.Note, true
 }
 
+// Kept is the note at a path, also one that exclude makes a mere file: for who keeps what a note has, not for
+// answers.
+func (x *Index) Kept(path string) (*Note, bool) {
+	f, _ := x.files.Get(path)
+	n := f.parsed()
+	return n, n != nil
+}
+
+// Hides reports whether a file at a path is no note because of exclude, whether there is one or not.
+func (x *Index) Hides(path string) bool {
+	return !x.hiding.IsEmpty() && isNote(path) && x.hiding.Excludes(path, nil)
+}
+
+// HiddenPaths yields the paths of the files that are no notes because of exclude, by path.
+func (x *Index) HiddenPaths() iter.Seq[string] { return x.entries.paths(isHidden.name(""), "") }
+
 // ByID is the note of an id: its path without `.md`, or its path if it ends otherwise.
 func (x *Index) ByID(id string) (*Note, bool) {
 	n, ok := x.Note(id + ".md")

@@ -73,7 +73,7 @@ func (x *Index) atPath(id string) []candidate {
 	}
 	s := newLookup(x, id)
 	for n := range x.notesBy(byCalled.name(s.bucket), "") {
-		if slugPath(n.ID) == s.slugPath {
+		if slugPath(n.ID) == s.slugPath || slugPath(vault.Stem(n.ID)) == s.slugPath {
 			s.add(tierPathSlug, Object{Note: n}, ByPath)
 		}
 	}
@@ -91,6 +91,9 @@ func (x *Index) candidates(base string) []candidate {
 		return []candidate{found}
 	}
 	s := newLookup(x, base)
+	if s.addBelowRoots(); len(s.found) > 0 {
+		return s.found
+	}
 	for n := range x.notesBy(byCalled.name(s.bucket), "") {
 		for c := range x.callings(n) {
 			s.consider(c)
@@ -100,6 +103,17 @@ func (x *Index) candidates(base string) []candidate {
 		s.addDay(date)
 	}
 	return s.decide()
+}
+
+// addBelowRoots takes the notes whose paths are what the reference says below the folders of objects and of notes
+// without a type: without them it is another name of the note.
+func (s *lookup) addBelowRoots() {
+	dirs := s.x.config.Directories
+	for _, root := range []string{dirs.Type, dirs.Page} {
+		if n, ok := s.x.ByID(root + s.base); ok && root != "" {
+			s.add(tierPath, Object{Note: n}, ByPath)
+		}
+	}
 }
 
 // calledAsWritten returns the objects of a name that has a # in it, such as `C#`.
@@ -242,7 +256,11 @@ func (s *lookup) consider(c calling) {
 		s.considerPath(c.object)
 		return
 	}
-	if how := s.compare(c.name, s.base); how != differs {
+	how := s.compare(c.name, s.base)
+	if c.by == namedByFile && c.name != c.object.Note.ID { // it may have another ending than .md
+		how = min(how, s.compare(lastSegment(c.object.Note.ID), s.base))
+	}
+	if how != differs {
 		s.add(tierOf(c.by, how), c.object, sources[c.by])
 		return
 	}
@@ -258,7 +276,13 @@ func (s *lookup) isIn(n *Note) bool {
 
 // considerPath takes a note if its id ends as the reference says, or has the same slug.
 func (s *lookup) considerPath(o Object) {
-	id := o.Note.ID
+	s.considerID(o, o.Note.ID)
+	if stem := vault.Stem(o.Note.ID); stem != o.Note.ID {
+		s.considerID(o, stem)
+	}
+}
+
+func (s *lookup) considerID(o Object, id string) {
 	switch slug := slugPath(id); {
 	case strings.HasSuffix(id, "/"+s.base):
 		s.add(tierSuffix, o, BySuffix)

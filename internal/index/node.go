@@ -71,15 +71,13 @@ func (n *Note) NodeIDs() []UID {
 	return all
 }
 
-// NodeIDs are the UIDs of the nodes that the file is: of a note, those of Note.NodeIDs; of the file of a folder, that of
+// NodeIDs are the UIDs of the nodes that the file is: of a note, hidden or not, those of Note.NodeIDs; of the file of a folder, that of
 // the folder; none of another file.
 func (f *File) NodeIDs() []UID {
-	switch {
-	case f == nil:
-		return nil
-	case f.Note != nil:
-		return f.Note.NodeIDs()
-	case f.Folder != nil:
+	if n := f.parsed(); n != nil {
+		return n.NodeIDs()
+	}
+	if f != nil && f.Folder != nil {
 		return []UID{f.Folder.UID}
 	}
 	return nil

@@ -19,6 +19,21 @@ type File struct {
 	Version uint64  // the commit that changed it last
 	Note    *Note   // nil: it is no note
 	Folder  *Folder // nil: it is not the file of a folder
+
+	// Hidden is what the note would be that exclude in raven.yaml makes a mere file: it has no entries, no ids that
+	// others could not have, and is in no sum. So a change of the patterns reads no text.
+	Hidden *Note
+}
+
+// parsed is the note that a file is, or would be if the settings did not hide it; nil if it is none.
+func (f *File) parsed() *Note {
+	switch {
+	case f == nil:
+		return nil
+	case f.Hidden != nil:
+		return f.Hidden
+	}
+	return f.Note
 }
 
 // A Digest is the first half of the sha256 of a text: enough to tell whether a file is still the

@@ -12,7 +12,7 @@ const pinRounds = 3
 
 // claim enters what a trait claims by the pin on its line.
 func (d *draft) claim(t *Trait) {
-	if t.claims {
+	if t.claims && !d.hides(t.Note.Path) {
 		d.pins.Set(key(clean(t.Pin()), t.Spot().key()), t)
 		d.contested[t.Pin()] = true
 	}

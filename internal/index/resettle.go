@@ -26,12 +26,17 @@ func (d *draft) resettle(before settings) {
 	if before.config.DailyDirectory != d.config.DailyDirectory || before.config.Directories != d.config.Directories {
 		d.collectMoved(paths, before)
 	}
-	if !slices.Equal(before.config.Exclude, d.config.Exclude) {
+	if !slices.Equal(before.config.Exclude, d.config.Exclude) ||
+		before.config.Deletion.TrashDir != d.config.Deletion.TrashDir {
 		clear(d.folders)
+		clear(d.hidden)
 		d.collectExcluded(paths)
 	}
+	for path := range d.HiddenPaths() { // these have no entries that tell whether they mean something else
+		paths[path] = true
+	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		n, _ := d.Note(path)
+		n, _ := d.Kept(path)
 		d.renew(n)
 	}
 }
@@ -57,7 +62,7 @@ func (d *draft) collectMoved(paths map[string]bool, before settings) {
 // about every note, which only a change of the patterns does.
 func (d *draft) collectExcluded(paths map[string]bool) {
 	for n := range d.Notes("") {
-		if d.excludes(n.Path) != n.Excluded {
+		if d.excludes(n.Path) != n.Excluded || d.hides(n.Path) {
 			paths[n.Path] = true
 		}
 	}

@@ -31,7 +31,10 @@ func thingsOf(x *index.Index) []namedThing {
 			}
 		}
 		whole := index.Object{Note: n}
-		add("file", path.Base(n.ID), whole)
+		add("file", path.Base(stemOf(n.ID)), whole)
+		if stemOf(n.ID) != n.ID {
+			add("file", path.Base(n.ID), whole)
+		}
 		add("title", n.Title, whole)
 		objects := []index.Object{whole}
 		for i := range n.Sections {
@@ -58,6 +61,15 @@ func thingsOf(x *index.Index) []namedThing {
 		}
 	}
 	return all
+}
+
+// stemOf is an id without the ending of a note that is named otherwise than in .md.
+func stemOf(id string) string {
+	switch ext := path.Ext(id); strings.ToLower(ext) {
+	case ".md", ".markdown":
+		return strings.TrimSuffix(id, ext)
+	}
+	return id
 }
 
 func naiveFold(s string) string {
@@ -149,7 +161,9 @@ func naiveTiers(x *index.Index, from *index.Note, base, ref string, inside bool)
 		if some := pick(func(t namedThing) bool { return t.note == id && t.id == id }); len(some) > 0 {
 			return some
 		}
-		return pick(func(t namedThing) bool { return t.id == t.note && slugPath(t.note) == slugPath(id) })
+		return pick(func(t namedThing) bool {
+			return t.id == t.note && (slugPath(t.note) == slugPath(id) || slugPath(stemOf(t.note)) == slugPath(id))
+		})
 	}
 	switch {
 	case strings.HasSuffix(base, "/"), strings.HasSuffix(base, "/.."), strings.HasSuffix(base, "/."):
@@ -161,6 +175,9 @@ func naiveTiers(x *index.Index, from *index.Note, base, ref string, inside bool)
 		return at(path.Join(path.Dir(from.ID), base)), false
 	case base[0] == '/':
 		return at(base[1:]), false
+	}
+	ends := func(t namedThing, is func(id string) bool) bool {
+		return t.by == "file" && (is(t.note) || is(stemOf(t.note)))
 	}
 	forms := []func(a, b string) bool{
 		func(a, b string) bool { return a == b },
@@ -178,7 +195,10 @@ func naiveTiers(x *index.Index, from *index.Note, base, ref string, inside bool)
 		}
 	}
 	whole := len(tiers)
-	tiers = append(tiers, func(t namedThing) bool { return t.id == base })
+	dirs := x.Config().Directories
+	tiers = append(tiers, func(t namedThing) bool { return t.id == base }, func(t namedThing) bool {
+		return dirs.Type != "" && t.id == dirs.Type+base || dirs.Page != "" && t.id == dirs.Page+base
+	})
 	for _, by := range []string{"file", "field", "title", "alias", "heading"} {
 		for form := range 2 {
 			if by != "file" || !strings.Contains(base, "/") {
@@ -187,9 +207,11 @@ func naiveTiers(x *index.Index, from *index.Note, base, ref string, inside bool)
 		}
 	}
 	tiers = append(tiers,
-		func(t namedThing) bool { return t.by == "file" && strings.HasSuffix(t.note, "/"+base) },
 		func(t namedThing) bool {
-			return t.by == "file" && strings.Contains(base, "/") && slugPath(t.note) == slugPath(base)
+			return strings.Contains(base, "/") && ends(t, func(id string) bool { return strings.HasSuffix(id, "/"+base) })
+		},
+		func(t namedThing) bool {
+			return strings.Contains(base, "/") && ends(t, func(id string) bool { return slugPath(id) == slugPath(base) })
 		})
 	for _, by := range []string{"file", "field", "title", "alias", "heading"} {
 		if by != "file" || !strings.Contains(base, "/") {
@@ -198,7 +220,7 @@ func naiveTiers(x *index.Index, from *index.Note, base, ref string, inside bool)
 	}
 	tiers = append(tiers,
 		func(t namedThing) bool {
-			return t.by == "file" && strings.Contains(base, "/") && strings.HasSuffix(slugPath(t.note), "/"+slugPath(base))
+			return strings.Contains(base, "/") && ends(t, func(id string) bool { return strings.HasSuffix(slugPath(id), "/"+slugPath(base)) })
 		},
 		func(t namedThing) bool {
 			dir := "/" + path.Dir(t.note) + "/"
@@ -232,7 +254,7 @@ func TestResolveAsTheNaive(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "own") > 0 {
 				s += name.Draw(t, "name")
 			}
-			return s + rapid.SampledFrom([]string{"", "", ".md", "#" + name.Draw(t, "part"), "#"}).Draw(t, "behind")
+			return s + rapid.SampledFrom([]string{"", "", ".md", ".markdown", ".MD", "#" + name.Draw(t, "part"), "#"}).Draw(t, "behind")
 		})
 		text := rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf("---\ntype: %s\nname: %q\n%s: %q\naliases: [%q]\n---\n%s%s\n## %s\n%s\n[[%s]] [[%s]] [t](<%s>)\n",
@@ -242,11 +264,14 @@ func TestResolveAsTheNaive(t *testing.T) {
 				rapid.SampledFrom([]string{"", "::meeting(id=note)", "::person(id=wide, name=Note)"}).Draw(t, "declares"),
 				ref.Draw(t, "refers"), ref.Draw(t, "refers"), ref.Draw(t, "links"))
 		})
-		x := index.Empty().With(commit(1, "schema.yaml", "types: {person: {name_field: name, fields: {name: string}}}\n"))
+		x := index.Empty().With(commit(1, "schema.yaml", "types: {person: {name_field: name, fields: {name: string}}}\n",
+			"raven.yaml", rapid.SampledFrom([]string{"", "directories: {type: x}\n", "directories: {type: x, page: y}\n"}).
+				Draw(t, "directories")))
 		for seq := range rapid.IntRange(1, 3).Draw(t, "commits") {
 			var pairs []string
 			for range rapid.IntRange(1, 4).Draw(t, "changes") {
-				p := vault.CleanPath(folder.Draw(t, "folder")+file.Draw(t, "file")) + ".md"
+				p := vault.CleanPath(folder.Draw(t, "folder")+file.Draw(t, "file")) +
+					rapid.SampledFrom([]string{".md", ".md", ".md", ".markdown", ".MD"}).Draw(t, "ending")
 				body := "-"
 				if rapid.IntRange(0, 4).Draw(t, "goes") > 0 {
 					body = text.Draw(t, "text")

@@ -12,7 +12,8 @@ type settings struct {
 	schemaErr error
 	config    vault.Config
 	configErr error
-	exclusion *vault.Exclusion
+	exclusion *vault.Exclusion // what orientation leaves out
+	hiding    *vault.Exclusion // what is no note
 	texts     settingTexts
 
 	dailyAs string // how the folder of the daily notes is spelled in the vault; "" as in the configuration
@@ -51,6 +52,7 @@ func (s settings) read(t settingTexts) settings {
 	s.config, s.configErr = vault.ParseConfig([]byte(t.raven), []byte(t.rookery))
 	s.config = s.config.WithObsidian([]byte(t.obsidianDaily), []byte(t.obsidianTemplates))
 	s.exclusion = vault.NewExclusion(s.config.Exclude)
+	s.hiding = s.config.Hiding()
 	s.schema, s.schemaErr = vault.ParseSchema([]byte(t.schema))
 	if s.schemaErr != nil {
 		s.schema = vault.NewSchema()

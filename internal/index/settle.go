@@ -34,6 +34,11 @@ func (d *draft) settle(n *Note) {
 // excludes reports whether orientation leaves a note out.
 func (d *draft) excludes(path string) bool { return d.exclusion.Excludes(path, d.folders) }
 
+// hides reports whether the settings make a note a mere file.
+func (d *draft) hides(path string) bool {
+	return !d.hiding.IsEmpty() && d.hiding.Excludes(path, d.hidden)
+}
+
 // fieldTraits puts the fields that are traits before the annotations of the text.
 func (x *Index) fieldTraits(n *Note) {
 	fields, body := []*Trait(nil), n.Annotations
@@ -166,7 +171,7 @@ func ValueText(v any) string {
 func (n *Note) renewed() *Note {
 	c := *n
 	f := *n.File
-	c.File, f.Note = &f, &c
+	c.File, f.Note, f.Hidden = &f, &c, nil
 	c.Sections = slices.Clone(n.Sections)
 	c.Annotations = make([]*Trait, len(n.Annotations))
 	copies := make([]Trait, len(n.Annotations))
@@ -186,8 +191,11 @@ func (n *Note) renewed() *Note {
 // renew puts a note in its place again, as the settings now say.
 func (d *draft) renew(old *Note) {
 	n := old.renewed()
+	d.unclaim(old.File.Note)
+	if d.hides(n.Path) {
+		n.File.Hidden, n.File.Note = n, nil
+	}
 	d.settle(n)
-	d.unclaim(old)
 	d.identify(n, identity{old: formerOf(old), came: d.time})
 	d.swap(old.File, n.File)
 }

@@ -41,8 +41,8 @@ func (f *File) size() int64 {
 		return 0
 	}
 	size := int(unsafe.Sizeof(File{})) + len(f.Path) + treeItem/2
-	if f.Note != nil {
-		size += f.Note.size()
+	if n := f.parsed(); n != nil {
+		size += n.size()
 	}
 	if d := f.Folder; d != nil {
 		size += int(unsafe.Sizeof(*d)) + len(d.Title) + sizeOf(d.Fields) + len(d.Tags)*int(unsafe.Sizeof(Tag{}))

@@ -47,6 +47,7 @@ type draft struct {
 	sayings   map[said]*Saying
 	mentions  map[Mention]*Mention
 	folders   map[string]bool // of those that were asked about, whether the exclusion has them
+	hidden    map[string]bool // likewise, whether hiding has them
 	remembers bool            // its memories are a copy of its own
 }
 
@@ -62,6 +63,7 @@ func newDraft(x *Index) *draft {
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
 		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{}, sayings: map[said]*Saying{},
 		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
+		hidden: map[string]bool{},
 	}
 }
 
@@ -119,10 +121,14 @@ func (d *draft) change(ch Change, f *File) {
 	}
 	d.touchFolders(ch.Path, old == nil, false)
 	if f.Note != nil {
+		if d.hides(f.Path) {
+			f.Hidden, f.Note = f.Note, nil
+		}
+		n := f.parsed()
 		d.remember(noteOf(old))
-		d.settle(f.Note)
-		d.recognise(f.Note, d.before(ch, old), ch)
-		ch.Past.restore(f.Note)
+		d.settle(n)
+		d.recognise(n, d.before(ch, old), ch)
+		ch.Past.restore(n)
 	}
 	if f.Folder != nil {
 		d.settleFolder(f, cmp.Or(old, d.moved[ch.From]), ch)
@@ -132,10 +138,10 @@ func (d *draft) change(ch Change, f *File) {
 
 // before is the note that a change makes another of; nil if it makes a new one.
 func (d *draft) before(ch Change, old *File) *Note {
-	if old != nil && old.Note != nil {
-		return old.Note
+	if n := old.parsed(); n != nil {
+		return n
 	}
-	return noteOf(d.moved[ch.From])
+	return d.moved[ch.From].parsed()
 }
 
 // recognise gives a note and what is in it their times and ids, by what it was before.

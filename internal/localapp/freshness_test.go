@@ -1,9 +1,11 @@
 package localapp_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,21 +69,49 @@ func TestFreshness(t *testing.T) {
 	require.Equal(t, []string{"a.md"}, s.Edited)
 	require.Equal(t, "encoding", s.Left[0].Reason)
 	require.Equal(t, "one\n", read(t, via, "a"), "what is read is what the log says")
+	require.Equal(t, []string{"left_file", "stale_index"}, filesChecked(t.Context(), t, via))
 
 	require.NoError(t, os.WriteFile(file, []byte("one\n"), 0o600))
 	must(t, via, "raven_reindex", nil)
 	s = statsOf(t, via, nil)
 	require.Equal(t, "fresh", s.Freshness)
 	require.Empty(t, s.Left)
+	require.Empty(t, filesChecked(t.Context(), t, via))
+	require.Equal(t, []string{"check_incomplete"}, filesChecked(brief{t.Context()}, t, via))
 
 	removeNumbered(t, dir, 25)
 	must(t, via, "raven_reindex", nil)
 	s = statsOf(t, via, nil)
 	require.Equal(t, "pending", s.Freshness)
 	require.Equal(t, 25, s.Held.Removed)
+	require.Equal(t, []string{"stale_index"}, filesChecked(t.Context(), t, via))
 	require.Empty(t, statsOf(t, via, args{"as_of": "v2"}).Held.Paths)
 	must(t, via, "raven_reindex", args{"pending": "discard"})
 	require.Equal(t, "fresh", statsOf(t, via, nil).Freshness)
+}
+
+// A brief context says that it ends soon, and does not.
+type brief struct{ context.Context }
+
+func (brief) Deadline() (time.Time, bool) { return time.Now().Add(time.Millisecond), true }
+
+// filesChecked are the codes of what a check says of the files of a vault and of itself, sorted.
+func filesChecked(ctx context.Context, t *testing.T, via local) []string {
+	t.Helper()
+	a, err := call(ctx, via, "raven_check", args{"issues": []string{"left_file", "stale_index", "check_incomplete"}})
+	require.NoError(t, err)
+	var codes []string
+	for _, i := range into[struct {
+		Issues []struct {
+			Details struct {
+				Code string `json:"raven_code"`
+			}
+		}
+	}](t, a).Issues {
+		codes = append(codes, i.Details.Code)
+	}
+	slices.Sort(codes)
+	return codes
 }
 
 // numbered are so many notes.

@@ -39,6 +39,9 @@ type Config struct {
 	Now        func() time.Time
 	ReadOnly   bool // every mutation is refused
 
+	// Reading says that no call will change anything, though none is refused: nothing of ours is put into Folder.
+	Reading bool
+
 	// Private refuses a data directory, or the state of a folder, for which other users of the machine have
 	// any permission.
 	Private bool

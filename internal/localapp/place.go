@@ -54,7 +54,11 @@ func (a *App) enter(cfg Config) error {
 		return fault.New(fault.InvalidParameter, "a data directory and a folder are named, and one of "+
 			"them is served").Fix("leave --data out, or name a vault of the data directory: --vault NAME")
 	}
-	f, err := folder.Open(cfg.Folder, cfg.State)
+	open := folder.Open
+	if cfg.Reading {
+		open = folder.OpenToRead
+	}
+	f, err := open(cfg.Folder, cfg.State)
 	var busy *folder.InUse
 	switch {
 	case errors.As(err, &busy):

@@ -162,13 +162,13 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	return due{search.New(s.of.profile, language), s.of.all(idx), epoch, false}
 }
 
-// pathsOf are the paths of all notes.
+// pathsOf are the paths of all notes, and of the files that exclude makes no notes.
 func pathsOf(idx *index.Index) []string {
 	var paths []string
 	for n := range idx.Notes("") {
 		paths = append(paths, n.Path)
 	}
-	return paths
+	return slices.AppendSeq(paths, idx.HiddenPaths())
 }
 
 // forward replaces what can be searched, and forgets the changes that are in it. If the index has

@@ -28,7 +28,8 @@ type searchChange struct {
 	note func([]byte) (*search.Note, error) // what is searched of it, by its text
 }
 
-// searchedNotes are the notes of a vault, by path.
+// searchedNotes are the notes of a vault, by path. Those are among them that exclude makes mere files: who searches
+// leaves them out, so a change of the patterns costs a search nothing.
 var searchedNotes = searched{
 	profile: search.Notes(),
 	changed: func(c *Commit) iter.Seq[string] {
@@ -42,7 +43,7 @@ var searchedNotes = searched{
 	},
 	all: pathsOf,
 	find: func(idx *index.Index, path string) (searchChange, bool) {
-		n, ok := idx.Note(path)
+		n, ok := idx.Kept(path)
 		if !ok {
 			return searchChange{}, false
 		}

@@ -19,7 +19,7 @@ func (s *stock) at(before *index.Index, path vault.Path) int {
 	if n, staged := s.of[path]; staged {
 		return n
 	}
-	if n, ok := before.Note(string(path)); ok {
+	if n, ok := before.Kept(string(path)); ok {
 		return n.Things()
 	}
 	return 0

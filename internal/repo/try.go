@@ -76,7 +76,7 @@ func (tx *Tx) adoptIDs() {
 	after := tx.after
 	for i := range tx.commit.Notes {
 		n := &tx.commit.Notes[i]
-		if note, ok := after.Note(n.Path); ok && !n.Erased {
+		if note, ok := after.Kept(n.Path); ok && !n.Erased {
 			n.Traits = note.TraitIDs()
 		}
 		if f, ok := after.File(n.Path); ok && !n.Erased {

@@ -292,10 +292,20 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	return nil
 }
 
-// protected is a fault if the configuration of the vault protects the path, unless the call is not bound by that.
+// Excluded is INVALID_PATH for a path at which no note can be.
+func Excluded(path vault.Path) *fault.Fault {
+	return fault.New(fault.InvalidPath, "%s is excluded by %s: exclude, or deletion.trash_dir", path, vault.ConfigRaven).
+		With("path", path)
+}
+
+// protected is a fault if the configuration of the vault excludes or protects the path, unless the call is not bound
+// by that.
 func (tx *Tx) protected(path vault.Path) error {
 	if tx.call.Outside || tx.call.Unprotected {
 		return nil
+	}
+	if tx.Before().Hides(string(path)) {
+		return Excluded(path)
 	}
 	at := strings.TrimPrefix(string(path), vault.Trash)
 	for _, prefix := range tx.Before().Config().Protected {
@@ -388,7 +398,7 @@ func (tx *Tx) log(ctx context.Context) error {
 				return err
 			}
 		}
-		if note, ok := after.Note(n.Path); ok {
+		if note, ok := after.Kept(n.Path); ok {
 			n.Traits = note.TraitIDs()
 		}
 		if f, ok := after.File(n.Path); ok {

@@ -122,7 +122,7 @@ func (r *Reversal) date(ctx context.Context, v *Vault) error {
 		if err != nil {
 			return err
 		}
-		if before, ok := idx.Note(n.Path); ok {
+		if before, ok := idx.Kept(n.Path); ok {
 			was.Past = before.Past()
 			r.was[n.Path] = was
 		}
@@ -260,8 +260,8 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 // redate gives the traits and sections that return to a note the times that they had.
 func (tx *Tx) redate(path vault.Path, past *index.Past) {
 	n, staged := tx.staged(string(path))
-	before, existed := tx.Before().Note(string(path))
-	now, ok := tx.Index().Note(string(path))
+	before, existed := tx.Before().Kept(string(path))
+	now, ok := tx.Index().Kept(string(path))
 	if staged && existed && ok {
 		n.Past = past.Returned(before, now)
 		tx.put(n)

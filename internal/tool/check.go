@@ -198,6 +198,9 @@ func (t *Tool) unknown(name string) *fault.Fault {
 	}
 	f := fault.New(t.Family.Malformed, "%s has no argument %q", t.Name, name).
 		With("argument", name).With("available", known)
+	for _, other := range t.Former[name] {
+		f = f.Try(other, nil)
+	}
 	if near := fault.Nearest(name, known); near != "" {
 		f.Message += fmt.Sprintf("; did you mean %q?", near)
 		f = f.With("nearest", []string{near}).Fix("use %q", near)

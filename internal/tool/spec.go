@@ -69,6 +69,10 @@ type Spec struct {
 	// gives one both ways, and the tool sees only the others.
 	Lifted []string
 
+	// Former are arguments that the tool had once, each with the tools that do what it did: a call with one is
+	// refused, and told them.
+	Former map[string][]string
+
 	// Flags gives arguments another name on the command line.
 	Flags map[string]string
 

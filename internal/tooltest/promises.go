@@ -109,7 +109,7 @@ var Promises = []Promise{
 	{Tool: "raven_type", Args: []string{"name", "list", "depth", "slim"}, Words: []string{"type"},
 		Aliases: map[string][]string{"name": {"type_name"}}},
 	{Tool: "raven_tag", Args: []string{"tag", "list", "depth", "slim"}, Words: []string{"tag"}},
-	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date"}},
+	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date", "daily"}},
 	{Tool: "raven_untyped", Words: []string{"untyped"}},
 	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
 	{Tool: "raven_log", Args: []string{
@@ -241,7 +241,7 @@ var Promises = []Promise{
 	// team: CONTRACT §4.
 	{Tool: "team_whoami", Words: []string{"whoami"}},
 	{Tool: "team_complete", Args: []string{"kind", "prefix"}, Words: []string{"complete vault"}},
-	{Tool: "team_vault_list", Words: []string{"vault list"}},
+	{Tool: "team_vault_list", Words: []string{"vault list", "vaults"}},
 	{Tool: "team_vault_create", Args: []string{"name", "config"}, Words: []string{"vault create"}},
 	{Tool: "team_vault_delete", Args: []string{"name"}, Words: []string{"vault delete"}},
 	{Tool: "team_vault_restore", Args: []string{"name"}, Words: []string{"vault restore"}},

@@ -25,7 +25,7 @@ type Config struct {
 	Directories    Directories
 	Capture        Capture
 	Deletion       Deletion
-	Exclude        []string // patterns of paths that orientation leaves out; see Exclusion
+	Exclude        []string // patterns of notes that are files of the vault and no notes; see Hiding
 	Protected      []string // beginnings of paths that are read only
 	Queries        []Query  // as in the file
 

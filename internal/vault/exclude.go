@@ -12,9 +12,13 @@ var excludedNames = []string{
 	"node_modules/", "Thumbs.db", "__pycache__/", "dist/", "build/", "target/", "out/",
 }
 
-// An Exclusion says which notes orientation leaves out: those with a name on their path that begins with a dot,
-// those of caches and builds, and those that patterns name in the syntax of gitignore. It never changes.
-type Exclusion struct{ rules []exclusionRule }
+// An Exclusion says which files are left out, by patterns in the syntax of gitignore. It never changes. There are
+// two for each vault: that of NewExclusion, for orientation, and that of Config.Hiding, for everything.
+type Exclusion struct {
+	rules []exclusionRule
+	dots  bool   // leaves out what has a name on its path that begins with a dot
+	dir   string // a folder that is left out, with a slash at the end; "": none
+}
 
 // An exclusionRule is one pattern. Of all that match a path the last one decides.
 type exclusionRule struct {
@@ -23,18 +27,37 @@ type exclusionRule struct {
 	folders  bool // it ends with a slash, and matches folders only
 }
 
-// NewExclusion makes an Exclusion of patterns, which come after those of every vault. Patterns that mean nothing
+// NewExclusion returns what orientation leaves out: files with a name on their path that begins with a dot, those of
+// caches and builds, and those that patterns name, which come after those of every vault. Patterns that mean nothing
 // are left out.
 func NewExclusion(patterns []string) *Exclusion {
+	e := &Exclusion{dots: true}
+	e.add(excludedNames)
+	e.add(patterns)
+	return e
+}
+
+// Hiding returns which notes are files of the vault and no notes: those that the patterns of exclude name, and what
+// is in the trash of a Raven, where that is another folder than Rookery's own.
+func (c Config) Hiding() *Exclusion {
 	e := &Exclusion{}
-	for _, list := range [][]string{excludedNames, patterns} {
-		for _, p := range list {
-			if r, problem := newExclusionRule(p); problem == "" && r.matcher != nil {
-				e.rules = append(e.rules, r)
-			}
-		}
+	e.add(c.Exclude)
+	if dir := strings.Trim(strings.TrimPrefix(c.Deletion.TrashDir, "./"), "/"); dir != "" && dir != "." {
+		e.dir = dir + "/"
 	}
 	return e
+}
+
+// IsEmpty reports whether nothing is left out.
+func (e *Exclusion) IsEmpty() bool { return len(e.rules) == 0 && e.dir == "" && !e.dots }
+
+// add adds patterns, behind those that are there.
+func (e *Exclusion) add(patterns []string) {
+	for _, p := range patterns {
+		if r, problem := newExclusionRule(p); problem == "" && r.matcher != nil {
+			e.rules = append(e.rules, r)
+		}
+	}
 }
 
 // newExclusionRule reads a pattern. A blank one and a comment are no rule.
@@ -76,10 +99,13 @@ func withoutSpaces(s string) string {
 // Excludes reports whether the file at a path is left out. What it finds of folders is kept in known, if that
 // is not nil: an Exclusion is asked about many files of each.
 func (e *Exclusion) Excludes(path string, known map[string]bool) bool {
-	if path == "" || path[0] == '.' || strings.Contains(path, "/.") {
+	if e.dots && (path == "" || path[0] == '.' || strings.Contains(path, "/.")) {
 		return true
 	}
-	return e.folder(folderOf(path), known) || e.matches(path, false)
+	if e.dir != "" && strings.HasPrefix(path, e.dir) {
+		return true
+	}
+	return len(e.rules) > 0 && (e.folder(folderOf(path), known) || e.matches(path, false))
 }
 
 // folder reports whether a folder is left out, itself or with one above it: nothing in it is included again.

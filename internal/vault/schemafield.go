@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"rookery/internal/fault"
 )
 
 // readFields reads the fields of a type.
@@ -83,8 +85,8 @@ func (p *schemaParser) valueType(d pair) string {
 		return t
 	}
 	if written != "" {
-		p.report(d.line, "%s is no type of values; use one of %s, or a list of it, as in \"string[]\"",
-			quote(written), strings.Join(ValueTypes(), ", "))
+		p.note(fault.New(fault.SchemaError, "%s is no type of values; use one of %s, or a list of it, as in \"string[]\"",
+			quote(written), strings.Join(ValueTypes(), ", ")).With("value_types", ValueTypes()).At(p.file, d.line))
 		return "string"
 	}
 	return ""

@@ -34,12 +34,15 @@ const maxProblems = 100
 
 // report adds a problem of a line.
 func (r *reader) report(line int, format string, args ...any) {
-	if len(r.problems) == maxProblems {
-		return
+	r.note(fault.New(fault.SchemaError, format, args...).At(r.file, line))
+}
+
+// note notes a problem, unless there are very many.
+func (r *reader) note(problem *fault.Fault) {
+	if len(r.problems) < maxProblems {
+		problem.Message = r.file + ": " + problem.Message
+		r.problems = append(r.problems, problem)
 	}
-	problem := fault.New(fault.SchemaError, format, args...).At(r.file, line)
-	problem.Message = r.file + ": " + problem.Message
-	r.problems = append(r.problems, problem)
 }
 
 // err is what is wrong with the file, nil if nothing is.

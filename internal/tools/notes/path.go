@@ -63,7 +63,11 @@ const maxNear = 3
 
 // noNote is NOT_FOUND, with calls that read the notes whose paths are nearest.
 func noNote(idx *index.Index, path string) error {
-	f := fault.New(fault.NotFound, "there is no note at that path").With("argument", "path")
+	message := "there is no note at that path"
+	if idx.Hides(path) || idx.Hides(path+".md") {
+		message += ": it is excluded by " + vault.ConfigRaven
+	}
+	f := fault.New(fault.NotFound, "%s", message).With("argument", "path")
 	var near []string
 	for _, id := range idx.Nearest(strings.TrimSuffix(path, ".md")) {
 		if n, ok := idx.ByID(id); ok && len(near) < maxNear {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -140,7 +141,18 @@ func TestCheckCodes(t *testing.T) {
 		"unused trait":   {"schema.yaml", checkedSchema + "  hot: boolean\n", "unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
 		"no target":      {"schema.yaml", checkedSchema + "  due2: {type: ref, target: nope}\n", "missing_target_type INVALID_TYPE e|unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
 		"default":        {"schema.yaml", checkedSchema + "  due2: {type: number, default: x}\n", "invalid_default INVALID_VALUE e|unused_trait SCHEMA_ERROR w", "schema.yaml:20", ""},
-		"template":       {"schema.yaml", checkedSchema + "templates: {a: {file: none.md}}\n", "missing_template NOT_FOUND w", "schema.yaml:20", ""},
+		"type of values": {"schema.yaml", checkedSchema + "  due2: {type: colour}\n", "unknown_field_type SCHEMA_ERROR e", "schema.yaml:20", ""},
+		"nobody": {"schema.yaml", strings.Replace(checkedSchema, "types:\n", "types:\n  ghost: {}\n", 1),
+			"unused_type SCHEMA_ERROR w", "schema.yaml:3", ""},
+		"first of its kind": {"schema.yaml", strings.Replace(checkedSchema, "  firm:\n    fields: {",
+			"  firm:\n    fields: {twin: {type: ref, target: firm, required: true}, ", 1),
+			"missing_required_field MISSING_REQUIRED e|self_referential_required SCHEMA_ERROR w", "acme.md:1", ""},
+		"required trait": {"schema.yaml", strings.Replace(checkedSchema, "due: {required: false}", "due: {required: true}", 1),
+			"missing_required_trait MISSING_REQUIRED e|missing_required_trait MISSING_REQUIRED e", "people/freya.md:1", ""},
+		"alias of two": {"a.md", "---\nalias: [twin, Twin]\n---\n[[b]]\n", "missing_reference INVALID_REF e", "a.md:4", ""},
+		"name of two": {"x/sif.md", "See [[people/sif]], [[sif]].\n", "id_collision DUPLICATE_ID w|" +
+			"short_ref_could_be_full_path INVALID_REF w", "x/sif.md:1", "See [[people/sif]], [[x/sif]].\n"},
+		"template": {"schema.yaml", checkedSchema + "templates: {a: {file: none.md}}\n", "missing_template NOT_FOUND w", "schema.yaml:20", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,6 +191,29 @@ func TestCheckCodes(t *testing.T) {
 			require.Equal(t, "unchanged", fixed.Action)
 		})
 	}
+}
+
+// TestCheckPlaces covers what a check says of notes that are not where the settings want them.
+func TestCheckPlaces(t *testing.T) {
+	t.Parallel()
+	p := open(t, map[string]string{
+		"schema.yaml": checkedSchema, "raven.yaml": "directories: {type: objects}\n",
+		"objects/people/sif.md": "---\ntype: person\nname: Sif\n---\nSee [[people/freya]].\n",
+		"people/freya.md":       "---\ntype: person\nname: Freya\n---\n",
+		"objects/people/co.md":  "---\ntype: firm\n---\n",
+	})
+	only := args{"issues": []string{"non_canonical_path", "directory_type_mismatch"}}
+	all, _ := p.checked(t, only)
+	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e", "non_canonical_path INVALID_VALUE e"}, codesOf(all))
+	require.Equal(t, "objects/people/co.md", all[0].Location.File)
+	require.Equal(t, "people/freya.md", all[1].Location.File)
+	p.must(t, "raven_check_fix", only, nil)
+	texts := p.texts(t)
+	require.Contains(t, texts, "objects/people/freya.md")
+	require.NotContains(t, texts, "people/freya.md")
+	require.Contains(t, texts["objects/people/sif.md"], "[[people/freya]]", "the name without the folder leads there as before")
+	all, _ = p.checked(t, only)
+	require.Equal(t, []string{"directory_type_mismatch INVALID_VALUE e"}, codesOf(all))
 }
 
 func splitBar(s string) []string {

@@ -254,7 +254,11 @@ func (c *vaultCheck) definitions() {
 		if f.Location != nil {
 			at = f.Location.Line
 		}
-		c.tell(finding{fault: f, code: "config_error"}, vault.SchemaFile, at)
+		code := "config_error"
+		if _, ok := f.Details["value_types"]; ok {
+			code = "unknown_field_type"
+		}
+		c.tell(finding{fault: f, code: code}, vault.SchemaFile, at)
 	}
 	s := c.idx.Schema()
 	for _, f := range dangling(s) {

@@ -53,7 +53,7 @@ func (f tools) date() *tool.Tool {
 		Name: "raven_date", Family: Family, Title: "Show a day", Doc: dateDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/dates"},
-		Commands: []tool.Command{{Words: "date", Args: []string{"date?"}}},
+		Commands: []tool.Command{{Words: "date", Args: []string{"date?"}}, {Words: "daily", Args: []string{"date?"}}},
 	}, f.showDate)
 }
 

@@ -86,8 +86,15 @@ func notFound(format, id string) *fault.Fault {
 // maxRetries is how many of the nearest ids a fault offers to read.
 const maxRetries = 3
 
+// excludedBy says why there is no note at a path.
+const excludedBy = "its path is excluded by " + vault.ConfigRaven
+
 // noObject is NOT_FOUND with the nearest ids, and calls that read the first of them.
 func noObject(idx *index.Index, format, id string) *fault.Fault {
+	file, _, _ := strings.Cut(strings.TrimSpace(id), "#")
+	if idx.Hides(file) || idx.Hides(file+".md") {
+		format += ": " + excludedBy
+	}
 	f, near := notFound(format, id), idx.Nearest(strings.TrimSpace(id))
 	if len(near) == 0 {
 		return f.Try("raven_object_list", nil)

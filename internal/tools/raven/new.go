@@ -174,6 +174,9 @@ func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, erro
 	if err != nil {
 		return "", err
 	}
+	if tx.Index().Hides(string(path)) {
+		return path, repo.Excluded(path)
+	}
 	if _, taken := tx.Index().Note(string(path)); taken {
 		return path, fault.New(fault.DuplicateID, "there is an object %q already", path.ID()).
 			With("id", path.ID()).Fix("set fields of that object, or give another title").

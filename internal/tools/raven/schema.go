@@ -30,19 +30,37 @@ type schemaOut struct {
 	Version    int         `json:"version"`
 	Types      []typeFull  `json:"types"`
 	Traits     []traitFull `json:"traits"`
+	Templates  []template  `json:"templates" jsonschema:"the templates of schema.yaml"`
 	Queries    []saved     `json:"queries" jsonschema:"the saved queries of raven.yaml"`
 	Config     config      `json:"config"`
 }
 
+// A template is a text that new notes begin with.
+type template struct {
+	ID          string  `json:"id"`
+	File        string  `json:"file" jsonschema:"its path in the vault, as schema.yaml has it"`
+	Description *string `json:"description"`
+}
+
 // config is the configuration as the schema dump shows it.
 type config struct {
-	DailyDirectory string   `json:"daily_directory"`
-	Capture        capture  `json:"capture"`
-	Deletion       deletion `json:"deletion"`
-	Exclude        []string `json:"exclude"`
-	Timezone       string   `json:"timezone"`
-	WeekStart      string   `json:"week_start"`
-	Language       string   `json:"language" jsonschema:"what its notes are written in, for search"`
+	DailyDirectory    string      `json:"daily_directory"`
+	Directories       directories `json:"directories"`
+	Capture           capture     `json:"capture"`
+	Deletion          deletion    `json:"deletion"`
+	Exclude           []string    `json:"exclude" jsonschema:"patterns of files that are no notes"`
+	ProtectedPrefixes []string    `json:"protected_prefixes" jsonschema:"beginnings of paths that are read only"`
+	Timezone          string      `json:"timezone"`
+	WeekStart         string      `json:"week_start"`
+	Language          string      `json:"language" jsonschema:"what its notes are written in, for search"`
+}
+
+// directories are the folders of the vault's settings, each with a slash at the end; null where it has none of its own.
+type directories struct {
+	Daily    string  `json:"daily" jsonschema:"of daily notes; ./ is the vault itself"`
+	Type     *string `json:"type" jsonschema:"of objects, above default_path"`
+	Page     *string `json:"page" jsonschema:"of notes without a type"`
+	Template *string `json:"template" jsonschema:"of templates"`
 }
 
 type capture struct {
@@ -75,6 +93,9 @@ func (f tools) schema() *tool.Tool {
 		Route:     tool.Route{Method: "GET", Path: "/schema"},
 		Commands:  []tool.Command{{Words: "schema"}},
 		Resources: []tool.Resource{schemaResource},
+		Former: map[string][]string{"subcommand": {
+			"raven_schema_types", "raven_schema_traits", "raven_schema_commands", "raven_schema_type", "raven_schema_trait",
+		}},
 	}, func(ctx context.Context, c auth.Caller, in schemaIn) (schemaOut, error) {
 		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 		if err != nil {
@@ -93,7 +114,7 @@ func fullSchema(v view) (schemaOut, error) {
 		return schemaOut{}, err
 	}
 	out := schemaOut{
-		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Queries: []saved{},
+		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Templates: []template{}, Queries: []saved{},
 		Config: configOf(v.Index.Config()),
 	}
 	for _, t := range s.Types {
@@ -101,6 +122,9 @@ func fullSchema(v view) (schemaOut, error) {
 	}
 	for _, t := range s.Traits {
 		out.Traits = append(out.Traits, traitOf(s, t))
+	}
+	for _, t := range s.Templates {
+		out.Templates = append(out.Templates, template{t.ID, t.File, text(t.Description)})
 	}
 	for _, q := range v.Index.Config().Queries {
 		out.Queries = append(out.Queries, savedOf(q))
@@ -118,6 +142,8 @@ type typeFull struct {
 	Description *string             `json:"description"`
 	Fields      map[string]field    `json:"fields"`
 	Traits      map[string]traitUse `json:"traits"`
+	Templates   []string            `json:"templates" jsonschema:"ids of the templates that it may use"`
+	Default     *string             `json:"default_template" jsonschema:"the one that it uses"`
 }
 
 // A field is what the schema says of one field.
@@ -153,6 +179,7 @@ func fullType(t *vault.Type) typeFull {
 		Name: t.Name, Builtin: t.Builtin, DefaultPath: text(t.DefaultPath),
 		NameField: text(t.NameField()), Description: text(t.Description),
 		Fields: map[string]field{}, Traits: map[string]traitUse{},
+		Templates: append([]string{}, t.Templates...), Default: text(t.DefaultTemplate),
 	}
 	for _, f := range t.Fields {
 		full.Fields[f.Name] = fieldOf(f)
@@ -275,12 +302,15 @@ func (f tools) schemaType() *tool.Tool {
 }
 
 func configOf(c vault.Config) config {
+	d := c.Directories
 	return config{
 		DailyDirectory: c.DailyDirectory,
+		Directories:    directories{c.DailyDirectory + "/", text(d.Type), text(d.Page), text(d.Template)},
 		Capture:        capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
 		Deletion:       deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
 		Exclude:        append([]string{}, c.Exclude...), Timezone: c.Timezone,
-		WeekStart: strings.ToLower(c.WeekStart.String()), Language: c.Language,
+		ProtectedPrefixes: append([]string{}, c.Protected...),
+		WeekStart:         strings.ToLower(c.WeekStart.String()), Language: c.Language,
 	}
 }
 

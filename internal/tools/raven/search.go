@@ -93,7 +93,7 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 // type that does not exist is INVALID_TYPE.
 func ofType(idx *index.Index, name string) (func(path string) bool, error) {
 	if name == "" {
-		return nil, nil
+		return visible(idx), nil
 	}
 	s, err := state.Schema(idx)
 	if err != nil {
@@ -107,6 +107,17 @@ func ofType(idx *index.Index, name string) (func(path string) bool, error) {
 		n, ok := idx.Note(path)
 		return ok && n.Type == t.Name
 	}, nil
+}
+
+// visible reports which files are notes; nil where exclude in raven.yaml makes none a mere file.
+func visible(idx *index.Index) func(path string) bool {
+	for range idx.HiddenPaths() {
+		return func(path string) bool {
+			_, ok := idx.Note(path)
+			return ok
+		}
+	}
+	return nil
 }
 
 // A finder finds notes at one version.

@@ -45,7 +45,7 @@ func (f tools) vaultList() *tool.Tool {
 		Name: "team_vault_list", Family: Family, Title: "List vaults", Doc: vaultListDoc,
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/vaults"},
-		Commands: []tool.Command{{Words: "vault list"}},
+		Commands: []tool.Command{{Words: "vault list"}, {Words: "vaults"}},
 		Columns:  []string{"name", "version", "notes", "readonly", "state", "restorable_until"},
 		Empty: []tool.Empty{
 			{Of: "vaults", Tool: "team_vault_create", Args: map[string]string{"name": "notes"}},
