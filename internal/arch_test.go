@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"awstest"},
 	{"credential", "folder"},
 	{"job", "repo"},
-	{"auditlog", "eventsource", "intake", "sqsqueue"},
+	{"auditlog", "eventsource", "intake", "session", "sqsqueue"},
 	{"checkout", "repotest"},
 	{"team"},
 	{"stream"},

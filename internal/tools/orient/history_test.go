@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rookery/internal/canary"
+	"rookery/internal/fault"
 	"rookery/internal/repo"
 	"rookery/internal/vault"
 )
@@ -151,13 +152,16 @@ func (h *history) put(t *rapid.T, path, text string) {
 
 // commit writes changes of which at least one is one.
 func (h *history) commit(t *rapid.T, changes map[string]string) {
-	maps.DeleteFunc(changes, func(path, text string) bool { return h.texts[path] == text })
+	maps.DeleteFunc(changes, func(path, text string) bool { return h.texts[path] == text || h.bars(path) })
 	if len(changes) == 0 {
 		return
 	}
 	h.write(t, h.name, changes)
 	h.done(t, changes)
 }
+
+// bars reports whether raven.yaml excludes a path, so that nothing is written there.
+func (h *history) bars(path string) bool { return exclusionOf(h.texts).Excludes(path, nil) }
 
 // done keeps what a commit changed.
 func (h *history) done(t *rapid.T, changes map[string]string) {
@@ -174,7 +178,7 @@ func (h *history) move(t *rapid.T) {
 	var from, to []string
 	for _, path := range somePaths {
 		switch {
-		case vault.Path(path).Kind() != vault.KindNote:
+		case vault.Path(path).Kind() != vault.KindNote, h.bars(path):
 		case h.texts[path] != "":
 			from = append(from, path)
 		default:
@@ -202,6 +206,7 @@ func (h *history) imports(t *rapid.T) {
 	for range rapid.IntRange(1, 4).Draw(t, "notes") {
 		changes[rapid.SampledFrom(somePaths).Draw(t, "path")] = text(t)
 	}
+	maps.DeleteFunc(changes, func(path, _ string) bool { return h.bars(path) })
 	for path, text := range changes {
 		list = append(list, args{"path": path, "text": text})
 	}
@@ -218,6 +223,9 @@ func (h *history) undo(t *rapid.T) {
 	}
 	last := versions[len(versions)-1]
 	raw, err := h.call("raven_undo", args{"vault": h.name, "version": repo.Version(last)})
+	if fault.Is(err, fault.InvalidPath) { // it would write where raven.yaml excludes notes now
+		return
+	}
 	require.NoError(t, err, "%s", raw)
 	h.texts = h.past[versions[len(versions)-2]]
 	h.done(t, nil)

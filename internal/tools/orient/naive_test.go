@@ -31,14 +31,19 @@ func recounted(texts map[string]string) recount {
 		below: map[string]int{}, direct: map[string]int{}, tags: map[string]int{}, fields: map[string]int{},
 		values: map[string]map[string]int{"type": {}, "status": {}},
 	}
-	config, _ := vault.ParseConfig([]byte(texts["raven.yaml"]), nil)
-	exclusion := vault.NewExclusion(config.Exclude)
+	exclusion := exclusionOf(texts)
 	for name, text := range texts {
 		if vault.Path(name).Kind() == vault.KindNote && !exclusion.Excludes(name, nil) {
 			r.note(name, text)
 		}
 	}
 	return r
+}
+
+// exclusionOf is what the raven.yaml of a vault excludes.
+func exclusionOf(texts map[string]string) *vault.Exclusion {
+	config, _ := vault.ParseConfig([]byte(texts["raven.yaml"]), nil)
+	return vault.NewExclusion(config.Exclude)
 }
 
 func (r *recount) note(name, text string) {
