@@ -207,6 +207,9 @@ func (h *history) imports(t *rapid.T) {
 		changes[rapid.SampledFrom(somePaths).Draw(t, "path")] = text(t)
 	}
 	maps.DeleteFunc(changes, func(path, _ string) bool { return h.bars(path) })
+	if len(changes) == 0 {
+		return
+	}
 	for path, text := range changes {
 		list = append(list, args{"path": path, "text": text})
 	}
