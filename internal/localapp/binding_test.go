@@ -154,7 +154,8 @@ func TestPageTokensAreBound(t *testing.T) {
 			t.Helper()
 			f := refused(t, fault.InvalidParameter, i, name, with(in, "page_token", token))
 			require.Contains(t, f.Message, says)
-			require.Equal(t, "page_token", f.Details["argument"])
+			arg, _ := known(name).Meant(tool.MeansToken)
+			require.Equal(t, arg.Name, f.Details["argument"])
 			require.NotEmpty(t, f.Fixes)
 		}
 		must(t, i, name, with(calls[0], "page_token", token))
