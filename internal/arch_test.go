@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"stream"},
 	{"ingest"},
 	{"tool"},
-	{"access", "audit", "limit"},
+	{"access", "audit", "limit", "session"},
 	{"janitor"},
 	{"metric"},
 	{"openapi"},

@@ -41,6 +41,14 @@ var paged = map[string][2]args{
 	"memory_history":       {{"memory_id": "mem_a"}, {"memory_id": "mem_b"}},
 	"memory_export":        {{}, {"format": "markdown"}},
 	"memory_complete":      {{"kind": "memory"}, {"kind": "agent"}},
+	"tree_list_children":   {{"nodeId": "people/"}, {"nodeId": "large/"}},
+	"tree_get_subtree":     {{"nodeId": "/"}, {"nodeId": "people/"}},
+	"tree_search":          {{}, {"rootNodeId": "people/"}},
+	"tree_search_advanced": {{}, {"sortBy": "name"}},
+	"tree_select_nodes":    {{"queryDsl": "depth > 0"}, {"queryDsl": "depth > 1"}},
+	"tree_query_by_tag":    {{"tag": "one"}, {"tag": "two"}},
+	"tree_validate_tree":   {{"rulesetId": "own"}, {"rulesetId": "own", "rootNodeId": "people/"}},
+	"tree_get_view":        {{"rootNodeId": "/"}, {"rootNodeId": "people/"}},
 	"team_vault_export":    {{}, nil},
 	"team_vault_list":      {{}, nil},
 	"team_token_list":      {{}, {"all": true}},
@@ -72,6 +80,7 @@ func bindingPlace(t *testing.T) local {
 			"people/b.md": "---\ntype: person\ntags: [two]\n---\nword other [[people/a]] [[inbox]] #two\n",
 			"inbox.md":    "- word [[people/a]] @due(2026-01-01)\n- [[people/b]] [[2026-01-01]]\n- other\n",
 			"more.md":     "word\n", "old/a.md": "", "old/b.md": "",
+			"tagged.md": "#one\n", "rookery.yaml": "tree:\n  rulesets:\n    own:\n      rules:\n        - {id: a, require: [nope]}\n",
 			"raven.yaml": "queries:\n  one: type:person\n  two: type:page\n",
 		})})
 		for n := range 3 {
@@ -145,7 +154,8 @@ func TestPageTokensAreBound(t *testing.T) {
 			t.Helper()
 			f := refused(t, fault.InvalidParameter, i, name, with(in, "page_token", token))
 			require.Contains(t, f.Message, says)
-			require.Equal(t, "page_token", f.Details["argument"])
+			arg, _ := known(name).Meant(tool.MeansToken)
+			require.Equal(t, arg.Name, f.Details["argument"])
 			require.NotEmpty(t, f.Fixes)
 		}
 		must(t, i, name, with(calls[0], "page_token", token))

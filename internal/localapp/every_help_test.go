@@ -55,7 +55,7 @@ func TestHelp(t *testing.T) {
 			for _, entry := range way.Args {
 				name, _, _ := tool.Positional(entry)
 				places[name] = true
-				label := strings.ToUpper(strings.ReplaceAll(name, "_", "-"))
+				label := strings.ToUpper(tool.Kebab(name))
 				require.Contains(t, printed.Out, label, way.Words)
 			}
 			for _, a := range made.Args {

@@ -58,7 +58,7 @@ func into[T any](t testing.TB, a answer) T {
 // call calls a tool on the vault "v" unless the arguments say otherwise.
 func call(ctx context.Context, i tool.Invoker, name string, in args) (answer, error) {
 	all := args{}
-	if strings.HasPrefix(name, "raven_") || strings.HasPrefix(name, "notes_") || strings.HasPrefix(name, "memory_") || name == "team_vault_import" || name == "team_vault_export" {
+	if strings.HasPrefix(name, "raven_") || strings.HasPrefix(name, "notes_") || strings.HasPrefix(name, "memory_") || strings.HasPrefix(name, "tree_") || name == "team_vault_import" || name == "team_vault_export" {
 		all["vault"] = "v"
 	}
 	for k, v := range in {
