@@ -123,9 +123,20 @@ func TestTargetIsReadFromFlagsAndEnvironment(t *testing.T) {
 			s.env = c.env
 			code, _, errs := s.run(append([]string{"whoami"}, c.args...)...)
 			require.Zero(t, code, errs)
-			s.target.From = nil
+			require.True(t, s.target.Reading, "whoami changes nothing")
+			s.target.From, s.target.Reading = nil, false
 			require.Equal(t, c.want, s.target)
 		})
+	}
+}
+
+// TestWhatReads holds that who connects knows whether the one call changes something.
+func TestWhatReads(t *testing.T) {
+	for line, reads := range map[string]bool{"book list": true, "book new Title": false} {
+		s := sample(t)
+		s.run(append(strings.Fields(line), "--vault", "v")...)
+		require.Equal(t, "v", s.target.Vault)
+		require.Equal(t, reads, s.target.Reading, line)
 	}
 }
 
