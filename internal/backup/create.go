@@ -81,7 +81,7 @@ func (c *copier) create() (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(snapshot)
+	defer func() { _ = os.Remove(snapshot) }()
 	if err := c.database(snapshot); err != nil {
 		return nil, err
 	}

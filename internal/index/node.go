@@ -22,7 +22,7 @@ type NodePart struct {
 // by heading, -1 for the title.
 func (n *Note) readNodes(doc *markdown.Doc, text []byte, sections []int) {
 	bodies := doc.Bodies(text)
-	n.NodePart.read(bodies[0])
+	n.read(bodies[0])
 	for i, h := range doc.Headings {
 		if h.Title || !h.Top {
 			continue
@@ -32,7 +32,7 @@ func (n *Note) readNodes(doc *markdown.Doc, text []byte, sections []int) {
 		if h.TopParent >= 0 {
 			s.TopParent = int32(sections[h.TopParent])
 		}
-		s.NodePart.read(bodies[1+i])
+		s.read(bodies[1+i])
 		s.body = bodySum(text[bodies[1+i].Start:bodies[1+i].End])
 		s.pinned = h.Embedded != nil && h.Embedded.ID != ""
 	}

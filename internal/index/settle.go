@@ -191,9 +191,9 @@ func (n *Note) renewed() *Note {
 // renew puts a note in its place again, as the settings now say.
 func (d *draft) renew(old *Note) {
 	n := old.renewed()
-	d.unclaim(old.File.Note)
+	d.unclaim(old.Note)
 	if d.hides(n.Path) {
-		n.File.Hidden, n.File.Note = n, nil
+		n.Hidden, n.Note = n, nil
 	}
 	d.settle(n)
 	d.identify(n, identity{old: formerOf(old), came: d.time})

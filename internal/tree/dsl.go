@@ -360,7 +360,7 @@ func (x *Expr) String() string {
 // within is the Expr as a part of a group.
 func (x *Expr) within(op Op) string {
 	isGroup := x.Op == OpAnd || x.Op == OpOr
-	if isGroup && !(x.Op == OpAnd && op == OpOr) || op == OpNot && x.Op == OpNot {
+	if isGroup && (x.Op != OpAnd || op != OpOr) || op == OpNot && x.Op == OpNot {
 		return "(" + x.String() + ")"
 	}
 	return x.String()
@@ -393,7 +393,7 @@ func writtenName(name string, first bool) string {
 	p := &parser{text: name}
 	word, end := p.word()
 	plain := word != "" && end == len(name) && p.at == 0 && !slices.Contains(keywords, strings.ToLower(name)) &&
-		!(first && strings.EqualFold(name, string(OpAncestor)))
+		(!first || !strings.EqualFold(name, string(OpAncestor)))
 	if plain {
 		return name
 	}

@@ -213,7 +213,7 @@ func (k *Checker) schema(n Node) []Violation {
 	}
 	values := map[string]any{}
 	for _, f := range k.tree.Fields(n) {
-		if f.Value != "" && !(n.Section > 0 && f.Name == "id") {
+		if f.Value != "" && (n.Section == 0 || f.Name != "id") {
 			values[f.Name] = f.Value
 		}
 	}

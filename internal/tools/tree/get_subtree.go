@@ -57,7 +57,7 @@ func (f tools) getSubtree() *tool.Tool {
 // subtree fills in a page of a node and all below it: the next nodes in the order of the tree, and what is above
 // them as skeletons.
 func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, out *getSubtreeOut) error {
-	after, err := in.page.after()
+	after, err := in.after()
 	if err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 		return unset(n, text, name)
 	}
 	checked := typ.Check(map[string]any{name: v}, p.clock)
-	problems := append(checked.Problems, mutate.WrongTargets(p.index, typ, checked.Fields)...)
+	problems := slices.Concat(checked.Problems, mutate.WrongTargets(p.index, typ, checked.Fields))
 	declares := len(typ.Fields)+len(typ.Traits) > 0 && typ.Name != vault.Page && typ.Name != vault.Section
 	switch {
 	case len(problems) > 0:

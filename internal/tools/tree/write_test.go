@@ -114,7 +114,7 @@ func TestBulk(t *testing.T) {
 	}
 	require.Equal(t, "property#bathroom updated internal_property,property#shed updated internal_property,property#bedroom updated internal_property", strings.Join(told, ","))
 	require.Contains(t, p.file(t, "property.md"), "## Shed\n::section(SquareFeet=240, Zone=x)\n")
-	answer = p.write(t, "update_nodes", args{"filter": []args{{"path": "Zone", "op": "eq", "value": "X"}}, "patch": args{"Zone": nil}})
+	p.write(t, "update_nodes", args{"filter": []args{{"path": "Zone", "op": "eq", "value": "X"}}, "patch": args{"Zone": nil}})
 	require.Equal(t, house["property.md"], p.file(t, "property.md"))
 	answer = p.write(t, "update_nodes", args{"filter": "SquareFeet < 500", "patch": args{"body": "# no"}, "continueOnError": false})
 	require.Equal(t, "skipped", answer["results"].([]any)[2].(args)["status"])
