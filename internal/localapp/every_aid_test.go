@@ -96,7 +96,7 @@ func TestResourcesOverMCP(t *testing.T) {
 				uris = append(uris, r.URI)
 			}
 			require.Equal(t, []string{
-				"rookery://guide/agents", "rookery://guide/orientation", "rookery://guide/notes", "rookery://guide/queries",
+				"rookery://guide/agents", "rookery://guide/orientation", "rookery://guide/notes", "rookery://guide/tree", "rookery://guide/queries",
 				"rookery://guide/order",
 				"rookery://guide/memory", "rookery://guide/ci", "rookery://guide/vaults", "rookery://guide/http",
 				"rookery://guide/people", "rookery://guide/obsidian", "rookery://guide/hosting",

@@ -38,7 +38,7 @@ var orientStories = []tooltest.Story{
 		{Tool: "team_vault_import", Args: `{"vault":"main","mode":"replace","notes":[{"path":"raven.yaml","text":"exclude: [people/, /inbox.md]\n"}]}`},
 		{Tool: "vault_overview", Args: `{"vault":"main"}`, Want: `{"data":{"noteCount":7}}`},
 		{Tool: "vault_facets", Args: `{"vault":"main","limit":1}`, Want: `{"data":{"facets":[{"name":"type","noteCount":4}]}}`},
-		{Tool: "raven_read", Args: `{"vault":"main","path":"people/bob"}`, Want: `{"data":{"path":"people/bob.md"}}`},
+		{Tool: "raven_read", Args: `{"vault":"main","path":"people/bob"}`, Code: fault.NotFound},
 		{Tool: "vault_overview", Args: `{"vault":"main","as_of":"v0"}`, Want: `{"data":{"noteCount":0,"chunkCount":0,"topLevelFolders":[],` +
 			`"topTags":[],"frontmatterFields":[]},"meta":{"version":"v0"}}`},
 		{Tool: "team_vault_create", Args: `{"name":"bare"}`},

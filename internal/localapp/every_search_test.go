@@ -98,7 +98,7 @@ func TestSearchPages(t *testing.T) {
 	app, _ := openVault(t)
 	files := map[string]string{}
 	for i := range 25 {
-		files[fmt.Sprintf("n%02d.md", i)] = "# N\n\n" + strings.Repeat("lantern ", i%5+1) + "\n"
+		files[fmt.Sprintf("n%02d.md", i)] = fmt.Sprintf("# N\n\n%s\n\nitem %d\n", strings.Repeat("lantern ", i%5+1), i)
 	}
 	put(t, local{app}, files)
 	walk := func(between func(page int)) (ids []string) {

@@ -33,11 +33,11 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdated("raven_batch", `"operations":[{"op":"add","data":{"to":"inbox","text":"x"}},{"op":"update","entity":"object","data":{"id":"people/alice","set":{"tags":[[1]]}}}]`),
 	outdated("notes_write", `"path":"people/alice.md","content":"x"`),
 	outdated("notes_write", `"path":"people/alice.md","frontmatter":{"tags":[[1]]}`),
-	outdated("tree_update_payload_property", `"nodeId":"people/alice","propertyName":"nodeId","newValue":1`),
-	outdated("tree_update_payload", `"nodeId":"people/alice","patch":{"nodeId":1}`),
-	outdated("tree_update_nodes", `"filter":"nodeId = people/alice","patch":{"nodeId":1}`),
-	outdated("tree_tag_node", `"nodeId":"people/alice#notes","tags":["x"]`),
-	outdated("tree_untag_node", `"nodeId":"people/alice","tags":["x"]`),
+	outdatedNode("tree_update_payload_property", `"nodeId":"people/alice","propertyName":"nodeId","newValue":1`),
+	outdatedNode("tree_update_payload", `"nodeId":"people/alice","patch":{"nodeId":1}`),
+	outdatedNode("tree_update_nodes", `"filter":"nodeId = people/alice","patch":{"nodeId":1}`),
+	outdatedNode("tree_tag_node", `"nodeId":"people/alice#notes","tags":["x"]`),
+	outdatedNode("tree_untag_node", `"nodeId":"people/alice","tags":["x"]`),
 	outdated("raven_undo", `"version":"v3"`),
 	outdated("raven_reindex", `"full":true`),
 	outdated("raven_move", `"source":"people/alice","destination":"people/bob"`),
@@ -99,6 +99,13 @@ func outdated(name, args string) tooltest.Step {
 		Tool: name, Args: `{"vault":"main","if_version":"v2",` + args + `}`, Code: fault.Conflict,
 		Want: `{"error":{"message":"it changed after v2: the latest version is v4","details":{"latest_version":"v4"}}}`,
 	}
+}
+
+// outdatedNode is a call of a tool of the tree, which says in its own words what changed.
+func outdatedNode(name, args string) tooltest.Step {
+	s := outdated(name, args)
+	s.Want = `{"error":{"details":{"latest_version":"v4","latestVersion":"v4"}}}`
+	return s
 }
 
 // outdatedHere is a call about the tenant that builds on its first version.

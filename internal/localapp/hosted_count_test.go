@@ -219,7 +219,7 @@ func TestHostedStoreCalls(t *testing.T) {
 				told = append(told, calls+strings.ReplaceAll(got.comparable(), vault, ""))
 				cases++
 				_, code := got.said(t)
-				if code == fault.NotFound && !made.Kind.Mutates() {
+				if code == fault.NotFound && !made.Kind.Changes() {
 					require.Contains(t, calls, "Commits:0", "a refused read writes nothing")
 				}
 			}

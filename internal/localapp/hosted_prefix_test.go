@@ -26,6 +26,7 @@ var outside = args{
 	"set": args{"value": "2026-02-02"}, "unset": []string{"value"}, "text": "changed",
 	"title": "Changed", "content": "changed", "mode": "replace", "subject": "a-member",
 	"role": "admin", "readonly": true, "query": "type:page", "destination": "shared/elsewhere", "output_dir": "shared", "secrets": "off", "full": true, "version": "v2",
+	"propertyName": "a", "newValue": "x",
 }
 
 // nestedCalls are calls of tools that name notes inside other arguments, which attempts do not reach.
@@ -43,7 +44,7 @@ var nestedCalls = map[string]string{
 
 	"raven_batch": `{"vault":"main","operations":[{"op":"add","data":{"text":"x","to":"shared/plan"}}]}`,
 
-	"tree_update_nodes": `{"vault":"main","filter":"nodeId = shared/plan","patch":{"a":1}}`,
+	"tree_update_nodes": `{"vault":"main","versionToken":"NOW","filter":"nodeId = shared/plan","patch":{"a":1}}`,
 }
 
 // places are the arguments that name a note.
@@ -124,11 +125,17 @@ func TestHostedPrefix(t *testing.T) {
 	h.done(t, root, "team_vault_import", args{"vault": "bare", "notes": people})
 	versions, files := h.state(t)
 	cases, tried := 0, map[string]bool{}
+	var stats answer
+	require.NoError(t, json.Unmarshal(h.done(t, root, "raven_stats", args{"vault": "main"}), &stats))
+	now := stats.Meta.Version
 	for _, made := range h.app.Catalogue.Tools() {
 		if !made.Kind.Mutates() {
 			continue
 		}
 		for i, c := range attempts(t, made, trait) {
+			if _, takes := made.Arg("versionToken"); takes {
+				c.Args["versionToken"] = marshalled(t, now)
+			}
 			in := knocks[i%len(knocks)]
 			r, carried := in.request(t, made, c)
 			if !carried {
@@ -156,7 +163,7 @@ func TestHostedPrefix(t *testing.T) {
 		assert.True(t, was, "%s found fault with all calls before it looked where they write", name)
 	}
 	for name, in := range nestedCalls {
-		r, carried := knocks[0].request(t, known(name), tooltest.NewCall(t, name, in))
+		r, carried := knocks[0].request(t, known(name), tooltest.NewCall(t, name, strings.ReplaceAll(in, "NOW", now)))
 		require.True(t, carried)
 		_, code := h.send(v, r).said(t)
 		require.Contains(t, []fault.Code{fault.PermissionDenied, fault.BatchFailed}, code, name)

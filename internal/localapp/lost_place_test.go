@@ -81,6 +81,8 @@ func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 	done(t, inv, "team_vault_create", args{"name": "shelf"})
 	done(t, inv, "team_vault_import", args{"vault": "main", "notes": notesOf(map[string]string{
 		"lost/move.md": "# Move\n", "lost/section.md": "# Section\n", "lost/batch.md": "# Batch\n",
+		"lost/tree1.md": "# Tree\n", "lost/tree2.md": "# Tree\n", "lost/tree3.md": "# Tree\n", "lost/tree4.md": "# Tree\n",
+		"lost/tree5.md": "---\ntags: [old]\n---\n",
 		"lost/class.md": "---\ntype: book\n---\n",
 		"lost/check.md": "---\ntype: page\n---\n\nSee [[zebra note]].\n", "deep/zebra note.md": "# Z\n",
 	})})
@@ -179,11 +181,11 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 		"team_job_cancel":    {"id": queuedJob},
 		"notes_write":        {"path": "written.md", "content": "x\n"},
 
-		"tree_update_payload_property": {"versionToken": "v9", "nodeId": "lost/batch", "propertyName": "a", "newValue": "x"},
-		"tree_update_payload":          {"versionToken": "v9", "nodeId": "lost/batch", "patch": args{"b": "x"}},
-		"tree_update_nodes":            {"versionToken": "v9", "filter": "nodeId = lost/batch", "patch": args{"c": "x"}},
-		"tree_tag_node":                {"versionToken": "v9", "nodeId": "lost/batch", "tags": []string{"x"}},
-		"tree_untag_node":              {"versionToken": "v9", "nodeId": "people/alice", "tags": []string{"engineering"}},
+		"tree_update_payload_property": {"versionToken": "v9", "nodeId": "lost/tree1", "propertyName": "a", "newValue": "x"},
+		"tree_update_payload":          {"versionToken": "v9", "nodeId": "lost/tree2", "patch": args{"b": "x"}},
+		"tree_update_nodes":            {"versionToken": "v9", "filter": "nodeId = lost/tree3", "patch": args{"c": "x"}},
+		"tree_tag_node":                {"versionToken": "v9", "nodeId": "lost/tree4", "tags": []string{"x"}},
+		"tree_untag_node":              {"versionToken": "v9", "nodeId": "lost/tree5", "tags": []string{"old"}},
 		"notes_import":                 {"type": "markdown", "files": []args{{"path": "brought.md", "content": "x\n"}}},
 		"team_vault_set":               {"name": "quiet", "readonly": true},
 		"team_vault_import":            {"notes": notesOf(bigBatch())},

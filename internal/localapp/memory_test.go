@@ -49,7 +49,7 @@ func TestImportsOfHeadings(t *testing.T) {
 	headings := "# needle\n" + strings.Repeat("# h\n", lines)
 	for i := range imports {
 		path := fmt.Sprintf("n%d.md", i)
-		a := put(t, via, map[string]string{path: headings})
+		a := put(t, via, map[string]string{path: headings + fmt.Sprintf("# h%d\n", i)})
 		require.Equal(t, "NOTE_NOT_INDEXED", a.Warnings[0].Code)
 	}
 	require.Less(t, heapBytes()-before, int64(most))

@@ -111,7 +111,7 @@ var Promises = []Promise{
 	{Tool: "raven_tag", Args: []string{"tag", "list", "depth", "slim"}, Words: []string{"tag"}},
 	{Tool: "raven_date", Args: []string{"date", "depth", "slim"}, Words: []string{"date", "daily"}},
 	{Tool: "raven_untyped", Words: []string{"untyped"}},
-	{Tool: "raven_search", Args: []string{"query", "type"}, Words: []string{"object search"}},
+	{Tool: "raven_search", Args: []string{"query", "type", "explain"}, Words: []string{"object search"}},
 	{Tool: "raven_log", Args: []string{
 		"since", "until", "id", "op", "entity", "type", "actor", "path", "all"}, Words: []string{"log"}},
 	{Tool: "raven_history", Args: []string{"id", "diff"}, Words: []string{"history"},
@@ -137,7 +137,7 @@ var Promises = []Promise{
 
 	// notes: spec/knowtation-cli-json.md.
 	{Tool: "notes_search", Args: append([]string{
-		"query", "order", "fields", "snippet_chars", "count_only", "keyword", "match"}, noteFilters...),
+		"query", "order", "fields", "snippet_chars", "count_only", "keyword", "explain", "match"}, noteFilters...),
 		Words: []string{"search"}},
 	{Tool: "notes_list", Args: append([]string{"offset", "order", "fields", "count_only"}, noteFilters...),
 		Words: []string{"list-notes"}},
