@@ -229,6 +229,9 @@ func (s *story) tell(token string) {
 		{"raven_move", `{"vault":"main","source":"moved/two","destination":"two"}`},
 		{"raven_batch", `{"vault":"main","operations":[{"op":"create","entity":"object",` +
 			`"data":{"type":"page","path":"batched"}}],"options":{"atomic":true}}`},
+		{"tree_get_subtree", `{"vault":"main","nodeId":"/"}`},
+		{"tree_tag_node", `{"vault":"main","nodeId":"nowhere","tags":["x"],"versionToken":"v1"}`},
+		{"tree_expand_node", `{"vault":"main","nodeId":"nowhere","versionToken":"v1"}`},
 		{"vault_overview", `{"vault":"main"}`},
 		{"vault_status", `{"vault":"main"}`},
 		{"team_audit", `{}`},
