@@ -17,7 +17,7 @@ import (
 func (p *place) as(agent, session string) *place {
 	c := auth.LocalCaller()
 	c.Agent, c.Session = agent, session
-	return &place{p.catalogue, tooltest.As(p.catalogue, c)}
+	return &place{p.catalogue, tooltest.As(p.catalogue, c), p.teams, p.close}
 }
 
 // property is tree P of reference/tree.md, B8: a folder for each node with children, a note for each without.
