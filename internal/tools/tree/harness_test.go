@@ -17,6 +17,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/repo"
+	"rookery/internal/tabletest"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	teamtools "rookery/internal/tools/team"
@@ -35,6 +36,7 @@ type place struct {
 	catalogue *tool.Catalogue
 	tool.Invoker
 	teams *team.Teams
+	table *tabletest.Flaky // which counts
 	close func()
 }
 
@@ -55,15 +57,16 @@ func openAt(t testing.TB, dir string) *place {
 	require.NoError(t, err)
 	bucket, err := fileblob.Open(filepath.Join(dir, "files"))
 	require.NoError(t, err)
+	counted := tabletest.NewFlaky(db, nil)
 	teams := team.NewTeams(team.Options{
-		Table: db, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
+		Table: counted, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 	caller := auth.LocalCaller()
 	require.NoError(t, teams.Make(t.Context(), caller.Tenant))
 	cat, err := tool.NewCatalogue(append(tree.Tools(teams), teamtools.Tools(teams, teamtools.Options{})...),
 		tool.Options{Now: now})
 	require.NoError(t, err)
-	return &place{cat, tooltest.As(cat, caller), teams, func() {
+	return &place{cat, tooltest.As(cat, caller), teams, counted, func() {
 		teams.Close()
 		require.NoError(t, bucket.Close())
 		require.NoError(t, db.Close())
