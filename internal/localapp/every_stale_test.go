@@ -85,6 +85,34 @@ var staleMemories = tooltest.Story{Name: "stale memories", Steps: []tooltest.Ste
 	{Tool: "memory_update_memory", Args: `{"vault":"main","if_version":"v3","memory_id":"mem_a","tags":["x"]}`},
 }}
 
+// staleViews are calls that change the view of a session, or bookmarks, after the view changed in a version that is
+// newer than the one that the calls build on.
+var staleViews = tooltest.Story{Name: "stale views", Steps: []tooltest.Step{
+	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"email":"a@example.test"}}`},
+	{Tool: "tree_collapse_node", Args: `{"vault":"main","versionToken":"v3","nodeId":"people/"}`},
+	outdatedView("tree_expand_node", `"nodeId":"nowhere"`),
+	outdatedView("tree_collapse_node", `"nodeId":"nowhere"`),
+	outdatedView("tree_toggle_node", `"nodeId":"people/"`),
+	outdatedView("tree_expand_all", `"rootNodeId":"nowhere"`),
+	outdatedView("tree_collapse_all", `"rootNodeId":"/"`),
+	outdatedView("tree_set_expansion_recursive", `"nodeId":"nowhere","expanded":true`),
+	outdatedView("tree_set_filters", `"included":["email"]`),
+	outdatedView("tree_import_view", `"viewJson":{"rootNodeId":"nowhere","view":{"nodeId":"nowhere"}}`),
+	outdatedView("tree_bookmark", `"nodeId":"nowhere","label":"x"`),
+	outdatedView("tree_remove_bookmark", `"label":"none"`),
+	// The view did not change since.
+	{Tool: "tree_expand_node", Args: `{"vault":"main","versionToken":"v3","nodeId":"nowhere"}`, Code: fault.NotFound},
+	{Tool: "tree_toggle_node", Args: `{"vault":"main","versionToken":"v3","nodeId":"people/"}`},
+}}
+
+// outdatedView is a call about the view of a session that builds on v2.
+func outdatedView(name, args string) tooltest.Step {
+	return tooltest.Step{
+		Tool: name, Args: `{"vault":"main","versionToken":"v2",` + args + `}`, Code: fault.Conflict,
+		Want: `{"error":{"details":{"latestVersion":"v3","changed":"view"}}}`,
+	}
+}
+
 // outdatedMemory is a call about the vault main that builds on v2.
 func outdatedMemory(name, args string) tooltest.Step {
 	return tooltest.Step{
@@ -116,7 +144,7 @@ func outdatedHere(name, args string) tooltest.Step {
 }
 
 func TestEveryWayLooksAtIfVersionFirst(t *testing.T) {
-	everyWay(t, []tooltest.Story{stale, staleMemories})
+	everyWay(t, []tooltest.Story{stale, staleMemories, staleViews})
 }
 
 // notStale are the mutations that the story of stale calls leaves out, and why. Those of a hosted server
@@ -143,11 +171,11 @@ var notStale = map[string]string{
 // TestEveryMutationMayBeStale covers that the story of stale calls has every mutation that takes if_version.
 func TestEveryMutationMayBeStale(t *testing.T) {
 	told := map[string]bool{}
-	for _, s := range slices.Concat(stale.Steps, staleMemories.Steps) {
+	for _, s := range slices.Concat(stale.Steps, staleMemories.Steps, staleViews.Steps) {
 		told[s.Tool] = told[s.Tool] || s.Code == fault.Conflict
 	}
 	for _, made := range allTools() {
-		if _, takes := made.Arg("if_version"); takes && made.Kind.Mutates() && notStale[made.Name] == "" {
+		if _, takes := made.Arg("if_version"); takes && made.Kind.Changes() && notStale[made.Name] == "" {
 			require.True(t, told[made.Name], "no stale call of %s", made.Name)
 		}
 	}

@@ -18,7 +18,7 @@ func BenchmarkTree(b *testing.B) {
 	}
 	x := indexOf(files)
 	for name, c := range map[string]struct{ query, root string }{
-		"select over all": {"status = s3", "/"}, "select sections over all": {"level = 2 AND title = none", "/"},
+		"select over all": {"status = s3", "/"}, "select sections over all": {"level = 2 AND title = none", "/"}, "select by title over all": {"title = none", "/"},
 		"select below a folder of 100": {"status = s3", "f007/"},
 	} {
 		q, err := tree.Parse(c.query)

@@ -67,12 +67,13 @@ type Evaluator struct {
 	clock Clock
 	text  TextOf // nil: texts are not known
 
-	targets map[string]target
+	targets    map[string]target
+	properties map[*Expr]property
 }
 
 // NewEvaluator returns an Evaluator. Dates such as `today` mean those of the clock.
 func NewEvaluator(t *Tree, c Clock) *Evaluator {
-	return &Evaluator{tree: t, clock: c, targets: map[string]target{}}
+	return &Evaluator{tree: t, clock: c, targets: map[string]target{}, properties: map[*Expr]property{}}
 }
 
 // With returns the Evaluator with the texts of nodes.
@@ -154,13 +155,8 @@ func needsText(path []string) (content, needs bool) {
 	if len(path) != 1 {
 		return false, false
 	}
-	switch strings.ToLower(path[0]) {
-	case "body":
-		return false, true
-	case "content":
-		return true, true
-	}
-	return false, false
+	content = strings.EqualFold(path[0], "content")
+	return content, content || strings.EqualFold(path[0], "body")
 }
 
 // compares says whether a property compares with the values.
@@ -172,7 +168,7 @@ func (e *Evaluator) compares(x *Expr, n Node) Truth {
 		text := e.text(n, content)
 		return truth(e.test(x, operand{value: text, there: text != ""}))
 	}
-	return truth(e.test(x, e.operand(n, x.Path)))
+	return truth(e.test(x, e.operand(n, e.property(x))))
 }
 
 // NeedsText reports whether the Expr has a property that only the text of a node tells.

@@ -20,14 +20,15 @@ type Filter struct {
 func (f Filter) IsEmpty() bool { return len(f.Included)+len(f.Excluded) == 0 }
 
 // structural are the names of what a node has beside its fields. A field of such a name is `payload.` and the name.
-var structural = []string{
-	"nodeid", "uid", "kind", "payloadtype", "name", "title", "path", "depth", "level", "childrencount", "isexpanded",
-	"tags", "payload", "body", "content", "bodybytes", "version", "createdat", "updatedat", "reference", "ancestors",
-	"children", "skeleton", "parent",
+var structural = map[string]bool{
+	"nodeid": true, "uid": true, "kind": true, "payloadtype": true, "name": true, "title": true, "path": true,
+	"depth": true, "level": true, "childrencount": true, "isexpanded": true, "tags": true, "payload": true,
+	"body": true, "content": true, "bodybytes": true, "version": true, "createdat": true, "updatedat": true,
+	"reference": true, "ancestors": true, "children": true, "skeleton": true, "parent": true,
 }
 
 // IsStructural reports whether a name is one of what every node has.
-func IsStructural(name string) bool { return slices.Contains(structural, strings.ToLower(name)) }
+func IsStructural(name string) bool { return structural[strings.ToLower(name)] }
 
 // fieldPrefix is in front of the names of fields, where they may be taken for something else.
 const fieldPrefix = "payload."

@@ -1,11 +1,13 @@
 package tree
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"rookery/internal/index"
 	"rookery/internal/markdown"
@@ -22,19 +24,44 @@ type operand struct {
 	field *vault.Field // nil: the type of the node does not declare it
 }
 
-// operand is the property of a node with a path: one that every node has, else a field.
-func (e *Evaluator) operand(n Node, path []string) operand {
-	first := strings.ToLower(path[0])
-	if first == "payload" && len(path) > 1 {
-		return e.field(n, path[1:])
+// A property is what the path of a property means, which is the same for all nodes.
+type property struct {
+	field []string // the path of a field; nil: it is one that every node has
+	name  string   // the first name of the path, in lower case
+	deep  bool     // the path has more names
+}
+
+// propertyOf reads the path of a property.
+func propertyOf(path []string) property {
+	p := property{name: strings.ToLower(path[0]), deep: len(path) > 1}
+	switch {
+	case p.name == "payload" && p.deep:
+		p.field = path[1:]
+	case !IsStructural(p.name) && p.name != "type":
+		p.field = path
 	}
-	if !IsStructural(first) && first != "type" {
-		return e.field(n, path)
+	return p
+}
+
+// property is that of an Expr. It is read once.
+func (e *Evaluator) property(x *Expr) property {
+	p, known := e.properties[x]
+	if !known {
+		p = propertyOf(x.Path)
+		e.properties[x] = p
 	}
-	if len(path) > 1 {
+	return p
+}
+
+// operand is a property of a node.
+func (e *Evaluator) operand(n Node, p property) operand {
+	switch {
+	case p.field != nil:
+		return e.field(n, p.field)
+	case p.deep:
 		return operand{}
 	}
-	v := e.structural(n, first)
+	v := e.structural(n, p.name)
 	return operand{value: v, there: v != nil && v != ""}
 }
 
@@ -224,7 +251,7 @@ func (e *Evaluator) compare(v any, with string, f *vault.Field) (c int, ok bool)
 	if isDate(text) && isDate(with) {
 		return e.compareTimes(text, with)
 	}
-	return strings.Compare(fold(text), fold(unbracketed(with))), true
+	return compareFolded(text, unbracketed(with)), true
 }
 
 // bareText is a value as a text; of a reference, what it refers to.
@@ -244,8 +271,12 @@ func unbracketed(s string) string {
 }
 
 func compareNumbers(a, b string) (c int, ok bool) {
-	x, err1 := strconv.ParseFloat(strings.TrimSpace(a), 64)
-	y, err2 := strconv.ParseFloat(strings.TrimSpace(b), 64)
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	if !maybeNumber(b) || !maybeNumber(a) {
+		return 0, false
+	}
+	x, err1 := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
 	if err1 != nil || err2 != nil || x != x || y != y {
 		return 0, false
 	}
@@ -256,6 +287,17 @@ func compareNumbers(a, b string) (c int, ok bool) {
 		return 1, true
 	}
 	return 0, true
+}
+
+// maybeNumber reports whether a text can be a number. Most texts cannot, and an error of ParseFloat is an allocation.
+func maybeNumber(s string) bool {
+	switch {
+	case s == "":
+		return false
+	case s[0] >= '0' && s[0] <= '9', s[0] == '-', s[0] == '+', s[0] == '.':
+		return true
+	}
+	return strings.EqualFold(s, "inf") || strings.EqualFold(s, "infinity")
 }
 
 // isDate reports whether a text begins as a date of ISO 8601 does.
@@ -275,3 +317,33 @@ func (e *Evaluator) compareTimes(a, b string) (c int, ok bool) {
 
 // fold is a text in which the case of letters does not count.
 func fold(s string) string { return strings.ToLower(s) }
+
+// compareFolded compares two texts in which the case of letters does not count. It makes no copy of those in ASCII.
+func compareFolded(a, b string) int {
+	if !isASCII(a) || !isASCII(b) {
+		return strings.Compare(fold(a), fold(b))
+	}
+	for i := range min(len(a), len(b)) {
+		if c := cmp.Compare(lower(a[i]), lower(b[i])); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// lower is a byte of ASCII in lower case.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}

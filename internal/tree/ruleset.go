@@ -319,7 +319,7 @@ func (k *Checker) broken(n Node, r ownRule) []Violation {
 		severity = SeverityWarning
 	}
 	var all []Violation
-	has := func(name string) operand { return k.eval.operand(n, strings.Split(name, ".")) }
+	has := func(name string) operand { return k.eval.operand(n, propertyOf(strings.Split(name, "."))) }
 	for _, name := range r.Require {
 		if o := has(name); !o.there || o.value == "" {
 			all = append(all, problem(n, r.ID, severity, name, "the required property '%s' is null or empty", name))

@@ -27,7 +27,7 @@ const (
 
 // sortKey is the key of a property of a node; of a list, that of its first entry.
 func (e *Evaluator) sortKey(n Node, path []string) SortKey {
-	o := e.operand(n, path)
+	o := e.operand(n, propertyOf(path))
 	if list, is := o.value.([]any); is && len(list) > 0 {
 		o.value = list[0]
 	}

@@ -263,10 +263,12 @@ func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 			if n.Section > 0 && s.Level <= n.Level() {
 				return
 			}
-			for len(open) > 0 && open[len(open)-1] >= s.Level {
-				open = open[:len(open)-1]
+			if depth < endless { // else all are near enough
+				for len(open) > 0 && open[len(open)-1] >= s.Level {
+					open = open[:len(open)-1]
+				}
+				open = append(open, s.Level)
 			}
-			open = append(open, s.Level)
 			if len(open) <= depth && !yield(Node{Note: n.Note, Section: i + 1}, i+1) {
 				return
 			}

@@ -17,6 +17,7 @@ import (
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
 	"rookery/internal/repo"
+	"rookery/internal/tabletest"
 	"rookery/internal/team"
 	"rookery/internal/tool"
 	teamtools "rookery/internal/tools/team"
@@ -34,33 +35,50 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type place struct {
 	catalogue *tool.Catalogue
 	tool.Invoker
+	teams *team.Teams
+	table *tabletest.Flaky // which counts
+	close func()
 }
 
 // open opens a place whose vault has these files.
 func open(t testing.TB, files map[string]string) *place {
 	t.Helper()
-	dir := t.TempDir()
+	p := openAt(t, t.TempDir())
+	t.Cleanup(p.close)
+	p.fill(t, files)
+	return p
+}
+
+// openAt opens a place over what a directory has, until it is closed.
+func openAt(t testing.TB, dir string) *place {
+	t.Helper()
 	now := func() time.Time { return noon }
 	db, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{Now: now})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	bucket, err := fileblob.Open(filepath.Join(dir, "files"))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
+	counted := tabletest.NewFlaky(db, nil)
 	teams := team.NewTeams(team.Options{
-		Table: db, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
+		Table: counted, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
 	})
-	t.Cleanup(teams.Close)
 	caller := auth.LocalCaller()
 	require.NoError(t, teams.Make(t.Context(), caller.Tenant))
 	cat, err := tool.NewCatalogue(append(tree.Tools(teams), teamtools.Tools(teams, teamtools.Options{})...),
 		tool.Options{Now: now})
 	require.NoError(t, err)
-	p := &place{cat, tooltest.As(cat, caller)}
-	_, err = p.Invoke(t.Context(), "team_vault_create", json.RawMessage(`{"name":"v"}`))
+	return &place{cat, tooltest.As(cat, caller), teams, counted, func() {
+		teams.Close()
+		require.NoError(t, bucket.Close())
+		require.NoError(t, db.Close())
+	}}
+}
+
+// fill creates the vault with these files.
+func (p *place) fill(t testing.TB, files map[string]string) {
+	t.Helper()
+	_, err := p.Invoke(t.Context(), "team_vault_create", json.RawMessage(`{"name":"v"}`))
 	require.NoError(t, err)
 	p.put(t, files)
-	return p
 }
 
 // put replaces files of the vault, 100 in a call.
@@ -80,14 +98,19 @@ func (p *place) put(t testing.TB, files map[string]string) {
 // file is the text of a file of the vault.
 func (p *place) file(t testing.TB, path string) string {
 	t.Helper()
+	return p.files(t)[path]
+}
+
+// files are the texts of all files of the vault.
+func (p *place) files(t testing.TB) map[string]string {
+	t.Helper()
 	answer, err := p.Invoke(t.Context(), "team_vault_export", json.RawMessage(`{"vault":"v"}`))
 	require.NoError(t, err)
+	all := map[string]string{}
 	for _, note := range decode(t, answer)["data"].(args)["notes"].([]any) {
-		if note.(args)["path"] == path {
-			return note.(args)["text"].(string)
-		}
+		all[note.(args)["path"].(string)] = note.(args)["text"].(string)
 	}
-	return ""
+	return all
 }
 
 func marshalled(t testing.TB, v any) json.RawMessage {

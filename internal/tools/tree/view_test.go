@@ -10,6 +10,7 @@ import (
 
 	"rookery/internal/auth"
 	"rookery/internal/fault"
+	"rookery/internal/tabletest"
 	"rookery/internal/tooltest"
 )
 
@@ -17,7 +18,7 @@ import (
 func (p *place) as(agent, session string) *place {
 	c := auth.LocalCaller()
 	c.Agent, c.Session = agent, session
-	return &place{p.catalogue, tooltest.As(p.catalogue, c)}
+	return &place{p.catalogue, tooltest.As(p.catalogue, c), p.teams, p.table, p.close}
 }
 
 // property is tree P of reference/tree.md, B8: a folder for each node with children, a note for each without.
@@ -391,4 +392,19 @@ func TestViewsAreAudited(t *testing.T) {
 	require.Equal(t, "v", e["vault"])
 	require.Equal(t, p.token(t), e["version_after"])
 	require.Equal(t, e["version_before"], e["version_after"])
+}
+
+// TestCallsCost covers what a call costs of the table: a read gets the lists of the session, and a change of a view gets
+// and writes it. Each asks the log for new commits besides.
+func TestCallsCost(t *testing.T) {
+	p := open(t, property)
+	token := p.token(t)
+	cost := func(name string, in args) tabletest.Counts {
+		p.table.Reset()
+		p.data(t, name, in)
+		return p.table.Counts()
+	}
+	require.Equal(t, tabletest.Counts{Gets: 1, Queries: 1, Pages: 1}, cost("get_node", args{"nodeId": "property/"}))
+	require.Equal(t, tabletest.Counts{Gets: 1, Queries: 1, Pages: 1, Commits: 1, Ops: 2},
+		cost("collapse_node", args{"nodeId": "property/", "versionToken": token}), "the view, and an entry of the audit log")
 }

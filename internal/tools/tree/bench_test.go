@@ -1,0 +1,61 @@
+package tree_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// BenchmarkTools makes calls on a vault of 10,000 notes and 100,000 nodes, in folders of 100 notes. What is counted is
+// all that a call costs in the process, from its JSON to that of its answer.
+func BenchmarkTools(b *testing.B) {
+	p := open(b, nil)
+	for dir := range 100 {
+		files := map[string]string{}
+		for i := range 100 {
+			text := fmt.Sprintf("---\nstatus: s%d\n---\n\n# N\n\ntext\n", i%10)
+			files[fmt.Sprintf("f%03d/n%02d.md", dir, i)] = text + strings.Repeat("\n## S\n\ntext\n", 9)
+		}
+		p.put(b, files)
+	}
+	token := p.token(b)
+	for _, c := range []struct {
+		name, tool string
+		in         args
+	}{
+		{"get_node", "get_node", args{"nodeId": "f050/n50#s-5"}},
+		{"get_view of 200", "get_view", args{"rootNodeId": "/", "limit": 200}},
+		{"get_subtree of 1000 in pages of 200", "get_subtree", args{"nodeId": "f050/", "limit": 200}},
+		{"toggle_node", "toggle_node", args{"nodeId": "f050/", "versionToken": token}},
+		{"select_nodes over all", "select_nodes", args{"queryDsl": "status = s3 AND path startswith f001"}},
+		{"select_nodes by title over all", "select_nodes", args{"queryDsl": "title = none"}},
+		{"select_nodes below a folder of 100", "select_nodes", args{"queryDsl": "status = s3", "rootNodeId": "f050/"}},
+	} {
+		c.in["vault"], c.in["envelope"] = "v", false
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				p.pages(b, "tree_"+c.tool, c.in)
+			}
+		})
+	}
+}
+
+// pages makes a call; of a subtree, one for each of its first five pages.
+func (p *place) pages(b *testing.B, name string, in args) {
+	delete(in, "pageToken")
+	for range 5 {
+		answer, err := p.Invoke(b.Context(), name, marshalled(b, in))
+		if err != nil {
+			b.Fatal(err)
+		}
+		var next struct{ NextPageToken string }
+		if name != "tree_get_subtree" {
+			return
+		}
+		if json.Unmarshal(answer, &next); next.NextPageToken == "" {
+			return
+		}
+		in["pageToken"] = next.NextPageToken
+	}
+}
