@@ -39,7 +39,7 @@ func shown(page string) []string {
 func effects(made *tool.Tool) []string {
 	all := []string{"server", "token", "data", "vault", "agent", "json", "bare", "envelope", "input",
 		"input-file", "stdin"}
-	if made.Kind.Mutates() {
+	if made.Kind.Changes() {
 		all = append(all, "readonly")
 	}
 	if made.Input != nil && made.Input.Before != nil {

@@ -72,7 +72,7 @@ func TestCommandsAreOfOperators(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "rk_")
-	require.Contains(t, string(data), `"statusCode":400`)
+	require.Contains(t, string(data), `"statusCode":405`, "it is a request to /, which only shows the documentation")
 	family := d.function(t, func(o *awsapp.Options) { o.Part = awsapp.Family("raven") })
 	require.Error(t, ask(family, nil))
 	_, err = awsapp.New(awsapp.Options{Part: awsapp.Family("nobody"), Table: d.table, Bucket: d.bucket})

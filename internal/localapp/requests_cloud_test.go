@@ -241,11 +241,14 @@ func TestCloudRequestsPage(t *testing.T) {
 		}
 	}
 	for _, made := range allTools() {
+		if made.Kind == tool.View {
+			continue // its token follows the session, so that it is not called twice alike
+		}
 		sent, ok := warm["`"+made.Name+"`"]
 		require.True(t, ok, "%s is not in %s: make cloud-docs writes it", made.Name, cloudPage)
 		_, about := made.Arg("vault")
 		switch {
-		case !about, sent == "", slices.Contains(costlier, made.Name), made.Kind == tool.View:
+		case !about, sent == "", slices.Contains(costlier, made.Name):
 		case made.Family.Name == "tree" && made.Kind == tool.Read: // what the session shows is an item beside the log
 			require.Contains(t, sent, "1 GetItem, 1 Query", made.Name)
 		case made.Kind.Mutates():

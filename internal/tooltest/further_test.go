@@ -287,10 +287,10 @@ func TestFurtherSchemas(t *testing.T) {
 	}
 	doc, err := openapi.Document(tools, openapi.Info{})
 	require.NoError(t, err)
-	require.Contains(t, string(doc), `"$ref": "#/components/schemas/stack_get_Node"`)
+	require.Contains(t, string(doc), `"$ref":"#/components/schemas/stack_get_Node"`)
 	require.NotContains(t, string(doc), "$defs")
-	require.Contains(t, string(doc), `"$ref": "#/components/parameters/IfMatch"`)
-	require.Contains(t, string(doc), `"stack_get_Node": {`)
+	require.Contains(t, string(doc), `"$ref":"#/components/parameters/IfMatch"`)
+	require.Contains(t, string(doc), `"stack_get_Node":{`)
 }
 
 func TestFurtherReadOnly(t *testing.T) {
