@@ -393,7 +393,7 @@ func TestMCPHelp(t *testing.T) {
 	}
 	code, out, errs = rookery(t, "__complete", "mcp", "--toolset", "")
 	require.Zero(t, code, errs)
-	require.Contains(t, out, "raven\nteam\nall\n")
+	require.Contains(t, out, "raven\nteam\ntree\nall\n")
 }
 
 // TestMCPRefusals holds that what cannot be done is an error before the first message.

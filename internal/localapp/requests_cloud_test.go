@@ -250,7 +250,7 @@ func TestCloudRequestsPage(t *testing.T) {
 		switch {
 		case !about, sent == "", slices.Contains(costlier, made.Name):
 		case made.Family.Name == "tree" && made.Kind == tool.Read: // what the session shows is an item beside the log
-			require.Contains(t, sent, "1 GetItem, 1 Query", made.Name)
+			require.Regexp(t, "^1 GetItem, [12] Query", sent, made.Name) // bookmarks are a query of their own
 		case made.Kind.Mutates():
 			require.Equal(t, "1 PutItem, 1 Query", sent, made.Name)
 		default:
