@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -66,7 +65,7 @@ func serving(t *testing.T, env map[string]string, line ...string) (stop func()) 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	greeting, out := io.Pipe()
-	var log bytes.Buffer
+	var log lockedBuffer
 	app := newApp(strings.NewReader(""), out, &log, func(name string) string { return env[name] })
 	ended := make(chan int, 1)
 	go func() {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -100,7 +99,7 @@ func TestCommandBesideAServer(t *testing.T) {
 	n := newNotebook(t)
 	ctx, stop := context.WithCancel(t.Context())
 	greeting, out := io.Pipe()
-	var log bytes.Buffer
+	var log lockedBuffer
 	app := newApp(strings.NewReader(""), out, &log, func(name string) string { return n.env[name] })
 	ended := make(chan int, 1)
 	go func() {

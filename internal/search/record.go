@@ -25,6 +25,9 @@ func numbers[R record](list []R) []uint32 {
 // possible, else copied.
 func records[R record](data []byte) []R {
 	n := len(data) / int(sizeOf[R]())
+	if n == 0 {
+		return []R{} // no record begins at data, which may be at the end of its memory
+	}
 	at := unsafe.Pointer(unsafe.SliceData(data))
 	if littleEndian() && uintptr(at)%4 == 0 {
 		return unsafe.Slice((*R)(at), n)
