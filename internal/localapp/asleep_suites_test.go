@@ -185,8 +185,9 @@ func (u *upkeep) maintain(ctx context.Context, tenant string) error {
 		u.ahead += 61 * time.Minute
 		u.mu.Unlock()
 	}
-	if err := p.pass(ctx, tenant, pass); !fault.Is(err, fault.NotFound) {
-		return err
+	err := p.pass(ctx, tenant, pass)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) {
+		return nil // the tenant, or a vault, is just gone; or the call is the first of its tenant
 	}
-	return nil // the tenant, or a vault, is just gone
+	return err
 }
