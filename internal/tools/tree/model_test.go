@@ -27,7 +27,7 @@ func TestTreesAreThatOfTheModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 26))
 		m := &model{T: t, Rand: r, root: grow(r), dir: t.TempDir(), labels: map[string]*naive{}}
 		m.place = openAt(t, m.dir)
-		defer func() { m.place.close() }()
+		defer func() { m.close() }()
 		for i := range m.views {
 			m.views[i] = &naiveView{collapsed: map[*naive]bool{}, excluded: map[string]bool{}}
 		}
@@ -99,7 +99,7 @@ func (m *model) learn() {
 
 // restart opens the place anew.
 func (m *model) restart() {
-	m.place.close()
+	m.close()
 	m.place = openAt(m.T, m.dir)
 	m.check("a restart")
 }
