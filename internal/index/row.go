@@ -14,10 +14,15 @@ import (
 // a list that goes over all notes fetches only those of them that may be in it. Notes that are in no list (IsListed)
 // have no row.
 type Row struct {
-	*Note
+	DayOf
 	Marks Marks
-	day   rowDay
 	card  *Card // that of the note: a look at it need not fetch the note first
+}
+
+// A DayOf is a note with the day of it (Card.Day): what orders of lists compare.
+type DayOf struct {
+	*Note
+	day rowDay
 }
 
 // Card is what lists show of the note, as Note.Card.
@@ -71,7 +76,7 @@ func rowOf(n *Note) Row {
 	for _, entity := range c.Entities() {
 		m |= MarkedEntity.Of(entity)
 	}
-	return Row{n, m, rowDayOf(c.Day()), c}
+	return Row{DayOf{n, rowDayOf(c.Day())}, m, c}
 }
 
 // rowDay is the beginning of Card.Day: all of it, if it is a date.
@@ -104,17 +109,17 @@ func (r *Row) DayBegins() (day []byte, ok bool) {
 }
 
 // CompareDay compares the days of two notes (Card.Day), as strings.Compare does.
-func (r *Row) CompareDay(other *Row) int {
+func (d *DayOf) CompareDay(other *DayOf) int {
 	for at := 0; at < dayBytes; at += 8 { // bytes.Compare takes several times as long
-		a, b := binary.BigEndian.Uint64(r.day.text[at:]), binary.BigEndian.Uint64(other.day.text[at:])
+		a, b := binary.BigEndian.Uint64(d.day.text[at:]), binary.BigEndian.Uint64(other.day.text[at:])
 		if a != b {
 			return cmp.Compare(a, b)
 		}
 	}
-	if int(max(r.day.length, other.day.length)) > dayBytes {
-		return strings.Compare(r.Card().Day(), other.Card().Day())
+	if int(max(d.day.length, other.day.length)) > dayBytes {
+		return strings.Compare(d.Card().Day(), other.Card().Day())
 	}
-	return cmp.Compare(r.day.length, other.day.length)
+	return cmp.Compare(d.day.length, other.day.length)
 }
 
 // unlisted are the names of folders whose notes are in no list, at any depth and in any case.

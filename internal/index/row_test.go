@@ -69,7 +69,7 @@ func checkRows(t *rapid.T, x *index.Index) {
 	}
 	for a := range x.Rows("") {
 		for b := range x.Rows("") {
-			require.Equal(t, cmp.Compare(a.Card().Day(), b.Card().Day()), a.CompareDay(&b))
+			require.Equal(t, cmp.Compare(a.Card().Day(), b.Card().Day()), a.CompareDay(&b.DayOf))
 		}
 	}
 }

@@ -17,9 +17,9 @@ type picking struct {
 	full  bool // as many as are wanted are kept, the last of them at its place, and then those that came since
 }
 
-// A picked is a row, and how many came before it.
+// A picked is what is compared of a row, and how many rows came before it.
 type picked struct {
-	index.Row
+	index.DayOf
 	at int
 }
 
@@ -28,7 +28,7 @@ const sparse = 256
 
 // add takes the next row.
 func (p *picking) add(r *index.Row) {
-	now := picked{*r, p.seen}
+	now := picked{r.DayOf, p.seen}
 	p.seen++
 	if p.most == 0 || p.order == byPath && len(p.kept) == p.most {
 		return
@@ -96,9 +96,9 @@ func (p *picking) compare(a, b *picked) int {
 	day := 0
 	switch p.order {
 	case byDate:
-		day = b.CompareDay(&a.Row)
+		day = b.CompareDay(&a.DayOf)
 	case byOldest:
-		day = a.CompareDay(&b.Row)
+		day = a.CompareDay(&b.DayOf)
 	}
 	return cmp.Or(day, cmp.Compare(a.at, b.at))
 }
