@@ -225,22 +225,33 @@ func (r *run) commitsOf(wanted func(part) bool) ([]*Commit, error) {
 		if h.KeyHash != nil {
 			c.Key = &Key{Hash: h.KeyHash, Request: h.KeyReq}
 		}
-		for i, p := range rest[:len(h.Parts)] {
-			answers := c.Key != nil && i == len(h.Parts)-1
-			if len(p.data) == 0 && h.isItem(i) {
-				c.Items = append(c.Items, Item{Erased: true})
-			} else if len(p.data) == 0 && !answers {
-				c.Notes = append(c.Notes, Note{Erased: true})
-			} else if !wanted(p) {
-				c.pass(p)
-			} else if err := c.take(p); err != nil {
-				return nil, fmt.Errorf("run %d: %w", r.First, err)
-			}
+		if err := c.fill(&h, rest[:len(h.Parts)], wanted); err != nil {
+			return nil, fmt.Errorf("run %d: %w", r.First, err)
 		}
 		rest = rest[len(h.Parts):]
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// fill reads the parts of the commit, of which those that are erased have no bytes.
+func (c *Commit) fill(h *commitHead, parts []part, wanted func(part) bool) error {
+	for i, p := range parts {
+		answers := c.Key != nil && i == len(parts)-1
+		switch {
+		case len(p.data) == 0 && h.isItem(i):
+			c.Items = append(c.Items, Item{Erased: true})
+		case len(p.data) == 0 && !answers:
+			c.Notes = append(c.Notes, Note{Erased: true})
+		case !wanted(p):
+			c.pass(p)
+		default:
+			if err := c.take(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // isItem reports whether a part of the commit is an item.
