@@ -8,7 +8,10 @@ package backup
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
+	"io/fs"
+	"os"
 	"time"
 )
 
@@ -44,8 +47,21 @@ func (m *Manifest) Bytes() (n int64) {
 	return n
 }
 
-// sums hashes a file.
+// newSum hashes a file.
 func newSum() hash.Hash { return sha256.New() }
 
 // sumOf is the hash of a file as a manifest has it.
 func sumOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+// Bare is the error of a file without its path, for a message.
+func Bare(err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		return at.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}

@@ -106,19 +106,10 @@ func (c *copier) all() error {
 		return c.one(path)
 	})
 	if err != nil {
-		return fmt.Errorf("copy the data directory: %w", bare(err))
+		return fmt.Errorf("copy the data directory: %w", Bare(err))
 	}
 	maps.DeleteFunc(c.copied, func(path string, _ copied) bool { return !there[path] })
 	return nil
-}
-
-// bare is the error of a file without its path.
-func bare(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
 }
 
 // one copies a file, unless it is copied already as it is.
@@ -190,11 +181,11 @@ func (zeros) Read(b []byte) (int, error) {
 func (c *copier) database(snapshot string) error {
 	f, err := os.Open(snapshot)
 	if err != nil {
-		return fmt.Errorf("read the copy of the database: %w", bare(err))
+		return fmt.Errorf("read the copy of the database: %w", Bare(err))
 	}
 	defer f.Close()
 	if err := c.copy(c.source.Database, f); err != nil {
-		return fmt.Errorf("copy the database: %w", bare(err))
+		return fmt.Errorf("copy the database: %w", Bare(err))
 	}
 	return nil
 }

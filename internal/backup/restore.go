@@ -57,7 +57,7 @@ func isFree(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fault.New(fault.FileError, "the directory to restore into cannot be read: %v", bare(err))
+		return fault.New(fault.FileError, "the directory to restore into cannot be read: %v", Bare(err))
 	case len(entries) > 0:
 		return fault.New(fault.Conflict, "the directory to restore into is not empty").
 			Fix("name a new one, or move that one away: nothing is replaced")
@@ -66,7 +66,7 @@ func isFree(dir string) error {
 }
 
 func unwritten(err error) error {
-	return fault.New(fault.FileError, "the restored directory cannot be written: %v", bare(err))
+	return fault.New(fault.FileError, "the restored directory cannot be written: %v", Bare(err))
 }
 
 func damaged(format string, args ...any) error {

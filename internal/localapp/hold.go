@@ -72,11 +72,16 @@ func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
 
 // caller authenticates a request by the key.
 func (h *Holder) caller(r *http.Request) (auth.Caller, error) {
-	shown := r.Header.Get("Authorization")
-	if subtle.ConstantTimeCompare([]byte(shown), []byte("Bearer "+h.Key)) != 1 {
+	if !showsKey(r, h.Key) {
 		return auth.Caller{}, auth.Refused()
 	}
 	return auth.LocalCaller(), nil
+}
+
+// showsKey reports whether a request has a key as its bearer token.
+func showsKey(r *http.Request, key string) bool {
+	shown := r.Header.Get("Authorization")
+	return subtle.ConstantTimeCompare([]byte(shown), []byte("Bearer "+key)) == 1
 }
 
 // yielding adds the request that makes the Holder yield.

@@ -3,7 +3,6 @@ package localapp
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,8 +53,7 @@ func (a *App) operate(ctx context.Context) (*Operator, func(), error) {
 // keyed lets requests through that show the key.
 func (o *Operator) keyed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		shown := r.Header.Get("Authorization")
-		if subtle.ConstantTimeCompare([]byte(shown), []byte("Bearer "+o.Key)) != 1 {
+		if !showsKey(r, o.Key) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -159,20 +157,7 @@ func CreateBackup(ctx context.Context, cfg Config, file string) (m *backup.Manif
 }
 
 func unbacked(err error) error {
-	return fault.New(fault.FileError, "the file of the backup cannot be written: %v", bareError(err))
-}
-
-// bareError is the error of a file without its path.
-func bareError(err error) error {
-	var at *os.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &at):
-		return at.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
+	return fault.New(fault.FileError, "the file of the backup cannot be written: %v", backup.Bare(err))
 }
 
 // writeBackup writes a backup of a data directory that this process opens, or asks who has it.
@@ -231,7 +216,7 @@ func VerifyBackup(ctx context.Context, file string) (*backup.Manifest, error) {
 func openBackup(file string) (*os.File, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "the backup cannot be read: %v", bareError(err))
+		return nil, fault.New(fault.NotFound, "the backup cannot be read: %v", backup.Bare(err))
 	}
 	return f, nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"rookery/internal/backup"
 	"rookery/internal/blob"
 	"rookery/internal/fault"
 	"rookery/internal/fileblob"
@@ -46,7 +47,7 @@ func (a *App) enter(cfg Config) error {
 	case cfg.Folder == "":
 		a.place = dataPlace(cfg.Data)
 		if err := fileblob.Make(cfg.Data); err != nil {
-			return fault.New(fault.FileError, "the data directory cannot be created: %v", bareError(err)).Because(err).
+			return fault.New(fault.FileError, "the data directory cannot be created: %v", backup.Bare(err)).Because(err).
 				Fix("name one that you may write: %s", dataOption)
 		}
 		return nil
