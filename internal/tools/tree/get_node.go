@@ -40,12 +40,7 @@ func (f tools) getNode() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node get", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getNodeIn) (getNodeOut, error) {
 		var out getNodeOut
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		n, err := r.node("nodeId", in.NodeID)
+		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -73,6 +68,27 @@ func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool
 	r := &reading{Tree: tree.New(v.Index), view: v, session: s}
 	r.texts.read = r.text
 	return r, err
+}
+
+// A spot is where a call reads: the vault, its version, and the node that an argument names.
+type spot struct {
+	vault tool.Vault
+	at    tool.AsOf
+	arg   string
+	id    string
+}
+
+// readNode reads the tree of a call, notes the version in the output, and finds the node.
+func (f tools) readNode(
+	ctx context.Context, c auth.Caller, s spot, out interface{ at(version string) },
+) (*reading, tree.Node, error) {
+	r, err := f.read(ctx, c, s.vault, s.at)
+	if err != nil {
+		return nil, tree.Node{}, err
+	}
+	out.at(r.view.Version())
+	n, err := r.node(s.arg, s.id)
+	return r, n, err
 }
 
 // node is the node that an argument names.

@@ -41,12 +41,7 @@ func (f tools) getPath() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node path", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getPathIn) (getPathOut, error) {
 		out := getPathOut{Path: []step{}}
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		n, err := r.node("nodeId", in.NodeID)
+		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}

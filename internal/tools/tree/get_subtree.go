@@ -41,12 +41,7 @@ func (f tools) getSubtree() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node subtree", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getSubtreeIn) (getSubtreeOut, error) {
 		var out getSubtreeOut
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		top, err := r.node("nodeId", in.NodeID)
+		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}

@@ -51,12 +51,7 @@ func (f tools) getView() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "view get", Args: []string{"rootNodeId?"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getViewIn) (getViewOut, error) {
 		var out getViewOut
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		top, err := r.node("rootNodeId", in.RootNodeID)
+		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -205,12 +200,7 @@ func (f tools) exportView() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "view export", Args: []string{"rootNodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in exportViewIn) (exportViewOut, error) {
 		var out exportViewOut
-		r, err := f.read(ctx, c, in.Vault, tool.AsOf{})
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		top, err := r.node("rootNodeId", in.RootNodeID)
+		r, top, err := f.readNode(ctx, c, spot{in.Vault, tool.AsOf{}, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}

@@ -36,12 +36,7 @@ func (f tools) listChildren() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node children", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in listChildrenIn) (nodes, error) {
 		out := nodes{Items: []*tree.Shape{}}
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		n, err := r.node("nodeId", in.NodeID)
+		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}

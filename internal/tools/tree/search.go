@@ -155,12 +155,7 @@ type searching struct {
 // found is a page of the nodes below the root of which the query holds.
 func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, error) {
 	out := nodes{Items: []*tree.Shape{}}
-	r, err := f.read(ctx, c, s.vault, s.ask.AsOf)
-	if err != nil {
-		return out, err
-	}
-	out.at(r.view.Version())
-	top, err := r.node(s.arg, s.root)
+	r, top, err := f.readNode(ctx, c, spot{s.vault, s.ask.AsOf, s.arg, s.root}, &out)
 	if err != nil {
 		return out, err
 	}

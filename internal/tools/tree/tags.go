@@ -42,12 +42,7 @@ func (f tools) queryByTag() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node tagged", Args: []string{"tag"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in queryByTagIn) (nodes, error) {
 		out := nodes{Items: []*tree.Shape{}}
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		top, err := r.node("rootNodeId", in.RootNodeID)
+		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -186,12 +181,7 @@ func (f tools) getTags() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node tags", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getTagsIn) (getTagsOut, error) {
 		out := getTagsOut{Tags: []string{}, Inline: []string{}}
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		n, err := r.node("nodeId", in.NodeID)
+		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}

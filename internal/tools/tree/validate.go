@@ -40,12 +40,7 @@ func (f tools) validateTree() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node validate", Args: []string{"rulesetId?"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in validateTreeIn) (validateOut, error) {
 		out := validateOut{Violations: []tree.Violation{}}
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		top, err := r.node("rootNodeId", in.RootNodeID)
+		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -131,12 +126,7 @@ func (f tools) lintPayload() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node lint", Args: []string{"nodeId", "rulesetId?"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in lintPayloadIn) (lintOut, error) {
 		out := lintOut{Violations: []tree.Violation{}}
-		r, err := f.read(ctx, c, in.Vault, in.AsOf)
-		if err != nil {
-			return out, err
-		}
-		out.at(r.view.Version())
-		n, err := r.node("nodeId", in.NodeID)
+		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
