@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,6 +53,7 @@ type Checker struct {
 	set  string
 	own  []ownRule
 	refs *index.Resolver
+	of   *checked // the last note or folder
 }
 
 // An ownRule is a rule of the vault, with what it selects.
@@ -95,8 +97,12 @@ func (k *Checker) NeedsText() bool {
 	return k.has(structureRules) || slices.ContainsFunc(k.own, func(r ownRule) bool { return r.selects.NeedsText() })
 }
 
-// Check returns what is wrong with a node. text is that of its file; nil: none of the rules needs it.
+// Check returns what is wrong with a node. text is that of its file; nil: none of the rules needs it. It takes time
+// linear in a note to check all of its nodes one after the other.
 func (k *Checker) Check(n Node, text []byte) []Violation {
+	if k.of == nil || n.Note == nil || k.of.note != n.Note {
+		k.of = &checked{note: n.Note, text: text}
+	}
 	var all []Violation
 	if k.has(structureRules) {
 		all = append(all, k.structure(n, text)...)
@@ -161,36 +167,36 @@ func (k *Checker) cycles(n Node) bool {
 // twin is the line of an earlier heading of the note with the same text and no id of its own; 0: there is none.
 func (k *Checker) twin(n Node) int {
 	s := n.section()
-	for i := range n.Section - 1 {
-		o := &n.Note.Sections[i]
-		if isNode(o) && fold(o.Title) == fold(s.Title) && s.Slug != markdown.Slug(s.Title) && strings.HasPrefix(s.Slug, markdown.Slug(s.Title)) {
-			return o.Line
-		}
+	if slug := markdown.Slug(s.Title); s.Slug == slug || !strings.HasPrefix(s.Slug, slug) {
+		return 0
+	}
+	if first := k.of.firsts()[fold(s.Title)]; first < n.Section-1 {
+		return n.Note.Sections[first].Line
 	}
 	return 0
 }
 
-// probe is a heading that no note has.
-const probe = "\n\n# 7d0c4f6e probe\n"
-
 // textRules checks the text of a note: headings without text, and what is open at its end.
 func textRules(n Node, text []byte) []Violation {
 	var all []Violation
-	for i, line := range strings.Split(string(text), "\n") {
-		if marks := strings.TrimSpace(line); marks != "" && len(marks) <= 6 && strings.Trim(marks, "#") == "" && !strings.HasPrefix(line, "    ") {
-			all = append(all, problem(n, "empty-heading", SeverityWarning, strconv.Itoa(i+1), "the heading has no text"))
+	number := 0
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		number++
+		if marks := bytes.TrimSpace(line); isEmptyHeading(marks) && !bytes.HasPrefix(line, []byte("    ")) {
+			all = append(all, problem(n, "empty-heading", SeverityWarning, strconv.Itoa(number), "the heading has no text"))
 		}
 	}
-	if n.Note.Unindexed > 0 {
-		return all
-	}
-	headings := markdown.Parse(append(slices.Clone(text), probe...)).Headings
-	if len(headings) == 0 || headings[len(headings)-1].Text != strings.TrimSpace(strings.Trim(probe, "\n# ")) {
+	if n.Note.Unindexed == 0 && markdown.Unclosed(text) {
 		at := AtLine(n.Note, n.Note.LineCount)
 		all = append(all, problem(at, "unclosed-fence", SeverityError, "body",
 			"a fence, a comment or a block of HTML is not closed, and takes in all that follows"))
 	}
 	return all
+}
+
+// isEmptyHeading reports whether a line is nothing but the marks of a heading.
+func isEmptyHeading(line []byte) bool {
+	return len(line) > 0 && len(line) <= 6 && len(bytes.Trim(line, "#")) == 0
 }
 
 // schema checks the fields by the type.
@@ -257,11 +263,7 @@ func (k *Checker) links(n Node) []Violation {
 		return nil
 	}
 	var all []Violation
-	for i := range n.Note.Refs {
-		r := &n.Note.Refs[i]
-		if r.IsFile() || AtLine(n.Note, r.Line) != n {
-			continue
-		}
+	for _, r := range k.of.references()[n.Section] {
 		switch to := k.refs.From(n.Note, r.Target); {
 		case len(to.Matches) > 0:
 			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference leads to %d nodes", len(to.Matches)))
@@ -298,7 +300,7 @@ func (k *Checker) owns(n Node, text []byte) []Violation {
 	var all []Violation
 	for _, r := range k.own {
 		e := k.eval.With(func(n Node, content bool) string {
-			extent := Extents(text, markdown.Parse(text))[n.Section]
+			extent := k.of.extents()[n.Section]
 			if content {
 				return string(Cut(text, extent.Content))
 			}

@@ -5,6 +5,7 @@ package tree
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"rookery/internal/index"
@@ -248,16 +249,34 @@ func (n Node) Times() index.Times {
 	return index.Times{}
 }
 
-// AtLine is the node of a note in whose own text a line is: a section with its heading, else the note.
-func AtLine(n *index.Note, line int) Node {
-	at := Node{Note: n}
+// AtLine is the node of a note in whose own text a line is: a section with its heading, else the note. For many lines
+// of one note, use Lines.
+func AtLine(n *index.Note, line int) Node { return NewLines(n).Node(line) }
+
+// Lines finds the nodes of a note by the lines of its file.
+type Lines struct {
+	note *index.Note
+	tops []int // by section, the position of the last section up to it that is a node; -1: there is none
+}
+
+// NewLines returns the Lines of a note.
+func NewLines(n *index.Note) Lines {
+	l := Lines{n, make([]int, len(n.Sections))}
+	top := -1
 	for i := range n.Sections {
-		if n.Sections[i].Line > line {
-			break
-		}
 		if isNode(&n.Sections[i]) {
-			at.Section = i + 1
+			top = i
 		}
+		l.tops[i] = top
 	}
-	return at
+	return l
+}
+
+// Node is the node in whose own text a line is: a section with its heading, else the note.
+func (l Lines) Node(line int) Node {
+	before := sort.Search(len(l.tops), func(i int) bool { return l.note.Sections[i].Line > line })
+	if before == 0 {
+		return Node{Note: l.note}
+	}
+	return Node{Note: l.note, Section: l.tops[before-1] + 1}
 }

@@ -154,9 +154,10 @@ type nodeTag struct {
 func inlineTags(text []byte, n *index.Note) []nodeTag {
 	d := markdown.Parse(text)
 	var all []nodeTag
+	lines := tree.NewLines(n)
 	for _, tag := range d.Tags {
 		if tag.Place == markdown.InBody {
-			all = append(all, nodeTag{tag, tree.AtLine(n, tag.Line)})
+			all = append(all, nodeTag{tag, lines.Node(tag.Line)})
 		}
 	}
 	return all
