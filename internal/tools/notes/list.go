@@ -86,19 +86,26 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 		return out, err
 	}
 	out.Note("version", v.Version())
-	p := picking{order: in.Order, most: int(min(uint(in.Offset)+uint(in.Limit), uint(v.Index.Totals().Notes)))}
-	if in.CountOnly {
-		p.most = 0
+	rows, notes := rowsWith(ctx, v.Index, holds), v.Index.Totals().Notes
+	p := pick(in.Order, min(in.Offset, notes), in.Limit)
+	if late := in.Offset > notes/2; late || in.CountOnly {
+		total := 0
+		for range rows {
+			total++
+		}
+		if out.Total = total; ctx.Err() != nil || in.CountOnly {
+			return out, ctx.Err()
+		}
+		p = pickFromEnd(in.Order, min(in.Offset, total), in.Limit, total)
 	}
-	for r := range rowsWith(ctx, v.Index, holds) {
-		out.Total++
+	for r := range rows {
 		p.add(r)
 	}
-	if ctx.Err() != nil || in.CountOnly {
+	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}
-	first := min(in.Offset, out.Total)
-	return out, out.show(ctx, v, page{p.notes(first), first, in.Fields})
+	out.Total = p.seen
+	return out, out.show(ctx, v, page{p.notes(), min(in.Offset, out.Total), in.Fields})
 }
 
 // rowsWith yields the rows of the notes that a filter has, by path, until the call ends.

@@ -8,13 +8,28 @@ import (
 	"rookery/internal/index"
 )
 
-// A picking keeps the first notes of an order, of rows that come by path. It keeps few of those behind them.
+// A picking picks a page of the notes in an order, of rows that come by path. It keeps the rows of the page, those
+// before it in the order, and few of those behind it.
 type picking struct {
-	order string
-	most  int // how many notes are wanted
-	kept  []picked
+	order  string
+	turned bool // the order is turned round: it is a page near the end
+	skip   int  // how many notes are before the page
+	most   int  // how many there are with the page
+	kept   []picked
 	seen  int
 	full  bool // as many as are wanted are kept, the last of them at its place, and then those that came since
+}
+
+// pick returns a picking of so many notes from a position on.
+func pick(order string, from, limit int) *picking {
+	return &picking{order: order, skip: from, most: from + limit}
+}
+
+// pickFromEnd returns a picking of so many notes from a position on of a known number of them. It keeps what is behind
+// the page in place of what is before it.
+func pickFromEnd(order string, from, limit, total int) *picking {
+	to := min(from+limit, total)
+	return &picking{order: order, turned: true, skip: total - to, most: max(0, total-from)}
 }
 
 // A picked is what is compared of a row, and how many rows came before it.
@@ -30,7 +45,7 @@ const sparse = 256
 func (p *picking) add(r *index.Row) {
 	now := picked{r.DayOf, p.seen}
 	p.seen++
-	if p.most == 0 || p.order == byPath && len(p.kept) == p.most {
+	if p.most == 0 || p.order == byPath && !p.turned && len(p.kept) == p.most {
 		return
 	}
 	if p.full && p.compare(&now, &p.kept[p.most-1]) > 0 {
@@ -91,8 +106,11 @@ func (p *picking) part(all []picked) int {
 	return to
 }
 
-// compare compares two rows for the order: those of one day by path.
+// compare compares two rows for the order, turned or not: those of one day by path.
 func (p *picking) compare(a, b *picked) int {
+	if p.turned {
+		a, b = b, a
+	}
 	day := 0
 	switch p.order {
 	case byDate:
@@ -103,17 +121,20 @@ func (p *picking) compare(a, b *picked) int {
 	return cmp.Or(day, cmp.Compare(a.at, b.at))
 }
 
-// notes returns the wanted notes from a position on, in order.
-func (p *picking) notes(first int) []*index.Note {
+// notes returns the page, in order.
+func (p *picking) notes() []*index.Note {
 	p.narrow()
-	if first >= len(p.kept) {
+	if p.skip >= len(p.kept) {
 		return []*index.Note{}
 	}
-	if first > 0 {
-		p.place(first)
+	if p.skip > 0 {
+		p.place(p.skip)
 	}
-	page := p.kept[first:]
+	page := p.kept[p.skip:]
 	slices.SortFunc(page, func(a, b picked) int { return p.compare(&a, &b) })
+	if p.turned {
+		slices.Reverse(page)
+	}
 	all := make([]*index.Note, len(page))
 	for i := range page {
 		all[i] = page[i].Note

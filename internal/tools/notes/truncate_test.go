@@ -47,14 +47,14 @@ func TestPicking(t *testing.T) {
 		sorted := slices.Clone(all)
 		slices.SortStableFunc(sorted, inOrder(order))
 		for _, most := range []int{0, 1, 20, 300, 1999, 2000, 3000} {
-			p := picking{order: order, most: most}
-			for r := range x.Rows("") {
-				p.add(&r)
+			first := min(most/3, 2000)
+			for _, p := range []*picking{pick(order, first, most-first), pickFromEnd(order, first, most-first, 2000)} {
+				for r := range x.Rows("") {
+					p.add(&r)
+				}
+				require.Equal(t, sorted[first:min(most, 2000)], p.notes(), "%s %d %t", order, most, p.turned)
+				require.Less(t, cap(p.kept), 4*p.most+3*sparse)
 			}
-			first := most / 3
-			require.Equal(t, sorted[first:min(most, 2000)], p.notes(first), "%s %d", order, most)
-			require.Empty(t, p.notes(most))
-			require.Less(t, cap(p.kept), 4*most+3*sparse)
 		}
 	}
 }
