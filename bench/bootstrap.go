@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -32,18 +33,7 @@ const inits = 25
 func (c *clouded) build(ctx context.Context, dir string) error {
 	for _, name := range functionNames {
 		for _, arch := range functionArchs {
-			b := bootstrap{Name: "functions/" + name, Arch: arch}
-			var err error
-			if b.Size, err = sizeOfFunction(ctx, dir, "rookery/functions/"+name, arch); err != nil {
-				return err
-			}
-			if runtime.GOOS == "linux" && runtime.GOARCH == arch {
-				b.Init = measured("a function", inits, func() {
-					if failed := untilFirstEvent(ctx, filepath.Join(dir, "bootstrap")); failed != nil {
-						err = failed
-					}
-				})
-			}
+			b, err := newBootstrap(ctx, dir, name, arch)
 			if err != nil {
 				return err
 			}
@@ -51,6 +41,20 @@ func (c *clouded) build(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// newBootstrap builds a function into a folder, and measures its size and, if it runs on this processor, its start.
+func newBootstrap(ctx context.Context, dir, name, arch string) (b bootstrap, err error) {
+	b = bootstrap{Name: "functions/" + name, Arch: arch}
+	if b.Size, err = sizeOfFunction(ctx, dir, "rookery/functions/"+name, arch); err != nil {
+		return b, err
+	}
+	if runtime.GOOS == "linux" && runtime.GOARCH == arch {
+		b.Init = measured("a function", inits, func() {
+			err = cmp.Or(untilFirstEvent(ctx, filepath.Join(dir, "bootstrap")), err)
+		})
+	}
+	return b, err
 }
 
 // untilFirstEvent executes a function, and ends it when it asks for its first event. No store is called.

@@ -307,7 +307,7 @@ func StatementsOf(document any) ([]Statement, error) {
 	var all []Statement
 	for _, raw := range list(at(document, "Statement")) {
 		fields, _ := raw.(map[string]any)
-		s := Statement{Conditions: map[string]map[string][]string{}}
+		s := Statement{Conditions: conditionsOf(nil)}
 		for key, value := range fields {
 			switch key {
 			case "Sid":
@@ -319,14 +319,7 @@ func StatementsOf(document any) ([]Statement, error) {
 			case "Resource":
 				s.Resources = texts(value)
 			case "Condition":
-				operators, _ := value.(map[string]any)
-				for operator, keys := range operators {
-					s.Conditions[operator] = map[string][]string{}
-					of, _ := keys.(map[string]any)
-					for name, values := range of {
-						s.Conditions[operator][name] = texts(values)
-					}
-				}
+				s.Conditions = conditionsOf(value)
 			case "Principal":
 			default:
 				return nil, fmt.Errorf("a statement has the unknown element %q", key)
@@ -335,6 +328,20 @@ func StatementsOf(document any) ([]Statement, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// conditionsOf returns the conditions of a statement: operator, then key, then values.
+func conditionsOf(condition any) map[string]map[string][]string {
+	all := map[string]map[string][]string{}
+	operators, _ := condition.(map[string]any)
+	for operator, keys := range operators {
+		all[operator] = map[string][]string{}
+		of, _ := keys.(map[string]any)
+		for name, values := range of {
+			all[operator][name] = texts(values)
+		}
+	}
+	return all
 }
 
 // at is a value below a mapping; nil if there is none.

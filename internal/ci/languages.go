@@ -190,30 +190,41 @@ var (
 // compilers finds errors of tsc, of compilers of C and C++, and of javac.
 func compilers(r Run) []Finding {
 	var all []Finding
-	add := func(tool, category string, m []string) {
-		all = append(all, Finding{
-			Tool: tool, Kind: KindBuild, Category: category, File: m[0], Line: number(m[1]), Symbol: m[2],
-			Message: m[3],
-		})
-	}
 	for _, line := range r.lines() {
-		if m := tscError.FindStringSubmatch(line); m != nil {
-			add("tsc", categoryType, m[1:])
-		} else if m := tscPretty.FindStringSubmatch(line); m != nil {
-			add("tsc", categoryType, m[1:])
-		} else if m := ccError.FindStringSubmatch(line); m != nil {
-			category := categoryBuild
-			if noSuchFile.MatchString(m[3]) {
-				category = categoryDependency
-			}
-			add("cc", category, []string{m[1], m[2], "", m[3]})
-		} else if m := javaError.FindStringSubmatch(line); m != nil && (strings.Contains(line, "error: ") || strings.HasPrefix(line, "[ERROR]")) {
-			add("javac", categoryBuild, []string{m[1], m[2], "", m[3]})
-		} else if m := linkError.FindString(line); m != "" {
-			add("cc", categoryBuild, []string{"", "0", "ld", m})
+		if f, ok := compilerError(line); ok {
+			f.Kind = KindBuild
+			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// compilerError reads one line of the output of a compiler. ok is false if it is no error.
+func compilerError(line string) (f Finding, ok bool) {
+	m := tscError.FindStringSubmatch(line)
+	if m == nil {
+		m = tscPretty.FindStringSubmatch(line)
+	}
+	if m != nil {
+		return Finding{
+			Tool: "tsc", Category: categoryType, File: m[1], Line: number(m[2]), Symbol: m[3], Message: m[4],
+		}, true
+	}
+	if m := ccError.FindStringSubmatch(line); m != nil {
+		f = Finding{Tool: "cc", Category: categoryBuild, File: m[1], Line: number(m[2]), Message: m[3]}
+		if noSuchFile.MatchString(m[3]) {
+			f.Category = categoryDependency
+		}
+		return f, true
+	}
+	isError := strings.Contains(line, "error: ") || strings.HasPrefix(line, "[ERROR]")
+	if m := javaError.FindStringSubmatch(line); m != nil && isError {
+		return Finding{Tool: "javac", Category: categoryBuild, File: m[1], Line: number(m[2]), Message: m[3]}, true
+	}
+	if m := linkError.FindString(line); m != "" {
+		return Finding{Tool: "cc", Category: categoryBuild, Symbol: "ld", Message: m}, true
+	}
+	return Finding{}, false
 }
 
 var (

@@ -80,8 +80,8 @@ func turns() []turn {
 // sleeps in each.
 const crossingStride = 3
 
-// crossings hold that nothing of a vault that goes is ever answered, folded or committed again, whoever
-// of it sleeps in whatever call of its stores while it goes, and wakes when another has its name.
+// crossings check that nothing of a removed vault is ever answered, folded or committed again, whichever process
+// sleeps in whichever call of its stores while the vault is removed, and wakes when another vault has its name.
 func crossings(t *testing.T, e Engine) {
 	chance := seeded(t)
 	for _, tr := range turns() {
@@ -89,13 +89,18 @@ func crossings(t *testing.T, e Engine) {
 			calls := sampled(chance, crossingStride)
 			t.Run(tr.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				for n := range calls.all() {
-					c := newCrossing(t, e, fmt.Sprintf("%s %s %d", tr.name, name, n))
-					if !c.run(tr, acts()[name], n) {
-						return
-					}
-				}
+				cross(t, e, tr, name, calls)
 			})
+		}
+	}
+}
+
+// cross makes the crossing of one turn and one act, sleeping in each of the sampled calls in turn.
+func cross(t *testing.T, e Engine, tr turn, act string, calls sample) {
+	for n := range calls.all() {
+		c := newCrossing(t, e, fmt.Sprintf("%s %s %d", tr.name, act, n))
+		if !c.run(tr, acts()[act], n) {
+			return
 		}
 	}
 }
