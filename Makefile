@@ -199,6 +199,7 @@ soak: cc $(FUZZER) $(CONFORMANCE) ## all tests in full, with the race detector; 
 
 .PHONY: docs
 docs: ## write the generated files: openapi/openapi.json, openapi/docs.html and docs/tools
+	$(GO) test ./internal/localapp -run TestExamplesRun -update
 	$(GO) test ./internal/localapp -run TestGenerated -update
 
 .PHONY: clean

@@ -68,8 +68,10 @@ func TestHelp(t *testing.T) {
 }
 
 // TestExamplesRun covers that every command line of the tools' documents runs on the demo vault, each
-// tool's on a fresh one. Two of them need the vault that the one before makes.
+// tool's on a fresh one. Two of them need the vault that the one before makes. The answers that /docs shows are of the
+// shape that the first of them answers.
 func TestExamplesRun(t *testing.T) {
+	answers := map[string]any{}
 	for _, made := range allTools() {
 		t.Run(made.Name, func(t *testing.T) {
 			p := newDemo(t)
@@ -78,7 +80,8 @@ func TestExamplesRun(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join("notes", "a.md"), []byte("# A\n"), 0o600))
 			p.prepare(t, made)
 			ids := strings.NewReplacer(exampleToken, p.token(t), exampleJob, p.job(t))
-			s := p.shell("demo")
+			s, first := p.shell("demo"), &answering{name: made.Name}
+			s.Connect = first.over(s.Connect)
 			for _, line := range made.Prose().Commands {
 				words := tooltest.Words(ids.Replace(line))
 				require.Equal(t, "rookery", words[0])
@@ -89,8 +92,14 @@ func TestExamplesRun(t *testing.T) {
 				}
 				require.Zero(t, printed.Exit, "%s: %s%s", line, printed.Out, printed.Err)
 			}
+			if first.answer != nil {
+				var answer any
+				require.NoError(t, json.Unmarshal(first.answer, &answer))
+				answers[made.Name] = shortened(answer)
+			}
 		})
 	}
+	compareAnswers(t, answers)
 }
 
 // exampleMemories are the memories of the tools' documents, and chapters of them.

@@ -28,6 +28,7 @@ type chapter struct {
 	Method, Path, Kind string
 	Prose              template.HTML
 	Call               string // the arguments of its first example, in JSON; empty: they are too long, or from files
+	Answer             string // to that call, in JSON, shortened
 }
 
 // Quoted is the call as a shell takes it between single quotes.
@@ -82,11 +83,13 @@ func chapters(t *testing.T) []chapter {
 		tool.Write: "writes", tool.Destroy: "may destroy",
 	}
 	var all []chapter
+	answers := recordedAnswers(t)
 	for _, made := range allTools() {
 		var prose bytes.Buffer
 		require.NoError(t, markdown.Convert([]byte(made.Prose().Text), &prose), made.Name)
 		c := chapter{Tool: made, Method: http.MethodPost, Path: "/v1/tools/" + made.Name, Kind: kinds[made.Kind],
-			Prose: template.HTML(prose.String()), Call: exampleCall(t, made)}
+			Prose: template.HTML(prose.String()), Call: exampleCall(t, made),
+			Answer: shownAnswer(t, answers[made.Name])}
 		if made.Path() != "" {
 			c.Method, c.Path = made.Route.Method, made.Path()
 		}
@@ -143,6 +146,7 @@ func TestDocsLoadNothing(t *testing.T) {
 	}
 	require.Equal(t, 1, strings.Count(page, "<script>"))
 	require.Greater(t, strings.Count(page, "curl -s"), len(allTools())*3/4)
+	require.Greater(t, strings.Count(page, "<summary>Answer</summary>"), len(allTools())*9/10)
 	require.Equal(t, len(allTools()), strings.Count(page, "<section id="), "each tool is of a family that has a title")
 	require.Equal(t, 1, strings.Count(page, "<style>"))
 }
