@@ -73,7 +73,7 @@ func (j *Jobs) attempt(id string) <-chan struct{} {
 }
 
 // keep renews the lease until stop is called. It cancels the attempt with errLost if the lease is
-// lost, or with errCancelled if a caller canceled the job.
+// lost, or with errCancelled if a caller cancelled the job.
 func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -95,7 +95,7 @@ func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop f
 	return func() { close(over); <-ended }
 }
 
-// stopped reports whether the attempt must end because a caller canceled the job.
+// stopped reports whether the attempt must end because a caller cancelled the job.
 func (h *hold) stopped() bool { return h.kind.Stops == Anytime && h.known().Cancel }
 
 // steps runs the remaining steps. refused is true if the error is that of first.
@@ -205,9 +205,9 @@ func (h *hold) drop(ctx context.Context) error {
 }
 
 // Cancel ends a job, or asks the process that runs it to end it. It does nothing if the job is
-// Cancelled already. It returns CONFLICT if the kind cannot be canceled any more or the job has
+// Cancelled already. It returns CONFLICT if the kind cannot be cancelled any more or the job has
 // ended otherwise, and NOT_FOUND if there is no such job. A dry run only checks whether the job can
-// be canceled.
+// be cancelled.
 func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error) {
 	it, row, err := j.get(ctx, id)
 	if err != nil {
@@ -235,7 +235,7 @@ func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error)
 	}
 }
 
-// mayStop returns CONFLICT if the job cannot be canceled now.
+// mayStop returns CONFLICT if the job cannot be cancelled now.
 func (h *hold) mayStop() error {
 	it := h.item
 	f := fault.New(fault.Conflict, "the job is %s: it cannot be cancelled any more", it.State).

@@ -28,7 +28,7 @@ const (
 	Waiting   State = "waiting"   // it runs again at RetryAt
 	Done      State = "done"      // all steps succeeded
 	Failed    State = "failed"    // it cannot succeed; Item.Error is the reason
-	Cancelled State = "cancelled" // a caller canceled it
+	Cancelled State = "cancelled" // a caller cancelled it
 )
 
 // States returns all states, in the order of a job's life.

@@ -28,7 +28,7 @@ type Step struct {
 	Do   func(ctx context.Context, r *Run) error
 }
 
-// A Stops says when a job can be canceled.
+// A Stops says when a job can be cancelled.
 type Stops int
 
 // The values of Stops.

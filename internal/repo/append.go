@@ -88,7 +88,7 @@ func (l *Log[S]) round(batch []*writer[S]) bool {
 	return true
 }
 
-// patience returns a context that is canceled when every writer of the batch has given up.
+// patience returns a context that is cancelled when every writer of the batch has given up.
 func patience[S any](batch []*writer[S]) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
