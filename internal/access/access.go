@@ -1,5 +1,5 @@
-// Package access decides who calls, and who may call what: before any tool runs (DESIGN §1.7). No tool
-// checks a role itself.
+// Package access authenticates callers and authorizes calls, before any tool runs (DESIGN §1.7). No
+// tool checks a role itself.
 package access
 
 import (
@@ -14,21 +14,22 @@ import (
 	"rookery/internal/tool"
 )
 
-// A Directory is what has to be known of a caller's tenant.
+// A Directory provides the facts about a caller's tenant that authorization needs.
 type Directory interface {
-	// Vaults lists the names of the vaults that exist and are not in the trash: as it was at most a minute
-	// ago or, if fresh, as far as it is known now.
+	// Vaults returns the names of the vaults that exist and are not in the trash. The result may be
+	// up to a minute old, unless fresh is set.
 	Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error)
-	// ClaimAgent is a fault if the agent of the caller is another principal's. writes says that the call
-	// is to make it the caller's.
+	// ClaimAgent returns an error if the agent of the caller belongs to another principal. If
+	// writes is set, it also records that the agent belongs to the caller.
 	ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
 }
 
-// Check is the interceptor. It fills in the vault that is implied where the caller can see exactly
-// one; refuses a vault that the caller may not see as one that does not exist, and after the same reads;
-// a tool above its role, or that its token does not name; every mutation of a read-only caller; and an
-// agent that is another principal's. A refusal is decided on the newest state of the tenant. A vault that is gone
-// may be so because the tenant is: then the caller is UNAUTHENTICATED.
+// Check returns the interceptor that authorizes calls. It sets the argument "vault" where it is
+// omitted and the caller can see exactly one vault. It refuses a vault that the caller may not see
+// with the same error, after the same reads, as one that does not exist. It also refuses a tool
+// above the caller's role or not named by its token, a mutation by a read-only caller, and an agent
+// of another principal. Refusals are decided on the newest state of the tenant. If the vault does
+// not exist because the tenant was erased, the error is UNAUTHENTICATED.
 func Check(d Directory) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
@@ -48,7 +49,7 @@ func Check(d Directory) tool.Interceptor {
 	}
 }
 
-// admit is check, once more if a refusal may be due to what this process does not know yet.
+// admit is check, repeated with the newest roles if the first refusal may be based on old ones.
 func admit(ctx context.Context, c *tool.Call, d Directory) error {
 	err := check(ctx, c, d)
 	if err == nil || c.Caller.Again == nil || !refused(err) {
@@ -63,13 +64,14 @@ func admit(ctx context.Context, c *tool.Call, d Directory) error {
 	return check(ctx, c, d)
 }
 
-// refused reports whether a call is not for the caller, rather than wrong.
+// refused reports whether an error refuses the caller, in contrast to a malformed call.
 func refused(err error) bool {
 	s := fault.Of(err).Status()
 	return s == fault.StatusForbidden || s == fault.StatusNotFound ||
-		fault.Is(err, fault.InvalidParameter) // the vault that was implied was not the only one, or none
+		fault.Is(err, fault.InvalidParameter) // the implied vault was not unique
 }
 
+// check authorizes a call with the current roles of its caller.
 func check(ctx context.Context, c *tool.Call, d Directory) error {
 	if !c.Tool.Named(c.Caller) {
 		return fault.New(fault.PermissionDenied, "the token does not let its bearer call %s",
@@ -86,13 +88,13 @@ func check(ctx context.Context, c *tool.Call, d Directory) error {
 	switch {
 	case err != nil:
 		return err
-	case c.Caller.Principal == auth.Local: // nobody else is there to whom an agent could belong
+	case c.Caller.Principal == auth.Local: // with a single principal, an agent cannot belong to another
 		return checkAgent(c.Caller)
 	}
 	return d.ClaimAgent(ctx, c.Caller, false)
 }
 
-// checkAgent is a fault if the agent of a caller has no name that an agent can have.
+// checkAgent returns an error if the agent of a caller has an invalid name.
 func checkAgent(c auth.Caller) error {
 	if c.Agent == c.Principal {
 		return nil
@@ -103,7 +105,8 @@ func checkAgent(c auth.Caller) error {
 	return nil
 }
 
-// checkSession is a fault if the session of a caller has characters that do not print: answers show it.
+// checkSession returns an error if the session of a caller contains unprintable characters, because
+// answers contain it.
 func checkSession(c auth.Caller) error {
 	if !strings.ContainsFunc(c.Session, auth.Unprintable) {
 		return nil
@@ -112,8 +115,9 @@ func checkSession(c auth.Caller) error {
 		With("argument", "session")
 }
 
-// Claim is the interceptor that makes the agent of a call the caller's, if the call is to change something.
-// It stands behind the limits, so that who is over them writes nothing, however many agents are made up.
+// Claim returns the interceptor that records that the agent of a call belongs to its caller, if the
+// call changes something. It must come after the rate limits, so that a caller over its rate causes
+// no writes, however many agents it names.
 func Claim(d Directory) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
@@ -127,13 +131,13 @@ func Claim(d Directory) tool.Interceptor {
 	}
 }
 
-// changes reports whether a call is to change something: it can be read, and does not only show its plan.
+// changes reports whether a call will change something: it is not malformed and not a dry run.
 func changes(c *tool.Call) bool {
 	return c.Needs().Kind.Changes() && c.Malformed == nil && !c.Dry()
 }
 
-// place is the vault in which the caller needs the role of the tool: its name, AllVaults for the tenant
-// as a whole, or "" for any.
+// place returns where the caller needs the role of the tool: the name of a vault, AllVaults for the
+// tenant as a whole, or "" for any vault.
 func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	if c.Tool.Tenant {
 		return auth.AllVaults, nil
@@ -146,7 +150,8 @@ func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	return c.Text(c.Tool.Subject), nil
 }
 
-// enough is a fault if the role of the caller is not high enough there.
+// enough returns an error if the caller's role in a vault is too low. For a vault that the caller
+// may not see it is NOT_FOUND, unless the tool creates the vault.
 func enough(c *tool.Call, where string) error {
 	role, need := c.Caller.Role(where), c.Needs().Role
 	if role.Allows(need) {
@@ -169,8 +174,8 @@ func enough(c *tool.Call, where string) error {
 	return f.With(neededRole, need)
 }
 
-// narrowed is a fault if the call changes something, and the caller may only read; or if it would give
-// more access than the caller has.
+// narrowed returns an error if a read-only caller makes a change, or if a caller bound to a prefix
+// or to some tools changes the tenant: that could give it more access than it has.
 func narrowed(c *tool.Call) error {
 	switch kind := c.Needs().Kind; {
 	case kind.Changes() && c.Caller.ReadOnly:
@@ -185,7 +190,8 @@ func narrowed(c *tool.Call) error {
 	return nil
 }
 
-// vaultOf is the vault that the call is about, which is put into its arguments if it was implied.
+// vaultOf returns the vault that a call is about. If the argument is omitted, vaultOf sets it to
+// the only vault that the caller can see.
 func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	if raw, given := c.Args["vault"]; given {
 		var name string

@@ -8,16 +8,17 @@ import (
 	"rookery/internal/auth"
 )
 
-// The headers of a rate, in the spelling under which net/http keeps them. To spell them anew for each answer
-// costs more than to keep the rate.
+// The rate limit headers, as net/http stores them. Canonicalizing them for each response would cost
+// more than the rate limit itself.
 var (
 	limitHeader     = http.CanonicalHeaderKey("RateLimit-Limit")
 	remainingHeader = http.CanonicalHeaderKey("RateLimit-Remaining")
 	resetHeader     = http.CanonicalHeaderKey("RateLimit-Reset")
 )
 
-// Spent says in the headers of an answer what is left of the caller's rate, if it has one: how many calls
-// at once it allows, how many it would let through now, and in how many seconds it is whole again.
+// Spent writes the remaining allowance of a caller into the response headers, if the caller has a
+// rate limit: the largest burst, the number of calls allowed now, and the seconds until the full
+// burst is available.
 func Spent(h http.Header, left auth.Allowance) {
 	if left.Limit == 0 {
 		return

@@ -8,12 +8,12 @@ import (
 	"rookery/internal/team"
 )
 
-// teams is the Directory of the tenants of a deployment.
+// A teams is the Directory of the tenants of a deployment.
 type teams struct{ *team.Teams }
 
 var _ Directory = teams{}
 
-// Of is the Directory of the tenants of a deployment.
+// Of returns the Directory of the tenants of a deployment.
 func Of(t *team.Teams) Directory { return teams{t} }
 
 func (t teams) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error) {

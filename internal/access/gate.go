@@ -17,48 +17,49 @@ import (
 	"rookery/internal/team"
 )
 
-// A Gate finds out who sends a request. It is safe for concurrent use.
+// A Gate authenticates requests. It is safe for concurrent use.
 type Gate struct {
 	opt   GateOptions
 	shown *lru.Cache[[sha256.Size]byte, shown]
 
-	// locked is set once somebody has been asked for a token; from then on everybody is.
+	// locked is set once a token is required; it never becomes false again.
 	locked atomic.Bool
 }
 
-// GateOptions are what a Gate is made with. Teams is required; Verifier is too, where there are issuers
-// or a public URL.
+// GateOptions are the options of a Gate. Teams is required. Verifier is required if there are
+// issuers or a public URL.
 type GateOptions struct {
 	Teams     *team.Teams
 	Verifier  *auth.Verifier
-	PublicURL string   // of the deployment, without a slash at its end; empty: it has none
-	Issuers   []Issuer // of the deployment; the first one that a token fits counts
+	PublicURL string   // of the deployment, without a trailing slash; empty: none
+	Issuers   []Issuer // of the deployment; the first one that accepts a token is used
 
-	// Guests says that a claim of the deployment's issuers may name the tenant local, which is always there.
+	// Guests says that a claim in a token of the deployment's issuers may name the tenant local,
+	// which always exists.
 	Guests bool
 
-	// Enter opens the tenant that a verified token of an issuer of the deployment leads to, and may make it. One
-	// that does not exist is UNAUTHENTICATED. Nil: Teams.Team.
+	// Enter opens the tenant of a verified token of the deployment's issuers, and may create it. It
+	// returns UNAUTHENTICATED if there is no such tenant. Nil: Teams.Team.
 	Enter func(ctx context.Context, tenant string) (*team.Team, error)
 
-	// Closed says that a request without a token is refused. Else everybody is auth.LocalCaller, as long
-	// as the tenant of that name has no API token (CONTRACT §4, team); and no request may come here but
-	// from this machine.
+	// Closed says that every request needs a token. Otherwise a request without a token, from this
+	// machine, is auth.LocalCaller as long as the tenant local has no API token (CONTRACT §4,
+	// team).
 	Closed bool
 
-	Now func() time.Time // nil: the clock
-	Log *slog.Logger     // nil: nothing is logged
+	Now func() time.Time // nil: time.Now
+	Log *slog.Logger     // nil: no logging
 }
 
-// shownLife is how long a token counts as verified, and shownMost how many do at once, of those that are
-// not longer than shownLong.
+// shownLife is how long the verification of a token is cached, shownMost how many are cached, and
+// shownLong the longest token, in bytes, that is cached.
 const (
 	shownLife = time.Minute
 	shownMost = 4 << 10
 	shownLong = 4 << 10
 )
 
-// NewGate makes a Gate.
+// NewGate returns a Gate.
 func NewGate(o GateOptions) *Gate {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -75,19 +76,19 @@ func NewGate(o GateOptions) *Gate {
 	return g
 }
 
-// Caller is who sends a request, as its token proves it. Without one, or with one that proves nothing,
-// it is UNAUTHENTICATED, and nobody is told what was wrong; with one that has expired, TOKEN_EXPIRED;
-// UNAVAILABLE is one of which nobody can tell just now.
+// Caller authenticates a request and returns its caller. It returns UNAUTHENTICATED, without
+// details, for a missing or invalid token, TOKEN_EXPIRED for an expired one, and UNAVAILABLE if the
+// token cannot be checked now.
 func (g *Gate) Caller(r *http.Request) (auth.Caller, error) {
 	c, err := g.caller(r)
-	if err != nil && fault.Of(err).Code == fault.Internal { // the stores did not answer
+	if err != nil && fault.Of(err).Code == fault.Internal { // a store failed
 		g.opt.Log.WarnContext(r.Context(), "a caller is not known for now", slog.Any("cause", err))
 		err = fault.New(fault.Unavailable, "who calls cannot be found out just now").After(time.Second).Because(err)
 	}
 	return c, err
 }
 
-// caller is Caller, with errors of the stores as they are.
+// caller is Caller with unchanged errors of the stores.
 func (g *Gate) caller(r *http.Request) (auth.Caller, error) {
 	token, sent, ok := bearer(r.Header)
 	switch {
@@ -101,7 +102,7 @@ func (g *Gate) caller(r *http.Request) (auth.Caller, error) {
 	return g.byJWT(r.Context(), token, r.URL.Path)
 }
 
-// closed reports whether everybody must show a token.
+// closed reports whether every request needs a token.
 func (g *Gate) closed(ctx context.Context) (bool, error) {
 	if g.locked.Load() {
 		return true, nil
@@ -120,12 +121,12 @@ func (g *Gate) closed(ctx context.Context) (bool, error) {
 	return g.locked.Load(), nil
 }
 
-// stranger is who sends a request without a token.
+// stranger returns the caller of a request without a token.
 func (g *Gate) stranger(r *http.Request) (auth.Caller, error) {
 	closed, err := g.closed(r.Context())
 	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		host, _, _ := net.SplitHostPort(at.String())
-		closed = closed || !net.ParseIP(host).IsLoopback() // it is an address, or not of this machine
+		closed = closed || !net.ParseIP(host).IsLoopback() // not this machine, or unknown
 	}
 	switch {
 	case err != nil:
@@ -137,8 +138,9 @@ func (g *Gate) stranger(r *http.Request) (auth.Caller, error) {
 	return auth.LocalCaller(), nil
 }
 
-// bearer is the token of a request (RFC 6750 §2.1), whether it has one, and whether that has the form of
-// one. There is no other way to send one.
+// bearer returns the token of a request (RFC 6750 §2.1). sent reports whether there is an
+// Authorization header, and ok whether there is exactly one, with a Bearer token. Other ways to
+// send a token are not supported.
 func bearer(h http.Header) (token string, sent, ok bool) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
@@ -150,7 +152,7 @@ func bearer(h http.Header) (token string, sent, ok bool) {
 	return token, true, ok
 }
 
-// byAPIToken is the caller that an API token is.
+// byAPIToken authenticates an API token.
 func (g *Gate) byAPIToken(ctx context.Context, text string) (auth.Caller, error) {
 	secret, ok := auth.ParseAPIToken(text)
 	if !ok {
@@ -167,8 +169,8 @@ func (g *Gate) byAPIToken(ctx context.Context, text string) (auth.Caller, error)
 	})
 }
 
-// within is what a tenant that a token names decides, which enter opens. Where that is found to be erased meanwhile,
-// it is the one that has the name now, if there is one.
+// within opens the tenant that a token names, and returns the result of decide. If the tenant was
+// erased meanwhile, it tries again with the tenant that has the name now.
 func (g *Gate) within(
 	ctx context.Context, name string, enter func(context.Context, string) (*team.Team, error),
 	decide func(*team.Team) (auth.Caller, error),
@@ -185,10 +187,11 @@ func (g *Gate) within(
 	}
 }
 
-// stateOf is a way to the state of a tenant: Current or Fresh.
+// A stateOf reads the state of a tenant: it is Team.Current or Team.Fresh.
 type stateOf func(context.Context) (*team.State, error)
 
-// decided is what is decided on the state that is known and, where that is a no, on the newest.
+// decided returns the result of decide on the known state or, if that is UNAUTHENTICATED, on the
+// newest state.
 func decided(
 	t *team.Team, decide func(stateOf) (auth.Caller, error),
 ) (auth.Caller, error) {
@@ -199,6 +202,7 @@ func decided(
 	return c, err
 }
 
+// ofAPIToken returns the caller of an API token in a state of its tenant.
 func (g *Gate) ofAPIToken(
 	ctx context.Context, t *team.Team, secret auth.Secret, state stateOf,
 ) (auth.Caller, error) {
@@ -223,7 +227,7 @@ func (g *Gate) ofAPIToken(
 	return c, nil
 }
 
-// known is a caller of a tenant who may do nothing yet.
+// known returns a caller without any roles.
 func known(tenant, principal, name string) auth.Caller {
 	return auth.Caller{
 		Tenant: tenant, Principal: principal, Name: name, Agent: principal,
@@ -231,12 +235,13 @@ func known(tenant, principal, name string) auth.Caller {
 	}
 }
 
-// tenant is a tenant that a token names. One that does not exist is told by nobody.
+// tenant opens the tenant that a token names. A missing tenant is refused like an invalid token.
 func (g *Gate) tenant(ctx context.Context, name string) (*team.Team, error) {
 	return refusing(g.opt.Teams.Team(ctx, name))
 }
 
-// refusing returns a tenant as it is, and a refusal in place of the error that there is none.
+// refusing replaces the error of a missing tenant by auth.Refused, so that callers cannot find out
+// which tenants exist.
 func refusing(t *team.Team, err error) (*team.Team, error) {
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil, auth.Refused()

@@ -14,27 +14,27 @@ import (
 	"rookery/internal/team"
 )
 
-// An Issuer is one of the deployment, whose tokens may lead to any tenant (CONTRACT §7).
+// An Issuer is an issuer of the deployment, whose tokens may name any tenant (CONTRACT §7).
 type Issuer struct {
 	auth.Issuer
-	Audience    string          // empty: the public URL, or a resource in it
-	TenantClaim string          // the name of the claim that names the tenant; empty: none does
-	Tenant      string          // of tokens without such a claim; empty: they lead nowhere
-	RolesClaim  string          // the name of the claim that gives roles; empty: none does
-	Role        auth.Role       // of who has no such claim, in all vaults
-	Claims      auth.Conditions // all must hold
+	Audience    string          // empty: the public URL, or a resource below it
+	TenantClaim string          // name of the claim that contains the tenant; empty: none
+	Tenant      string          // of tokens without that claim; empty: they are refused
+	RolesClaim  string          // name of the claim that contains roles; empty: none
+	Role        auth.Role       // in all vaults, of callers without that claim
+	Claims      auth.Conditions // all must match
 }
 
-// shown is a token of an issuer that was verified.
+// A shown is the result of verifying a token of an issuer.
 type shown struct {
 	claims auth.Claims
-	issuer *Issuer   // of the deployment; nil: it is the tenant's own
-	tenant string    // that it leads to; empty: none
-	keys   string    // where the keys of that issuer are, as its rule says
+	issuer *Issuer   // of the deployment; nil: of the tenant
+	tenant string    // the tenant that the token is for; empty: none
+	keys   string    // URL of the tenant issuer's keys, from its rule
 	at     time.Time // when it was verified
 }
 
-// byJWT is the caller that a JSON Web Token proves.
+// byJWT authenticates a JSON Web Token.
 func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, error) {
 	p, err := g.verified(ctx, token, path)
 	if err != nil {
@@ -49,8 +49,8 @@ func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, erro
 	})
 }
 
-// tenantOf is the tenant that a token of the deployment's issuers leads to; empty if it says nothing of it,
-// or says it in a form that it must not have, or means the local one without being asked in.
+// tenantOf returns the tenant that a token of a deployment issuer is for. It is empty if the claim
+// does not contain a string, or names the tenant local although Guests is not set.
 func (g *Gate) tenantOf(i *Issuer, c auth.Claims) string {
 	if _, says := c.All[i.TenantClaim]; !says || i.TenantClaim == "" {
 		return i.Tenant
@@ -62,8 +62,8 @@ func (g *Gate) tenantOf(i *Issuer, c auth.Claims) string {
 	return name
 }
 
-// verified is what a token proves. What was proved a moment ago is not proved again, but for what may
-// differ from one request to the next.
+// verified verifies a token. It uses a cached result of the last minute, but always checks the path
+// and the expiry.
 func (g *Gate) verified(ctx context.Context, token, path string) (shown, error) {
 	key, now := sha256.Sum256([]byte(token)), g.opt.Now()
 	p, ok := g.shown.Get(key)
@@ -92,11 +92,11 @@ func (g *Gate) verified(ctx context.Context, token, path string) (shown, error) 
 	return p, nil
 }
 
-// errNotOurs says that no issuer that was asked can have meant a token for us.
+// errNotOurs is the error of a token that none of the issuers can have issued for this deployment.
 var errNotOurs = errors.New("no issuer of ours made it for us")
 
-// meant reports whether a token that was verified by one issuer of the deployment would be verified by the
-// same one for a request to this path: of the entries that one issuer has, another may come first there.
+// meant reports whether a cached verification is valid for a request to path. The deployment may
+// have several entries for one issuer, and another entry may come first for that path.
 func (g *Gate) meant(p shown, path string) bool {
 	if p.issuer == nil {
 		return true
@@ -110,7 +110,7 @@ func (g *Gate) meant(p shown, path string) bool {
 	return false
 }
 
-// fits reports whether one of these audiences is what a token of an issuer may be made out to.
+// fits reports whether one of the audiences of a token is accepted from an issuer for a path.
 func (g *Gate) fits(i *Issuer, audience []string, path string) bool {
 	if slices.Contains(audience, cmp.Or(i.Audience, g.opt.PublicURL)) {
 		return true
@@ -120,9 +120,9 @@ func (g *Gate) fits(i *Issuer, audience []string, path string) bool {
 	})
 }
 
-// audiences are what a token of an issuer may be made out to so that it is good for a path: the audience
-// that is said of the issuer, and no other; or, where that is the public URL, the deployment as a whole, or
-// a resource of it that the path lies in (RFC 8707, RFC 9728 §3).
+// audiences returns the accepted audiences of tokens of an issuer for a path. If the issuer has an
+// audience of its own, that is the only one. Otherwise it is the public URL, or any resource below
+// it that contains the path (RFC 8707, RFC 9728 §3).
 func (g *Gate) audiences(i *Issuer, path string) []string {
 	base := g.opt.PublicURL
 	if own := cmp.Or(i.Audience, base); own != base || base == "" {
@@ -137,8 +137,9 @@ func (g *Gate) audiences(i *Issuer, path string) []string {
 	return append(all, base+path)
 }
 
-// byDeployment verifies a token with the issuers of the deployment. errNotOurs: it is of none of them.
-// One that only lacks a claim, or is too old for one of them, may still be another's.
+// byDeployment verifies a token with the issuers of the deployment. It returns errNotOurs if none
+// of them accepts it. If one entry refuses the token, for a missing claim or its age, the next ones
+// are tried.
 func (g *Gate) byDeployment(
 	ctx context.Context, token string, peeked auth.Peeked, path string,
 ) (shown, error) {
@@ -190,8 +191,8 @@ func (g *Gate) byTenant(
 	return shown{}, failed
 }
 
-// ofTenant is the only audience that names a tenant; empty where none does, or several do: such a token
-// would be good for one tenant at the hands of another.
+// ofTenant returns the audience that names a tenant. It is empty if there is none, or if there are
+// several: one tenant could use such a token at another.
 func (g *Gate) ofTenant(audience []string) string {
 	if g.opt.PublicURL == "" {
 		return ""
@@ -210,8 +211,8 @@ func (g *Gate) ofTenant(audience []string) string {
 	return found
 }
 
-// rulesFor are the places of the keys that the rules of a tenant give for an issuer, each once. Where
-// there is no rule in the state that is known, the newest one is asked.
+// rulesFor returns the JWKS URLs of a tenant's rules for an issuer, without duplicates. If the
+// known state has no rule for it, the newest state is read.
 func rulesFor(ctx context.Context, t *team.Team, issuer string) ([]string, error) {
 	for _, state := range []stateOf{t.Current, t.Fresh} {
 		s, err := state(ctx)
@@ -231,7 +232,7 @@ func rulesFor(ctx context.Context, t *team.Team, issuer string) ([]string, error
 	return nil, nil
 }
 
-// ofJWT is the caller that a verified token makes in a state of its tenant.
+// ofJWT returns the caller of a verified token in a state of its tenant.
 func (g *Gate) ofJWT(
 	ctx context.Context, t *team.Team, p shown, state stateOf,
 ) (auth.Caller, error) {
@@ -255,7 +256,7 @@ func (g *Gate) ofJWT(
 	return c, nil
 }
 
-// ofDeployment is the caller that a token of the deployment's issuers makes.
+// ofDeployment returns the caller of a token of a deployment issuer.
 func ofDeployment(s *team.State, p shown) auth.Caller {
 	otherwise := map[string]auth.Role{}
 	if p.issuer.Role != auth.Nobody {
@@ -264,7 +265,7 @@ func ofDeployment(s *team.State, p shown) auth.Caller {
 	return person(s, p, p.issuer.RolesClaim, otherwise)
 }
 
-// ofRule is the caller that a token makes by a rule of its tenant.
+// ofRule returns the caller of a token that a rule of its tenant accepts.
 func ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
 	if rule.People() {
 		return person(s, p, rule.RolesClaim, rule.Roles)
@@ -274,8 +275,8 @@ func ofRule(s *team.State, p shown, rule team.Issuer) auth.Caller {
 	return c
 }
 
-// person is a caller who is a principal of its own. What the tenant says of it counts before what its
-// token says, and that before what everybody has who comes so.
+// person returns a caller that is a principal of its own. Its roles are those of its membership in
+// the tenant, or else those in its token's claim, or else the default.
 func person(
 	s *team.State, p shown, claim string, otherwise map[string]auth.Role,
 ) auth.Caller {
@@ -294,8 +295,8 @@ func person(
 	return c
 }
 
-// rule is the rule of the tenant that a token comes in by: of those that it fulfils, and that are not
-// disabled, the one with the fewest stars, then the first by name (CONTRACT §4, team).
+// rule returns the rule of the tenant that applies to a token: of the enabled rules that match it,
+// the one with the fewest wildcards, then the first by name (CONTRACT §4, team).
 func (p shown) rule(t *team.Team, s *team.State) (team.Issuer, bool) {
 	var best team.Issuer
 	found := false

@@ -1,43 +1,43 @@
 package access
 
-// A unit is a kind of what is shared.
+// A unit is a kind of shared resource.
 type unit int
 
 const (
-	requests unit = iota // in flight
-	calls                // that run
-	octets               // of bodies and answers
-	units                // how many kinds there are
+	requests unit = iota // requests in flight
+	calls                // running calls
+	octets               // bytes of bodies and answers
+	units                // number of kinds
 )
 
 // A holder is a principal of a tenant.
 type holder struct{ tenant, principal string }
 
-// A held is how many units of each kind somebody holds.
+// A held contains an amount for each unit.
 type held [units]int64
 
-// An account is what a principal holds, while it has a request in flight.
+// An account contains what a principal holds while it has a request in flight.
 type account struct {
 	holder
 	own    held
-	tenant *held // of all its principals
-	local  bool  // it is everyone, and has no share
+	tenant *held // of all principals of the tenant, shared by their accounts
+	local  bool  // the local principal, which has no limit of its own
 }
 
-// A ledger is how many units of one kind there are.
+// A ledger divides one unit among tenants and principals.
 type ledger struct {
 	unit  unit
 	total int64
-	sure  int64 // units that a tenant may have while there are any; a principal a quarter of them
-	floor int64 // units that a tenant may have even where there are none
+	sure  int64 // a tenant may always hold this much while units are free; a principal a quarter of it
+	floor int64 // a tenant may always hold this much, even if none are free
 	held  int64
 }
 
-// fits reports whether a principal may have n units more. Beyond what is sure, a tenant has no more than are
-// free to all then, and a principal no more than its tenant could still take: one tenant alone has at most a
-// half, and each of three at their limit has a quarter, so that units are left for the next one. A tenant or
-// principal that has nothing yet may always take what is free. The local principal, which is everyone, has
-// no share.
+// fits reports whether a principal may take n more units. Beyond sure, a tenant may hold at most as
+// much as is free afterwards, and a principal at most as much as its tenant could still take. So a
+// single tenant gets at most half, each of three busy tenants a quarter, and some units stay free
+// for the next one. A tenant or principal that holds nothing may always take free units. The local
+// principal is not limited.
 func (l *ledger) fits(a *account, n int64) bool {
 	free := l.total - l.held - n
 	tenant, own := a.tenant[l.unit]+n, a.own[l.unit]+n
@@ -55,7 +55,7 @@ func (l *ledger) fits(a *account, n int64) bool {
 	return own == n || own <= max(l.sure/part, free-tenant)
 }
 
-// add gives units to a principal; a negative number takes them back.
+// add gives n units to a principal. A negative n returns them.
 func (l *ledger) add(a *account, n int64) {
 	l.held += n
 	a.tenant[l.unit] += n

@@ -7,11 +7,11 @@ import (
 	"rookery/internal/auth"
 )
 
-// maxRequestID is how many bytes the id of a request has at most.
+// maxRequestID is the largest length of a request id, in bytes.
 const maxRequestID = 128
 
-// RequestID is the id that a request brings along, if it can stand in a log, as a token cannot; else a new
-// one.
+// RequestID returns the given request id if it can be logged: if it is printable ASCII without
+// spaces, not too long, and contains no token. Otherwise it returns a new id.
 func RequestID(given string) string {
 	strange := func(c rune) bool { return c <= ' ' || c > '~' }
 	if given == "" || len(given) > maxRequestID || strings.ContainsFunc(given, strange) ||

@@ -11,28 +11,28 @@ import (
 	"rookery/internal/tool"
 )
 
-// A Resource is what the server is to clients of OAuth: a protected resource (RFC 9728). What it says of
-// itself it says from this, and never from the connection, whose other end may have made it up. The zero
-// value is a server without a public address: it can say that a token is needed, but not where one is.
+// A Resource describes the server as a protected resource of OAuth (RFC 9728). Its URLs never come
+// from the connection, because a client can forge them. The zero value is a server without a public
+// address: it can challenge for a token, but does not say where to get one.
 type Resource struct {
-	PublicURL string   // scheme, host and port alone, without a slash at the end; empty: there is none
-	Issuers   []string // the authorization servers whose tokens are taken; empty: API tokens only
+	PublicURL string   // scheme, host and port only, without a trailing slash; empty: none
+	Issuers   []string // URLs of the accepted authorization servers; empty: API tokens only
 	Realm     string   // of challenges; empty: "rookery"
 }
 
-// WellKnown is the path of the metadata of the whole server. That of the resource at a path is behind it:
-// WellKnown/mcp is that of /mcp (RFC 9728 §3.1).
+// WellKnown is the path of the metadata of the whole server. The metadata of the resource at a path
+// is at WellKnown plus that path: WellKnown/mcp is that of /mcp (RFC 9728 §3.1).
 const WellKnown = "/.well-known/oauth-protected-resource"
 
-// lacksScope is the detail of a fault that only the scopes of a token are to blame for; the role that is
-// needed is the detail neededRole.
+// lacksScope is the detail of an error that is caused only by the scopes of the token; the detail
+// neededRole is the role that is needed.
 const (
 	lacksScope = "insufficient_scope"
 	neededRole = "required_role"
 )
 
-// metadata is a document of RFC 9728 §2. `offline_access` is not among the scopes: it is none of ours, and
-// between the client and its authorization server alone.
+// A metadata is a document of RFC 9728 §2. The scopes do not include offline_access, which concerns
+// only the client and its authorization server.
 type metadata struct {
 	Resource      string      `json:"resource"`
 	Name          string      `json:"resource_name"`
@@ -42,9 +42,8 @@ type metadata struct {
 	Methods       []string    `json:"bearer_methods_supported"`
 }
 
-// Metadata is the document about the resource at a path of the server, as JSON; "" is the whole server.
-// It is nil if there is none: without a public address nobody can be sent to it, and without issuers there
-// is nothing that an OAuth client could do with it.
+// Metadata returns the metadata of the resource at a path, in JSON; "" is the whole server. It
+// returns nil if there is none, which is the case without a public address or without issuers.
 func (r Resource) Metadata(path string) []byte {
 	if !r.described() {
 		return nil
@@ -54,7 +53,7 @@ func (r Resource) Metadata(path string) []byte {
 		Servers: r.Issuers, Scopes: auth.Roles(), Methods: []string{"header"},
 	})
 	if err != nil {
-		return nil // texts alone always marshal
+		return nil // strings always marshal
 	}
 	return data
 }
@@ -62,12 +61,11 @@ func (r Resource) Metadata(path string) []byte {
 // described reports whether there is metadata.
 func (r Resource) described() bool { return r.PublicURL != "" && len(r.Issuers) > 0 }
 
-// Challenge is the header WWW-Authenticate of a refusal, and "" for one that has none (RFC 6750 §3, and
-// RFC 9728 §5.1). path is that of the resource whose metadata is named, "" for the whole server; sent says
-// whether a token was shown, for a request without one is not told that anything is wrong with it.
+// Challenge returns the WWW-Authenticate header of a refusal; "" if it has none (RFC 6750 §3, RFC
+// 9728 §5.1). path is that of the resource whose metadata is named, "" for the whole server. sent
+// reports whether the request had a token: without one, the challenge contains no error.
 //
-// What is needed is said in full: who has the scopes of the challenge, may make the call. The scopes are the
-// roles, and name those below too.
+// The challenge lists all scopes that the call needs: the needed role and the ones below it.
 func (r Resource) Challenge(path string, f *fault.Fault, sent bool) string {
 	c := challenge{`Bearer realm=` + quoted(cmp.Or(r.Realm, "rookery"))}
 	switch {
@@ -92,7 +90,7 @@ func (r Resource) Challenge(path string, f *fault.Fault, sent bool) string {
 	return strings.Join(c, ", ")
 }
 
-// describe says what is wrong with a token, and no more than its refusal says.
+// describe returns a description of the error of a token. It says no more than the refusal.
 func describe(f *fault.Fault) string {
 	if f.Code == fault.TokenExpired {
 		return "the token has expired"
@@ -100,7 +98,8 @@ func describe(f *fault.Fault) string {
 	return "the token was not accepted"
 }
 
-// scopes are the role that a fault wants, and those below, lowest first.
+// scopes returns the role that an error needs and the lower ones, lowest first, separated by
+// spaces.
 func scopes(f *fault.Fault) string {
 	need, _ := f.Details[neededRole].(auth.Role)
 	var all []string
@@ -112,12 +111,13 @@ func scopes(f *fault.Fault) string {
 	return strings.Join(all, " ")
 }
 
-// A challenge is the parts of one, the first with its scheme.
+// A challenge contains the parts of a challenge; the first one includes the scheme.
 type challenge []string
 
+// add appends a parameter.
 func (c *challenge) add(name, value string) { *c = append(*c, name+"="+quoted(value)) }
 
-// quoted is a text as a quoted string (RFC 9110 §5.6.4). What cannot stand in a header is left out.
+// quoted returns a quoted string (RFC 9110 §5.6.4). Characters outside printable ASCII are dropped.
 func quoted(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -135,11 +135,11 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// escaped is a path as it stands in a URL.
+// escaped returns a path as encoded in a URL.
 func escaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
-// Sent reports whether a request shows a token, good or not. Other schemes are none of ours: who uses
-// one does not know yet that a token is needed.
+// Sent reports whether a request has a Bearer token, valid or not. Other schemes are ignored: such
+// a client does not know yet that a token is required.
 func Sent(h http.Header) bool {
 	for _, value := range h.Values(authorization) {
 		if scheme, _, _ := strings.Cut(value, " "); strings.EqualFold(scheme, "Bearer") {
@@ -149,10 +149,11 @@ func Sent(h http.Header) bool {
 	return false
 }
 
+// authorization is the name of the header with the token.
 const authorization = "Authorization"
 
-// OneToken refuses a request that shows two tokens, before anything is asked of them: whoever stands in
-// front of us may have looked at the other.
+// OneToken refuses a request with several Authorization headers before next is called, because a
+// proxy may have checked another one than we would.
 func OneToken(
 	next func(*http.Request) (auth.Caller, error),
 ) func(*http.Request) (auth.Caller, error) {

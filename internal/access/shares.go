@@ -12,33 +12,34 @@ import (
 )
 
 const (
-	// perCall is how many requests are in flight for each call that may run: the others send their bodies,
-	// wait for a call to end, or take their answers.
+	// perCall is how many requests may be in flight for each call that may run. The others send
+	// their bodies, wait to run, or receive their answers.
 	perCall = 4
 
-	// queueTime is how long a request waits until its call runs.
+	// queueTime is how long a request waits for its call to run.
 	queueTime = 10 * time.Second
 
-	// bytesPerCall is how many bytes bodies and answers have for each call that may run, and minBytes how many
-	// they have at least.
+	// bytesPerCall is how many bytes of bodies and answers are allowed for each call that may run,
+	// and minBytes the minimum of the total.
 	bytesPerCall = tool.MaxBody
 	minBytes     = 64 << 20
 
-	// answerBytes is how many bytes a call holds for its answer while it runs. A larger one is counted when it
-	// is made: the call may have changed something, so it is not refused.
+	// answerBytes is how many bytes a call reserves for its answer while it runs. A larger answer
+	// is counted when it is complete. It is never refused, because the call may have changed
+	// something.
 	answerBytes = 1 << 20
 
-	// smallBytes is how many bytes a tenant may always hold, so that its small calls are read beside those of
-	// any number of others.
+	// smallBytes is how many bytes a tenant may always hold, so that its small calls are read
+	// regardless of the load by others.
 	smallBytes = 1 << 20
 )
 
-// Shares divide what a server can do at once among tenants, and among the principals of each: calls that
-// run, requests in flight, and the bytes of their bodies and answers. Nil sets no limits. It is safe for
-// concurrent use.
+// Shares divide the capacity of a server among tenants, and among the principals of each: running
+// calls, requests in flight, and the bytes of their bodies and answers. A nil *Shares sets no
+// limits. It is safe for concurrent use.
 //
-// A request holds a call only while it runs: not while its body comes, and not while its answer is written.
-// See ledger.fits for who may have how much, and next for who runs first.
+// A request holds a call only while the call runs, not while its body is received or its answer is
+// sent. See ledger.fits for the limits, and Shares.next for the order of waiting calls.
 type Shares struct {
 	opt ShareOptions
 
@@ -46,30 +47,30 @@ type Shares struct {
 	requests ledger
 	calls    ledger
 	bytes    ledger
-	accounts map[holder]*account // of those who have requests in flight
+	accounts map[holder]*account // of principals with requests in flight
 	tenants  map[string]*held
-	waiting  []*waiter // in the order in which they came
+	waiting  []*waiter // in order of arrival
 }
 
 // ShareOptions are the options of Shares.
 type ShareOptions struct {
-	// Calls is how many calls run at once. Four times as many requests are in flight, and bodies and answers
-	// have 4 MiB for each call, and at least 64 MiB.
+	// Calls is how many calls may run at once. Four times as many requests may be in flight. Bodies
+	// and answers may take 4 MiB for each call, and at least 64 MiB in total.
 	Calls int
 
-	// Waited is told how many other calls began to run while one of a tenant waited. It must not call the
-	// Shares. Nil: nothing is told.
+	// Waited is called when a call begins to run, with the number of other calls that began while
+	// it waited. It must not call the Shares. Nil: not called.
 	Waited func(tenant string, passed int)
 }
 
-// A waiter is a request whose call waits.
+// A waiter is a request whose call waits to run.
 type waiter struct {
 	*account
 	passed int
 	run    chan struct{} // closed when the call may run
 }
 
-// NewShares makes Shares.
+// NewShares returns Shares.
 func NewShares(o ShareOptions) *Shares {
 	n := int64(o.Calls)
 	return &Shares{
@@ -81,7 +82,7 @@ func NewShares(o ShareOptions) *Shares {
 	}
 }
 
-// Calls is how many calls run at once; 0: any number.
+// Calls returns how many calls may run at once; 0: any number.
 func (s *Shares) Calls() int {
 	if s == nil {
 		return 0
@@ -89,8 +90,8 @@ func (s *Shares) Calls() int {
 	return s.opt.Calls
 }
 
-// Begin counts a request from its authentication until End. One that is over the share of its principal or
-// tenant is UNAVAILABLE.
+// Begin counts a request from its authentication until Flight.End. It returns UNAVAILABLE if the
+// request exceeds the share of its principal or tenant.
 func (s *Shares) Begin(c auth.Caller) (*Flight, error) {
 	if s == nil {
 		return nil, nil
@@ -106,7 +107,7 @@ func (s *Shares) Begin(c auth.Caller) (*Flight, error) {
 	return &Flight{shares: s, account: a}, nil
 }
 
-// accountOf is the account of a principal. The caller has the lock.
+// accountOf returns the account of a principal, and creates it if necessary. The caller holds mu.
 func (s *Shares) accountOf(h holder) *account {
 	a := s.accounts[h]
 	if a != nil {
@@ -122,7 +123,8 @@ func (s *Shares) accountOf(h holder) *account {
 	return a
 }
 
-// forget gives up an account, and its tenant, that holds no request. The caller has the lock.
+// forget deletes the account of a principal, and that of its tenant, if they have no requests. The
+// caller holds mu.
 func (s *Shares) forget(a *account) {
 	if a.own[requests] == 0 {
 		delete(s.accounts, a.holder)
@@ -132,14 +134,14 @@ func (s *Shares) forget(a *account) {
 	}
 }
 
-// full is the fault of a holder that has its share.
+// full returns the UNAVAILABLE error of a holder that has its full share.
 func (s *Shares) full(of string, total int64) error {
 	return fault.New(fault.Unavailable, "the tenant or the caller has its share of the %d %s that the "+
 		"server takes at once", total, of).With("limit", total).With("of", of).After(time.Second)
 }
 
-// A Flight is one request in flight. Nil holds nothing. Its methods are called by one goroutine at a time,
-// except Answered, which any may call.
+// A Flight is one request in flight. The methods of a nil Flight do nothing. They must not be
+// called concurrently, except Answered.
 type Flight struct {
 	shares *Shares
 	*account
@@ -147,7 +149,7 @@ type Flight struct {
 	running bool
 }
 
-// Take counts n bytes more of the body. It is UNAVAILABLE where they are over the share.
+// Take counts n more bytes of the request body. It returns UNAVAILABLE if they exceed the share.
 func (f *Flight) Take(n int) error {
 	if f == nil {
 		return nil
@@ -162,14 +164,14 @@ func (f *Flight) Take(n int) error {
 	return nil
 }
 
-// hold adds bytes to those that the request holds. The caller has the lock.
+// hold adds bytes to those that the request holds. The caller holds mu.
 func (f *Flight) hold(n int64) {
 	f.bytes += n
 	f.shares.bytes.add(f.account, n)
 }
 
-// Run waits until the call of the request may run. It is UNAVAILABLE after ten seconds, and when the context
-// ends.
+// Run waits until the call of the request may run. It returns UNAVAILABLE after queueTime, or if
+// the context ends.
 func (f *Flight) Run(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -188,7 +190,8 @@ func (f *Flight) Run(ctx context.Context) error {
 	return f.shares.leave(f, w)
 }
 
-// enter runs a call, or has it wait. Where others wait, it may still run if they cannot.
+// enter starts a call, or returns a waiter for it. Even if others wait, the call may start if it
+// fits and they do not.
 func (s *Shares) enter(f *Flight) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +212,7 @@ func (s *Shares) enter(f *Flight) *waiter {
 	}
 }
 
-// leave ends the wait of a call, and reports whether it may run.
+// leave removes a waiter. It returns nil if the call may run after all.
 func (s *Shares) leave(f *Flight, w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,13 +226,13 @@ func (s *Shares) leave(f *Flight, w *waiter) error {
 	return s.full("calls", s.calls.total)
 }
 
-// take counts a call that runs, and its answer. The caller has the lock.
+// take counts a running call, and the bytes for its answer. The caller holds mu.
 func (s *Shares) take(a *account) {
 	s.calls.add(a, 1)
 	s.bytes.add(a, answerBytes)
 }
 
-// runs notes that the call of a request runs, which take has counted.
+// runs records that the call of the request runs; take has counted it. The caller holds mu.
 func (f *Flight) runs(passed int) {
 	f.running = true
 	f.bytes += answerBytes
@@ -238,9 +241,10 @@ func (f *Flight) runs(passed int) {
 	}
 }
 
-// next lets calls run, as many as there is room for: of those that fit into their share the one of the
-// tenant that has the fewest, and among these of the principal that has the fewest. So while one with less waits,
-// a tenant that has a quarter of all calls gets no more. The caller has the lock.
+// next starts waiting calls as long as there is room. Of the calls that fit into their shares, it
+// chooses the one of the tenant with the fewest running calls, then of the principal with the
+// fewest. So a tenant with a quarter of all calls gets no more while a smaller one waits. The
+// caller holds mu.
 func (s *Shares) next() {
 	for {
 		best := -1
@@ -265,7 +269,7 @@ func (s *Shares) next() {
 // fits reports whether a principal may run one more call, with its answer.
 func (s *Shares) fits(a *account) bool { return s.calls.fits(a, 1) && s.bytes.fits(a, answerBytes) }
 
-// before reports whether a call of a principal runs before one of another that came earlier.
+// before reports whether a call of a runs before an earlier one of b.
 func before(a, b *account) bool {
 	if x, y := a.tenant[calls], b.tenant[calls]; x != y {
 		return x < y
@@ -273,8 +277,8 @@ func before(a, b *account) bool {
 	return a.own[calls] < b.own[calls]
 }
 
-// Answered ends the call of a request, whose body is not needed any more. It holds the n bytes of its answer
-// until End. Only the first Answered after Run counts.
+// Answered ends the call of a request, and releases its body. The request holds the n bytes of its
+// answer until End. Only the first Answered after Run has an effect.
 func (f *Flight) Answered(n int) {
 	if f == nil {
 		return
@@ -284,6 +288,7 @@ func (f *Flight) Answered(n int) {
 	f.answered(int64(n))
 }
 
+// answered is Answered without locking. The caller holds mu.
 func (f *Flight) answered(n int64) {
 	if !f.running {
 		return
@@ -294,7 +299,7 @@ func (f *Flight) answered(n int64) {
 	f.shares.next()
 }
 
-// End ends a request.
+// End ends a request and releases all that it holds.
 func (f *Flight) End() {
 	if f == nil {
 		return

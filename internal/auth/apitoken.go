@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// The parts of an API token: `rk_<id>.<secret>`, and its id is `<tenant>_<random>`, so that a token says
-// whose it is without a registry of all tokens.
+// An API token has the form `rk_<id>.<secret>`, where the id is `<tenant>_<random>`. So a token
+// names its tenant, and no registry of all tokens is needed.
 const (
 	tokenPrefix = "rk_"
 	idChars     = 16 // of the random part: 80 bits
@@ -22,18 +22,20 @@ const (
 	nameChars   = "abcdefghijklmnopqrstuvwxyz0123456789-"
 )
 
+// letters encodes random bytes as lower-case base32.
 var letters = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// A Secret is an API token in its open form: what its holder shows. It prints and logs as its id only,
-// in whatever format; Token gives the text away. Its zero value matches nothing.
+// A Secret is an API token in clear text, as its bearer sends it. It is printed and logged without
+// its secret, with every format; only Token returns the whole text. The zero value matches no
+// digest.
 type Secret struct {
-	Tenant string // whose token it says it is
-	ID     string // names it in the tenant's list, in logs and in the id of its principal
+	Tenant string // the tenant that the token names
+	ID     string // identifies the token in the tenant's list, in logs and in its principal
 
 	secret string
 }
 
-// NewSecret makes an API token of a tenant, whose name must be a valid one. No two are alike.
+// NewSecret returns a new random API token for a tenant, which must have a valid name.
 func NewSecret(tenant string) Secret {
 	return Secret{
 		Tenant: tenant,
@@ -42,28 +44,30 @@ func NewSecret(tenant string) Secret {
 	}
 }
 
-// random is as many random bytes, as text. The source never fails: crypto/rand stops the program first.
+// random returns a number of random bytes, encoded as text. It cannot fail: crypto/rand aborts the
+// program instead.
 func random(bytes int) string {
 	raw := make([]byte, bytes)
 	_, _ = rand.Read(raw)
 	return letters.EncodeToString(raw)
 }
 
-// IsAPIToken reports whether a bearer token means to be one of ours, and not a JSON Web Token.
+// IsAPIToken reports whether a bearer token has the prefix of API tokens, in contrast to a JSON Web
+// Token.
 func IsAPIToken(text string) bool { return strings.HasPrefix(text, tokenPrefix) }
 
-// tokens are the forms of tokens: of an API token, and of a JSON Web Token in its compact form.
+// tokens matches the beginning of API tokens and of JSON Web Tokens in compact form.
 var tokens = regexp.MustCompile(`(?i)` + tokenPrefix + `[0-9a-z-]+_[0-9a-z]+\.[0-9a-z]{8}` +
 	`|eyJ[0-9a-z_-]{8,}\.[0-9a-z_-]{8,}\.`)
 
-// HoldsToken reports whether something in a text looks like a token, whether it is one or not. Such a text
-// is no name of anything: who sent it has put a secret where others may read it.
+// HoldsToken reports whether a part of a text looks like a token, valid or not. Such a text must
+// not be used as a name: its sender has put a secret where others may read it.
 func HoldsToken(text string) bool {
 	return strings.Contains(text, ".") && mayBegin(text) && tokens.MatchString(text)
 }
 
-// mayBegin reports whether there is what a token begins with, in any case. Most texts have none of it, and
-// each call has some of them.
+// mayBegin reports whether a text contains the prefix of a token, in any case. It is a fast check
+// that fails for most texts.
 func mayBegin(text string) bool {
 	for i := range len(text) - 2 {
 		switch text[i] | 0x20 {
@@ -80,8 +84,8 @@ func mayBegin(text string) bool {
 	return false
 }
 
-// ParseAPIToken reads an API token. It is strict: what NewSecret cannot have made is none, and no two
-// texts are the same token. Whether the token exists is for its tenant to say.
+// ParseAPIToken parses an API token. It accepts only texts that NewSecret can have produced, so two
+// different texts are never the same token. It does not check whether the token exists.
 func ParseAPIToken(text string) (Secret, bool) {
 	if len(text) > len(tokenPrefix)+tenantChars+1+idChars+1+secretChars {
 		return Secret{}, false
@@ -96,8 +100,8 @@ func ParseAPIToken(text string) (Secret, bool) {
 	return Secret{Tenant: tenant, ID: id, secret: secret}, true
 }
 
-// ValidName reports whether a tenant may have the name: up to 63 lower-case letters, digits and hyphens,
-// not beginning with a hyphen. Vaults have the same names (CONTRACT §4).
+// ValidName reports whether a name is valid for a tenant: up to 63 lower-case letters, digits and
+// hyphens, not beginning with a hyphen. The same rule applies to vaults (CONTRACT §4).
 func ValidName(name string) bool {
 	if name == "" || len(name) > tenantChars || name[0] == '-' {
 		return false
@@ -105,7 +109,7 @@ func ValidName(name string) bool {
 	return strings.Trim(name, nameChars) == ""
 }
 
-// lettersOnly reports whether the text is as long as that, and all of our alphabet.
+// lettersOnly reports whether the text consists of exactly long characters of the base32 alphabet.
 func lettersOnly(text string, long int) bool {
 	if len(text) != long {
 		return false
@@ -118,26 +122,26 @@ func lettersOnly(text string, long int) bool {
 	return true
 }
 
-// Token is the whole text, to be shown once to whom it is made for.
+// Token returns the whole token. Show it once, to the person it was created for.
 func (s Secret) Token() string { return tokenPrefix + s.ID + "." + s.secret }
 
-// Digest is what is kept of the secret: its SHA-256 in hex.
+// Digest returns the SHA-256 of the secret in hex, which is stored instead of the secret.
 func (s Secret) Digest() string {
 	sum := sha256.Sum256([]byte(s.secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Matches reports whether a kept digest is that of the secret. How long it takes says nothing of where
-// they differ.
+// Matches reports whether a stored digest is that of the secret. It takes constant time.
 func (s Secret) Matches(digest string) bool {
 	return s.secret != "" && subtle.ConstantTimeCompare([]byte(s.Digest()), []byte(digest)) == 1
 }
 
-// String is the token without its secret.
+// String returns the token without its secret.
 func (s Secret) String() string { return tokenPrefix + s.ID + ".…" }
 
-// Format prints String, whatever the verb: no verb of fmt shows the secret.
+// Format implements fmt.Formatter. It prints String for every verb, so that no verb prints the
+// secret.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
-// LogValue is String, for slog.
+// LogValue implements slog.LogValuer. It returns String.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -1,5 +1,6 @@
-// Package auth says who calls: the principal, the agent under it, and what role it has where. It reads
-// and checks the two kinds of token that prove it: JSON Web Tokens of an issuer, and API tokens.
+// Package auth represents the caller of a call: its principal, its agent and its roles. It parses
+// and verifies the two kinds of tokens that authenticate a caller: JSON Web Tokens of an issuer,
+// and API tokens.
 package auth
 
 import (
@@ -9,36 +10,37 @@ import (
 	"time"
 )
 
-// A Role says what a caller may do in a vault. Roles are ordered: a higher one may do all that a
-// lower one may (CONTRACT §4, team).
+// A Role determines what a caller may do in a vault. Roles are ordered: a higher role includes all
+// lower ones (CONTRACT §4, team).
 type Role string
 
-// The roles, lowest first. Nobody is less than any of them.
+// The roles, lowest first. Nobody is lower than all of them.
 const (
 	Nobody Role = ""
-	Reader Role = "reader" // every tool that changes nothing
-	Editor Role = "editor" // and every mutation of a vault's contents
-	Admin  Role = "admin"  // and the team's tools
+	Reader Role = "reader" // all tools that change nothing
+	Editor Role = "editor" // also mutations of a vault's contents
+	Admin  Role = "admin"  // also the team tools
 )
 
-// Anyone is what a tool needs that tells a caller only of itself: to be known is enough. It is no role
-// that somebody has.
+// Anyone is required by tools that return only information about the caller itself: every
+// authenticated caller may call them. It is never the role of a caller.
 const Anyone Role = "anyone"
 
+// order contains the roles, lowest first.
 var order = []Role{Nobody, Reader, Editor, Admin}
 
-// Roles are the roles that somebody can have, lowest first. They are the scopes of our tokens, too.
+// Roles returns the roles that a caller can have, lowest first. They are also the OAuth scopes.
 func Roles() []Role { return slices.Clone(order[1:]) }
 
-// Valid reports whether it is a role that somebody can have.
+// Valid reports whether the role is one that a caller can have.
 func (r Role) Valid() bool { return r != Nobody && slices.Contains(order, r) }
 
-// Allows reports whether the role is at least need. An unknown role allows nothing.
+// Allows reports whether the role is at least need. An unknown role allows only Anyone.
 func (r Role) Allows(need Role) bool {
 	return need == Anyone || r != Nobody && slices.Index(order, r) >= slices.Index(order, need)
 }
 
-// AtMost is the lower of two roles.
+// AtMost returns the lower of two roles.
 func (r Role) AtMost(most Role) Role {
 	if most.Allows(r) {
 		return r
@@ -46,49 +48,52 @@ func (r Role) AtMost(most Role) Role {
 	return most
 }
 
-// Local is the name of the principal and of the tenant where there is no authentication: on
-// loopback (CONTRACT §4, team).
+// Local is the name of the principal and of the tenant if authentication is off, which is possible
+// on loopback only (CONTRACT §4, team).
 const Local = "local"
 
-// A Caller is who makes a call, and how. Its zero value may do nothing.
+// A Caller describes the caller of a call and its permissions. The zero value has none.
 type Caller struct {
 	Tenant    string
-	Principal string          // User, APIToken or Workload made it; or Local
-	Agent     string          // who acts under the principal; the principal itself if the call names nobody
-	Session   string          // for view state
-	Roles     map[string]Role // by vault; the key AllVaults is every vault that has no entry of its own
-	Scope     Role            // no role is higher than that; Nobody: the token says nothing of it
-	Prefix    string          // only notes whose paths begin so may be written; empty: all
-	Tools     []string        // the only tools that may be called, by their long names; nil: all
-	ReadOnly  bool            // every mutation of this call is refused
-	RequestID string          // names the call in logs and answers
-	Began     time.Time       // when the call came; zero: nobody says
+	Principal string          // returned by User, APIToken or Workload; or Local
+	Agent     string          // the agent that acts for the principal; the principal if the call names none
+	Session   string          // identifies the view state
+	Roles     map[string]Role // by vault; AllVaults stands for vaults without an entry of their own
+	Scope     Role            // upper limit of all roles; Nobody: no limit
+	Prefix    string          // only notes under this prefix may be written; empty: all
+	Tools     []string        // long names of the tools that may be called; nil: all
+	ReadOnly  bool            // refuse every mutation
+	RequestID string          // id of the call in logs and answers
+	Began     time.Time       // when the call arrived; zero: unknown
 
-	Name    string    // how people call the principal: a subject, the name of a token or of a rule
-	TokenID string    // of the API token that was shown; empty: it was none
-	Issuer  string    // of the JSON Web Token that was shown; empty: it was none
-	Subject string    // likewise
-	Expires time.Time // of the token; zero: never
+	Name    string    // display name of the principal: a subject, or the name of a token or rule
+	TokenID string    // id of the API token; empty: none was used
+	Issuer  string    // of the JSON Web Token; empty: none was used
+	Subject string    // of the JSON Web Token; empty: none was used
+	Expires time.Time // expiry of the token; zero: never
 
-	// Again is the caller as the newest state of its tenant has it: a yes may be a minute old, a no never
-	// is (log.md §6). Nil: it is the same for ever.
+	// Again returns the caller with its permissions in the newest state of its tenant. Permissions
+	// may be up to a minute old, but refusals must be decided on the newest state (log.md §6). Nil:
+	// the permissions never change.
 	Again func(context.Context) (Caller, error)
 
-	// Allowance is filled with what is left of the caller's rate, if it is limited. Nil: nobody asks.
+	// Allowance is set to the remaining allowance of the caller, if its rate is limited. Nil: it is
+	// not reported.
 	Allowance *Allowance
 }
 
-// An Allowance is what is left of a rate.
+// An Allowance is the remaining part of a rate limit.
 type Allowance struct {
-	Limit     int           // calls at once, at most; 0: there is no limit
-	Remaining int           // calls that would be let through now
-	Reset     time.Duration // until the limit is whole again
+	Limit     int           // most calls at once; 0: no limit
+	Remaining int           // calls that are allowed now
+	Reset     time.Duration // until Limit calls are allowed
 }
 
-// AllVaults is the key of Roles that stands for every vault of the tenant.
+// AllVaults is the key of Caller.Roles for every vault of the tenant.
 const AllVaults = "*"
 
-// LocalCaller is everybody on loopback: principal `local` of tenant `local`, an admin.
+// LocalCaller returns the caller of unauthenticated requests on loopback: principal `local` of
+// tenant `local`, an admin.
 func LocalCaller() Caller {
 	return Caller{
 		Tenant: Local, Principal: Local, Name: Local, Agent: Local, Session: DefaultSession,
@@ -99,17 +104,17 @@ func LocalCaller() Caller {
 // DefaultSession is the session of a call that names none.
 const DefaultSession = "default"
 
-// Role is the caller's role in the vault. Vault "" asks for the highest role that it has anywhere, and
-// AllVaults for that in the tenant as a whole.
+// Role returns the caller's role in a vault. "" stands for the highest role in any vault, and
+// AllVaults for the role in the tenant as a whole.
 func (c Caller) Role(vault string) Role { return c.capped(c.granted(vault)) }
 
-// Scoped reports whether the caller would have the role, if its token had more scopes.
+// Scoped reports whether the caller lacks the role only because of the scopes of its token.
 func (c Caller) Scoped(vault string, need Role) bool {
 	granted := c.granted(vault)
 	return granted.Allows(need) && !c.capped(granted).Allows(need)
 }
 
-// capped is a role as far as the scope allows it.
+// capped returns a role limited by the scope.
 func (c Caller) capped(r Role) Role {
 	if c.Scope == Nobody {
 		return r
@@ -117,7 +122,7 @@ func (c Caller) capped(r Role) Role {
 	return r.AtMost(c.Scope)
 }
 
-// granted is a role before the scope is looked at.
+// granted returns a role before the scope is applied.
 func (c Caller) granted(vault string) Role {
 	if vault == "" {
 		return c.highest()
@@ -128,6 +133,7 @@ func (c Caller) granted(vault string) Role {
 	return c.Roles[AllVaults]
 }
 
+// highest returns the highest role in any vault.
 func (c Caller) highest() Role {
 	best := Nobody
 	for _, r := range c.Roles {
@@ -138,7 +144,7 @@ func (c Caller) highest() Role {
 	return best
 }
 
-// Effective are the caller's roles by vault, as its scope leaves them.
+// Effective returns the caller's roles by vault, limited by the scope.
 func (c Caller) Effective() map[string]Role {
 	all := maps.Clone(c.Roles)
 	for vault, r := range all {
@@ -147,17 +153,18 @@ func (c Caller) Effective() map[string]Role {
 	return all
 }
 
-// May reports whether the caller's token lets it call a tool at all, by its long name.
+// May reports whether the caller's token allows it to call a tool, given by its long name.
 func (c Caller) May(tool string) bool { return c.Tools == nil || slices.Contains(c.Tools, tool) }
 
+// A callerKey is the context key of the caller.
 type callerKey struct{}
 
-// WithCaller returns a context that carries the caller.
+// WithCaller returns a context that contains the caller.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf is the caller that the context carries; without one, nobody.
+// CallerOf returns the caller in a context; the zero Caller if there is none.
 func CallerOf(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	return c

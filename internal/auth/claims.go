@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Claims are what a verified token says. They may be shared: nobody changes All, nor what it holds.
+// Claims are the claims of a verified token. All may be shared and must not be changed.
 type Claims struct {
 	Issuer   string
 	Subject  string // 1–255 printable ASCII characters
 	Audience []string
 	Expires  time.Time
-	Scope    Role           // the highest of our roles in `scope` or `scp`; Nobody: it has none of ours
-	All      map[string]any // as JSON gives them, numbers as json.Number
+	Scope    Role           // highest of our roles in `scope` or `scp`; Nobody: none
+	All      map[string]any // as decoded from JSON, with numbers as json.Number
 }
 
-// Text is the claim of that name if it is a string, else empty.
+// Text returns the claim with this name if it is a string; "" otherwise.
 func (c Claims) Text(name string) string {
 	text, _ := c.All[name].(string)
 	return text
 }
 
-// RolesClaim reads a claim that gives roles: an object of roles by vault, of which `*` is all vaults,
-// or one role for all of them. The flag says whether the token carries the claim at all (null is
-// absent). What is not wholly of this form gives no role anywhere, and is carried all the same: it is
-// no reason to fall back on a role that the token did not name.
+// RolesClaim decodes a claim that contains roles: an object from vault to role, where `*` stands
+// for all vaults, or a single role for all of them. The result is false if the token does not have
+// the claim, or if it is null. An invalid claim counts as present and gives no roles, so that
+// callers do not fall back to default roles.
 func RolesClaim(value any) (map[string]Role, bool) {
 	switch v := value.(type) {
 	case nil:
@@ -41,6 +41,7 @@ func RolesClaim(value any) (map[string]Role, bool) {
 	return map[string]Role{}, true
 }
 
+// rolesOf returns the roles in an object, or no roles if any entry is invalid.
 func rolesOf(claim map[string]any) map[string]Role {
 	roles := make(map[string]Role, len(claim))
 	for vault, value := range claim {
@@ -54,8 +55,8 @@ func rolesOf(claim map[string]any) map[string]Role {
 	return roles
 }
 
-// claimsOf reads the claims that every token needs, and refuses forms that they must not have (RFC 7519
-// §4.1). Whether they are right for us is judged elsewhere.
+// claimsOf decodes the claims that every token needs, and returns an error if one is missing or
+// malformed (RFC 7519 §4.1). It does not check their values.
 func claimsOf(all map[string]any) (Claims, error) {
 	c := Claims{All: all, Scope: scopeOf(all)}
 	var audienceOK bool
@@ -81,7 +82,7 @@ func claimsOf(all map[string]any) (Claims, error) {
 	return c, nil
 }
 
-// printable reports whether it is 1–255 printable ASCII characters.
+// printable reports whether a text has 1–255 characters, all of them printable ASCII.
 func printable(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
@@ -91,7 +92,7 @@ func printable(text string) bool {
 	return text != "" && len(text) <= 255
 }
 
-// listOf reads a string or an array of strings.
+// listOf decodes a string or an array of strings, none of them empty.
 func listOf(value any) ([]string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -110,10 +111,11 @@ func listOf(value any) ([]string, bool) {
 	return nil, false
 }
 
-// lastSecond is the end of the year 9999: beyond it no computer agrees on what a date is.
+// lastSecond is the end of the year 9999, the largest date that is accepted.
 const lastSecond = 253402300799
 
-// timeOf reads a NumericDate: seconds, also broken ones.
+// timeOf decodes a NumericDate: seconds since 1970, which may have a fraction. The fraction is
+// dropped.
 func timeOf(value any) (time.Time, error) {
 	number, ok := value.(json.Number)
 	if !ok {
@@ -126,8 +128,8 @@ func timeOf(value any) (time.Time, error) {
 	return time.Unix(int64(seconds), 0), nil
 }
 
-// scopeOf is the highest role of ours among the token's scopes: `scope` is words with spaces between
-// them (RFC 9068 §2.2.3), `scp` the same or an array.
+// scopeOf returns the highest of our roles among the token's scopes. `scope` contains words
+// separated by spaces (RFC 9068 §2.2.3); `scp` is the same or an array.
 func scopeOf(all map[string]any) Role {
 	var words []string
 	for _, name := range []string{"scope", "scp"} {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Conditions are what the claims of a token must be, by the name of the claim. All must hold. In a
-// pattern `*` stands for any run of characters, also none, without `/` and `:`; every other character
-// stands for itself. A claim that is an array fulfils a pattern if one of its elements does; numbers and
-// booleans count as their JSON text; a claim that is absent, null or an object fulfils none.
+// Conditions are patterns for the claims of a token, by name of the claim. All must match. In a
+// pattern, `*` matches any number of characters other than `/` and `:`; every other character
+// matches itself. A claim that is an array matches if one of its elements does. Numbers and
+// booleans are matched by their JSON text. A claim that is absent, null or an object never matches.
 type Conditions map[string]string
 
-// Match reports whether all conditions hold. No conditions hold for everybody.
+// Match reports whether all conditions match. Empty conditions match every token.
 func (c Conditions) Match(claims map[string]any) bool {
 	for name, pattern := range c {
 		if !anyMatches(pattern, claims[name]) {
@@ -22,7 +22,7 @@ func (c Conditions) Match(claims map[string]any) bool {
 	return true
 }
 
-// Stars counts the `*` of all patterns: the fewer, the more exact.
+// Stars returns the number of `*` in all patterns. Fewer stars are more specific.
 func (c Conditions) Stars() int {
 	n := 0
 	for _, pattern := range c {
@@ -31,8 +31,8 @@ func (c Conditions) Stars() int {
 	return n
 }
 
-// Vacuous reports whether the conditions tell no two tokens of an issuer apart: each is only stars and
-// what they stop at, or is about the issuer or the audience, which have to be right in any case.
+// Vacuous reports whether the conditions cannot distinguish the tokens of an issuer: whether each
+// pattern consists only of `*`, `/` and `:`, or is for iss or aud, which are checked in any case.
 func (c Conditions) Vacuous() bool {
 	for name, pattern := range c {
 		if name != "iss" && name != "aud" && strings.Trim(pattern, "*/:") != "" {
@@ -42,6 +42,7 @@ func (c Conditions) Vacuous() bool {
 	return true
 }
 
+// anyMatches reports whether a claim, or one of its elements, matches a pattern.
 func anyMatches(pattern string, value any) bool {
 	list, ok := value.([]any)
 	if !ok {
@@ -55,7 +56,7 @@ func anyMatches(pattern string, value any) bool {
 	return false
 }
 
-// textOf is the text of a string, number or boolean.
+// textOf returns the text of a string, number or boolean; false for other values.
 func textOf(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -70,8 +71,8 @@ func textOf(value any) (string, bool) {
 	return "", false
 }
 
-// matches takes time in proportion to the two lengths: no star passes a separator, so what lies between
-// two separators of the pattern is compared with what lies between the same two of the text.
+// matches reports whether a text matches a pattern. It takes linear time: a star does not match a
+// separator, so the parts between separators are compared one by one.
 func matches(pattern, text string) bool {
 	for {
 		p, t := strings.IndexAny(pattern, "/:"), strings.IndexAny(text, "/:")
@@ -85,8 +86,8 @@ func matches(pattern, text string) bool {
 	}
 }
 
-// runMatches compares where there are no separators. The leftmost place of each literal part leaves the
-// most for those after it, so nothing has to be tried again.
+// runMatches is matches for a pattern and a text without separators. Choosing the leftmost position
+// of each literal part leaves the most text for the later ones, so no backtracking is needed.
 func runMatches(pattern, text string) bool {
 	first, rest, starred := strings.Cut(pattern, "*")
 	if !starred {

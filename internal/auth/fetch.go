@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// What an issuer may answer at most.
+// Limits of responses of an issuer.
 const (
 	maxBody = 1 << 20 // bytes
-	maxKeys = 100     // in a set, those that we cannot use included
+	maxKeys = 100     // keys in a set, including unusable ones
 )
 
-// CheckURL says what is wrong with a URL of an issuer: it must be https, with nothing in it that a
-// person could take for another server. Http is allowed on loopback, unless the URL must be public:
-// then also an address in it must be a public one. To which address a name leads is checked whenever a
-// connection is made.
+// CheckURL returns an error for an unacceptable URL of an issuer. It must be https and contain no
+// user, @ or fragment, which could disguise the server. http is accepted for loopback, unless
+// public is set; with public, an IP address in the URL must be a public one. The addresses of a
+// host name are checked when a connection is made.
 func CheckURL(text string, public bool) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" ||
@@ -46,11 +46,13 @@ func CheckURL(text string, public bool) error {
 	return errors.New("must be https, or http on loopback")
 }
 
-// A fetcher asks issuers for their keys.
+// A fetcher fetches the keys of issuers. Its clients are for issuers of the server's configuration,
+// and for those that tenants set.
 type fetcher struct {
 	trusted, public *http.Client
 }
 
+// newFetcher returns a fetcher with the clients of o, or clients of its own.
 func newFetcher(o Options) fetcher {
 	f := fetcher{trusted: o.Client, public: o.Public}
 	if f.trusted == nil {
@@ -63,7 +65,8 @@ func newFetcher(o Options) fetcher {
 	return f
 }
 
-// careful is the client without cookies, and follows no redirect: an issuer's keys are where it says.
+// careful returns a client without cookies that follows no redirects: the keys must be at the URL
+// of the issuer.
 func careful(c *http.Client) *http.Client {
 	return &http.Client{
 		Transport: c.Transport,
@@ -73,7 +76,7 @@ func careful(c *http.Client) *http.Client {
 	}
 }
 
-// transport has few connections, and none for long.
+// transport returns a transport with few and short-lived connections.
 func transport(
 	control func(string, string, syscall.RawConn) error, proxy func(*http.Request) (*url.URL, error),
 ) *http.Transport {
@@ -85,8 +88,8 @@ func transport(
 	}
 }
 
-// publicOnly refuses a connection to an address that is not public. It sees the address that is dialled,
-// after the name was resolved, so no name can lead elsewhere the second time.
+// publicOnly refuses a connection to an address that is not public. It gets the address after name
+// resolution, so that DNS rebinding has no effect.
 func publicOnly(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(to.Addr()) {
@@ -95,8 +98,8 @@ func publicOnly(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// notPublic are the address ranges with a purpose of their own (IANA's special-purpose registries),
-// also those that wrap an IPv4 address, and the one public address that a cloud keeps for its machines.
+// notPublic are the special-purpose address ranges (IANA registries), including those that embed an
+// IPv4 address, and one public address that a cloud provider uses for its machines.
 var notPublic = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
@@ -105,10 +108,11 @@ var notPublic = prefixes(
 	"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
 )
 
-// global is what IPv6 has given out: all that is outside it is local, multicast, or wraps an IPv4
-// address.
+// global is the allocated global unicast space of IPv6. Everything outside is local, multicast, or
+// embeds an IPv4 address.
 var global = netip.MustParsePrefix("2000::/3")
 
+// prefixes parses address prefixes, which must be valid.
 func prefixes(texts ...string) []netip.Prefix {
 	all := make([]netip.Prefix, len(texts))
 	for i, text := range texts {
@@ -117,7 +121,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// isPublic reports whether anybody on the internet could be asked at the address.
+// isPublic reports whether an address is reachable on the public internet.
 func isPublic(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	for _, p := range notPublic {
@@ -128,7 +132,7 @@ func isPublic(addr netip.Addr) bool {
 	return addr.Is4() || global.Contains(addr) && addr.Zone() == ""
 }
 
-// keys are those that the source serves now.
+// keys fetches the current keys of the source.
 func (f fetcher) keys(ctx context.Context, s source) ([]key, error) {
 	where, err := f.where(ctx, s)
 	if err != nil {
@@ -145,8 +149,8 @@ func (f fetcher) keys(ctx context.Context, s source) ([]key, error) {
 	return served, nil
 }
 
-// where is the URL of the source's keys: the configured one, else that of the first metadata document
-// which is the issuer's own (RFC 8414 §3, OpenID Connect Discovery §4).
+// where returns the URL of the source's keys: the configured one, or that in the first metadata
+// document which is valid for the issuer (RFC 8414 §3, OpenID Connect Discovery §4).
 func (f fetcher) where(ctx context.Context, s source) (string, error) {
 	if s.jwks != "" {
 		return s.jwks, nil
@@ -171,8 +175,8 @@ func (f fetcher) where(ctx context.Context, s source) (string, error) {
 	return "", problem
 }
 
-// metadata is the jwks_uri of a metadata document. The document must name the issuer exactly (RFC 8414
-// §3.3), and keys as safely kept as itself.
+// metadata returns the jwks_uri of a metadata document. The document must name the issuer exactly
+// (RFC 8414 §3.3), and for an https issuer the keys must be at https too.
 func (f fetcher) metadata(ctx context.Context, s source, place string) (string, error) {
 	body, err := f.get(ctx, s, place)
 	if err != nil {
@@ -194,7 +198,7 @@ func (f fetcher) metadata(ctx context.Context, s source, place string) (string, 
 	return m.JWKS, nil
 }
 
-// get reads a document of the source.
+// get fetches a document of the source.
 func (f fetcher) get(ctx context.Context, s source, place string) ([]byte, error) {
 	if err := CheckURL(place, s.public); err != nil {
 		return nil, fmt.Errorf("the URL %w", err)

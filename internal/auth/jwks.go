@@ -14,14 +14,15 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// RSA keys are at least so long (RFC 7518 §3.3), and not so long that one signature takes an age.
+// Limits of RSA keys. RFC 7518 §3.3 requires at least 2048 bits; verification with very large keys
+// is slow.
 const (
 	minRSA = 2048 // bits
-	maxRSA = 8192
+	maxRSA = 8192 // bits
 )
 
-// keysIn reads a JSON Web Key Set (RFC 7517 §5). Keys that we cannot use, or whose owner means them for
-// something else, are left out: an odd key does not take the others with it.
+// keysIn decodes a JSON Web Key Set (RFC 7517 §5). It skips keys that cannot be used or are not for
+// signatures, without an error.
 func keysIn(body []byte) ([]key, error) {
 	var set struct {
 		Keys *[]json.RawMessage `json:"keys"`
@@ -41,7 +42,8 @@ func keysIn(body []byte) ([]key, error) {
 	return all, nil
 }
 
-// keyIn reads one key. It is for one algorithm only, whatever a token says: that of its type.
+// keyIn decodes one key; false if it cannot be used. A key is valid for one algorithm only, that of
+// its type, whatever a token says.
 func keyIn(raw json.RawMessage) (key, bool) {
 	var k jose.JSONWebKey
 	var more struct {
@@ -59,8 +61,8 @@ func keyIn(raw json.RawMessage) (key, bool) {
 	return key{id: k.KeyID, alg: alg, public: k.Key}, true
 }
 
-// algorithmOf is the algorithm that a public key is for. A private or a symmetric one is for none: it is
-// no secret any more.
+// algorithmOf returns the algorithm of a public key; false for unusable keys. Private and symmetric
+// keys are never used: in a published set they are no longer secret.
 func algorithmOf(public crypto.PublicKey) (string, bool) {
 	switch k := public.(type) {
 	case *rsa.PublicKey:

@@ -16,18 +16,18 @@ import (
 	"rookery/internal/fault"
 )
 
-// Leeway is how far the clock of an issuer may be from ours.
+// Leeway is the accepted difference between the clock of an issuer and ours.
 const Leeway = time.Minute
 
-// What a verifier remembers.
+// Limits of the caches of a Verifier.
 const (
-	verifiedFor = time.Minute // a good signature, before it is checked again
+	verifiedFor = time.Minute // life of a verified signature
 	maxVerified = 4096        // tokens
-	maxRemember = 4 << 10     // bytes of one of them; longer ones are checked each time
+	maxRemember = 4 << 10     // bytes of a cached token; longer ones are always verified
 	maxKeyrings = 1024        // issuers
 )
 
-// Why a token is refused, for the log.
+// Reasons for refusing a token, for the log.
 var (
 	errNoAudience   = errors.New("no issuer or audience is expected")
 	errTooLong      = errors.New("it is longer than any token")
@@ -35,59 +35,62 @@ var (
 	errBadSignature = errors.New("its signature is not of the key")
 )
 
-// Algorithms are the signature algorithms that an issuer may be pinned to.
+// Algorithms returns the signature algorithms that an issuer may use.
 func Algorithms() []string { return []string{"RS256", "ES256", "EdDSA"} }
 
-// An Issuer is who makes tokens, as it was configured. URL is the exact `iss`.
+// An Issuer is a configured issuer of tokens. URL is the exact value of `iss`.
 type Issuer struct {
 	URL        string
-	JWKS       string   // where its keys are; empty: where the issuer's metadata says
-	Algorithms []string // the only ones that its tokens may be signed with; none: all of Algorithms
-	Public     bool     // set by a tenant: its URLs must be public https, see CheckURL
+	JWKS       string   // URL of its keys; empty: as in the issuer's metadata
+	Algorithms []string // allowed algorithms; empty: all of Algorithms
+	Public     bool     // set by a tenant: its URLs must be public https; see CheckURL
 }
 
+// pins reports whether a token of the issuer may use an algorithm.
 func (i Issuer) pins(alg string) bool {
 	all := Algorithms()
 	return slices.Contains(all, alg) &&
 		(len(i.Algorithms) == 0 || slices.Contains(i.Algorithms, alg))
 }
 
-// Options are what a verifier needs of the world. The zero value is what a server has.
+// Options are the options of a Verifier. The zero value is that of a server.
 type Options struct {
-	Now    func() time.Time // nil: the clock
-	Client *http.Client     // asks the issuers of the server's file; nil: one of its own
-	Public *http.Client     // asks those that tenants set; nil: one that reaches public addresses only
+	Now    func() time.Time // nil: time.Now
+	Client *http.Client     // for issuers of the server's configuration; nil: a default client
+	Public *http.Client     // for issuers set by tenants; nil: a client that reaches only public addresses
 
-	// Queue is how many calls wait for the keys of the server's issuers at a time, and again for those of
-	// tenants' issuers; 0: 96. It is to be well below how many calls the server serves at once.
+	// Queue is how many calls may wait for the keys of the server's issuers at a time, and
+	// separately for those of tenants' issuers; 0: 96. It should be well below the number of calls
+	// that the server runs at once.
 	Queue int
 }
 
-// A Verifier verifies the tokens of any number of issuers, and keeps their keys. It may be used by many
-// at once.
+// A Verifier verifies the tokens of any number of issuers, and caches their keys. It is safe for
+// concurrent use.
 type Verifier struct {
 	now      func() time.Time
 	rings    *lru.Cache[source, *keyring]
 	verified *lru.Cache[remembered, proof]
 	fetch    fetcher
 
-	queue, publicQueue chan struct{} // who waits for keys
+	queue, publicQueue chan struct{} // full slots: calls that wait for keys
 }
 
-// remembered names a token of which a signature was good, by its SHA-256.
+// A remembered identifies a token with a verified signature, by its SHA-256 and the source of the
+// key.
 type remembered struct {
 	token [sha256.Size]byte
 	from  source
 }
 
-// proof is what a token with a good signature says.
+// A proof is the content of a token with a verified signature.
 type proof struct {
 	alg    string
 	claims map[string]any
-	at     time.Time // when the signature was checked
+	at     time.Time // when the signature was verified
 }
 
-// NewVerifier makes a verifier that has no keys yet.
+// NewVerifier returns a Verifier without keys. It fetches keys when they are needed.
 func NewVerifier(o Options) *Verifier {
 	v := &Verifier{
 		now: o.Now, fetch: newFetcher(o),
@@ -102,11 +105,11 @@ func NewVerifier(o Options) *Verifier {
 	return v
 }
 
-// Verify is what a token of the issuer says, if it is good now: signed with a key and an algorithm of
-// the issuer, made for one of the audiences, neither too old nor too young by more than Leeway, and in
-// the form that RFC 7519, 8725 and 9068 ask for. A token that is not is Refused; one that would be
-// good but for its age is TOKEN_EXPIRED; and one whose key cannot be known, because the issuer does
-// not answer, is UNAVAILABLE. A good signature is checked once a minute, all else at every call.
+// Verify verifies a token of an issuer and returns its claims. The token must have the form that
+// RFC 7519, 8725 and 9068 require, be signed with a key and an allowed algorithm of the issuer, be
+// for one of the audiences, and be valid now within Leeway. Otherwise the error is Refused;
+// TOKEN_EXPIRED if only the expiry is wrong; or UNAVAILABLE if the key is not known because the
+// issuer does not respond. A signature is verified once a minute, everything else at every call.
 func (v *Verifier) Verify(
 	ctx context.Context, token string, from Issuer, audiences []string,
 ) (Claims, error) {
@@ -126,7 +129,7 @@ func (v *Verifier) Verify(
 	return v.judge(p.claims, from.URL, audiences)
 }
 
-// prove checks the signature, unless it was good a moment ago.
+// prove verifies the signature of a token, unless the result is cached.
 func (v *Verifier) prove(ctx context.Context, token string, from Issuer) (proof, error) {
 	if len(token) > maxToken {
 		return proof{}, errTooLong
@@ -156,7 +159,8 @@ func (v *Verifier) prove(ctx context.Context, token string, from Issuer) (proof,
 	return p, nil
 }
 
-// checkSignature checks with a key of which find has seen that it is one for the algorithm.
+// checkSignature verifies a signature. The key must be one for the algorithm, which keyring.find
+// ensures.
 func checkSignature(token, alg string, key crypto.PublicKey) error {
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{alg}), jwt.WithStrictDecoding(),
 		jwt.WithJSONNumber(), jwt.WithoutClaimsValidation())
@@ -166,7 +170,7 @@ func checkSignature(token, alg string, key crypto.PublicKey) error {
 	return nil
 }
 
-// judge says whether the claims are right here and now.
+// judge checks the claims of a token with a verified signature.
 func (v *Verifier) judge(all jwt.MapClaims, issuer string, audiences []string) (Claims, error) {
 	c, err := claimsOf(all)
 	if err != nil {
@@ -185,13 +189,14 @@ func (v *Verifier) judge(all jwt.MapClaims, issuer string, audiences []string) (
 	return c, nil
 }
 
-// onlyExpired reports whether the age of the token is all that is wrong.
+// onlyExpired reports whether the expiry is the only error.
 func onlyExpired(err error) bool {
 	many, ok := err.(interface{ Unwrap() []error })
 	return ok && len(many.Unwrap()) == 1 && errors.Is(err, jwt.ErrTokenExpired)
 }
 
-// ring is the keyring of a source, the same for all who ask.
+// ring returns the keyring of a source, and creates it if necessary. All callers share one keyring
+// for each source.
 func (v *Verifier) ring(s source) *keyring {
 	if r, ok := v.rings.Get(s); ok {
 		return r

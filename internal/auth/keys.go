@@ -11,83 +11,86 @@ import (
 	"time"
 )
 
-// How long keys are believed.
+// How long keys are used.
 //
-// A set is fetched again when it is needed and an hour old, and when a token names a key that is not in it: three
-// times at once, and then every ten seconds, for anyone can make such a token. While that budget is used up such a
-// token is to come again, unless its key was looked for in the last ten seconds. Each fetch is for all requests
-// that wait. A key that the issuer no longer serves is good until an hour after it was last seen there, so that
-// tokens made before a change of keys stay good, and never longer. An issuer that does not answer changes nothing:
-// the last set is good for a day, so that callers who were let in are not locked out, and an unknown key stays
-// unknown.
+// A set of keys is fetched again when it is needed and an hour old, and when a token names a key
+// that is not in it. Anyone can send such tokens, so fetches for unknown keys are limited: three at
+// once, and then one every ten seconds. Beyond the limit such a token gets UNAVAILABLE, unless its
+// key was looked for within the last ten seconds. All waiting requests share a fetch.
+//
+// A key that the issuer no longer serves is valid for an hour after it was last served, so that
+// tokens from before a key rotation stay valid. If an issuer does not respond, the last set is
+// valid for a day, so that existing callers are not locked out; unknown keys stay unknown.
 const (
 	refreshAfter = time.Hour
 	keepFor      = 24 * time.Hour
-	unknownPause = 10 * time.Second // until one more fetch for the sake of unknown keys
-	unknownBurst = 3                // of such fetches at once
-	maxAbsent    = 64               // keys that are remembered as unknown
-	failurePause = 10 * time.Second // after an issuer did not answer
-	fetchTime    = 10 * time.Second // for all that one fetch takes
-	patience     = 2 * time.Second  // of a call that could do with the keys we have
+	unknownPause = 10 * time.Second // interval of fetches for unknown keys
+	unknownBurst = 3                // such fetches at once
+	maxAbsent    = 64               // unknown keys that are remembered
+	failurePause = 10 * time.Second // pause after an issuer did not respond
+	fetchTime    = 10 * time.Second // time limit of a fetch
+	patience     = 2 * time.Second  // how long a call waits if there is a usable set
 )
 
-// How many calls wait for keys at a time. Who waits has not been let in yet, and holds a place that others
-// need: an issuer that is slow, perhaps for that very reason, must not keep everybody out.
+// Limits of calls that wait for keys. A waiting call is not authenticated yet and takes a slot that
+// others need, so a slow issuer must not block the server.
 const (
-	maxWaiting = 64 // for those of one issuer
-	maxQueue   = 96 // for those of all issuers of the server's file, and again of all that tenants set
+	maxWaiting = 64 // for the keys of one issuer
+	maxQueue   = 96 // for those of all issuers of the server, and separately of all tenants
 )
 
-// source names a set of keys.
+// A source identifies a set of keys.
 type source struct {
 	issuer, jwks string
 	public       bool
 }
 
+// sourceOf returns the source of an issuer's keys.
 func sourceOf(i Issuer) source { return source{i.URL, i.JWKS, i.Public} }
 
-// A key is one that the issuer signs with.
+// A key is a public key of an issuer.
 type key struct {
-	id     string // empty: it has none
-	alg    string // the one algorithm that it is for
+	id     string // kid; empty: none
+	alg    string // the only algorithm that it is used for
 	public crypto.PublicKey
-	served bool      // when the issuer last answered
+	served bool      // in the last set of the issuer
 	seen   time.Time // when the issuer last served it
 }
 
+// Reasons why no key was found, for the log.
 var (
 	errUnknownKey = errors.New("its key is not one of the issuer's")
 	errWhichKey   = errors.New("it does not say which of the issuer's keys is meant")
 )
 
-// A keyring keeps the keys of one issuer. Many may use it at once; they share one fetch.
+// A keyring caches the keys of one issuer. It is safe for concurrent use; callers share a fetch.
 type keyring struct {
 	source
 	now   func() time.Time
 	fetch func(context.Context, source) ([]key, error)
-	queue chan struct{} // holds a value for each call that waits, also for other issuers' keys
+	queue chan struct{} // a slot for each waiting call, shared with other issuers
 
 	mu      sync.Mutex
-	waiting int // calls
+	waiting int // number of waiting calls
 	keys    []key
-	fetched time.Time // when keys last came
-	failed  time.Time // when they last did not come; zero: they came since
-	cause   error     // why they did not
-	budget  budget    // of fetches for the sake of unknown keys
-	absent  map[sought]time.Time
-	flight  chan struct{} // closed at the end of the fetch under way; nil: there is none
+	fetched time.Time            // time of the last successful fetch
+	failed  time.Time            // time of the last failed fetch; zero: none since fetched
+	cause   error                // error of the last failed fetch
+	budget  budget               // of fetches for unknown keys
+	absent  map[sought]time.Time // unknown keys, and when they were looked for
+	flight  chan struct{}        // closed when the current fetch ends; nil: none
 }
 
-// A sought is what a token says of its key.
+// A sought identifies the key that a token names.
 type sought struct{ alg, kid string }
 
-// A budget is how many fetches may be made. The zero value is a full one.
+// A budget limits fetches for unknown keys. The zero value is full.
 type budget struct {
 	spent int
-	since time.Time // from when on it fills up
+	since time.Time // start of the current interval
 }
 
-// spend reports whether one more fetch may be made, and takes it from the budget.
+// spend takes one fetch from the budget, and reports whether there was one.
 func (b *budget) spend(now time.Time) bool {
 	if back := int(now.Sub(b.since) / unknownPause); back > 0 {
 		b.spent = max(0, b.spent-back)
@@ -103,9 +106,9 @@ func (b *budget) spend(now time.Time) bool {
 	return true
 }
 
-// find is the key for a token with these header parameters. A token needs a kid only if the issuer
-// serves several keys for the algorithm: many that have one key give it no id, and OpenID Connect asks
-// for one only where there is a choice (Core §10.1).
+// find returns the key for a token with these header parameters. A token needs a kid only if the
+// issuer serves several keys for the algorithm: many issuers with one key give it no id, and OpenID
+// Connect requires an id only if there is a choice (Core §10.1).
 func (r *keyring) find(ctx context.Context, alg, kid string) (crypto.PublicKey, error) {
 	asked := r.refreshIfOld(ctx)
 	k, err := r.pick(alg, kid)
@@ -120,7 +123,7 @@ func (r *keyring) find(ctx context.Context, alg, kid string) (crypto.PublicKey, 
 	return k, err
 }
 
-// pick chooses among the keys that we have.
+// pick returns the matching key among the cached ones.
 func (r *keyring) pick(alg, kid string) (crypto.PublicKey, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,14 +143,14 @@ func (r *keyring) pick(alg, kid string) (crypto.PublicKey, error) {
 	return nil, errWhichKey
 }
 
-// good reports whether a key is still believed.
+// good reports whether a key is still valid.
 func (r *keyring) good(k key) bool {
 	age := r.now().Sub(k.seen)
 	return age < refreshAfter || age < keepFor && k.served
 }
 
-// doubt is why no key was found: it is the token's fault only if the issuer answered when it was last
-// asked, and was asked for the sake of this key, now or a moment ago.
+// doubt returns the error of a key that was not found. It blames the token only if the last fetch
+// succeeded and was made for this key, now or a moment ago; otherwise the error is UNAVAILABLE.
 func (r *keyring) doubt(s sought, asked bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,8 +170,8 @@ func (r *keyring) doubt(s sought, asked bool) error {
 	return errUnknownKey
 }
 
-// miss remembers that the issuer does not serve a key. Of too many it remembers some. The caller has the
-// lock.
+// miss records that the issuer does not serve a key. It records at most maxAbsent keys. The caller
+// holds mu.
 func (r *keyring) miss(s sought, now time.Time) {
 	maps.DeleteFunc(r.absent, func(s sought, _ time.Time) bool { return !r.missed(s, now) })
 	if r.absent == nil {
@@ -179,19 +182,19 @@ func (r *keyring) miss(s sought, now time.Time) {
 	}
 }
 
-// missed reports whether the issuer did not serve a key a moment ago. The caller has the lock.
+// missed reports whether a key was recorded by miss within unknownPause. The caller holds mu.
 func (r *keyring) missed(s sought, now time.Time) bool {
 	at, is := r.absent[s]
 	return is && now.Sub(at) < unknownPause
 }
 
-// usable reports whether there is a set that is good for something.
+// usable reports whether there is a set that is less than a day old. The caller holds mu.
 func (r *keyring) usable() bool {
 	return !r.fetched.IsZero() && r.now().Sub(r.fetched) < keepFor
 }
 
-// refreshIfOld fetches the keys if there are none, or old ones, and reports whether it did. It waits
-// no longer than the keys that we have allow.
+// refreshIfOld fetches the keys if there are none or they are old, and reports whether it did. If
+// there is a usable set it waits only for patience, or not at all after a failure.
 func (r *keyring) refreshIfOld(ctx context.Context) bool {
 	r.mu.Lock()
 	old := r.fetched.IsZero() || r.now().Sub(r.fetched) >= refreshAfter
@@ -211,8 +214,9 @@ func (r *keyring) refreshIfOld(ctx context.Context) bool {
 	return true
 }
 
-// mayAsk reports whether an unknown key is reason enough to fetch, or to wait for the fetch under way: if there
-// are others, the issuer answers, and the budget allows it. A key that was looked for a moment ago is not.
+// mayAsk reports whether an unknown key justifies a fetch, or waiting for the current one: if there
+// is a usable set, the issuer responds, the key was not looked for a moment ago, and the budget is
+// not used up.
 func (r *keyring) mayAsk(s sought) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,8 +228,8 @@ func (r *keyring) mayAsk(s sought) bool {
 	return r.flight != nil || r.budget.spend(now)
 }
 
-// wait starts a fetch if there is none, and waits for its end, but no longer than that; and not at all
-// where so many wait already.
+// wait starts a fetch if there is none, and waits for its end, for at most long. It does not wait
+// if too many calls wait already.
 func (r *keyring) wait(ctx context.Context, long time.Duration) {
 	r.mu.Lock()
 	if r.flight == nil {
@@ -257,13 +261,14 @@ func (r *keyring) wait(ctx context.Context, long time.Duration) {
 	}
 }
 
+// leave ends the wait of a call.
 func (r *keyring) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting--
 }
 
-// load is a fetch. It belongs to nobody: who started it may go.
+// load fetches the keys. It does not end with the call that started it.
 func (r *keyring) load(ctx context.Context, done chan struct{}) {
 	ctx, stop := context.WithTimeout(ctx, fetchTime)
 	defer stop()
@@ -283,7 +288,7 @@ func (r *keyring) load(ctx context.Context, done chan struct{}) {
 	r.keys = slices.Concat(served, r.overlap(served))
 }
 
-// try is a fetch that cannot take the program down, whatever an issuer answers.
+// try is a fetch in which a panic becomes an error.
 func (r *keyring) try(ctx context.Context) (served []key, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -293,8 +298,8 @@ func (r *keyring) try(ctx context.Context) (served []key, err error) {
 	return r.fetch(ctx, r.source)
 }
 
-// overlap are the keys that are no longer served, and still good for a while. A key without an id cannot
-// be told from its successor: it goes at once.
+// overlap returns the keys that are no longer served but still valid. A key without an id is
+// dropped at once, because it cannot be distinguished from its successor.
 func (r *keyring) overlap(served []key) []key {
 	var old []key
 	for _, k := range r.keys {

@@ -10,9 +10,9 @@ import (
 	"rookery/internal/fault"
 )
 
-// CheckName is INVALID_PARAMETER for a name of an agent or a token that could be taken for another one. A
-// name is one line of characters that print, without blanks around it, in Unicode normalization form KC,
-// and no word of it mixes scripts (UTS #39, §5.1).
+// CheckName returns INVALID_PARAMETER for a name of an agent or a token that could be mistaken for
+// another one. A name must be one line of printable characters without surrounding spaces, in
+// Unicode normalization form KC, and no word of it may mix scripts (UTS #39, §5.1).
 func CheckName(name string) error {
 	normal := norm.NFKC.String(name)
 	switch {
@@ -33,13 +33,14 @@ func CheckName(name string) error {
 	return nil
 }
 
-// systems are the writing systems that use several scripts in one word (UTS #39, §5.1). A word of any other
-// has one script.
+// systems are the writing systems that use several scripts in a word (UTS #39, §5.1). All other
+// words must have a single script.
 var systems = [][]string{
 	{"Han", "Hiragana", "Katakana"}, {"Han", "Hangul"}, {"Han", "Bopomofo"},
 }
 
-// mixed are the scripts of the first word of a name that mixes some which no writing system does.
+// mixed returns the scripts of the first word of a name that mixes scripts which no writing system
+// combines; nil if there is none.
 func mixed(name string) []string {
 	parts := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) }
 	for word := range strings.FieldsFuncSeq(name, parts) {
@@ -64,7 +65,7 @@ func oneSystem(scripts []string) bool {
 	})
 }
 
-// scriptOf is the script of a character; empty of one that several share.
+// scriptOf returns the script of a character; "" if it is shared by several scripts.
 func scriptOf(r rune) string {
 	if r < 0x80 {
 		if unicode.IsLetter(r) {

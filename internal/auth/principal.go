@@ -5,33 +5,36 @@ import (
 	"unicode"
 )
 
-// The kinds of principal, with which their ids begin. No agent has an id that begins so, but for the
-// principal itself, so that nobody can act in another's name.
+// The prefixes of principal ids, by kind. Agent ids must not have these prefixes, so that no agent
+// can act in the name of another principal.
 const (
 	kindUser     = "user:"
 	kindToken    = "token:"
 	kindWorkload = "workload:"
 )
 
-// User is the id of a person: subjects are unique within their issuer only. Subject has printable ASCII
-// and issuer is a URL without @, so that no two people have one id.
+// User returns the principal id of a person. It includes the issuer, because subjects are unique
+// only within their issuer. The subject must be printable ASCII and the issuer a URL without @, so
+// that ids are unique.
 func User(issuer, subject string) string {
 	return kindUser + subject + "@" + strings.TrimPrefix(issuer, "https://")
 }
 
-// APIToken is the id of the principal that an API token is.
+// APIToken returns the principal id of an API token.
 func APIToken(id string) string { return kindToken + id }
 
-// Workload is the id of what a rule of a tenant lets in without a stored secret, such as CI.
+// Workload returns the principal id of callers that a rule of a tenant accepts without a stored
+// secret, such as CI jobs.
 func Workload(rule string) string { return kindWorkload + rule }
 
-// Unprintable reports whether nobody sees a character, or it makes others look like something else: no name
-// of a caller has one.
+// Unprintable reports whether a character is invisible or changes how others look. Names of callers
+// must not contain such characters.
 func Unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// Reserved reports whether no agent may choose an id: those of principals, and what may be a secret.
+// Reserved reports whether agents must not choose an id: whether it looks like that of a principal,
+// or contains a token.
 func Reserved(agent string) bool {
-	lower := strings.ToLower(agent) // people do not tell User: from user:
+	lower := strings.ToLower(agent) // people do not distinguish User: from user:
 	for _, kind := range []string{kindUser, kindToken, kindWorkload} {
 		if strings.HasPrefix(lower, kind) {
 			return true

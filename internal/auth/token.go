@@ -9,21 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// What a token may be at most, before anything in it is believed.
+// Limits of tokens that are checked before verification.
 const (
 	maxToken = 16 << 10 // bytes; tokens with 200 groups have 10 KiB
 	maxKeyID = 256      // bytes
-	maxDepth = 16       // of arrays and objects in one another
+	maxDepth = 16       // nesting depth of arrays and objects
 )
 
-// A Peeked token says what an unverified token claims. It is good for choosing the issuer to verify it
-// against, and for nothing else.
+// A Peeked contains unverified claims of a token. Use it only to choose the issuer to verify the
+// token with.
 type Peeked struct {
 	Issuer   string
 	Audience []string
 }
 
-// Peek reads a token without verifying it. A token that no issuer can have made is Refused.
+// Peek parses a token without verifying it. It returns Refused for a token that no issuer can have
+// created.
 func Peek(token string) (Peeked, error) {
 	t, err := parse(token)
 	if err != nil {
@@ -37,20 +38,20 @@ func Peek(token string) (Peeked, error) {
 	return Peeked{Issuer: issuer, Audience: audience}, nil
 }
 
-// unverified is a token that has the right form: a JWS in compact serialization (RFC 7515 §3.1) whose
-// payload is an object.
+// An unverified is a token of valid form: a JWS in compact serialization (RFC 7515 §3.1) with an
+// object as its payload.
 type unverified struct {
 	alg, kid string
 	claims   map[string]any
 }
 
-// parse is stricter than the RFCs where they let two readers see different tokens: base64 with padding,
-// line breaks or stray bits, JSON with a name twice, text that is no UTF-8.
+// parse parses a token. It is stricter than the RFCs where parsers could disagree: it refuses
+// base64 with padding, line breaks or stray bits, JSON with duplicate names, and invalid UTF-8.
 func parse(token string) (unverified, error) {
 	if len(token) > maxToken {
 		return unverified{}, errTooLong
 	}
-	if strings.ContainsAny(token, "\r\n") { // which decoders of base64 skip
+	if strings.ContainsAny(token, "\r\n") { // base64 decoders skip them
 		return unverified{}, errors.New("it has line breaks")
 	}
 	segments := strings.Split(token, ".")
@@ -69,13 +70,14 @@ func parse(token string) (unverified, error) {
 	return t, t.read(header)
 }
 
-// neverIn are header parameters of tokens that are refused: a token does not bring the key that it is
-// verified with (RFC 8725 §3.10), nor rules of its own (RFC 7515 §4.1.11), nor another token.
+// neverIn are header parameters of refused tokens: a token must not contain the key that verifies
+// it (RFC 8725 §3.10), extensions (RFC 7515 §4.1.11), or another token.
 var neverIn = []string{"jwk", "jku", "x5u", "crit", "cty", "b64", "zip"}
 
-// types are the values of `typ` that tokens for us have (RFC 7519 §5.1, RFC 9068 §2.1), in lower case.
+// types are the accepted values of `typ` (RFC 7519 §5.1, RFC 9068 §2.1), in lower case.
 var types = []string{"jwt", "at+jwt"}
 
+// read checks the header, and reads alg and kid from it.
 func (t *unverified) read(header map[string]any) error {
 	for _, name := range neverIn {
 		if _, there := header[name]; there {
@@ -99,7 +101,7 @@ func (t *unverified) read(header map[string]any) error {
 	return nil
 }
 
-// decode is the JSON object in a segment.
+// decode returns the JSON object in a segment.
 func decode(segment string) (map[string]any, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(segment)
 	if err != nil || !utf8.Valid(raw) || !json.Valid(raw) {
@@ -118,7 +120,8 @@ func decode(segment string) (map[string]any, error) {
 	return object, nil
 }
 
-// next is the next value of valid JSON, in which no object has a name twice.
+// next returns the next value of valid JSON. It returns an error for an object with duplicate
+// names.
 func next(d *json.Decoder, depth int) (any, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -136,6 +139,7 @@ func next(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
+// object returns the rest of an object, after its opening brace.
 func object(d *json.Decoder, depth int) (any, error) {
 	members := map[string]any{}
 	for d.More() {
@@ -155,6 +159,7 @@ func object(d *json.Decoder, depth int) (any, error) {
 	return members, err
 }
 
+// array returns the rest of an array, after its opening bracket.
 func array(d *json.Decoder, depth int) (any, error) {
 	elements := []any{}
 	for d.More() {

@@ -1,9 +1,11 @@
-// Package credential keeps what a person logged in with: a token for each server, in the keyring of the
-// machine or in a file that only this person can read, and the server that commands go to (CONTRACT §7).
+// Package credential stores the logins of a person: a token for each server, in the keyring of the
+// machine or in a file that only this person can read, and the default server of commands (CONTRACT
+// §7).
 //
-// In its directory credentials.json says which servers there are and where the token of each is, so that
-// no keyring is asked for one that it cannot have; config.yaml names the usual server. Processes that
-// change them at the same time wait for one another, and a file is replaced whole.
+// In the directory of a Store, credentials.json lists the servers and where the token of each is,
+// so that a keyring is only asked for tokens that it contains; config.yaml names the default
+// server. Processes that change the files at the same time wait for each other, and a file is
+// always replaced as a whole.
 package credential
 
 import (
@@ -14,16 +16,16 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Place is where a token is kept.
+// A Place is where a token is stored.
 type Place string
 
 // The places.
 const (
-	Keyring Place = "keyring" // that of the machine
+	Keyring Place = "keyring" // the keyring of the machine
 	File    Place = "file"    // credentials.json, with mode 0600
 )
 
-// String is the place as messages name it.
+// String returns the name of the place in messages.
 func (p Place) String() string {
 	if p == File {
 		return tokensFile
@@ -31,15 +33,15 @@ func (p Place) String() string {
 	return "the keyring"
 }
 
-// A Store is the credentials in a directory. It is safe for concurrent use, also by several processes.
-// Its errors are faults; none holds a token or an absolute path.
+// A Store contains the credentials in a directory. It is safe for concurrent use, also by several
+// processes. Its errors are faults; they contain neither tokens nor absolute paths.
 type Store struct {
-	Dir       string // of the two files; made with mode 0700 once there is something to write
-	NoKeyring bool   // tokens go into the file, and no keyring is asked for one
+	Dir       string // of the files; created with mode 0700 by the first write
+	NoKeyring bool   // store tokens in the file, and never use the keyring
 }
 
-// Put keeps the token of a server, in place of any other, and answers where: in the keyring or, where
-// none answers or it takes no such token, in the file.
+// Put stores the token of a server, replacing any other, and returns where: in the keyring or, if
+// that is not available or refuses the token, in the file.
 func (s Store) Put(ctx context.Context, o Origin, token string) (in Place, err error) {
 	err = s.locked(ctx, func() error {
 		all, err := s.read()
@@ -53,15 +55,15 @@ func (s Store) Put(ctx context.Context, o Origin, token string) (in Place, err e
 		}
 		err = s.write(all)
 		if err != nil && in == Keyring || err == nil && in == File && before == Keyring {
-			_ = removeFromKeyring(ctx, o) // what is left there is never asked for
+			_ = removeFromKeyring(ctx, o) // what remains in the keyring is never read
 		}
 		return err
 	})
 	return in, err
 }
 
-// Token returns the token that is kept for a server, and where; both are empty if there is none. No other
-// server's is looked at.
+// Token returns the stored token of a server, and where it is. Both are empty if there is none. If
+// the keyring does not return the token, the error is UNAVAILABLE and in is Keyring.
 func (s Store) Token(ctx context.Context, o Origin) (token string, in Place, err error) {
 	all, err := s.read()
 	if err != nil || all[o].In != Keyring {
@@ -77,14 +79,14 @@ func (s Store) Token(ctx context.Context, o Origin) (token string, in Place, err
 	return token, Keyring, nil
 }
 
-// Servers are those that a token is kept for, in order.
+// Servers returns the servers with a stored token, sorted.
 func (s Store) Servers() ([]Origin, error) {
 	all, err := s.read()
 	return slices.Sorted(maps.Keys(all)), err
 }
 
-// Remove forgets the token of a server, and reports whether there was one. Where the keyring keeps it
-// from being removed, that is the error, and nothing is forgotten.
+// Remove deletes the token of a server, and reports whether there was one. If the keyring fails to
+// delete it, Remove returns an error and deletes nothing.
 func (s Store) Remove(ctx context.Context, o Origin) (was bool, err error) {
 	err = s.locked(ctx, func() error {
 		all, err := s.read()
@@ -106,6 +108,7 @@ func (s Store) Remove(ctx context.Context, o Origin) (was bool, err error) {
 	return was, err
 }
 
+// removeInKeyring deletes the token of a server from the keyring.
 func (s Store) removeInKeyring(ctx context.Context, o Origin) error {
 	if s.NoKeyring {
 		return closed(o)
@@ -116,7 +119,7 @@ func (s Store) removeInKeyring(ctx context.Context, o Origin) error {
 	return nil
 }
 
-// closed is the fault of a keyring that does not give what is in it.
+// closed returns the UNAVAILABLE error of a keyring that does not return or delete a token.
 func closed(o Origin) *fault.Fault {
 	return fault.New(fault.Unavailable, "the token for %s is in the keyring, which does not open", o).
 		Fix("unlock the keyring, or give the token: ROOKERY_TOKEN").

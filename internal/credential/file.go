@@ -19,26 +19,26 @@ import (
 // The files of a Store.
 const (
 	tokensFile = "credentials.json"
-	lockFile   = "credentials.lock" // whoever changes a file holds it
+	lockFile   = "credentials.lock" // locked by a process that changes a file
 	usualFile  = "config.yaml"
 )
 
-// place is how messages name the directory of a Store: the path itself tells who somebody is.
+// place is the directory of a Store in messages: the real path would reveal the name of the user.
 const place = `${XDG_CONFIG_HOME:-$HOME/.config}/rookery`
 
-// A record is what the file has of one server.
+// A record is the entry of one server in the file.
 type record struct {
 	In    Place  `json:"in"`
-	Token string `json:"token,omitempty"` // empty: it is in the keyring
+	Token string `json:"token,omitempty"` // empty: the token is in the keyring
 }
 
-// records is the file.
+// A records is the content of the file.
 type records struct {
 	Servers map[Origin]record `json:"servers"`
 }
 
-// read reads the file of tokens; without one there are none. One that others can read or put there is
-// refused, as what is in it is no secret or not ours.
+// read reads the file of tokens; without a file there are none. It returns an error if others can
+// read the file or replace it, because then the tokens may not be secret, or not ours.
 func (s Store) read() (map[Origin]record, error) {
 	f, err := os.Open(filepath.Join(s.Dir, tokensFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func (s Store) read() (map[Origin]record, error) {
 	if err != nil {
 		return nil, unreadable(tokensFile, err)
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // only read, so errors of Close do not matter
 	if err := s.closedToOthers(f); err != nil {
 		return nil, err
 	}
@@ -62,10 +62,10 @@ func (s Store) read() (map[Origin]record, error) {
 	return all.Servers, nil
 }
 
-// closedToOthers refuses a file of tokens that others can read, in a directory that others can change.
+// closedToOthers returns an error if others can read the file of tokens or change its directory.
 func (s Store) closedToOthers(f *os.File) error {
 	if runtime.GOOS == "windows" {
-		return nil // modes say nothing there; the profile of a user is closed to others
+		return nil // modes do not express access on Windows; user profiles are private
 	}
 	file, err := f.Stat()
 	if err != nil {
@@ -96,7 +96,7 @@ func (s Store) write(all map[Origin]record) error {
 	return s.replace(tokensFile, append(data, '\n'))
 }
 
-// replace gives a file new contents, whole and durably, with mode 0600.
+// replace replaces a file atomically and durably, with mode 0600.
 func (s Store) replace(name string, data []byte) error {
 	f, err := os.CreateTemp(s.Dir, "."+name+"-*")
 	if err != nil {
@@ -108,13 +108,14 @@ func (s Store) replace(name string, data []byte) error {
 		err = os.Rename(f.Name(), filepath.Join(s.Dir, name))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error before is the one that counts
+		_ = os.Remove(f.Name()) // the first error is returned
 		return unwritable(name, err)
 	}
 	return nil
 }
 
-// locked makes the directory, and does something while no other process changes what is in it.
+// locked creates the directory, and calls do while no other process changes the files. It returns
+// UNAVAILABLE if another process holds the lock for too long.
 func (s Store) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return unwritable(tokensFile, err)
@@ -133,10 +134,12 @@ func (s Store) locked(ctx context.Context, do func() error) error {
 	return errors.Join(do(), lock.Close())
 }
 
+// unreadable returns the FILE_ERROR of a file that cannot be read.
 func unreadable(name string, err error) error {
 	return fault.New(fault.FileError, "%s in %s cannot be read", name, place).Because(err)
 }
 
+// unwritable returns the FILE_ERROR of a file that cannot be written.
 func unwritable(name string, err error) error {
 	return fault.New(fault.FileError, "%s in %s cannot be written", name, place).
 		Fix("name another directory: XDG_CONFIG_HOME=DIR").Because(err)

@@ -9,17 +9,19 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// service is the name that our tokens have in a keyring; the account is the origin of the server.
+// service is the service name of our tokens in a keyring. The account is the origin of the server.
 const service = "rookery"
 
-// patience is how long a keyring may take: whoever has locked it types a password meanwhile.
+// patience is the time limit of a keyring operation. It allows for a person who types a password to
+// unlock the keyring.
 const patience = 30 * time.Second
 
+// setInKeyring stores a token in the keyring.
 func setInKeyring(ctx context.Context, o Origin, token string) error {
 	return bounded(ctx, func() error { return keyring.Set(service, string(o), token) })
 }
 
-// removeFromKeyring takes a token away. That it is away already is no error.
+// removeFromKeyring deletes a token from the keyring. It returns nil if there is none.
 func removeFromKeyring(ctx context.Context, o Origin) error {
 	err := bounded(ctx, func() error { return keyring.Delete(service, string(o)) })
 	if errors.Is(err, keyring.ErrNotFound) {
@@ -28,6 +30,7 @@ func removeFromKeyring(ctx context.Context, o Origin) error {
 	return err
 }
 
+// fromKeyring returns a token from the keyring.
 func fromKeyring(ctx context.Context, o Origin) (string, error) {
 	answered := make(chan string, 1)
 	err := bounded(ctx, func() error {
@@ -41,7 +44,8 @@ func fromKeyring(ctx context.Context, o Origin) (string, error) {
 	return <-answered, nil
 }
 
-// bounded asks a keyring, which takes no context, for as long as patience and the context allow.
+// bounded calls ask, which uses a keyring and takes no context, and waits for it as long as
+// patience and the context allow. After that, ask continues in the background.
 func bounded(ctx context.Context, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

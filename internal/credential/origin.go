@@ -9,23 +9,24 @@ import (
 	"rookery/internal/fault"
 )
 
-// An Origin is a server as a token is bound to it: scheme, host and port, in one spelling for all that
-// lead to the same place (RFC 6454 §4): lower case, without the default port, IPv6 as RFC 5952 has it.
+// An Origin is the scheme, host and port of a server, to which a token is bound. It is normalized,
+// so that equal origins have equal strings (RFC 6454 §4): in lower case, without the default port,
+// with IPv6 addresses as in RFC 5952.
 type Origin string
 
-// A Server is an address of a server that has been checked.
+// A Server is the checked address of a server.
 type Server struct {
-	URL    string // its base, without a slash at the end
+	URL    string // base URL, without a trailing slash
 	Origin Origin
-	Local  bool // it is loopback: nobody beside this machine reads what is sent
-	TLS    bool
+	Local  bool // loopback: the data does not leave this machine
+	TLS    bool // the scheme is https
 }
 
-// Private reports whether a token may be sent there: over TLS, or within this machine.
+// Private reports whether a token may be sent to the server: over TLS, or within this machine.
 func (s Server) Private() bool { return s.TLS || s.Local }
 
-// ParseServer reads the address of a server: http or https, with a path if it has one, and nothing that
-// names a person. It never echoes the address: there may be a secret in it.
+// ParseServer parses the address of a server: an http or https URL, optionally with a path, without
+// user, query or fragment. Errors do not contain the address, because it may contain a secret.
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" {
@@ -42,7 +43,8 @@ func ParseServer(address string) (Server, error) {
 	return s, nil
 }
 
-// hostOf is the host of a URL, with its port unless it is the default one, and whether it is loopback.
+// hostOf returns the normalized host of a URL, with its port unless it is the default one, and
+// whether it is loopback.
 func hostOf(u *url.URL) (host string, local bool) {
 	host, port := strings.ToLower(u.Hostname()), u.Port()
 	local = host == "localhost"

@@ -12,11 +12,11 @@ import (
 	"rookery/internal/fault"
 )
 
-// serverKey is the key of config.yaml that names the usual server. It has no other.
+// serverKey is the only key of config.yaml. It names the default server.
 const serverKey = "server"
 
-// Usual is the server that commands go to which name neither a server nor a directory; false if there
-// is none.
+// Usual returns the default server, which is used by commands that name neither a server nor a
+// directory; false if there is none.
 func (s Store) Usual() (Server, bool, error) {
 	doc, err := s.config()
 	if err != nil || doc == nil {
@@ -35,12 +35,12 @@ func (s Store) Usual() (Server, bool, error) {
 	return server, true, nil
 }
 
-// SetUsual makes a server the usual one. What else a person wrote into the file, such as comments, stays.
+// SetUsual sets the default server. Other content of the file, such as comments, is kept.
 func (s Store) SetUsual(ctx context.Context, server Server) error {
 	return s.locked(ctx, func() error { return s.setUsual(server.URL) })
 }
 
-// ForgetUsual makes it that there is no usual server, if it is this one, and reports whether it was.
+// ForgetUsual removes the default server if it has this origin, and reports whether it had.
 func (s Store) ForgetUsual(ctx context.Context, o Origin) (was bool, err error) {
 	err = s.locked(ctx, func() error {
 		usual, ok, err := s.Usual()
@@ -52,7 +52,7 @@ func (s Store) ForgetUsual(ctx context.Context, o Origin) (was bool, err error) 
 	return was, err
 }
 
-// setUsual writes the file with another value; empty: with none.
+// setUsual writes config.yaml with another value; null if url is empty.
 func (s Store) setUsual(url string) error {
 	doc, err := s.config()
 	if err != nil {
@@ -78,7 +78,8 @@ func (s Store) setUsual(url string) error {
 	return s.replace(usualFile, data)
 }
 
-// config is config.yaml, a document whose content is a mapping; nil if there is nothing in it.
+// config returns config.yaml as a document with a mapping; nil if the file does not exist or is
+// empty.
 func (s Store) config() (*yaml.Node, error) {
 	data, err := os.ReadFile(filepath.Join(s.Dir, usualFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +107,7 @@ func (s Store) config() (*yaml.Node, error) {
 	return &doc, nil
 }
 
-// valueOf is the value that config.yaml has for the server; nil if it has none.
+// valueOf returns the value of serverKey in config.yaml; nil if there is none.
 func valueOf(doc *yaml.Node) *yaml.Node {
 	if top := doc.Content[0]; len(top.Content) > 0 {
 		return top.Content[1]
@@ -114,6 +115,7 @@ func valueOf(doc *yaml.Node) *yaml.Node {
 	return nil
 }
 
+// malformed returns the INVALID_PARAMETER error of an invalid config.yaml.
 func malformed(why string) *fault.Fault {
 	return fault.New(fault.InvalidParameter, "%s in %s: %s", usualFile, place, why).
 		Fix("%s: https://memory.example.test", serverKey)

@@ -1,6 +1,7 @@
-// Package hosted composes everything between a request and the tools: authentication, shares, audit, rates,
-// the catalogue with its interceptors, and the handler. Every program that serves the product uses it, over
-// its own stores, so that no two of them differ in an order that security depends on (docs/design/0032).
+// Package hosted composes everything between a request and the tools: authentication, shares,
+// audit, rates, the catalogue with its interceptors, and the handler. All programs that serve the
+// product use it with their own stores, so that they do not differ in an order that security
+// depends on (docs/design/0032).
 package hosted
 
 import (
@@ -28,37 +29,38 @@ import (
 	"rookery/internal/tools/tree"
 )
 
-// Options are what a Host is made with. Teams and Tables are required.
+// Options are the options of a Host. Teams and Tables are required.
 type Options struct {
 	Teams *team.Teams
 
-	// Tables returns the table of a tenant, which has the rates of its principals.
+	// Tables returns the table of a tenant, which contains the rates of its principals.
 	Tables func(ctx context.Context, tenant string) (table.Table, error)
 
 	// Server is the configuration of the server: its issuers, admins, rates and limits.
 	Server config.Config
 
-	// Closed says that every call needs a token: no request is auth.LocalCaller, wherever it comes from.
+	// Closed says that every call needs a token: no request is authenticated as auth.LocalCaller.
 	Closed bool
 
-	// Background says that the process lives between calls: the audit is archived from time to time.
+	// Background says that the process lives between calls. The audit is then archived
+	// periodically.
 	Background bool
 
-	Verifier *auth.Verifier // of the tokens of issuers; nil: one that fetches their keys over the network
-	ReadOnly bool           // every mutation is refused, also where Server allows them
+	Verifier *auth.Verifier // of tokens of issuers; nil: one that fetches their keys over the network
+	ReadOnly bool           // refuse all mutations, even if Server allows them
 
-	// More are tools of the program beside those of the product.
+	// More are tools of the program, in addition to those of the product.
 	More []*tool.Tool
 
-	// Outer are interceptors of the program that see every call that is audited and counted, before it is
-	// known whether the caller may make it. Inner see the calls that may be made, next to their tools.
+	// Outer are interceptors of the program that get every call that is audited and metered, before
+	// the call is authorized. Inner get the authorized calls, immediately before their tools.
 	Outer, Inner []tool.Interceptor
 
 	// Measure adds attributes to the log line of a call; see audit.Options.
 	Measure func() func(audit.Ended) []slog.Attr
 
-	Meter Meter            // nil: nothing is counted
-	Log   *slog.Logger     // nil: nothing is logged
+	Meter Meter            // nil: no metrics
+	Log   *slog.Logger     // nil: no logging
 	Now   func() time.Time // nil: time.Now
 }
 
@@ -69,7 +71,7 @@ type Meter interface {
 	Waited(tenant string, passed int) // see access.ShareOptions
 }
 
-// A Host is the composition over the tenants of one deployment. Close ends its work in the background.
+// A Host is the composition for the tenants of one deployment. It must be closed.
 type Host struct {
 	Catalogue *tool.Catalogue
 	Gate      *access.Gate
@@ -79,7 +81,7 @@ type Host struct {
 	opt Options
 }
 
-// New composes a Host.
+// New returns a Host, and starts its background work if Options.Background is set.
 func New(o Options) (*Host, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -114,14 +116,14 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Close finishes what runs in the background. No call may be made after it.
+// Close ends the background work. No calls may be made after it.
 func (h *Host) Close() {
 	h.Auditor.Close()
 	h.Limiter.Close()
 }
 
-// interceptors are those of every call, the outermost first: a call is audited and counted whatever becomes of
-// it, and a caller without permission uses up no more than the rate of its refusals.
+// interceptors returns the interceptors of every call, outermost first. A call is audited and
+// metered whatever its result. Calls without permission are rate-limited too.
 func (h *Host) interceptors() []tool.Interceptor {
 	vaults := access.Of(h.opt.Teams)
 	all := []tool.Interceptor{using, h.Auditor.Interceptor()}
@@ -134,7 +136,7 @@ func (h *Host) interceptors() []tool.Interceptor {
 	}, h.opt.Inner)
 }
 
-// using ends what a call uses of open vaults when the call ends.
+// using releases the open vaults that a call uses when the call ends.
 func using(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
 		ctx, end := team.Using(ctx)
@@ -143,7 +145,7 @@ func using(next tool.Handler) tool.Handler {
 	}
 }
 
-// readOnly makes every call a read-only one, if the deployment is.
+// readOnly makes every call read-only if on is set.
 func readOnly(on bool) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
@@ -153,8 +155,8 @@ func readOnly(on bool) tool.Interceptor {
 	}
 }
 
-// Tools are all tools of the product, over these tenants. A Limiter keeps the rates; nil: there are none. Nil
-// tenants will do to read what the tools are.
+// Tools returns all tools of the product, for the tenants t. l provides the rates; nil: no rates. t
+// may be nil to read only the descriptions of the tools.
 func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
@@ -163,16 +165,17 @@ func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	return all
 }
 
-// Jobs are the kinds of jobs that the tools have, in a tenant.
+// Jobs returns the kinds of jobs of the tools, in a tenant.
 func Jobs(t *team.Team) []job.Kind {
 	return append(raven.Jobs(t), teamtools.Jobs(t)...)
 }
 
-// Parts are the partitions of a tenant that are kept beside its logs, for team.Options: they are erased with it.
+// Parts returns the partitions of a tenant beside its logs, for team.Options. They are erased with
+// the tenant.
 func Parts() []string { return slices.Concat(audit.Parts(), limit.Parts()) }
 
-// newGate makes the authentication of requests. At most a quarter as many of them as calls run at once wait for
-// the keys of an issuer.
+// newGate returns the authentication of requests. The number of requests that wait for the keys of
+// an issuer is limited to a quarter of the calls that may run at once.
 func (h *Host) newGate() *access.Gate {
 	o := h.opt
 	verifier := o.Verifier

@@ -8,8 +8,8 @@ import (
 	"rookery/internal/mcptool"
 )
 
-// instructions returns the text for an MCP client with this offer, for its model, in at most ten lines. It
-// names no tool that the client does not have.
+// instructions returns the instructions for the model of an MCP client with this offer, in at most
+// ten lines. It names only tools that the client has.
 func instructions(o mcptool.Offer) string {
 	has := offer(o)
 	lines := []string{
@@ -43,10 +43,11 @@ func instructions(o mcptool.Offer) string {
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
 }
 
-// An offer is what a client can do.
+// An offer is the set of tools that a client can use.
 type offer mcptool.Offer
 
-// tools returns a text with those of the tools in it that the client has; empty if it has none of them.
+// tools returns the text with the names of those tools that the client has in place of %s; "" if it
+// has none of them.
 func (o offer) tools(text string, names ...string) string {
 	has := slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(o.Tools, name) })
 	if len(has) == 0 {
@@ -55,7 +56,7 @@ func (o offer) tools(text string, names ...string) string {
 	return fmt.Sprintf(text, enumerate(has))
 }
 
-// writing returns a text for a client that can write; empty for another.
+// writing returns the text if the client can write, and "" otherwise.
 func (o offer) writing(text string) string {
 	if !o.Writes {
 		return ""
@@ -63,12 +64,12 @@ func (o offer) writing(text string) string {
 	return text
 }
 
-// writers is tools for a client that can write.
+// writers is tools for a client that can write; "" for others.
 func (o offer) writers(text string, names ...string) string {
 	return o.writing(o.tools(text, names...))
 }
 
-// enumerate joins names as a sentence does: "a, b and c".
+// enumerate joins names as in a sentence: "a, b and c".
 func enumerate(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -19,49 +19,51 @@ import (
 	pages "rookery/openapi"
 )
 
-// perCall is how many requests are in flight for each call that may run at once. Those without a token
-// count, too.
+// perCall is how many requests may be in flight for each call that may run at once. It includes
+// requests without a token.
 const perCall = 8
 
-// first are the tools of /mcp, in order: those that an agent needs first (CONTRACT §6). Those that
-// the catalogue does not have are left out.
+// first are the tools that /mcp lists first, in this order: those that an agent needs first
+// (CONTRACT §6). Tools that the catalogue does not have are skipped.
 var first = []string{
 	"vault_overview", "notes_search", "notes_get", "notes_write", "raven_query", "raven_schema", "raven_object_get",
 	"raven_set", "raven_add", "raven_edit", "raven_trait_update", "raven_history", "raven_undo",
 	"memory_recall", "memory_store", "memory_check_file",
 }
 
-// Serving is what one handler of a Host is made with. The zero value serves everything to the Gate's callers.
+// A Serving contains the options of one handler of a Host. The zero value serves everything, and
+// authenticates with the Gate.
 type Serving struct {
 	Version string   // of the program
-	Hosts   []string // the names that the server is called by; see httptool.Options
+	Hosts   []string // names of the server; see httptool.Options
 
-	// Server is the configuration that this handler follows: its limits, origins, proxies and public URL.
+	// Server is the configuration of this handler: its limits, origins, proxies and public URL.
 	Server config.Config
 
-	// Authenticate authenticates a request. Nil: the Gate does.
+	// Authenticate authenticates a request. Nil: Gate.Caller.
 	Authenticate func(*http.Request) (auth.Caller, error)
 
-	// Peer refuses a request that others could read or change on its way. Where it is given, every call needs
-	// a token: the Host must be Closed, or Authenticate be given. Nil: the proxies of Server and loopback are
-	// trusted; see peer.Proxies.
+	// Peer refuses a request that others could read or change on its way. If it is set, every call
+	// needs a token: Options.Closed or Authenticate must be set too. Nil: the proxies of Server and
+	// loopback are trusted; see peer.Proxies.
 	Peer func(*http.Request) *fault.Fault
 
-	// Only are the families whose routes are served, without anything else. Nil: everything is.
+	// Only are the families whose routes are served; nothing else is then. Nil: everything is
+	// served.
 	Only []*tool.Family
 
 	// Decoded says that a gateway decodes the paths of requests; see httptool.Options.
 	Decoded bool
 
-	// Ready is an error while no calls can be served. Nil: they always can.
+	// Ready returns an error while no calls can be served. Nil: calls can always be served.
 	Ready func(context.Context) error
 
-	// Waited is told how many other calls began to run while one of a tenant waited, as the Meter is. Nil: it
-	// is not.
+	// Waited is called when a call begins to run, with the number of other calls that began while
+	// it waited, in addition to Meter.Waited. Nil: not called.
 	Waited func(tenant string, passed int)
 }
 
-// waited is told how many other calls began to run while one of a tenant waited.
+// waited returns the Waited function for the shares of a handler: it calls the Meter and s.Waited.
 func (h *Host) waited(s Serving) func(tenant string, passed int) {
 	return func(tenant string, passed int) {
 		if h.opt.Meter != nil {
@@ -73,8 +75,9 @@ func (h *Host) waited(s Serving) func(tenant string, passed int) {
 	}
 }
 
-// Handler returns the handler of everything that a server answers. It panics if everyone would be trusted from
-// anywhere: the program is malformed.
+// Handler returns the HTTP handler of the server. It panics if s.Peer is set but neither
+// s.Authenticate nor Options.Closed: such a server would trust requests from other machines without
+// a token.
 func (h *Host) Handler(s Serving) http.Handler {
 	if s.Peer != nil && s.Authenticate == nil && !h.opt.Closed {
 		panic("hosted: a server that takes requests from other machines must be closed")
@@ -103,7 +106,7 @@ func (h *Host) Handler(s Serving) http.Handler {
 	return httptool.New(h.Catalogue, o)
 }
 
-// mcp are the options of the MCP endpoint that is served beside the routes of these.
+// mcp returns the options of the MCP endpoint beside routes.
 func (h *Host) mcp(s Serving, routes httptool.Options) mcptool.Options {
 	return mcptool.Options{
 		First: first, Version: s.Version, Instructions: instructions, Log: h.opt.Log,
@@ -112,7 +115,7 @@ func (h *Host) mcp(s Serving, routes httptool.Options) mcptool.Options {
 	}
 }
 
-// resource is what the server is to clients of OAuth.
+// resource returns the OAuth resource of a server with this configuration.
 func resource(c config.Config) access.Resource {
 	r := access.Resource{PublicURL: c.PublicURL}
 	for _, i := range c.Issuers {
@@ -123,7 +126,7 @@ func resource(c config.Config) access.Resource {
 	return r
 }
 
-// documents are the pages of the guide, as resources.
+// documents returns the pages of the guide as MCP resources.
 func documents() []mcptool.Document {
 	var all []mcptool.Document
 	for _, p := range guide.Pages() {

@@ -11,7 +11,7 @@ import (
 	"rookery/internal/team"
 )
 
-// issuersOf are the issuers of a configuration as the gate knows them.
+// issuersOf returns the issuers of a configuration for the gate.
 func issuersOf(c config.Config) []access.Issuer {
 	var all []access.Issuer
 	for _, i := range c.Issuers {
@@ -26,13 +26,14 @@ func issuersOf(c config.Config) []access.Issuer {
 	return all
 }
 
-// named reports whether a configuration names a tenant, so that there is one to come into.
+// named reports whether a configuration names a tenant, as that of an issuer or of a first admin.
 func named(c config.Config, tenant string) bool {
 	return slices.ContainsFunc(c.Issuers, func(i config.Issuer) bool { return i.Tenant == tenant }) ||
 		slices.ContainsFunc(c.FirstAdmins, func(a config.Admin) bool { return a.Tenant == tenant })
 }
 
-// IssuersFor returns the URLs of the configured issuers whose tokens may lead to a tenant; see team.Options.
+// IssuersFor returns a function that returns the URLs of the configured issuers whose tokens may be
+// for a tenant; see team.Options.
 func IssuersFor(c config.Config) func(tenant string) []string {
 	return func(tenant string) []string {
 		var all []string
@@ -45,8 +46,9 @@ func IssuersFor(c config.Config) func(tenant string) []string {
 	}
 }
 
-// enter opens the tenant that a token of a configured issuer leads to. A tenant that the configuration names, and
-// its first admin, are made first where they do not exist: in a process that does not do it when it starts.
+// enter opens the tenant of a token of a configured issuer. If the configuration names the tenant,
+// enter creates it and its first admin if they do not exist. This is for processes that do not call
+// MakeTenants when they start.
 func (h *Host) enter(ctx context.Context, name string) (*team.Team, error) {
 	t, err := h.opt.Teams.Team(ctx, name)
 	if fault.Is(err, fault.Unauthenticated) && named(h.opt.Server, name) {
@@ -61,7 +63,8 @@ func (h *Host) enter(ctx context.Context, name string) (*team.Team, error) {
 	return t, h.begin(ctx, t, name)
 }
 
-// begin makes the first admin of a tenant that the configuration names, unless the tenant has an admin.
+// begin creates the first admin that the configuration names for a tenant, unless the tenant has an
+// admin.
 func (h *Host) begin(ctx context.Context, t *team.Team, name string) error {
 	i := slices.IndexFunc(h.opt.Server.FirstAdmins, func(a config.Admin) bool { return a.Tenant == name })
 	if i < 0 {
@@ -75,7 +78,8 @@ func (h *Host) begin(ctx context.Context, t *team.Team, name string) error {
 	return t.Begin(ctx, team.Member{Issuer: first.Issuer, Subject: first.Subject})
 }
 
-// MakeTenants makes the tenants that the configuration names, and their first admins.
+// MakeTenants creates the tenants that the configuration names, and their first admins. It is
+// idempotent.
 func (h *Host) MakeTenants(ctx context.Context) error {
 	for _, i := range h.opt.Server.Issuers {
 		if i.Tenant == "" {

@@ -11,8 +11,8 @@ import (
 	"rookery/internal/table"
 )
 
-// attempt runs the steps that are left of a job, and writes what that came to. The error is that of a step
-// that failed.
+// attempt runs the remaining steps of a job and writes the outcome. first replaces the first of
+// them if it is not nil. The returned error is that of a failed step, or of writing the outcome.
 func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
 	defer h.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -31,13 +31,13 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 	return h.settle(ctx, r, err)
 }
 
-// An attempt is one of this process that runs a job, or is about to.
+// An attempt is one execution of a job by this process.
 type attempt struct {
-	holder string
-	over   chan struct{} // closed at its end
+	holder string        // Lease.Holder
+	over   chan struct{} // closed when the attempt ends
 }
 
-// enter begins an attempt of a job, and names it. The function ends it.
+// enter registers a new attempt of a job, and returns its lease holder. leave ends the attempt.
 func (j *Jobs) enter(id string) (holder string, leave func()) {
 	now := &attempt{holder: j.name + rand.Text()[:8], over: make(chan struct{})}
 	j.mu.Lock()
@@ -54,14 +54,15 @@ func (j *Jobs) enter(id string) (holder string, leave func()) {
 	}
 }
 
-// attempting reports whether an attempt of this process is not over.
+// attempting reports whether the attempt with this holder is registered in this process.
 func (j *Jobs) attempting(id, holder string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.ContainsFunc(j.attempts[id], func(a *attempt) bool { return a.holder == holder })
 }
 
-// attempt is closed at the end of an attempt of this process that runs a job; nil if there is none.
+// attempt returns a channel that is closed when an attempt of the job in this process ends; nil if
+// there is none.
 func (j *Jobs) attempt(id string) <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -71,8 +72,8 @@ func (j *Jobs) attempt(id string) <-chan struct{} {
 	return nil
 }
 
-// keep renews the lease while an attempt runs, and ends the attempt that has lost it or is cancelled. The
-// function ends keep.
+// keep renews the lease until stop is called. It cancels the attempt with errLost if the lease is
+// lost, or with errCancelled if a caller cancelled the job.
 func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -94,10 +95,10 @@ func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop f
 	return func() { close(over); <-ended }
 }
 
-// stopped reports whether the attempt is to end because a caller wants that.
+// stopped reports whether the attempt must end because a caller cancelled the job.
 func (h *hold) stopped() bool { return h.kind.Stops == Anytime && h.known().Cancel }
 
-// steps runs the steps that are left. Refused says that the error is that of first, which the call did.
+// steps runs the remaining steps. refused is true if the error is that of first.
 func (h *hold) steps(
 	ctx context.Context, r *Run, first func(context.Context, *Run) error,
 ) (refused bool, err error) {
@@ -128,7 +129,7 @@ func (h *hold) steps(
 	return false, nil
 }
 
-// safely does a step. A panic in it is an error.
+// safely runs a step. A panic becomes an error.
 func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -138,11 +139,11 @@ func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (
 	return do(ctx, r)
 }
 
-// panicked is the error of a panic: its type and where it was, and not what it says.
+// panicked returns the error of a panic: its type and position, but not its value.
 func panicked(p any) error { return fault.Panicked("in a job", p) }
 
-// settle writes what an attempt came to, also where its context has ended. The error is that of the attempt
-// if the job failed in it, or waits because of it.
+// settle writes the outcome of an attempt, even if its context has ended. It returns the error of
+// the attempt if the job failed or waits because of it, joined with an error of writing.
 func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
@@ -151,7 +152,7 @@ func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 	case err == nil:
 		return h.end(ctx, Done, nil)
 	case errors.Is(err, errLost):
-		return nil // the job is another's
+		return nil // another attempt has the job
 	case errors.Is(err, errCancelled):
 		return h.end(ctx, Cancelled, nil)
 	case errors.As(err, &pause):
@@ -164,7 +165,8 @@ func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 	return h.failed(ctx, err)
 }
 
-// failed writes that an attempt failed: the job waits, or has failed with it.
+// failed writes that an attempt failed: the job ends as Failed, or waits for the next attempt if
+// the error is temporary.
 func (h *hold) failed(ctx context.Context, err error) error {
 	why, it, now := fault.Of(err), h.known(), h.jobs.opt.Now().UTC()
 	over := !h.kind.Endless && (!passing(err) || now.Sub(it.Started) >= patience)
@@ -175,7 +177,7 @@ func (h *hold) failed(ctx context.Context, err error) error {
 	return errors.Join(err, h.rest(ctx, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, at, why }))
 }
 
-// rest gives the lease back. The job goes on later.
+// rest releases the lease. The job continues later.
 func (h *hold) rest(ctx context.Context, change func(*Item)) error {
 	if h.stopped() {
 		return h.end(ctx, Cancelled, nil)
@@ -202,9 +204,10 @@ func (h *hold) drop(ctx context.Context) error {
 		table.Remove(table.Key{Part: Part, Sort: it.Open})))
 }
 
-// Cancel ends a job, or asks the process that runs it to end it; one that is cancelled already it leaves as it is.
-// One of a kind that cannot be stopped any more, and one that has ended otherwise, is CONFLICT.
-// In a dry run it is only said whether it can be done.
+// Cancel ends a job, or asks the process that runs it to end it. It does nothing if the job is
+// Cancelled already. It returns CONFLICT if the kind cannot be cancelled any more or the job has
+// ended otherwise, and NOT_FOUND if there is no such job. A dry run only checks whether the job can
+// be cancelled.
 func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error) {
 	it, row, err := j.get(ctx, id)
 	if err != nil {
@@ -232,7 +235,7 @@ func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error)
 	}
 }
 
-// mayStop is a fault if nobody can cancel the job now.
+// mayStop returns CONFLICT if the job cannot be cancelled now.
 func (h *hold) mayStop() error {
 	it := h.item
 	f := fault.New(fault.Conflict, "the job is %s: it cannot be cancelled any more", it.State).
@@ -246,7 +249,7 @@ func (h *hold) mayStop() error {
 	return nil
 }
 
-// cancel ends a job that no process runs, and marks one that is run.
+// cancel ends a job that no process runs, and sets Cancel on one that is running.
 func (h *hold) cancel(ctx context.Context, now time.Time) error {
 	if h.jobs.held(&h.item, now) {
 		return h.replace(ctx, func(it *Item) { it.Cancel = true })
@@ -255,7 +258,7 @@ func (h *hold) cancel(ctx context.Context, now time.Time) error {
 	return h.replace(ctx, func(it *Item) { it.end(now, Cancelled, nil) }, open)
 }
 
-// asConflict is the conflict in an error; nil if there is none.
+// asConflict returns the *table.Conflict in err; nil if there is none.
 func asConflict(err error) *table.Conflict {
 	var c *table.Conflict
 	if !errors.As(err, &c) {

@@ -1,9 +1,10 @@
-// Package job keeps the work of a tenant that may outlast a call, and runs it: in the call that asked for it
-// as long as that may take, and then wherever the queue leads.
+// Package job stores and runs the work of a tenant that may take longer than a call. A job runs in
+// the call that started it as long as the call may take, and afterwards in the background or where
+// the queue delivers it.
 //
-// A job is progress and retry, and nothing else depends on it: what is true of a vault is in the logs. A job
-// runs at least once, so each of its steps does no harm twice. Several processes may look at the same jobs; a
-// lease says which one runs a job now.
+// A job is only progress and retries; the logs contain the true state of the vaults. A job runs at
+// least once, so each of its steps must be idempotent. Several processes may see the same jobs; a
+// lease determines which one runs a job.
 package job
 
 import (
@@ -17,97 +18,98 @@ import (
 	"rookery/internal/fault"
 )
 
-// A State says where a job is on its way.
+// A State is the state of a job.
 type State string
 
-// The states. A job begins as Queued; Done, Failed and Cancelled are its ends.
+// The states. A job begins as Queued; Done, Failed and Cancelled are final.
 const (
-	Queued    State = "queued"    // it runs when a process takes it
+	Queued    State = "queued"    // it waits for a process
 	Running   State = "running"   // a process has its lease
 	Waiting   State = "waiting"   // it runs again at RetryAt
 	Done      State = "done"      // all steps succeeded
-	Failed    State = "failed"    // it cannot succeed: Error says why
-	Cancelled State = "cancelled" // a caller ended it
+	Failed    State = "failed"    // it cannot succeed; Item.Error is the reason
+	Cancelled State = "cancelled" // a caller cancelled it
 )
 
-// States are all states, in the order of a job's life.
+// States returns all states, in the order of a job's life.
 func States() []State { return []State{Queued, Running, Waiting, Done, Failed, Cancelled} }
 
-// Ended reports whether a job in this state never runs again.
+// Ended reports whether the state is final.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
 
-// An Item is a job as it is kept.
+// An Item is a job as it is stored in the table, in JSON.
 type Item struct {
 	ID       string          `json:"id"`
 	Kind     string          `json:"kind"`
 	State    State           `json:"state"`
 	Target   Target          `json:"target"`
 	Created  time.Time       `json:"created_at"`
-	Started  time.Time       `json:"started_at,omitzero"` // of the first attempt
+	Started  time.Time       `json:"started_at,omitzero"` // start of the first attempt
 	Ended    time.Time       `json:"ended_at,omitzero"`
 	By       By              `json:"by"`
 	Progress Progress        `json:"progress"`
-	Attempts int             `json:"attempts"`
-	Error    *fault.Fault    `json:"error,omitempty"`  // of the last attempt that failed
-	Result   json.RawMessage `json:"result,omitempty"` // as far as there is one yet; none above MaxResult
+	Attempts int             `json:"attempts"`         // number of attempts
+	Error    *fault.Fault    `json:"error,omitempty"`  // of the last failed attempt
+	Result   json.RawMessage `json:"result,omitempty"` // result so far; dropped if larger than MaxResult
 	RetryAt  time.Time       `json:"retry_at,omitzero"`
 	Lease    *Lease          `json:"lease,omitempty"`
-	Cancel   bool            `json:"cancel,omitempty"` // a caller wants its end
+	Cancel   bool            `json:"cancel,omitempty"` // a caller wants the job to end
 
-	Input json.RawMessage `json:"input,omitempty"` // what its steps need to know beside the target
-	Open  string          `json:"open,omitempty"`  // the key of the item that keeps the target for it
+	Input json.RawMessage `json:"input,omitempty"` // input of the steps, in addition to the target
+	Open  string          `json:"open,omitempty"`  // sort key of the item that reserves the target
 }
 
-// MaxResult is how many bytes of a result are kept.
+// MaxResult is the largest result that is stored, in bytes.
 const MaxResult = 256 << 10
 
-// A Target is what a job is about. Of one kind and target there is one job at a time.
+// A Target is the object of a job. There is at most one open job for each kind and target.
 type Target struct {
 	Vault string `json:"vault,omitempty"` // empty: the tenant
-	Path  string `json:"path,omitempty"`  // of a note, until the job ends; empty: the vault as a whole, or the item
+	Path  string `json:"path,omitempty"`  // of a note, until the job ends; empty: the vault or the item
 	Item  string `json:"item,omitempty"`  // the id of a memory, until the job ends
 }
 
-// forget drops what may be to leave no trace.
+// forget clears the fields that may have to be erased.
 func (t *Target) forget() { t.Path, t.Item = "", "" }
 
-// By says who asked for a job.
+// A By identifies the caller that started a job.
 type By struct {
 	Principal string `json:"principal"`
 	Agent     string `json:"agent,omitempty"`
 	Request   string `json:"request_id,omitempty"`
 }
 
-// Progress says how far a job is. It never goes back.
+// A Progress is the progress of a job. It never decreases.
 type Progress struct {
-	Step  string `json:"step,omitempty"` // that runs, or is next; empty: none is left
-	Done  int    `json:"done"`           // steps that are done
-	Total int    `json:"total"`          // steps that the job has
+	Step  string `json:"step,omitempty"` // current or next step; empty: none is left
+	Done  int    `json:"done"`           // number of completed steps
+	Total int    `json:"total"`          // number of steps
 }
 
-// A Lease says which process runs a job, and until when no other one may.
+// A Lease identifies the attempt that runs a job. No other attempt may run it before Until.
 type Lease struct {
-	Holder string    `json:"holder"` // names one attempt
+	Holder string    `json:"holder"` // random id of the attempt
 	Until  time.Time `json:"until"`
 }
 
-// idPrefix begins every id.
+// idPrefix is the prefix of every id.
 const idPrefix = "job-"
 
-// idCode writes an id so that ids sort as their times do.
+// idCode encodes ids so that they sort by time.
 var idCode = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// idLength is the length of every id, in bytes.
+// idLength is the length of an id in bytes.
 var idLength = len(idPrefix) + idCode.EncodedLen(16)
 
-// NewID makes an id: 48 bits of a time in milliseconds and 80 random ones.
+// NewID returns a new id: idPrefix and the encoding of 48 bits of Unix milliseconds and 80 random
+// bits.
 func NewID(now time.Time) string {
 	raw := idTime(now)
 	_, _ = rand.Read(raw[6:]) // it never fails
 	return idPrefix + idCode.EncodeToString(raw[:])
 }
 
-// firstID sorts before the ids of a time, and after all earlier ones.
+// firstID returns an id that sorts before all ids of the time at, and after all earlier ones.
 func firstID(at time.Time) string {
 	raw := idTime(at)
 	return idPrefix + idCode.EncodeToString(raw[:])
@@ -120,7 +122,7 @@ func idTime(at time.Time) (raw [16]byte) {
 	return raw
 }
 
-// timeOf is the time in an id. It reports false if the text is no id.
+// timeOf returns the time in an id, and false if id is not an id.
 func timeOf(id string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(id, idPrefix)
 	raw, err := idCode.DecodeString(text)

@@ -18,39 +18,41 @@ import (
 	"rookery/internal/table"
 )
 
-// Jobs are the jobs of a tenant. It is safe for concurrent use.
+// Jobs are the jobs of one tenant. Jobs is safe for concurrent use.
 type Jobs struct {
 	opt Options
 
-	ctx        context.Context // of the attempts that calls leave behind
+	ctx        context.Context // of attempts that outlive their calls
 	end        context.CancelFunc
 	background sync.WaitGroup
-	name       string // begins the holders of its leases
+	name       string // prefix of this process's lease holders
 
 	mu       sync.Mutex
 	closed   bool
-	attempts map[string][]*attempt // of this process, by the id of the job
+	attempts map[string][]*attempt // of this process, by job id
 }
 
-// Options are what Jobs are made with. Table and Now are required.
+// Options are the options of New. Table and Now are required.
 type Options struct {
-	Table  table.Table // the tenant's own
+	Table  table.Table // of the tenant
 	Tenant string
 	Kinds  []Kind
-	Queue  Queue // nil: only calls, and those that look for jobs, run them
+	Queue  Queue // nil: jobs run only in calls and in Work
 	Now    func() time.Time
 
-	// After is a channel on which something comes after so long; nil: time.After.
+	// After returns a channel that receives a value after a duration; nil: time.After.
 	After func(time.Duration) <-chan time.Time
 
-	// Alone says that no other process has the table: a lease of one is that of a process which is gone.
+	// Alone says that no other process uses the table, so that leases of other holders belong to
+	// processes that no longer exist.
 	Alone bool
 
-	// Background says that this process may go on with a job when the call that began it is answered.
+	// Background says that this process may continue a job after the call that started it has
+	// returned.
 	Background bool
 }
 
-// New makes the Jobs of a tenant. Nothing is read yet, and nothing runs.
+// New returns the Jobs of a tenant. It reads and starts nothing.
 func New(o Options) *Jobs {
 	if o.After == nil {
 		o.After = time.After
@@ -60,7 +62,8 @@ func New(o Options) *Jobs {
 	return j
 }
 
-// Close ends the attempts that calls have left behind, and waits for them. Their jobs are queued again.
+// Close ends the attempts that outlived their calls, and waits for them. Their jobs are queued
+// again.
 func (j *Jobs) Close() {
 	j.mu.Lock()
 	j.closed = true
@@ -69,31 +72,31 @@ func (j *Jobs) Close() {
 	j.background.Wait()
 }
 
-// Part is the partition of the jobs.
+// Part is the partition of the jobs in the table.
 const Part = "~jobs"
 
-// The keys in it: a job is under its id, and as long as it has not ended a second item, under what names its
-// kind and target, says which job that is.
+// A job is stored under its id. Until it ends, a second item, with a key derived from its kind and
+// target, contains its id.
 const (
 	jobPrefix  = "job/"
 	openPrefix = "open/"
-	last       = "\U0010FFFF" // behind every key of a prefix
+	last       = "\U0010FFFF" // sorts after every key with a prefix
 )
 
-// Kept is how long a job is kept that has ended.
+// Kept is how long an ended job is kept.
 const Kept = 30 * 24 * time.Hour
 
-// A Request is for a job that is to be made.
+// A Request describes a job to be created.
 type Request struct {
-	ID     string // empty: a new one
+	ID     string // empty: a new id
 	Kind   string
 	Target Target
 	By     By
-	Input  any // nil: none
+	Input  any // encoded as JSON; nil: none
 }
 
-// Add makes a job. While another one of the kind and target has not ended it is IN_PROGRESS, whose details
-// name that job.
+// Add creates a job. It returns IN_PROGRESS, with details about the other job, if there is an open
+// job of the same kind and target, and DUPLICATE_ID if the id exists.
 func (j *Jobs) Add(ctx context.Context, n Request) (Item, error) {
 	it, err := j.made(n)
 	if err != nil {
@@ -102,7 +105,7 @@ func (j *Jobs) Add(ctx context.Context, n Request) (Item, error) {
 	return it, j.create(ctx, it)
 }
 
-// made is the item of a new job.
+// made returns the item of a new job.
 func (j *Jobs) made(n Request) (Item, error) {
 	k, err := j.kind(n.Kind)
 	if err != nil {
@@ -121,7 +124,7 @@ func (j *Jobs) made(n Request) (Item, error) {
 	return it, nil
 }
 
-// create puts the items of a new job.
+// create writes the items of a new job.
 func (j *Jobs) create(ctx context.Context, it Item) error {
 	row, err := rowOf(it)
 	if err != nil {
@@ -139,7 +142,7 @@ func (j *Jobs) create(ctx context.Context, it Item) error {
 	return j.inProgress(ctx, string(conflict.Item.Data))
 }
 
-// inProgress is the fault of a call for what a job does already.
+// inProgress returns the IN_PROGRESS error of a call whose work another job does already.
 func (j *Jobs) inProgress(ctx context.Context, id string) error {
 	f := fault.New(fault.InProgress, "the job %s does that already", id).
 		Try("team_job_get", fault.Args{"id": id})
@@ -150,7 +153,7 @@ func (j *Jobs) inProgress(ctx context.Context, id string) error {
 	return f.With("job", BriefOf(it))
 }
 
-// A Brief is what an answer says of a job.
+// A Brief is the summary of a job in an answer.
 type Brief struct {
 	ID       string    `json:"id"`
 	State    State     `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
@@ -158,7 +161,7 @@ type Brief struct {
 	RetryAt  time.Time `json:"retry_at,omitzero" jsonschema:"when a job that waits goes on"`
 }
 
-// BriefOf is the Brief of a job.
+// BriefOf returns the Brief of a job.
 func BriefOf(it Item) *Brief {
 	b := &Brief{ID: it.ID, State: it.State, RetryAt: it.RetryAt}
 	if !it.State.Ended() {
@@ -167,7 +170,7 @@ func BriefOf(it Item) *Brief {
 	return b
 }
 
-// Get returns a job; one that does not exist is NOT_FOUND.
+// Get returns a job. It returns NOT_FOUND if there is no such job.
 func (j *Jobs) Get(ctx context.Context, id string) (Item, error) {
 	it, _, err := j.get(ctx, id)
 	return it, err
@@ -188,12 +191,12 @@ func (j *Jobs) get(ctx context.Context, id string) (Item, table.Item, error) {
 	return it, row, err
 }
 
-// NoJob is the fault of a job that does not exist, and of one that the caller may not see.
+// NoJob returns the NOT_FOUND error of a job that does not exist, or that the caller may not see.
 func NoJob() error {
 	return fault.New(fault.NotFound, "there is no such job").Try("team_job_list", nil)
 }
 
-// Open returns the jobs that have not ended, oldest first.
+// Open returns the open jobs, oldest first.
 func (j *Jobs) Open(ctx context.Context) ([]Item, error) {
 	var all []Item
 	for row, err := range j.opt.Table.Query(ctx, Part, openPrefix, openPrefix+last) {
@@ -202,7 +205,7 @@ func (j *Jobs) Open(ctx context.Context) ([]Item, error) {
 		}
 		it, err := j.Get(ctx, string(row.Data))
 		if fault.Is(err, fault.NotFound) {
-			continue // it ended, and its time is over
+			continue // it ended and was deleted
 		}
 		if err != nil {
 			return nil, err
@@ -213,7 +216,7 @@ func (j *Jobs) Open(ctx context.Context) ([]Item, error) {
 	return all, nil
 }
 
-// kind finds a kind by its name.
+// kind returns the kind with a name, and INDEX_INCOMPATIBLE if this release does not have it.
 func (j *Jobs) kind(name string) (*Kind, error) {
 	i := slices.IndexFunc(j.opt.Kinds, func(k Kind) bool { return k.Name == name })
 	if i < 0 {
@@ -225,8 +228,8 @@ func (j *Jobs) kind(name string) (*Kind, error) {
 
 func jobKey(id string) table.Key { return table.Key{Part: Part, Sort: jobPrefix + id} }
 
-// openKey is the key that the open job of a kind and target has. It does not show a path or an item, which a
-// job may forget before it ends.
+// openKey returns the sort key of the item that reserves a kind and target. It is a hash, so it
+// does not reveal a path or an item, which the job may have to forget.
 func openKey(kind string, t Target) string {
 	of := kind + "\x00" + t.Vault + "\x00" + t.Path
 	if t.Item != "" {
@@ -236,7 +239,7 @@ func openKey(kind string, t Target) string {
 	return openPrefix + hex.EncodeToString(sum[:16])
 }
 
-// rowOf is the item of the table that keeps a job.
+// rowOf returns the table item of a job. A result larger than MaxResult is omitted.
 func rowOf(it Item) (table.Item, error) {
 	if len(it.Result) > MaxResult {
 		it.Result = nil
@@ -260,7 +263,8 @@ func read(row table.Item) (Item, error) {
 	return it, nil
 }
 
-// unknown is the fault of a table that does not answer; nil stays nil, and the end of a context what it is.
+// unknown returns the STORAGE_ERROR of a table that failed. It returns nil, context errors and
+// faults unchanged.
 func unknown(err error) error {
 	if err == nil || ended(err) || fault.Of(err).Code != fault.Internal {
 		return err
@@ -268,7 +272,8 @@ func unknown(err error) error {
 	return fault.New(fault.StorageError, "the jobs cannot be read or written").Because(err)
 }
 
-// Keeps reports whether a row of the table is that of a job, or of what keeps its target for it.
+// Keeps reports whether a table item belongs to the job with this id: whether it is the job, or the
+// item that reserves its target.
 func (j *Jobs) Keeps(row table.Item, id string) bool {
 	return row.Sort == jobPrefix+id || strings.HasPrefix(row.Sort, openPrefix) && string(row.Data) == id
 }

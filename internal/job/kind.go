@@ -10,35 +10,35 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Kind says how the jobs of a kind run.
+// A Kind describes how jobs of one kind run.
 type Kind struct {
-	Name  string // vault_erase
-	Steps []Step // in order; each begins when the one before is done, and may begin again after a crash
+	Name  string // for example vault_erase
+	Steps []Step // in order; a step may run again after a crash
 
-	// Stops says when a caller may cancel such a job.
+	// Stops says when callers may cancel such a job.
 	Stops Stops
 
-	// Endless says that such a job never fails: it goes on until it succeeds.
+	// Endless says that such a job never fails, but is repeated until it succeeds.
 	Endless bool
 }
 
-// A Step is a part of a job that does no harm twice.
+// A Step is one part of a job. It must be idempotent.
 type Step struct {
 	Name string
 	Do   func(ctx context.Context, r *Run) error
 }
 
-// Stops says when a job can be cancelled.
+// A Stops says when a job can be cancelled.
 type Stops int
 
-// When a job can be cancelled.
+// The values of Stops.
 const (
-	Unbegun Stops = iota // as long as no attempt has begun
-	Anytime              // also while it runs, or waits
-	Never                // it is decided already when the job is made
+	Unbegun Stops = iota // before the first attempt
+	Anytime              // also while it runs or waits
+	Never                // never
 )
 
-// progress is the progress of a job of which some steps are done.
+// progress returns the progress of a job after some steps.
 func (k *Kind) progress(done int) Progress {
 	p := Progress{Done: done, Total: len(k.Steps)}
 	if done < len(k.Steps) {
@@ -47,15 +47,15 @@ func (k *Kind) progress(done int) Progress {
 	return p
 }
 
-// A Run is an attempt as its steps see it.
+// A Run is an attempt, as seen by its steps.
 type Run struct {
-	Item Item // as it was when the step began
+	Item Item // as of the beginning of the step
 
 	hold   *hold
 	result json.RawMessage
 }
 
-// Input decodes what the job was made with.
+// Input decodes the input of the job into v.
 func (r *Run) Input(v any) error {
 	if err := json.Unmarshal(r.Item.Input, v); err != nil {
 		return fmt.Errorf("read the input of a job: %w", err)
@@ -63,7 +63,7 @@ func (r *Run) Input(v any) error {
 	return nil
 }
 
-// Result decodes what the job has come to so far; v stays as it is if there is nothing yet.
+// Result decodes the result of the job so far into v. It leaves v unchanged if there is none.
 func (r *Run) Result(v any) error {
 	if len(r.result) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (r *Run) Result(v any) error {
 	return nil
 }
 
-// Set says what the job has come to. It is kept when the step is done.
+// Set sets the result of the job. It is stored when the step is completed.
 func (r *Run) Set(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -84,42 +84,45 @@ func (r *Run) Set(v any) error {
 	return nil
 }
 
-// Forget drops the path, the item and the input of the job, at once: they may be what the job erases.
+// Forget deletes the path, the item and the input of the job immediately, because they may be part
+// of the data that the job erases.
 func (r *Run) Forget(ctx context.Context) error {
 	err := r.hold.update(ctx, func(it *Item) { it.Target.forget(); it.Input = nil })
 	r.Item = r.hold.known()
 	return err
 }
 
-// Later is what a step returns that goes on at some time: the job waits until then, and it is no failure.
+// Later returns an error with which a step reports that it must continue at a later time. The job
+// waits until then; this does not count as a failure.
 func Later(at time.Time) error { return later{at} }
 
 type later struct{ at time.Time }
 
 func (later) Error() string { return "the job waits" }
 
-// IsLater reports whether an error is that of Later, and its time.
+// IsLater reports whether an error was returned by Later, and the time.
 func IsLater(err error) (at time.Time, is bool) {
 	var l later
 	is = errors.As(err, &l)
 	return l.at, is
 }
 
-// Fail is what a step returns of a job that can never succeed, of whatever kind it is.
+// Fail returns an error with which a step reports that the job can never succeed. The job fails,
+// even if its kind is Endless.
 func Fail(why *fault.Fault) error { return failed{why} }
 
 type failed struct{ error }
 
 func (f failed) Unwrap() error { return f.error }
 
-// The bounds of retries.
+// Limits of retries.
 const (
 	firstPause = 5 * time.Second
 	mostPause  = 10 * time.Minute
-	patience   = 24 * time.Hour // after which a job that does not succeed has failed
+	patience   = 24 * time.Hour // a job that has not succeeded by then fails
 )
 
-// pause is how long a job waits after its n-th attempt, which failed.
+// pause returns how long a job waits after its n-th attempt has failed.
 func pause(attempts int) time.Duration {
 	d := firstPause
 	for range min(attempts, 10) - 1 {
@@ -128,7 +131,7 @@ func pause(attempts int) time.Duration {
 	return min(d, mostPause)
 }
 
-// passing reports whether the same call may succeed later.
+// passing reports whether an error is temporary, so that a retry may succeed.
 func passing(err error) bool {
 	if code := fault.Of(err).Code; code == fault.IndexBusy || code == fault.Internal {
 		return true
@@ -140,7 +143,7 @@ func passing(err error) bool {
 	return ended(err)
 }
 
-// ended reports whether an error is the end of a context.
+// ended reports whether an error is that of an ended context.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

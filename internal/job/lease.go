@@ -11,42 +11,42 @@ import (
 	"rookery/internal/table"
 )
 
-// Times of a lease.
+// Durations of leases.
 const (
 	leaseLife  = time.Minute
 	renewEvery = 15 * time.Second
 )
 
-// The ends of an attempt that are no failures of the job.
+// Errors that end an attempt without a failure of the job.
 var (
 	errHeld      = errors.New("another process runs the job, or it is not due")
 	errLost      = errors.New("the lease of the job is lost")
 	errCancelled = errors.New("the job was cancelled")
 )
 
-// A hold is the lease of a job in the hands of an attempt. What it knows of the job is what is in the table,
-// or was until another one took the lease.
+// A hold is the lease of a job, held by an attempt. item and row are the current state of the job
+// in the table, unless another attempt has taken the lease.
 type hold struct {
 	jobs   *Jobs
 	kind   *Kind
-	holder string // names the attempt
-	leave  func() // when it is over
+	holder string // Lease.Holder of the attempt
+	leave  func() // ends the attempt
 
-	mu   sync.Mutex // the lease is renewed while steps run
+	mu   sync.Mutex // guards the rest: keep renews the lease while steps run
 	item Item
 	row  table.Item
-	lost bool // the lease is another's, or the job has ended
+	lost bool // the lease was lost, or the job has ended
 }
 
-// known is the job as it is known.
+// known returns the job in its last known state.
 func (h *hold) known() Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.item
 }
 
-// held reports whether an attempt has the lease of a job. Of its own attempts a process knows which are over, also
-// where it could not write that.
+// held reports whether an attempt has a valid lease of the job. For a lease of this process, it
+// reports whether the attempt is still registered, even if its end could not be written.
 func (j *Jobs) held(it *Item, now time.Time) bool {
 	if it.Lease == nil || !now.Before(it.Lease.Until) {
 		return false
@@ -57,13 +57,13 @@ func (j *Jobs) held(it *Item, now time.Time) bool {
 	return !j.opt.Alone
 }
 
-// due reports whether a job may be run now.
+// due reports whether a job may run now.
 func (j *Jobs) due(it *Item, now time.Time) bool {
 	return !it.State.Ended() && !j.held(it, now) && (it.State != Waiting || !now.Before(it.RetryAt))
 }
 
-// take takes the lease of a job that may be run now; errHeld if it may not. Asked says that a call asks for it,
-// so that the job need not wait any longer.
+// take takes the lease of a job. It returns errHeld if another attempt has it or the job is not
+// due. If asked is set, a caller asked for the job, and take does not wait for RetryAt.
 func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err error) {
 	h := &hold{jobs: j}
 	h.holder, h.leave = j.enter(id)
@@ -95,7 +95,7 @@ func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err er
 	}
 }
 
-// lease makes a job one that an attempt runs, from now on.
+// lease gives a job a lease and starts an attempt.
 func (it *Item) lease(now time.Time, holder string) {
 	it.State, it.RetryAt = Running, time.Time{}
 	it.Attempts++
@@ -105,7 +105,8 @@ func (it *Item) lease(now time.Time, holder string) {
 	}
 }
 
-// adopt makes a job that stands in the way of a write the one that is known.
+// adopt takes over the state of the job from a conflict. It returns errLost if the job no longer
+// exists.
 func (h *hold) adopt(c *table.Conflict) (err error) {
 	if !c.Found {
 		return errLost
@@ -115,8 +116,8 @@ func (h *hold) adopt(c *table.Conflict) (err error) {
 	return err
 }
 
-// replace writes a changed job in the place of the one that is known. A *table.Conflict says that this is
-// another one by now.
+// replace writes the changed job in place of the last known state, together with other operations.
+// It returns a *table.Conflict if the job has changed in the table.
 func (h *hold) replace(ctx context.Context, change func(*Item), with ...table.Op) error {
 	next := h.item
 	change(&next)
@@ -132,8 +133,8 @@ func (h *hold) replace(ctx context.Context, change func(*Item), with ...table.Op
 	return nil
 }
 
-// update changes the job, which this attempt must still have: else it is errLost. That somebody wants its end
-// meanwhile stays.
+// update changes the job. It returns errLost if this attempt no longer has the lease. Concurrent
+// changes of Cancel are kept, and the progress never decreases.
 func (h *hold) update(ctx context.Context, change func(*Item), with ...table.Op) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,22 +164,23 @@ func (h *hold) update(ctx context.Context, change func(*Item), with ...table.Op)
 	}
 }
 
-// renew makes the lease last longer.
+// renew extends the lease.
 func (h *hold) renew(ctx context.Context) error {
 	return h.update(ctx, func(it *Item) { it.extend(h.jobs.opt.Now().UTC()) })
 }
 
+// extend extends the lease of a job to leaseLife from now.
 func (it *Item) extend(now time.Time) {
 	it.Lease = &Lease{Holder: it.Lease.Holder, Until: now.Add(leaseLife)}
 }
 
-// end ends the job. Its target is free for another one.
+// end ends the job, and frees its target for another job.
 func (h *hold) end(ctx context.Context, s State, why *fault.Fault) error {
 	open := table.Remove(table.Key{Part: Part, Sort: h.item.Open})
 	return h.update(ctx, func(it *Item) { it.end(h.jobs.opt.Now().UTC(), s, why) }, open)
 }
 
-// end ends the job. A path and an item are forgotten: they may be to leave no trace.
+// end sets the final state of the job, and clears the fields that may have to be erased.
 func (it *Item) end(now time.Time, s State, why *fault.Fault) {
 	it.State, it.Ended, it.Error = s, now, why
 	it.Lease, it.RetryAt, it.Input = nil, time.Time{}, nil

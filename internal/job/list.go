@@ -6,21 +6,23 @@ import (
 	"time"
 )
 
-// A Filter says which jobs are listed: those for which all that it says is so.
+// A Filter selects jobs. A job must satisfy all fields.
 type Filter struct {
 	State State           // empty: any
 	Kind  string          // empty: any
-	Seen  func(Item) bool // nil: all
+	Seen  func(Item) bool // nil: all jobs
 }
 
+// wants reports whether the filter selects a job.
 func (f Filter) wants(it Item) bool {
 	return (f.State == "" || it.State == f.State) && (f.Kind == "" || it.Kind == f.Kind) &&
 		(f.Seen == nil || f.Seen(it))
 }
 
-// List returns jobs, the newest first, those before an id if there is one, and whether there are more. A table
-// is read forwards only: blocks of time are, each twice as long as the one after it, so that a page costs
-// about what it shows.
+// List returns up to limit jobs, newest first, with ids before `before` if that is not empty; more
+// reports whether there are others. The table can only be read forward, so List reads blocks of
+// time, each twice as long as the one after it. The cost of a page is about proportional to its
+// size.
 func (j *Jobs) List(
 	ctx context.Context, f Filter, before string, limit int,
 ) (items []Item, more bool, err error) {
@@ -48,7 +50,7 @@ func (j *Jobs) List(
 	}
 }
 
-// oldest is when the oldest job was made that there is.
+// oldest returns the creation time of the oldest job; ok is false if there is none.
 func (j *Jobs) oldest(ctx context.Context) (at time.Time, ok bool, err error) {
 	for row, err := range j.opt.Table.Query(ctx, Part, jobPrefix, jobPrefix+last) {
 		if err != nil {
@@ -60,7 +62,7 @@ func (j *Jobs) oldest(ctx context.Context) (at time.Time, ok bool, err error) {
 	return at, false, nil
 }
 
-// block returns the jobs from one time up to another, newest first.
+// block returns the selected jobs created in [from, upTo), newest first.
 func (j *Jobs) block(
 	ctx context.Context, f Filter, from, upTo time.Time, before string,
 ) ([]Item, error) {

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// A Queue wakes what runs jobs.
+// A Queue delivers messages to the processes that run jobs.
 type Queue interface {
-	// Send asks for a message to be worked on soon, by any process, at least once. Where it fails nothing is
-	// lost but time: whatever looks for jobs by itself finds them.
+	// Send requests that any process handles a message soon, at least once. If it fails, the work
+	// is only delayed: processes also look for jobs on their own.
 	Send(ctx context.Context, m Message) error
 }
 
-// A Message names work. What is to be done follows from the state of what it names, never from the message.
+// A Message identifies work. The work to do follows from the state of the identified object, never
+// from the message.
 type Message struct {
 	V           int    `json:"v"` // 1
 	Kind        string `json:"kind"`
@@ -24,20 +25,19 @@ type Message struct {
 	Job         string `json:"job,omitempty"`
 	N           int    `json:"n,omitempty"`
 
-	// After is how long the message is kept back before it is worked on. A queue may keep it back for less, or
-	// not at all.
+	// After is the delay before the message is delivered. A queue may deliver it earlier.
 	After time.Duration `json:"-"`
 }
 
-// messageFormat is the version of a message.
+// messageFormat is the version of messages.
 const messageFormat = 1
 
-// ErrMessage says that a message is none that this release can work on: it is malformed, or of another version or
-// of an unknown kind.
+// ErrMessage is the error of a message that this release cannot handle, because it is malformed, or
+// has another version or an unknown kind.
 var ErrMessage = errors.New("the message cannot be worked on by this release")
 
-// ParseMessage reads a message as a queue keeps it, in JSON. One that is malformed, of another version, or names no
-// kind or tenant, is ErrMessage.
+// ParseMessage decodes a message from JSON. It returns ErrMessage if it is malformed, has another
+// version, or has no kind or tenant.
 func ParseMessage(data []byte) (Message, error) {
 	var m Message
 	if json.Unmarshal(data, &m) != nil || m.V != messageFormat || m.Kind == "" || m.Tenant == "" {
@@ -46,7 +46,7 @@ func ParseMessage(data []byte) (Message, error) {
 	return m, nil
 }
 
-// message is that of a job. It is to come when the job can be run.
+// message returns the message for a job, to be delivered when the job is due.
 func (j *Jobs) message(it Item) Message {
 	return Message{
 		V: messageFormat, Kind: it.Kind, Tenant: j.opt.Tenant, Vault: it.Target.Vault, Job: it.ID,
@@ -54,7 +54,7 @@ func (j *Jobs) message(it Item) Message {
 	}
 }
 
-// tell sends the message of a job.
+// tell sends the message for a job. It returns an untold error if that fails.
 func (j *Jobs) tell(ctx context.Context, it Item) error {
 	if j.opt.Queue == nil {
 		return nil
@@ -65,8 +65,8 @@ func (j *Jobs) tell(ctx context.Context, it Item) error {
 	return nil
 }
 
-// untold is the error of a queue that could not be told of a job.
+// An untold is the error of a message that could not be sent.
 type untold struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (u untold) Unwrap() error { return u.error }

@@ -8,16 +8,16 @@ import (
 	"rookery/internal/fault"
 )
 
-// InCall is how long a call waits for the job that it began.
+// InCall is how long a call waits for the job that it started.
 const InCall = 20 * time.Second
 
-// settling is how long the end of an attempt may take to be written, whose context has ended.
+// settling is the time limit for writing the end of an attempt whose context has ended.
 const settling = 4 * time.Second
 
-// Start makes a job and runs it, for as long as a call may take, and returns it as it is then. First does what
-// the first step is about, if it is not nil, with what only the call knows: where it is refused, so that it has
-// changed nothing, there is no job, and the refusal is returned. The error of a job that failed in the call is
-// returned with the job.
+// Start creates a job, runs it for as long as a call may take, and returns it in its state then. If
+// first is not nil, it runs in place of the first step, with data that only the call has. If first
+// is refused with a permanent error, it has changed nothing: the job is removed and the error
+// returned. If the job fails during the call, Start returns the job and the error.
 func (j *Jobs) Start(
 	ctx context.Context, n Request, first func(context.Context, *Run) error,
 ) (Item, error) {
@@ -41,20 +41,21 @@ func (j *Jobs) Start(
 		return it, err
 	}
 	if !j.opt.Background {
-		_ = j.tell(ctx, h.item) // for the case that the process ends in the call; without it the job is found later
+		_ = j.tell(ctx, h.item) // in case the process exits during the call; without it the job is found later
 	}
 	return j.within(ctx, h, first)
 }
 
-// settled runs something short to its end, also where the context of its call ends meanwhile.
+// settled runs a short function to its end, even if the context of its call ends meanwhile.
 func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
 	return do(ctx)
 }
 
-// Go goes on with a job for as long as a call may take, and returns it as it is then. One that this process runs
-// already is waited for, and one that another process runs is IN_PROGRESS.
+// Go continues a job for as long as a call may take, and returns it in its state then. If this
+// process is running the job, Go waits for it. If another process is running it, Go returns
+// IN_PROGRESS.
 func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 	over := j.opt.After(InCall)
 	for {
@@ -77,7 +78,7 @@ func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 			if it, err = j.Get(ctx, id); err == nil && j.held(&it, j.opt.Now()) {
 				return it, j.inProgress(ctx, id)
 			}
-			continue // it has ended meanwhile
+			continue // it ended meanwhile
 		}
 		select {
 		case <-attempt:
@@ -85,13 +86,13 @@ func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 		case <-over:
 			return j.Get(ctx, id)
 		case <-ctx.Done():
-			return it, context.Cause(ctx) // nobody waits for the answer
+			return it, context.Cause(ctx) // the caller has given up
 		}
 	}
 }
 
-// within runs an attempt while a call waits. In a process that has a background the attempt goes on there when
-// the call is over; in another one it ends with the call, and the job is queued again.
+// within runs an attempt while a call waits. When the call ends, the attempt continues in the
+// background if Options.Background is set; otherwise it ends and the job is queued again.
 func (j *Jobs) within(
 	ctx context.Context, h *hold, first func(context.Context, *Run) error,
 ) (Item, error) {
@@ -114,20 +115,22 @@ func (j *Jobs) within(
 		return h.known(), h.explain(err)
 	}
 	if ctx.Err() != nil {
-		return h.known(), context.Cause(ctx) // nobody waits for the answer
+		return h.known(), context.Cause(ctx) // the caller has given up
 	}
 	it, err := j.Get(context.WithoutCancel(ctx), id)
 	return it, err
 }
 
-// attemptContext is the context of an attempt that a call began. It ends with the Jobs, and not with the call.
+// attemptContext returns the context of an attempt that a call started. It ends with the Jobs, not
+// with the call.
 func (j *Jobs) attemptContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	off := context.AfterFunc(j.ctx, stop)
 	return run, func() { off(); stop() }
 }
 
-// behind runs a function that Close waits for. It reports false where the Jobs are closed.
+// behind runs a function in a goroutine that Close waits for. It returns false if the Jobs are
+// closed.
 func (j *Jobs) behind(do func()) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -138,14 +141,14 @@ func (j *Jobs) behind(do func()) bool {
 	return true
 }
 
-// Busy reports whether this process runs a job.
+// Busy reports whether this process is running a job.
 func (j *Jobs) Busy() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.attempts) > 0
 }
 
-// leave queues a job again that is not run.
+// leave queues a job again that was not run, and returns UNAVAILABLE.
 func (j *Jobs) leave(ctx context.Context, h *hold) error {
 	defer h.leave()
 	if err := h.settle(ctx, nil, context.Canceled); err != nil {
@@ -154,9 +157,9 @@ func (j *Jobs) leave(ctx context.Context, h *hold) error {
 	return fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
 }
 
-// Work makes one pass: it runs each job that is due, oldest first, and returns when the next one will be; the
-// zero time if no job is left. What fails is tried again later by itself, and its errors are returned for the
-// log.
+// Work makes one pass: it runs each job that is due, oldest first, and returns when the next one is
+// due, or the zero time if there is no open job. Failed jobs are retried later; their errors are
+// returned for the log.
 func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 	all, err := j.Open(ctx)
 	if err != nil {
@@ -183,9 +186,10 @@ func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 	return next, err
 }
 
-// Run makes an attempt of one job, if it may be run now, and returns when it is to be called again: the zero time if
-// the job has ended, or if the queue was told when. What fails is tried again later by itself, and its error is
-// returned for the log. One of a kind that this release does not have is INDEX_INCOMPATIBLE.
+// Run makes an attempt of one job if it is due, and returns when Run must be called again: the zero
+// time if the job has ended, or if the queue will deliver a message. A failed job is retried later;
+// its error is returned for the log. Run returns INDEX_INCOMPATIBLE if this release does not have
+// the kind of the job.
 func (j *Jobs) Run(ctx context.Context, id string) (next time.Time, err error) {
 	h, err := j.take(ctx, id, false)
 	switch {
@@ -197,7 +201,7 @@ func (j *Jobs) Run(ctx context.Context, id string) (next time.Time, err error) {
 		}
 		return time.Time{}, err
 	case fault.Is(err, fault.NotFound):
-		return time.Time{}, nil // it ended, and its time is over
+		return time.Time{}, nil // it ended and was deleted
 	case !errors.Is(err, errHeld):
 		return j.opt.Now().Add(firstPause), err
 	}
@@ -208,7 +212,7 @@ func (j *Jobs) Run(ctx context.Context, id string) (next time.Time, err error) {
 	return it.next(), nil
 }
 
-// next is when a job can be run; zero: never again.
+// next returns when a job can run; zero: never.
 func (it *Item) next() time.Time {
 	switch {
 	case it.State.Ended():
@@ -221,13 +225,14 @@ func (it *Item) next() time.Time {
 	return it.Created
 }
 
-// Overdue reports whether a job should have gone on for so long at a time: the message that was to make it has not come.
+// Overdue reports whether a job should have continued at least `by` before now: its message has not
+// been delivered.
 func (it *Item) Overdue(now time.Time, by time.Duration) bool {
 	at := it.next()
 	return !at.IsZero() && now.Sub(at) >= by
 }
 
-// explain adds the job to the error of a step, if the job goes on later.
+// explain adds the job to the error of a step, if the job continues later.
 func (h *hold) explain(err error) error {
 	it := h.known()
 	if err == nil || it.State.Ended() || it.State == Running {

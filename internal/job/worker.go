@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// A Handler does the work that a message names. It may be called again for the same message. An error says that the
-// message is to come again; ErrMessage, that it never can be worked on.
+// A Handler handles a message. It may be called several times for the same message. If it returns
+// an error, the message is delivered again; ErrMessage means that the message can never be handled.
 type Handler func(ctx context.Context, m Message) error
 
-// A Worker works on the messages of a queue.
+// A Worker handles the messages of a queue.
 type Worker struct {
-	// Handlers are those of all messages, by their kinds.
+	// Handlers are the handlers by message kind.
 	Handlers map[string]Handler
 
-	// Bury puts the body of a message among the dead letters.
+	// Bury puts the body of a message into the dead-letter queue.
 	Bury func(ctx context.Context, body []byte) error
 }
 
-// Work works on a message. One that this release can never work on is buried at once, and that is no error; after any
-// other failure the message is to come again.
+// Work handles a message. A message that this release can never handle is buried immediately,
+// without an error; after any other error the message must be delivered again.
 func (w *Worker) Work(ctx context.Context, body []byte) error {
 	err := w.handle(ctx, body)
 	if !errors.Is(err, ErrMessage) {
@@ -32,7 +32,7 @@ func (w *Worker) Work(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// handle is Work, but for what is to be buried. A panic is an error.
+// handle is Work without burying: it returns ErrMessage instead. A panic becomes an error.
 func (w *Worker) handle(ctx context.Context, body []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

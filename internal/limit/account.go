@@ -6,7 +6,7 @@ import (
 	"rookery/internal/auth"
 )
 
-// A name is whose calls an account counts: those of a principal, of one kind.
+// A name identifies an account: calls of one kind by a principal.
 type name struct {
 	tenant, principal string
 	kind              kind
@@ -18,40 +18,41 @@ type caller struct {
 	agent string
 }
 
-// An account is what an instance knows of a principal's calls of one kind. All but turn is guarded by
-// the Limiter's mutex; seen and asked are changed only by who has the turn.
+// An account is the state of an instance for a principal's calls of one kind. All fields but turn
+// are guarded by Limiter.mu; seen and asked are changed only by the holder of the turn.
 type account struct {
 	name name
 	rate rate
-	turn chan struct{} // holds a value while somebody writes the item
+	turn chan struct{} // full while a goroutine writes the item
 
 	seen  seen
-	asked bool          // the item was read, or written, once
-	ahead time.Duration // of our clock is the time of the item
+	asked bool          // the item was read or written before
+	ahead time.Duration // how far the time of the item is ahead of our clock
 
-	inHand  lot             // for all agents together
-	tally   tally           // calls that the item does not count yet
-	since   time.Time       // of the first call of the tally, where no rate is kept
-	waiting int             // calls that need a write
-	wanting map[*lease]bool // those of these agents
+	inHand  lot             // leased calls of all agents together
+	tally   tally           // calls that are not in the item's counts yet
+	since   time.Time       // time of the first call in tally, if there is no rate
+	waiting int             // number of calls that need a write
+	wanting map[*lease]bool // leases with such calls
 }
 
-// A lease is what an instance has in hand for an agent. A call needs one of the agent's and one of its
-// principal's.
+// A lease contains the calls that an instance has leased for an agent. A call uses one leased call
+// of the agent and one of its principal.
 type lease struct {
 	account *account
-	digest  string // of the agent
+	digest  string // of the agent; see digest
 	inHand  lot
 	waiting int // calls of the agent that need a write
 }
 
-// A lot is calls that were taken out of a bucket, and are good for a minute.
+// A lot is a number of calls that were taken out of a bucket. They expire after Window.
 type lot struct {
 	calls int
 	taken time.Time
 }
 
-// good is how many calls can still be used. A clock that was put back ends them, too.
+// good returns the number of calls that have not expired. If the clock was put back, they expire
+// too.
 func (l lot) good(now time.Time) int {
 	if age := now.Sub(l.taken); age < 0 || age >= Window {
 		return 0
@@ -59,13 +60,14 @@ func (l lot) good(now time.Time) int {
 	return l.calls
 }
 
-// plus is the lot with more calls, which make the others good for longer.
+// plus returns the lot with more calls. This extends the life of the existing ones.
 func (l lot) plus(calls int, now time.Time) lot { return lot{l.good(now) + calls, now} }
 
-// leaseOf finds what there is for a caller, and begins it where there is nothing.
+// leaseOf returns the lease of a caller, and creates it if necessary.
 //
-// Each use of a caller is one of its account, and there is room for as many accounts as callers: an
-// account is not forgotten before its callers are, so there are never two of one name in use.
+// Each access to a caller also marks its account as used, and both caches have the same size. So an
+// account is never evicted before its callers, and there are never two accounts with one name in
+// use.
 func (l *Limiter) leaseOf(who caller) *lease {
 	if le, ok := l.callers.Get(who); ok {
 		l.accounts.Get(who.name)
@@ -84,9 +86,9 @@ func (l *Limiter) leaseOf(who caller) *lease {
 	return le
 }
 
-// time is the time of the item. Whose clock is behind follows the item, from where it finds it on: so a
-// clock that is ahead gives a principal one full bucket too many, not one with each call, and a time
-// that is far in the future stops nobody.
+// time returns the current time of the item, in Unix nanoseconds. If our clock is behind the item,
+// the account continues from the item's time. So a clock that is ahead gives a principal one
+// additional full bucket, not one with each call, and a time far in the future blocks no one.
 func (a *account) time(now time.Time) int64 {
 	at := now.UnixNano() + int64(a.ahead)
 	if at < a.seen.At {
@@ -96,9 +98,9 @@ func (a *account) time(now time.Time) int64 {
 	return at
 }
 
-// decide lets a call through that has a lease, and refuses one that has none and for which the table
-// cannot have any: what it says can only have become less since we looked. Neither needs a write; a call
-// that does is not decided.
+// decide decides a call without a write, if that is possible: it allows the call if calls are
+// leased, and refuses it if the bucket in the table cannot have any, because other instances can
+// only have taken more. decided is false if the call needs a write.
 func (le *lease) decide(now time.Time) (left auth.Allowance, refused *refusal, decided bool) {
 	a := le.account
 	if le.inHand.good(now) > 0 && a.inHand.good(now) > 0 && a.counts(now) {
@@ -109,12 +111,12 @@ func (le *lease) decide(now time.Time) (left auth.Allowance, refused *refusal, d
 	}
 	left, refused = le.left(now), le.refusal(now)
 	if refused != nil {
-		left.Remaining = 0 // also where there is no place for one more agent
+		left.Remaining = 0 // also if MaxAgents is reached
 	}
 	return left, refused, refused != nil
 }
 
-// counts reports whether calls of now can be added to the tally. What is there of another day has to be
+// counts reports whether a call at now can be added to the tally. A tally of another day must be
 // written first.
 func (a *account) counts(now time.Time) bool {
 	today := dayOf(now)
@@ -124,7 +126,8 @@ func (a *account) counts(now time.Time) bool {
 	return a.tally.day == today
 }
 
-// left is the allowance of a caller, by the bucket that has less.
+// left returns the allowance of a caller: that of the agent or of the principal, whichever is
+// smaller.
 func (le *lease) left(now time.Time) auth.Allowance {
 	a := le.account
 	at := a.time(now)
@@ -136,7 +139,8 @@ func (le *lease) left(now time.Time) auth.Allowance {
 	return own
 }
 
-// left is the allowance of a bucket out of which an instance has some calls in hand.
+// left returns the allowance of a bucket of which an instance has leased some calls. debt is the
+// time until the bucket is full.
 func (b bucket) left(debt time.Duration, inHand int) auth.Allowance {
 	remaining := min(b.calls, b.room(debt)+inHand)
 	return auth.Allowance{

@@ -6,9 +6,9 @@ import (
 	"rookery/internal/tool"
 )
 
-// Behind is the tool.Interceptor that first checks who may make a call, and then counts it. A call that the
-// check refuses is counted too: it costs the check, and the refusal of a mutation is kept. One over the rate
-// is RATE_LIMITED, whatever the check said of it.
+// Behind returns the interceptor that runs check before it counts a call. A call that check refuses
+// is counted too, because the check has a cost, and refusals of mutations are stored. A call over
+// the rate is RATE_LIMITED, whatever the result of check.
 func (l *Limiter) Behind(check tool.Interceptor) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		counted := l.Intercept(next)

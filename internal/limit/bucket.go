@@ -2,16 +2,19 @@ package limit
 
 import "time"
 
-// maxRate is the highest rate: a call of all agents of a principal every six microseconds.
+// maxRate is the highest rate of an agent, in calls a minute. All agents of a principal then have
+// one call every six microseconds.
 const maxRate = 1_000_000
 
-// A rate is what one kind of call is kept to.
+// A rate is the limit of one kind of call.
 type rate struct {
-	perMinute        int // of an agent; negative: the rate is not kept
-	lease            int // how many calls an instance may have in hand, of an agent or of a principal
+	perMinute        int // of an agent; negative: no limit
+	lease            int // most calls that an instance leases, for an agent or a principal
 	agent, principal bucket
 }
 
+// newRate returns the rate for perMinute calls a minute of an agent; 0: otherwise, negative: no
+// limit.
 func newRate(perMinute, otherwise int) rate {
 	if perMinute < 0 {
 		return rate{perMinute: -1}
@@ -26,46 +29,46 @@ func newRate(perMinute, otherwise int) rate {
 	}
 }
 
-// off reports whether the rate is not kept.
+// off reports whether there is no limit.
 func (r rate) off() bool { return r.perMinute < 0 }
 
-// A bucket is the size of a token bucket. How full one is, is said by its debt: the time until it is
-// full again. So a bucket that nobody keeps is full.
+// A bucket describes a token bucket. Its fill level is represented as a debt: the time until it is
+// full again. So a bucket that is not stored is full.
 type bucket struct {
 	perMinute int
-	calls     int           // in a full one
-	each      time.Duration // in which it gains a call
-	lease     int           // calls that are taken out of it at once, if there are enough
+	calls     int           // capacity
+	each      time.Duration // time to gain one call
+	lease     int           // calls to take at once, if there are enough
 }
 
-// newBucket rounds up the time of a call, so that there are never more calls than the rate says.
+// newBucket returns a bucket. It rounds up the time of a call, so that the rate is never exceeded.
 func newBucket(perMinute, lease int) bucket {
 	n := time.Duration(perMinute)
 	return bucket{perMinute, perMinute * Burst, (Window + n - 1) / n, lease}
 }
 
-// empty is the debt of an empty bucket.
+// empty returns the debt of an empty bucket.
 func (b bucket) empty() time.Duration { return time.Duration(b.calls) * b.each }
 
-// room is how many calls are in it.
+// room returns the number of calls in a bucket with this debt.
 func (b bucket) room(debt time.Duration) int {
 	return int(max(0, b.empty()-debt) / b.each)
 }
 
-// wait is how long it takes until there is a call in it, 0 if there is one.
+// wait returns the time until a bucket contains a call; 0 if it does.
 func (b bucket) wait(debt time.Duration) time.Duration {
 	return max(0, debt+b.each-b.empty())
 }
 
-// after is the debt when so many more calls were taken.
+// after returns the debt after more calls were taken.
 func (b bucket) after(debt time.Duration, calls int) time.Duration {
 	return debt + time.Duration(calls)*b.each
 }
 
-// lend is how many calls to take for an instance that has some in hand and needs so many at once: those,
-// and what makes a lease with the last of them. But a lease is never more than a quarter of what is
-// there, so that the calls of somebody who turns to many instances are not all in the hands of those
-// who need none.
+// lend returns how many calls to take for an instance that has some leased and needs some now: the
+// needed ones, and a full lease with the last of them. It leases at most a quarter of the calls in
+// the bucket, so that the calls of a caller that uses many instances are not all leased by
+// instances that do not need them.
 func (b bucket) lend(debt time.Duration, inHand, needed int) int {
 	room := b.room(debt)
 	want := max(needed, needed-1+min(b.lease, room/4))

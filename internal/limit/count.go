@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// closePatience is how long Close may take.
+// closePatience is the time limit of Close.
 const closePatience = 2 * time.Second
 
-// count counts a call that no rate is kept for. It writes at most once a minute: the call that
-// finds the last minute over writes what was counted in it. A count that cannot be written is lost,
-// and the call is made all the same.
+// count counts a call without a rate. It writes at most once a minute: the first call after a
+// minute writes the tally. If that fails the counts are lost, but the call is allowed.
 func (l *Limiter) count(ctx context.Context, who name) {
 	l.mu.Lock()
 	a := l.leaseOf(caller{name: who}).account
@@ -31,7 +30,7 @@ func (l *Limiter) count(ctx context.Context, who name) {
 	a.tally.calls++
 }
 
-// due reports whether the tally must be written before more calls are added to it.
+// due reports whether the tally must be written before more calls are added.
 func (a *account) due(now time.Time) bool {
 	return a.tally.calls > 0 && (a.tally.day != dayOf(now) || now.Sub(a.since) >= Window)
 }
@@ -39,8 +38,8 @@ func (a *account) due(now time.Time) bool {
 // counted reports whether there is a tally to write.
 func (a *account) counted(time.Time) bool { return a.tally.calls > 0 }
 
-// write adds the tally of an account to its item, if that is wanted still when the account's turn
-// comes.
+// write adds the tally of an account to its item. It calls wanted when it has the turn, and does
+// nothing if wanted returns false then.
 func (l *Limiter) write(ctx context.Context, a *account, wanted func(*account, time.Time) bool) {
 	select {
 	case a.turn <- struct{}{}:
@@ -70,11 +69,11 @@ func (l *Limiter) write(ctx context.Context, a *account, wanted func(*account, t
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !won && a.tally.day != dayOf(l.opt.Now()) {
-		a.tally = tally{} // or no call of today could be counted
+		a.tally = tally{} // otherwise no call of today could be counted
 	}
 }
 
-// tallied drafts a write that takes no calls, and only adds the tally.
+// tallied returns a draft that takes no calls and only adds the tally.
 func (a *account) tallied(now time.Time) *draft {
 	d := &draft{account: a, now: now, agents: map[*lease]int{}, counted: a.tally}
 	d.state = a.seen.moved(a.time(now))
@@ -82,7 +81,7 @@ func (a *account) tallied(now time.Time) *draft {
 	return d
 }
 
-// Close writes the calls that are counted and not written yet. It gives up after two seconds.
+// Close writes the calls that were counted but not written yet. It gives up after two seconds.
 func (l *Limiter) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()

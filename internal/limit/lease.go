@@ -11,7 +11,7 @@ import (
 	"rookery/internal/table"
 )
 
-// take lets a call through, or says why not.
+// take allows a call, or returns the error that refuses it.
 func (l *Limiter) take(ctx context.Context, who caller) (auth.Allowance, error) {
 	l.mu.Lock()
 	le := l.leaseOf(who)
@@ -20,7 +20,7 @@ func (l *Limiter) take(ctx context.Context, who caller) (auth.Allowance, error) 
 	case !decided:
 		le.enter()
 	case refused != nil && le.waiting == 0 && le.inHand.good(l.opt.Now()) == 0:
-		l.callers.Remove(who) // what is refused takes nobody's place, under however many names
+		l.callers.Remove(who) // refused callers must not evict others, however many names they use
 	}
 	l.mu.Unlock()
 	if !decided {
@@ -33,14 +33,15 @@ func (l *Limiter) take(ctx context.Context, who caller) (auth.Allowance, error) 
 	return left, nil
 }
 
-// enter notes that a call of the agent needs a write.
+// enter records that a call of the agent needs a write.
 func (le *lease) enter() {
 	le.waiting++
 	le.account.waiting++
 	le.account.wanting[le] = true
 }
 
-// leave ends enter. What was taken for calls that are no longer waiting is not kept beyond a lease.
+// leave undoes enter. Leased calls that were taken for calls no longer waiting are dropped, down to
+// a full lease.
 func (l *Limiter) leave(le *lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,8 +55,8 @@ func (l *Limiter) leave(le *lease) {
 	a.inHand.calls = min(a.inHand.calls, a.rate.lease+a.waiting)
 }
 
-// renew decides a call that needs a write. Calls of one account write one after the other, and each
-// write is for all that wait, so most find at their turn that nothing is left to be done.
+// renew decides a call that needs a write. Writes of one account are made one after the other, and
+// each is for all waiting calls, so most of them are decided without a write of their own.
 func (l *Limiter) renew(ctx context.Context, le *lease) (auth.Allowance, error) {
 	a := le.account
 	select {
@@ -89,8 +90,8 @@ func (l *Limiter) renew(ctx context.Context, le *lease) (auth.Allowance, error) 
 	}
 }
 
-// ask reads the item of an account that nothing is known of yet: a read costs less than a write that is refused.
-// The caller has the turn.
+// ask reads the item of an account that was not read yet, because a read costs less than a refused
+// write. The caller holds the turn.
 func (l *Limiter) ask(ctx context.Context, tab table.Table, a *account) error {
 	if a.asked {
 		return nil
@@ -107,7 +108,8 @@ func (l *Limiter) ask(ctx context.Context, tab table.Table, a *account) error {
 	return nil
 }
 
-// classed is an error of Options.Tables as the caller is told it.
+// classed returns an error of Options.Tables as the caller of the tool gets it: a fault unchanged,
+// and any other error as UNAVAILABLE.
 func classed(err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -116,7 +118,7 @@ func classed(err error) error {
 	return unavailable(err)
 }
 
-// attempt decides a call, or drafts the write that it needs.
+// attempt decides a call, or returns the draft of the write that it needs.
 func (l *Limiter) attempt(le *lease) (auth.Allowance, *refusal, *draft) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,17 +130,17 @@ func (l *Limiter) attempt(le *lease) (auth.Allowance, *refusal, *draft) {
 	return left, nil, le.account.draft(now)
 }
 
-// A draft is a lease that is not written yet.
+// A draft is a write of an item that leases calls.
 type draft struct {
 	account *account
 	now     time.Time
-	state   state          // what the item is to say
-	agents  map[*lease]int // calls for the agents that wait
-	all     int            // calls for all agents together
-	counted tally
+	state   state          // new content of the item
+	agents  map[*lease]int // calls to lease by agent
+	all     int            // calls to lease for all agents together
+	counted tally          // part of the tally that state includes
 }
 
-// draft takes calls for all that wait out of what was seen of the buckets.
+// draft returns a draft that leases calls for all waiting agents, based on the last known item.
 func (a *account) draft(now time.Time) *draft {
 	d := a.tallied(now)
 	b := a.rate.principal
@@ -150,7 +152,7 @@ func (a *account) draft(now time.Time) *draft {
 	return d
 }
 
-// lend takes calls out of the bucket of one agent, if there is a place for it.
+// lend leases calls for one agent, unless MaxAgents agents have a debt already.
 func (d *draft) lend(le *lease) {
 	b, agents := d.account.rate.agent, d.state.Agents
 	debt, known := agents[le.digest]
@@ -164,10 +166,10 @@ func (d *draft) lend(le *lease) {
 	}
 }
 
-// commit writes a draft, and puts the calls into the hands of those who waited for them. Where somebody
-// else had changed the item, it has not won: nothing is taken, but the item is known. An error leaves
-// unknown whether anything was written: then nothing is in anybody's hands, and what may have been taken
-// is lost.
+// commit writes a draft and hands out the leased calls. won is false if another instance had
+// changed the item: nothing is leased, but the new item is known. After an error it is unknown
+// whether the draft was written: nothing is handed out, and calls that may have been taken are
+// lost.
 func (l *Limiter) commit(ctx context.Context, tab table.Table, d *draft) (won bool, err error) {
 	a := d.account
 	it, err := d.state.encode(a.name, d.now)
@@ -175,7 +177,7 @@ func (l *Limiter) commit(ctx context.Context, tab table.Table, d *draft) (won bo
 		return false, err
 	}
 	op := table.Create(it)
-	if a.seen.item.Data != nil { // only who has the turn changes seen
+	if a.seen.item.Data != nil { // only the holder of the turn changes seen
 		op = table.Replace(a.seen.item, it)
 	}
 	err = tab.Commit(ctx, op)
@@ -193,7 +195,7 @@ func (l *Limiter) commit(ctx context.Context, tab table.Table, d *draft) (won bo
 	return true, nil
 }
 
-// done puts what was taken into the hands of those who wait.
+// done hands out the leased calls of a draft that was written.
 func (d *draft) done(it table.Item) {
 	a := d.account
 	a.seen = seen{d.state, it}
@@ -204,14 +206,14 @@ func (d *draft) done(it table.Item) {
 	}
 }
 
-// A seen is what is known of an item.
+// A seen is the last known content of an item.
 type seen struct {
 	state
-	item table.Item // as it is in the table; without Data: it is not there, or not known
+	item table.Item // as stored; Data is nil if there is no item, or none is known
 }
 
-// look takes over what a conflict tells of the item. Where it is gone, what we remember of the buckets
-// goes on.
+// look takes over the item from a conflict. If the item does not exist, the known state of the
+// buckets is kept.
 func (a *account) look(c *table.Conflict, now time.Time) {
 	a.seen.item = table.Item{}
 	if c.Found {
@@ -219,10 +221,11 @@ func (a *account) look(c *table.Conflict, now time.Time) {
 	}
 }
 
-// pause waits a moment before an item is tried again that others write, too.
+// pause waits a short random time before a write is retried. It does not wait after the first
+// conflict.
 func pause(ctx context.Context, lost int) {
 	if lost == 0 {
-		return // most conflicts are only that we had not looked yet
+		return // usually our copy of the item was just old
 	}
 	t := time.NewTimer(rand.N(time.Millisecond << min(lost, 5)))
 	defer t.Stop()

@@ -1,12 +1,12 @@
-// Package limit keeps callers to their rates: so many mutations and so many reads a minute for each
-// agent, and ten times that for all agents of one principal, so that inventing agents gains little
+// Package limit enforces rate limits: a number of mutations and of reads a minute for each agent,
+// and ten times as many for all agents of one principal, so that inventing agents gains little
 // (CONTRACT §9).
 //
-// The instances of a deployment share the rates by leases: one conditional write of an item takes up
-// to ten calls out of the buckets of agent and principal, or those of a second where the rate gives more,
-// and the calls are then let through without asking anybody. A leased call that is not used within a
-// minute is lost. So a caller is never let through more often than the buckets allow, but some calls
-// later than they were taken: at most one lease for each instance.
+// The instances of a deployment share the limits by leases. One conditional write of an item takes
+// up to ten calls out of the buckets of agent and principal (or the calls of a second, if the rate
+// is higher). The instance then allows these calls without further I/O. A leased call that is not
+// used within a minute is lost. So callers never exceed the buckets in total, but some calls are
+// made later than they were taken: at most one lease for each instance.
 package limit
 
 import (
@@ -21,26 +21,26 @@ import (
 	"rookery/internal/tool"
 )
 
-// What is the same in every deployment.
+// Constants of every deployment.
 const (
-	Window       = time.Minute // what a rate is of, and how long a lease is good
-	Burst        = 2           // how many windows' calls may be made at once
-	PerPrincipal = 10          // how many times the rate of an agent all of its principal have
-	MaxAgents    = 1000        // agents of a principal that are owed calls at a time
+	Window       = time.Minute // the period of a rate, and the life of a lease
+	Burst        = 2           // capacity of a bucket, in windows
+	PerPrincipal = 10          // rate of a principal, as a multiple of an agent's
+	MaxAgents    = 1000        // agents of a principal that may have a debt at a time
 
-	// LeaseSize is how many calls an instance may have in hand, of an agent or of a principal: ten, or those
-	// that the rate of an agent gives in a second, where these are more.
+	// LeaseSize is how many calls an instance leases for an agent or a principal; more if the rate
+	// of an agent is more than this in a second.
 	LeaseSize = 10
 )
 
-// maxCallers is how many callers an instance remembers, about 2 KB each.
+// maxCallers is how many callers an instance keeps in memory; each takes about 2 KB.
 const maxCallers = 10_000
 
-// Rates are how many calls an agent may make in a minute. In each, 0 is the default, and a negative
-// number lets all calls of the kind through. More than 1,000,000 are as many.
+// Rates are the numbers of calls that an agent may make in a minute. 0 is the default, and a
+// negative number means no limit. Larger numbers than 1,000,000 are reduced to that.
 type Rates struct {
 	MutationsPerMinute int // default: 60
-	ReadsPerMinute     int // of reads and of changes of view state; default: 600
+	ReadsPerMinute     int // reads and changes of view state; default: 600
 }
 
 // The default rates (CONTRACT §9).
@@ -49,17 +49,17 @@ const (
 	defaultReads     = 600
 )
 
-// Options are what a Limiter is made with.
+// Options are the options of a Limiter. Tables is required.
 type Options struct {
-	// Tables gives the part of the table that is a tenant's own. A fault that it answers is answered to
-	// the caller.
+	// Tables returns the table of a tenant. If it returns a *fault.Fault, the caller gets that
+	// error.
 	Tables func(ctx context.Context, tenant string) (table.Table, error)
 
 	Rates Rates
-	Now   func() time.Time // nil is time.Now
+	Now   func() time.Time // nil: time.Now
 }
 
-// A Limiter is one instance's part in keeping the rates. It is safe for concurrent use.
+// A Limiter enforces the rate limits in one instance. It is safe for concurrent use.
 type Limiter struct {
 	opt              Options
 	mutations, reads rate
@@ -69,7 +69,7 @@ type Limiter struct {
 	callers  *simplelru.LRU[caller, *lease]
 }
 
-// New makes a Limiter. Nothing is read yet.
+// New returns a Limiter. It reads nothing.
 func New(o Options) *Limiter {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -89,14 +89,15 @@ func New(o Options) *Limiter {
 	return l
 }
 
-// Rates are the rates that are kept. One that is not kept is negative.
+// Rates returns the rates in use. A negative rate means no limit.
 func (l *Limiter) Rates() Rates {
 	return Rates{l.mutations.perMinute, l.reads.perMinute}
 }
 
-// Intercept is the tool.Interceptor. A call over a rate is RATE_LIMITED, and succeeds after the time
-// that the fault says, if nobody else uses it up; where the table cannot be asked, it is UNAVAILABLE.
-// It tells the caller's Allowance, also in a refusal. The principal `local` has no limits.
+// Intercept is the interceptor that enforces the rates. It returns RATE_LIMITED for a call over a
+// rate, with the time after which it would succeed if no other call is made, and UNAVAILABLE if the
+// table cannot be read or written. It sets the caller's Allowance, also for a refused call. The
+// principal `local` has no limits.
 func (l *Limiter) Intercept(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
 		if err := l.admit(ctx, c); err != nil {
@@ -108,14 +109,15 @@ func (l *Limiter) Intercept(next tool.Handler) tool.Handler {
 
 var _ tool.Interceptor = (*Limiter)(nil).Intercept
 
+// admit counts a call, or refuses it.
 func (l *Limiter) admit(ctx context.Context, c *tool.Call) error {
 	return l.let(ctx, c.Caller, kindOf(c))
 }
 
-// Visit counts a request that calls no tool as a read of its caller, as Intercept does a call.
+// Visit counts a request that calls no tool as a read of its caller, with the errors of Intercept.
 func (l *Limiter) Visit(ctx context.Context, c auth.Caller) error { return l.let(ctx, c, reads) }
 
-// let counts a call of a kind, or refuses it.
+// let counts a call of a kind, or refuses it. Calls without a rate are only counted.
 func (l *Limiter) let(ctx context.Context, c auth.Caller, k kind) error {
 	who := caller{name{c.Tenant, c.Principal, k}, c.Agent}
 	if who.principal == auth.Local || l.rate(who.kind).off() {
@@ -129,7 +131,7 @@ func (l *Limiter) let(ctx context.Context, c auth.Caller, k kind) error {
 	return err
 }
 
-// A kind is the kind of call that a rate is for.
+// A kind is a kind of call that has a rate.
 type kind string
 
 const (
@@ -137,6 +139,7 @@ const (
 	reads     kind = "reads"
 )
 
+// kindOf returns the kind of a call.
 func kindOf(c *tool.Call) kind {
 	if c.Needs().Kind.Mutates() {
 		return mutations
@@ -144,6 +147,7 @@ func kindOf(c *tool.Call) kind {
 	return reads
 }
 
+// rate returns the rate of a kind.
 func (l *Limiter) rate(k kind) rate {
 	if k == mutations {
 		return l.mutations

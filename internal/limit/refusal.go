@@ -6,17 +6,17 @@ import (
 	"rookery/internal/fault"
 )
 
-// A refusal says which limit a call is over.
+// A refusal describes the limit that a call exceeds.
 type refusal struct {
-	scope  string // agent or principal
+	scope  string // "agent" or "principal"
 	kind   kind
 	bucket bucket
-	agents bool // it is the limit of how many agents there may be
-	wait   time.Duration
+	agents bool          // the limit is MaxAgents, not the bucket
+	wait   time.Duration // time until the call may be repeated
 }
 
-// refusal is why a call cannot be let through, by what was seen of the table; nil if it may be. Of
-// several limits it is the one that lasts longest.
+// refusal returns why a call cannot be allowed, based on the last known item; nil if it may be
+// possible. If the call exceeds several limits, it is the one that lasts longest.
 func (le *lease) refusal(now time.Time) *refusal {
 	a := le.account
 	at := a.time(now)
@@ -38,7 +38,7 @@ func (le *lease) refusal(now time.Time) *refusal {
 	return &worst
 }
 
-// over takes the other's place if that lasts longer.
+// over replaces the refusal by the other one if that lasts longer.
 func (r *refusal) over(other refusal) {
 	if other.wait > r.wait {
 		other.kind = r.kind
@@ -46,7 +46,7 @@ func (r *refusal) over(other refusal) {
 	}
 }
 
-// fault is what the caller is told.
+// fault returns the RATE_LIMITED error.
 func (r *refusal) fault() error {
 	if r.agents {
 		return fault.New(fault.RateLimited,
@@ -64,7 +64,7 @@ func (r *refusal) fault() error {
 		With("scope", r.scope).With("kind", string(r.kind)).After(r.wait)
 }
 
-// unavailable is the fault where the table cannot be asked: without it nobody is let through.
+// unavailable returns the UNAVAILABLE error of a table that failed. No calls are allowed then.
 func unavailable(err error) error {
 	return fault.New(fault.Unavailable,
 		"how many calls were made cannot be looked up now; this one was not begun").

@@ -11,34 +11,33 @@ import (
 	"rookery/internal/table"
 )
 
-// part is the partition of the tenant in which the items are, one for each principal and kind. No vault
-// can have this name.
+// part is the partition of the tenant that contains the items, one for each principal and kind. It
+// is not a valid name of a vault.
 const part = "~rates"
 
-// Parts are the partitions of a tenant that rates are kept in.
+// Parts returns the partitions of a tenant that this package uses.
 func Parts() []string { return []string{part} }
 
-// kept is how long an item is kept after its last change. Its buckets are full after two minutes, and
-// its counts are of two days; the rest is for clocks that are wrong by days.
+// kept is how long an item is kept after its last change. Its buckets are full after two minutes,
+// and it counts two days; the rest allows for clocks that are wrong by days.
 const kept = 7 * 24 * time.Hour
 
-// A state is what an item says of one principal and kind.
+// A state is the content of an item: the buckets and counts of one principal and kind.
 type state struct {
-	// At is the time of the item, in nanoseconds since 1970. It never goes back: who has an earlier one
-	// on its clock counts on from here (account.time).
+	// At is the time of the item, in Unix nanoseconds. It never decreases; see account.time.
 	At int64 `json:"at"`
 
-	Principal time.Duration            `json:"principal"`        // the debt of all its agents' bucket
-	Agents    map[string]time.Duration `json:"agents,omitempty"` // by digest; who is not there has none
+	Principal time.Duration            `json:"principal"`        // debt of the bucket of all agents together
+	Agents    map[string]time.Duration `json:"agents,omitempty"` // debts by digest; agents without an entry have none
 
-	Days map[day]int64 `json:"days,omitempty"` // calls that were let through
+	Days map[day]int64 `json:"days,omitempty"` // allowed calls by day
 }
 
-// latest is the last time that an item can have: the beginning of the year 2200.
+// latest is the largest valid time of an item: the beginning of the year 2200.
 const latest = 7_258_118_400_000_000_000
 
-// readState reads an item. One that makes no sense, or has a time that cannot be, is taken for one of
-// empty buckets: that keeps nobody out for longer than two minutes, and gives nothing away.
+// readState decodes an item. If the item is invalid, it returns one with an empty bucket of the
+// principal: that blocks the principal for at most two minutes, and allows no additional calls.
 func readState(data []byte, r rate, now time.Time) state {
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil || s.At < 0 || s.At > latest {
@@ -51,7 +50,7 @@ func readState(data []byte, r rate, now time.Time) state {
 	return s
 }
 
-// encode is the item that says the state, as it is written now.
+// encode returns the item with this state.
 func (s state) encode(n name, now time.Time) (table.Item, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -60,7 +59,8 @@ func (s state) encode(n name, now time.Time) (table.Item, error) {
 	return table.Item{Key: n.key(), Data: data, Expires: now.Add(kept)}, nil
 }
 
-// key is where the item of a principal and kind is. Ids of principals may be longer than a key may be.
+// key returns the key of the item of an account. It is a hash, because ids of principals may be
+// longer than a key.
 func (n name) key() table.Key {
 	sum := sha256.Sum256([]byte(n.principal))
 	return table.Key{
@@ -68,18 +68,19 @@ func (n name) key() table.Key {
 	}
 }
 
-// digest stands for an agent in an item: short, for there may be many.
+// digest returns a short hash of an agent, for items with many agents.
 func digest(agent string) string {
 	sum := sha256.Sum256([]byte(agent))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// later is what a debt has become at a time of the item.
+// later returns what remains of a debt at a time of the item.
 func (s state) later(debt time.Duration, at int64) time.Duration {
 	return max(0, debt-time.Duration(at-s.At))
 }
 
-// moved is a copy of the state at a later time, without the agents whose buckets are full again.
+// moved returns a copy of the state at a later time, without the agents whose buckets are full
+// again.
 func (s state) moved(at int64) state {
 	next := state{
 		At: at, Principal: s.later(s.Principal, at),
@@ -93,7 +94,7 @@ func (s state) moved(at int64) state {
 	return next
 }
 
-// crowded is how long it takes until there is a place for one more agent, 0 if there is one.
+// crowded returns the time until another agent may have a debt; 0 if it may now.
 func (s state) crowded(agent string, at int64) time.Duration {
 	if _, known := s.Agents[agent]; known || len(s.Agents) < MaxAgents {
 		return 0
@@ -112,7 +113,8 @@ func (s state) crowded(agent string, at int64) time.Duration {
 	return soonest
 }
 
-// count adds calls of a day, and forgets the days that are further than one from today.
+// count adds calls to the counts, and deletes the counts of days other than yesterday, today and
+// tomorrow.
 func (s *state) count(t tally, today day) {
 	if s.Days == nil {
 		s.Days = map[day]int64{}
@@ -123,13 +125,14 @@ func (s *state) count(t tally, today day) {
 	maps.DeleteFunc(s.Days, func(d day, _ int64) bool { return d < today-1 || d > today+1 })
 }
 
-// A tally is calls that were let through on a day.
+// A tally is a number of allowed calls on one day.
 type tally struct {
 	day   day
 	calls int64
 }
 
-// A day is the number of a day in UTC, counted from 1970.
+// A day is a day in UTC, counted from 1970-01-01.
 type day int64
 
+// dayOf returns the day of t.
 func dayOf(t time.Time) day { return day(t.Unix() / (24 * 60 * 60)) }

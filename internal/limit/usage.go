@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// Usage is how many calls of a tenant were let through, all principals together. It is near enough: an
-// instance counts what it let through with its next write, so up to ten calls of each principal are not
-// counted yet by others. Calls without a rate are counted too, and written once a minute; Close writes what is
-// left. What an instance has not written when it is killed is not counted.
+// Usage contains the numbers of allowed calls of a tenant, by all principals. They are approximate:
+// an instance stores its counts with its next write, so others do not see up to ten calls of each
+// principal. Calls without a rate are counted too, and stored once a minute. Close stores the rest;
+// counts of a killed instance are lost.
 type Usage struct {
-	Today, Yesterday Calls // the days are those of UTC
+	Today, Yesterday Calls // days in UTC
 }
 
 // Calls are numbers of calls.
 type Calls struct {
 	Mutations int64
-	Reads     int64 // and changes of view state
+	Reads     int64 // reads and changes of view state
 }
 
-// Usage counts the calls of a tenant, with one Query and what this instance has not written yet.
+// Usage returns the numbers of calls of a tenant. It makes one Query, and adds the counts that this
+// instance has not stored yet.
 func (l *Limiter) Usage(ctx context.Context, tenant string) (Usage, error) {
 	tab, err := l.opt.Tables(ctx, tenant)
 	if err != nil {
@@ -47,6 +48,7 @@ func (l *Limiter) Usage(ctx context.Context, tenant string) (Usage, error) {
 	return u, nil
 }
 
+// add adds a tally to the counts of today or yesterday. It ignores other days.
 func (u *Usage) add(k kind, t tally, today day) {
 	var c *Calls
 	switch t.day {

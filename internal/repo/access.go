@@ -15,35 +15,38 @@ import (
 	"rookery/internal/table"
 )
 
-// Accesses of memories are counted beside the log, in items of the vault's partition: they are in no version of it, and
-// nothing follows from them (log.md §7). A process sums them for a minute and then writes one item, so that a recall
-// costs no write of its own. What a process has not written when it ends is lost.
+// Accesses of memories are counted in items beside the log, in the partition of the vault: they
+// belong to no version, and no state is derived from them (log.md §7). A process adds them up for a
+// minute (accessEvery) and then writes one item, so that a recall needs no write of its own.
+// Accesses that a process has not written when it exits are lost.
 //
-// The key of an item is accessPrefix, the minute in which it was written and the process; its data is JSON: by the id
-// of a memory, how often it was told of, and when last in milliseconds. Items that are old are summed up in one.
+// The key of an item is accessPrefix, the time of the write in Unix milliseconds, "-" and the id of
+// the process. Its data is a JSON object from the id of a memory to its Access. The compaction in
+// foldAccesses merges old items into one.
 const (
 	accessPrefix = "access/"
-	lastAccess   = accessPrefix + "~" // behind the keys of all items
-	accessSum    = accessPrefix + "+" // the item of the sum; before the keys of minutes
+	lastAccess   = accessPrefix + "~" // after the keys of all items
+	accessSum    = accessPrefix + "+" // the merged item; sorts before the timed keys
 
 	accessEvery = time.Minute
 
-	// accessRest is how old an item is that is summed up: nobody writes it any more. mostAccess is how many there
-	// must be, and how many are summed up at once.
+	// accessRest is the age from which an item is merged: no process writes to it any more.
+	// mostAccess is how many old items there must be for a merge, and how many one merge takes.
 	accessRest = 10 * time.Minute
 	mostAccess = 50
 )
 
-// An Access is how often a memory was told of, and when last in Unix milliseconds.
+// An Access is the number of accesses of a memory, and the time of the last one in Unix
+// milliseconds.
 type Access struct {
 	Count int
 	Last  int64
 }
 
-// MarshalJSON writes two numbers.
+// MarshalJSON returns the JSON array [Count, Last].
 func (a Access) MarshalJSON() ([]byte, error) { return json.Marshal([2]int64{int64(a.Count), a.Last}) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the array that MarshalJSON returns.
 func (a *Access) UnmarshalJSON(data []byte) error {
 	var pair [2]int64
 	if err := json.Unmarshal(data, &pair); err != nil {
@@ -55,14 +58,15 @@ func (a *Access) UnmarshalJSON(data []byte) error {
 
 func (a Access) plus(b Access) Access { return Access{a.Count + b.Count, max(a.Last, b.Last)} }
 
-// Accesses are the accesses that a process knows of.
+// An accesses contains the accesses that this process knows: those not yet written, and a cached
+// copy of the stored ones. It is safe for concurrent use.
 type accesses struct {
-	name string // of the process, in keys
+	name string // random id of the process, used in keys
 
 	mu      sync.Mutex
-	pending map[string]Access // that are not written yet
-	since   time.Time         // from when on
-	written map[string]Access // as they were read; nil: they are not
+	pending map[string]Access // not yet written
+	since   time.Time         // time of the first access in pending
+	written map[string]Access // the stored accesses, as of read; nil: not read yet
 	read    time.Time
 }
 
@@ -70,7 +74,8 @@ func newAccesses() *accesses {
 	return &accesses{name: fmt.Sprintf("%016x", rand.Uint64()), pending: map[string]Access{}} //nolint:gosec // it only tells processes apart
 }
 
-// Accessed counts that some memories were told of. It never fails: what cannot be written now is written later.
+// Accessed counts one access for each of the memories in ids. It never fails: if the accesses
+// cannot be written now, they stay pending and are written later.
 func (v *Vault) Accessed(ctx context.Context, ids []string) {
 	now := v.Now()
 	a := v.accesses
@@ -88,7 +93,7 @@ func (v *Vault) Accessed(ctx context.Context, ids []string) {
 	}
 }
 
-// writeAccesses writes the accesses that are pending.
+// writeAccesses writes the pending accesses as one new item. On an error they become pending again.
 func (v *Vault) writeAccesses(ctx context.Context) error {
 	a := v.accesses
 	a.mu.Lock()
@@ -118,8 +123,8 @@ func (v *Vault) writeAccesses(ctx context.Context) error {
 	return err
 }
 
-// Accesses are how often memories were told of, by their ids, as far as this process knows: others' may be a minute
-// late. It costs a Query a minute.
+// Accesses returns the accesses of all memories by memory id, as this process knows them. Those
+// that other processes counted may be a minute late. It makes at most one Query a minute.
 func (v *Vault) Accesses(ctx context.Context) (map[string]Access, error) {
 	a, now := v.accesses, v.Now()
 	a.mu.Lock()
@@ -146,7 +151,8 @@ func (v *Vault) Accesses(ctx context.Context) (map[string]Access, error) {
 	return all, nil
 }
 
-// addAccesses adds what an item says. One that cannot be read says nothing: it is only a count.
+// addAccesses adds the accesses in the data of an item to to. It ignores data that cannot be
+// decoded: they are only counts.
 func addAccesses(to map[string]Access, data []byte) {
 	var of map[string]Access
 	if json.Unmarshal(data, &of) != nil {
@@ -157,8 +163,9 @@ func addAccesses(to map[string]Access, data []byte) {
 	}
 }
 
-// foldAccesses writes what is pending, and sums up the items that are old, if there are many. Those of memories that are
-// gone are dropped. Whoever sums them up at the same time makes the commit fail, and then nothing has changed.
+// foldAccesses writes the pending accesses and, if there are at least mostAccess old items, merges
+// these into one. Accesses of memories that no longer exist are dropped. If another process merges
+// at the same time, the commit fails and nothing changes.
 func (v *Vault) foldAccesses(ctx context.Context) error {
 	if err := v.writeAccesses(ctx); err != nil {
 		return notFolded(err)
@@ -187,8 +194,8 @@ func (v *Vault) foldAccesses(ctx context.Context) error {
 	return v.sumUp(ctx, sum, old)
 }
 
-// eraseAccesses takes memories that are gone out of all items. A process that does not know yet that they are gone may
-// write them once more.
+// eraseAccesses removes the accesses of memories that no longer exist from all items. A process
+// that has not seen the removal yet may write them once more.
 func (v *Vault) eraseAccesses(ctx context.Context) error {
 	a := v.accesses
 	a.mu.Lock()
@@ -216,14 +223,14 @@ func (v *Vault) eraseAccesses(ctx context.Context) error {
 			op = table.Remove(it.Key)
 		}
 		if err := v.log.opt.Table.Commit(ctx, op); err != nil && !errors.As(err, new(*table.Conflict)) {
-			return notFolded(err) // who changed it has dropped them, or the next pass does
+			return notFolded(err) // the other writer dropped them, or the next pass does
 		}
 	}
 	return nil
 }
 
-// dropGone drops the memories that are not there, and reports whether there were any. Where nothing is known of the
-// vault yet, all stay.
+// dropGone deletes the entries of memories that no longer exist, and reports whether there were
+// any. It deletes nothing while this process has not read the vault yet (version 0).
 func (v *Vault) dropGone(of map[string]Access) bool {
 	if v.Known().Version() == 0 {
 		return false
@@ -236,7 +243,8 @@ func (v *Vault) dropGone(of map[string]Access) bool {
 	return len(of) < before
 }
 
-// sumUp puts the sum of some items in their place.
+// sumUp replaces the old items and the merged item sum, which may be nil, by one new merged item.
+// If that would be too large, or another process changed one of the items, it changes nothing.
 func (v *Vault) sumUp(ctx context.Context, sum *table.Item, old []table.Item) error {
 	all := map[string]Access{}
 	key := table.Key{Part: v.part, Sort: accessSum}
@@ -251,7 +259,7 @@ func (v *Vault) sumUp(ctx context.Context, sum *table.Item, old []table.Item) er
 	v.dropGone(all)
 	data, err := json.Marshal(all)
 	if err != nil || len(data) > table.MaxItem-table.MaxKey {
-		return err // so many memories that are told of: their items stay
+		return err // too large for one item: the old items stay
 	}
 	if sum == nil {
 		ops = append(ops, table.Create(table.Item{Key: key, Data: data}))

@@ -7,10 +7,13 @@ import (
 	"rookery/internal/vault"
 )
 
-// errTrashed says that a log takes no writes because it is in the trash. Of a vault it is NOT_FOUND; see Vault.Read.
+// errTrashed is the error of a write to a log that is in the trash. Methods of Vault return
+// NOT_FOUND instead; see Vault.Read.
 var errTrashed error = fault.New(fault.NotFound, "the log is in the trash")
 
-// allowed is a fault if a call must not write to a log of this status.
+// allowed returns an error if the call must not write to a log with status s: READ_ONLY for a
+// read-only log, errTrashed for one in the trash. Calls with Revives may always write, and calls
+// with Outside may write to a read-only log.
 func (c Call) allowed(s Status) error {
 	switch {
 	case c.Revives, s == Active, s == ReadOnly && c.Outside:
@@ -23,8 +26,8 @@ func (c Call) allowed(s Status) error {
 	return errTrashed
 }
 
-// reaches is a fault if the call must not change the file at a path. What lies in the trash belongs to
-// where it was.
+// reaches returns OutsidePrefix if the call must not change the file at path. A file in the trash
+// counts as being at its original path.
 func (c Call) reaches(path vault.Path) error {
 	at := strings.TrimPrefix(string(path), vault.Trash)
 	if c.Prefix == "" || strings.HasPrefix(at, c.Prefix) {
@@ -33,7 +36,8 @@ func (c Call) reaches(path vault.Path) error {
 	return OutsidePrefix(c.Prefix)
 }
 
-// Whole is a fault if the call must not change the log as a whole, but only notes under a prefix.
+// Whole returns OutsidePrefix if the call may only change notes under a prefix, not the log as a
+// whole.
 func (c Call) Whole() error {
 	if c.Prefix == "" {
 		return nil
@@ -41,7 +45,8 @@ func (c Call) Whole() error {
 	return OutsidePrefix(c.Prefix)
 }
 
-// OutsidePrefix is the fault of a call that would change something that does not lie under its prefix.
+// OutsidePrefix returns the PERMISSION_DENIED error of a call that would change a note that is not
+// under its prefix.
 func OutsidePrefix(prefix string) error {
 	return fault.New(fault.PermissionDenied, "the caller may only write notes under %s", prefix).
 		With("prefix", prefix)

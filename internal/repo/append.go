@@ -15,22 +15,22 @@ import (
 
 const (
 	maxRun     = 64        // commits in one run
-	maxRunSize = 8 << 20   // bytes of payload at which a run is closed
-	maxHeader  = 80 << 10  // likewise of its header, which is part of an item
-	oneHeader  = 280 << 10 // bytes that one commit may add to a header
-	inItem     = 16 << 10  // bytes of packed payload that go into the item
+	maxRunSize = 8 << 20   // payload bytes at which a run is closed
+	maxHeader  = 80 << 10  // the same for the header, which is part of the item
+	oneHeader  = 280 << 10 // most bytes that one commit may add to a header
+	inItem     = 16 << 10  // most bytes of packed payload that are stored in the item itself
 
-	// appendLife is how long an append may be sent after the Query that it builds on: a log item may
-	// leave the table, and AWS honours a signed request for a quarter of an hour (log.md §2.4).
+	// appendLife is how long after its Query an append may still be sent. Log items may leave the
+	// table later, and AWS accepts a signed request for 15 minutes (log.md §2.4).
 	appendLife = 5 * time.Minute
 )
 
-// errAgain says that a run certainly was not written, and that what it holds is to be drafted
-// again: another's has its number, it became too old to be sent, or one of its calls gave up.
+// errAgain reports that a run was certainly not written and that its calls must be drafted again:
+// another run took its number, it became too old to be sent, or one of its calls gave up.
 var errAgain = errors.New("the run was not written")
 
-// work serves the queue until it is empty. There is one worker, so a process has one append in
-// flight per log (log.md §2.1).
+// work serves the queue until it is empty. Only one worker runs at a time, so a process has at most
+// one append in flight per log (log.md §2.1).
 func (l *Log[S]) work() {
 	lost := 0
 	for {
@@ -47,14 +47,15 @@ func (l *Log[S]) work() {
 	}
 }
 
-// pause waits after lost races and failed writes, longer the more there were in a row.
+// pause sleeps for a random time after lost races and failed writes: up to 5 ms doubled for each
+// one in a row, at most 1 s.
 func pause(lost int) {
 	most := min(time.Second, 5*time.Millisecond<<min(lost, 10))
 	time.Sleep(rand.N(most))
 }
 
-// round makes one run of the batch. It reports false if that has to be done again: the writers are
-// then back in the queue.
+// round appends one run for the batch. It returns false if the run must be retried: the writers are
+// back in the queue then. All other outcomes, including errors, are delivered to the writers.
 func (l *Log[S]) round(batch []*writer[S]) bool {
 	ctx, cancel := patience(batch)
 	defer cancel()
@@ -87,7 +88,7 @@ func (l *Log[S]) round(batch []*writer[S]) bool {
 	return true
 }
 
-// patience is a context that ends when the last writer of the batch has given up.
+// patience returns a context that is cancelled when every writer of the batch has given up.
 func patience[S any](batch []*writer[S]) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -109,7 +110,8 @@ func finishAll[S any](ws []*writer[S], err error) {
 	}
 }
 
-// append writes the run of a batch, which builds on a Query that began at start.
+// append writes the run of the batch m, which is based on a Query that began at start. It returns
+// errAgain if the run must be drafted again.
 func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run, error) {
 	r, err := newRun(m.commits(), m.head.hash)
 	if err != nil {
@@ -137,14 +139,15 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run
 	return r, l.insist(ctx, r, it, start)
 }
 
-// notWritten is the failure of a write that certainly had no effect.
+// notWritten returns the error of a write that certainly had no effect.
 func notWritten(err error) error {
 	return fault.New(fault.StorageError, "the storage does not take writes just now; "+
 		"nothing was written").After(time.Second).Because(err)
 }
 
-// insist sends the same bytes until the item is known to exist, as ours or another's (log.md §2.2), and never later
-// than an append may be sent.
+// insist sends the item until it is known whether it exists, as ours or as another run with the
+// same number (log.md §2.2), but not later than start + appendLife. It returns nil if the item is
+// ours, errAgain if nothing was written, and the error of unknown if the outcome is not known.
 func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.Time) error {
 	var conflict *table.Conflict
 	ctx = table.SendBefore(ctx, start.Add(appendLife))
@@ -171,21 +174,23 @@ func (l *Log[S]) insist(ctx context.Context, r *run, it table.Item, start time.T
 	}
 }
 
-// ours reports whether an item is the run that we sent, by the id of its first call.
+// ours reports whether the stored item is the run r that this process sent. It compares the ids of
+// their first calls.
 func (l *Log[S]) ours(r *run, it table.Item) bool {
 	found, _, err := readItem(it.Data)
 	return err == nil && found.Commits[0].Call == r.Commits[0].Call
 }
 
-// install makes the run known that was just appended. What its calls left behind is not worked out
-// again, unless a reader has taken the run from the table in the meantime, or the state that they began
-// with was replaced and the run is small: a large one brings the old state back.
+// install makes the run that was just appended the new head. It uses the states that the drafts
+// computed, except in two cases. If a reader has already taken the run from the table, it does
+// nothing. If the state was replaced by an equal one meanwhile (see Log.renew), a small run is
+// applied again, while a large one brings the old state back.
 func (l *Log[S]) install(ctx context.Context, m *batch[S], r *run) {
 	l.advancing.Lock()
 	switch h := *l.head.Load(); {
 	case h.seq != m.head.seq:
-	case h.renewed != m.head.renewed && r.Size < renewLarge/4: // an import would take as long as it took to write
-		if next, err := l.fold(h, r); err == nil { // else the next reader meets it in the table
+	case h.renewed != m.head.renewed && r.Size < renewLarge/4: // applying an import again takes as long as writing it
+		if next, err := l.fold(h, r); err == nil { // else the next reader finds the run in the table
 			l.head.Store(&next)
 		}
 	default:

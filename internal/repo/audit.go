@@ -14,8 +14,9 @@ import (
 	"rookery/internal/vault"
 )
 
-// AuditLog is the audit log of the vault, from the beginning: a piece for each commit, in order. In
-// the folder it stands in several files, of which each has the commits of one month.
+// AuditLog yields the audit log of the vault from its beginning: one block of lines for each commit
+// that has any, in order. It ends with the first error. In the folder of the vault the same lines
+// are divided into one file for each month.
 func (v *Vault) AuditLog(ctx context.Context) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for c, err := range v.Commits(ctx, 1) {
@@ -30,14 +31,14 @@ func (v *Vault) AuditLog(ctx context.Context) iter.Seq2[[]byte, error] {
 	}
 }
 
-// An AuditMonth is what one file of the audit log in the folder has.
+// An AuditMonth is the audit log of one month: the content of one file in the folder.
 type AuditMonth struct {
-	Month string // as vault.Month names it: that of the commits, not of what they brought in
+	Month string // as vault.Month formats it; the month of the commits, not of ingested lines
 	Lines []byte
 }
 
-// AuditMonths is the audit log up to a commit by months, oldest first. A month in which it has no
-// lines is passed over. One month is in memory at a time.
+// AuditMonths yields the audit log up to and including commit upTo, by month, oldest first. Months
+// without lines are skipped. Only one month is in memory at a time. It ends with the first error.
 func (v *Vault) AuditMonths(ctx context.Context, upTo uint64) iter.Seq2[AuditMonth, error] {
 	return func(yield func(AuditMonth, error) bool) {
 		var open AuditMonth
@@ -67,8 +68,9 @@ func (v *Vault) AuditMonths(ctx context.Context, upTo uint64) iter.Seq2[AuditMon
 	}
 }
 
-// AuditTold reports of each of some audit logs whether it tells nothing new: its lines stand in the
-// vault's own, one behind the other.
+// AuditTold reports for each of the given audit logs whether it adds nothing: whether its lines
+// appear in the audit log of the vault as one contiguous block. The result has one entry for each
+// log.
 func (v *Vault) AuditTold(ctx context.Context, logs [][]byte) ([]bool, error) {
 	s := lineSearch{told: make([]bool, len(logs)), window: []byte("\n")}
 	for _, log := range logs {
@@ -85,17 +87,17 @@ func (v *Vault) AuditTold(ctx context.Context, logs [][]byte) ([]bool, error) {
 	return s.told, nil
 }
 
-// A lineSearch looks for texts in one that comes piece by piece. All are whole lines, with the end of
-// the line before them.
+// A lineSearch searches a text that arrives in pieces for several other texts. All consist of whole
+// lines; each wanted text begins with the newline of the line before it.
 type lineSearch struct {
 	want    [][]byte
-	told    []bool
-	longest int    // of those that are wanted
-	window  []byte // what came last
+	told    []bool // whether each wanted text was found
+	longest int    // length of the longest wanted text, in bytes
+	window  []byte // the last bytes of the text
 }
 
-// take takes a piece. It looks when there is about twice as much as what is wanted, so that each byte
-// is looked at a few times only.
+// take appends a piece to the window. It searches only when the window is more than twice as long
+// as the longest wanted text, so that each byte is searched only a few times.
 func (s *lineSearch) take(piece []byte) {
 	s.window = append(s.window, piece...)
 	if len(s.window) > 2*s.longest+minWindow {
@@ -103,10 +105,11 @@ func (s *lineSearch) take(piece []byte) {
 	}
 }
 
-// minWindow is how much is collected at least before it is looked at.
+// minWindow is how many bytes beyond that are collected before a search.
 const minWindow = 64 << 10
 
-// look looks for what was not found yet, and keeps the end, in which one may begin.
+// look searches the window for the texts not found yet, and keeps its end, where one of them may
+// begin.
 func (s *lineSearch) look() {
 	for i, want := range s.want {
 		s.told[i] = s.told[i] || bytes.Contains(s.window, want)
@@ -114,8 +117,9 @@ func (s *lineSearch) look() {
 	s.window = append(s.window[:0], s.window[max(0, len(s.window)-s.longest):]...)
 }
 
-// AuditLines are the lines that a commit adds to the audit log: those of the audit logs that it
-// brought in, oldest first, then one for each event (reference/raven.md §6.9).
+// AuditLines returns the lines that a commit adds to the audit log: first those of the audit logs
+// that it ingested, oldest first, then one line for each event (reference/raven.md §6.9). An
+// erasure adds one line that does not name the note.
 func AuditLines(c *Commit) []byte {
 	var b bytes.Buffer
 	for _, n := range broughtIn(c) {
@@ -127,23 +131,23 @@ func AuditLines(c *Commit) []byte {
 			w.each(n.Events)
 		}
 	}
-	if len(c.erases()) > 0 { // that it happened, and not to which note
+	if len(c.erases()) > 0 { // records the erasure, but not the note
 		w.event = map[string]json.RawMessage{"op": []byte(`"erase"`), "entity": []byte(`"note"`)}
 		w.write()
 	}
 	return b.Bytes()
 }
 
-// An AuditPiece is what one part of the log has in the audit log.
+// An AuditPiece is the share of one part of the log in the audit log.
 type AuditPiece struct {
-	At    Place  // of the part
-	Month string // whose file has it
-	Lines []byte // each with its end; none if the part says nothing there
+	At    Place  // of the part in the log
+	Month string // of the audit log file that contains the lines
+	Lines []byte // each with its newline; nil if the part has no events
 	Empty bool   // the part is empty: it was erased
 }
 
-// ErasedAudit returns, in their order, what the parts have in the audit log that a commit erases: as long as they are
-// not empty, all that they said.
+// ErasedAudit returns the audit log lines of the parts that the commit erase erases, in the order
+// of the log. Parts that are already empty have no lines.
 func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, error) {
 	parts := map[uint64][]int{}
 	for _, p := range erase.erases() {
@@ -166,7 +170,8 @@ func (v *Vault) ErasedAudit(ctx context.Context, erase *Commit) ([]AuditPiece, e
 	return all, nil
 }
 
-// auditPiece is what a part of the run has in the audit log.
+// auditPiece returns the share of one part of the run in the audit log. The part with the answer of
+// a call has no lines. The run must be loaded.
 func (r *run) auditPiece(part int) (AuditPiece, error) {
 	if part >= len(r.parts) {
 		return AuditPiece{}, errors.New("its payload lacks parts")
@@ -177,7 +182,7 @@ func (r *run) auditPiece(part int) (AuditPiece, error) {
 	}
 	h := r.Commits[i]
 	p := AuditPiece{At: Place{r.First, part}, Month: vault.Month(h.Time), Empty: len(r.parts[part].data) == 0}
-	if p.Empty || h.KeyHash != nil && part == behind-1 { // which is the answer
+	if p.Empty || h.KeyHash != nil && part == behind-1 { // the last part of a commit with a key is the answer
 		return p, nil
 	}
 	alone := &Commit{Seq: r.First + uint64(i), Time: h.Time, Who: h.Who}
@@ -186,7 +191,7 @@ func (r *run) auditPiece(part int) (AuditPiece, error) {
 	return p, err
 }
 
-// broughtIn are the audit logs that a commit brought in, oldest first.
+// broughtIn returns the audit logs that a commit ingested as files, oldest first.
 func broughtIn(c *Commit) []Note {
 	var logs []Note
 	for _, n := range c.Notes {
@@ -198,8 +203,8 @@ func broughtIn(c *Commit) []Note {
 	return logs
 }
 
-// asLines is an audit log as it stands in the vault's own: each line has an end, and it has no empty
-// ones at its end.
+// asLines returns an audit log with exactly one newline at its end; nil if it is empty. It does not
+// change log.
 func asLines(log []byte) []byte {
 	log = bytes.TrimRight(log, "\n")
 	if len(log) == 0 {
@@ -208,16 +213,17 @@ func asLines(log []byte) []byte {
 	return append(log[:len(log):len(log)], '\n')
 }
 
-// An eventWriter writes the lines of a commit. A commit may have many thousands, so they share what they can, and
-// values are copied as they are where that is what encoding/json would write.
+// An eventWriter writes the audit lines of one commit. A commit may have many thousands of events,
+// so the lines share their common fields, and values are copied unchanged if encoding/json would
+// write the same bytes.
 type eventWriter struct {
 	to    *bytes.Buffer
-	enc   *json.Encoder // into to
+	enc   *json.Encoder // writes to to
 	begin string
-	same  map[string]json.RawMessage // what each line has of the commit
-	event map[string]json.RawMessage // used again for each event
-	names []string                   // likewise
-	more  int                        // bytes that a line has beside its event
+	same  map[string]json.RawMessage // the fields that all lines of the commit have
+	event map[string]json.RawMessage // reused for each event
+	names []string                   // reused for each event
+	more  int                        // bytes of a line in addition to its event
 }
 
 func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
@@ -237,7 +243,8 @@ func newEventWriter(to *bytes.Buffer, c *Commit) *eventWriter {
 	return w
 }
 
-// each writes the events of a note, one after the other: a list, which is JSON. What is none has no lines.
+// each writes a line for each event of a note. list is a JSON array; each writes nothing for other
+// data, and stops at the first invalid event.
 func (w *eventWriter) each(list []byte) {
 	events := json.NewDecoder(bytes.NewReader(list))
 	if open, err := events.Token(); err != nil || open != json.Delim('[') {
@@ -253,11 +260,11 @@ func (w *eventWriter) each(list []byte) {
 	}
 }
 
-// firstNames are the names of an event that its line begins with.
+// firstNames are the fields that a line begins with, after its time.
 var firstNames = []string{"op", "file", "entity", "id"}
 
-// write writes the line of the event: when, what and on what first, as the document's examples do, then the other
-// names in order.
+// write writes the line of the current event: the time and firstNames first, as in the examples of
+// the specification, then the other fields sorted by name.
 func (w *eventWriter) write() {
 	maps.Copy(w.event, w.same)
 	w.to.WriteString(w.begin)
@@ -275,7 +282,7 @@ func (w *eventWriter) write() {
 	w.to.WriteString("}\n")
 }
 
-// pair writes a name and its value.
+// pair writes a comma, a name, a colon and a value.
 func (w *eventWriter) pair(name string, value json.RawMessage) {
 	w.to.WriteByte(',')
 	w.name(name)
@@ -285,13 +292,13 @@ func (w *eventWriter) pair(name string, value json.RawMessage) {
 		return
 	}
 	numbers := json.NewDecoder(bytes.NewReader(value))
-	numbers.UseNumber() // a float64 would not hold every number that a field may have
+	numbers.UseNumber() // a float64 cannot represent every number of a field
 	var whole any
-	_ = numbers.Decode(&whole) // it came from JSON
+	_ = numbers.Decode(&whole) // valid JSON: it was decoded before
 	w.encode(whole)
 }
 
-// name writes a name. Those of events are letters of ASCII, which are written as they are.
+// name writes a JSON string. The names of event fields are lower-case ASCII and need no escaping.
 func (w *eventWriter) name(name string) {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		w.encode(name)
@@ -302,14 +309,14 @@ func (w *eventWriter) name(name string) {
 	w.to.WriteByte('"')
 }
 
-// encode writes a value that can be made into JSON.
+// encode writes v, which must be encodable, as JSON without a newline.
 func (w *eventWriter) encode(v any) {
 	_ = w.enc.Encode(v)
 	w.to.Truncate(w.to.Len() - len("\n"))
 }
 
-// isPlain reports whether a value is what encoding/json makes of it again: a number, a word, or a string without
-// escapes.
+// isPlain reports whether encoding/json would encode the value to the same bytes: whether it is a
+// number, a literal, or a string without escapes.
 func isPlain(value json.RawMessage) bool {
 	return len(value) > 0 && value[0] != '{' && value[0] != '[' && bytes.IndexByte(value, '\\') < 0
 }

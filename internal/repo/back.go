@@ -8,16 +8,18 @@ import (
 	"time"
 )
 
-// A History is a log that is read from its end, whatever its status is. One that is being erased, or
-// gone, is NOT_FOUND.
+// A History reads a log from its end, whatever the status of the log is. Both methods return
+// NOT_FOUND if the log does not exist or is being erased.
 type History interface {
-	// LastAt is the last commit that was there at a time, and its time or, where that would have to be
-	// looked for, a later one, but none after t.
+	// LastAt returns the last commit at or before t; seq is 0 if there is none. at is the time of
+	// that commit or, where looking it up would cost another read, a later time that is not after
+	// t.
 	LastAt(ctx context.Context, t time.Time) (seq uint64, at time.Time, err error)
 
-	// Back yields the commits from one that is there on, newest first: all, or the first most of them, and
-	// then those that were read with the last. It reads a block of them at a time, and ends with the
-	// first error. Texts and answers of a commit are valid until the next one is yielded.
+	// Back yields commits from commit from backward, newest first: at least most of them if there
+	// are as many, and then the others that were read in the same block. It reads one block at a
+	// time and ends with the first error. The texts and answers of a commit are valid only until
+	// the next one is yielded.
 	Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error]
 }
 
@@ -43,8 +45,8 @@ func (v *Vault) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Comm
 	}
 }
 
-// LastAt implements History. It costs one Query, and a Query for each halving of the log if t is before
-// its last commit.
+// LastAt implements History. It makes one Query and, if t is before the last commit, a number of
+// Queries that is logarithmic in the length of the log.
 func (l *Log[S]) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, error) {
 	s, err := l.Read(ctx)
 	switch {
@@ -59,12 +61,13 @@ func (l *Log[S]) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, er
 	return seq, t, l.orErased(ctx, err)
 }
 
-// Back implements History. A block of a segment may have thousands of commits: it is not yielded to its end.
+// Back implements History. If a block of a segment is large, Back stops in it as soon as it has
+// yielded most commits.
 func (l *Log[S]) Back(ctx context.Context, from uint64, most int) iter.Seq2[*Commit, error] {
 	return l.backBy(ctx, l.code, from, most)
 }
 
-// backBy yields what Back does, unpacked by this codec.
+// backBy is Back with payloads unpacked by code.
 func (l *Log[S]) backBy(
 	ctx context.Context, code *codec, from uint64, most int,
 ) iter.Seq2[*Commit, error] {
@@ -90,7 +93,8 @@ func (l *Log[S]) backBy(
 	}
 }
 
-// eachBack yields the commits of a run up to one, newest first.
+// eachBack yields the commits of a run up to and including upTo, newest first. It returns false if
+// the iteration must stop, because of an error or because yield returned false.
 func (l *Log[S]) eachBack(
 	ctx context.Context, code *codec, r *run, upTo uint64, yield func(*Commit, error) bool,
 ) bool {
@@ -104,7 +108,7 @@ func (l *Log[S]) eachBack(
 		yield(nil, damaged(r.First, err))
 		return false
 	}
-	r.parts, r.packed = nil, nil // so that only one run of a block has its texts in memory
+	r.parts, r.packed = nil, nil // so that the texts of only one run of a block are in memory
 	for _, c := range slices.Backward(commits) {
 		if c.Seq <= upTo && !yield(c, nil) {
 			return false
@@ -117,19 +121,20 @@ const (
 	// blockSize is about how many commits Back reads at a time.
 	blockSize = 64
 
-	// blockBytes is how many bytes of runs it reads at a time of a segment, or one run.
+	// blockBytes is how many bytes of runs it reads from a segment at a time; always at least one
+	// run.
 	blockBytes = 4 << 20
 )
 
-// block is some runs of the log that follow each other, the last of which holds a commit. It is one
-// Query, or one read of a segment. Payloads are not loaded.
+// block returns consecutive runs, the last of which contains commit seq. It makes one Query, or one
+// read of a segment. The payloads are not unpacked, and those in objects are not read.
 func (l *Log[S]) block(ctx context.Context, seq uint64) ([]*run, error) {
 	low := l.head.Load().control.Low
 	if seq <= low {
 		return l.segments.block(ctx, seq)
 	}
 	var runs []*run
-	first := max(seq-min(seq, blockSize+maxRun-2), low+1) // the run of the last commit begins there or later
+	first := max(seq-min(seq, blockSize+maxRun-2), low+1) // the run that contains seq begins at first or later
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(first), runKey(seq)) {
 		if err != nil {
 			return nil, unreadable(ctx, err)
@@ -155,7 +160,7 @@ func (l *Log[S]) block(ctx context.Context, seq uint64) ([]*run, error) {
 	return l.segments.block(ctx, seq)
 }
 
-// block is the run that holds a commit, and some before it, as far as they are in the same segment.
+// block returns the run that contains commit seq and some runs before it in the same segment.
 func (s *segments) block(ctx context.Context, seq uint64) ([]*run, error) {
 	for {
 		d, err := s.holding(ctx, seq)
@@ -183,7 +188,8 @@ func (s *segments) block(ctx context.Context, seq uint64) ([]*run, error) {
 	}
 }
 
-// lastOf are the last of some runs: a block of them.
+// lastOf returns the last runs of all that make up one block: at most blockSize runs and, unless it
+// is a single one, blockBytes bytes.
 func lastOf(all []storedRun) []storedRun {
 	first, size := len(all)-1, all[len(all)-1].Len
 	for first > 0 && len(all)-first < blockSize && size+all[first-1].Len <= blockBytes {
@@ -193,7 +199,7 @@ func lastOf(all []storedRun) []storedRun {
 	return all[first:]
 }
 
-// readAll reads runs of a segment that stand one behind the other. Their payloads are not loaded.
+// readAll reads consecutive runs of a segment from data. The payloads are not unpacked.
 func readAll(d *directory, all []storedRun, data []byte) ([]*run, error) {
 	var runs []*run
 	for _, at := range all {

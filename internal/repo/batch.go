@@ -9,27 +9,28 @@ import (
 	"rookery/internal/fault"
 )
 
-// A batch is the writers of one run, and what their functions came to on the state before it.
+// A batch contains the writers of one run, and the results of their functions on the state before
+// it.
 type batch[S any] struct {
 	head     *head[S]
 	batch    []*writer[S] // in order
-	rest     []*writer[S] // those that found no room
-	outcomes []outcome
-	drafts   []*Draft[S] // those that are to be written
-	at       Place       // of the next draft
-	size     int
-	header   int
+	rest     []*writer[S] // the writers that did not fit
+	outcomes []outcome    // of the writers in batch
+	drafts   []*Draft[S]  // the drafts to be written
+	at       Place        // of the next draft
+	size     int          // bytes of payload so far
+	header   int          // bytes of header so far
 }
 
-// An outcome is what a writer is told if the run is written.
+// An outcome is the result that a writer gets if the run is written.
 type outcome struct {
 	receipt Receipt
 	err     error
-	commits bool // it is told so only because the run is written
+	commits bool // the outcome depends on the run being written
 }
 
-// compose runs the functions of the batch one after the other, each on the state that the ones
-// before it would leave.
+// compose runs the functions of the writers one after the other, each on the state that the drafts
+// before it leave.
 func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batch[S] {
 	m := &batch[S]{head: h, at: Place{Run: h.seq + 1}}
 	for i, w := range ws {
@@ -43,7 +44,8 @@ func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batc
 	return m
 }
 
-// attempt runs one function. A panic in it is that call's failure, and nobody else's.
+// attempt runs the function of one writer. A panic in the function becomes the error of that call
+// alone.
 func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,7 +56,7 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 		return outcome{err: err}
 	}
 	if m.status() == Sealed {
-		return outcome{err: ErrNoLog} // also to who asks for the answer of a call before
+		return outcome{err: ErrNoLog} // also for a repeated call that asks for its earlier answer
 	}
 	if w.key != nil && !w.call.DryRun {
 		if err := l.keys.need(w.ctx); err != nil {
@@ -83,13 +85,13 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 	if err := d.fits(); err != nil {
 		return outcome{err: err}
 	}
-	d.State() // if it cannot be folded, the call fails, and nothing is written
+	d.State() // if the commit cannot be applied, the panic fails the call and nothing is written
 	m.add(d)
 	return outcome{receipt: receipt, commits: true}
 }
 
-// known answers a writer whose idempotency key was used before: in the log, or by a twin in front of
-// it in the same batch.
+// known returns the outcome of a writer whose idempotency key was used before, in the log or by an
+// earlier writer of the same batch. It returns false if the key is new or the call has none.
 func (l *Log[S]) known(m *batch[S], w *writer[S]) (outcome, bool) {
 	if w.key == nil || w.call.DryRun {
 		return outcome{}, false
@@ -118,7 +120,8 @@ func (l *Log[S]) known(m *batch[S], w *writer[S]) (outcome, bool) {
 	return outcome{receipt: Receipt{Seq: u.seq, Replayed: answer[1:]}}, true
 }
 
-// draft is an empty draft that follows what the batch holds so far.
+// draft returns an empty draft on top of the drafts in the batch. Its time is never before that of
+// the commit before it.
 func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
 	before, last := m.head.state, m.last()
 	if n := len(m.drafts); n > 0 {
@@ -139,7 +142,8 @@ func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
 	}
 }
 
-// keep adds the key and the answer to a draft. What was refused, failed or only tried uses no key.
+// keep adds the idempotency key and the answer to the draft. It is not called for calls that failed
+// or were refused, nor for dry runs: those use up no key.
 func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 	if w.key == nil {
 		return nil
@@ -156,7 +160,7 @@ func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 	return nil
 }
 
-// add makes a draft part of the run.
+// add adds a draft to the run.
 func (m *batch[S]) add(d *Draft[S]) {
 	m.drafts = append(m.drafts, d)
 	m.size += d.size()
@@ -167,7 +171,7 @@ func (m *batch[S]) add(d *Draft[S]) {
 	}
 }
 
-// last is the commit that the next one follows; of it only Seq and Time are set.
+// last returns the commit before the next one. Only its Seq and Time are set.
 func (m *batch[S]) last() Commit {
 	if n := len(m.drafts); n > 0 {
 		return m.drafts[n-1].commit
@@ -175,7 +179,7 @@ func (m *batch[S]) last() Commit {
 	return Commit{Seq: m.head.seq, Time: m.head.time}
 }
 
-// status is the status of the log after what the batch holds so far.
+// status returns the status of the log after the drafts in the batch.
 func (m *batch[S]) status() Status {
 	s := m.head.status
 	for _, d := range m.drafts {
@@ -192,7 +196,7 @@ func (m *batch[S]) commits() []*Commit {
 	return all
 }
 
-// seal says in the header of the batch's run how long its calls have taken so far.
+// seal records in the header of the run how long its calls have taken until now.
 func (m *batch[S]) seal(r *run, now time.Time) {
 	for i, d := range m.drafts {
 		d.commit.Took = d.call.took(now)
@@ -200,8 +204,8 @@ func (m *batch[S]) seal(r *run, now time.Time) {
 	}
 }
 
-// took is how long the call has taken, in whole milliseconds. They are rounded up, so that 0 is that of
-// a call of which nobody says when it began.
+// took returns how long the call has taken, in whole milliseconds, rounded up. 0 means that the
+// start of the call is not known.
 func (c Call) took(now time.Time) time.Duration {
 	if c.Began.IsZero() {
 		return 0
@@ -209,8 +213,9 @@ func (c Call) took(now time.Time) time.Duration {
 	return (max(now.Sub(c.Began), 0) + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// send marks the writers whose commits go out. It reports false if one of them has given up: it is
-// told that nothing was written, so its commit must not go out with the others.
+// send marks the writers whose commits are about to be written. It returns false if one of them has
+// given up: that writer was told that nothing was written, so the run must not be written with its
+// commit.
 func (m *batch[S]) send() bool {
 	for i, w := range m.batch {
 		if m.outcomes[i].commits && !w.send() {
@@ -220,9 +225,9 @@ func (m *batch[S]) send() bool {
 	return true
 }
 
-// settle tells every writer of the batch its outcome. With an error the run was not written, or may
-// not have been: nobody is told what it would have come to, for even a refusal may rest on a draft
-// of the same run.
+// settle delivers the outcomes to the writers of the batch. If err is not nil, the run was not
+// written or may not have been, and all writers get err if the batch has drafts: even a refusal may
+// depend on a draft of the same run.
 func (m *batch[S]) settle(err error) {
 	for i, w := range m.batch {
 		o := m.outcomes[i]

@@ -12,22 +12,22 @@ import (
 	"rookery/internal/table"
 )
 
-// A Stretch is what came behind a version of a vault, as a follower reads it that keeps no index.
+// A Stretch contains the commits after a version of a vault, for a follower that keeps no index.
 type Stretch struct {
-	After   uint64    // the version
-	Commits []*Commit // without a gap, oldest first
-	Ended   bool      // there was no more in the table
+	After   uint64    // the version before the first commit
+	Commits []*Commit // oldest first, without gaps
+	Ended   bool      // the end of the log was reached
 
-	// Control is the control item of the same Query; the zero value if the stretch has not Ended, for the Query did
-	// not come so far.
+	// Control is the control item that the same Query returned. It is the zero value if the stretch
+	// has not Ended, because the Query did not reach the control item.
 	Control Control
 
 	vault *Vault
 	bytes int        // of the payloads
-	item  table.Item // of Control
+	item  table.Item // the item that Control was read from
 }
 
-// Last returns the last commit of the stretch; After if there is none.
+// Last returns the seq of the last commit of the stretch, or After if it has none.
 func (s *Stretch) Last() uint64 {
 	if n := len(s.Commits); n > 0 {
 		return s.Commits[n-1].Seq
@@ -35,15 +35,17 @@ func (s *Stretch) Last() uint64 {
 	return s.After
 }
 
-// Most bounds what Behind reads at once. It ends with the first piece of the log, of about 1 MB, that reaches a bound.
+// A Most limits how much Behind reads in one call. Behind stops after the first piece of the log,
+// of about 1 MB, that reaches one of the bounds.
 type Most struct {
 	Commits int
 	Bytes   int // of payloads, unpacked
 }
 
-// Behind reads what came behind a version, with one Query as long as that is less than 1 MB, and a read for each payload
-// that is an object; what has left the table, from segments. Nothing else is read, and no index is made. A log that does
-// not exist, or is being erased, is ErrNoLog; one that is not whole is INDEX_ERROR.
+// Behind reads the commits after a version. It makes one Query for each MB of items and one read
+// for each payload that is an object; commits that have left the table are read from segments. It
+// reads nothing else and builds no index. It returns ErrNoLog if the log does not exist or is being
+// erased, and INDEX_ERROR if the log has a gap.
 func (v *Vault) Behind(ctx context.Context, after uint64, most Most) (*Stretch, error) {
 	s := &Stretch{After: after, vault: v}
 	for !s.Ended && len(s.Commits) < most.Commits && s.bytes < most.Bytes {
@@ -58,7 +60,8 @@ func (v *Vault) Behind(ctx context.Context, after uint64, most Most) (*Stretch, 
 	return s, nil
 }
 
-// take takes a tail. What the tail lacks is looked for where the log is kept otherwise.
+// take adds the runs of a tail. If the tail does not begin where the stretch ends, the commits are
+// read from the segments instead.
 func (s *Stretch) take(ctx context.Context, t *tail, most Most) error {
 	if _, gap := t.gap(s.Last()); gap || t.ended && len(t.runs) == 0 && t.control.Low > s.Last() {
 		return s.takeStored(ctx, most)
@@ -72,7 +75,8 @@ func (s *Stretch) take(ctx context.Context, t *tail, most Most) error {
 	return nil
 }
 
-// takeStored takes the next commits from segments, and from the table behind them.
+// takeStored adds the next commits from segments, and from the table after them, until a bound is
+// reached.
 func (s *Stretch) takeStored(ctx context.Context, most Most) error {
 	for c, err := range s.vault.Commits(ctx, s.Last()+1) {
 		if err != nil {
@@ -86,8 +90,8 @@ func (s *Stretch) takeStored(ctx context.Context, most Most) error {
 	return nil
 }
 
-// BehindSince returns when the first commit behind a version was made, with one Query; ok is false if there is none in
-// the table.
+// BehindSince returns the time of the first commit after a version, with one Query. ok is false if
+// the table contains no such commit.
 func (v *Vault) BehindSince(ctx context.Context, after uint64) (at time.Time, ok bool, err error) {
 	r, _, err := v.log.headerFrom(ctx, after+1)
 	if err != nil || r == nil {
@@ -96,7 +100,7 @@ func (v *Vault) BehindSince(ctx context.Context, after uint64) (at time.Time, ok
 	return r.Commits[0].Time, true, nil
 }
 
-// Skip leaves out the commits up to one.
+// Skip drops the commits up to and including upTo from the stretch.
 func (s *Stretch) Skip(upTo uint64) {
 	for len(s.Commits) > 0 && s.Commits[0].Seq <= upTo {
 		s.Commits = s.Commits[1:]
@@ -104,7 +108,7 @@ func (s *Stretch) Skip(upTo uint64) {
 	s.After = max(s.After, upTo)
 }
 
-// add takes the next run.
+// add adds the commits of the next run.
 func (s *Stretch) add(ctx context.Context, r *run) error {
 	if err := s.vault.log.load(ctx, r); err != nil {
 		return err
@@ -122,8 +126,8 @@ func (s *Stretch) add(ctx context.Context, r *run) error {
 	return nil
 }
 
-// Change changes the control item, as Vault.Change does. The function is given the item that came with the stretch
-// first: where nobody has changed it since, that is one write.
+// Change changes the control item as Vault.Change does, but passes change the item that came with
+// the stretch first. If that item is still current, Change costs one write and no read.
 func (s *Stretch) Change(ctx context.Context, change func(*Control) bool) error {
 	if !s.Ended {
 		return s.vault.Change(ctx, change)
@@ -144,11 +148,12 @@ func (s *Stretch) Change(ctx context.Context, change func(*Control) bool) error 
 	if err == nil {
 		return nil
 	}
-	return s.vault.Change(ctx, change) // it is another by now, or the outcome is unknown
+	return s.vault.Change(ctx, change) // the item has changed, or the outcome is unknown
 }
 
-// Was returns the digest of what a commit replaced at a note's path, and whether there was a file. Of commits of
-// earlier releases, which do not say so, it reads the commit before.
+// Was returns the digest of the text that a commit replaced at the path of n, and whether there was
+// a file. Commits of earlier releases do not record it: for these it reads the previous commit of
+// the file.
 func (v *Vault) Was(ctx context.Context, n Note) (was index.Digest, there bool, err error) {
 	if n.Was != nil {
 		return index.Digest(append(n.Was, make([]byte, len(was))...)[:len(was)]), len(n.Was) > 0, nil
@@ -168,5 +173,5 @@ func (v *Vault) Was(ctx context.Context, n Note) (was index.Digest, there bool, 
 	return was, false, nil
 }
 
-// Gone reports whether an error says that a vault's log is not there, or is being erased.
+// Gone reports whether err means that the log of a vault does not exist or is being erased.
 func Gone(err error) bool { return errors.Is(err, ErrNoLog) || fault.Is(err, fault.NotFound) }

@@ -7,11 +7,13 @@ import (
 	"rookery/internal/table"
 )
 
-// Beside is where items of the vault that are in no version of it are: the table of the tenant, and the partition of
-// the vault in it. Their keys begin with none of the words that the log uses. When the vault is erased they go with it.
+// Beside returns the table of the tenant and the partition of the vault in it, for items that
+// belong to no version. The caller must use key prefixes that the log does not use. Erasing the
+// vault removes these items too.
 func (v *Vault) Beside() (t table.Table, part string) { return v.log.opt.Table, v.part }
 
-// ReadWritable is Read for a call that changes something beside the log: it is refused as a write to the log would be.
+// ReadWritable is Read for a call that writes beside the log. It fails if a write to the log would
+// be refused.
 func (v *Vault) ReadWritable(ctx context.Context) (*index.Index, error) {
 	s, err := v.log.Read(ctx)
 	switch {

@@ -9,9 +9,10 @@ import (
 	"rookery/internal/vault"
 )
 
-// Bin puts a text into the trash: under the path that it had or, if something is there, under one that
-// names the version too (docs/design/0007). The folder may have a trash of somebody else's at the same
-// place: Obsidian's is called so.
+// Bin stages a text in the trash and returns its path there. This is the original path under
+// vault.Trash or, if a file is already there, a path that contains the version too
+// (docs/design/0007). The folder may have files in its trash that are not in the log: Obsidian uses
+// a trash folder with the same name.
 func (tx *Tx) Bin(ctx context.Context, path vault.Path, text []byte) (vault.Path, error) {
 	at := vault.Path(vault.Trash) + path
 	for n := tx.Seq(); ; n++ {
@@ -26,5 +27,5 @@ func (tx *Tx) Bin(ctx context.Context, path vault.Path, text []byte) (vault.Path
 	}
 }
 
-// maxTwins is how many names in the trash are tried that the folder has, and the log has not.
+// maxTwins is how many paths in the trash Bin tries that exist in the folder but not in the log.
 const maxTwins = 100

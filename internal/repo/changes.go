@@ -13,43 +13,45 @@ import (
 	"rookery/internal/index"
 )
 
-// largeRun is the size of a payload, in bytes, from which what is read of it is cached: to find the change of a file in
-// one costs as much as to unpack it, so an import would else be unpacked for each history.
+// largeRun is the payload size, in bytes, from which results read from a run are cached. Finding
+// the change of one file in a run requires unpacking it, so without a cache an import would be
+// unpacked once for each history that is read.
 const largeRun = 64 << 10
 
-// changes caches what commits of large runs made of files, all but the texts, packed; and of such runs where in them
-// the files are, so that the next one of a run costs a frame of it. What was used longest ago goes first. It is bounded
-// by bytes, and safe for concurrent use.
+// A changes caches the changes that the commits of large runs made to files, packed and without the
+// texts. For such runs it also caches the places of the files, so that the next lookup in the run
+// unpacks only one frame. The least recently used entries are evicted first. It is bounded by bytes
+// and safe for concurrent use.
 type changes struct {
 	mu     sync.Mutex
 	lru    *simplelru.LRU[changeKey, sized]
-	held   int64
-	most   int64
-	erases map[string]int // by tenant and part, how often something was forgotten there
+	held   int64          // bytes in use
+	most   int64          // bytes allowed
+	erases map[string]int // by tenant and part: how often dropAll was called
 }
 
-// A sized says about how many bytes it holds.
+// A sized reports about how many bytes it takes.
 type sized interface{ size() int64 }
 
-// A changeKey names a change of a file in a log of a deployment. Without a path it names the places in the run that
-// the commit is in.
+// A changeKey identifies a change of a file in a log of the deployment. With an empty path it
+// identifies the notePlaces of the run that contains the commit.
 type changeKey struct {
 	tenant, part string
 	seq          uint64
 	path         string
 }
 
-// A change is what a commit made of a file.
+// A change is the change of one file by one commit.
 type change struct {
 	commit *Commit // without notes, records and key
-	at     Place
-	head   []byte // of the note, as JSON, packed
+	at     Place   // of the note's part
+	head   []byte  // the note's head in JSON, compressed with s2
 	digest index.Digest
-	path   string // of the file before; see Commit.earlier
-	seq    uint64
+	path   string // of the file before this commit; see Commit.earlier
+	seq    uint64 // the commit that changed the file before; 0: none
 }
 
-// changeOverhead is about what an entry costs beside what it points to.
+// changeOverhead is about how many bytes an entry takes in addition to head.
 const changeOverhead = 384
 
 func (c *change) size() int64 { return int64(len(c.head)) + changeOverhead }
@@ -64,7 +66,7 @@ func newChanges(most int64) *changes {
 	return c
 }
 
-// get is what is cached by a key; nil if nothing is.
+// get returns the cached value for a key; nil if there is none.
 func (c *changes) get(k changeKey) sized {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,14 +74,16 @@ func (c *changes) get(k changeKey) sized {
 	return found
 }
 
-// state counts what was forgotten of a log: what was read before is not added behind it.
+// state returns a counter for the log of the key that dropAll increments. It must be read before
+// the log is, and passed to add.
 func (c *changes) state(k changeKey) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.erases[k.tenant+"/"+k.part]
 }
 
-// add takes what was read when the log had a state.
+// add caches a value that was read when the log had this state. It does nothing if dropAll was
+// called since, or the key is cached already.
 func (c *changes) add(k changeKey, state int, made sized) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +97,7 @@ func (c *changes) add(k changeKey, state int, made sized) {
 	}
 }
 
-// dropAll forgets all changes of a log.
+// dropAll removes all entries of a log, and makes add refuse values read before.
 func (c *changes) dropAll(tenant, part string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +109,9 @@ func (c *changes) dropAll(tenant, part string) {
 	}
 }
 
-// revision is what a commit made of a file, without the text if it is in a large run, and what the file was before it.
+// revision returns the change of the file at path by commit seq, and the cached change with the
+// previous path and commit of the file. The text of the Revision is nil if the commit is in a large
+// run.
 func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision, *change, error) {
 	k := changeKey{v.texts.tenant, v.part, seq, path}
 	if c, ok := v.texts.changes.get(k).(*change); ok {
@@ -125,8 +131,8 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 	return r, found, err
 }
 
-// findChange reads a change that is not cached; nil if the commit did not change the file. Text is that of a small run,
-// which is at hand.
+// findChange reads a change that is not cached. found is nil if the commit did not change the file.
+// text is the text of the note if the run is small, and nil otherwise.
 func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *change, text []byte, err error) {
 	p := pick{v: v}
 	read := func(at Place) ([]byte, error) { return p.part(ctx, at) }
@@ -150,7 +156,7 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 	return found, nil, err
 }
 
-// findChange is the change that a key names, and the text; nil if there is none.
+// findChange returns the change with this key and the text of the note; nil if there is none.
 func (r *run) findChange(k changeKey) (*change, []byte, error) {
 	commits, err := r.commits()
 	if err != nil {
@@ -176,7 +182,8 @@ func (r *run) findChange(k changeKey) (*change, []byte, error) {
 	return nil, nil, nil
 }
 
-// newChange is what a commit made of the note that a part at a place holds, but for what the file was before.
+// newChange returns the change of the note in part by commit c, which is at place at. It does not
+// set the previous path and commit.
 func newChange(c *Commit, part []byte, at Place) (*change, error) {
 	head, err := noteHeadIn(part)
 	if err != nil {
@@ -191,12 +198,13 @@ func newChange(c *Commit, part []byte, at Place) (*change, error) {
 	}, nil
 }
 
-// bare is a commit without notes, records and key.
+// bare returns a copy of the commit without notes, items, records and key.
 func (c *Commit) bare() *Commit {
 	return &Commit{Seq: c.Seq, Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status, Took: c.Took}
 }
 
-// noteHeadIn is the head of a note as its part holds it.
+// noteHeadIn returns the head of the note in a part, in JSON. It returns an error for a part of
+// another kind.
 func noteHeadIn(part []byte) ([]byte, error) {
 	if len(part) == 0 || part[0] != partNote {
 		return nil, fmt.Errorf("a part is no note")
@@ -205,7 +213,7 @@ func noteHeadIn(part []byte) ([]byte, error) {
 	return head, err
 }
 
-// revision unpacks a change.
+// revision returns the Revision of the change, without the text.
 func (c *change) revision() (Revision, error) {
 	head, err := s2.Decode(nil, c.head)
 	if err != nil {
@@ -218,7 +226,7 @@ func (c *change) revision() (Revision, error) {
 	return Revision{Commit: c.commit, Digest: c.digest, at: c.at, Note: h.note()}, nil
 }
 
-// Fill loads the text of a revision, if it has one and it is not loaded yet. Nil will do.
+// Fill loads the text of a revision if it has one that is not loaded yet. r may be nil.
 func (v *Vault) Fill(ctx context.Context, r *Revision) error {
 	if r == nil || r.Deleted || r.Erased || r.Text != nil {
 		return nil

@@ -11,21 +11,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxPayload bounds what one payload may unpack to: a run of calls, none of which is over 4 MiB,
-// closes at 8 MiB.
+// maxPayload is the largest size, in bytes, that a payload may have when it is unpacked. A run
+// closes at 8 MiB, and a call adds at most 4 MiB.
 const maxPayload = 64 << 20
 
-// A codec packs payloads with zstd. It is safe for concurrent use, unless it unpacks into room of its own.
+// A codec packs payloads with zstd. It is safe for concurrent use unless room is set.
 type codec struct {
 	enc  *zstd.Encoder
 	dec  *zstd.Decoder
-	room *[]byte // what is unpacked is here, and only until the next is; nil: each is in memory of its own
+	room *[]byte // buffer that every unpack reuses; nil: each unpack allocates
 }
 
-// reusing is the same codec with room of its own, for one that reads much and keeps nothing.
+// reusing returns a copy of the codec with a buffer of its own: unpacked parts are valid only until
+// its next unpack. It is for readers that read much and keep nothing.
 func (c *codec) reusing() *codec { return &codec{c.enc, c.dec, new([]byte)} }
 
-// sharedCodec is the codec of all logs of the process: what an encoder works in takes some megabytes.
+// sharedCodec returns the codec that all logs of the process share, because an encoder needs
+// several MB of memory.
 var sharedCodec = sync.OnceValues(newCodec)
 
 func newCodec() (*codec, error) {
@@ -42,9 +44,9 @@ func newCodec() (*codec, error) {
 	return &codec{enc: enc, dec: dec}, nil
 }
 
-// unpack reads what pack wrote, of parts that are some.
+// unpack reads the parts of a packed payload with at least one part.
 func (c *codec) unpack(packed []byte) ([]part, error) {
-	if len(packed) == 0 { // which would unpack to none
+	if len(packed) == 0 { // DecodeAll returns no bytes and no error for it
 		return nil, errors.New("a payload is empty")
 	}
 	var room []byte
@@ -77,14 +79,14 @@ func (c *codec) unpack(packed []byte) ([]part, error) {
 	return parts, nil
 }
 
-// unpack unpacks a payload that is at hand.
+// unpack unpacks the payload in r.packed.
 func (r *run) unpack(c *codec) (err error) {
 	r.parts, err = c.unpack(r.packed)
 	return err
 }
 
-// item is the data of the run's item: the length of the header, the header, and the payload unless
-// that is an object.
+// item returns the data of the item of the run: the length of the header as a varint, the header,
+// and the packed payload unless it is stored as an object. It sets r.raw.
 func (r *run) item(packed []byte) ([]byte, error) {
 	var err error
 	if r.raw, err = json.Marshal(r.header); err != nil {
@@ -98,7 +100,9 @@ func (r *run) item(packed []byte) ([]byte, error) {
 	return data, nil
 }
 
-// readItem reads what item wrote; inline is the payload, if it is there.
+// readItem reads the data that run.item returns. inline is the packed payload; it is empty if the
+// payload is an object. The error is ErrNoLog for a tombstone, and errFormat for a run of a later
+// release.
 func readItem(data []byte) (r *run, inline []byte, err error) {
 	if isTombstone(data) {
 		return nil, nil, ErrNoLog
@@ -120,7 +124,7 @@ func readItem(data []byte) (r *run, inline []byte, err error) {
 	return r, data[n+int(size):], nil
 }
 
-// encode is the JSON of an answer, with <, > and & as they are.
+// encode returns the JSON of v, without escaping <, > and &.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

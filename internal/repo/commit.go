@@ -9,98 +9,102 @@ import (
 	"rookery/internal/index"
 )
 
-// A Commit is the effect of one call.
+// A Commit is one atomic change of a log: the effect of one call.
 type Commit struct {
 	Seq  uint64
-	Call string // names the call, so that its author knows the commit again
+	Call string // id of the call, by which its process recognizes the commit
 	Time time.Time
 	Who  Who
-	Tool string // the operation: the tool's name
+	Tool string // name of the tool
 
-	Key *Key // where the call had an idempotency key
+	Key *Key // nil if the call had no idempotency key
 
 	Notes   []Note
 	Items   []Item
 	Records []Record
-	Status  Status // what the commit makes of the log as a whole; empty: nothing
+	Status  Status // new status of the log; empty: unchanged
 
-	// Took is how long its call had taken when the commit was sealed, just before it was written: whole
-	// milliseconds. 0: nobody said when the call began.
+	// Took is how long the call had taken when the commit was sealed, just before it was written,
+	// in whole milliseconds. 0: the start of the call is not known.
 	Took time.Duration
 }
 
-// Who made a commit.
+// A Who identifies the author of a commit.
 type Who struct {
 	Principal string `json:"principal"`
 	Agent     string `json:"agent,omitempty"`
 	Request   string `json:"request_id,omitempty"`
 
-	// What proved it, where that does not follow from the principal: the id of the API token, or the issuer
-	// and the subject of a workload's token.
+	// The credential, where it does not follow from the principal: the id of the API token, or the
+	// issuer and the subject of the workload token.
 	Token   string `json:"token,omitempty"`
 	Issuer  string `json:"issuer,omitempty"`
 	Subject string `json:"subject,omitempty"`
 }
 
-// size is about how many bytes it takes.
+// size returns about how many bytes w adds to a header.
 func (w Who) size() int {
 	return len(w.Principal) + len(w.Agent) + len(w.Request) + len(w.Token) + len(w.Issuer) +
 		len(w.Subject)
 }
 
-// A Note is one file of a vault that a commit changed.
+// A Note is the change of one file of a vault in a commit.
 type Note struct {
 	Path    string
 	Text    []byte // nil if Deleted
 	Deleted bool
-	Prev    uint64          // the commit that changed it before; 0: none
-	Was     []byte          // the index.Digest of the text before; empty: there was no file; nil: an earlier release did not say
-	Traits  []string        // the ids of its traits, in reading order: no text says them
-	Nodes   []index.UID     // the UIDs of its nodes, in text order; likewise
-	Events  json.RawMessage // the audit events, a JSON list, without time and author
-	Past    *index.Past     // of a note that returns, or to which parts return: the times; nil: they begin, or go on
-	From    string          // the path that it had before, if the commit moves it: what is in it stays what it is
-	Since   time.Time       // of a file that was read for the first time: when it was changed last
-	Erased  bool            // its history was erased: nothing else is known of the change
+	Prev    uint64 // the commit that changed it before; 0: none
+	// Was is the index.Digest of the text before. Empty: there was no file. Nil: written by an
+	// earlier release, which did not record it.
+	Was    []byte
+	Traits []string        // the ids of its traits, in reading order; not part of the text
+	Nodes  []index.UID     // the UIDs of its nodes, in text order; not part of the text
+	Events json.RawMessage // the audit events, a JSON array, without time and author
+	// Past contains the times of a note that returns, or to which parts return. Nil: the times
+	// begin, or continue.
+	Past   *index.Past
+	From   string    // the path it is moved from; its contents keep their identity
+	Since  time.Time // of a file that is read for the first time: its modification time
+	Erased bool      // its history was erased: nothing else is known of the change
 
-	// Theirs is the text that somebody had put into the file, of a commit that took it in and made
-	// another text of it. What follows the log may replace it (log.md §4), and what they save next may
-	// build on it. Nil: there was none.
+	// Theirs is the text that an outside edit had put into the file, if the commit ingested the
+	// edit and changed the text further. The checkout may overwrite a file with this text (log.md
+	// §4), and the next edit of the file may be based on it. Nil: there was none.
 	Theirs []byte
 }
 
-// A Record is a small thing that is kept whole in the log: an entry of a tenant, for instance.
+// A Record is a small value that is stored whole in the log, for example an entry of a tenant.
 type Record struct {
 	Kind  string          `json:"kind"`
 	ID    string          `json:"id"`
-	Value json.RawMessage `json:"value,omitempty"` // absent: the thing is gone
+	Value json.RawMessage `json:"value,omitempty"` // absent: the entry is removed
 }
 
-// A Key is the use of an idempotency key (log.md §2.6).
+// A Key is the use of an idempotency key by a commit (log.md §2.6).
 type Key struct {
-	Hash    []byte          // of principal and key
-	Request []byte          // digest of the request that it is bound to
-	Answer  json.RawMessage // what the call was answered; nil: it was erased
+	Hash    []byte          // of principal and key; see hashKey
+	Request []byte          // digest of the request that the key is bound to
+	Answer  json.RawMessage // the answer of the call; nil: it was erased
 }
 
-// Status is what a log as a whole is. An append that was made before a change of status loses the
-// race to it, for the change is a commit (log.md §2.8).
+// A Status is the status of a log as a whole. A change of status is a commit, so an append that was
+// prepared before it loses the race (log.md §2.8).
 type Status string
 
 // The statuses of a log.
 const (
 	Active Status = "active"
-	// ReadOnly is that of a log to which no call writes until it is active again. What was changed outside
-	// is taken in all the same: it has happened.
+	// ReadOnly: no call writes until the log is active again. Outside edits are still ingested,
+	// because they have already happened.
 	ReadOnly Status = "readonly"
-	Trashed  Status = "trashed" // nothing is read or written until it is active again
-	Sealed   Status = "sealed"  // nothing is read or written any more: it is being erased
+	Trashed  Status = "trashed" // no reads or writes until the log is active again
+	Sealed   Status = "sealed"  // no reads or writes any more: the log is being erased
 )
 
-// Version is the name of a seq as callers see it.
+// Version returns the name of a commit in the API: "v" and the seq.
 func Version(seq uint64) string { return "v" + strconv.FormatUint(seq, 10) }
 
-// ParseVersion reads what Version wrote.
+// ParseVersion returns the seq of a name that Version returned, and false for any other string.
 func ParseVersion(s string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(s, "v")
 	if !ok || digits == "" || digits[0] == '+' || (digits[0] == '0' && len(digits) > 1) {

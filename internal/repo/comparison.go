@@ -9,35 +9,35 @@ import (
 	"rookery/internal/vault"
 )
 
-// An AuditFile is the audit log as it stands in the folder of a vault: `.raven/audit.log`, and beside
-// it a file for each month that is closed. Cursor is that of who writes them, and was read before
-// Text.
+// An AuditFile is the audit log in the folder of a vault: .raven/audit.log, and one file for each
+// closed month. Cursor is the cursor of the writer of these files, read before Text.
 type AuditFile struct {
-	Text   []byte // of `.raven/audit.log`
+	Text   []byte // of .raven/audit.log
 	Cursor Cursor
 
-	// Months are those of the closed files that are there, oldest first, and Closed reads one; what is
-	// not there is nil. Without a month in the cursor nobody has closed any, and they are not looked at.
+	// Months are the closed months that have a file, oldest first. Closed returns the content of
+	// the file of a month; nil if there is no such file. Both are ignored if the cursor has no
+	// month: then no month was closed yet.
 	Months []string
 	Closed func(ctx context.Context, month string) ([]byte, error)
 }
 
-// A comparison compares an audit log with the lines that commits give, one after the other, file by
-// file. It ends at the first difference.
+// A comparison compares the audit log files with the lines of the commits, given to take in order.
+// It stops at the first difference.
 type comparison struct {
 	AuditFile
-	month string // whose file is being compared; "" before the first line
-	path  string // of that file
-	text  []byte // of that file
-	rest  []byte // of text: what is still to be compared
-	at    int    // lines of that file that are right
-	lines int    // of all files
-	told  map[string]bool
-	found *fault.Fault
-	err   error // why no more can be said
+	month string          // of the current file; "" before the first line
+	path  string          // of the current file
+	text  []byte          // of the current file
+	rest  []byte          // the end of text that is not yet compared
+	at    int             // lines of the current file that match
+	lines int             // lines of all files that match
+	told  map[string]bool // months of which the log has lines
+	found *fault.Fault    // the first difference
+	err   error           // why the comparison could not go on
 }
 
-// newComparison begins with `.raven/audit.log`; nil is a comparison with nothing.
+// newComparison returns a comparison that begins with .raven/audit.log; nil if file is nil.
 func newComparison(file *AuditFile) *comparison {
 	if file == nil {
 		return nil
@@ -49,8 +49,8 @@ func newComparison(file *AuditFile) *comparison {
 	return a
 }
 
-// take compares the lines of one commit. Those of one behind the cursor may not be there yet. A nil
-// comparison takes everything.
+// take compares the lines of one commit with the file. The lines of a commit after the cursor may
+// be missing from it. take does nothing if a is nil.
 func (a *comparison) take(ctx context.Context, c *Commit) {
 	if a == nil || a.ended() {
 		return
@@ -74,8 +74,8 @@ func (a *comparison) take(ctx context.Context, c *Commit) {
 
 func (a *comparison) ended() bool { return a.found != nil || a.err != nil }
 
-// turn goes on to the file of a month, and reports whether there is something to compare. What was
-// committed in a month after the cursor's is in no file yet.
+// turn switches to the file of a month, and reports whether there is a file to compare. Months
+// after that of the cursor have no file yet.
 func (a *comparison) turn(ctx context.Context, month string) bool {
 	switch {
 	case a.Cursor.Month == "" || month == a.month:
@@ -101,8 +101,8 @@ func (a *comparison) begin(path string, text []byte) {
 	a.path, a.text, a.rest, a.at = path, text, text, 0
 }
 
-// beginOpen begins `.raven/audit.log`. Until the first line of a month is in it, it may still hold
-// those of the month before, which is closed.
+// beginOpen begins .raven/audit.log. Until the first line of a month is written, the file may still
+// contain the month before, which has a closed file too; then it counts as empty.
 func (a *comparison) beginOpen() {
 	text := a.Text
 	if a.Cursor.Size == 0 && a.path != "" && bytes.Equal(text, a.text) {
@@ -111,7 +111,7 @@ func (a *comparison) beginOpen() {
 	a.begin(vault.AuditLog, text)
 }
 
-// fail notes why a file cannot be read.
+// fail records why a file cannot be read: a FILE_ERROR as a finding, any other error as err.
 func (a *comparison) fail(err error) {
 	if fault.Is(err, fault.FileError) {
 		a.found = fault.Of(err)
@@ -120,15 +120,16 @@ func (a *comparison) fail(err error) {
 	}
 }
 
-// finish finds what stands in a file behind everything that the log gives for it.
+// finish reports the lines at the end of the current file that are not in the log.
 func (a *comparison) finish() {
 	if len(a.rest) > 0 && !a.ended() {
 		a.differs("is in no version of the log")
 	}
 }
 
-// end finishes with what the log gives no line of: the end of the last file, `.raven/audit.log` if
-// it was not that, and closed files of other months. One of the cursor's month was being closed.
+// end finishes the last file, compares .raven/audit.log if that was not it, and reports closed
+// files of months of which the log has no line. The file of the cursor's month is allowed: it is
+// about to be closed.
 func (a *comparison) end() {
 	if a == nil {
 		return
@@ -148,7 +149,7 @@ func (a *comparison) end() {
 	}
 }
 
-// differs notes that the next line of a file is not right.
+// differs records that the next line of the current file is wrong.
 func (a *comparison) differs(format string, args ...any) {
 	line, moved := a.at+1, "it is"
 	if a.path != vault.AuditLog {
@@ -160,7 +161,7 @@ func (a *comparison) differs(format string, args ...any) {
 			"writes the audit log anew from the log", moved)
 }
 
-// commonPrefix is how many bytes two texts of one length begin with alike.
+// commonPrefix returns the length of the common prefix of a and b, which have the same length.
 func commonPrefix(a, b []byte) int {
 	for i := range a {
 		if a[i] != b[i] {

@@ -12,85 +12,87 @@ import (
 	"rookery/internal/table"
 )
 
-// Cursors of the consumers that every vault has.
+// The cursors that every vault has.
 const (
-	FilesCursor = "checkout" // the files of its notes
-	AuditCursor = "audit"    // its audit log
+	FilesCursor = "checkout" // of the checkout: the files of the notes
+	AuditCursor = "audit"    // of the audit log files
 )
 
-// controlFormat is the version of a log as a whole: of its keys and items.
+// controlFormat is the version of the keys and items of a log as a whole.
 const controlFormat = 1
 
-// A Control is the control item of a log: what is known of the log beside its commits. It is made
-// with the log and changed only by Replace; its cursors only grow (log.md §1).
+// A Control is the control item of a log: the state of the log that is not in its commits. It is
+// created with the log and changed only by conditional writes; its cursors only grow (log.md §1).
 type Control struct {
 	Format    int               `json:"format"`
-	Rev       uint64            `json:"rev"` // counts the changes of this item
-	Made      time.Time         `json:"made"`
-	Sealed    time.Time         `json:"sealed,omitzero"` // the log is being erased since then
-	Low       uint64            `json:"low,omitempty"`   // log items up to here may be gone
-	Cursors   map[string]Cursor `json:"cursors,omitempty"`
-	Memory    int64             `json:"memory,omitempty"`  // about how many bytes the vault takes when it is open
-	Image     *Image            `json:"image,omitempty"`   // in force
-	Images    []Image           `json:"images,omitempty"`  // earlier ones that are still there
-	Waiting   *Image            `json:"waiting,omitempty"` // it is there, and followers have not passed it yet
-	Weight    int64             `json:"weight,omitempty"`  // bytes of the log that segments hold
-	Passed    []Mark            `json:"passed,omitempty"`  // log items that may leave the table, oldest first
-	Swept     time.Time         `json:"swept,omitzero"`    // when leftovers were looked for last
-	Sweep     *Sweep            `json:"sweep,omitempty"`   // the result of the last one
-	Noticed   *Noticed          `json:"noticed,omitempty"`
-	Held      *Held             `json:"held,omitempty"`      // a batch of changes from outside that waits for a word
-	Left      *Left             `json:"left,omitempty"`      // files that cannot be taken in
-	Unwatched Unwatched         `json:"unwatched,omitempty"` // why changes of files may not be noticed at once
+	Rev       uint64            `json:"rev"`                 // counts the changes of this item
+	Made      time.Time         `json:"made"`                // when the log was created
+	Sealed    time.Time         `json:"sealed,omitzero"`     // when the log was sealed to be erased; zero: it is not
+	Low       uint64            `json:"low,omitempty"`       // log items of commits up to here may have been removed
+	Cursors   map[string]Cursor `json:"cursors,omitempty"`   // by consumer
+	Memory    int64             `json:"memory,omitempty"`    // about how many bytes of memory the open vault takes
+	Image     *Image            `json:"image,omitempty"`     // the image that a start uses
+	Images    []Image           `json:"images,omitempty"`    // earlier images that still exist
+	Waiting   *Image            `json:"waiting,omitempty"`   // next image; followers have not passed it
+	Weight    int64             `json:"weight,omitempty"`    // bytes of the log that are in segments
+	Passed    []Mark            `json:"passed,omitempty"`    // candidates for leaving the table, oldest first
+	Swept     time.Time         `json:"swept,omitzero"`      // when orphans were last searched for
+	Sweep     *Sweep            `json:"sweep,omitempty"`     // the result of the last sweep
+	Noticed   *Noticed          `json:"noticed,omitempty"`   // outside edits not in the log yet
+	Held      *Held             `json:"held,omitempty"`      // a batch of outside edits that needs confirmation
+	Left      *Left             `json:"left,omitempty"`      // files that cannot be ingested
+	Unwatched Unwatched         `json:"unwatched,omitempty"` // why file changes may be noticed late
 	Late      *Late             `json:"late,omitempty"`      // files that are, or were, behind the log
-	Lease     *Lease            `json:"lease,omitempty"`     // of a reindex that is running
-	Erasing   *Erasing          `json:"erasing,omitempty"`
-	Erased    uint64            `json:"erased,omitempty"`  // the last commit that erased a history, of those done
-	Anew      bool              `json:"anew,omitempty"`    // the audit log has lines of it, and is to be made anew
-	FoldDue   time.Time         `json:"fold_due,omitzero"` // a message that asks for a pass comes then; see Fold
-	Passing   *Lease            `json:"passing,omitempty"` // of a pass that such a message has begun
+	Lease     *Lease            `json:"lease,omitempty"`     // of a running reindex
+	Erasing   *Erasing          `json:"erasing,omitempty"`   // erasures of histories in progress
+	Erased    uint64            `json:"erased,omitempty"`    // last erasing commit that a pass handled
+	Anew      bool              `json:"anew,omitempty"`      // audit log files must be rewritten for it
+	FoldDue   time.Time         `json:"fold_due,omitzero"`   // when the queued request for a pass arrives
+	Passing   *Lease            `json:"passing,omitempty"`   // of a pass that such a request started
 }
 
-// A Cursor says how far a consumer of the log has come. What it made of the commits up to Seq is
-// durable.
+// A Cursor is the position of a consumer of the log. All that the consumer derives from the commits
+// up to and including Seq is durable.
 type Cursor struct {
 	Seq   uint64 `json:"seq"`
-	Size  int64  `json:"size,omitempty"`  // of the file that the consumer appends to
-	Month string `json:"month,omitempty"` // of the commits in that file, if it has those of one month
-	Turn  uint64 `json:"turn,omitempty"`  // how often the consumer looked again at what it had passed
+	Size  int64  `json:"size,omitempty"`  // bytes of the file that the consumer appends to
+	Month string `json:"month,omitempty"` // month of the commits in that file, if it is a file of one month
+	Turn  uint64 `json:"turn,omitempty"`  // how often the consumer re-checked commits before Seq
 }
 
-// behind reports whether a cursor has not come as far as another.
+// behind reports whether the cursor is before another one.
 func (c Cursor) behind(to Cursor) bool {
 	return c.Seq < to.Seq || c.Seq == to.Seq && c.Month < to.Month
 }
 
-// A Mark says that every cursor had passed a commit at a time.
+// A Mark records that every cursor had passed commit Seq at time At.
 type Mark struct {
 	Seq uint64    `json:"seq"`
 	At  time.Time `json:"at"`
 }
 
-// A Sweep is what a comparison of the checkout with the log found that nobody takes in: what lies in
-// the place of a note and cannot be one, and files that cannot be written.
+// A Sweep is the result of comparing the checkout with the log: differences that cannot be
+// ingested. These are paths of notes where something else is in the folder, and files that cannot
+// be written.
 type Sweep struct {
 	At      time.Time `json:"at"`
 	Version uint64    `json:"version"`
-	Edited  []string  `json:"edited,omitempty"`  // notes in whose place something else lies; at most 100
-	Missing []string  `json:"missing,omitempty"` // notes whose file is gone; at most 100
-	Count   int       `json:"count,omitempty"`   // of all that were edited
-	Missed  int       `json:"missed,omitempty"`  // of all that are missing
+	Edited  []string  `json:"edited,omitempty"`  // notes replaced by something that cannot be a note; at most 100
+	Missing []string  `json:"missing,omitempty"` // notes whose file is missing; at most 100
+	Count   int       `json:"count,omitempty"`   // total of Edited
+	Missed  int       `json:"missed,omitempty"`  // total of Missing
 
-	// Listed is when the last comparison of all objects of a bucket began; zero: there was none. Version is then the
-	// last one whose files were compared.
+	// Listed is when the last comparison of all objects of a bucket began; zero: there was none.
+	// Version is then the last version whose files were compared.
 	Listed time.Time `json:"listed,omitzero"`
 }
 
-// Folded returns the last commit that a segment holds.
+// Folded returns the last commit that is in a segment; 0: none.
 func (c *Control) Folded() uint64 { return c.Cursors[segmentsCursor].Seq }
 
-// PassDue reports whether a pass has something to do that only time has made due: to let items leave the table that these
-// followers and the log's own have passed, to look for leftovers, or to finish what an earlier pass began.
+// PassDue reports whether a compaction pass has something to do that has become due by the passing
+// of time: removing items from the table that all followers named in behind have passed, searching
+// for orphans, or finishing the work of an earlier pass.
 func (c *Control) PassDue(behind []string, now time.Time) bool {
 	return c.sweepDue(now) || c.trims(Folding{Behind: behind}, now) || c.Waiting != nil ||
 		c.Erasing != nil && c.Erasing.Upto == 0
@@ -98,7 +100,7 @@ func (c *Control) PassDue(behind []string, now time.Time) bool {
 
 func (c Control) newerThan(d Control) bool { return c.Rev > d.Rev || d.Format == 0 }
 
-// liveControl is readControl of a log that is not being erased; of one that is, it is ErrNoLog.
+// liveControl decodes the control item of a log. It returns ErrNoLog if the log is being erased.
 func liveControl(it table.Item) (Control, error) {
 	c, err := readControl(it)
 	if err == nil && !c.Sealed.IsZero() {
@@ -107,8 +109,9 @@ func liveControl(it table.Item) (Control, error) {
 	return c, err
 }
 
-// liveControl reads the control item of a log that is not being erased. It decodes no item that equals the one before:
-// most calls read it, and few change it.
+// liveControl decodes the control item of a log. It returns ErrNoLog if the log is being erased. If
+// the item equals the last one, it returns the cached result: most calls read the item, and few
+// change it.
 func (l *Log[S]) liveControl(it table.Item) (Control, error) {
 	if last := l.controlRead.Load(); last != nil && bytes.Equal(last.data, it.Data) {
 		return last.control, nil
@@ -120,7 +123,7 @@ func (l *Log[S]) liveControl(it table.Item) (Control, error) {
 	return c, err
 }
 
-// A controlRead is a control item that was read, and what it says, which is not to be changed.
+// A controlRead is a control item and its decoded content, which must not be changed.
 type controlRead struct {
 	data    []byte
 	control Control
@@ -137,15 +140,16 @@ func readControl(it table.Item) (Control, error) {
 	return c, nil
 }
 
-// Create makes the log: its control item. A log that is there already is ErrLogExists.
+// Create creates the log by writing its control item. It returns ErrLogExists if the log exists.
 func (l *Log[S]) Create(ctx context.Context) error {
 	return l.create(ctx, Control{Made: l.opt.Now().UTC()})
 }
 
-// ErrLogExists says that a log was to be made where there is one.
+// ErrLogExists is the error of creating a log that exists.
 var ErrLogExists = errors.New("the log exists")
 
-// Control is the control item as it is now.
+// Control reads the current control item. It returns ErrNoLog if the log does not exist or is being
+// erased.
 func (l *Log[S]) Control(ctx context.Context) (Control, error) {
 	c, _, err := l.controlItem(ctx)
 	return c, err
@@ -163,8 +167,9 @@ func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
 	return c, it, err
 }
 
-// Change changes the control item. The function may run again, on a newer item; if it returns false
-// nothing is written: no progress, no write.
+// Change changes the control item with a conditional write. change may be called several times,
+// each time with a newer item. If it returns false, nothing is written. An error of the write is
+// UNAVAILABLE; the change may have been written nevertheless.
 func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 	for {
 		c, old, err := l.controlItem(ctx)
@@ -194,7 +199,8 @@ func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 	}
 }
 
-// Advance moves a cursor forward, never back: to a later commit, or to the file of a later month.
+// Advance moves the cursor of a consumer forward, to a later commit or to the file of a later
+// month. It never moves a cursor back.
 func (l *Log[S]) Advance(ctx context.Context, consumer string, to Cursor) error {
 	return l.Change(ctx, func(c *Control) bool {
 		if !c.Cursors[consumer].behind(to) {

@@ -9,61 +9,62 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Call is what a log needs to know of a call that writes to it.
+// A Call describes a call that writes to a log.
 type Call struct {
 	Who         Who
 	Tool        string
 	Key         string // its idempotency key; empty: none
-	Request     []byte // the digest of the request, which the key is bound to
-	IfVersion   uint64 // what it touches must not have changed after; 0: whatever
-	DryRun      bool   // run the function, and write nothing
+	Request     []byte // the digest of the request that the key is bound to
+	IfVersion   uint64 // fail if a changed note or item is newer than this; 0: no check
+	DryRun      bool   // run the function, but write nothing
 	Revives     bool   // may write to a log that is not active
-	Cause       string // of a call that takes in what was changed outside: what changed it, if that is known
-	Outside     bool   // takes in what was changed outside: the files are not to be as the log says
-	Unprotected bool   // may change what the vault's configuration protects: protected_prefixes
-	Prefix      string // the paths of all notes that it changes begin so; empty: it may change every one
+	Cause       string // of a call that ingests outside edits: the program that made them, if known
+	Outside     bool   // the call ingests outside edits, so files may differ from the log
+	Unprotected bool   // may change paths that the vault's configuration protects
+	Prefix      string // the call may only change notes under this prefix; empty: all notes
 
-	Began time.Time // zero: nobody says
+	Began time.Time // when the call began; zero: not known
 
-	// Untold says that no event tells of the call: it reads files for the first time, and what is in them
-	// is as old as they are (reference/raven.md §6.9).
+	// Untold suppresses the audit events of the call. It is set when files are read for the first
+	// time: their contents are as old as the files (reference/raven.md §6.9).
 	Untold bool
 }
 
-// A Draft is a commit in the making. The function of an Update fills it; ids, times and the state
-// come from here, so that the function is pure and may run again (log.md §2.5).
+// A Draft is a commit under construction. The function of an Update fills it. Ids, times and the
+// state come from the Draft, so that the function has no other input and may run again (log.md
+// §2.5).
 type Draft[S any] struct {
 	call    Call
 	commit  Commit
 	at      Place
-	durable S // as it is in the log
-	before  S // with the drafts of the same run that come before
-	after   S
-	stale   bool // after lacks something that was staged and is no note: all of it is folded again
-	latest  uint64
+	durable S      // the state in the log
+	before  S      // durable with the earlier drafts of the same run
+	after   S      // before with this draft, as far as it is applied
+	stale   bool   // after lacks staged changes other than notes: it must be computed again
+	latest  uint64 // the seq of the commit before
 	status  Status
-	earlier []*Draft[S] // of the same run
+	earlier []*Draft[S] // earlier drafts of the same run
 	fold    func(S, *Commit, Place) S
 	step    func(S, *Commit, []int, Place) S // see LogOptions.Step; nil: there is none
-	ids     int                              // that it has made; see ID
+	ids     int                              // how many ids were generated; see ID
 
-	places map[string]int // of the notes in the commit, by path
-	fresh  []int          // notes that were staged and that after lacks
-	folds  int            // of the steps in which after was made
+	places map[string]int // indices into the commit's notes, by path
+	fresh  []int          // indices of notes that after does not reflect yet
+	folds  int            // how many steps after was computed in
 	again  bool           // some note was staged more than once
 }
 
-// Seq is the number that the commit will have.
+// Seq returns the number that the commit will have.
 func (d *Draft[S]) Seq() uint64 { return d.commit.Seq }
 
-// Now is the time of the commit. It never goes back from one commit to the next.
+// Now returns the time of the commit. Times never decrease from one commit to the next.
 func (d *Draft[S]) Now() time.Time { return d.commit.Time }
 
 // DryRun reports whether nothing will be written.
 func (d *Draft[S]) DryRun() bool { return d.call.DryRun }
 
-// State is the state as it will be, with what the draft holds so far. It folds only the notes that
-// were staged since it was asked for last.
+// State returns the state with the changes of the draft so far. It applies only the notes that were
+// staged since the last call of State, if the log has a Step function.
 func (d *Draft[S]) State() S {
 	switch {
 	case d.stale, len(d.fresh) > 0 && d.step == nil:
@@ -75,19 +76,19 @@ func (d *Draft[S]) State() S {
 	return d.after
 }
 
-// whole folds all that the draft holds in one step, as who reads the log does.
+// whole applies all that the draft contains in one step, as a reader of the log does.
 func (d *Draft[S]) whole() {
 	d.after, d.stale = d.fold(d.before, &d.commit, d.at), false
 	d.fresh, d.folds = nil, 1
 }
 
-// Before is the state that the commit builds on.
+// Before returns the state that the commit is based on.
 func (d *Draft[S]) Before() S { return d.before }
 
-// Durable is the state that is in the log; Before may hold drafts that are not yet.
+// Durable returns the state that is in the log. Before may include drafts that are not written yet.
 func (d *Draft[S]) Durable() S { return d.durable }
 
-// Record stages a record. A nil value takes the thing away.
+// Record stages a record. A nil value removes the entry.
 func (d *Draft[S]) Record(kind, id string, value any) error {
 	r := Record{Kind: kind, ID: id}
 	if value != nil {
@@ -101,11 +102,11 @@ func (d *Draft[S]) Record(kind, id string, value any) error {
 	return nil
 }
 
-// SetStatus stages a change of the log's status.
+// SetStatus stages a change of the status of the log.
 func (d *Draft[S]) SetStatus(s Status) { d.commit.Status, d.stale = s, true }
 
-// Touch says that the call changes something that the commit `changed` changed last. It is CONFLICT
-// if the call builds on an older version.
+// Touch records that the call changes something that commit `changed` changed last. It returns
+// CONFLICT if that is newer than the call's IfVersion, or if IfVersion is not in the log yet.
 func (d *Draft[S]) Touch(changed uint64) error {
 	v := d.call.IfVersion
 	if v == 0 || changed <= v && v <= d.latest {
@@ -127,14 +128,14 @@ func (d *Draft[S]) empty() bool {
 	return len(c.Notes) == 0 && len(c.Items) == 0 && len(c.Records) == 0 && c.Status == ""
 }
 
-// put stages a note in place of what was staged for the same path before.
+// put stages a note. It replaces a note staged for the same path.
 func (d *Draft[S]) put(n Note) {
 	i, again := d.places[n.Path]
 	if again {
 		d.again = true
 		was := &d.commit.Notes[i]
 		if n.From == "" && !n.Deleted {
-			n.From = was.From // it has moved, whatever becomes of its text
+			n.From = was.From // the file stays moved, whatever its text is now
 		}
 		*was = n
 	} else {
@@ -150,7 +151,7 @@ func (d *Draft[S]) put(n Note) {
 	}
 }
 
-// staged is the text that the draft holds for a path, if it holds one.
+// staged returns the note that the draft contains for a path; ok is false if there is none.
 func (d *Draft[S]) staged(path string) (n Note, ok bool) {
 	i, ok := d.places[path]
 	if !ok {
@@ -159,7 +160,8 @@ func (d *Draft[S]) staged(path string) (n Note, ok bool) {
 	return d.commit.Notes[i], true
 }
 
-// pending is the text of a note, or the value of an item, that an earlier draft of the same run holds.
+// pending returns the text of a note, or the value of an item, in this draft or an earlier one of
+// the same run.
 func (d *Draft[S]) pending(at Place) ([]byte, bool) {
 	for _, e := range append(d.earlier, d) {
 		i := at.Part - e.at.Part
@@ -173,7 +175,7 @@ func (d *Draft[S]) pending(at Place) ([]byte, bool) {
 	return nil, false
 }
 
-// fits is a fault if no run can hold the draft.
+// fits returns BATCH_TOO_LARGE if the draft is too large for a run.
 func (d *Draft[S]) fits() error {
 	if d.size() <= maxPayload/2 && d.header() <= oneHeader {
 		return nil
@@ -182,17 +184,17 @@ func (d *Draft[S]) fits() error {
 		len(d.commit.Notes), d.size()).Fix("change less in one call")
 }
 
-// header is about how many bytes the draft adds to the header of a run.
+// header returns about how many bytes the draft adds to the header of a run.
 func (d *Draft[S]) header() int {
 	c := &d.commit
 	n := 256 + 48*(len(c.Notes)+len(c.Items)+2)
 	return n + len(c.Tool) + c.Who.size()
 }
 
-// itemOverhead is about how many bytes the head of an item has.
+// itemOverhead is about how many bytes the head of an item takes.
 const itemOverhead = 64
 
-// size is about how many bytes the draft adds to a run.
+// size returns about how many bytes the draft adds to the payload of a run.
 func (d *Draft[S]) size() int {
 	n := 0
 	for _, note := range d.commit.Notes {
@@ -210,7 +212,7 @@ func (d *Draft[S]) size() int {
 	return n
 }
 
-// sameKey reports whether the draft's commit used this idempotency key.
+// sameKey reports whether the commit of the draft uses this idempotency key.
 func (d *Draft[S]) sameKey(hash []byte) bool {
 	return d.commit.Key != nil && bytes.Equal(d.commit.Key.Hash, hash)
 }

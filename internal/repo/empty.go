@@ -12,15 +12,15 @@ import (
 	"rookery/internal/table"
 )
 
-// Erasing says that histories of notes are being erased.
+// An Erasing records in the control item that histories are being erased.
 type Erasing struct {
-	From uint64    `json:"from"`           // the commits that say so come behind this one
-	Upto uint64    `json:"upto,omitempty"` // the last of those whose parts were emptied; 0: none yet
-	At   time.Time `json:"at,omitzero"`    // when; an hour later it is done again
+	From uint64    `json:"from"`           // the commits that erase come after this one
+	Upto uint64    `json:"upto,omitempty"` // the last of them whose parts were emptied; 0: none yet
+	At   time.Time `json:"at,omitzero"`    // when they were emptied; they are emptied once more SweepAgain later
 }
 
-// ErasurePending reports whether no pass has emptied yet what a commit erases. Where the commit is not known, which 0
-// says, it reports whether a pass is due.
+// ErasurePending reports whether the parts that commit seq erases still have to be emptied. If seq
+// is 0, it reports whether a pass is due that empties parts.
 func (c *Control) ErasurePending(seq uint64) bool {
 	e := c.Erasing
 	if seq == 0 {
@@ -29,7 +29,8 @@ func (c *Control) ErasurePending(seq uint64) bool {
 	return c.Erased < seq || e != nil && e.From < seq && e.Upto < seq
 }
 
-// Parts to be emptied, by run and number in it.
+// A partSet is a set of parts to be emptied: by the first commit of the run and the number of the
+// part in the run.
 type partSet map[uint64]map[int]bool
 
 func (s partSet) add(all []Place) {
@@ -41,8 +42,9 @@ func (s partSet) add(all []Place) {
 	}
 }
 
-// eraseDue empties the parts that erase commits name, once every consumer has passed them, and again
-// after an hour: for who slept meanwhile may have written once more what it had read before.
+// eraseDue empties the parts that erasing commits name, once every consumer has passed these
+// commits. It does so again after SweepAgain: a process that was suspended may have written old
+// data once more.
 func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	l := v.log
 	c, err := l.Control(ctx)
@@ -65,10 +67,10 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	}
 	mayCome := last == 0 && (l.opt.Now().Sub(l.head.Load().time) < appendLife || !f.clocked())
 	if mayCome || c.behind(f) < last {
-		return nil // the commit may still come, or somebody has not seen it yet
+		return nil // the commit may still arrive, or a consumer has not passed it
 	}
 	imaged := last > 0 && c.Image != nil
-	if imaged { // of an image that is about to go all can be taken but the words of what is erased
+	if imaged { // bring the search index up to date from the image before it is deleted
 		if _, _, err := v.searchedHead(ctx); err != nil {
 			return err
 		}
@@ -100,7 +102,8 @@ func (v *Vault) eraseDue(ctx context.Context, f Folding) error {
 	}))
 }
 
-// eraseParts empties parts wherever the log is, and deletes the images that were made before.
+// eraseParts deletes the images of commits before last, and empties parts in the table, in payload
+// objects and in segments. It does nothing if last is 0.
 func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) error {
 	if last == 0 {
 		return nil
@@ -136,13 +139,13 @@ func (l *Log[S]) eraseParts(ctx context.Context, parts partSet, last uint64) err
 	if err := l.emptyInSegments(ctx, parts); err != nil {
 		return err
 	}
-	if _, err := blob.EraseKept(ctx, l.opt.Bucket, ""); err != nil { // what was put anew has an earlier version
+	if _, err := blob.EraseKept(ctx, l.opt.Bucket, ""); err != nil { // rewritten objects have earlier versions
 		return notFolded(err)
 	}
 	return nil
 }
 
-// eraseImages deletes the images of commits before one.
+// eraseImages deletes the images of commits before `before`.
 func (l *Log[S]) eraseImages(ctx context.Context, before uint64) error {
 	var old []string
 	for o, err := range l.opt.Bucket.List(ctx, imagePrefix) {
@@ -162,8 +165,9 @@ func (l *Log[S]) eraseImages(ctx context.Context, before uint64) error {
 	return l.removeImageItems(ctx, func(seq uint64, _ int, _ time.Time) bool { return seq < before })
 }
 
-// emptyInTable empties parts of a run that is in the table, and of its payload object. An object whose
-// run has left the table is nobody's any more.
+// emptyInTable empties parts of the run that begins with commit first, in the table and in its
+// payload object. If the run has left the table, it deletes the payload objects instead: they are
+// no longer used.
 func (l *Log[S]) emptyInTable(ctx context.Context, first uint64, parts map[int]bool) error {
 	for {
 		key := table.Key{Part: l.opt.Part, Sort: runKey(first)}
@@ -197,7 +201,8 @@ func (l *Log[S]) emptyInTable(ctx context.Context, first uint64, parts map[int]b
 	}
 }
 
-// erasePayloads deletes the payload objects that a run in a segment, or a lost append of its number, left.
+// erasePayloads deletes the payload objects for runs that begin with commit first, including those
+// of lost appends.
 func (l *Log[S]) erasePayloads(ctx context.Context, first uint64) error {
 	prefix := fmt.Sprintf("%s%012d-", payloadPrefix, first)
 	if _, err := blob.Erase(ctx, l.opt.Bucket, prefix); err != nil {
@@ -206,7 +211,7 @@ func (l *Log[S]) erasePayloads(ctx context.Context, first uint64) error {
 	return nil
 }
 
-// emptyInSegments empties parts of the runs that are in segments.
+// emptyInSegments empties parts of runs that are in segments.
 func (l *Log[S]) emptyInSegments(ctx context.Context, parts partSet) error {
 	l.segments.forget()
 	holders := map[uint64]bool{}
@@ -228,8 +233,8 @@ func (l *Log[S]) emptyInSegments(ctx context.Context, parts partSet) error {
 	return nil
 }
 
-// emptySegment writes a segment anew. Its runs have other places then, which who knows the old
-// directory notices by the segment's tag.
+// emptySegment rewrites the segment that begins with commit first. The offsets of its runs change;
+// readers with a cached directory notice that by the tag of the object.
 func (l *Log[S]) emptySegment(ctx context.Context, first uint64, parts partSet) error {
 	for {
 		data, tag, err := l.opt.Bucket.Get(ctx, segmentKey(first), 0, -1)
@@ -255,7 +260,8 @@ func (l *Log[S]) emptySegment(ctx context.Context, first uint64, parts partSet) 
 	}
 }
 
-// emptyRuns is a segment in which parts are empty.
+// emptyRuns returns the segment data with the given parts emptied. changed is false if all are
+// empty already; next is nil then.
 func (c *codec) emptyRuns(data []byte, parts partSet) (next []byte, changed bool, err error) {
 	d, err := readDirectory(data)
 	if err != nil {
@@ -285,7 +291,8 @@ func (c *codec) emptyRuns(data []byte, parts partSet) (next []byte, changed bool
 	return next, true, err
 }
 
-// empty is a payload in which parts have neither data nor salt.
+// empty returns the payload with the given parts emptied: they have neither data nor salt. changed
+// is false if nothing had to be emptied; then next is packed.
 func (c *codec) empty(packed []byte, parts map[int]bool) (next []byte, changed bool, err error) {
 	if len(parts) == 0 {
 		return packed, false, nil

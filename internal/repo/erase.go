@@ -14,32 +14,33 @@ import (
 	"rookery/internal/table"
 )
 
-// Times of an erasure (log.md §2.8). An append is sent for minutes after the Query that it builds on,
-// and a PUT may arrive as late: so for a day something stands in the place of every log item, and
-// objects are looked for again after an hour.
+// Times of an erasure (log.md §2.8). An append may be sent for minutes after the Query that it is
+// based on, and may arrive late. Therefore tombstones replace the log items for a day, and objects
+// are deleted once more after an hour.
 const (
 	tombstoneLife = 24 * time.Hour
 
-	// SweepAgain is how long after an erasure the second one is due, which finds what came late.
+	// SweepAgain is when after an erasure a second one is due, which deletes late writes.
 	SweepAgain = time.Hour
 )
 
-// Erased counts what an erasure destroyed.
+// An Erased counts the items, objects and files that an erasure destroyed.
 type Erased struct {
-	Items   int    `json:"items"`   // of the table
-	Objects int    `json:"objects"` // of the bucket
-	Files   int    `json:"files"`   // that people saw
-	Bytes   int64  `json:"bytes"`   // of all these
-	Expires []Rest `json:"expires"` // what is still there, and until when
+	Items   int    `json:"items"`   // items of the table
+	Objects int    `json:"objects"` // objects of the bucket
+	Files   int    `json:"files"`   // files of the checkout
+	Bytes   int64  `json:"bytes"`   // total size of these
+	Expires []Rest `json:"expires"` // data that remains, and until when
 }
 
-// A Rest is something that holds no text and goes by itself.
+// A Rest is something that remains after an erasure. It contains no text, and expires.
 type Rest struct {
 	What  string    `json:"what"`
 	Until time.Time `json:"until"`
 }
 
-// Add counts more. Of what expires the last one of a kind is told.
+// Add adds the counts of another erasure. Of the Expires entries with the same What, the latest is
+// kept.
 func (e *Erased) Add(more Erased) {
 	e.Items += more.Items
 	e.Objects += more.Objects
@@ -55,11 +56,12 @@ func (e *Erased) Add(more Erased) {
 	}
 }
 
-// Erase destroys the vault: it is sealed, so that no write comes after, and then every item and object
-// of this incarnation goes, and what this process knows of it. From then on it is NOT_FOUND to
-// everybody, whatever they hold. A call that a crash ended is repeated; a repetition after SweepAgain
-// destroys what came late. The files of a checkout are not the vault's own to erase, and must have been
-// cleared before, for the log says which they are: between Seal and Erase.
+// Erase destroys the vault. It seals the log, so that no write follows, and then deletes every item
+// and object of this incarnation, and all that this process has in memory. From then on every
+// operation returns NOT_FOUND. A call that a crash interrupted must be repeated; a repetition after
+// SweepAgain deletes late writes. Erase does not delete the files of a checkout: they must be
+// deleted before, between Seal and Erase, because only the log says which files belong to the
+// vault. A dry run only counts.
 func (v *Vault) Erase(ctx context.Context, c Call) (Erased, error) {
 	gone, err := v.log.Erase(ctx, c)
 	if c.DryRun {
@@ -69,11 +71,11 @@ func (v *Vault) Erase(ctx context.Context, c Call) (Erased, error) {
 	return gone, errors.Join(err, v.searcher.forget(ctx), v.memories.forget(ctx))
 }
 
-// Seal ends the vault's log, if there is one: a commit to which every append loses, and which no other
-// follows. To seal twice does no harm.
+// Seal ends the log of the vault, if it exists, with a commit after which no append succeeds.
+// Sealing twice does no harm.
 func (v *Vault) Seal(ctx context.Context, c Call) error { return v.log.Seal(ctx, c) }
 
-// Seal ends the log, if there is one: see Vault.Seal.
+// Seal ends the log, if it exists; see Vault.Seal.
 func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	c.Key, c.IfVersion, c.DryRun, c.Revives = "", 0, false, true
 	_, err := l.Update(ctx, c, func(_ context.Context, d *Draft[S]) (any, error) {
@@ -81,16 +83,16 @@ func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 		return nil, nil
 	})
 	switch {
-	case errors.Is(err, ErrNoLog): // it is sealed already, or gone
+	case errors.Is(err, ErrNoLog): // already sealed, or erased
 		return nil
 	case fault.Is(err, fault.IndexError):
-		return l.bar(ctx) // what cannot be read can be erased all the same
+		return l.bar(ctx) // a damaged log can be erased too
 	}
 	return err
 }
 
-// Erase destroys the log as Vault.Erase does a vault's: it is sealed, and then every item of its partition and
-// every object of its bucket goes. In a dry run they are only counted.
+// Erase destroys the log as Vault.Erase does for a vault: it seals the log, and then deletes every
+// item of its partition and every object of its bucket. In a dry run they are only counted.
 func (l *Log[S]) Erase(ctx context.Context, c Call) (Erased, error) {
 	if c.DryRun {
 		return l.sweepErased(ctx, false)
@@ -103,11 +105,12 @@ func (l *Log[S]) Erase(ctx context.Context, c Call) (Erased, error) {
 	return l.sweepErased(ctx, true)
 }
 
-// Sealed reports whether the vault's log is known to be sealed. It reads the end of the log in the table, and no state.
+// Sealed reports whether the log of the vault is known to be sealed. It reads the end of the log in
+// the table, but no state.
 func (v *Vault) Sealed(ctx context.Context) bool { return v.log.sealed(ctx) }
 
-// sealed reports whether the control item, or the last run that is in the table, says that the log is sealed: no commit
-// follows that one. Where it cannot be told from these, the log is not known to be sealed.
+// sealed reports whether the log is sealed according to the control item or the last run in the
+// table. It returns false if neither shows it, or if they cannot be read.
 func (l *Log[S]) sealed(ctx context.Context) bool {
 	c, err := l.Control(ctx)
 	if err != nil {
@@ -128,7 +131,7 @@ func (l *Log[S]) sealed(ctx context.Context) bool {
 	return r.Commits[len(r.Commits)-1].Status == Sealed
 }
 
-// bar seals a log that cannot be read: a tombstone stands where the next run would be.
+// bar seals a log that cannot be read: it puts a tombstone where the next run would be.
 func (l *Log[S]) bar(ctx context.Context) error {
 	c, err := l.Control(ctx)
 	if errors.Is(err, ErrNoLog) {
@@ -160,7 +163,9 @@ func (l *Log[S]) bar(ctx context.Context) error {
 	}
 }
 
-// nextRuns are the commits that the run behind an item may begin with; none if that is a tombstone.
+// nextRuns returns the commits with which the run after an item may begin; nil if the item is a
+// tombstone. If the item cannot be decoded, the length of its run is unknown and all possible ones
+// are returned.
 func nextRuns(it table.Item) []uint64 {
 	r, _, err := readItem(it.Data)
 	if err == nil {
@@ -177,11 +182,11 @@ func nextRuns(it table.Item) []uint64 {
 	return all
 }
 
-// isTombstone reports whether the data of a log item is that of a tombstone: a header without bytes, and
-// nothing behind it. Who reads one is told that there is no log.
+// isTombstone reports whether the data of a log item is that of a tombstone: an empty header and
+// nothing else. Readers of a tombstone get ErrNoLog.
 func isTombstone(data []byte) bool { return len(data) == 1 && data[0] == 0 }
 
-// tombstone is what stands in the place of a log item, so that no append succeeds there.
+// tombstone returns an item that replaces a log item, so that no append succeeds with its key.
 func (l *Log[S]) tombstone(sort string) table.Item {
 	return table.Item{
 		Key: table.Key{Part: l.opt.Part, Sort: sort}, Data: []byte{0},
@@ -189,10 +194,11 @@ func (l *Log[S]) tombstone(sort string) table.Item {
 	}
 }
 
-// lastSort is behind every key of a partition.
+// lastSort sorts after every key of a partition.
 const lastSort = "\U0010FFFF"
 
-// sweepErased destroys what a sealed log has, or only counts it. What this process folds is waited for.
+// sweepErased destroys all that a sealed log has, or only counts it if destroy is false. It waits
+// for a compaction pass of this process to end.
 func (l *Log[S]) sweepErased(ctx context.Context, destroy bool) (Erased, error) {
 	l.folding.Lock()
 	defer l.folding.Unlock()
@@ -216,8 +222,8 @@ func (l *Log[S]) sweepErased(ctx context.Context, destroy bool) (Erased, error) 
 	return done, nil
 }
 
-// sealControl replaces the control item by one that says only that the log is sealed. It goes after a
-// day, when no append can arrive any more.
+// sealControl replaces the control item by one that contains only that the log is sealed. It
+// expires after a day, when no append can arrive any more.
 func (l *Log[S]) sealControl(ctx context.Context) error {
 	for {
 		key := table.Key{Part: l.opt.Part, Sort: controlKey}
@@ -251,7 +257,7 @@ func (l *Log[S]) sealControl(ctx context.Context) error {
 	}
 }
 
-// buryItems puts tombstones in the place of log items, and removes the others.
+// buryItems replaces log items by tombstones, and removes all other items except the control item.
 func (l *Log[S]) buryItems(ctx context.Context) (Erased, error) {
 	var done Erased
 	var ops []table.Op
@@ -277,13 +283,13 @@ func (l *Log[S]) buryItems(ctx context.Context) (Erased, error) {
 	return done, l.remove(ctx, ops)
 }
 
-// count counts an item.
+// count adds an item.
 func (e *Erased) count(it table.Item) {
 	e.Items++
 	e.Bytes += int64(len(it.Part) + len(it.Sort) + len(it.Data))
 }
 
-// countErased is what an erasure would destroy.
+// countErased returns the counts of a dry run.
 func (l *Log[S]) countErased(ctx context.Context) (Erased, error) {
 	var all Erased
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, "", lastSort) {
@@ -304,7 +310,7 @@ func (l *Log[S]) countErased(ctx context.Context) (Erased, error) {
 	return all, nil
 }
 
-// bury forgets the state of a sealed log. Who holds the log reads nothing in it any more.
+// bury drops the state of a sealed log from memory. Later reads of the log find it sealed.
 func (l *Log[S]) bury() {
 	l.advancing.Lock()
 	defer l.advancing.Unlock()
@@ -316,7 +322,7 @@ func (l *Log[S]) bury() {
 	l.segments.forget()
 }
 
-// orErased is the error of a read, or ErrNoLog if what it did not find was erased meanwhile.
+// orErased returns err or, if err is INDEX_ERROR because the log was erased meanwhile, ErrNoLog.
 func (l *Log[S]) orErased(ctx context.Context, err error) error {
 	if !fault.Is(err, fault.IndexError) {
 		return err
@@ -327,8 +333,8 @@ func (l *Log[S]) orErased(ctx context.Context, err error) error {
 	return err
 }
 
-// orNone is the error of a vault, NOT_FOUND if there is none, or it is in the trash. Of one that is gone nothing is
-// kept.
+// orNone maps the errors of a log to those of the vault: ErrNoLog and errTrashed become NOT_FOUND.
+// If the log is gone, it drops the state and the caches of the vault from memory.
 func (v *Vault) orNone(err error) error {
 	if errors.Is(err, errTrashed) {
 		return fault.NoVault(v.Name)
@@ -345,7 +351,7 @@ func (v *Vault) orNone(err error) error {
 	return fault.NoVault(v.Name)
 }
 
-// dropAll forgets the texts and the past states of the vault.
+// dropAll removes the texts, changes and past states of the vault from the caches.
 func (v *Vault) dropAll() {
 	v.texts.dropAll(v.part)
 	v.texts.changes.dropAll(v.texts.tenant, v.part)

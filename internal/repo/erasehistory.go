@@ -14,18 +14,21 @@ import (
 	"rookery/internal/vault"
 )
 
-// A history is what the log says of one note, or of a memory and of what quotes it: the parts of commits that it takes
-// to erase it. Answers of calls are among them, also of those that changed nothing and only told of it.
+// A history contains the parts of the log that must be emptied to erase a note, or to erase a
+// memory and the items that quote it. They include the answers of calls that changed nothing but
+// returned the note or the memory.
 type history struct {
-	path  string              // of the note; empty: the history is that of items
-	own   map[string]uint64   // the paths of the note and of its copies in the trash, with the last commit that each is its
-	items map[memory.Ref]bool // the items
+	path string // of the note; empty: it is the history of items
+	// own contains the paths of the note and of its copies in the trash, each with the last commit
+	// for which the path is that of the note; maxSeq: no end.
+	own   map[string]uint64
+	items map[memory.Ref]bool // the items that are erased
 	parts []ownPart
 	seen  uint64 // the last commit that was read
-	wider bool   // a path was found of which commits that were read before may tell
+	wider bool   // a new path was found, so commits read before must be read again
 }
 
-// An ownPart is a part of a history, and the path of the note in it; empty: it has none.
+// An ownPart is a part of a history. path is that of the note in it; empty: it is no note.
 type ownPart struct {
 	Place
 	path string
@@ -37,7 +40,7 @@ func (h *history) clone() history {
 	return now
 }
 
-// readAll takes in all commits before the one that a Tx makes.
+// readAll reads all commits before the one of tx, including earlier drafts of the same run.
 func (h *history) readAll(ctx context.Context, tx *Tx) error {
 	for {
 		if err := h.read(ctx, tx.v.log, tx.at.Run-1); err != nil {
@@ -52,8 +55,8 @@ func (h *history) readAll(ctx context.Context, tx *Tx) error {
 	}
 }
 
-// read takes in the commits up to one that come behind those that are known; all of them again, where it turns out that
-// the note had another path before.
+// read reads the commits after the last one read, up to and including upTo. If it finds that the
+// note had another path, it reads all commits again.
 func (h *history) read(ctx context.Context, l *Log[*index.Index], upTo uint64) error {
 	for {
 		if h.wider {
@@ -85,8 +88,8 @@ func (h *history) readOnce(ctx context.Context, l *Log[*index.Index], upTo uint6
 	return nil
 }
 
-// takeRun takes in the commits of a run up to one that come behind those that are known. Only the parts that name the
-// note are decoded: most runs have none.
+// takeRun adds the parts of the commits of a run that are after the last one read, up to upTo. Only
+// the parts that name the note or an item are decoded: most runs have none.
 func (h *history) takeRun(r *run, upTo uint64) error {
 	names := h.namer()
 	if !slices.ContainsFunc(r.parts, names) {
@@ -106,8 +109,9 @@ func (h *history) takeRun(r *run, upTo uint64) error {
 	return nil
 }
 
-// namer reports whether a part of a run may tell of the history: it has a path without its ending, or the id of an item,
-// as JSON spells it. The text of a note tells nothing. A text that JSON may spell in several ways every part may have.
+// namer returns a function that reports whether a part may belong to the history: whether it
+// contains one of the names of words, as encoded in JSON. The text of a note is not searched. If a
+// name has several JSON encodings, the function returns true for every part.
 func (h *history) namer() func(part) bool {
 	var words [][]byte
 	for word := range h.words() {
@@ -128,7 +132,8 @@ func (h *history) namer() func(part) bool {
 	}
 }
 
-// words yields what a part must have of the history.
+// words yields the names of which a part of the history must contain one: the paths without their
+// extension, and the ids of the items.
 func (h *history) words() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for path := range h.own {
@@ -146,13 +151,14 @@ func (h *history) words() iter.Seq[string] {
 
 func stemOf(path string) string { return strings.TrimSuffix(path, ".md") }
 
-// spelled is a text in JSON, without quotes. It reports false if JSON may spell it in another way.
+// spelled returns a text as encoded in JSON, without quotes. plain is false if JSON has other
+// encodings of it.
 func spelled(text string) (spelt []byte, plain bool) {
 	spelt = inJSON(text)
 	return spelt, string(spelt) == text
 }
 
-// take takes in one commit, whose first part is at a place.
+// take adds the parts of one commit. at is the place of its first part.
 func (h *history) take(c *Commit, at Place) {
 	found := false
 	for i, n := range c.Notes {
@@ -176,8 +182,8 @@ func (h *history) take(c *Commit, at Place) {
 	h.leave(c)
 }
 
-// widen adds the paths that a change of the note shows: that which it had before a move, up to there, and those of the
-// copies in the trash.
+// widen adds the paths that a change of the note reveals: the path before a move, valid before this
+// commit, and the copies in the trash that a deletion makes.
 func (h *history) widen(c *Commit, n Note) {
 	if n.From != "" && h.own[n.From] < c.Seq {
 		h.own[n.From], h.wider = c.Seq, true
@@ -193,8 +199,8 @@ func (h *history) widen(c *Commit, n Note) {
 	}
 }
 
-// leave drops what was found at a path that the note had later: another note had it before, which the commit moves to a
-// path that is not the note's.
+// leave drops the parts found at a path that the note had later: before commit c that path belonged
+// to another note, which c moves to a path that is not the note's.
 func (h *history) leave(c *Commit) {
 	for _, n := range c.Notes {
 		if until := h.own[n.From]; n.From != "" && c.Seq < until && until < maxSeq && h.own[n.Path] < c.Seq {
@@ -203,7 +209,8 @@ func (h *history) leave(c *Commit) {
 	}
 }
 
-// owns reports whether an item is one of those whose history is read. What is made of these is one of them from there on.
+// owns reports whether an item belongs to the history. An item that quotes one of them is added to
+// them.
 func (h *history) owns(i Item) bool {
 	ref := memory.Ref{Kind: i.Kind, ID: i.ID}
 	if len(h.items) > 0 && memory.Quotes(i.Kind, i.Value, h.items) {
@@ -212,7 +219,8 @@ func (h *history) owns(i Item) bool {
 	return h.items[ref]
 }
 
-// quoted reports whether the answer of a commit may tell of what the history is of: it names it.
+// quoted reports whether the answer of a commit may contain the note or an item: whether it names
+// one.
 func (h *history) quoted(c *Commit) bool {
 	for path, until := range h.own {
 		spelt, plain := spelled(stemOf(path))
@@ -228,7 +236,8 @@ func (h *history) quoted(c *Commit) bool {
 	return false
 }
 
-// hasID reports whether an answer has the id of a note, of something in it, or its path.
+// hasID reports whether an answer contains the path of a note, its id, or the id of something in
+// it.
 func hasID(answer, stem []byte) bool {
 	for rest := answer; ; {
 		i := bytes.Index(rest, stem)
@@ -244,8 +253,8 @@ func hasID(answer, stem []byte) bool {
 	}
 }
 
-// isCopy reports whether a path is that of the copy that the deletion of a note left in the trash
-// (docs/design/0007-trash.md).
+// isCopy reports whether path is that of the copy in the trash which the deletion of the note at
+// `of` in commit seq made (docs/design/0007-trash.md).
 func isCopy(path, of string, seq uint64) bool {
 	stem := strings.TrimSuffix(vault.Trash+of, ".md")
 	return path == vault.Trash+of || path == stem+"."+Version(seq)+".md" ||

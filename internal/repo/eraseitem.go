@@ -9,9 +9,9 @@ import (
 	"rookery/internal/memory"
 )
 
-// EraseMemory removes a memory with its links, and what quotes it: the chapters that were made of it, and the wisdom that
-// was made of those. It erases the histories of all these: what every commit says of them, and the answers of calls; see
-// EraseNote. A memory that no version has is NOT_FOUND.
+// EraseMemory removes a memory and its links, the chapters that quote it and the wisdom that quotes
+// those. It erases the histories of all these: the parts of every commit that contain them, and the
+// answers of calls; see EraseNote. It returns NOT_FOUND if no version has the memory.
 func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func (v *Vault) EraseMemory(ctx context.Context, c Call, id string) (ErasedNote,
 	})
 }
 
-// eraseItems stages the removal of the items, and the record of what is erased.
+// eraseItems stages the removal of the items, and the record of the erased parts.
 func (h *history) eraseItems(ctx context.Context, tx *Tx, id string) (ErasedNote, error) {
 	now := h.clone()
 	if err := now.readAll(ctx, tx); err != nil {

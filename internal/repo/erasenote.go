@@ -12,16 +12,17 @@ import (
 	"rookery/internal/vault"
 )
 
-// kindErased is the kind of the record that says which parts of the log are erased. It names them by
-// their places, not by what was in them.
+// kindErased is the kind of the record that lists the erased parts of the log. It contains their
+// places, not their contents.
 const kindErased = "erased"
 
-// erasedParts are such parts: of each the first commit of its run, and its number in the run.
+// An erasedParts is the value of such a record: for each part the first commit of its run, and the
+// number of the part in the run.
 type erasedParts struct {
 	Parts [][2]uint64 `json:"parts"`
 }
 
-// erases are the parts that are erased since this commit.
+// erases returns the places of the parts that this commit erases.
 func (c *Commit) erases() []Place {
 	var all []Place
 	for _, r := range c.Records {
@@ -36,11 +37,12 @@ func (c *Commit) erases() []Place {
 	return all
 }
 
-// EraseNote removes a note, if it is there, and erases its history: what every commit says of it, its
-// copies in the trash, and the answers of the calls that changed it. The commit that does so comes
-// first, and says no more than that. The parts are emptied when every consumer has passed that commit,
-// by a pass of Fold, which is to follow; it needs not succeed, for a later one goes on. A note that no
-// version has is NOT_FOUND.
+// EraseNote removes a note, if it exists, and erases its history: the contents of every commit that
+// changed it, its copies in the trash, and the answers of calls that name it. A commit that lists
+// the erased parts, but does not name the note, is written first. The parts are emptied by a pass
+// of Fold after every consumer has passed that commit; the caller should run one, but a later pass
+// does it too. It returns NOT_FOUND if no version has the note, and PERMISSION_DENIED if it is not
+// under the prefix of the call.
 func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedNote, error) {
 	if err := c.reaches(path); err != nil {
 		return ErasedNote{}, err
@@ -61,15 +63,16 @@ func (v *Vault) EraseNote(ctx context.Context, c Call, path vault.Path) (ErasedN
 	return v.eraseBy(ctx, c, past.erase)
 }
 
-// An ErasedNote is what the erasure of a note came to. Its JSON is the answer of the call in the log.
+// An ErasedNote is the result of an erasure. Its JSON is the answer of the call in the log.
 type ErasedNote struct {
 	Receipt `json:"-"`
 
-	Parts  int `json:"parts"`  // of the log, which are empty from now on
-	Copies int `json:"copies"` // that were in the trash
+	Parts  int `json:"parts"`  // how many parts of the log are erased
+	Copies int `json:"copies"` // how many copies were in the trash
 }
 
-// eraseBy makes the commit that a function stages.
+// eraseBy writes the commit that stage stages. After a replay of an idempotent call it returns the
+// answer of the first one.
 func (v *Vault) eraseBy(
 	ctx context.Context, c Call, stage func(context.Context, *Tx) (ErasedNote, error),
 ) (ErasedNote, error) {
@@ -96,13 +99,14 @@ func (v *Vault) eraseBy(
 	}
 	done.Receipt = r
 	if !c.DryRun && r.Replayed == nil {
-		_ = v.Erases(ctx, r.Seq) // else a pass an hour later empties them
+		_ = v.Erases(ctx, r.Seq) // if that fails, a pass an hour later empties them
 	}
 	return done, nil
 }
 
-// Erases notes down that the parts are to be emptied which a commit erases: a pass that emptied those of another erasure
-// may have come between beginErasing and the commit.
+// Erases records in the control item that the parts which commit seq erases must be emptied. This
+// is necessary although beginErasing did it before the commit: a pass for another erasure may have
+// run in between.
 func (v *Vault) Erases(ctx context.Context, seq uint64) error {
 	return v.Change(ctx, func(c *Control) bool {
 		switch {
@@ -117,7 +121,8 @@ func (v *Vault) Erases(ctx context.Context, seq uint64) error {
 	})
 }
 
-// beginErasing notes down, before the commit, from where on Fold has to look for it.
+// beginErasing records in the control item, before the erasing commit is written, after which
+// commit Fold must look for it.
 func (v *Vault) beginErasing(ctx context.Context, head uint64) error {
 	return v.Change(ctx, func(c *Control) bool {
 		if c.Erasing == nil {
@@ -128,14 +133,15 @@ func (v *Vault) beginErasing(ctx context.Context, head uint64) error {
 	})
 }
 
-// erase stages the removal of the note, and the record.
+// erase stages the removal of the note and of its copies in the trash, and the record of the erased
+// parts.
 func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 	now := h.clone()
 	if err := now.readAll(ctx, tx); err != nil {
 		return ErasedNote{}, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(now.own)) {
-		if now.own[path] < maxSeq { // the note had it once
+		if now.own[path] < maxSeq { // a former path of the note
 			continue
 		}
 		if err := tx.Remove(ctx, vault.Path(path)); err != nil {
@@ -156,7 +162,7 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 	return now.record(tx, done)
 }
 
-// record stages the record of what is erased.
+// record stages the record of the erased parts.
 func (h *history) record(tx *Tx, done ErasedNote) (ErasedNote, error) {
 	var value erasedParts
 	for _, p := range h.parts {
@@ -166,11 +172,11 @@ func (h *history) record(tx *Tx, done ErasedNote) (ErasedNote, error) {
 	return done, tx.Record(kindErased, "history", value)
 }
 
-// Erases reports how many parts of the log are erased since this commit.
+// Erases returns how many parts of the log this commit erases.
 func (c *Commit) Erases() int { return len(c.erases()) }
 
-// withErased are the changes of a commit, and the removal of the files whose texts it erases: of who
-// could not read that they were removed, for that was erased too.
+// withErased returns the changes of a commit, plus the removal of the files and items whose
+// contents it erases. Commits that removed them may be erased too, so a reader may still have them.
 func withErased(before *index.Index, c *Commit, at Place) index.Commit {
 	all, parts := changed(c, at), map[index.Body]bool{}
 	all.Items = append(all.Items, erasedItems(before, c)...)
@@ -193,7 +199,7 @@ func withErased(before *index.Index, c *Commit, at Place) index.Commit {
 	return all
 }
 
-// forgetErased forgets what a commit erased.
+// forgetErased removes the contents that a commit erases from the caches and the search indexes.
 func (v *Vault) forgetErased(c *Commit) {
 	runs := map[uint64]bool{}
 	for _, p := range c.erases() {
@@ -204,7 +210,7 @@ func (v *Vault) forgetErased(c *Commit) {
 		v.texts.changes.dropAll(v.texts.tenant, v.part)
 		v.pasts.dropAll(v)
 		if slices.ContainsFunc(c.Notes, func(n Note) bool { return n.Erased }) {
-			v.searcher.drop() // which notes these were is erased too
+			v.searcher.drop() // the paths of these notes are erased too
 		} else {
 			v.searcher.erased()
 		}
@@ -216,6 +222,7 @@ func (v *Vault) forgetErased(c *Commit) {
 	}
 }
 
-// AuditStale reports whether the audit log has lines of a history that was erased, as far as is known
-// without asking: it is to be made anew, and Control.Anew taken back.
+// AuditStale reports whether the audit log files contain lines of an erased history and must be
+// rewritten. The caller that rewrites them must reset Control.Anew. It uses the control item that
+// was read last.
 func (v *Vault) AuditStale() bool { return v.log.head.Load().control.Anew }

@@ -13,17 +13,17 @@ import (
 	"rookery/internal/index"
 )
 
-// An Examination says how a vault is to be examined.
+// An Examination contains the options of Examine.
 type Examination struct {
-	Full  bool       // every payload is compared with its digest
-	Audit *AuditFile // as it stands in the folder; nil: there is none to examine
+	Full  bool       // compare every payload with its digest
+	Audit *AuditFile // the audit log in the folder; nil: it is not examined
 }
 
-// fromBackup is what to do about a log that is damaged: nothing here can make it whole.
+// fromBackup is the remedy for a damaged log: only a backup can restore it.
 const fromBackup = "keep a copy of the data directory as it is, and restore all of it from one backup: " +
 	"rookery.db and the folders payload and segment belong together"
 
-// examined is a vault that is being examined.
+// An examined is a vault under examination.
 type examined struct {
 	Examination
 	vault   *Vault
@@ -31,14 +31,16 @@ type examined struct {
 	head    Snapshot[*index.Index]
 }
 
-// vaultChecks are what a vault is examined for, in order. A new one is a function and a line here.
+// vaultChecks are the checks of Examine, in order. To add a check, write a function and add it
+// here.
 var vaultChecks = []func(context.Context, *examined) []Finding{
 	checkChain, checkPayloads, checkSegments, checkImage, checkCursors, checkClock,
 	checkFiles, checkConflicts, checkNotes,
 }
 
-// Examine looks a vault over and says what it found. It changes nothing, and needs nobody to have the
-// vault open. A log that cannot be read is not looked at any further.
+// Examine checks the vault and returns its findings. It changes nothing, and the vault need not be
+// open elsewhere. If the log is damaged, it checks only the payloads in addition; if the log cannot
+// be read for another reason, nothing.
 func (v *Vault) Examine(ctx context.Context, how Examination) []Finding {
 	e := &examined{Examination: how, vault: v}
 	found := e.open(ctx)
@@ -55,7 +57,7 @@ func (v *Vault) Examine(ctx context.Context, how Examination) []Finding {
 	return ofVault(v.Name, []Finding{found})
 }
 
-// ofVault says which vault findings are of.
+// ofVault sets the name of the vault in the findings, and returns them.
 func ofVault(name string, all []Finding) []Finding {
 	for i := range all {
 		all[i].Vault = name
@@ -63,7 +65,7 @@ func ofVault(name string, all []Finding) []Finding {
 	return all
 }
 
-// open reads the vault.
+// open reads the log of the vault.
 func (e *examined) open(ctx context.Context) Finding {
 	const check = "log"
 	var err error
@@ -89,7 +91,7 @@ func (e *examined) open(ctx context.Context) Finding {
 		howMany(e.head.State.Totals().Notes, "note"), state))
 }
 
-// howMany is a number of things.
+// howMany returns a number with a noun: "1 note", "2 notes".
 func howMany(n int, thing string) string { return howManyOf(n, thing, thing+"s") }
 
 func howManyOf(n int, one, many string) string {
@@ -99,7 +101,7 @@ func howManyOf(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// checkChain reads the log from its first version on, and compares the audit log with it.
+// checkChain reads the log from the first commit, and compares the audit log with it.
 func checkChain(ctx context.Context, e *examined) []Finding {
 	const check, auditCheck = "chain", "audit log"
 	done, problems, err := e.vault.verify(ctx, e.Full, e.Audit)
@@ -128,7 +130,7 @@ func checkChain(ctx context.Context, e *examined) []Finding {
 	return []Finding{found, audit}
 }
 
-// checkPayloads looks for the objects that the headers name.
+// checkPayloads checks that the payload objects which the headers name exist.
 func checkPayloads(ctx context.Context, e *examined) []Finding {
 	const check = "payloads"
 	stored := map[string]bool{}
@@ -144,11 +146,11 @@ func checkPayloads(ctx context.Context, e *examined) []Finding {
 		if err != nil {
 			return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
 		}
-		if r.Object == "" || r.Last <= e.control.Low { // below the low mark segments have it
+		if r.Object == "" || r.Last <= e.control.Low { // such a run is read from segments
 			continue
 		}
 		if !stored[r.Object] && r.Last <= folded {
-			continue // its segment has what it held, which is another check's to say
+			continue // its content is in a segment, which checkSegments checks
 		}
 		if named++; !stored[r.Object] {
 			missing = append(missing, Version(r.First))
@@ -161,7 +163,7 @@ func checkPayloads(ctx context.Context, e *examined) []Finding {
 	return []Finding{Good(check, howMany(named, "object")+" beside the database")}
 }
 
-// checkCursors tells how far each consumer of the log has come.
+// checkCursors reports the position of each consumer of the log.
 func checkCursors(_ context.Context, e *examined) []Finding {
 	const check = "cursors"
 	var all []Finding
@@ -182,11 +184,11 @@ func checkCursors(_ context.Context, e *examined) []Finding {
 	return all
 }
 
-// mostAhead is how far the log may be ahead of the clock before that is worth a word.
+// mostAhead is how far the log may be ahead of the clock without a warning.
 const mostAhead = 5 * time.Minute
 
-// checkClock tells of a log whose newest version has a time that is yet to come, for some clock was
-// ahead: times never go back.
+// checkClock warns if the newest commit has a time in the future, because some clock was ahead:
+// times never go back.
 func checkClock(_ context.Context, e *examined) []Finding {
 	const check = "clock"
 	if e.head.Time.Sub(e.vault.Now()) <= mostAhead {
@@ -198,10 +200,11 @@ func checkClock(_ context.Context, e *examined) []Finding {
 			"rookery add --to YYYY-MM-DD")}
 }
 
-// maxListed is how many names a finding lists, and of how many notes there is one.
+// maxListed is how many names one finding lists, and how many notes get a finding each.
 const maxListed = 20
 
-// listed are the first of so many names as a finding tells them.
+// listed returns the first maxListed names, separated by commas, and how many of the count names
+// are not listed.
 func listed(names []string, count int) string {
 	names = names[:min(len(names), maxListed)]
 	text := strings.Join(names, ", ")

@@ -8,12 +8,12 @@ import (
 	"rookery/internal/vault"
 )
 
-// checkFiles tells what the control item knows of the files that people see.
+// checkFiles reports the state of the checkout files, according to the control item.
 func checkFiles(_ context.Context, e *examined) []Finding {
 	return CheckFiles(e.control, e.control.Freshness(e.vault.Now()))
 }
 
-// CheckFiles says what a control item knows of the files that people see, and what to do about it.
+// CheckFiles returns findings about the files of a checkout, from its control item and freshness.
 func CheckFiles(c Control, f Freshness) []Finding {
 	const check = "files"
 	all := append(checkPending(c), checkLeft(c.Left)...)
@@ -39,7 +39,7 @@ func CheckFiles(c Control, f Freshness) []Finding {
 	return []Finding{Good(check, fmt.Sprintf("%s: no change from outside is known", f))}
 }
 
-// checkPending tells of changes from outside that are not in the log.
+// checkPending reports outside edits that are not in the log.
 func checkPending(c Control) []Finding {
 	const check = "files"
 	var all []Finding
@@ -56,7 +56,7 @@ func checkPending(c Control) []Finding {
 	return all
 }
 
-// checkLeft tells of files that cannot be taken in, each of the first with what is wrong.
+// checkLeft reports files that cannot be ingested; the first maxListed get a finding each.
 func checkLeft(l *Left) []Finding {
 	const check = "files"
 	if l == nil {
@@ -74,8 +74,8 @@ func checkLeft(l *Left) []Finding {
 	return all
 }
 
-// ConflictCopies are the notes that keep a text which could not be merged into another: how many there
-// are, and the first of them.
+// ConflictCopies returns the number of conflict copies, which are notes with a text that could not
+// be merged, and the paths of the first maxListed. Notes in hidden folders are not counted.
 func ConflictCopies(x *index.Index) (count int, first []string) {
 	for n := range x.Notes("") {
 		if n.Path[0] == '.' || !vault.Path(n.Path).IsConflictCopy() {
@@ -88,12 +88,12 @@ func ConflictCopies(x *index.Index) (count int, first []string) {
 	return count, first
 }
 
-// checkConflicts tells of texts that could not be merged.
+// checkConflicts reports conflict copies.
 func checkConflicts(_ context.Context, e *examined) []Finding {
 	return CheckConflicts(ConflictCopies(e.head.State))
 }
 
-// CheckConflicts says what to do about notes that keep a text which could not be merged.
+// CheckConflicts returns the finding about conflict copies. It takes the results of ConflictCopies.
 func CheckConflicts(count int, first []string) []Finding {
 	const check = "conflicts"
 	if count == 0 {
@@ -104,7 +104,7 @@ func CheckConflicts(count int, first []string) []Finding {
 		"move what is worth keeping into the note beside it; then: rookery delete the copy")}
 }
 
-// checkNotes names the notes that do not parse, and those that are not indexed.
+// checkNotes reports the notes that do not parse, and those that are not indexed.
 func checkNotes(_ context.Context, e *examined) []Finding {
 	x := e.head.State
 	all := checkParsed(x)
@@ -114,7 +114,8 @@ func checkNotes(_ context.Context, e *examined) []Finding {
 	return all
 }
 
-// UnindexedNotes returns how many notes have more things than are indexed, and the first of them.
+// UnindexedNotes returns the number of notes with more things than are indexed, and the paths of
+// the first maxListed.
 func UnindexedNotes(x *index.Index) (count int, first []string) {
 	for n := range x.Unindexed() {
 		if len(first) == maxListed {
@@ -125,24 +126,25 @@ func UnindexedNotes(x *index.Index) (count int, first []string) {
 	return x.Totals().Unindexed, first
 }
 
-// UnindexedProblem says what is wrong with a note that has more things than are indexed.
+// UnindexedProblem returns a message about a note with more things than are indexed.
 func UnindexedProblem(n *index.Note) string {
 	return fmt.Sprintf("%s has %d headings, traits, references, tags, values of fields or nested items, and a "+
 		"note has at most %d of them: none is indexed, and the note can be read and searched as text",
 		n.Path, n.Unindexed, index.MaxThings)
 }
 
-// UntilIndexed is what to do about a note with more things than are indexed.
+// UntilIndexed is the remedy for a note with more things than are indexed.
 const UntilIndexed = "split it into several notes"
 
-// CheckIndexed says what to do about notes that are not indexed, of which only some names are known.
+// CheckIndexed returns the finding about notes that are not indexed: their number and the first
+// paths.
 func CheckIndexed(count int, first []string) Finding {
 	return Warning("notes", fmt.Sprintf("%s more than %d headings, traits, references and tags, of which "+
 		"none is indexed: %s", howManyOf(count, "note has", "notes have"), index.MaxThings,
 		listed(first, count)), UntilIndexed)
 }
 
-// checkParsed names the notes that do not parse.
+// checkParsed reports the notes that do not parse; the first maxListed get a finding each.
 func checkParsed(x *index.Index) []Finding {
 	const check = "notes"
 	total := x.Totals().Quarantined
@@ -161,10 +163,10 @@ func checkParsed(x *index.Index) []Finding {
 	return all
 }
 
-// untilItParses is what to do about a note that does not.
+// untilItParses is the remedy for a note that does not parse.
 const untilItParses = "rookery edit, until it parses; till then it has no fields"
 
-// CheckParsed says what to do about notes that do not parse, of which only some names are known.
+// CheckParsed returns the finding about notes that do not parse: their number and the first paths.
 func CheckParsed(count int, first []string) []Finding {
 	const check = "notes"
 	if count == 0 {

@@ -10,7 +10,7 @@ import (
 	"rookery/internal/table"
 )
 
-// checkSegments looks whether the segments reach, one behind the other, as far as their cursor says.
+// checkSegments checks that the segments cover the log without gaps up to their cursor.
 func checkSegments(ctx context.Context, e *examined) []Finding {
 	const check = "segments"
 	folded := e.control.Cursors[segmentsCursor].Seq
@@ -34,8 +34,8 @@ func checkSegments(ctx context.Context, e *examined) []Finding {
 	return []Finding{Good(check, fmt.Sprintf("%s up to %s", howMany(n, "segment"), Version(folded)))}
 }
 
-// checkImage looks whether the image in force can be read. One that cannot costs time, and nothing
-// else: what it holds is made anew from the log.
+// checkImage checks that the image in use can be read. A damaged one is only a warning: nothing is
+// lost, because the next one is built from the log.
 func checkImage(ctx context.Context, e *examined) []Finding {
 	const check = "image"
 	i := e.control.Image
@@ -53,8 +53,8 @@ func checkImage(ctx context.Context, e *examined) []Finding {
 	return []Finding{Good(check, fmt.Sprintf("%s, of %d KiB", Version(i.Seq), i.Size>>10))}
 }
 
-// twins compares the runs that are in the table and in a segment, too: those that were folded in the
-// last hour. Each place is read by somebody, so both must hold what the chain says.
+// twins verifies the runs that are in the table and also in a segment: those compacted within the
+// last hour. Readers use either copy, so both must match the chain.
 func (l *Log[S]) twins(ctx context.Context, c Control) error {
 	folded, hashes := c.Cursors[segmentsCursor].Seq, map[uint64]string{}
 	for r, err := range l.segments.from(ctx, l.code, c.Low+1, folded) {
@@ -74,7 +74,7 @@ func (l *Log[S]) twins(ctx context.Context, c Control) error {
 	return nil
 }
 
-// twin checks a run of the table against the hash of its header in a segment.
+// twin verifies a run of the table, and compares its hash with that of the copy in a segment.
 func (l *Log[S]) twin(ctx context.Context, it table.Item, hashes map[uint64]string) error {
 	r, err := l.read(it)
 	if err == nil {
@@ -93,7 +93,8 @@ func (l *Log[S]) twin(ctx context.Context, it table.Item, hashes map[uint64]stri
 	return nil
 }
 
-// joinsAll is a fault if the log ends before what somebody has seen of it: it lost its newest commits.
+// joinsAll returns INDEX_ERROR if the log ends before a commit that a cursor or the image has seen:
+// it lost its newest commits.
 func (h *head[S]) joinsAll() error {
 	seen := uint64(0)
 	for _, c := range h.control.Cursors {

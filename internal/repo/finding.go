@@ -2,49 +2,49 @@ package repo
 
 import "rookery/internal/fault"
 
-// A Finding is what one check of a doctor found, of a whole data directory or of one vault.
+// A Finding is the result of one check of a data directory or of one vault.
 type Finding struct {
 	Check   string     `json:"name"`
-	Tenant  string     `json:"tenant,omitempty"` // empty: the local one, or all
+	Tenant  string     `json:"tenant,omitempty"` // empty: the local tenant, or all
 	Vault   string     `json:"vault,omitempty"`
 	State   Health     `json:"state"`
 	Message string     `json:"message"`
-	Fix     string     `json:"fix,omitempty"`  // what to do
-	Code    fault.Code `json:"code,omitempty"` // of an error: what a call that meets it answers
+	Fix     string     `json:"fix,omitempty"`  // the remedy; empty: none
+	Code    fault.Code `json:"code,omitempty"` // the error code that calls get; empty: no error
 }
 
-// Health says how what was checked is.
+// A Health is the outcome of a check.
 type Health string
 
-// The states of what was checked.
+// The outcomes of a check.
 const (
 	Healthy   Health = "ok"
-	Worrying  Health = "warn"  // nothing is lost, and something is to be done
-	Broken    Health = "error" // something is lost, or does not work
+	Worrying  Health = "warn"  // nothing is lost, but something must be done
+	Broken    Health = "error" // data is lost, or something does not work
 	Unchecked Health = "skipped"
 )
 
-// Good is the finding of a check that found nothing wrong.
+// Good returns the finding of a check that found no problem.
 func Good(check, message string) Finding {
 	return Finding{Check: check, State: Healthy, Message: message}
 }
 
-// Warning is the finding of something to be done, which is said in fix.
+// Warning returns the finding of a problem without loss of data. fix is the remedy.
 func Warning(check, message, fix string) Finding {
 	return Finding{Check: check, State: Worrying, Message: message, Fix: fix}
 }
 
-// Skipped is the finding of a check that could not be made, and why.
+// Skipped returns the finding of a check that could not be made. why is the reason, fix the remedy.
 func Skipped(check, why, fix string) Finding {
 	return Finding{Check: check, State: Unchecked, Message: why, Fix: fix}
 }
 
-// Failure is the finding of what fails with an error. fix is what to do, unless it is empty: then it is
-// what the fault says.
+// Failure returns the finding of a check that failed with an error. If fix is empty, the first fix
+// of the error is used.
 func Failure(check string, err error, fix string) Finding {
 	f := fault.Of(err)
 	message := f.Message
-	if cause := f.Unwrap(); cause != nil { // a doctor is asked by the owner of the data
+	if cause := f.Unwrap(); cause != nil { // the reader owns the data, so causes may be shown
 		switch f.Code {
 		case fault.Internal:
 			message = cause.Error()

@@ -14,60 +14,65 @@ import (
 const (
 	segmentsCursor = "segments"
 
-	// Commits, or bytes of items, after which a segment is written and an image is due (log.md §4).
+	// Number of commits, or bytes of items, after which a segment is written and an image is due
+	// (log.md §4).
 	foldCommits = 500
 	foldBytes   = 1 << 20
 
-	// maxSegment is at how many bytes a segment ends.
+	// maxSegment is the number of bytes at which a segment ends.
 	maxSegment = 4 << 20
 
-	// itemLife is how long a log item stays in the table after the last cursor passed it, imageLife
-	// how long an image is kept that another has superseded, and leftoverLife how old an object must be
-	// that nothing names.
+	// itemLife is how long a log item stays in the table after the last cursor passed it. imageLife
+	// is how long a superseded image is kept. leftoverLife is the age at which an unreferenced
+	// object is deleted.
 	itemLife     = time.Hour
 	imageLife    = time.Hour
 	leftoverLife = 24 * time.Hour
 
-	// markEvery is how often it is noted down how far all cursors are, and mostMarks how many such
-	// notes there are.
+	// markEvery is how often a Mark of the position of all cursors is recorded. mostMarks is how
+	// many marks a control item has at most.
 	markEvery = 10 * time.Minute
 	mostMarks = 8
 )
 
-// Folding says how the log moves outward. The zero value is what is due, with no followers.
+// A Folding contains the options of a compaction pass. The zero value is a pass that does the due
+// work of a log without followers.
 type Folding struct {
-	// Behind are the consumers beside the log's own that must have passed what leaves the table, and
-	// what an image stands for.
+	// Behind are the consumers, in addition to the log's own, that must have passed the commits
+	// before their items leave the table, and before an image replaces them.
 	Behind []string
-	// All folds everything that there is, be it ever so little.
+	// All compacts everything, however little there is.
 	All bool
-	// Later leaves images to the next pass: somebody waits for what else this one does.
+	// Later leaves the writing of images to the next pass, because a caller waits for the rest of
+	// this one.
 	Later bool
-	// Clocked reports whether Now is known to be right, which may become so during the pass: what is
-	// old by it is deleted only then, and an erasure is looked over a second time only then. Nil: it is.
+	// Clocked reports whether the clock is known to be right; that may change during the pass.
+	// While it is not, nothing is deleted because of its age, and no erasure is repeated. Nil: the
+	// clock is right.
 	Clocked func() bool
-	// Hold reports whether images of an earlier format stay in force, because a release that can read no other one may
-	// still run. Nil: they do not.
+	// Hold reports whether images of an earlier format must stay in use, because a release that can
+	// read only those may still run. Nil: they need not.
 	Hold func() bool
 }
 
-// clocked reports whether something may be deleted because it is old.
+// clocked reports whether data may be deleted because of its age.
 func (f Folding) clocked() bool { return f.Clocked == nil || f.Clocked() }
 
-// segmentsDue reports whether it is worth to look for runs that are to be in a segment.
+// segmentsDue reports whether enough was appended since the last segment to write another one.
 func (l *Log[S]) segmentsDue(h *head[S]) bool {
 	folded := h.control.Cursors[segmentsCursor].Seq
 	many := h.seq-min(folded, h.seq) >= foldCommits || h.weight-h.control.Weight >= foldBytes
 	return many && h.seq > l.looked
 }
 
-// Unfolded is how many commits are in no segment yet, as far as is known without asking.
+// Unfolded returns how many commits are not in a segment yet, according to the state in memory.
 func (v *Vault) Unfolded() uint64 {
 	h := v.log.head.Load()
 	return h.seq - min(h.seq, h.control.Cursors[segmentsCursor].Seq)
 }
 
-// foldSegments writes the segments that are due, or all runs that are in none.
+// foldSegments writes the segments that are due or, if all is set, segments for all remaining runs.
+// The caller holds folding.
 func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	h := l.head.Load()
 	if !all && !l.segmentsDue(h) {
@@ -81,7 +86,7 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	for {
 		w, err := l.nextSegment(ctx, cursor, maxSeq)
 		if fault.Is(err, fault.IndexError) {
-			if now, _ := l.folded(ctx); now > cursor { // another folded it, and it left the table
+			if now, _ := l.folded(ctx); now > cursor { // another process compacted it, and it left the table
 				cursor = now
 				continue
 			}
@@ -105,16 +110,17 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	}
 }
 
-// A stretchThere is a stretch of the log that a segment holds now.
+// A stretchThere is a range of the log that is now in a segment.
 type stretchThere struct {
-	from   uint64 // the commit before it
+	from   uint64 // the commit before the range
 	last   uint64
-	weight int64  // bytes of its runs
-	erased uint64 // see Control, as it was before the runs were read
+	weight int64  // bytes of the runs
+	erased uint64 // Control.Erased before the runs were read
 }
 
-// segmentThere moves the cursor, unless a history was erased since what the segment holds was read: it
-// may have parts of it, and whoever folds next looks into it.
+// segmentThere advances the segments cursor over a new segment. If a history was erased since the
+// runs of the segment were read, the segment may contain erased parts: then it does not advance the
+// cursor, but schedules another erasing pass.
 func (l *Log[S]) segmentThere(ctx context.Context, s stretchThere) error {
 	late := false
 	err := l.Change(ctx, func(c *Control) bool {
@@ -144,8 +150,8 @@ func (l *Log[S]) segmentThere(ctx context.Context, s stretchThere) error {
 	return err
 }
 
-// nextSegment collects the runs behind a commit, up to another, as many as a segment holds. A run that does not join
-// the one before is in none: it is INDEX_ERROR.
+// nextSegment collects the runs after commit `after`, up to upTo, that make up one segment. It
+// returns INDEX_ERROR if a run does not continue the chain.
 func (l *Log[S]) nextSegment(
 	ctx context.Context, after, upTo uint64,
 ) (*segmentWriter, error) {
@@ -171,7 +177,8 @@ func (l *Log[S]) nextSegment(
 	return w, nil
 }
 
-// packed is a run of the table with its payload as it is stored.
+// packed decodes the item of a run, and returns the run and its packed payload. It reads the
+// payload object if there is one.
 func (l *Log[S]) packed(ctx context.Context, it table.Item) (*run, []byte, error) {
 	r, inline, err := readItem(it.Data)
 	if err != nil {
@@ -184,8 +191,9 @@ func (l *Log[S]) packed(ctx context.Context, it table.Item) (*run, []byte, error
 	return r, packed, err
 }
 
-// putSegment writes a segment, and answers what it holds. Where another process has written one that
-// begins with the same commit, that is the one, if it joins the chain.
+// putSegment writes a segment, and returns the range that it contains. If a segment with the same
+// first commit exists, because another process wrote it, that one is used if it continues the
+// chain.
 func (l *Log[S]) putSegment(ctx context.Context, w *segmentWriter) (stretchThere, error) {
 	data, err := w.bytes()
 	if err != nil {
@@ -202,7 +210,7 @@ func (l *Log[S]) putSegment(ctx context.Context, w *segmentWriter) (stretchThere
 	return w.dir.there(), nil
 }
 
-// there is what the segment holds.
+// there returns the range that the segment contains.
 func (d *directory) there() stretchThere {
 	s := stretchThere{last: d.Last}
 	for _, r := range d.Runs {
@@ -211,8 +219,8 @@ func (d *directory) there() stretchThere {
 	return s
 }
 
-// adopt takes the segment that is there in the place of ours. It holds runs of the same log: one that
-// does not is not followed.
+// adopt uses the stored segment instead of ours. It returns INDEX_ERROR if the stored one does not
+// contain runs of the same log.
 func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (stretchThere, error) {
 	d, err := l.segments.look(ctx, w.dir.First, firstLook)
 	if err != nil {
@@ -224,7 +232,7 @@ func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (stretchThere, err
 	}
 	c, err := l.Control(ctx)
 	if err != nil || d.Last <= c.Cursors[segmentsCursor].Seq {
-		return d.there(), err // who wrote it has said so
+		return d.there(), err // its writer has advanced the cursor
 	}
 	r, err := l.runWith(ctx, d.Last)
 	if err == nil && (r.Last != d.Last || !bytes.Equal(r.hash(), d.Hash)) {
@@ -233,7 +241,7 @@ func (l *Log[S]) adopt(ctx context.Context, w *segmentWriter) (stretchThere, err
 	return d.there(), err
 }
 
-// notFolded is the fault of a consumer that cannot write. Nothing is lost by it.
+// notFolded returns the STORAGE_ERROR of a compaction step that cannot write. Nothing is lost.
 func notFolded(err error) error {
 	return fault.New(fault.StorageError, "the log cannot be folded just now").
 		After(time.Minute).Because(err)

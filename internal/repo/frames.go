@@ -9,21 +9,22 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// frameBytes is from how many bytes on a frame is closed: so many are unpacked to read one text.
+// frameBytes is the size at which a frame is closed. Reading one text unpacks one frame.
 const frameBytes = 128 << 10
 
-// A payload is zstd frames one behind the other, each of whole parts. If there are several, a skippable
-// frame (RFC 8878 §3.1.2) before them says how many parts and how many bytes each of them has, as varints,
-// so that one can be unpacked without the others. A decoder that does not look at it unpacks them all.
+// A payload consists of one or more zstd frames, each of whole parts. If there are several, a
+// skippable frame (RFC 8878 §3.1.2) precedes them. It contains for each frame the number of its
+// parts and of its bytes, as varints, so that one frame can be unpacked without the others. A
+// decoder that ignores it unpacks them all.
 
-// A frame is the parts of a payload that are packed together.
+// A frame is a group of parts of a payload that are packed together.
 type frame struct {
-	first, parts int // parts: the first of them, and how many
-	off, end     int // bytes of the payload
+	first, parts int // number of the first part, and how many
+	off, end     int // offsets in the packed payload
 }
 
-// pack writes parts one behind the other, each as salt, length and data, and compresses them; size is of
-// what it compressed.
+// pack encodes parts, each as salt, length and data, and compresses them in frames. size is the
+// number of bytes before compression.
 func (c *codec) pack(parts []part) (packed []byte, size int) {
 	var table, frames, raw []byte
 	begun, several := 0, false
@@ -47,12 +48,12 @@ func (c *codec) pack(parts []part) (packed []byte, size int) {
 	h := zstd.Header{Skippable: true, SkippableSize: uint32(len(table))}
 	packed, err := h.AppendTo(make([]byte, 0, len(table)+len(frames)+zstd.HeaderMaxSize))
 	if err != nil {
-		panic(err) // never: a skippable frame can have any size
+		panic(err) // never happens: a skippable frame can have any size
 	}
 	return append(append(packed, table...), frames...), size
 }
 
-// framesOf are the frames of a payload; none if it does not say where they are, because there is one.
+// framesOf returns the frames of a payload; nil if it has a single frame, and no table of frames.
 func framesOf(packed []byte) ([]frame, error) {
 	var h zstd.Header
 	if err := h.Decode(packed); err != nil {
@@ -85,10 +86,10 @@ func framesOf(packed []byte) ([]frame, error) {
 	return all, nil
 }
 
-// errTable says that a payload is not what its table of frames says.
+// errTable is the error of a payload that does not match its table of frames.
 var errTable = errors.New("a payload's table of frames is wrong")
 
-// unpackFrame unpacks one frame of a payload.
+// unpackFrame unpacks the parts of one frame of a payload.
 func (c *codec) unpackFrame(packed []byte, f frame) ([]part, error) {
 	parts, err := c.unpack(packed[f.off:f.end])
 	if err == nil && len(parts) != f.parts {

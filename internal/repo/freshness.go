@@ -5,50 +5,50 @@ import (
 	"time"
 )
 
-// Freshness says how what a vault answers stands to the files that people see (DESIGN §5). An answer is
-// always true of the log's head; what may differ is the checkout.
+// A Freshness describes the relation of a vault's answers to the files in the folder (DESIGN §5).
+// Answers always reflect the head of the log; the files may differ from it.
 type Freshness string
 
-// The states, by what orientation calls them.
+// The values of Freshness.
 const (
-	Fresh        Freshness = "fresh"        // no change from outside is known
-	Pending      Freshness = "pending"      // changes from outside were noticed, and are not in the log
-	Updating     Freshness = "updating"     // a reindex holds its lease
-	Stale        Freshness = "stale"        // the last sweep found files that are not as the log says
-	Incompatible Freshness = "incompatible" // the log is of a newer format than this release reads
-	Unknown      Freshness = "unknown"      // nobody has compared the files with the log yet
+	Fresh        Freshness = "fresh"        // no outside edit is known
+	Pending      Freshness = "pending"      // outside edits were noticed, and are not in the log
+	Updating     Freshness = "updating"     // a reindex is running
+	Stale        Freshness = "stale"        // the last sweep found differences, or edits may be noticed late
+	Incompatible Freshness = "incompatible" // the log has a newer format than this release reads
+	Unknown      Freshness = "unknown"      // the files were not compared with the log yet
 )
 
-// MaxNamed is how many files a control item names of each kind at most, unless VaultOptions says otherwise. All
-// are counted.
+// MaxNamed is how many paths each list of files in a control item has at most, unless VaultOptions
+// sets another limit. The counts are always complete.
 const MaxNamed = 100
 
-// MaxNamed is how many files the control item of the vault names of each kind at most.
+// MaxNamed returns how many paths each list of files in the control item of this vault has at most.
 func (v *Vault) MaxNamed() int { return v.named }
 
-// Noticed are the changes from outside that are known and not in the log: files that somebody else
-// changed, made or took away. They are taken in when nothing has changed for two seconds.
+// A Noticed describes known outside edits that are not in the log: files that were changed, created
+// or removed by another program. They are ingested when nothing has changed for two seconds.
 type Noticed struct {
-	At    time.Time `json:"at"`              // when the last of them was met
+	At    time.Time `json:"at"`              // when the last of them was noticed
 	Paths []string  `json:"paths,omitempty"` // at most 100
-	Count int       `json:"count"`           // of all
+	Count int       `json:"count"`           // total
 }
 
-// Held is a batch of changes from outside that would take away or put back too much to be taken in
-// without a word (log.md §5): somebody accepts or discards it.
+// A Held describes a batch of outside edits that would remove or revert too much to be ingested
+// without confirmation (log.md §5). It stays pending until it is accepted or discarded.
 type Held struct {
 	Since    time.Time `json:"since"`
-	Version  uint64    `json:"version"`            // of the vault then
-	Removed  int       `json:"removed,omitempty"`  // notes whose files are gone
-	Reverted int       `json:"reverted,omitempty"` // notes whose files are as they were once
-	Changed  int       `json:"changed,omitempty"`  // files with a text that no version has
-	Moved    int       `json:"moved,omitempty"`    // notes that have another name
-	Created  int       `json:"created,omitempty"`  // files where there was no note
-	Paths    []string  `json:"paths,omitempty"`    // of all of them; at most 100
-	Going    []string  `json:"going,omitempty"`    // of those that are gone or as they were once; at most 100
+	Version  uint64    `json:"version"`            // version of the vault at Since
+	Removed  int       `json:"removed,omitempty"`  // notes whose files are missing
+	Reverted int       `json:"reverted,omitempty"` // notes whose files have an earlier text of theirs
+	Changed  int       `json:"changed,omitempty"`  // files with a text that is in no version
+	Moved    int       `json:"moved,omitempty"`    // notes that were renamed
+	Created  int       `json:"created,omitempty"`  // files without a note
+	Paths    []string  `json:"paths,omitempty"`    // of all these files; at most 100
+	Going    []string  `json:"going,omitempty"`    // of the removed and reverted files; at most 100
 }
 
-// Count is how many files the batch has.
+// Count returns how many files the batch has. A nil batch has none.
 func (h *Held) Count() int {
 	if h == nil {
 		return 0
@@ -56,56 +56,57 @@ func (h *Held) Count() int {
 	return h.Removed + h.Reverted + h.Changed + h.Moved + h.Created
 }
 
-// Left are the files in the folder that cannot be taken in. They stay as they are, and are no notes.
+// A Left lists the files in the folder that cannot be ingested. They are left unchanged, and are
+// not notes.
 type Left struct {
 	Files []LeftFile `json:"files,omitempty"` // at most 100
-	Count int        `json:"count"`           // of all
-	Twins int        `json:"twins,omitempty"` // of these, those whose name collides
+	Count int        `json:"count"`           // total
+	Twins int        `json:"twins,omitempty"` // how many of them have a colliding name
 }
 
-// Late are the files that do not have, or have only just got, what the log made of them.
+// A Late lists the files that do not have the text in the log yet, or got it only a moment ago.
 type Late struct {
-	Files []LateFile `json:"files,omitempty"` // at most 100, those that are behind first
-	Count int        `json:"count"`           // of all
+	Files []LateFile `json:"files,omitempty"` // at most 100; those that are behind come first
+	Count int        `json:"count"`           // total
 
-	// Of the files that are not named: the version up to which they have the texts, and whether some of
-	// them are behind.
+	// For the files that are not in Files: the version up to which they have the texts of the log,
+	// and whether any of them is behind.
 	After  uint64 `json:"after,omitempty"`
 	Behind bool   `json:"behind,omitempty"`
 }
 
-// A LateFile is one of them.
+// A LateFile is one file of a Late.
 type LateFile struct {
 	Path   string    `json:"path"`
-	Behind bool      `json:"behind,omitempty"` // it has nothing that is newer than version Had
+	Behind bool      `json:"behind,omitempty"` // it has nothing newer than version Had
 	Had    uint64    `json:"had,omitempty"`
-	After  uint64    `json:"after,omitempty"` // the texts of later versions came into the file at Since
+	After  uint64    `json:"after,omitempty"` // later versions were written to the file at Since
 	Since  time.Time `json:"since,omitzero"`
 }
 
-// A LeftFile is one of them.
+// A LeftFile is a file that cannot be ingested.
 type LeftFile struct {
 	Path string `json:"path"`
 	Why  Reason `json:"why"`
-	Twin string `json:"twin,omitempty"` // the note whose name it has but for case or normalization
+	Twin string `json:"twin,omitempty"` // the note whose name is equal except for case or normalization
 }
 
-// A Reason says why a file cannot be taken in.
+// A Reason is the reason why a file cannot be ingested.
 type Reason string
 
 // The reasons.
 const (
-	LeftTwin     Reason = "twin"     // its name differs from another's by case or normalization only
-	LeftName     Reason = "name"     // its name can be none of a note
+	LeftTwin     Reason = "twin"     // its name differs from another one only by case or normalization
+	LeftName     Reason = "name"     // its name is not a valid name of a note
 	LeftSize     Reason = "size"     // it is too large
 	LeftEncoding Reason = "encoding" // it is not UTF-8
-	LeftForeign  Reason = "foreign"  // it is no plain file: a link, or a folder with the name of a note
+	LeftForeign  Reason = "foreign"  // it is not a regular file: a link, or a folder with the name of a note
 	LeftUnread   Reason = "unread"   // it, or a folder, cannot be read
 	LeftQuota    Reason = "quota"    // the vault is full
-	LeftAway     Reason = "away"     // the folder itself was moved away or unmounted, or cannot be read
+	LeftAway     Reason = "away"     // the vault's folder was moved, unmounted, or cannot be read
 )
 
-// Problem says what is wrong with the file.
+// Problem returns a message that says why the file cannot be ingested.
 func (f LeftFile) Problem() string {
 	switch f.Why {
 	case LeftTwin:
@@ -131,7 +132,7 @@ func (f LeftFile) Problem() string {
 	return "it cannot be taken in"
 }
 
-// Remedy says what to do, so that the file can be taken in.
+// Remedy returns an instruction after which the file can be ingested.
 func (f LeftFile) Remedy() string {
 	switch f.Why {
 	case LeftTwin, LeftName:
@@ -152,17 +153,17 @@ func (f LeftFile) Remedy() string {
 	return "move it out of the folder"
 }
 
-// An Unwatched is why changes of files may not be noticed at once, so that Freshness cannot be Fresh; empty: they
-// are.
+// An Unwatched is the reason why changes of files may be noticed late, so that Freshness is not
+// Fresh. The zero value means that they are noticed at once.
 type Unwatched string
 
 // The reasons.
 const (
-	UnwatchedLimit Unwatched = "watches" // the system allows no more watches
-	UnwatchedAway  Unwatched = "away"    // the folder was moved away or unmounted, or cannot be read
+	UnwatchedLimit Unwatched = "watches" // the operating system allows no more watches
+	UnwatchedAway  Unwatched = "away"    // the folder was moved, unmounted, or cannot be read
 )
 
-// Problem says what is wrong; "" if nothing is.
+// Problem returns a message about the problem; "" for the zero value.
 func (u Unwatched) Problem() string {
 	switch u {
 	case UnwatchedLimit:
@@ -174,7 +175,7 @@ func (u Unwatched) Problem() string {
 	return ""
 }
 
-// Remedy says what to do; "" if nothing is wrong.
+// Remedy returns an instruction to fix the problem; "" for the zero value.
 func (u Unwatched) Remedy() string {
 	switch u {
 	case UnwatchedLimit:
@@ -186,20 +187,20 @@ func (u Unwatched) Remedy() string {
 	return ""
 }
 
-// A Lease says that somebody is at work. One that its holder did not give back, for it was killed, ends
-// by itself.
+// A Lease records that a process is doing some work. It expires at Until, in case its holder was
+// killed and did not release it.
 type Lease struct {
-	Holder string    `json:"holder"` // names who took it, once
+	Holder string    `json:"holder"` // random id of the holder
 	Until  time.Time `json:"until"`
 }
 
-// Held reports whether the lease still holds at a time. A nil lease does not.
+// Held reports whether the lease is valid at a time. A nil lease is not.
 func (l *Lease) Held(now time.Time) bool { return l != nil && now.Before(l.Until) }
 
-// Freshness is what the control item says at a time. Nothing else is looked at: those who know write
-// there what they found. Where several states hold, it is the one that tells most of what comes next:
-// who is updating is about to look at what was noticed, and what was noticed is newer than what the
-// last sweep found.
+// Freshness returns the freshness that the control item implies at a time. It uses nothing else:
+// the processes that compare files record their results there. If several states apply, the most
+// informative one is returned: a running reindex is about to look at the noticed edits, and these
+// are newer than the last sweep.
 func (c Control) Freshness(now time.Time) Freshness {
 	switch {
 	case c.Format > controlFormat:

@@ -12,22 +12,22 @@ import (
 	"rookery/internal/table"
 )
 
-// Histories read the logs of vaults from their ends, without the index of any: what that takes in memory does
-// not depend on what the vaults hold. They are safe for concurrent use.
+// A Histories reads the logs of vaults from their ends without building any index, so its memory
+// use does not depend on the size of the vaults. It is safe for concurrent use.
 type Histories struct {
 	code *codec
 
 	mu   sync.Mutex
-	ends map[string]end // of logs, as far as they were read, by their partitions
+	ends map[string]end // the known ends of logs, by partition
 }
 
-// An end is the last commit of a log that is known, and its time.
+// An end is the last known commit of a log, and its time.
 type end struct {
 	seq uint64
 	at  time.Time
 }
 
-// NewHistories makes Histories.
+// NewHistories returns a Histories that knows no log yet.
 func NewHistories() (*Histories, error) {
 	code, err := sharedCodec()
 	return &Histories{code: code, ends: map[string]end{}}, err
@@ -39,7 +39,7 @@ func (h *Histories) end(part string) end {
 	return h.ends[part]
 }
 
-// know keeps the end of a log; the zero end: there is no such log.
+// know records the end of a log; the zero end means that there is no such log.
 func (h *Histories) know(part string, e end) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,15 +51,15 @@ func (h *Histories) know(part string, e end) {
 	}
 }
 
-// A HistoryOf says whose history is read. All are required.
+// A HistoryOf identifies the vault of a history. All fields are required.
 type HistoryOf struct {
 	Name   string // of the vault
 	Part   string // the partition of its log
 	Table  table.Table
-	Bucket blob.Bucket // for payloads, under the incarnation
+	Bucket blob.Bucket // for payloads; that of the incarnation
 }
 
-// Of returns the history of a vault. Nothing is read yet. LastAt has to be asked before Back.
+// Of returns the history of a vault. It reads nothing. Call LastAt before Back.
 func (h *Histories) Of(o HistoryOf) History {
 	return &logReader{of: h, name: o.Name, log: &Log[struct{}]{
 		opt:  LogOptions[struct{}]{Table: o.Table, Bucket: o.Bucket, Part: o.Part, Imaging: &Imaging[struct{}]{}},
@@ -67,7 +67,7 @@ func (h *Histories) Of(o HistoryOf) History {
 	}}
 }
 
-// A logReader is the log of a vault, of which no state is made.
+// A logReader reads the log of a vault without building a state.
 type logReader struct {
 	of   *Histories
 	name string
@@ -76,8 +76,9 @@ type logReader struct {
 
 var _ History = (*logReader)(nil)
 
-// LastAt implements History. From the end that is known it costs one Query, and two for each doubling of what
-// was written since; and a Query for each halving of the log if t is before its last commit.
+// LastAt implements History. Beginning at the known end, it makes one Query, and about two for each
+// doubling of the number of commits since then. If t is before the last commit, it makes a
+// logarithmic number of Queries more.
 func (r *logReader) LastAt(ctx context.Context, t time.Time) (uint64, time.Time, error) {
 	e, err := r.log.end(ctx, r.of.end(r.log.opt.Part))
 	err = r.log.orErased(ctx, err)
@@ -103,7 +104,7 @@ func (r *logReader) Back(ctx context.Context, from uint64, most int) iter.Seq2[*
 	}
 }
 
-// orNone is the error of a history, NOT_FOUND if there is none.
+// orNone maps ErrNoLog to NOT_FOUND, and returns other errors unchanged.
 func (r *logReader) orNone(err error) error {
 	if errors.Is(err, ErrNoLog) {
 		return fault.NoVault(r.name)
@@ -111,8 +112,8 @@ func (r *logReader) orNone(err error) error {
 	return err
 }
 
-// end returns the last commit of the log, from one that is known, without a state. It looks further and further
-// ahead until there is nothing, and then by halves.
+// end returns the last commit of the log, beginning at a known one. It looks ahead in steps that
+// double until nothing is found, and then halves them.
 func (l *Log[S]) end(ctx context.Context, known end) (end, error) {
 	for step, beyond := uint64(0), false; ; {
 		r, c, err := l.headerFrom(ctx, known.seq+1+step)
@@ -145,8 +146,8 @@ func (l *Log[S]) end(ctx context.Context, known end) (end, error) {
 
 func endOf(r *run) end { return end{r.Last, r.Commits[len(r.Commits)-1].Time} }
 
-// headerFrom returns the first run in the table that begins with a commit or a later one, without its payload; if
-// there is none, the control item.
+// headerFrom returns the first run in the table that begins at commit seq or later, without its
+// payload. If there is none, the run is nil and the control item is returned.
 func (l *Log[S]) headerFrom(ctx context.Context, seq uint64) (*run, Control, error) {
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(seq), controlKey) {
 		if err != nil {
@@ -165,5 +166,5 @@ func (l *Log[S]) headerFrom(ctx context.Context, seq uint64) (*run, Control, err
 	return nil, Control{}, ErrNoLog
 }
 
-// know makes a control item the one that reads of the log go by, without a state.
+// know sets the control item that later reads of the log use. The log has no state.
 func (l *Log[S]) know(c Control) { l.head.Store(&head[S]{control: c}) }

@@ -10,58 +10,59 @@ import (
 	"time"
 )
 
-// An image is the state of a log at some commit, from which a process starts (log.md §4): one object, or
-// items of the table (see imageitems.go). It holds nothing that the log does not: deleting every image loses
-// nothing.
+// An image is a snapshot of the state of a log after some commit, from which a process starts
+// (log.md §4). It is one object, or items of the table (see imageitems.go). It is derived from the
+// log alone: deleting all images loses nothing.
 //
-// It has a head, which says of which commit it is, and behind it sections, each with a format of its
-// own: the state, the idempotency keys of the last day, and what a search needs. The state comes
-// first, so that a start reads it and the head at once; the others are read when they are needed. The
-// bytes of the state follow from the log alone.
+// An image has a head, which names its commit, and sections, each with a format of its own: the
+// state, the idempotency keys of the last day, and the search indexes. The state comes first, so
+// that a start reads it with the head in one request; the other sections are read when needed. The
+// bytes of the state depend only on the log.
 //
-// On disk: imageMagic; the length of the head and its CRC-32C, four bytes each with the lowest first; the
-// head in JSON; the sections, each from an offset on that imageAlign divides, so that they can be used
-// in place. The state and what a search needs have sums of their own, the head has that of the keys.
+// Format: imageMagic; the length of the head and its CRC-32C, as 32-bit little-endian numbers; the
+// head in JSON; the sections. Each section begins at a multiple of imageAlign, so that it can be
+// used in place. The state and the search indexes contain their own checksums; that of the keys is
+// in the head.
 
-// imageFormat is the version of an image's head, and part of its name. A release reads the images of
-// the one before too.
+// imageFormat is the version of the head of an image, and part of its name. A release must also
+// read the images of the release before.
 const imageFormat = 1
 
 const (
 	imagePrefix = "image/"
 	imageMagic  = "RKIM"
 	imageAlign  = 64
-	imageFront  = len(imageMagic) + 8 // bytes in front of the head
+	imageFront  = len(imageMagic) + 8 // bytes before the head
 )
 
-// An Imaging makes images of a state.
+// An Imaging encodes a state into images and decodes it.
 type Imaging[S any] struct {
 	Append func(b []byte, s S) []byte
-	Read   func(data []byte) (S, error) // it may keep data
+	Read   func(data []byte) (S, error) // the state may keep references to data
 
-	// Format is the version of what Append writes. A release does not replace the images of a later one: see
-	// Log.imageHeld. 0: there is one version only.
+	// Format is the version of the encoding of Append. A release does not replace images of a later
+	// version; see Log.imageHeld. 0: there is only one version.
 	Format int
 }
 
-// An Image is what the control item says of an image.
+// An Image is the description of an image in the control item.
 type Image struct {
 	Format int       `json:"format"`
 	Seq    uint64    `json:"seq"`
-	Time   time.Time `json:"time"` // of the commit
-	Head   int64     `json:"head"` // bytes that hold the head and the state
-	Size   int64     `json:"size"`
-	Until  time.Time `json:"until,omitzero"` // it may be deleted from then on; zero: it is kept
-	At     time.Time `json:"at,omitzero"`    // when it was put
-	Weight int64     `json:"weight,omitempty"`
-	Items  int       `json:"items,omitempty"` // of the table, in which it is; 0: it is an object
-	State  int       `json:"state,omitempty"` // the format of the state; 0: an earlier release did not say
+	Time   time.Time `json:"time"`             // of the commit
+	Head   int64     `json:"head"`             // bytes of the head and the state
+	Size   int64     `json:"size"`             // bytes of the whole image
+	Until  time.Time `json:"until,omitzero"`   // it may be deleted from then on; zero: it is kept
+	At     time.Time `json:"at,omitzero"`      // when it was written
+	Weight int64     `json:"weight,omitempty"` // bytes of the log up to the commit
+	Items  int       `json:"items,omitempty"`  // number of table items that contain it; 0: it is an object
+	State  int       `json:"state,omitempty"`  // format of the state; 0: written by a release that did not record it
 }
 
-// key is the key of the image's object, or what the keys of its items begin with.
+// key returns the key of the image's object, or the prefix of the keys of its items.
 func (i Image) key() string { return fmt.Sprintf("%s%d/%012d", imagePrefix, i.Format, i.Seq) }
 
-// is reports whether two say the same of one image.
+// is reports whether both describe the same image in the same way.
 func (i Image) is(o Image) bool {
 	same := i.Time.Equal(o.Time) && i.At.Equal(o.At) && i.Until.Equal(o.Until)
 	for _, t := range []*time.Time{&i.Time, &i.At, &i.Until, &o.Time, &o.At, &o.Until} {
@@ -70,68 +71,69 @@ func (i Image) is(o Image) bool {
 	return same && i == o
 }
 
-// An imageHead is what an image says of itself.
+// An imageHead is the head of an image. It is stored in JSON.
 type imageHead struct {
 	Format int       `json:"format"`
 	Seq    uint64    `json:"seq"`
 	Time   time.Time `json:"time"`
-	Hash   []byte    `json:"hash"` // of the header that the next one joins
+	Hash   []byte    `json:"hash"` // of the last run's header, to which the next run is chained
 	Status Status    `json:"status"`
-	State  int64     `json:"state"` // bytes
+	State  int64     `json:"state"` // bytes of the section
 	Keys   int64     `json:"keys"`
-	Search int64     `json:"search"` // 0: there is none
+	Search int64     `json:"search"` // 0: there is no search index of notes
 
-	Memories int64 `json:"memories,omitempty"` // what a search of memories needs; likewise
+	Memories int64 `json:"memories,omitempty"` // bytes of the search index of memories; 0: there is none
 
-	KeysSum uint32 `json:"keys_sum"`         // CRC-32C
+	KeysSum uint32 `json:"keys_sum"`         // CRC-32C of the section
 	Weight  int64  `json:"weight,omitempty"` // bytes of the log up to the commit
 
-	Segments []uint64 `json:"segments,omitempty"` // the first commits of all that hold the log up to Folded
+	Segments []uint64 `json:"segments,omitempty"` // first commits of the segments that contain the log up to Folded
 	Folded   uint64   `json:"folded,omitempty"`
 
-	start int64 // where the state begins
+	start int64 // offset of the state
 }
 
-// keysAt and searchAt are where the sections begin.
+// keysAt and searchAt return the offsets of these sections.
 func (h imageHead) keysAt() int64   { return aligned(h.start + h.State) }
 func (h imageHead) searchAt() int64 { return aligned(h.keysAt() + h.Keys) }
 
-// memoriesAt is where the section begins that a search of memories needs.
+// memoriesAt returns the offset of the search index of memories.
 func (h imageHead) memoriesAt() int64 { return aligned(h.searchAt() + h.Search) }
 
-// aligned is the next offset at which a section may begin.
+// aligned returns the first offset from n on at which a section may begin.
 func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAlign }
 
-// errImage says that an object is not the image that it should be.
+// errImage is the error of data that is not the expected image.
 var errImage = errors.New("it is no image, or damaged")
 
-// How many bytes are kept free in front of the sections for the head, which is written when they are there, for
-// it has their sizes: so many, and for each segment that it names as many as a number has at most.
+// The head is written last, because it contains the sizes of the sections. imageLead bytes are
+// reserved for it before the sections, and segmentLead bytes for each segment that it names.
 const (
 	imageLead   = 1024
 	segmentLead = len("18446744073709551615,")
 )
 
-// A draftImage is an image that is written, in one piece of memory.
+// A draftImage is an image under construction, in one buffer.
 type draftImage struct {
 	b    []byte
 	lead int64
 }
 
-// newDraftImage makes an image with room for about so many bytes of sections. Its head names so many segments.
+// newDraftImage returns an empty image with room for about room bytes of sections, and for a head
+// that names so many segments.
 func newDraftImage(room int64, segments int) *draftImage {
 	lead := aligned(int64(imageLead + segmentLead*segments))
 	return &draftImage{make([]byte, lead, lead+room+2*imageAlign), lead}
 }
 
-// section appends a section, and returns how many bytes it has.
+// section appends a section, which add writes, and returns its size in bytes.
 func (d *draftImage) section(add func(b []byte) []byte) int64 {
 	start := aligned(int64(len(d.b)))
 	d.b = add(append(d.b, make([]byte, start-int64(len(d.b)))...))
 	return int64(len(d.b)) - start
 }
 
-// seal writes the head in front of the sections, and returns the whole image.
+// seal writes the head before the sections, and returns the whole image.
 func (d *draftImage) seal(h *imageHead) ([]byte, error) {
 	head, err := json.Marshal(h)
 	if err != nil {
@@ -149,7 +151,8 @@ func (d *draftImage) seal(h *imageHead) ([]byte, error) {
 	return image, nil
 }
 
-// imageHeadSize is how many bytes of an image hold its head, by its first bytes; 0 of what is no image.
+// imageHeadSize returns how many bytes at the beginning of an image contain its head, from its
+// first bytes; 0 if data is not an image.
 func imageHeadSize(data []byte) int64 {
 	if len(data) < imageFront || string(data[:len(imageMagic)]) != imageMagic {
 		return 0
@@ -157,7 +160,8 @@ func imageHeadSize(data []byte) int64 {
 	return int64(imageFront) + int64(binary.LittleEndian.Uint32(data[len(imageMagic):]))
 }
 
-// readImageHead reads the head of the image that begins so.
+// readImageHead decodes the head of an image. data must contain the whole head. It returns errImage
+// for other data, and errFormat for an image of another format.
 func readImageHead(data []byte) (imageHead, error) {
 	var h imageHead
 	if len(data) < imageFront || string(data[:len(imageMagic)]) != imageMagic {
@@ -184,7 +188,7 @@ func readImageHead(data []byte) (imageHead, error) {
 	return h, nil
 }
 
-// open reads an image's head and state.
+// open reads the head and the state of an image.
 func (l *Log[S]) open(ctx context.Context, i Image) (head[S], *base, error) {
 	data, rest, err := l.front(ctx, i)
 	if err != nil {
@@ -206,7 +210,8 @@ func (l *Log[S]) open(ctx context.Context, i Image) (head[S], *base, error) {
 	}, &base{i, h, rest}, nil
 }
 
-// front reads the bytes of an image that hold its head and state. Of one in items the rest comes with them.
+// front reads the head and the state of an image. For an image in items, the other sections come
+// with them.
 func (l *Log[S]) front(ctx context.Context, i Image) ([]byte, *packedImage, error) {
 	if i.Items > 0 {
 		return l.readImageItems(ctx, i)
@@ -215,7 +220,7 @@ func (l *Log[S]) front(ctx context.Context, i Image) ([]byte, *packedImage, erro
 	return data, nil, err
 }
 
-// nearest is the newest image at or before a commit, of those that are kept.
+// nearest returns the newest image at or before a commit; false if there is none.
 func (c Control) nearest(seq uint64) (Image, bool) {
 	var found Image
 	for _, i := range c.Images {

@@ -14,31 +14,32 @@ import (
 	"rookery/internal/table"
 )
 
-// An image may be kept in items of the table instead of an object, if it is small when it is packed
-// (docs/design/0050-images-in-items.md). Its items are the parts 1, 2, … behind the key of the image: what it packs
-// to, in pieces. Each item begins with how many there are, the CRC-32C of all pieces together and the time when it was
-// put, in milliseconds; the numbers have the lowest byte first.
+// A small image may be stored in items of the table instead of an object
+// (docs/design/0050-images-in-items.md). The packed image is divided into pieces. The sort key of
+// piece n, counted from 1, is the key of the image, "/" and n. Each item begins with the number of
+// pieces (one byte), the CRC-32C of all pieces together (32 bits) and the time of writing in Unix
+// milliseconds (64 bits), in little-endian order; the piece follows.
 //
-// What an image packs to is its front (the head and the state), its keys, what a search of notes needs and, where there
-// are any, what a search of memories does, each packed by itself with zstd and with its length before it. All are read
-// with one Query, and all but the first are kept packed until
-// they are needed.
+// A packed image consists of its front (the head and the state), its keys, the search index of
+// notes and, if there is one, the search index of memories. Each is compressed with zstd separately
+// and preceded by its length. All are read with one Query; all but the front are kept compressed in
+// memory until they are needed.
 
 const (
-	// mostImage is how large an image may be to be packed, and mostPacked what it may pack to: a page of a Query of
-	// DynamoDB is 1 MiB, with the keys.
+	// mostImage is the largest size, in bytes, of an image that is stored in items, and mostPacked
+	// the largest size it may have when packed: a page of a DynamoDB Query is 1 MiB including keys.
 	mostImage  = 8 << 20
 	mostPacked = 1<<20 - 16<<10
 
 	imagePiece     = 380_000           // bytes of an image in one item
 	imageItemFront = 1 + 4 + 8         // bytes of an item before its piece
-	lastImageKey   = imagePrefix + "~" // behind the keys of all items of images
+	lastImageKey   = imagePrefix + "~" // sorts after the keys of all items of images
 )
 
-// A packedImage is what is kept of an image in items: the parts that are read when they are needed.
+// A packedImage contains the compressed sections of an image in items that are read on demand.
 type packedImage struct{ keys, search, memories []byte }
 
-// size returns how many bytes are kept.
+// size returns how many bytes of memory it takes; 0 if it is nil.
 func (p *packedImage) size() int64 {
 	if p == nil {
 		return 0
@@ -46,7 +47,7 @@ func (p *packedImage) size() int64 {
 	return int64(len(p.keys) + len(p.search) + len(p.memories))
 }
 
-// packImage returns what an image packs to.
+// packImage returns the packed image.
 func (c *codec) packImage(m *made) []byte {
 	var all []byte
 	sections := [][]byte{m.data[:m.start+m.State], m.data[m.keysAt() : m.keysAt()+m.Keys], m.search()}
@@ -59,7 +60,8 @@ func (c *codec) packImage(m *made) []byte {
 	return all
 }
 
-// unpackSection returns a part of a packed image, which has n bytes.
+// unpackSection decompresses a section of a packed image. It returns errImage if the result does
+// not have n bytes.
 func (c *codec) unpackSection(packed []byte, n int64) ([]byte, error) {
 	data, err := c.dec.DecodeAll(packed, nil)
 	if err != nil {
@@ -71,8 +73,9 @@ func (c *codec) unpackSection(packed []byte, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// putImageItems puts an image as items, together, and returns how many there are: 0, and nothing is put, if it is too
-// large for that.
+// putImageItems writes an image as items, in one transaction, and returns how many there are. It
+// writes nothing and returns 0 if the image is too large, or if the log does not use items for
+// images.
 func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *made) (items int, err error) {
 	if !l.opt.ImageItems || len(m.data) > mostImage {
 		return 0, nil
@@ -97,18 +100,18 @@ func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *made) (items int
 	return items, l.opt.Table.Commit(ctx, ops...)
 }
 
-// item is the sort key of an image's item, from 1 on.
+// item returns the sort key of piece n of the image, counted from 1.
 func (i Image) item(n int) string { return fmt.Sprintf("%s/%d", i.key(), n) }
 
-// An imageItem is a piece of an image.
+// An imageItem is a decoded piece of an image.
 type imageItem struct {
-	of    int // how many there are
-	sum   uint32
-	at    time.Time
+	of    int       // the number of pieces
+	sum   uint32    // CRC-32C of all pieces together
+	at    time.Time // when the image was written
 	piece []byte
 }
 
-// readImageItem reads the data of an item.
+// readImageItem decodes the data of an item.
 func readImageItem(data []byte) (imageItem, error) {
 	if len(data) < imageItemFront {
 		return imageItem{}, errImage
@@ -119,9 +122,9 @@ func readImageItem(data []byte) (imageItem, error) {
 	}, nil
 }
 
-// readImageItems returns the front of an image in items, and the rest of it packed. Items may be replaced while they
-// are read, by those of an image that another process made of the same commit: then they are read once more. Where
-// there are none the error is blob.ErrNotExist.
+// readImageItems returns the front of an image in items, and its other sections compressed. If the
+// items do not match each other, another process may be replacing them by its own image of the same
+// commit, so they are read once more. If there are no items, the error is blob.ErrNotExist.
 func (l *Log[S]) readImageItems(ctx context.Context, i Image) (front []byte, rest *packedImage, err error) {
 	packed, err := l.joinImageItems(ctx, i)
 	if errors.Is(err, errImage) {
@@ -145,7 +148,8 @@ func (l *Log[S]) readImageItems(ctx context.Context, i Image) (front []byte, res
 	return front, rest, nil
 }
 
-// joinImageItems returns what the items of an image contain together.
+// joinImageItems reads the items of an image and returns the packed image. It returns errImage if a
+// piece is missing or the checksum is wrong.
 func (l *Log[S]) joinImageItems(ctx context.Context, i Image) ([]byte, error) {
 	var packed []byte
 	var first imageItem
@@ -172,7 +176,7 @@ func (l *Log[S]) joinImageItems(ctx context.Context, i Image) ([]byte, error) {
 	return packed, nil
 }
 
-// deleteImage deletes an image.
+// deleteImage deletes the object or the items of an image.
 func (l *Log[S]) deleteImage(ctx context.Context, i Image) error {
 	if i.Items == 0 {
 		return l.opt.Bucket.Delete(ctx, i.key())
@@ -184,8 +188,9 @@ func (l *Log[S]) deleteImage(ctx context.Context, i Image) error {
 	return l.removeKeys(ctx, keys)
 }
 
-// removeImageItems removes the items of images that drop reports true for. It is given the commit and the number of
-// each item, and when it was put: the zero time, if the item does not say.
+// removeImageItems removes the items of images for which drop returns true. drop gets the commit of
+// the image, the number of the piece, and when it was written: the zero time if the item cannot be
+// decoded.
 func (l *Log[S]) removeImageItems(ctx context.Context, drop func(seq uint64, n int, at time.Time) bool) error {
 	var keys []table.Key
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, imagePrefix, lastImageKey) {
@@ -201,7 +206,8 @@ func (l *Log[S]) removeImageItems(ctx context.Context, drop func(seq uint64, n i
 	return l.removeKeys(ctx, keys)
 }
 
-// placeOfImageItem returns of which commit an image is that an item is a piece of, and which piece, by its key.
+// placeOfImageItem returns the commit of the image and the number of the piece from the sort key of
+// an item. ok is false for other keys.
 func placeOfImageItem(sort string) (seq uint64, n int, ok bool) {
 	parts := strings.Split(sort, "/") // image/FORMAT/SEQ/N
 	if len(parts) != 4 {

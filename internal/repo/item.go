@@ -11,17 +11,17 @@ import (
 	"rookery/internal/memory"
 )
 
-// An Item is a thing of a vault that is no file: a memory, its links, an agent, a chapter or a piece of wisdom. In
-// a run it is a part of its own, so that it can be erased alone.
+// An Item is a change of an entity of a vault that is not a file: a memory, its links, an agent, a
+// chapter or a piece of wisdom. It is a part of its own in a run, so that it can be erased alone.
 type Item struct {
 	Kind, ID string
-	Value    json.RawMessage // nil if Gone
-	Gone     bool
-	Prev     uint64 // the commit that changed it before; 0: none
-	Erased   bool   // nothing else is known of it
+	Value    json.RawMessage // in JSON; nil if Gone
+	Gone     bool            // the commit removes the item
+	Prev     uint64          // the commit that changed it before; 0: none
+	Erased   bool            // its part was erased: nothing else is known of it
 }
 
-// itemHead is what an item's part holds before its value.
+// An itemHead is the JSON at the beginning of an item's part.
 type itemHead struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
@@ -29,7 +29,7 @@ type itemHead struct {
 	Gone bool   `json:"gone,omitempty"`
 }
 
-// part is the item as a part of a run.
+// part encodes the item as a part of a run.
 func (i *Item) part() (part, error) {
 	head, err := json.Marshal(itemHead{i.Kind, i.ID, i.Prev, i.Gone})
 	if err != nil {
@@ -39,7 +39,7 @@ func (i *Item) part() (part, error) {
 	return newPart(partItem, size, head, i.Value), nil
 }
 
-// readItemPart reads what part wrote, but for the kind of part.
+// readItemPart decodes an item from the data of its part, without the kind byte.
 func readItemPart(body []byte) (Item, error) {
 	head, value, err := splitNote(body)
 	if err != nil {
@@ -56,7 +56,7 @@ func readItemPart(body []byte) (Item, error) {
 	return i, nil
 }
 
-// item is what a commit made of an item.
+// item returns the change of an item by the commit; false if there is none.
 func (c *Commit) item(kind, id string) (Item, bool) {
 	for _, i := range c.Items {
 		if i.Kind == kind && i.ID == id {
@@ -66,7 +66,8 @@ func (c *Commit) item(kind, id string) (Item, bool) {
 	return Item{}, false
 }
 
-// items are the items of a commit as the index takes them. The first part of the commit is at a place.
+// items returns the items of the commit as changes of the index. at is the place of the commit's
+// first part.
 func (c *Commit) items(at Place) []memory.Change {
 	var all []memory.Change
 	for j, i := range c.Items {
@@ -81,12 +82,12 @@ func (c *Commit) items(at Place) []memory.Change {
 	return all
 }
 
-// erasedItems are the changes of a commit that erases the values at some places, of what is there still: who
-// removed them is erased too.
+// erasedItems returns the removal of the items of an index whose current values a commit erases.
+// The commits that removed them may be erased too, so that a reader may still have them.
 func erasedItems(before *index.Index, c *Commit) []memory.Change {
 	erased := c.erases()
 	if len(erased) == 0 {
-		return nil // most commits: only an erasure looks through all items
+		return nil // most commits: only an erasure searches all items
 	}
 	places := make(map[memory.Place]bool, len(erased))
 	for _, p := range erased {
@@ -101,13 +102,14 @@ func erasedItems(before *index.Index, c *Commit) []memory.Change {
 	return all
 }
 
-// ID is an id for something that the call makes: the same each time that its function runs.
+// ID returns an id for an entity that the call creates. The function of an Update gets the same ids
+// each time it runs.
 func (d *Draft[S]) ID(prefix string) string {
 	d.ids++
 	return memory.UUID(prefix, d.commit.Call, fmt.Sprint(d.ids))
 }
 
-// putItem stages an item in place of what was staged for it before.
+// putItem stages an item. It replaces a change staged for the same item.
 func (d *Draft[S]) putItem(i Item) {
 	d.stale = true
 	at := slices.IndexFunc(d.commit.Items, func(o Item) bool { return o.Kind == i.Kind && o.ID == i.ID })
@@ -118,8 +120,9 @@ func (d *Draft[S]) putItem(i Item) {
 	d.commit.Items = append(d.commit.Items, i)
 }
 
-// PutItem stages the value of an item, new or not. What is there already with the same value is staged all the
-// same. A memory too many is QUOTA_EXCEEDED, and one that is too large INVALID_QUERY.
+// PutItem stages the value of an item, also if the item has that value already. It returns
+// QUOTA_EXCEEDED if the vault has too many memories, INVALID_QUERY if the value is too large, and
+// CONFLICT if the item changed after the version that the call is based on.
 func (tx *Tx) PutItem(kind, id string, value any) error {
 	data, err := encode(value)
 	if err != nil {
@@ -138,7 +141,8 @@ func (tx *Tx) PutItem(kind, id string, value any) error {
 	return tx.stageItem(Item{Kind: kind, ID: id, Value: data, Prev: prev})
 }
 
-// RemoveItem stages that an item goes. One that is not there is left alone.
+// RemoveItem stages the removal of an item. It does nothing if the item does not exist. It returns
+// CONFLICT if the item changed after the version that the call is based on.
 func (tx *Tx) RemoveItem(kind, id string) error {
 	prev, exists := tx.versionOf(kind, id)
 	if !exists {
@@ -147,13 +151,14 @@ func (tx *Tx) RemoveItem(kind, id string) error {
 	return tx.stageItem(Item{Kind: kind, ID: id, Gone: true, Prev: prev})
 }
 
-// versionOf is the commit that changed an item last, and whether it is there.
+// versionOf returns the commit that changed an item last, and whether the item exists.
 func (tx *Tx) versionOf(kind, id string) (uint64, bool) {
 	_, version, ok := tx.Before().Memories().Place(kind, id)
 	return version, ok
 }
 
-// stageItem stages an item, unless it changed after the version that the call builds on.
+// stageItem stages an item, unless it changed after the version that the call is based on: then it
+// returns CONFLICT.
 func (tx *Tx) stageItem(i Item) error {
 	if err := tx.Touch(i.Prev); err != nil {
 		return err
@@ -162,7 +167,7 @@ func (tx *Tx) stageItem(i Item) error {
 	return nil
 }
 
-// newMemories is how many memories the Tx adds.
+// newMemories returns how many memories the Tx adds.
 func (tx *Tx) newMemories() (n int) {
 	for _, i := range tx.commit.Items {
 		if i.Kind == memory.KindMemory && !i.Gone && i.Prev == 0 {

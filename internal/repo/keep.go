@@ -13,13 +13,14 @@ import (
 	"rookery/internal/search"
 )
 
-// Fold moves the log outward: what is due, in one pass. Every step of it is idempotent and behind a
-// cursor of its own, so a pass may end anywhere, and several processes may fold at once (log.md §4).
+// Fold makes one compaction pass over the log of the vault, which does all work that is due. Each
+// step is idempotent and has a cursor of its own, so a pass may be interrupted at any point, and
+// several processes may run passes at once (log.md §4). A log that is being erased is left alone.
 func (v *Vault) Fold(ctx context.Context, f Folding) error {
 	return v.log.makePass(ctx, f, v.passage(f))
 }
 
-// passage is what a pass over a vault has.
+// passage returns the steps that are specific to vaults.
 func (v *Vault) passage(f Folding) passage[*index.Index] {
 	return passage[*index.Index]{
 		before: func(ctx context.Context) (err error) {
@@ -32,7 +33,8 @@ func (v *Vault) passage(f Folding) passage[*index.Index] {
 	}
 }
 
-// Fold moves a log outward that nobody searches; see Vault.Fold. One without Imaging stays as it is.
+// Fold makes one compaction pass over a log without search indexes; see Vault.Fold. It does nothing
+// for a log without Imaging.
 func (l *Log[S]) Fold(ctx context.Context, f Folding) error {
 	if l.opt.Imaging == nil {
 		return nil
@@ -46,7 +48,7 @@ func (l *Log[S]) Fold(ctx context.Context, f Folding) error {
 	})
 }
 
-// FoldDue reports whether a pass has something to do, as far as is known without asking.
+// FoldDue reports whether a pass has something to do, according to the state in memory.
 func (l *Log[S]) FoldDue(f Folding) bool {
 	if l.opt.Imaging == nil {
 		return false
@@ -62,12 +64,12 @@ func (l *Log[S]) outwardDue(h *head[S], f Folding) bool {
 	return l.segmentsDue(h) || h.control.Waiting != nil || l.imageDue(h, f)
 }
 
-// A passage is a pass over a log, as far as logs differ.
+// A passage contains the steps of a pass that differ between kinds of logs.
 type passage[S any] struct {
 	before func(context.Context) error
-	// head is the newest state, and what a search of it needs.
+	// head returns the newest state, and the search indexes for its image.
 	head func(context.Context) (*head[S], searchSections, error)
-	// goOn is told of the image that was put of a head. Nil: it is not.
+	// goOn is called with the image that was written of a head. Nil: it is not called.
 	goOn func(context.Context, *head[S], *made) error
 }
 
@@ -77,7 +79,7 @@ func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 	defer l.folding.Unlock()
 	s, err := l.Read(ctx)
 	if errors.Is(err, ErrNoLog) || s.Status == Sealed {
-		return nil // what is being erased stays where it is until it goes
+		return nil // a log that is being erased is not compacted
 	}
 	if err != nil {
 		return err
@@ -95,7 +97,8 @@ func (l *Log[S]) makePass(ctx context.Context, f Folding, p passage[S]) error {
 	return err
 }
 
-// foldImage puts an image if one is due, goes on from it, and names it when it may be named.
+// foldImage writes an image if one is due, continues from it, and puts it in use as soon as all
+// followers have passed it.
 func (l *Log[S]) foldImage(ctx context.Context, f Folding, p passage[S]) error {
 	if waiting := l.head.Load().control.Waiting; waiting != nil {
 		if err := l.name(ctx, f, *waiting); err != nil || l.head.Load().control.Waiting != nil {
@@ -112,7 +115,7 @@ func (l *Log[S]) foldImage(ctx context.Context, f Folding, p passage[S]) error {
 	return l.name(ctx, f, i)
 }
 
-// putImage puts an image of the newest state, and goes on from it.
+// putImage writes an image of the newest state, and continues from it.
 func (l *Log[S]) putImage(ctx context.Context, p passage[S]) (Image, error) {
 	h, found, err := p.head(ctx)
 	if err != nil {
@@ -125,20 +128,22 @@ func (l *Log[S]) putImage(ctx context.Context, p passage[S]) (Image, error) {
 	return i, p.goOn(ctx, h, m)
 }
 
-// goOn replaces a large state by what an image of it says, if a good part of it is new: an index that was built
-// commit by commit is scattered over the heap, and takes twice as much of it. While it is replaced there are two.
+// goOn replaces a large state by the one decoded from its image, if a good part of it is new. An
+// index that was built commit by commit is scattered over the heap and takes twice as much memory.
+// During the replacement there are two states in memory.
 func (v *Vault) goOn(ctx context.Context, h *head[*index.Index], m *made) error {
 	if h.state.Size() < manySwept {
 		return nil
 	}
-	defer debug.FreeOSMemory() // nothing holds what was replaced, or the image
+	defer debug.FreeOSMemory() // the replaced state and the image are garbage now
 	if !scattered(h.state, v.onePiece.Load()) {
 		return nil
 	}
 	return v.goOnFrom(ctx, h, m)
 }
 
-// scattered reports whether a quarter of the bytes of a state's texts, or more, came behind a commit.
+// scattered reports whether at least a quarter of the bytes of the texts of a state came after
+// commit `behind`.
 func scattered(x *index.Index, behind uint64) bool {
 	all, later := 0, 0
 	for f := range x.Files() {
@@ -150,8 +155,9 @@ func scattered(x *index.Index, behind uint64) bool {
 	return later*4 >= all
 }
 
-// goOnFrom replaces the state of the log, and what can be searched, by what an image of a head says. Where the state
-// cannot be replaced, what can be searched goes with the state that it was of: nothing keeps two states in memory.
+// goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
+// a head. If the state cannot be replaced, the new search indexes are paired with the old state, so
+// that nothing keeps two states in memory.
 func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) error {
 	from := *h
 	var err error
@@ -184,8 +190,8 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 	return nil
 }
 
-// searchedHead is the newest state that is known, and what a search of it needs. Where a text cannot be read
-// there is none of that, which is no reason for an image not to be.
+// searchedHead returns the newest known state and its search indexes. If a text cannot be read
+// there are no search indexes; an image is written without them.
 func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], searchSections, error) {
 	all := searchSections{}
 	v.searcher.listen()
@@ -213,7 +219,8 @@ func (v *Vault) searchedHead(ctx context.Context) (*head[*index.Index], searchSe
 	return h, all, nil
 }
 
-// searchSectionOf is what a search of a state needs. The caller has the turn of the searcher.
+// searchSectionOf returns the search index of a state as a section of an image. The caller holds
+// the turn of the searcher.
 func (v *Vault) searchSectionOf(
 	ctx context.Context, by *searcher, idx *index.Index,
 ) (searchSection, error) {
@@ -227,7 +234,7 @@ func (v *Vault) searchSectionOf(
 	return searchSection{s.Search.ImageSize(), s.Search.AppendImage}, nil
 }
 
-// A Keeper folds a vault in the background.
+// A Keeper runs compaction passes for a vault in the background.
 type Keeper struct {
 	vault *Vault
 	opt   KeeperOptions
@@ -237,20 +244,20 @@ type Keeper struct {
 	done    chan struct{}
 }
 
-// KeeperOptions are what a Keeper is made with. Log is required.
+// KeeperOptions are the options of a Keeper. Log is required.
 type KeeperOptions struct {
-	Folding func() Folding // of each pass; nil: the zero value
+	Folding func() Folding // returns the options of each pass; nil: the zero value
 	Log     *slog.Logger
 }
 
-// foldEvery is how often a Keeper looks whether something is due. A look costs nothing while nothing
-// is, but for one a minute, which finds what only time makes due.
+// foldEvery is how often a Keeper checks whether a pass is due. A check reads only memory.
+// sweepEvery is how often it makes a pass in any case, for the work that only time makes due.
 const (
 	foldEvery  = time.Second
 	sweepEvery = time.Minute
 )
 
-// Keep folds the vault in the background until Close.
+// Keep starts a Keeper, which runs until its Close.
 func (v *Vault) Keep(o KeeperOptions) *Keeper {
 	if o.Folding == nil {
 		o.Folding = func() Folding { return Folding{} }
@@ -260,8 +267,8 @@ func (v *Vault) Keep(o KeeperOptions) *Keeper {
 	return k
 }
 
-// Close folds what is due, and stops. The followers of the vault must have been closed before, so that
-// their cursors stand where they stay. A second Close does nothing.
+// Close makes a last pass if one is due, and stops the Keeper. The followers of the vault must be
+// closed before, so that their cursors do not move any more. A second Close does nothing.
 func (k *Keeper) Close() {
 	k.closing.Do(func() { close(k.stop) })
 	<-k.done
@@ -290,9 +297,9 @@ func (k *Keeper) run() {
 	}
 }
 
-// fold makes one pass, and reports whether nothing failed in it. What did is tried again within a minute,
-// and not at once: a disk that is full stays so for a while, and each try makes an image first, and takes
-// the last room from those who write.
+// fold makes one pass, and reports whether it succeeded. A failed pass is repeated within a minute,
+// not at once: a full disk stays full for a while, and each attempt writes an image first, which
+// takes space from writers.
 func (k *Keeper) fold() bool {
 	ctx := context.Background()
 	err := k.vault.Fold(ctx, k.opt.Folding())
@@ -303,7 +310,7 @@ func (k *Keeper) fold() bool {
 	return err == nil
 }
 
-// foldDue reports whether a pass has something to do, as far as is known without asking.
+// foldDue reports whether a pass has something to do, according to the state in memory.
 func (v *Vault) foldDue(f Folding) bool {
 	l := v.log
 	l.folding.Lock()

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// appendKeys writes keys as the section of an image: of each its hash and the digest of its request,
-// both with their lengths, its commit, its time in milliseconds, and the place of its answer.
+// appendKeys appends keys in the format of an image section. Each key consists of its hash and the
+// digest of its request, both with their lengths, its commit, its time in Unix milliseconds, and
+// the place of its answer.
 func appendKeys(b []byte, keys []keyEntry) []byte {
 	for _, k := range keys {
 		b = appendBytes(b, k.hash)
@@ -27,10 +28,10 @@ func appendBytes(b, data []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(data))), data...)
 }
 
-// errKeys says that a section of keys is damaged.
+// errKeys is the error of a damaged section of keys.
 var errKeys = errors.New("the keys of an image are damaged")
 
-// readKeys reads what appendKeys wrote.
+// readKeys decodes the section that appendKeys writes.
 func readKeys(data []byte) ([]keyEntry, error) {
 	r := keyReader{data: data}
 	var all []keyEntry
@@ -44,7 +45,7 @@ func readKeys(data []byte) ([]keyEntry, error) {
 	return all, r.err
 }
 
-// A keyReader reads one value after the other; after an error all are zero.
+// A keyReader decodes one value after the other. After an error it returns zero values.
 type keyReader struct {
 	data []byte
 	err  error
@@ -71,8 +72,8 @@ func (r *keyReader) bytes() []byte {
 	return b
 }
 
-// keysOf are the keys that an image holds. Where it cannot be read, the log of the last day tells them
-// too.
+// keysOf returns a function that reads the keys of an image. If the image cannot be read, the
+// function reads them from the log of the last day.
 func (l *Log[S]) keysOf(from *base) func(context.Context) ([]keyEntry, error) {
 	return func(ctx context.Context) ([]keyEntry, error) {
 		data, err := l.keysSection(ctx, from)
@@ -85,7 +86,7 @@ func (l *Log[S]) keysOf(from *base) func(context.Context) ([]keyEntry, error) {
 	}
 }
 
-// keysSection are the bytes of the keys of an image.
+// keysSection reads the section with the keys of an image.
 func (l *Log[S]) keysSection(ctx context.Context, from *base) ([]byte, error) {
 	h := from.head
 	if from.rest != nil {
@@ -95,7 +96,7 @@ func (l *Log[S]) keysSection(ctx context.Context, from *base) ([]byte, error) {
 	return data, err
 }
 
-// keysInLog are the keys that an image should hold.
+// keysInLog reads from the log the keys that an image contains.
 func (l *Log[S]) keysInLog(ctx context.Context, i Image) ([]keyEntry, error) {
 	after := dayBefore(i.Time, l.opt.Now())
 	from, err := l.seqAt(ctx, i.Seq, after)
@@ -117,7 +118,7 @@ func (l *Log[S]) keysInLog(ctx context.Context, i Image) ([]keyEntry, error) {
 	return k.entries(i.Seq, after), nil
 }
 
-// keys are those of the run's commits. The answer is the last part of its commit.
+// keys returns the idempotency keys of the run's commits. The answer is the last part of a commit.
 func (r *run) keys() []keyEntry {
 	var all []keyEntry
 	at := Place{Run: r.First}

@@ -10,32 +10,34 @@ import (
 	"rookery/internal/fault"
 )
 
-// keyLife is how long an idempotency key is remembered, and maxKeys how many there may be in a log
-// in that time where its options say nothing else (log.md §2.6).
+// keyLife is how long an idempotency key is remembered. maxKeys is the default limit of keys that a
+// log accepts within that time (log.md §2.6).
 const (
 	keyLife = 24 * time.Hour
 	maxKeys = 1_000_000
 )
 
-// hashKey is what a log keeps of an idempotency key: nobody's key is another principal's.
+// hashKey returns the hash of an idempotency key that the log stores. It includes the principal, so
+// that equal keys of two principals are different.
 func hashKey(principal, key string) []byte {
 	sum := sha256.Sum256([]byte(principal + "\x00" + key))
 	return sum[:]
 }
 
-// A keyring knows the idempotency keys of the last day, and where their answers are.
+// A keyring contains the idempotency keys of the last day, and the places of their answers. It is
+// safe for concurrent use.
 type keyring struct {
 	mu     sync.Mutex
 	byHash map[string]usedKey
 	order  []keyTime
 
-	// earlier gives the keys of the commits that an image stands for, oldest first. They are asked for
-	// when a call with a key comes. Nil: all are known.
+	// earlier returns the keys of the commits before the image that the state was read from, oldest
+	// first. It is called when the first call with a key arrives. Nil: all keys are known.
 	earlier func(context.Context) ([]keyEntry, error)
-	epoch   int // counts such images
+	epoch   int // counts the calls of begin
 }
 
-// A keyEntry is a key and what it was used for.
+// A keyEntry is an idempotency key and its use.
 type keyEntry struct {
 	hash []byte
 	usedKey
@@ -46,17 +48,17 @@ type keyTime struct {
 	time time.Time
 }
 
-// A usedKey is one key, and what it was used for.
+// A usedKey is the use of an idempotency key.
 type usedKey struct {
 	seq     uint64
 	time    time.Time
 	request []byte
-	answer  Place // of the answer's own part
+	answer  Place // of the part with the answer
 }
 
-// add takes the key of a commit, which has one; answer is the place of its answer. What is forgotten
-// then is forgotten by our clock, if that is behind the log's time: a process whose clock is a day ahead
-// must not undo the keys of all.
+// add adds the key of a commit. Keys that are older than keyLife are dropped, by now or the time of
+// the commit, whichever is earlier: a process whose clock is a day ahead must not invalidate the
+// keys of all.
 func (k *keyring) add(e keyEntry, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,13 +74,13 @@ func (k *keyring) add(e keyEntry, now time.Time) {
 	k.forget(now.Add(-keyLife))
 }
 
-// keyOf is the key of a commit that has one, of which the first part is at a place.
+// keyOf returns the key of a commit that has one. at is the place of the first part of the commit.
 func keyOf(c *Commit, at Place) keyEntry {
 	at.Part += c.answerPart()
 	return keyEntry{c.Key.Hash, usedKey{c.Seq, c.Time, c.Key.Request, at}}
 }
 
-// begin forgets all keys. Those of the commits that come first are had from earlier, when they are needed.
+// begin drops all keys. The keys of earlier commits are read with earlier when they are needed.
 func (k *keyring) begin(earlier func(context.Context) ([]keyEntry, error)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,7 +88,7 @@ func (k *keyring) begin(earlier func(context.Context) ([]keyEntry, error)) {
 	k.epoch++
 }
 
-// need makes all keys of the last day known.
+// need makes all keys of the last day known. It reads those of the image if that was not done yet.
 func (k *keyring) need(ctx context.Context) error {
 	for {
 		k.mu.Lock()
@@ -103,7 +105,8 @@ func (k *keyring) need(ctx context.Context) error {
 	}
 }
 
-// take makes the keys of an image known, if it is still the one that the state goes on from.
+// take adds the keys of an image, unless begin was called since epoch. Newer uses of a key take
+// precedence.
 func (k *keyring) take(entries []keyEntry, epoch int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,8 +124,8 @@ func (k *keyring) take(entries []keyEntry, epoch int) {
 	k.order, k.earlier = append(order, k.order...), nil
 }
 
-// dayBefore is when the day began that ends with a commit made at a time, or now if that is earlier: what
-// one process puts down for all must not lack keys because its clock is a day ahead.
+// dayBefore returns the time keyLife before made, or before now if now is earlier. Keys that one
+// process stores for all must not be incomplete because its clock is a day ahead.
 func dayBefore(made, now time.Time) time.Time {
 	if now.Before(made) {
 		made = now
@@ -130,7 +133,7 @@ func dayBefore(made, now time.Time) time.Time {
 	return made.Add(-keyLife)
 }
 
-// entries are the keys used after a time, of the commits up to one, oldest first.
+// entries returns the keys used after a time in the commits up to upTo, oldest first.
 func (k *keyring) entries(upTo uint64, after time.Time) []keyEntry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,7 +147,7 @@ func (k *keyring) entries(upTo uint64, after time.Time) []keyEntry {
 	return all
 }
 
-// forget drops what was used before this time. The caller holds mu.
+// forget drops the keys used before a time. The caller holds mu.
 func (k *keyring) forget(before time.Time) {
 	n := 0
 	for ; n < len(k.order) && k.order[n].time.Before(before); n++ {
@@ -155,7 +158,7 @@ func (k *keyring) forget(before time.Time) {
 	k.order = k.order[n:]
 }
 
-// find is what a key was used for within the last day, if it was.
+// find returns the use of a key within the last day; false if there is none.
 func (k *keyring) find(hash []byte, now time.Time) (usedKey, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -163,7 +166,7 @@ func (k *keyring) find(hash []byte, now time.Time) (usedKey, bool) {
 	return u, ok && now.Sub(u.time) < keyLife
 }
 
-// room is a fault if there are as many keys as may be used in a day.
+// room returns QUOTA_EXCEEDED if `most` keys were used within the last day.
 func (k *keyring) room(now time.Time, most int) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,7 +179,7 @@ func (k *keyring) room(now time.Time, most int) error {
 		After(time.Hour)
 }
 
-// sameRequest is a fault if a key that is bound to one request comes with another.
+// sameRequest returns KEY_REUSED if the digests of the two requests differ.
 func sameRequest(bound, request []byte) error {
 	if bytes.Equal(bound, request) {
 		return nil
@@ -184,14 +187,14 @@ func sameRequest(bound, request []byte) error {
 	return KeyReused()
 }
 
-// KeyReused is the fault of an idempotency key that was used for another request.
+// KeyReused returns the KEY_REUSED error of an idempotency key that was used for another request.
 func KeyReused() error {
 	return fault.New(fault.KeyReused,
 		"the idempotency key was used for another request within 24 h").
 		Fix("use a new key for a new request")
 }
 
-// answerErased is the fault of a call that was made before, and whose answer was erased since.
+// answerErased returns the error of a repeated call whose answer was erased.
 func answerErased(seq uint64) error {
 	return fault.New(fault.KeyReused, "the call was made, as %s; its answer was erased together with "+
 		"the history of a note", Version(seq)).With("version", Version(seq)).

@@ -2,22 +2,22 @@ package repo
 
 import "context"
 
-// A base is the image that a head goes on from.
+// A base is the image that a head was read from.
 type base struct {
 	image Image
 	head  imageHead
-	rest  *packedImage // of an image in items; nil: it is an object
+	rest  *packedImage // other sections of an image in items; nil: it is an object
 }
 
-// imaged is the head of the newest image that can be used, of those that are not beyond a commit; an
-// empty one if there is none.
+// imaged returns the head of the newest usable image that is not after commit upTo; an empty head
+// if there is none. It makes that image the base of the log.
 func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
 	if l.opt.Imaging == nil {
 		return l.empty()
 	}
 	c, err := l.firstControl(ctx)
 	if err != nil {
-		return l.empty() // who reads the log next is told why
+		return l.empty() // the next read of the log returns the error
 	}
 	h, from, ok := l.newestImage(ctx, c, upTo)
 	if h.control = c; !ok {
@@ -29,14 +29,14 @@ func (l *Log[S]) imaged(ctx context.Context, upTo uint64) head[S] {
 	return h
 }
 
-// goOn takes what an image tells beside the state.
+// goOn takes over the keys and the names of segments from an image.
 func (l *Log[S]) goOn(from *base) {
 	l.keys.begin(l.keysOf(from))
 	l.segments.know(from.head.Segments, from.head.Folded)
 }
 
-// newestImage opens the newest image that can be used, of those that are not beyond a commit. Where
-// there is none, the head is empty.
+// newestImage opens the newest usable image that is not after commit upTo. If there is none, it
+// returns an empty head and false.
 func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[S], *base, bool) {
 	for ctx.Err() == nil {
 		i, ok := c.nearest(upTo)
@@ -48,15 +48,16 @@ func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[
 			return h, from, true
 		}
 		if c.Image != nil && i.Seq == c.Image.Seq {
-			l.unusable.Store(i.Seq) // so that folding makes another
+			l.unusable.Store(i.Seq) // so that the next pass writes another one
 		}
 		upTo = i.Seq - 1
 	}
 	return l.empty(), nil, false
 }
 
-// leap brings a head that is far behind a tail, or before a gap in it, forward. It reports whether the tail
-// is of no use any more, because the head has gone on, or the runs between have left the table.
+// leap moves the head forward, to an image or through segments, if the tail does not continue it or
+// is long. It returns true if the tail must be read again, because the head has moved or runs
+// before the tail have left the table.
 func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) {
 	if l.opt.Imaging == nil {
 		return false, nil
@@ -66,7 +67,7 @@ func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) 
 		return false, nil
 	}
 	c := t.control
-	if !t.ended { // a tail counts only with a control item that was read after it
+	if !t.ended { // the control item must be read after the tail
 		var err error
 		if c, err = l.Control(ctx); err != nil {
 			return false, err
@@ -93,7 +94,7 @@ func (l *Log[S]) leap(ctx context.Context, after uint64, t *tail) (bool, error) 
 	return true, l.throughSegments(ctx, after, c.Low)
 }
 
-// last is the last commit of the tail, 0 of none.
+// last returns the last commit of the tail; 0 if it is empty.
 func (t *tail) last() uint64 {
 	if len(t.runs) == 0 {
 		return 0
@@ -101,8 +102,9 @@ func (t *tail) last() uint64 {
 	return t.runs[len(t.runs)-1].Last
 }
 
-// toImage makes the image in force the head, if it is beyond a commit. A log whose commits somebody
-// must be told of one by one does not.
+// toImage makes the image in use the head, if it is after commit beyond. It returns true if the
+// head is then at least at the image. It does nothing and returns false if Applied must be called
+// for commits that the image would skip.
 func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
 	if l.opt.Untold == nil || c.Image == nil || c.Image.Seq <= beyond ||
 		c.Image.Seq > l.opt.Untold() {
@@ -127,7 +129,7 @@ func (l *Log[S]) toImage(ctx context.Context, c Control, beyond uint64) bool {
 	return true
 }
 
-// throughSegments takes the runs up to a commit from segments, one after the other.
+// throughSegments advances the head to commit upTo with the runs in segments.
 func (l *Log[S]) throughSegments(ctx context.Context, after, upTo uint64) error {
 	for r, err := range l.segments.from(ctx, l.code, after+1, upTo) {
 		if err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// leaseLife is how long a lease holds that nobody gives back. A call ends well within it.
+// leaseLife is how long a lease is valid that is not released. A call ends well within this time.
 const leaseLife = time.Minute
 
-// Lease takes the lease of a reindex, and answers what gives it back. It keeps nobody out: to reindex
-// twice does no harm, so who comes second takes it over, and what a killed process left is in nobody's
-// way. A lease that somebody else has taken over is not given back, and one that cannot be given back
-// just now ends by itself.
+// Lease takes the lease of a reindex and returns the function that releases it. The lease is only
+// informative and excludes no one: reindexing twice does no harm, so a second caller takes the
+// lease over, and a killed process blocks nothing. release does nothing if another caller has taken
+// the lease over; if it fails, the lease expires.
 func (v *Vault) Lease(ctx context.Context) (release func(), err error) {
 	holder := rand.Text()
 	err = v.Change(ctx, func(c *Control) bool {
@@ -25,7 +25,7 @@ func (v *Vault) Lease(ctx context.Context) (release func(), err error) {
 	return func() { _ = v.endLease(context.WithoutCancel(ctx), holder) }, nil
 }
 
-// endLease gives a lease back, if it is still the holder's.
+// endLease removes the lease from the control item, if it still belongs to the holder.
 func (v *Vault) endLease(ctx context.Context, holder string) error {
 	return v.Change(ctx, func(c *Control) bool {
 		if c.Lease == nil || c.Lease.Holder != holder {

@@ -9,22 +9,25 @@ import (
 	"sync"
 )
 
-// A ledger remembers of each run which texts may be in the heads of its notes and items: paths, ids of traits and of
-// items, and whatever else JSON has there. So the log is read once to find out that it never had a name, and after that
-// only the runs that may have it, and those that came since. It holds hashes, not texts: what is erased needs not leave it.
+// A ledger records for each run which strings may occur in the heads of its notes and items: paths,
+// ids of traits and items, and any other JSON strings. With it, a search for a name reads the whole
+// log only once; later searches read only the runs that may contain the name, and the new ones. It
+// contains hashes, not texts, so erased texts need not be removed from it. It is safe for
+// concurrent use.
 type ledger struct {
 	seed maphash.Seed
 
 	mu   sync.Mutex
-	runs []runNames // from the first run on, without gaps
-	size int        // bytes
+	runs []runNames // from the first run, without gaps
+	size int        // bytes of runs
 }
 
-// maxLedger is how many bytes a ledger holds. Of a log with more the rest is read each time.
+// maxLedger is the most bytes that a ledger takes. The runs of the log that do not fit are read by
+// each search.
 const maxLedger = 8 << 20
 
-// runNames are the names in a run, as a Bloom filter of 16 bits a name: of 700 names that are not there one is taken for
-// one that is.
+// A runNames is a Bloom filter of the names in a run, with 16 bits for each name. Its rate of false
+// positives is about 1 in 700.
 type runNames struct {
 	first, last uint64
 	bits        []uint64
@@ -33,20 +36,21 @@ type runNames struct {
 // The parameters of the filters.
 const (
 	bitsPerName  = 16
-	probes       = 5
-	runNamesSize = 48 // bytes of one beside its bits
+	probes       = 5  // hash probes per name
+	runNamesSize = 48 // bytes of a runNames without its bits
 )
 
 func newLedger() *ledger { return &ledger{seed: maphash.MakeSeed()} }
 
-// known are the runs that the ledger has.
+// known returns the runs that the ledger contains, oldest first.
 func (l *ledger) known() []runNames {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.runs
 }
 
-// add adds runs that follow those which the reader saw; what another reader has added meanwhile stays.
+// add adds the runs after the first seen ones. It does nothing if another reader has added runs
+// meanwhile, and stops at maxLedger.
 func (l *ledger) add(seen int, more []runNames) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +66,7 @@ func (l *ledger) add(seen int, more []runNames) {
 	}
 }
 
-// namesOf returns the names of a run.
+// namesOf returns the filter of a run whose payload is loaded.
 func (l *ledger) namesOf(r *run) (runNames, error) {
 	var hashes []uint64
 	for _, p := range r.parts {
@@ -88,10 +92,10 @@ func (l *ledger) namesOf(r *run) (runNames, error) {
 	return n, nil
 }
 
-// places are the bits of a hash.
+// places yields the positions of a hash in the filter.
 func (n runNames) places(h uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		h = (h ^ n.first*0x9E3779B97F4A7C15) * 0xFF51AFD7ED558CCD // each run takes other names for its own
+		h = (h ^ n.first*0x9E3779B97F4A7C15) * 0xFF51AFD7ED558CCD // so that false positives differ between runs
 		h ^= h >> 33
 		all, step := uint64(64*len(n.bits)), h>>32|1
 		for range probes {
@@ -103,7 +107,8 @@ func (n runNames) places(h uint64) iter.Seq[uint64] {
 	}
 }
 
-// mayHave reports whether the run may have one of some texts, which are spelled as in JSON.
+// mayHave reports whether a run may contain one of the texts, which are encoded as in JSON, without
+// quotes.
 func (l *ledger) mayHave(n runNames, texts [][]byte) bool {
 	return len(n.bits) > 0 && slices.ContainsFunc(texts, func(text []byte) bool {
 		for at := range n.places(maphash.Bytes(l.seed, text)) {
@@ -115,7 +120,7 @@ func (l *ledger) mayHave(n runNames, texts [][]byte) bool {
 	})
 }
 
-// stringsIn yields the strings in JSON, as they are spelled there and without quotes.
+// stringsIn yields the strings in JSON data, as they are encoded there and without quotes.
 func stringsIn(data []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for rest := data; ; {
@@ -133,7 +138,8 @@ func stringsIn(data []byte) iter.Seq[[]byte] {
 	}
 }
 
-// stringEnd is where a string ends, behind its first quote; negative if it does not.
+// stringEnd returns the offset of the quote that ends a string, if data begins after its first
+// quote; -1 if there is none.
 func stringEnd(data []byte) int {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
@@ -146,9 +152,10 @@ func stringEnd(data []byte) int {
 	return -1
 }
 
-// naming yields the runs that may have one of some texts in the head of a note or an item, oldest first, up to the one
-// that has a commit. The texts are spelled as in JSON, and may change between two runs. What is yielded is valid until the
-// next is.
+// naming yields the runs that may contain one of the texts in the head of a note or an item, oldest
+// first, up to the run that contains commit upTo. texts returns the texts, encoded as in JSON; its
+// result may change between two runs. A run is valid only until the next one is yielded. It ends
+// with the first error.
 func (v *Vault) naming(ctx context.Context, upTo uint64, texts func() [][]byte) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		known, from := v.ledger.known(), uint64(1)

@@ -15,9 +15,10 @@ import (
 
 const payloadPrefix = "payload/"
 
-// sweepLeftovers deletes once a day what nothing names: payloads of appends that were lost or whose
-// runs are in segments, images that never came into force, items below the low mark. An append is sent
-// for five minutes after its payload was put, so what is a day old is nobody's (log.md §2.4).
+// sweepLeftovers deletes orphans once a day: payloads of lost appends and of runs that are in
+// segments, images that never came into use, and items up to the low mark. A payload is written at
+// most five minutes before its append is sent, so an unreferenced object that is a day old is not
+// needed (log.md §2.4).
 func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 	now := l.opt.Now().UTC()
 	if known := l.head.Load().control; !known.sweepDue(now) {
@@ -46,7 +47,8 @@ func (l *Log[S]) sweepLeftovers(ctx context.Context) error {
 	})
 }
 
-// sweepDue reports whether a day has gone since leftovers were looked for.
+// sweepDue reports whether leftoverLife has passed since the last search for orphans, or since the
+// log was created.
 func (c *Control) sweepDue(now time.Time) bool {
 	last := c.Swept
 	if last.IsZero() {
@@ -55,7 +57,8 @@ func (c *Control) sweepDue(now time.Time) bool {
 	return now.Sub(last) >= leftoverLife
 }
 
-// sweepObjects deletes the objects under a prefix that are a day old and that nothing names.
+// sweepObjects deletes the objects under a prefix that are at least leftoverLife old and for which
+// named returns false.
 func (l *Log[S]) sweepObjects(
 	ctx context.Context, prefix string, now time.Time, named func(key string) (bool, error),
 ) error {
@@ -80,12 +83,14 @@ func (l *Log[S]) sweepObjects(
 	return nil
 }
 
-// namesPayload reports whether a run of the table has its payload in an object.
+// namesPayload reports whether the payload object with this key is in use: whether a run in the
+// table refers to it. It returns true for keys that are not those of payloads, and if the run
+// cannot be read.
 func (l *Log[S]) namesPayload(ctx context.Context, c Control, key string) (bool, error) {
 	digits, _, _ := strings.Cut(strings.TrimPrefix(key, payloadPrefix), "-")
 	first, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || first <= c.Low {
-		return err != nil, nil // what has another name is none of ours
+		return err != nil, nil // an unknown name is not ours to delete
 	}
 	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
 	if errors.Is(err, table.ErrNotFound) {
@@ -98,7 +103,8 @@ func (l *Log[S]) namesPayload(ctx context.Context, c Control, key string) (bool,
 	return err != nil || r.Object == key, err
 }
 
-// sweepImageItems removes the items that are a day old of images that nothing names.
+// sweepImageItems removes items of images that are at least leftoverLife old and that the control
+// item does not refer to.
 func (l *Log[S]) sweepImageItems(ctx context.Context, c Control, now time.Time) error {
 	if !l.opt.ImageItems {
 		return nil
@@ -108,12 +114,14 @@ func (l *Log[S]) sweepImageItems(ctx context.Context, c Control, now time.Time) 
 	})
 }
 
-// namesImage reports whether the control item names an image that is an object, or may come to name it.
+// namesImage reports whether the control item refers to the image object with this key, or may come
+// to refer to it.
 func (c Control) namesImage(key string) bool {
 	return c.names(func(i Image) bool { return i.Items == 0 && i.key() == key })
 }
 
-// names reports whether the control item names an image for which is reports true, or may come to name it.
+// names reports whether the control item refers to an image for which is returns true. It also
+// returns true if there is no image in use, because any may come into use then.
 func (c Control) names(is func(Image) bool) bool {
 	return c.Image == nil || is(*c.Image) || c.Waiting != nil && is(*c.Waiting) || slices.ContainsFunc(c.Images, is)
 }

@@ -16,129 +16,129 @@ import (
 	"rookery/internal/table"
 )
 
-// A Log is the log of a vault or of a tenant, and the state that follows from it.
+// A Log is the log of a vault or of a tenant, and the state that is derived from it. It is safe for
+// concurrent use.
 type Log[S any] struct {
 	opt      LogOptions[S]
 	start    S // the state of an empty log
 	code     *codec
 	segments *segments
 
-	// head is what is known to be durable. It only goes forward.
+	// head is the newest state that is known to be durable. It only moves forward.
 	head atomic.Pointer[head[S]]
-	// advancing is held while head is made anew.
+	// advancing is held while head is replaced.
 	advancing sync.Mutex
-	// beginning is full while an empty head takes the beginning of the log.
+	// beginning is full while a caller reads the beginning of the log into an empty head.
 	beginning chan struct{}
-	// base is the image that the head goes on from; nil: none.
+	// base is the image that the head was read from; nil: none.
 	base atomic.Pointer[base]
-	// unusable is an image in force that could not be used; 0: none.
+	// unusable is the seq of the image in use, if it could not be read; 0: none.
 	unusable atomic.Uint64
-	// imageWanted says that an image is due, however little it would be beyond the last one.
+	// imageWanted makes the next image due after any commit, however small the image would be.
 	imageWanted atomic.Bool
 
-	// foreseen is a control item that was read before the log was; see Vault.Foreseen.
+	// foreseen is a control item that was read before the log; see Vault.Foreseen.
 	foreseen atomic.Pointer[foreseen]
 
-	// controlRead is the control item that was read last.
+	// controlRead is the control item that was read last; nil: none.
 	controlRead atomic.Pointer[controlRead]
 
 	keys  keyring
 	queue queue[S]
 
-	folding sync.Mutex // held by the pass that runs; it guards what follows
-	looked  uint64     // the commit up to which runs were looked for that are due, in vain
+	folding sync.Mutex // held by the running compaction pass; guards looked
+	looked  uint64     // the commit up to which no segment was due
 }
 
-// LogOptions are what a Log is made with. Table, Bucket, Part, Fold and Now are required.
+// LogOptions are the options of a Log. Table, Bucket, Part, Fold and Now are required.
 type LogOptions[S any] struct {
 	Table  table.Table
-	Bucket blob.Bucket // for payloads over 16 KB; its keys are the log's own
-	Part   string      // the partition of the log
+	Bucket blob.Bucket // for payloads over 16 KB, segments and images; the log owns all keys
+	Part   string      // the partition of the log in the table
 
-	// Listed is the key of an item that is made together with the log, so that the log is found by who reads that
-	// key's partition, whatever else names it. The zero Key: there is none.
+	// Listed is the key of an item that is created together with the log, so that readers of that
+	// key's partition find the log. The zero Key: no item.
 	Listed table.Key
 
-	// Fold is the state after a commit. It is pure: the state before stays as it is. The commit is
-	// not kept, but for what Fold takes from it; run is the seq of the first commit of its run, and
-	// part the number in the run of the commit's first part. It takes nothing from the commit's key,
-	// nor from the events and the ids of traits of its notes, which follow from the state.
+	// Fold returns the state after a commit. It must be pure: it must not change the state before.
+	// at is the place of the commit's first part. Fold may keep values from the commit, but not the
+	// commit itself. It must not use the commit's key, nor the events and the ids of traits of its
+	// notes, because these are derived from the state.
 	Fold func(before S, c *Commit, at Place) S
 
-	// Step is the state after some notes of a commit, by their positions in it, of which the state has other notes
-	// already. A draft asks for it while its commit grows; what Fold makes of the whole commit counts in the
-	// end. Nil: Fold does it.
+	// Step returns the state after some notes of a commit, given by their indices, if the other
+	// notes are in the state already. A Draft calls it while its commit grows; the state that
+	// counts in the end is the one that Fold returns for the whole commit. Nil: Fold is used.
 	Step func(before S, c *Commit, notes []int, at Place) S
 
-	// Build is the state after all commits of a sequence, which goes on from a state: the same as Fold
-	// makes, one after the other. Nil: Fold does it.
+	// Build returns the state after all commits of a sequence, beginning with a state. The result
+	// must be equal to that of calling Fold for one commit after the other. Nil: Fold is used.
 	Build func(from S, commits iter.Seq2[*Commit, Place]) S
 
-	// Imaging makes images of the state, and reads them. Nil: the log is not folded, and stays in the
-	// table.
+	// Imaging encodes and decodes images of the state. Nil: the log is not compacted, and stays in
+	// the table.
 	Imaging *Imaging[S]
 
-	// ImageItems says that images which are small when they are packed are put into items of the table. Else,
-	// and if they are larger, they are objects. Both are read.
+	// ImageItems says that images which are small when packed are written as items of the table.
+	// Other images are objects. Both kinds are always read.
 	ImageItems bool
 
-	// TailFirst says that the log is short as a rule: a start reads all that is in the table, and looks for
-	// an image only if that is not all.
+	// TailFirst says that the log is usually short: a start reads everything in the table, and
+	// looks for an image only if that is not the whole log.
 	TailFirst bool
 
-	// Applied is told of each commit that becomes known, in order, once, whoever made it, and
-	// before a call that made it is answered.
+	// Applied is called once for each commit that becomes known, in order, whoever wrote it. It is
+	// called before the call that made the commit returns.
 	Applied func(before, after S, c *Commit, at Place)
 
-	// Untold is the commit up to which Applied needs not be told of every one, so that many can be
-	// taken in at once, or an image in place of them. Nil: it is to be told of all.
+	// Untold returns the seq up to which Applied may be skipped, so that many commits can be
+	// replayed in bulk or an image be used in their place. Nil: never skip.
 	Untold func() uint64
 
-	// Imaged is called where the state comes from an image. Of the commits before it that this process
-	// did not know yet Applied is not told, as Untold allows.
+	// Imaged is called when the state was read from an image. Applied was not called for the
+	// commits before it that were unknown to this process, as Untold allows.
 	Imaged func(S)
 
-	// Settled is called after the commits of a write have been Applied, before its calls are
-	// answered.
+	// Settled is called after the commits of a write have been Applied, before its calls return.
 	Settled func(ctx context.Context)
 
 	Now func() time.Time
 
-	MaxKeys int // idempotency keys that may be used within a day; 0: 1,000,000
+	MaxKeys int // most idempotency keys within a day; 0: 1,000,000
 }
 
-// A Place says where in the log a commit's parts are.
+// A Place is the position of a part in the log.
 type Place struct {
-	Run  uint64 // the first seq of its run
-	Part int    // the number of the commit's first part in the run
+	Run  uint64 // the seq of the first commit of its run
+	Part int    // the number of the part in the run, from 0
 }
 
-// compare orders places as the log has them.
+// compare orders places as in the log. It returns -1, 0 or +1.
 func (p Place) compare(q Place) int {
 	return cmp.Or(cmp.Compare(p.Run, q.Run), cmp.Compare(p.Part, q.Part))
 }
 
-// A head is the state at one point of the log.
+// A head is the state of a log after some commit. It is immutable.
 type head[S any] struct {
 	state   S
 	seq     uint64
 	time    time.Time // of the last commit
-	hash    []byte    // of the last header
+	hash    []byte    // of the last run's header
 	status  Status
 	control Control
-	weight  int64 // bytes of the log up to seq: of its runs, as they are stored
+	weight  int64 // bytes of the runs up to seq, as they are stored
 	renewed int   // how often the state was replaced by an equal one
 }
 
-// errFormat says that a run was written by a later release than ours.
+// errFormat is the error of a run, image or segment that a later release wrote.
 var errFormat = fault.New(fault.IndexIncompatible,
 	"the stored log is of a newer format than this release reads").
 	Fix("run the release that wrote it, or a newer one")
 
-// ErrNoLog says that there is no log in the partition, or that it is being erased. It is NOT_FOUND.
+// ErrNoLog is the error of a log that does not exist or is being erased. It is NOT_FOUND.
 var ErrNoLog error = fault.New(fault.NotFound, "there is no such vault")
 
-// NewLog makes a Log; start is the state of an empty one. Nothing is read yet.
+// NewLog returns a Log; start is the state of an empty one. It reads nothing.
 func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 	code, err := sharedCodec()
 	if err != nil {
@@ -170,20 +170,21 @@ func NewLog[S any](o LogOptions[S], start S) (*Log[S], error) {
 	return l, nil
 }
 
-// A Snapshot is the state of a log at one version.
+// A Snapshot is the state of a log after some commit.
 type Snapshot[S any] struct {
 	State  S
-	Seq    uint64
-	Time   time.Time // of the commit Seq
+	Seq    uint64    // the last commit
+	Time   time.Time // of commit Seq
 	Status Status
 
-	// Control is the newest control item that is known: of a Snapshot that was read, not older than what
-	// was read of the log.
+	// Control is the newest known control item. In a Snapshot returned by Read, it is not older
+	// than the commits that were read.
 	Control Control
 }
 
-// Read is the state at the head of the log. It costs one Query. When the tail cannot be read it is
-// UNAVAILABLE, never an old state (log.md §3).
+// Read returns the state at the end of the log. It costs one Query. If the tail cannot be read it
+// returns UNAVAILABLE, never an old state (log.md §3). It returns ErrNoLog if the log does not
+// exist. For a log that is being erased it returns ErrNoLog or a Snapshot with status Sealed.
 func (l *Log[S]) Read(ctx context.Context) (Snapshot[S], error) {
 	h, err := l.catchUp(ctx)
 	if err != nil {
@@ -192,23 +193,23 @@ func (l *Log[S]) Read(ctx context.Context) (Snapshot[S], error) {
 	return h.snapshot(), nil
 }
 
-// Known is the newest state that this process knows; it may be behind the log.
+// Known returns the newest state in memory, without I/O. It may be behind the log.
 func (l *Log[S]) Known() Snapshot[S] { return l.head.Load().snapshot() }
 
 func (h *head[S]) snapshot() Snapshot[S] {
 	return Snapshot[S]{h.state, h.seq, h.time, h.status, h.control}
 }
 
-// catchUp brings the head to the end of the log. A long tail is taken in pieces, so that what is
-// read is not all in memory at once. A Query is not one moment in time: it may miss a run and see
-// the next one. Who asks again then sees both; a gap that stays is one of the log, unless what is
-// missing has left the table, for the head is too far behind.
+// catchUp moves the head to the end of the log. It reads a long tail in pieces, to bound memory. A
+// Query is not atomic: it may miss a run and return the next one. Such a gap is read again. If it
+// persists, runs are missing, unless they have left the table because the head is far behind; leap
+// handles that.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
 	h, err := l.forward(ctx)
 	return h, l.orErased(ctx, err)
 }
 
-// forward is catchUp, but for a log that is erased meanwhile.
+// forward is catchUp for a log that is not erased meanwhile.
 func (l *Log[S]) forward(ctx context.Context) (*head[S], error) {
 	if h, whole := l.begin(ctx); whole {
 		return h, nil
@@ -237,8 +238,8 @@ func (l *Log[S]) forward(ctx context.Context) (*head[S], error) {
 	}
 }
 
-// advance takes a tail into the head. Runs that it has already are passed over: several readers may
-// bring the same ones.
+// advance applies a tail to the head. It skips runs that are applied already, because several
+// readers may read the same ones. It returns the new head.
 func (l *Log[S]) advance(ctx context.Context, t *tail) (*head[S], error) {
 	if len(t.runs) == 0 {
 		return l.withControl(t.control), nil
@@ -263,7 +264,7 @@ func (l *Log[S]) advance(ctx context.Context, t *tail) (*head[S], error) {
 	return &h, nil
 }
 
-// withControl is the head, with the control item if that is newer.
+// withControl returns the head, with c as its control item if c is newer.
 func (l *Log[S]) withControl(c Control) *head[S] {
 	h := l.head.Load()
 	if !c.newerThan(h.control) {
@@ -279,7 +280,8 @@ func (l *Log[S]) withControl(c Control) *head[S] {
 	return &next
 }
 
-// replay is the head after one more run. The caller holds advancing.
+// replay returns the head after one more run. It returns INDEX_ERROR if the run does not continue
+// the chain. The caller holds advancing.
 func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error) {
 	if r.First != h.seq+1 || string(r.Prev) != string(h.hash) {
 		return h, fault.New(fault.IndexError, "the log does not join at %s", Version(r.First)).
@@ -291,7 +293,8 @@ func (l *Log[S]) replay(ctx context.Context, h head[S], r *run) (head[S], error)
 	return l.fold(h, r)
 }
 
-// fold is the head after one more run, whose payload is loaded.
+// fold returns the head after one more run, whose payload is loaded. It calls Applied for its
+// commits.
 func (l *Log[S]) fold(h head[S], r *run) (head[S], error) {
 	commits, err := r.commits()
 	if err != nil {
@@ -309,23 +312,23 @@ func (l *Log[S]) fold(h head[S], r *run) (head[S], error) {
 	return h, nil
 }
 
-// pass counts a run that the head has taken.
+// pass records in the head that it includes a run.
 func (h *head[S]) pass(r *run) {
 	h.hash = r.hash()
 	h.weight += int64(r.stored)
 }
 
-// take makes a commit known: its key, and whoever follows the log.
+// take makes a commit known: it records the idempotency key and calls Applied.
 func (l *Log[S]) take(before, after S, c *Commit, at Place) {
 	l.learn(c, at)
 	l.opt.Applied(before, after, c, at)
 }
 
-// load fetches the payload of a run, if it has none yet. One that is gone, or damaged, may be in a
-// segment.
+// load reads and unpacks the payload of a run, if that was not done yet. If the payload is missing
+// or damaged, load looks for it in a segment.
 func (l *Log[S]) load(ctx context.Context, r *run) error { return l.loadBy(ctx, l.code, r) }
 
-// loadBy is the same with this codec.
+// loadBy is load with this codec.
 func (l *Log[S]) loadBy(ctx context.Context, code *codec, r *run) error {
 	if r.parts != nil || r.Size == 0 {
 		return nil
@@ -354,7 +357,7 @@ func (l *Log[S]) loadBy(ctx context.Context, code *codec, r *run) error {
 	return err
 }
 
-// payload is the payload of a run that has it in an object, as it is stored.
+// payload returns the packed payload of a run whose payload is an object.
 func (l *Log[S]) payload(ctx context.Context, r *run) ([]byte, error) {
 	packed, _, err := l.opt.Bucket.Get(ctx, r.Object, 0, -1)
 	switch {
@@ -367,7 +370,8 @@ func (l *Log[S]) payload(ctx context.Context, r *run) ([]byte, error) {
 	return packed, nil
 }
 
-// damaged is the fault of a run that is not what was written.
+// damaged returns the INDEX_ERROR of a run that is missing or not as it was written. It returns
+// ErrNoLog unchanged.
 func damaged(first uint64, err error) error {
 	if errors.Is(err, ErrNoLog) {
 		return err
@@ -376,7 +380,7 @@ func damaged(first uint64, err error) error {
 		OnServer("doctor --full").Because(err)
 }
 
-// part reads one part of a run, by its place. Its first byte is its kind.
+// part returns the data of the part at a place. Its first byte is its kind.
 func (l *Log[S]) part(ctx context.Context, at Place) ([]byte, error) {
 	r, err := l.runAt(ctx, at.Run)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"rookery/internal/memory"
 )
 
-// Memory is the whole value of a memory that the index has. It is one read of the log, if it is not cached.
+// Memory returns the whole value of a memory in the index. It costs one read of the log if the
+// value is not cached.
 func (v *Vault) Memory(ctx context.Context, c *memory.Card) (*memory.Memory, error) {
 	value, err := v.Text(ctx, index.Body(c.Place))
 	if err != nil {
@@ -19,7 +20,7 @@ func (v *Vault) Memory(ctx context.Context, c *memory.Card) (*memory.Memory, err
 	return readMemory(value)
 }
 
-// Memory is the whole value of a memory, as it is before what the Tx holds.
+// Memory returns the whole value of a memory as it was before the changes of the Tx.
 func (tx *Tx) Memory(ctx context.Context, c *memory.Card) (*memory.Memory, error) {
 	value, err := tx.text(ctx, index.Body(c.Place))
 	if err != nil {
@@ -36,7 +37,7 @@ func readMemory(value []byte) (*memory.Memory, error) {
 	return m, nil
 }
 
-// PrefetchMemories puts the values of memories at hand that are about to be asked for; see Prefetch.
+// PrefetchMemories loads values of memories into the cache; see Prefetch.
 func (v *Vault) PrefetchMemories(ctx context.Context, cards []*memory.Card) {
 	bodies := make([]index.Body, 0, len(cards))
 	for _, c := range cards {
@@ -45,14 +46,15 @@ func (v *Vault) PrefetchMemories(ctx context.Context, cards []*memory.Card) {
 	v.Prefetch(ctx, bodies)
 }
 
-// An ItemRevision is one change of an item: the commit, and what became of the item.
+// An ItemRevision is one change of an item: the commit, and the item after it.
 type ItemRevision struct {
 	*Commit
 	Item Item
 }
 
-// ItemRevisions yields the changes of an item, newest first, from a commit that changed it on. It costs one read for
-// each. It ends where the item was made, or with the first change that is erased.
+// ItemRevisions yields the changes of an item, newest first, beginning with commit from, which must
+// have changed it. It costs one read for each change. It ends with the change that created the
+// item, or before the first change that is erased.
 func (v *Vault) ItemRevisions(
 	ctx context.Context, kind, id string, from uint64,
 ) iter.Seq2[ItemRevision, error] {
@@ -75,7 +77,8 @@ func (v *Vault) ItemRevisions(
 	}
 }
 
-// LastOfItem is the last commit that changed an item, of those up to a version; 0: none did. It reads what Trace does.
+// LastOfItem returns the last commit up to upTo that changed an item; 0 if there is none. It costs
+// as much as Trace.
 func (v *Vault) LastOfItem(ctx context.Context, kind, id string, upTo uint64) (last uint64, err error) {
 	words := [][]byte{inJSON(id)}
 	for r, err := range v.naming(ctx, upTo, func() [][]byte { return words }) {

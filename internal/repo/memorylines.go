@@ -10,8 +10,9 @@ import (
 	"rookery/internal/memory"
 )
 
-// MemoryLines yields what an export has of the memories of a state, in an order in which an import takes them: agents,
-// memories by their age, links, chapters, wisdom. Of the first of them, which are skipped, no value is read.
+// MemoryLines yields the lines of an export of the memories in a state. The order suits an import:
+// agents, memories by age, links, chapters, wisdom. The first skip lines are omitted, and their
+// values are not read. It ends with the first error.
 func (v *Vault) MemoryLines(ctx context.Context, x *memory.Index, skip int) iter.Seq2[memory.Line, error] {
 	return func(yield func(memory.Line, error) bool) {
 		l := &memoryLines{skip: skip, yield: yield}
@@ -35,9 +36,9 @@ func (v *Vault) MemoryLines(ctx context.Context, x *memory.Index, skip int) iter
 	}
 }
 
-// memoryLines yields lines until nobody wants more.
+// A memoryLines passes lines to yield until yield returns false or an error occurs.
 type memoryLines struct {
-	skip  int
+	skip  int // lines still to be omitted
 	ended bool
 	yield func(memory.Line, error) bool
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// VersionAt is the newest version that was there at a time: that of the last commit then or before.
-// Before the first commit it is 0, at which a vault is empty.
+// VersionAt returns the newest version at a time: that of the last commit at or before t. If there
+// is none it returns 0, the version of an empty vault.
 func (v *Vault) VersionAt(ctx context.Context, t time.Time) (uint64, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
@@ -18,11 +18,11 @@ func (v *Vault) VersionAt(ctx context.Context, t time.Time) (uint64, error) {
 	return v.log.seqAt(ctx, head.Version(), t)
 }
 
-// seqAt is the last commit that is not after a time, of those up to one. Times never go back, so it
-// is found by halves, with one Query each.
+// seqAt returns the last commit up to last that is not after t; 0 if there is none. Times never
+// decrease, so it uses a binary search, with one Query for each step.
 func (l *Log[S]) seqAt(ctx context.Context, last uint64, t time.Time) (uint64, error) {
 	low, high := uint64(1), last+1 // every run that begins before low begins at t or earlier
-	var in *run                    // the newest of these that is known
+	var in *run                    // the newest known one of these runs
 	for low < high {
 		middle := low + (high-low)/2
 		r, err := l.firstFrom(ctx, middle)
@@ -42,8 +42,8 @@ func (l *Log[S]) seqAt(ctx context.Context, last uint64, t time.Time) (uint64, e
 	return min(seq, last), nil
 }
 
-// firstFrom is the first run that begins with this commit or a later one; nil if there is none. Of one
-// in the table the payload may not be loaded.
+// firstFrom returns the first run that begins at commit seq or later; nil if there is none. The
+// payload of a run in the table may not be loaded.
 func (l *Log[S]) firstFrom(ctx context.Context, seq uint64) (*run, error) {
 	for seq <= l.head.Load().control.Low {
 		r, err := l.inSegment(ctx, seq)

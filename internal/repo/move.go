@@ -6,8 +6,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// Move stages that a file goes to another path, with a text. The note there goes on with the times, the ids of
-// traits and the history of the one that moves. A later Put of the new path keeps that.
+// Move stages the move of a file to another path, with a new text. The note keeps its times, the
+// ids of its traits and its history. A later Put to the new path keeps them too.
 func (tx *Tx) Move(ctx context.Context, from, to vault.Path, text []byte) error {
 	if err := tx.Remove(ctx, from); err != nil {
 		return err

@@ -9,44 +9,46 @@ import (
 	"slices"
 )
 
-// NotePlaces say where in a large run the changes of files are.
+// A notePlaces records which parts of a large run contain the changes of which files.
 type notePlaces struct {
-	first   uint64      // commit
-	commits []*Commit   // without notes, records and key
-	ends    []int       // of each commit, the number of the part behind its last
-	notes   []notePlace // in order
+	first   uint64      // first commit of the run
+	commits []*Commit   // without notes, items, records and key
+	ends    []int       // for each commit, the number of the part after its last one
+	notes   []notePlace // sorted by comparePlaces
 }
 
-// A notePlace is the part that a note of a commit is in. Paths may have the same digest, so what is there must be looked
-// at.
+// A notePlace is the part of one note. Different paths may have the same digest, so the path in the
+// part must be compared.
 type notePlace struct{ sum, part uint32 } // the digest of the path, and the number of the part
 
 func comparePlaces(a, b notePlace) int {
 	return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.part, b.part))
 }
 
-// placesOverhead is about what places cost beside the notes, and commitOverhead what each commit of them does.
+// placesOverhead is about how many bytes a notePlaces takes in addition to its notes, and
+// commitOverhead about how many each of its commits takes.
 const (
 	placesOverhead = 256
 	commitOverhead = 384
 )
 
-// size implements sized. Each commit of the run has an entry, and a share.
+// size implements sized. The value is cached once for each commit of the run, so it returns the
+// share of one commit.
 func (p *notePlaces) size() int64 {
 	n := int64(len(p.commits))
 	return (placesOverhead+8*int64(len(p.notes)))/n + commitOverhead
 }
 
-// places is the key of the places in the run that a commit is in.
+// places returns the key of the notePlaces of the run that contains the commit.
 func (k changeKey) places() changeKey {
 	k.path = ""
 	return k
 }
 
-// sumOf is the digest of a path.
+// sumOf returns the digest of a path.
 func sumOf(path string) uint32 { return crc32.Checksum([]byte(path), castagnoli()) }
 
-// newNotePlaces are the places in a run that is unpacked, without those of notes whose history is erased.
+// newNotePlaces returns the places in a run whose payload is loaded. Erased notes have none.
 func newNotePlaces(r *run) *notePlaces {
 	p := &notePlaces{first: r.First}
 	end := 0
@@ -58,7 +60,7 @@ func newNotePlaces(r *run) *notePlaces {
 	for i := range r.parts {
 		head, err := noteHeadIn(r.parts[i].data)
 		if err != nil {
-			continue // it is none of a note
+			continue // not a note
 		}
 		if path, ok := pathIn(head); ok {
 			p.notes = append(p.notes, notePlace{sumOf(path), uint32(i)})
@@ -68,7 +70,8 @@ func newNotePlaces(r *run) *notePlaces {
 	return p
 }
 
-// pathIn is the path in the head of a note. It is the first member, so that no more is read.
+// pathIn returns the path in the head of a note. The path is the first member, so the rest is not
+// decoded.
 func pathIn(head []byte) (path string, ok bool) {
 	in := json.NewDecoder(bytes.NewReader(head))
 	for range 3 { // the brace, the name, and the value
@@ -81,7 +84,7 @@ func pathIn(head []byte) (path string, ok bool) {
 	return path, ok
 }
 
-// change is the change that a key names; nil if there is none. Data reads parts of the run.
+// change returns the change with this key; nil if there is none. data reads parts of the run.
 func (p *notePlaces) change(k changeKey, data func(Place) ([]byte, error)) (*change, error) {
 	h, part, at, err := p.note(k, data)
 	if err != nil || h == nil {
@@ -103,7 +106,8 @@ func (p *notePlaces) change(k changeKey, data func(Place) ([]byte, error)) (*cha
 	return made, err
 }
 
-// note is the head of the note that a key names, and the part that it is in; nil if there is none.
+// note returns the head of the note with this key, its part and the place of the part. The head is
+// nil if there is none.
 func (p *notePlaces) note(k changeKey, data func(Place) ([]byte, error)) (*noteHead, []byte, Place, error) {
 	i := int(k.seq - p.first) //nolint:gosec // one of the run's commits
 	begin := 0
@@ -133,7 +137,7 @@ func (p *notePlaces) note(k changeKey, data func(Place) ([]byte, error)) (*noteH
 	return nil, nil, Place{}, nil
 }
 
-// readNoteHead is the head of the note that a part holds.
+// readNoteHead decodes the head of the note in a part.
 func readNoteHead(part []byte) (*noteHead, error) {
 	head, err := noteHeadIn(part)
 	if err != nil {
@@ -146,5 +150,5 @@ func readNoteHead(part []byte) (*noteHead, error) {
 	return h, nil
 }
 
-// dataOf is the data of a part of a run that is unpacked.
+// dataOf returns the data of a part of a run whose payload is loaded. The error is always nil.
 func (r *run) dataOf(at Place) ([]byte, error) { return r.parts[at.Part].data, nil }

@@ -12,29 +12,29 @@ import (
 	"rookery/internal/vault"
 )
 
-// Obstacles are why a commit cannot be undone.
+// An Obstacles describes why a commit cannot be undone.
 type Obstacles struct {
-	Changed []vault.Path // the files that are not as the commit left them
+	Changed []vault.Path // files that are not as the commit left them
 
-	// Since are the commits that changed its files since, newest first: those that lead from the files as
-	// they are now back to the commit, as far as the history of the files goes.
+	// Since are the commits that changed these files later, newest first: those on the way from the
+	// current files back to the commit, as far as the history of the files goes.
 	Since []*Commit
 
-	// First are the commits to undo, in this order, after which the commit can be undone. It is empty
-	// where there are none, or more than a few.
+	// First are the commits that must be undone first, in this order, so that the commit can be
+	// undone. It is empty if there is no such list, or if it has more than maxFirst commits.
 	First []*Commit
 }
 
 const (
-	// maxSince is how many changes are looked at to find out why a commit cannot be undone.
+	// maxSince is how many changes are read to find the obstacles.
 	maxSince = 1000
 
-	// maxFirst is how many commits there are to undo first, at most.
+	// maxFirst is the largest number of commits in Obstacles.First.
 	maxFirst = 10
 )
 
-// Obstacles finds out why a commit cannot be undone. isUndo reports whether a commit is an undo itself: none
-// is among those to undo first, since undoing it would do a change again.
+// Obstacles returns why a commit cannot be undone. isUndo reports whether a commit is an undo; such
+// commits are never in Obstacles.First, because undoing them would redo a change.
 func (v *Vault) Obstacles(
 	ctx context.Context, r *Reversal, isUndo func(*Commit) bool,
 ) (Obstacles, error) {
@@ -56,7 +56,7 @@ func (v *Vault) Obstacles(
 	return o, err
 }
 
-// contents is a text by its digest, or that there is no file.
+// A contents identifies a text by its digest, or represents a missing file.
 type contents struct {
 	absent bool
 	digest index.Digest
@@ -69,27 +69,27 @@ func contentsOf(n Note) contents {
 	return contents{digest: index.DigestOf(n.Text)}
 }
 
-// A step is a change of a file after the commit that is to be undone.
+// A step is a change of a file after the commit to be undone.
 type step struct {
-	by    *Commit
-	made  contents
-	prev  uint64
-	moved bool
+	by    *Commit  // the commit that made the change
+	made  contents // the contents after it
+	prev  uint64   // the commit that changed the file before
+	moved bool     // the change moved the file here
 }
 
-// A way leads from the files as they are now back to what a commit made of them.
+// A way traces the files from their current contents back to those that a commit gave them.
 type way struct {
 	v      *Vault
 	of     *Reversal
 	head   *index.Index
 	isUndo func(*Commit) bool
 
-	now   map[string]contents // of the files that were looked at, after the undos so far
-	steps map[string][]step   // of each file that changed, newest first
-	read  int                 // steps
+	now   map[string]contents // current contents by path, after the simulated undos
+	steps map[string][]step   // by path, newest first
+	read  int                 // number of steps read
 }
 
-// contents are those of a file after the undos so far.
+// contents returns the contents of a file after the undos simulated so far.
 func (w *way) contents(ctx context.Context, path string) (contents, error) {
 	if c, ok := w.now[path]; ok {
 		return c, nil
@@ -106,7 +106,8 @@ func (w *way) contents(ctx context.Context, path string) (contents, error) {
 	return c, nil
 }
 
-// changed are the files that are not as the commit left them, after the undos so far.
+// changed returns the notes of the commit whose files now have other contents, after the simulated
+// undos.
 func (w *way) changed(ctx context.Context) ([]Note, error) {
 	var all []Note
 	for _, n := range w.of.Of.Notes {
@@ -121,7 +122,7 @@ func (w *way) changed(ctx context.Context) ([]Note, error) {
 	return all, nil
 }
 
-// follow goes back through what was done to some files since the commit.
+// follow reads the later changes of some files, at most maxSince of them.
 func (w *way) follow(ctx context.Context, changed []Note) error {
 	from, err := w.newest(ctx, changed)
 	if err != nil {
@@ -139,8 +140,8 @@ func (w *way) follow(ctx context.Context, changed []Note) error {
 	})
 }
 
-// since are the commits that gave the files other contents, newest first. A commit that only took note of
-// what somebody had put into a file is none of them.
+// since returns the commits that gave the files other contents, newest first. Commits that only
+// recorded an outside edit, without changing the text, are omitted.
 func (w *way) since(changed []Note) []*Commit {
 	all := map[uint64]*Commit{}
 	for _, n := range changed {
@@ -160,8 +161,8 @@ func (w *way) since(changed []Note) []*Commit {
 	})
 }
 
-// newest are the commits that changed some files last. The index does not have those of files that are
-// gone: they are looked for from the end of the log.
+// newest returns the last commit that changed each of some files. For files that no longer exist,
+// it reads the log backward.
 func (w *way) newest(ctx context.Context, changed []Note) (map[string]uint64, error) {
 	from, gone := map[string]uint64{}, map[string]bool{}
 	for _, n := range changed {
@@ -191,9 +192,9 @@ func (w *way) newest(ctx context.Context, changed []Note) (map[string]uint64, er
 	return from, nil
 }
 
-// first are the commits to undo before the commit can be; none if there is no such way. It goes from each
-// file's contents to the oldest change that made the same ones, so that whatever a later change and its
-// undo did is left alone.
+// first returns the commits to undo before the commit can be undone; nil if there is no such list.
+// For each file it chooses the oldest change that made its current contents, so that a later change
+// and its undo are ignored.
 func (w *way) first(ctx context.Context) ([]*Commit, error) {
 	var undone []*Commit
 	for {
@@ -213,7 +214,8 @@ func (w *way) first(ctx context.Context) ([]*Commit, error) {
 	}
 }
 
-// next is the newest of the commits that made what some files are now; nil if one is not known.
+// next returns the newest of the commits that made the current contents of some files; nil if one
+// of them is not known.
 func (w *way) next(changed []Note) *Commit {
 	var newest *Commit
 	for _, n := range changed {
@@ -228,15 +230,15 @@ func (w *way) next(changed []Note) *Commit {
 	return newest
 }
 
-// maker is the oldest commit since that made what a file is now; nil if the history of the file does not
-// lead back to the commit.
+// maker returns the oldest commit since then that made the current contents of a file; nil if the
+// history of the file does not lead back to the commit.
 func (w *way) maker(n Note) *Commit {
 	steps, of := w.steps[n.Path], w.of.Of.Seq
 	if len(steps) == 0 {
 		return nil
 	}
 	oldest := steps[len(steps)-1]
-	if oldest.prev != of && (!n.Deleted || oldest.prev >= of) { // made again where there was none
+	if oldest.prev != of && (!n.Deleted || oldest.prev >= of) { // it was created again where there was none
 		return nil
 	}
 	for _, s := range slices.Backward(steps) {
@@ -250,15 +252,15 @@ func (w *way) maker(n Note) *Commit {
 	return nil
 }
 
-// undo does to the contents what the undo of a commit would do to the files, and reports whether it could.
+// undo simulates the undo of a commit, and reports whether the undo would succeed.
 func (w *way) undo(ctx context.Context, c *Commit) (bool, error) {
 	r, err := w.v.reversal(ctx, c)
 	switch {
-	case fault.Is(err, fault.InvalidValue): // it erased something
+	case fault.Is(err, fault.InvalidValue): // an erasing commit
 		return false, nil
 	case err != nil:
 		return false, err
-	case len(r.was) != len(c.Notes): // something of it was erased
+	case len(r.was) != len(c.Notes): // a part of it was erased
 		return false, nil
 	}
 	for _, n := range c.Notes {

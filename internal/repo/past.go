@@ -15,51 +15,52 @@ import (
 )
 
 const (
-	// defaultPasts bounds the past states of a vault that shares none with others.
+	// defaultPasts is the limit, in bytes, of the Pasts of a vault that does not share one.
 	defaultPasts = 64 << 20
 
-	// pastLife is how long a past state is kept that nobody asks for.
+	// pastLife is how long an unused past state is kept.
 	pastLife = 2 * time.Minute
 
-	// pastPatience is how long the making of one may take, whoever waits for it.
+	// pastPatience is the time limit for building a past state.
 	pastPatience = 5 * time.Minute
 )
 
-// Pasts keeps the states of vaults at earlier versions that were asked for last. A state is made by
-// folding the log behind the image before it, of which there is one at a time; who asks for the same
-// one meanwhile shares it, and it is made to the end though nobody waits any more: a state of a large
-// vault may take longer than a call. It is shared by the vaults of a process, bounded by bytes,
-// and forgets what nobody asks for.
+// A Pasts caches recently used states of vaults at earlier versions. A state is built by applying
+// the log to the image before it. Only one state is built at a time; callers that ask for the same
+// one share it. A state is built to the end even if no caller waits any more, because that may take
+// longer than a call for a large vault. A Pasts is shared by the vaults of a process, bounded in
+// bytes, and drops states that are not used. It is safe for concurrent use.
 type Pasts struct {
-	most int64         // bytes
-	turn chan struct{} // held by the one who makes a state
+	most int64         // limit in bytes
+	turn chan struct{} // full while a state is built
 
 	mu   sync.Mutex
-	kept []*past // who was asked for last stands first
+	kept []*past // most recently used first
 }
 
-// A past is a vault at one version.
+// A past is the state of a vault at one version.
 type past struct {
 	pastKey
-	state Searchable // its Search is nil until somebody has searched; it is changed by who has the turn
+	state Searchable // its Search is nil until the first search; changed only by the holder of the turn
 	size  int64
 	timer *time.Timer
 
-	memories *search.Index // of its memories; nil until somebody has searched them
+	memories *search.Index // search index of the memories; nil until the first search of them
 }
 
-// pastKey names a state. The vault is that of one incarnation: no later one meets what it was.
+// A pastKey identifies a state. The vault is one incarnation, so that a later one does not get its
+// states.
 type pastKey struct {
 	vault   *Vault
 	version uint64
 }
 
-// NewPasts makes a Pasts that keeps nothing yet, and never more than so many bytes: but for the
-// state that was made last, which may be larger and is kept until the next one is made. One more is
-// in memory while it is made, for a state shares nothing with others.
+// NewPasts returns an empty Pasts with a limit in bytes. The state that was built last may exceed
+// the limit, and is kept until the next one is built. While a state is built, one more is in
+// memory, because states share no data.
 func NewPasts(most int64) *Pasts { return &Pasts{most: most, turn: make(chan struct{}, 1)} }
 
-// get is a state that is kept, together with its search index if that is wanted.
+// get returns a cached state, with its search index if searched is set; false if it is not cached.
 func (p *Pasts) get(k pastKey, searched bool) (Searchable, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +74,7 @@ func (p *Pasts) get(k pastKey, searched bool) (Searchable, bool) {
 	return s.state, true
 }
 
-// put keeps a state, and of the others those that were asked for last, as far as there is room.
+// put caches a state, and evicts the least recently used ones that exceed the limit.
 func (p *Pasts) put(k pastKey, state Searchable) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +91,7 @@ func (p *Pasts) put(k pastKey, state Searchable) {
 	p.kept = kept
 }
 
-// size is about how many bytes of memory a state holds.
+// size returns about how many bytes of memory a state takes.
 func (s Searchable) size() int64 {
 	size := s.Index.Size()
 	if s.Search != nil {
@@ -99,8 +100,8 @@ func (s Searchable) size() int64 {
 	return size
 }
 
-// forget drops a state that nobody asked for, and gives back what a large one held: the collector may
-// not look for a long time.
+// forget drops an unused state. It returns the memory of a large one to the operating system,
+// because the garbage collector may not run for a long time.
 func (p *Pasts) forget(gone *past) {
 	p.mu.Lock()
 	p.kept = slices.DeleteFunc(p.kept, func(s *past) bool { return s == gone })
@@ -110,7 +111,7 @@ func (p *Pasts) forget(gone *past) {
 	}
 }
 
-// dropAll forgets all states of a vault.
+// dropAll drops all states of a vault.
 func (p *Pasts) dropAll(v *Vault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +123,8 @@ func (p *Pasts) dropAll(v *Vault) {
 	})
 }
 
-// past is a state of the vault, with its search index if that is wanted.
+// past returns a state of the vault, with its search index if searched is set. If the context ends
+// before the state is built it returns UNAVAILABLE, and building continues.
 func (v *Vault) past(ctx context.Context, version uint64, searched bool) (Searchable, error) {
 	p, k := v.pasts, pastKey{v, version}
 	if s, ok := p.get(k, searched); ok {
@@ -151,18 +153,18 @@ func (v *Vault) past(ctx context.Context, version uint64, searched bool) (Search
 	select {
 	case err := <-made:
 		return s, err
-	case <-ctx.Done(): // it is made all the same, for who asks again
+	case <-ctx.Done(): // building continues, for a later call
 		return Searchable{}, notYetMade(ctx, version)
 	}
 }
 
-// notYetMade is the fault of a call that ended before its state was made.
+// notYetMade returns the error of a call that ended before its state was built.
 func notYetMade(ctx context.Context, version uint64) error {
 	return fault.New(fault.Unavailable, "the vault as of %s is still being read from the log",
 		Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
 }
 
-// makePast makes a state, or its search index if only that is missing, and keeps it.
+// makePast builds and caches a state. If only its search index is missing, it builds that.
 func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Searchable, error) {
 	ctx, cancel := context.WithTimeout(ctx, pastPatience)
 	defer cancel()
@@ -183,10 +185,9 @@ func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Se
 	return s, nil
 }
 
-// At is the index at a version: what Read gave when it was the newest. It costs as much as reading
-// the image before it and the log behind that, unless the version is the newest one or was asked for a
-// moment ago. A version
-// that is not there yet is NOT_FOUND.
+// At returns the index at a version, as Read returned it when it was the newest. It costs reading
+// the image before it and the log after that image, unless the version is the newest one or cached.
+// It returns NOT_FOUND for a version that does not exist yet.
 func (v *Vault) At(ctx context.Context, version uint64) (*index.Index, error) {
 	head, err := v.Read(ctx)
 	if err != nil || head.Version() == version {
@@ -199,8 +200,9 @@ func (v *Vault) At(ctx context.Context, version uint64) (*index.Index, error) {
 	return s.Index, err
 }
 
-// SearchableAt is what Searchable gave when a version was the newest. The first one who searches in
-// it waits until the notes are read that have changed since the image before it, or all of them.
+// SearchableAt returns the result that Searchable had when the version was the newest. The first
+// search of a version waits until the notes are read that changed since the image before it, or all
+// notes if there is no usable image.
 func (v *Vault) SearchableAt(ctx context.Context, version uint64) (Searchable, error) {
 	head, err := v.Read(ctx)
 	switch {
@@ -217,8 +219,8 @@ func (v *Vault) SearchableAt(ctx context.Context, version uint64) (Searchable, e
 	return v.past(ctx, version, true)
 }
 
-// SearchableMemoriesAt is what SearchableMemories gave when a version was the newest. The first one who searches in it
-// waits until all memories of then are read.
+// SearchableMemoriesAt returns the result that SearchableMemories had when the version was the
+// newest. The first search of a version waits until all memories of it are read.
 func (v *Vault) SearchableMemoriesAt(ctx context.Context, version uint64) (Searchable, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
@@ -247,7 +249,7 @@ func (v *Vault) SearchableMemoriesAt(ctx context.Context, version uint64) (Searc
 	return Searchable{idx, x}, nil
 }
 
-// memoriesOf is the search index of the memories of a state that is kept; nil if there is none.
+// memoriesOf returns the search index of the memories of a cached state; nil if there is none.
 func (p *Pasts) memoriesOf(k pastKey) *search.Index {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,7 +261,7 @@ func (p *Pasts) memoriesOf(k pastKey) *search.Index {
 	return nil
 }
 
-// keepMemories keeps the search index of the memories of a state, if that is kept.
+// keepMemories stores the search index of the memories of a state, if that state is cached.
 func (p *Pasts) keepMemories(k pastKey, x *search.Index) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -271,13 +273,14 @@ func (p *Pasts) keepMemories(k pastKey, x *search.Index) {
 	}
 }
 
-// notYet is the fault of a version that is not there yet.
+// notYet returns the NOT_FOUND error of a version that does not exist yet.
 func notYet(version, latest uint64) error {
 	return fault.New(fault.NotFound, "there is no %s yet: the latest version is %s",
 		Version(version), Version(latest)).With("latest_version", Version(latest))
 }
 
-// buildUpTo is the index after the commits up to a version: those behind the newest image before it.
+// buildUpTo builds the index at a version from the newest image before it and the commits after
+// that image.
 func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, error) {
 	c, err := v.log.Control(ctx)
 	if err != nil {
@@ -307,15 +310,16 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 	return nil, damaged(last+1, errors.New("the log ends before its head"))
 }
 
-// searchableOf is an index of an earlier version with its search index.
+// searchableOf returns an index of an earlier version with its search index.
 func (v *Vault) searchableOf(ctx context.Context, idx *index.Index) (Searchable, error) {
 	from, paths := v.searchBefore(ctx, idx)
 	x, err := v.searchWith(ctx, from, v.searcher.of.inLogOrder(idx, paths))
 	return Searchable{idx, x}, err
 }
 
-// searchBefore is what the search index of an earlier version is made from: that of the newest image
-// before it, and the paths that changed since. Where there is none that can be used, that is all notes.
+// searchBefore returns the inputs for the search index of an earlier version: the search index of
+// the newest image before it, and the paths that changed since. If there is no usable one, it
+// returns an empty search index and all paths.
 func (v *Vault) searchBefore(
 	ctx context.Context, idx *index.Index,
 ) (*search.Index, []string) {
@@ -339,8 +343,8 @@ func (v *Vault) searchBefore(
 	return from, slices.Collect(maps.Keys(changed))
 }
 
-// searchImage is the search index of the newest image that is not beyond a version, and the commit that
-// it is of.
+// searchImage returns the search index of the newest image that is not after a version, and the
+// commit of that image.
 func (v *Vault) searchImage(
 	ctx context.Context, version uint64,
 ) (*search.Index, uint64, error) {

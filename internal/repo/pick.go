@@ -11,25 +11,26 @@ import (
 	"rookery/internal/table"
 )
 
-// A packedRun is the payload of a run as it is stored.
+// A packedRun is the packed payload of a run.
 type packedRun struct {
 	first  uint64
 	packed []byte
-	frames []frame // none if it has a single one
+	frames []frame // nil if there is a single one
 }
 
-// frameWith is the number of the frame that holds a part; if none does, how many frames there are.
+// frameWith returns the index of the frame that contains a part; len(frames) if none does.
 func (r packedRun) frameWith(part int) int {
 	return sort.Search(len(r.frames), func(i int) bool { return part < r.frames[i].first+r.frames[i].parts })
 }
 
-// A pick reads single texts. Of a run it unpacks the frames that it needs, each once, and caches them.
+// A pick reads single texts. It unpacks only the frames that it needs, each once, and caches them.
+// It is not safe for concurrent use.
 type pick struct {
 	v   *Vault
-	run packedRun // the last that was read
+	run packedRun // the run that was read last
 }
 
-// text is a text that is not to be changed.
+// text returns the text or value at a place. The caller must not change it.
 func (p *pick) text(ctx context.Context, at Place) ([]byte, error) {
 	k := textKey{p.v.part, at}
 	if text, ok := p.v.texts.get(k); ok {
@@ -39,7 +40,7 @@ func (p *pick) text(ctx context.Context, at Place) ([]byte, error) {
 	if !fault.Is(err, fault.IndexError) {
 		return text, err
 	}
-	// What is damaged in its own object may be whole in a segment.
+	// A damaged payload object may have an intact copy in a segment.
 	data, err := p.v.log.part(ctx, at)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,8 @@ func (p *pick) text(ctx context.Context, at Place) ([]byte, error) {
 	return textOf(data, at)
 }
 
-// part is a part as the log has it: its kind, and what it holds. It is not to be changed.
+// part returns the data of the part at a place: its kind byte and its contents. The caller must not
+// change it.
 func (p *pick) part(ctx context.Context, at Place) ([]byte, error) {
 	k := textKey{p.v.part, at}
 	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
@@ -58,12 +60,12 @@ func (p *pick) part(ctx context.Context, at Place) ([]byte, error) {
 	}
 	parts, first, _, err := p.run.unpackWith(p.v.log.code, k)
 	if err != nil || at.Part < first || at.Part >= first+len(parts) {
-		return p.v.log.part(ctx, at) // which says why
+		return p.v.log.part(ctx, at) // which returns the error
 	}
 	return parts[at.Part-first].data, nil
 }
 
-// read reads the run that a part is in, as it is stored, and caches it if it has several frames.
+// read reads the packed run of a part into p.run, and caches it if it has several frames.
 func (p *pick) read(ctx context.Context, k textKey, state int) error {
 	if p.run.packed != nil && p.run.first == k.at.Run {
 		return nil
@@ -82,7 +84,7 @@ func (p *pick) read(ctx context.Context, k textKey, state int) error {
 	return nil
 }
 
-// unpack unpacks the frame that a text is in, and caches it.
+// unpack unpacks the frame that contains a text, caches it, and returns the text.
 func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	texts, at := p.v.texts, k.at
 	state := texts.state(k.part)
@@ -99,7 +101,7 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	b := blockOf(parts, Place{at.Run, first})
 	text := b.at(at.Part)
 	if text == nil {
-		return textOf(parts[at.Part-first].data, at) // which says why
+		return textOf(parts[at.Part-first].data, at) // which returns the error
 	}
 	if !texts.addBlock(key, state, b) {
 		text = bytes.Clone(text)
@@ -108,8 +110,8 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	return text, nil
 }
 
-// unpackWith unpacks the frame that a text is in. The first of its parts has this number, and its texts are
-// cached by this key.
+// unpackWith unpacks the frame that contains a text. first is the number of its first part, and key
+// is the cache key of its texts. parts is empty if no frame contains the part.
 func (r packedRun) unpackWith(code *codec, k textKey) (parts []part, first int, key textKey, err error) {
 	if r.frames == nil {
 		parts, err = code.unpack(r.packed)
@@ -123,8 +125,8 @@ func (r packedRun) unpackWith(code *codec, k textKey) (parts []part, first int, 
 	return parts, r.frames[i].first, k.frameKey(i), err
 }
 
-// blockOf are the texts of parts that follow each other, from a place on: in memory of their own, since a
-// part may say much more of a note.
+// blockOf returns the texts of consecutive parts, the first of which is at a place. It copies the
+// texts, because a part may be much larger than its text.
 func blockOf(parts []part, at Place) block {
 	b := block{at.Part, make([][]byte, len(parts))}
 	size := 0
@@ -145,7 +147,8 @@ func blockOf(parts []part, at Place) block {
 	return b
 }
 
-// packedAt is the payload of the run that begins with a commit, as it is stored; see runAt.
+// packedAt returns the packed payload of the run that begins with commit first. It looks in the
+// table and in the segments as runAt does.
 func (l *Log[S]) packedAt(ctx context.Context, first uint64) (_ packedRun, err error) {
 	defer func() { err = l.orErased(ctx, err) }()
 	if first <= l.head.Load().control.Low {
@@ -176,7 +179,7 @@ func (l *Log[S]) packedAt(ctx context.Context, first uint64) (_ packedRun, err e
 	return p, err
 }
 
-// newPackedRun is a payload whose frames are looked for.
+// newPackedRun returns a packedRun, with the frames of the payload.
 func newPackedRun(first uint64, packed []byte) (packedRun, error) {
 	frames, err := framesOf(packed)
 	return packedRun{first, packed, frames}, err

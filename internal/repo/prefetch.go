@@ -10,16 +10,17 @@ import (
 	"rookery/internal/index"
 )
 
-// mostFetches is how many runs a Prefetch reads at once.
+// mostFetches is how many runs a Prefetch reads concurrently.
 const mostFetches = 32
 
-// Prefetch puts texts at hand that are about to be asked for, so that a call waits for many reads as long as
-// for one. It reads each run once, 32 at a time, and none of whose texts all are at hand. What cannot be
-// read, or is more than there is room for, is for Text to read, and to say why it cannot.
+// Prefetch loads texts into the cache that are about to be read, so that the caller waits for many
+// reads about as long as for one. It reads each run once, 32 at a time, and skips runs whose texts
+// are all cached. It returns no errors: a text that cannot be read or does not fit in the cache is
+// read by Text, which returns the error.
 func (v *Vault) Prefetch(ctx context.Context, bodies []index.Body) {
 	runs := v.missing(bodies)
 	if len(runs) < 2 || v.log.head.Load().status == Sealed {
-		return // Text does as well
+		return // Text is as fast
 	}
 	_ = together(mostFetches, runs, func(of []Place) error {
 		if ctx.Err() != nil {
@@ -30,7 +31,7 @@ func (v *Vault) Prefetch(ctx context.Context, bodies []index.Body) {
 	})
 }
 
-// PrefetchFiles is Prefetch for the first of some files: those that have at most so many bytes together.
+// PrefetchFiles is Prefetch for the texts of the first files that have at most most bytes together.
 func (v *Vault) PrefetchFiles(ctx context.Context, files iter.Seq[*index.File], most int) {
 	var bodies []index.Body
 	for f := range files {
@@ -42,7 +43,7 @@ func (v *Vault) PrefetchFiles(ctx context.Context, files iter.Seq[*index.File], 
 	v.Prefetch(ctx, bodies)
 }
 
-// missing are the places of texts that are not at hand, by run.
+// missing returns the places of the texts that are not cached, grouped by run.
 func (v *Vault) missing(bodies []index.Body) [][]Place {
 	var places []Place
 	for _, b := range bodies {
@@ -63,7 +64,7 @@ func (v *Vault) missing(bodies []index.Body) [][]Place {
 	return runs
 }
 
-// fetch puts texts of one run at hand.
+// fetch reads texts of one run into the cache. It stops at the first error.
 func (v *Vault) fetch(ctx context.Context, of []Place) {
 	p := pick{v: v}
 	for _, at := range of {
@@ -73,11 +74,11 @@ func (v *Vault) fetch(ctx context.Context, of []Place) {
 	}
 }
 
-// aheadBytes is how many bytes of texts a sweep reads ahead.
+// aheadBytes is how many bytes of text a sweep reads ahead.
 const aheadBytes = 8 << 20
 
-// readAhead reads the runs of the next changes at once, and returns of how many changes: at least one. What
-// cannot be read is read again when it is its turn.
+// readAhead reads the runs of the next changes concurrently, and returns for how many changes it
+// did so: at least one. A run that cannot be read is read again when it is needed.
 func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int) {
 	s.ahead = map[uint64]*run{}
 	size := 0

@@ -10,17 +10,19 @@ import (
 	"rookery/internal/blob"
 )
 
-// publishEvery is how long an image is waited for at most that is due by the number of commits, while
-// what came since is little beside the image: so long for each publishBytes of it. So what the images
-// of an hour take, which is how long they are kept, does not grow with the vault.
+// An image that is due by the number of commits is delayed while little was appended, relative to
+// the size of the image in use: by publishEvery, and by publishEvery more for each publishBytes of
+// that size. Images are kept for an hour, so this bounds the storage of the images of an hour,
+// which does not grow with the vault.
 const (
 	publishEvery = time.Minute
 	publishBytes = 16 << 20
 )
 
-// imageDue reports whether an image is due: 500 commits or 1 MB behind the one in force, and a tenth
-// of its size, or some minutes after the last one (log.md §4). It follows from what is stored alone, so
-// that processes which begin for each pass make no more images than one that goes on.
+// imageDue reports whether an image is due (log.md §4): foldCommits commits or foldBytes bytes
+// after the one in use, and also either a tenth of its size or some minutes after it was written.
+// It depends only on stored data, so that processes that start for each pass do not write more
+// images than one that keeps running.
 func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	if l.imageHeld(h, f) {
 		return false
@@ -46,9 +48,10 @@ func (l *Log[S]) imageDue(h *head[S], f Folding) bool {
 	return l.opt.Now().Sub(h.control.Image.At) >= wait
 }
 
-// imageHeld reports whether no image may be put in the place of the one in force, because another release still
-// needs it: a later release made it within the last hour, or an earlier one did and Folding.Hold holds. Two releases
-// that run at once would otherwise replace each other's images again and again (docs/design/0066).
+// imageHeld reports whether the image in use must not be replaced, because another release still
+// needs it: a later release wrote it within the last hour, or an earlier one did and Folding.Hold
+// returns true. Two releases that run at once would otherwise replace each other's images again and
+// again (docs/design/0066).
 func (l *Log[S]) imageHeld(h *head[S], f Folding) bool {
 	i, own := h.control.Image, l.opt.Imaging.Format
 	switch {
@@ -60,7 +63,7 @@ func (l *Log[S]) imageHeld(h *head[S], f Folding) bool {
 	return f.Hold != nil && f.Hold()
 }
 
-// weight is how many bytes the log has up to the image; nil: none.
+// weight returns the bytes of the log up to the image; 0 if i is nil.
 func (i *Image) weight() int64 {
 	if i == nil {
 		return 0
@@ -68,21 +71,21 @@ func (i *Image) weight() int64 {
 	return i.Weight
 }
 
-// WantImage makes an image due, if anything came since the last one: after many changes that none may
-// follow for hours.
+// WantImage makes an image due if there are commits after the last one. It is for callers that made
+// many changes, after which none may follow for hours.
 func (v *Vault) WantImage() { v.log.imageWanted.Store(true) }
 
-// A made is an image that was put, and its head.
+// A made is an image that was built, with its head decoded.
 type made struct {
 	imageHead
 	data []byte
 }
 
-// state and search are those sections of the image. They are parts of it.
+// state and search return these sections. They share memory with the image.
 func (m *made) state() []byte  { return m.data[m.start : m.start+m.State : m.start+m.State] }
 func (m *made) search() []byte { return m.data[m.searchAt() : m.searchAt()+m.Search] }
 
-// memories is what a search of memories needs; empty: there is none.
+// memories returns the search index of memories; nil if there is none.
 func (m *made) memories() []byte {
 	if m.Memories == 0 {
 		return nil
@@ -90,19 +93,19 @@ func (m *made) memories() []byte {
 	return m.data[m.memoriesAt() : m.memoriesAt()+m.Memories]
 }
 
-// A searchSection writes what a search needs into an image. Size is about how many bytes that takes; a
-// nil add writes nothing.
+// A searchSection writes a search index into an image. size is about how many bytes that takes.
+// Nothing is written if add is nil.
 type searchSection struct {
 	size int64
 	add  func(b []byte) []byte
 }
 
-// SearchSections are what searches of notes and of memories need.
+// A searchSections contains the search indexes of notes and of memories.
 type searchSections struct{ notes, memories searchSection }
 
-// publish puts an image of a head, with what a search of it needs, and returns what the control item says of
-// it. It is named when every follower has passed it. The image is in memory once, in the buffer that it is
-// written to.
+// publish writes an image of a head with its search indexes, and returns its description for the
+// control item. The image is not in use until name is called. It is in memory once, in the buffer
+// that it is encoded into.
 func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSections) (i Image, m *made, err error) {
 	if err := l.keys.need(ctx); err != nil {
 		return i, nil, err
@@ -124,7 +127,7 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], search searchSections)
 	return i, m, nil
 }
 
-// draw makes an image of a head.
+// draw builds an image of a head.
 func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*made, error) {
 	m := &made{imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
@@ -149,8 +152,8 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], search searchSections) (*
 	return m, err
 }
 
-// room is about how many bytes an image of a head takes beside what a search needs: an eighth more than
-// the one in force. Of the first image it is not known.
+// room returns about how many bytes the image of a head takes without its search indexes: an eighth
+// more than the one in use. It returns 0 if there is none.
 func (l *Log[S]) room(h *head[S]) int64 {
 	if h.control.Image == nil {
 		return 0
@@ -158,8 +161,9 @@ func (l *Log[S]) room(h *head[S]) int64 {
 	return h.control.Image.Head + h.control.Image.Head/8
 }
 
-// name puts an image in force, if every follower has passed it; else it waits in the control item. So a
-// process that starts from an image has never to tell a follower of what came before it.
+// name puts an image in use if every follower has passed it; otherwise it records the image as
+// waiting in the control item. Therefore a process that starts from an image never needs to report
+// earlier commits to a follower.
 func (l *Log[S]) name(ctx context.Context, f Folding, i Image) error {
 	now, behind := l.opt.Now().UTC(), false
 	err := l.Change(ctx, func(c *Control) bool {
@@ -178,7 +182,8 @@ func (l *Log[S]) name(ctx context.Context, f Folding, i Image) error {
 	return err
 }
 
-// wait notes an image that is there and not in force, and reports whether there was none as new.
+// wait records an image that is not in use yet, and reports whether it was recorded. It refuses an
+// image that contains erased data, and one that is not newer than the waiting one.
 func (c *Control) wait(i Image) bool {
 	if i.Seq < c.Erased || c.Waiting != nil && c.Waiting.Seq >= i.Seq {
 		return false
@@ -187,11 +192,12 @@ func (c *Control) wait(i Image) bool {
 	return true
 }
 
-// supersede puts an image in force. The one before stays for an hour, for somebody may have read of it
-// just now; the first of a month stays, so that what was can be seen without folding all of it again.
+// supersede puts an image in use, and reports whether that changed the control item. The image
+// before is kept for an hour, because a process may be about to read it. The first image of a month
+// does not expire, so that past states can be built without replaying the whole log.
 func (c *Control) supersede(i Image, now time.Time) bool {
 	if i.Seq < c.Erased {
-		return false // it has what was erased since
+		return false // it contains data that was erased since
 	}
 	if c.Image != nil {
 		if c.Image.Seq > i.Seq || c.Image.is(i) {
@@ -208,7 +214,7 @@ func (c *Control) supersede(i Image, now time.Time) bool {
 	return true
 }
 
-// hasOf reports whether an image of the month of a time is kept.
+// hasOf reports whether there is an image of the month of t that does not expire.
 func (c *Control) hasOf(t time.Time) bool {
 	year, month, _ := t.UTC().Date()
 	return slices.ContainsFunc(c.Images, func(i Image) bool {
@@ -217,7 +223,7 @@ func (c *Control) hasOf(t time.Time) bool {
 	})
 }
 
-// dropImages deletes the images whose time is over. They leave the control item first.
+// dropImages deletes the images that have expired. They are removed from the control item first.
 func (l *Log[S]) dropImages(ctx context.Context) error {
 	now := l.opt.Now()
 	over := func(i Image) bool { return !i.Until.IsZero() && !now.Before(i.Until) }

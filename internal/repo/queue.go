@@ -12,26 +12,28 @@ import (
 	"rookery/internal/fault"
 )
 
-// A Receipt is what an Update came to.
+// A Receipt is the result of an Update.
 type Receipt struct {
-	Seq      uint64          // the commit's own; of one that changed nothing, the state it saw
-	Changed  bool            // a commit was written
-	Replayed json.RawMessage // the answer of the first use of the idempotency key, if this is not it
+	// Seq is the sequence number of the commit or, if nothing was written, that of the state that
+	// the function saw.
+	Seq      uint64
+	Changed  bool            // whether the call changed something
+	Replayed json.RawMessage // the answer of the first use of the idempotency key; nil if this is the first
 
-	// Unread are the notes that the commit changed and whose files cannot be read, by the paths of the
-	// notes: the files are left as they are, and do not show the change.
+	// Unread lists notes that the commit changed but whose files cannot be read, with the paths of
+	// the notes. These files are left unchanged, and do not show the change.
 	Unread []LeftFile
 }
 
-// Update runs the function on a draft that follows the log, and appends what it drafts. It returns
-// when that is durable. The function may run several times; it must change nothing but the draft.
-// Its answer is kept with the commit if the call has an idempotency key.
+// Update runs fn on a draft on top of the newest state, and appends the draft. It returns when the
+// commit is durable. fn may run several times and must change nothing but the draft. If the call
+// has an idempotency key, the answer of fn is stored with the commit.
 //
-// A failure of the function is returned as it is, and nothing is written. UNAVAILABLE that says
-// "outcome unknown" means what it says: the commit may be there, or come to be there; to repeat the
-// call with the same idempotency key is safe. INDEX_BUSY means that other calls held this one up until its
-// time was over, and that nothing was written. A function that outlasts its own time is UNAVAILABLE; it
-// must end with its context, for others wait behind it.
+// If fn returns an error, Update returns that error and nothing is written. UNAVAILABLE with
+// "outcome unknown" means that the commit may exist or may still be written; repeating the call
+// with the same idempotency key is safe. INDEX_BUSY means that other calls delayed this one until
+// its context ended, and that nothing was written. If fn itself runs until its deadline, the error
+// is UNAVAILABLE. fn must return when its context ends, because other calls wait for it.
 func (l *Log[S]) Update(
 	ctx context.Context, c Call, fn func(context.Context, *Draft[S]) (any, error),
 ) (Receipt, error) {
@@ -55,30 +57,30 @@ func (l *Log[S]) Update(
 	}
 }
 
-// ended reports whether an error is the end of a context.
+// ended reports whether an error is that of an ended context.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// A writer is one Update on its way through the queue.
+// A writer is one Update in the queue.
 type writer[S any] struct {
 	ctx  context.Context
 	call Call
 	fn   func(context.Context, *Draft[S]) (any, error)
 	id   string
-	key  []byte // hash of its idempotency key
+	key  []byte // hash of its idempotency key; nil: none
 
 	mu      sync.Mutex
-	running bool // its function runs: what holds it up is the call itself
+	running bool // its function runs, so the call delays itself
 	sent    bool // its commit may be in the table
 
-	// Written by the worker before done is closed.
+	// The worker sets these before it closes done.
 	receipt Receipt
 	err     error
 	done    chan struct{}
 }
 
-// abandon is the failure of a call whose time is up.
+// abandon returns the error of a call whose context has ended, with the given cause.
 func (w *writer[S]) abandon(cause error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,32 +99,34 @@ func (w *writer[S]) abandon(cause error) error {
 	return cause
 }
 
-// run runs the function of the writer, which ends with the context of its call.
+// run runs the function of the writer. If the context of the call ends meanwhile, run returns an
+// error.
 func (w *writer[S]) run(d *Draft[S]) (any, error) {
 	w.runs(true)
 	answer, err := w.fn(w.ctx, d)
 	if ended := w.ctx.Err(); ended != nil {
-		return nil, cmp.Or(err, ended) // it still counts as running: it used the time up
+		return nil, cmp.Or(err, ended) // running stays true: the function used up the time
 	}
 	w.runs(false)
 	return answer, err
 }
 
-// runs notes whether the function runs.
+// runs records whether the function runs.
 func (w *writer[S]) runs(now bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running = now
 }
 
-// unknown is the failure of a call that may have had its effect (log.md §2.3).
+// unknown returns the UNAVAILABLE error of a write that may have had an effect (log.md §2.3).
 func unknown(cause error) error {
 	return fault.New(fault.Unavailable,
 		"outcome unknown: repeat with the same idempotency key").
 		After(time.Second).Because(cause)
 }
 
-// send marks that the commit of the writer goes out; it reports false if the writer has given up.
+// send marks the commit of the writer as about to be sent. It returns false if the writer has given
+// up.
 func (w *writer[S]) send() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,27 +134,27 @@ func (w *writer[S]) send() bool {
 	return w.sent
 }
 
-// unsend marks that the commit of the writer certainly did not happen.
+// unsend records that the commit of the writer was certainly not written.
 func (w *writer[S]) unsend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent = false
 }
 
-// finish ends the writer's wait.
+// finish delivers the result of the writer and ends its wait.
 func (w *writer[S]) finish(r Receipt, err error) {
 	w.receipt, w.err = r, err
 	close(w.done)
 }
 
-// A queue holds the writers of a log. One worker at a time serves it.
+// A queue contains the waiting writers of a log. One worker at a time serves it.
 type queue[S any] struct {
 	mu      sync.Mutex
 	waiting []*writer[S]
 	working bool
 }
 
-// push adds a writer and reports whether a worker must be started.
+// push adds a writer, and reports whether the caller must start a worker.
 func (q *queue[S]) push(w *writer[S]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -160,7 +164,7 @@ func (q *queue[S]) push(w *writer[S]) bool {
 	return start
 }
 
-// take takes out up to n writers. With none left the worker's work is over.
+// take removes and returns up to n writers. If there are none, the worker must stop.
 func (q *queue[S]) take(n int) []*writer[S] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -171,7 +175,7 @@ func (q *queue[S]) take(n int) []*writer[S] {
 	return taken
 }
 
-// giveBack puts writers in front again.
+// giveBack puts writers back at the front.
 func (q *queue[S]) giveBack(ws []*writer[S]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"rookery/internal/table"
 )
 
-// Recover makes the log of a vault whose table is lost, from its segments: up to the last commit that
-// they hold, which it answers. What came behind is lost with the table, but for what the checkout has
-// of it. Segments that do not join each other are INDEX_ERROR; where there are none it is ErrNoLog,
-// and where there is a log already ErrLogExists. Nothing is copied: a log may have left the table
-// altogether.
+// Recover creates the log of a vault whose table is lost from its segments, up to the last commit
+// in them, and returns that commit. Later commits are lost, except for changes that are in the
+// files of the checkout. It returns INDEX_ERROR if the segments do not continue each other,
+// ErrNoLog if there are none, and ErrLogExists if the log exists. Nothing is copied into the table,
+// because a log need not have runs there.
 func (v *Vault) Recover(ctx context.Context) (uint64, error) {
 	l := v.log
 	last, made, err := l.segments.chained(ctx)
@@ -37,8 +37,8 @@ func (v *Vault) Recover(ctx context.Context) (uint64, error) {
 	return last, l.create(ctx, c)
 }
 
-// chained is the last commit of the segments, which must follow each other from the first commit on,
-// and the time of the first.
+// chained returns the last commit in the segments and the time of the first commit. The segments
+// must form one chain from the first commit.
 func (s *segments) chained(ctx context.Context) (last uint64, made time.Time, err error) {
 	s.forget()
 	var hash []byte
@@ -60,7 +60,8 @@ func (s *segments) chained(ctx context.Context) (last uint64, made time.Time, er
 	}
 }
 
-// behind is INDEX_ERROR if there is a segment beyond a commit where none goes on: one is missing.
+// behind returns INDEX_ERROR if there is a segment after commit last: then one is missing in
+// between.
 func (s *segments) behind(last uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,8 @@ func (s *segments) behind(last uint64) error {
 	return nil
 }
 
-// findImages makes the images of the bucket known that are not beyond the low mark.
+// findImages adds the images in the bucket that are not after the low mark to the control item. It
+// skips images that cannot be read.
 func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
 	prefix := fmt.Sprintf("%s%d/", imagePrefix, imageFormat)
 	now := l.opt.Now().UTC()
@@ -91,10 +93,11 @@ func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
 	return nil
 }
 
-// firstOfImage is how many bytes of an image hold its head, unless it names many segments.
+// firstOfImage is how many bytes of an image usually contain its head. If it names many segments,
+// it is longer.
 const firstOfImage = 4 << 10
 
-// baseOf reads the head of an image.
+// baseOf reads the head of an image. For an image in items, the other sections come with it.
 func (l *Log[S]) baseOf(ctx context.Context, i Image) (*base, error) {
 	if i.Items == 0 {
 		h, err := l.headOf(ctx, i)
@@ -108,7 +111,8 @@ func (l *Log[S]) baseOf(ctx context.Context, i Image) (*base, error) {
 	return &base{i, h, rest}, err
 }
 
-// headOf reads the head of an image that is an object, of which only the commit is known.
+// headOf reads the head of an image that is an object. Of the description i, it uses only the
+// commit.
 func (l *Log[S]) headOf(ctx context.Context, i Image) (imageHead, error) {
 	data, _, err := l.opt.Bucket.Get(ctx, i.key(), 0, firstOfImage)
 	if err != nil {
@@ -126,8 +130,8 @@ func (l *Log[S]) headOf(ctx context.Context, i Image) (imageHead, error) {
 	return h, err
 }
 
-// Discard deletes the segments and images that lie where the log is to be, of one whose table is lost. A log
-// that is there is not touched: ErrLogExists.
+// Discard deletes the segments and images of a log whose table is lost. It returns ErrLogExists,
+// and deletes nothing, if the log exists.
 func (l *Log[S]) Discard(ctx context.Context) error {
 	if _, err := l.Control(ctx); !errors.Is(err, ErrNoLog) {
 		return cmp.Or(err, ErrLogExists)
@@ -145,8 +149,8 @@ func (l *Log[S]) Discard(ctx context.Context) error {
 	return nil
 }
 
-// createNew makes the log, if there is none. Where segments lie whose log is lost, there is one all the
-// same: ErrLogExists.
+// createNew creates the log if it does not exist. It returns ErrLogExists if there are segments of
+// a log whose table is lost.
 func (l *Log[S]) createNew(ctx context.Context) error {
 	if _, err := l.Control(ctx); !errors.Is(err, ErrNoLog) {
 		return err
@@ -163,7 +167,8 @@ func (l *Log[S]) createNew(ctx context.Context) error {
 	return nil
 }
 
-// create makes the control item, in our format and as its first state.
+// create writes the control item, in the current format and with revision 1. It returns
+// ErrLogExists if there is one.
 func (l *Log[S]) create(ctx context.Context, c Control) error {
 	c.Format, c.Rev = controlFormat, 1
 	data, err := json.Marshal(c)

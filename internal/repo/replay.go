@@ -13,9 +13,9 @@ import (
 	"rookery/internal/table"
 )
 
-// Replay folds the whole log anew from its first commit on. If nothing was appended meanwhile, what
-// it makes is the state that is used from then on. A header that does not join the one before is
-// INDEX_ERROR, and with verify a part that is not what its header says.
+// Replay rebuilds the state from the first commit. If nothing was appended meanwhile, the rebuilt
+// state replaces the one in use. It returns INDEX_ERROR if a header does not continue the chain
+// and, with verify, if a part does not match its digest.
 func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	r := replay[S]{log: l, verify: verify, upTo: maxSeq, head: l.empty()}
 	if r.run(ctx); r.err != nil {
@@ -32,20 +32,20 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	return h.snapshot(), nil
 }
 
-// renew replaces the state of the log by an equal one that goes on from another head: from, behind which
-// the commits up to the head of the log are folded again. It reports whether it did. It does nothing where these are
-// very large, for to fold them takes as long as to write them; where others write faster than they are folded; where
-// the log was erased; and where its head is not known to go on from there.
+// renew replaces the state of the log by an equal one that is based on from: it applies the commits
+// after from again. It reports whether it replaced the state. It does not if these commits are very
+// large, because applying them takes as long as writing them; if other calls write faster than it
+// applies; if the log was erased; or if the head is not the expected one at the end.
 func (l *Log[S]) renew(ctx context.Context, from head[S]) (renewed bool, err error) {
 	most := from.weight + renewLarge
-	for range renewRounds { // each has what came during the one before
+	for range renewRounds { // each round applies the commits of the round before
 		if from, err = l.foldFrom(ctx, from, most-from.weight); err != nil {
 			return false, err
 		}
 	}
 	l.advancing.Lock()
 	defer l.advancing.Unlock()
-	if from, err = l.foldFrom(ctx, from, largeRun); err != nil { // next to nothing
+	if from, err = l.foldFrom(ctx, from, largeRun); err != nil { // nearly nothing is left
 		return false, err
 	}
 	now := *l.head.Load()
@@ -58,16 +58,16 @@ func (l *Log[S]) renew(ctx context.Context, from head[S]) (renewed bool, err err
 	return true, nil
 }
 
-// renewRounds is how often renew folds what came meanwhile before it keeps others from writing, and renewLarge
-// how many bytes, as they are stored, it folds at most. So the writes of many clients are folded again, and imports
-// are not.
+// renewRounds is how many times renew applies new commits before it blocks writers, and renewLarge
+// how many bytes, as stored, it applies at most. So the writes of many clients are applied again,
+// but not imports.
 const (
 	renewRounds = 4
 	renewLarge  = 1 << 20
 )
 
-// foldFrom folds the commits between a head and the head of the log, of which nobody is told, if they have fewer
-// than some bytes as they are stored.
+// foldFrom applies the commits between a head and the head of the log, without calling Applied. It
+// returns from unchanged if they have at least most bytes as stored.
 func (l *Log[S]) foldFrom(ctx context.Context, from head[S], most int64) (head[S], error) {
 	now := l.head.Load()
 	if from.seq >= now.seq || now.status == Sealed || now.weight-from.weight >= most {
@@ -79,18 +79,18 @@ func (l *Log[S]) foldFrom(ctx context.Context, from head[S], most int64) (head[S
 	return r.head, r.err
 }
 
-// manyRead is how many bytes a replay must have read for it to give back at once what it used: the
-// texts of a whole history are garbage then, and the collector would let as much again come together
-// before it looks.
+// manyRead is how many bytes a replay must have read to return memory to the operating system at
+// once. The texts of a whole history are garbage then, and the garbage collector would let the heap
+// grow to twice that before it runs.
 const manyRead = 32 << 20
 
-// empty is the head of an empty log.
+// empty returns the head of an empty log.
 func (l *Log[S]) empty() head[S] { return head[S]{state: l.start, status: Active} }
 
-// begin takes the beginning of the log, of which nobody needs to be told, into an empty head: the image
-// in force, and what comes behind it as a whole, which is much cheaper than one commit after the other.
-// If that was all of the log, it is the head. Else who called goes on from there, and meets what could
-// not be taken.
+// begin reads the beginning of the log into an empty head: the image in use and, in bulk, the
+// commits after it that Applied may skip. That is much cheaper than applying one commit after the
+// other. If this reached the end of the log, whole is true and h is the head. Otherwise the caller
+// must go on from the head, and gets the error of anything that could not be read.
 func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 	if l.opt.Untold == nil || l.opt.Untold() == 0 || l.begun() {
 		return nil, false
@@ -117,8 +117,8 @@ func (l *Log[S]) begin(ctx context.Context) (h *head[S], whole bool) {
 	return &r.head, r.whole
 }
 
-// fromStart is a replay of the beginning of the log. Of a log that is short as a rule the image is not
-// asked for, unless something has left the table.
+// fromStart replays the beginning of the log. With TailFirst, it looks for an image only if
+// something has left the table.
 func (l *Log[S]) fromStart(ctx context.Context) replay[S] {
 	r := replay[S]{log: l, upTo: l.opt.Untold()}
 	if l.opt.TailFirst {
@@ -134,41 +134,41 @@ func (l *Log[S]) fromStart(ctx context.Context) replay[S] {
 	return r
 }
 
-// begun reports whether the head has taken something, or knows that there is nothing.
+// begun reports whether the head includes a commit, or is known to be that of an empty log.
 func (l *Log[S]) begun() bool {
 	h := l.head.Load()
 	return h.seq > 0 || h.control.Format > 0
 }
 
-// learn makes the idempotency key of a commit known.
+// learn records the idempotency key of a commit.
 func (l *Log[S]) learn(c *Commit, at Place) {
 	if c.Key != nil {
 		l.keys.add(keyOf(c, at), l.opt.Now())
 	}
 }
 
-// A replay makes a state from the beginning of a log, or from where its head is.
+// A replay builds a state from the beginning of a log, or from the position of its head.
 type replay[S any] struct {
 	log    *Log[S]
-	verify bool
-	upTo   uint64               // runs that go beyond this commit are not taken
-	met    func(*Commit, Place) // if not nil, told of each commit
-	head   head[S]              // after what was taken
-	tailed bool                 // only the table is read, whatever segments hold
+	verify bool                 // compare every part with its digest
+	upTo   uint64               // runs that end after this commit are not applied
+	met    func(*Commit, Place) // called for each commit; may be nil
+	head   head[S]              // the head after the runs applied so far
+	tailed bool                 // only the table is read, even if there are segments
 	read   int                  // bytes of payloads
-	whole  bool                 // that was all: nothing left the table before it was read
-	err    error                // why not all was taken
+	whole  bool                 // the end of the log was reached, and nothing is missing before it
+	err    error                // why the replay ended early
 
-	emptied map[Place]bool // parts that are empty, and that no commit erases so far
+	emptied map[Place]bool // empty parts that no commit read so far erases
 }
 
-// run takes all runs that it can.
+// run applies all runs that it can read.
 func (r *replay[S]) run(ctx context.Context) {
 	commits := func(yield func(*Commit, Place) bool) { r.each(ctx, yield) }
 	r.head.state = r.log.opt.Build(r.head.state, commits)
 }
 
-// fold is run without Build, which may tell others of the commits.
+// fold is run without Build, which has side effects on the caches.
 func (r *replay[S]) fold(ctx context.Context) {
 	r.each(ctx, func(c *Commit, at Place) bool {
 		r.head.state = r.log.opt.Fold(r.head.state, c, at)
@@ -176,7 +176,7 @@ func (r *replay[S]) fold(ctx context.Context) {
 	})
 }
 
-// each yields the commits of all runs that it can take.
+// each yields the commits of all runs that it can read.
 func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 	folded := r.head.control.Cursors[segmentsCursor].Seq
 	if r.head.control.Format == 0 && !r.tailed {
@@ -194,7 +194,7 @@ func (r *replay[S]) each(ctx context.Context, yield func(*Commit, Place) bool) {
 	r.err = context.Cause(ctx)
 }
 
-// next takes what comes next. It reports whether something may follow.
+// next processes the next item. It reports whether more may follow.
 func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
 	if d.run == nil && d.err == nil {
 		r.head.control, r.whole = d.control, d.control.Low <= r.head.seq
@@ -208,7 +208,8 @@ func (r *replay[S]) next(d decoded, yield func(*Commit, Place) bool) bool {
 	return r.take(d, yield)
 }
 
-// noteEmptied notes the parts of a run that are empty, and takes those off that a commit in it erases.
+// noteEmptied records the empty parts of a run, and deletes from the record those that a commit of
+// the run erases.
 func (r *replay[S]) noteEmptied(d decoded) {
 	if !r.verify {
 		return
@@ -226,7 +227,8 @@ func (r *replay[S]) noteEmptied(d decoded) {
 	}
 }
 
-// notErased is a fault if a part is empty that no commit erases: somebody wants to hide what it said.
+// notErased returns an error if a part is empty that no commit erases: it may have been removed by
+// tampering.
 func (r *replay[S]) notErased() error {
 	if len(r.emptied) == 0 {
 		return nil
@@ -238,7 +240,7 @@ func (r *replay[S]) notErased() error {
 	return offChain(first, fmt.Errorf("run %d: a part is empty, and no commit erases it", first))
 }
 
-// joins is why a run is not the next one.
+// joins returns an error if d is not the next run of the chain.
 func (r *replay[S]) joins(d decoded) error {
 	if d.err != nil {
 		return d.err
@@ -249,13 +251,14 @@ func (r *replay[S]) joins(d decoded) error {
 	return nil
 }
 
-// offChain is the fault of a run that does not join the one before, or is not what its header says.
+// offChain returns the INDEX_ERROR of a run that does not continue the chain, or does not match its
+// header.
 func offChain(first uint64, cause error) error {
 	return fault.New(fault.IndexError, "the log is not what its chain says at %s", Version(first)).
 		OnServer("doctor --full").Because(cause)
 }
 
-// take takes a run.
+// take yields the commits of a run, and advances the head. It returns false if yield does.
 func (r *replay[S]) take(d decoded, yield func(*Commit, Place) bool) bool {
 	at := Place{Run: d.First}
 	for i, c := range d.commits {
@@ -274,8 +277,8 @@ func (r *replay[S]) take(d decoded, yield func(*Commit, Place) bool) bool {
 	return true
 }
 
-// A decoded is an item of the log: a run together with its commits, or the control item, which is
-// the last one; or why it cannot be had.
+// A decoded is the next item of the log: a run with its commits, the control item, which is the
+// last one, or an error.
 type decoded struct {
 	*run
 	commits []*Commit
@@ -283,15 +286,16 @@ type decoded struct {
 	err     error
 }
 
-// A stretch is a part of the log that is read: to its end.
+// A stretch is a part of the log to be read, up to its end.
 type stretch struct {
-	from   uint64 // the commit that its first run begins with
-	folded uint64 // up to here it is read from segments
-	verify bool   // each part is to be compared with its digest
+	from   uint64 // the first commit of its first run
+	folded uint64 // commits up to here are read from segments
+	verify bool   // compare each part with its digest
 }
 
-// ahead yields all runs of a stretch, oldest first, and the control item. While one is used the next two
-// are read and decoded; no more are in memory. It ends with the first error, or with the context.
+// ahead yields all runs of a stretch, oldest first, and then the control item. It reads and decodes
+// up to two items in advance while the caller uses one. It ends with the first error, or with the
+// context.
 func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
 	return func(yield func(decoded) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -318,7 +322,7 @@ func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
 	}
 }
 
-// decodeAll sends everything until there is an error, or nobody wants more.
+// decodeAll passes all items of a stretch to send, until there is an error or send returns false.
 func (l *Log[S]) decodeAll(ctx context.Context, s stretch, send func(decoded) bool) {
 	for r, err := range l.segments.from(ctx, l.code, s.from, s.folded) {
 		if l.stillInTable(ctx, s.from, err) {
@@ -336,7 +340,7 @@ func (l *Log[S]) decodeAll(ctx context.Context, s stretch, send func(decoded) bo
 	}
 }
 
-// decodeItem reads an item, and the payload of a run.
+// decodeItem decodes an item of the table, and loads the payload of a run.
 func (l *Log[S]) decodeItem(
 	ctx context.Context, it table.Item, err error, verify bool,
 ) decoded {
@@ -351,7 +355,7 @@ func (l *Log[S]) decodeItem(
 	return l.decode(ctx, r, err, verify)
 }
 
-// decode reads what a run holds.
+// decode loads the payload of a run, verifies it if verify is set, and decodes its commits.
 func (l *Log[S]) decode(ctx context.Context, r *run, err error, verify bool) decoded {
 	if err == nil {
 		err = l.load(ctx, r)

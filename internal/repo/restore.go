@@ -7,8 +7,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// ReversalOf looks up what undoes a commit in some of its files; see Reversal. A commit that changed none of
-// them is INVALID_VALUE.
+// ReversalOf is Reversal for some of the files that a commit changed. It returns INVALID_VALUE if
+// the commit changed none of them.
 func (v *Vault) ReversalOf(ctx context.Context, version uint64, paths ...vault.Path) (*Reversal, error) {
 	c, err := v.Commit(ctx, version)
 	if err != nil {
@@ -26,7 +26,8 @@ func (v *Vault) ReversalOf(ctx context.Context, version uint64, paths ...vault.P
 	return r, r.date(ctx, v)
 }
 
-// IsAsLeft reports whether each file of a commit has the contents that the commit gave it.
+// IsAsLeft reports whether each file that the commit changed has the contents that the commit gave
+// it.
 func (tx *Tx) IsAsLeft(ctx context.Context, r *Reversal) (bool, error) {
 	for _, n := range r.Of.Notes {
 		if same, err := tx.isNow(ctx, n); err != nil || !same {

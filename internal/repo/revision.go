@@ -11,7 +11,7 @@ import (
 	"rookery/internal/index"
 )
 
-// Commit is one commit of the vault. One that is not there yet is NOT_FOUND.
+// Commit returns one commit of the vault. It returns NOT_FOUND if there is no such commit yet.
 func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
 	head, err := v.Read(ctx)
 	if err != nil {
@@ -23,7 +23,7 @@ func (v *Vault) Commit(ctx context.Context, seq uint64) (*Commit, error) {
 	return v.log.commit(ctx, seq)
 }
 
-// commit is a commit that is there.
+// commit returns a commit that exists.
 func (l *Log[S]) commit(ctx context.Context, seq uint64) (*Commit, error) {
 	r, err := l.runWith(ctx, seq)
 	if err != nil {
@@ -36,19 +36,20 @@ func (l *Log[S]) commit(ctx context.Context, seq uint64) (*Commit, error) {
 	return commits[seq-r.First], nil
 }
 
-// A Revision is one change of a file: the commit, and what became of the file.
+// A Revision is one change of a file: the commit, and the file after it.
 type Revision struct {
-	*Commit // of one that Revisions yields, without notes, records and key
-	Note    // likewise without the text and Theirs, until Fill loads the text
+	*Commit // if yielded by Revisions: without notes, items, records and key
+	Note    // likewise: without Theirs, and in large runs without the text until Fill loads it
 
-	Digest index.Digest // of the text; that of an empty one if Deleted
-	at     Place
+	Digest index.Digest // of the text; that of an empty text if Deleted
+	at     Place        // of the note's part
 }
 
-// Revisions yields the changes of a file, newest first, from a commit that changed it on. Each commit
-// names the one before, so this costs one read for each of them, however long the log is. It ends
-// where the file was made: one of the same name that was there before is another, unless this one is
-// that one brought back. A file that a commit from outside moved goes on under its earlier path.
+// Revisions yields the changes of a file, newest first, beginning with commit from, which must have
+// changed it. Each change names the one before, so it costs one read for each change, however long
+// the log is. It ends with the change that created the file; an earlier file at the same path is
+// another one, unless this file is that one restored. A file that was moved is followed to its
+// earlier path.
 func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Seq2[Revision, error] {
 	return func(yield func(Revision, error) bool) {
 		for seq := from; seq > 0; {
@@ -68,8 +69,8 @@ func (v *Vault) Revisions(ctx context.Context, path string, from uint64) iter.Se
 	}
 }
 
-// earlier is what a file was called before a commit that changed it, and the commit that changed it
-// then; 0 if it was made by this one.
+// earlier returns the path of a file before the commit, and the commit that changed it before; 0 if
+// this commit created it.
 func (c *Commit) earlier(n Note) (path string, seq uint64) {
 	if was, moved := c.note(n.From); moved && n.From != "" && n.Prev == 0 {
 		return n.From, was.Prev
@@ -77,7 +78,7 @@ func (c *Commit) earlier(n Note) (path string, seq uint64) {
 	return n.Path, n.Prev
 }
 
-// note is what a commit made of a file.
+// note returns the change of a file by the commit; false if there is none.
 func (c *Commit) note(path string) (Note, bool) {
 	for _, n := range c.Notes {
 		if n.Path == path {
@@ -87,10 +88,11 @@ func (c *Commit) note(path string) (Note, bool) {
 	return Note{}, false
 }
 
-// Trace finds a file that may be no more: the path of the one that held last, and the last commit that
-// changed it, of those up to a version. Each note that holds has one of some names: its path, or the id of a trait. The
-// first call reads the log from the beginning, and later ones what may have the names, and what came since. What holds
-// gets is valid for its call. Seq is 0 if none held.
+// Trace finds a file that may no longer exist. holds reports whether a note matches; each matching
+// note must have one of names as its path or as the id of a trait. Trace returns the path of the
+// last match, and the last commit up to upTo that changed the file at that path. seq is 0 if there
+// is no match. The first call reads the whole log; later calls read only the runs that may contain
+// the names, and the new ones. The Note passed to holds is valid only during that call.
 func (v *Vault) Trace(
 	ctx context.Context, upTo uint64, names []string, holds func(*Note) bool,
 ) (path string, seq uint64, err error) {
@@ -115,14 +117,14 @@ func (v *Vault) Trace(
 	return path, seq, nil
 }
 
-// inJSON returns a text as it is in the JSON of the log, without quotes.
+// inJSON returns a text as encoded in the JSON of the log, without quotes.
 func inJSON(text string) []byte {
-	data, _ := json.Marshal(text) // it is a string
+	data, _ := json.Marshal(text) // a string is always valid
 	return data[1 : len(data)-1]
 }
 
-// eachNote calls a function with each note of a run, and its commit, whose head has one of some words, which the
-// function may change.
+// eachNote calls do with each note of a run whose head contains one of some words, and with its
+// commit. do may change words.
 func (r *run) eachNote(words *[][]byte, do func(n *Note, seq uint64)) error {
 	rest := r.parts
 	for i, c := range r.Commits {

@@ -10,10 +10,11 @@ import (
 	"rookery/internal/blob"
 )
 
-// Rollback makes the bucket fit a log whose table was restored to an earlier time: it writes the payloads again that
-// left the bucket since, and deletes the segments of commits that are in no segment by the control item, which may be
-// those of another history. It returns how many segments it deleted. Nothing may be written to the log, and no
-// pass may fold it, meanwhile; a second call does nothing.
+// Rollback makes the bucket consistent with a table that was restored to an earlier time. It writes
+// payload objects again that have been deleted since, from segments, and deletes the segments after
+// the segments cursor, which may belong to another history. It returns how many segments it
+// deleted. During the call nothing may be written to the log and no compaction pass may run. A
+// second call does nothing.
 func (l *Log[S]) Rollback(ctx context.Context) (dropped int, err error) {
 	c, err := l.Control(ctx)
 	if err != nil {
@@ -41,7 +42,7 @@ func (l *Log[S]) Rollback(ctx context.Context) (dropped int, err error) {
 	return dropped, nil
 }
 
-// bringBack writes the payloads again, from segments, of runs of the table that name an object which is not there.
+// bringBack writes the missing payload objects of runs in the table again, from segments.
 func (l *Log[S]) bringBack(ctx context.Context, folded uint64) error {
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(folded+1), runKey(maxSeq)) {
 		if err != nil {
@@ -72,5 +73,5 @@ func (l *Log[S]) bringBack(ctx context.Context, folded uint64) error {
 	return nil
 }
 
-// Rollback is that of the log of the vault; see Log.Rollback.
+// Rollback is Log.Rollback for the log of the vault.
 func (v *Vault) Rollback(ctx context.Context) (dropped int, err error) { return v.log.Rollback(ctx) }

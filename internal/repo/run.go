@@ -12,38 +12,38 @@ import (
 	"rookery/internal/index"
 )
 
-// The versions of the item of a run: one without items of the vault in it, which earlier releases read too, and one
-// with them.
+// The formats of the item of a run: format is without items of the vault, and can be read by
+// earlier releases too; formatItems is with items.
 const (
 	format      = 1
 	formatItems = 2
 )
 
-// A run is one or more commits as one item of the table: a header and a payload.
+// A run is one or more commits that are stored as one item of the table: a header and a payload.
 //
-// The header is chained: it holds the hash of the header before. Texts, old and new values, records
-// and answers do not enter it, only their salted digests; they lie in the payload, each with its
-// salt. So what one part says can be erased, salt included, and the chain still verifies
-// (log.md §2.7).
+// The headers form a hash chain: each contains the hash of the one before. Texts, values, records
+// and answers are in the payload; the header contains only their salted digests. So a part can be
+// erased with its salt, and the chain still verifies (log.md §2.7).
 type run struct {
 	header
-	raw    []byte // the header as it is stored; its hash is the next header's Prev
-	parts  []part
-	packed []byte // the payload as it is stored, if it is at hand and not unpacked yet
-	stored int    // bytes of the run as it is stored; of a payload that is an object, once it was loaded
+	raw    []byte // the header as stored; its hash is the next header's Prev
+	parts  []part // nil: the payload is not unpacked
+	packed []byte // the payload as stored, if it is loaded and not unpacked yet
+	stored int    // bytes of the run as stored; includes a payload object once it is loaded
 }
 
+// A header is the part of a run that is hashed. It is stored in JSON.
 type header struct {
 	Format  int          `json:"format"`
 	First   uint64       `json:"first"`
 	Last    uint64       `json:"last"`
-	Prev    []byte       `json:"prev"` // sha256 of the header before; empty in the first run
+	Prev    []byte       `json:"prev"` // SHA-256 of the header before; empty in the first run
 	Commits []commitHead `json:"commits"`
-	Object  string       `json:"object,omitempty"` // key of the payload, if it is not in the item
-	Size    int          `json:"size"`             // of the payload, not compressed
+	Object  string       `json:"object,omitempty"` // key of the payload object; empty: the payload is in the item
+	Size    int          `json:"size"`             // bytes of the payload, not compressed
 }
 
-// commitHead is what the header says of one commit.
+// A commitHead is the entry of one commit in a header.
 type commitHead struct {
 	Call    string    `json:"call"`
 	Time    time.Time `json:"time"`
@@ -54,24 +54,25 @@ type commitHead struct {
 	KeyHash []byte    `json:"key,omitempty"`
 	KeyReq  []byte    `json:"key_request,omitempty"`
 
-	// Items is how many of the parts are items, and FirstItem the number of the first: an empty part does not say
-	// what it was.
+	// Items is the number of parts that are items, and FirstItem the number of the first one. They
+	// are needed because an empty part has no kind.
 	Items     int `json:"items,omitempty"`
 	FirstItem int `json:"first_item,omitempty"`
 
 	Parts []digest `json:"parts"`
 }
 
+// A digest is the SHA-256 of the salt and the data of a part.
 type digest []byte
 
-// A part is the smallest thing in a payload that can be erased alone: one note or one item of a commit, its
-// records, or its answer.
+// A part is the smallest unit of a payload that can be erased: one note or one item of a commit,
+// its records, or its answer.
 type part struct {
 	salt [16]byte
-	data []byte // first byte: the kind
+	data []byte // first byte: the kind; empty: erased
 }
 
-// The kinds of part.
+// The kinds of parts.
 const (
 	partNote    = 'n'
 	partItem    = 'i'
@@ -79,6 +80,7 @@ const (
 	partAnswer  = 'a'
 )
 
+// newPart returns a part with a new random salt.
 func newPart(kind byte, chunks ...[]byte) part {
 	size := 1
 	for _, c := range chunks {
@@ -101,19 +103,19 @@ func (p part) digest() digest {
 	return h.Sum(nil)
 }
 
-// noteHead is what a note's part holds before its text.
+// A noteHead is the JSON at the beginning of a note's part. See Note for the fields.
 type noteHead struct {
 	Path    string          `json:"path"`
 	Deleted bool            `json:"deleted,omitempty"`
 	Prev    uint64          `json:"prev,omitempty"`
 	Was     *[]byte         `json:"was,omitempty"`
 	Traits  []string        `json:"traits,omitempty"`
-	Nodes   []byte          `json:"nodes,omitempty"` // one UID behind the other
+	Nodes   []byte          `json:"nodes,omitempty"` // concatenated UIDs
 	Events  json.RawMessage `json:"events,omitempty"`
 	Past    *index.Past     `json:"past,omitempty"`
 	From    string          `json:"from,omitempty"`
 	Since   time.Time       `json:"since,omitzero"`
-	Theirs  *int            `json:"theirs,omitempty"` // how many bytes behind the text are theirs
+	Theirs  *int            `json:"theirs,omitempty"` // length of Note.Theirs, after the text; nil: none
 }
 
 func headOf(n Note) noteHead {
@@ -131,7 +133,8 @@ func headOf(n Note) noteHead {
 	return h
 }
 
-// partsOf takes a commit apart. Its notes come first, so that note i of a commit is its part i, and then its items.
+// partsOf returns the parts of a commit: its notes, so that note i is part i, its items, its
+// records and its answer.
 func partsOf(c *Commit) ([]part, error) {
 	var parts []part
 	for _, n := range c.Notes {
@@ -162,7 +165,7 @@ func partsOf(c *Commit) ([]part, error) {
 	return parts, nil
 }
 
-// answerPart is the number, within its commit, of the part that holds the answer.
+// answerPart returns the number, within the commit, of the part with the answer.
 func (c *Commit) answerPart() int {
 	n := len(c.Notes) + len(c.Items)
 	if len(c.Records) > 0 {
@@ -171,8 +174,8 @@ func (c *Commit) answerPart() int {
 	return n
 }
 
-// newRun makes the run of these commits, which follow the header whose hash is prev. The payload is
-// not placed yet.
+// newRun returns a run of consecutive commits. prev is the hash of the header before. The payload
+// is not packed yet.
 func newRun(commits []*Commit, prev []byte) (*run, error) {
 	r := &run{header: header{
 		Format: format, First: commits[0].Seq, Last: commits[len(commits)-1].Seq, Prev: prev,
@@ -201,7 +204,7 @@ func newRun(commits []*Commit, prev []byte) (*run, error) {
 	return r, nil
 }
 
-// bare is a commit of the run without notes, records and key.
+// bare returns commit i of the run without notes, items, records and key.
 func (r *run) bare(i int) *Commit {
 	h := &r.Commits[i]
 	return &Commit{
@@ -210,10 +213,11 @@ func (r *run) bare(i int) *Commit {
 	}
 }
 
-// commits puts the commits together again.
+// commits decodes the commits of the run. The payload must be loaded.
 func (r *run) commits() ([]*Commit, error) { return r.commitsOf(func(part) bool { return true }) }
 
-// commitsOf is commits, with nothing but their places of the parts that are not wanted.
+// commitsOf is commits, but decodes only the parts for which wanted returns true. Other notes and
+// items are zero values.
 func (r *run) commitsOf(wanted func(part) bool) ([]*Commit, error) {
 	var all []*Commit
 	rest := r.parts
@@ -234,7 +238,7 @@ func (r *run) commitsOf(wanted func(part) bool) ([]*Commit, error) {
 	return all, nil
 }
 
-// fill reads the parts of the commit, of which those that are erased have no bytes.
+// fill decodes the parts of the commit. Erased parts have no bytes.
 func (c *Commit) fill(h *commitHead, parts []part, wanted func(part) bool) error {
 	for i, p := range parts {
 		answers := c.Key != nil && i == len(parts)-1
@@ -259,7 +263,7 @@ func (h *commitHead) isItem(part int) bool {
 	return part >= h.FirstItem && part < h.FirstItem+h.Items
 }
 
-// pass leaves the place of a part empty.
+// pass adds a zero note or item for a part that is not decoded.
 func (c *Commit) pass(p part) {
 	switch {
 	case len(p.data) == 0:
@@ -270,10 +274,10 @@ func (c *Commit) pass(p part) {
 	}
 }
 
-// take reads one part into the commit.
+// take decodes one part into the commit.
 func (c *Commit) take(p part) error {
 	if len(p.data) == 0 {
-		return nil // the answer, which was erased
+		return nil // the answer, erased
 	}
 	body := p.data[1:]
 	switch p.data[0] {
@@ -296,7 +300,8 @@ func (c *Commit) take(p part) error {
 	return fmt.Errorf("a part of unknown kind %q", p.data[0])
 }
 
-// splitNote is the head and the text of a note, with what is theirs behind it, as its part holds them.
+// splitNote splits the data of a note's part, without the kind byte, into the head and the text.
+// The text includes Theirs.
 func splitNote(body []byte) (head, text []byte, err error) {
 	size, n := binary.Uvarint(body)
 	if n <= 0 || size > uint64(len(body)-n) {
@@ -305,10 +310,10 @@ func splitNote(body []byte) (head, text []byte, err error) {
 	return body[n : n+int(size)], body[n+int(size):], nil
 }
 
-// errCutOff says that a note's part ends too early.
+// errCutOff is the error of a note's part that is too short.
 var errCutOff = errors.New("a note's part is cut off")
 
-// ours is the text of a note without what is theirs.
+// ours returns the text of a note without the bytes of Theirs at its end.
 func ours(text []byte, theirs *int) ([]byte, error) {
 	if theirs == nil {
 		return text, nil
@@ -320,6 +325,7 @@ func ours(text []byte, theirs *int) ([]byte, error) {
 	return text[:at:at], nil
 }
 
+// readNote decodes a note from the data of its part, without the kind byte.
 func readNote(body []byte) (Note, error) {
 	head, text, err := splitNote(body)
 	if err != nil {
@@ -343,7 +349,7 @@ func readNote(body []byte) (Note, error) {
 	return note, nil
 }
 
-// note is what a head says of a note.
+// note returns a Note with the fields of the head.
 func (h *noteHead) note() Note {
 	note := Note{
 		Path: h.Path, Deleted: h.Deleted, Prev: h.Prev, Traits: h.Traits, Events: h.Events,
@@ -355,8 +361,8 @@ func (h *noteHead) note() Note {
 	return note
 }
 
-// textOf is the text of a note that a part holds, or the value of an item; nil of one that is gone. Of the head, which may be
-// larger than the text, it reads no more than it needs.
+// textOf returns the text of a note, or the value of an item, from the data of its part; nil if it
+// is deleted. It decodes only the necessary fields of the head, which may be larger than the text.
 func textOf(data []byte, at Place) ([]byte, error) {
 	if len(data) == 0 || data[0] != partNote && data[0] != partItem {
 		return nil, fmt.Errorf("part %d of run %d is no note", at.Part, at.Run)
@@ -382,8 +388,8 @@ func textOf(data []byte, at Place) ([]byte, error) {
 	return ours(text, h.Theirs)
 }
 
-// verify reports whether the parts are those that the header names. One that is empty may have been
-// erased: see emptied.
+// verify returns an error if the parts do not match the digests in the header. It ignores empty
+// parts, which may have been erased; see emptied.
 func (r *run) verify() error {
 	i := 0
 	for _, h := range r.Commits {
@@ -404,8 +410,7 @@ func (r *run) verify() error {
 	return nil
 }
 
-// emptied are the places of the parts that are empty. That is right only of those that a later commit
-// of the log erases.
+// emptied returns the places of the empty parts. Each must be erased by a later commit of the log.
 func (r *run) emptied() []Place {
 	var all []Place
 	for i, p := range r.parts {
@@ -416,7 +421,7 @@ func (r *run) emptied() []Place {
 	return all
 }
 
-// hash is what the next header's Prev is.
+// hash returns the SHA-256 of the stored header, which is the next header's Prev.
 func (r *run) hash() []byte {
 	sum := sha256.Sum256(r.raw)
 	return sum[:]

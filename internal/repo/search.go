@@ -14,42 +14,43 @@ import (
 	"rookery/internal/search"
 )
 
-// A Searchable is a vault as it can be searched: two values that are true of the same version.
+// A Searchable is an index and a search index of the same version of a vault.
 type Searchable struct {
 	Index  *index.Index
 	Search *search.Index
 }
 
-// A searcher keeps what can be searched of a vault. Commits pay next to nothing for it: they leave
-// the keys of what they changed, and the next search brings the search index forward by all of them at
-// once.
+// A searcher keeps a search index up to date. Commits cost almost nothing: the searcher records the
+// keys that they changed, and the next search updates the index for all of them at once. It is safe
+// for concurrent use.
 type searcher struct {
 	of   searched
-	turn chan struct{} // held by the one who brings the index forward
+	turn chan struct{} // full while a caller updates the index
 
 	mu      sync.Mutex
-	now     Searchable        // its Search is nil until somebody has searched
-	changed map[string]uint64 // the last commit that changed what goes by a key; nil: nobody asks for it yet
+	now     Searchable        // its Search is nil until the first search
+	changed map[string]uint64 // by key, the last commit that changed it; nil: not recorded yet
 
-	// image gives the search index of an image that the index goes on from, behind which changed knows
-	// all; nil: there is none, or more is known by now.
+	// image reads the search index of the image that the state was read from; changed contains all
+	// changes after it. Nil: there is no such image, or now is newer.
 	image    func(context.Context) (*search.Index, error)
-	language string // of that search index
-	epoch    int    // counts such images
-	purge    bool   // what can be searched has words of what was erased
+	language string // of the search index of the image
+	epoch    int    // counts resets; results computed before one are discarded
+	purge    bool   // now contains words of erased texts
 }
 
 func newSearcher(of searched) *searcher { return &searcher{of: of, turn: make(chan struct{}, 1)} }
 
-// Searchable is the index at the head of the log, and the search index of its notes of the same version. It is
-// brought forward first, which the callers of one time share; the first one waits until all notes
-// are read. If that fails, because a text cannot be read or the context ends, the next call tries
-// again.
+// Searchable returns the index at the end of the log, and the search index of its notes at the same
+// version. It updates the search index first; concurrent callers share that work. The first call
+// reads all notes. If the update fails, because a text cannot be read or the context ends, the next
+// call tries again.
 func (v *Vault) Searchable(ctx context.Context) (Searchable, error) {
 	return v.searchable(ctx, v.searcher)
 }
 
-// SearchableMemories is Searchable for the memories of the vault, which go by their ids.
+// SearchableMemories is Searchable for the memories of the vault. The documents of its search index
+// are named by memory ids.
 func (v *Vault) SearchableMemories(ctx context.Context) (Searchable, error) {
 	return v.searchable(ctx, v.memories)
 }
@@ -73,7 +74,8 @@ func (v *Vault) searchable(ctx context.Context, by *searcher) (Searchable, error
 	return v.bringForward(ctx, by, v.Known())
 }
 
-// take waits for the turn to change what can be searched.
+// take waits for the turn to update the search index. It returns an error if the context ends
+// first. Call release afterwards.
 func (s *searcher) take(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -85,8 +87,8 @@ func (s *searcher) take(ctx context.Context) error {
 
 func (s *searcher) release() { <-s.turn }
 
-// listen makes the searcher remember what changes. It comes before the first Read: what was applied
-// earlier is in the index that this gives.
+// listen makes the searcher record changes. It must be called before the first Read: earlier
+// changes are in the index that Read returns.
 func (s *searcher) listen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +97,8 @@ func (s *searcher) listen() {
 	}
 }
 
-// begin makes the next search go on from that of an image, and remember what changes behind it.
+// begin makes the next search start from the search index of an image, and record the changes after
+// it.
 func (s *searcher) begin(
 	language string, image func(context.Context) (*search.Index, error),
 ) {
@@ -106,7 +109,7 @@ func (s *searcher) begin(
 	s.epoch++
 }
 
-// applied remembers what a commit changed.
+// applied records the keys that a commit changed.
 func (s *searcher) applied(c *Commit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +121,7 @@ func (s *searcher) applied(c *Commit) {
 	}
 }
 
-// at is what can be searched, if it is not older than an index.
+// at returns the current Searchable, if it is not older than an index.
 func (s *searcher) at(idx *index.Index) (Searchable, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,17 +134,17 @@ func (s *searcher) at(idx *index.Index) (Searchable, bool) {
 	return s.now, true
 }
 
-// A due is what a search index is made from: an older one, and the keys of what has changed since.
+// A due describes how to build a search index: from an older one and the keys that changed since.
 type due struct {
 	from  *search.Index
 	keys  []string
 	epoch int
-	purge bool // nothing may be left of what is not there
+	purge bool // purge removes erased words from the result
 }
 
-// due is what the search index of an index is made from. Where there is none, and where the language is
-// another, that is everything. So it is at version 0, for nobody is told of the commits that the log is
-// begun with.
+// due returns how to build the search index of an index. If there is no older search index, or it
+// is for another language, all keys are returned. The same applies to a search index of version 0,
+// because applied is not called for the commits that a log is begun with.
 func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	s.mu.Lock()
 	now, image, epoch, purge := s.now, s.image, s.epoch, s.purge
@@ -162,7 +165,8 @@ func (s *searcher) due(ctx context.Context, idx *index.Index) due {
 	return due{search.New(s.of.profile, language), s.of.all(idx), epoch, false}
 }
 
-// pathsOf are the paths of all notes, and of the files that exclude makes no notes.
+// pathsOf returns the paths of all notes, including files that are excluded from the notes by the
+// configuration.
 func pathsOf(idx *index.Index) []string {
 	var paths []string
 	for n := range idx.Notes("") {
@@ -171,8 +175,8 @@ func pathsOf(idx *index.Index) []string {
 	return slices.AppendSeq(paths, idx.HiddenPaths())
 }
 
-// forward replaces what can be searched, and forgets the changes that are in it. If the index has
-// leapt to an image meanwhile, what came between is not known, and nothing is replaced.
+// forward installs a new Searchable, and drops the recorded changes that it includes. It does
+// nothing if the searcher was reset since epoch, because the changes in between are not known.
 func (s *searcher) forward(to Searchable, epoch int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +191,7 @@ func (s *searcher) forward(to Searchable, epoch int) {
 	}
 }
 
-// replace puts another value that is true of the same version in the place of what can be searched.
+// replace installs an equal Searchable of the same version in place of the current one.
 func (s *searcher) replace(same Searchable) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,14 +200,15 @@ func (s *searcher) replace(same Searchable) {
 	}
 }
 
-// unpin forgets what can be searched of a state that has nothing to be searched: it would keep the state in memory.
+// unpin drops the Searchable of a state without documents, which would otherwise keep the state in
+// memory.
 func (s *searcher) unpin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = Searchable{}
 }
 
-// forget makes the next search read all notes again.
+// forget makes the next search read all documents again. It waits for the turn.
 func (s *searcher) forget(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -215,7 +220,8 @@ func (s *searcher) forget(ctx context.Context) error {
 	return nil
 }
 
-// drop makes the next search read all notes again, whoever has the turn.
+// drop makes the next search read all documents again. It does not wait for the turn; an update
+// that is running is discarded.
 func (s *searcher) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,8 +229,8 @@ func (s *searcher) drop() {
 	s.epoch++
 }
 
-// erased makes the next search purge what can be searched: a search index remembers words of notes that are gone. The
-// paths of the notes are among those that changed.
+// erased makes the next search purge the search index, which may contain words of erased notes.
+// Their paths are among the recorded changes.
 func (s *searcher) erased() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,11 +238,12 @@ func (s *searcher) erased() {
 	s.epoch++
 }
 
-// manySwept is how many bytes of text must have been read for what they took to be given back at once:
-// they are garbage when the search index is made, and the next ones may come hours later.
+// manySwept is how many bytes of text must have been read to return memory to the operating system
+// at once: the texts are garbage then, and the next garbage collection may be hours later.
 const manySwept = 8 << 20
 
-// bringForward makes a state searchable, which is not older than what is. The caller has the turn.
+// bringForward builds the Searchable of a state that is not older than the current one, and
+// installs it. The caller holds the turn.
 func (v *Vault) bringForward(ctx context.Context, by *searcher, idx *index.Index) (Searchable, error) {
 	d := by.due(ctx, idx)
 	x, err := v.searchWith(ctx, d.from, by.of.inLogOrder(idx, d.keys))
@@ -251,7 +258,7 @@ func (v *Vault) bringForward(ctx context.Context, by *searcher, idx *index.Index
 	return now, nil
 }
 
-// searchWith is a search index with some changes.
+// searchWith returns a search index with some changes applied.
 func (v *Vault) searchWith(
 	ctx context.Context, from *search.Index, list []searchChange,
 ) (*search.Index, error) {
@@ -264,7 +271,7 @@ func (v *Vault) searchWith(
 	return x, s.err
 }
 
-// inLogOrder are the things of some keys in the order in which the log has their texts.
+// inLogOrder returns the changes for some keys, in the order of their texts in the log.
 func (of searched) inLogOrder(idx *index.Index, keys []string) []searchChange {
 	list := make([]searchChange, len(keys))
 	for i, key := range keys {
@@ -278,20 +285,20 @@ func (of searched) inLogOrder(idx *index.Index, keys []string) []searchChange {
 	return list
 }
 
-// A sweep reads many texts in the order of the log: each run once at most, and past the cache, for
-// most of them nobody will read again soon.
+// A sweep reads many texts in the order of the log. It reads each run at most once, and does not
+// fill the cache, because most of the texts will not be read again soon.
 type sweep struct {
 	v     *Vault
 	run   *run
-	ahead map[uint64]*run // read before they are needed, by their first commits
+	ahead map[uint64]*run // runs that were read in advance, by their first commits
 	read  int             // bytes of text
 	err   error           // why not all was read
 }
 
-// changes yields what there is to be searched anew, up to the first text that cannot be read.
+// changes yields the changes of the search index, up to the first text that cannot be read.
 func (s *sweep) changes(ctx context.Context, list []searchChange) iter.Seq[search.Change] {
 	return func(yield func(search.Change) bool) {
-		ahead := 0 // changes whose texts were read ahead
+		ahead := 0 // number of changes whose runs were read ahead
 		for i, c := range list {
 			if i == ahead {
 				ahead += s.readAhead(ctx, list[i:])
@@ -308,7 +315,7 @@ func (s *sweep) changes(ctx context.Context, list []searchChange) iter.Seq[searc
 	}
 }
 
-// change reads the text of one thing.
+// change reads the text of one document, and returns its change.
 func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, error) {
 	if c.gone {
 		return search.Change{Doc: c.key, Deleted: true}, nil
@@ -325,7 +332,8 @@ func (s *sweep) change(ctx context.Context, c searchChange) (search.Change, erro
 	return search.Change{Doc: c.key, Note: note}, err
 }
 
-// text is a text that is not to be changed, nor kept: others may lie in the same memory.
+// text returns a text. The caller must neither change nor keep it, because it may share memory with
+// others.
 func (s *sweep) text(ctx context.Context, at Place) ([]byte, error) {
 	if text, ok := s.v.texts.get(textKey{s.v.part, at}); ok {
 		return text, nil

@@ -8,14 +8,15 @@ import (
 	"rookery/internal/search"
 )
 
-// titles are the fields that say what a note is called, where no heading does.
+// titles are the fields that contain the title of a note without a heading.
 var titles = []string{"title", "name"}
 
-// others are the fields that say by which words a note goes too. Its tags are known without them.
+// others are the fields with additional search words of a note, beside its tags.
 var others = []string{"aliases", "alias", "description", "summary", "keywords"}
 
-// SearchNote is what is searched of a note: everything in its text, and some of it with more weight.
-// It looks at nothing but the note, so that no setting but the language changes it.
+// SearchNote returns the document of a note in the search index: its whole text, and some of it
+// with more weight. It depends only on the note, so that of all settings only the language affects
+// a search index.
 func SearchNote(n *index.Note, text []byte) *search.Note {
 	s := &search.Note{Title: n.Title, Text: text, Body: n.BodyStart, Unsure: markdown.StrictBody(text) > n.BodyStart}
 	for _, name := range titles {
@@ -35,7 +36,7 @@ func SearchNote(n *index.Note, text []byte) *search.Note {
 	return s
 }
 
-// appendWords appends what a value of a field says.
+// appendWords appends the texts in a value of a field.
 func appendWords(list []string, value any) []string {
 	switch v := value.(type) {
 	case nil:

@@ -10,26 +10,27 @@ import (
 	"rookery/internal/search"
 )
 
-// A searched is what a searcher keeps a search index of: the notes of a vault, or its memories. Each thing goes by a
-// key.
+// A searched describes the kind of documents in a search index: the notes of a vault, or its
+// memories. Each document is identified by a key.
 type searched struct {
 	profile search.Profile
-	changed func(*Commit) iter.Seq[string]                  // by a commit
-	all     func(*index.Index) []string                     // of an index
-	find    func(*index.Index, string) (searchChange, bool) // false: there is nothing of the key
+	changed func(*Commit) iter.Seq[string]                  // keys that a commit changed
+	all     func(*index.Index) []string                     // all keys of an index
+	find    func(*index.Index, string) (searchChange, bool) // false: there is no document with the key
 }
 
-// A searchChange is a thing that is to be searched anew.
+// A searchChange is a change of one document of a search index.
 type searchChange struct {
 	key  string
-	gone bool                               // there is no such thing any more, or never was
-	at   Place                              // of its text; of what is gone, before all others
-	size int                                // about how many bytes that has
-	note func([]byte) (*search.Note, error) // what is searched of it, by its text
+	gone bool                               // the document does not exist
+	at   Place                              // of its text; zero if gone, so that it sorts first
+	size int                                // about how many bytes the text has
+	note func([]byte) (*search.Note, error) // returns the document from its text
 }
 
-// searchedNotes are the notes of a vault, by path. Those are among them that exclude makes mere files: who searches
-// leaves them out, so a change of the patterns costs a search nothing.
+// searchedNotes describes the notes of a vault; the keys are paths. It includes notes that the
+// configuration excludes: searches filter them out, so that a change of the patterns does not
+// change the search index.
 var searchedNotes = searched{
 	profile: search.Notes(),
 	changed: func(c *Commit) iter.Seq[string] {
@@ -53,10 +54,10 @@ var searchedNotes = searched{
 	},
 }
 
-// usualMemory is about how many bytes a memory has.
+// usualMemory is about how many bytes the value of a memory has.
 const usualMemory = 2 << 10
 
-// searchedMemories are the memories of a vault, by id.
+// searchedMemories describes the memories of a vault; the keys are ids.
 var searchedMemories = searched{
 	profile: search.Memories(),
 	changed: func(c *Commit) iter.Seq[string] {
@@ -90,8 +91,8 @@ var searchedMemories = searched{
 	},
 }
 
-// SearchMemory is what is searched of a memory: all that is said in it, by which words it goes too, whose it is, and
-// where it is in the work of its agent.
+// SearchMemory returns the document of a memory in the search index: its text, its tags and files,
+// its persons, and its position in the work of its agent.
 func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 	n := &search.Note{Text: []byte(m.Text()), Memory: &search.MemoryFields{
 		Name: c.Goal, Facts: c.Outcome.Learnings, Author: c.Agent, Persons: personsOf(c),
@@ -105,7 +106,8 @@ func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 	return n
 }
 
-// threadOf is the thread of a memory: those of one agent in one session that has a name.
+// threadOf returns the name of the thread of a memory: its agent and session; "" if the session has
+// no name.
 func threadOf(c *memory.Card) string {
 	if c.Session == memory.NoSession || c.Session == "" {
 		return ""
@@ -113,11 +115,11 @@ func threadOf(c *memory.Card) string {
 	return c.Agent + "\x00" + c.Session
 }
 
-// personTags are the beginnings of tags that say whose a memory is.
+// personTags are the prefixes of tags that name a person.
 var personTags = []string{"person:", "about:"}
 
-// personsOf are the persons of a memory: its agent, and those that its tags name. An id that was made for an agent
-// names nobody.
+// personsOf returns the persons of a memory: its agent, and those that its tags name. Generated
+// agent ids name no person.
 func personsOf(c *memory.Card) []search.Person {
 	var all []search.Person
 	if user, isUser := strings.CutPrefix(c.Agent, "user:"); isUser {

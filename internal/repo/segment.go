@@ -14,51 +14,52 @@ import (
 	"rookery/internal/fault"
 )
 
-// A segment is an immutable object that holds runs which follow each other, so that their items may
-// leave the table (log.md §4). It is a directory and the runs behind it, each as its item was: the
-// header as it was stored, so that the chain goes on, and the payload, also where that had been an
-// object of its own. Each payload is a zstd frame of its own, so that one can be read alone.
+// A segment is an immutable object with consecutive runs, so that their items can leave the table
+// (log.md §4). It consists of a directory and the runs in the format of their items: the header as
+// stored, so that the chain continues, and the payload, including payloads that were objects. Each
+// payload is compressed separately, so that it can be read alone. The only change of a segment is
+// that parts are emptied when a history is erased.
 //
-// On disk: segmentMagic, the length of the directory and its CRC-32C, four bytes each with the lowest
-// first; the directory in JSON; the runs.
+// Format: segmentMagic; the length of the directory and its CRC-32C, as 32-bit little-endian
+// numbers; the directory in JSON; the runs.
 
-// segmentFormat is the version of a segment's directory.
+// segmentFormat is the version of the directory of a segment.
 const segmentFormat = 1
 
 const (
 	segmentPrefix = "segment/"
 	segmentMagic  = "RKSG"
 
-	// segmentHead is how many bytes stand before the directory.
+	// segmentHead is the number of bytes before the directory.
 	segmentHead = len(segmentMagic) + 8
 )
 
-// segmentKey is the key of the segment that begins with a commit.
+// segmentKey returns the key of the segment that begins with a commit.
 func segmentKey(first uint64) string { return fmt.Sprintf("%s%012d", segmentPrefix, first) }
 
-// A directory says what a segment holds, and where.
+// A directory lists the runs of a segment and their offsets.
 type directory struct {
 	Format int         `json:"format"`
 	First  uint64      `json:"first"`
 	Last   uint64      `json:"last"`
-	Prev   []byte      `json:"prev"` // of the first header
-	Hash   []byte      `json:"hash"` // of the last header
+	Prev   []byte      `json:"prev"` // of the first run
+	Hash   []byte      `json:"hash"` // of the last run's header
 	Runs   []storedRun `json:"runs"`
 
-	start int64    // where the runs begin
-	tag   blob.Tag // of the segment, which is written anew where a history is erased
+	start int64    // offset of the runs in the object
+	tag   blob.Tag // of the object; it changes when a history is erased
 }
 
-// A storedRun is one run of a segment.
+// A storedRun is the entry of one run in a directory.
 type storedRun struct {
 	First uint64    `json:"first"`
 	Last  uint64    `json:"last"`
 	Time  time.Time `json:"time"` // of its first commit
-	Off   int64     `json:"off"`  // behind the directory
+	Off   int64     `json:"off"`  // offset from directory.start
 	Len   int64     `json:"len"`
 }
 
-// holding is the number of the run that holds a commit.
+// holding returns the index of the run that contains a commit; false if none does.
 func (d *directory) holding(seq uint64) (int, bool) {
 	i := sort.Search(len(d.Runs), func(i int) bool { return d.Runs[i].Last >= seq })
 	return i, i < len(d.Runs) && d.Runs[i].First <= seq
@@ -70,7 +71,7 @@ type segmentWriter struct {
 	body []byte
 }
 
-// add takes the next run: its item, with the payload in it.
+// add appends the next run, with its packed payload.
 func (w *segmentWriter) add(r *run, packed []byte) {
 	item := withPayload(r.raw, packed)
 	if len(w.dir.Runs) == 0 {
@@ -84,7 +85,7 @@ func (w *segmentWriter) add(r *run, packed []byte) {
 	w.body = append(w.body, item...)
 }
 
-// commits is how many commits the segment holds so far.
+// commits returns how many commits the segment contains so far.
 func (w *segmentWriter) commits() uint64 {
 	if len(w.dir.Runs) == 0 {
 		return 0
@@ -92,7 +93,7 @@ func (w *segmentWriter) commits() uint64 {
 	return w.dir.Last - w.dir.First + 1
 }
 
-// bytes is the segment as an object.
+// bytes returns the segment as an object.
 func (w *segmentWriter) bytes() ([]byte, error) {
 	dir, err := json.Marshal(w.dir)
 	if err != nil {
@@ -105,19 +106,20 @@ func (w *segmentWriter) bytes() ([]byte, error) {
 	return append(append(b, dir...), w.body...), nil
 }
 
-// castagnoli is the table of CRC-32C, which crc32 makes once.
+// castagnoli returns the table of CRC-32C, which crc32 caches.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// withPayload is the item of a run that holds its payload.
+// withPayload returns the item of a run from its stored header and its packed payload.
 func withPayload(header, packed []byte) []byte {
 	data := binary.AppendUvarint(nil, uint64(len(header)))
 	return append(append(data, header...), packed...)
 }
 
-// errShort says that a directory is longer than what was read of its segment.
+// errShort is the error of a directory that is longer than the data.
 var errShort = errors.New("there is more of the directory")
 
-// directorySize is how many bytes of a segment hold its directory, by its first bytes.
+// directorySize returns how many bytes at the beginning of a segment contain its directory, from
+// its first bytes.
 func directorySize(head []byte) (int64, error) {
 	if len(head) < segmentHead || string(head[:len(segmentMagic)]) != segmentMagic {
 		return 0, errors.New("it is no segment")
@@ -125,8 +127,8 @@ func directorySize(head []byte) (int64, error) {
 	return int64(segmentHead) + int64(binary.LittleEndian.Uint32(head[len(segmentMagic):])), nil
 }
 
-// readDirectory reads the directory of the segment that begins so. It is errShort if that is not
-// enough.
+// readDirectory decodes the directory of a segment from its first bytes. It returns errShort if
+// these do not contain the whole directory, and errFormat for another format.
 func readDirectory(head []byte) (*directory, error) {
 	size, err := directorySize(head)
 	if err != nil {
@@ -149,7 +151,7 @@ func readDirectory(head []byte) (*directory, error) {
 	return d, d.check()
 }
 
-// check is why the directory cannot be right.
+// check returns an error if the runs of the directory are not consecutive.
 func (d *directory) check() error {
 	next, off := d.First, int64(0)
 	for _, r := range d.Runs {
@@ -164,7 +166,7 @@ func (d *directory) check() error {
 	return nil
 }
 
-// readStored reads a run of a segment, which has its payload with it.
+// readStored decodes a run of a segment, and unpacks its payload.
 func (c *codec) readStored(data []byte, at storedRun) (*run, error) {
 	r, packed, err := readItemAt(data, at)
 	if err == nil && r.Size > 0 {
@@ -173,7 +175,7 @@ func (c *codec) readStored(data []byte, at storedRun) (*run, error) {
 	return r, err
 }
 
-// readItemAt reads the item of a run of a segment, whose payload it does not unpack.
+// readItemAt decodes the item of a run of a segment, without unpacking its payload.
 func readItemAt(data []byte, at storedRun) (r *run, packed []byte, err error) {
 	r, packed, err = readItem(data)
 	if err == nil && (r.First != at.First || r.Last != at.Last) {
@@ -182,12 +184,14 @@ func readItemAt(data []byte, at storedRun) (r *run, packed []byte, err error) {
 	return r, packed, err
 }
 
-// joins reports whether the segment goes on behind a header.
+// joins reports whether the segment begins with commit first and continues the chain after the
+// header with hash prev.
 func (d *directory) joins(first uint64, prev []byte) bool {
 	return d.First == first && bytes.Equal(d.Prev, prev)
 }
 
-// brokenSegment is the fault of a segment that cannot be used.
+// brokenSegment returns the INDEX_ERROR of a segment that cannot be used, or an error that wraps
+// errFormat if a later release wrote it.
 func brokenSegment(first uint64, err error) error {
 	if errors.Is(err, errFormat) {
 		return fmt.Errorf("segment %d: %w", first, err)

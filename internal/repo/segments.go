@@ -16,27 +16,27 @@ import (
 	"rookery/internal/fault"
 )
 
-// segments are the segments of a log, as one process knows them. They are found by their names: each
-// is named by its first commit, and reaches to the next one.
+// A segments is the set of segments of a log, as this process knows it. Each segment is named by
+// its first commit and extends to the next segment. It is safe for concurrent use.
 type segments struct {
 	bucket blob.Bucket
 	code   *codec
 
 	mu     sync.Mutex
-	firsts []uint64 // sorted
-	known  uint64   // those of all segments that hold the log up to this commit are among them
+	firsts []uint64 // first commits of the known segments, sorted
+	known  uint64   // firsts contains all segments of the log up to this commit
 	dirs   *simplelru.LRU[uint64, *directory]
 }
 
 const (
-	// mostDirectories is how many directories are kept, each of which has some 50 KB.
+	// mostDirectories is how many directories are cached; each takes about 50 KB.
 	mostDirectories = 64
 
-	// firstLook is how many bytes of a segment are read for its directory.
+	// firstLook is how many bytes of a segment are read to get its directory.
 	firstLook = 64 << 10
 )
 
-// errNoSegment says that no segment holds a commit.
+// errNoSegment is the error of a commit that is not in any segment.
 var errNoSegment = errors.New("no segment holds it")
 
 func newSegments(bucket blob.Bucket, code *codec) *segments {
@@ -47,7 +47,8 @@ func newSegments(bucket blob.Bucket, code *codec) *segments {
 	return &segments{bucket: bucket, code: code, dirs: dirs}
 }
 
-// run reads the run that holds a commit: one read, if the directory of its segment is known.
+// run reads the run that contains a commit. It costs one read if the directory of the segment is
+// cached. The error is errNoSegment if no segment contains the commit.
 func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
 	var r *run
 	err := s.item(ctx, seq, func(data []byte, at storedRun) (err error) {
@@ -57,7 +58,7 @@ func (s *segments) run(ctx context.Context, seq uint64) (*run, error) {
 	return r, err
 }
 
-// packed is the payload of the run that holds a commit, as it is stored.
+// packed reads the packed payload of the run that contains a commit.
 func (s *segments) packed(ctx context.Context, seq uint64) (packedRun, error) {
 	var p packedRun
 	err := s.item(ctx, seq, func(data []byte, at storedRun) error {
@@ -70,7 +71,7 @@ func (s *segments) packed(ctx context.Context, seq uint64) (packedRun, error) {
 	return p, err
 }
 
-// item reads the item of the run that holds a commit, which decode then reads.
+// item reads the item of the run that contains a commit, and passes it to decode.
 func (s *segments) item(
 	ctx context.Context, seq uint64, decode func(data []byte, at storedRun) error,
 ) error {
@@ -98,10 +99,12 @@ func (s *segments) item(
 	}
 }
 
-// errRewritten says that a segment is not the one any more whose directory is known, which is forgotten.
+// errRewritten is the error of a segment that has been rewritten since its directory was read. The
+// cached directories have been dropped.
 var errRewritten = errors.New("the segment was written anew")
 
-// read reads a part of a segment.
+// read reads n bytes of a segment at offset off; -1: up to the end. It drops the cache if the
+// segment was rewritten or cannot be read.
 func (s *segments) read(
 	ctx context.Context, d *directory, off, n int64,
 ) ([]byte, error) {
@@ -117,8 +120,9 @@ func (s *segments) read(
 	return data, nil
 }
 
-// holding is the directory of the segment that holds a commit. One that another process wrote since
-// is found by looking again.
+// holding returns the directory of the segment that contains a commit. If no known segment does, it
+// lists the segments again, because another process may have written one. It returns errNoSegment
+// if there is none.
 func (s *segments) holding(ctx context.Context, seq uint64) (*directory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,8 +138,8 @@ func (s *segments) holding(ctx context.Context, seq uint64) (*directory, error) 
 	return d, err
 }
 
-// among is the directory of the segment that holds a commit, of those that are known; nil if none of
-// them does. The caller holds mu.
+// among returns the directory of the known segment that contains a commit; nil if none does. The
+// caller holds mu.
 func (s *segments) among(ctx context.Context, seq uint64) (*directory, error) {
 	i, found := slices.BinarySearch(s.firsts, seq)
 	if !found {
@@ -151,7 +155,8 @@ func (s *segments) among(ctx context.Context, seq uint64) (*directory, error) {
 	return d, nil
 }
 
-// next is the commit that the first of the known segments behind one begins with.
+// next returns the first commit of the first known segment after a commit; maxSeq+1 if there is
+// none.
 func (s *segments) next(seq uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +168,7 @@ func (s *segments) next(seq uint64) uint64 {
 	return maxSeq + 1
 }
 
-// list reads the names. The caller holds mu.
+// list reads the names of the segments from the bucket. The caller holds mu.
 func (s *segments) list(ctx context.Context) error {
 	var firsts []uint64
 	for o, err := range s.bucket.List(ctx, segmentPrefix) {
@@ -179,7 +184,7 @@ func (s *segments) list(ctx context.Context) error {
 	return nil
 }
 
-// directory reads the directory of a segment. The caller holds mu.
+// directory returns the directory of a segment, and caches it. The caller holds mu.
 func (s *segments) directory(ctx context.Context, first uint64) (*directory, error) {
 	if d, ok := s.dirs.Get(first); ok {
 		return d, nil
@@ -192,8 +197,8 @@ func (s *segments) directory(ctx context.Context, first uint64) (*directory, err
 	return d, nil
 }
 
-// look reads a directory by the first bytes of its segment: n of them, or as many as there turn out
-// to be needed.
+// look reads the directory of a segment from its first n bytes. If these are too few, it reads as
+// many as necessary.
 func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory, error) {
 	head, tag, err := s.bucket.Get(ctx, segmentKey(first), 0, n)
 	if err != nil {
@@ -211,7 +216,7 @@ func (s *segments) look(ctx context.Context, first uint64, n int64) (*directory,
 	return d, nil
 }
 
-// wrote makes a segment known that is there now.
+// wrote adds a segment that now exists.
 func (s *segments) wrote(d *directory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,14 +227,14 @@ func (s *segments) wrote(d *directory) {
 	s.dirs.Remove(d.First)
 }
 
-// learn makes a name known. The caller holds mu.
+// learn adds the name of a segment. The caller holds mu.
 func (s *segments) learn(first uint64) {
 	if i, found := slices.BinarySearch(s.firsts, first); !found {
 		s.firsts = slices.Insert(s.firsts, i, first)
 	}
 }
 
-// know makes the names known of all segments that hold the log up to a commit, as an image has them.
+// know adds the names of all segments that contain the log up to a commit, from an image.
 func (s *segments) know(firsts []uint64, upTo uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,8 +244,8 @@ func (s *segments) know(firsts []uint64, upTo uint64) {
 	s.known = max(s.known, upTo)
 }
 
-// upTo are the first commits of the segments that hold the log up to a commit. They are listed only where
-// another process wrote some of them.
+// upTo returns the first commits of the segments that contain the log up to commit folded. It lists
+// the bucket only if another process wrote some of them.
 func (s *segments) upTo(ctx context.Context, folded uint64) ([]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +262,7 @@ func (s *segments) upTo(ctx context.Context, folded uint64) ([]uint64, error) {
 	return slices.Clone(s.firsts[:end]), nil
 }
 
-// forget makes what is known be looked up anew.
+// forget drops all names and directories, so that they are read again.
 func (s *segments) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,8 +270,9 @@ func (s *segments) forget() {
 	s.dirs.Purge()
 }
 
-// from yields the runs from the one that holds a commit on, as far as segments hold them: each
-// segment is read as a whole, and its runs are unpacked by this codec. It ends with the first error.
+// from yields the runs in segments, from the one that contains commit seq to the end of the segment
+// that contains upTo. It reads whole segments, and unpacks their runs with code. It ends with the
+// first error.
 func (s *segments) from(ctx context.Context, code *codec, seq, upTo uint64) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		for seq = max(seq, 1); seq <= upTo; {
@@ -294,8 +300,8 @@ func (s *segments) from(ctx context.Context, code *codec, seq, upTo uint64) iter
 	}
 }
 
-// all yields the runs of the segment, from the one that holds a commit on; data is all that stands behind
-// the directory.
+// all yields the runs of the segment from the one that contains commit seq. data is everything
+// after the directory. It returns false if the iteration must stop.
 func (d *directory) all(
 	code *codec, data []byte, seq uint64, yield func(*run, error) bool,
 ) bool {
@@ -315,7 +321,8 @@ func (d *directory) all(
 	return true
 }
 
-// segmentUnread is the fault of a segment that cannot be read just now, or is gone.
+// segmentUnread returns the error of a segment that cannot be read: INDEX_ERROR if it is missing,
+// otherwise UNAVAILABLE or the error of an ended context.
 func segmentUnread(ctx context.Context, first uint64, err error) error {
 	err = fmt.Errorf("read segment %d: %w", first, err)
 	if errors.Is(err, blob.ErrNotExist) {

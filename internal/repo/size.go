@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// How many times as many bytes the state of an image takes in memory, measured with bench/corpus: what is
-// made of it, and the image itself, which texts are parts of.
+// stateFactor is the memory that a state takes, as a multiple of the size of its image section,
+// measured with bench/corpus. It includes the image itself, which texts of the state share memory
+// with.
 const stateFactor = 3
 
-// Size is about how many bytes of memory the newest state that this process knows takes, with what is
-// searched, and what is kept of the image. It takes no time.
+// Size returns about how many bytes of memory the newest known state takes, with its search index
+// of notes and the retained sections of the image. It does no I/O.
 func (v *Vault) Size() int64 {
 	size := v.Known().Size()
 	if from := v.log.base.Load(); from != nil {
@@ -24,11 +25,12 @@ func (v *Vault) Size() int64 {
 	return size
 }
 
-// minNoted is the least size that is noted in the control item. Smaller vaults always fit.
+// minNoted is the smallest size that is recorded in the control item. Smaller vaults always fit in
+// memory.
 const minNoted = 1 << 20
 
-// sizeDue reports whether the control item says too little of the memory that the vault takes, or too
-// much: half as much again, or twice as much.
+// sizeDue reports whether the size recorded in the control item is wrong: whether the current size
+// exceeds it by more than half, or is less than half of it.
 func (v *Vault) sizeDue() bool {
 	h := v.log.head.Load()
 	if h.seq == 0 {
@@ -38,8 +40,8 @@ func (v *Vault) sizeDue() bool {
 	return max(now, noted) >= minNoted && (now > noted+noted/2 || now < noted/2)
 }
 
-// noteSize notes in the control item how much memory the vault takes, so that a process that opens it
-// knows before it does.
+// noteSize records the size of the vault in the control item, if that is due, so that a process
+// knows the size before it opens the vault.
 func (v *Vault) noteSize(ctx context.Context) error {
 	if !v.sizeDue() {
 		return nil
@@ -50,17 +52,18 @@ func (v *Vault) noteSize(ctx context.Context) error {
 	})
 }
 
-// A foreseen is a control item that was read before the log was, and when.
+// A foreseen is a control item that was read before the log, and when.
 type foreseen struct {
 	control Control
 	at      time.Time
 }
 
-// foreseenLife is how long a start may use what was foreseen: far less than images live.
+// foreseenLife is how long a start may use a foreseen control item: much shorter than the life of a
+// superseded image.
 const foreseenLife = time.Minute
 
-// firstControl is the control item that a start begins with: the one that was read a moment ago, once, or the
-// newest.
+// firstControl returns the control item for a start: the foreseen one if it is recent, which is
+// used once, or else the current one.
 func (l *Log[S]) firstControl(ctx context.Context) (Control, error) {
 	if f := l.foreseen.Swap(nil); f != nil {
 		if age := l.opt.Now().Sub(f.at); 0 <= age && age < foreseenLife {
@@ -70,8 +73,9 @@ func (l *Log[S]) firstControl(ctx context.Context) (Control, error) {
 	return l.Control(ctx)
 }
 
-// Foreseen is about how many bytes of memory the vault takes when it is read, as its control item says, or
-// its image. A vault without a log takes none. A Read that follows does not ask for the control item again.
+// Foreseen returns about how many bytes of memory the vault will take when it is read, according to
+// its control item or its image; 0 if neither says. The control item is kept, so that a Read that
+// follows within a minute does not read it again.
 func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
 	c, err := v.log.Control(ctx)
 	if err != nil {
@@ -84,7 +88,8 @@ func (v *Vault) Foreseen(ctx context.Context) (int64, error) {
 	return stateFactor*c.Image.Head + c.Image.Size - c.Image.Head, nil
 }
 
-// Writing reports whether a call writes to the vault now, also one that nobody waits for any more.
+// Writing reports whether this process is executing a write to the vault, including one whose
+// caller has given up.
 func (v *Vault) Writing() bool {
 	q := &v.log.queue
 	q.mu.Lock()

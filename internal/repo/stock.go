@@ -6,15 +6,16 @@ import (
 	"rookery/internal/vault"
 )
 
-// A stock is how many indexed things the notes have that a Tx changes: at most so many, as a look at
-// their bytes tells, and exactly where the vault is nearly full.
+// A stock counts the indexed things of the notes that a Tx changes. The counts are upper bounds,
+// computed quickly from the bytes of the texts, unless exact is set; exact counts are used only if
+// the vault is nearly full.
 type stock struct {
-	of    map[vault.Path]int
-	grown int // by how many the vault grows
+	of    map[vault.Path]int // number of things by path
+	grown int                // by how many things the vault grows
 	exact bool
 }
 
-// at returns how many things the file of a path has so far, before or by the Tx.
+// at returns the number of things in a file: as staged by the Tx, or else as in the index before.
 func (s *stock) at(before *index.Index, path vault.Path) int {
 	if n, staged := s.of[path]; staged {
 		return n
@@ -25,7 +26,7 @@ func (s *stock) at(before *index.Index, path vault.Path) int {
 	return 0
 }
 
-// set notes that the file of a path has so many things, and no longer as many as it had.
+// set records that the file at path has `has` things instead of `had`.
 func (s *stock) set(path vault.Path, had, has int) {
 	if s.of == nil {
 		s.of = map[vault.Path]int{}
@@ -34,8 +35,8 @@ func (s *stock) set(path vault.Path, had, has int) {
 	s.grown += has - had
 }
 
-// roomForThings returns how many indexed things a text would have. It is a fault if it has more than the
-// file has, and the vault is too full for them.
+// roomForThings returns the number of indexed things in a text, or an upper bound. It returns
+// QUOTA_EXCEEDED if the text has more than the file has now and the vault has no room for them.
 func (tx *Tx) roomForThings(path vault.Path, text []byte) (int, error) {
 	if !counted(path) {
 		return 0, nil
@@ -56,14 +57,14 @@ func (tx *Tx) roomForThings(path vault.Path, text []byte) (int, error) {
 	return has, nil
 }
 
-// fitsThings reports whether the vault has room for a file with so many things. One with no more than it
-// has always fits.
+// fitsThings reports whether the vault has room for `has` things in a file. A number that is not
+// greater than the current one always fits.
 func (tx *Tx) fitsThings(path vault.Path, has int) bool {
 	more := has - tx.stock.at(tx.Before(), path)
 	return more <= 0 || tx.Before().Totals().Things+tx.stock.grown+more <= tx.v.limits.Things
 }
 
-// countExactly counts the things of the files that are staged.
+// countExactly replaces the counts of the staged files by exact ones.
 func (tx *Tx) countExactly() {
 	tx.stock = stock{exact: true}
 	for _, n := range tx.commit.Notes {

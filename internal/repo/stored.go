@@ -9,14 +9,14 @@ import (
 	"rookery/internal/table"
 )
 
-// stored yields the runs from the one that holds a commit on, oldest first, as far as there are any:
-// from segments what they hold, then from the table. What leaves the table meanwhile is in segments by
-// then. Payloads that are objects are not loaded. It ends with the first error.
+// stored yields the runs from the one that contains commit from, oldest first: those in segments,
+// then those in the table. Runs that leave the table meanwhile are read from segments. Payload
+// objects are not loaded. It ends with the first error.
 func (l *Log[S]) stored(ctx context.Context, from uint64) iter.Seq2[*run, error] {
 	return l.unpackedBy(ctx, l.code, from)
 }
 
-// unpackedBy yields what stored does, unpacked by this codec.
+// unpackedBy is stored with runs that are unpacked by code.
 func (l *Log[S]) unpackedBy(ctx context.Context, code *codec, from uint64) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		from, missed := max(from, 1), uint64(0)
@@ -49,8 +49,8 @@ func (l *Log[S]) unpackedBy(ctx context.Context, code *codec, from uint64) iter.
 	}
 }
 
-// stillInTable reports whether the runs that a segment should hold from a commit on, and does not, have
-// not left the table yet.
+// stillInTable reports whether the runs from commit seq on are still in the table, given the error
+// of reading them from a segment.
 func (l *Log[S]) stillInTable(ctx context.Context, seq uint64, err error) bool {
 	if !fault.Is(err, fault.IndexError) {
 		return false
@@ -59,10 +59,11 @@ func (l *Log[S]) stillInTable(ctx context.Context, seq uint64, err error) bool {
 	return err == nil && c.Low < seq
 }
 
-// errGap says that runs are missing, and that later ones are there.
+// errGap is the error of a run that is missing although later ones exist.
 var errGap = errors.New("it is missing")
 
-// folded is the commit up to which segments hold the log, by the control item as it is now.
+// folded returns the last commit in segments, according to the current control item; 0 if there is
+// no log or it is not compacted.
 func (l *Log[S]) folded(ctx context.Context) (uint64, error) {
 	if l.opt.Imaging == nil {
 		return 0, nil
@@ -74,20 +75,21 @@ func (l *Log[S]) folded(ctx context.Context) (uint64, error) {
 	return c.Cursors[segmentsCursor].Seq, err
 }
 
-// A span is the commits from one on, of which segments hold those up to another, and what unpacks them.
+// A span is the commits from commit from on. Those up to folded are in segments. code unpacks their
+// runs.
 type span struct {
 	from, folded uint64
 	code         *codec
 }
 
-// inTable yields the runs of the table from the one that holds a commit on, as far as they follow each
-// other. Where runs are missing before later ones, or have left the table, there is a gap, which begins
-// with next. What stands where segments hold the log is not the log's.
+// inTable yields the consecutive runs of the table from the one that contains commit s.from. If
+// runs are missing or have left the table, gap is true and next is the first missing commit. Items
+// of commits up to s.folded are ignored.
 func (l *Log[S]) inTable(
 	ctx context.Context, s span, yield func(*run, error) bool,
 ) (next uint64, gap bool) {
 	next = s.from
-	first := max(s.from-min(s.from, maxRun-1), s.folded+1) // its run begins there or later
+	first := max(s.from-min(s.from, maxRun-1), s.folded+1) // the run that contains s.from begins at first or later
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(first), controlKey) {
 		if err != nil {
 			yield(nil, unreadable(ctx, err))
@@ -115,8 +117,9 @@ func (l *Log[S]) inTable(
 	return next, false
 }
 
-// runAt reads the run that begins with this commit, with its payload. It is in the table, or in a
-// segment if its item has left the table; below the low mark an item is not the log's any more.
+// runAt reads the run that begins with commit first, with its payload. It reads the table, or a
+// segment if the run has left the table. Items up to the low mark are never read from the table,
+// because they may be late writes that are not part of the log.
 func (l *Log[S]) runAt(ctx context.Context, first uint64) (r *run, err error) {
 	defer func() { err = l.orErased(ctx, err) }()
 	if first <= l.head.Load().control.Low {
@@ -136,7 +139,8 @@ func (l *Log[S]) runAt(ctx context.Context, first uint64) (r *run, err error) {
 	return r, l.load(ctx, r)
 }
 
-// inSegment is the run that holds a commit, of which the table has nothing.
+// inSegment reads the run that contains a commit from a segment. It returns INDEX_ERROR if no
+// segment contains it.
 func (l *Log[S]) inSegment(ctx context.Context, seq uint64) (*run, error) {
 	r, err := l.segments.run(ctx, seq)
 	if errors.Is(err, errNoSegment) {
@@ -145,8 +149,8 @@ func (l *Log[S]) inSegment(ctx context.Context, seq uint64) (*run, error) {
 	return r, err
 }
 
-// runWith is the run that holds a commit that is there, with its payload. Most runs are of one
-// commit, so the key that it would have then is looked at first.
+// runWith reads the run that contains a commit, which must exist, with its payload. Most runs have
+// one commit, so it tries the key of such a run first.
 func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 	defer func() { err = l.orErased(ctx, err) }()
 	low := l.head.Load().control.Low
@@ -173,8 +177,8 @@ func (l *Log[S]) runWith(ctx context.Context, seq uint64) (_ *run, err error) {
 	return l.inSegment(ctx, seq)
 }
 
-// Commits yields the commits from one seq on, oldest first. It reads the log from there, a page or a
-// segment at a time, and ends with the first error.
+// Commits yields the commits from a seq on, oldest first. It reads the log page by page or segment
+// by segment, and ends with the first error.
 func (l *Log[S]) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
 	return func(yield func(*Commit, error) bool) {
 		for r, err := range l.stored(ctx, from) {
@@ -189,7 +193,8 @@ func (l *Log[S]) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, er
 	}
 }
 
-// each yields the commits of a run that are not before from.
+// each yields the commits of a run that are not before from. It returns false if the iteration must
+// stop.
 func (l *Log[S]) each(
 	ctx context.Context, r *run, from uint64, yield func(*Commit, error) bool,
 ) bool {

@@ -12,23 +12,24 @@ import (
 	"rookery/internal/table"
 )
 
-// Sort keys of a log (log.md §1). The control item sorts last, so that every Query of a tail
-// returns it.
+// Sort keys of a log (log.md §1). The control item sorts last, so that a Query of the tail returns
+// it after the runs.
 const (
 	runPrefix  = "log/"
 	controlKey = "log/~"
 )
 
-// runDigits is how many digits the key of a run has, and maxSeq the last number that they can say.
+// runDigits is the number of digits in the key of a run, and maxSeq the largest number that they
+// can represent.
 const (
 	runDigits = 12
 	maxSeq    = 999_999_999_999
 )
 
-// runKey is the sort key of the run that begins with this commit.
+// runKey returns the sort key of the run that begins with a commit.
 func runKey(seq uint64) string { return fmt.Sprintf("%s%0*d", runPrefix, runDigits, seq) }
 
-// RunAt is the first commit of the run with a sort key; ok is false of any other key.
+// RunAt returns the first commit of the run with a sort key; ok is false for other keys.
 func RunAt(sort string) (seq uint64, ok bool) {
 	digits, ok := strings.CutPrefix(sort, runPrefix)
 	if !ok || len(digits) != runDigits {
@@ -38,26 +39,28 @@ func RunAt(sort string) (seq uint64, ok bool) {
 	return seq, err == nil && seq > 0
 }
 
-// A tail is what a Query found behind a version, and the control item that was read after it.
+// A tail is the part of the log after a commit that one Query returned.
 type tail struct {
 	runs    []*run
-	size    int  // bytes of their items
-	memory  int  // bytes of the payloads in them, unpacked
-	ended   bool // the control item was reached: there is no more
-	control Control
-	item    table.Item // of control
+	size    int        // bytes of the items
+	memory  int        // bytes of the payloads in the items, unpacked
+	ended   bool       // the control item was reached: there are no more runs
+	control Control    // valid only if ended
+	item    table.Item // the item of control
 }
 
-// longTail is at how many bytes a tail ends: who has so much to read asks first whether there is an image
-// beyond it (log.md §3). Up to there it is one Query, however many runs it has (DESIGN §8), unless what is
-// packed in them takes mostUnpacked in memory: then it is read in pieces.
+// longTail is the number of item bytes at which a tail ends: before reading more, the caller checks
+// whether there is an image after it (log.md §3). A shorter tail costs one Query, however many runs
+// it has (DESIGN §8), unless its payloads take mostUnpacked bytes of memory when unpacked; then it
+// is read in several pieces.
 const (
 	longTail     = 1 << 20
 	mostUnpacked = 32 << 20
 )
 
-// tail reads what comes after this commit. It costs one Query; the payloads that are objects are
-// not loaded yet.
+// tail reads the runs after a commit, and the control item if it reaches the end. It makes one
+// Query. Payload objects are not loaded. It returns ErrNoLog if the log does not exist or is being
+// erased.
 func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 	t := &tail{}
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(after+1), controlKey) {
@@ -84,7 +87,7 @@ func (l *Log[S]) tail(ctx context.Context, after uint64) (*tail, error) {
 	return nil, ErrNoLog
 }
 
-// add takes the next run, whose item has so many bytes.
+// add adds the next run, whose item has size bytes.
 func (t *tail) add(r *run, size int) {
 	t.runs, t.size = append(t.runs, r), t.size+size
 	if r.Object == "" {
@@ -92,7 +95,8 @@ func (t *tail) add(r *run, size int) {
 	}
 }
 
-// gap is the first commit after this one that the tail lacks, if it has later ones.
+// gap returns the first commit after `after` that is missing from the tail, if it contains later
+// ones.
 func (t *tail) gap(after uint64) (missing uint64, ok bool) {
 	for _, r := range t.runs {
 		if r.First > after+1 {
@@ -103,10 +107,10 @@ func (t *tail) gap(after uint64) (missing uint64, ok bool) {
 	return 0, false
 }
 
-// read decodes the item of a run, with its payload if that is in it.
+// read decodes the item of a run, and unpacks its payload unless that is an object.
 func (l *Log[S]) read(it table.Item) (*run, error) { return l.code.read(it) }
 
-// read is the same with this codec.
+// read is Log.read with this codec.
 func (c *codec) read(it table.Item) (*run, error) {
 	r, inline, err := readPlaced(it)
 	if err != nil {
@@ -120,7 +124,8 @@ func (c *codec) read(it table.Item) (*run, error) {
 	return r, nil
 }
 
-// readPlaced decodes the item of a run, but not its payload.
+// readPlaced decodes the item of a run, but not its payload. It returns an error if the item has
+// the key of another run.
 func readPlaced(it table.Item) (r *run, inline []byte, err error) {
 	r, inline, err = readItem(it.Data)
 	if err == nil && it.Sort != runKey(r.First) {
@@ -136,8 +141,8 @@ func readPlaced(it table.Item) (r *run, inline []byte, err error) {
 	return r, inline, nil
 }
 
-// unreadable is the fault of a tail that cannot be read: just now, or because the table is damaged. Where the context
-// has ended the table may be well: then it is the end of the context.
+// unreadable returns the error of a table that cannot be read: INDEX_ERROR if it is damaged, the
+// cause of the context if that has ended, and UNAVAILABLE otherwise.
 func unreadable(ctx context.Context, err error) error {
 	if errors.Is(err, table.ErrDamaged) {
 		return fault.New(fault.IndexError, "the database is damaged").
@@ -146,7 +151,7 @@ func unreadable(ctx context.Context, err error) error {
 	return notNow(ctx, "the newest state cannot be read just now", fmt.Errorf("read the tail: %w", err))
 }
 
-// notNow is the fault of a store that does not answer, or the end of the context if that has ended.
+// notNow returns UNAVAILABLE with a message or, if the context has ended, its cause.
 func notNow(ctx context.Context, message string, err error) error {
 	if ended := context.Cause(ctx); ended != nil {
 		return ended

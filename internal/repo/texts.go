@@ -6,55 +6,57 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Texts caches texts of notes. A text in the log never changes, so it is never invalidated; the one
-// that was used longest ago goes first. It is shared by the vaults of a process and bounded by
-// bytes. What Sub returns holds the texts of one tenant, and cannot name another's.
+// A Texts caches texts of notes and values of items. A text in the log never changes, so entries
+// are never invalidated, except by an erasure. The least recently used entries are evicted first.
+// It is shared by the vaults of a process, bounded in bytes, and safe for concurrent use. Sub
+// returns a view of the entries of one tenant, which cannot reach those of others.
 //
-// The texts of a frame of a run are cached as one block: to read one of them costs as much as to read all,
-// and thousands of small texts would be scattered over the heap. A run of several frames is cached as it is
-// stored, too, which is a fraction of its size; of its frames, those that were asked for.
+// The texts of a frame of a run are cached as one block, because reading one of them costs as much
+// as reading all, and because thousands of small texts would be scattered over the heap. For a run
+// of several frames, the packed run is cached too, which is much smaller, and of its frames those
+// that were read.
 //
-// It also holds the changes of notes in large runs, without their texts, in a quarter of the room.
+// It also contains the changes cache of large runs, which has a quarter of the limit.
 type Texts struct {
 	*texts
 	changes *changes
 	tenant  string
 }
 
-// texts is what all tenants share: the room.
+// A texts is the cache that all tenants share.
 type texts struct {
 	mu   sync.Mutex
 	lru  *simplelru.LRU[placed, cached]
-	held int64
-	most int64
+	held int64 // bytes in use
+	most int64 // bytes allowed
 
-	// The texts that others have taken the place of, oldest first, and how many bytes they have. Few of them are read
-	// again, so they have a small part of the room.
+	// Texts that were replaced by newer ones, oldest first, and their total size in bytes. Few of
+	// them are read again, so they get only a small part of the cache.
 	old     []oldText
 	oldHeld int64
 
-	lost map[string]int // how many times texts of a log were forgotten, by tenant and part
+	lost map[string]int // by tenant and part: how often texts were dropped because of an erasure
 }
 
-// An oldText is a text that another has taken the place of. It may have left the cache since.
+// An oldText is a cached text that was replaced by a newer one. It may have been evicted since.
 type oldText struct {
 	at   placed
 	size int64
 }
 
-// textKey is the place of a text in one log of a tenant.
+// A textKey identifies a text in one log of a tenant.
 type textKey struct {
 	part string
 	at   Place
 }
 
-// placed is the place of a text in a log of a deployment.
+// A placed identifies a text in a log of the deployment.
 type placed struct {
 	tenant string
 	textKey
 }
 
-// A cached is a text, the texts of a frame, or a run of several frames as it is stored.
+// A cached is a text, the texts of a frame, or a packed run of several frames.
 type cached struct {
 	text  []byte
 	block block
@@ -62,13 +64,13 @@ type cached struct {
 	size  int64
 }
 
-// A block is the texts of the parts of a frame: nil where a part is none.
+// A block contains the texts of the parts of a frame; nil for parts without a text.
 type block struct {
-	first int // part
+	first int // number of the first part
 	texts [][]byte
 }
 
-// at is the text of a part; nil if the block has none there.
+// at returns the text of a part; nil if the block does not contain it.
 func (b block) at(part int) []byte {
 	if part -= b.first; part < 0 || part >= len(b.texts) {
 		return nil
@@ -76,7 +78,7 @@ func (b block) at(part int) []byte {
 	return b.texts[part]
 }
 
-// size is how many bytes the texts have together.
+// size returns the total length of the texts.
 func (b block) size() (n int) {
 	for _, text := range b.texts {
 		n += len(text)
@@ -84,27 +86,27 @@ func (b block) size() (n int) {
 	return n
 }
 
-// runKey is the key of the run that a text is in: as it is stored if it has several frames, else of the
-// block of its only one.
+// runKey returns the key under which the run of a text is cached: the packed run if it has several
+// frames, otherwise the block of its only frame.
 func (k textKey) runKey() textKey {
 	k.at.Part = -1
 	return k
 }
 
-// frameKey is the key of the block of a frame of the run that a text is in.
+// frameKey returns the key of the block of a frame in the run of a text.
 func (k textKey) frameKey(frame int) textKey {
 	k.at.Part = -2 - frame
 	return k
 }
 
-// textOverhead is about what an entry costs beside its text, and blockOverhead what each text of a block
-// does.
+// textOverhead is about how many bytes an entry takes in addition to its text, and blockOverhead
+// about how many each text of a block does.
 const (
 	textOverhead  = 256
 	blockOverhead = 24
 )
 
-// NewTexts makes a cache of at most so many bytes.
+// NewTexts returns a cache with a limit of most bytes.
 func NewTexts(most int64) *Texts {
 	t := &texts{most: most - most/4, lost: map[string]int{}}
 	lru, err := simplelru.NewLRU(1<<30, func(_ placed, c cached) { t.held -= c.size })
@@ -115,30 +117,31 @@ func NewTexts(most int64) *Texts {
 	return &Texts{texts: t, changes: newChanges(most / 4)}
 }
 
-// Sub is the part of the cache that is a tenant's own; the bound is that of the whole.
+// Sub returns a view of the entries of a tenant. The limit applies to the whole cache.
 func (t *Texts) Sub(tenant string) *Texts { return &Texts{t.texts, t.changes, tenant} }
 
-// add takes a text, which must not be changed any more.
+// add caches a text, which must not be changed afterwards. state is the result of Texts.state
+// before the text was read.
 func (t *Texts) add(k textKey, state int, text []byte) {
 	t.put(k, state, cached{text: text, size: int64(len(text)) + textOverhead})
 }
 
-// state tells, before something is read, what is to be said when it is added: what was forgotten meanwhile,
-// because it is erased, is not added.
+// state returns a counter of the erasures in a log. A caller gets it before it reads a text, and
+// passes it to add: if something was erased in between, the text is not cached.
 func (t *Texts) state(part string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.lost[t.tenant+"/"+part]
 }
 
-// addRun takes a run of several frames.
+// addRun caches a packed run of several frames, if it fits.
 func (t *Texts) addRun(k textKey, state int, r packedRun) {
 	if t.fits(len(r.packed)) {
 		t.put(k.runKey(), state, cached{run: r, size: int64(len(r.packed)) + textOverhead})
 	}
 }
 
-// addBlock takes the texts of a frame of a run. It reports whether there is room for them.
+// addBlock caches the texts of a frame. It returns false, and caches nothing, if they do not fit.
 func (t *Texts) addBlock(k textKey, state int, b block) bool {
 	size := b.size() + blockOverhead*len(b.texts)
 	if !t.fits(size) {
@@ -148,9 +151,10 @@ func (t *Texts) addBlock(k textKey, state int, b block) bool {
 	return true
 }
 
-// fits reports whether so many bytes are no more than half of what there is room for.
+// fits reports whether size bytes are at most half of the cache.
 func (t *Texts) fits(size int) bool { return int64(size) <= t.most/2 }
 
+// put caches an entry, unless its key is cached already or something was erased since state.
 func (t *Texts) put(k textKey, state int, c cached) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,10 +169,11 @@ func (t *Texts) put(k textKey, state int, c cached) {
 	}
 }
 
-// oldShare is which part of the room the texts have at most that others took the place of.
+// oldShare is the divisor of the cache size that limits the replaced texts.
 const oldShare = 16
 
-// replaced notes that another text has taken the place of one: it is the first to go.
+// replaced records that a text was replaced by a newer one. If the replaced texts exceed their
+// share, the oldest are evicted.
 func (t *Texts) replaced(k textKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,23 +192,25 @@ func (t *Texts) replaced(k textKey) {
 	}
 }
 
-// drop forgets a text that is not needed any more. What holds others too, goes when it was not used for long.
+// drop evicts the entry of a text. A text in a block stays until the block is evicted.
 func (t *Texts) drop(k textKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lru.Remove(placed{t.tenant, k})
 }
 
-// dropRuns forgets all texts of some runs of a log.
+// dropRuns removes all texts of some runs of a log after an erasure.
 func (t *Texts) dropRuns(part string, runs map[uint64]bool) {
 	t.dropWhere(part, func(k textKey) bool { return runs[k.at.Run] })
 }
 
-// dropAll forgets all texts of a log.
+// dropAll removes all texts of a log.
 func (t *Texts) dropAll(part string) {
 	t.dropWhere(part, func(textKey) bool { return true })
 }
 
+// dropWhere removes the entries of a log for which those returns true, and increments the counter
+// of state.
 func (t *Texts) dropWhere(part string, those func(textKey) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -215,7 +222,7 @@ func (t *Texts) dropWhere(part string, those func(textKey) bool) {
 	}
 }
 
-// has reports whether a text can be had without a read. It does not count as a use.
+// has reports whether a text can be returned without I/O. It does not count as a use.
 func (t *Texts) has(k textKey) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -226,7 +233,7 @@ func (t *Texts) has(k textKey) bool {
 	return ok && (c.run.frames != nil || c.block.at(k.at.Part) != nil)
 }
 
-// get returns a text that is cached.
+// get returns the text with a key, if it is cached.
 func (t *Texts) get(k textKey) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -241,7 +248,7 @@ func (t *Texts) get(k textKey) ([]byte, bool) {
 	return text, text != nil
 }
 
-// run is the run that a text is in, if it is cached as it is stored.
+// run returns the packed run of a text, if it is cached.
 func (t *Texts) run(k textKey) (packedRun, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

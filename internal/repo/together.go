@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// together calls a function with each of some values, so many at once, and returns what failed.
+// together calls do with each of the values, at most atOnce at a time, waits for all calls, and
+// returns their errors joined.
 func together[T any](atOnce int, all []T, do func(T) error) error {
 	var (
 		running sync.WaitGroup

@@ -8,11 +8,11 @@ import (
 	"rookery/internal/index"
 )
 
-// Trail goes back through what several files were: from names each file and the last commit that
-// changed it. visit is called for every change, the newest commit first, and says whether the file is
-// to be followed further back. A file that a commit from outside moved is followed under its earlier
-// path; visit is told the path by which it was asked for. Each commit is read once, however many of
-// the files it changed, so a trail costs about as much as the commits on it.
+// Trail follows several files back through their history. from maps the path of each file to the
+// last commit that changed it. visit is called for every change, newest commit first, with the path
+// in from, and returns whether the file is to be followed further. A file that was moved is
+// followed to its earlier path. Each commit is read once, however many of the files it changed.
+// Unlike Revisions, the Revision contains the whole commit and the text.
 func (v *Vault) Trail(
 	ctx context.Context, from map[string]uint64, visit func(path string, r Revision) (further bool),
 ) error {
@@ -32,23 +32,24 @@ func (v *Vault) Trail(
 	return nil
 }
 
-// A tracked is a file on a trail.
+// A tracked is a file that Trail follows.
 type tracked struct {
-	asked, path string // as it was asked for, and as it was called then
-	seq         uint64 // the commit to look at next
+	asked, path string // its path in from, and its path at seq
+	seq         uint64 // the commit to read next
 }
 
-// A trail holds the files that are followed, the one with the newest commit first.
+// A trail is a priority queue of the files to follow, newest commit first. It implements
+// heap.Interface.
 type trail struct{ next []tracked }
 
-// follow goes on with a file, unless it began with the commit before.
+// follow adds a file, unless its first commit was visited.
 func (t *trail) follow(f tracked) {
 	if f.seq > 0 {
 		heap.Push(t, f)
 	}
 }
 
-// visit tells of what a commit made of all files that it is the next one of.
+// visit calls visit for all files whose next commit is c.
 func (t *trail) visit(c *Commit, visit func(string, Revision) bool) error {
 	for t.Len() > 0 && t.next[0].seq == c.Seq {
 		f := heap.Pop(t).(tracked)

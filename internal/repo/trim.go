@@ -8,8 +8,9 @@ import (
 	"rookery/internal/table"
 )
 
-// trim lets log items leave the table that every cursor passed an hour ago, the low mark first.
-// Whether anything is to be done is told by the control item that came with the last tail.
+// trim removes log items from the table that every cursor passed at least itemLife ago. It raises
+// the low mark first. It decides by the control item that was read last whether there is anything
+// to do.
 func (l *Log[S]) trim(ctx context.Context, f Folding) error {
 	now, low, risen := l.opt.Now().UTC(), uint64(0), false
 	if known := l.head.Load().control; !known.trims(f, now) {
@@ -33,8 +34,8 @@ func (l *Log[S]) trim(ctx context.Context, f Folding) error {
 	return l.removeItems(ctx, low)
 }
 
-// secure looks whether segments hold the runs that are about to leave the table, and puts those again
-// that are gone: somebody may have taken a file away.
+// secure checks that segments contain the runs that are about to leave the table, and writes
+// missing segments again: an object may have been deleted by mistake.
 func (l *Log[S]) secure(ctx context.Context, now time.Time) error {
 	c := l.head.Load().control
 	upTo := c.Low
@@ -68,12 +69,13 @@ func (l *Log[S]) secure(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// trims reports whether there is something to note down, or a note is old enough.
+// trims reports whether a mark must be recorded, or is old enough to raise the low mark.
 func (c *Control) trims(f Folding, now time.Time) bool {
 	return c.marks(f, now) || len(c.Passed) > 0 && now.Sub(c.Passed[0].At) >= itemLife
 }
 
-// marks reports whether it is worth a note how far all cursors are.
+// marks reports whether the position of all cursors should be recorded: whether it has advanced
+// and, unless f.All is set, the last mark is old enough and there are not too many.
 func (c *Control) marks(f Folding, now time.Time) bool {
 	last := Mark{Seq: c.Low}
 	if n := len(c.Passed); n > 0 {
@@ -83,7 +85,7 @@ func (c *Control) marks(f Folding, now time.Time) bool {
 	return c.passed(f) > last.Seq && (f.All || !often)
 }
 
-// mark notes down how far all cursors are, if that is worth a note. It reports whether it did.
+// mark records the position of all cursors, if marks returns true. It reports whether it did.
 func (c *Control) mark(f Folding, now time.Time) bool {
 	if !c.marks(f, now) {
 		return false
@@ -92,7 +94,8 @@ func (c *Control) mark(f Folding, now time.Time) bool {
 	return true
 }
 
-// passed is the commit that every cursor has passed.
+// passed returns the last commit that all cursors and the image have passed; 0 if there is no
+// image.
 func (c *Control) passed(f Folding) uint64 {
 	passed := c.Cursors[segmentsCursor].Seq
 	if c.Image == nil {
@@ -101,7 +104,8 @@ func (c *Control) passed(f Folding) uint64 {
 	return min(passed, c.Image.Seq, c.behind(f))
 }
 
-// behind is the commit that the consumers beside the log's own have passed.
+// behind returns the last commit that all consumers in f.Behind have passed; maxSeq if there are
+// none.
 func (c *Control) behind(f Folding) uint64 {
 	passed := uint64(maxSeq)
 	for _, name := range f.Behind {
@@ -110,15 +114,15 @@ func (c *Control) behind(f Folding) uint64 {
 	return passed
 }
 
-// mostRemoves is how many items are removed at once, each by itself: a transaction of them would cost twice
-// as much of some tables, and no one needs them to go together. manyKeys is after how many it begins.
+// mostRemoves is how many items are removed concurrently. They are removed one by one: a
+// transaction would cost twice as much in some tables, and atomicity is not needed. manyKeys is how
+// many keys are collected before they are removed.
 const (
 	mostRemoves = 16
 	manyKeys    = 1000
 )
 
-// removeItems removes the items of the runs that end at a commit or before. What came late to a place
-// below the low mark goes with them.
+// removeItems removes the items of runs that end at commit low or before, including late writes.
 func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
 	var keys []table.Key
 	for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(low)) {
@@ -126,7 +130,7 @@ func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
 			return unreadable(ctx, err)
 		}
 		if r, _, err := readItem(it.Data); err == nil && r.Last > low {
-			continue // a cursor may stand in the middle of a run
+			continue // the low mark may be inside a run
 		}
 		if keys = append(keys, it.Key); len(keys) == manyKeys {
 			if err := l.removeKeys(ctx, keys); err != nil {
@@ -138,6 +142,7 @@ func (l *Log[S]) removeItems(ctx context.Context, low uint64) error {
 	return l.removeKeys(ctx, keys)
 }
 
+// removeKeys removes the items with these keys, each on its own.
 func (l *Log[S]) removeKeys(ctx context.Context, keys []table.Key) error {
 	err := together(mostRemoves, keys, func(k table.Key) error {
 		return l.opt.Table.Commit(ctx, table.Remove(k))
@@ -148,7 +153,7 @@ func (l *Log[S]) removeKeys(ctx context.Context, keys []table.Key) error {
 	return nil
 }
 
-// remove makes operations together: what is erased goes as a whole.
+// remove executes operations in one transaction, because an erasure must be atomic.
 func (l *Log[S]) remove(ctx context.Context, ops []table.Op) error {
 	if len(ops) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"rookery/internal/index"
 )
 
-// Try runs a function that drafts a part of the commit. If the function fails, what it staged is
-// dropped, and the Tx is as it was before: the error is the function's.
+// Try runs a function that stages a part of the commit. If it returns an error, Try discards the
+// changes that the function staged, and returns the error.
 func (tx *Tx) Try(part func() error) error {
 	draft, rest := tx.mark(), *tx
 	rest.names, rest.stock.of = maps.Clone(tx.names), maps.Clone(tx.stock.of)
@@ -21,8 +21,8 @@ func (tx *Tx) Try(part func() error) error {
 	return err
 }
 
-// Part runs a function that drafts a part of the commit, for Start and Touched. Unlike Try it keeps nothing to go
-// back to: if the function fails, the call must.
+// Part runs a function that stages a part of the commit, for Start and Touched. Unlike Try it
+// cannot discard: if the function returns an error, the call must fail.
 func (tx *Tx) Part(part func() error) error {
 	outer, from := tx.part, tx.from
 	tx.part, tx.from = tx.Index(), tx.staging
@@ -31,8 +31,8 @@ func (tx *Tx) Part(part func() error) error {
 	return err
 }
 
-// Start is the index with which the part of the call began that Try or Part runs; outside of them, that with
-// which the call began.
+// Start returns the index at the beginning of the part that Try or Part runs; outside of them, the
+// index at the beginning of the call.
 func (tx *Tx) Start() *index.Index {
 	if tx.part != nil {
 		return tx.part
@@ -40,11 +40,11 @@ func (tx *Tx) Start() *index.Index {
 	return tx.Before()
 }
 
-// Touched reports whether the part of the call that Try or Part runs has staged something; outside of
-// them, whether the call has.
+// Touched reports whether the part that Try or Part runs has staged something; outside of them,
+// whether the call has.
 func (tx *Tx) Touched() bool { return tx.staging > tx.from }
 
-// mark is a copy of the draft that no later change of the draft reaches.
+// mark returns a copy of the draft that is independent of later changes to the draft.
 func (d *Draft[S]) mark() Draft[S] {
 	m := *d
 	m.commit.Notes = slices.Clone(d.commit.Notes)
@@ -54,9 +54,9 @@ func (d *Draft[S]) mark() Draft[S] {
 	return m
 }
 
-// settle makes the commit the one that a single step would have made, before it is written. Notes that
-// the parts of the call changed and then left as they were are dropped, and the index is the one that
-// follows from the commit alone. The ids of traits stay those that the parts saw.
+// settle normalizes the commit before it is written, so that it is the one that a single step would
+// have made. It drops notes that are unchanged in the end, and recomputes the index from the commit
+// alone. The ids of traits stay those that earlier steps saw.
 func (tx *Tx) settle() {
 	if tx.again {
 		tx.State()
@@ -71,7 +71,7 @@ func (tx *Tx) settle() {
 	}
 }
 
-// adoptIDs gives the staged notes the ids of traits and of nodes that they have in the index.
+// adoptIDs sets the ids of traits and nodes in the staged notes to those in the index.
 func (tx *Tx) adoptIDs() {
 	after := tx.after
 	for i := range tx.commit.Notes {
@@ -85,7 +85,7 @@ func (tx *Tx) adoptIDs() {
 	}
 }
 
-// dropSame drops the staged notes that are as they were before the call.
+// dropSame drops the staged notes that are the same as before the call.
 func (tx *Tx) dropSame() {
 	tx.commit.Notes = slices.DeleteFunc(tx.commit.Notes, func(n Note) bool {
 		f, existed := tx.Before().File(n.Path)

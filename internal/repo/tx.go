@@ -13,50 +13,54 @@ import (
 	"rookery/internal/vault"
 )
 
-// Limits of a vault (CONTRACT §9).
+// Default limits of a vault (CONTRACT §9).
 const (
-	MaxNote  = 1 << 20 // bytes of one note
+	MaxNote  = 1 << 20 // bytes of one note; not configurable
 	MaxNotes = 100_000
 	MaxVault = 1 << 30 // bytes of all notes
 
 	MaxMemories = 200_000
 
-	// What all notes have in the index: headings, traits, references and tags; see index.Totals.
+	// Headings, traits, references and tags of all notes in the index; see index.Totals.
 	MaxThings       = 5_000_000
-	MaxHostedThings = 2_000_000 // where a server has several tenants, or is reached from elsewhere
+	MaxHostedThings = 2_000_000 // if a server has several tenants, or is reachable from other machines
 )
 
-// Limits are how much one vault holds at most. Zero stands for MaxNotes, MaxVault, MaxThings and MaxMemories.
+// Limits are the limits of one vault. Zero values stand for MaxNotes, MaxVault, MaxThings and
+// MaxMemories.
 type Limits struct {
-	Notes  int
-	Bytes  int64
-	Things int
+	Notes  int   // number of notes
+	Bytes  int64 // total size of the notes in bytes
+	Things int   // number of indexed things
 
-	Memories int
+	Memories int // number of memories
 }
 
-// OrDefault returns the limits with the defaults in place of zeros.
+// OrDefault returns the limits with the defaults in place of zero values.
 func (l Limits) OrDefault() Limits {
 	return Limits{cmp.Or(l.Notes, MaxNotes), cmp.Or(l.Bytes, MaxVault), cmp.Or(l.Things, MaxThings),
 		cmp.Or(l.Memories, MaxMemories)}
 }
 
-// A Tx is a draft of a commit to a vault. Notes that it puts are checked for what holds for every
-// note: size, collision of names, the version that the call builds on, and what is in the folder.
+// A Tx is a draft of a commit to a vault. Staged notes pass the checks that apply to every note:
+// size and limits, name collisions, the version that the call is based on, protected paths, and the
+// state of the file in the folder. It is valid only during the function of an Update, and not safe
+// for concurrent use.
 type Tx struct {
 	*Draft[*index.Index]
 	v     *Vault
-	names map[string]string // of the files that it adds, by what they collide under
-	notes int               // by how many the vault's notes grow
-	bytes int64             // likewise
-	stock stock             // what the notes that it changes have in the index
+	names map[string]string // paths of the files that it adds, by folded path
+	notes int               // by how many notes the vault grows
+	bytes int64             // by how many bytes the notes grow
+	stock stock             // indexed things of the changed notes
 
 	staging int          // how often something was staged
-	part    *index.Index // with which the part of Try began; nil: nothing is tried
-	from    int          // staging as it was then
+	part    *index.Index // index at the beginning of the part in Try or Part; nil: outside of them
+	from    int          // staging at the beginning of the part
 }
 
-// Update runs the function on a Tx that follows the log, and appends what it drafts; see Log.Update.
+// Update runs fn on a Tx on top of the newest state, adds the audit events, and appends the commit;
+// see Log.Update. Errors of a missing or trashed vault are NOT_FOUND.
 func (v *Vault) Update(
 	ctx context.Context, c Call, fn func(context.Context, *Tx) (any, error),
 ) (Receipt, error) {
@@ -81,7 +85,7 @@ func (v *Vault) Update(
 	return r, v.orNone(err)
 }
 
-// unread returns the notes of some whose files are left unread.
+// unread returns those of some notes whose files are left unchanged because they cannot be read.
 func (v *Vault) unread(notes []Note) (all []LeftFile) {
 	for _, n := range notes {
 		if f, left := v.follow.Unread(n.Path); left {
@@ -92,8 +96,8 @@ func (v *Vault) unread(notes []Note) (all []LeftFile) {
 	return all
 }
 
-// unreadOf returns the notes that a commit changed and whose files are left unread now. None are
-// returned where the commit cannot be read: what it came to is known without it.
+// unreadOf returns the notes that a commit changed and whose files are left unchanged now. It
+// returns nil if the commit cannot be read: the result of the call is known without it.
 func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
 	if v.follow == (alone{}) {
 		return nil
@@ -115,13 +119,13 @@ func (tx *Tx) Unindexed() (all []*index.Note) {
 	return all
 }
 
-// Index is the index as it will be, with what the Tx holds so far.
+// Index returns the index with the changes of the Tx so far.
 func (tx *Tx) Index() *index.Index { return tx.State() }
 
-// Text is the text of a file as it will be, and whether there is one.
+// Text returns the text of a file with the changes of the Tx so far, and whether the file exists.
 func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, false, err // nobody waits for the call any more
+		return nil, false, err // the caller has given up
 	}
 	if n, ok := tx.staged(string(path)); ok {
 		return n.Text, !n.Deleted, nil
@@ -134,12 +138,12 @@ func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	return text, err == nil, err
 }
 
-// TextOf is the text of a file that the log has, or had.
+// TextOf returns the text of a file of an index, which may be an earlier one.
 func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {
 	return tx.text(ctx, f.Body)
 }
 
-// text is a text of the log, or of a draft of the same run that comes before.
+// text returns a text of the log, or of an earlier draft of the same run.
 func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
 	if text, ok := tx.pending(Place(b)); ok {
 		return text, nil
@@ -147,32 +151,34 @@ func (tx *Tx) text(ctx context.Context, b index.Body) ([]byte, error) {
 	return tx.v.Text(ctx, b)
 }
 
-// Put stages the text of a file, new or not. What is there already with the same text stays
-// untouched.
+// Put stages the text of a file, which may be new. It does nothing if the file has this text
+// already. Errors: NOTE_TOO_LARGE, QUOTA_EXCEEDED, DUPLICATE_ID for a name that differs only by
+// case or normalization from another one, CONFLICT if the file changed after the version that the
+// call is based on, those of Follower.Guard, INVALID_PATH and READ_ONLY for excluded and protected
+// paths, and PERMISSION_DENIED outside the call's prefix.
 func (tx *Tx) Put(ctx context.Context, path vault.Path, text []byte) error {
 	return tx.PutTraits(ctx, path, text, nil)
 }
 
-// PutTraits is Put for a text of which the caller knows which annotation is which: ids are those of
-// its annotations, as index.Note.TraitIDs gives them. Where lines are alike, nobody else can tell. A
-// list that does not fit the text is passed over.
+// PutTraits is Put with the ids of the annotations in the text, in the order of
+// index.Note.TraitIDs. Without them, annotations with equal lines cannot be told apart. A list that
+// does not match the text is ignored.
 func (tx *Tx) PutTraits(
 	ctx context.Context, path vault.Path, text []byte, ids []string,
 ) error {
 	return tx.place(ctx, path, Note{Text: text, Traits: ids})
 }
 
-// PutNodes is PutTraits for a text of which the caller also knows which node is which: nodes are the UIDs of its nodes,
-// as index.Note.NodeIDs gives them, a zero one for a node that is new. Nil lists, and those that do not fit the text,
-// are passed over.
+// PutNodes is PutTraits with the UIDs of the nodes in the text, in the order of index.Note.NodeIDs;
+// zero for a new node. Nil lists, and lists that do not match the text, are ignored.
 func (tx *Tx) PutNodes(
 	ctx context.Context, path vault.Path, text []byte, traits []string, nodes []index.UID,
 ) error {
 	return tx.place(ctx, path, Note{Text: text, Traits: traits, Nodes: nodes})
 }
 
-// Expect is CONFLICT if one of these files changed after the version that the call builds on. Files that are
-// not there are passed over.
+// Expect returns CONFLICT if one of these files changed after the version that the call is based
+// on. It ignores paths without a file.
 func (tx *Tx) Expect(paths []vault.Path) error {
 	for _, path := range paths {
 		if f, ok := tx.Before().File(string(path)); ok {
@@ -184,25 +190,25 @@ func (tx *Tx) Expect(paths []vault.Path) error {
 	return nil
 }
 
-// Return is PutNodes for a file that is gone, as it was once: the text, the ids of what is in it
-// and its times. prev is the commit with which it went.
+// Return is PutNodes for a deleted file that is restored as it was: with its text, its ids and its
+// times. prev is the commit that deleted it.
 func (tx *Tx) Return(ctx context.Context, path vault.Path, was Note, prev uint64) error {
 	return tx.place(ctx, path, Note{
 		Text: was.Text, Traits: was.Traits, Nodes: was.Nodes, Past: was.Past, Prev: prev,
 	})
 }
 
-// An Outside is what a change from outside makes of a file.
+// An Outside is the result of ingesting an outside edit of a file.
 type Outside struct {
-	Text  []byte    // what the file is to have
-	Found []byte    // what somebody had put into it
-	From  string    // the path that it had before, if somebody moved it
-	Since time.Time // when somebody changed it last; used where nothing else is known of its age
+	Text  []byte    // the text that the file must get
+	Found []byte    // the text that the edit had put into the file
+	From  string    // the path of the file before, if the edit moved it
+	Since time.Time // modification time of the file; used if its age is not known otherwise
 }
 
-// TakeIn is Put for a file that was changed outside. It is staged also if the log has the text already,
-// and somebody had put another one into the file: else nobody would know that this may be replaced.
-// Where the call moves a file, it removes it at From too.
+// TakeIn is Put for an outside edit. It stages the file also if it has the text already but o.Found
+// differs: the commit then records that o.Found in the folder may be overwritten. If o.From is set,
+// the call must remove that file too.
 func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
 	n := Note{Text: o.Text, From: o.From, Since: o.Since}
 	if !bytes.Equal(o.Found, o.Text) {
@@ -211,7 +217,7 @@ func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
 	return tx.place(ctx, path, n)
 }
 
-// place stages what a file is to be.
+// place checks and stages the new state of a file.
 func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	text := n.Text
 	if len(text) > MaxNote {
@@ -248,7 +254,7 @@ func (tx *Tx) place(ctx context.Context, path vault.Path, n Note) error {
 	return nil
 }
 
-// Remove stages that a file goes.
+// Remove stages the removal of a file. It does nothing if the file does not exist.
 func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 	old, exists, err := tx.Text(ctx, path)
 	if err != nil || !exists {
@@ -262,7 +268,7 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 	return nil
 }
 
-// stage stages a change after the checks that every change passes.
+// stage stages a change, after the checks that apply to every change.
 func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	n.Path = string(path)
 	if err := tx.call.reaches(path); err != nil {
@@ -292,14 +298,14 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 	return nil
 }
 
-// Excluded is INVALID_PATH for a path at which no note can be.
+// Excluded returns the INVALID_PATH error of a path that the configuration excludes from the notes.
 func Excluded(path vault.Path) *fault.Fault {
 	return fault.New(fault.InvalidPath, "%s is excluded by %s: exclude, or deletion.trash_dir", path, vault.ConfigRaven).
 		With("path", path)
 }
 
-// protected is a fault if the configuration of the vault excludes or protects the path, unless the call is not bound
-// by that.
+// protected returns an error if the configuration of the vault excludes or protects the path. Calls
+// with Outside or Unprotected are exempt.
 func (tx *Tx) protected(path vault.Path) error {
 	if tx.call.Outside || tx.call.Unprotected {
 		return nil
@@ -317,8 +323,8 @@ func (tx *Tx) protected(path vault.Path) error {
 	return nil
 }
 
-// Folded is the path of the file that will have a name, but for case or normalization, and whether there
-// will be one. It costs no index, unlike to ask Index.
+// Folded returns the path of the staged or stored file that is equal to path after case folding and
+// normalization, if any. It does not compute the index, unlike Index.
 func (tx *Tx) Folded(path vault.Path) (at string, ok bool) {
 	if at, ok = tx.names[vault.Fold(string(path))]; ok {
 		return at, true
@@ -330,8 +336,8 @@ func (tx *Tx) Folded(path vault.Path) (at string, ok bool) {
 	return at, !staged || !n.Deleted
 }
 
-// free is a fault if the name of a new file collides with that of another, which the Tx does not
-// remove.
+// free returns DUPLICATE_ID if the name of a new file collides with that of another file, which the
+// Tx does not remove.
 func (tx *Tx) free(path vault.Path) error {
 	other, ok := tx.Folded(path)
 	if !ok || other == string(path) {
@@ -342,10 +348,11 @@ func (tx *Tx) free(path vault.Path) error {
 		With("id", vault.Path(other).ID()).Fix("use the name %s", other)
 }
 
-// size is how much a change adds to a vault, and how many indexed things its file has then.
+// A size is the growth of a vault by a change, and the number of indexed things in the changed
+// file.
 type size struct{ notes, bytes, things int }
 
-// room is a fault if the vault is too full for a change that makes it grow.
+// room returns QUOTA_EXCEEDED if the vault has no room for a change that makes it grow.
 func (tx *Tx) room(path vault.Path, more size) error {
 	if !counted(path) {
 		return nil
@@ -360,7 +367,7 @@ func (tx *Tx) room(path vault.Path, more size) error {
 		most.Notes, most.Bytes)
 }
 
-// grow counts a change that is staged.
+// grow counts a staged change.
 func (tx *Tx) grow(path vault.Path, more size) {
 	if counted(path) {
 		tx.notes += more.notes
@@ -369,13 +376,13 @@ func (tx *Tx) grow(path vault.Path, more size) {
 	}
 }
 
-// counted reports whether a file counts against the limits of a vault: whether it is a note, as the
-// index's totals have it.
+// counted reports whether a file counts against the limits of a vault: whether it is a note in
+// index.Totals.
 func counted(path vault.Path) bool {
 	return path.Kind() == vault.KindNote && path[0] != '.'
 }
 
-// log adds the audit events to what the Tx holds.
+// log adds the audit events, and the ids of traits and nodes, to the staged notes.
 func (tx *Tx) log(ctx context.Context) error {
 	tx.settle()
 	before, after := tx.Before(), tx.Index()
@@ -408,7 +415,8 @@ func (tx *Tx) log(ctx context.Context) error {
 	return nil
 }
 
-// moves are the notes that the Tx moves: where each comes from, by where it goes, and the paths that they leave.
+// moves returns the notes that the Tx moves: from maps the new path to the old one, and left
+// contains the old paths.
 func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 	from, left = map[string]string{}, map[string]bool{}
 	for _, n := range tx.commit.Notes {
@@ -424,7 +432,7 @@ func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 	return from, left
 }
 
-// tell keeps the events of a change. Those of a change from outside are one entry.
+// tell stores the events of a change in the note. Those of an outside edit become one entry.
 func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
 	if tx.call.Outside && len(events) > 0 {
 		entry := index.Reindexed(n.Path, events)
@@ -436,10 +444,11 @@ func (tx *Tx) tell(n *Note, events []index.Event) (err error) {
 	return err
 }
 
-// eventSize is about how many bytes an event is as JSON.
+// eventSize is about how many bytes the JSON of an event takes.
 const eventSize = 192
 
-// encodeEvents returns events as encode does, and makes each into JSON by itself: there may be 20,000 of them.
+// encodeEvents returns the same JSON as encode. It encodes one event at a time, because there may
+// be 20,000 of them.
 func encodeEvents(events []index.Event) ([]byte, error) {
 	if len(events) == 0 {
 		return encode(events)
@@ -460,16 +469,17 @@ func encodeEvents(events []index.Event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// A Staged file is one that a Tx changes.
+// A Staged is a file that a Tx changes.
 type Staged struct {
 	Path     vault.Path
-	Old, New []byte // nil: there was none, there will be none
+	Old, New []byte // nil: the file did not exist, or will not
 
-	From string // the path that a note comes from that is moved here; empty: none is
-	Left bool   // the note is moved elsewhere
+	From string // old path of a note that is moved here; empty: it is not moved
+	Left bool   // the note is moved to another path
 }
 
-// Staged are the files that the Tx changes so far, in the order in which it did.
+// Staged returns the files that the Tx has changed so far, in the order of the first change of
+// each.
 func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 	var all []Staged
 	moved, left := tx.moves()

@@ -14,18 +14,19 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Reversal is what undoes a commit: each file and item that it changed, as it was before. A commit is undone if
-// each of its files has the contents that the commit gave it, whatever was done in between, and none of its items has
-// changed since.
+// A Reversal contains the data to undo a commit: each file and item that it changed, as it was
+// before. A commit can be undone if each of its files has the contents that the commit gave it,
+// whatever happened in between, and none of its items has changed since.
 type Reversal struct {
 	Of *Commit
 
-	was   map[string]Note // by path; Deleted where there was no file
-	items []Item          // in the order of the commit; Gone where there was none
+	was   map[string]Note // by path; Deleted if there was no file
+	items []Item          // in the order of the commit; Gone if there was none
 }
 
-// Reversal looks up what undoes a commit. It does not change any more, so it is looked up before the
-// call takes its turn. A version without files to put back is INVALID_VALUE.
+// Reversal reads the data to undo a commit. The result never changes, so callers read it before
+// their Update. It returns INVALID_VALUE if the commit has no files or items that can be restored,
+// and NOT_FOUND if the version does not exist yet.
 func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error) {
 	if _, err := v.Read(ctx); err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (v *Vault) Reversal(ctx context.Context, version uint64) (*Reversal, error)
 	return r, r.date(ctx, v)
 }
 
-// reversal is Reversal without the times of what returns.
+// reversal is Reversal without the times of restored notes.
 func (v *Vault) reversal(ctx context.Context, c *Commit) (*Reversal, error) {
 	of := *c
 	of.Notes = slices.DeleteFunc(slices.Clone(c.Notes), func(n Note) bool { return n.Erased })
@@ -59,7 +60,7 @@ func (v *Vault) reversal(ctx context.Context, c *Commit) (*Reversal, error) {
 	return r, r.itemsBefore(ctx, v)
 }
 
-// Paths are the files that the commit changed; none of a nil Reversal.
+// Paths returns the files that the commit changed; nil for a nil Reversal.
 func (r *Reversal) Paths() []vault.Path {
 	if r == nil {
 		return nil
@@ -75,14 +76,14 @@ func pathsIn(notes []Note) []vault.Path {
 	return paths
 }
 
-// nothingToUndo is the fault of a version that changed no file.
+// nothingToUndo returns the INVALID_VALUE error of a commit that changed no file and no item.
 func nothingToUndo(version uint64) error {
 	return fault.New(fault.InvalidValue, "%s changed no file and no memory: there is nothing to undo",
 		Version(version)).With("argument", "version")
 }
 
-// lookBack finds what each file was before the commit: what the commit that changed it before made of
-// it. Many files may have been changed by one commit, which is read once.
+// lookBack reads the earlier state of each file of the commit, from the commit that changed it
+// before. If one commit changed several of the files, it is read once.
 func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 	notes := slices.SortedFunc(slices.Values(r.Of.Notes), func(a, b Note) int {
 		return cmp.Compare(a.Prev, b.Prev)
@@ -110,8 +111,8 @@ func (r *Reversal) lookBack(ctx context.Context, v *Vault) error {
 	return nil
 }
 
-// date finds the times of what returns: of notes, and of traits and sections of notes that stayed. Only
-// the state before the commit has them.
+// date adds the times of restored notes, and of restored traits and sections of existing notes.
+// Only the index before the commit has them.
 func (r *Reversal) date(ctx context.Context, v *Vault) error {
 	for _, n := range r.Of.Notes {
 		was := r.was[n.Path]
@@ -130,7 +131,7 @@ func (r *Reversal) date(ctx context.Context, v *Vault) error {
 	return nil
 }
 
-// returns reports whether something comes back when a change of a note is undone: the note, a trait or a
+// returns reports whether undoing a change of a note restores something: the note, a trait or a
 // section.
 func returns(n, was Note) bool {
 	if n.Deleted || was.Deleted {
@@ -150,12 +151,13 @@ func returns(n, was Note) bool {
 	return false
 }
 
-// Reverse stages what undoes a commit. It is CONFLICT if a file of it is not as the commit left it.
+// Reverse stages the undo of a commit. It returns CONFLICT if a file is not as the commit left it,
+// or an item has changed since, and INVALID_VALUE if there is nothing to undo.
 func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 	if err := r.asLeft(ctx, tx); err != nil {
 		return err
 	}
-	for _, n := range r.Of.Notes { // first what goes: it may be in the way of what comes
+	for _, n := range r.Of.Notes { // removals first: a file to remove may collide with one to restore
 		if err := tx.takeAway(ctx, r, n); err != nil {
 			return err
 		}
@@ -174,7 +176,7 @@ func (tx *Tx) Reverse(ctx context.Context, r *Reversal) error {
 	return nil
 }
 
-// itemsBefore finds what each item was before the commit.
+// itemsBefore reads the earlier state of each item of the commit.
 func (r *Reversal) itemsBefore(ctx context.Context, v *Vault) error {
 	for _, i := range r.Of.Items {
 		was := Item{Kind: i.Kind, ID: i.ID, Gone: true}
@@ -192,7 +194,8 @@ func (r *Reversal) itemsBefore(ctx context.Context, v *Vault) error {
 	return nil
 }
 
-// reverseItems stages the items as they were before the commit. It is CONFLICT if one changed since.
+// reverseItems stages the items as they were before the commit. It returns CONFLICT if one has
+// changed since.
 func (tx *Tx) reverseItems(r *Reversal) error {
 	for n, was := range r.items {
 		now := r.Of.Items[n]
@@ -211,7 +214,7 @@ func (tx *Tx) reverseItems(r *Reversal) error {
 	return nil
 }
 
-// itemNotAsLeft is the fault of a commit that cannot be undone because an item changed since.
+// itemNotAsLeft returns the CONFLICT error of a commit with an item that has changed since.
 func itemNotAsLeft(r *Reversal, i Item, latest uint64) error {
 	version := Version(r.Of.Seq)
 	f := fault.New(fault.Conflict, "%s %s changed after %s: it must be as %s left it", i.Kind, i.ID, version, version).
@@ -222,8 +225,8 @@ func itemNotAsLeft(r *Reversal, i Item, latest uint64) error {
 	return f
 }
 
-// takeAway stages that a file goes, if there was none before the commit. A copy in the trash that a person
-// removed or edited on disk is no obstacle: it is left as it is.
+// takeAway stages the removal of a file that did not exist before the commit. A copy in the trash
+// that was removed or edited in the folder is left alone.
 func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
 	if !r.was[n.Path].Deleted {
 		return nil
@@ -235,7 +238,7 @@ func (tx *Tx) takeAway(ctx context.Context, r *Reversal, n Note) error {
 	return err
 }
 
-// putBack stages that a file is as it was before the commit, if there was one.
+// putBack stages a file as it was before the commit, if it existed.
 func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	was, path := r.was[n.Path], vault.Path(n.Path)
 	if was.Deleted {
@@ -257,7 +260,7 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n Note) error {
 	return nil
 }
 
-// redate gives the traits and sections that return to a note the times that they had.
+// redate sets the times of traits and sections that are restored in a note.
 func (tx *Tx) redate(path vault.Path, past *index.Past) {
 	n, staged := tx.staged(string(path))
 	before, existed := tx.Before().Kept(string(path))
@@ -268,7 +271,8 @@ func (tx *Tx) redate(path vault.Path, past *index.Past) {
 	}
 }
 
-// mayHave reports whether no trait of another file has one of these ids by now.
+// mayHave reports whether none of these ids is the id of a trait in a file that the undo does not
+// change.
 func (tx *Tx) mayHave(ids []string, r *Reversal) bool {
 	for _, id := range ids {
 		holder, _ := tx.Before().Trait(id)
@@ -296,13 +300,13 @@ func (tx *Tx) mayHaveNodes(nodes []index.UID, r *Reversal) bool {
 // A changedSince is a file that is not as a commit left it.
 type changedSince struct {
 	Path    string `json:"path"`
-	Version string `json:"version,omitempty"` // that changed it last; empty: it is gone
+	Version string `json:"version,omitempty"` // the commit that changed it last; empty: the file does not exist
 }
 
-// maxChanged is how many files a conflict names.
+// maxChanged is how many files a CONFLICT error lists.
 const maxChanged = 50
 
-// asLeft is a fault if a file is not as the commit left it.
+// asLeft returns CONFLICT if a file is not as the commit left it.
 func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 	var changed []changedSince
 	latest, before := uint64(0), 0
@@ -333,7 +337,8 @@ func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 		With("latest_version", Version(cmp.Or(latest, tx.Before().Version())))
 }
 
-// isNow reports whether a file has the contents of a note, or is absent if the note is deleted.
+// isNow reports whether a file has the contents of a note, or does not exist if the note is
+// deleted.
 func (tx *Tx) isNow(ctx context.Context, n Note) (bool, error) {
 	f, exists := tx.Before().File(n.Path)
 	if !exists || n.Deleted {
@@ -343,8 +348,8 @@ func (tx *Tx) isNow(ctx context.Context, n Note) (bool, error) {
 	return bytes.Equal(text, n.Text), err
 }
 
-// notAsLeft is the fault of a commit that cannot be undone. before is how many of its files are as they
-// were before it: if all are, it is undone already.
+// notAsLeft returns the CONFLICT error of a commit that cannot be undone. before is the number of
+// its files that are as before the commit: if that is all of them, the commit is undone already.
 func notAsLeft(r *Reversal, changed []changedSince, before int) *fault.Fault {
 	version, others := Version(r.Of.Seq), ""
 	if n := len(changed) - 1; n > 0 {

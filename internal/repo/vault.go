@@ -18,7 +18,8 @@ import (
 	"rookery/internal/vault"
 )
 
-// A Vault is one incarnation of a vault: a log of notes, and the index that follows from it.
+// A Vault is one incarnation of a vault: a log of notes and items, and the index that is derived
+// from it. It is safe for concurrent use.
 type Vault struct {
 	Name string
 
@@ -26,20 +27,21 @@ type Vault struct {
 	texts  *Texts
 	part   string
 	follow Follower
-	from   uint64 // commits up to here are not told to who follows
+	from   uint64 // the follower is not told of commits up to here
 	limits Limits
-	named  int // files of each kind that the control item names
+	named  int // most paths of each list of files in the control item
 
 	searcher *searcher
 	memories *searcher // of memories
-	accesses *accesses // likewise
+	accesses *accesses // of memories
 	ledger   *ledger
 	pasts    *Pasts
 
-	onePiece atomic.Uint64 // the last commit of which the state was made in one piece; 0: it never was
+	onePiece atomic.Uint64 // the last commit of a state that was built at once, from an image; 0: none
 }
 
-// VaultOptions are what a Vault is made with. All but Listed, Limits, Pasts, MaxNamed and ImageItems are required.
+// VaultOptions are the options of a Vault. All but Listed, Limits, Pasts, MaxNamed and ImageItems
+// are required.
 type VaultOptions struct {
 	Name  string
 	Part  string      // the partition of its log
@@ -47,36 +49,37 @@ type VaultOptions struct {
 
 	Listed table.Key // see LogOptions
 
-	// Bucket is where payloads lie: under the incarnation.
+	// Bucket contains the payloads, segments and images of this incarnation.
 	Bucket blob.Bucket
 	Texts  *Texts
 	Now    func() time.Time
 	Limits Limits
-	Pasts  *Pasts // nil: it has its own
+	Pasts  *Pasts // nil: the vault has its own
 
-	// MaxNamed is how many files the control item names of each kind at most; 0: MaxNamed. Every read of the
-	// vault reads the control item, and some stores count its bytes.
+	// MaxNamed is how many paths each list of files in the control item has at most; 0: the
+	// constant MaxNamed. Every read of the vault reads the control item, and some stores bill its
+	// size.
 	MaxNamed int
 
 	ImageItems bool // see LogOptions
 }
 
-// A Follower keeps something beside the log in step with it: the files of a checkout. It is told of
-// every commit once, in order, from the one on that it says.
+// A Follower keeps something in step with the log: the files of a checkout. It gets every commit
+// after the one given to Vault.Follow once, in order.
 type Follower interface {
-	// Guard is a fault if the call must not write this path: what is there is not what the log
-	// says. durable is the log's own note, nil if there is none.
+	// Guard returns an error if the call must not write to this path, because the file in the
+	// folder is not as the log says. durable is the file in the log; nil if there is none.
 	Guard(ctx context.Context, path vault.Path, durable *index.File) error
-	// Applied tells of a commit that is durable. It must be quick.
+	// Applied is called with each commit that is durable. It must return quickly.
 	Applied(before, after *index.Index, c *Commit)
-	// Settled is called after a write's commits were Applied, and before its callers are answered.
+	// Settled is called after the commits of a write were Applied, before its calls return.
 	Settled(ctx context.Context)
-	// Unread returns why the file of a note is left as it is, so that it does not show what the log
-	// has, and whether it is left. It must be quick.
+	// Unread reports whether the file of a note is left unchanged although the log has a newer
+	// text, and why. It must return quickly.
 	Unread(path string) (LeftFile, bool)
 }
 
-// alone follows nothing.
+// alone is the Follower of a vault without followers. It does nothing.
 type alone struct{}
 
 func (alone) Guard(context.Context, vault.Path, *index.File) error { return nil }
@@ -84,7 +87,7 @@ func (alone) Applied(_, _ *index.Index, _ *Commit)                 {}
 func (alone) Settled(context.Context)                              {}
 func (alone) Unread(string) (LeftFile, bool)                       { return LeftFile{}, false }
 
-// NewVault makes a Vault. Nothing is read yet.
+// NewVault returns a Vault. It reads nothing.
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
 		Name: o.Name, texts: o.Texts, part: o.Part, follow: alone{}, from: maxSeq,
@@ -116,12 +119,12 @@ func NewVault(o VaultOptions) (*Vault, error) {
 	return v, err
 }
 
-// Follow tells the vault who follows it, before anything is read. The follower knows what the commits
-// up to from came to, and is not told of them.
+// Follow sets the follower of the vault. It must be called before anything is read. The follower
+// knows the commits up to from, and does not get them.
 func (v *Vault) Follow(f Follower, from uint64) { v.follow, v.from = f, from }
 
-// build is the index after many commits, which go on from one. Of the texts, those that are still in
-// force stay at hand.
+// build returns the index after many commits, beginning with an index. Only the texts that are
+// current in the end stay in the cache.
 func (v *Vault) build(
 	from *index.Index, commits iter.Seq2[*Commit, Place],
 ) *index.Index {
@@ -143,7 +146,8 @@ func (v *Vault) build(
 	return b.Index()
 }
 
-// imaged makes the next search go on from that of the image that the index goes on from.
+// imaged makes the next searches start from the search indexes of the image that the index was read
+// from.
 func (v *Vault) imaged(x *index.Index) {
 	from := v.log.base.Load()
 	v.onePiece.Store(from.head.Seq)
@@ -158,7 +162,7 @@ func (v *Vault) imaged(x *index.Index) {
 	}
 }
 
-// searchOf is a search index of an image.
+// searchOf reads a search index of an image.
 func (v *Vault) searchOf(ctx context.Context, from *base, of section) (*search.Index, error) {
 	data, err := v.log.searchSection(ctx, from, of)
 	if err != nil {
@@ -167,13 +171,13 @@ func (v *Vault) searchOf(ctx context.Context, from *base, of section) (*search.I
 	return search.ReadImage(data)
 }
 
-// A section is a part of an image that a search needs.
+// A section is the position of a search index in an image.
 type section struct {
 	at, size int64
-	packed   []byte // of an image in items
+	packed   []byte // the compressed section of an image in items
 }
 
-// notes is what a search of notes needs.
+// notes returns the section of the search index of notes.
 func (b *base) notes() section {
 	s := section{at: b.head.searchAt(), size: b.head.Search}
 	if b.rest != nil {
@@ -182,7 +186,7 @@ func (b *base) notes() section {
 	return s
 }
 
-// memories is what a search of memories needs.
+// memories returns the section of the search index of memories.
 func (b *base) memories() section {
 	s := section{at: b.head.memoriesAt(), size: b.head.Memories}
 	if b.rest != nil {
@@ -191,7 +195,7 @@ func (b *base) memories() section {
 	return s
 }
 
-// searchSection are the bytes of an image that a search needs.
+// searchSection returns the bytes of a search index in an image.
 func (l *Log[S]) searchSection(ctx context.Context, from *base, of section) ([]byte, error) {
 	if from.rest != nil {
 		return l.code.unpackSection(of.packed, of.size)
@@ -200,12 +204,12 @@ func (l *Log[S]) searchSection(ctx context.Context, from *base, of section) ([]b
 	return data, err
 }
 
-// foldNotes is the index after a commit.
+// foldNotes returns the index after a commit.
 func foldNotes(before *index.Index, c *Commit, at Place) *index.Index {
 	return before.With(withErased(before, c, at))
 }
 
-// stepNotes is the index after some notes of a commit; see LogOptions.Step.
+// stepNotes returns the index after some notes of a commit; see LogOptions.Step.
 func stepNotes(before *index.Index, c *Commit, notes []int, at Place) *index.Index {
 	step := index.Commit{Seq: c.Seq, Time: c.Time}
 	for _, i := range notes {
@@ -214,7 +218,7 @@ func stepNotes(before *index.Index, c *Commit, notes []int, at Place) *index.Ind
 	return before.With(step)
 }
 
-// add is foldNotes for a builder, which is used up by a commit that erases.
+// add is foldNotes for a builder. It returns a new builder if the commit erases something.
 func add(b *index.Builder, c *Commit, at Place) *index.Builder {
 	if len(c.erases()) == 0 {
 		b.Add(changed(c, at))
@@ -223,7 +227,7 @@ func add(b *index.Builder, c *Commit, at Place) *index.Builder {
 	return index.NewBuilder(foldNotes(b.Index(), c, at))
 }
 
-// changed is a commit as the index takes it.
+// changed returns a commit in the form that the index takes.
 func changed(c *Commit, at Place) index.Commit {
 	changes := make([]index.Change, 0, len(c.Notes))
 	for i, n := range c.Notes {
@@ -235,7 +239,7 @@ func changed(c *Commit, at Place) index.Commit {
 	return index.Commit{Seq: c.Seq, Time: c.Time, Changes: changes, Items: c.items(at)}
 }
 
-// change is a note as the index takes it. at is the place of its text.
+// change returns a note in the form that the index takes. at is the place of its part.
 func (n *Note) change(at Place) index.Change {
 	return index.Change{
 		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: n.Nodes, Past: n.Past,
@@ -243,7 +247,7 @@ func (n *Note) change(at Place) index.Change {
 	}
 }
 
-// textSize is how many bytes the texts of a commit have.
+// textSize returns the total size, in bytes, of the texts of notes and values of items in a commit.
 func (c *Commit) textSize() int {
 	size := 0
 	for i := range c.Notes {
@@ -255,7 +259,8 @@ func (c *Commit) textSize() int {
 	return size
 }
 
-// remember keeps the texts of a commit at hand. Those of a large one are cached when one of them is read.
+// remember caches the texts of a commit. Those of a large commit are cached only when one of them
+// is read.
 func (v *Vault) remember(c *Commit, at Place) {
 	if len(c.Notes)+len(c.Items) > 1 && c.textSize() >= largeRun {
 		return
@@ -274,7 +279,7 @@ func (v *Vault) remember(c *Commit, at Place) {
 	}
 }
 
-// replaced tells the cache which texts a commit has taken the place of.
+// replaced tells the cache which texts a commit has replaced.
 func (v *Vault) replaced(before *index.Index, c *Commit) {
 	for i := range c.Notes {
 		if f, ok := before.File(c.Notes[i].Path); ok {
@@ -283,9 +288,9 @@ func (v *Vault) replaced(before *index.Index, c *Commit) {
 	}
 }
 
-// Create makes the vault's log: its control item and first commit, which names it. A repetition of
-// the same call finishes what a crash left, and is no error; a log that another call began is
-// ErrLogExists.
+// Create creates the log of the vault: its control item and its first commit, which names the vault
+// and adds files. Repeating the same call completes one that a crash interrupted, and is not an
+// error. Create returns ErrLogExists if another call has created the log.
 func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	if err := v.log.createNew(ctx); err != nil {
 		return err
@@ -319,7 +324,8 @@ func (v *Vault) Create(ctx context.Context, c Call, files []Note) error {
 	return err
 }
 
-// SetStatus makes the vault active, read-only or trashed. Where it is so already nothing is written.
+// SetStatus makes the vault active, read-only or trashed. It writes nothing if the vault has that
+// status already.
 func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 	c.Key, c.IfVersion, c.Revives = "", 0, true
 	_, err := v.log.Update(ctx, c,
@@ -332,8 +338,9 @@ func (v *Vault) SetStatus(ctx context.Context, c Call, s Status) error {
 	return v.orNone(err)
 }
 
-// Read is the index at the head of the log. A vault in the trash is NOT_FOUND in the same words as one that does not
-// exist: a process that knows it from the tenant's log says so without asking the vault's.
+// Read returns the index at the end of the log; see Log.Read. For a vault in the trash it returns
+// the same NOT_FOUND error as for one that does not exist: a process that knows the vault from the
+// tenant's log returns that error without reading the vault's log.
 func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	s, err := v.log.Read(ctx)
 	switch {
@@ -347,7 +354,8 @@ func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	return s.State, nil
 }
 
-// ReadControl is Read, and the control item that came with it: no request more.
+// ReadControl returns the result of Read and the control item that was read with it, without
+// another request.
 func (v *Vault) ReadControl(ctx context.Context) (*index.Index, Control, error) {
 	idx, err := v.Read(ctx)
 	if err != nil {
@@ -356,23 +364,23 @@ func (v *Vault) ReadControl(ctx context.Context) (*index.Index, Control, error) 
 	return idx, v.log.head.Load().control, nil
 }
 
-// A State is what the log of a vault says of the vault as a whole.
+// A State is the status of a vault as a whole.
 type State struct {
 	Status Status
 	Seq    uint64
-	Time   time.Time // of the commit Seq
+	Time   time.Time // of commit Seq
 }
 
-// Status is what the vault is now. It can be had of one in the trash too.
+// Status returns the current status of the vault, including that of a vault in the trash.
 func (v *Vault) Status(ctx context.Context) (State, error) {
 	s, err := v.log.Read(ctx)
 	return State{s.Status, s.Seq, s.Time}, err
 }
 
-// Known is the newest index that this process knows. It may be behind the log.
+// Known returns the newest index in memory, without I/O. It may be behind the log.
 func (v *Vault) Known() *index.Index { return v.log.Known().State }
 
-// Text is a text that the index names. It is not to be changed.
+// Text returns a text that an index refers to. The caller must not change it.
 func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	at := Place(b)
 	if v.log.head.Load().status == Sealed {
@@ -386,9 +394,9 @@ func (v *Vault) Text(ctx context.Context, b index.Body) ([]byte, error) {
 	return text, nil
 }
 
-// Rebuild makes the index anew from the first commit on, and uses it from then on; the search index
-// is made anew when somebody searches next. A header that does not join the chain is INDEX_ERROR,
-// and with verify a part that is not what its header says.
+// Rebuild rebuilds the index from the first commit, and uses it from then on; the next searches
+// rebuild the search indexes. It returns INDEX_ERROR if a header does not continue the chain and,
+// with verify, if a part does not match its digest.
 func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) {
 	s, err := v.log.Replay(ctx, verify)
 	if err != nil {
@@ -397,23 +405,23 @@ func (v *Vault) Rebuild(ctx context.Context, verify bool) (*index.Index, error) 
 	return s.State, errors.Join(v.searcher.forget(ctx), v.memories.forget(ctx))
 }
 
-// Control is the control item of the vault's log.
+// Control reads the control item of the log of the vault.
 func (v *Vault) Control(ctx context.Context) (Control, error) { return v.log.Control(ctx) }
 
-// Change changes the control item of the vault's log; see Log.Change.
+// Change changes the control item of the log of the vault; see Log.Change.
 func (v *Vault) Change(ctx context.Context, change func(*Control) bool) error {
 	return v.log.Change(ctx, change)
 }
 
-// Advance moves a cursor of the vault's log forward.
+// Advance moves a cursor of the log of the vault forward.
 func (v *Vault) Advance(ctx context.Context, consumer string, to Cursor) error {
 	return v.log.Advance(ctx, consumer, to)
 }
 
-// Commits yields the vault's commits from one seq on, oldest first.
+// Commits yields the commits of the vault from a seq on, oldest first.
 func (v *Vault) Commits(ctx context.Context, from uint64) iter.Seq2[*Commit, error] {
 	return v.log.Commits(ctx, from)
 }
 
-// Now is the time by the clock that commits are dated by.
+// Now returns the current time of the clock that dates commits.
 func (v *Vault) Now() time.Time { return v.log.opt.Now() }

@@ -8,17 +8,17 @@ import (
 	"rookery/internal/index"
 )
 
-// A Verification says how far a log and its audit log are what they should be.
+// A Verification is the result of verifying a log and its audit log.
 type Verification struct {
-	Version uint64 // the chain holds up to here
-	Lines   int    // of the audit log, from the first on
+	Version uint64 // the chain is intact up to here
+	Lines   int    // lines of the audit log that match, from the first one
 }
 
-// Verify reads the whole log. It is INDEX_ERROR where a header does not join the one before, where a
-// part is not what its header says, and where the log ends before a commit that some consumer has seen;
-// and FILE_ERROR where a file of the audit log, if one is given, has other lines than the log gives, or
-// lacks one that its cursor has passed. Each names the first version, or file and line. A vault in the
-// trash is verified like any other.
+// Verify reads and verifies the whole log. It returns INDEX_ERROR if a header does not continue the
+// chain, if a part does not match its digest, or if the log ends before a commit that a consumer
+// has seen. It returns FILE_ERROR if file is not nil and a file of the audit log has a line that
+// differs from the log, or lacks one that its cursor has passed. The errors name the first version,
+// or file and line. A vault in the trash is verified like any other.
 func (v *Vault) Verify(ctx context.Context, file *AuditFile) (Verification, error) {
 	done, problems, err := v.verify(ctx, true, file)
 	if f := fault.Join(fault.IndexError, problems); err == nil && f != nil {
@@ -27,8 +27,8 @@ func (v *Vault) Verify(ctx context.Context, file *AuditFile) (Verification, erro
 	return done, err
 }
 
-// verify reads the whole log, and compares what it holds with the digests if it is told to. problems
-// are what is damaged; the error is why no more can be said.
+// verify reads the whole log, and compares parts with their digests if digests is set. problems are
+// the damages found; err is why the verification could not be completed.
 func (v *Vault) verify(
 	ctx context.Context, digests bool, file *AuditFile,
 ) (done Verification, problems []*fault.Fault, err error) {
@@ -64,7 +64,7 @@ func (v *Vault) verify(
 	return done, problems, err
 }
 
-// headers yields the runs of the table with their headers; nothing else of them is read.
+// headers yields the runs in the table. Only the headers are decoded.
 func (l *Log[S]) headers(ctx context.Context) iter.Seq2[*run, error] {
 	return func(yield func(*run, error) bool) {
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(maxSeq)) {
