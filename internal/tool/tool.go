@@ -31,11 +31,13 @@ type Tool struct {
 //
 //   - `json`: the name; without omitempty the argument is required.
 //   - `jsonschema`: the description, written for a model that has seen nothing else.
-//   - `enum`, `default`, `min`, `max`: constraints; min and max apply to a number or the length of a text.
+//   - `enum`, `default`, `min`, `max`: constraints; min and max apply to a number or the length of
+//     a text.
 //   - `alias`: other names, separated by commas.
-//   - `absent`, `what`, `examples`: for the list of commands, the meaning of a missing argument, a word for
-//     its value, and some values separated by commas.
-//   - `complete`: the kind of its completion suggestions (see Complete); `of`: the argument that they depend on.
+//   - `absent`, `what`, `examples`: for the list of commands, the meaning of a missing argument, a
+//     word for its value, and some values separated by commas.
+//   - `complete`: the kind of its completion suggestions (see Complete); `of`: the argument that
+//     they depend on.
 //   - `text`: "true" for prose.
 //   - `means`: its meaning for projections (see Meaning).
 //   - `unless`: the meaning of a boolean argument that, when true, makes this one optional.
